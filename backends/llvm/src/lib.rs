@@ -1,0 +1,1 @@
+//! Emits host IR as LLVM IR.

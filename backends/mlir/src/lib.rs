@@ -1,0 +1,1 @@
+//! Emits host IR as the LLVM dialect of MLIR.

@@ -1,0 +1,193 @@
+//! Declarations: what callers see of a function, and what it calls.
+//!
+//! Everything here is plain data with public fields. `Display` prints canonical text and `FromStr`
+//! parses it back; [`validate`](crate::Library::validate) says whether it means something.
+
+use abi_spec::{DType, DeviceType, Scalar};
+
+use crate::expr::Expr;
+
+/// What one shared object exports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Library {
+    /// In the order in which they are emitted; names are unique.
+    pub functions: Vec<Function>,
+}
+
+/// A declaration: a signature and its body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// The text after `///`, lines joined by newlines; empty if there is none.
+    pub docs: String,
+    /// What callers see.
+    pub signature: Signature,
+    /// What runs once the arguments are checked.
+    pub body: Body,
+}
+
+/// What callers see of a function and what errors print.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signature {
+    /// The exported symbol is `__tvm_ffi_<name>`.
+    pub name: String,
+    /// In order. A first parameter `self: ptr` is the closure's context and not an argument.
+    pub params: Vec<Param>,
+    /// What the function returns.
+    pub result: ResultType,
+    /// The `where` clause: checked in order after all parameters.
+    pub constraints: Vec<Constraint>,
+}
+
+/// A parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// Which values it accepts.
+    pub ty: ParamType,
+}
+
+/// Which values a parameter accepts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamType {
+    /// A number or an opaque pointer.
+    Scalar(Scalar),
+    /// A tensor object or a `DLTensor*`.
+    Tensor(Tensor),
+}
+
+/// What is required of a tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// Its extents.
+    pub shape: Shape,
+    /// The type of its elements.
+    pub dtype: DType,
+    /// Its memory layout.
+    pub strides: Strides,
+    /// Where its elements live.
+    pub device: Device,
+    /// Required alignment of the first element in bytes, a power of two; `None` for that of one lane.
+    pub align: Option<u64>,
+}
+
+/// The extents of a tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// `[...]`: any rank, any extents.
+    AnyRank,
+    /// `[n, 64]`: one entry per dim; no entry for a scalar tensor.
+    Dims(Vec<Dim>),
+}
+
+/// One extent or stride.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Dim {
+    /// `_`: any.
+    Any,
+    /// An integer, a symbol, or an expression over symbols.
+    Expr(Expr),
+}
+
+/// The memory layout of a tensor.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum Strides {
+    /// Compact, row-major.
+    #[default]
+    Contiguous,
+    /// Anything.
+    Any,
+    /// One entry per dim, in elements.
+    List(Vec<Dim>),
+}
+
+/// Where the elements of a tensor live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// Any type of device.
+    Any,
+    /// One type of device.
+    Type(DeviceType),
+}
+
+/// A comparison that must hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Constraint {
+    /// Left operand.
+    pub lhs: Expr,
+    /// The comparison.
+    pub op: Comparison,
+    /// Right operand.
+    pub rhs: Expr,
+}
+
+/// Comparison operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+impl Comparison {
+    /// The operator as it is written.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Comparison::Eq => "==",
+            Comparison::Ne => "!=",
+            Comparison::Lt => "<",
+            Comparison::Le => "<=",
+            Comparison::Gt => ">",
+            Comparison::Ge => ">=",
+        }
+    }
+}
+
+/// What a function returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultType {
+    /// Nothing; the caller sees None.
+    None,
+    /// What the kernel returns.
+    Scalar(Scalar),
+}
+
+/// What runs once the arguments are checked: a call of a C-ABI function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Body {
+    /// The name of the function, as the linker sees it.
+    pub symbol: String,
+    /// What it is called with.
+    pub args: Vec<Expr>,
+    /// The function returns an `int32` status, and anything but zero is an error.
+    pub status: bool,
+}
+
+impl Signature {
+    /// The parameters that are arguments of a call: all but `self`.
+    pub fn arguments(&self) -> &[Param] {
+        if self.has_self() { &self.params[1..] } else { &self.params }
+    }
+
+    /// True if the function is a closure over a context.
+    pub fn has_self(&self) -> bool {
+        self.params.first().is_some_and(|param| param.name == "self")
+    }
+}
+
+impl Tensor {
+    /// A compact cpu tensor at the natural alignment.
+    pub fn new(shape: Shape, dtype: DType) -> Tensor {
+        let device = Device::Type(DeviceType::CPU);
+        Tensor { shape, dtype, strides: Strides::Contiguous, device, align: None }
+    }
+}

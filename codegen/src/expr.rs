@@ -1,0 +1,127 @@
+//! Expressions: dims, constraints and call arguments.
+
+use abi_spec::Scalar;
+
+/// An expression over symbols and parameters. Integer arithmetic is `int64`, wrapping, with floor
+/// division; an operation of an integer and a float is one of `float64`.
+///
+/// `Display` prints the canonical text: one space around binary operators, no needless parentheses.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expr {
+    /// An integer literal.
+    Int(i64),
+    /// A float literal; finite.
+    Float(f64),
+    /// `null`, a pointer.
+    Null,
+    /// A symbol or a parameter. A tensor stands for its `DLTensor*`.
+    Name(String),
+    /// `x.shape[0]`.
+    Member(Box<Expr>, Member),
+    /// `-e`.
+    Neg(Box<Expr>),
+    /// `a + b`.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `min(a, b)`.
+    Call(Builtin, Box<Expr>, Box<Expr>),
+    /// `stream(x)`: the environment's stream of the device of tensor `x`; NULL for cpu.
+    Stream(Box<Expr>),
+    /// `int32(e)`: a checked narrowing, or a rounding to a float type.
+    Cast(Scalar, Box<Expr>),
+}
+
+/// What follows the point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Member {
+    /// `x.data`: the address of the first element, `byte_offset` applied.
+    Data,
+    /// `x.shape[i]`: the extent of dim i, in elements.
+    Shape(u32),
+    /// `x.strides[i]`, in elements; the compact value where the strides are NULL.
+    Strides(u32),
+    /// `x.ndim`.
+    Ndim,
+    /// `x.device_id`.
+    DeviceId,
+    /// `x.byte_offset`, in bytes.
+    ByteOffset,
+}
+
+/// Binary operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BinaryOp {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`: floor division of integers, division of floats.
+    Div,
+    /// `%`: the remainder of floor division; integers only.
+    Rem,
+}
+
+impl BinaryOp {
+    /// The operator as it is written.
+    pub const fn text(self) -> &'static str {
+        match self {
+            BinaryOp::Add => "+",
+            BinaryOp::Sub => "-",
+            BinaryOp::Mul => "*",
+            BinaryOp::Div => "/",
+            BinaryOp::Rem => "%",
+        }
+    }
+}
+
+/// Functions of two arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Builtin {
+    /// `ceildiv(a, b)`: the quotient rounded up; integers only.
+    CeilDiv,
+    /// `min(a, b)`
+    Min,
+    /// `max(a, b)`
+    Max,
+}
+
+impl Builtin {
+    /// The name as it is written.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Builtin::CeilDiv => "ceildiv",
+            Builtin::Min => "min",
+            Builtin::Max => "max",
+        }
+    }
+}
+
+impl Expr {
+    /// A symbol or parameter.
+    pub fn name(name: impl Into<String>) -> Expr {
+        Expr::Name(name.into())
+    }
+
+    /// `self.member`.
+    pub fn member(self, member: Member) -> Expr {
+        Expr::Member(Box::new(self), member)
+    }
+
+    /// `self op rhs`.
+    pub fn binary(self, op: BinaryOp, rhs: Expr) -> Expr {
+        Expr::Binary(op, Box::new(self), Box::new(rhs))
+    }
+
+    /// Direct subexpressions, in order.
+    pub fn children(&self) -> impl Iterator<Item = &Expr> {
+        let (first, second) = match self {
+            Expr::Int(_) | Expr::Float(_) | Expr::Null | Expr::Name(_) => (None, None),
+            Expr::Member(e, _) | Expr::Neg(e) | Expr::Stream(e) | Expr::Cast(_, e) => {
+                (Some(&**e), None)
+            }
+            Expr::Binary(_, a, b) | Expr::Call(_, a, b) => (Some(&**a), Some(&**b)),
+        };
+        first.into_iter().chain(second)
+    }
+}

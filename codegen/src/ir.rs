@@ -1,0 +1,39 @@
+//! Host IR: what lowering yields and every backend translates.
+//!
+//! A [`Module`] holds functions in static single assignment form with block parameters, constant data,
+//! and symbols. Its vocabulary is small on purpose: [`Inst`] is the whole table. Build it with a
+//! [`Builder`], print it with `Display`, check it with [`verify`].
+//!
+//! ```
+//! use tvm_ffi_codegen::ir::{Binary, Builder, Linkage, Module, Signature, Type, verify};
+//!
+//! let mut module = Module::default();
+//! let signature = Signature::new(&[Type::I64], Some(Type::I64));
+//! let mut b = Builder::function(&mut module, "twice", Linkage::Export, signature);
+//! let n = b.param(0);
+//! let twice = b.binary(Binary::Add, n, n);
+//! b.ret(Some(twice));
+//! let function = b.finish();
+//! module.functions.push(function);
+//! verify(&module);
+//! assert_eq!(
+//!     module.to_string(),
+//!     "export func @twice(%p0: i64) -> i64 {\nentry:\n    %v1: i64 = add %p0, %p0\n    return %v1\n}\n"
+//! );
+//! ```
+
+mod build;
+mod inst;
+mod module;
+mod order;
+mod print;
+mod types;
+mod verify;
+
+pub use build::Builder;
+pub use inst::{Binary, Cond, Convert, Inst, Target, Terminator};
+pub use module::{
+    BlockData, Data, Function, Hint, Linkage, Module, SymbolData, SymbolKind, ValueData,
+};
+pub use types::{AbiType, Block, Extend, Signature, Symbol, Type, Value};
+pub use verify::verify;

@@ -1,0 +1,378 @@
+//! Building one function: a method per instruction, and structured control flow on top.
+
+use super::inst::{Binary, Cond, Convert, Inst, Target, Terminator};
+use super::module::{BlockData, Function, Hint, Linkage, Module, SymbolKind, ValueData};
+use super::order::reverse_postorder;
+use super::types::{AbiType, Block, Signature, Symbol, Type, Value};
+
+/// Appends to the current block of a function.
+///
+/// The builder checks nothing beyond what Rust's indexing does; [`verify`](super::verify) checks all.
+#[derive(Debug)]
+pub struct Builder<'m> {
+    /// The module, for declarations.
+    pub module: &'m mut Module,
+    function: Function,
+    current: Block,
+}
+
+impl<'m> Builder<'m> {
+    /// Declares a function and starts its entry block.
+    pub fn function(
+        module: &'m mut Module,
+        name: &str,
+        linkage: Linkage,
+        signature: Signature,
+    ) -> Self {
+        let symbol = module.declare(name, linkage, SymbolKind::Function(signature.clone()));
+        let function = Function {
+            symbol,
+            signature,
+            cold: false,
+            blocks: Vec::new(),
+            values: Vec::with_capacity(64),
+            names: Vec::new(),
+        };
+        let mut builder = Builder { module, function, current: Block(0) };
+        let params: Vec<Type> = builder.function.signature.params.iter().map(|p| p.ty).collect();
+        let entry = builder.block("entry");
+        for (i, ty) in params.into_iter().enumerate() {
+            let value = builder.value(ty, Hint { name: None, part: "p", index: Some(i as u32) });
+            builder.function.blocks[entry.index()].params.push(value);
+        }
+        builder
+    }
+
+    /// The function, its reachable blocks in reverse postorder.
+    pub fn finish(mut self) -> Function {
+        let blocks = &mut self.function.blocks;
+        let order = reverse_postorder(blocks);
+        let mut number = vec![Block(0); blocks.len()];
+        for (new, &old) in order.iter().enumerate() {
+            number[old] = Block(new as u32);
+        }
+        let mut old: Vec<Option<BlockData>> = blocks.drain(..).map(Some).collect();
+        blocks.extend(order.into_iter().filter_map(|block| old[block].take()));
+        for target in
+            blocks.iter_mut().flat_map(|block| &mut block.end).flat_map(Terminator::targets_mut)
+        {
+            target.block = number[target.block.index()];
+        }
+        self.function
+    }
+
+    /// Marks the whole function as cold.
+    pub fn set_cold(&mut self) {
+        self.function.cold = true;
+    }
+
+    /// A word that hints can refer to.
+    pub fn name(&mut self, name: &str) -> u32 {
+        self.function.names.push(name.to_owned());
+        self.function.names.len() as u32 - 1
+    }
+
+    /// Gives a value its name hint.
+    pub fn hint(&mut self, value: Value, hint: impl Into<Hint>) -> Value {
+        self.function.values[value.index()].hint = hint.into();
+        value
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> Type {
+        self.function.ty(value)
+    }
+
+    /// A parameter of the function.
+    pub fn param(&self, index: usize) -> Value {
+        self.function.blocks[0].params[index]
+    }
+
+    /// A new, empty block; the builder stays where it is.
+    pub fn block(&mut self, label: &'static str) -> Block {
+        let block = Block(self.function.blocks.len() as u32);
+        self.function.blocks.push(BlockData {
+            label,
+            params: Vec::new(),
+            insts: Vec::new(),
+            end: None,
+            cold: false,
+        });
+        block
+    }
+
+    /// A new block that is unlikely to run.
+    pub fn cold_block(&mut self, label: &'static str) -> Block {
+        let block = self.block(label);
+        self.function.blocks[block.index()].cold = true;
+        block
+    }
+
+    /// Adds a parameter to a block.
+    pub fn block_param(&mut self, block: Block, ty: Type, hint: impl Into<Hint>) -> Value {
+        let value = self.value(ty, hint.into());
+        self.function.blocks[block.index()].params.push(value);
+        value
+    }
+
+    /// Goes on appending to `block`.
+    pub fn switch_to(&mut self, block: Block) {
+        self.current = block;
+    }
+
+    /// True if the current block has ended, so that nothing can be appended.
+    pub fn ended(&self) -> bool {
+        self.function.blocks[self.current.index()].end.is_some()
+    }
+
+    fn value(&mut self, ty: Type, hint: Hint) -> Value {
+        self.function.values.push(ValueData { ty, hint });
+        Value(self.function.values.len() as u32 - 1)
+    }
+
+    fn push(&mut self, ty: Type, inst: Inst) -> Value {
+        let value = self.value(ty, Hint::default());
+        self.function.blocks[self.current.index()].insts.push((Some(value), inst));
+        value
+    }
+
+    /// A constant of any type.
+    pub fn constant(&mut self, ty: Type, bits: u64) -> Value {
+        self.push(ty, Inst::Const { ty, bits })
+    }
+
+    /// An `I64` constant.
+    pub fn i64(&mut self, value: i64) -> Value {
+        self.constant(Type::I64, value as u64)
+    }
+
+    /// An `I32` constant.
+    pub fn i32(&mut self, value: i32) -> Value {
+        self.constant(Type::I32, u64::from(value as u32))
+    }
+
+    /// An `F64` constant.
+    pub fn f64(&mut self, value: f64) -> Value {
+        self.constant(Type::F64, value.to_bits())
+    }
+
+    /// The null pointer.
+    pub fn null(&mut self) -> Value {
+        self.constant(Type::Ptr, 0)
+    }
+
+    /// The address of a symbol.
+    pub fn address(&mut self, symbol: Symbol) -> Value {
+        self.push(Type::Ptr, Inst::Address { symbol })
+    }
+
+    /// Bytes in the frame. Appended to the entry block wherever the builder is.
+    pub fn stack_slot(&mut self, size: u32, align: u32) -> Value {
+        let value = self.value(Type::Ptr, Hint::default());
+        let slot = (Some(value), Inst::StackSlot { size, align });
+        let entry = &mut self.function.blocks[0].insts;
+        let is_slot = |(_, inst): &(_, Inst)| matches!(inst, Inst::StackSlot { .. });
+        let slots = entry.iter().take_while(|entry| is_slot(entry)).count();
+        entry.insert(slots, slot);
+        value
+    }
+
+    /// A load at the natural alignment of the type.
+    pub fn load(&mut self, ty: Type, base: Value, offset: i32) -> Value {
+        self.load_aligned(ty, base, offset, ty.bytes())
+    }
+
+    /// A load at a stated alignment.
+    pub fn load_aligned(&mut self, ty: Type, base: Value, offset: i32, align: u32) -> Value {
+        self.push(ty, Inst::Load { ty, base, offset, align })
+    }
+
+    /// A store at the natural alignment of the value's type.
+    pub fn store(&mut self, value: Value, base: Value, offset: i32) {
+        let align = self.ty(value).bytes();
+        let inst = Inst::Store { value, base, offset, align };
+        self.function.blocks[self.current.index()].insts.push((None, inst));
+    }
+
+    /// `base + offset`.
+    pub fn ptr_add(&mut self, base: Value, offset: Value) -> Value {
+        self.push(Type::Ptr, Inst::PtrAdd { base, offset })
+    }
+
+    /// `base + offset` for a constant.
+    pub fn ptr_offset(&mut self, base: Value, offset: i64) -> Value {
+        let offset = self.i64(offset);
+        self.ptr_add(base, offset)
+    }
+
+    /// Arithmetic.
+    pub fn binary(&mut self, op: Binary, lhs: Value, rhs: Value) -> Value {
+        self.push(self.ty(lhs), Inst::Binary { op, lhs, rhs })
+    }
+
+    /// Arithmetic with a constant on the right.
+    pub fn binary_const(&mut self, op: Binary, lhs: Value, rhs: i64) -> Value {
+        let rhs = self.constant(self.ty(lhs), rhs as u64);
+        self.binary(op, lhs, rhs)
+    }
+
+    /// A comparison.
+    pub fn compare(&mut self, cond: Cond, lhs: Value, rhs: Value) -> Value {
+        self.push(Type::Bool, Inst::Compare { cond, lhs, rhs })
+    }
+
+    /// A comparison with a constant on the right.
+    pub fn compare_const(&mut self, cond: Cond, lhs: Value, rhs: i64) -> Value {
+        let rhs = self.constant(self.ty(lhs), rhs as u64);
+        self.compare(cond, lhs, rhs)
+    }
+
+    /// `cond ? then : otherwise`.
+    pub fn select(&mut self, cond: Value, then: Value, otherwise: Value) -> Value {
+        self.push(self.ty(then), Inst::Select { cond, then, otherwise })
+    }
+
+    /// A change of type.
+    pub fn convert(&mut self, op: Convert, value: Value, to: Type) -> Value {
+        self.push(to, Inst::Convert { op, value, to })
+    }
+
+    /// A call; the result if there is one.
+    pub fn call(&mut self, callee: Symbol, args: &[Value]) -> Option<Value> {
+        let result = self.module.signature(callee).and_then(|signature| signature.result);
+        self.push_call(result, Inst::Call { callee, args: args.to_vec() })
+    }
+
+    /// A call of a function that has a result.
+    ///
+    /// # Panics
+    /// If it has none.
+    pub fn call_value(&mut self, callee: Symbol, args: &[Value]) -> Value {
+        self.call(callee, args).expect("the callee has a result")
+    }
+
+    /// A call through a pointer; the result if there is one.
+    pub fn call_indirect(
+        &mut self,
+        signature: Signature,
+        callee: Value,
+        args: &[Value],
+    ) -> Option<Value> {
+        let result = signature.result;
+        self.push_call(result, Inst::CallIndirect { signature, callee, args: args.to_vec() })
+    }
+
+    fn push_call(&mut self, result: Option<AbiType>, inst: Inst) -> Option<Value> {
+        let value = result.map(|abi| self.value(abi.ty, Hint::default()));
+        self.function.blocks[self.current.index()].insts.push((value, inst));
+        value
+    }
+
+    fn end(&mut self, end: Terminator) {
+        self.function.blocks[self.current.index()].end = Some(end);
+    }
+
+    /// Ends the block with a jump.
+    pub fn jump(&mut self, block: Block, args: &[Value]) {
+        self.end(Terminator::Jump(Target { block, args: args.to_vec() }));
+    }
+
+    /// Ends the block with a branch.
+    pub fn branch(&mut self, cond: Value, then: Block, otherwise: Block) {
+        let (then, otherwise) = (then.into(), otherwise.into());
+        self.end(Terminator::Branch { cond, then, otherwise });
+    }
+
+    /// Ends the block with a return.
+    pub fn ret(&mut self, value: Option<Value>) {
+        self.end(Terminator::Return(value));
+    }
+
+    /// Goes on in a new block if `ok`, else leaves for `fail`.
+    pub fn guard(&mut self, ok: Value, fail: Block) {
+        let next = self.block("next");
+        self.branch(ok, next, fail);
+        self.switch_to(next);
+    }
+
+    /// Runs `body` if `cond`, then goes on. `body` may end its block itself.
+    pub fn if_then(&mut self, cond: Value, body: impl FnOnce(&mut Self)) {
+        let (then, join) = (self.block("then"), self.block("join"));
+        self.branch(cond, then, join);
+        self.switch_to(then);
+        body(self);
+        if !self.ended() {
+            self.jump(join, &[]);
+        }
+        self.switch_to(join);
+    }
+
+    /// Runs one of two bodies and goes on with the value that it yields.
+    pub fn if_else(
+        &mut self,
+        cond: Value,
+        ty: Type,
+        then: impl FnOnce(&mut Self) -> Value,
+        otherwise: impl FnOnce(&mut Self) -> Value,
+    ) -> Value {
+        let (yes, no, join) = (self.block("then"), self.block("else"), self.block("join"));
+        let result = self.block_param(join, ty, Hint::default());
+        self.branch(cond, yes, no);
+        self.switch_to(yes);
+        let value = then(self);
+        self.jump(join, &[value]);
+        self.switch_to(no);
+        let value = otherwise(self);
+        self.jump(join, &[value]);
+        self.switch_to(join);
+        result
+    }
+
+    /// Repeats `body` while `cond` yields true.
+    pub fn while_loop(
+        &mut self,
+        cond: impl FnOnce(&mut Self) -> Value,
+        body: impl FnOnce(&mut Self),
+    ) {
+        let (head, inner, done) = (self.block("loop"), self.block("body"), self.block("done"));
+        self.jump(head, &[]);
+        self.switch_to(head);
+        let again = cond(self);
+        self.branch(again, inner, done);
+        self.switch_to(inner);
+        body(self);
+        if !self.ended() {
+            self.jump(head, &[]);
+        }
+        self.switch_to(done);
+    }
+}
+
+/// Comparison and arithmetic that read well in lowering.
+impl Builder<'_> {
+    /// Integer or pointer equality.
+    pub fn eq(&mut self, lhs: Value, rhs: Value) -> Value {
+        self.compare(Cond::Eq, lhs, rhs)
+    }
+
+    /// Conjunction or bitwise and.
+    pub fn and(&mut self, lhs: Value, rhs: Value) -> Value {
+        self.binary(Binary::And, lhs, rhs)
+    }
+
+    /// Disjunction or bitwise or.
+    pub fn or(&mut self, lhs: Value, rhs: Value) -> Value {
+        self.binary(Binary::Or, lhs, rhs)
+    }
+
+    /// The complement of a `Bool`.
+    pub fn not(&mut self, value: Value) -> Value {
+        let truth = self.constant(Type::Bool, 1);
+        self.binary(Binary::Xor, value, truth)
+    }
+
+    /// Widens a `Bool` to a 0 or 1 of an integer type.
+    pub fn widen_bool(&mut self, value: Value, to: Type) -> Value {
+        self.convert(Convert::Zext, value, to)
+    }
+}

@@ -1,0 +1,270 @@
+//! The instruction table of host IR.
+//!
+//! Every instruction has at most one result. Loads and stores carry their alignment in bytes, so
+//! that no backend depends on the data layout of the module it emits into. Nothing here traps or has
+//! undefined behaviour except what is written down with the instruction.
+
+use super::types::{Block, Signature, Symbol, Type, Value};
+
+/// An instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Inst {
+    /// A constant. Integers and pointers by value (truncated to the type), floats by their bits
+    /// (`F32` in the low 32), `Bool` as 0 or 1.
+    Const {
+        /// Type of the result.
+        ty: Type,
+        /// The bits.
+        bits: u64,
+    },
+    /// The address of a function or data object.
+    Address {
+        /// Whose address.
+        symbol: Symbol,
+    },
+    /// The address of `size` fresh, uninitialised bytes in the frame. One per execution of the
+    /// function; must stand in the entry block.
+    StackSlot {
+        /// Size in bytes.
+        size: u32,
+        /// Alignment in bytes, a power of two, at most 16.
+        align: u32,
+    },
+    /// Reads `ty` at `base + offset`.
+    Load {
+        /// Type of the result; not `Bool`.
+        ty: Type,
+        /// A `Ptr`.
+        base: Value,
+        /// In bytes.
+        offset: i32,
+        /// Of `base + offset`, in bytes.
+        align: u32,
+    },
+    /// Writes `value` at `base + offset`. No result.
+    Store {
+        /// What; not `Bool`.
+        value: Value,
+        /// A `Ptr`.
+        base: Value,
+        /// In bytes.
+        offset: i32,
+        /// Of `base + offset`, in bytes.
+        align: u32,
+    },
+    /// `base + offset`, wrapping. The result may point anywhere.
+    PtrAdd {
+        /// A `Ptr`.
+        base: Value,
+        /// An `I64`, in bytes.
+        offset: Value,
+    },
+    /// Arithmetic on two values of one type.
+    Binary {
+        /// The operation.
+        op: Binary,
+        /// Left operand.
+        lhs: Value,
+        /// Right operand.
+        rhs: Value,
+    },
+    /// Comparison of two values of one type; the result is a `Bool`.
+    Compare {
+        /// The condition.
+        cond: Cond,
+        /// Left operand.
+        lhs: Value,
+        /// Right operand.
+        rhs: Value,
+    },
+    /// `cond ? then : otherwise`, without a branch.
+    Select {
+        /// A `Bool`.
+        cond: Value,
+        /// Result if true.
+        then: Value,
+        /// Result if false; of the same type.
+        otherwise: Value,
+    },
+    /// Change of type.
+    Convert {
+        /// How.
+        op: Convert,
+        /// Operand.
+        value: Value,
+        /// Type of the result.
+        to: Type,
+    },
+    /// Call of a known function; has a result if its signature has one.
+    Call {
+        /// A symbol of a function.
+        callee: Symbol,
+        /// As the signature says.
+        args: Vec<Value>,
+    },
+    /// Call through a pointer.
+    CallIndirect {
+        /// What the pointer points at.
+        signature: Signature,
+        /// A `Ptr`.
+        callee: Value,
+        /// As the signature says.
+        args: Vec<Value>,
+    },
+}
+
+/// Arithmetic. Integer operations wrap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Binary {
+    /// Integer sum.
+    Add,
+    /// Integer difference.
+    Sub,
+    /// Integer product, low half.
+    Mul,
+    /// Signed quotient, rounded to zero. Undefined for a zero divisor and for `MIN / -1`.
+    Sdiv,
+    /// Signed remainder of [`Binary::Sdiv`]; undefined where that is.
+    Srem,
+    /// Unsigned quotient. Undefined for a zero divisor.
+    Udiv,
+    /// Unsigned remainder. Undefined for a zero divisor.
+    Urem,
+    /// Bitwise and; also on `Bool`.
+    And,
+    /// Bitwise or; also on `Bool`.
+    Or,
+    /// Bitwise exclusive or; also on `Bool`.
+    Xor,
+    /// Shift left. The amount must be below the width.
+    Shl,
+    /// Shift right, filling with zeros. The amount must be below the width.
+    Lshr,
+    /// Shift right, filling with the sign. The amount must be below the width.
+    Ashr,
+    /// Floating-point sum.
+    Fadd,
+    /// Floating-point difference.
+    Fsub,
+    /// Floating-point product.
+    Fmul,
+    /// Floating-point quotient.
+    Fdiv,
+}
+
+/// Conditions. `S` signed, `U` unsigned (also for pointers), `F` floating point, where every ordered
+/// condition is false on NaN and `Fne` is true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cond {
+    /// Equal.
+    Eq,
+    /// Not equal.
+    Ne,
+    /// Signed less.
+    Slt,
+    /// Signed less or equal.
+    Sle,
+    /// Signed greater.
+    Sgt,
+    /// Signed greater or equal.
+    Sge,
+    /// Unsigned less.
+    Ult,
+    /// Unsigned less or equal.
+    Ule,
+    /// Unsigned greater.
+    Ugt,
+    /// Unsigned greater or equal.
+    Uge,
+    /// Floating-point equal, ordered.
+    Feq,
+    /// Floating-point not equal, or unordered.
+    Fne,
+    /// Floating-point less, ordered.
+    Flt,
+    /// Floating-point less or equal, ordered.
+    Fle,
+    /// Floating-point greater, ordered.
+    Fgt,
+    /// Floating-point greater or equal, ordered.
+    Fge,
+}
+
+/// Conversions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Convert {
+    /// To a wider integer, filling with zeros; also from `Bool`.
+    Zext,
+    /// To a wider integer, filling with the sign.
+    Sext,
+    /// To a narrower integer.
+    Trunc,
+    /// From a signed integer to the nearest float.
+    SintToFloat,
+    /// From an unsigned integer to the nearest float.
+    UintToFloat,
+    /// `F32` to `F64`.
+    Promote,
+    /// `F64` to the nearest `F32`.
+    Demote,
+    /// Between an integer and a float of the same size, keeping the bits.
+    Bitcast,
+    /// `Ptr` to `I64`.
+    PtrToInt,
+    /// `I64` to `Ptr`.
+    IntToPtr,
+}
+
+/// Where a branch goes, with the values of the target's parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// The block.
+    pub block: Block,
+    /// One value for each of its parameters.
+    pub args: Vec<Value>,
+}
+
+impl From<Block> for Target {
+    fn from(block: Block) -> Self {
+        Target { block, args: Vec::new() }
+    }
+}
+
+/// How a block ends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Terminator {
+    /// Goes on elsewhere.
+    Jump(Target),
+    /// Goes on in one of two blocks. An edge into a cold block is unlikely.
+    Branch {
+        /// A `Bool`.
+        cond: Value,
+        /// Where if true.
+        then: Target,
+        /// Where if false.
+        otherwise: Target,
+    },
+    /// Leaves the function, with a value if its signature has a result.
+    Return(Option<Value>),
+}
+
+impl Terminator {
+    /// The targets, in order.
+    pub fn targets(&self) -> impl Iterator<Item = &Target> {
+        let (first, second) = match self {
+            Terminator::Jump(target) => (Some(target), None),
+            Terminator::Branch { then, otherwise, .. } => (Some(then), Some(otherwise)),
+            Terminator::Return(_) => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
+    pub(super) fn targets_mut(&mut self) -> impl Iterator<Item = &mut Target> {
+        let (first, second) = match self {
+            Terminator::Jump(target) => (Some(target), None),
+            Terminator::Branch { then, otherwise, .. } => (Some(then), Some(otherwise)),
+            Terminator::Return(_) => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+}

@@ -1,0 +1,190 @@
+//! Modules, functions, blocks and data objects of host IR.
+
+use std::collections::HashMap;
+
+use super::inst::{Inst, Terminator};
+use super::types::{Block, Signature, Symbol, Type, Value};
+
+/// What one library compiles to: functions, constant data, and the symbols both use.
+#[derive(Clone, Debug, Default)]
+pub struct Module {
+    /// Every name, in the order of first use.
+    pub symbols: Vec<SymbolData>,
+    /// Definitions, in the order in which backends emit them.
+    pub functions: Vec<Function>,
+    /// Definitions of data, in the order in which backends emit them.
+    pub data: Vec<Data>,
+    by_name: HashMap<String, Symbol>,
+}
+
+/// A name and what it stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SymbolData {
+    /// As the linker sees it, without the extra underscore of Mach-O.
+    pub name: String,
+    /// Who defines it and who sees it.
+    pub linkage: Linkage,
+    /// Function or data.
+    pub kind: SymbolKind,
+}
+
+/// Who defines a symbol and who sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Linkage {
+    /// Defined elsewhere: the runtime, the user's kernel.
+    Import,
+    /// Defined here, seen in this module only. A backend may rename it to avoid a collision.
+    Local,
+    /// Defined here, visible to the loader.
+    Export,
+}
+
+/// What a symbol names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SymbolKind {
+    /// A function of this signature.
+    Function(Signature),
+    /// A data object.
+    Data,
+}
+
+/// The definition of a function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name; not of linkage [`Linkage::Import`].
+    pub symbol: Symbol,
+    /// The same as that of the symbol.
+    pub signature: Signature,
+    /// Never on the hot path: kept out of line and optimised for size.
+    pub cold: bool,
+    /// Blocks in layout order; the first is the entry, whose parameters are the function's.
+    pub blocks: Vec<BlockData>,
+    /// Types and name hints.
+    pub values: Vec<ValueData>,
+    /// Words that name hints refer to: parameter names and the like.
+    pub names: Vec<String>,
+}
+
+/// A block: parameters, instructions, and how it ends.
+#[derive(Clone, Debug)]
+pub struct BlockData {
+    /// Says what the block is for; printed, and given to LLVM.
+    pub label: &'static str,
+    /// Values that every edge into the block supplies.
+    pub params: Vec<Value>,
+    /// In order; with the result where there is one.
+    pub insts: Vec<(Option<Value>, Inst)>,
+    /// `None` only while the function is being built.
+    pub end: Option<Terminator>,
+    /// Unlikely to run.
+    pub cold: bool,
+}
+
+/// Type and name hint of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValueData {
+    /// Its type.
+    pub ty: Type,
+    /// Its name, which may repeat.
+    pub hint: Hint,
+}
+
+/// A name hint: `x.shape0` is name `x`, part `shape`, index 0. Cheap to make, formatted on demand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Hint {
+    /// Index into [`Function::names`].
+    pub name: Option<u32>,
+    /// A fixed word; may be empty.
+    pub part: &'static str,
+    /// A number after the part.
+    pub index: Option<u32>,
+}
+
+impl From<&'static str> for Hint {
+    fn from(part: &'static str) -> Self {
+        Hint { name: None, part, index: None }
+    }
+}
+
+/// The definition of a constant or variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// Its name; not of linkage [`Linkage::Import`].
+    pub symbol: Symbol,
+    /// Contents.
+    pub bytes: Vec<u8>,
+    /// In bytes, a power of two.
+    pub align: u32,
+    /// In a writable section.
+    pub writable: bool,
+}
+
+impl Module {
+    /// The symbol of this name, declared now if it is new.
+    ///
+    /// # Panics
+    /// If the name stands for something else already: lowering decides on names, so this is a bug.
+    pub fn declare(&mut self, name: &str, linkage: Linkage, kind: SymbolKind) -> Symbol {
+        if let Some(&symbol) = self.by_name.get(name) {
+            assert!(self.symbols[symbol.index()].kind == kind, "{name} declared as two things");
+            return symbol;
+        }
+        let symbol = Symbol(self.symbols.len() as u32);
+        self.symbols.push(SymbolData { name: name.to_owned(), linkage, kind });
+        self.by_name.insert(name.to_owned(), symbol);
+        symbol
+    }
+
+    /// The symbol of this name, if it has been declared.
+    pub fn find(&self, name: &str) -> Option<Symbol> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The name of a symbol.
+    pub fn name(&self, symbol: Symbol) -> &str {
+        &self.symbols[symbol.index()].name
+    }
+
+    /// The signature of a function symbol; `None` for data.
+    pub fn signature(&self, symbol: Symbol) -> Option<&Signature> {
+        match &self.symbols[symbol.index()].kind {
+            SymbolKind::Function(signature) => Some(signature),
+            SymbolKind::Data => None,
+        }
+    }
+}
+
+impl Function {
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> Type {
+        self.values[value.index()].ty
+    }
+
+    /// Blocks with their entities, in layout order.
+    pub fn blocks(&self) -> impl Iterator<Item = (Block, &BlockData)> {
+        self.blocks.iter().enumerate().map(|(i, data)| (Block(i as u32), data))
+    }
+
+    /// A unique printable name for each value, made of its hint, or of its number where it has none.
+    pub fn value_names(&self) -> Vec<String> {
+        let mut seen: HashMap<String, u32> = HashMap::new();
+        let name = |(i, data): (usize, &ValueData)| {
+            let base = self.hint_text(data.hint).unwrap_or_else(|| format!("v{i}"));
+            let count = seen.entry(base.clone()).or_insert(0);
+            *count += 1;
+            if *count == 1 { base } else { format!("{base}.{count}") }
+        };
+        self.values.iter().enumerate().map(name).collect()
+    }
+
+    fn hint_text(&self, hint: Hint) -> Option<String> {
+        let name = hint.name.map(|n| self.names[n as usize].as_str());
+        let index = hint.index.map(|i| i.to_string()).unwrap_or_default();
+        match (name, hint.part) {
+            (None, "") => None,
+            (None, part) => Some(format!("{part}{index}")),
+            (Some(name), "") => Some(format!("{name}{index}")),
+            (Some(name), part) => Some(format!("{name}.{part}{index}")),
+        }
+    }
+}

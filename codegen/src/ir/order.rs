@@ -1,0 +1,57 @@
+//! Block order and dominance.
+
+use super::inst::Terminator;
+use super::module::{BlockData, Function};
+
+/// The reachable blocks in reverse postorder; the first target of a branch comes before the second.
+pub(super) fn reverse_postorder(blocks: &[BlockData]) -> Vec<usize> {
+    let mut seen = vec![false; blocks.len()];
+    let mut order = Vec::with_capacity(blocks.len());
+    let mut stack = vec![(0, false)];
+    while let Some((block, done)) = stack.pop() {
+        if done {
+            order.push(block);
+        } else if !std::mem::replace(&mut seen[block], true) {
+            stack.push((block, true));
+            let targets = blocks[block].end.iter().flat_map(Terminator::targets);
+            stack.extend(targets.map(|t| (t.block.index(), false)).filter(|&(t, _)| !seen[t]));
+        }
+    }
+    order.reverse();
+    order
+}
+
+/// Immediate dominators of a function whose blocks are in reverse postorder, by the algorithm of
+/// Cooper, Harvey and Kennedy. The entry's is itself.
+pub(super) fn dominators(function: &Function) -> Vec<usize> {
+    let count = function.blocks.len();
+    let mut predecessors = vec![Vec::new(); count];
+    for (block, data) in function.blocks() {
+        for target in data.end.iter().flat_map(Terminator::targets) {
+            predecessors[target.block.index()].push(block.index());
+        }
+    }
+    let mut idom = vec![usize::MAX; count];
+    idom[0] = 0;
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for block in 1..count {
+            let known = predecessors[block].iter().copied().filter(|&p| idom[p] != usize::MAX);
+            let new = known.reduce(|a, b| common(&idom, a, b)).unwrap_or(0);
+            changed |= std::mem::replace(&mut idom[block], new) != new;
+        }
+    }
+    idom
+}
+
+/// The nearest block that dominates both.
+fn common(idom: &[usize], mut a: usize, mut b: usize) -> usize {
+    while a != b {
+        if a > b {
+            a = idom[a];
+        } else {
+            b = idom[b];
+        }
+    }
+    a
+}

@@ -1,0 +1,219 @@
+//! The text form of host IR.
+
+use std::fmt::{self, Write as _};
+
+use super::inst::{Inst, Target, Terminator};
+use super::module::{BlockData, Data, Function, Linkage, Module, SymbolKind};
+use super::types::{Block, Symbol, Value};
+
+impl fmt::Display for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut first = true;
+        for symbol in self.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Import) {
+            first = false;
+            match &symbol.kind {
+                SymbolKind::Function(signature) => {
+                    writeln!(f, "import func @{}{signature}", symbol.name)?;
+                }
+                SymbolKind::Data => writeln!(f, "import data @{}", symbol.name)?,
+            }
+        }
+        for data in &self.data {
+            separate(f, &mut first)?;
+            print_data(f, self, data)?;
+        }
+        for function in &self.functions {
+            separate(f, &mut first)?;
+            print_function(f, self, function)?;
+        }
+        Ok(())
+    }
+}
+
+fn separate(f: &mut fmt::Formatter<'_>, first: &mut bool) -> fmt::Result {
+    if std::mem::take(first) { Ok(()) } else { f.write_str("\n") }
+}
+
+fn linkage(linkage: Linkage) -> &'static str {
+    match linkage {
+        Linkage::Import => "import",
+        Linkage::Local => "local",
+        Linkage::Export => "export",
+    }
+}
+
+/// Printable ASCII as it is, the rest as `\hh`; a line per 64 bytes of text or per NUL-ended word.
+fn print_data(f: &mut fmt::Formatter<'_>, module: &Module, data: &Data) -> fmt::Result {
+    let symbol = &module.symbols[data.symbol.index()];
+    let access = if data.writable { " writable" } else { "" };
+    let (size, align) = (data.bytes.len(), data.align);
+    let name = &symbol.name;
+    writeln!(f, "{} data @{name}{access} size {size} align {align} {{", linkage(symbol.linkage))?;
+    for line in data.bytes.chunks(32) {
+        f.write_str("    \"")?;
+        for &byte in line {
+            match byte {
+                b'"' | b'\\' => write!(f, "\\{}", byte as char)?,
+                b' '..=b'~' => f.write_char(byte as char)?,
+                0..=0x1f | 0x7f..=0xff => write!(f, "\\{byte:02x}")?,
+            }
+        }
+        f.write_str("\"\n")?;
+    }
+    f.write_str("}\n")
+}
+
+/// Prints one function; the names of its values are made once.
+struct Printer<'a> {
+    module: &'a Module,
+    function: &'a Function,
+    names: Vec<String>,
+}
+
+pub(super) fn print_function(
+    f: &mut fmt::Formatter<'_>,
+    module: &Module,
+    function: &Function,
+) -> fmt::Result {
+    let symbol = &module.symbols[function.symbol.index()];
+    let printer = Printer { module, function, names: function.value_names() };
+    write!(f, "{} func @{}(", linkage(symbol.linkage), symbol.name)?;
+    for (i, (abi, &value)) in
+        function.signature.params.iter().zip(&function.blocks[0].params).enumerate()
+    {
+        let comma = if i == 0 { "" } else { ", " };
+        write!(f, "{comma}%{}: {abi}", printer.names[value.index()])?;
+    }
+    f.write_str(")")?;
+    if let Some(result) = function.signature.result {
+        write!(f, " -> {result}")?;
+    }
+    writeln!(f, "{} {{", if function.cold { " cold" } else { "" })?;
+    for (block, data) in function.blocks() {
+        printer.block(f, block, data)?;
+    }
+    f.write_str("}\n")
+}
+
+impl Printer<'_> {
+    fn block(&self, f: &mut fmt::Formatter<'_>, block: Block, data: &BlockData) -> fmt::Result {
+        f.write_str(&self.label(block))?;
+        if block.index() != 0 && !data.params.is_empty() {
+            f.write_str("(")?;
+            for (i, &param) in data.params.iter().enumerate() {
+                let comma = if i == 0 { "" } else { ", " };
+                write!(f, "{comma}{}: {}", self.value(param), self.function.ty(param))?;
+            }
+            f.write_str(")")?;
+        }
+        writeln!(f, "{}:", if data.cold { " cold" } else { "" })?;
+        for (result, inst) in &data.insts {
+            f.write_str("    ")?;
+            if let Some(value) = *result {
+                write!(f, "{}: {} = ", self.value(value), self.function.ty(value))?;
+            }
+            self.inst(f, inst)?;
+            f.write_str("\n")?;
+        }
+        match &data.end {
+            Some(end) => self.terminator(f, end),
+            None => writeln!(f, "    (unfinished)"),
+        }
+    }
+
+    fn inst(&self, f: &mut fmt::Formatter<'_>, inst: &Inst) -> fmt::Result {
+        let v = |value: &Value| self.value(*value);
+        match inst {
+            Inst::Const { ty, bits } => write!(f, "const {}", constant(*ty, *bits)),
+            Inst::Address { symbol } => write!(f, "address {}", self.symbol(*symbol)),
+            Inst::StackSlot { size, align } => write!(f, "stack_slot {size} align {align}"),
+            Inst::Load { base, offset, align, .. } => {
+                write!(f, "load {}{offset:+} align {align}", v(base))
+            }
+            Inst::Store { value, base, offset, align } => {
+                write!(f, "store {}, {}{offset:+} align {align}", v(value), v(base))
+            }
+            Inst::PtrAdd { base, offset } => write!(f, "ptr_add {}, {}", v(base), v(offset)),
+            Inst::Binary { op, lhs, rhs } => {
+                write!(f, "{} {}, {}", mnemonic(op), v(lhs), v(rhs))
+            }
+            Inst::Compare { cond, lhs, rhs } => {
+                write!(f, "compare {} {}, {}", mnemonic(cond), v(lhs), v(rhs))
+            }
+            Inst::Select { cond, then, otherwise } => {
+                write!(f, "select {}, {}, {}", v(cond), v(then), v(otherwise))
+            }
+            Inst::Convert { op, value, .. } => write!(f, "{} {}", mnemonic(op), v(value)),
+            Inst::Call { callee, args } => {
+                write!(f, "call {}({})", self.symbol(*callee), self.list(args))
+            }
+            Inst::CallIndirect { signature, callee, args } => {
+                write!(f, "call_indirect {}{signature}({})", v(callee), self.list(args))
+            }
+        }
+    }
+
+    fn terminator(&self, f: &mut fmt::Formatter<'_>, end: &Terminator) -> fmt::Result {
+        match end {
+            Terminator::Jump(target) => writeln!(f, "    jump {}", self.target(target)),
+            Terminator::Branch { cond, then, otherwise } => {
+                let (then, otherwise) = (self.target(then), self.target(otherwise));
+                writeln!(f, "    branch {}, {then}, {otherwise}", self.value(*cond))
+            }
+            Terminator::Return(None) => writeln!(f, "    return"),
+            Terminator::Return(Some(value)) => writeln!(f, "    return {}", self.value(*value)),
+        }
+    }
+
+    fn value(&self, value: Value) -> String {
+        format!("%{}", self.names[value.index()])
+    }
+
+    fn symbol(&self, symbol: Symbol) -> String {
+        format!("@{}", self.module.name(symbol))
+    }
+
+    fn label(&self, block: Block) -> String {
+        match block.index() {
+            0 => "entry".to_owned(),
+            i => format!("{}{i}", self.function.blocks[i].label),
+        }
+    }
+
+    fn list(&self, values: &[Value]) -> String {
+        let values: Vec<String> = values.iter().map(|&value| self.value(value)).collect();
+        values.join(", ")
+    }
+
+    fn target(&self, target: &Target) -> String {
+        let label = self.label(target.block);
+        if target.args.is_empty() { label } else { format!("{label}({})", self.list(&target.args)) }
+    }
+}
+
+fn constant(ty: super::Type, bits: u64) -> String {
+    use super::Type;
+    match ty {
+        Type::Bool => (bits != 0).to_string(),
+        Type::I8 => (bits as i8).to_string(),
+        Type::I16 => (bits as i16).to_string(),
+        Type::I32 => (bits as i32).to_string(),
+        Type::I64 => (bits as i64).to_string(),
+        Type::F32 => format!("{:?}", f32::from_bits(bits as u32)),
+        Type::F64 => format!("{:?}", f64::from_bits(bits)),
+        Type::Ptr if bits == 0 => "null".to_owned(),
+        Type::Ptr => format!("{bits:#x}"),
+    }
+}
+
+/// `SintToFloat` → `sint_to_float`.
+fn mnemonic(op: &impl fmt::Debug) -> String {
+    let mut text = String::new();
+    for c in format!("{op:?}").chars() {
+        if c.is_ascii_uppercase() && !text.is_empty() {
+            text.push('_');
+        }
+        text.push(c.to_ascii_lowercase());
+    }
+    text
+}

@@ -1,0 +1,167 @@
+//! The types, signatures and entity names of host IR.
+
+use std::fmt;
+
+/// The type of a value. Integers carry no sign; operations do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// The result of a comparison. It is never stored, passed or returned: widen it first.
+    Bool,
+    /// 8 bits.
+    I8,
+    /// 16 bits; also the bits of a 16-bit float.
+    I16,
+    /// 32 bits.
+    I32,
+    /// 64 bits.
+    I64,
+    /// IEEE 754 binary32.
+    F32,
+    /// IEEE 754 binary64.
+    F64,
+    /// A 64-bit address.
+    Ptr,
+}
+
+impl Type {
+    /// Size in memory in bytes, which is also the natural alignment.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Type::Bool | Type::I8 => 1,
+            Type::I16 => 2,
+            Type::I32 | Type::F32 => 4,
+            Type::I64 | Type::F64 | Type::Ptr => 8,
+        }
+    }
+
+    /// True for `I8` to `I64`.
+    pub const fn is_int(self) -> bool {
+        matches!(self, Type::I8 | Type::I16 | Type::I32 | Type::I64)
+    }
+
+    /// True for `F32` and `F64`.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Type::F32 | Type::F64)
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Type::Bool => "bool",
+            Type::I8 => "i8",
+            Type::I16 => "i16",
+            Type::I32 => "i32",
+            Type::I64 => "i64",
+            Type::F32 => "f32",
+            Type::F64 => "f64",
+            Type::Ptr => "ptr",
+        })
+    }
+}
+
+/// How the caller fills the register bits above a narrow integer. C compilers expect the bits of
+/// integers below 32 bits to be extended; some platforms (riscv64) want it for 32 bits too, which a
+/// backend adds by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extend {
+    /// Nothing to fill: 32 bits and wider, floats, pointers.
+    No,
+    /// With copies of the sign bit.
+    Sign,
+    /// With zeros.
+    Zero,
+}
+
+/// One parameter or result as the C calling convention sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AbiType {
+    /// The type of the value; never [`Type::Bool`].
+    pub ty: Type,
+    /// Who fills the upper bits.
+    pub extend: Extend,
+}
+
+impl From<Type> for AbiType {
+    fn from(ty: Type) -> Self {
+        AbiType { ty, extend: Extend::No }
+    }
+}
+
+impl fmt::Display for AbiType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.extend {
+            Extend::No => write!(f, "{}", self.ty),
+            Extend::Sign => write!(f, "{} sext", self.ty),
+            Extend::Zero => write!(f, "{} zext", self.ty),
+        }
+    }
+}
+
+/// The signature of a function under the C calling convention of the target.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Signature {
+    /// Parameters, in order.
+    pub params: Vec<AbiType>,
+    /// The result; `None` for C's `void`.
+    pub result: Option<AbiType>,
+}
+
+impl Signature {
+    /// A signature of plain types.
+    pub fn new(params: &[Type], result: Option<Type>) -> Self {
+        Signature {
+            params: params.iter().map(|&ty| ty.into()).collect(),
+            result: result.map(AbiType::from),
+        }
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(")?;
+        for (i, param) in self.params.iter().enumerate() {
+            write!(f, "{}{param}", if i == 0 { "" } else { ", " })?;
+        }
+        f.write_str(")")?;
+        self.result.map_or(Ok(()), |result| write!(f, " -> {result}"))
+    }
+}
+
+/// Declares the index newtypes of the IR: dense, and printed as in the text form.
+macro_rules! entity {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub(crate) u32);
+
+        impl $name {
+            /// Position in the table that this entity indexes.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "{}"), self.0)
+            }
+        }
+    };
+}
+
+entity!(
+    /// A value of one function: an index into [`Function::values`](super::Function::values).
+    Value,
+    "v"
+);
+entity!(
+    /// A block of one function: an index into [`Function::blocks`](super::Function::blocks).
+    Block,
+    "block"
+);
+entity!(
+    /// A symbol of the module: an index into [`Module::symbols`](super::Module::symbols).
+    Symbol,
+    "symbol"
+);

@@ -1,0 +1,1 @@
+//! Compiles declarations in process with Cranelift.

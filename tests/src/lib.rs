@@ -1,0 +1,1 @@
+//! Conformance, equivalence and benchmarks.
