@@ -1,10 +1,218 @@
 //! Devices.
 
-/// `DLDeviceType` of DLPack.
+use std::fmt;
+use std::str::FromStr;
+
+use crate::ParseError;
+use crate::error::canonical_number;
+
+/// `DLDeviceType` of DLPack: any `int32_t`, known or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceType(pub i32);
 
 impl DeviceType {
     /// `kDLCPU`
     pub const CPU: DeviceType = DeviceType(1);
+    /// `kDLCUDA`
+    pub const CUDA: DeviceType = DeviceType(2);
+    /// `kDLCUDAHost`
+    pub const CUDA_HOST: DeviceType = DeviceType(3);
+    /// `kDLOpenCL`
+    pub const OPENCL: DeviceType = DeviceType(4);
+    /// `kDLVulkan`
+    pub const VULKAN: DeviceType = DeviceType(7);
+    /// `kDLMetal`
+    pub const METAL: DeviceType = DeviceType(8);
+    /// `kDLVPI`
+    pub const VPI: DeviceType = DeviceType(9);
+    /// `kDLROCM`
+    pub const ROCM: DeviceType = DeviceType(10);
+    /// `kDLROCMHost`
+    pub const ROCM_HOST: DeviceType = DeviceType(11);
+    /// `kDLExtDev`
+    pub const EXT_DEV: DeviceType = DeviceType(12);
+    /// `kDLCUDAManaged`
+    pub const CUDA_MANAGED: DeviceType = DeviceType(13);
+    /// `kDLOneAPI`
+    pub const ONEAPI: DeviceType = DeviceType(14);
+    /// `kDLWebGPU`
+    pub const WEBGPU: DeviceType = DeviceType(15);
+    /// `kDLHexagon`
+    pub const HEXAGON: DeviceType = DeviceType(16);
+    /// `kDLMAIA`
+    pub const MAIA: DeviceType = DeviceType(17);
+    /// `kDLTrn`
+    pub const TRN: DeviceType = DeviceType(18);
+
+    /// Every known type, in the order of their numbers.
+    pub const ALL: [DeviceType; 16] = [
+        DeviceType::CPU,
+        DeviceType::CUDA,
+        DeviceType::CUDA_HOST,
+        DeviceType::OPENCL,
+        DeviceType::VULKAN,
+        DeviceType::METAL,
+        DeviceType::VPI,
+        DeviceType::ROCM,
+        DeviceType::ROCM_HOST,
+        DeviceType::EXT_DEV,
+        DeviceType::CUDA_MANAGED,
+        DeviceType::ONEAPI,
+        DeviceType::WEBGPU,
+        DeviceType::HEXAGON,
+        DeviceType::MAIA,
+        DeviceType::TRN,
+    ];
+
+    /// The name of a known type: the string that the runtime accepts, where it accepts one.
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self {
+            DeviceType::CPU => "cpu",
+            DeviceType::CUDA => "cuda",
+            DeviceType::CUDA_HOST => "cuda_host",
+            DeviceType::OPENCL => "opencl",
+            DeviceType::VULKAN => "vulkan",
+            DeviceType::METAL => "metal",
+            DeviceType::VPI => "vpi",
+            DeviceType::ROCM => "rocm",
+            DeviceType::ROCM_HOST => "rocm_host",
+            DeviceType::EXT_DEV => "ext_dev",
+            DeviceType::CUDA_MANAGED => "cuda_managed",
+            DeviceType::ONEAPI => "oneapi",
+            DeviceType::WEBGPU => "webgpu",
+            DeviceType::HEXAGON => "hexagon",
+            DeviceType::MAIA => "maia",
+            DeviceType::TRN => "trn",
+            DeviceType(_) => return None,
+        })
+    }
+
+    /// The C enumerator of a known type in `dlpack.h`.
+    pub const fn c_name(self) -> Option<&'static str> {
+        Some(match self {
+            DeviceType::CPU => "kDLCPU",
+            DeviceType::CUDA => "kDLCUDA",
+            DeviceType::CUDA_HOST => "kDLCUDAHost",
+            DeviceType::OPENCL => "kDLOpenCL",
+            DeviceType::VULKAN => "kDLVulkan",
+            DeviceType::METAL => "kDLMetal",
+            DeviceType::VPI => "kDLVPI",
+            DeviceType::ROCM => "kDLROCM",
+            DeviceType::ROCM_HOST => "kDLROCMHost",
+            DeviceType::EXT_DEV => "kDLExtDev",
+            DeviceType::CUDA_MANAGED => "kDLCUDAManaged",
+            DeviceType::ONEAPI => "kDLOneAPI",
+            DeviceType::WEBGPU => "kDLWebGPU",
+            DeviceType::HEXAGON => "kDLHexagon",
+            DeviceType::MAIA => "kDLMAIA",
+            DeviceType::TRN => "kDLTrn",
+            DeviceType(_) => return None,
+        })
+    }
+}
+
+/// The name, or `device(77)`.
+impl fmt::Display for DeviceType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.pad(name),
+            None => write!(f, "device({})", self.0),
+        }
+    }
+}
+
+/// Accepts the names of known types.
+impl FromStr for DeviceType {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<DeviceType, ParseError> {
+        let found = DeviceType::ALL.into_iter().find(|ty| ty.name() == Some(text));
+        found.ok_or_else(|| ParseError::DeviceType(text.into()))
+    }
+}
+
+/// `DLDevice` of DLPack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Device {
+    /// Which kind of device.
+    pub ty: DeviceType,
+    /// Which of the devices of that kind.
+    pub id: i32,
+}
+
+impl Device {
+    /// The processor that runs the host function.
+    pub const CPU: Device = Device { ty: DeviceType::CPU, id: 0 };
+
+    /// The eight bytes of the struct as a little-endian word.
+    pub const fn to_word(self) -> u64 {
+        self.ty.0 as u32 as u64 | (self.id as u32 as u64) << 32
+    }
+}
+
+/// `cpu` for the first one, else the type and the index: `cuda:1`.
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Device::CPU { self.ty.fmt(f) } else { write!(f, "{}:{}", self.ty, self.id) }
+    }
+}
+
+/// Accepts a known type with an index that is not negative; no index is index 0.
+impl FromStr for Device {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Device, ParseError> {
+        let Some((ty, id)) = text.split_once(':') else {
+            return Ok(Device { ty: text.parse()?, id: 0 });
+        };
+        let ty = ty.parse()?;
+        let id = canonical_number(id).ok_or_else(|| ParseError::DeviceId(id.into()))?;
+        Ok(Device { ty, id })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for ty in DeviceType::ALL {
+            assert_eq!(Some(ty.to_string().as_str()), ty.name());
+            assert_eq!(ty.to_string().parse(), Ok(ty));
+            for id in [0, 1, i32::MAX] {
+                let device = Device { ty, id };
+                assert_eq!(device.to_string().parse(), Ok(device));
+            }
+        }
+        for text in ["", "gpu", "CPU", "cpu ", "mps", "device(77)"] {
+            assert_eq!(text.parse::<DeviceType>(), Err(ParseError::DeviceType(text.into())));
+        }
+    }
+
+    #[test]
+    fn devices_print_their_index() {
+        let print = |ty, id| Device { ty, id }.to_string();
+        assert_eq!(print(DeviceType::CPU, 0), "cpu");
+        assert_eq!(print(DeviceType::CPU, 1), "cpu:1");
+        assert_eq!(print(DeviceType::CUDA, 0), "cuda:0");
+        assert_eq!(print(DeviceType(77), 1), "device(77):1");
+        assert_eq!(print(DeviceType(-1), -2), "device(-1):-2");
+    }
+
+    #[test]
+    fn device_text_is_strict() {
+        assert_eq!("cuda".parse(), Ok(Device { ty: DeviceType::CUDA, id: 0 }));
+        for id in ["", "-1", "+1", "01", "x", "2147483648", "1:2"] {
+            let text = format!("cuda:{id}");
+            assert_eq!(text.parse::<Device>(), Err(ParseError::DeviceId(id.into())));
+        }
+        assert_eq!("gpu:0".parse::<Device>(), Err(ParseError::DeviceType("gpu".into())));
+    }
+
+    #[test]
+    fn words_are_the_little_endian_struct() {
+        let device = Device { ty: DeviceType::CUDA, id: -1 };
+        assert_eq!(device.to_word().to_le_bytes(), [2, 0, 0, 0, 255, 255, 255, 255]);
+    }
 }

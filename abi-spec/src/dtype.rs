@@ -1,12 +1,368 @@
 //! Element types of tensors.
 
-/// `DLDataType` of DLPack.
+use std::fmt;
+use std::str::FromStr;
+
+use crate::ParseError;
+use crate::error::canonical_number;
+
+/// `DLDataType` of DLPack: any four bytes, known type code or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DType {
     /// A `DLDataTypeCode`.
     pub code: u8,
     /// Bits of one lane.
     pub bits: u8,
-    /// Lanes of one element.
+    /// Lanes of one element; as an `i16` negative for scalable vectors.
     pub lanes: u16,
+}
+
+/// `DLDataTypeCode` of DLPack 1.3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum TypeCode {
+    /// Two's complement integer.
+    Int = 0,
+    /// Unsigned integer.
+    UInt = 1,
+    /// IEEE 754 binary float.
+    Float = 2,
+    /// Opaque pointer.
+    Handle = 3,
+    /// The upper half of a binary32.
+    Bfloat = 4,
+    /// Pair of IEEE 754 floats; the bits count both. The runtime has no name for it, we do.
+    Complex = 5,
+    /// Truth value.
+    Bool = 6,
+    /// 8-bit float.
+    Float8E3m4 = 7,
+    /// 8-bit float.
+    Float8E4m3 = 8,
+    /// 8-bit float.
+    Float8E4m3b11fnuz = 9,
+    /// 8-bit float.
+    Float8E4m3fn = 10,
+    /// 8-bit float.
+    Float8E4m3fnuz = 11,
+    /// 8-bit float.
+    Float8E5m2 = 12,
+    /// 8-bit float.
+    Float8E5m2fnuz = 13,
+    /// 8-bit float.
+    Float8E8m0fnu = 14,
+    /// 6-bit float.
+    Float6E2m3fn = 15,
+    /// 6-bit float.
+    Float6E3m2fn = 16,
+    /// 4-bit float.
+    Float4E2m1fn = 17,
+}
+
+impl TypeCode {
+    /// Every type code, at the index that is its number.
+    pub const ALL: [TypeCode; 18] = [
+        TypeCode::Int,
+        TypeCode::UInt,
+        TypeCode::Float,
+        TypeCode::Handle,
+        TypeCode::Bfloat,
+        TypeCode::Complex,
+        TypeCode::Bool,
+        TypeCode::Float8E3m4,
+        TypeCode::Float8E4m3,
+        TypeCode::Float8E4m3b11fnuz,
+        TypeCode::Float8E4m3fn,
+        TypeCode::Float8E4m3fnuz,
+        TypeCode::Float8E5m2,
+        TypeCode::Float8E5m2fnuz,
+        TypeCode::Float8E8m0fnu,
+        TypeCode::Float6E2m3fn,
+        TypeCode::Float6E3m2fn,
+        TypeCode::Float4E2m1fn,
+    ];
+
+    /// The type code of this number.
+    pub fn from_number(number: u8) -> Option<TypeCode> {
+        TypeCode::ALL.get(usize::from(number)).copied()
+    }
+
+    /// The name in front of the bits.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TypeCode::Int => "int",
+            TypeCode::UInt => "uint",
+            TypeCode::Float => "float",
+            TypeCode::Handle => "handle",
+            TypeCode::Bfloat => "bfloat",
+            TypeCode::Complex => "complex",
+            TypeCode::Bool => "bool",
+            TypeCode::Float8E3m4 => "float8_e3m4",
+            TypeCode::Float8E4m3 => "float8_e4m3",
+            TypeCode::Float8E4m3b11fnuz => "float8_e4m3b11fnuz",
+            TypeCode::Float8E4m3fn => "float8_e4m3fn",
+            TypeCode::Float8E4m3fnuz => "float8_e4m3fnuz",
+            TypeCode::Float8E5m2 => "float8_e5m2",
+            TypeCode::Float8E5m2fnuz => "float8_e5m2fnuz",
+            TypeCode::Float8E8m0fnu => "float8_e8m0fnu",
+            TypeCode::Float6E2m3fn => "float6_e2m3fn",
+            TypeCode::Float6E3m2fn => "float6_e3m2fn",
+            TypeCode::Float4E2m1fn => "float4_e2m1fn",
+        }
+    }
+
+    /// The C enumerator in `dlpack.h`.
+    pub const fn c_name(self) -> &'static str {
+        match self {
+            TypeCode::Int => "kDLInt",
+            TypeCode::UInt => "kDLUInt",
+            TypeCode::Float => "kDLFloat",
+            TypeCode::Handle => "kDLOpaqueHandle",
+            TypeCode::Bfloat => "kDLBfloat",
+            TypeCode::Complex => "kDLComplex",
+            TypeCode::Bool => "kDLBool",
+            TypeCode::Float8E3m4 => "kDLFloat8_e3m4",
+            TypeCode::Float8E4m3 => "kDLFloat8_e4m3",
+            TypeCode::Float8E4m3b11fnuz => "kDLFloat8_e4m3b11fnuz",
+            TypeCode::Float8E4m3fn => "kDLFloat8_e4m3fn",
+            TypeCode::Float8E4m3fnuz => "kDLFloat8_e4m3fnuz",
+            TypeCode::Float8E5m2 => "kDLFloat8_e5m2",
+            TypeCode::Float8E5m2fnuz => "kDLFloat8_e5m2fnuz",
+            TypeCode::Float8E8m0fnu => "kDLFloat8_e8m0fnu",
+            TypeCode::Float6E2m3fn => "kDLFloat6_e2m3fn",
+            TypeCode::Float6E3m2fn => "kDLFloat6_e3m2fn",
+            TypeCode::Float4E2m1fn => "kDLFloat4_e2m1fn",
+        }
+    }
+
+    /// The bits of a lane when the name alone says it, as in `float8_e4m3`; `None` when any number of
+    /// bits follows the name, as in `int4`.
+    pub const fn implied_bits(self) -> Option<u8> {
+        match self {
+            TypeCode::Int | TypeCode::UInt | TypeCode::Float => None,
+            TypeCode::Bfloat | TypeCode::Complex => None,
+            TypeCode::Handle => Some(64),
+            TypeCode::Bool => Some(8),
+            TypeCode::Float8E3m4 | TypeCode::Float8E4m3 | TypeCode::Float8E4m3b11fnuz => Some(8),
+            TypeCode::Float8E4m3fn | TypeCode::Float8E4m3fnuz | TypeCode::Float8E5m2 => Some(8),
+            TypeCode::Float8E5m2fnuz | TypeCode::Float8E8m0fnu => Some(8),
+            TypeCode::Float6E2m3fn | TypeCode::Float6E3m2fn => Some(6),
+            TypeCode::Float4E2m1fn => Some(4),
+        }
+    }
+
+    /// True if elements of so many bits a lane have a name that `FromStr` accepts.
+    const fn accepts_bits(self, bits: u8) -> bool {
+        match self {
+            TypeCode::Int | TypeCode::UInt => 1 <= bits && bits <= 64,
+            TypeCode::Float => matches!(bits, 16 | 32 | 64),
+            TypeCode::Bfloat => bits == 16,
+            TypeCode::Complex => matches!(bits, 64 | 128),
+            TypeCode::Handle | TypeCode::Bool => false,
+            TypeCode::Float8E3m4 | TypeCode::Float8E4m3 | TypeCode::Float8E4m3b11fnuz => false,
+            TypeCode::Float8E4m3fn | TypeCode::Float8E4m3fnuz | TypeCode::Float8E5m2 => false,
+            TypeCode::Float8E5m2fnuz | TypeCode::Float8E8m0fnu => false,
+            TypeCode::Float6E2m3fn | TypeCode::Float6E3m2fn | TypeCode::Float4E2m1fn => false,
+        }
+    }
+}
+
+/// Lanes from here on are those of scalable vectors.
+const SCALABLE: u16 = 0x8000;
+
+impl DType {
+    /// `bool`, one byte.
+    pub const BOOL: DType = DType::new(TypeCode::Bool, 8, 1);
+    /// `int8`
+    pub const INT8: DType = DType::new(TypeCode::Int, 8, 1);
+    /// `int16`
+    pub const INT16: DType = DType::new(TypeCode::Int, 16, 1);
+    /// `int32`
+    pub const INT32: DType = DType::new(TypeCode::Int, 32, 1);
+    /// `int64`
+    pub const INT64: DType = DType::new(TypeCode::Int, 64, 1);
+    /// `uint8`
+    pub const UINT8: DType = DType::new(TypeCode::UInt, 8, 1);
+    /// `uint16`
+    pub const UINT16: DType = DType::new(TypeCode::UInt, 16, 1);
+    /// `uint32`
+    pub const UINT32: DType = DType::new(TypeCode::UInt, 32, 1);
+    /// `uint64`
+    pub const UINT64: DType = DType::new(TypeCode::UInt, 64, 1);
+    /// `float16`
+    pub const FLOAT16: DType = DType::new(TypeCode::Float, 16, 1);
+    /// `bfloat16`
+    pub const BFLOAT16: DType = DType::new(TypeCode::Bfloat, 16, 1);
+    /// `float32`
+    pub const FLOAT32: DType = DType::new(TypeCode::Float, 32, 1);
+    /// `float64`
+    pub const FLOAT64: DType = DType::new(TypeCode::Float, 64, 1);
+    /// `handle`, a pointer.
+    pub const HANDLE: DType = DType::new(TypeCode::Handle, 64, 1);
+    /// `void`, the type of no value.
+    pub const VOID: DType = DType::new(TypeCode::Handle, 0, 0);
+
+    /// An element of `lanes` lanes of `bits` bits each.
+    pub const fn new(code: TypeCode, bits: u8, lanes: u16) -> DType {
+        DType { code: code as u8, bits, lanes }
+    }
+
+    /// The four bytes of the struct as a little-endian word.
+    pub const fn to_word(self) -> u32 {
+        self.code as u32 | (self.bits as u32) << 8 | (self.lanes as u32) << 16
+    }
+
+    /// The inverse of [`to_word`](DType::to_word).
+    pub const fn from_word(word: u32) -> DType {
+        DType { code: word as u8, bits: (word >> 8) as u8, lanes: (word >> 16) as u16 }
+    }
+
+    /// The known type code of this type.
+    pub fn type_code(self) -> Option<TypeCode> {
+        TypeCode::from_number(self.code)
+    }
+
+    /// Bytes that hold one lane: its bits rounded up, at least 1. The natural alignment of an element.
+    pub const fn lane_bytes(self) -> u32 {
+        if self.bits == 0 { 1 } else { (self.bits as u32).div_ceil(8) }
+    }
+}
+
+/// The runtime's name, with the lanes always spelled out unless they are 1. Types that the runtime cannot
+/// print are `complex<bits>` and `dtype(code, bits, lanes)`. As in the runtime, names that
+/// [imply the bits](TypeCode::implied_bits) are printed for any bits, except `bool`.
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let DType { bits, lanes, .. } = *self;
+        let Some(code) = self.type_code() else {
+            return write!(f, "dtype({}, {bits}, {lanes})", self.code);
+        };
+        if *self == DType::VOID {
+            return f.write_str("void");
+        }
+        f.write_str(code.name())?;
+        let odd_bool = code == TypeCode::Bool && bits != 8;
+        if code.implied_bits().is_none() || odd_bool {
+            write!(f, "{bits}")?;
+        }
+        match lanes {
+            1 => Ok(()),
+            0..SCALABLE => write!(f, "x{lanes}"),
+            SCALABLE.. => write!(f, "xvscalex{}", lanes.wrapping_neg()),
+        }
+    }
+}
+
+/// Accepts what [`Display`](fmt::Display) prints for element types that tensors can have: no shorthands (`float`), no
+/// `x1`, no scalable vectors, no `void`.
+impl FromStr for DType {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<DType, ParseError> {
+        parse(text).ok_or_else(|| ParseError::DType(text.into()))
+    }
+}
+
+fn parse(text: &str) -> Option<DType> {
+    for code in TypeCode::ALL {
+        let Some(rest) = text.strip_prefix(code.name()) else { continue };
+        let (digits, lanes) = match rest.split_once('x') {
+            Some((digits, lanes)) => (digits, canonical_number(lanes)?),
+            None => (rest, 1),
+        };
+        let bits = match code.implied_bits() {
+            Some(bits) if digits.is_empty() => bits,
+            Some(_) => continue,
+            None => match canonical_number(digits) {
+                Some(bits) if code.accepts_bits(bits) => bits,
+                _ => continue,
+            },
+        };
+        let fixed = (1..SCALABLE).contains(&lanes) && !rest.ends_with("x1");
+        return fixed.then_some(DType::new(code, bits, lanes));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_that_parses_round_trips() {
+        let mut parsed = 0;
+        for code in 0..=u8::MAX {
+            for bits in 0..=u8::MAX {
+                for lanes in [0, 1, 2, 3, 4, 32767, 32768, 65532, 65535] {
+                    let dtype = DType { code, bits, lanes };
+                    let Ok(back) = dtype.to_string().parse::<DType>() else { continue };
+                    assert_eq!(back.to_string(), dtype.to_string());
+                    assert_eq!(back.to_string().parse(), Ok(back));
+                    parsed += usize::from(back == dtype);
+                }
+            }
+        }
+        // 64 int, 64 uint, 3 float, 1 bfloat, 2 complex, 13 with implied bits; 5 kinds of lanes.
+        assert_eq!(parsed, (64 + 64 + 3 + 1 + 2 + 13) * 5);
+    }
+
+    #[test]
+    fn canonical_names() {
+        let rows = [
+            ("int4", DType::new(TypeCode::Int, 4, 1)),
+            ("uint1", DType::new(TypeCode::UInt, 1, 1)),
+            ("float32x4", DType::new(TypeCode::Float, 32, 4)),
+            ("float8_e4m3fn", DType::new(TypeCode::Float8E4m3fn, 8, 1)),
+            ("float8_e4m3b11fnuz", DType::new(TypeCode::Float8E4m3b11fnuz, 8, 1)),
+            ("float4_e2m1fnx2", DType::new(TypeCode::Float4E2m1fn, 4, 2)),
+            ("bool", DType::BOOL),
+            ("bfloat16", DType::BFLOAT16),
+            ("complex64", DType::new(TypeCode::Complex, 64, 1)),
+            ("handle", DType::HANDLE),
+        ];
+        for (name, dtype) in rows {
+            assert_eq!(name.parse(), Ok(dtype));
+            assert_eq!(dtype.to_string(), name);
+        }
+    }
+
+    #[test]
+    fn other_spellings_are_refused() {
+        let texts = "float int uint half f32 Float32 FLOAT32 float8 float128 int0 int65 int08 int+8 bool8 boolx \
+             bool1 bfloat bfloat32 complex complex32 float32x float32x0 float32x1 float32x04 float32x32768 \
+             float32x-2 float32xvscalex4 float32x4x4 float8_e4m3fn8 handle64 void e4m3 float8_e4m3f";
+        for text in texts.split_whitespace().chain(["", " float32", "float32 ", "int²"]) {
+            assert_eq!(text.parse::<DType>(), Err(ParseError::DType(text.into())));
+        }
+    }
+
+    #[test]
+    fn whatever_arrives_prints() {
+        let rows = [
+            (DType::VOID, "void"),
+            (DType { code: 99, bits: 8, lanes: 1 }, "dtype(99, 8, 1)"),
+            (DType { code: 6, bits: 1, lanes: 1 }, "bool1"),
+            (DType { code: 10, bits: 4, lanes: 1 }, "float8_e4m3fn"),
+            (DType { code: 2, bits: 32, lanes: 65532 }, "float32xvscalex4"),
+            (DType { code: 2, bits: 32, lanes: 0 }, "float32x0"),
+        ];
+        for (dtype, text) in rows {
+            assert_eq!(dtype.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn words_are_the_little_endian_struct() {
+        assert_eq!(DType::FLOAT32.to_word(), 0x0001_2002);
+        assert_eq!(DType::BOOL.to_word(), 0x0001_0806);
+        for word in [0, 1, 0x0102_0304, u32::MAX] {
+            assert_eq!(DType::from_word(word).to_word(), word);
+        }
+    }
+
+    #[test]
+    fn lanes_fill_whole_bytes() {
+        let bytes = |bits| DType { code: 0, bits, lanes: 7 }.lane_bytes();
+        assert_eq!([0, 1, 8, 9, 64, 255].map(bytes), [1, 1, 1, 2, 8, 32]);
+    }
 }

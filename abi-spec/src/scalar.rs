@@ -1,5 +1,10 @@
 //! The scalar types of a signature.
 
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{DType, ParseError};
+
 /// A number or an opaque pointer, as the C function behind a declaration sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scalar {
@@ -31,4 +36,140 @@ pub enum Scalar {
     Float64,
     /// `void*`
     Ptr,
+}
+
+impl Scalar {
+    /// Every scalar type, in the order of the enum.
+    pub const ALL: [Scalar; 14] = [
+        Scalar::Bool,
+        Scalar::Int8,
+        Scalar::Int16,
+        Scalar::Int32,
+        Scalar::Int64,
+        Scalar::Uint8,
+        Scalar::Uint16,
+        Scalar::Uint32,
+        Scalar::Uint64,
+        Scalar::Float16,
+        Scalar::BFloat16,
+        Scalar::Float32,
+        Scalar::Float64,
+        Scalar::Ptr,
+    ];
+
+    /// The name in the declaration language.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Scalar::Bool => "bool",
+            Scalar::Int8 => "int8",
+            Scalar::Int16 => "int16",
+            Scalar::Int32 => "int32",
+            Scalar::Int64 => "int64",
+            Scalar::Uint8 => "uint8",
+            Scalar::Uint16 => "uint16",
+            Scalar::Uint32 => "uint32",
+            Scalar::Uint64 => "uint64",
+            Scalar::Float16 => "float16",
+            Scalar::BFloat16 => "bfloat16",
+            Scalar::Float32 => "float32",
+            Scalar::Float64 => "float64",
+            Scalar::Ptr => "ptr",
+        }
+    }
+
+    /// Size in memory in bits; 8 for `bool`.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Scalar::Bool | Scalar::Int8 | Scalar::Uint8 => 8,
+            Scalar::Int16 | Scalar::Uint16 | Scalar::Float16 | Scalar::BFloat16 => 16,
+            Scalar::Int32 | Scalar::Uint32 | Scalar::Float32 => 32,
+            Scalar::Int64 | Scalar::Uint64 | Scalar::Float64 | Scalar::Ptr => 64,
+        }
+    }
+
+    /// True for `int8` to `uint64`; `bool` is not an integer.
+    pub const fn is_int(self) -> bool {
+        match self {
+            Scalar::Int8 | Scalar::Int16 | Scalar::Int32 | Scalar::Int64 => true,
+            Scalar::Uint8 | Scalar::Uint16 | Scalar::Uint32 | Scalar::Uint64 => true,
+            Scalar::Bool | Scalar::Float16 | Scalar::BFloat16 => false,
+            Scalar::Float32 | Scalar::Float64 | Scalar::Ptr => false,
+        }
+    }
+
+    /// True for the integers that have a sign, `int8` to `int64`.
+    pub const fn is_signed(self) -> bool {
+        matches!(self, Scalar::Int8 | Scalar::Int16 | Scalar::Int32 | Scalar::Int64)
+    }
+
+    /// True for `float16`, `bfloat16`, `float32` and `float64`.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Scalar::Float16 | Scalar::BFloat16 | Scalar::Float32 | Scalar::Float64)
+    }
+
+    /// The element type of a tensor of these values; `None` for `ptr`, of which there are no tensors.
+    pub const fn dtype(self) -> Option<DType> {
+        Some(match self {
+            Scalar::Bool => DType::BOOL,
+            Scalar::Int8 => DType::INT8,
+            Scalar::Int16 => DType::INT16,
+            Scalar::Int32 => DType::INT32,
+            Scalar::Int64 => DType::INT64,
+            Scalar::Uint8 => DType::UINT8,
+            Scalar::Uint16 => DType::UINT16,
+            Scalar::Uint32 => DType::UINT32,
+            Scalar::Uint64 => DType::UINT64,
+            Scalar::Float16 => DType::FLOAT16,
+            Scalar::BFloat16 => DType::BFLOAT16,
+            Scalar::Float32 => DType::FLOAT32,
+            Scalar::Float64 => DType::FLOAT64,
+            Scalar::Ptr => return None,
+        })
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Scalar {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Scalar, ParseError> {
+        let found = Scalar::ALL.into_iter().find(|scalar| scalar.name() == text);
+        found.ok_or_else(|| ParseError::Scalar(text.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for scalar in Scalar::ALL {
+            assert_eq!(scalar.to_string().parse(), Ok(scalar));
+        }
+        for text in ["", "int", "float", "Int8", " int8", "uint128", "void*"] {
+            assert_eq!(text.parse::<Scalar>(), Err(ParseError::Scalar(text.into())));
+        }
+    }
+
+    #[test]
+    fn classes_agree_with_names_and_dtypes() {
+        for scalar in Scalar::ALL {
+            let name = scalar.name();
+            assert_eq!(scalar.is_float(), name.contains("float"), "{name}");
+            assert_eq!(scalar.is_int(), name.contains("int"), "{name}");
+            assert_eq!(scalar.is_signed(), name.starts_with("int"), "{name}");
+            let Some(dtype) = scalar.dtype() else {
+                assert_eq!(scalar, Scalar::Ptr);
+                continue;
+            };
+            assert_eq!(dtype.to_string(), name);
+            assert_eq!(u32::from(dtype.bits), scalar.bits());
+        }
+    }
 }
