@@ -113,6 +113,24 @@ impl<'a> Scope<'a> {
         Ok(())
     }
 
+    /// The position of a parameter among the arguments of a call; `None` for `self`.
+    pub(crate) fn argument(&self, param: usize) -> Option<usize> {
+        if self.function.signature.has_self() { param.checked_sub(1) } else { Some(param) }
+    }
+
+    /// The declaration of a tensor parameter.
+    pub(crate) fn tensor_of_param(&self, param: usize) -> Option<&'a Tensor> {
+        match &self.function.signature.params[param].ty {
+            ParamType::Tensor(tensor) => Some(tensor),
+            ParamType::Scalar(_) => None,
+        }
+    }
+
+    /// How many tensors there are among the parameters before this one.
+    pub(crate) fn tensors_before(&self, param: usize) -> usize {
+        (0..param).filter(|&before| self.tensor_of_param(before).is_some()).count()
+    }
+
     /// The symbol that an integer parameter is an occurrence of.
     pub(crate) fn symbol_of_param(&self, param: usize) -> Option<usize> {
         self.symbols.iter().position(|symbol| symbol.param == Some(param))

@@ -1,0 +1,99 @@
+//! Declaration → host IR. All ABI policy lives here.
+//!
+//! A wrapper counts its arguments, checks them, calls the kernel and writes the result. Its checks are
+//! merged into few branches; when one fails the wrapper leaves for the shared, cold routine
+//! [`explain`](routines), which redoes them one by one from a constant descriptor and raises the first
+//! fault. Code and descriptor are made from the same steps, so they cannot disagree on the order.
+
+mod check;
+mod descriptor;
+mod expression;
+mod kernel;
+mod routines;
+mod scalar;
+mod tensor;
+mod wrapper;
+
+use abi_spec::runtime::{CType, RuntimeFunction};
+
+use crate::declaration::Library;
+use crate::error::{Error, Part, Site};
+use crate::ir::{self, Linkage, Signature, Symbol, SymbolKind, Type};
+use crate::resolve::resolve;
+
+pub(crate) use kernel::signature as kernel_signature;
+
+/// How to lower.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Where the cold routines come from.
+    pub routines: Routines,
+    /// Accept `self: ptr`, whose value is the handle of the call.
+    pub closures: bool,
+}
+
+/// Where the routines that every wrapper shares come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Routines {
+    /// The module has its own copy of those it needs.
+    #[default]
+    Embedded,
+    /// The module imports them by name; [`routines`](routines()) defines them.
+    Shared,
+}
+
+impl Routines {
+    fn linkage(self) -> Linkage {
+        match self {
+            Routines::Embedded => Linkage::Local,
+            Routines::Shared => Linkage::Import,
+        }
+    }
+}
+
+/// Lowers a library. Fails only if the library is not valid.
+pub fn lower(library: &Library, options: &Options) -> Result<ir::Module, Error> {
+    library.validate()?;
+    let mut module = ir::Module::default();
+    for (index, function) in library.functions.iter().enumerate() {
+        let invalid = |(part, reason)| {
+            let name = function.signature.name.clone();
+            Error::invalid(Site { function: index, name, part }, reason)
+        };
+        if function.signature.has_self() && !options.closures {
+            let reason = "`self` is the context of a closure, which exists in process only";
+            return Err(invalid((Part::Param(0), reason.to_owned())));
+        }
+        let resolved = resolve(function).map_err(invalid)?;
+        wrapper::wrapper(&mut module, &resolved, options.routines.linkage());
+    }
+    if options.routines == Routines::Embedded {
+        routines::define_used(&mut module, Linkage::Local);
+    }
+    Ok(module)
+}
+
+/// A module that exports every shared routine, for wrappers lowered with [`Routines::Shared`].
+pub fn routines() -> ir::Module {
+    let mut module = ir::Module::default();
+    routines::declare_all(&mut module, Linkage::Export);
+    routines::define_used(&mut module, Linkage::Export);
+    module
+}
+
+/// Declares a function of the runtime.
+fn runtime(module: &mut ir::Module, function: &RuntimeFunction) -> Symbol {
+    let params: Vec<Type> = function.params.iter().filter_map(|&ty| c_type(ty)).collect();
+    let signature = Signature::new(&params, c_type(function.result));
+    module.declare(function.name, Linkage::Import, SymbolKind::Function(signature))
+}
+
+fn c_type(ty: CType) -> Option<Type> {
+    match ty {
+        CType::Void => None,
+        CType::I32 => Some(Type::I32),
+        CType::I64 | CType::Usize => Some(Type::I64),
+        CType::Ptr => Some(Type::Ptr),
+        CType::ByteArray => unreachable!("generated code calls no function that passes structs"),
+    }
+}

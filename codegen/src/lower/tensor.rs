@@ -1,0 +1,373 @@
+//! Tensor parameters: from `TVMFFIAny` to checked extents, strides and data.
+
+use abi_spec::layout::{any, dl_tensor, object};
+use abi_spec::{DeviceType, TypeIndex};
+
+use super::check::Checks;
+use super::routines::Routine;
+use super::wrapper::{ParamState, Wrapper};
+use crate::declaration::{Device, Tensor};
+use crate::ir::{Binary, Cond, Convert, Type, Value};
+
+/// What has been loaded of a tensor. Optional values are loaded on first use.
+#[derive(Clone, Debug)]
+pub(super) struct TensorState {
+    /// The `DLTensor*`.
+    pub(super) dl: Value,
+    /// `shape`; known after the header check, if the rank is not 0.
+    pub(super) shape: Option<Value>,
+    strides: Option<Strides>,
+    extents: Vec<Option<Value>>,
+    data: Option<Value>,
+    address: Option<Value>,
+    not_empty: Option<Value>,
+}
+
+/// The stride pointer and what stands in for it.
+#[derive(Clone, Copy, Debug)]
+struct Strides {
+    /// A `Bool`: the pointer is not NULL.
+    present: Value,
+    /// The strides, or the extents where they are NULL: readable in either case.
+    readable: Value,
+}
+
+/// Checks that the common case passes without a call. Where one fails, [`Routine::Settle`] decides.
+#[derive(Debug, Default)]
+pub(super) struct Soft {
+    checks: Checks,
+    tensors: Vec<Unsettled>,
+    /// How many of the tensors so far must agree on their devices.
+    devices: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Unsettled {
+    param: usize,
+    compact: bool,
+    align: u64,
+}
+
+impl Wrapper<'_, '_> {
+    /// Type and NULL.
+    pub(super) fn tensor_type(&mut self, param: usize) {
+        let (index, payload) = self.argument_words(param, Type::Ptr);
+        let b = &mut self.b;
+        let is_object = b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
+        let no_object = b.not(is_object);
+        let no_view = b.compare_const(Cond::Ne, index, TypeIndex::DL_TENSOR_PTR.0.into());
+        let neither = b.and(no_object, no_view);
+        self.checks.never(b, neither);
+        let null = b.compare_const(Cond::Eq, payload, 0);
+        self.checks.never(b, null);
+        let inside = b.ptr_offset(payload, object::SIZE.into());
+        let dl = b.select(is_object, inside, payload);
+        let hint = self.hint(param, "", None);
+        self.b.hint(dl, hint);
+        let extents = Vec::new();
+        let (shape, strides, data, address, not_empty) = (None, None, None, None, None);
+        let state = TensorState { dl, shape, strides, extents, data, address, not_empty };
+        self.params[param] = ParamState::Tensor(state);
+    }
+
+    /// The type index of an argument and its payload as `ty`.
+    pub(super) fn argument_words(&mut self, param: usize, ty: Type) -> (Value, Value) {
+        let at = self.argument(param).unwrap_or_default() as i32 * any::SIZE as i32;
+        let args = self.b.param(1);
+        let index = self.b.load(Type::I32, args, at + any::TYPE_INDEX.offset as i32);
+        let hint = self.hint(param, "type_index", None);
+        self.b.hint(index, hint);
+        let payload = self.b.load(ty, args, at + any::PAYLOAD.offset as i32);
+        let hint = self.hint(param, "payload", None);
+        self.b.hint(payload, hint);
+        (index, payload)
+    }
+
+    /// What has been loaded of a tensor parameter.
+    pub(super) fn tensor_state(&mut self, param: usize) -> &mut TensorState {
+        match &mut self.params[param] {
+            ParamState::Tensor(state) => state,
+            ParamState::Pending | ParamState::Scalar(_) => {
+                unreachable!("tensors are loaded before they are used")
+            }
+        }
+    }
+
+    /// A field of the `DLTensor`.
+    fn field(&mut self, param: usize, ty: Type, offset: u32, part: &'static str) -> Value {
+        let dl = self.tensor_state(param).dl;
+        let value = self.b.load(ty, dl, offset as i32);
+        let hint = self.hint(param, part, None);
+        self.b.hint(value, hint)
+    }
+
+    /// ndim, dtype, device and the pointer to the extents.
+    pub(super) fn tensor_header(&mut self, param: usize, tensor: &Tensor) {
+        let dtype = u64::from(tensor.dtype.to_word());
+        match tensor.rank() {
+            Some(rank) => {
+                // ndim and dtype are neighbours: one aligned word.
+                let word = self.field(param, Type::I64, dl_tensor::NDIM.offset, "ndim_dtype");
+                let expected = self.b.i64((dtype << 32 | rank as u64) as i64);
+                self.checks.equal(&mut self.b, word, expected);
+            }
+            None => {
+                let found = self.field(param, Type::I32, dl_tensor::DTYPE.offset, "dtype");
+                let wrong = self.b.compare_const(Cond::Ne, found, dtype as i64);
+                self.checks.never(&mut self.b, wrong);
+                let ndim = self.ndim32(param);
+                let negative = self.b.compare_const(Cond::Slt, ndim, 0);
+                self.checks.never(&mut self.b, negative);
+            }
+        }
+        self.device(param, tensor.device);
+        self.shape_pointer(param, tensor.rank());
+        self.tensor_state(param).extents = vec![None; tensor.rank().unwrap_or(0)];
+    }
+
+    /// `ndim`, 32 bits wide.
+    pub(super) fn ndim32(&mut self, param: usize) -> Value {
+        self.field(param, Type::I32, dl_tensor::NDIM.offset, "ndim")
+    }
+
+    /// `device.device_type`, 32 bits wide.
+    pub(super) fn device_type32(&mut self, param: usize) -> Value {
+        self.field(param, Type::I32, dl_tensor::DEVICE_TYPE.offset, "device_type")
+    }
+
+    /// `device.device_id`, 32 bits wide.
+    pub(super) fn device_id32(&mut self, param: usize) -> Value {
+        self.field(param, Type::I32, dl_tensor::DEVICE_ID.offset, "device_id")
+    }
+
+    fn shape_pointer(&mut self, param: usize, rank: Option<usize>) {
+        if rank == Some(0) {
+            return;
+        }
+        let shape = self.field(param, Type::Ptr, dl_tensor::SHAPE.offset, "shape");
+        let mut null = self.b.compare_const(Cond::Eq, shape, 0);
+        if rank.is_none() {
+            let ndim = self.ndim32(param);
+            let some = self.b.compare_const(Cond::Ne, ndim, 0);
+            null = self.b.and(null, some);
+        }
+        self.checks.never(&mut self.b, null);
+        self.tensor_state(param).shape = Some(shape);
+    }
+
+    /// The device has the declared type, and tensors of one such type share the index.
+    fn device(&mut self, param: usize, device: Device) {
+        if device == Device::Type(DeviceType::CPU) {
+            let found = self.device_type32(param);
+            let wrong = self.b.compare_const(Cond::Ne, found, DeviceType::CPU.0.into());
+            return self.checks.never(&mut self.b, wrong);
+        }
+        if let Device::Type(ty) = device {
+            let found = self.device_type32(param);
+            let wrong = self.b.compare_const(Cond::Ne, found, ty.0.into());
+            self.checks.never(&mut self.b, wrong);
+        }
+        let word = self.field(param, Type::I64, dl_tensor::DEVICE_TYPE.offset, "device");
+        match (self.first_device, device) {
+            (None, _) => self.first_device = Some((word, device)),
+            (Some((first, of)), _) if of == device && device != Device::Any => {
+                self.checks.equal(&mut self.b, word, first);
+            }
+            (Some((first, _)), _) => {
+                self.soft.checks.equal(&mut self.b, word, first);
+                self.soft.devices = Some(self.resolved.scope.tensors_before(param) + 1);
+            }
+        }
+    }
+
+    /// `param.shape[dim]` of a tensor of fixed rank.
+    pub(super) fn extent(&mut self, param: usize, dim: usize) -> Value {
+        if let Some(extent) = self.tensor_state(param).extents[dim] {
+            return extent;
+        }
+        let shape = self.tensor_state(param).shape.unwrap_or_else(|| unreachable!("has dims"));
+        let extent = self.b.load(Type::I64, shape, 8 * dim as i32);
+        let hint = self.hint(param, "shape", Some(dim));
+        self.b.hint(extent, hint);
+        self.tensor_state(param).extents[dim] = Some(extent);
+        extent
+    }
+
+    fn rank(&mut self, param: usize) -> usize {
+        self.tensor_state(param).extents.len()
+    }
+
+    fn strides(&mut self, param: usize) -> Strides {
+        if let Some(strides) = self.tensor_state(param).strides {
+            return strides;
+        }
+        let pointer = self.field(param, Type::Ptr, dl_tensor::STRIDES.offset, "strides");
+        let present = self.b.compare_const(Cond::Ne, pointer, 0);
+        let shape = self.tensor_state(param).shape.unwrap_or(pointer);
+        let readable = self.b.select(present, pointer, shape);
+        let strides = Strides { present, readable };
+        self.tensor_state(param).strides = Some(strides);
+        strides
+    }
+
+    /// The compact stride of a dim: the product of the extents to its right.
+    pub(super) fn compact_stride(&mut self, param: usize, dim: usize) -> Value {
+        let rank = self.rank(param);
+        let extents: Vec<Value> = (dim + 1..rank).map(|dim| self.extent(param, dim)).collect();
+        match extents.into_iter().reduce(|a, e| self.b.binary(Binary::Mul, a, e)) {
+            Some(product) => product,
+            None => self.b.i64(1),
+        }
+    }
+
+    /// The stride of a dim, compact where the strides are NULL.
+    pub(super) fn stride(&mut self, param: usize, dim: usize) -> Value {
+        let Strides { present, readable } = self.strides(param);
+        let loaded = self.b.load(Type::I64, readable, 8 * dim as i32);
+        let hint = self.hint(param, "strides", Some(dim));
+        self.b.hint(loaded, hint);
+        let compact = self.compact_stride(param, dim);
+        self.b.select(present, loaded, compact)
+    }
+
+    /// A `Bool`: the stride of this dim matters, as its extent is above 1 and there are elements.
+    pub(super) fn stride_counts(&mut self, param: usize, dim: usize) -> Value {
+        let extent = self.extent(param, dim);
+        let several = self.b.compare_const(Cond::Sgt, extent, 1);
+        let not_empty = self.not_empty(param);
+        self.b.and(several, not_empty)
+    }
+
+    fn not_empty(&mut self, param: usize) -> Value {
+        if let Some(known) = self.tensor_state(param).not_empty {
+            return known;
+        }
+        let mut all = self.b.constant(Type::Bool, 1);
+        for dim in 0..self.rank(param) {
+            let extent = self.extent(param, dim);
+            let some = self.b.compare_const(Cond::Ne, extent, 0);
+            all = if dim == 0 { some } else { self.b.and(all, some) };
+        }
+        self.tensor_state(param).not_empty = Some(all);
+        all
+    }
+
+    /// Strides equal to the compact ones pass at once; others may still be legal.
+    pub(super) fn compact(&mut self, param: usize) {
+        self.soft.tensors.push(Unsettled { param, compact: true, align: 1 });
+        let rank = self.rank(param);
+        if rank == 0 {
+            return;
+        }
+        let Strides { present, readable } = self.strides(param);
+        let mut difference = None;
+        let mut compact = self.b.i64(1);
+        for dim in (0..rank).rev() {
+            let stride = self.b.load(Type::I64, readable, 8 * dim as i32);
+            let hint = self.hint(param, "strides", Some(dim));
+            self.b.hint(stride, hint);
+            let unlike = self.b.binary(Binary::Xor, stride, compact);
+            difference = Some(difference.map_or(unlike, |all| self.b.or(all, unlike)));
+            if dim > 0 {
+                let extent = self.extent(param, dim);
+                let last = dim + 1 == rank;
+                compact = if last { extent } else { self.b.binary(Binary::Mul, compact, extent) };
+            }
+        }
+        if let Some(difference) = difference {
+            let zero = self.b.i64(0);
+            let difference = self.b.select(present, difference, zero);
+            self.soft.checks.zero(&mut self.b, difference);
+        }
+    }
+
+    /// A data pointer that is not NULL passes at once; NULL is legal where there are no elements.
+    pub(super) fn data(&mut self, param: usize, align: u64) {
+        match self.soft.tensors.last_mut() {
+            Some(last) if last.param == param => last.align = align,
+            Some(_) | None => self.soft.tensors.push(Unsettled { param, compact: false, align }),
+        }
+        let data = self.field(param, Type::Ptr, dl_tensor::DATA.offset, "data");
+        self.tensor_state(param).data = Some(data);
+        if self.any_rank(param) {
+            return;
+        }
+        let null = self.b.compare_const(Cond::Eq, data, 0);
+        self.soft.checks.never(&mut self.b, null);
+        if align > 1 {
+            let address = self.address(param);
+            let address = self.b.convert(Convert::PtrToInt, address, Type::I64);
+            let low = self.b.binary_const(Binary::And, address, align as i64 - 1);
+            self.soft.checks.zero(&mut self.b, low);
+        }
+    }
+
+    fn any_rank(&self, param: usize) -> bool {
+        self.resolved.scope.tensor_of_param(param).is_some_and(|tensor| tensor.rank().is_none())
+    }
+
+    /// `x.byte_offset`.
+    pub(super) fn byte_offset(&mut self, param: usize) -> Value {
+        self.field(param, Type::I64, dl_tensor::BYTE_OFFSET.offset, "byte_offset")
+    }
+
+    /// `x.data`: the address of the first element.
+    pub(super) fn address(&mut self, param: usize) -> Value {
+        if let Some(address) = self.tensor_state(param).address {
+            return address;
+        }
+        let data = match self.tensor_state(param).data {
+            Some(data) => data,
+            None => self.field(param, Type::Ptr, dl_tensor::DATA.offset, "data"),
+        };
+        let offset = self.byte_offset(param);
+        let address = self.b.ptr_add(data, offset);
+        let hint = self.hint(param, "address", None);
+        self.b.hint(address, hint);
+        self.tensor_state(param).address = Some(address);
+        address
+    }
+
+    /// Ends a group: tensors of free rank always ask [`Routine::Settle`], others where they must.
+    pub(super) fn settle_tensors(&mut self) {
+        let mut soft = std::mem::take(&mut self.soft);
+        for tensor in soft.tensors.iter().filter(|tensor| self.any_rank(tensor.param)).copied() {
+            let settled = self.settle(tensor);
+            let violated = self.b.not(settled);
+            self.checks.never(&mut self.b, violated);
+        }
+        let Some(unusual) = soft.checks.take(&mut self.b) else {
+            return;
+        };
+        let (slow, next) = (self.b.cold_block("unusual"), self.b.block("next"));
+        self.b.branch(unusual, slow, next);
+        self.b.switch_to(slow);
+        let fixed = soft.tensors.iter().filter(|tensor| !self.any_rank(tensor.param)).copied();
+        for tensor in fixed.collect::<Vec<_>>() {
+            let settled = self.settle(tensor);
+            self.b.guard(settled, self.fail);
+        }
+        if let Some(count) = soft.devices {
+            self.same_devices(count);
+        }
+        self.b.jump(next, &[]);
+        self.b.switch_to(next);
+    }
+
+    fn settle(&mut self, tensor: Unsettled) -> Value {
+        let dl = self.tensor_state(tensor.param).dl;
+        let mask = self.b.i64(tensor.align as i64 - 1);
+        let compact = self.b.i32(i32::from(tensor.compact));
+        let settled = self.routine_value(Routine::Settle, &[dl, mask, compact]);
+        self.b.compare_const(Cond::Ne, settled, 0)
+    }
+
+    fn same_devices(&mut self, count: usize) {
+        let args = self.b.param(1);
+        let descriptor = self.b.address(self.descriptor);
+        let count = self.b.i64(count as i64);
+        let same = self.routine_value(Routine::SameDevices, &[args, descriptor, count]);
+        let same = self.b.compare_const(Cond::Ne, same, 0);
+        self.b.guard(same, self.fail);
+    }
+}
