@@ -1,0 +1,58 @@
+//! What follows the header of an object, per type of object. That of strings and bytes is
+//! [`BYTE_ARRAY`](super::BYTE_ARRAY), that of tensors is [`DL_TENSOR`](super::DL_TENSOR). Maps and modules
+//! have none: their memory is private to the runtime.
+
+use super::{Struct, structs};
+
+structs! {
+    /// The cell of shape objects.
+    SHAPE_CELL = TVMFFIShapeCell size 16 align 8, shape_cell {
+        /// The first extent, an `int64_t`.
+        DATA = "data" at 0: FieldType::Ptr;
+        /// How many.
+        SIZE = "size" at 8: FieldType::U64;
+    }
+
+    /// The cell of arrays and lists. The struct has a name since 0.1.9, arrays have this layout since 0.1.0.
+    SEQ_CELL = TVMFFISeqCell size 32 align 8, seq_cell {
+        /// The first element, a `TVMFFIAny`.
+        DATA = "data" at 0: FieldType::Ptr;
+        /// How many there are.
+        SIZE = "size" at 8: FieldType::I64;
+        /// How many there is room for.
+        CAPACITY = "capacity" at 16: FieldType::I64;
+        /// Frees the elements; NULL where they are part of the object.
+        DATA_DELETER = "data_deleter" at 24: FieldType::Ptr;
+    }
+
+    /// The cell of errors. It ends after `update_backtrace` before 0.1.8.
+    ERROR_CELL = TVMFFIErrorCell size 72 align 8, error_cell {
+        /// `ValueError` and the like.
+        KIND = "kind" at 0: FieldType::Struct(&crate::layout::BYTE_ARRAY);
+        /// What happened.
+        MESSAGE = "message" at 16: FieldType::Struct(&crate::layout::BYTE_ARRAY);
+        /// Lines `  File "<file>", line <n>, in <function>`, innermost first.
+        BACKTRACE = "backtrace" at 32: FieldType::Struct(&crate::layout::BYTE_ARRAY);
+        /// `void(TVMFFIObjectHandle self, const TVMFFIByteArray* lines, int32_t mode)`; mode 0 replaces the
+        /// backtrace, mode 1 appends to it.
+        UPDATE_BACKTRACE = "update_backtrace" at 48: FieldType::Ptr;
+        /// The error that led to this one, or NULL. Since 0.1.8.
+        CAUSE_CHAIN = "cause_chain" at 56: FieldType::Ptr;
+        /// Any object, or NULL. Since 0.1.8.
+        EXTRA_CONTEXT = "extra_context" at 64: FieldType::Ptr;
+    }
+
+    /// The cell of functions.
+    FUNCTION_CELL = TVMFFIFunctionCell size 16 align 8, function_cell {
+        /// The C entry point, a `TVMFFISafeCallType`.
+        SAFE_CALL = "safe_call" at 0: FieldType::Ptr;
+        /// The C++ entry point. It throws: never call it from generated code.
+        CPP_CALL = "cpp_call" at 8: FieldType::Ptr;
+    }
+
+    /// The cell of opaque objects.
+    OPAQUE_OBJECT_CELL = TVMFFIOpaqueObjectCell size 8 align 8, opaque_object_cell {
+        /// What it stands for, a `PyObject*` in Python.
+        HANDLE = "handle" at 0: FieldType::Ptr;
+    }
+}
