@@ -61,6 +61,11 @@ impl<'m> Builder<'m> {
         self.function
     }
 
+    /// The symbol of the function.
+    pub fn symbol(&self) -> Symbol {
+        self.function.symbol
+    }
+
     /// Marks the whole function as cold.
     pub fn set_cold(&mut self) {
         self.function.cold = true;

@@ -7,6 +7,8 @@
 //! with its operands, ended by [`Rpn::End`]. *Leaves*, whose values a message quotes, are the number of
 //! words that follow, the number of entries, and for each a text, a [`LeafKind`] and an expression.
 
+use std::collections::HashMap;
+
 use abi_spec::Scalar;
 
 use super::scalar::half_format;
@@ -26,10 +28,12 @@ pub(super) mod header {
     pub(in crate::lower) const KERNEL: u32 = 4;
     /// The number of arguments.
     pub(in crate::lower) const COUNT: u32 = 6;
-    /// Offset in bytes of the table of tensors: a word with the argument index of each.
+    /// Offset in bytes of the table of tensors: the argument index of each, and the text of its name.
     pub(in crate::lower) const TENSORS: u32 = 7;
+    /// The number of symbols.
+    pub(in crate::lower) const SYMBOLS: u32 = 8;
     /// The first step.
-    pub(in crate::lower) const STEPS: u32 = 8;
+    pub(in crate::lower) const STEPS: u32 = 9;
 }
 
 /// Steps; the operands are words unless stated.
@@ -38,6 +42,8 @@ pub(super) mod header {
 pub(super) enum Op {
     /// The end of the steps.
     End,
+    /// slot: the handle of the call, context of a closure
+    Context,
     /// place, argument, slot, [`Class`], bits, signed, text of the type, mantissa bits, bias
     Scalar,
     /// place, argument, slot, rank or -1, dtype, device type or 0, number of tensors before
@@ -170,6 +176,8 @@ struct Encoder<'a> {
     words: Vec<u32>,
     /// Text so far; its offsets are made absolute at the end.
     text: Vec<u8>,
+    /// Where each text starts.
+    known: HashMap<String, u32>,
     /// Positions of words that hold an offset into `text`.
     fixups: Vec<usize>,
 }
@@ -181,6 +189,7 @@ pub(super) fn encode(resolved: &Resolved<'_>) -> Vec<u8> {
         scope,
         words: Vec::with_capacity(256),
         text: Vec::with_capacity(256),
+        known: HashMap::new(),
         fixups: Vec::new(),
     };
     let name = &scope.function.signature.name;
@@ -188,20 +197,17 @@ pub(super) fn encode(resolved: &Resolved<'_>) -> Vec<u8> {
     e.text(&format!("  File \"<tvm-ffi-codegen>\", line 0, in {name}\n"));
     e.text(&scope.function.body.symbol);
     e.word(scope.function.signature.arguments().len() as u32);
-    e.word(0);
+    e.words(&[0, scope.symbols.len() as u32]);
     resolved.steps.iter().for_each(|step| e.step(step));
     e.word(Op::End as u32);
     e.words[header::TENSORS as usize] = 4 * e.words.len() as u32;
-    let params = scope.function.signature.params.iter().enumerate();
-    let tensors = params.filter(|(_, param)| matches!(param.ty, ParamType::Tensor(_)));
-    let tensors: Vec<usize> = tensors.filter_map(|(i, _)| scope.argument(i)).collect();
-    tensors.into_iter().for_each(|argument| e.word(argument as u32));
+    for (index, param) in scope.function.signature.params.iter().enumerate() {
+        if let ParamType::Tensor(_) = param.ty {
+            e.argument(index);
+            e.name(index);
+        }
+    }
     e.finish()
-}
-
-/// Slots hold the value of each symbol, then that of each parameter.
-pub(super) fn slots(scope: &Scope<'_>) -> usize {
-    scope.symbols.len() + scope.function.signature.params.len()
 }
 
 impl Encoder<'_> {
@@ -226,13 +232,17 @@ impl Encoder<'_> {
 
     fn text(&mut self, text: &str) {
         let text = elide(text);
-        let found = self.text.windows(text.len().max(1)).position(|w| w == text.as_bytes());
-        let offset = found.filter(|_| !text.is_empty()).unwrap_or_else(|| {
-            self.text.extend_from_slice(text.as_bytes());
-            self.text.len() - text.len()
-        });
+        let offset = match self.known.get(&*text) {
+            Some(&offset) => offset,
+            None => {
+                let offset = self.text.len() as u32;
+                self.text.extend_from_slice(text.as_bytes());
+                self.known.insert(text.to_string(), offset);
+                offset
+            }
+        };
         self.fixups.push(self.words.len());
-        self.words(&[offset as u32, text.len() as u32]);
+        self.words(&[offset, text.len() as u32]);
     }
 
     fn param_slot(&self, param: usize) -> u32 {
@@ -293,7 +303,8 @@ impl Encoder<'_> {
 
     fn scalar(&mut self, param: usize, scalar: Scalar) {
         if self.scope.argument(param).is_none() {
-            return;
+            let slot = self.param_slot(param);
+            return self.words(&[Op::Context as u32, slot]);
         }
         self.head(Op::Scalar, Place::Value { param });
         let class = if scalar.is_int() {

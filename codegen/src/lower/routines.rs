@@ -1,0 +1,236 @@
+//! The routines that every wrapper shares: a few on the hot path, the rest to explain failures.
+//!
+//! They are host IR like everything else, so each backend compiles the same code.
+
+mod code;
+mod evaluate;
+mod explain;
+mod float;
+mod half;
+mod names;
+mod occurrence;
+mod raise;
+mod text;
+mod view;
+
+use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Type};
+
+/// The shared routines. Those that return `i32` yield 0 or 1, or -1 once they have raised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Routine {
+    /// `(handle, args, num_args, descriptor)`: raises the first fault and returns -1.
+    Explain,
+    /// `(descriptor, status)`: passes on the error of a kernel, or raises one; returns -1.
+    FailStatus,
+    /// `(descriptor, result)`: raises that an unsigned result is too large; returns -1.
+    FailResult,
+    /// `(dl, alignment mask, must be compact)`: whether extents, strides and data are acceptable.
+    Settle,
+    /// `(args, descriptor, count)`: whether the first `count` tensors agree on their devices.
+    SameDevices,
+    /// `(dl, dim)`: a stride in elements, compact where the strides are NULL.
+    StrideAt,
+    /// `(dl, dim)`: the compact stride of a dim.
+    CompactAt,
+    /// `(dl)`: whether no extent is 0.
+    NotEmpty,
+    /// `(bits of an f64, mantissa bits, bias)`: the nearest 16-bit float, ties to even.
+    RoundHalf,
+    /// `(bits, mantissa bits, bias)`: a 16-bit float as an `f64`.
+    WidenHalf,
+    /// `(state)`: evaluates the expression at the program counter; 1 if that has raised.
+    Evaluate,
+    /// `(state, place, argument)`: an extent, stride or parameter; 1 if that has raised.
+    Occurrence,
+    /// `(state, arg)`: the tensor header check; 1 if that has raised.
+    Header,
+    /// `(state, text, length, place, suffix, length, argument)`: starts a message about a place.
+    Begin,
+    /// `(state, text, length, subject, length)`: starts a message about something else.
+    BeginCall,
+    /// `(state, kind, length)`: raises the message as an error; returns -1.
+    Raise,
+    /// `(state, leaves)`: appends the values that an expression depends on.
+    Leaves,
+    /// `(state, text, length)`: appends text as far as it fits.
+    Put,
+    /// `(state, value)`: appends a signed number.
+    PutInt,
+    /// `(state, value)`: appends an unsigned number.
+    PutUnsigned,
+    /// `(state, value)`: appends a float, as short as reading it back allows.
+    PutFloat,
+    /// `(state, place)`: appends `x.shape[0]`.
+    PutPlace,
+    /// `(state, word)`: appends an element type.
+    PutDtype,
+    /// `(state, type, index)`: appends a device.
+    PutDevice,
+    /// `(state, any)`: appends the type of a value.
+    PutType,
+}
+
+impl Routine {
+    /// Every routine, in the order in which they are emitted.
+    const ALL: [Routine; 25] = [
+        Routine::Explain,
+        Routine::FailStatus,
+        Routine::FailResult,
+        Routine::Settle,
+        Routine::SameDevices,
+        Routine::StrideAt,
+        Routine::CompactAt,
+        Routine::NotEmpty,
+        Routine::RoundHalf,
+        Routine::WidenHalf,
+        Routine::Evaluate,
+        Routine::Occurrence,
+        Routine::Header,
+        Routine::Begin,
+        Routine::BeginCall,
+        Routine::Raise,
+        Routine::Leaves,
+        Routine::Put,
+        Routine::PutInt,
+        Routine::PutUnsigned,
+        Routine::PutFloat,
+        Routine::PutPlace,
+        Routine::PutDtype,
+        Routine::PutDevice,
+        Routine::PutType,
+    ];
+
+    /// The name of its symbol. No declaration can say it.
+    const fn name(self) -> &'static str {
+        match self {
+            Routine::Explain => "tvm_ffi_codegen.explain",
+            Routine::FailStatus => "tvm_ffi_codegen.fail_status",
+            Routine::FailResult => "tvm_ffi_codegen.fail_result",
+            Routine::Settle => "tvm_ffi_codegen.settle",
+            Routine::SameDevices => "tvm_ffi_codegen.same_devices",
+            Routine::StrideAt => "tvm_ffi_codegen.stride_at",
+            Routine::CompactAt => "tvm_ffi_codegen.compact_at",
+            Routine::NotEmpty => "tvm_ffi_codegen.not_empty",
+            Routine::RoundHalf => "tvm_ffi_codegen.round_half",
+            Routine::WidenHalf => "tvm_ffi_codegen.widen_half",
+            Routine::Evaluate => "tvm_ffi_codegen.evaluate",
+            Routine::Occurrence => "tvm_ffi_codegen.occurrence",
+            Routine::Header => "tvm_ffi_codegen.header",
+            Routine::Begin => "tvm_ffi_codegen.begin",
+            Routine::BeginCall => "tvm_ffi_codegen.begin_call",
+            Routine::Raise => "tvm_ffi_codegen.raise",
+            Routine::Leaves => "tvm_ffi_codegen.leaves",
+            Routine::Put => "tvm_ffi_codegen.put",
+            Routine::PutInt => "tvm_ffi_codegen.put_int",
+            Routine::PutUnsigned => "tvm_ffi_codegen.put_unsigned",
+            Routine::PutFloat => "tvm_ffi_codegen.put_float",
+            Routine::PutPlace => "tvm_ffi_codegen.put_place",
+            Routine::PutDtype => "tvm_ffi_codegen.put_dtype",
+            Routine::PutDevice => "tvm_ffi_codegen.put_device",
+            Routine::PutType => "tvm_ffi_codegen.put_type",
+        }
+    }
+
+    fn signature(self) -> Signature {
+        use Type::{F64, I16, I32, I64, Ptr};
+        let (params, result): (&[Type], _) = match self {
+            Routine::Explain => (&[Ptr, Ptr, I32, Ptr], Some(I32)),
+            Routine::FailStatus => (&[Ptr, I32], Some(I32)),
+            Routine::FailResult => (&[Ptr, I64], Some(I32)),
+            Routine::Settle => (&[Ptr, I64, I32], Some(I32)),
+            Routine::SameDevices => (&[Ptr, Ptr, I64], Some(I32)),
+            Routine::StrideAt | Routine::CompactAt => (&[Ptr, I64], Some(I64)),
+            Routine::NotEmpty => (&[Ptr], Some(I32)),
+            Routine::RoundHalf => (&[I64, I64, I64], Some(I16)),
+            Routine::WidenHalf => (&[I64, I64, I64], Some(F64)),
+            Routine::Evaluate => (&[Ptr], Some(I32)),
+            Routine::Occurrence | Routine::Header => (&[Ptr], Some(I32)),
+            Routine::Begin => (&[Ptr, Ptr, I64, Ptr, Ptr, I64, I64], None),
+            Routine::BeginCall => (&[Ptr, Ptr, I64, Ptr, I64], None),
+            Routine::Raise => (&[Ptr, Ptr, I64], Some(I32)),
+            Routine::Leaves => (&[Ptr, Ptr], None),
+            Routine::Put => (&[Ptr, Ptr, I64], None),
+            Routine::PutInt | Routine::PutUnsigned | Routine::PutDtype => (&[Ptr, I64], None),
+            Routine::PutFloat => (&[Ptr, F64], None),
+            Routine::PutPlace | Routine::PutType => (&[Ptr, Ptr], None),
+            Routine::PutDevice => (&[Ptr, I64, I64], None),
+        };
+        Signature::new(params, result)
+    }
+
+    fn build(self) -> fn(&mut code::Code<'_>) {
+        match self {
+            Routine::Explain => explain::explain,
+            Routine::FailStatus => raise::fail_status,
+            Routine::FailResult => raise::fail_result,
+            Routine::Settle => view::settle,
+            Routine::SameDevices => view::same_devices,
+            Routine::StrideAt => view::stride_at,
+            Routine::CompactAt => view::compact_at,
+            Routine::NotEmpty => view::not_empty,
+            Routine::RoundHalf => half::round,
+            Routine::WidenHalf => half::widen,
+            Routine::Evaluate => evaluate::evaluate,
+            Routine::Occurrence => occurrence::occurrence,
+            Routine::Header => explain::header,
+            Routine::Begin => raise::begin,
+            Routine::BeginCall => raise::begin_call,
+            Routine::Raise => raise::raise,
+            Routine::Leaves => evaluate::leaves,
+            Routine::Put => text::put,
+            Routine::PutInt => text::put_int,
+            Routine::PutUnsigned => text::put_unsigned,
+            Routine::PutFloat => float::put_float,
+            Routine::PutPlace => text::put_place,
+            Routine::PutDtype => names::put_dtype,
+            Routine::PutDevice => names::put_device,
+            Routine::PutType => names::put_type,
+        }
+    }
+
+    /// Called on the hot path of some functions, so not marked as cold.
+    const fn is_hot(self) -> bool {
+        matches!(
+            self,
+            Routine::Settle | Routine::StrideAt | Routine::RoundHalf | Routine::WidenHalf
+        )
+    }
+
+    /// Its symbol, declared if this module does not know it yet.
+    pub(super) fn declare(self, module: &mut Module, linkage: Linkage) -> Symbol {
+        module.declare(self.name(), linkage, SymbolKind::Function(self.signature()))
+    }
+}
+
+/// Declares every routine.
+pub(super) fn declare_all(module: &mut Module, linkage: Linkage) {
+    for routine in Routine::ALL {
+        routine.declare(module, linkage);
+    }
+}
+
+/// Defines the routines that are declared, and those that they use.
+pub(super) fn define_used(module: &mut Module, linkage: Linkage) {
+    let mut defined = [false; Routine::ALL.len()];
+    let next = |module: &Module, defined: &[bool]| {
+        let wanted = |&at: &usize| !defined[at] && module.find(Routine::ALL[at].name()).is_some();
+        (0..Routine::ALL.len()).find(wanted)
+    };
+    while let Some(at) = next(module, &defined) {
+        defined[at] = true;
+        define(module, Routine::ALL[at], linkage);
+    }
+}
+
+fn define(module: &mut Module, routine: Routine, linkage: Linkage) {
+    let mut builder =
+        Builder::function(module, routine.name(), linkage, routine.signature());
+    if !routine.is_hot() {
+        builder.set_cold();
+    }
+    let mut code = code::Code::new(builder, linkage);
+    routine.build()(&mut code);
+    let (function, text) = code.finish();
+    module.functions.push(function);
+    module.data.extend(text);
+}

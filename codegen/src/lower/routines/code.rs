@@ -1,0 +1,282 @@
+//! Writing a routine: the builder, constant text, the state of a message, and the steps' words.
+
+use super::Routine;
+use crate::ir::{
+    Binary, Block, Builder, Cond, Convert, Data, Function, Linkage, Symbol, SymbolKind, Type, Value,
+};
+
+/// The frame in which a failure is explained; offsets in bytes. Every routine that takes a *state*
+/// takes the address of one.
+pub(super) mod state {
+    /// The descriptor.
+    pub(in super::super) const DESCRIPTOR: i32 = 0;
+    /// The arguments of the call.
+    pub(in super::super) const ARGS: i32 = 8;
+    /// The next word of the descriptor to be read.
+    pub(in super::super) const PC: i32 = 16;
+    /// The length of the message so far, an `i64`.
+    pub(in super::super) const LENGTH: i32 = 24;
+    /// The value of each slot, 8 bytes each.
+    pub(in super::super) const SLOTS: i32 = 32;
+    /// For each symbol: 0 while it is not bound, else the place that bound it, or 1.
+    pub(in super::super) const ORIGINS: i32 = SLOTS + 8 * MAX_SLOTS;
+    /// The operands of the expression that is being evaluated.
+    pub(in super::super) const STACK: i32 = ORIGINS + 8 * MAX_SLOTS;
+    /// The message.
+    pub(in super::super) const TEXT: i32 = STACK + 8 * MAX_STACK;
+    /// The size of the whole.
+    pub(in super::super) const SIZE: i32 = TEXT + MAX_TEXT;
+
+    /// Symbols and parameters of one function.
+    pub(in super::super) const MAX_SLOTS: i32 = 2048;
+    /// Operands: more than expressions may nest.
+    pub(in super::super) const MAX_STACK: i32 = 256;
+    /// Bytes of a message; the rest is cut off.
+    pub(in super::super) const MAX_TEXT: i32 = 4096;
+}
+
+/// A routine under construction.
+#[derive(Debug)]
+pub(super) struct Code<'m> {
+    pub(super) b: Builder<'m>,
+    linkage: Linkage,
+    text: Vec<u8>,
+    /// Where the text will be; declared on first use.
+    data: Option<Symbol>,
+}
+
+impl<'m> Code<'m> {
+    pub(super) fn new(b: Builder<'m>, linkage: Linkage) -> Self {
+        Code { b, linkage, text: Vec::new(), data: None }
+    }
+
+    /// The function, and its constants.
+    pub(super) fn finish(self) -> (Function, Option<Data>) {
+        let bytes = self.text;
+        let data = self.data.map(|symbol| Data { symbol, bytes, align: 8, writable: false });
+        (self.b.finish(), data)
+    }
+
+    /// The state that the routine was given as its first parameter.
+    pub(super) fn state(&self) -> Value {
+        self.b.param(0)
+    }
+
+    /// The address of constant text, and its length.
+    pub(super) fn literal(&mut self, text: &str) -> [Value; 2] {
+        let offset = self.constant(text.as_bytes(), 1);
+        let address = self.address(offset);
+        [address, self.b.i64(text.len() as i64)]
+    }
+
+    /// The address of constant bytes.
+    pub(super) fn table(&mut self, bytes: &[u8]) -> Value {
+        let offset = self.constant(bytes, 8);
+        self.address(offset)
+    }
+
+    fn address(&mut self, offset: usize) -> Value {
+        let function = self.b.symbol();
+        let data = *self.data.get_or_insert_with(|| {
+            let name = format!("{}.text", self.b.module.name(function));
+            self.b.module.declare(&name, Linkage::Local, SymbolKind::Data)
+        });
+        let base = self.b.address(data);
+        if offset == 0 { base } else { self.b.ptr_offset(base, offset as i64) }
+    }
+
+    fn constant(&mut self, bytes: &[u8], align: usize) -> usize {
+        if align == 1
+            && let Some(at) = self.text.windows(bytes.len().max(1)).position(|w| w == bytes)
+        {
+            return at;
+        }
+        self.text.resize(self.text.len().next_multiple_of(align), 0);
+        self.text.extend_from_slice(bytes);
+        self.text.len() - bytes.len()
+    }
+
+    /// Calls another routine.
+    pub(super) fn call(&mut self, routine: Routine, args: &[Value]) -> Option<Value> {
+        let symbol = routine.declare(self.b.module, self.linkage);
+        self.b.call(symbol, args)
+    }
+
+    /// Calls another routine that has a result.
+    pub(super) fn call_value(&mut self, routine: Routine, args: &[Value]) -> Value {
+        let symbol = routine.declare(self.b.module, self.linkage);
+        self.b.call_value(symbol, args)
+    }
+
+    /// Appends constant text to the message.
+    pub(super) fn say(&mut self, state: Value, text: &str) {
+        let [address, length] = self.literal(text);
+        self.call(Routine::Put, &[state, address, length]);
+    }
+
+    /// A variable.
+    pub(super) fn variable(&mut self, value: Value) -> Variable {
+        let ty = self.b.ty(value);
+        let slot = self.b.stack_slot(ty.bytes(), ty.bytes());
+        self.b.store(value, slot, 0);
+        Variable { slot, ty }
+    }
+
+    /// Reads a variable.
+    pub(super) fn get(&mut self, variable: Variable) -> Value {
+        self.b.load(variable.ty, variable.slot, 0)
+    }
+
+    /// Writes a variable.
+    pub(super) fn set(&mut self, variable: Variable, value: Value) {
+        self.b.store(value, variable.slot, 0);
+    }
+
+    /// Adds a constant to an `I64` variable.
+    pub(super) fn add_to(&mut self, variable: Variable, addend: i64) {
+        let value = self.get(variable);
+        let value = self.b.binary_const(Binary::Add, value, addend);
+        self.set(variable, value);
+    }
+
+    /// `base + 8 * index`.
+    pub(super) fn element(&mut self, base: Value, index: Value) -> Value {
+        let offset = self.b.binary_const(Binary::Shl, index, 3);
+        self.b.ptr_add(base, offset)
+    }
+
+    /// `base[index]` of an array of `I64`.
+    pub(super) fn load_element(&mut self, base: Value, index: Value) -> Value {
+        let at = self.element(base, index);
+        self.b.load(Type::I64, at, 0)
+    }
+
+    /// Word `index` after `base`, zero-extended.
+    pub(super) fn word(&mut self, base: Value, index: u32) -> Value {
+        let word = self.b.load(Type::I32, base, 4 * index as i32);
+        self.b.convert(Convert::Zext, word, Type::I64)
+    }
+
+    /// Word `index` after `base`, sign-extended.
+    pub(super) fn signed_word(&mut self, base: Value, index: u32) -> Value {
+        let word = self.b.load(Type::I32, base, 4 * index as i32);
+        self.b.convert(Convert::Sext, word, Type::I64)
+    }
+
+    /// The text at word `index` after `base`: address and length.
+    pub(super) fn text_at(&mut self, state: Value, base: Value, index: u32) -> [Value; 2] {
+        let descriptor = self.b.load(Type::Ptr, state, state::DESCRIPTOR);
+        let offset = self.word(base, index);
+        let address = self.b.ptr_add(descriptor, offset);
+        [address, self.word(base, index + 1)]
+    }
+
+    /// Appends the text at word `index` after `base`.
+    pub(super) fn say_text(&mut self, state: Value, base: Value, index: u32) {
+        let [address, length] = self.text_at(state, base, index);
+        self.call(Routine::Put, &[state, address, length]);
+    }
+
+    /// The address of the next word, which becomes the `words`-th after it.
+    pub(super) fn take_words(&mut self, state: Value, words: i64) -> Value {
+        let pc = self.b.load(Type::Ptr, state, state::PC);
+        let next = self.b.ptr_offset(pc, 4 * words);
+        self.b.store(next, state, state::PC);
+        pc
+    }
+
+    /// The address of a slot.
+    pub(super) fn slot(&mut self, state: Value, index: Value) -> Value {
+        let slots = self.b.ptr_offset(state, state::SLOTS.into());
+        self.element(slots, index)
+    }
+
+    /// The address of the origin of a symbol.
+    pub(super) fn origin(&mut self, state: Value, index: Value) -> Value {
+        let origins = self.b.ptr_offset(state, state::ORIGINS.into());
+        self.element(origins, index)
+    }
+
+    /// If `value == code`, runs `body` and then goes to `done`, unless it ends its block itself.
+    pub(super) fn case(
+        &mut self,
+        value: Value,
+        code: u32,
+        done: Block,
+        body: impl FnOnce(&mut Self),
+    ) {
+        let matches = self.b.compare_const(Cond::Eq, value, code.into());
+        let (yes, no) = (self.b.block("case"), self.b.block("next"));
+        self.b.branch(matches, yes, no);
+        self.b.switch_to(yes);
+        body(self);
+        if !self.b.ended() {
+            self.b.jump(done, &[]);
+        }
+        self.b.switch_to(no);
+    }
+
+    /// Runs `body` if `cond`; `body` may end its block itself.
+    pub(super) fn when(&mut self, cond: Value, body: impl FnOnce(&mut Self)) {
+        let (then, join) = (self.b.block("then"), self.b.block("join"));
+        self.b.branch(cond, then, join);
+        self.b.switch_to(then);
+        body(self);
+        if !self.b.ended() {
+            self.b.jump(join, &[]);
+        }
+        self.b.switch_to(join);
+    }
+
+    /// Repeats `body` while `cond` yields true.
+    pub(super) fn repeat(
+        &mut self,
+        cond: impl FnOnce(&mut Self) -> Value,
+        body: impl FnOnce(&mut Self),
+    ) {
+        let (head, inner, done) =
+            (self.b.block("loop"), self.b.block("body"), self.b.block("done"));
+        self.b.jump(head, &[]);
+        self.b.switch_to(head);
+        let again = cond(self);
+        self.b.branch(again, inner, done);
+        self.b.switch_to(inner);
+        body(self);
+        if !self.b.ended() {
+            self.b.jump(head, &[]);
+        }
+        self.b.switch_to(done);
+    }
+
+    /// Runs `body` with each number from 0 below `count`.
+    pub(super) fn count_to(&mut self, count: Value, body: impl FnOnce(&mut Self, Value)) {
+        let zero = self.b.i64(0);
+        let index = self.variable(zero);
+        self.repeat(
+            |c| {
+                let at = c.get(index);
+                c.b.compare(Cond::Slt, at, count)
+            },
+            |c| {
+                let at = c.get(index);
+                body(c, at);
+                if !c.b.ended() {
+                    c.add_to(index, 1);
+                }
+            },
+        );
+    }
+
+    /// Returns an `I32`.
+    pub(super) fn return_code(&mut self, code: i32) {
+        let code = self.b.i32(code);
+        self.b.ret(Some(code));
+    }
+}
+
+/// A variable in the frame of a routine.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Variable {
+    slot: Value,
+    ty: Type,
+}

@@ -1,0 +1,390 @@
+//! Evaluating the expressions of a descriptor.
+
+use abi_spec::layout::dl_tensor;
+
+use super::super::descriptor::{LeafKind, Rpn};
+use super::super::expression::floor;
+use super::Routine;
+use super::code::{Code, Variable, state};
+use crate::ir::{Binary, Block, Cond, Convert, Type, Value};
+
+/// The interpreter's registers while one operation runs.
+#[derive(Clone, Copy)]
+struct Machine {
+    /// The state.
+    s: Value,
+    /// The operation's code.
+    op: Value,
+    /// Depth of the operand stack.
+    depth: Variable,
+    /// Where the next operation starts.
+    next: Block,
+}
+
+/// `(state)`: evaluates the expression at the program counter into the first operand of the stack.
+pub(super) fn evaluate(c: &mut Code<'_>) {
+    let s = c.state();
+    let zero = c.b.i64(0);
+    let depth = c.variable(zero);
+    let next = c.b.block("operation");
+    c.b.jump(next, &[]);
+    c.b.switch_to(next);
+    let word = c.take_words(s, 1);
+    let op = c.word(word, 0);
+    let m = Machine { s, op, depth, next };
+    c.case(op, Rpn::End as u32, next, |c| c.return_code(0));
+    loads(c, m);
+    fields(c, m);
+    integers(c, m);
+    divisions(c, m);
+    floats(c, m);
+    conversions(c, m);
+    comparisons(c, m);
+    // No other code is ever encoded.
+    c.return_code(0);
+}
+
+impl Code<'_> {
+    fn push(&mut self, m: Machine, value: Value) {
+        let bits = match self.b.ty(value) {
+            Type::F64 => self.b.convert(Convert::Bitcast, value, Type::I64),
+            Type::Ptr => self.b.convert(Convert::PtrToInt, value, Type::I64),
+            Type::Bool => self.b.widen_bool(value, Type::I64),
+            Type::I64 | Type::I8 | Type::I16 | Type::I32 | Type::F32 => value,
+        };
+        let depth = self.get(m.depth);
+        let stack = self.b.ptr_offset(m.s, state::STACK.into());
+        let at = self.element(stack, depth);
+        self.b.store(bits, at, 0);
+        self.add_to(m.depth, 1);
+    }
+
+    fn pop(&mut self, m: Machine) -> Value {
+        self.add_to(m.depth, -1);
+        let depth = self.get(m.depth);
+        let stack = self.b.ptr_offset(m.s, state::STACK.into());
+        self.load_element(stack, depth)
+    }
+
+    fn pop_float(&mut self, m: Machine) -> Value {
+        let bits = self.pop(m);
+        self.b.convert(Convert::Bitcast, bits, Type::F64)
+    }
+
+    /// Right operand, left operand.
+    fn pop_two(&mut self, m: Machine) -> (Value, Value) {
+        let rhs = self.pop(m);
+        (self.pop(m), rhs)
+    }
+
+    fn unary(&mut self, m: Machine, op: Rpn, f: impl FnOnce(&mut Self, Value) -> Value) {
+        self.case(m.op, op as u32, m.next, |c| {
+            let value = c.pop(m);
+            let result = f(c, value);
+            c.push(m, result);
+        });
+    }
+
+    fn binary_op(&mut self, m: Machine, op: Rpn, f: impl FnOnce(&mut Self, Value, Value) -> Value) {
+        self.case(m.op, op as u32, m.next, |c| {
+            let (lhs, rhs) = c.pop_two(m);
+            let result = f(c, lhs, rhs);
+            c.push(m, result);
+        });
+    }
+
+    fn float_op(&mut self, m: Machine, op: Rpn, f: impl FnOnce(&mut Self, Value, Value) -> Value) {
+        self.case(m.op, op as u32, m.next, |c| {
+            let rhs = c.pop_float(m);
+            let lhs = c.pop_float(m);
+            let result = f(c, lhs, rhs);
+            c.push(m, result);
+        });
+    }
+
+    /// The tensor whose slot the next word names.
+    fn take_tensor(&mut self, m: Machine) -> Value {
+        let word = self.take_words(m.s, 1);
+        let slot = self.word(word, 0);
+        let slot = self.slot(m.s, slot);
+        self.b.load(Type::Ptr, slot, 0)
+    }
+}
+
+fn loads(c: &mut Code<'_>, m: Machine) {
+    c.case(m.op, Rpn::Const as u32, m.next, |c| {
+        let words = c.take_words(m.s, 2);
+        let value = c.b.load_aligned(Type::I64, words, 0, 4);
+        c.push(m, value);
+    });
+    c.case(m.op, Rpn::Slot as u32, m.next, |c| {
+        let word = c.take_words(m.s, 1);
+        let index = c.word(word, 0);
+        let slot = c.slot(m.s, index);
+        let value = c.b.load(Type::I64, slot, 0);
+        c.push(m, value);
+    });
+}
+
+fn fields(c: &mut Code<'_>, m: Machine) {
+    c.case(m.op, Rpn::Extent as u32, m.next, |c| {
+        let dl = c.take_tensor(m);
+        let word = c.take_words(m.s, 1);
+        let dim = c.word(word, 0);
+        let extent = c.extent(dl, dim);
+        c.push(m, extent);
+    });
+    c.case(m.op, Rpn::Stride as u32, m.next, |c| {
+        let dl = c.take_tensor(m);
+        let word = c.take_words(m.s, 1);
+        let dim = c.word(word, 0);
+        let stride = c.call_value(Routine::StrideAt, &[dl, dim]);
+        c.push(m, stride);
+    });
+    c.case(m.op, Rpn::Rank as u32, m.next, |c| {
+        let dl = c.take_tensor(m);
+        let words = c.take_words(m.s, 6);
+        let dim = c.word(words, 0);
+        let ndim = c.ndim(dl);
+        let missing = c.b.compare(Cond::Sle, ndim, dim);
+        c.when(missing, |c| {
+            let place = c.b.ptr_offset(words, 4);
+            let argument = c.word(words, 5);
+            c.begin(m.s, "Mismatched ", place, ".ndim", argument);
+            c.say(m.s, "at least ");
+            let least = c.b.binary_const(Binary::Add, dim, 1);
+            c.call(Routine::PutInt, &[m.s, least]);
+            c.say(m.s, " but got ");
+            c.call(Routine::PutInt, &[m.s, ndim]);
+            c.raise_and_stop(m.s, "ValueError");
+        });
+    });
+    c.case(m.op, Rpn::Ndim as u32, m.next, |c| {
+        let dl = c.take_tensor(m);
+        let ndim = c.ndim(dl);
+        c.push(m, ndim);
+    });
+    c.case(m.op, Rpn::DeviceId as u32, m.next, |c| {
+        let dl = c.take_tensor(m);
+        let id = c.b.load(Type::I32, dl, dl_tensor::DEVICE_ID.offset as i32);
+        let id = c.b.convert(Convert::Sext, id, Type::I64);
+        c.push(m, id);
+    });
+    c.case(m.op, Rpn::ByteOffset as u32, m.next, |c| {
+        let dl = c.take_tensor(m);
+        let offset = c.b.load(Type::I64, dl, dl_tensor::BYTE_OFFSET.offset as i32);
+        c.push(m, offset);
+    });
+    c.case(m.op, Rpn::Data as u32, m.next, |c| {
+        let dl = c.take_tensor(m);
+        let data = c.first_element(dl);
+        c.push(m, data);
+    });
+}
+
+fn integers(c: &mut Code<'_>, m: Machine) {
+    for (op, binary) in
+        [(Rpn::Add, Binary::Add), (Rpn::Sub, Binary::Sub), (Rpn::Mul, Binary::Mul)]
+    {
+        c.binary_op(m, op, |c, a, b| c.b.binary(binary, a, b));
+    }
+    c.binary_op(m, Rpn::Min, |c, a, b| {
+        let less = c.b.compare(Cond::Slt, a, b);
+        c.b.select(less, a, b)
+    });
+    c.binary_op(m, Rpn::Max, |c, a, b| {
+        let less = c.b.compare(Cond::Slt, a, b);
+        c.b.select(less, b, a)
+    });
+    c.unary(m, Rpn::Neg, negate);
+}
+
+fn negate(c: &mut Code<'_>, value: Value) -> Value {
+    let zero = c.b.i64(0);
+    c.b.binary(Binary::Sub, zero, value)
+}
+
+/// Floor quotient and remainder by a divisor that is not zero.
+pub(super) fn divide(c: &mut Code<'_>, a: Value, b: Value) -> (Value, Value) {
+    let minus = c.b.compare_const(Cond::Eq, b, -1);
+    let one = c.b.i64(1);
+    let safe = c.b.select(minus, one, b);
+    let (quotient, remainder) = floor(&mut c.b, a, safe);
+    let negated = negate(c, a);
+    (c.b.select(minus, negated, quotient), remainder)
+}
+
+fn divisions(c: &mut Code<'_>, m: Machine) {
+    for op in [Rpn::Div, Rpn::Rem, Rpn::CeilDiv] {
+        c.case(m.op, op as u32, m.next, |c| {
+            let (a, b) = c.pop_two(m);
+            let words = c.take_words(m.s, 3);
+            let zero = c.b.compare_const(Cond::Eq, b, 0);
+            c.when(zero, |c| {
+                let text = c.text_at(m.s, words, 0);
+                c.begin_call(m.s, "Division by zero in ", text);
+                let leaves = c.b.ptr_offset(words, 8);
+                c.call(Routine::Leaves, &[m.s, leaves]);
+                c.raise_and_stop(m.s, "ValueError");
+            });
+            skip_leaves(c, m.s, words, 2);
+            let a = if op == Rpn::CeilDiv { negate(c, a) } else { a };
+            let (quotient, remainder) = divide(c, a, b);
+            let result = match op {
+                Rpn::Rem => remainder,
+                Rpn::CeilDiv => negate(c, quotient),
+                _ => quotient,
+            };
+            c.push(m, result);
+        });
+    }
+}
+
+/// Moves the program counter past leaves, whose size is word `index` after `words` and was the last
+/// word taken.
+pub(super) fn skip_leaves(c: &mut Code<'_>, s: Value, words: Value, index: u32) {
+    let size = c.word(words, index);
+    let size = c.b.binary_const(Binary::Shl, size, 2);
+    let pc = c.b.load(Type::Ptr, s, state::PC);
+    let pc = c.b.ptr_add(pc, size);
+    c.b.store(pc, s, state::PC);
+}
+
+fn floats(c: &mut Code<'_>, m: Machine) {
+    for (op, binary) in [
+        (Rpn::Fadd, Binary::Fadd),
+        (Rpn::Fsub, Binary::Fsub),
+        (Rpn::Fmul, Binary::Fmul),
+        (Rpn::Fdiv, Binary::Fdiv),
+    ] {
+        c.float_op(m, op, |c, a, b| c.b.binary(binary, a, b));
+    }
+    c.float_op(m, Rpn::Fmin, |c, a, b| {
+        let less = c.b.compare(Cond::Flt, a, b);
+        c.b.select(less, a, b)
+    });
+    c.float_op(m, Rpn::Fmax, |c, a, b| {
+        let less = c.b.compare(Cond::Flt, a, b);
+        c.b.select(less, b, a)
+    });
+    c.unary(m, Rpn::Fneg, |c, bits| c.b.binary_const(Binary::Xor, bits, i64::MIN));
+}
+
+fn conversions(c: &mut Code<'_>, m: Machine) {
+    c.unary(m, Rpn::ToFloat, |c, value| c.b.convert(Convert::SintToFloat, value, Type::F64));
+    c.unary(m, Rpn::Truth, |c, value| c.b.compare_const(Cond::Ne, value, 0));
+    c.unary(m, Rpn::RoundSingle, |c, bits| {
+        let value = c.b.convert(Convert::Bitcast, bits, Type::F64);
+        let single = c.b.convert(Convert::Demote, value, Type::F32);
+        c.b.convert(Convert::Promote, single, Type::F64)
+    });
+    c.unary(m, Rpn::RoundHalf, |c, bits| {
+        let words = c.take_words(m.s, 2);
+        let (mantissa, bias) = (c.word(words, 0), c.word(words, 1));
+        let half = c.call_value(Routine::RoundHalf, &[bits, mantissa, bias]);
+        let half = c.b.convert(Convert::Zext, half, Type::I64);
+        c.call_value(Routine::WidenHalf, &[half, mantissa, bias])
+    });
+    c.unary(m, Rpn::Narrow, |c, value| {
+        let words = c.take_words(m.s, 6);
+        let (bits, signed) = (c.word(words, 4), c.word(words, 5));
+        let fits = fits(c, value, bits, signed);
+        let overflow = c.b.not(fits);
+        c.when(overflow, |c| {
+            let text = c.text_at(m.s, words, 0);
+            c.begin_call(m.s, "Out of range ", text);
+            c.say(m.s, ", expected ");
+            c.say_text(m.s, words, 2);
+            c.say(m.s, " but got ");
+            c.call(Routine::PutInt, &[m.s, value]);
+            c.raise_and_stop(m.s, "ValueError");
+        });
+        value
+    });
+}
+
+/// Whether a number fits an integer type of so many bits.
+pub(super) fn fits(c: &mut Code<'_>, value: Value, bits: Value, signed: Value) -> Value {
+    // What is left above the value bits must be all zeros, or all ones of a signed type.
+    let one = c.b.i64(1);
+    let is_signed = c.b.compare_const(Cond::Ne, signed, 0);
+    let lower = c.b.binary(Binary::Sub, bits, one);
+    // A shift by 64 is not defined; for uint64 the sign bit decides.
+    let value_bits = c.b.select(is_signed, lower, bits);
+    let wide = c.b.compare_const(Cond::Eq, value_bits, 64);
+    let value_bits = c.b.select(wide, lower, value_bits);
+    let above = c.b.binary(Binary::Ashr, value, value_bits);
+    let zeros = c.b.compare_const(Cond::Eq, above, 0);
+    let ones = c.b.compare_const(Cond::Eq, above, -1);
+    let ones = c.b.and(ones, is_signed);
+    c.b.or(zeros, ones)
+}
+
+fn comparisons(c: &mut Code<'_>, m: Machine) {
+    for (op, cond) in [
+        (Rpn::Eq, Cond::Eq),
+        (Rpn::Ne, Cond::Ne),
+        (Rpn::Lt, Cond::Slt),
+        (Rpn::Le, Cond::Sle),
+        (Rpn::Gt, Cond::Sgt),
+        (Rpn::Ge, Cond::Sge),
+    ] {
+        c.binary_op(m, op, |c, a, b| c.b.compare(cond, a, b));
+    }
+    for (op, cond) in [
+        (Rpn::Feq, Cond::Feq),
+        (Rpn::Fne, Cond::Fne),
+        (Rpn::Flt, Cond::Flt),
+        (Rpn::Fle, Cond::Fle),
+        (Rpn::Fgt, Cond::Fgt),
+        (Rpn::Fge, Cond::Fge),
+    ] {
+        c.float_op(m, op, |c, a, b| c.b.compare(cond, a, b));
+    }
+}
+
+/// `(state, leaves)`: `, n = 6, m = 0`. Moves the program counter.
+pub(super) fn leaves(c: &mut Code<'_>) {
+    let [s, leaves] = [0, 1].map(|i| c.b.param(i));
+    let count = c.word(leaves, 1);
+    let first = c.b.ptr_offset(leaves, 8);
+    c.b.store(first, s, state::PC);
+    c.count_to(count, |c, _| {
+        let words = c.take_words(s, 3);
+        c.say(s, ", ");
+        c.say_text(s, words, 0);
+        c.say(s, " = ");
+        c.call(Routine::Evaluate, &[s]);
+        let kind = c.word(words, 2);
+        let done = c.b.block("quoted");
+        for (code, routine) in
+            [(LeafKind::Int, Some(Routine::PutInt)), (LeafKind::Float, None)]
+        {
+            c.case(kind, code as u32, done, |c| match routine {
+                Some(routine) => {
+                    let value = c.b.load(Type::I64, s, state::STACK);
+                    c.call(routine, &[s, value]);
+                }
+                None => {
+                    let value = c.b.load(Type::F64, s, state::STACK);
+                    c.call(Routine::PutFloat, &[s, value]);
+                }
+            });
+        }
+        address(c, s);
+        c.b.jump(done, &[]);
+        c.b.switch_to(done);
+    });
+    c.b.ret(None);
+}
+
+/// Addresses differ from run to run, so only NULL is told from the rest.
+fn address(c: &mut Code<'_>, s: Value) {
+    let value = c.b.load(Type::I64, s, state::STACK);
+    let null = c.b.compare_const(Cond::Eq, value, 0);
+    let [null_text, null_length] = c.literal("NULL");
+    let [some_text, some_length] = c.literal("a non-NULL pointer");
+    let text = c.b.select(null, null_text, some_text);
+    let length = c.b.select(null, null_length, some_length);
+    c.call(Routine::Put, &[s, text, length]);
+}

@@ -1,0 +1,159 @@
+//! Starting a message, and raising it as an error.
+
+use abi_spec::layout::{BYTE_ARRAY, byte_array};
+use abi_spec::runtime;
+
+use super::super::descriptor::header;
+use super::Routine;
+use super::code::{Code, state};
+use crate::ir::{Cond, Type, Value};
+
+/// ``<text><place><suffix> on argument #<argument> when calling: `<signature>`, expected ``
+pub(super) fn begin(c: &mut Code<'_>) {
+    let [s, text, length, place, suffix, suffix_length, argument] =
+        [0, 1, 2, 3, 4, 5, 6].map(|i| c.b.param(i));
+    let zero = c.b.i64(0);
+    c.b.store(zero, s, state::LENGTH);
+    c.call(Routine::Put, &[s, text, length]);
+    c.call(Routine::PutPlace, &[s, place]);
+    c.call(Routine::Put, &[s, suffix, suffix_length]);
+    c.say(s, " on argument #");
+    c.call(Routine::PutUnsigned, &[s, argument]);
+    calling(c, s);
+    c.say(s, ", expected ");
+    c.b.ret(None);
+}
+
+/// ``<text><subject> when calling: `<signature>` ``
+pub(super) fn begin_call(c: &mut Code<'_>) {
+    let [s, text, length, subject, subject_length] = [0, 1, 2, 3, 4].map(|i| c.b.param(i));
+    let zero = c.b.i64(0);
+    c.b.store(zero, s, state::LENGTH);
+    c.call(Routine::Put, &[s, text, length]);
+    c.call(Routine::Put, &[s, subject, subject_length]);
+    calling(c, s);
+    c.b.ret(None);
+}
+
+fn calling(c: &mut Code<'_>, s: Value) {
+    c.say(s, " when calling: `");
+    let descriptor = c.b.load(Type::Ptr, s, state::DESCRIPTOR);
+    c.say_text(s, descriptor, header::SIGNATURE);
+    c.say(s, "`");
+}
+
+/// `(state, kind, length)`: a constant backtrace spares the walk up the native stack.
+pub(super) fn raise(c: &mut Code<'_>) {
+    let [s, kind, kind_length] = [0, 1, 2].map(|i| c.b.param(i));
+    let size = BYTE_ARRAY.size as i32;
+    let arrays = c.b.stack_slot(3 * BYTE_ARRAY.size, 8);
+    let error = c.b.stack_slot(8, 8);
+    let null = c.b.null();
+    c.b.store(null, error, 0);
+    let message = c.b.ptr_offset(s, state::TEXT.into());
+    let length = c.b.load(Type::I64, s, state::LENGTH);
+    let descriptor = c.b.load(Type::Ptr, s, state::DESCRIPTOR);
+    let [backtrace, backtrace_length] = c.text_at(s, descriptor, header::BACKTRACE);
+    let parts = [(kind, kind_length), (message, length), (backtrace, backtrace_length)];
+    for (i, (data, length)) in parts.into_iter().enumerate() {
+        let at = i as i32 * size;
+        c.b.store(data, arrays, at + byte_array::DATA.offset as i32);
+        c.b.store(length, arrays, at + byte_array::SIZE.offset as i32);
+    }
+    let message = c.b.ptr_offset(arrays, size.into());
+    let backtrace = c.b.ptr_offset(arrays, (2 * size).into());
+    let create = super::super::runtime(c.b.module, &runtime::ERROR_CREATE);
+    let status = c.b.call_value(create, &[arrays, message, backtrace, error]);
+    let created = c.b.compare_const(Cond::Eq, status, 0);
+    c.when(created, |c| {
+        let error = c.b.load(Type::Ptr, error, 0);
+        set_raised(c, error);
+    });
+    c.return_code(-1);
+}
+
+/// Stores an owned error in the thread's slot.
+fn set_raised(c: &mut Code<'_>, error: Value) {
+    let set = super::super::runtime(c.b.module, &runtime::ERROR_SET_RAISED);
+    c.b.call(set, &[error]);
+    let release = super::super::runtime(c.b.module, &runtime::OBJECT_DEC_REF);
+    c.b.call(release, &[error]);
+}
+
+impl Code<'_> {
+    /// A fresh state for a descriptor.
+    pub(super) fn new_state(&mut self, descriptor: Value) -> Value {
+        let s = self.b.stack_slot(state::SIZE as u32, 8);
+        self.b.store(descriptor, s, state::DESCRIPTOR);
+        s
+    }
+
+    /// Starts a message about a place.
+    pub(super) fn begin(
+        &mut self,
+        s: Value,
+        text: &str,
+        place: Value,
+        suffix: &str,
+        argument: Value,
+    ) {
+        let [text, length] = self.literal(text);
+        let [suffix, suffix_length] = self.literal(suffix);
+        let args = [s, text, length, place, suffix, suffix_length, argument];
+        self.call(Routine::Begin, &args);
+    }
+
+    /// Starts a message about something else.
+    pub(super) fn begin_call(&mut self, s: Value, text: &str, subject: [Value; 2]) {
+        let [text, length] = self.literal(text);
+        self.call(Routine::BeginCall, &[s, text, length, subject[0], subject[1]]);
+    }
+
+    /// Raises the message; yields -1.
+    pub(super) fn raise(&mut self, s: Value, kind: &str) -> Value {
+        let [kind, length] = self.literal(kind);
+        self.call_value(Routine::Raise, &[s, kind, length])
+    }
+
+    /// Raises the message and returns 1.
+    pub(super) fn raise_and_stop(&mut self, s: Value, kind: &str) {
+        self.raise(s, kind);
+        self.return_code(1);
+    }
+}
+
+/// `(descriptor, status)`
+pub(super) fn fail_status(c: &mut Code<'_>) {
+    let [descriptor, status] = [0, 1].map(|i| c.b.param(i));
+    let slot = c.b.stack_slot(8, 8);
+    let null = c.b.null();
+    c.b.store(null, slot, 0);
+    let take = super::super::runtime(c.b.module, &runtime::ERROR_MOVE_FROM_RAISED);
+    c.b.call(take, &[slot]);
+    let error = c.b.load(Type::Ptr, slot, 0);
+    let own = c.b.compare_const(Cond::Ne, error, 0);
+    c.when(own, |c| {
+        set_raised(c, error);
+        c.return_code(-1);
+    });
+    let s = c.new_state(descriptor);
+    let kernel = c.text_at(s, descriptor, header::KERNEL);
+    c.begin_call(s, "Failed ", kernel);
+    c.say(s, ", status = ");
+    let status = c.b.convert(crate::ir::Convert::Sext, status, Type::I64);
+    c.call(Routine::PutInt, &[s, status]);
+    let code = c.raise(s, "RuntimeError");
+    c.b.ret(Some(code));
+}
+
+/// `(descriptor, result)`
+pub(super) fn fail_result(c: &mut Code<'_>) {
+    let [descriptor, value] = [0, 1].map(|i| c.b.param(i));
+    let s = c.new_state(descriptor);
+    let subject = c.literal("result");
+    c.begin_call(s, "Out of range ", subject);
+    c.say(s, ", expected int64 but got ");
+    c.call(Routine::PutUnsigned, &[s, value]);
+    let code = c.raise(s, "OverflowError");
+    c.b.ret(Some(code));
+}

@@ -1,0 +1,96 @@
+//! Appending text and numbers to a message.
+
+use super::Routine;
+use super::code::{Code, state};
+use super::super::descriptor::Suffix;
+use crate::ir::{Binary, Cond, Convert, Type};
+
+/// `(state, text, length)`
+pub(super) fn put(c: &mut Code<'_>) {
+    let [s, text, wanted] = [0, 1, 2].map(|i| c.b.param(i));
+    let length = c.b.load(Type::I64, s, state::LENGTH);
+    let capacity = c.b.i64(state::MAX_TEXT.into());
+    let room = c.b.binary(Binary::Sub, capacity, length);
+    let fits = c.b.compare(Cond::Ult, wanted, room);
+    let count = c.b.select(fits, wanted, room);
+    let end = c.b.binary(Binary::Add, length, count);
+    c.b.store(end, s, state::LENGTH);
+    let buffer = c.b.ptr_offset(s, state::TEXT.into());
+    let to = c.b.ptr_add(buffer, length);
+    c.count_to(count, |c, at| {
+        let from = c.b.ptr_add(text, at);
+        let to = c.b.ptr_add(to, at);
+        let byte = c.b.load(Type::I8, from, 0);
+        c.b.store(byte, to, 0);
+    });
+    c.b.ret(None);
+}
+
+/// `(state, value)`
+pub(super) fn put_int(c: &mut Code<'_>) {
+    let [s, value] = [0, 1].map(|i| c.b.param(i));
+    let negative = c.b.compare_const(Cond::Slt, value, 0);
+    c.when(negative, |c| c.say(s, "-"));
+    let zero = c.b.i64(0);
+    let negated = c.b.binary(Binary::Sub, zero, value);
+    let magnitude = c.b.select(negative, negated, value);
+    c.call(Routine::PutUnsigned, &[s, magnitude]);
+    c.b.ret(None);
+}
+
+/// `(state, value)`: at most 20 digits, from the last to the first.
+pub(super) fn put_unsigned(c: &mut Code<'_>) {
+    let [s, value] = [0, 1].map(|i| c.b.param(i));
+    let digits = c.b.stack_slot(24, 8);
+    let rest = c.variable(value);
+    let end = c.b.i64(24);
+    let at = c.variable(end);
+    let more = c.b.i32(1);
+    let more = c.variable(more);
+    c.repeat(
+        |c| {
+            let more = c.get(more);
+            c.b.compare_const(Cond::Ne, more, 0)
+        },
+        |c| {
+            c.add_to(at, -1);
+            let value = c.get(rest);
+            let ten = c.b.i64(10);
+            let quotient = c.b.binary(Binary::Udiv, value, ten);
+            let digit = c.b.binary(Binary::Urem, value, ten);
+            let digit = c.b.binary_const(Binary::Add, digit, b'0'.into());
+            let digit = c.b.convert(Convert::Trunc, digit, Type::I8);
+            let index = c.get(at);
+            let to = c.b.ptr_add(digits, index);
+            c.b.store(digit, to, 0);
+            c.set(rest, quotient);
+            let again = c.b.compare_const(Cond::Ne, quotient, 0);
+            let again = c.b.widen_bool(again, Type::I32);
+            c.set(more, again);
+        },
+    );
+    let start = c.get(at);
+    let text = c.b.ptr_add(digits, start);
+    let length = c.b.binary(Binary::Sub, end, start);
+    c.call(Routine::Put, &[s, text, length]);
+    c.b.ret(None);
+}
+
+/// `(state, place)`
+pub(super) fn put_place(c: &mut Code<'_>) {
+    let [s, place] = [0, 1].map(|i| c.b.param(i));
+    c.say_text(s, place, 0);
+    let suffix = c.word(place, 2);
+    let (index, done) = (c.b.block("index"), c.b.block("done"));
+    for (code, text) in [(Suffix::Shape, ".shape["), (Suffix::Strides, ".strides[")] {
+        c.case(suffix, code as u32, index, |c| c.say(s, text));
+    }
+    c.b.jump(done, &[]);
+    c.b.switch_to(index);
+    let value = c.word(place, 3);
+    c.call(Routine::PutUnsigned, &[s, value]);
+    c.say(s, "]");
+    c.b.jump(done, &[]);
+    c.b.switch_to(done);
+    c.b.ret(None);
+}
