@@ -1,0 +1,247 @@
+//! What can be wrong with a declaration, and where.
+
+use std::fmt;
+
+use crate::declaration::Function;
+use crate::language::{Limit, MAX_NAME, is_identifier};
+
+/// Why a text or a [`Library`](crate::Library) is not a valid declaration.
+///
+/// `Display` prints one line, and below it the source line and a caret if the position is known:
+///
+/// ```
+/// let error = "f(n: int7) -> None = k();".parse::<tvm_ffi_codegen::Library>().unwrap_err();
+/// let text = "\
+/// 1:6: expected a parameter type, found `int7`
+///   | f(n: int7) -> None = k();
+///   |      ^";
+/// assert_eq!(error.to_string(), text);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Error {
+    /// The text does not follow the [grammar](crate::language).
+    Syntax {
+        /// Where the parser gave up.
+        position: Box<Position>,
+        /// What could have stood there.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
+    /// There is too much of something.
+    Limit {
+        /// Of what.
+        limit: Limit,
+        /// The part that is too large; `None` if the parser noticed, or if it is the whole.
+        site: Option<Site>,
+        /// Where it is, if it comes from a text.
+        position: Option<Box<Position>>,
+    },
+    /// The declaration is well-formed and means nothing.
+    Invalid {
+        /// The part at fault.
+        site: Site,
+        /// What is wrong with it.
+        reason: String,
+        /// Where it is, if it comes from a text.
+        position: Option<Box<Position>>,
+    },
+}
+
+impl Error {
+    /// A part of function number `index` that means nothing; without a position.
+    pub(crate) fn invalid(
+        index: usize,
+        function: &Function,
+        part: Part,
+        reason: impl Into<String>,
+    ) -> Error {
+        let site = Site::new(index, function, part);
+        Error::Invalid { site, reason: reason.into(), position: None }
+    }
+
+    /// A part of function number `index` that is too large; without a position.
+    pub(crate) fn limit(index: usize, function: &Function, part: Part, limit: Limit) -> Error {
+        Error::Limit { limit, site: Some(Site::new(index, function, part)), position: None }
+    }
+
+    /// Where the fault is in the text; `None` if there is no text.
+    pub fn position(&self) -> Option<&Position> {
+        match self {
+            Error::Syntax { position, .. } => Some(position),
+            Error::Limit { position, .. } | Error::Invalid { position, .. } => position.as_deref(),
+        }
+    }
+
+    /// Which part of which function is at fault; `None` if that is not known.
+    pub fn site(&self) -> Option<&Site> {
+        match self {
+            Error::Syntax { .. } => None,
+            Error::Limit { site, .. } => site.as_ref(),
+            Error::Invalid { site, .. } => Some(site),
+        }
+    }
+
+    /// The same error at a position.
+    pub(crate) fn at(mut self, found: Position) -> Error {
+        match &mut self {
+            Error::Syntax { position, .. } => **position = found,
+            Error::Limit { position, .. } | Error::Invalid { position, .. } => {
+                *position = Some(Box::new(found));
+            }
+        }
+        self
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(position) = self.position() {
+            write!(f, "{}:{}: ", position.line, position.column)?;
+        }
+        if let Some(site) = self.site() {
+            write!(f, "{site}: ")?;
+        }
+        match self {
+            Error::Syntax { expected, found, .. } => {
+                write!(f, "expected {expected}, found {found}")?;
+            }
+            Error::Limit { limit, .. } => write!(f, "{limit}")?,
+            Error::Invalid { reason, .. } => f.write_str(reason)?,
+        }
+        self.position().map_or(Ok(()), |position| write!(f, "\n{position}"))
+    }
+}
+
+/// A place in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Counted from 1.
+    pub line: usize,
+    /// Counted from 1, in characters.
+    pub column: usize,
+    /// The line, with blanks for tabs and other control characters; of a long line an excerpt around
+    /// the place, with `…` at the ends where something was cut off.
+    pub source_line: String,
+    /// How many characters of `source_line` stand before the place.
+    pub caret: usize,
+}
+
+/// Characters of a source line that are shown.
+const WINDOW: usize = 100;
+
+impl Position {
+    /// The place `offset` bytes into `text`; a character starts or the text ends there.
+    pub(crate) fn new(text: &str, offset: usize) -> Position {
+        let before = &text[..offset];
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let end = text[offset..].find('\n').map_or(text.len(), |length| offset + length);
+        let line = text[start..end].trim_end_matches('\r');
+        let column = text[start..offset].chars().count();
+        let length = line.chars().count();
+        let first = column.saturating_sub(WINDOW / 2).min(length.saturating_sub(WINDOW));
+        let (cut_before, cut_after) = (first > 0, first + WINDOW < length);
+        let mut source_line = String::from(if cut_before { "…" } else { "" });
+        let shown = line.chars().skip(first).take(WINDOW);
+        source_line.extend(shown.map(|c| if c.is_control() { ' ' } else { c }));
+        source_line.push_str(if cut_after { "…" } else { "" });
+        Position {
+            line: before.matches('\n').count() + 1,
+            column: column + 1,
+            source_line,
+            caret: column - first + usize::from(cut_before),
+        }
+    }
+}
+
+/// The source line and, below it, a caret.
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "  | {}", self.source_line)?;
+        write!(f, "  | {:width$}^", "", width = self.caret)
+    }
+}
+
+/// What an error is about, independently of any text. `Display` prints `add_one: x.shape[0]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Index of the function in the library.
+    pub function: usize,
+    /// The function's name.
+    pub name: String,
+    /// Which part of the function.
+    pub part: Part,
+    /// The part in words, such as `x.shape[0]`; empty for the function's name.
+    pub path: String,
+}
+
+impl Site {
+    fn new(index: usize, function: &Function, part: Part) -> Site {
+        let name = function.signature.name.clone();
+        Site { function: index, name, part, path: part.path(function) }
+    }
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if is_name(&self.name) {
+            f.write_str(&self.name)?;
+        } else {
+            write!(f, "function {}", self.function)?;
+        }
+        if self.path.is_empty() { Ok(()) } else { write!(f, ": {}", self.path) }
+    }
+}
+
+/// True for names that can be shown as they are.
+fn is_name(name: &str) -> bool {
+    is_identifier(name) && name.len() <= MAX_NAME
+}
+
+/// A part of a function. Numbers are indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// The documentation.
+    Docs,
+    /// The function's name.
+    Name,
+    /// A parameter.
+    Param(usize),
+    /// An extent: parameter, dim.
+    Dim(usize, usize),
+    /// A stride: parameter, dim.
+    Stride(usize, usize),
+    /// The alignment of a parameter.
+    Align(usize),
+    /// A comparison of the `where` clause.
+    Constraint(usize),
+    /// The result type.
+    Result,
+    /// The symbol that the body calls.
+    Callee,
+    /// An argument of the call.
+    Argument(usize),
+}
+
+impl Part {
+    fn path(self, function: &Function) -> String {
+        let param = |index: usize| match function.signature.params.get(index) {
+            Some(param) if is_name(&param.name) => param.name.clone(),
+            Some(_) | None => format!("parameter {index}"),
+        };
+        match self {
+            Part::Docs => "docs".to_owned(),
+            Part::Name => String::new(),
+            Part::Param(index) => param(index),
+            Part::Dim(index, dim) => format!("{}.shape[{dim}]", param(index)),
+            Part::Stride(index, dim) => format!("{}.strides[{dim}]", param(index)),
+            Part::Align(index) => format!("{}.align", param(index)),
+            Part::Constraint(index) => format!("constraint {index}"),
+            Part::Result => "result".to_owned(),
+            Part::Callee => "callee".to_owned(),
+            Part::Argument(index) => format!("call argument {index}"),
+        }
+    }
+}

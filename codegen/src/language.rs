@@ -1,0 +1,143 @@
+//! The declaration language: what stands in files, on the command line and in error messages.
+//!
+//! ```
+//! let text = "\
+//! /// Multiplies every element.
+//! scale(x: Tensor([n, 64], float32, strides=[s, 1], align=16), factor: float64) -> None
+//!     where n % 4 == 0, n <= 4096
+//!     = try scale_kernel(x.data, int32(n), s, factor);
+//! ";
+//! let library: tvm_ffi_codegen::Library = text.parse()?;
+//! assert_eq!(library.functions[0].signature.name, "scale");
+//! assert_eq!(library.to_string(), text);
+//! # Ok::<(), tvm_ffi_codegen::Error>(())
+//! ```
+//!
+//! # Grammar
+//!
+//! ```text
+//! library    = { function }
+//! function   = { doc } signature "=" [ "try" ] callee "(" [ expr { "," expr } ] ")" ";"
+//! signature  = word "(" [ param { "," param } ] ")" "->" ( "None" | scalar )
+//!              [ "where" constraint { "," constraint } ]
+//! param      = name ":" ( scalar | tensor )
+//! tensor     = "Tensor" "(" "[" ( "..." | dims ) "]" "," dtype { "," option } ")"
+//! option     = "strides" "=" ( "contiguous" | "any" | "[" dims "]" )
+//!            | "device" "=" ( device | "any" )
+//!            | "align" "=" int                           (each option at most once, in any order)
+//! dims       = [ dim { "," dim } ]
+//! dim        = "_" | expr
+//! constraint = expr ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) expr
+//! callee     = name | quoted
+//!
+//! expr       = term { ( "+" | "-" ) term }
+//! term       = unary { ( "*" | "/" | "%" ) unary }
+//! unary      = "-" unary | int | float | postfix
+//! postfix    = atom { "." member }
+//! member     = "data" | "ndim" | "device_id" | "byte_offset" | ( "shape" | "strides" ) "[" int "]"
+//! atom       = "null" | name | "(" expr ")" | scalar "(" expr ")" | "stream" "(" expr ")"
+//!            | ( "min" | "max" | "ceildiv" ) "(" expr "," expr ")"
+//!
+//! scalar     = "bool" | "int8" | … | "float64" | "ptr"   (the names of `abi_spec::Scalar`)
+//! dtype      = a word that names an `abi_spec::DType`, such as "float32x4"
+//! device     = a word that names an `abi_spec::DeviceType`, such as "cuda"
+//! name       = a word that is not reserved
+//! word       = ( letter | "_" ) { letter | digit | "_" }
+//! int        = digit { digit }
+//! float      = digit { digit } "." digit { digit }
+//! quoted     = '"' { any character but '"', '\' and the end of the line | '\"' | '\\' } '"'
+//! doc        = "///" and the rest of the line
+//! comment    = "#" and the rest of the line
+//! ```
+//!
+//! Blanks, ends of lines and comments may stand between any two tokens; a token is as long as it can
+//! be. Letters are ASCII. Reserved are `where try null stream min max ceildiv else _ Tensor None` and
+//! the names of the scalars. One blank after `///` is not part of the documentation. A `-` directly before a
+//! literal is part of it, so that the least `int64` can be written.
+//!
+//! # Canonical text
+//!
+//! `Display` prints one blank around binary operators and after `,` and `:`, only those parentheses that
+//! the structure needs, and no option that holds its default. Parsing it yields an equal value, if the
+//! value is valid and its text is no longer than [`MAX_TEXT`]; an `align` that is the default is read as `None`.
+
+mod expression;
+mod limit;
+mod parse;
+mod print;
+mod reserved;
+mod token;
+
+#[cfg(test)]
+mod tests;
+
+use std::str::FromStr;
+
+pub use limit::{
+    Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_FUNCTIONS, MAX_NAME, MAX_NESTING, MAX_PARAMS,
+    MAX_RANK, MAX_SYMBOL, MAX_TEXT,
+};
+pub(crate) use reserved::{is_identifier, is_reserved};
+
+use crate::declaration::{Function, Library, Signature};
+use crate::error::{Error, Position};
+use crate::expr::Expr;
+use crate::validate::validate;
+use parse::Parser;
+
+/// Parses and validates.
+impl FromStr for Library {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Library, Error> {
+        let library = parse_library(text)?;
+        validate(&library).map_err(|error| locate(text, error))?;
+        Ok(library)
+    }
+}
+
+/// Parses one declaration, `;` included, and validates it.
+impl FromStr for Function {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Function, Error> {
+        let function = Parser::whole(text, Parser::function)?;
+        let mut library = Library { functions: vec![function] };
+        validate(&library).map_err(|error| locate(text, error))?;
+        Ok(library.functions.remove(0))
+    }
+}
+
+/// Parses. What the signature means is only known together with a body, so nothing is validated.
+impl FromStr for Signature {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Signature, Error> {
+        Parser::whole(text, Parser::signature)
+    }
+}
+
+/// Parses. What the names mean is only known within a function, so nothing is validated.
+impl FromStr for Expr {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Expr, Error> {
+        Parser::whole(text, Parser::expr)
+    }
+}
+
+/// Parses without validation.
+fn parse_library(text: &str) -> Result<Library, Error> {
+    Parser::whole(text, Parser::library)
+}
+
+/// Adds the position in `text` to an error about what was parsed from it. The parser does not remember
+/// positions: it runs again, on the lookout for the part at fault.
+#[cold]
+fn locate(text: &str, error: Error) -> Error {
+    let offset = error.site().and_then(|site| Parser::find(text, site.function, site.part));
+    match offset {
+        Some(offset) => error.at(Position::new(text, offset)),
+        None => error,
+    }
+}

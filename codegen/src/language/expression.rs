@@ -1,0 +1,230 @@
+//! The parser: expressions.
+//!
+//! Recursion is bounded twice by [`MAX_NESTING`](super::MAX_NESTING): the parser counts the parentheses and
+//! unary operators that are open, and every expression carries its height, so that a chain
+//! such as `a + b + c`, which is parsed in a loop, cannot grow without bound either.
+
+use super::limit::Limit;
+use super::parse::{Parsed, Parser};
+use super::reserved::{self, Word};
+use super::token::Token;
+use crate::expr::{BinaryOp, Builtin, Expr, Member};
+
+/// How tightly operators bind; what is not an operator binds tightest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Precedence {
+    Sum,
+    Product,
+    Unary,
+    Postfix,
+}
+
+impl Precedence {
+    /// Of a binary operator.
+    pub(super) fn of(op: BinaryOp) -> Precedence {
+        match op {
+            BinaryOp::Add | BinaryOp::Sub => Precedence::Sum,
+            BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => Precedence::Product,
+        }
+    }
+}
+
+/// An expression and the length of the longest path from it to a leaf, both ends counted.
+struct Tree {
+    expr: Expr,
+    height: usize,
+}
+
+impl Tree {
+    fn leaf(expr: Expr) -> Tree {
+        Tree { expr, height: 1 }
+    }
+}
+
+impl Parser<'_> {
+    /// An expression.
+    pub(super) fn expr(&mut self) -> Parsed<Expr> {
+        Ok(self.sum()?.expr)
+    }
+
+    fn sum(&mut self) -> Parsed<Tree> {
+        let mut lhs = self.product()?;
+        while let Some(op) = self.operator(Precedence::Sum) {
+            self.advance();
+            let rhs = self.product()?;
+            lhs = self.binary(op, lhs, rhs)?;
+        }
+        Ok(lhs)
+    }
+
+    fn product(&mut self) -> Parsed<Tree> {
+        let mut lhs = self.unary()?;
+        while let Some(op) = self.operator(Precedence::Product) {
+            self.advance();
+            let rhs = self.unary()?;
+            lhs = self.binary(op, lhs, rhs)?;
+        }
+        Ok(lhs)
+    }
+
+    /// The current token as a binary operator of this precedence.
+    fn operator(&self, precedence: Precedence) -> Option<BinaryOp> {
+        let operators = [
+            (Token::Plus, BinaryOp::Add),
+            (Token::Minus, BinaryOp::Sub),
+            (Token::Star, BinaryOp::Mul),
+            (Token::Slash, BinaryOp::Div),
+            (Token::Percent, BinaryOp::Rem),
+        ];
+        let found = operators.into_iter().find(|(sign, _)| *sign == self.token);
+        found.map(|(_, op)| op).filter(|op| Precedence::of(*op) == precedence)
+    }
+
+    fn binary(&self, op: BinaryOp, lhs: Tree, rhs: Tree) -> Parsed<Tree> {
+        self.above(lhs.height.max(rhs.height), || lhs.expr.binary(op, rhs.expr))
+    }
+
+    /// An expression over others, of which the highest has this height.
+    fn above(&self, height: usize, expr: impl FnOnce() -> Expr) -> Parsed<Tree> {
+        if height == Limit::Nesting.max() {
+            return Err(self.excess(Limit::Nesting));
+        }
+        Ok(Tree { expr: expr(), height: height + 1 })
+    }
+
+    /// Parses a rule one level deeper.
+    fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth == Limit::Nesting.max() {
+            return Err(self.excess(Limit::Nesting));
+        }
+        self.depth += 1;
+        let value = rule(self)?;
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    /// A `-` directly before a literal belongs to the literal.
+    fn unary(&mut self) -> Parsed<Tree> {
+        let negative = self.accept(Token::Minus);
+        if self.token == Token::Int {
+            return Ok(Tree::leaf(Expr::Int(self.int_literal(negative)?)));
+        }
+        if self.token == Token::Float {
+            return Ok(Tree::leaf(Expr::Float(self.float_literal(negative)?)));
+        }
+        if !negative {
+            return self.postfix();
+        }
+        let operand = self.nested(Self::unary)?;
+        self.above(operand.height, || Expr::Neg(Box::new(operand.expr)))
+    }
+
+    fn int_literal(&mut self, negative: bool) -> Parsed<i64> {
+        if negative {
+            let magnitude = self.int(1 << 63, "a number down to -9223372036854775808")?;
+            Ok(magnitude.cast_signed().wrapping_neg())
+        } else {
+            let magnitude = self.int(i64::MAX as u64, "a number up to 9223372036854775807")?;
+            Ok(magnitude.cast_signed())
+        }
+    }
+
+    fn float_literal(&mut self, negative: bool) -> Parsed<f64> {
+        let value = self.slice().parse::<f64>().ok().filter(|value| value.is_finite());
+        let value = value.ok_or_else(|| self.unexpected("a number in the range of float64"))?;
+        self.advance();
+        Ok(if negative { -value } else { value })
+    }
+
+    fn postfix(&mut self) -> Parsed<Tree> {
+        let mut tree = self.atom()?;
+        while self.accept(Token::Dot) {
+            let member = self.member()?;
+            tree = self.above(tree.height, || tree.expr.member(member))?;
+        }
+        Ok(tree)
+    }
+
+    fn member(&mut self) -> Parsed<Member> {
+        let name = self.slice();
+        let member = match name {
+            "data" => Member::Data,
+            "ndim" => Member::Ndim,
+            "device_id" => Member::DeviceId,
+            "byte_offset" => Member::ByteOffset,
+            "shape" => Member::Shape(0),
+            "strides" => Member::Strides(0),
+            _ => {
+                return Err(self.unexpected(
+                    "`data`, `shape`, `strides`, `ndim`, `device_id` or `byte_offset`",
+                ));
+            }
+        };
+        self.advance();
+        Ok(match member {
+            Member::Shape(_) => Member::Shape(self.index()?),
+            Member::Strides(_) => Member::Strides(self.index()?),
+            Member::Data | Member::Ndim | Member::DeviceId | Member::ByteOffset => member,
+        })
+    }
+
+    /// `[3]`
+    fn index(&mut self) -> Parsed<u32> {
+        self.expect(Token::OpenBracket, "`[`")?;
+        let index = self.int(u32::MAX.into(), "the index of a dim")?;
+        self.expect(Token::CloseBracket, "`]`")?;
+        Ok(index as u32)
+    }
+
+    fn atom(&mut self) -> Parsed<Tree> {
+        if self.accept(Token::OpenParen) {
+            return self.parenthesized();
+        }
+        let word = if self.token == Token::Word { self.slice() } else { "_" };
+        match reserved::classify(word) {
+            Word::Keyword => Err(self.unexpected("an expression")),
+            Word::Name => {
+                self.advance();
+                Ok(Tree::leaf(Expr::name(word)))
+            }
+            Word::Null => {
+                self.advance();
+                Ok(Tree::leaf(Expr::Null))
+            }
+            Word::Builtin(builtin) => self.builtin(builtin),
+            Word::Stream => {
+                let operand = self.operand()?;
+                self.above(operand.height, || Expr::Stream(Box::new(operand.expr)))
+            }
+            Word::Scalar(scalar) => {
+                let operand = self.operand()?;
+                self.above(operand.height, || Expr::Cast(scalar, Box::new(operand.expr)))
+            }
+        }
+    }
+
+    /// What follows `(`, up to and including `)`.
+    fn parenthesized(&mut self) -> Parsed<Tree> {
+        let tree = self.nested(Self::sum)?;
+        self.expect(Token::CloseParen, "an operator or `)`")?;
+        Ok(tree)
+    }
+
+    /// The current word is skipped, and an operand in parentheses must follow.
+    fn operand(&mut self) -> Parsed<Tree> {
+        self.advance();
+        self.expect(Token::OpenParen, "`(`")?;
+        self.parenthesized()
+    }
+
+    fn builtin(&mut self, builtin: Builtin) -> Parsed<Tree> {
+        self.advance();
+        self.expect(Token::OpenParen, "`(`")?;
+        let first = self.nested(Self::sum)?;
+        self.expect(Token::Comma, "an operator or `,`")?;
+        let second = self.parenthesized()?;
+        self.above(first.height.max(second.height), || {
+            Expr::Call(builtin, Box::new(first.expr), Box::new(second.expr))
+        })
+    }
+}

@@ -1,0 +1,88 @@
+//! How large a declaration may be.
+//!
+//! The limits are far above what a compiler needs. They keep a hostile text from exhausting the stack or
+//! the memory, and they bound the recursion of everything that walks an expression.
+
+use std::fmt;
+
+/// Bytes of a text.
+pub const MAX_TEXT: usize = 16 << 20;
+/// Functions of a library.
+pub const MAX_FUNCTIONS: usize = 1_000_000;
+/// Parameters of a function.
+pub const MAX_PARAMS: usize = 1024;
+/// Extents or strides of a tensor.
+pub const MAX_RANK: usize = 64;
+/// Comparisons of a `where` clause.
+pub const MAX_CONSTRAINTS: usize = 1024;
+/// Arguments of the call of a body.
+pub const MAX_ARGUMENTS: usize = 4096;
+/// Height of an expression, where a literal and a name have height 1; also how deep parentheses and
+/// unary operators nest in a text.
+pub const MAX_NESTING: usize = 64;
+/// Bytes of the name of a function, parameter or symbol.
+pub const MAX_NAME: usize = 255;
+/// Bytes of the symbol that a body calls; mangled names are long.
+pub const MAX_SYMBOL: usize = 65_536;
+
+/// One of the limits; `Display` says that it was exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Limit {
+    /// [`MAX_TEXT`]
+    Text,
+    /// [`MAX_FUNCTIONS`]
+    Functions,
+    /// [`MAX_PARAMS`]
+    Params,
+    /// [`MAX_RANK`]
+    Rank,
+    /// [`MAX_CONSTRAINTS`]
+    Constraints,
+    /// [`MAX_ARGUMENTS`]
+    Arguments,
+    /// [`MAX_NESTING`]
+    Nesting,
+    /// [`MAX_NAME`]
+    Name,
+    /// [`MAX_SYMBOL`]
+    Symbol,
+}
+
+impl Limit {
+    /// The largest number that is allowed.
+    pub const fn max(self) -> usize {
+        match self {
+            Limit::Text => MAX_TEXT,
+            Limit::Functions => MAX_FUNCTIONS,
+            Limit::Params => MAX_PARAMS,
+            Limit::Rank => MAX_RANK,
+            Limit::Constraints => MAX_CONSTRAINTS,
+            Limit::Arguments => MAX_ARGUMENTS,
+            Limit::Nesting => MAX_NESTING,
+            Limit::Name => MAX_NAME,
+            Limit::Symbol => MAX_SYMBOL,
+        }
+    }
+
+    /// The name of the constant, and what it counts.
+    const fn texts(self) -> (&'static str, &'static str) {
+        match self {
+            Limit::Text => ("MAX_TEXT", "bytes of text"),
+            Limit::Functions => ("MAX_FUNCTIONS", "functions"),
+            Limit::Params => ("MAX_PARAMS", "parameters"),
+            Limit::Rank => ("MAX_RANK", "dims"),
+            Limit::Constraints => ("MAX_CONSTRAINTS", "constraints"),
+            Limit::Arguments => ("MAX_ARGUMENTS", "arguments"),
+            Limit::Nesting => ("MAX_NESTING", "levels of nesting"),
+            Limit::Name => ("MAX_NAME", "bytes in a name"),
+            Limit::Symbol => ("MAX_SYMBOL", "bytes in a symbol"),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, what) = self.texts();
+        write!(f, "more than {} {what} ({name})", self.max())
+    }
+}

@@ -1,0 +1,417 @@
+//! The parser: items and signatures. Expressions are in [`expression`](super::expression).
+//!
+//! One function per rule of the grammar. A function that parses a rule leaves the parser at the token
+//! after it.
+
+use std::ops::Range;
+
+use abi_spec::{DType, DeviceType};
+use logos::{Lexer, Logos};
+
+use super::limit::{Limit, MAX_TEXT};
+use super::reserved::{self, Word};
+use super::token::{Token, describe};
+use crate::declaration::{
+    Body, Comparison, Constraint, Device, Dim, Function, Library, Param, ParamType, ResultType,
+    Shape, Signature, Strides, Tensor,
+};
+use crate::error::{Error, Part, Position};
+
+/// What a rule yields; the error is boxed to keep the good case small.
+pub(super) type Parsed<T> = Result<T, Box<Error>>;
+
+/// A text, read up to the current token.
+pub(super) struct Parser<'a> {
+    text: &'a str,
+    lexer: Lexer<'a, Token>,
+    /// The current token.
+    pub(super) token: Token,
+    span: Range<usize>,
+    /// How many parentheses and unary operators are open.
+    pub(super) depth: usize,
+    /// Index of the function that is being parsed.
+    function: usize,
+    /// The part of a function whose position is wanted, and where it starts.
+    sought: Option<(usize, Part)>,
+    found: Option<usize>,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Parser<'a> {
+        let mut parser = Parser {
+            text,
+            lexer: Token::lexer(text),
+            token: Token::End,
+            span: 0..0,
+            depth: 0,
+            function: 0,
+            sought: None,
+            found: None,
+        };
+        parser.advance();
+        parser
+    }
+
+    /// Parses a text that consists of one `rule`.
+    pub(super) fn whole<T>(text: &'a str, rule: fn(&mut Self) -> Parsed<T>) -> Result<T, Error> {
+        if text.len() > MAX_TEXT {
+            return Err(Error::Limit { limit: Limit::Text, site: None, position: None });
+        }
+        let mut parser = Parser::new(text);
+        let value = rule(&mut parser).map_err(|error| *error)?;
+        parser.expect(Token::End, "the end of the text").map_err(|error| *error)?;
+        Ok(value)
+    }
+
+    /// The offset at which a part of a function starts in a text that parses as a library.
+    pub(super) fn find(text: &'a str, function: usize, part: Part) -> Option<usize> {
+        let mut parser = Parser::new(text);
+        parser.sought = Some((function, part));
+        parser.library().ok()?;
+        parser.found
+    }
+
+    /// Notes that a part of the current function starts at the current token.
+    fn mark(&mut self, part: Part) {
+        if self.sought == Some((self.function, part)) {
+            self.found = Some(self.span.start);
+        }
+    }
+
+    /// Goes on to the next token. The end is directly after the last one.
+    pub(super) fn advance(&mut self) {
+        (self.token, self.span) = match self.lexer.next() {
+            Some(Ok(token)) => (token, self.lexer.span()),
+            Some(Err(())) => (Token::Unknown, self.lexer.span()),
+            None => (Token::End, self.span.end..self.span.end),
+        };
+    }
+
+    /// The text of the current token.
+    pub(super) fn slice(&self) -> &'a str {
+        &self.text[self.span.clone()]
+    }
+
+    /// The current token cannot stand here.
+    #[cold]
+    pub(super) fn unexpected(&self, expected: &str) -> Box<Error> {
+        let found = describe(self.token, self.span.len(), &self.text[self.span.start..]);
+        self.syntax(expected, found)
+    }
+
+    /// An error at the current token.
+    #[cold]
+    fn syntax(&self, expected: &str, found: String) -> Box<Error> {
+        let position = Box::new(Position::new(self.text, self.span.start));
+        Box::new(Error::Syntax { position, expected: expected.to_owned(), found })
+    }
+
+    /// With the current token there is too much of something.
+    #[cold]
+    pub(super) fn excess(&self, limit: Limit) -> Box<Error> {
+        let position = Some(Box::new(Position::new(self.text, self.span.start)));
+        Box::new(Error::Limit { limit, site: None, position })
+    }
+
+    /// Skips the token if it is the current one.
+    pub(super) fn accept(&mut self, token: Token) -> bool {
+        let here = self.token == token;
+        if here {
+            self.advance();
+        }
+        here
+    }
+
+    /// Skips the token, which must be the current one.
+    pub(super) fn expect(&mut self, token: Token, expected: &str) -> Parsed<()> {
+        if self.accept(token) { Ok(()) } else { Err(self.unexpected(expected)) }
+    }
+
+    /// True if the current token is this word.
+    fn is_word(&self, word: &str) -> bool {
+        self.token == Token::Word && self.slice() == word
+    }
+
+    /// Skips a word and returns it.
+    pub(super) fn word(&mut self, expected: &str) -> Parsed<&'a str> {
+        let word = self.slice();
+        self.expect(Token::Word, expected)?;
+        Ok(word)
+    }
+
+    /// The value of the current word according to `lookup`; skips the word.
+    fn lookup<T>(&mut self, expected: &str, lookup: impl Fn(&str) -> Option<T>) -> Parsed<T> {
+        let value = if self.token == Token::Word { lookup(self.slice()) } else { None };
+        let value = value.ok_or_else(|| self.unexpected(expected))?;
+        self.advance();
+        Ok(value)
+    }
+
+    /// The value of an integer literal up to `max`; skips it.
+    pub(super) fn int(&mut self, max: u64, expected: &str) -> Parsed<u64> {
+        let value = if self.token == Token::Int { self.slice().parse::<u64>().ok() } else { None };
+        let value = value.filter(|value| *value <= max).ok_or_else(|| self.unexpected(expected))?;
+        self.advance();
+        Ok(value)
+    }
+
+    /// Entries up to `close`, which is skipped. `expected` is what may stand after an entry.
+    fn list<T>(
+        &mut self,
+        close: Token,
+        expected: &str,
+        limit: Limit,
+        mut entry: impl FnMut(&mut Self, usize) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
+        let mut entries = Vec::new();
+        if self.accept(close) {
+            return Ok(entries);
+        }
+        loop {
+            if entries.len() == limit.max() {
+                return Err(self.excess(limit));
+            }
+            entries.push(entry(self, entries.len())?);
+            if !self.accept(Token::Comma) {
+                self.expect(close, expected)?;
+                return Ok(entries);
+            }
+        }
+    }
+
+    /// `{ function }`
+    pub(super) fn library(&mut self) -> Parsed<Library> {
+        let mut functions = Vec::new();
+        while self.token != Token::End {
+            if functions.len() == Limit::Functions.max() {
+                return Err(self.excess(Limit::Functions));
+            }
+            self.function = functions.len();
+            functions.push(self.function()?);
+        }
+        Ok(Library { functions })
+    }
+
+    /// Documentation, signature and body, up to and including `;`.
+    pub(super) fn function(&mut self) -> Parsed<Function> {
+        let docs = self.docs();
+        let signature = self.signature()?;
+        let after = if signature.constraints.is_empty() { "`where` or `=`" } else { "`,` or `=`" };
+        self.expect(Token::Assign, after)?;
+        let body = self.body()?;
+        self.expect(Token::Semicolon, "`;`")?;
+        Ok(Function { docs, signature, body })
+    }
+
+    fn docs(&mut self) -> String {
+        let mut docs = String::new();
+        self.mark(Part::Docs);
+        let mut first = true;
+        while self.token == Token::Doc {
+            if !std::mem::take(&mut first) {
+                docs.push('\n');
+            }
+            let line = &self.slice()["///".len()..];
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            docs.push_str(line.strip_prefix(' ').unwrap_or(line));
+            self.advance();
+        }
+        docs
+    }
+
+    /// Name, parameters, result and constraints.
+    pub(super) fn signature(&mut self) -> Parsed<Signature> {
+        self.mark(Part::Name);
+        let name = self.word("the name of a function")?.to_owned();
+        self.expect(Token::OpenParen, "`(`")?;
+        let params = self.list(Token::CloseParen, "`,` or `)`", Limit::Params, Self::param)?;
+        self.expect(Token::Arrow, "`->`")?;
+        self.mark(Part::Result);
+        let result = self.lookup("a result type", |word| match word {
+            "None" => Some(ResultType::None),
+            other => reserved::scalar(other).map(ResultType::Scalar),
+        })?;
+        let constraints = self.constraints()?;
+        Ok(Signature { name, params, result, constraints })
+    }
+
+    fn param(&mut self, index: usize) -> Parsed<Param> {
+        self.mark(Part::Param(index));
+        let name = self.word("the name of a parameter")?.to_owned();
+        self.expect(Token::Colon, "`:`")?;
+        let ty = if self.is_word("Tensor") {
+            self.advance();
+            ParamType::Tensor(self.tensor(index)?)
+        } else {
+            ParamType::Scalar(self.lookup("a parameter type", reserved::scalar)?)
+        };
+        Ok(Param { name, ty })
+    }
+
+    /// What follows `Tensor`.
+    fn tensor(&mut self, param: usize) -> Parsed<Tensor> {
+        self.expect(Token::OpenParen, "`(`")?;
+        self.expect(Token::OpenBracket, "`[`")?;
+        let shape = if self.accept(Token::Ellipsis) {
+            self.expect(Token::CloseBracket, "`]`")?;
+            Shape::AnyRank
+        } else {
+            Shape::Dims(self.dims(|dim| Part::Dim(param, dim))?)
+        };
+        self.expect(Token::Comma, "`,` and the type of the elements")?;
+        let dtype: DType = self.lookup("the type of the elements", |word| word.parse().ok())?;
+        let mut tensor = Tensor::new(shape, dtype);
+        self.options(param, &mut tensor)?;
+        Ok(tensor)
+    }
+
+    /// Entries of a shape or of strides, up to and including `]`.
+    fn dims(&mut self, part: impl Fn(usize) -> Part) -> Parsed<Vec<Dim>> {
+        self.list(Token::CloseBracket, "an operator, `,` or `]`", Limit::Rank, |parser, index| {
+            parser.mark(part(index));
+            if parser.is_word("_") {
+                parser.advance();
+                return Ok(Dim::Any);
+            }
+            parser.expr().map(Dim::Expr)
+        })
+    }
+
+    /// The options of a tensor, up to and including `)`.
+    fn options(&mut self, param: usize, tensor: &mut Tensor) -> Parsed<()> {
+        let mut seen = [false; 3];
+        while self.accept(Token::Comma) {
+            let option = self.slice();
+            let index = ["strides", "device", "align"].iter().position(|name| *name == option);
+            let index = index.ok_or_else(|| self.unexpected("`strides`, `device` or `align`"))?;
+            if std::mem::replace(&mut seen[index], true) {
+                return Err(self.syntax("every option once", format!("a second `{option}`")));
+            }
+            self.advance();
+            self.expect(Token::Assign, "`=`")?;
+            match index {
+                0 => tensor.strides = self.strides(param)?,
+                1 => tensor.device = self.lookup("the name of a device or `any`", device)?,
+                _ => tensor.align = self.align(param, tensor.dtype)?,
+            }
+        }
+        self.expect(Token::CloseParen, "`,` or `)`")
+    }
+
+    fn strides(&mut self, param: usize) -> Parsed<Strides> {
+        if self.accept(Token::OpenBracket) {
+            return Ok(Strides::List(self.dims(|dim| Part::Stride(param, dim))?));
+        }
+        self.lookup("`contiguous`, `any` or `[`", |word| match word {
+            "contiguous" => Some(Strides::Contiguous),
+            "any" => Some(Strides::Any),
+            _ => None,
+        })
+    }
+
+    /// `None` for the default, so that a text and its canonical form mean equal values.
+    fn align(&mut self, param: usize, dtype: DType) -> Parsed<Option<u64>> {
+        self.mark(Part::Align(param));
+        let align = self.int(u64::MAX, "a number of bytes")?;
+        Ok((align != u64::from(dtype.lane_bytes())).then_some(align))
+    }
+
+    /// The `where` clause, if there is one.
+    fn constraints(&mut self) -> Parsed<Vec<Constraint>> {
+        let mut constraints = Vec::new();
+        if !self.is_word("where") {
+            return Ok(constraints);
+        }
+        self.advance();
+        loop {
+            if constraints.len() == Limit::Constraints.max() {
+                return Err(self.excess(Limit::Constraints));
+            }
+            self.mark(Part::Constraint(constraints.len()));
+            constraints.push(self.constraint()?);
+            if !self.accept(Token::Comma) {
+                return Ok(constraints);
+            }
+        }
+    }
+
+    fn constraint(&mut self) -> Parsed<Constraint> {
+        let lhs = self.expr()?;
+        let op = comparison(self.token).ok_or_else(|| self.unexpected("a comparison"))?;
+        self.advance();
+        let rhs = self.expr()?;
+        if comparison(self.token).is_some() {
+            let found = format!("a second comparison `{}`", self.slice());
+            return Err(self.syntax("`,` or `=`", found));
+        }
+        Ok(Constraint { lhs, op, rhs })
+    }
+
+    /// What stands between `=` and `;`.
+    fn body(&mut self) -> Parsed<Body> {
+        let status = self.is_word("try");
+        if status {
+            self.advance();
+        }
+        self.mark(Part::Callee);
+        let symbol = self.symbol()?;
+        self.expect(Token::OpenParen, "`(`")?;
+        let after = "an operator, `,` or `)`";
+        let args = self.list(Token::CloseParen, after, Limit::Arguments, |parser, index| {
+            parser.mark(Part::Argument(index));
+            parser.expr()
+        })?;
+        Ok(Body { symbol, args, status })
+    }
+
+    /// A C symbol: an identifier that is not reserved, or a quotation.
+    fn symbol(&mut self) -> Parsed<String> {
+        let text = self.slice();
+        if self.token == Token::Word && reserved::classify(text) == Word::Name {
+            self.advance();
+            return Ok(text.to_owned());
+        }
+        if self.token == Token::Word {
+            return Err(self.syntax("a symbol", format!("`{text}`, which needs quotes")));
+        }
+        if self.token != Token::Quoted {
+            return Err(self.unexpected("a symbol"));
+        }
+        let symbol = unquote(text)
+            .ok_or_else(|| self.unexpected("a symbol with no escapes but `\\\"` and `\\\\`"))?;
+        self.advance();
+        Ok(symbol)
+    }
+}
+
+/// The text between quotes; `None` if a backslash stands before anything but a quote or a backslash.
+fn unquote(quoted: &str) -> Option<String> {
+    let mut symbol = String::with_capacity(quoted.len());
+    let mut chars = quoted[1..quoted.len() - 1].chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => symbol.push(chars.next().filter(|c| matches!(c, '"' | '\\'))?),
+            _ => symbol.push(c),
+        }
+    }
+    Some(symbol)
+}
+
+fn device(word: &str) -> Option<Device> {
+    match word {
+        "any" => Some(Device::Any),
+        name => name.parse::<DeviceType>().ok().map(Device::Type),
+    }
+}
+
+fn comparison(token: Token) -> Option<Comparison> {
+    let operators = [
+        (Token::Eq, Comparison::Eq),
+        (Token::Ne, Comparison::Ne),
+        (Token::Lt, Comparison::Lt),
+        (Token::Le, Comparison::Le),
+        (Token::Gt, Comparison::Gt),
+        (Token::Ge, Comparison::Ge),
+    ];
+    operators.into_iter().find(|(sign, _)| *sign == token).map(|(_, comparison)| comparison)
+}

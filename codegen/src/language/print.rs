@@ -1,0 +1,265 @@
+//! The printer: canonical text.
+
+use std::fmt::{self, Display, Formatter, Write as _};
+
+use abi_spec::DeviceType;
+
+use super::expression::Precedence;
+use super::reserved::{is_identifier, is_reserved};
+use crate::declaration::{
+    Body, Constraint, Device, Dim, Function, Library, Param, ParamType, ResultType, Shape,
+    Signature, Strides, Tensor,
+};
+use crate::expr::{Expr, Member};
+
+/// The declarations, an empty line between them.
+impl Display for Library {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (index, function) in self.functions.iter().enumerate() {
+            f.write_str(if index == 0 { "" } else { "\n" })?;
+            writeln!(f, "{function}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Several lines, the last of which ends with `;`.
+impl Display for Function {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if !self.docs.is_empty() {
+            for line in self.docs.split('\n') {
+                writeln!(f, "///{}{line}", if line.is_empty() { "" } else { " " })?;
+            }
+        }
+        let Signature { result, constraints, .. } = &self.signature;
+        write!(f, "{} -> {result}", self.signature.header())?;
+        if !constraints.is_empty() {
+            f.write_str("\n    where ")?;
+            list(f, constraints)?;
+        }
+        write!(f, "\n    = {};", self.body)
+    }
+}
+
+/// One line.
+impl Display for Signature {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} -> {}", self.header(), self.result)?;
+        if !self.constraints.is_empty() {
+            f.write_str(" where ")?;
+            list(f, &self.constraints)?;
+        }
+        Ok(())
+    }
+}
+
+impl Signature {
+    /// The canonical text up to the closing parenthesis: how error messages show what was called.
+    pub fn header(&self) -> impl Display {
+        Header(self)
+    }
+}
+
+struct Header<'a>(&'a Signature);
+
+impl Display for Header<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(", self.0.name)?;
+        list(f, &self.0.params)?;
+        f.write_str(")")
+    }
+}
+
+fn list(f: &mut Formatter<'_>, entries: &[impl Display]) -> fmt::Result {
+    for (index, entry) in entries.iter().enumerate() {
+        write!(f, "{}{entry}", if index == 0 { "" } else { ", " })?;
+    }
+    Ok(())
+}
+
+impl Display for Param {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.ty)
+    }
+}
+
+impl Display for ParamType {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            ParamType::Scalar(scalar) => scalar.fmt(f),
+            ParamType::Tensor(tensor) => tensor.fmt(f),
+        }
+    }
+}
+
+impl Display for Tensor {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "Tensor({}, {}", self.shape, self.dtype)?;
+        if self.strides != Strides::Contiguous {
+            write!(f, ", strides={}", self.strides)?;
+        }
+        if self.device != Device::Type(DeviceType::CPU) {
+            write!(f, ", device={}", self.device)?;
+        }
+        if let Some(align) = self.align
+            && align != u64::from(self.dtype.lane_bytes())
+        {
+            write!(f, ", align={align}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+impl Display for Shape {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Shape::AnyRank => f.write_str("[...]"),
+            Shape::Dims(dims) => dim_list(f, dims),
+        }
+    }
+}
+
+impl Display for Strides {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Strides::Contiguous => f.write_str("contiguous"),
+            Strides::Any => f.write_str("any"),
+            Strides::List(dims) => dim_list(f, dims),
+        }
+    }
+}
+
+fn dim_list(f: &mut Formatter<'_>, dims: &[Dim]) -> fmt::Result {
+    f.write_str("[")?;
+    list(f, dims)?;
+    f.write_str("]")
+}
+
+impl Display for Dim {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Dim::Any => f.write_str("_"),
+            Dim::Expr(expr) => expr.fmt(f),
+        }
+    }
+}
+
+impl Display for Device {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Device::Any => f.write_str("any"),
+            Device::Type(ty) => ty.fmt(f),
+        }
+    }
+}
+
+impl Display for ResultType {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            ResultType::None => f.write_str("None"),
+            ResultType::Scalar(scalar) => scalar.fmt(f),
+        }
+    }
+}
+
+impl Display for Constraint {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.lhs, self.op.text(), self.rhs)
+    }
+}
+
+impl Display for Body {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.status { "try " } else { "" })?;
+        if is_identifier(&self.symbol) && !is_reserved(&self.symbol) {
+            f.write_str(&self.symbol)?;
+        } else {
+            quote(f, &self.symbol)?;
+        }
+        f.write_str("(")?;
+        list(f, &self.args)?;
+        f.write_str(")")
+    }
+}
+
+fn quote(f: &mut Formatter<'_>, symbol: &str) -> fmt::Result {
+    f.write_str("\"")?;
+    for c in symbol.chars() {
+        if matches!(c, '"' | '\\') {
+            f.write_str("\\")?;
+        }
+        f.write_char(c)?;
+    }
+    f.write_str("\"")
+}
+
+/// Canonical text. The recursion is as deep as the expression, which
+/// [`MAX_NESTING`](super::MAX_NESTING) bounds in a valid library.
+impl Display for Expr {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Expr::Int(value) => value.fmt(f),
+            Expr::Float(value) => float(f, *value),
+            Expr::Null => f.write_str("null"),
+            Expr::Name(name) => f.write_str(name),
+            Expr::Member(base, member) => {
+                let plain = !is_literal(base) && precedence(base) == Precedence::Postfix;
+                operand(f, base, plain)?;
+                write!(f, ".{member}")
+            }
+            Expr::Neg(inner) => {
+                f.write_str("-")?;
+                let literal = is_literal(inner) && precedence(inner) == Precedence::Postfix;
+                operand(f, inner, !literal && precedence(inner) >= Precedence::Unary)
+            }
+            Expr::Binary(op, lhs, rhs) => {
+                operand(f, lhs, precedence(lhs) >= Precedence::of(*op))?;
+                write!(f, " {} ", op.text())?;
+                operand(f, rhs, precedence(rhs) > Precedence::of(*op))
+            }
+            Expr::Call(builtin, a, b) => write!(f, "{}({a}, {b})", builtin.text()),
+            Expr::Stream(tensor) => write!(f, "stream({tensor})"),
+            Expr::Cast(scalar, inner) => write!(f, "{scalar}({inner})"),
+        }
+    }
+}
+
+/// Prints an operand, in parentheses unless it can stand `plain`.
+fn operand(f: &mut Formatter<'_>, expr: &Expr, plain: bool) -> fmt::Result {
+    if plain { expr.fmt(f) } else { write!(f, "({expr})") }
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    matches!(expr, Expr::Int(_) | Expr::Float(_))
+}
+
+/// How tightly the text of an expression holds together. A literal with a sign is like a negation.
+fn precedence(expr: &Expr) -> Precedence {
+    match expr {
+        Expr::Int(value) if *value < 0 => Precedence::Unary,
+        Expr::Float(value) if value.is_sign_negative() => Precedence::Unary,
+        Expr::Neg(_) => Precedence::Unary,
+        Expr::Binary(op, ..) => Precedence::of(*op),
+        Expr::Int(_) | Expr::Float(_) | Expr::Null | Expr::Name(_) => Precedence::Postfix,
+        Expr::Member(..) | Expr::Call(..) | Expr::Stream(_) | Expr::Cast(..) => Precedence::Postfix,
+    }
+}
+
+/// All digits that it takes, and at least one after the point.
+fn float(f: &mut Formatter<'_>, value: f64) -> fmt::Result {
+    let point = if value.fract() == 0.0 { ".0" } else { "" };
+    write!(f, "{value}{point}")
+}
+
+impl Display for Member {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Member::Data => f.write_str("data"),
+            Member::Shape(index) => write!(f, "shape[{index}]"),
+            Member::Strides(index) => write!(f, "strides[{index}]"),
+            Member::Ndim => f.write_str("ndim"),
+            Member::DeviceId => f.write_str("device_id"),
+            Member::ByteOffset => f.write_str("byte_offset"),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Which words mean something by themselves.
+
+use abi_spec::Scalar;
+
+use crate::expr::Builtin;
+
+/// What a word is at the start of an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// `min`, `max`, `ceildiv`
+    Builtin(Builtin),
+    /// `stream`
+    Stream,
+    /// `null`
+    Null,
+    /// The name of a scalar type.
+    Scalar(Scalar),
+    /// Reserved, and no expression starts with it.
+    Keyword,
+    /// The name of a parameter or a symbol.
+    Name,
+}
+
+/// Looks a word up.
+pub(super) fn classify(word: &str) -> Word {
+    match word {
+        "min" => Word::Builtin(Builtin::Min),
+        "max" => Word::Builtin(Builtin::Max),
+        "ceildiv" => Word::Builtin(Builtin::CeilDiv),
+        "stream" => Word::Stream,
+        "null" => Word::Null,
+        "where" | "try" | "else" | "_" | "Tensor" | "None" => Word::Keyword,
+        other => scalar(other).map_or(Word::Name, Word::Scalar),
+    }
+}
+
+/// The scalar type of this name. Unlike `parse` it does not allocate when there is none.
+pub(super) fn scalar(word: &str) -> Option<Scalar> {
+    Scalar::ALL.into_iter().find(|scalar| scalar.name() == word)
+}
+
+/// True for words that cannot name a parameter or a symbol, nor a C symbol without quotes.
+pub(crate) fn is_reserved(word: &str) -> bool {
+    classify(word) != Word::Name
+}
+
+/// True for ASCII identifiers, reserved or not.
+pub(crate) fn is_identifier(word: &str) -> bool {
+    let mut bytes = word.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}

@@ -1,0 +1,9 @@
+//! Tests of the language: what is accepted, what errors say, and that text and values are two faces of
+//! the same thing.
+
+mod canonical;
+mod errors;
+mod fuzz;
+mod generate;
+mod limits;
+mod round_trip;

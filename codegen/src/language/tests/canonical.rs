@@ -1,0 +1,127 @@
+//! Canonical text.
+
+use crate::declaration::{Library, Signature};
+use crate::expr::{BinaryOp, Expr, Member};
+use crate::language::parse_library;
+
+#[test]
+fn expressions() {
+    let rows = [
+        ("a+b - c", "a + b - c"),
+        ("(a+b)-c", "a + b - c"),
+        ("a+(b-c)", "a + (b - c)"),
+        ("a*b%c/d", "a * b % c / d"),
+        ("a*(b%c)", "a * (b % c)"),
+        ("(a*b)+(c*d)", "a * b + c * d"),
+        ("(a+b)*(c-d)", "(a + b) * (c - d)"),
+        ("-a*b", "-a * b"),
+        ("-(a*b)", "-(a * b)"),
+        ("- - a", "--a"),
+        ("a- -1", "a - -1"),
+        ("-(5)", "-(5)"),
+        ("(-5)", "-5"),
+        ("-(-5)", "--5"),
+        ("((x)).shape[ 0 ]", "x.shape[0]"),
+        ("-x.ndim", "-x.ndim"),
+        ("(-x).ndim", "(-x).ndim"),
+        ("(5).data", "(5).data"),
+        ("x.data.data", "x.data.data"),
+        ("x.strides[4294967295]", "x.strides[4294967295]"),
+        ("min((a),max(b,(c+1)))", "min(a, max(b, c + 1))"),
+        ("ceildiv(n,-4)", "ceildiv(n, -4)"),
+        ("int32((n))", "int32(n)"),
+        ("ptr(stream(x))", "ptr(stream(x))"),
+        ("null", "null"),
+        ("007", "7"),
+        ("-0", "0"),
+        ("-9223372036854775808", "-9223372036854775808"),
+        ("1.50", "1.5"),
+        ("-1.0", "-1.0"),
+        ("-0.0", "-0.0"),
+        ("100000000000000000000.0", "100000000000000000000.0"),
+        ("a.data_\t", "error"),
+    ];
+    for (text, canonical) in rows {
+        let printed = text.parse::<Expr>().map_or("error".to_owned(), |expr| expr.to_string());
+        assert_eq!(printed, canonical, "{text}");
+    }
+}
+
+#[test]
+fn structure_of_expressions() {
+    let name = Expr::name;
+    let sum = name("a").binary(BinaryOp::Sub, name("b")).binary(BinaryOp::Sub, name("c"));
+    let product = name("b").binary(BinaryOp::Mul, Expr::Neg(Box::new(name("c"))));
+    let shape = name("x").member(Member::Shape(1));
+    assert_eq!("a - b - c".parse(), Ok(sum));
+    assert_eq!("b * -c".parse(), Ok(product));
+    assert_eq!("-x.shape[1]".parse(), Ok(Expr::Neg(Box::new(shape))));
+    assert_eq!("-7".parse(), Ok(Expr::Int(-7)));
+    assert_eq!("-(7)".parse(), Ok(Expr::Neg(Box::new(Expr::Int(7)))));
+    assert_eq!("2-1".parse(), Ok(Expr::Int(2).binary(BinaryOp::Sub, Expr::Int(1))));
+}
+
+#[test]
+fn tensors() {
+    let rows = [
+        ("[n],float32", "[n], float32"),
+        ("[ ],bool", "[], bool"),
+        ("[...],float8_e4m3fn", "[...], float8_e4m3fn"),
+        ("[_,2*n,_],complex64", "[_, 2 * n, _], complex64"),
+        ("[n],int4x8,device=cpu,align=1,strides=contiguous", "[n], int4x8"),
+        ("[n],float32x4,align=4", "[n], float32x4"),
+        (
+            "[n],float32,align=16,device=cuda,strides=[_]",
+            "[n], float32, strides=[_], device=cuda, align=16",
+        ),
+        ("[...],float64,device=any,strides=any", "[...], float64, strides=any, device=any"),
+        ("[],float64,strides=[]", "[], float64, strides=[]"),
+    ];
+    for (text, canonical) in rows {
+        let signature: Signature = format!("f(x:Tensor({text}))->None").parse().unwrap();
+        assert_eq!(signature.to_string(), format!("f(x: Tensor({canonical})) -> None"));
+    }
+}
+
+#[test]
+fn items() {
+    let text = "# first\r\n///one\r\n///  two \r\n///\r\n/////three\r\nf()->None=g();# rest\n\
+                f2(a:int8,self:ptr)->ptr where a<1,2>=a=try\"try\"(a,null);h()->bool=\"a \\\"\\\\b\"();";
+    let canonical = "\
+/// one
+///  two 
+///
+/// //three
+f() -> None
+    = g();
+
+f2(a: int8, self: ptr) -> ptr
+    where a < 1, 2 >= a
+    = try \"try\"(a, null);
+
+h() -> bool
+    = \"a \\\"\\\\b\"();
+";
+    let library = parse_library(text).unwrap();
+    assert_eq!(library.to_string(), canonical);
+    assert_eq!(library.functions[0].docs, "one\n two \n\n//three");
+    assert_eq!(library.functions[2].body.symbol, "a \"\\b");
+    let one_line = "f2(a: int8, self: ptr) -> ptr where a < 1, 2 >= a";
+    assert_eq!(library.functions[1].signature.to_string(), one_line);
+    assert_eq!(library.functions[1].signature.header().to_string(), "f2(a: int8, self: ptr)");
+}
+
+#[test]
+fn nothing() {
+    for text in ["", " \n\t", "# only a comment"] {
+        assert_eq!(parse_library(text), Ok(Library::default()), "{text:?}");
+    }
+    assert_eq!(Library::default().to_string(), "");
+}
+
+#[test]
+fn words_of_the_language_name_functions() {
+    let text = "where() -> None\n    = k();\n\nfloat32() -> float32\n    = k();\n";
+    let library: Library = text.parse().unwrap();
+    assert_eq!(library.to_string(), text);
+}

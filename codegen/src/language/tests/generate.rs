@@ -1,0 +1,125 @@
+//! Random declarations that follow the grammar, all of it. They need not mean anything.
+
+use abi_spec::{DType, DeviceType, Scalar, TypeCode};
+use proptest::collection::vec;
+use proptest::num::f64 as float;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::declaration::{
+    Body, Comparison, Constraint, Device, Dim, Function, Library, Param, ParamType, ResultType,
+    Shape, Signature, Strides, Tensor,
+};
+use crate::expr::{BinaryOp, Builtin, Expr, Member};
+use crate::language::is_reserved;
+
+const OPERATORS: &[BinaryOp] =
+    &[BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div, BinaryOp::Rem];
+const BUILTINS: &[Builtin] = &[Builtin::CeilDiv, Builtin::Min, Builtin::Max];
+
+/// A name of a parameter or a symbol.
+pub(super) fn name() -> impl Strategy<Value = String> {
+    "[a-zA-Z_][a-zA-Z0-9_]{0,5}".prop_filter("reserved", |word| !is_reserved(word))
+}
+
+fn scalar() -> impl Strategy<Value = Scalar> {
+    select(&Scalar::ALL)
+}
+
+fn dtype() -> impl Strategy<Value = DType> {
+    let lanes = prop_oneof![Just(1), 2..0x8000u16];
+    (select(&TypeCode::ALL), any::<u8>(), lanes)
+        .prop_map(|(code, bits, lanes)| {
+            DType::new(code, code.implied_bits().unwrap_or(bits), lanes)
+        })
+        .prop_filter("has no name", |dtype| dtype.to_string().parse() == Ok(*dtype))
+}
+
+fn member() -> impl Strategy<Value = Member> {
+    prop_oneof![
+        select(&[Member::Data, Member::Ndim, Member::DeviceId, Member::ByteOffset]),
+        any::<u32>().prop_map(Member::Shape),
+        any::<u32>().prop_map(Member::Strides),
+    ]
+}
+
+/// An expression of at most a handful of levels.
+pub(super) fn expr() -> impl Strategy<Value = Expr> {
+    let finite = float::POSITIVE | float::NEGATIVE | float::NORMAL | float::SUBNORMAL | float::ZERO;
+    let leaf = prop_oneof![
+        any::<i64>().prop_map(Expr::Int),
+        (-3..3i64).prop_map(Expr::Int),
+        finite.prop_map(Expr::Float),
+        Just(Expr::Null),
+        name().prop_map(Expr::Name),
+    ];
+    leaf.prop_recursive(6, 40, 2, |inner| {
+        let boxed = inner.clone().prop_map(Box::new);
+        prop_oneof![
+            (select(OPERATORS), boxed.clone(), boxed.clone())
+                .prop_map(|(op, a, b)| Expr::Binary(op, a, b)),
+            (select(BUILTINS), boxed.clone(), boxed.clone())
+                .prop_map(|(builtin, a, b)| Expr::Call(builtin, a, b)),
+            (inner, member()).prop_map(|(base, member)| base.member(member)),
+            boxed.clone().prop_map(Expr::Neg),
+            boxed.clone().prop_map(Expr::Stream),
+            (scalar(), boxed).prop_map(|(scalar, inner)| Expr::Cast(scalar, inner)),
+        ]
+    })
+}
+
+fn dims() -> impl Strategy<Value = Vec<Dim>> {
+    vec(prop_oneof![Just(Dim::Any), expr().prop_map(Dim::Expr)], 0..4)
+}
+
+fn tensor() -> impl Strategy<Value = Tensor> {
+    let shape = prop_oneof![Just(Shape::AnyRank), dims().prop_map(Shape::Dims)];
+    let strides =
+        prop_oneof![Just(Strides::Contiguous), Just(Strides::Any), dims().prop_map(Strides::List)];
+    let device = prop_oneof![Just(Device::Any), select(&DeviceType::ALL).prop_map(Device::Type)];
+    let align = option::of(prop_oneof![any::<u64>(), (0..8).prop_map(|n| 1u64 << n)]);
+    (shape, dtype(), strides, device, align)
+        .prop_map(|(shape, dtype, strides, device, align)| {
+            let align = align.filter(|align| *align != u64::from(dtype.lane_bytes()));
+            Tensor { shape, dtype, strides, device, align }
+        })
+        .boxed()
+}
+
+fn param() -> impl Strategy<Value = Param> {
+    let ty =
+        prop_oneof![scalar().prop_map(ParamType::Scalar), tensor().prop_map(ParamType::Tensor)];
+    (name(), ty).prop_map(|(name, ty)| Param { name, ty })
+}
+
+/// A signature, with and without constraints.
+pub(super) fn signature() -> impl Strategy<Value = Signature> {
+    use Comparison::{Eq, Ge, Gt, Le, Lt, Ne};
+    let result = prop_oneof![Just(ResultType::None), scalar().prop_map(ResultType::Scalar)];
+    let constraint = (expr(), select(&[Eq, Ne, Lt, Le, Gt, Ge]), expr())
+        .prop_map(|(lhs, op, rhs)| Constraint { lhs, op, rhs });
+    // The name of a function may be a reserved word.
+    let name = prop_oneof![name(), Just("where".to_owned()), Just("Tensor".to_owned())];
+    (name, vec(param(), 0..4), result, vec(constraint, 0..3)).prop_map(
+        |(name, params, result, constraints)| Signature { name, params, result, constraints },
+    )
+}
+
+/// A library of a few functions.
+pub(super) fn library() -> impl Strategy<Value = Library> {
+    let printable = "[^\\p{Cc}]{1,9}";
+    let symbol = prop_oneof![name(), printable, Just("try".to_owned()), Just("a\\\"#".to_owned())];
+    let body = (symbol, vec(expr(), 0..4), any::<bool>()).prop_map(|(symbol, args, status)| Body {
+        symbol,
+        args,
+        status,
+    });
+    let docs = "([^\\p{Cc}]{0,9}[\n\t ]{0,3}){0,3}";
+    let function = (docs, signature(), body).prop_map(|(docs, signature, body)| Function {
+        docs,
+        signature,
+        body,
+    });
+    vec(function, 0..4).prop_map(|functions| Library { functions })
+}

@@ -1,0 +1,45 @@
+//! Printing and parsing are inverse.
+
+use proptest::prelude::*;
+
+use super::generate;
+use crate::declaration::Signature;
+use crate::expr::Expr;
+use crate::language::parse::Parser;
+use crate::language::parse_library;
+
+proptest! {
+    #[test]
+    fn library(library in generate::library()) {
+        let text = library.to_string();
+        prop_assert_eq!(parse_library(&text), Ok(library), "{}", text);
+    }
+
+    #[test]
+    fn functions_stand_alone(library in generate::library()) {
+        for function in library.functions {
+            let text = function.to_string();
+            prop_assert_eq!(Parser::whole(&text, Parser::function), Ok(function), "{}", text);
+        }
+    }
+
+    #[test]
+    fn signature(signature in generate::signature()) {
+        let text = signature.to_string();
+        prop_assert!(text.starts_with(&signature.header().to_string()));
+        prop_assert_eq!(text.lines().count(), 1);
+        prop_assert_eq!(text.parse::<Signature>(), Ok(signature), "{}", text);
+    }
+
+    #[test]
+    fn expr(expr in generate::expr()) {
+        let text = expr.to_string();
+        prop_assert_eq!(text.parse::<Expr>(), Ok(expr), "{}", text);
+    }
+
+    #[test]
+    fn whitespace_and_comments_are_free(signature in generate::signature()) {
+        let text = signature.to_string().replace(' ', "\t# \"(é,\r\n\n  ");
+        prop_assert_eq!(text.parse::<Signature>(), Ok(signature), "{}", text);
+    }
+}

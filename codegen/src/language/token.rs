@@ -1,0 +1,86 @@
+//! Words, numbers and signs.
+
+use logos::Logos;
+
+/// A token. Its text is found through its span.
+#[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
+#[logos(skip r"[ \t\r\n]+")]
+#[logos(skip(r"#[^\n]*", allow_greedy = true))]
+pub(super) enum Token {
+    #[regex(r"///[^\n]*", allow_greedy = true)]
+    Doc,
+    #[regex("[A-Za-z_][A-Za-z0-9_]*")]
+    Word,
+    #[regex("[0-9]+")]
+    Int,
+    #[regex(r"[0-9]+\.[0-9]+")]
+    Float,
+    #[regex(r#""([^"\\\n]|\\[^\n])*""#)]
+    Quoted,
+    #[token("(")]
+    OpenParen,
+    #[token(")")]
+    CloseParen,
+    #[token("[")]
+    OpenBracket,
+    #[token("]")]
+    CloseBracket,
+    #[token(",")]
+    Comma,
+    #[token(":")]
+    Colon,
+    #[token(";")]
+    Semicolon,
+    #[token(".")]
+    Dot,
+    #[token("...")]
+    Ellipsis,
+    #[token("->")]
+    Arrow,
+    #[token("=")]
+    Assign,
+    #[token("==")]
+    Eq,
+    #[token("!=")]
+    Ne,
+    #[token("<")]
+    Lt,
+    #[token("<=")]
+    Le,
+    #[token(">")]
+    Gt,
+    #[token(">=")]
+    Ge,
+    #[token("+")]
+    Plus,
+    #[token("-")]
+    Minus,
+    #[token("*")]
+    Star,
+    #[token("/")]
+    Slash,
+    #[token("%")]
+    Percent,
+    /// Not a token: what the lexer reports as an error.
+    Unknown,
+    /// The end of the text.
+    End,
+}
+
+/// How an error names a token; `rest` is the source from the token's start on.
+pub(super) fn describe(token: Token, length: usize, rest: &str) -> String {
+    const SHOWN: usize = 40;
+    if token == Token::End {
+        "the end of the text".to_owned()
+    } else if token == Token::Doc {
+        "a doc comment".to_owned()
+    } else if token == Token::Unknown && rest.starts_with('"') {
+        "an unterminated quotation".to_owned()
+    } else if token == Token::Unknown {
+        format!("the character {:?}", rest.chars().next().unwrap_or_default())
+    } else {
+        let text = &rest[..length];
+        let cut = text.char_indices().nth(SHOWN).map_or(length, |(offset, _)| offset);
+        format!("`{}{}`", &text[..cut], if cut < length { "…" } else { "" })
+    }
+}

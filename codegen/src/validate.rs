@@ -1,0 +1,193 @@
+//! Whether declarations mean something.
+
+use std::collections::HashSet;
+
+use abi_spec::{DType, Scalar};
+
+use crate::declaration::{
+    Body, Device, Dim, Function, Library, Param, ParamType, Shape, Strides, Tensor,
+};
+use crate::error::{Error, Part};
+use crate::expr::Expr;
+use crate::language::{Limit, is_identifier, is_reserved};
+
+impl Library {
+    /// Says whether every declaration means something. Errors carry no position; parsing a library
+    /// from text validates it too, and knows the positions.
+    pub fn validate(&self) -> Result<(), Error> {
+        validate(self)
+    }
+}
+
+pub(crate) fn validate(library: &Library) -> Result<(), Error> {
+    if library.functions.len() > Limit::Functions.max() {
+        return Err(Error::Limit { limit: Limit::Functions, site: None, position: None });
+    }
+    let mut names = HashSet::with_capacity(library.functions.len());
+    for (index, function) in library.functions.iter().enumerate() {
+        let site = Checker { index, function };
+        site.function()?;
+        if !names.insert(function.signature.name.as_str()) {
+            return Err(site.invalid(Part::Name, "an earlier function has this name"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks one function.
+struct Checker<'a> {
+    index: usize,
+    function: &'a Function,
+}
+
+impl Checker<'_> {
+    fn invalid(&self, part: Part, reason: impl Into<String>) -> Error {
+        Error::invalid(self.index, self.function, part, reason)
+    }
+
+    fn limit(&self, part: Part, count: usize, limit: Limit) -> Result<(), Error> {
+        if count <= limit.max() {
+            Ok(())
+        } else {
+            Err(Error::limit(self.index, self.function, part, limit))
+        }
+    }
+
+    fn function(&self) -> Result<(), Error> {
+        let Function { docs, signature, body } = self.function;
+        self.identifier(Part::Name, &signature.name)?;
+        if signature.name.starts_with('_') {
+            return Err(self.invalid(Part::Name, "the name of a function must not start with `_`"));
+        }
+        if docs.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
+            return Err(self.invalid(Part::Docs, "must not contain control characters"));
+        }
+        self.params(&signature.params)?;
+        self.limit(Part::Name, signature.constraints.len(), Limit::Constraints)?;
+        for (index, constraint) in signature.constraints.iter().enumerate() {
+            self.expr(Part::Constraint(index), &constraint.lhs)?;
+            self.expr(Part::Constraint(index), &constraint.rhs)?;
+        }
+        self.body(body)
+    }
+
+    fn params(&self, params: &[Param]) -> Result<(), Error> {
+        self.limit(Part::Name, params.len(), Limit::Params)?;
+        let mut names = HashSet::with_capacity(params.len());
+        for (index, Param { name, ty }) in params.iter().enumerate() {
+            let part = Part::Param(index);
+            self.name(part, name)?;
+            if name == "self" && (index != 0 || *ty != ParamType::Scalar(Scalar::Ptr)) {
+                let reason = "`self` must be the first parameter and have the type `ptr`";
+                return Err(self.invalid(part, reason));
+            }
+            if !names.insert(name.as_str()) {
+                let reason = format!("an earlier parameter has the name `{name}`");
+                return Err(self.invalid(part, reason));
+            }
+            match ty {
+                ParamType::Scalar(_) => {}
+                ParamType::Tensor(tensor) => self.tensor(index, tensor)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn tensor(&self, param: usize, tensor: &Tensor) -> Result<(), Error> {
+        if let Shape::Dims(dims) = &tensor.shape {
+            self.dims(param, dims, Part::Dim)?;
+        }
+        if let Strides::List(dims) = &tensor.strides {
+            self.dims(param, dims, Part::Stride)?;
+        }
+        if !has_name(tensor.dtype) {
+            let reason = format!("`{}` is not the type of an element", tensor.dtype);
+            return Err(self.invalid(Part::Param(param), reason));
+        }
+        match tensor.device {
+            Device::Type(ty) if ty.name().is_none() => {
+                let reason = format!("`{ty}` is not a known type of device");
+                Err(self.invalid(Part::Param(param), reason))
+            }
+            Device::Type(_) | Device::Any => Ok(()),
+        }
+    }
+
+    fn dims(
+        &self,
+        param: usize,
+        dims: &[Dim],
+        part: fn(usize, usize) -> Part,
+    ) -> Result<(), Error> {
+        self.limit(Part::Param(param), dims.len(), Limit::Rank)?;
+        for (index, dim) in dims.iter().enumerate() {
+            match dim {
+                Dim::Any => {}
+                Dim::Expr(expr) => self.expr(part(param, index), expr)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn body(&self, body: &Body) -> Result<(), Error> {
+        self.limit(Part::Callee, body.symbol.len(), Limit::Symbol)?;
+        if body.symbol.is_empty() {
+            return Err(self.invalid(Part::Callee, "the symbol is empty"));
+        }
+        if body.symbol.contains(char::is_control) {
+            return Err(self.invalid(Part::Callee, "the symbol contains control characters"));
+        }
+        self.limit(Part::Callee, body.args.len(), Limit::Arguments)?;
+        let mut args = body.args.iter().enumerate();
+        args.try_for_each(|(index, arg)| self.expr(Part::Argument(index), arg))
+    }
+
+    fn expr(&self, part: Part, expr: &Expr) -> Result<(), Error> {
+        if deeper_than(expr, Limit::Nesting.max()) {
+            return Err(Error::limit(self.index, self.function, part, Limit::Nesting));
+        }
+        self.leaves(part, expr)
+    }
+
+    fn leaves(&self, part: Part, expr: &Expr) -> Result<(), Error> {
+        match expr {
+            Expr::Name(name) => self.name(part, name),
+            Expr::Float(value) if !value.is_finite() => {
+                Err(self.invalid(part, format!("{value} is not a number that can be written")))
+            }
+            Expr::Int(_) | Expr::Float(_) | Expr::Null => Ok(()),
+            Expr::Member(..) | Expr::Neg(_) | Expr::Binary(..) | Expr::Call(..) => {
+                expr.children().try_for_each(|child| self.leaves(part, child))
+            }
+            Expr::Stream(inner) | Expr::Cast(_, inner) => self.leaves(part, inner),
+        }
+    }
+
+    /// The name of a parameter or a symbol.
+    fn name(&self, part: Part, name: &str) -> Result<(), Error> {
+        self.identifier(part, name)?;
+        if is_reserved(name) {
+            return Err(self.invalid(part, format!("the name `{name}` is reserved")));
+        }
+        Ok(())
+    }
+
+    fn identifier(&self, part: Part, name: &str) -> Result<(), Error> {
+        self.limit(part, name.len(), Limit::Name)?;
+        if is_identifier(name) {
+            return Ok(());
+        }
+        Err(self.invalid(part, format!("{name:?} is not an identifier")))
+    }
+}
+
+/// True if the path from the expression to some leaf has more than `height` nodes.
+fn deeper_than(expr: &Expr, height: usize) -> bool {
+    height == 0 || expr.children().any(|child| deeper_than(child, height - 1))
+}
+
+/// True for types that can be written; the common ones are found without printing them.
+fn has_name(dtype: DType) -> bool {
+    Scalar::ALL.into_iter().any(|scalar| scalar.dtype() == Some(dtype))
+        || dtype.to_string().parse() == Ok(dtype)
+}
