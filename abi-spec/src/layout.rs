@@ -8,10 +8,12 @@
 
 mod cell;
 mod dlpack;
+mod reflection;
 mod value;
 
 pub use cell::*;
 pub use dlpack::*;
+pub use reflection::*;
 pub use value::*;
 
 /// The size, alignment and fields of a C struct.
@@ -83,7 +85,7 @@ impl FieldType {
 
 /// Every struct of this module.
 pub fn all() -> impl Iterator<Item = Struct> {
-    [value::STRUCTS, cell::STRUCTS, dlpack::STRUCTS].concat().into_iter()
+    [value::STRUCTS, cell::STRUCTS, dlpack::STRUCTS, reflection::STRUCTS].concat().into_iter()
 }
 
 /// Defines, per struct, the constant and the module of its fields; and the list of all of them.

@@ -82,7 +82,6 @@ pub(crate) use reserved::{is_identifier, is_reserved};
 use crate::declaration::{Function, Library, Signature};
 use crate::error::{Error, Position};
 use crate::expr::Expr;
-use crate::validate::validate;
 use parse::Parser;
 
 /// Parses and validates.
@@ -91,7 +90,7 @@ impl FromStr for Library {
 
     fn from_str(text: &str) -> Result<Library, Error> {
         let library = parse_library(text)?;
-        validate(&library).map_err(|error| locate(text, error))?;
+        library.validate().map_err(|error| locate(text, error))?;
         Ok(library)
     }
 }
@@ -103,7 +102,7 @@ impl FromStr for Function {
     fn from_str(text: &str) -> Result<Function, Error> {
         let function = Parser::whole(text, Parser::function)?;
         let mut library = Library { functions: vec![function] };
-        validate(&library).map_err(|error| locate(text, error))?;
+        library.validate().map_err(|error| locate(text, error))?;
         Ok(library.functions.remove(0))
     }
 }

@@ -8,6 +8,10 @@ mod error;
 mod expr;
 pub mod ir;
 pub mod language;
+mod linear;
+mod lower;
+mod resolve;
+mod scope;
 mod validate;
 
 pub use backend::Backend;
@@ -17,3 +21,4 @@ pub use declaration::{
 };
 pub use error::{Error, Part, Position, Site};
 pub use expr::{BinaryOp, Builtin, Expr, Member};
+pub use lower::{Options, Routines, lower, routines};

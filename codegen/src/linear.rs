@@ -58,8 +58,7 @@ fn split(expr: &Expr, symbol: &str) -> Option<(Option<Expr>, Expr)> {
             Some((coefficient, fold(*op, b, d)))
         }
         Expr::Binary(BinaryOp::Mul, lhs, rhs) => {
-            let (factor, inner) =
-                if mentions(lhs, symbol) { (rhs, lhs) } else { (lhs, rhs) };
+            let (factor, inner) = if mentions(lhs, symbol) { (rhs, lhs) } else { (lhs, rhs) };
             if mentions(factor, symbol) {
                 return None;
             }

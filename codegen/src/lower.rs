@@ -14,12 +14,12 @@ mod scalar;
 mod tensor;
 mod wrapper;
 
-use abi_spec::runtime::{CType, RuntimeFunction};
+use abi_spec::runtime::{self, CType};
 
 use crate::declaration::Library;
-use crate::error::{Error, Part, Site};
+use crate::error::{Error, Part};
 use crate::ir::{self, Linkage, Signature, Symbol, SymbolKind, Type};
-use crate::resolve::resolve;
+use crate::validate::resolve_all;
 
 pub(crate) use kernel::signature as kernel_signature;
 
@@ -53,19 +53,15 @@ impl Routines {
 
 /// Lowers a library. Fails only if the library is not valid.
 pub fn lower(library: &Library, options: &Options) -> Result<ir::Module, Error> {
-    library.validate()?;
+    let all = resolve_all(library)?;
     let mut module = ir::Module::default();
-    for (index, function) in library.functions.iter().enumerate() {
-        let invalid = |(part, reason)| {
-            let name = function.signature.name.clone();
-            Error::invalid(Site { function: index, name, part }, reason)
-        };
+    for (index, resolved) in all.iter().enumerate() {
+        let function = resolved.scope.function;
         if function.signature.has_self() && !options.closures {
             let reason = "`self` is the context of a closure, which exists in process only";
-            return Err(invalid((Part::Param(0), reason.to_owned())));
+            return Err(Error::invalid(index, function, Part::Param(0), reason));
         }
-        let resolved = resolve(function).map_err(invalid)?;
-        wrapper::wrapper(&mut module, &resolved, options.routines.linkage());
+        wrapper::wrapper(&mut module, resolved, options.routines.linkage());
     }
     if options.routines == Routines::Embedded {
         routines::define_used(&mut module, Linkage::Local);
@@ -82,7 +78,7 @@ pub fn routines() -> ir::Module {
 }
 
 /// Declares a function of the runtime.
-fn runtime(module: &mut ir::Module, function: &RuntimeFunction) -> Symbol {
+fn runtime(module: &mut ir::Module, function: &runtime::Function) -> Symbol {
     let params: Vec<Type> = function.params.iter().filter_map(|&ty| c_type(ty)).collect();
     let signature = Signature::new(&params, c_type(function.result));
     module.declare(function.name, Linkage::Import, SymbolKind::Function(signature))
@@ -92,8 +88,7 @@ fn c_type(ty: CType) -> Option<Type> {
     match ty {
         CType::Void => None,
         CType::I32 => Some(Type::I32),
-        CType::I64 | CType::Usize => Some(Type::I64),
-        CType::Ptr => Some(Type::Ptr),
+        CType::Ptr(_) => Some(Type::Ptr),
         CType::ByteArray => unreachable!("generated code calls no function that passes structs"),
     }
 }

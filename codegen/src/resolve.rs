@@ -9,7 +9,7 @@ use crate::declaration::{Dim, Function, Param, ParamType, Shape, Strides, Tensor
 use crate::error::Part;
 use crate::expr::Expr;
 use crate::linear::{Linear, linear};
-use crate::scope::Scope;
+use crate::scope::{Scope, constant};
 
 /// One check or binding. Steps stand in the order in which a failure is reported.
 #[derive(Clone, Debug)]
@@ -163,6 +163,11 @@ impl<'a> Resolver<'a> {
             Dim::Expr(expr) => expr,
         };
         self.scope.check_dim(expr)?;
+        if let Place::Extent { .. } = place
+            && let Some(extent @ ..=-1) = constant(expr)
+        {
+            return Err(format!("an extent is never negative, as {extent} is"));
+        }
         let unknown = self.unknown(expr);
         let (rule, symbol, linear) = match (expr, &unknown[..]) {
             (Expr::Name(_), &[symbol]) => (Rule::Symbol(symbol), symbol, Linear::identity()),
@@ -172,7 +177,9 @@ impl<'a> Resolver<'a> {
                 return Ok(());
             }
             (_, &[symbol]) => match linear(expr, self.scope.symbols[symbol].name) {
-                Some(linear) => (Rule::Solve { symbol, expr, linear: linear.clone() }, symbol, linear),
+                Some(linear) => {
+                    (Rule::Solve { symbol, expr, linear: linear.clone() }, symbol, linear)
+                }
                 None => {
                     self.waiting.push((place, expr));
                     return Ok(());

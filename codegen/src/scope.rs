@@ -2,7 +2,9 @@
 
 use abi_spec::Scalar;
 
-use crate::declaration::{Comparison, Constraint, Dim, Function, ParamType, Shape, Strides, Tensor};
+use crate::declaration::{
+    Comparison, Constraint, Dim, Function, ParamType, Shape, Strides, Tensor,
+};
 use crate::error::Part;
 use crate::expr::{BinaryOp, Builtin, Expr, Member};
 

@@ -1,6 +1,6 @@
 //! Whether declarations mean something.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use abi_spec::{DType, Scalar};
 
@@ -10,29 +10,46 @@ use crate::declaration::{
 use crate::error::{Error, Part};
 use crate::expr::Expr;
 use crate::language::{Limit, is_identifier, is_reserved};
+use crate::lower::kernel_signature;
+use crate::resolve::{Resolved, resolve};
 
 impl Library {
     /// Says whether every declaration means something. Errors carry no position; parsing a library
     /// from text validates it too, and knows the positions.
     pub fn validate(&self) -> Result<(), Error> {
-        validate(self)
+        resolve_all(self).map(drop)
     }
 }
 
-pub(crate) fn validate(library: &Library) -> Result<(), Error> {
+/// The meaning of every function, or why one has none.
+pub(crate) fn resolve_all(library: &Library) -> Result<Vec<Resolved<'_>>, Error> {
     if library.functions.len() > Limit::Functions.max() {
         return Err(Error::Limit { limit: Limit::Functions, site: None, position: None });
     }
     let mut names = HashSet::with_capacity(library.functions.len());
+    let mut kernels = HashMap::with_capacity(library.functions.len());
+    let mut all = Vec::with_capacity(library.functions.len());
     for (index, function) in library.functions.iter().enumerate() {
         let site = Checker { index, function };
         site.function()?;
         if !names.insert(function.signature.name.as_str()) {
             return Err(site.invalid(Part::Name, "an earlier function has this name"));
         }
+        let resolved = resolve(function).map_err(|(part, reason)| site.invalid(part, reason))?;
+        let signature = kernel_signature(&resolved.scope);
+        let symbol = function.body.symbol.as_str();
+        let known = kernels.entry(symbol).or_insert_with(|| signature.clone());
+        if *known != signature {
+            let reason = format!("`{symbol}` is called as {signature}, but earlier as {known}");
+            return Err(site.invalid(Part::Callee, reason));
+        }
+        all.push(resolved);
     }
-    Ok(())
+    Ok(all)
 }
+
+/// What the symbol of a kernel must not start with: exported functions, the runtime's, our own.
+const RESERVED_PREFIXES: [&str; 3] = [abi_spec::symbol::PREFIX, "TVMFFI", "tvm_ffi_codegen."];
 
 /// Checks one function.
 struct Checker<'a> {
@@ -104,12 +121,30 @@ impl Checker<'_> {
             let reason = format!("`{}` is not the type of an element", tensor.dtype);
             return Err(self.invalid(Part::Param(param), reason));
         }
+        self.layout(param, tensor)?;
         match tensor.device {
             Device::Type(ty) if ty.name().is_none() => {
                 let reason = format!("`{ty}` is not a known type of device");
                 Err(self.invalid(Part::Param(param), reason))
             }
             Device::Type(_) | Device::Any => Ok(()),
+        }
+    }
+
+    /// Strides say something about every dim; alignments are powers of two.
+    fn layout(&self, param: usize, tensor: &Tensor) -> Result<(), Error> {
+        if let Strides::List(strides) = &tensor.strides
+            && tensor.rank() != Some(strides.len())
+        {
+            let dims = tensor.rank().map_or("any number of".to_owned(), |rank| rank.to_string());
+            let reason = format!("{} strides for {dims} dims", strides.len());
+            return Err(self.invalid(Part::Param(param), reason));
+        }
+        match tensor.align {
+            Some(align) if !align.is_power_of_two() => {
+                Err(self.invalid(Part::Align(param), format!("{align} is not a power of two")))
+            }
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -136,6 +171,10 @@ impl Checker<'_> {
         }
         if body.symbol.contains(char::is_control) {
             return Err(self.invalid(Part::Callee, "the symbol contains control characters"));
+        }
+        if RESERVED_PREFIXES.iter().any(|prefix| body.symbol.starts_with(prefix)) {
+            let reason = format!("the symbol `{}` is reserved for the runtime", body.symbol);
+            return Err(self.invalid(Part::Callee, reason));
         }
         self.limit(Part::Callee, body.args.len(), Limit::Arguments)?;
         let mut args = body.args.iter().enumerate();

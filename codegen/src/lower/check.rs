@@ -40,11 +40,6 @@ impl Checks {
         });
     }
 
-    /// True if there is nothing to test.
-    pub(super) fn is_empty(&self) -> bool {
-        self.difference.is_none() && self.violated.is_none()
-    }
-
     /// A `Bool` that is true if some check fails; forgets them all.
     pub(super) fn take(&mut self, b: &mut Builder<'_>) -> Option<Value> {
         match (self.difference.take(), self.violated.take()) {

@@ -193,7 +193,7 @@ pub(super) fn encode(resolved: &Resolved<'_>) -> Vec<u8> {
         fixups: Vec::new(),
     };
     let name = &scope.function.signature.name;
-    e.text(&scope.function.signature.header());
+    e.text(&scope.function.signature.header().to_string());
     e.text(&format!("  File \"<tvm-ffi-codegen>\", line 0, in {name}\n"));
     e.text(&scope.function.body.symbol);
     e.word(scope.function.signature.arguments().len() as u32);

@@ -223,8 +223,7 @@ pub(super) fn define_used(module: &mut Module, linkage: Linkage) {
 }
 
 fn define(module: &mut Module, routine: Routine, linkage: Linkage) {
-    let mut builder =
-        Builder::function(module, routine.name(), linkage, routine.signature());
+    let mut builder = Builder::function(module, routine.name(), linkage, routine.signature());
     if !routine.is_hot() {
         builder.set_cold();
     }

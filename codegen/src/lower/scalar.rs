@@ -189,6 +189,6 @@ pub(super) fn write_any(b: &mut Builder<'_>, to: Value, index: TypeIndex, payloa
     use abi_spec::layout::any;
     // The type index and the zero padding are neighbours: one aligned word.
     let head = b.i64(index.0.into());
-    b.store(head, to, any::TYPE_INDEX.offset as i32);
-    b.store(payload, to, any::PAYLOAD.offset as i32);
+    b.store(head, to, any::TYPE_INDEX.offset);
+    b.store(payload, to, any::PAYLOAD.offset);
 }

@@ -1,6 +1,6 @@
 //! Tensor parameters: from `TVMFFIAny` to checked extents, strides and data.
 
-use abi_spec::layout::{any, dl_tensor, object};
+use abi_spec::layout::{ANY, OBJECT, any, dl_tensor};
 use abi_spec::{DeviceType, TypeIndex};
 
 use super::check::Checks;
@@ -60,7 +60,7 @@ impl Wrapper<'_, '_> {
         self.checks.never(b, neither);
         let null = b.compare_const(Cond::Eq, payload, 0);
         self.checks.never(b, null);
-        let inside = b.ptr_offset(payload, object::SIZE.into());
+        let inside = b.ptr_offset(payload, OBJECT.size.into());
         let dl = b.select(is_object, inside, payload);
         let hint = self.hint(param, "", None);
         self.b.hint(dl, hint);
@@ -72,12 +72,12 @@ impl Wrapper<'_, '_> {
 
     /// The type index of an argument and its payload as `ty`.
     pub(super) fn argument_words(&mut self, param: usize, ty: Type) -> (Value, Value) {
-        let at = self.argument(param).unwrap_or_default() as i32 * any::SIZE as i32;
+        let at = self.argument(param).unwrap_or_default() as i32 * ANY.size as i32;
         let args = self.b.param(1);
-        let index = self.b.load(Type::I32, args, at + any::TYPE_INDEX.offset as i32);
+        let index = self.b.load(Type::I32, args, at + any::TYPE_INDEX.offset);
         let hint = self.hint(param, "type_index", None);
         self.b.hint(index, hint);
-        let payload = self.b.load(ty, args, at + any::PAYLOAD.offset as i32);
+        let payload = self.b.load(ty, args, at + any::PAYLOAD.offset);
         let hint = self.hint(param, "payload", None);
         self.b.hint(payload, hint);
         (index, payload)
@@ -94,9 +94,9 @@ impl Wrapper<'_, '_> {
     }
 
     /// A field of the `DLTensor`.
-    fn field(&mut self, param: usize, ty: Type, offset: u32, part: &'static str) -> Value {
+    fn field(&mut self, param: usize, ty: Type, offset: i32, part: &'static str) -> Value {
         let dl = self.tensor_state(param).dl;
-        let value = self.b.load(ty, dl, offset as i32);
+        let value = self.b.load(ty, dl, offset);
         let hint = self.hint(param, part, None);
         self.b.hint(value, hint)
     }
@@ -331,7 +331,9 @@ impl Wrapper<'_, '_> {
     /// Ends a group: tensors of free rank always ask [`Routine::Settle`], others where they must.
     pub(super) fn settle_tensors(&mut self) {
         let mut soft = std::mem::take(&mut self.soft);
-        for tensor in soft.tensors.iter().filter(|tensor| self.any_rank(tensor.param)).copied() {
+        let is_free = |tensor: &Unsettled| self.any_rank(tensor.param);
+        let (free, fixed): (Vec<_>, Vec<_>) = soft.tensors.drain(..).partition(is_free);
+        for tensor in free {
             let settled = self.settle(tensor);
             let violated = self.b.not(settled);
             self.checks.never(&mut self.b, violated);
@@ -342,8 +344,7 @@ impl Wrapper<'_, '_> {
         let (slow, next) = (self.b.cold_block("unusual"), self.b.block("next"));
         self.b.branch(unusual, slow, next);
         self.b.switch_to(slow);
-        let fixed = soft.tensors.iter().filter(|tensor| !self.any_rank(tensor.param)).copied();
-        for tensor in fixed.collect::<Vec<_>>() {
+        for tensor in fixed {
             let settled = self.settle(tensor);
             self.b.guard(settled, self.fail);
         }

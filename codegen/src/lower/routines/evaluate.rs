@@ -166,13 +166,13 @@ fn fields(c: &mut Code<'_>, m: Machine) {
     });
     c.case(m.op, Rpn::DeviceId as u32, m.next, |c| {
         let dl = c.take_tensor(m);
-        let id = c.b.load(Type::I32, dl, dl_tensor::DEVICE_ID.offset as i32);
+        let id = c.b.load(Type::I32, dl, dl_tensor::DEVICE_ID.offset);
         let id = c.b.convert(Convert::Sext, id, Type::I64);
         c.push(m, id);
     });
     c.case(m.op, Rpn::ByteOffset as u32, m.next, |c| {
         let dl = c.take_tensor(m);
-        let offset = c.b.load(Type::I64, dl, dl_tensor::BYTE_OFFSET.offset as i32);
+        let offset = c.b.load(Type::I64, dl, dl_tensor::BYTE_OFFSET.offset);
         c.push(m, offset);
     });
     c.case(m.op, Rpn::Data as u32, m.next, |c| {
@@ -183,8 +183,7 @@ fn fields(c: &mut Code<'_>, m: Machine) {
 }
 
 fn integers(c: &mut Code<'_>, m: Machine) {
-    for (op, binary) in
-        [(Rpn::Add, Binary::Add), (Rpn::Sub, Binary::Sub), (Rpn::Mul, Binary::Mul)]
+    for (op, binary) in [(Rpn::Add, Binary::Add), (Rpn::Sub, Binary::Sub), (Rpn::Mul, Binary::Mul)]
     {
         c.binary_op(m, op, |c, a, b| c.b.binary(binary, a, b));
     }
@@ -357,9 +356,7 @@ pub(super) fn leaves(c: &mut Code<'_>) {
         c.call(Routine::Evaluate, &[s]);
         let kind = c.word(words, 2);
         let done = c.b.block("quoted");
-        for (code, routine) in
-            [(LeafKind::Int, Some(Routine::PutInt)), (LeafKind::Float, None)]
-        {
+        for (code, routine) in [(LeafKind::Int, Some(Routine::PutInt)), (LeafKind::Float, None)] {
             c.case(kind, code as u32, done, |c| match routine {
                 Some(routine) => {
                     let value = c.b.load(Type::I64, s, state::STACK);

@@ -90,8 +90,8 @@ fn scalar(c: &mut Code<'_>, s: Value) {
     let arg = argument_of(c, s, words);
     let slot = slot_of(c, s, words);
     let class = c.word(words, 6);
-    let index = c.b.load(Type::I32, arg, any::TYPE_INDEX.offset as i32);
-    let payload = c.b.load(Type::I64, arg, any::PAYLOAD.offset as i32);
+    let index = c.b.load(Type::I32, arg, any::TYPE_INDEX.offset);
+    let payload = c.b.load(Type::I64, arg, any::PAYLOAD.offset);
     c.b.store(payload, slot, 0);
     let done = c.b.block("scalar");
     c.case(class, Class::Ptr as u32, done, |c| {
@@ -193,11 +193,11 @@ pub(super) fn header(c: &mut Code<'_>) {
 }
 
 fn tensor_type(c: &mut Code<'_>, s: Value, words: Value, arg: Value) {
-    let index = c.b.load(Type::I32, arg, any::TYPE_INDEX.offset as i32);
+    let index = c.b.load(Type::I32, arg, any::TYPE_INDEX.offset);
     let object = c.b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
     let view = c.b.compare_const(Cond::Eq, index, TypeIndex::DL_TENSOR_PTR.0.into());
     let tensor = c.b.or(object, view);
-    let payload = c.b.load(Type::Ptr, arg, any::PAYLOAD.offset as i32);
+    let payload = c.b.load(Type::Ptr, arg, any::PAYLOAD.offset);
     let some = c.b.compare_const(Cond::Ne, payload, 0);
     let both = c.b.and(tensor, some);
     let fault = c.b.not(both);
@@ -241,7 +241,7 @@ fn rank(c: &mut Code<'_>, s: Value, words: Value, dl: Value) {
 }
 
 fn dtype(c: &mut Code<'_>, s: Value, words: Value, dl: Value) {
-    let found = c.b.load(Type::I32, dl, dl_tensor::DTYPE.offset as i32);
+    let found = c.b.load(Type::I32, dl, dl_tensor::DTYPE.offset);
     let found = c.b.convert(Convert::Zext, found, Type::I64);
     let expected = c.word(words, 7);
     let differs = c.b.compare(Cond::Ne, found, expected);
@@ -257,7 +257,7 @@ fn dtype(c: &mut Code<'_>, s: Value, words: Value, dl: Value) {
 
 fn device_of(c: &mut Code<'_>, dl: Value) -> [Value; 2] {
     [dl_tensor::DEVICE_TYPE, dl_tensor::DEVICE_ID].map(|field| {
-        let word = c.b.load(Type::I32, dl, field.offset as i32);
+        let word = c.b.load(Type::I32, dl, field.offset);
         c.b.convert(Convert::Sext, word, Type::I64)
     })
 }
@@ -327,7 +327,7 @@ fn same_device(c: &mut Code<'_>, s: Value, words: Value, [ty, index]: [Value; 2]
 /// The pointer to the extents; where the rank is free also their signs.
 fn extents(c: &mut Code<'_>, s: Value, words: Value, dl: Value) {
     let ndim = c.ndim(dl);
-    let shape = c.b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset as i32);
+    let shape = c.b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
     let null = c.b.compare_const(Cond::Eq, shape, 0);
     let some = c.b.compare_const(Cond::Ne, ndim, 0);
     let fault = c.b.and(null, some);
@@ -407,7 +407,7 @@ fn data(c: &mut Code<'_>, s: Value) {
     let words = c.take_words(s, 8);
     let slot = slot_of(c, s, words);
     let dl = c.b.load(Type::Ptr, slot, 0);
-    let pointer = c.b.load(Type::Ptr, dl, dl_tensor::DATA.offset as i32);
+    let pointer = c.b.load(Type::Ptr, dl, dl_tensor::DATA.offset);
     let null = c.b.compare_const(Cond::Eq, pointer, 0);
     c.when(null, |c| {
         let elements = c.call_value(Routine::NotEmpty, &[dl]);

@@ -51,28 +51,27 @@ impl Code<'_> {
 /// `(state, any)`: how errors print the type of a received value.
 pub(super) fn put_type(c: &mut Code<'_>) {
     let [s, value] = [0, 1].map(|i| c.b.param(i));
-    let index = c.b.load(Type::I32, value, any::TYPE_INDEX.offset as i32);
+    let index = c.b.load(Type::I32, value, any::TYPE_INDEX.offset);
     let index = c.b.convert(Convert::Sext, index, Type::I64);
-    let names: Vec<_> = (0..TypeIndex::STATIC_OBJECT_END.0)
-        .map(|index| TypeIndex(index).received_name())
-        .collect();
+    let names: Vec<_> =
+        (0..TypeIndex::STATIC_OBJECT_END.0).map(|index| TypeIndex(index).received_name()).collect();
     c.say_name(s, index, &names, |_| {});
     // The runtime ends the process when it is asked about an index that it does not know, so it is
     // asked only about one that a live object has.
     let dynamic = c.b.compare_const(Cond::Sge, index, TypeIndex::DYN_OBJECT_BEGIN.0.into());
     c.when(dynamic, |c| {
-        let live = c.b.load(Type::Ptr, value, any::PAYLOAD.offset as i32);
+        let live = c.b.load(Type::Ptr, value, any::PAYLOAD.offset);
         let some = c.b.compare_const(Cond::Ne, live, 0);
         c.when(some, |c| {
-            let own = c.b.load(Type::I32, live, object::TYPE_INDEX.offset as i32);
+            let own = c.b.load(Type::I32, live, object::TYPE_INDEX.offset);
             let wide = c.b.convert(Convert::Sext, own, Type::I64);
             let same = c.b.eq(wide, index);
             c.when(same, |c| {
                 let info = super::super::runtime(c.b.module, &runtime::GET_TYPE_INFO);
                 let info = c.b.call_value(info, &[own]);
-                let key = type_info::TYPE_KEY.offset as i32;
-                let text = c.b.load(Type::Ptr, info, key + byte_array::DATA.offset as i32);
-                let length = c.b.load(Type::I64, info, key + byte_array::SIZE.offset as i32);
+                let key = type_info::TYPE_KEY.offset;
+                let text = c.b.load(Type::Ptr, info, key + byte_array::DATA.offset);
+                let length = c.b.load(Type::I64, info, key + byte_array::SIZE.offset);
                 c.call(Routine::Put, &[s, text, length]);
                 c.b.ret(None);
             });

@@ -57,8 +57,8 @@ pub(super) fn raise(c: &mut Code<'_>) {
     let parts = [(kind, kind_length), (message, length), (backtrace, backtrace_length)];
     for (i, (data, length)) in parts.into_iter().enumerate() {
         let at = i as i32 * size;
-        c.b.store(data, arrays, at + byte_array::DATA.offset as i32);
-        c.b.store(length, arrays, at + byte_array::SIZE.offset as i32);
+        c.b.store(data, arrays, at + byte_array::DATA.offset);
+        c.b.store(length, arrays, at + byte_array::SIZE.offset);
     }
     let message = c.b.ptr_offset(arrays, size.into());
     let backtrace = c.b.ptr_offset(arrays, (2 * size).into());

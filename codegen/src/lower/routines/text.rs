@@ -1,8 +1,8 @@
 //! Appending text and numbers to a message.
 
+use super::super::descriptor::Suffix;
 use super::Routine;
 use super::code::{Code, state};
-use super::super::descriptor::Suffix;
 use crate::ir::{Binary, Cond, Convert, Type};
 
 /// `(state, text, length)`

@@ -11,27 +11,27 @@ use crate::ir::{Binary, Cond, Convert, Type, Value};
 impl Code<'_> {
     /// `ndim` of a tensor, 64 bits wide.
     pub(super) fn ndim(&mut self, dl: Value) -> Value {
-        let ndim = self.b.load(Type::I32, dl, dl_tensor::NDIM.offset as i32);
+        let ndim = self.b.load(Type::I32, dl, dl_tensor::NDIM.offset);
         self.b.convert(Convert::Sext, ndim, Type::I64)
     }
 
     /// `shape[dim]` of a tensor.
     pub(super) fn extent(&mut self, dl: Value, dim: Value) -> Value {
-        let shape = self.b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset as i32);
+        let shape = self.b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
         self.load_element(shape, dim)
     }
 
     /// The address of the first element.
     pub(super) fn first_element(&mut self, dl: Value) -> Value {
-        let data = self.b.load(Type::Ptr, dl, dl_tensor::DATA.offset as i32);
-        let offset = self.b.load(Type::I64, dl, dl_tensor::BYTE_OFFSET.offset as i32);
+        let data = self.b.load(Type::Ptr, dl, dl_tensor::DATA.offset);
+        let offset = self.b.load(Type::I64, dl, dl_tensor::BYTE_OFFSET.offset);
         self.b.ptr_add(data, offset)
     }
 
     /// The `DLTensor*` of an argument that is a tensor.
     pub(super) fn tensor_of(&mut self, arg: Value) -> Value {
-        let index = self.b.load(Type::I32, arg, any::TYPE_INDEX.offset as i32);
-        let payload = self.b.load(Type::Ptr, arg, any::PAYLOAD.offset as i32);
+        let index = self.b.load(Type::I32, arg, any::TYPE_INDEX.offset);
+        let payload = self.b.load(Type::Ptr, arg, any::PAYLOAD.offset);
         let is_object = self.b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
         let inside = self.b.ptr_offset(payload, abi_spec::layout::OBJECT.size.into());
         self.b.select(is_object, inside, payload)
@@ -48,12 +48,12 @@ impl Code<'_> {
 /// be where that matters, there is data where there are elements, and it is aligned.
 pub(super) fn settle(c: &mut Code<'_>) {
     let [dl, mask, must] = [0, 1, 2].map(|i| c.b.param(i));
-    let strides = c.b.load(Type::Ptr, dl, dl_tensor::STRIDES.offset as i32);
+    let strides = c.b.load(Type::Ptr, dl, dl_tensor::STRIDES.offset);
     let present = c.b.compare_const(Cond::Ne, strides, 0);
     let wanted = c.b.compare_const(Cond::Ne, must, 0);
     let checked = c.b.and(present, wanted);
     let checked = c.b.widen_bool(checked, Type::I64);
-    let shape = c.b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset as i32);
+    let shape = c.b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
     let readable = c.b.select(present, strides, shape);
     let (zero, one) = (c.b.i64(0), c.b.i64(1));
     let (odd, empty, product) = (c.variable(zero), c.variable(zero), c.variable(one));
@@ -77,7 +77,7 @@ pub(super) fn settle(c: &mut Code<'_>) {
     });
     let odd = c.get(odd);
     let odd = c.b.and(odd, checked);
-    let data = c.b.load(Type::Ptr, dl, dl_tensor::DATA.offset as i32);
+    let data = c.b.load(Type::Ptr, dl, dl_tensor::DATA.offset);
     let null = c.b.compare_const(Cond::Eq, data, 0);
     let null = c.b.widen_bool(null, Type::I64);
     let fault = c.b.or(odd, null);
@@ -135,7 +135,7 @@ pub(super) fn compact_at(c: &mut Code<'_>) {
 /// `(dl, dim)`
 pub(super) fn stride_at(c: &mut Code<'_>) {
     let [dl, dim] = [0, 1].map(|i| c.b.param(i));
-    let strides = c.b.load(Type::Ptr, dl, dl_tensor::STRIDES.offset as i32);
+    let strides = c.b.load(Type::Ptr, dl, dl_tensor::STRIDES.offset);
     let present = c.b.compare_const(Cond::Ne, strides, 0);
     c.when(present, |c| {
         let stride = c.load_element(strides, dim);
@@ -175,7 +175,7 @@ fn device_of(c: &mut Code<'_>, args: Value, table: Value, at: Value) -> [Value; 
     let argument = c.word(entry, 0);
     let arg = c.argument(args, argument);
     let dl = c.tensor_of(arg);
-    let ty = c.b.load(Type::I32, dl, dl_tensor::DEVICE_TYPE.offset as i32);
-    let index = c.b.load(Type::I32, dl, dl_tensor::DEVICE_ID.offset as i32);
+    let ty = c.b.load(Type::I32, dl, dl_tensor::DEVICE_TYPE.offset);
+    let index = c.b.load(Type::I32, dl, dl_tensor::DEVICE_ID.offset);
     [ty, index]
 }
