@@ -109,7 +109,7 @@ pub(super) fn wrapper(module: &mut Module, resolved: &Resolved<'_>, linkage: Lin
 }
 
 fn declare_descriptor(module: &mut Module, resolved: &Resolved<'_>) -> Symbol {
-    let name = format!("{}.descriptor", resolved.scope.function.signature.name);
+    let name = format!("tvm_ffi_codegen.descriptor.{}", resolved.scope.function.signature.name);
     let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
     let bytes = descriptor::encode(resolved);
     module.data.push(Data { symbol, bytes, align: 8, writable: false });
