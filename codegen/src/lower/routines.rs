@@ -60,6 +60,12 @@ pub(super) enum Routine {
     PutUnsigned,
     /// `(state, value)`: appends a float, as short as reading it back allows.
     PutFloat,
+    /// `(number, factor)`: multiplies a big integer.
+    BigScale,
+    /// `(a, b, c)`: the sign of `a + b - c`, of big integers.
+    BigCompare,
+    /// `(a, b)`: subtracts a big integer from another.
+    BigSubtract,
     /// `(state, place)`: appends `x.shape[0]`.
     PutPlace,
     /// `(state, word)`: appends an element type.
@@ -72,7 +78,7 @@ pub(super) enum Routine {
 
 impl Routine {
     /// Every routine, in the order in which they are emitted.
-    const ALL: [Routine; 25] = [
+    const ALL: [Routine; 28] = [
         Routine::Explain,
         Routine::FailStatus,
         Routine::FailResult,
@@ -94,6 +100,9 @@ impl Routine {
         Routine::PutInt,
         Routine::PutUnsigned,
         Routine::PutFloat,
+        Routine::BigScale,
+        Routine::BigCompare,
+        Routine::BigSubtract,
         Routine::PutPlace,
         Routine::PutDtype,
         Routine::PutDevice,
@@ -124,6 +133,9 @@ impl Routine {
             Routine::PutInt => "tvm_ffi_codegen.put_int",
             Routine::PutUnsigned => "tvm_ffi_codegen.put_unsigned",
             Routine::PutFloat => "tvm_ffi_codegen.put_float",
+            Routine::BigScale => "tvm_ffi_codegen.big_scale",
+            Routine::BigCompare => "tvm_ffi_codegen.big_compare",
+            Routine::BigSubtract => "tvm_ffi_codegen.big_subtract",
             Routine::PutPlace => "tvm_ffi_codegen.put_place",
             Routine::PutDtype => "tvm_ffi_codegen.put_dtype",
             Routine::PutDevice => "tvm_ffi_codegen.put_device",
@@ -152,6 +164,9 @@ impl Routine {
             Routine::Put => (&[Ptr, Ptr, I64], None),
             Routine::PutInt | Routine::PutUnsigned | Routine::PutDtype => (&[Ptr, I64], None),
             Routine::PutFloat => (&[Ptr, F64], None),
+            Routine::BigScale => (&[Ptr, I64], None),
+            Routine::BigCompare => (&[Ptr, Ptr, Ptr], Some(I32)),
+            Routine::BigSubtract => (&[Ptr, Ptr], None),
             Routine::PutPlace | Routine::PutType => (&[Ptr, Ptr], None),
             Routine::PutDevice => (&[Ptr, I64, I64], None),
         };
@@ -181,6 +196,9 @@ impl Routine {
             Routine::PutInt => text::put_int,
             Routine::PutUnsigned => text::put_unsigned,
             Routine::PutFloat => float::put_float,
+            Routine::BigScale => float::big_scale,
+            Routine::BigCompare => float::big_compare,
+            Routine::BigSubtract => float::big_subtract,
             Routine::PutPlace => text::put_place,
             Routine::PutDtype => names::put_dtype,
             Routine::PutDevice => names::put_device,
