@@ -99,8 +99,6 @@ impl TypeIndex {
     pub const ANY: TypeIndex = TypeIndex(-1);
     /// From here on the payload is a reference-counted object.
     pub const STATIC_OBJECT_BEGIN: TypeIndex = TypeIndex::OBJECT;
-    /// One past the last index of static object types, as of 0.1.14.
-    pub const STATIC_OBJECT_END: TypeIndex = TypeIndex(79);
     /// From here on indices are given out at run time and differ between processes.
     pub const DYN_OBJECT_BEGIN: TypeIndex = TypeIndex(128);
 
@@ -151,7 +149,6 @@ mod tests {
         let objects = TypeIndex::ALL.iter().filter(|index| index.is_object()).count();
         assert_eq!((TypeIndex::ALL.len(), objects), (29, 15));
         assert!(!TypeIndex::ANY.is_object() && TypeIndex::DYN_OBJECT_BEGIN.is_object());
-        assert_eq!(TypeIndex::ALL.last().map(|last| last.0 + 1), Some(79));
     }
 
     #[test]
