@@ -1,0 +1,1 @@
+//! Functions: the translation table from host IR to Cranelift IR.

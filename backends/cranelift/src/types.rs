@@ -1,0 +1,38 @@
+//! Types and signatures.
+
+use codegen::ir;
+use cranelift_codegen::ir::{AbiParam, Signature, Type, types};
+use cranelift_codegen::isa::TargetIsa;
+use target_lexicon::Architecture;
+
+/// The type of a value in a register. A `Bool` is the `i8` that `icmp` yields; a pointer is an `i64`.
+pub(crate) fn ty(ty: ir::Type) -> Type {
+    match ty {
+        ir::Type::Bool | ir::Type::I8 => types::I8,
+        ir::Type::I16 => types::I16,
+        ir::Type::I32 => types::I32,
+        ir::Type::I64 | ir::Type::Ptr => types::I64,
+        ir::Type::F32 => types::F32,
+        ir::Type::F64 => types::F64,
+    }
+}
+
+/// The signature under the C calling convention of the target.
+pub(crate) fn signature(isa: &dyn TargetIsa, source: &ir::Signature) -> Signature {
+    let mut signature = Signature::new(isa.default_call_conv());
+    signature.params.extend(source.params.iter().map(|&abi| parameter(isa, abi)));
+    signature.returns.extend(source.result.map(|abi| parameter(isa, abi)));
+    signature
+}
+
+/// A parameter or result. The C ABI of riscv64 keeps 32-bit integers sign-extended in registers.
+fn parameter(isa: &dyn TargetIsa, abi: ir::AbiType) -> AbiParam {
+    let parameter = AbiParam::new(ty(abi.ty));
+    let riscv = matches!(isa.triple().architecture, Architecture::Riscv64(_));
+    match abi.extend {
+        ir::Extend::No if riscv && abi.ty == ir::Type::I32 => parameter.sext(),
+        ir::Extend::No => parameter,
+        ir::Extend::Sign => parameter.sext(),
+        ir::Extend::Zero => parameter.uext(),
+    }
+}
