@@ -5,15 +5,23 @@ use cranelift_codegen::ir::{AbiParam, Signature, Type, types};
 use cranelift_codegen::isa::TargetIsa;
 use target_lexicon::Architecture;
 
-/// The type of a value in a register. A `Bool` is the `i8` that `icmp` yields; a pointer is an `i64`.
+/// The type of a comparison's result, as `icmp` yields it.
+pub(crate) const BOOL: Type = types::I8;
+
+/// The type of an address; targets are 64-bit.
+pub(crate) const POINTER: Type = types::I64;
+
+/// The type of a value in a register.
 pub(crate) fn ty(ty: ir::Type) -> Type {
     match ty {
-        ir::Type::Bool | ir::Type::I8 => types::I8,
+        ir::Type::Bool => BOOL,
+        ir::Type::I8 => types::I8,
         ir::Type::I16 => types::I16,
         ir::Type::I32 => types::I32,
-        ir::Type::I64 | ir::Type::Ptr => types::I64,
+        ir::Type::I64 => types::I64,
         ir::Type::F32 => types::F32,
         ir::Type::F64 => types::F64,
+        ir::Type::Ptr => POINTER,
     }
 }
 
