@@ -243,7 +243,7 @@ impl<'a> Body<'a> {
     /// Cranelift wants narrow integers zero-extended.
     fn constant(&mut self, of: Type, bits: u64) -> Value {
         let ins = self.ins();
-        let mut integer = |bits: u64| Imm64::new(bits as i64);
+        let integer = |bits: u64| Imm64::new(bits as i64);
         match of {
             Type::Bool => ins.iconst(ty(of), integer(u64::from(bits != 0))),
             Type::I8 => ins.iconst(ty(of), integer(u64::from(bits as u8))),

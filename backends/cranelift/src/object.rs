@@ -1,17 +1,16 @@
-//! Object files: the settings of the code generator, and the native module as bytes.
+//! Object files: the code generator for a target, and the native module as bytes.
 
-use codegen::ir::{self, Inst};
+use codegen::ir;
 use cranelift_codegen::isa::{self, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable, Flags};
-use cranelift_module::{FuncOrDataId, Linkage, default_libcall_names};
-use cranelift_object::object::SymbolScope;
-use cranelift_object::object::write::coff::CoffExportStyle;
-use cranelift_object::object::write::{Object, Symbol, SymbolId};
+use cranelift_module::{FuncOrDataId, default_libcall_names};
+use cranelift_object::object::write::{CoffExportStyle, Object, Symbol, SymbolId};
+use cranelift_object::object::{SymbolFlags, SymbolScope};
 use cranelift_object::{ObjectBuilder, ObjectModule};
 use target_lexicon::{Architecture, BinaryFormat, Endianness, Environment, PointerWidth, Triple};
 
 use crate::error::Error;
-use crate::symbols::{self, Plan};
+use crate::{define, symbols};
 
 /// How code is generated, apart from the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,10 +34,13 @@ impl Settings {
 }
 
 /// The code generator for a target, with the target's generic CPU.
+///
+/// # Errors
+/// [`Error::Target`] if Cranelift has none, or the machine is not a 64-bit little-endian one.
 pub fn isa(triple: &Triple, settings: Settings) -> Result<OwnedTargetIsa, Error> {
     let unsupported = |reason: String| Error::Target { triple: triple.clone(), reason };
     supported(triple).map_err(|reason| unsupported(reason.into()))?;
-    let native = |reason: settings::SetError| Error::Native { reason: reason.to_string() };
+    let native = |error: settings::SetError| Error::Native { reason: error.to_string() };
     let pic = settings.pic && triple.binary_format != BinaryFormat::Coff;
     let mut flags = settings::builder();
     flags.set("is_pic", &pic.to_string()).map_err(native)?;
@@ -60,6 +62,55 @@ fn supported(triple: &Triple) -> Result<(), &'static str> {
     match triple.binary_format {
         BinaryFormat::Elf => Ok(()),
         BinaryFormat::Coff | BinaryFormat::Macho if !riscv => Ok(()),
-        _ => Err("unknown object format"),
+        _ => Err("no such object format for this machine"),
     }
+}
+
+/// An empty native module for a target. Unwind tables are written where `cranelift-object` can: in ELF.
+pub(crate) fn module(triple: &Triple) -> Result<ObjectModule, Error> {
+    let isa = isa(triple, Settings::OBJECT)?;
+    let mut builder = ObjectBuilder::new(isa, "host", default_libcall_names())?;
+    builder.unwind_info(triple.binary_format == BinaryFormat::Elf);
+    Ok(ObjectModule::new(builder))
+}
+
+/// Object bytes: position-independent, optimised, exports visible to the loader.
+pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Error> {
+    let mut module = module(triple)?;
+    let mut plan = symbols::plan(&module, source)?;
+    let aliased = match triple.binary_format {
+        BinaryFormat::Elf => symbols::bypass_exports(&mut plan, source),
+        _ => Vec::new(),
+    };
+    let symbols = define(&mut module, source, &plan)?;
+    let mut product = module.finish();
+    for symbol in aliased {
+        let id = match symbols[symbol.index()] {
+            FuncOrDataId::Func(id) => product.function_symbol(id),
+            FuncOrDataId::Data(id) => product.data_symbol(id),
+        };
+        export(&mut product.object, id, source.name(symbol));
+    }
+    if triple.binary_format == BinaryFormat::Coff {
+        product.object.add_coff_exports(match triple.environment {
+            Environment::Gnu | Environment::GnuLlvm => CoffExportStyle::Gnu,
+            _ => CoffExportStyle::Msvc,
+        });
+    }
+    product.emit().map_err(|error| Error::Native { reason: error.to_string() })
+}
+
+/// Exports what a local symbol stands for under another name.
+fn export(object: &mut Object<'_>, local: SymbolId, name: &str) {
+    let &Symbol { value, size, kind, section, .. } = object.symbol(local);
+    object.add_symbol(Symbol {
+        name: name.into(),
+        value,
+        size,
+        kind,
+        scope: SymbolScope::Dynamic,
+        weak: false,
+        section,
+        flags: SymbolFlags::None,
+    });
 }

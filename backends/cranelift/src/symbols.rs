@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use codegen::ir;
+use codegen::ir::{self, Inst};
 use cranelift_codegen::ir::{AbiParam, Function, GlobalValueData, Signature};
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_module::{FuncOrDataId, Linkage, Module};
@@ -51,6 +51,39 @@ pub(crate) fn plan<'a>(
     source.symbols.iter().map(plan_one).collect()
 }
 
+/// Lets the host IR's own code reach what it exports as locals, so that no library loaded earlier can
+/// take their place; the caller then exports the symbols that are returned. Only what code refers to is
+/// changed, and the locals are called what LLVM calls them.
+pub(crate) fn bypass_exports(plan: &mut [Plan<'_>], source: &ir::Module) -> Vec<ir::Symbol> {
+    let insts = source.functions.iter().flat_map(|f| &f.blocks).flat_map(|block| &block.insts);
+    let mut aliased = Vec::new();
+    for symbol in insts.filter_map(|(_, inst)| referred(inst)) {
+        if let plan @ Plan::Declare(_, Linkage::Export) = &mut plan[symbol.index()] {
+            let name = format!(".L{}$local", source.name(symbol));
+            *plan = Plan::Declare(name.into(), Linkage::Local);
+            aliased.push(symbol);
+        }
+    }
+    aliased
+}
+
+/// The symbol that an instruction refers to.
+fn referred(inst: &Inst) -> Option<ir::Symbol> {
+    match inst {
+        Inst::Address { symbol } | Inst::Call { callee: symbol, .. } => Some(*symbol),
+        Inst::Const { .. }
+        | Inst::StackSlot { .. }
+        | Inst::Load { .. }
+        | Inst::Store { .. }
+        | Inst::PtrAdd { .. }
+        | Inst::Binary { .. }
+        | Inst::Compare { .. }
+        | Inst::Select { .. }
+        | Inst::Convert { .. }
+        | Inst::CallIndirect { .. } => None,
+    }
+}
+
 /// `name.1`, `name.2`, …: the first that neither the caller's module nor the host IR has.
 fn unused_name(module: &dyn Module, source: &ir::Module, name: &str) -> String {
     let names = (1_u32..).map(|i| format!("{name}.{i}"));
@@ -79,11 +112,7 @@ fn check_undefined(
 /// A symbol that is there must be the same kind of thing, and a function must take and return values of
 /// the same types. An import may follow another calling convention or extend its arguments otherwise:
 /// calls are made as it was declared. What is defined under a name must be what was declared.
-fn check_type(
-    module: &dyn Module,
-    symbol: &ir::SymbolData,
-    id: FuncOrDataId,
-) -> Result<(), Error> {
+fn check_type(module: &dyn Module, symbol: &ir::SymbolData, id: FuncOrDataId) -> Result<(), Error> {
     let mismatch = |argument, expected: String, found: String| {
         Err(Error::Kernel { symbol: symbol.name.clone(), argument, expected, found })
     };
