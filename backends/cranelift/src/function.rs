@@ -10,8 +10,8 @@ use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::immediates::{Ieee32, Ieee64, Imm64};
 use cranelift_codegen::ir::{
-    Block, BlockArg, FuncRef, GlobalValue, InsertBuilder, InstBuilder, MemFlagsData, SigRef,
-    StackSlotData, StackSlotKind, UserFuncName, Value,
+    Block, BlockArg, FuncRef, GlobalValue, InsertBuilder, InstBuilder, MemFlagsData, StackSlotData,
+    StackSlotKind, UserFuncName, Value,
 };
 use cranelift_module::{FuncId, FuncOrDataId, Module};
 
@@ -81,13 +81,12 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
         }
     }
     let mut body = Body {
-        module: &mut *functions.module,
+        module: &*functions.module,
         symbols: functions.symbols,
         source,
         cursor: FuncCursor::new(func),
         values: &mut functions.values,
         references: &mut functions.references,
-        signatures: Vec::new(),
     };
     for (block, data) in source.blocks() {
         body.cursor.goto_bottom(Block::from_u32(block.index() as u32));
@@ -103,18 +102,17 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
 
 /// One function while its instructions are written.
 struct Body<'a> {
-    module: &'a mut dyn Module,
+    module: &'a dyn Module,
     symbols: &'a [FuncOrDataId],
     source: &'a ir::Function,
     cursor: FuncCursor<'a>,
     values: &'a mut [Value],
     references: &'a mut [Option<Reference>],
-    signatures: Vec<(&'a ir::Signature, SigRef)>,
 }
 
 impl<'a> Body<'a> {
     /// The instruction table.
-    fn inst(&mut self, inst: &'a Inst) -> Option<Value> {
+    fn inst(&mut self, inst: &Inst) -> Option<Value> {
         Some(match inst {
             Inst::Const { ty, bits } => self.constant(*ty, *bits),
             Inst::Address { symbol } => self.address(*symbol),
@@ -147,7 +145,8 @@ impl<'a> Body<'a> {
                 return self.cursor.func.dfg.inst_results(call).first().copied();
             }
             Inst::CallIndirect { signature, callee, args } => {
-                let signature = self.signature(signature);
+                let signature = types::signature(self.module.isa(), signature);
+                let signature = types::import(self.cursor.func, &signature);
                 let (callee, args) = (self.value(*callee), self.list(args));
                 let call = self.ins().call_indirect(signature, callee, &args);
                 return self.cursor.func.dfg.inst_results(call).first().copied();
@@ -277,19 +276,9 @@ impl<'a> Body<'a> {
     }
 
     fn reference(&mut self, symbol: ir::Symbol) -> Reference {
-        let (module, func) = (&mut *self.module, &mut *self.cursor.func);
+        let (module, func) = (self.module, &mut *self.cursor.func);
         let id = self.symbols[symbol.index()];
         *self.references[symbol.index()].get_or_insert_with(|| symbols::refer(module, id, func))
-    }
-
-    fn signature(&mut self, source: &'a ir::Signature) -> SigRef {
-        if let Some(&(_, known)) = self.signatures.iter().find(|(known, _)| *known == source) {
-            return known;
-        }
-        let signature = types::signature(self.module.isa(), source);
-        let signature = self.cursor.func.import_signature(signature);
-        self.signatures.push((source, signature));
-        signature
     }
 
     fn ins(&mut self) -> InsertBuilder<'_, &mut FuncCursor<'a>> {

@@ -27,7 +27,7 @@
 //! function u0:0(i64) -> i64 system_v {
 //! block0(v0: i64):  ; entry: p0
 //!     v1 = iconst.i64 1
-//!     v2 = iadd v0, v1  ; next
+//!     v2 = iadd v0, v1  ; v1 = 1, next
 //!     return v2
 //! }
 //! "

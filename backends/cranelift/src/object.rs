@@ -53,17 +53,18 @@ pub fn isa(triple: &Triple, settings: Settings) -> Result<OwnedTargetIsa, Error>
 /// Host IR is for 64-bit little-endian machines, and objects come in three formats.
 fn supported(triple: &Triple) -> Result<(), &'static str> {
     let riscv = matches!(triple.architecture, Architecture::Riscv64(_));
+    let format = triple.binary_format;
     if triple.pointer_width() != Ok(PointerWidth::U64) {
         return Err("not a 64-bit machine");
     }
     if triple.endianness() != Ok(Endianness::Little) {
         return Err("not a little-endian machine");
     }
-    match triple.binary_format {
-        BinaryFormat::Elf => Ok(()),
-        BinaryFormat::Coff | BinaryFormat::Macho if !riscv => Ok(()),
-        _ => Err("no such object format for this machine"),
+    let known = matches!(format, BinaryFormat::Coff | BinaryFormat::Macho) && !riscv;
+    if format != BinaryFormat::Elf && !known {
+        return Err("no such object format for this machine");
     }
+    Ok(())
 }
 
 /// An empty native module for a target. Unwind tables are written where `cranelift-object` can: in ELF.
@@ -78,10 +79,8 @@ pub(crate) fn module(triple: &Triple) -> Result<ObjectModule, Error> {
 pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Error> {
     let mut module = module(triple)?;
     let mut plan = symbols::plan(&module, source)?;
-    let aliased = match triple.binary_format {
-        BinaryFormat::Elf => symbols::bypass_exports(&mut plan, source),
-        _ => Vec::new(),
-    };
+    let elf = triple.binary_format == BinaryFormat::Elf;
+    let aliased = if elf { symbols::bypass_exports(&mut plan, source) } else { Vec::new() };
     let symbols = define(&mut module, source, &plan)?;
     let mut product = module.finish();
     for symbol in aliased {
@@ -92,10 +91,9 @@ pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Er
         export(&mut product.object, id, source.name(symbol));
     }
     if triple.binary_format == BinaryFormat::Coff {
-        product.object.add_coff_exports(match triple.environment {
-            Environment::Gnu | Environment::GnuLlvm => CoffExportStyle::Gnu,
-            _ => CoffExportStyle::Msvc,
-        });
+        let gnu = matches!(triple.environment, Environment::Gnu | Environment::GnuLlvm);
+        let style = if gnu { CoffExportStyle::Gnu } else { CoffExportStyle::Msvc };
+        product.object.add_coff_exports(style);
     }
     product.emit().map_err(|error| Error::Native { reason: error.to_string() })
 }

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 
 use codegen::ir;
 use cranelift_codegen::entity::SecondaryMap;
+use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir::{Block, Function, Inst, Value};
 use cranelift_codegen::write::{FuncWriter, PlainWriter, decorate_function};
 use cranelift_module::FuncOrDataId;
@@ -79,14 +80,26 @@ fn print_function(
             None => {}
         }
     }
-    let mut hints = SecondaryMap::new();
     let names = function.value_names();
-    for ((value, name), &native) in function.values.iter().zip(&names).zip(&functions.values) {
-        if value.hint != ir::Hint::default() && hints[native] == "" {
-            hints[native] = name.as_str();
+    let hints = hints(function, &names, &functions.values);
+    decorate_function(&mut Commented { function, hints }, text, func)
+}
+
+/// The name of each native value that has one. Values of blocks that were found to be unreachable have
+/// no native value; of those that share one, the first names it.
+fn hints<'a>(
+    function: &ir::Function,
+    names: &'a [String],
+    values: &[Value],
+) -> SecondaryMap<Value, &'a str> {
+    let mut hints: SecondaryMap<Value, &str> = SecondaryMap::new();
+    for ((data, name), &value) in function.values.iter().zip(names).zip(values) {
+        let named = data.hint != ir::Hint::default() && !value.is_reserved_value();
+        if named && hints[value].is_empty() {
+            hints[value] = name;
         }
     }
-    decorate_function(&mut Commented { function, hints }, text, func)
+    hints
 }
 
 /// Writes functions with a comment after what has a name in the host IR.
@@ -125,7 +138,10 @@ impl FuncWriter for Commented<'_> {
         PlainWriter.write_instruction(&mut line, func, aliases, inst, indent)?;
         match func.dfg.inst_results(inst).first().map(|&result| self.hints[result]) {
             None | Some("") => w.write_str(&line),
-            Some(name) => writeln!(w, "{}  ; {name}", line.trim_end()),
+            Some(name) => {
+                let separator = if line.contains(';') { ", " } else { "  ; " };
+                writeln!(w, "{}{separator}{name}", line.trim_end())
+            }
         }
     }
 }

@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 
 use codegen::ir::{self, Inst};
-use cranelift_codegen::ir::{AbiParam, Function, GlobalValueData, Signature};
+use cranelift_codegen::ir::{
+    AbiParam, ExtFuncData, ExternalName, Function, GlobalValueData, Signature, UserExternalName,
+};
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_module::{FuncOrDataId, Linkage, Module};
 use target_lexicon::{Architecture, BinaryFormat};
@@ -183,19 +185,23 @@ pub(crate) fn declare(
 }
 
 /// Makes a symbol known to one function.
-pub(crate) fn refer(module: &mut dyn Module, id: FuncOrDataId, func: &mut Function) -> Reference {
+pub(crate) fn refer(module: &dyn Module, id: FuncOrDataId, func: &mut Function) -> Reference {
     match id {
         FuncOrDataId::Func(id) => {
-            let near = near(module.isa(), module.declarations().get_function_decl(id).linkage);
-            let reference = module.declare_func_in_func(id, func);
-            func.dfg.ext_funcs[reference].colocated = near;
-            Reference::Function(reference)
+            let declaration = module.declarations().get_function_decl(id);
+            // Not `declare_func_in_func`, which imports a signature for every function.
+            let name = UserExternalName::new(0, id.as_u32());
+            let name = ExternalName::user(func.declare_imported_user_function(name));
+            let signature = types::import(func, &declaration.signature);
+            let colocated = near(module.isa(), declaration.linkage);
+            let data = ExtFuncData { name, signature, colocated, patchable: false };
+            Reference::Function(func.import_function(data))
         }
         FuncOrDataId::Data(id) => {
-            let near = near(module.isa(), module.declarations().get_data_decl(id).linkage);
+            let linkage = module.declarations().get_data_decl(id).linkage;
             let reference = module.declare_data_in_func(id, func);
             if let GlobalValueData::Symbol { colocated, .. } = &mut func.global_values[reference] {
-                *colocated = near;
+                *colocated = near(module.isa(), linkage);
             }
             Reference::Data(reference)
         }

@@ -1,7 +1,7 @@
 //! Types and signatures.
 
 use codegen::ir;
-use cranelift_codegen::ir::{AbiParam, Signature, Type, types};
+use cranelift_codegen::ir::{AbiParam, Function, SigRef, Signature, Type, types};
 use cranelift_codegen::isa::TargetIsa;
 use target_lexicon::Architecture;
 
@@ -31,6 +31,15 @@ pub(crate) fn signature(isa: &dyn TargetIsa, source: &ir::Signature) -> Signatur
     signature.params.extend(source.params.iter().map(|&abi| parameter(isa, abi)));
     signature.returns.extend(source.result.map(|abi| parameter(isa, abi)));
     signature
+}
+
+/// The reference by which one function knows a signature; the same for equal signatures.
+pub(crate) fn import(func: &mut Function, signature: &Signature) -> SigRef {
+    let known = func.dfg.signatures.iter().find(|(_, known)| *known == signature);
+    match known {
+        Some((reference, _)) => reference,
+        None => func.import_signature(signature.clone()),
+    }
 }
 
 /// A parameter or result. The C ABI of riscv64 keeps 32-bit integers sign-extended in registers.

@@ -75,12 +75,10 @@ pub(crate) fn function(
     let mut b = Builder::function(module, name, Linkage::Export, shape());
     let words = operands.iter().enumerate();
     let values: Vec<Value> = words
-        .map(|(i, &ty)| match ty {
-            Type::Bool => {
-                let byte = b.load(Type::I8, b.param(0), 8 * i as i32);
-                b.compare_const(ir::Cond::Ne, byte, 0)
-            }
-            _ => b.load(ty, b.param(0), 8 * i as i32),
+        .map(|(i, &ty)| {
+            let stored = if ty == Type::Bool { Type::I8 } else { ty };
+            let value = b.load(stored, b.param(0), 8 * i as i32);
+            if ty == Type::Bool { b.compare_const(ir::Cond::Ne, value, 0) } else { value }
         })
         .collect();
     let mut result = body(&mut b, &values);
