@@ -51,6 +51,7 @@ mod object;
 mod print;
 mod symbols;
 mod types;
+mod unwind;
 
 use codegen::{Backend, ir};
 use cranelift_codegen::ir::Signature;
@@ -109,18 +110,19 @@ impl Backend for Cranelift {
 /// If `source` does not pass [`ir::verify`].
 pub fn emit(module: &mut dyn Module, source: &ir::Module) -> Result<Vec<FuncId>, Error> {
     let plan = symbols::plan(module, source)?;
-    let symbols = define(module, source, &plan)?;
+    let symbols = define(module, source, &plan, None)?;
     let exported =
         |f: &&ir::Function| source.symbols[f.symbol.index()].linkage == ir::Linkage::Export;
     let functions = source.functions.iter().filter(exported).map(|f| symbols[f.symbol.index()]);
     Ok(functions.filter_map(function_id).collect())
 }
 
-/// Declares and defines what has been planned; who each symbol is.
+/// Declares and defines what has been planned; who each symbol is. Unwind information goes to `tables`.
 fn define(
     module: &mut dyn Module,
     source: &ir::Module,
     plan: &[symbols::Plan<'_>],
+    mut tables: Option<&mut unwind::Tables>,
 ) -> Result<Vec<FuncOrDataId>, Error> {
     let symbols = symbols::declare(module, source, plan)?;
     let mut description = DataDescription::new();
@@ -133,6 +135,9 @@ fn define(
     for function in &source.functions {
         if let Some(id) = function_id(symbols[function.symbol.index()]) {
             function::define(&mut functions, id, function)?;
+            if let (Some(tables), Some(code)) = (&mut tables, functions.context.compiled_code()) {
+                tables.add(functions.module.isa(), id, code)?;
+            }
         }
     }
     Ok(symbols)

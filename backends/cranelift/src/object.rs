@@ -10,6 +10,7 @@ use cranelift_object::{ObjectBuilder, ObjectModule};
 use target_lexicon::{Architecture, BinaryFormat, Endianness, Environment, PointerWidth, Triple};
 
 use crate::error::Error;
+use crate::unwind::Tables;
 use crate::{define, symbols};
 
 /// How code is generated, apart from the target.
@@ -67,11 +68,10 @@ fn supported(triple: &Triple) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// An empty native module for a target. Unwind tables are written where `cranelift-object` can: in ELF.
+/// An empty native module for a target.
 pub(crate) fn module(triple: &Triple) -> Result<ObjectModule, Error> {
     let isa = isa(triple, Settings::OBJECT)?;
-    let mut builder = ObjectBuilder::new(isa, "host", default_libcall_names())?;
-    builder.unwind_info(triple.binary_format == BinaryFormat::Elf);
+    let builder = ObjectBuilder::new(isa, "host", default_libcall_names())?;
     Ok(ObjectModule::new(builder))
 }
 
@@ -81,8 +81,12 @@ pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Er
     let mut plan = symbols::plan(&module, source)?;
     let elf = triple.binary_format == BinaryFormat::Elf;
     let aliased = if elf { symbols::bypass_exports(&mut plan, source) } else { Vec::new() };
-    let symbols = define(&mut module, source, &plan)?;
+    let mut tables = elf.then(Tables::default);
+    let symbols = define(&mut module, source, &plan, tables.as_mut())?;
     let mut product = module.finish();
+    if let Some(tables) = tables {
+        tables.write(&mut product)?;
+    }
     for symbol in aliased {
         let id = match symbols[symbol.index()] {
             FuncOrDataId::Func(id) => product.function_symbol(id),

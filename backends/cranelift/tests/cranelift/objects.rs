@@ -1,16 +1,18 @@
 //! Object files of every target.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use codegen::Backend;
+use codegen::{Backend, ir};
 use object::{
-    BinaryFormat, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionKind, SymbolScope,
+    BinaryFormat, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
+    SectionKind, SymbolKind, SymbolScope, elf,
 };
-use tvm_ffi_codegen_cranelift::{Cranelift, Error, Settings, isa};
+use tvm_ffi_codegen_cranelift::{Cranelift, Error, Settings, isa, signature};
 
 use crate::sample;
 
-const TRIPLES: [&str; 8] = [
+/// Every target.
+pub(crate) const TRIPLES: [&str; 8] = [
     "x86_64-unknown-linux-gnu",
     "aarch64-unknown-linux-gnu",
     "riscv64gc-unknown-linux-gnu",
@@ -139,10 +141,51 @@ fn elf_has_unwind_tables_and_no_executable_stack() {
     });
 }
 
+/// What a linker accepts in a read-only segment: distances from a symbol that cannot be preempted.
+#[test]
+fn unwind_tables_need_no_relocation_at_run_time() {
+    for (triple, kind) in [
+        ("x86_64-unknown-linux-gnu", elf::R_X86_64_PC32),
+        ("aarch64-unknown-linux-gnu", elf::R_AARCH64_PREL32),
+        ("riscv64gc-unknown-linux-gnu", elf::R_RISCV_32_PCREL),
+    ] {
+        let bytes = bytes(triple);
+        let file = object::File::parse(&*bytes).unwrap();
+        let symbols = file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0);
+        let starts: BTreeSet<u64> = symbols.map(|s| s.address()).collect();
+        let frames = file.section_by_name(".eh_frame").unwrap();
+        let mut found = BTreeSet::new();
+        for (_, relocation) in frames.relocations() {
+            assert_eq!(relocation.flags(), RelocationFlags::Elf { r_type: kind }, "{triple}");
+            let RelocationTarget::Symbol(index) = relocation.target() else { panic!("{triple}") };
+            let symbol = file.symbol_by_index(index).unwrap();
+            assert_eq!(symbol.kind(), SymbolKind::Section, "{triple}");
+            found.insert(relocation.addend() as u64);
+        }
+        assert_eq!(found, starts, "{triple}");
+    }
+}
+
 #[test]
 fn same_source_same_bytes() {
     for triple in TRIPLES {
         assert!(bytes(triple) == bytes(triple), "{triple}");
+    }
+}
+
+#[test]
+fn only_riscv_extends_32_bits() {
+    let source = ir::Signature {
+        params: vec![ir::Type::I32.into(), ir::Type::I64.into(), ir::Type::F32.into()],
+        result: Some(ir::Type::I32.into()),
+    };
+    for triple in TRIPLES {
+        let isa = isa(&triple.parse().unwrap(), Settings::OBJECT).unwrap();
+        let native = signature(&*isa, &source);
+        let word = if triple.starts_with("riscv") { "i32 sext" } else { "i32" };
+        let parts: Vec<String> =
+            native.params.iter().chain(&native.returns).map(ToString::to_string).collect();
+        assert_eq!(parts, [word, "i64", "f32", word], "{triple}");
     }
 }
 

@@ -1,8 +1,12 @@
 //! Every operation, condition and conversion on every type it takes, at boundary values, against Rust.
 
+use codegen::Backend;
 use codegen::ir::{Binary, Cond, Convert, Module, Type};
+use object::{Object, ObjectSymbol};
+use tvm_ffi_codegen_cranelift::Cranelift;
 
 use crate::jit;
+use crate::objects::TRIPLES;
 
 const INTS: [Type; 4] = [Type::I8, Type::I16, Type::I32, Type::I64];
 const FLOATS: [Type; 2] = [Type::F32, Type::F64];
@@ -128,8 +132,8 @@ fn convert(op: Convert, from: Type, to: Type, a: u64) -> u64 {
     result & mask(to)
 }
 
-#[test]
-fn binary_operations() {
+/// A function for every operation on every type.
+fn binary_module() -> (Module, Vec<(Binary, Type)>) {
     use Binary::*;
     let int = [Add, Sub, Mul, Sdiv, Srem, Udiv, Urem, And, Or, Xor, Shl, Lshr, Ashr];
     let bitwise = [And, Or, Xor].map(|op| (op, Type::Bool));
@@ -142,15 +146,18 @@ fn binary_operations() {
             b.binary(op, v[0], v[1])
         });
     }
+    (module, cases)
+}
+
+#[test]
+fn binary_operations() {
+    let (module, cases) = binary_module();
     for running in jit::run(&module, &[]) {
         for &(op, ty) in &cases {
             for (a, b) in pairs(ty) {
                 let Some(expected) = binary(op, ty, a, b) else { continue };
                 let found = running.call(&format!("{op:?}_{ty}"), &[a, b]);
-                assert!(
-                    same(ty, found, expected),
-                    "{op:?} {ty} {a:#x} {b:#x}: {found:#x}, not {expected:#x}"
-                );
+                assert!(same(ty, found, expected), "{op:?} {ty} {a:#x} {b:#x}: {found:#x}");
             }
         }
     }
@@ -160,8 +167,8 @@ fn pairs(ty: Type) -> impl Iterator<Item = (u64, u64)> {
     values(ty).into_iter().flat_map(move |a| values(ty).into_iter().map(move |b| (a, b)))
 }
 
-#[test]
-fn conditions() {
+/// A function for every condition on every type.
+fn condition_module() -> (Module, Vec<(Cond, Type)>) {
     use Cond::*;
     let on_ints = [Eq, Ne, Slt, Sle, Sgt, Sge, Ult, Ule, Ugt, Uge];
     let on_ptrs = [Eq, Ne, Ult, Ule, Ugt, Uge].map(|cond| (cond, Type::Ptr));
@@ -175,6 +182,12 @@ fn conditions() {
             b.compare(cond, v[0], v[1])
         });
     }
+    (module, cases)
+}
+
+#[test]
+fn conditions() {
+    let (module, cases) = condition_module();
     for running in jit::run(&module, &[]) {
         for &(cond, ty) in &cases {
             for (a, b) in pairs(ty) {
@@ -185,13 +198,13 @@ fn conditions() {
     }
 }
 
-#[test]
-fn conversions() {
+/// A function for every conversion between every two types.
+fn conversion_module() -> (Module, Vec<(Convert, Type, Type)>) {
     use Convert::*;
-    let wider = |op| INTS.into_iter().flat_map(move |a| INTS.map(|b| (op, a, b)));
-    let mut cases: Vec<(Convert, Type, Type)> = wider(Zext).chain(wider(Sext)).collect();
+    let ints = |op| INTS.into_iter().flat_map(move |from| INTS.map(|to| (op, from, to)));
+    let mut cases: Vec<(Convert, Type, Type)> = ints(Zext).chain(ints(Sext)).collect();
     cases.retain(|(_, from, to)| from.bytes() < to.bytes());
-    cases.extend(wider(Trunc).filter(|(_, from, to)| from.bytes() > to.bytes()));
+    cases.extend(ints(Trunc).filter(|(_, from, to)| from.bytes() > to.bytes()));
     cases.extend(INTS.map(|to| (Zext, Type::Bool, to)));
     for op in [SintToFloat, UintToFloat] {
         cases.extend(INTS.into_iter().flat_map(|from| FLOATS.map(|to| (op, from, to))));
@@ -207,6 +220,12 @@ fn conversions() {
             b.convert(op, v[0], to)
         });
     }
+    (module, cases)
+}
+
+#[test]
+fn conversions() {
+    let (module, cases) = conversion_module();
     for running in jit::run(&module, &[]) {
         for &(op, from, to) in &cases {
             for a in values(from) {
@@ -214,6 +233,21 @@ fn conversions() {
                 let expected = convert(op, from, to, a);
                 assert!(same(to, found, expected), "{op:?} {from} to {to} of {a:#x}: {found:#x}");
             }
+        }
+    }
+}
+
+#[test]
+fn every_target_compiles_every_operator() {
+    let modules = [binary_module().0, condition_module().0, conversion_module().0];
+    for triple in TRIPLES {
+        let target = Cranelift { triple: triple.parse().unwrap() };
+        for module in &modules {
+            let bytes = target.object(module).unwrap_or_else(|error| panic!("{triple}: {error}"));
+            let file = object::File::parse(&*bytes).unwrap();
+            // A libcall would be a symbol that no runtime of ours has.
+            let undefined = file.symbols().filter(|s| s.is_undefined() && s.name() != Ok(""));
+            assert_eq!(undefined.count(), 0, "{triple}");
         }
     }
 }
