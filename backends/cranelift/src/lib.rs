@@ -1,1 +1,156 @@
 //! Emits host IR as Cranelift code.
+//!
+//! [`emit`] writes into any [`Module`]: a JIT's, an object's, or the one in which a compiler has just
+//! defined its kernels, which the host functions then call. [`Cranelift`] is the coarse way: text or an
+//! object file. Both do no more than translate; every decision was made when the host IR was lowered.
+//!
+//! ```
+//! use codegen::Backend;
+//! use codegen::ir::{Binary, Builder, Linkage, Module, Signature, Type};
+//! use tvm_ffi_codegen_cranelift::Cranelift;
+//!
+//! let mut module = Module::default();
+//! let signature = Signature::new(&[Type::I64], Some(Type::I64));
+//! let mut b = Builder::function(&mut module, "next", Linkage::Export, signature);
+//! let one = b.i64(1);
+//! let next = b.binary(Binary::Add, b.param(0), one);
+//! b.hint(next, "next");
+//! b.ret(Some(next));
+//! let function = b.finish();
+//! module.functions.push(function);
+//!
+//! let linux = Cranelift { triple: "x86_64-unknown-linux-gnu".parse().unwrap() };
+//! assert_eq!(
+//!     linux.text(&module).unwrap(),
+//!     "\
+//! ; export @next
+//! function u0:0(i64) -> i64 system_v {
+//! block0(v0: i64):  ; entry: p0
+//!     v1 = iconst.i64 1
+//!     v2 = iadd v0, v1  ; v1 = 1, next
+//!     return v2
+//! }
+//! "
+//! );
+//! ```
+//!
+//! # Limits
+//! * Targets: x86-64 and aarch64 in ELF, Mach-O and COFF, riscv64 in ELF, with the generic CPU.
+//! * Unwind tables are written for ELF only. Our functions do not unwind; a debugger or profiler misses
+//!   frames elsewhere.
+//! * In an ELF object of [`Cranelift`], host code reaches the symbols it exports directly. In a module of
+//!   the caller's that is position-independent, [`emit`] reaches them as the loader resolves them: a
+//!   library that was loaded earlier may take their place.
+
+#![forbid(unsafe_code)]
+
+mod data;
+mod error;
+mod function;
+mod object;
+mod print;
+mod symbols;
+mod types;
+mod unwind;
+
+use codegen::{Backend, ir};
+use cranelift_codegen::ir::Signature;
+use cranelift_codegen::isa::TargetIsa;
+use cranelift_module::{DataDescription, FuncId, FuncOrDataId, Module};
+use target_lexicon::Triple;
+
+pub use error::Error;
+pub use object::{Settings, isa};
+
+/// Code generation by Cranelift.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cranelift {
+    /// The target.
+    pub triple: Triple,
+}
+
+impl Default for Cranelift {
+    /// For the machine that this runs on.
+    fn default() -> Self {
+        Cranelift { triple: Triple::host() }
+    }
+}
+
+impl Backend for Cranelift {
+    fn name(&self) -> &'static str {
+        "cranelift"
+    }
+
+    fn text(
+        &self,
+        module: &ir::Module,
+    ) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(print::text(&self.triple, module)?)
+    }
+
+    fn object(
+        &self,
+        module: &ir::Module,
+    ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(object::object(&self.triple, module)?)
+    }
+}
+
+/// Emits `source` into `module`, a JIT's or an object's; the functions it exports, in order.
+///
+/// What the host IR imports may be declared or defined in `module` already, a kernel for instance, and is
+/// used then. What it exports may be imported there, but not be declared with any other linkage. Locals
+/// are renamed where their name is taken, so that several host IR modules fit into one native module.
+///
+/// # Errors
+/// [`Error::Kernel`] and [`Error::Defined`] before anything is changed; [`Error::Native`] if Cranelift
+/// cannot compile a function.
+///
+/// # Panics
+/// If `source` does not pass [`ir::verify`].
+pub fn emit(module: &mut dyn Module, source: &ir::Module) -> Result<Vec<FuncId>, Error> {
+    let plan = symbols::plan(module, source)?;
+    let symbols = define(module, source, &plan, None)?;
+    let exported =
+        |f: &&ir::Function| source.symbols[f.symbol.index()].linkage == ir::Linkage::Export;
+    let functions = source.functions.iter().filter(exported).map(|f| symbols[f.symbol.index()]);
+    Ok(functions.filter_map(function_id).collect())
+}
+
+/// Declares and defines what has been planned; who each symbol is. Unwind information goes to `tables`.
+fn define(
+    module: &mut dyn Module,
+    source: &ir::Module,
+    plan: &[symbols::Plan<'_>],
+    mut tables: Option<&mut unwind::Tables>,
+) -> Result<Vec<FuncOrDataId>, Error> {
+    let symbols = symbols::declare(module, source, plan)?;
+    let mut description = DataDescription::new();
+    for data in &source.data {
+        if let FuncOrDataId::Data(id) = symbols[data.symbol.index()] {
+            data::define(module, id, data, &mut description)?;
+        }
+    }
+    let mut functions = function::Functions::new(module, &symbols);
+    for function in &source.functions {
+        if let Some(id) = function_id(symbols[function.symbol.index()]) {
+            function::define(&mut functions, id, function)?;
+            if let (Some(tables), Some(code)) = (&mut tables, functions.context.compiled_code()) {
+                tables.add(functions.module.isa(), id, code)?;
+            }
+        }
+    }
+    Ok(symbols)
+}
+
+fn function_id(id: FuncOrDataId) -> Option<FuncId> {
+    match id {
+        FuncOrDataId::Func(id) => Some(id),
+        FuncOrDataId::Data(_) => None,
+    }
+}
+
+/// The native type of a function, for users who define their kernel in the same module.
+pub fn signature(isa: &dyn TargetIsa, source: &ir::Signature) -> Signature {
+    types::signature(isa, source)
+}

@@ -1,0 +1,147 @@
+//! Readable Cranelift IR: what `cranelift-reader` parses, with comments that say which symbol an `fn0`
+//! or `gv0` is, and what blocks and values are for.
+
+use std::fmt::{self, Write};
+
+use codegen::ir;
+use cranelift_codegen::entity::SecondaryMap;
+use cranelift_codegen::entity::packed_option::ReservedValue;
+use cranelift_codegen::ir::{Block, Function, Inst, Value};
+use cranelift_codegen::write::{FuncWriter, PlainWriter, decorate_function};
+use cranelift_module::FuncOrDataId;
+use target_lexicon::Triple;
+
+use crate::error::Error;
+use crate::function::{Functions, Reference, translate};
+use crate::{object, symbols};
+
+/// Bytes of a data object that are shown.
+const SHOWN: usize = 48;
+
+/// The data objects as comments, then every function.
+pub(crate) fn text(triple: &Triple, source: &ir::Module) -> Result<String, Error> {
+    let mut module = object::module(triple)?;
+    let plan = symbols::plan(&module, source)?;
+    let symbols = symbols::declare(&mut module, source, &plan)?;
+    let mut functions = Functions::new(&mut module, &symbols);
+    let mut text = String::new();
+    let mut write = || {
+        source.data.iter().try_for_each(|data| print_data(&mut text, source, data))?;
+        for function in &source.functions {
+            if let FuncOrDataId::Func(id) = symbols[function.symbol.index()] {
+                translate(&mut functions, id, function);
+                print_function(&mut text, source, function, &functions)?;
+            }
+        }
+        Ok(())
+    };
+    write().map_err(|error: fmt::Error| Error::Native { reason: error.to_string() })?;
+    Ok(text)
+}
+
+fn linkage(linkage: ir::Linkage) -> &'static str {
+    match linkage {
+        ir::Linkage::Import => "import",
+        ir::Linkage::Local => "local",
+        ir::Linkage::Export => "export",
+    }
+}
+
+fn print_data(text: &mut String, source: &ir::Module, data: &ir::Data) -> fmt::Result {
+    let symbol = &source.symbols[data.symbol.index()];
+    let (size, align) = (data.bytes.len(), data.align);
+    let access = if data.writable { ", writable" } else { "" };
+    let shown = data.bytes[..size.min(SHOWN)].escape_ascii();
+    let more = if size > SHOWN { "…" } else { "" };
+    let (linkage, name) = (linkage(symbol.linkage), symbol.name.escape_debug());
+    writeln!(text, "; {linkage} @{name}, {size} bytes, align {align}{access}: \"{shown}\"{more}")
+}
+
+fn print_function(
+    text: &mut String,
+    source: &ir::Module,
+    function: &ir::Function,
+    functions: &Functions<'_>,
+) -> fmt::Result {
+    let symbol = &source.symbols[function.symbol.index()];
+    let func = &functions.context.func;
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    writeln!(text, "; {} @{}", linkage(symbol.linkage), symbol.name.escape_debug())?;
+    for (symbol, reference) in source.symbols.iter().zip(&functions.references) {
+        let name = symbol.name.escape_debug();
+        match reference {
+            Some(Reference::Function(reference)) => {
+                let signature = &func.dfg.signatures[func.dfg.ext_funcs[*reference].signature];
+                writeln!(text, "; {reference} = @{name} {signature}")?;
+            }
+            Some(Reference::Data(reference)) => writeln!(text, "; {reference} = @{name}")?,
+            None => {}
+        }
+    }
+    let names = function.value_names();
+    let hints = hints(function, &names, &functions.values);
+    decorate_function(&mut Commented { function, hints }, text, func)
+}
+
+/// The name of each native value that has one. Values of blocks that were found to be unreachable have
+/// no native value; of those that share one, the first names it.
+fn hints<'a>(
+    function: &ir::Function,
+    names: &'a [String],
+    values: &[Value],
+) -> SecondaryMap<Value, &'a str> {
+    let mut hints: SecondaryMap<Value, &str> = SecondaryMap::new();
+    for ((data, name), &value) in function.values.iter().zip(names).zip(values) {
+        let named = data.hint != ir::Hint::default() && !value.is_reserved_value();
+        if named && hints[value].is_empty() {
+            hints[value] = name;
+        }
+    }
+    hints
+}
+
+/// Writes functions with a comment after what has a name in the host IR.
+struct Commented<'a> {
+    function: &'a ir::Function,
+    /// The name of each value; empty for most.
+    hints: SecondaryMap<Value, &'a str>,
+}
+
+impl FuncWriter for Commented<'_> {
+    fn write_block_header(
+        &mut self,
+        w: &mut dyn Write,
+        func: &Function,
+        block: Block,
+        indent: usize,
+    ) -> fmt::Result {
+        let mut line = String::new();
+        PlainWriter.write_block_header(&mut line, func, block, indent)?;
+        let label = self.function.blocks[block.as_u32() as usize].label;
+        let params = func.dfg.block_params(block).iter().map(|&param| self.hints[param]);
+        let names: Vec<&str> = params.filter(|name| !name.is_empty()).collect();
+        write!(w, "{}  ; {label}", line.trim_end())?;
+        if names.is_empty() { writeln!(w) } else { writeln!(w, ": {}", names.join(", ")) }
+    }
+
+    fn write_instruction(
+        &mut self,
+        w: &mut dyn Write,
+        func: &Function,
+        aliases: &SecondaryMap<Value, Vec<Value>>,
+        inst: Inst,
+        indent: usize,
+    ) -> fmt::Result {
+        let mut line = String::new();
+        PlainWriter.write_instruction(&mut line, func, aliases, inst, indent)?;
+        match func.dfg.inst_results(inst).first().map(|&result| self.hints[result]) {
+            None | Some("") => w.write_str(&line),
+            Some(name) => {
+                let separator = if line.contains(';') { ", " } else { "  ; " };
+                writeln!(w, "{}{separator}{name}", line.trim_end())
+            }
+        }
+    }
+}

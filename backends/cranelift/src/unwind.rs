@@ -1,0 +1,110 @@
+//! Unwind tables of ELF objects, with which debuggers, profilers and backtraces walk through our frames.
+//!
+//! `cranelift-object` can write them too, but with absolute addresses, which the read-only segment of a
+//! shared library must not have.
+
+use cranelift_codegen::gimli::constants::{DW_EH_PE_pcrel, DW_EH_PE_sdata4};
+use cranelift_codegen::gimli::write::{
+    Address, CieId, EhFrame, EndianVec, FrameTable, RelocateWriter, Relocation, RelocationTarget,
+};
+use cranelift_codegen::gimli::{DwEhPe, LittleEndian};
+use cranelift_codegen::isa::TargetIsa;
+use cranelift_codegen::isa::unwind::UnwindInfo;
+use cranelift_codegen::{CodegenError, CompiledCode};
+use cranelift_module::FuncId;
+use cranelift_object::ObjectProduct;
+use cranelift_object::object::write::{self, Object, StandardSection, Symbol, SymbolId};
+use cranelift_object::object::{
+    Architecture, RelocationEncoding, RelocationFlags, RelocationKind, elf,
+};
+
+use crate::error::Error;
+
+/// The tables of the functions defined so far.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    frames: FrameTable,
+    cie: Option<CieId>,
+    functions: Vec<FuncId>,
+}
+
+impl Tables {
+    /// Adds a function that has just been compiled.
+    pub(crate) fn add(
+        &mut self,
+        isa: &dyn TargetIsa,
+        id: FuncId,
+        code: &CompiledCode,
+    ) -> Result<(), Error> {
+        let native = |error: CodegenError| Error::Native { reason: error.to_string() };
+        let Some(UnwindInfo::SystemV(info)) = code.create_unwind_info(isa).map_err(native)? else {
+            return Ok(());
+        };
+        let Some(cie) = self.cie.or_else(|| self.add_cie(isa)) else { return Ok(()) };
+        let address = Address::Symbol { symbol: self.functions.len(), addend: 0 };
+        self.functions.push(id);
+        self.frames.add_fde(cie, info.to_fde(address));
+        Ok(())
+    }
+
+    fn add_cie(&mut self, isa: &dyn TargetIsa) -> Option<CieId> {
+        let mut cie = isa.create_systemv_cie()?;
+        cie.fde_address_encoding = DwEhPe(DW_EH_PE_pcrel.0 | DW_EH_PE_sdata4.0);
+        self.cie = Some(self.frames.add_cie(cie));
+        self.cie
+    }
+
+    /// Writes the section.
+    pub(crate) fn write(self, product: &mut ObjectProduct) -> Result<(), Error> {
+        let mut section =
+            EhFrame(Section { bytes: EndianVec::new(LittleEndian), relocations: vec![] });
+        let native = |reason: String| Error::Native { reason };
+        self.frames.write_eh_frame(&mut section).map_err(|error| native(error.to_string()))?;
+        let Section { bytes, relocations } = section.0;
+        let frame = product.object.section_id(StandardSection::EhFrame);
+        product.object.append_section_data(frame, bytes.slice(), 8);
+        for relocation in relocations {
+            let RelocationTarget::Symbol(function) = relocation.target else { continue };
+            let function = product.function_symbol(self.functions[function]);
+            let relocation = distance(&mut product.object, function, &relocation);
+            let added = product.object.add_relocation(frame, relocation);
+            added.map_err(|error| native(error.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+/// The distance to a function, counted from its section: the symbol itself may be preempted.
+fn distance(object: &mut Object<'_>, function: SymbolId, at: &Relocation) -> write::Relocation {
+    let &Symbol { value, section, .. } = object.symbol(function);
+    let symbol = section.id().map_or(function, |section| object.section_symbol(section));
+    let flags = if object.architecture() == Architecture::Riscv64 {
+        RelocationFlags::Elf { r_type: elf::R_RISCV_32_PCREL }
+    } else {
+        let (kind, encoding) = (RelocationKind::Relative, RelocationEncoding::Generic);
+        RelocationFlags::Generic { kind, encoding, size: 32 }
+    };
+    write::Relocation { offset: at.offset as u64, symbol, addend: at.addend + value as i64, flags }
+}
+
+/// The bytes of the section, and where addresses of functions belong in it.
+struct Section {
+    bytes: EndianVec<LittleEndian>,
+    relocations: Vec<Relocation>,
+}
+
+impl RelocateWriter for Section {
+    type Writer = EndianVec<LittleEndian>;
+
+    fn writer(&self) -> &Self::Writer {
+        &self.bytes
+    }
+
+    fn writer_mut(&mut self) -> &mut Self::Writer {
+        &mut self.bytes
+    }
+
+    fn relocate(&mut self, relocation: Relocation) {
+        self.relocations.push(relocation);
+    }
+}

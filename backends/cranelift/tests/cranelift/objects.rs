@@ -1,0 +1,204 @@
+//! Object files of every target.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use codegen::{Backend, ir};
+use object::{
+    BinaryFormat, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
+    SectionKind, SymbolKind, SymbolScope, elf,
+};
+use tvm_ffi_codegen_cranelift::{Cranelift, Error, Settings, isa, signature};
+
+use crate::sample;
+
+/// Every target.
+pub(crate) const TRIPLES: [&str; 8] = [
+    "x86_64-unknown-linux-gnu",
+    "aarch64-unknown-linux-gnu",
+    "riscv64gc-unknown-linux-gnu",
+    "x86_64-apple-darwin",
+    "aarch64-apple-darwin",
+    "x86_64-pc-windows-msvc",
+    "aarch64-pc-windows-msvc",
+    "x86_64-pc-windows-gnu",
+];
+
+fn bytes(triple: &str) -> Vec<u8> {
+    Cranelift { triple: triple.parse().unwrap() }.object(&sample::module()).unwrap()
+}
+
+/// Runs a check on the sample compiled for each target.
+fn each(check: impl Fn(&str, &object::File<'_>)) {
+    for triple in TRIPLES {
+        let bytes = bytes(triple);
+        check(triple, &object::File::parse(&*bytes).unwrap());
+    }
+}
+
+#[test]
+fn exports_and_imports_are_what_the_source_says() {
+    each(|triple, file| {
+        let under = if file.format() == BinaryFormat::MachO { "_" } else { "" };
+        let plain = |name: &str| name.strip_prefix(under).unwrap().to_owned();
+        let named = || file.symbols().filter(|symbol| symbol.name().is_ok_and(|n| !n.is_empty()));
+        let defined = named().filter(|s| s.is_global() && s.is_definition());
+        let exports: BTreeMap<String, SectionKind> = defined
+            .map(|s| {
+                let section = file.section_by_index(s.section_index().unwrap()).unwrap();
+                (plain(s.name().unwrap()), section.kind())
+            })
+            .collect();
+        let expected = [
+            ("blob", SectionKind::ReadOnlyData),
+            ("context", SectionKind::Data),
+            ("entry", SectionKind::Text),
+            ("other", SectionKind::Text),
+            ("table", SectionKind::ReadOnlyData),
+        ];
+        assert!(exports.iter().map(|(n, k)| (n.as_str(), *k)).eq(expected), "{triple} {exports:?}");
+        let undefined = named().filter(|s| s.is_undefined()).map(|s| plain(s.name().unwrap()));
+        let mut undefined: Vec<String> = undefined.collect();
+        undefined.sort();
+        assert_eq!(undefined, ["kernel", "outside"], "{triple}");
+    });
+}
+
+#[test]
+fn the_loader_sees_exports() {
+    each(|triple, file| {
+        for name in ["entry", "other", "table", "context", "blob"] {
+            let named = |found: &str| found.trim_start_matches('_') == name;
+            let symbol = file.symbols().find(|symbol| symbol.name().is_ok_and(named));
+            let scope = symbol.map(|symbol| symbol.scope());
+            // COFF says it with a directive to the linker instead.
+            let coff = file.format() == BinaryFormat::Coff;
+            let expected = if coff { SymbolScope::Linkage } else { SymbolScope::Dynamic };
+            assert_eq!(scope, Some(expected), "{triple} {name}");
+        }
+    });
+}
+
+#[test]
+fn coff_directives_export() {
+    let directives = |triple| {
+        let bytes = bytes(triple);
+        let file = object::File::parse(&*bytes).unwrap();
+        let section = file.section_by_name(".drectve").unwrap();
+        String::from_utf8(section.data().unwrap().to_vec()).unwrap()
+    };
+    let msvc = " /EXPORT:\"table\",DATA /EXPORT:\"context\",DATA /EXPORT:\"blob\",DATA \
+                /EXPORT:\"other\" /EXPORT:\"entry\"";
+    assert_eq!(directives("x86_64-pc-windows-msvc"), msvc);
+    assert_eq!(directives("aarch64-pc-windows-msvc"), msvc);
+    let gnu = " -export:\"table\",data -export:\"context\",data -export:\"blob\",data \
+               -export:\"other\" -export:\"entry\"";
+    assert_eq!(directives("x86_64-pc-windows-gnu"), gnu);
+}
+
+/// A shared library may be preempted symbol by symbol, and linkers refuse relative references to what
+/// may be: our own code goes through locals, and through the global offset table for everything else.
+#[test]
+fn elf_code_never_refers_to_its_own_exports() {
+    each(|triple, file| {
+        if file.format() != BinaryFormat::Elf {
+            return;
+        }
+        let text = file.section_by_name(".text").unwrap();
+        let mut targets = Vec::new();
+        for (_, relocation) in text.relocations() {
+            let RelocationTarget::Symbol(index) = relocation.target() else {
+                panic!("{triple}: {relocation:?}")
+            };
+            let symbol = file.symbol_by_index(index).unwrap();
+            assert!(symbol.is_local() || symbol.is_undefined(), "{triple}: {:?}", symbol.name());
+            targets.push(symbol.name().unwrap().to_owned());
+        }
+        for name in ["kernel", "outside", "message", ".Ltable$local", ".Lcontext$local"] {
+            assert!(targets.iter().any(|target| target == name), "{triple}: {name} {targets:?}");
+        }
+    });
+}
+
+#[test]
+fn an_alias_stands_where_the_export_does() {
+    let bytes = bytes("x86_64-unknown-linux-gnu");
+    let file = object::File::parse(&*bytes).unwrap();
+    for name in ["table", "context", "other"] {
+        let find = |name: &str| file.symbols().find(|s| s.name() == Ok(name)).unwrap();
+        let (export, local) = (find(name), find(&format!(".L{name}$local")));
+        assert_eq!(export.address(), local.address(), "{name}");
+        assert_eq!(export.section(), local.section(), "{name}");
+        assert!(export.size() == local.size() && export.size() > 0, "{name}");
+    }
+}
+
+#[test]
+fn elf_has_unwind_tables_and_no_executable_stack() {
+    each(|triple, file| {
+        let elf = file.format() == BinaryFormat::Elf;
+        assert_eq!(file.section_by_name(".note.GNU-stack").is_some(), elf, "{triple}");
+        assert_eq!(file.section_by_name(".eh_frame").is_some(), elf, "{triple}");
+    });
+}
+
+/// What a linker accepts in a read-only segment: distances from a symbol that cannot be preempted.
+#[test]
+fn unwind_tables_need_no_relocation_at_run_time() {
+    for (triple, kind) in [
+        ("x86_64-unknown-linux-gnu", elf::R_X86_64_PC32),
+        ("aarch64-unknown-linux-gnu", elf::R_AARCH64_PREL32),
+        ("riscv64gc-unknown-linux-gnu", elf::R_RISCV_32_PCREL),
+    ] {
+        let bytes = bytes(triple);
+        let file = object::File::parse(&*bytes).unwrap();
+        let symbols = file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0);
+        let starts: BTreeSet<u64> = symbols.map(|s| s.address()).collect();
+        let frames = file.section_by_name(".eh_frame").unwrap();
+        let mut found = BTreeSet::new();
+        for (_, relocation) in frames.relocations() {
+            assert_eq!(relocation.flags(), RelocationFlags::Elf { r_type: kind }, "{triple}");
+            let RelocationTarget::Symbol(index) = relocation.target() else { panic!("{triple}") };
+            let symbol = file.symbol_by_index(index).unwrap();
+            assert_eq!(symbol.kind(), SymbolKind::Section, "{triple}");
+            found.insert(relocation.addend() as u64);
+        }
+        assert_eq!(found, starts, "{triple}");
+    }
+}
+
+#[test]
+fn same_source_same_bytes() {
+    for triple in TRIPLES {
+        assert!(bytes(triple) == bytes(triple), "{triple}");
+    }
+}
+
+#[test]
+fn only_riscv_extends_32_bits() {
+    let source = ir::Signature {
+        params: vec![ir::Type::I32.into(), ir::Type::I64.into(), ir::Type::F32.into()],
+        result: Some(ir::Type::I32.into()),
+    };
+    for triple in TRIPLES {
+        let isa = isa(&triple.parse().unwrap(), Settings::OBJECT).unwrap();
+        let native = signature(&*isa, &source);
+        let word = if triple.starts_with("riscv") { "i32 sext" } else { "i32" };
+        let parts: Vec<String> =
+            native.params.iter().chain(&native.returns).map(ToString::to_string).collect();
+        assert_eq!(parts, [word, "i64", "f32", word], "{triple}");
+    }
+}
+
+#[test]
+fn unsupported_targets_are_errors() {
+    for (triple, reason) in [
+        ("i686-unknown-linux-gnu", "not a 64-bit machine"),
+        ("aarch64_be-unknown-linux-gnu", "not a little-endian machine"),
+        ("riscv64gc-apple-darwin", "no such object format for this machine"),
+        ("powerpc64le-unknown-linux-gnu", "Support for this target has not been implemented yet"),
+    ] {
+        let triple: target_lexicon::Triple = triple.parse().unwrap();
+        let error = isa(&triple, Settings::OBJECT).err();
+        assert_eq!(error, Some(Error::Target { triple, reason: reason.into() }));
+    }
+}
