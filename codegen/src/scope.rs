@@ -295,6 +295,9 @@ impl<'a> Scope<'a> {
     /// Numbers compare with numbers; addresses for equality with addresses.
     pub(crate) fn check_constraint(&self, constraint: &Constraint) -> Result<(), String> {
         let Constraint { lhs, op, rhs } = constraint;
+        if mentions_stream(lhs) || mentions_stream(rhs) {
+            return Err("a stream is not known before the call".to_owned());
+        }
         match (self.kind(lhs)?, self.kind(rhs)?) {
             (Kind::Ptr, Kind::Ptr) if matches!(op, Comparison::Eq | Comparison::Ne) => Ok(()),
             (Kind::Ptr, Kind::Ptr) => Err("addresses compare with == and != only".to_owned()),
@@ -328,6 +331,10 @@ impl<'a> Scope<'a> {
         };
         here || expr.children().any(|child| self.can_fail(child))
     }
+}
+
+fn mentions_stream(expr: &Expr) -> bool {
+    matches!(expr, Expr::Stream(_)) || expr.children().any(mentions_stream)
 }
 
 fn divisor(expr: &Expr) -> Result<(), String> {

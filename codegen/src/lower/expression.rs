@@ -18,8 +18,10 @@ impl Wrapper<'_, '_> {
         match rule {
             Rule::Any => self.sign(place, value),
             Rule::Symbol(symbol) => {
-                if !matches!(self.symbols[*symbol], SymbolState::Bound(_)) {
+                let extent = matches!(place, Place::Extent { .. });
+                if !self.known_sign[*symbol] {
                     self.sign(place, value);
+                    self.known_sign[*symbol] = extent;
                 }
                 self.bind(*symbol, value, counts);
             }
