@@ -4,8 +4,8 @@
 //! that was compiled against another one converts too, since objects bring their deleter along.
 
 use abi_spec::TypeIndex;
-use tvm_ffi::tvm_ffi_sys::TVMFFIAny;
 use tvm_ffi::AnyView;
+use tvm_ffi::tvm_ffi_sys::TVMFFIAny;
 
 use crate::abi::Any;
 use crate::ffi_function::FfiFunction;

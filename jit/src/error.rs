@@ -9,6 +9,8 @@ use crate::value::CallError;
 /// Why something could not be compiled, loaded or registered.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Error {
+    /// The declarations are wrong.
+    Declaration(codegen::Error),
     /// The backend refused: a kernel has another type, a name is taken, the machine is not supported.
     Backend(backend_cranelift::Error),
     /// Symbols that are called, and that neither [`Jit::kernel`](crate::Jit::kernel) nor the module
@@ -53,6 +55,7 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Error::Declaration(error) => write!(f, "{error}"),
             Error::Backend(error) => write!(f, "{error}"),
             Error::Undefined { symbols } => {
                 let list: Vec<String> = symbols.iter().map(|name| format!("`{name}`")).collect();
@@ -75,6 +78,7 @@ impl fmt::Display for Error {
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
+            Error::Declaration(error) => Some(error),
             Error::Backend(error) => Some(error),
             Error::Call(error) => Some(error),
             Error::Undefined { .. }
@@ -84,6 +88,12 @@ impl error::Error for Error {
             | Error::Shape { .. }
             | Error::Context { .. } => None,
         }
+    }
+}
+
+impl From<codegen::Error> for Error {
+    fn from(error: codegen::Error) -> Self {
+        Error::Declaration(error)
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use abi_spec::symbol;
-use codegen::ir;
+use codegen::{Library, Options, ir};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
 
@@ -101,6 +101,24 @@ impl Jit {
     pub fn keep(&mut self, value: impl Send + Sync + 'static) -> &mut Jit {
         self.kept.push(Box::new(value));
         self
+    }
+
+    /// How [`Jit::compile`] lowers declarations: with the routines that the runtime shares, closures
+    /// allowed.
+    pub const OPTIONS: Options = Options { routines: codegen::Routines::Shared, closures: true };
+
+    /// Compiles declarations: [`codegen::lower`] with [`Jit::OPTIONS`], then [`Jit::compile_ir`].
+    ///
+    /// # Errors
+    /// [`Error::Declaration`] if they are not valid; [`Error::Undefined`] naming the kernels that are
+    /// missing; [`Error::Backend`] if a kernel in the module has another type; [`Error::Memory`].
+    pub fn compile(mut self, library: &Library) -> Result<Compiled, Error> {
+        let source = codegen::lower(library, &Jit::OPTIONS)?;
+        let signatures = library.functions.iter().map(|function| &function.signature);
+        let closures = signatures.filter(|signature| signature.has_self());
+        self.closures.extend(closures.map(|signature| signature.name.clone()));
+        // SAFETY: lowering made it, and who gave kernels promised that they keep their contract.
+        unsafe { self.compile_ir(&source) }
     }
 
     /// Says that the exported function of this name reads its handle. Declarations say so themselves;

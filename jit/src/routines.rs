@@ -47,7 +47,7 @@ impl Routines {
     pub(crate) fn compile(runtime: &'static Runtime) -> Result<Routines, Error> {
         let mut jit = Jit::bare(runtime)?;
         // SAFETY: the routines are sound, and call only the runtime.
-        unsafe { jit.emit(&codegen::ir::Module::default()) }?;
+        unsafe { jit.emit(&codegen::routines()) }?;
         let (addresses, memory) = jit.link()?;
         Ok(Routines { addresses: addresses.into_iter().collect(), _memory: memory })
     }

@@ -4,7 +4,7 @@ use codegen::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Type,
 use tvm_ffi_codegen_jit::{Kind, Runtime, runtime};
 
 /// Every runtime that there is on this machine.
-pub fn runtimes() -> Vec<&'static Runtime> {
+pub(crate) fn runtimes() -> Vec<&'static Runtime> {
     let found = runtime();
     assert_eq!(found.rejected(), None);
     let builtin = *found.kind() == Kind::BuiltIn;
@@ -13,14 +13,14 @@ pub fn runtimes() -> Vec<&'static Runtime> {
 }
 
 /// `handle`, `args`, `num_args` and `result` of a wrapper.
-pub const HANDLE: usize = 0;
+pub(crate) const HANDLE: usize = 0;
 /// See [`HANDLE`].
-pub const ARGS: usize = 1;
+pub(crate) const ARGS: usize = 1;
 /// See [`HANDLE`].
-pub const RESULT: usize = 3;
+pub(crate) const RESULT: usize = 3;
 
 /// Adds the wrapper `__tvm_ffi_<name>`. `body` ends the function.
-pub fn wrapper(module: &mut Module, name: &str, body: impl FnOnce(&mut Builder<'_>)) {
+pub(crate) fn wrapper(module: &mut Module, name: &str, body: impl FnOnce(&mut Builder<'_>)) {
     let signature = Signature::new(&[Type::Ptr, Type::Ptr, Type::I32, Type::Ptr], Some(Type::I32));
     let name = format!("__tvm_ffi_{name}");
     let mut b = Builder::function(module, &name, Linkage::Export, signature);
@@ -30,7 +30,7 @@ pub fn wrapper(module: &mut Module, name: &str, body: impl FnOnce(&mut Builder<'
 }
 
 /// Writes a result and returns.
-pub fn succeed(b: &mut Builder<'_>, type_index: i32, payload: Value) {
+pub(crate) fn succeed(b: &mut Builder<'_>, type_index: i32, payload: Value) {
     let (result, index) = (b.param(RESULT), b.i64(type_index.into()));
     b.store(index, result, 0);
     b.store(payload, result, 8);
@@ -39,19 +39,24 @@ pub fn succeed(b: &mut Builder<'_>, type_index: i32, payload: Value) {
 }
 
 /// A function to import.
-pub fn import(b: &mut Builder<'_>, name: &str, params: &[Type], result: Option<Type>) -> Symbol {
+pub(crate) fn import(
+    b: &mut Builder<'_>,
+    name: &str,
+    params: &[Type],
+    result: Option<Type>,
+) -> Symbol {
     let kind = SymbolKind::Function(Signature::new(params, result));
     b.module.declare(name, Linkage::Import, kind)
 }
 
 /// The payload of an argument.
-pub fn arg(b: &mut Builder<'_>, ty: Type, index: i32) -> Value {
+pub(crate) fn arg(b: &mut Builder<'_>, ty: Type, index: i32) -> Value {
     let args = b.param(ARGS);
     b.load(ty, args, 16 * index + 8)
 }
 
 /// A module with one wrapper that returns its first argument as it came.
-pub fn identity() -> Module {
+pub(crate) fn identity() -> Module {
     let mut module = Module::default();
     wrapper(&mut module, "identity", |b| {
         let (args, result) = (b.param(ARGS), b.param(RESULT));
@@ -66,7 +71,7 @@ pub fn identity() -> Module {
 }
 
 /// A module with one wrapper that returns what `symbol(int, int)` says of two integers.
-pub fn binary(name: &str, symbol: &str) -> Module {
+pub(crate) fn binary(name: &str, symbol: &str) -> Module {
     let mut module = Module::default();
     wrapper(&mut module, name, |b| {
         let kernel = import(b, symbol, &[Type::I64, Type::I64], Some(Type::I64));

@@ -1,10 +1,6 @@
 //! Conversions to and from the types of the `tvm-ffi` crate.
-#![cfg(feature = "tvm-ffi")]
-
-mod common;
-
+use crate::ir::{identity, import, wrapper};
 use codegen::ir::{Module, Type};
-use common::{identity, import, wrapper};
 use tvm_ffi_codegen_jit::{Context, FfiFunction, Jit, Kind, Returned, runtime};
 
 fn function(module: &Module, name: &str) -> tvm_ffi_codegen_jit::Function {
@@ -40,7 +36,7 @@ fn their_values_are_arguments() {
     let mut module = Module::default();
     wrapper(&mut module, "share", |b| {
         let own = import(b, "TVMFFIAnyViewToOwnedAny", &[Type::Ptr, Type::Ptr], Some(Type::I32));
-        let (args, result) = (b.param(common::ARGS), b.param(common::RESULT));
+        let (args, result) = (b.param(crate::ir::ARGS), b.param(crate::ir::RESULT));
         let status = b.call(own, &[args, result]);
         b.ret(status);
     });

@@ -1,15 +1,13 @@
 //! Compiling, linking, calling and freeing, with hand-written host IR.
 
-mod common;
-
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use crate::ir::{arg, binary, identity, import, runtimes, succeed, wrapper};
 use abi_spec::{DType, Device};
 use codegen::ir::{Builder, Data, Linkage, Module, SymbolKind, Type};
-use common::{arg, binary, identity, import, runtimes, succeed, wrapper};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -336,7 +334,7 @@ fn strings() -> Module {
     {
         wrapper(&mut module, name, |b| {
             let make = import(b, symbol, &[Type::Ptr, Type::Ptr], Some(Type::I32));
-            let (bytes, result) = (arg(b, Type::Ptr, 0), b.param(common::RESULT));
+            let (bytes, result) = (arg(b, Type::Ptr, 0), b.param(crate::ir::RESULT));
             let status = b.call(make, &[bytes, result]);
             b.ret(status);
         });
@@ -439,7 +437,7 @@ fn objects_are_counted() {
         b.call(inc, &[object]);
         let index = b.load(Type::I32, object, 8);
         let index = b.convert(codegen::ir::Convert::Zext, index, Type::I64);
-        let result = b.param(common::RESULT);
+        let result = b.param(crate::ir::RESULT);
         b.store(index, result, 0);
         b.store(object, result, 8);
         let zero = b.i32(0);

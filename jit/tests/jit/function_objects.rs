@@ -1,13 +1,11 @@
 //! Function objects: lifetime, closures, global functions.
 
-mod common;
-
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::ir::{HANDLE, arg, identity, import, runtimes, succeed, wrapper};
 use codegen::ir::{Module, Type};
-use common::{HANDLE, arg, identity, import, runtimes, succeed, wrapper};
 use tvm_ffi_codegen_jit::{Context, Error, FfiFunction, Jit, Kind, Returned, Runtime};
 
 /// Counts its drops.

@@ -1,2 +1,0 @@
-//! Bench.
-fn main() {}
