@@ -7,7 +7,7 @@ mod record;
 
 use codegen::{Library, ir};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{Module, default_libcall_names};
+use cranelift_module::default_libcall_names;
 use divan::{Bencher, black_box};
 use record::Recorder;
 use tvm_ffi_codegen_jit::{Compiled, Context, Jit, Tensor, Value, runtime};
@@ -54,7 +54,7 @@ fn compile() -> Compiled {
     emit(jit(), &lower(&parse())).finish().expect("everything is defined")
 }
 
-#[divan::bench_group(sample_size = 10, sample_count = 200)]
+#[divan::bench_group(sample_size = 1, sample_count = 2000)]
 mod stage {
     use super::*;
 
@@ -115,12 +115,12 @@ mod stage {
     }
 }
 
-#[divan::bench(sample_size = 10, sample_count = 200)]
+#[divan::bench(sample_size = 1, sample_count = 2000)]
 fn whole(bencher: Bencher<'_, '_>) {
     bencher.with_inputs(|| ()).bench_values(|()| compile());
 }
 
-#[divan::bench(sample_size = 10, sample_count = 200)]
+#[divan::bench(sample_size = 1, sample_count = 2000)]
 fn cranelift_alone(bencher: Bencher<'_, '_>) {
     let source = lower(&parse());
     let recorder = Recorder::of(&source);

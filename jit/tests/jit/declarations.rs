@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use codegen::Library;
-use tvm_ffi_codegen_jit::{Context, Error, Jit, Returned, Runtime, Tensor};
+use tvm_ffi_codegen_jit::{Context, Error, Jit, Returned, Runtime, Tensor, Value};
 
 use crate::ir::runtimes;
 
@@ -34,13 +34,14 @@ fn a_declaration_runs_and_refuses() {
         let compiled = jit(runtime, &[kernel]).compile(&library).unwrap();
         let add_one = compiled.function("add_one").unwrap();
         let (mut x, mut y) = ([1.0_f32, 2.0, 3.0], [0.0_f32; 3]);
-        let args = [&Tensor::new(&mut x), &Tensor::new(&mut y)].map(Into::into);
-        assert!(matches!(add_one.call(&args), Ok(Returned::None)));
+        let tensors = [Tensor::new(&mut x), Tensor::new(&mut y)];
+        assert!(matches!(add_one.call(&tensors.each_ref().map(Into::into)), Ok(Returned::None)));
         assert_eq!(y, [2.0, 3.0, 4.0]);
 
         let signature = "`add_one(x: Tensor([n], float32), y: Tensor([n], float32))`";
         let mut ints = [0; 3];
-        let tensors = [&Tensor::new(&mut x), &Tensor::new(&mut ints)].map(Into::into);
+        let tensors = [Tensor::new(&mut x), Tensor::new(&mut ints)];
+        let tensors = tensors.each_ref().map(Value::from);
         let rows = [
             (
                 &tensors[..],
@@ -79,7 +80,9 @@ fn missing_kernels_are_named() {
 
 #[test]
 fn invalid_declarations_are_refused() {
-    let library: Library = "f(x: Tensor([n + m], float32)) -> None = k(n);".parse().unwrap();
+    // Parsing would have refused it.
+    let mut library: Library = ADD_ONE.parse().unwrap();
+    library.functions[0].signature.name.clear();
     let error = jit(Runtime::builtin(), &[]).compile(&library).unwrap_err();
     assert!(matches!(error, Error::Declaration(_)), "{error}");
 }
