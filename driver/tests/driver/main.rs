@@ -1,0 +1,4 @@
+//! The driver from outside: linking, inspection and the command line.
+
+mod link;
+mod support;
