@@ -169,3 +169,5 @@ impl error::Error for Error {
         }
     }
 }
+
+impl error::Error for ObjectFault {}

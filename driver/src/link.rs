@@ -2,7 +2,7 @@
 //!
 //! Either way nothing but what is given is linked: no start-up files, no C library. Symbols that
 //! the given files leave undefined (those of libtvm_ffi, and what kernels take from the C library)
-//! are found by the loader in the process. Only [`EXPORTS`] are visible from outside, and references
+//! are found by the loader in the process. Only `__tvm_ffi_*` are visible from outside, and references
 //! to them from inside cannot be captured by a library that was loaded earlier.
 
 mod cc;
@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
 
+use abi_spec::symbol::PREFIX;
 use target_lexicon::Triple;
 
 pub use input::Input;
@@ -21,9 +22,6 @@ pub use input::Input;
 use crate::file::{self, Mode};
 use crate::object_file::Machine;
 use crate::{Error, ObjectFault};
-
-/// What a library shows to the loader: a pattern of symbol names.
-pub const EXPORTS: &str = "__tvm_ffi_*";
 
 /// Options that mean the same to every linker: bind our own references to our own symbols, mark
 /// the stack as not executable, and keep the bytes a function of the inputs.
@@ -104,7 +102,7 @@ fn check_duplicates(inputs: &[Input]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The version script that hides all but [`EXPORTS`].
+/// The version script: what a library shows to the loader.
 fn version_script() -> String {
-    format!("{{ global: {EXPORTS}; local: *; }};\n")
+    format!("{{ global: {PREFIX}*; local: *; }};\n")
 }

@@ -110,3 +110,29 @@ fn format_name(format: BinaryFormat) -> &'static str {
         _ => "unknown format",
     }
 }
+
+/// What the names of runtime functions start with.
+pub(crate) const RUNTIME_PREFIX: &str = "TVMFFI";
+
+/// Takes names out of a file. They may overlap in it, so that a small file can hold a great many long
+/// ones; nobody's does, and here it is an error.
+#[derive(Debug)]
+pub(crate) struct Names {
+    left: u64,
+}
+
+impl Names {
+    /// For the names of one file.
+    pub(crate) fn of(bytes: &[u8]) -> Names {
+        Names { left: 4 * bytes.len() as u64 }
+    }
+
+    /// A name that has been read.
+    pub(crate) fn take(&mut self, name: object::Result<&[u8]>) -> Result<Vec<u8>, ObjectFault> {
+        let name = name.map_err(malformed)?;
+        self.left = self.left.checked_sub(name.len() as u64).ok_or(ObjectFault::Malformed {
+            reason: "names take more room than the file".to_owned(),
+        })?;
+        Ok(name.to_vec())
+    }
+}

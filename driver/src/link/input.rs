@@ -9,7 +9,7 @@ use object::{
     FileKind, Object, ObjectKind, ObjectSection, ObjectSymbol, SectionFlags, SymbolFlags, elf,
 };
 
-use crate::object_file::{self, Machine};
+use crate::object_file::{self, Machine, Names};
 use crate::{Error, ObjectFault};
 
 /// A relocatable object, or an archive of them, with the names that it defines.
@@ -41,7 +41,7 @@ impl Input {
     /// fits the target is checked when it is linked.
     ///
     /// ```
-    /// use driver::link::Input;
+    /// use tvm_ffi_codegen_driver::link::Input;
     ///
     /// let error = Input::new("libm.so", b"INPUT(libm.so.6)".to_vec()).unwrap_err();
     /// assert_eq!(error.to_string(), "libm.so: not an object file");
@@ -119,13 +119,14 @@ fn facts(file: &str, bytes: &[u8]) -> Result<Facts, ObjectFault> {
     if object.kind() != ObjectKind::Relocatable {
         return Err(ObjectFault::NotRelocatable { found: object_file::kind_name(object.kind()) });
     }
+    let mut names = Names::of(bytes);
     let (mut defined, mut strong) = (BTreeSet::new(), BTreeSet::new());
     for symbol in object.symbols().filter(|symbol| symbol.is_global() && !symbol.is_undefined()) {
-        let name = symbol.name_bytes().map_err(object_file::malformed)?;
+        let name = names.take(symbol.name_bytes())?;
         if is_strong(&object, &symbol) {
-            strong.insert(name.to_vec());
+            strong.insert(name.clone());
         }
-        defined.insert(name.to_vec());
+        defined.insert(name);
     }
     Ok(Facts { file: file.to_owned(), machine: Machine::of(&object), defined, strong })
 }
