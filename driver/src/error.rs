@@ -111,7 +111,7 @@ impl fmt::Display for Error {
             Error::Write { path, source } => write!(f, "cannot write {}: {source}", path.display()),
             Error::UnknownBackend { name } => {
                 write!(f, "unknown backend `{name}`, expected one of ")?;
-                f.write_str(&crate::backend::NAMES.join(", "))
+                f.write_str(&crate::BACKENDS.join(", "))
             }
             Error::NotBuilt { name, feature } => {
                 write!(f, "{name} is not part of this build: enable the cargo feature `{feature}`")
@@ -129,7 +129,10 @@ impl fmt::Display for Error {
                 write!(f, "`{name}` is defined by {first} and again by {second}")
             }
             Error::UnsupportedShared { target } => {
-                write!(f, "cannot link a shared library for {target}: only ELF on x86-64, aarch64 ")?;
+                write!(
+                    f,
+                    "cannot link a shared library for {target}: only ELF on x86-64, aarch64 "
+                )?;
                 f.write_str("and riscv64 can be linked here; emit an object and link it there")
             }
             Error::Linker { name, reason } => write!(f, "linker {name}: {reason}"),

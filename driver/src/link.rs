@@ -2,7 +2,7 @@
 //!
 //! Either way nothing but what is given is linked: no start-up files, no C library. Symbols that
 //! the given files leave undefined (those of libtvm_ffi, and what kernels take from the C library)
-//! are found by the loader in the process. Only `__tvm_ffi_*` are visible from outside, and references
+//! are found by the loader in the process, all of them when the library is loaded. Only `__tvm_ffi_*` are visible from outside, and references
 //! to them from inside cannot be captured by a library that was loaded earlier.
 
 mod cc;
@@ -23,10 +23,19 @@ use crate::file::{self, Mode};
 use crate::object_file::Machine;
 use crate::{Error, ObjectFault};
 
-/// Options that mean the same to every linker: bind our own references to our own symbols, mark
-/// the stack as not executable, and keep the bytes a function of the inputs.
-const OPTIONS: [&str; 6] =
-    ["-Bsymbolic", "-z", "noexecstack", "--build-id=none", "--eh-frame-hdr", "--hash-style=gnu"];
+/// Options that mean the same to every linker: bind our own references to our own symbols, leave none
+/// for the first call (Wild knows no other way), keep the stack not executable, and the bytes a function
+/// of the inputs.
+const OPTIONS: [&str; 8] = [
+    "-Bsymbolic",
+    "-z",
+    "now",
+    "-z",
+    "noexecstack",
+    "--build-id=none",
+    "--eh-frame-hdr",
+    "--hash-style=gnu",
+];
 
 /// Who links.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use libwild::error::Result as WildResult;
-use libwild::{
-    Args, FileSystem, FileType, InputFileData, Linker, OutputFileData, OutputOptions,
-};
+use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData, OutputOptions};
 use object::Architecture;
 
 use super::{Input, OPTIONS, version_script};

@@ -1,4 +1,5 @@
-//! The driver from outside: linking, inspection and the command line.
+//! The driver from outside: linking, emission, inspection and the command line.
 
+mod inspect;
 mod link;
 mod support;
