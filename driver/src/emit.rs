@@ -1,10 +1,14 @@
 //! From declarations to bytes: each stage by itself, and all of them in one call.
+//!
+//! The stages are [`parse_file`], [`lower`], [`emit_module`] and [`file::write`]; a shared library is an
+//! object, which [`link::shared_bytes`] links.
 
 use std::error;
+use std::io;
 use std::path::Path;
 
-use codegen::Backend;
 use codegen::ir::{self, Linkage};
+use codegen::{Backend, Library, Routines};
 use target_lexicon::Triple;
 
 use crate::file::{self, Mode};
@@ -48,6 +52,68 @@ impl Default for Options {
             linker: Linker::default(),
         }
     }
+}
+
+/// Reads declarations from a file; `-` is standard input.
+///
+/// # Errors
+/// [`Error::Read`], also if the file is not UTF-8, and [`Error::Declaration`].
+pub fn parse_file(path: &Path) -> Result<Library, Error> {
+    let text = String::from_utf8(file::read(path)?).map_err(|error| Error::Read {
+        path: path.to_owned(),
+        source: io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()),
+    })?;
+    text.parse().map_err(|source| Error::Declaration { path: Some(path.to_owned()), source })
+}
+
+/// Lowers for use ahead of time: the module contains every routine that it needs.
+///
+/// # Errors
+/// [`Error::Declaration`] if the library is not valid, or has a function that can exist only in process.
+pub fn lower(library: &Library) -> Result<ir::Module, Error> {
+    let options = codegen::Options { routines: Routines::Embedded, closures: false };
+    codegen::lower(library, &options).map_err(|source| Error::Declaration { path: None, source })
+}
+
+/// Compiles a library.
+///
+/// # Errors
+/// Those of [`lower`] and [`emit_module`].
+///
+/// ```
+/// use tvm_ffi_codegen_driver::{Error, Form, Options, emit, inspect};
+///
+/// let library = "twice(n: int64) -> int64 = twice_kernel(n);".parse().unwrap();
+/// let object = emit(&library, Form::Object, &Options::default())?;
+/// let found = inspect(&object).unwrap();
+/// assert_eq!(found.functions[0].name, "twice");
+/// assert_eq!(found.undefined[0].name, "twice_kernel");
+///
+/// let error = emit(&library, Form::Shared, &Options::default()).unwrap_err();
+/// assert!(matches!(error, Error::MissingSymbols { names } if names == ["twice_kernel"]));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn emit(library: &Library, form: Form, options: &Options) -> Result<Vec<u8>, Error> {
+    emit_module(&lower(library)?, form, options)
+}
+
+/// Compiles a library to a shared library on disk, in one call.
+///
+/// # Errors
+/// Those of [`emit`], and [`Error::Write`]; when anything fails, `output` is as it was.
+///
+/// ```no_run
+/// use std::path::Path;
+/// use tvm_ffi_codegen_driver::link::Input;
+/// use tvm_ffi_codegen_driver::{Error, Options, compile_shared, parse_file};
+///
+/// let kernels = vec![Input::read(Path::new("kernel.o"))?];
+/// let options = Options { kernels, ..Options::default() };
+/// compile_shared(&parse_file(Path::new("add_one.ffi"))?, Path::new("add_one.so"), &options)?;
+/// # Ok::<(), Error>(())
+/// ```
+pub fn compile_shared(library: &Library, output: &Path, options: &Options) -> Result<(), Error> {
+    write_module(&lower(library)?, Form::Shared, output, options)
 }
 
 /// Compiles a lowered library.

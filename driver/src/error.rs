@@ -22,6 +22,20 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// The declarations are wrong.
+    Declaration {
+        /// The file, if they come from one; `-` for standard input.
+        path: Option<PathBuf>,
+        /// What is wrong, and where.
+        source: codegen::Error,
+    },
+    /// The name of a target means nothing.
+    Target {
+        /// The name.
+        name: String,
+        /// Why not.
+        source: target_lexicon::ParseError,
+    },
     /// There is no backend of this name.
     UnknownBackend {
         /// The name asked for.
@@ -109,6 +123,12 @@ impl fmt::Display for Error {
         match self {
             Error::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),
             Error::Write { path, source } => write!(f, "cannot write {}: {source}", path.display()),
+            Error::Declaration { path: Some(path), source } => {
+                let separator = if source.position().is_some() { ":" } else { ": " };
+                write!(f, "{}{separator}{source}", path.display())
+            }
+            Error::Declaration { path: None, source } => write!(f, "{source}"),
+            Error::Target { name, source } => write!(f, "unknown target `{name}`: {source}"),
             Error::UnknownBackend { name } => {
                 write!(f, "unknown backend `{name}`, expected one of ")?;
                 f.write_str(&crate::BACKENDS.join(", "))
@@ -161,6 +181,8 @@ impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             Error::Read { source, .. } | Error::Write { source, .. } => Some(source),
+            Error::Declaration { source, .. } => Some(source),
+            Error::Target { source, .. } => Some(source),
             Error::Backend { source, .. } => Some(source.as_ref()),
             Error::UnknownBackend { .. }
             | Error::NotBuilt { .. }
