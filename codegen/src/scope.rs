@@ -272,11 +272,17 @@ impl<'a> Scope<'a> {
 
     fn cast(&self, scalar: Scalar, inner: &Expr) -> Result<Kind, String> {
         let kind = self.number(inner)?;
-        match scalar {
-            Scalar::Ptr => Err("nothing converts to `ptr`".to_owned()),
-            scalar if scalar.is_float() => Ok(Kind::Float),
-            _ if kind == Kind::Int => Ok(Kind::Int),
-            _ => Err(format!("`{scalar}` takes an integer, not the float `{inner}`")),
+        if scalar == Scalar::Ptr {
+            return Err("nothing converts to `ptr`".to_owned());
+        }
+        if scalar.is_float() {
+            return Ok(Kind::Float);
+        }
+        match kind {
+            Kind::Int => Ok(Kind::Int),
+            Kind::Float | Kind::Ptr => {
+                Err(format!("`{scalar}` takes an integer, not the float `{inner}`"))
+            }
         }
     }
 
