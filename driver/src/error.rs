@@ -182,9 +182,9 @@ impl error::Error for Error {
         match self {
             Error::Read { source, .. } | Error::Write { source, .. } => Some(source),
             Error::Declaration { source, .. } => Some(source),
-            Error::Target { source, .. } => Some(source),
             Error::Backend { source, .. } => Some(source.as_ref()),
-            Error::UnknownBackend { .. }
+            Error::Target { .. }
+            | Error::UnknownBackend { .. }
             | Error::NotBuilt { .. }
             | Error::Object { .. }
             | Error::MissingSymbols { .. }

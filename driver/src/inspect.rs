@@ -115,6 +115,9 @@ impl Inspection {
     }
 }
 
+/// Objects name it where they want a table of addresses, and the linker makes one.
+const TABLE: &str = "_GLOBAL_OFFSET_TABLE_";
+
 /// Symbols sorted by what they mean to TVM FFI.
 #[derive(Debug, Default)]
 struct Found {
@@ -161,7 +164,7 @@ impl Found {
         if name.starts_with(RUNTIME_PREFIX) {
             let known = runtime::ALL.iter().find(|function| function.name == name);
             self.runtime.push(RuntimeUse { name, since: known.map(|function| function.since) });
-        } else {
+        } else if name != TABLE {
             self.undefined.push(Undefined { name, weak });
         }
     }

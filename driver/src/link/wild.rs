@@ -19,6 +19,10 @@ use crate::object_file::Machine;
 const LIBRARY: &str = "library.so";
 const SCRIPT: &str = "exports.map";
 
+/// How much larger than its inputs a library may be, besides twice their size: headers, padding
+/// between pages. A damaged object can ask for any size or alignment.
+const ROOM: usize = 64 << 20;
+
 /// Links for a machine that [`Machine::linkable`] knows.
 pub(super) fn link(inputs: &[Input], machine: Machine) -> Result<Vec<u8>, Error> {
     let fail = |reason: String| Error::Linker { name: "wild".to_owned(), reason };
@@ -151,7 +155,14 @@ impl FileSystem for Memory {
     }
 
     fn create_output(&self, path: Arc<Path>, options: OutputOptions) -> WildResult<OutputFile> {
-        let bytes = vec![0; usize::try_from(options.size)?];
+        let size = usize::try_from(options.size)?;
+        let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let inputs: usize = files.values().map(|bytes| bytes.len()).sum();
+        drop(files);
+        if size > 2 * inputs + ROOM {
+            return Err(libwild::error!("the library would have {size} bytes, from {inputs}"));
+        }
+        let bytes = vec![0; size];
         Ok(OutputFile { path: path.to_path_buf(), bytes, memory: self.clone() })
     }
 
