@@ -51,10 +51,12 @@ fn run(arguments: &[String], memory: &Memory) -> WildResult {
 
 /// The command line, as `ld` would be given it. The files are put into `memory`.
 fn arguments(inputs: &[Input], machine: Machine, memory: &Memory) -> Vec<String> {
-    let emulation = match machine.architecture {
-        Architecture::Aarch64 => "aarch64elf",
-        Architecture::Riscv64 => "elf64lriscv",
-        _ => "elf_x86_64",
+    let emulation = if machine.architecture == Architecture::Aarch64 {
+        "aarch64elf"
+    } else if machine.architecture == Architecture::Riscv64 {
+        "elf64lriscv"
+    } else {
+        "elf_x86_64"
     };
     let fixed = ["ld", "-m", emulation, "-shared", "--no-gc-sections", "--no-identity-comment"];
     let mut arguments: Vec<String> = fixed.into_iter().chain(OPTIONS).map(str::to_owned).collect();

@@ -18,7 +18,9 @@ fn samples() -> Vec<Vec<u8>> {
         emit_module(&twice(), Form::Object, &options).unwrap()
     };
     let mut samples: Vec<Vec<u8>> = targets.into_iter().map(emit).collect();
-    samples.push(link::shared_bytes(&[kernel.clone()], &Linker::Wild, &Triple::host()).unwrap());
+    samples.push(
+        link::shared_bytes(std::slice::from_ref(&kernel), &Linker::Wild, &Triple::host()).unwrap(),
+    );
     samples.push(kernel.bytes().to_vec());
     samples
 }

@@ -1,7 +1,8 @@
 //! Reports on objects and libraries of every format.
 
+use abi_spec::library_bin::{self, DecodeError, ImportTree, Node};
 use tvm_ffi_codegen_driver::inspect::Undefined;
-use tvm_ffi_codegen_driver::link::{self, Linker};
+use tvm_ffi_codegen_driver::link::{self, Input, Linker};
 use tvm_ffi_codegen_driver::{Form, ObjectFault, Options, emit_module, inspect};
 
 use crate::support::{object, twice, undefined};
@@ -13,7 +14,7 @@ const FULL: &str = "
     int printf(const char*, ...);
     __attribute__((weak)) int optional(void);
     void* __tvm_ffi__library_ctx;
-    const char __tvm_ffi__library_bin[131] = {123};
+    const char __tvm_ffi__library_bin[] = { TREE };
     const char __tvm_ffi__cubin_k[4] = {1};
     int __tvm_ffi__metadata_f(void* h, const void* a, int n, void* r) { return 1; }
     int __tvm_ffi__doc_f(void* h, const void* a, int n, void* r) { return 2; }
@@ -29,10 +30,33 @@ const FULL: &str = "
     int (*use)(void) = __tvm_ffi_local;
 ";
 
+/// [`FULL`] with an import tree.
+fn full(tree: &[u8]) -> Input {
+    let bytes: Vec<String> = tree.iter().map(u8::to_string).collect();
+    object("full", &FULL.replace("TREE", &bytes.join(",")))
+}
+
+/// A library that imports two modules, one of which it shares with the other.
+fn tree() -> Vec<u8> {
+    let custom = |kind: &'static str, bytes: &'static [u8]| library_bin::Module::Custom {
+        kind: kind.into(),
+        bytes: bytes.into(),
+    };
+    let modules = [
+        (library_bin::Module::Library, vec![1, 2]),
+        (custom("cuda", b"AAA"), vec![2]),
+        (custom("data", b"BB"), vec![]),
+    ];
+    let node = |(module, children)| Node { module, children };
+    ImportTree { nodes: modules.map(node).to_vec() }.encode().unwrap()
+}
+
 /// Sizes depend on the compiler.
 fn without_code_sizes(report: &str) -> String {
     let strip = |line: &str| match line.split_once(": ") {
-        Some((name, rest)) if line.starts_with("  ") => {
+        Some((name, rest))
+            if rest.contains("metadata") || rest.contains("doc") || name == "  main" =>
+        {
             let facts: Vec<&str> =
                 rest.split(", ").filter(|fact| !fact.ends_with("bytes")).collect();
             format!("{name}: {}\n", facts.join(", "))
@@ -49,7 +73,10 @@ functions: 3
   f: metadata, doc
   g: doc
   main: \n\
-import tree: 131 bytes
+import tree: 137 bytes
+  0: _lib, imports 1 2
+  1: cuda, 3 bytes, imports 2
+  2: data, 2 bytes
 library context: 8 bytes
 other reserved symbols: 1
   __tvm_ffi__cubin_k
@@ -62,7 +89,7 @@ other undefined symbols: 2
   printf
 needed libraries: none
 ";
-    let input = object("full", FULL);
+    let input = full(&tree());
     let found = inspect(input.bytes()).unwrap();
     let report = without_code_sizes(&found.to_string());
     assert_eq!(report, format!("ELF x86_64 object\n{expected}"));
@@ -75,6 +102,20 @@ needed libraries: none
         // Code keeps its size.
         assert_eq!(linked.functions, found.functions, "{linker:?}");
     }
+}
+
+#[test]
+fn damaged_import_trees_are_reported() {
+    let tree = tree();
+    for bytes in [&tree[..tree.len() - 1], b"\0", &[0; 8]] {
+        let found = inspect(full(bytes).bytes()).unwrap();
+        let error = ImportTree::decode(bytes).unwrap_err();
+        let expected = format!("import tree: {} bytes, damaged: {error}\n", bytes.len());
+        assert!(found.to_string().contains(&expected), "{expected}{found}");
+    }
+    let zeros = object("zeros", "char __tvm_ffi__library_bin[64];");
+    let modules = inspect(zeros.bytes()).unwrap().library_bin.unwrap().modules;
+    assert!(matches!(modules, Err(DecodeError { offset: 0, .. })), "{modules:?}");
 }
 
 #[test]
