@@ -63,7 +63,7 @@ pub fn parse_file(path: &Path) -> Result<Library, Error> {
         path: path.to_owned(),
         source: io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()),
     })?;
-    text.parse().map_err(|source| Error::Declaration { path: Some(path.to_owned()), source })
+    text.parse().map_err(|error| declaration(Some(path), error))
 }
 
 /// Lowers for use ahead of time: the module contains every routine that it needs.
@@ -72,7 +72,11 @@ pub fn parse_file(path: &Path) -> Result<Library, Error> {
 /// [`Error::Declaration`] if the library is not valid, or has a function that can exist only in process.
 pub fn lower(library: &Library) -> Result<ir::Module, Error> {
     let options = codegen::Options { routines: Routines::Embedded, closures: false };
-    codegen::lower(library, &options).map_err(|source| Error::Declaration { path: None, source })
+    codegen::lower(library, &options).map_err(|error| declaration(None, error))
+}
+
+fn declaration(path: Option<&Path>, error: codegen::Error) -> Error {
+    Error::Declaration { path: path.map(Path::to_owned), source: Box::new(error) }
 }
 
 /// Compiles a library.
