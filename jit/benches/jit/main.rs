@@ -146,7 +146,7 @@ impl Drop for Freed {
     }
 }
 
-#[divan::bench_group(sample_size = 100_000)]
+#[divan::bench_group(sample_size = 1000, sample_count = 1000)]
 mod call {
     use super::*;
 
