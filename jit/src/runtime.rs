@@ -186,7 +186,7 @@ pub(crate) fn process_symbol(name: &str) -> Option<*const u8> {
 #[cfg(unix)]
 fn loaded() -> Vec<Library> {
     use libloading::os::unix::{Library as Unix, RTLD_LAZY};
-    /// Only what is loaded already.
+    /// Only what is loaded already. Linux and macOS.
     const RTLD_NOLOAD: i32 = if cfg!(target_os = "linux") { 0x4 } else { 0x10 };
     // SAFETY: nothing is loaded, so no initialiser runs.
     let hidden = unsafe { Unix::open(Some(FILE), RTLD_LAZY | RTLD_NOLOAD) };
