@@ -40,6 +40,19 @@ pub enum Kind {
     BuiltIn,
 }
 
+/// `built in`, or where the library was found.
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Path(path) | Kind::Environment(path) | Kind::Config(path) => {
+                write!(f, "{}", path.display())
+            }
+            Kind::Process => f.write_str("libtvm_ffi of this process"),
+            Kind::BuiltIn => f.write_str("built in"),
+        }
+    }
+}
+
 /// A set of `TVMFFI*` functions.
 pub struct Runtime {
     kind: Kind,
