@@ -1,0 +1,3 @@
+//! One binary, since linking takes longer than running.
+
+mod table;
