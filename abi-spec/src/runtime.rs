@@ -140,12 +140,13 @@ functions! {
         OBJECT_CREATE_OPAQUE = TVMFFIObjectCreateOpaque(POINTER, INT, DELETER, OUT_OBJECT) -> INT;
         /// `(type key, out)`: the type index; an error for an unknown key.
         TYPE_KEY_TO_INDEX = TVMFFITypeKeyToIndex(BYTES, OUT_INT) -> INT;
-        /// `(self, call, deleter, out)`: an owned function that passes `self` as the handle. Where `self` and
-        /// the deleter are NULL the handle is the function object.
+        /// `(self, call, deleter, out)`: an owned function that passes `self` as the handle. Where
+        /// `self` and the deleter are NULL the handle is the function object.
         FUNCTION_CREATE = TVMFFIFunctionCreate(POINTER, SAFE_CALL, DELETER, OUT_OBJECT) -> INT;
         /// `(name, out)`: an owned function; success and NULL where there is none.
         FUNCTION_GET_GLOBAL = TVMFFIFunctionGetGlobal(BYTES, OUT_OBJECT) -> INT;
-        /// `(name, function, override)`: registers a function; an error if the name is taken and `override` is 0.
+        /// `(name, function, override)`: registers a function; an error if the name is taken and
+        /// `override` is 0.
         FUNCTION_SET_GLOBAL = TVMFFIFunctionSetGlobal(BYTES, OBJECT, INT) -> INT;
         /// `(method, override)`: the same with documentation and metadata.
         FUNCTION_SET_GLOBAL_FROM_METHOD_INFO =
@@ -214,7 +215,8 @@ functions! {
         ENV_CHECK_SIGNALS = TVMFFIEnvCheckSignals() -> INT;
         /// `(name, address)`: gives the runtime a function of Python.
         ENV_REGISTER_C_API = TVMFFIEnvRegisterCAPI(TEXT, POINTER) -> INT;
-        /// `(library context, name, out)`: a function of the imported modules or the global registry, borrowed.
+        /// `(library context, name, out)`: a function of the imported modules or the global
+        /// registry, borrowed.
         ENV_MOD_LOOKUP_FROM_IMPORTS = TVMFFIEnvModLookupFromImports(OBJECT, TEXT, OUT_OBJECT) -> INT;
         /// `(name, address)`: a pointer that is written into every library loaded later.
         ENV_MOD_REGISTER_CONTEXT_SYMBOL = TVMFFIEnvModRegisterContextSymbol(TEXT, POINTER) -> INT;
@@ -222,7 +224,8 @@ functions! {
         ENV_MOD_REGISTER_SYSTEM_LIB_SYMBOL = TVMFFIEnvModRegisterSystemLibSymbol(TEXT, POINTER) -> INT;
     }
     since 5 {
-        /// `(slot, init)`: fills the slot once, under one lock for the process; `init` must not come back here.
+        /// `(slot, init)`: fills the slot once, under one lock for the process; `init` must not
+        /// come back here.
         HANDLE_INIT_ONCE = TVMFFIHandleInitOnce(OUT_POINTER, INIT) -> INT;
         /// `(slot, deinit)`: empties the slot.
         HANDLE_DEINIT_ONCE = TVMFFIHandleDeinitOnce(OUT_POINTER, DEINIT) -> INT;

@@ -6,7 +6,7 @@ use std::fmt;
 /// In front of the name of every exported function. A further underscore is the runtime's own.
 pub const PREFIX: &str = "__tvm_ffi_";
 
-/// The library's embedded import tree, read-only bytes;.
+/// The library's embedded import tree, read-only bytes; see [`library_bin`](crate::library_bin).
 pub const LIBRARY_BIN: &str = "__tvm_ffi__library_bin";
 
 /// A writable pointer, NULL at first, into which the loader writes the borrowed module of the library.
@@ -96,7 +96,7 @@ impl fmt::Display for NameError {
             NameError::Character { offset, found } => {
                 write!(
                     f,
-                    "the name holds {found:?} at byte {offset}; only ASCII letters, digits and `_` may be used"
+                    "the name holds {found:?} at byte {offset}, not an ASCII letter, digit or `_`"
                 )
             }
         }

@@ -14,7 +14,8 @@ macro_rules! type_indices {
             /// Every index that a value can have in every process, in ascending order.
             pub const ALL: &[TypeIndex] = &[$(TypeIndex::$name),*];
 
-            /// The type key: the name under which the runtime knows a static type, and that C++ errors print.
+            /// The type key: the name under which the runtime knows a static type, and that C++
+            /// errors print.
             pub const fn type_key(self) -> Option<&'static str> {
                 match self {
                     $(TypeIndex::$name => Some($key),)*

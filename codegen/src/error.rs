@@ -12,7 +12,7 @@ use crate::language::{Limit, MAX_NAME, is_identifier};
 /// ```
 /// let error = "f(n: int7) -> None = k();".parse::<tvm_ffi_codegen::Library>().unwrap_err();
 /// let text = "\
-/// 1:6: expected a parameter type, found `int7`
+/// 1:6: expected `Tensor` or a scalar type such as `float32`, found `int7`
 ///   | f(n: int7) -> None = k();
 ///   |      ^";
 /// assert_eq!(error.to_string(), text);

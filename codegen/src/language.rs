@@ -61,12 +61,15 @@
 //! the structure needs, and no option that holds its default. Parsing it yields an equal value, if the
 //! value is valid and its text is no longer than [`MAX_TEXT`]; an `align` that is the default is read as `None`.
 
-mod expression;
 mod limit;
+mod token;
+
+mod cursor;
+mod reserved;
+
+mod expression;
 mod parse;
 mod print;
-mod reserved;
-mod token;
 
 #[cfg(test)]
 mod tests;
@@ -82,7 +85,7 @@ pub(crate) use reserved::{is_identifier, is_reserved};
 use crate::declaration::{Function, Library, Signature};
 use crate::error::{Error, Position};
 use crate::expr::Expr;
-use parse::Parser;
+use cursor::Parser;
 
 /// Parses and validates.
 impl FromStr for Library {

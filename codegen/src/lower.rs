@@ -6,6 +6,7 @@
 //! fault. Code and descriptor are made from the same steps, so they cannot disagree on the order.
 
 mod check;
+mod codes;
 mod descriptor;
 mod expression;
 mod kernel;

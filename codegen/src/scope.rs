@@ -272,11 +272,17 @@ impl<'a> Scope<'a> {
 
     fn cast(&self, scalar: Scalar, inner: &Expr) -> Result<Kind, String> {
         let kind = self.number(inner)?;
-        match scalar {
-            Scalar::Ptr => Err("nothing converts to `ptr`".to_owned()),
-            scalar if scalar.is_float() => Ok(Kind::Float),
-            _ if kind == Kind::Int => Ok(Kind::Int),
-            _ => Err(format!("`{scalar}` takes an integer, not the float `{inner}`")),
+        if scalar == Scalar::Ptr {
+            return Err("nothing converts to `ptr`".to_owned());
+        }
+        if scalar.is_float() {
+            return Ok(Kind::Float);
+        }
+        match kind {
+            Kind::Int => Ok(Kind::Int),
+            Kind::Float | Kind::Ptr => {
+                Err(format!("`{scalar}` takes an integer, not the float `{inner}`"))
+            }
         }
     }
 
@@ -295,6 +301,9 @@ impl<'a> Scope<'a> {
     /// Numbers compare with numbers; addresses for equality with addresses.
     pub(crate) fn check_constraint(&self, constraint: &Constraint) -> Result<(), String> {
         let Constraint { lhs, op, rhs } = constraint;
+        if mentions_stream(lhs) || mentions_stream(rhs) {
+            return Err("a stream is not known before the call".to_owned());
+        }
         match (self.kind(lhs)?, self.kind(rhs)?) {
             (Kind::Ptr, Kind::Ptr) if matches!(op, Comparison::Eq | Comparison::Ne) => Ok(()),
             (Kind::Ptr, Kind::Ptr) => Err("addresses compare with == and != only".to_owned()),
@@ -328,6 +337,10 @@ impl<'a> Scope<'a> {
         };
         here || expr.children().any(|child| self.can_fail(child))
     }
+}
+
+fn mentions_stream(expr: &Expr) -> bool {
+    matches!(expr, Expr::Stream(_)) || expr.children().any(mentions_stream)
 }
 
 fn divisor(expr: &Expr) -> Result<(), String> {

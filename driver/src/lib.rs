@@ -1,1 +1,19 @@
-//! The command line and shared libraries.
+//! From declarations to files: objects, shared libraries, and the command line `tvm-ffi-codegen`.
+//!
+//! Backends are chosen by name, shared libraries are linked in process, and whatever is wrong with the
+//! input comes back as an [`Error`] before anything is written.
+
+#![forbid(unsafe_code)]
+
+mod backend;
+mod emit;
+mod error;
+pub mod file;
+pub mod inspect;
+pub mod link;
+mod object_file;
+
+pub use backend::{BACKENDS, backend};
+pub use emit::{Form, Options, compile_shared, emit, emit_module, lower, parse_file, write_module};
+pub use error::{Error, ObjectFault};
+pub use inspect::inspect;

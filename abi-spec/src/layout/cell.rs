@@ -13,7 +13,8 @@ structs! {
         SIZE = "size" at 8: FieldType::U64;
     }
 
-    /// The cell of arrays and lists. The struct has a name since 0.1.9, arrays have this layout since 0.1.0.
+    /// The cell of arrays and lists. The struct has a name since 0.1.9, arrays have this layout
+    /// since 0.1.0.
     SEQ_CELL = TVMFFISeqCell size 32 align 8, seq_cell {
         /// The first element, a `TVMFFIAny`.
         DATA = "data" at 0: FieldType::Ptr;

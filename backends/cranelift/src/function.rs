@@ -10,8 +10,8 @@ use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::immediates::{Ieee32, Ieee64, Imm64};
 use cranelift_codegen::ir::{
-    Block, BlockArg, FuncRef, GlobalValue, InsertBuilder, InstBuilder, MemFlagsData, StackSlotData,
-    StackSlotKind, UserFuncName, Value,
+    Block, BlockArg, FuncRef, Function, GlobalValue, InsertBuilder, InstBuilder, MemFlagsData,
+    StackSlotData, StackSlotKind, UserFuncName, Value,
 };
 use cranelift_module::{FuncId, FuncOrDataId, Module};
 
@@ -59,7 +59,7 @@ pub(crate) fn define(
     functions.module.define_function(id, &mut functions.context).map_err(Error::from)
 }
 
-/// Translates one function; it stays in the context. Blocks first, so that a branch can name any.
+/// Translates one function; it stays in the context.
 pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::Function) {
     functions.context.clear();
     functions.values.clear();
@@ -69,17 +69,7 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
     let func = &mut functions.context.func;
     func.name = UserFuncName::user(0, id.as_u32());
     func.signature = types::signature(functions.module.isa(), &source.signature);
-    for data in &source.blocks {
-        let block = func.dfg.make_block();
-        func.layout.append_block(block);
-        if data.cold {
-            func.layout.set_cold(block);
-        }
-        for &param in &data.params {
-            let value = func.dfg.append_block_param(block, ty(source.ty(param)));
-            functions.values[param.index()] = value;
-        }
-    }
+    blocks(func, source, &mut functions.values);
     let mut body = Body {
         module: &*functions.module,
         symbols: functions.symbols,
@@ -97,6 +87,20 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
             }
         }
         data.end.iter().for_each(|end| body.terminator(end));
+    }
+}
+
+/// Creates every block with its parameters, before a branch names it.
+fn blocks(func: &mut Function, source: &ir::Function, values: &mut [Value]) {
+    for data in &source.blocks {
+        let block = func.dfg.make_block();
+        func.layout.append_block(block);
+        if data.cold {
+            func.layout.set_cold(block);
+        }
+        for &param in &data.params {
+            values[param.index()] = func.dfg.append_block_param(block, ty(source.ty(param)));
+        }
     }
 }
 
@@ -134,8 +138,7 @@ impl<'a> Body<'a> {
             Inst::Binary { op, lhs, rhs } => self.binary(*op, *lhs, *rhs),
             Inst::Compare { cond, lhs, rhs } => self.compare(*cond, *lhs, *rhs),
             Inst::Select { cond, then, otherwise } => {
-                let (then, otherwise) = (self.value(*then), self.value(*otherwise));
-                let cond = self.value(*cond);
+                let [cond, then, otherwise] = [cond, then, otherwise].map(|v| self.value(*v));
                 self.ins().select(cond, then, otherwise)
             }
             Inst::Convert { op, value, to } => self.convert(*op, *value, *to),
@@ -226,6 +229,7 @@ impl<'a> Body<'a> {
         let (value, to) = (self.value(value), ty(to));
         let ins = self.ins();
         match op {
+            // The only integer of this width that widens is a `Bool`, which is one already.
             Convert::Zext if to == types::BOOL => value,
             Convert::Zext => ins.uextend(to, value),
             Convert::Sext => ins.sextend(to, value),

@@ -54,8 +54,11 @@ impl Tables {
         self.cie
     }
 
-    /// Writes the section.
+    /// Writes the section, unless it is empty.
     pub(crate) fn write(self, product: &mut ObjectProduct) -> Result<(), Error> {
+        if self.functions.is_empty() {
+            return Ok(());
+        }
         let mut section =
             EhFrame(Section { bytes: EndianVec::new(LittleEndian), relocations: vec![] });
         let native = |reason: String| Error::Native { reason };

@@ -4,8 +4,8 @@
 //! unary operators that are open, and every expression carries its height, so that a chain
 //! such as `a + b + c`, which is parsed in a loop, cannot grow without bound either.
 
+use super::cursor::{Parsed, Parser};
 use super::limit::Limit;
-use super::parse::{Parsed, Parser};
 use super::reserved::{self, Word};
 use super::token::Token;
 use crate::expr::{BinaryOp, Builtin, Expr, Member};

@@ -20,8 +20,8 @@ pub const MAX_ARGUMENTS: usize = 4096;
 /// Height of an expression, where a literal and a name have height 1; also how deep parentheses and
 /// unary operators nest in a text.
 pub const MAX_NESTING: usize = 64;
-/// Bytes of the name of a function, parameter or symbol.
-pub const MAX_NAME: usize = 255;
+/// Bytes of the name of a function, parameter or symbol; those of an exported name.
+pub const MAX_NAME: usize = abi_spec::symbol::MAX_NAME;
 /// Bytes of the symbol that a body calls; mangled names are long.
 pub const MAX_SYMBOL: usize = 65_536;
 

@@ -3,182 +3,19 @@
 //! One function per rule of the grammar. A function that parses a rule leaves the parser at the token
 //! after it.
 
-use std::ops::Range;
-
 use abi_spec::{DType, DeviceType};
-use logos::{Lexer, Logos};
 
-use super::limit::{Limit, MAX_TEXT};
+use super::cursor::{Parsed, Parser};
+use super::limit::Limit;
 use super::reserved::{self, Word};
-use super::token::{Token, describe};
+use super::token::Token;
 use crate::declaration::{
     Body, Comparison, Constraint, Device, Dim, Function, Library, Param, ParamType, ResultType,
     Shape, Signature, Strides, Tensor,
 };
-use crate::error::{Error, Part, Position};
+use crate::error::Part;
 
-/// What a rule yields; the error is boxed to keep the good case small.
-pub(super) type Parsed<T> = Result<T, Box<Error>>;
-
-/// A text, read up to the current token.
-pub(super) struct Parser<'a> {
-    text: &'a str,
-    lexer: Lexer<'a, Token>,
-    /// The current token.
-    pub(super) token: Token,
-    span: Range<usize>,
-    /// How many parentheses and unary operators are open.
-    pub(super) depth: usize,
-    /// Index of the function that is being parsed.
-    function: usize,
-    /// The part of a function whose position is wanted, and where it starts.
-    sought: Option<(usize, Part)>,
-    found: Option<usize>,
-}
-
-impl<'a> Parser<'a> {
-    fn new(text: &'a str) -> Parser<'a> {
-        let mut parser = Parser {
-            text,
-            lexer: Token::lexer(text),
-            token: Token::End,
-            span: 0..0,
-            depth: 0,
-            function: 0,
-            sought: None,
-            found: None,
-        };
-        parser.advance();
-        parser
-    }
-
-    /// Parses a text that consists of one `rule`.
-    pub(super) fn whole<T>(text: &'a str, rule: fn(&mut Self) -> Parsed<T>) -> Result<T, Error> {
-        if text.len() > MAX_TEXT {
-            return Err(Error::Limit { limit: Limit::Text, site: None, position: None });
-        }
-        let mut parser = Parser::new(text);
-        let value = rule(&mut parser).map_err(|error| *error)?;
-        parser.expect(Token::End, "the end of the text").map_err(|error| *error)?;
-        Ok(value)
-    }
-
-    /// The offset at which a part of a function starts in a text that parses as a library.
-    pub(super) fn find(text: &'a str, function: usize, part: Part) -> Option<usize> {
-        let mut parser = Parser::new(text);
-        parser.sought = Some((function, part));
-        parser.library().ok()?;
-        parser.found
-    }
-
-    /// Notes that a part of the current function starts at the current token.
-    fn mark(&mut self, part: Part) {
-        if self.sought == Some((self.function, part)) {
-            self.found = Some(self.span.start);
-        }
-    }
-
-    /// Goes on to the next token. The end is directly after the last one.
-    pub(super) fn advance(&mut self) {
-        (self.token, self.span) = match self.lexer.next() {
-            Some(Ok(token)) => (token, self.lexer.span()),
-            Some(Err(())) => (Token::Unknown, self.lexer.span()),
-            None => (Token::End, self.span.end..self.span.end),
-        };
-    }
-
-    /// The text of the current token.
-    pub(super) fn slice(&self) -> &'a str {
-        &self.text[self.span.clone()]
-    }
-
-    /// The current token cannot stand here.
-    #[cold]
-    pub(super) fn unexpected(&self, expected: &str) -> Box<Error> {
-        let found = describe(self.token, self.span.len(), &self.text[self.span.start..]);
-        self.syntax(expected, found)
-    }
-
-    /// An error at the current token.
-    #[cold]
-    fn syntax(&self, expected: &str, found: String) -> Box<Error> {
-        let position = Box::new(Position::new(self.text, self.span.start));
-        Box::new(Error::Syntax { position, expected: expected.to_owned(), found })
-    }
-
-    /// With the current token there is too much of something.
-    #[cold]
-    pub(super) fn excess(&self, limit: Limit) -> Box<Error> {
-        let position = Some(Box::new(Position::new(self.text, self.span.start)));
-        Box::new(Error::Limit { limit, site: None, position })
-    }
-
-    /// Skips the token if it is the current one.
-    pub(super) fn accept(&mut self, token: Token) -> bool {
-        let here = self.token == token;
-        if here {
-            self.advance();
-        }
-        here
-    }
-
-    /// Skips the token, which must be the current one.
-    pub(super) fn expect(&mut self, token: Token, expected: &str) -> Parsed<()> {
-        if self.accept(token) { Ok(()) } else { Err(self.unexpected(expected)) }
-    }
-
-    /// True if the current token is this word.
-    fn is_word(&self, word: &str) -> bool {
-        self.token == Token::Word && self.slice() == word
-    }
-
-    /// Skips a word and returns it.
-    pub(super) fn word(&mut self, expected: &str) -> Parsed<&'a str> {
-        let word = self.slice();
-        self.expect(Token::Word, expected)?;
-        Ok(word)
-    }
-
-    /// The value of the current word according to `lookup`; skips the word.
-    fn lookup<T>(&mut self, expected: &str, lookup: impl Fn(&str) -> Option<T>) -> Parsed<T> {
-        let value = if self.token == Token::Word { lookup(self.slice()) } else { None };
-        let value = value.ok_or_else(|| self.unexpected(expected))?;
-        self.advance();
-        Ok(value)
-    }
-
-    /// The value of an integer literal up to `max`; skips it.
-    pub(super) fn int(&mut self, max: u64, expected: &str) -> Parsed<u64> {
-        let value = if self.token == Token::Int { self.slice().parse::<u64>().ok() } else { None };
-        let value = value.filter(|value| *value <= max).ok_or_else(|| self.unexpected(expected))?;
-        self.advance();
-        Ok(value)
-    }
-
-    /// Entries up to `close`, which is skipped. `expected` is what may stand after an entry.
-    fn list<T>(
-        &mut self,
-        close: Token,
-        expected: &str,
-        limit: Limit,
-        mut entry: impl FnMut(&mut Self, usize) -> Parsed<T>,
-    ) -> Parsed<Vec<T>> {
-        let mut entries = Vec::new();
-        if self.accept(close) {
-            return Ok(entries);
-        }
-        loop {
-            if entries.len() == limit.max() {
-                return Err(self.excess(limit));
-            }
-            entries.push(entry(self, entries.len())?);
-            if !self.accept(Token::Comma) {
-                self.expect(close, expected)?;
-                return Ok(entries);
-            }
-        }
-    }
-
+impl Parser<'_> {
     /// `{ function }`
     pub(super) fn library(&mut self) -> Parsed<Library> {
         let mut functions = Vec::new();
@@ -196,7 +33,11 @@ impl<'a> Parser<'a> {
     pub(super) fn function(&mut self) -> Parsed<Function> {
         let docs = self.docs();
         let signature = self.signature()?;
-        let after = if signature.constraints.is_empty() { "`where` or `=`" } else { "`,` or `=`" };
+        let after = if signature.constraints.is_empty() {
+            "`where` or `=`"
+        } else {
+            "an operator, `,` or `=`"
+        };
         self.expect(Token::Assign, after)?;
         let body = self.body()?;
         self.expect(Token::Semicolon, "`;`")?;
@@ -227,10 +68,11 @@ impl<'a> Parser<'a> {
         let params = self.list(Token::CloseParen, "`,` or `)`", Limit::Params, Self::param)?;
         self.expect(Token::Arrow, "`->`")?;
         self.mark(Part::Result);
-        let result = self.lookup("a result type", |word| match word {
-            "None" => Some(ResultType::None),
-            other => reserved::scalar(other).map(ResultType::Scalar),
-        })?;
+        let result =
+            self.lookup("`None` or a scalar type such as `float32`", |word| match word {
+                "None" => Some(ResultType::None),
+                other => reserved::scalar(other).map(ResultType::Scalar),
+            })?;
         let constraints = self.constraints()?;
         Ok(Signature { name, params, result, constraints })
     }
@@ -243,7 +85,9 @@ impl<'a> Parser<'a> {
             self.advance();
             ParamType::Tensor(self.tensor(index)?)
         } else {
-            ParamType::Scalar(self.lookup("a parameter type", reserved::scalar)?)
+            ParamType::Scalar(
+                self.lookup("`Tensor` or a scalar type such as `float32`", reserved::scalar)?,
+            )
         };
         Ok(Param { name, ty })
     }
@@ -258,8 +102,9 @@ impl<'a> Parser<'a> {
         } else {
             Shape::Dims(self.dims(|dim| Part::Dim(param, dim))?)
         };
-        self.expect(Token::Comma, "`,` and the type of the elements")?;
-        let dtype: DType = self.lookup("the type of the elements", |word| word.parse().ok())?;
+        self.expect(Token::Comma, "`,` and an element type")?;
+        let dtype: DType =
+            self.lookup("an element type such as `float32`", |word| word.parse().ok())?;
         let mut tensor = Tensor::new(shape, dtype);
         self.options(param, &mut tensor)?;
         Ok(tensor)
@@ -291,7 +136,10 @@ impl<'a> Parser<'a> {
             self.expect(Token::Assign, "`=`")?;
             match index {
                 0 => tensor.strides = self.strides(param)?,
-                1 => tensor.device = self.lookup("the name of a device or `any`", device)?,
+                1 => {
+                    tensor.device =
+                        self.lookup("`any` or a type of device such as `cuda`", device)?
+                }
                 _ => tensor.align = self.align(param, tensor.dtype)?,
             }
         }
@@ -337,7 +185,8 @@ impl<'a> Parser<'a> {
 
     fn constraint(&mut self) -> Parsed<Constraint> {
         let lhs = self.expr()?;
-        let op = comparison(self.token).ok_or_else(|| self.unexpected("a comparison"))?;
+        let op =
+            comparison(self.token).ok_or_else(|| self.unexpected("an operator or a comparison"))?;
         self.advance();
         let rhs = self.expr()?;
         if comparison(self.token).is_some() {
@@ -372,10 +221,10 @@ impl<'a> Parser<'a> {
             return Ok(text.to_owned());
         }
         if self.token == Token::Word {
-            return Err(self.syntax("a symbol", format!("`{text}`, which needs quotes")));
+            return Err(self.syntax("the symbol to call", format!("`{text}`, which needs quotes")));
         }
         if self.token != Token::Quoted {
-            return Err(self.unexpected("a symbol"));
+            return Err(self.unexpected("the symbol to call"));
         }
         let symbol = unquote(text)
             .ok_or_else(|| self.unexpected("a symbol with no escapes but `\\\"` and `\\\\`"))?;

@@ -6,4 +6,5 @@ mod errors;
 mod fuzz;
 mod generate;
 mod limits;
+mod positions;
 mod round_trip;

@@ -18,8 +18,10 @@ impl Wrapper<'_, '_> {
         match rule {
             Rule::Any => self.sign(place, value),
             Rule::Symbol(symbol) => {
-                if !matches!(self.symbols[*symbol], SymbolState::Bound(_)) {
+                let extent = matches!(place, Place::Extent { .. });
+                if !self.known_sign[*symbol] {
                     self.sign(place, value);
+                    self.known_sign[*symbol] = extent;
                 }
                 self.bind(*symbol, value, counts);
             }
@@ -163,10 +165,14 @@ impl Wrapper<'_, '_> {
     /// An operand of arithmetic that is done in `float64` if `float`.
     fn operand(&mut self, expr: &Expr, float: bool) -> Value {
         let value = self.expression(expr);
-        if float && self.b.ty(value) == Type::I64 {
-            return self.b.convert(Convert::SintToFloat, value, Type::F64);
+        if float { self.to_float(value) } else { value }
+    }
+
+    fn to_float(&mut self, value: Value) -> Value {
+        if self.b.ty(value) == Type::F64 {
+            return value;
         }
-        value
+        self.b.convert(Convert::SintToFloat, value, Type::F64)
     }
 
     /// The value of an expression as `I64`, `F64` or `Ptr`.
@@ -344,10 +350,7 @@ impl Wrapper<'_, '_> {
     pub(super) fn cast(&mut self, scalar: Scalar, inner: &Expr) -> Value {
         let value = self.expression(inner);
         if scalar.is_float() {
-            let value = match self.b.ty(value) {
-                Type::F64 => value,
-                _ => self.b.convert(Convert::SintToFloat, value, Type::F64),
-            };
+            let value = self.to_float(value);
             return self.round(value, scalar);
         }
         if scalar == Scalar::Bool {

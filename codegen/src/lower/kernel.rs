@@ -95,23 +95,21 @@ fn check_status(w: &mut Wrapper<'_, '_>, status: Value) {
 
 fn scalar_result(w: &mut Wrapper<'_, '_>, scalar: Scalar, returned: Value) {
     w.b.hint(returned, "returned");
-    let payload = match scalar {
-        Scalar::Bool => {
-            let truth = w.b.compare_const(Cond::Ne, returned, 0);
-            w.b.widen_bool(truth, Type::I64)
-        }
-        Scalar::Uint64 => {
-            let too_large = w.b.compare_const(Cond::Slt, returned, 0);
-            let (fail, next) = (w.b.cold_block("too_large"), w.b.block("next"));
-            w.b.branch(too_large, fail, next);
-            w.b.switch_to(fail);
-            let descriptor = w.b.address(w.descriptor);
-            let raised = w.routine(Routine::FailResult, &[descriptor, returned]);
-            w.b.ret(raised);
-            w.b.switch_to(next);
-            returned
-        }
-        scalar => w.widen(returned, scalar),
+    if scalar == Scalar::Uint64 {
+        let too_large = w.b.compare_const(Cond::Slt, returned, 0);
+        let (fail, next) = (w.b.cold_block("too_large"), w.b.block("next"));
+        w.b.branch(too_large, fail, next);
+        w.b.switch_to(fail);
+        let descriptor = w.b.address(w.descriptor);
+        let raised = w.routine(Routine::FailResult, &[descriptor, returned]);
+        w.b.ret(raised);
+        w.b.switch_to(next);
+    }
+    let payload = if scalar == Scalar::Bool {
+        let truth = w.b.compare_const(Cond::Ne, returned, 0);
+        w.b.widen_bool(truth, Type::I64)
+    } else {
+        w.widen(returned, scalar)
     };
     let result = w.b.param(3);
     write_any(&mut w.b, result, result_index(scalar), payload);

@@ -7,6 +7,7 @@ mod evaluate;
 mod explain;
 mod float;
 mod half;
+mod header;
 mod names;
 mod occurrence;
 mod raise;
@@ -187,7 +188,7 @@ impl Routine {
             Routine::WidenHalf => half::widen,
             Routine::Evaluate => evaluate::evaluate,
             Routine::Occurrence => occurrence::occurrence,
-            Routine::Header => explain::header,
+            Routine::Header => header::header,
             Routine::Begin => raise::begin,
             Routine::BeginCall => raise::begin_call,
             Routine::Raise => raise::raise,

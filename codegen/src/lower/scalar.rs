@@ -109,16 +109,16 @@ impl Wrapper<'_, '_> {
 
     /// An `F64` rounded to a float type.
     pub(super) fn round(&mut self, value: Value, scalar: Scalar) -> Value {
-        match scalar {
-            Scalar::Float64 => value,
-            Scalar::Float32 => self.b.convert(Convert::Demote, value, Type::F32),
-            scalar => {
-                let (mantissa, bias) = half_format(scalar);
-                let bits = self.b.convert(Convert::Bitcast, value, Type::I64);
-                let (mantissa, bias) = (self.b.i64(mantissa), self.b.i64(bias));
-                self.routine_value(Routine::RoundHalf, &[bits, mantissa, bias])
-            }
+        if scalar == Scalar::Float64 {
+            return value;
         }
+        if scalar == Scalar::Float32 {
+            return self.b.convert(Convert::Demote, value, Type::F32);
+        }
+        let (mantissa, bias) = half_format(scalar);
+        let bits = self.b.convert(Convert::Bitcast, value, Type::I64);
+        let (mantissa, bias) = (self.b.i64(mantissa), self.b.i64(bias));
+        self.routine_value(Routine::RoundHalf, &[bits, mantissa, bias])
     }
 
     /// A scalar parameter as arithmetic sees it: `I64`, `F64` or `Ptr`.

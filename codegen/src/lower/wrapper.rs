@@ -25,6 +25,8 @@ pub(super) struct Wrapper<'a, 'm> {
     pub(super) params: Vec<ParamState>,
     /// The value of each symbol.
     pub(super) symbols: Vec<SymbolState>,
+    /// Which symbols are known not to be negative, since an extent equal to them is not.
+    pub(super) known_sign: Vec<bool>,
     /// Checks to be tested before the kernel is called.
     pub(super) checks: Checks,
     /// Checks that the common case of the current group passes.
@@ -85,6 +87,7 @@ pub(super) fn wrapper(module: &mut Module, resolved: &Resolved<'_>, linkage: Lin
         resolved,
         params: vec![ParamState::Pending; signature.params.len()],
         symbols: vec![SymbolState::Unbound; resolved.scope.symbols.len()],
+        known_sign: vec![false; resolved.scope.symbols.len()],
         checks: Checks::default(),
         soft: Soft::default(),
         first_device: None,

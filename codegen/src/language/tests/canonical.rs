@@ -121,7 +121,7 @@ fn nothing() {
 
 #[test]
 fn words_of_the_language_name_functions() {
-    let text = "where() -> None\n    = k();\n\nfloat32() -> float32\n    = k();\n";
+    let text = "where() -> None\n    = k();\n\nfloat32() -> float32\n    = h();\n";
     let library: Library = text.parse().unwrap();
     assert_eq!(library.to_string(), text);
 }

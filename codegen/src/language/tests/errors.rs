@@ -1,10 +1,363 @@
-//! What errors say.
+//! What errors say: the first line of each. The other lines follow from the position.
 
-use crate::declaration::Library;
+use abi_spec::{DType, DeviceType};
+
+use crate::declaration::{Device, Dim, Function, Library, ParamType, Shape, Tensor};
+use crate::error::Error;
+use crate::expr::Expr;
+
+pub(super) fn error(text: &str) -> Error {
+    text.parse::<Library>().expect_err(text)
+}
+
+pub(super) fn first_line(error: &Error) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
 
 #[test]
-fn probe() {
-    for text in [""] {
-        println!("{:?}", text.parse::<Library>());
+fn syntax() {
+    let rows = [
+        ("f", "1:2: expected `(`, found the end of the text"),
+        ("f(", "1:3: expected the name of a parameter, found the end of the text"),
+        ("f(x", "1:4: expected `:`, found the end of the text"),
+        (
+            "f(x:",
+            "1:5: expected `Tensor` or a scalar type such as `float32`, found the end of the text",
+        ),
+        ("f(x: int8", "1:10: expected `,` or `)`, found the end of the text"),
+        ("f(x: int8,", "1:11: expected the name of a parameter, found the end of the text"),
+        ("f(x: int8,)", "1:11: expected the name of a parameter, found `)`"),
+        ("f(x: int8) = k();", "1:12: expected `->`, found `=`"),
+        (
+            "f(x: int8) -> int = k();",
+            "1:15: expected `None` or a scalar type such as `float32`, found `int`",
+        ),
+        ("f() -> None", "1:12: expected `where` or `=`, found the end of the text"),
+        ("f() -> None = ;", "1:15: expected the symbol to call, found `;`"),
+        ("f() -> None = k", "1:16: expected `(`, found the end of the text"),
+        ("f() -> None = k(", "1:17: expected an expression, found the end of the text"),
+        ("f() -> None = k(1", "1:18: expected an operator, `,` or `)`, found the end of the text"),
+        ("f() -> None = k(1 2);", "1:19: expected an operator, `,` or `)`, found `2`"),
+        ("f() -> None = k(1,);", "1:19: expected an expression, found `)`"),
+        ("f() -> None = k()", "1:18: expected `;`, found the end of the text"),
+        ("f() -> None = k(); g", "1:21: expected `(`, found the end of the text"),
+        ("f() -> None = k();;", "1:19: expected the name of a function, found `;`"),
+        ("(", "1:1: expected the name of a function, found `(`"),
+        ("1f() -> None = k();", "1:1: expected the name of a function, found `1`"),
+        ("f(1: int8) -> None = k();", "1:3: expected the name of a parameter, found `1`"),
+        (
+            "f(x: float) -> None = k();",
+            "1:6: expected `Tensor` or a scalar type such as `float32`, found `float`",
+        ),
+        (
+            "f(x: tensor) -> None = k();",
+            "1:6: expected `Tensor` or a scalar type such as `float32`, found `tensor`",
+        ),
+        ("f(x: Tensor[n]) -> None = k();", "1:12: expected `(`, found `[`"),
+        ("f(x: Tensor(n, float32)) -> None = k();", "1:13: expected `[`, found `n`"),
+        ("f(x: Tensor([n, float32)) -> None = k();", "1:24: expected `(`, found `)`"),
+        ("f(x: Tensor([n])) -> None = k();", "1:16: expected `,` and an element type, found `)`"),
+        (
+            "f(x: Tensor([n], f32)) -> None = k();",
+            "1:18: expected an element type such as `float32`, found `f32`",
+        ),
+        (
+            "f(x: Tensor([n], float32x1)) -> None = k();",
+            "1:18: expected an element type such as `float32`, found `float32x1`",
+        ),
+        (
+            "f(x: Tensor([n], ptr)) -> None = k();",
+            "1:18: expected an element type such as `float32`, found `ptr`",
+        ),
+        (
+            "f(x: Tensor([n] float32)) -> None = k();",
+            "1:17: expected `,` and an element type, found `float32`",
+        ),
+        ("f(x: Tensor([..], float32)) -> None = k();", "1:14: expected an expression, found `.`"),
+        ("f(x: Tensor([..., n], float32)) -> None = k();", "1:17: expected `]`, found `,`"),
+        (
+            "f(x: Tensor([n, ...], float32)) -> None = k();",
+            "1:17: expected an expression, found `...`",
+        ),
+        (
+            "f(x: Tensor([_ + 1], float32)) -> None = k();",
+            "1:16: expected an operator, `,` or `]`, found `+`",
+        ),
+        (
+            "f(x: Tensor([n + _], float32)) -> None = k();",
+            "1:18: expected an expression, found `_`",
+        ),
+        ("f(x: Tensor([n,], float32)) -> None = k();", "1:16: expected an expression, found `]`"),
+        (
+            "f(x: Tensor([n], float32, )) -> None = k();",
+            "1:27: expected `strides`, `device` or `align`, found `)`",
+        ),
+        (
+            "f(x: Tensor([n], float32, stride=[1])) -> None = k();",
+            "1:27: expected `strides`, `device` or `align`, found `stride`",
+        ),
+        ("f(x: Tensor([n], float32, strides)) -> None = k();", "1:34: expected `=`, found `)`"),
+        (
+            "f(x: Tensor([n], float32, strides=1)) -> None = k();",
+            "1:35: expected `contiguous`, `any` or `[`, found `1`",
+        ),
+        (
+            "f(x: Tensor([n], float32, strides=row)) -> None = k();",
+            "1:35: expected `contiguous`, `any` or `[`, found `row`",
+        ),
+        (
+            "f(x: Tensor([n], float32, device=gpu)) -> None = k();",
+            "1:34: expected `any` or a type of device such as `cuda`, found `gpu`",
+        ),
+        (
+            "f(x: Tensor([n], float32, device=cuda:0)) -> None = k();",
+            "1:38: expected `,` or `)`, found `:`",
+        ),
+        (
+            "f(x: Tensor([n], float32, align=n)) -> None = k();",
+            "1:33: expected a number of bytes, found `n`",
+        ),
+        (
+            "f(x: Tensor([n], float32, align=-4)) -> None = k();",
+            "1:33: expected a number of bytes, found `-`",
+        ),
+        (
+            "f(x: Tensor([n], float32, align=18446744073709551616)) -> None = k();",
+            "1:33: expected a number of bytes, found `18446744073709551616`",
+        ),
+        (
+            "f(x: Tensor([n], float32, align=8, device=cpu, align=8)) -> None = k();",
+            "1:48: expected every option once, found a second `align`",
+        ),
+        ("f() -> None where = k();", "1:19: expected an expression, found `=`"),
+        ("f() -> None where 1 = k();", "1:21: expected an operator or a comparison, found `=`"),
+        (
+            "f() -> None where 1 < 2 < 3 = k();",
+            "1:25: expected `,` or `=`, found a second comparison `<`",
+        ),
+        (
+            "f() -> None where 1 == 2 == 3 = k();",
+            "1:26: expected `,` or `=`, found a second comparison `==`",
+        ),
+        ("f() -> None where 1 < 2 3 = k();", "1:25: expected an operator, `,` or `=`, found `3`"),
+        (
+            "f() -> None where 1 => 2 = k();",
+            "1:21: expected an operator or a comparison, found `=`",
+        ),
+        ("f() -> None where 1 < 2, = k();", "1:26: expected an expression, found `=`"),
+        ("f() -> None where (1 < 2) = k();", "1:22: expected an operator or `)`, found `<`"),
+        ("f() -> None = try();", "1:18: expected the symbol to call, found `(`"),
+        (
+            "f() -> None = min(1, 2);",
+            "1:15: expected the symbol to call, found `min`, which needs quotes",
+        ),
+        (
+            "f() -> None = try try();",
+            "1:19: expected the symbol to call, found `try`, which needs quotes",
+        ),
+        (
+            "f() -> None = try _();",
+            "1:19: expected the symbol to call, found `_`, which needs quotes",
+        ),
+        ("f() -> None = 5();", "1:15: expected the symbol to call, found `5`"),
+        (
+            r#"f() -> None = "k;"#,
+            "1:15: expected the symbol to call, found an unterminated quotation",
+        ),
+        (
+            "f() -> None = \"a\\n\"();",
+            "1:15: expected a symbol with no escapes but `\\\"` and `\\\\`, found `\"a\\n\"`",
+        ),
+        (r#"f() -> None = k("x");"#, r#"1:17: expected an expression, found `"x"`"#),
+        ("f() -> None = k(where);", "1:17: expected an expression, found `where`"),
+        ("f() -> None = k(else);", "1:17: expected an expression, found `else`"),
+        ("f() -> None = k(Tensor);", "1:17: expected an expression, found `Tensor`"),
+        ("f() -> None = k(None);", "1:17: expected an expression, found `None`"),
+        ("f() -> None = k(null());", "1:21: expected an operator, `,` or `)`, found `(`"),
+        ("f() -> None = k(g());", "1:18: expected an operator, `,` or `)`, found `(`"),
+        (
+            "f() -> None = k(x.);",
+            "1:19: expected `data`, `shape`, `strides`, `ndim`, `device_id` or `byte_offset`, found `)`",
+        ),
+        (
+            "f() -> None = k(x.size);",
+            "1:19: expected `data`, `shape`, `strides`, `ndim`, `device_id` or `byte_offset`, found `size`",
+        ),
+        ("f() -> None = k(x.shape);", "1:24: expected `[`, found `)`"),
+        ("f() -> None = k(x.shape[n]);", "1:25: expected the index of a dim, found `n`"),
+        ("f() -> None = k(x.shape[-1]);", "1:25: expected the index of a dim, found `-`"),
+        (
+            "f() -> None = k(x.shape[4294967296]);",
+            "1:25: expected the index of a dim, found `4294967296`",
+        ),
+        ("f() -> None = k(x.shape[0);", "1:26: expected `]`, found `)`"),
+        ("f() -> None = k(x[0]);", "1:18: expected an operator, `,` or `)`, found `[`"),
+        ("f() -> None = k(5.data);", "1:18: expected an operator, `,` or `)`, found `.`"),
+        ("f() -> None = k(1.);", "1:18: expected an operator, `,` or `)`, found `.`"),
+        ("f() -> None = k(.5);", "1:17: expected an expression, found `.`"),
+        ("f() -> None = k(1.5e3);", "1:20: expected an operator, `,` or `)`, found `e3`"),
+        (
+            "f() -> None = k(9223372036854775808);",
+            "1:17: expected a number up to 9223372036854775807, found `9223372036854775808`",
+        ),
+        (
+            "f() -> None = k(-9223372036854775809);",
+            "1:18: expected a number down to -9223372036854775808, found `9223372036854775809`",
+        ),
+        (
+            "f() -> None = k(-(9223372036854775808));",
+            "1:19: expected a number up to 9223372036854775807, found `9223372036854775808`",
+        ),
+        ("f() -> None = k(0x10);", "1:18: expected an operator, `,` or `)`, found `x10`"),
+        ("f() -> None = k(1 +);", "1:20: expected an expression, found `)`"),
+        ("f() -> None = k(+1);", "1:17: expected an expression, found `+`"),
+        ("f() -> None = k(1 ** 2);", "1:20: expected an expression, found `*`"),
+        ("f() -> None = k(1 // 2);", "1:20: expected an expression, found `/`"),
+        (
+            "f() -> None = k(1 /// 2);",
+            "1:19: expected an operator, `,` or `)`, found a doc comment",
+        ),
+        ("f() -> None = k((1);", "1:20: expected an operator, `,` or `)`, found `;`"),
+        ("f() -> None = k(());", "1:18: expected an expression, found `)`"),
+        ("f() -> None = k(min(1));", "1:22: expected an operator or `,`, found `)`"),
+        ("f() -> None = k(min(1, 2, 3));", "1:25: expected an operator or `)`, found `,`"),
+        ("f() -> None = k(max);", "1:20: expected `(`, found `)`"),
+        ("f() -> None = k(int32);", "1:22: expected `(`, found `)`"),
+        ("f() -> None = k(int32());", "1:23: expected an expression, found `)`"),
+        ("f() -> None = k(int32(1, 2));", "1:24: expected an operator or `)`, found `,`"),
+        ("f() -> None = k(stream());", "1:24: expected an expression, found `)`"),
+        ("f() -> None = k(a < b);", "1:19: expected an operator, `,` or `)`, found `<`"),
+        (
+            "f() -> None = k(a & b);",
+            "1:19: expected an operator, `,` or `)`, found the character '&'",
+        ),
+        ("f() -> None = k(é);", "1:17: expected an expression, found the character 'é'"),
+        ("/// docs", "1:9: expected the name of a function, found the end of the text"),
+        ("/// docs\n# comment", "1:9: expected the name of a function, found the end of the text"),
+        (
+            "/// docs\n/// more\nf() -> None /// here\n= k();",
+            "3:13: expected `where` or `=`, found a doc comment",
+        ),
+        (
+            "f(\n    x: int8,\n    y: int88\n) -> None = k();",
+            "3:8: expected `Tensor` or a scalar type such as `float32`, found `int88`",
+        ),
+        (
+            "f(x: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa) -> None = k();",
+            "1:6: expected `Tensor` or a scalar type such as `float32`, found `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…`",
+        ),
+        (
+            "f(x: \0) -> None = k();",
+            "1:6: expected `Tensor` or a scalar type such as `float32`, found the character '\\0'",
+        ),
+    ];
+    for (text, expected) in rows {
+        let error = error(text);
+        assert!(matches!(error, Error::Syntax { .. }), "{text}");
+        assert_eq!(first_line(&error), expected, "{text}");
+    }
+}
+
+#[test]
+fn meaning() {
+    let rows = [
+        ("_f() -> None = k();", "1:1: _f: the name of a function must not start with `_`"),
+        ("f() -> None = k(); f() -> None = k();", "1:20: f: an earlier function has this name"),
+        (
+            "f(x: int8, y: int8, x: int8) -> None = k();",
+            "1:21: f: x: an earlier parameter has the name `x`",
+        ),
+        ("f(min: int8) -> None = k();", "1:3: f: min: the name `min` is reserved"),
+        ("f(_: int8) -> None = k();", "1:3: f: _: the name `_` is reserved"),
+        ("f(float32: int8) -> None = k();", "1:3: f: float32: the name `float32` is reserved"),
+        (
+            "f(x: int8, self: ptr) -> None = k();",
+            "1:12: f: self: `self` must be the first parameter and have the type `ptr`",
+        ),
+        (
+            "f(self: int64) -> None = k();",
+            "1:3: f: self: `self` must be the first parameter and have the type `ptr`",
+        ),
+        (r#"f() -> None = ""();"#, "1:15: f: callee: the symbol is empty"),
+        ("f() -> None = \"a\tb\"();", "1:15: f: callee: the symbol contains control characters"),
+    ];
+    for (text, expected) in rows {
+        let error = error(text);
+        assert!(matches!(error, Error::Invalid { .. }), "{text}");
+        assert_eq!(first_line(&error), expected, "{text}");
+    }
+}
+
+#[test]
+fn one_item_is_one_item() {
+    let function = |text: &str| first_line(&text.parse::<Function>().unwrap_err());
+    let more = "1:19: expected the end of the text, found `g`";
+    assert_eq!(function("f() -> None = k();g"), more);
+    assert_eq!(function(""), "1:1: expected the name of a function, found the end of the text");
+    assert_eq!(function("f(_: ptr) -> None = k();"), "1:3: f: _: the name `_` is reserved");
+    let expr = |text: &str| first_line(&text.parse::<Expr>().unwrap_err());
+    assert_eq!(expr("a b"), "1:3: expected the end of the text, found `b`");
+    assert_eq!(expr("a;"), "1:2: expected the end of the text, found `;`");
+    let signature = |text: &str| first_line(&text.parse::<crate::Signature>().unwrap_err());
+    assert_eq!(signature("f() -> None = k()"), "1:13: expected the end of the text, found `=`");
+}
+
+/// Makes a function wrong in a way that no text can.
+type Change = &'static dyn Fn(&mut Function);
+
+/// What is wrong with a function that no text describes.
+fn built(change: Change) -> String {
+    let text = "f(x: Tensor([n], float32), a: int8) -> None = k(x);";
+    let mut library: Library = text.parse().unwrap();
+    change(&mut library.functions[0]);
+    library.validate().expect_err("the change is wrong").to_string()
+}
+
+fn tensor(function: &mut Function) -> &mut Tensor {
+    match &mut function.signature.params[0].ty {
+        ParamType::Tensor(tensor) => tensor,
+        ParamType::Scalar(scalar) => panic!("{scalar}"),
+    }
+}
+
+#[test]
+fn values_built_in_rust() {
+    let rows: [(Change, &str); 12] = [
+        (&|f| f.signature.name.clear(), "function 0: \"\" is not an identifier"),
+        (&|f| f.signature.name = "a\nb".into(), "function 0: \"a\\nb\" is not an identifier"),
+        (
+            &|f| f.signature.params[1].name = "é".into(),
+            "f: parameter 1: \"é\" is not an identifier",
+        ),
+        (&|f| f.docs = "a\rb".into(), "f: docs: must not contain control characters"),
+        (&|f| f.body.symbol = "a\0".into(), "f: callee: the symbol contains control characters"),
+        (
+            &|f| f.body.args[0] = Expr::Float(f64::NAN),
+            "f: call argument 0: NaN is not a number that can be written",
+        ),
+        (
+            &|f| f.body.args[0] = Expr::Neg(Box::new(Expr::Float(f64::INFINITY))),
+            "f: call argument 0: inf is not a number that can be written",
+        ),
+        (
+            &|f| f.body.args.push(Expr::name("try")),
+            "f: call argument 1: the name `try` is reserved",
+        ),
+        (
+            &|f| tensor(f).dtype = DType { code: 99, bits: 8, lanes: 1 },
+            "f: x: `dtype(99, 8, 1)` is not the type of an element",
+        ),
+        (&|f| tensor(f).dtype = DType::VOID, "f: x: `void` is not the type of an element"),
+        (
+            &|f| tensor(f).device = Device::Type(DeviceType(77)),
+            "f: x: `device(77)` is not a known type of device",
+        ),
+        (
+            &|f| tensor(f).shape = Shape::Dims(vec![Dim::Any, Dim::Expr(Expr::name("a b"))]),
+            "f: x.shape[1]: \"a b\" is not an identifier",
+        ),
+    ];
+    for (change, expected) in rows {
+        assert_eq!(built(change), expected);
     }
 }

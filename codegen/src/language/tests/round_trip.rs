@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::generate;
 use crate::declaration::Signature;
 use crate::expr::Expr;
-use crate::language::parse::Parser;
+use crate::language::cursor::Parser;
 use crate::language::parse_library;
 
 proptest! {

@@ -2,7 +2,7 @@
 
 use abi_spec::layout::dl_tensor;
 
-use super::super::descriptor::{LeafKind, Rpn};
+use super::super::codes::{LeafKind, Rpn};
 use super::super::expression::floor;
 use super::Routine;
 use super::code::{Code, Variable, state};
@@ -214,29 +214,37 @@ pub(super) fn divide(c: &mut Code<'_>, a: Value, b: Value) -> (Value, Value) {
 }
 
 fn divisions(c: &mut Code<'_>, m: Machine) {
-    for op in [Rpn::Div, Rpn::Rem, Rpn::CeilDiv] {
-        c.case(m.op, op as u32, m.next, |c| {
-            let (a, b) = c.pop_two(m);
-            let words = c.take_words(m.s, 3);
-            let zero = c.b.compare_const(Cond::Eq, b, 0);
-            c.when(zero, |c| {
-                let text = c.text_at(m.s, words, 0);
-                c.begin_call(m.s, "Division by zero in ", text);
-                let leaves = c.b.ptr_offset(words, 8);
-                c.call(Routine::Leaves, &[m.s, leaves]);
-                c.raise_and_stop(m.s, "ValueError");
-            });
-            skip_leaves(c, m.s, words, 2);
-            let a = if op == Rpn::CeilDiv { negate(c, a) } else { a };
-            let (quotient, remainder) = divide(c, a, b);
-            let result = match op {
-                Rpn::Rem => remainder,
-                Rpn::CeilDiv => negate(c, quotient),
-                _ => quotient,
-            };
-            c.push(m, result);
+    division(c, m, Rpn::Div, |c, a, b| divide(c, a, b).0);
+    division(c, m, Rpn::Rem, |c, a, b| divide(c, a, b).1);
+    division(c, m, Rpn::CeilDiv, |c, a, b| {
+        let a = negate(c, a);
+        let quotient = divide(c, a, b).0;
+        negate(c, quotient)
+    });
+}
+
+/// An operation of two integers that raises if the second is zero.
+fn division(
+    c: &mut Code<'_>,
+    m: Machine,
+    op: Rpn,
+    f: impl FnOnce(&mut Code<'_>, Value, Value) -> Value,
+) {
+    c.case(m.op, op as u32, m.next, |c| {
+        let (a, b) = c.pop_two(m);
+        let words = c.take_words(m.s, 3);
+        let zero = c.b.compare_const(Cond::Eq, b, 0);
+        c.when(zero, |c| {
+            let text = c.text_at(m.s, words, 0);
+            c.begin_call(m.s, "Division by zero in ", text);
+            let leaves = c.b.ptr_offset(words, 8);
+            c.call(Routine::Leaves, &[m.s, leaves]);
+            c.raise_and_stop(m.s, "ValueError");
         });
-    }
+        skip_leaves(c, m.s, words, 2);
+        let result = f(c, a, b);
+        c.push(m, result);
+    });
 }
 
 /// Moves the program counter past leaves, whose size is word `index` after `words` and was the last
@@ -356,18 +364,14 @@ pub(super) fn leaves(c: &mut Code<'_>) {
         c.call(Routine::Evaluate, &[s]);
         let kind = c.word(words, 2);
         let done = c.b.block("quoted");
-        for (code, routine) in [(LeafKind::Int, Some(Routine::PutInt)), (LeafKind::Float, None)] {
-            c.case(kind, code as u32, done, |c| match routine {
-                Some(routine) => {
-                    let value = c.b.load(Type::I64, s, state::STACK);
-                    c.call(routine, &[s, value]);
-                }
-                None => {
-                    let value = c.b.load(Type::F64, s, state::STACK);
-                    c.call(Routine::PutFloat, &[s, value]);
-                }
-            });
-        }
+        c.case(kind, LeafKind::Int as u32, done, |c| {
+            let value = c.b.load(Type::I64, s, state::STACK);
+            c.call(Routine::PutInt, &[s, value]);
+        });
+        c.case(kind, LeafKind::Float as u32, done, |c| {
+            let value = c.b.load(Type::F64, s, state::STACK);
+            c.call(Routine::PutFloat, &[s, value]);
+        });
         address(c, s);
         c.b.jump(done, &[]);
         c.b.switch_to(done);

@@ -53,8 +53,8 @@ pub(super) fn put_type(c: &mut Code<'_>) {
     let [s, value] = [0, 1].map(|i| c.b.param(i));
     let index = c.b.load(Type::I32, value, any::TYPE_INDEX.offset);
     let index = c.b.convert(Convert::Sext, index, Type::I64);
-    let names: Vec<_> =
-        (0..TypeIndex::STATIC_OBJECT_END.0).map(|index| TypeIndex(index).received_name()).collect();
+    let last = TypeIndex::ALL.iter().map(|index| index.0).max().unwrap_or(0);
+    let names: Vec<_> = (0..=last).map(|index| TypeIndex(index).received_name()).collect();
     c.say_name(s, index, &names, |_| {});
     // The runtime ends the process when it is asked about an index that it does not know, so it is
     // asked only about one that a live object has.

@@ -1,6 +1,6 @@
 //! Explaining extents, strides and integer parameters.
 
-use super::super::descriptor::{RuleCode, Suffix};
+use super::super::codes::{RuleCode, Suffix};
 use super::Routine;
 use super::code::{Code, Variable, state};
 use super::evaluate::divide;

@@ -3,7 +3,7 @@
 use abi_spec::layout::{BYTE_ARRAY, byte_array};
 use abi_spec::runtime;
 
-use super::super::descriptor::header;
+use super::super::codes::header;
 use super::Routine;
 use super::code::{Code, state};
 use crate::ir::{Cond, Type, Value};

@@ -1,6 +1,6 @@
 //! Appending text and numbers to a message.
 
-use super::super::descriptor::Suffix;
+use super::super::codes::Suffix;
 use super::Routine;
 use super::code::{Code, state};
 use crate::ir::{Binary, Cond, Convert, Type};

@@ -3,7 +3,7 @@
 use abi_spec::layout::{any, dl_tensor};
 use abi_spec::{DeviceType, TypeIndex};
 
-use super::super::descriptor::header;
+use super::super::codes::header;
 use super::Routine;
 use super::code::Code;
 use crate::ir::{Binary, Cond, Convert, Type, Value};

@@ -1,0 +1,89 @@
+//! The import tree of a library and its bytes, the content of [`LIBRARY_BIN`](crate::symbol::LIBRARY_BIN).
+//!
+//! All numbers are little-endian `u64`:
+//!
+//! ```text
+//! bytes after this number
+//! rows + 1, then per row the index of its first child in the list below, and the length of that list
+//! children, then per child the index of a module
+//! per module   length, kind             `_lib` stands for the library that embeds the tree
+//!              length, bytes            absent for `_lib`
+//! ```
+//!
+//! The loader makes a module of every entry, by `ffi.Module.load_from_bytes.<kind>`, then lets each import
+//! its children, and returns module 0.
+//!
+//! The loader of libtvm_ffi crashes on some malformed trees and misreads others.
+//! [`encode`](ImportTree::encode) and [`decode`](ImportTree::decode) refuse all of those, by the
+//! same rules, so that each takes whatever the other returns: a module at least, no empty kinds or
+//! bytes, one library at most, children that exist, and no module that imports itself, directly or
+//! not.
+//!
+//! ```
+//! use tvm_ffi_abi_spec::library_bin::{ImportTree, Module, Node};
+//!
+//! let library = Node { module: Module::Library, children: vec![1] };
+//! let kernels = Module::Custom { kind: "cuda".into(), bytes: b"fatbin"[..].into() };
+//! let tree = ImportTree { nodes: vec![library, Node { module: kernels, children: vec![] }] };
+//!
+//! let blob = tree.encode()?;
+//! assert_eq!(ImportTree::decode(&blob)?, tree);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod decode;
+mod encode;
+mod error;
+mod validate;
+
+use std::borrow::Cow;
+
+pub use decode::blob_len;
+pub use error::{DecodeError, Defect, TreeError};
+
+/// The kind that stands for the library itself.
+pub const LIBRARY_KIND: &str = "_lib";
+
+/// The modules that a library brings along, and which of them imports which.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportTree<'a> {
+    /// Loaded in this order. The first one is what loading the library returns; it need not be the library,
+    /// and the library need not be in the tree.
+    pub nodes: Vec<Node<'a>>,
+}
+
+/// A module and what it imports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node<'a> {
+    /// The module.
+    pub module: Module<'a>,
+    /// Indices into [`ImportTree::nodes`]. Several modules may import the same one.
+    pub children: Vec<usize>,
+}
+
+/// A module of an import tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Module<'a> {
+    /// The library that embeds the tree.
+    Library,
+    /// A module that a loader makes of bytes.
+    Custom {
+        /// Selects the loader, `ffi.Module.load_from_bytes.<kind>`.
+        kind: Cow<'a, str>,
+        /// What the loader gets, at least one byte.
+        bytes: Cow<'a, [u8]>,
+    },
+}
+
+impl Module<'_> {
+    /// The kind as it is written.
+    pub fn kind(&self) -> &str {
+        match self {
+            Module::Library => LIBRARY_KIND,
+            Module::Custom { kind, .. } => kind,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

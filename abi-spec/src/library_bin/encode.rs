@@ -1,0 +1,63 @@
+//! Import tree to bytes.
+
+use super::{ImportTree, Module, TreeError};
+
+/// Bytes of a number.
+const WORD: usize = 8;
+
+impl ImportTree<'_> {
+    /// The length of the blob in bytes.
+    pub fn encoded_len(&self) -> usize {
+        let children: usize = self.nodes.iter().map(|node| node.children.len()).sum();
+        let words = 1 + 1 + (self.nodes.len() + 1) + 1 + children;
+        let modules: usize = self.nodes.iter().map(|node| module_len(&node.module)).sum();
+        words * WORD + modules
+    }
+
+    /// The blob, in one allocation of its exact size; the bytes of each module are copied once.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`validate`](ImportTree::validate).
+    pub fn encode(&self) -> Result<Vec<u8>, TreeError> {
+        self.validate()?;
+        let len = self.encoded_len();
+        let mut out = Vec::with_capacity(len);
+        put(&mut out, len - WORD);
+        put(&mut out, self.nodes.len() + 1);
+        let mut children = 0;
+        put(&mut out, children);
+        for node in &self.nodes {
+            children += node.children.len();
+            put(&mut out, children);
+        }
+        put(&mut out, children);
+        self.nodes.iter().flat_map(|node| &node.children).for_each(|child| put(&mut out, *child));
+        for node in &self.nodes {
+            put_bytes(&mut out, node.module.kind().as_bytes());
+            match &node.module {
+                Module::Library => {}
+                Module::Custom { bytes, .. } => put_bytes(&mut out, bytes),
+            }
+        }
+        debug_assert_eq!(out.len(), len);
+        Ok(out)
+    }
+}
+
+fn module_len(module: &Module<'_>) -> usize {
+    let bytes = match module {
+        Module::Library => 0,
+        Module::Custom { bytes, .. } => WORD + bytes.len(),
+    };
+    WORD + module.kind().len() + bytes
+}
+
+fn put(out: &mut Vec<u8>, number: usize) {
+    out.extend_from_slice(&(number as u64).to_le_bytes());
+}
+
+fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put(out, bytes.len());
+    out.extend_from_slice(bytes);
+}

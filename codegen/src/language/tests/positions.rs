@@ -1,0 +1,88 @@
+//! Where errors point.
+
+use super::errors::{error, first_line};
+use crate::declaration::Library;
+use crate::error::{Error, Part};
+use crate::language::locate;
+
+/// Line, column, and the two lines with the caret.
+fn shown(text: &str) -> (usize, usize, String) {
+    let error = error(text);
+    let position = error.position().expect("a position");
+    (position.line, position.column, position.to_string())
+}
+
+#[test]
+fn source_lines() {
+    let rows = [
+        ("f(\n\tx: int8,\r\n\ty:\tint9\r\n)", 3, 5, "  |  y: int9\n  |     ^"),
+        ("\n\nf(x:\n  # more\n", 3, 5, "  | f(x:\n  |     ^"),
+        ("f(é", 1, 3, "  | f(é\n  |   ^"),
+        ("# é\nf(x: \u{1f980}\u{7})", 2, 6, "  | f(x: \u{1f980} )\n  |      ^"),
+        ("f() -> None =\r", 1, 14, "  | f() -> None =\n  |              ^"),
+    ];
+    for (text, line, column, lines) in rows {
+        assert_eq!(shown(text), (line, column, lines.to_owned()), "{text:?}");
+    }
+}
+
+#[test]
+fn long_source_lines_are_cut_around_the_caret() {
+    let digits = "0123456789".repeat(20);
+    let start = format!("f(x{digits}: int9, x{digits}: int8)");
+    assert_eq!(
+        shown(&start.replacen(&digits, "", 1)),
+        (1, 6, format!("  | f(x: int9, x{}…\n  |      ^", &digits[..88]))
+    );
+    let middle = format!("{}^ {digits}", "é".repeat(100)).replacen('é', "f(éé", 1);
+    assert_eq!(shown(&middle), (1, 3, format!("  | f({}…\n  |   ^", "é".repeat(98))));
+    assert_eq!(
+        shown(&start),
+        (1, 206, format!("  | …{}: int9, x{}…\n  | {:51}^", &digits[152..], &digits[..43], ""))
+    );
+    let end = format!("f(x{digits}:");
+    let excerpt = format!("  | …{}:\n  | {:101}^", &digits[101..], "");
+    assert_eq!(shown(&end), (1, 205, excerpt));
+}
+
+#[test]
+fn parts_have_positions() {
+    let text = "\
+# before
+f() -> None = k();
+/// docs
+g(
+    a: int8,
+    x: Tensor([_, n + 1], float32, strides=[1, s], align=16)
+) -> None
+    where n < 2, a == 1
+    = try \"quoted\"(n, x);
+";
+    let library: Library = text.parse().unwrap();
+    let rows = [
+        (Part::Docs, "3:1 g: docs"),
+        (Part::Name, "4:1 g"),
+        (Part::Param(0), "5:5 g: a"),
+        (Part::Param(1), "6:5 g: x"),
+        (Part::Dim(1, 0), "6:16 g: x.shape[0]"),
+        (Part::Dim(1, 1), "6:19 g: x.shape[1]"),
+        (Part::Stride(1, 0), "6:45 g: x.strides[0]"),
+        (Part::Stride(1, 1), "6:48 g: x.strides[1]"),
+        (Part::Align(1), "6:58 g: x.align"),
+        (Part::Result, "7:6 g: result"),
+        (Part::Constraint(0), "8:11 g: constraint 0"),
+        (Part::Constraint(1), "8:18 g: constraint 1"),
+        (Part::Callee, "9:11 g: callee"),
+        (Part::Argument(0), "9:20 g: call argument 0"),
+        (Part::Argument(1), "9:23 g: call argument 1"),
+    ];
+    for (part, expected) in rows {
+        let error = Error::invalid(1, &library.functions[1], part, "reason");
+        let located = locate(text, error.clone());
+        let position = located.position().expect("a position");
+        let site = located.site().expect("a site");
+        assert_eq!(format!("{}:{} {site}", position.line, position.column), expected);
+        assert_eq!(error.to_string(), format!("{site}: reason"));
+        assert_eq!(first_line(&located), format!("{}:{}: {error}", position.line, position.column));
+    }
+}

@@ -1,0 +1,175 @@
+//! From declarations to bytes: each stage by itself, and all of them in one call.
+//!
+//! The stages are [`parse_file`], [`lower`], [`emit_module`] and [`file::write`]; a shared library is an
+//! object, which [`link::shared_bytes`] links.
+
+use std::error;
+use std::io;
+use std::path::Path;
+
+use codegen::ir::{self, Linkage};
+use codegen::{Backend, Library, Routines};
+use target_lexicon::Triple;
+
+use crate::file::{self, Mode};
+use crate::link::{self, Input, Linker};
+use crate::object_file::RUNTIME_PREFIX;
+use crate::{Error, backend};
+
+/// What to emit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Host IR as text: the same for every backend and target.
+    Ir,
+    /// The text form of the backend.
+    Native,
+    /// A relocatable object.
+    Object,
+    /// A shared library that a TVM FFI host can load.
+    Shared,
+}
+
+/// How to emit.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// One of [`BACKENDS`](crate::BACKENDS).
+    pub backend: String,
+    /// What machine the code is for.
+    pub target: Triple,
+    /// For [`Form::Shared`]: the objects that define the kernels.
+    pub kernels: Vec<Input>,
+    /// For [`Form::Shared`]: who links.
+    pub linker: Linker,
+}
+
+impl Default for Options {
+    /// Cranelift, for the machine that this runs on, with no kernels.
+    fn default() -> Self {
+        Options {
+            backend: "cranelift".to_owned(),
+            target: Triple::host(),
+            kernels: Vec::new(),
+            linker: Linker::default(),
+        }
+    }
+}
+
+/// Reads declarations from a file; `-` is standard input.
+///
+/// # Errors
+/// [`Error::Read`], also if the file is not UTF-8, and [`Error::Declaration`].
+pub fn parse_file(path: &Path) -> Result<Library, Error> {
+    let text = String::from_utf8(file::read(path)?).map_err(|error| Error::Read {
+        path: path.to_owned(),
+        source: io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()),
+    })?;
+    text.parse().map_err(|source| Error::Declaration { path: Some(path.to_owned()), source })
+}
+
+/// Lowers for use ahead of time: the module contains every routine that it needs.
+///
+/// # Errors
+/// [`Error::Declaration`] if the library is not valid, or has a function that can exist only in process.
+pub fn lower(library: &Library) -> Result<ir::Module, Error> {
+    let options = codegen::Options { routines: Routines::Embedded, closures: false };
+    codegen::lower(library, &options).map_err(|source| Error::Declaration { path: None, source })
+}
+
+/// Compiles a library.
+///
+/// # Errors
+/// Those of [`lower`] and [`emit_module`].
+///
+/// ```
+/// use tvm_ffi_codegen_driver::{Error, Form, Options, emit, inspect};
+///
+/// let library = "twice(n: int64) -> int64 = twice_kernel(n);".parse().unwrap();
+/// let object = emit(&library, Form::Object, &Options::default())?;
+/// let found = inspect(&object).unwrap();
+/// assert_eq!(found.functions[0].name, "twice");
+/// assert_eq!(found.undefined[0].name, "twice_kernel");
+///
+/// let error = emit(&library, Form::Shared, &Options::default()).unwrap_err();
+/// assert!(matches!(error, Error::MissingSymbols { names } if names == ["twice_kernel"]));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn emit(library: &Library, form: Form, options: &Options) -> Result<Vec<u8>, Error> {
+    emit_module(&lower(library)?, form, options)
+}
+
+/// Compiles a library to a shared library on disk, in one call.
+///
+/// # Errors
+/// Those of [`emit`], and [`Error::Write`]; when anything fails, `output` is as it was.
+///
+/// ```no_run
+/// use std::path::Path;
+/// use tvm_ffi_codegen_driver::link::Input;
+/// use tvm_ffi_codegen_driver::{Error, Options, compile_shared, parse_file};
+///
+/// let kernels = vec![Input::read(Path::new("kernel.o"))?];
+/// let options = Options { kernels, ..Options::default() };
+/// compile_shared(&parse_file(Path::new("add_one.ffi"))?, Path::new("add_one.so"), &options)?;
+/// # Ok::<(), Error>(())
+/// ```
+pub fn compile_shared(library: &Library, output: &Path, options: &Options) -> Result<(), Error> {
+    write_module(&lower(library)?, Form::Shared, output, options)
+}
+
+/// Compiles a lowered library.
+///
+/// # Errors
+/// Those of [`backend`], of [`link::shared_bytes`], [`Error::Backend`] and [`Error::MissingSymbols`].
+pub fn emit_module(module: &ir::Module, form: Form, options: &Options) -> Result<Vec<u8>, Error> {
+    match form {
+        Form::Ir => Ok(module.to_string().into_bytes()),
+        Form::Native => {
+            let backend = backend(options)?;
+            let text = backend.text(module);
+            text.map(String::into_bytes).map_err(|source| refused(&*backend, source))
+        }
+        Form::Object => object(module, options),
+        Form::Shared => {
+            check_kernels(module, &options.kernels)?;
+            let mut inputs = vec![Input::new(HOST, object(module, options)?)?];
+            inputs.extend_from_slice(&options.kernels);
+            link::shared_bytes(&inputs, &options.linker, &options.target)
+        }
+    }
+}
+
+fn object(module: &ir::Module, options: &Options) -> Result<Vec<u8>, Error> {
+    let backend = backend(options)?;
+    backend.object(module).map_err(|source| refused(&*backend, source))
+}
+
+fn refused(backend: &dyn Backend, source: Box<dyn error::Error + Send + Sync>) -> Error {
+    Error::Backend { name: backend.name(), source }
+}
+
+/// How messages name the object that the declarations compile to.
+const HOST: &str = "the declarations";
+
+/// Writes what [`emit_module`] yields; when anything fails, `output` is as it was.
+///
+/// # Errors
+/// Those of [`emit_module`], and [`Error::Write`].
+pub fn write_module(
+    module: &ir::Module,
+    form: Form,
+    output: &Path,
+    options: &Options,
+) -> Result<(), Error> {
+    let mode = if form == Form::Shared { Mode::Executable } else { Mode::Data };
+    file::write(output, &emit_module(module, form, options)?, mode)
+}
+
+/// Every symbol that the declarations call must be defined; what the kernels want in turn is between
+/// them and the loader.
+fn check_kernels(module: &ir::Module, kernels: &[Input]) -> Result<(), Error> {
+    let imports = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Import);
+    let ours = imports.filter(|symbol| !symbol.name.starts_with(RUNTIME_PREFIX));
+    let missing = ours.filter(|symbol| !kernels.iter().any(|input| input.defines(&symbol.name)));
+    let names: Vec<String> = missing.map(|symbol| symbol.name.clone()).collect();
+    if names.is_empty() { Ok(()) } else { Err(Error::MissingSymbols { names }) }
+}

@@ -1,0 +1,198 @@
+//! What can go wrong between a file of declarations and a library on disk.
+
+use std::error;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Every failure is the fault of the input or of the machine; a bug of this library panics.
+#[derive(Debug)]
+pub enum Error {
+    /// A file, or standard input, could not be read.
+    Read {
+        /// The file; `-` for standard input.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The output could not be written. A file that was there before is as it was.
+    Write {
+        /// The file; `-` for standard output.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The declarations are wrong.
+    Declaration {
+        /// The file, if they come from one; `-` for standard input.
+        path: Option<PathBuf>,
+        /// What is wrong, and where.
+        source: codegen::Error,
+    },
+    /// The name of a target means nothing.
+    Target {
+        /// The name.
+        name: String,
+        /// Why not.
+        source: target_lexicon::ParseError,
+    },
+    /// There is no backend of this name.
+    UnknownBackend {
+        /// The name asked for.
+        name: String,
+    },
+    /// A backend or linker exists but was left out of this build.
+    NotBuilt {
+        /// What is missing.
+        name: &'static str,
+        /// The cargo feature of this crate that adds it.
+        feature: &'static str,
+    },
+    /// The backend refused, for example because it has no code generator for the target.
+    Backend {
+        /// The name of the backend.
+        name: &'static str,
+        /// What it says.
+        source: Box<dyn error::Error + Send + Sync>,
+    },
+    /// A file is not an object that can be used here.
+    Object {
+        /// The file, and the member if it is an archive.
+        file: String,
+        /// What is wrong with it.
+        fault: ObjectFault,
+    },
+    /// The declarations call functions that no linked file defines.
+    MissingSymbols {
+        /// Their names, in the order in which the declarations use them.
+        names: Vec<String>,
+    },
+    /// Two linked files define one symbol.
+    DuplicateSymbol {
+        /// The symbol.
+        name: String,
+        /// The file that comes first.
+        first: String,
+        /// The file that defines it again; it may be the same.
+        second: String,
+    },
+    /// Shared libraries cannot be linked for this target.
+    UnsupportedShared {
+        /// The target.
+        target: target_lexicon::Triple,
+    },
+    /// The linker failed.
+    Linker {
+        /// Its name.
+        name: String,
+        /// What it says.
+        reason: String,
+    },
+}
+
+/// Why a file is not a usable object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ObjectFault {
+    /// Nothing that this library knows: text, a linker script, an empty file.
+    Unrecognized,
+    /// LLVM bitcode, as `clang -flto -c` writes it.
+    Bitcode,
+    /// An archive that holds paths instead of objects.
+    ThinArchive,
+    /// Recognized, but damaged.
+    Malformed {
+        /// What is damaged.
+        reason: String,
+    },
+    /// An executable, a shared library and the like where a relocatable object is needed.
+    NotRelocatable {
+        /// What it is.
+        found: &'static str,
+    },
+    /// For another machine or in another format.
+    Target {
+        /// What is linked.
+        expected: String,
+        /// What the file is.
+        found: String,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),
+            Error::Write { path, source } => write!(f, "cannot write {}: {source}", path.display()),
+            Error::Declaration { path: Some(path), source } => {
+                let separator = if source.position().is_some() { ":" } else { ": " };
+                write!(f, "{}{separator}{source}", path.display())
+            }
+            Error::Declaration { path: None, source } => write!(f, "{source}"),
+            Error::Target { name, source } => write!(f, "unknown target `{name}`: {source}"),
+            Error::UnknownBackend { name } => {
+                write!(f, "unknown backend `{name}`, expected one of ")?;
+                f.write_str(&crate::BACKENDS.join(", "))
+            }
+            Error::NotBuilt { name, feature } => {
+                write!(f, "{name} is not part of this build: enable the cargo feature `{feature}`")
+            }
+            Error::Backend { name, source } => write!(f, "backend {name}: {source}"),
+            Error::Object { file, fault } => write!(f, "{file}: {fault}"),
+            Error::MissingSymbols { names } => {
+                let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+                let verb = if names.len() == 1 { "is" } else { "are" };
+                write!(f, "{} {verb} called by a declaration and defined by no linked file", {
+                    names.join(", ")
+                })
+            }
+            Error::DuplicateSymbol { name, first, second } => {
+                write!(f, "`{name}` is defined by {first} and again by {second}")
+            }
+            Error::UnsupportedShared { target } => {
+                write!(
+                    f,
+                    "cannot link a shared library for {target}: only ELF on x86-64, aarch64 "
+                )?;
+                f.write_str("and riscv64 can be linked here; emit an object and link it there")
+            }
+            Error::Linker { name, reason } => write!(f, "linker {name}: {reason}"),
+        }
+    }
+}
+
+impl fmt::Display for ObjectFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ObjectFault::Unrecognized => f.write_str("not an object file"),
+            ObjectFault::Bitcode => f.write_str("LLVM bitcode; compile it without -flto"),
+            ObjectFault::ThinArchive => f.write_str("a thin archive; give its members"),
+            ObjectFault::Malformed { reason } => write!(f, "malformed object file: {reason}"),
+            ObjectFault::NotRelocatable { found } => {
+                write!(f, "expected a relocatable object but got a {found}")
+            }
+            ObjectFault::Target { expected, found } => {
+                write!(f, "expected an object for {expected} but got one for {found}")
+            }
+        }
+    }
+}
+
+impl error::Error for Error {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Error::Read { source, .. } | Error::Write { source, .. } => Some(source),
+            Error::Declaration { source, .. } => Some(source),
+            Error::Target { source, .. } => Some(source),
+            Error::Backend { source, .. } => Some(source.as_ref()),
+            Error::UnknownBackend { .. }
+            | Error::NotBuilt { .. }
+            | Error::Object { .. }
+            | Error::MissingSymbols { .. }
+            | Error::DuplicateSymbol { .. }
+            | Error::UnsupportedShared { .. }
+            | Error::Linker { .. } => None,
+        }
+    }
+}
+
+impl error::Error for ObjectFault {}

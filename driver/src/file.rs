@@ -1,0 +1,82 @@
+//! Reading whole files, and writing them so that they appear whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use crate::Error;
+
+/// The most that is read of one file, in bytes: 1 GiB.
+pub const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// The path that stands for standard input and output.
+const STANDARD: &str = "-";
+
+/// The contents of a file; `-` is standard input.
+pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    let result = if path == Path::new(STANDARD) {
+        read_all(&mut io::stdin().lock())
+    } else {
+        File::open(path).and_then(|mut file| read_all(&mut file))
+    };
+    result.map_err(|source| Error::Read { path: path.to_owned(), source })
+}
+
+fn read_all(source: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(io::Error::other(format!("larger than {MAX_FILE_BYTES} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// What a file is for, which decides who may run it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Text or an object.
+    Data,
+    /// A shared library.
+    Executable,
+}
+
+/// Writes a file by way of a temporary one beside it, so that on failure whatever was there stays.
+/// `-` is standard output. A symbolic link is followed; a device or pipe is written to directly.
+pub fn write(path: &Path, bytes: &[u8], mode: Mode) -> Result<(), Error> {
+    let result = if path == Path::new(STANDARD) {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(bytes).and_then(|()| stdout.flush())
+    } else {
+        // Where nothing is there yet, or a link points nowhere, the path is used as it is.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        match fs::metadata(&target) {
+            Ok(metadata) if !metadata.is_file() => fs::write(&target, bytes),
+            Ok(_) | Err(_) => replace(&target, bytes, mode),
+        }
+    };
+    result.map_err(|source| Error::Write { path: path.to_owned(), source })
+}
+
+fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(_) | None => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".tvm-ffi-codegen-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // The umask takes its share.
+        let bits = match mode {
+            Mode::Data => 0o666,
+            Mode::Executable => 0o777,
+        };
+        builder.permissions(fs::Permissions::from_mode(bits));
+    }
+    #[cfg(not(unix))]
+    let _ = mode;
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}

@@ -1,0 +1,182 @@
+//! What a library or object offers and needs, read from its symbols. Nothing in it is run.
+
+mod print;
+mod symbols;
+
+use std::collections::BTreeMap;
+use std::mem;
+
+use abi_spec::runtime::{self, Version};
+use abi_spec::symbol;
+use object::Object;
+
+use crate::ObjectFault;
+use crate::object_file::{self, Machine, Names, RUNTIME_PREFIX};
+use symbols::Symbol;
+
+/// What [`inspect`] finds. `Display` prints a report of several lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inspection {
+    /// Format and machine, such as `ELF x86_64`.
+    pub machine: String,
+    /// What kind of file it is, such as `shared library`.
+    pub kind: &'static str,
+    /// Exported functions, by name.
+    pub functions: Vec<Function>,
+    /// The embedded import tree.
+    pub library_bin: Option<Data>,
+    /// The variable into which the loader writes the library's own module.
+    pub library_ctx: Option<Data>,
+    /// Other exported symbols that the runtime reserves, by name.
+    pub reserved: Vec<String>,
+    /// Runtime functions that are used, by name.
+    pub runtime: Vec<RuntimeUse>,
+    /// Other symbols that are left to the linker or loader, by name.
+    pub undefined: Vec<Undefined>,
+    /// Libraries that the loader is told to load first, in order.
+    pub needed: Vec<String>,
+}
+
+/// An exported function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// As callers know it, without the prefix of the symbol.
+    pub name: String,
+    /// Bytes of code; `None` where the format does not say (Mach-O, COFF). Routines that several
+    /// functions share do not count.
+    pub size: Option<u64>,
+    /// There is a getter of its metadata.
+    pub metadata: bool,
+    /// There is a getter of its documentation.
+    pub doc: bool,
+}
+
+/// An exported data object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// In bytes; `None` where the format does not say.
+    pub size: Option<u64>,
+}
+
+/// A runtime function that is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuntimeUse {
+    /// Its symbol.
+    pub name: String,
+    /// The release that has it; `None` if we know of none.
+    pub since: Option<Version>,
+}
+
+/// A symbol that is used and not defined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undefined {
+    /// Its name.
+    pub name: String,
+    /// It may stay undefined.
+    pub weak: bool,
+}
+
+/// Reads an ELF, Mach-O, COFF or PE file: an object or a shared library.
+///
+/// # Errors
+/// If it is none of these, or damaged.
+///
+/// ```
+/// use tvm_ffi_codegen_driver::{ObjectFault, inspect};
+///
+/// assert_eq!(inspect(b"#!/bin/sh"), Err(ObjectFault::Unrecognized));
+/// ```
+pub fn inspect(bytes: &[u8]) -> Result<Inspection, ObjectFault> {
+    let file = object_file::parse(bytes)?;
+    let mut found = Found::default();
+    let mut names = Names::of(bytes);
+    for symbol in symbols::symbols(&file, &mut names)? {
+        found.add(symbol);
+    }
+    Ok(Inspection {
+        machine: Machine::of(&file).to_string(),
+        kind: object_file::kind_name(file.kind()),
+        functions: found.functions(),
+        library_bin: found.library_bin,
+        library_ctx: found.library_ctx,
+        reserved: found.reserved,
+        runtime: found.runtime,
+        undefined: found.undefined,
+        needed: symbols::needed(&file, &mut names)?,
+    })
+}
+
+impl Inspection {
+    /// The first release of the runtime that has every function used here; `None` if a function is
+    /// used that we do not know.
+    pub fn release(&self) -> Option<Version> {
+        let newest = |newest: Version, used: &RuntimeUse| Some(newest.max(used.since?));
+        self.runtime.iter().try_fold(Version::FIRST, newest)
+    }
+}
+
+/// Symbols sorted by what they mean to TVM FFI.
+#[derive(Debug, Default)]
+struct Found {
+    functions: BTreeMap<String, Function>,
+    getters: Vec<(Getter, String)>,
+    library_bin: Option<Data>,
+    library_ctx: Option<Data>,
+    reserved: Vec<String>,
+    runtime: Vec<RuntimeUse>,
+    undefined: Vec<Undefined>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Getter {
+    Metadata,
+    Doc,
+}
+
+impl Found {
+    fn add(&mut self, symbol: Symbol) {
+        let Symbol { name, defined, weak, size } = symbol;
+        if !defined {
+            self.add_use(name, weak);
+        } else if name == symbol::LIBRARY_BIN {
+            self.library_bin = Some(Data { size });
+        } else if name == symbol::LIBRARY_CTX {
+            self.library_ctx = Some(Data { size });
+        } else if let Some(function) = name.strip_prefix(symbol::METADATA_PREFIX) {
+            self.getters.push((Getter::Metadata, function.to_owned()));
+        } else if let Some(function) = name.strip_prefix(symbol::DOC_PREFIX) {
+            self.getters.push((Getter::Doc, function.to_owned()));
+        } else if let Some(function) = name.strip_prefix(symbol::PREFIX) {
+            if function.starts_with('_') {
+                self.reserved.push(name);
+            } else {
+                let function = function.to_owned();
+                let entry = Function { name: function.clone(), size, metadata: false, doc: false };
+                self.functions.insert(function, entry);
+            }
+        }
+    }
+
+    fn add_use(&mut self, name: String, weak: bool) {
+        if name.starts_with(RUNTIME_PREFIX) {
+            let known = runtime::ALL.iter().find(|function| function.name == name);
+            self.runtime.push(RuntimeUse { name, since: known.map(|function| function.since) });
+        } else {
+            self.undefined.push(Undefined { name, weak });
+        }
+    }
+
+    /// The functions, which now know of their getters. A getter without its function is of no use to
+    /// anyone and left out.
+    fn functions(&mut self) -> Vec<Function> {
+        for (getter, name) in &self.getters {
+            if let Some(function) = self.functions.get_mut(name) {
+                match getter {
+                    Getter::Metadata => function.metadata = true,
+                    Getter::Doc => function.doc = true,
+                }
+            }
+        }
+        mem::take(&mut self.functions).into_values().collect()
+    }
+}

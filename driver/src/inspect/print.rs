@@ -1,0 +1,57 @@
+//! The report of an inspection.
+
+use std::fmt::{self, Display};
+
+use super::{Data, Function, Inspection};
+
+impl Display for Inspection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} {}", self.machine, self.kind)?;
+        list(f, "functions", &self.functions, function)?;
+        writeln!(f, "import tree: {}", data(self.library_bin))?;
+        writeln!(f, "library context: {}", data(self.library_ctx))?;
+        list(f, "other reserved symbols", &self.reserved, String::clone)?;
+        list(f, "runtime functions", &self.runtime, |used| match used.since {
+            Some(since) => format!("{} since {since}", used.name),
+            None => format!("{} since an unknown release", used.name),
+        })?;
+        match self.release() {
+            Some(release) => writeln!(f, "runtime release: {release} or newer")?,
+            None => writeln!(f, "runtime release: unknown")?,
+        }
+        list(f, "other undefined symbols", &self.undefined, |symbol| {
+            format!("{}{}", symbol.name, if symbol.weak { " (weak)" } else { "" })
+        })?;
+        list(f, "needed libraries", &self.needed, String::clone)
+    }
+}
+
+fn list<T>(
+    f: &mut fmt::Formatter<'_>,
+    title: &str,
+    items: &[T],
+    item: impl Fn(&T) -> String,
+) -> fmt::Result {
+    if items.is_empty() {
+        return writeln!(f, "{title}: none");
+    }
+    writeln!(f, "{title}: {}", items.len())?;
+    items.iter().try_for_each(|one| writeln!(f, "  {}", item(one)))
+}
+
+fn function(function: &Function) -> String {
+    let size = function.size.map(|size| format!("{size} bytes"));
+    let metadata = function.metadata.then(|| "metadata".to_owned());
+    let doc = function.doc.then(|| "doc".to_owned());
+    let facts: Vec<String> = [size, metadata, doc].into_iter().flatten().collect();
+    let separator = if facts.is_empty() { "" } else { ": " };
+    format!("{}{separator}{}", function.name, facts.join(", "))
+}
+
+fn data(data: Option<Data>) -> String {
+    match data {
+        None => "none".to_owned(),
+        Some(Data { size: None }) => "present".to_owned(),
+        Some(Data { size: Some(size) }) => format!("{size} bytes"),
+    }
+}

@@ -1,0 +1,162 @@
+//! The Wild linker, in process: it reads and writes memory, and runs on one thread of its own.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use libwild::error::Result as WildResult;
+use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData, OutputOptions};
+use object::Architecture;
+
+use super::{Input, OPTIONS, version_script};
+use crate::Error;
+use crate::object_file::Machine;
+
+const LIBRARY: &str = "library.so";
+const SCRIPT: &str = "exports.map";
+
+/// Links for a machine that [`Machine::linkable`] knows.
+pub(super) fn link(inputs: &[Input], machine: Machine) -> Result<Vec<u8>, Error> {
+    let fail = |reason: String| Error::Linker { name: "wild".to_owned(), reason };
+    let memory = Memory::default();
+    let arguments = arguments(inputs, machine, &memory);
+    // Wild uses the current pool of threads, and would leave behind one for the whole process.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let pool = pool.map_err(|error| fail(error.to_string()))?;
+    let run = || pool.install(|| run(&arguments, &memory));
+    match panic::catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => return Err(fail(error.to_string())),
+        // The message has gone to the panic hook.
+        Err(_) => return Err(fail("it panicked".to_owned())),
+    }
+    memory.take(Path::new(LIBRARY)).ok_or_else(|| fail("it wrote nothing".to_owned()))
+}
+
+fn run(arguments: &[String], memory: &Memory) -> WildResult {
+    let mut args = Args::new(|| arguments.iter())?;
+    // Warnings are about options that it ignores and the like; it would print them.
+    args.on_warning(Box::new(|_| {}));
+    args.parse(|| arguments.iter())?;
+    Linker::with_file_system(memory.clone()).run(&args).map(drop)
+}
+
+/// The command line, as `ld` would be given it. The files are put into `memory`.
+fn arguments(inputs: &[Input], machine: Machine, memory: &Memory) -> Vec<String> {
+    let emulation = match machine.architecture {
+        Architecture::Aarch64 => "aarch64elf",
+        Architecture::Riscv64 => "elf64lriscv",
+        _ => "elf_x86_64",
+    };
+    let fixed = ["ld", "-m", emulation, "-shared", "--no-gc-sections", "--no-identity-comment"];
+    let mut arguments: Vec<String> = fixed.into_iter().chain(OPTIONS).map(str::to_owned).collect();
+    memory.put(SCRIPT.into(), Arc::new(version_script().into_bytes()));
+    arguments.push(format!("--version-script={SCRIPT}"));
+    for (i, input) in inputs.iter().enumerate() {
+        // Distinct, and never taken for an option.
+        let path = format!("{i}/{}", input.name());
+        memory.put(path.clone().into(), input.shared_bytes());
+        arguments.push(path);
+    }
+    arguments.extend(["-o".to_owned(), LIBRARY.to_owned()]);
+    arguments
+}
+
+/// The files of one run.
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<HashMap<PathBuf, Arc<Vec<u8>>>>>);
+
+impl Memory {
+    fn put(&self, path: PathBuf, bytes: Arc<Vec<u8>>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(path, bytes);
+    }
+
+    fn get(&self, path: &Path) -> io::Result<Arc<Vec<u8>>> {
+        let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        files.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn take(&self, path: &Path) -> Option<Vec<u8>> {
+        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        files.remove(path).map(Arc::unwrap_or_clone)
+    }
+}
+
+struct InputFile(Arc<Vec<u8>>);
+
+impl fmt::Debug for InputFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.0.len())
+    }
+}
+
+impl InputFileData for InputFile {
+    fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+struct OutputFile {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    memory: Memory,
+}
+
+impl OutputFileData for OutputFile {
+    fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
+    fn finish(self) -> WildResult {
+        self.memory.put(self.path, Arc::new(self.bytes));
+        Ok(())
+    }
+}
+
+impl FileSystem for Memory {
+    type Input = InputFile;
+    type Output = OutputFile;
+
+    fn open_input(&self, path: &Path, _: bool) -> WildResult<(InputFile, Option<Arc<File>>)> {
+        Ok((InputFile(self.get(path)?), None))
+    }
+
+    fn file_type(&self, path: &Path) -> WildResult<FileType> {
+        self.get(path)?;
+        Ok(FileType::File)
+    }
+
+    fn canonicalize(&self, path: &Path) -> WildResult<PathBuf> {
+        Ok(path.to_owned())
+    }
+
+    fn remove_file(&self, path: &Path) -> WildResult {
+        self.take(path);
+        Ok(())
+    }
+
+    fn rename_file(&self, path: &Path, new_path: &Path) -> WildResult {
+        let bytes = self.get(path)?;
+        self.take(path);
+        self.put(new_path.to_owned(), bytes);
+        Ok(())
+    }
+
+    fn create_output(&self, path: Arc<Path>, options: OutputOptions) -> WildResult<OutputFile> {
+        let bytes = vec![0; usize::try_from(options.size)?];
+        Ok(OutputFile { path: path.to_path_buf(), bytes, memory: self.clone() })
+    }
+
+    fn write_auxiliary(&self, path: &Path, bytes: &[u8]) -> WildResult {
+        self.put(path.to_owned(), Arc::new(bytes.to_vec()));
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! Recognizing object files. What is read here comes from anywhere and may hold anything.
+
+use std::fmt;
+
+use object::{Architecture, BinaryFormat, FileKind, Object, ObjectKind};
+use target_lexicon::Triple;
+
+use crate::ObjectFault;
+
+/// The first bytes of LLVM bitcode.
+const BITCODE: [u8; 4] = *b"BC\xc0\xde";
+
+/// Reads the headers of an ELF, Mach-O, COFF or PE file.
+pub(crate) fn parse(bytes: &[u8]) -> Result<object::File<'_>, ObjectFault> {
+    if bytes.starts_with(&BITCODE) {
+        return Err(ObjectFault::Bitcode);
+    }
+    let known = matches!(
+        FileKind::parse(bytes),
+        Ok(FileKind::Elf32
+            | FileKind::Elf64
+            | FileKind::MachO32
+            | FileKind::MachO64
+            | FileKind::Coff
+            | FileKind::CoffBig
+            | FileKind::Pe32
+            | FileKind::Pe64)
+    );
+    if !known {
+        return Err(ObjectFault::Unrecognized);
+    }
+    object::File::parse(bytes).map_err(malformed)
+}
+
+/// What the `object` crate says about damage.
+pub(crate) fn malformed(error: object::Error) -> ObjectFault {
+    ObjectFault::Malformed { reason: error.to_string() }
+}
+
+/// What a file is, as messages name it.
+pub(crate) fn kind_name(kind: ObjectKind) -> &'static str {
+    if kind == ObjectKind::Relocatable {
+        "object"
+    } else if kind == ObjectKind::Dynamic {
+        "shared library"
+    } else if kind == ObjectKind::Executable {
+        "executable"
+    } else if kind == ObjectKind::Core {
+        "core dump"
+    } else {
+        "file of unknown kind"
+    }
+}
+
+/// The format and machine of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Machine {
+    pub(crate) format: BinaryFormat,
+    pub(crate) architecture: Architecture,
+    pub(crate) little_endian: bool,
+}
+
+impl Machine {
+    /// What an object is for.
+    pub(crate) fn of(file: &object::File<'_>) -> Machine {
+        Machine {
+            format: file.format(),
+            architecture: file.architecture(),
+            little_endian: file.is_little_endian(),
+        }
+    }
+
+    /// What objects for a target must be, if shared libraries can be linked for it here.
+    pub(crate) fn linkable(target: &Triple) -> Option<Machine> {
+        use target_lexicon::Architecture as Target;
+        if target.binary_format != target_lexicon::BinaryFormat::Elf {
+            return None;
+        }
+        let architecture = [
+            (matches!(target.architecture, Target::X86_64), Architecture::X86_64),
+            (matches!(target.architecture, Target::Aarch64(_)), Architecture::Aarch64),
+            (matches!(target.architecture, Target::Riscv64(_)), Architecture::Riscv64),
+        ];
+        let (_, architecture) = architecture.into_iter().find(|(is, _)| *is)?;
+        let little_endian = target.endianness() == Ok(target_lexicon::Endianness::Little);
+        little_endian.then_some(Machine {
+            format: BinaryFormat::Elf,
+            architecture,
+            little_endian: true,
+        })
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let architecture = format!("{:?}", self.architecture).to_lowercase();
+        write!(f, "{} {architecture}", format_name(self.format))?;
+        f.write_str(if self.little_endian { "" } else { " (big-endian)" })
+    }
+}
+
+fn format_name(format: BinaryFormat) -> &'static str {
+    match format {
+        BinaryFormat::Coff => "COFF",
+        BinaryFormat::Elf => "ELF",
+        BinaryFormat::MachO => "Mach-O",
+        BinaryFormat::Pe => "PE",
+        BinaryFormat::Wasm => "wasm",
+        BinaryFormat::Xcoff => "XCOFF",
+        _ => "unknown format",
+    }
+}
+
+/// What the names of runtime functions start with.
+pub(crate) const RUNTIME_PREFIX: &str = "TVMFFI";
+
+/// Takes names out of a file. They may overlap in it, so that a small file can hold a great many long
+/// ones; nobody's does, and here it is an error.
+#[derive(Debug)]
+pub(crate) struct Names {
+    left: u64,
+}
+
+impl Names {
+    /// For the names of one file.
+    pub(crate) fn of(bytes: &[u8]) -> Names {
+        Names { left: 4 * bytes.len() as u64 }
+    }
+
+    /// A name that has been read.
+    pub(crate) fn take(&mut self, name: object::Result<&[u8]>) -> Result<Vec<u8>, ObjectFault> {
+        let name = name.map_err(malformed)?;
+        self.left = self.left.checked_sub(name.len() as u64).ok_or(ObjectFault::Malformed {
+            reason: "names take more room than the file".to_owned(),
+        })?;
+        Ok(name.to_vec())
+    }
+}

@@ -1,0 +1,304 @@
+//! Shared libraries by both routes: what they do, export and need, and what is refused.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use libloading::Library;
+use target_lexicon::Triple;
+use tvm_ffi_codegen_driver::link::{self, Input, Linker};
+use tvm_ffi_codegen_driver::{Error, Form, Options, emit_module, inspect, write_module};
+
+use crate::support::{compile, folder, object, object_with, twice};
+
+const WRAPPER: &str = "
+    int kernel(int);
+    int TVMFFIObjectDecRef(void*);
+    int getpid(void);
+    int __tvm_ffi_plain(void* handle, const void* args, int count, void* result) {
+        return count < 0 ? TVMFFIObjectDecRef(handle) + getpid() : kernel(count) + 1;
+    }
+";
+const KERNEL: &str = "int kernel(int x) { return 2 * x; }";
+
+fn routes() -> [Linker; 2] {
+    [Linker::Wild, Linker::Cc("cc".into())]
+}
+
+fn link(inputs: &[Input], linker: &Linker) -> Result<Vec<u8>, Error> {
+    link::shared_bytes(inputs, linker, &Triple::host())
+}
+
+/// Calls an exported function with nothing but a count.
+fn call(library: &Path, function: &str, count: i32) -> i32 {
+    type SafeCall = unsafe extern "C" fn(usize, usize, i32, usize) -> i32;
+    // SAFETY: the libraries of these tests have no initializers.
+    let library = unsafe { Library::new(library) }.expect("a loadable library");
+    // SAFETY: every function exported by these tests is of this type.
+    let function = unsafe { library.get::<SafeCall>(function) }.expect("exported");
+    // SAFETY: none of them reads through its pointers.
+    unsafe { function(0, 0, count, 0) }
+}
+
+#[test]
+fn libraries_of_both_linkers_work() {
+    for linker in routes() {
+        let folder = folder();
+        let path = folder.path().join("twice.so");
+        let options =
+            Options { kernels: vec![object("kernel", KERNEL)], linker, ..Options::default() };
+        write_module(&twice(), Form::Shared, &path, &options).unwrap();
+        assert_eq!(call(&path, "__tvm_ffi_twice", 21), 84, "{:?}", options.linker);
+    }
+}
+
+#[test]
+fn only_tvm_ffi_symbols_are_exported_and_nothing_is_needed() {
+    for linker in routes() {
+        let inputs = [object("wrapper", WRAPPER), object("kernel", KERNEL)];
+        let bytes = link(&inputs, &linker).unwrap();
+        let found = inspect(&bytes).unwrap();
+        let functions: Vec<&str> = found.functions.iter().map(|f| f.name.as_str()).collect();
+        let runtime: Vec<&str> = found.runtime.iter().map(|f| f.name.as_str()).collect();
+        let undefined: Vec<&str> = found.undefined.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(functions, ["plain"], "{linker:?}");
+        assert_eq!(runtime, ["TVMFFIObjectDecRef"], "{linker:?}");
+        assert_eq!(undefined, ["getpid"], "{linker:?}");
+        assert_eq!(found.needed, [""; 0], "{linker:?}");
+        assert_eq!(exports(&bytes), ["__tvm_ffi_plain"], "{linker:?}");
+    }
+}
+
+/// Every dynamic symbol that is defined, by the `object` crate.
+fn exports(bytes: &[u8]) -> Vec<String> {
+    use object::{Object, ObjectSymbol};
+    let file = object::File::parse(bytes).unwrap();
+    let defined = file.dynamic_symbols().filter(|symbol| !symbol.is_undefined());
+    defined.map(|symbol| symbol.name().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn what_is_left_undefined_is_for_the_loader() {
+    for linker in routes() {
+        let folder = folder();
+        let path = folder.path().join("plain.so");
+        let wrapper = WRAPPER.replace("TVMFFIObjectDecRef(handle)", "0");
+        let inputs = [object("wrapper", &wrapper), object("kernel", KERNEL)];
+        link::shared(&inputs, &path, &linker, &Triple::host()).unwrap();
+        assert_eq!(call(&path, "__tvm_ffi_plain", 3), 7, "{linker:?}");
+        let pid = call(&path, "__tvm_ffi_plain", -1).cast_unsigned();
+        assert_eq!(pid, std::process::id(), "{linker:?}");
+    }
+}
+
+#[test]
+fn own_exports_cannot_be_captured() {
+    const USER: &str = "
+        void* __tvm_ffi__library_ctx;
+        int __tvm_ffi_same(void* h, const void* a, int n, void* r) { return n; }
+        int __tvm_ffi_user(void* h, const void* a, int n, void* r) {
+            return __tvm_ffi_same(h, a, n, r) + (__tvm_ffi__library_ctx != 0);
+        }
+    ";
+    for linker in routes() {
+        use object::Object;
+        let bytes = link(&[object("user", USER)], &linker).unwrap();
+        let file = object::File::parse(&*bytes).unwrap();
+        let relocations = file.dynamic_relocations().into_iter().flatten();
+        let symbolic = relocations.filter(|(_, relocation)| {
+            matches!(relocation.target(), object::RelocationTarget::Symbol(_))
+        });
+        assert_eq!(symbolic.count(), 0, "{linker:?}");
+    }
+}
+
+#[test]
+fn archives_contribute_what_is_missing() {
+    for linker in routes() {
+        let folder = folder();
+        let kernel = compile(folder.path(), "kernel", KERNEL, &[]);
+        // Clashes with `kernel.o` if both are linked; but it is not called for.
+        let other = compile(folder.path(), "other", "int other(void) { return 0; }", &[]);
+        let archive = folder.path().join("kernels.a");
+        let ar = Command::new("ar").arg("rcs").arg(&archive).args([kernel, other]).status();
+        assert!(ar.unwrap().success());
+        let kernels = vec![Input::read(&archive).unwrap()];
+        let options = Options { kernels, linker, ..Options::default() };
+        let bytes = emit_module(&twice(), Form::Shared, &options).unwrap();
+        let path = folder.path().join("twice.so");
+        fs::write(&path, bytes).unwrap();
+        assert_eq!(call(&path, "__tvm_ffi_twice", 1), 4, "{:?}", options.linker);
+    }
+}
+
+#[test]
+fn same_input_gives_same_bytes() {
+    for linker in routes() {
+        let inputs = [object("wrapper", WRAPPER), object("kernel", KERNEL)];
+        assert_eq!(link(&inputs, &linker).unwrap(), link(&inputs, &linker).unwrap());
+    }
+}
+
+#[test]
+fn linking_leaves_no_threads_behind() {
+    let threads = || fs::read_dir("/proc/self/task").unwrap().count();
+    let inputs = [object("kernel", KERNEL)];
+    link(&inputs, &Linker::Wild).unwrap();
+    let before = threads();
+    for _ in 0..100 {
+        link(&inputs, &Linker::Wild).unwrap();
+    }
+    // Other tests come and go, and the last thread of ours may be about to end.
+    assert!(threads() < before + 20, "{} threads", threads());
+}
+
+#[test]
+fn missing_kernels_are_named_before_linking() {
+    let kernels = vec![object("other", "int other(int x) { return x; }")];
+    let options = Options { kernels, linker: Linker::Cc("/none".into()), ..Options::default() };
+    let error = emit_module(&twice(), Form::Shared, &options).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`kernel` is called by a declaration and defined by no linked file"
+    );
+}
+
+#[test]
+fn undefined_and_local_symbols_define_nothing() {
+    let uses = object("uses", "int kernel(int); int other(int x) { return kernel(x); }");
+    let local = object("local", "static int kernel(int x) { return x; } int (*p)(int) = kernel;");
+    let weak = object("weak", "__attribute__((weak)) int kernel(int x) { return x; }");
+    let assembly = object("assembly", "__asm__(\".globl kernel\\nkernel: ret\");");
+    let defined = [uses, local, weak, assembly].map(|input| input.defines("kernel"));
+    assert_eq!(defined, [false, false, true, true]);
+}
+
+#[test]
+fn duplicates_are_refused_by_name() {
+    let first = object("first", KERNEL);
+    let again = object("again", KERNEL);
+    for linker in routes() {
+        let error = link(&[first.clone(), again.clone()], &linker).unwrap_err();
+        assert_eq!(error.to_string(), "`kernel` is defined by first.o and again by again.o");
+    }
+    let own =
+        object("own", "int __tvm_ffi_twice(void) { return 0; } int kernel(int x) { return x; }");
+    let options = Options { kernels: vec![own], ..Options::default() };
+    let error = emit_module(&twice(), Form::Shared, &options).unwrap_err();
+    let expected = "`__tvm_ffi_twice` is defined by the declarations and again by own.o";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn weak_and_common_symbols_may_repeat() {
+    const WEAK: &str = "__attribute__((weak)) int kernel(int x) { return x; } int shared;";
+    let inputs =
+        [("a", WEAK), ("b", WEAK)].map(|(name, text)| object_with(name, text, &["-fcommon"]));
+    for linker in routes() {
+        link(&inputs, &linker).unwrap();
+    }
+}
+
+#[test]
+fn objects_that_do_not_fit_a_library_are_the_linkers_error() {
+    const ABSOLUTE: &str = "int table[4]; int kernel(int x) { return table[x]; }";
+    let object = object_with("fixed", ABSOLUTE, &["-fno-pic", "-fno-pie"]);
+    for linker in routes() {
+        let error = link(std::slice::from_ref(&object), &linker).unwrap_err();
+        assert!(matches!(error, Error::Linker { .. }), "{linker:?}: {error}");
+        assert!(error.to_string().contains("fixed.o"), "{linker:?}: {error}");
+        assert!(error.to_string().contains("-fPIC"), "{linker:?}: {error}");
+    }
+}
+
+#[test]
+fn other_files_are_refused() {
+    let folder = folder();
+    let kernel = compile(folder.path(), "kernel", KERNEL, &[]);
+    let bytes = fs::read(&kernel).unwrap();
+    let library = link(&[object("kernel", KERNEL)], &Linker::Wild).unwrap();
+    let truncated = bytes[..bytes.len() / 2].to_vec();
+    let rows: [(&str, Vec<u8>, &str); 6] = [
+        ("empty", vec![], "not an object file"),
+        ("script", b"INPUT(libc.so.6) GROUP(a b)".to_vec(), "not an object file"),
+        (
+            "bitcode",
+            b"BC\xc0\xde0000000000000000".to_vec(),
+            "LLVM bitcode; compile it without -flto",
+        ),
+        ("library", library, "expected a relocatable object but got a shared library"),
+        (
+            "header",
+            bytes[..20].to_vec(),
+            "malformed object file: Invalid ELF header size or alignment",
+        ),
+        (
+            "truncated",
+            truncated,
+            "malformed object file: Invalid ELF section header offset/size/alignment",
+        ),
+    ];
+    for (name, bytes, expected) in rows {
+        let error = Input::new(name, bytes).unwrap_err();
+        assert_eq!(error.to_string(), format!("{name}: {expected}"));
+    }
+}
+
+#[test]
+fn other_machines_are_refused() {
+    let aarch64 =
+        Options { target: "aarch64-unknown-linux-gnu".parse().unwrap(), ..Options::default() };
+    let foreign = Input::new("foreign.o", emit_module(&twice(), Form::Object, &aarch64).unwrap());
+    let error = link(&[foreign.unwrap()], &Linker::Wild).unwrap_err();
+    let expected = "foreign.o: expected an object for ELF x86_64 but got one for ELF aarch64";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn libraries_for_other_elf_machines_are_linked_in_process() {
+    for target in ["aarch64-unknown-linux-gnu", "riscv64gc-unknown-linux-gnu"] {
+        let target: Triple = target.parse().unwrap();
+        let mut module = twice();
+        // No kernel for these machines is at hand; the loader would have to find one.
+        let options = Options { target: target.clone(), ..Options::default() };
+        module.symbols[0].name = "TVMFFIKernel".to_owned();
+        let found = inspect(&emit_module(&module, Form::Shared, &options).unwrap()).unwrap();
+        assert_eq!(
+            found.machine,
+            format!("ELF {}", target.architecture.into_str().replace("gc", ""))
+        );
+        assert_eq!((found.kind, found.functions.len()), ("shared library", 1));
+    }
+}
+
+#[test]
+fn other_formats_cannot_be_linked_here() {
+    for target in ["aarch64-apple-darwin", "x86_64-pc-windows-msvc"] {
+        let options = Options {
+            target: target.parse().unwrap(),
+            kernels: vec![object("kernel", KERNEL)],
+            ..Options::default()
+        };
+        let error = emit_module(&twice(), Form::Shared, &options).unwrap_err();
+        assert!(matches!(error, Error::UnsupportedShared { .. }), "{error}");
+        emit_module(&twice(), Form::Object, &options).unwrap();
+    }
+}
+
+#[test]
+fn nothing_is_written_on_failure() {
+    let folder = folder();
+    let path = folder.path().join("twice.so");
+    fs::write(&path, "before").unwrap();
+    write_module(&twice(), Form::Shared, &path, &Options::default()).unwrap_err();
+    assert_eq!(fs::read(&path).unwrap(), b"before");
+    let cc = Options {
+        kernels: vec![object("kernel", KERNEL)],
+        linker: Linker::Cc("/none/cc".into()),
+        ..Options::default()
+    };
+    let error = write_module(&twice(), Form::Shared, &path, &cc).unwrap_err();
+    assert_eq!(error.to_string(), "linker /none/cc: No such file or directory (os error 2)");
+    assert_eq!(fs::read(&path).unwrap(), b"before");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}

@@ -1,0 +1,52 @@
+//! Objects to link, made with the system's C compiler, and a small module of host IR.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use codegen::ir::{Binary, Builder, Linkage, Module, Signature, SymbolKind, Type};
+use tempfile::TempDir;
+use tvm_ffi_codegen_driver::link::Input;
+
+/// A folder that lives as long as the test.
+pub(crate) fn folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+/// Compiles C to an object file in `folder`.
+pub(crate) fn compile(folder: &Path, name: &str, source: &str, options: &[&str]) -> PathBuf {
+    let (text, object) = (folder.join(format!("{name}.c")), folder.join(format!("{name}.o")));
+    fs::write(&text, source).expect("writable folder");
+    let mut cc = Command::new("cc");
+    cc.args(["-c", "-O2", "-fPIC"]).args(options).arg(&text).arg("-o").arg(&object);
+    assert!(cc.status().expect("a C compiler").success(), "cc fails on {source}");
+    object
+}
+
+/// Compiles C to something to link, named `name.o`.
+pub(crate) fn object(name: &str, source: &str) -> Input {
+    object_with(name, source, &[])
+}
+
+/// The same with options for the compiler.
+pub(crate) fn object_with(name: &str, source: &str, options: &[&str]) -> Input {
+    let folder = folder();
+    let path = compile(folder.path(), name, source, options);
+    Input::new(format!("{name}.o"), fs::read(path).expect("written by cc")).expect("an object")
+}
+
+/// What lowering would yield for a function that calls `kernel(num_args)` and returns twice its result.
+pub(crate) fn twice() -> Module {
+    let mut module = Module::default();
+    let signature = Signature::new(&[Type::I32], Some(Type::I32));
+    let kernel = module.declare("kernel", Linkage::Import, SymbolKind::Function(signature));
+    let safe_call = Signature::new(&[Type::Ptr, Type::Ptr, Type::I32, Type::Ptr], Some(Type::I32));
+    let mut b = Builder::function(&mut module, "__tvm_ffi_twice", Linkage::Export, safe_call);
+    let count = b.param(2);
+    let value = b.call_value(kernel, &[count]);
+    let twice = b.binary(Binary::Add, value, value);
+    b.ret(Some(twice));
+    let function = b.finish();
+    module.functions.push(function);
+    module
+}

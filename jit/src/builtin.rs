@@ -1,0 +1,43 @@
+//! The built-in runtime: as much of `libtvm_ffi` as generated code needs, for machines without it.
+//!
+//! Objects have the real header and cells, so that whoever gets one can read it and drop it. What is
+//! left out: global functions, modules, containers, tensors, reflection, native backtraces.
+
+mod error;
+mod function;
+mod object;
+mod stream;
+mod string;
+mod types;
+
+pub(crate) use error::raise;
+
+use std::ffi::c_void;
+
+/// The address of a runtime function, if the built-in runtime has it.
+pub(crate) fn symbol(name: &str) -> Option<*const c_void> {
+    Some(match name {
+        "TVMFFIObjectIncRef" => object::inc_ref as *const c_void,
+        "TVMFFIObjectDecRef" => object::dec_ref as *const c_void,
+        "TVMFFIErrorCreate" => error::create as *const c_void,
+        "TVMFFIErrorSetRaised" => error::set_raised as *const c_void,
+        "TVMFFIErrorMoveFromRaised" => error::move_from_raised as *const c_void,
+        "TVMFFIErrorSetRaisedFromCStr" => error::set_raised_from_c_str as *const c_void,
+        "TVMFFIErrorSetRaisedFromCStrParts" => error::set_raised_from_c_str_parts as *const c_void,
+        "TVMFFIFunctionCreate" => function::create as *const c_void,
+        "TVMFFIFunctionCall" => function::call as *const c_void,
+        "TVMFFIStringFromByteArray" => string::string_from_byte_array as *const c_void,
+        "TVMFFIBytesFromByteArray" => string::bytes_from_byte_array as *const c_void,
+        "TVMFFIAnyViewToOwnedAny" => string::any_view_to_owned_any as *const c_void,
+        "TVMFFIGetTypeInfo" => types::get_type_info as *const c_void,
+        "TVMFFIEnvGetStream" => stream::get as *const c_void,
+        "TVMFFIEnvSetStream" => stream::set as *const c_void,
+        "TVMFFIEnvCheckSignals" => check_signals as *const c_void,
+        _ => return None,
+    })
+}
+
+/// `TVMFFIEnvCheckSignals`: there is no environment that could have any.
+extern "C" fn check_signals() -> i32 {
+    0
+}

@@ -1,0 +1,80 @@
+//! Function objects.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use abi_spec::TypeIndex;
+
+use super::object;
+use crate::abi::{Any, FunctionCell, Object, SafeCall};
+
+/// What follows the header of a function: the cell, and what was given to create it.
+#[repr(C)]
+struct Body {
+    cell: FunctionCell,
+    callee: SafeCall,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut c_void)>,
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        if let Some(deleter) = self.deleter {
+            // SAFETY: whoever created the function said that this is how its context ends.
+            unsafe { deleter(self.context) };
+        }
+    }
+}
+
+/// `TVMFFIFunctionCreate`
+///
+/// # Safety
+/// `callee` may be called with `context`, or with the object where there is neither context nor
+/// deleter, until `deleter` is called with it; `out` is valid.
+pub(super) unsafe extern "C" fn create(
+    context: *mut c_void,
+    callee: SafeCall,
+    deleter: Option<unsafe extern "C" fn(*mut c_void)>,
+    out: *mut *mut Object,
+) -> i32 {
+    let bare = context.is_null() && deleter.is_none();
+    let safe_call = if bare { callee } else { enter };
+    let cell = FunctionCell { safe_call, cpp_call: ptr::null_mut() };
+    // SAFETY: `out` is valid.
+    unsafe {
+        *out = object::allocate(TypeIndex::FUNCTION, Body { cell, callee, context, deleter });
+    }
+    0
+}
+
+/// Replaces the object by the context.
+unsafe extern "C" fn enter(
+    handle: *mut c_void,
+    args: *const Any,
+    num_args: i32,
+    result: *mut Any,
+) -> i32 {
+    // SAFETY: only functions made here have this as their safe call, and the handle of a safe call
+    // is the function object; the rest is passed on as it came.
+    unsafe {
+        let body = object::body::<Body>(handle.cast());
+        ((*body).callee)((*body).context, args, num_args, result)
+    }
+}
+
+/// `TVMFFIFunctionCall`
+///
+/// # Safety
+/// `function` is a live function of any origin; the rest as the function demands.
+pub(super) unsafe extern "C" fn call(
+    function: *mut Object,
+    args: *mut Any,
+    num_args: i32,
+    result: *mut Any,
+) -> i32 {
+    // SAFETY: a function's body starts with its cell.
+    unsafe {
+        let safe_call = (*object::body::<FunctionCell>(function)).safe_call;
+        safe_call(function.cast(), args, num_args, result)
+    }
+}

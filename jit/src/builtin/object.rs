@@ -1,0 +1,122 @@
+//! Objects: allocation, and the reference counts of the ABI.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use abi_spec::TypeIndex;
+
+use crate::abi::Object;
+
+/// One strong reference.
+const STRONG: u64 = 1;
+/// One weak reference.
+const WEAK: u64 = 1 << 32;
+/// Runs the destructor.
+const DESTROY: i32 = 1;
+/// Frees the memory.
+const FREE: i32 = 2;
+
+/// An object: what follows the header starts with the class's cell.
+#[repr(C)]
+struct Allocation<T> {
+    header: Object,
+    body: T,
+}
+
+/// A new object with one reference.
+pub(super) fn allocate<T>(ty: TypeIndex, body: T) -> *mut Object {
+    let header = Object {
+        combined_ref_count: AtomicU64::new(STRONG | WEAK),
+        type_index: ty.0,
+        padding: 0,
+        deleter: Some(delete::<T>),
+    };
+    Box::into_raw(Box::new(Allocation { header, body })).cast()
+}
+
+/// What follows the header.
+///
+/// # Safety
+/// `object` is live and was allocated with this `T`, or starts with a cell of this type.
+pub(super) unsafe fn body<T>(object: *mut Object) -> *mut T {
+    // SAFETY: the object is an `Allocation<T>`, or has its layout as far as `T` goes.
+    unsafe { &raw mut (*object.cast::<Allocation<T>>()).body }
+}
+
+unsafe extern "C" fn delete<T>(object: *mut c_void, flags: i32) {
+    let allocation = object.cast::<Allocation<T>>();
+    if flags & DESTROY != 0 {
+        // SAFETY: the last strong reference is gone, so that nobody else looks at the body.
+        unsafe { (&raw mut (*allocation).body).drop_in_place() };
+    }
+    if flags & FREE != 0 {
+        // SAFETY: the last reference is gone and the body has been dropped; the memory came from a
+        // box of this layout, which `ManuallyDrop` does not change.
+        drop(unsafe { Box::from_raw(allocation.cast::<std::mem::ManuallyDrop<Allocation<T>>>()) });
+    }
+}
+
+/// `TVMFFIObjectIncRef`
+///
+/// # Safety
+/// `object` is live.
+pub(super) unsafe extern "C" fn inc_ref(object: *mut Object) -> i32 {
+    // SAFETY: the caller holds a reference.
+    unsafe { &*object }.combined_ref_count.fetch_add(STRONG, Ordering::Relaxed);
+    0
+}
+
+/// `TVMFFIObjectDecRef`; NULL is fine.
+///
+/// # Safety
+/// `object` is live, and the caller gives its reference up.
+pub(super) unsafe extern "C" fn dec_ref(object: *mut Object) -> i32 {
+    if object.is_null() {
+        return 0;
+    }
+    // SAFETY: the caller's reference keeps the header alive until the subtraction; raw pointers from
+    // then on, since another thread may free it.
+    let (count, deleter) = unsafe { (&raw const (*object).combined_ref_count, (*object).deleter) };
+    let delete = |flags| {
+        fence(Ordering::Acquire);
+        if let Some(deleter) = deleter {
+            // SAFETY: the counts say that this is due, and this thread is the one that saw it.
+            unsafe { deleter(object.cast(), flags) };
+        }
+    };
+    // SAFETY: as above.
+    let old = unsafe { (*count).fetch_sub(STRONG, Ordering::Release) };
+    if old == STRONG | WEAK {
+        delete(DESTROY | FREE);
+    } else if old & (WEAK - 1) == STRONG {
+        delete(DESTROY);
+        // SAFETY: the strong references together hold a weak one, which is given up here.
+        if unsafe { (*count).fetch_sub(WEAK, Ordering::Release) } == WEAK {
+            delete(FREE);
+        }
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_weak_reference_keeps_the_memory_but_not_the_value() {
+        let token = Arc::new(());
+        let object = allocate(TypeIndex::OBJECT, token.clone());
+        // SAFETY: each call gives up a reference that this test holds.
+        unsafe {
+            inc_ref(object);
+            dec_ref(object);
+            assert_eq!(Arc::strong_count(&token), 2);
+            (*object).combined_ref_count.fetch_add(WEAK, Ordering::Relaxed);
+            dec_ref(object);
+            assert_eq!(Arc::strong_count(&token), 1);
+            assert_eq!((*object).combined_ref_count.load(Ordering::Relaxed), WEAK);
+            (*object).deleter.expect("objects have a deleter")(object.cast(), FREE);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Strings and bytes: small ones inside the value, longer ones as objects.
+
+use std::ffi::{CStr, c_void};
+use std::ptr;
+
+use abi_spec::TypeIndex;
+
+use super::object;
+use crate::abi::{Any, ByteArray, Object, Payload};
+
+/// What follows the header of a string or of bytes.
+#[repr(C)]
+struct Body {
+    cell: ByteArray,
+    bytes: Vec<u8>,
+}
+
+fn owned(bytes: &[u8], small: TypeIndex, object: TypeIndex) -> Any {
+    let mut payload = [0; 8];
+    if bytes.len() < payload.len() {
+        payload[..bytes.len()].copy_from_slice(bytes);
+        let small_len = bytes.len() as u32;
+        return Any { type_index: small.0, small_len, payload: Payload { bytes: payload } };
+    }
+    // The terminating NUL is not counted.
+    let copy = [bytes, &[0]].concat();
+    let cell = ByteArray { data: copy.as_ptr().cast(), size: bytes.len() };
+    Any::ptr(object, object::allocate(object, Body { cell, bytes: copy }).cast())
+}
+
+/// `TVMFFIStringFromByteArray`
+///
+/// # Safety
+/// Both are valid.
+pub(super) unsafe extern "C" fn string_from_byte_array(
+    text: *const ByteArray,
+    out: *mut Any,
+) -> i32 {
+    // SAFETY: as required above.
+    unsafe { *out = owned((*text).bytes(), TypeIndex::SMALL_STR, TypeIndex::STR) };
+    0
+}
+
+/// `TVMFFIBytesFromByteArray`
+///
+/// # Safety
+/// Both are valid.
+pub(super) unsafe extern "C" fn bytes_from_byte_array(
+    bytes: *const ByteArray,
+    out: *mut Any,
+) -> i32 {
+    // SAFETY: as required above.
+    unsafe { *out = owned((*bytes).bytes(), TypeIndex::SMALL_BYTES, TypeIndex::BYTES) };
+    0
+}
+
+/// `TVMFFIAnyViewToOwnedAny`: a borrowed `DLTensor*` stays borrowed.
+///
+/// # Safety
+/// Both are valid, and so is what the value points at.
+pub(super) unsafe extern "C" fn any_view_to_owned_any(view: *const Any, out: *mut Any) -> i32 {
+    // SAFETY: as required above, for each kind of value.
+    unsafe {
+        let view = *view;
+        *out = match view.ty() {
+            TypeIndex::RAW_STR => {
+                let text = CStr::from_ptr(view.pointer().cast()).to_bytes();
+                owned(text, TypeIndex::SMALL_STR, TypeIndex::STR)
+            }
+            TypeIndex::BYTE_ARRAY_PTR => {
+                let bytes = (*view.pointer().cast::<ByteArray>()).bytes();
+                owned(bytes, TypeIndex::SMALL_BYTES, TypeIndex::BYTES)
+            }
+            TypeIndex::OBJECT_RVALUE_REF => {
+                let slot = view.pointer().cast::<*mut Object>();
+                let object = slot.replace(ptr::null_mut());
+                if object.is_null() {
+                    super::raise(b"InternalError", b"the reference has been moved already");
+                    return -1;
+                }
+                Any::ptr(TypeIndex((*object).type_index), object.cast::<c_void>())
+            }
+            ty if ty.is_object() => {
+                object::inc_ref(view.pointer().cast());
+                view
+            }
+            _ => view,
+        };
+    }
+    0
+}

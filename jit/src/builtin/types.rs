@@ -1,0 +1,67 @@
+//! Names of classes.
+
+use std::ptr;
+
+use abi_spec::TypeIndex;
+
+use crate::abi::{ByteArray, TypeInfo};
+
+/// Every type index with a fixed meaning.
+const COUNT: usize = TypeIndex::ALL.len();
+
+/// Records for those, and one for all others.
+struct Table([TypeInfo; COUNT], TypeInfo);
+
+// SAFETY: records are read-only and point only at constants.
+unsafe impl Sync for Table {}
+
+static TABLE: Table = {
+    let unknown = info(TypeIndex::OBJECT);
+    let mut known = [unknown; COUNT];
+    let mut i = 0;
+    while i < COUNT {
+        known[i] = info(TypeIndex::ALL[i]);
+        i += 1;
+    }
+    Table(known, unknown)
+};
+
+const fn info(ty: TypeIndex) -> TypeInfo {
+    let key = match ty.type_key() {
+        Some(key) => key,
+        None => "ffi.Object",
+    };
+    TypeInfo {
+        type_index: ty.0,
+        type_depth: (ty.0 > TypeIndex::OBJECT.0) as i32,
+        type_key: ByteArray::new(key.as_bytes()),
+        type_ancestors: ptr::null(),
+        type_key_hash: 0,
+        num_fields: 0,
+        num_methods: 0,
+        fields: ptr::null(),
+        methods: ptr::null(),
+        metadata: ptr::null(),
+    }
+}
+
+/// `TVMFFIGetTypeInfo`. Where the real one ends the process this says `ffi.Object`.
+pub(super) extern "C" fn get_type_info(type_index: i32) -> *const TypeInfo {
+    let found = TABLE.0.iter().find(|info| info.type_index == type_index);
+    found.unwrap_or(&TABLE.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys() {
+        let cases = [(65, "ffi.String"), (4, "void*"), (64, "ffi.Object"), (500, "ffi.Object")];
+        for (type_index, key) in cases {
+            // SAFETY: records are constants.
+            let found = unsafe { (*get_type_info(type_index)).type_key.bytes() };
+            assert_eq!(found, key.as_bytes(), "{type_index}");
+        }
+    }
+}

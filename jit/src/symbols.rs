@@ -1,0 +1,111 @@
+//! Who each symbol is that code refers to and its module does not define.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cranelift_jit::JITModule;
+use cranelift_module::{Linkage, Module, ModuleRelocTarget};
+
+use crate::error::Error;
+use crate::routines::Routines;
+use crate::runtime::{self, Runtime};
+
+/// An address of code or data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address(pub(crate) *const u8);
+
+// SAFETY: an address is just a number until somebody uses it, which is unsafe.
+unsafe impl Send for Address {}
+// SAFETY: as above.
+unsafe impl Sync for Address {}
+
+/// Resolves symbols; a handle, since the JIT module asks and the [`Jit`](crate::Jit) is told.
+#[derive(Clone)]
+pub(crate) struct Symbols(Arc<Shared>);
+
+struct Shared {
+    runtime: &'static Runtime,
+    routines: Option<&'static Routines>,
+    kernels: Mutex<HashMap<String, Address>>,
+    /// Symbols that were asked for and are nowhere.
+    missing: Mutex<Vec<String>>,
+    /// Every question is about a symbol that should have been defined.
+    checking: AtomicBool,
+}
+
+impl Symbols {
+    pub(crate) fn new(runtime: &'static Runtime, routines: Option<&'static Routines>) -> Symbols {
+        Symbols(Arc::new(Shared {
+            runtime,
+            routines,
+            kernels: Mutex::default(),
+            missing: Mutex::default(),
+            checking: AtomicBool::new(false),
+        }))
+    }
+
+    /// Defines a kernel.
+    pub(crate) fn define(&self, name: &str, address: *const u8) {
+        lock(&self.0.kernels).insert(name.to_owned(), Address(address));
+    }
+
+    /// A routine, a function of the runtime, or a kernel that was given: what declarations may refer to.
+    pub(crate) fn find(&self, name: &str) -> Option<Address> {
+        let routine = self.0.routines.and_then(|routines| routines.find(name));
+        let runtime = || self.0.runtime.symbol(name).map(|symbol| Address(symbol.cast()));
+        let kernel = || lock(&self.0.kernels).get(name).copied();
+        routine.or_else(runtime).or_else(kernel)
+    }
+
+    /// Answers the JIT module. It panics where it gets no address, so it gets one; the code that would
+    /// use it is thrown away.
+    pub(crate) fn answer(&self, name: &str) -> *const u8 {
+        let found = match self.0.checking.load(Ordering::Relaxed) {
+            true => None,
+            false => self.find(name).or_else(|| runtime::process_symbol(name).map(Address)),
+        };
+        found.map_or_else(
+            || {
+                lock(&self.0.missing).push(name.to_owned());
+                std::ptr::dangling()
+            },
+            |address| address.0,
+        )
+    }
+
+    /// Checks that all functions and data that the module declares are there. What the user's own code
+    /// imports may also come from the process.
+    pub(crate) fn check(&self, module: &JITModule) -> Result<(), Error> {
+        let ask = |linkage: Linkage, name: Option<&str>, target: ModuleRelocTarget| match name {
+            Some(name) if linkage == Linkage::Import => {
+                self.answer(name);
+            }
+            Some(_) => {
+                self.0.checking.store(true, Ordering::Relaxed);
+                module.get_address(&target);
+                self.0.checking.store(false, Ordering::Relaxed);
+            }
+            None => {}
+        };
+        let declarations = module.declarations();
+        for (id, declaration) in declarations.get_functions() {
+            ask(declaration.linkage, declaration.name.as_deref(), id.into());
+        }
+        for (id, declaration) in declarations.get_data_objects() {
+            ask(declaration.linkage, declaration.name.as_deref(), id.into());
+        }
+        self.finish()
+    }
+
+    /// An error if something was asked for that is nowhere.
+    pub(crate) fn finish(&self) -> Result<(), Error> {
+        let symbols = std::mem::take(&mut *lock(&self.0.missing));
+        if symbols.is_empty() { Ok(()) } else { Err(Error::Undefined { symbols }) }
+    }
+}
+
+/// What is behind the lock is never left half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,51 @@
+//! Conversions to and from the types of the `tvm-ffi` crate.
+use crate::ir::{identity, import, wrapper};
+use codegen::ir::{Module, Type};
+use tvm_ffi_codegen_jit::{Context, FfiFunction, Jit, Kind, Returned, runtime};
+
+fn function(module: &Module, name: &str) -> tvm_ffi_codegen_jit::Function {
+    // SAFETY: the functions of this file are sound for what it passes.
+    let compiled = unsafe { Jit::new().unwrap().compile_ir(module) }.unwrap();
+    compiled.function(name).unwrap()
+}
+
+#[test]
+fn the_crate_brings_the_runtime() {
+    // The crate is linked because it is used here.
+    assert!(tvm_ffi::Function::get_global("codegen.tests.none").is_err());
+    assert_eq!(*runtime().kind(), Kind::Process);
+}
+
+#[test]
+fn functions_cross_both_ways() {
+    let object = function(&identity(), "identity").into_ffi_function(Context::none()).unwrap();
+    let theirs = tvm_ffi::Function::from(object);
+    let seven = theirs.call_packed(&[tvm_ffi::AnyView::from(&7_i64)]).unwrap();
+    assert_eq!(seven.try_as::<i64>(), Some(7));
+    let ours = FfiFunction::from(theirs.clone());
+    drop(theirs);
+    assert!(matches!(ours.call(&[8.into()]), Ok(Returned::Int(8))));
+
+    let packed = tvm_ffi::Function::from_packed(|args| Ok(tvm_ffi::Any::from(args.len() as i64)));
+    let packed = FfiFunction::from(packed);
+    assert!(matches!(packed.call(&[().into(), true.into()]), Ok(Returned::Int(2))));
+}
+
+#[test]
+fn their_values_are_arguments() {
+    let mut module = Module::default();
+    wrapper(&mut module, "share", |b| {
+        let own = import(b, "TVMFFIAnyViewToOwnedAny", &[Type::Ptr, Type::Ptr], Some(Type::I32));
+        let (args, result) = (b.param(crate::ir::ARGS), b.param(crate::ir::RESULT));
+        let status = b.call(own, &[args, result]);
+        b.ret(status);
+    });
+    let share = function(&module, "share");
+    let tensor = tvm_ffi::Tensor::from_slice(&[1_f32, 2.0, 3.0], &[3]).unwrap();
+    let returned = share.call(&[(&tensor).into()]).unwrap();
+    let Returned::Object(object) = returned else { panic!("{returned:?}") };
+    let same = tvm_ffi::Tensor::try_from(tvm_ffi::Any::from(object)).unwrap();
+    assert_eq!(same.data_ptr(), tensor.data_ptr());
+    let any = tvm_ffi::Any::from(2.5);
+    assert!(matches!(share.call(&[(&any).into()]), Ok(Returned::Float(2.5))));
+}

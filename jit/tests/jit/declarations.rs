@@ -1,0 +1,134 @@
+//! Declarations, compiled and called.
+
+use std::ffi::c_void;
+
+use codegen::Library;
+use tvm_ffi_codegen_jit::{Context, Error, Jit, Returned, Runtime, Tensor, Value};
+
+use crate::ir::runtimes;
+
+extern "C" fn add_one_kernel(x: *const f32, y: *mut f32, n: i64) {
+    for i in 0..n as usize {
+        // SAFETY: the declaration says that both have `n` elements.
+        unsafe { *y.add(i) = *x.add(i) + 1.0 };
+    }
+}
+
+const ADD_ONE: &str = "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
+    = add_one_kernel(x.data, y.data, n);";
+
+fn jit(runtime: &'static Runtime, kernels: &[(&str, *const u8)]) -> Jit {
+    let mut jit = Jit::with_runtime(runtime).unwrap();
+    for &(symbol, address) in kernels {
+        // SAFETY: the kernels of this file are what its declarations call.
+        unsafe { jit.kernel(symbol, address) };
+    }
+    jit
+}
+
+#[test]
+fn a_declaration_runs_and_refuses() {
+    for runtime in runtimes() {
+        let library: Library = ADD_ONE.parse().unwrap();
+        let kernel = ("add_one_kernel", add_one_kernel as *const u8);
+        let compiled = jit(runtime, &[kernel]).compile(&library).unwrap();
+        let add_one = compiled.function("add_one").unwrap();
+        let (mut x, mut y) = ([1.0_f32, 2.0, 3.0], [0.0_f32; 3]);
+        let tensors = [Tensor::new(&mut x), Tensor::new(&mut y)];
+        assert!(matches!(add_one.call(&tensors.each_ref().map(Into::into)), Ok(Returned::None)));
+        assert_eq!(y, [2.0, 3.0, 4.0]);
+
+        let signature = "`add_one(x: Tensor([n], float32), y: Tensor([n], float32))`";
+        let mut ints = [0; 3];
+        let tensors = [Tensor::new(&mut x), Tensor::new(&mut ints)];
+        let tensors = tensors.each_ref().map(Value::from);
+        let rows = [
+            (
+                &tensors[..],
+                format!(
+                    "TypeError: Mismatched y.dtype on argument #1 when calling: {signature}, \
+                     expected float32 but got int32"
+                ),
+            ),
+            (
+                &tensors[..1],
+                format!(
+                    "TypeError: Mismatched number of arguments when calling: {signature}, \
+                     expected 2 but got 1"
+                ),
+            ),
+            (
+                &[1.into(), 2.into()],
+                format!(
+                    "TypeError: Mismatched type of x on argument #0 when calling: {signature}, \
+                     expected Tensor but got int"
+                ),
+            ),
+        ];
+        for (args, expected) in rows {
+            assert_eq!(add_one.call(args).unwrap_err().to_string(), expected);
+        }
+    }
+}
+
+#[test]
+fn missing_kernels_are_named() {
+    let library: Library = ADD_ONE.parse().unwrap();
+    let error = jit(Runtime::builtin(), &[]).compile(&library).unwrap_err();
+    assert_eq!(error, Error::Undefined { symbols: vec!["add_one_kernel".into()] });
+}
+
+#[test]
+fn invalid_declarations_are_refused() {
+    // Parsing would have refused it.
+    let mut library: Library = ADD_ONE.parse().unwrap();
+    library.functions[0].signature.name.clear();
+    let error = jit(Runtime::builtin(), &[]).compile(&library).unwrap_err();
+    assert!(matches!(error, Error::Declaration(_)), "{error}");
+}
+
+#[test]
+fn closures_are_declared() {
+    extern "C" fn scale(context: *const c_void, x: f64) -> f64 {
+        // SAFETY: the context is an `f64`.
+        unsafe { *context.cast::<f64>() * x }
+    }
+    let library: Library = "scale(self: ptr, x: float64) -> float64 = scale(self, x);
+        plain(x: float64) -> float64 = plain(x);"
+        .parse()
+        .unwrap();
+    extern "C" fn plain(x: f64) -> f64 {
+        x + 0.5
+    }
+    for runtime in runtimes() {
+        let kernels = [("scale", scale as *const u8), ("plain", plain as *const u8)];
+        let compiled = jit(runtime, &kernels).compile(&library).unwrap();
+        assert_eq!(compiled.names().collect::<Vec<_>>(), ["plain", "scale"]);
+        let function = compiled.function("scale").unwrap();
+        assert!(function.call(&[1.0.into()]).is_err());
+        // SAFETY: the kernel takes a `*const f64`.
+        let object = function.into_ffi_function(unsafe { Context::new(3.0_f64) }).unwrap();
+        assert!(matches!(object.call(&[7.0.into()]), Ok(Returned::Float(21.0))));
+        let error = object.call(&[().into()]).unwrap_err().to_string();
+        assert!(error.starts_with("TypeError: Mismatched type of x on argument #0"), "{error}");
+        let object =
+            compiled.function("plain").unwrap().into_ffi_function(Context::none()).unwrap();
+        assert!(matches!(object.call(&[2.into()]), Ok(Returned::Float(2.5))));
+    }
+}
+
+#[test]
+fn status_kernels_pass_errors_on() {
+    extern "C" fn check(x: i64) -> i32 {
+        (x as i32) - 1
+    }
+    let library: Library = "check(x: int64) -> None = try check(x);".parse().unwrap();
+    for runtime in runtimes() {
+        let compiled = jit(runtime, &[("check", check as *const u8)]).compile(&library).unwrap();
+        let function = compiled.function("check").unwrap();
+        assert!(matches!(function.call(&[1.into()]), Ok(Returned::None)));
+        let error = function.call(&[8.into()]).unwrap_err();
+        assert_eq!(error.kind, "RuntimeError");
+        assert!(error.message.contains('7'), "{error}");
+    }
+}

@@ -1,0 +1,164 @@
+//! Function objects: lifetime, closures, global functions.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::ir::{HANDLE, arg, identity, import, runtimes, succeed, wrapper};
+use codegen::ir::{Module, Type};
+use tvm_ffi_codegen_jit::{Context, Error, FfiFunction, Jit, Kind, Returned, Runtime};
+
+/// Counts its drops.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn jit(runtime: &'static Runtime, freed: &Arc<AtomicUsize>) -> Jit {
+    let mut jit = Jit::with_runtime(runtime).unwrap();
+    jit.keep(Counted(freed.clone()));
+    jit
+}
+
+#[test]
+fn function_objects_keep_the_code() {
+    for runtime in runtimes() {
+        let freed = Arc::new(AtomicUsize::new(0));
+        // SAFETY: sound for any one argument.
+        let compiled = unsafe { jit(runtime, &freed).compile_ir(&identity()) }.unwrap();
+        let function = compiled.function("identity").unwrap();
+        drop(compiled);
+        let object = function.into_ffi_function(Context::none()).unwrap();
+        assert!(matches!(object.call(&[41.into()]), Ok(Returned::Int(41))));
+        let clone = object.clone();
+        drop(object);
+        assert!(matches!(clone.call(&[42.into()]), Ok(Returned::Int(42))));
+        // Round trip through the raw pointer; the wrong class is refused, and its reference given up.
+        // SAFETY: the reference goes back and forth.
+        let object = unsafe { FfiFunction::from_raw(clone.into_raw(), runtime) }.unwrap();
+        assert_eq!(freed.load(Ordering::SeqCst), 0);
+        drop(object);
+        assert_eq!(freed.load(Ordering::SeqCst), 1);
+    }
+}
+
+/// `next(step)` adds to the counter that is the context: `kernel(self, step)`.
+fn counter() -> Module {
+    let mut module = Module::default();
+    wrapper(&mut module, "next", |b| {
+        let kernel = import(b, "kernel", &[Type::Ptr, Type::I64], Some(Type::I64));
+        let (context, step) = (b.param(HANDLE), arg(b, Type::I64, 0));
+        let value = b.call_value(kernel, &[context, step]);
+        succeed(b, 1, value);
+    });
+    module
+}
+
+struct Counter {
+    value: AtomicUsize,
+    _counted: Counted,
+}
+
+extern "C" fn advance(counter: *const Counter, step: i64) -> i64 {
+    // SAFETY: the tests give a `Counter` as context.
+    let value = unsafe { &(*counter).value };
+    (value.fetch_add(step as usize, Ordering::SeqCst) as i64) + step
+}
+
+#[test]
+fn closures_get_their_context() {
+    for runtime in runtimes() {
+        let (freed, dropped) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let mut jit = jit(runtime, &freed);
+        jit.closure("next");
+        // SAFETY: contexts are counters.
+        let compiled = unsafe {
+            jit.kernel("kernel", advance as *const u8);
+            jit.compile_ir(&counter()).unwrap()
+        };
+        let next = compiled.function("next").unwrap();
+        drop(compiled);
+        let error = next.call(&[1.into()]).unwrap_err();
+        assert_eq!(error.to_string(), "RuntimeError: closure `next` needs a context");
+        let error = next.clone().into_ffi_function(Context::none()).unwrap_err();
+        assert_eq!(error, Error::Context { function: "next".into() });
+
+        // Two closures of one function, each with a context of its own.
+        let make = |start| {
+            let counter =
+                Counter { value: AtomicUsize::new(start), _counted: Counted(dropped.clone()) };
+            // SAFETY: the kernel takes a `*const Counter`, which is `Sync`.
+            let context = unsafe { Context::new(counter) };
+            next.clone().into_ffi_function(context).unwrap()
+        };
+        let (first, second) = (make(0), make(100));
+        let calls = [(&first, 1, 1), (&second, 5, 105), (&first, 2, 3), (&second, 1, 106)];
+        for (object, step, expected) in calls {
+            let returned = object.call(&[step.into()]);
+            assert!(matches!(returned, Ok(Returned::Int(n)) if n == expected), "{returned:?}");
+        }
+        drop((first, next));
+        assert_eq!((dropped.load(Ordering::SeqCst), freed.load(Ordering::SeqCst)), (1, 0));
+        drop(second);
+        assert_eq!((dropped.load(Ordering::SeqCst), freed.load(Ordering::SeqCst)), (2, 1));
+    }
+}
+
+#[test]
+fn raw_contexts_are_freed_once() {
+    static FREED: AtomicUsize = AtomicUsize::new(0);
+    unsafe extern "C" fn free(pointer: *mut c_void) {
+        FREED.fetch_add(pointer.addr(), Ordering::SeqCst);
+    }
+    let pointer = std::ptr::without_provenance_mut(8);
+    // SAFETY: nobody follows the pointer.
+    drop(unsafe { Context::from_raw(pointer, Some(free)) });
+    assert_eq!(FREED.load(Ordering::SeqCst), 8);
+    let mut module = Module::default();
+    wrapper(&mut module, "handle", |b| {
+        let handle = b.param(HANDLE);
+        succeed(b, 4, handle);
+    });
+    for (i, runtime) in runtimes().into_iter().enumerate() {
+        let mut jit = Jit::with_runtime(runtime).unwrap();
+        jit.closure("handle");
+        // SAFETY: the handle is returned and not followed.
+        let (function, context) = unsafe {
+            let compiled = jit.compile_ir(&module).unwrap();
+            (compiled.function("handle").unwrap(), Context::from_raw(pointer, Some(free)))
+        };
+        let object = function.into_ffi_function(context).unwrap();
+        let returned = object.call(&[]);
+        assert!(matches!(returned, Ok(Returned::Pointer(found)) if found == pointer));
+        assert_eq!(FREED.load(Ordering::SeqCst), 8 * (i + 1));
+        drop(object);
+        assert_eq!(FREED.load(Ordering::SeqCst), 8 * (i + 2));
+    }
+}
+
+#[test]
+fn global_functions() {
+    for runtime in runtimes() {
+        // SAFETY: sound for any one argument.
+        let compiled = unsafe { Jit::with_runtime(runtime).unwrap().compile_ir(&identity()) };
+        let function = compiled.unwrap().function("identity").unwrap();
+        let object = function.into_ffi_function(Context::none()).unwrap();
+        let name = "codegen.tests.identity";
+        if *runtime.kind() == Kind::BuiltIn {
+            let error = object.register_global(name, false).unwrap_err();
+            assert_eq!(error, Error::Unavailable { function: "TVMFFIFunctionSetGlobal" });
+            continue;
+        }
+        object.register_global(name, false).unwrap();
+        let error = object.register_global(name, false).unwrap_err();
+        assert!(matches!(&error, Error::Call(error) if error.kind == "RuntimeError"), "{error}");
+        object.register_global(name, true).unwrap();
+        drop(object);
+        let found = FfiFunction::global(name, runtime).unwrap().unwrap();
+        assert!(matches!(found.call(&[42.into()]), Ok(Returned::Int(42))));
+        assert!(FfiFunction::global("codegen.tests.none", runtime).unwrap().is_none());
+    }
+}

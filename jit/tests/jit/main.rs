@@ -1,0 +1,8 @@
+//! The JIT, with every runtime that there is on the machine.
+
+mod code;
+#[cfg(feature = "tvm-ffi")]
+mod conversions;
+mod declarations;
+mod function_objects;
+mod ir;
