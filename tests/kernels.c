@@ -186,12 +186,18 @@ void record_stream(const void *stream) {
   put_int((int64_t)(intptr_t)stream);
 }
 
-/* What the property tests call: any mix of arguments, padded. */
-void record_property(int64_t a, int64_t b, int64_t c, int64_t d, double e, double f, const void *g) {
+static void put_bits(double value) {
+  if (value != value) put("nan");
+  else put("%016" PRIx64, bits_of_float64(value));
+}
+
+/* What the property tests call: a mix of arguments, with an address and the tensor that it is in. */
+void record_property(int64_t a, int64_t b, int64_t c, int64_t d, double e, double f, const char *data,
+                     const struct tensor *x) {
   begin();
   put_int(a), put_int(b), put_int(c), put_int(d);
-  put("%016" PRIx64, bits_of_float64(e)), put("%016" PRIx64, bits_of_float64(f));
-  put_int((int64_t)(intptr_t)g);
+  put_bits(e), put_bits(f);
+  put_int(data - (const char *)(x ? x->data : NULL));
 }
 
 /* Computation on real data. */

@@ -4,6 +4,8 @@ pub mod argument;
 pub mod cases;
 pub mod ffi;
 pub mod frame;
+pub mod generate;
 pub mod kernels;
+pub mod oracle;
 pub mod outcome;
 pub mod route;

@@ -16,7 +16,7 @@ use crate::outcome::{End, Outcome, Value};
 
 pub use in_process::InProcess;
 pub use python::Python;
-pub use shared::Shared;
+pub use shared::{Shared, build};
 
 /// Names of the backends that are part of this build.
 pub const BACKENDS: &[&str] = &["cranelift"];

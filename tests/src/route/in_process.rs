@@ -32,20 +32,15 @@ impl InProcess {
 /// Compiles a library of declarations that call the kernels of this crate.
 pub fn compile(library: &Library, runtime: &'static Runtime) -> Compiled {
     let options = Options { routines: Routines::Shared, closures: true };
-    let module = codegen::lower(library, &options).unwrap_or_else(|error| panic!("{error}"));
-    ir::verify(&module);
+    ir::verify(&codegen::lower(library, &options).unwrap_or_else(|error| panic!("{error}")));
     let mut jit = Jit::with_runtime(runtime).unwrap_or_else(|error| panic!("{error}"));
     for function in &library.functions {
         let symbol = &function.body.symbol;
         let address = kernels().address(symbol).unwrap_or_else(|| panic!("no kernel {symbol}"));
         // SAFETY: the kernels are what the declarations of the table say.
         unsafe { jit.kernel(symbol, address) };
-        if function.signature.has_self() {
-            jit.closure(&function.signature.name);
-        }
     }
-    // SAFETY: lowering made the module, and the kernels are sound for what the checks let pass.
-    unsafe { jit.compile_ir(&module) }.unwrap_or_else(|error| panic!("{error}"))
+    jit.compile(library).unwrap_or_else(|error| panic!("{error}"))
 }
 
 impl Route for InProcess {
