@@ -1,50 +1,32 @@
-//! Compiles declarations ahead of time: an object for another machine, and a shared library for this one,
-//! which `tvm_ffi.load_module` and every other TVM FFI host can load.
+//! From a declaration to an object file and a shared library, from Rust and without a C toolchain:
+//! `aot KERNEL.o OUT.so`, where the kernel is `void add_one_kernel(const float*, float*, int64_t)`.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use tvm_ffi_codegen::Library;
-use tvm_ffi_codegen_driver::link::Input;
-use tvm_ffi_codegen_driver::{Form, Options, compile_shared, emit, inspect};
-
-const DECLARATION: &str = "
-    /// Multiplies every element.
-    scale(x: Tensor([n], float32), factor: float32) -> None
-        where n % 4 == 0
-        = scale_kernel(x.data, n, factor);
-";
-
-/// The kernel comes from any compiler that writes objects; here from C.
-const KERNEL: &str = "
-    void scale_kernel(float *x, long long n, float factor) {
-        for (long long i = 0; i < n; i++) x[i] *= factor;
-    }
-";
-
-fn kernel(folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
-    let (source, object) = (folder.join("kernel.c"), folder.join("kernel.o"));
-    std::fs::write(&source, KERNEL)?;
-    let compiler = Command::new("cc").args(["-O2", "-fPIC", "-c"]).arg(source).arg("-o").arg(&object).status()?;
-    if compiler.success() { Ok(object) } else { Err("cc failed".into()) }
-}
+use codegen::{Backend, Library, Options, lower};
+use driver::link::Input;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = std::env::temp_dir().join(format!("tvm-ffi-codegen-aot-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
-    let library: Library = DECLARATION.parse()?;
+    let mut args = std::env::args().skip(1);
+    let (Some(kernel), Some(output)) = (args.next(), args.next()) else {
+        return Err("usage: aot KERNEL.o OUT.so".into());
+    };
+    let library: Library = "
+        add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
+            = add_one_kernel(x.data, y.data, n);
+    "
+    .parse()?;
 
-    let target = "aarch64-unknown-linux-gnu".parse().map_err(|error| format!("{error}"))?;
-    let object = emit(&library, Form::Object, &Options { target, ..Options::default() })?;
-    println!("scale.o: {}", inspect(&object)?.machine);
+    // Declaration → host IR → object file, for whatever links it later.
+    let module = lower(&library, &Options::default())?;
+    let object = driver::backend(&driver::Options::default())?.object(&module)?;
+    println!("object: ELF {}", object.starts_with(b"\x7fELF"));
 
-    let kernels = vec![Input::read(&kernel(&folder)?)?];
-    let output = folder.join("scale.so");
-    compile_shared(&library, &output, &Options { kernels, ..Options::default() })?;
-    for function in inspect(&std::fs::read(&output)?)?.functions {
-        println!("scale.so: exports {}", function.name);
-    }
-    std::fs::remove_dir_all(folder)?;
+    // Or all the way: the object and the kernel, linked in process.
+    let kernels = vec![Input::read(Path::new(&kernel))?];
+    let options = driver::Options { kernels, ..Default::default() };
+    driver::compile_shared(&library, Path::new(&output), &options)?;
+    print!("{}", driver::inspect(&std::fs::read(&output)?)?);
     Ok(())
 }

@@ -1,4 +1,35 @@
 //! TVM FFI host functions: declarations, host IR and lowering.
+//!
+//! A kernel compiler *declares* a function once. This crate turns the declaration into the *wrapper*
+//! `__tvm_ffi_<name>`, which counts and checks the arguments, unpacks them, calls the *kernel*, writes the
+//! result and raises errors, as host IR that any backend translates.
+//!
+//! ```
+//! use tvm_ffi_codegen::{Library, Options, ir, lower};
+//!
+//! let library: Library = "
+//!     scale(x: Tensor([n, 64], float32), factor: float64) -> None
+//!         where n % 4 == 0
+//!         = scale_kernel(x.data, int32(n), factor);
+//! ".parse()?;
+//! assert_eq!(
+//!     library.functions[0].signature.to_string(),
+//!     "scale(x: Tensor([n, 64], float32), factor: float64) -> None where n % 4 == 0"
+//! );
+//! let module = lower(&library, &Options::default())?;
+//! ir::verify(&module);
+//! assert!(module.to_string().contains("export func @__tvm_ffi_scale("));
+//! # Ok::<(), tvm_ffi_codegen::Error>(())
+//! ```
+//!
+//! # The way of a declaration
+//! 1. [`language`]: text ⇄ [`Library`]. Text and values are two faces of one thing.
+//! 2. `validate`, `scope`, `resolve`: what the names stand for, which occurrence binds a symbol, and the
+//!    checks in the order in which a failure is reported.
+//! 3. [`lower`]: the checks as few merged branches, and a constant descriptor of them from which a shared
+//!    cold routine explains a failure. All ABI policy is here.
+//! 4. [`ir`]: data, printed and verified without any backend.
+//! 5. [`Backend`]: what every code generator offers; each also emits into a module of its user.
 
 #![forbid(unsafe_code)]
 

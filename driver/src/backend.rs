@@ -1,8 +1,11 @@
-//! Backends by name.
+//! Backends by name, and what each yields.
+
+use std::error;
 
 use backend_cranelift::Cranelift;
-use codegen::Backend;
+use codegen::{Backend, ir};
 
+use crate::emit::Kernel;
 use crate::{Error, Options};
 
 /// Every name that [`backend`] knows, whether it is part of this build or not.
@@ -23,11 +26,161 @@ pub const BACKENDS: [&str; 3] = ["cranelift", "llvm", "mlir"];
 /// # Ok::<(), Error>(())
 /// ```
 pub fn backend(options: &Options) -> Result<Box<dyn Backend>, Error> {
-    let triple = options.target.clone();
     match options.backend.as_str() {
-        "cranelift" => Ok(Box::new(Cranelift { triple })),
-        "llvm" => Err(Error::NotBuilt { name: "backend llvm", feature: "llvm" }),
-        "mlir" => Err(Error::NotBuilt { name: "backend mlir", feature: "mlir" }),
-        name => Err(Error::UnknownBackend { name: name.to_owned() }),
+        "cranelift" => Ok(Box::new(cranelift(options))),
+        #[cfg(feature = "llvm")]
+        "llvm" => Ok(Box::new(llvm::new(options))),
+        #[cfg(feature = "mlir")]
+        "mlir" => Ok(Box::new(mlir::new(options))),
+        name => Err(absent(name)),
+    }
+}
+
+/// A form that a backend makes of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Product {
+    /// Its own text form.
+    Text,
+    /// LLVM bitcode.
+    Bitcode,
+    /// A relocatable object.
+    Object,
+}
+
+/// Runs the backend that the options name, with the kernels that are in its own language.
+pub(crate) fn produce(
+    module: &ir::Module,
+    product: Product,
+    options: &Options,
+) -> Result<Vec<u8>, Error> {
+    match options.backend.as_str() {
+        "cranelift" => with_cranelift(module, product, options),
+        #[cfg(feature = "llvm")]
+        "llvm" => llvm::produce(module, product, options).map_err(|e| refused("llvm", e)),
+        #[cfg(feature = "mlir")]
+        "mlir" => mlir::produce(module, product, options).map_err(|e| refused("mlir", e)),
+        name => Err(absent(name)),
+    }
+}
+
+fn refused(name: &'static str, source: impl Into<Box<dyn error::Error + Send + Sync>>) -> Error {
+    Error::Backend { name, source: source.into() }
+}
+
+fn absent(name: &str) -> Error {
+    match name {
+        "llvm" => Error::NotBuilt { name: "backend llvm", feature: "llvm" },
+        "mlir" => Error::NotBuilt { name: "backend mlir", feature: "mlir" },
+        name => Error::UnknownBackend { name: name.to_owned() },
+    }
+}
+
+fn cranelift(options: &Options) -> Cranelift {
+    Cranelift { triple: options.target.clone() }
+}
+
+fn with_cranelift(
+    module: &ir::Module,
+    product: Product,
+    options: &Options,
+) -> Result<Vec<u8>, Error> {
+    if let Some(Kernel { name, .. }) = options.sources.first() {
+        let reason = format!("{name} is no object, and only llvm and mlir take IR");
+        return Err(refused("cranelift", reason));
+    }
+    let backend = cranelift(options);
+    match product {
+        Product::Text => backend.text(module).map(String::into_bytes),
+        Product::Object => backend.object(module),
+        Product::Bitcode => Err("bitcode is a form of llvm and mlir".into()),
+    }
+    .map_err(|source| refused("cranelift", source))
+}
+
+#[cfg(feature = "llvm")]
+mod llvm {
+    //! Through inkwell.
+
+    use backend_llvm::{Error, Input, Llvm, Optimize};
+    use codegen::ir;
+    use inkwell::context::Context;
+
+    use super::Product;
+    use crate::emit::{Optimization, Options};
+
+    pub(super) fn optimize(level: Optimization) -> Optimize {
+        match level {
+            Optimization::O0 => Optimize::O0,
+            Optimization::O1 => Optimize::O1,
+            Optimization::O2 => Optimize::O2,
+            Optimization::O3 => Optimize::O3,
+        }
+    }
+
+    pub(super) fn new(options: &Options) -> Llvm {
+        let (triple, optimize) = (options.target.clone(), optimize(options.optimization));
+        Llvm { triple, optimize, ..Llvm::default() }
+    }
+
+    pub(super) fn produce(
+        source: &ir::Module,
+        product: Product,
+        options: &Options,
+    ) -> Result<Vec<u8>, Error> {
+        let backend = new(options);
+        let input = |kernel| {
+            let super::Kernel { name, bytes } = kernel;
+            Input { name: name.as_str(), bytes: bytes.as_slice() }
+        };
+        let inputs: Vec<Input<'_>> = options.sources.iter().map(input).collect();
+        let context = Context::create();
+        let module = backend.module(&context, source, &inputs)?;
+        match product {
+            Product::Text => Ok(module.print_to_string().to_string_lossy().into_owned().into()),
+            Product::Bitcode => Ok(module.write_bitcode_to_memory().as_slice().to_vec()),
+            Product::Object => backend_llvm::compile(&module, &backend),
+        }
+    }
+}
+
+#[cfg(feature = "mlir")]
+mod mlir {
+    //! Through melior.
+
+    use backend_mlir::{Error, Input, Mlir, compile, object};
+    use codegen::ir;
+    use melior::Context;
+    use melior::ir::operation::OperationLike;
+
+    use super::Product;
+    use crate::emit::Options;
+
+    pub(super) fn new(options: &Options) -> Mlir {
+        let optimize = super::llvm::optimize(options.optimization);
+        Mlir { triple: options.target.clone(), optimize, ..Mlir::default() }
+    }
+
+    pub(super) fn produce(
+        source: &ir::Module,
+        product: Product,
+        options: &Options,
+    ) -> Result<Vec<u8>, Error> {
+        let backend = new(options);
+        let input = |kernel| {
+            let super::Kernel { name, bytes } = kernel;
+            Input { name: name.as_str(), bytes: bytes.as_slice() }
+        };
+        let inputs: Vec<Input<'_>> = options.sources.iter().map(input).collect();
+        let context = Context::new_with_threading(false);
+        let module = backend.module(&context, source, &inputs)?;
+        match product {
+            Product::Text => Ok(module.as_operation().to_string().into_bytes()),
+            Product::Bitcode => {
+                let llvm = inkwell::context::Context::create();
+                let module = object::translate(&context, &module, &llvm)?;
+                Ok(module.write_bitcode_to_memory().as_slice().to_vec())
+            }
+            Product::Object => compile(&context, &module, &backend),
+        }
     }
 }

@@ -3,18 +3,17 @@
 //! The stages are [`parse_file`], [`lower`], [`emit_module`] and [`file::write`]; a shared library is an
 //! object, which [`link::shared_bytes`] links.
 
-use std::error;
 use std::io;
 use std::path::Path;
 
 use codegen::ir::{self, Linkage};
-use codegen::{Backend, Library, Routines};
+use codegen::{Library, Routines};
 use target_lexicon::Triple;
 
+use crate::backend::{Product, produce};
 use crate::file::{self, Mode};
 use crate::link::{self, Input, Linker};
-use crate::object_file::RUNTIME_PREFIX;
-use crate::{Error, backend};
+use crate::{Error, inspect};
 
 /// What to emit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +22,35 @@ pub enum Form {
     Ir,
     /// The text form of the backend.
     Native,
+    /// LLVM bitcode; of the backends llvm and mlir.
+    Bitcode,
     /// A relocatable object.
     Object,
     /// A shared library that a TVM FFI host can load.
     Shared,
+}
+
+/// How much to optimise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Optimization {
+    /// Not at all.
+    O0,
+    /// What is cheap.
+    O1,
+    /// Inlining and vectorisation.
+    #[default]
+    O2,
+    /// Whatever may help.
+    O3,
+}
+
+/// A kernel as LLVM IR, as text or bitcode, or as MLIR's LLVM dialect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// What errors call it: the name of its file.
+    pub name: String,
+    /// Its contents.
+    pub bytes: Vec<u8>,
 }
 
 /// How to emit.
@@ -36,7 +60,11 @@ pub struct Options {
     pub backend: String,
     /// What machine the code is for.
     pub target: Triple,
-    /// For [`Form::Shared`]: the objects that define the kernels.
+    /// How much the backends llvm and mlir optimise objects.
+    pub optimization: Optimization,
+    /// Kernels in the language of the backend: they become part of the module and may be inlined.
+    pub sources: Vec<Kernel>,
+    /// For [`Form::Shared`]: the objects that define the other kernels.
     pub kernels: Vec<Input>,
     /// For [`Form::Shared`]: who links.
     pub linker: Linker,
@@ -48,6 +76,8 @@ impl Default for Options {
         Options {
             backend: "cranelift".to_owned(),
             target: Triple::host(),
+            optimization: Optimization::default(),
+            sources: Vec::new(),
             kernels: Vec::new(),
             linker: Linker::default(),
         }
@@ -63,7 +93,7 @@ pub fn parse_file(path: &Path) -> Result<Library, Error> {
         path: path.to_owned(),
         source: io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()),
     })?;
-    text.parse().map_err(|source| Error::Declaration { path: Some(path.to_owned()), source })
+    text.parse().map_err(|error| declaration(Some(path), error))
 }
 
 /// Lowers for use ahead of time: the module contains every routine that it needs.
@@ -72,7 +102,11 @@ pub fn parse_file(path: &Path) -> Result<Library, Error> {
 /// [`Error::Declaration`] if the library is not valid, or has a function that can exist only in process.
 pub fn lower(library: &Library) -> Result<ir::Module, Error> {
     let options = codegen::Options { routines: Routines::Embedded, closures: false };
-    codegen::lower(library, &options).map_err(|source| Error::Declaration { path: None, source })
+    codegen::lower(library, &options).map_err(|error| declaration(None, error))
+}
+
+fn declaration(path: Option<&Path>, error: codegen::Error) -> Error {
+    Error::Declaration { path: path.map(Path::to_owned), source: Box::new(error) }
 }
 
 /// Compiles a library.
@@ -119,32 +153,21 @@ pub fn compile_shared(library: &Library, output: &Path, options: &Options) -> Re
 /// Compiles a lowered library.
 ///
 /// # Errors
-/// Those of [`backend`], of [`link::shared_bytes`], [`Error::Backend`] and [`Error::MissingSymbols`].
+/// Those of [`backend`](crate::backend), of [`link::shared_bytes`], [`Error::Backend`] and [`Error::MissingSymbols`].
 pub fn emit_module(module: &ir::Module, form: Form, options: &Options) -> Result<Vec<u8>, Error> {
     match form {
         Form::Ir => Ok(module.to_string().into_bytes()),
-        Form::Native => {
-            let backend = backend(options)?;
-            let text = backend.text(module);
-            text.map(String::into_bytes).map_err(|source| refused(&*backend, source))
-        }
-        Form::Object => object(module, options),
+        Form::Native => produce(module, Product::Text, options),
+        Form::Bitcode => produce(module, Product::Bitcode, options),
+        Form::Object => produce(module, Product::Object, options),
         Form::Shared => {
-            check_kernels(module, &options.kernels)?;
-            let mut inputs = vec![Input::new(HOST, object(module, options)?)?];
+            let host = Input::new(HOST, produce(module, Product::Object, options)?)?;
+            check_kernels(module, &host, &options.kernels)?;
+            let mut inputs = vec![host];
             inputs.extend_from_slice(&options.kernels);
             link::shared_bytes(&inputs, &options.linker, &options.target)
         }
     }
-}
-
-fn object(module: &ir::Module, options: &Options) -> Result<Vec<u8>, Error> {
-    let backend = backend(options)?;
-    backend.object(module).map_err(|source| refused(&*backend, source))
-}
-
-fn refused(backend: &dyn Backend, source: Box<dyn error::Error + Send + Sync>) -> Error {
-    Error::Backend { name: backend.name(), source }
 }
 
 /// How messages name the object that the declarations compile to.
@@ -164,12 +187,16 @@ pub fn write_module(
     file::write(output, &emit_module(module, form, options)?, mode)
 }
 
-/// Every symbol that the declarations call must be defined; what the kernels want in turn is between
-/// them and the loader.
-fn check_kernels(module: &ir::Module, kernels: &[Input]) -> Result<(), Error> {
+/// Every symbol that the declarations call must be defined, by an object or by what has become part of
+/// the module; what the kernels want in turn is between them and the loader.
+fn check_kernels(module: &ir::Module, host: &Input, kernels: &[Input]) -> Result<(), Error> {
+    let fault = |fault| Error::Object { file: HOST.to_owned(), fault };
+    let undefined = inspect(host.bytes()).map_err(fault)?.undefined;
     let imports = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Import);
-    let ours = imports.filter(|symbol| !symbol.name.starts_with(RUNTIME_PREFIX));
-    let missing = ours.filter(|symbol| !kernels.iter().any(|input| input.defines(&symbol.name)));
+    let missing = imports.filter(|symbol| {
+        undefined.iter().any(|wanted| wanted.name == symbol.name)
+            && !kernels.iter().any(|input| input.defines(&symbol.name))
+    });
     let names: Vec<String> = missing.map(|symbol| symbol.name.clone()).collect();
     if names.is_empty() { Ok(()) } else { Err(Error::MissingSymbols { names }) }
 }

@@ -27,7 +27,7 @@ pub enum Error {
         /// The file, if they come from one; `-` for standard input.
         path: Option<PathBuf>,
         /// What is wrong, and where.
-        source: codegen::Error,
+        source: Box<codegen::Error>,
     },
     /// The name of a target means nothing.
     Target {
@@ -181,10 +181,10 @@ impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             Error::Read { source, .. } | Error::Write { source, .. } => Some(source),
-            Error::Declaration { source, .. } => Some(source),
-            Error::Target { source, .. } => Some(source),
+            Error::Declaration { source, .. } => Some(source.as_ref()),
             Error::Backend { source, .. } => Some(source.as_ref()),
-            Error::UnknownBackend { .. }
+            Error::Target { .. }
+            | Error::UnknownBackend { .. }
             | Error::NotBuilt { .. }
             | Error::Object { .. }
             | Error::MissingSymbols { .. }

@@ -62,6 +62,8 @@ fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         Some(_) | None => Path::new("."),
     };
+    // A missing folder is the likely fault, and tempfile would show a name that nobody knows.
+    fs::metadata(folder)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".tvm-ffi-codegen-");
     #[cfg(unix)]

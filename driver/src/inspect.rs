@@ -6,6 +6,7 @@ mod symbols;
 use std::collections::BTreeMap;
 use std::mem;
 
+use abi_spec::library_bin::{self, DecodeError, ImportTree};
 use abi_spec::runtime::{self, Version};
 use abi_spec::symbol;
 use object::Object;
@@ -24,7 +25,7 @@ pub struct Inspection {
     /// Exported functions, by name.
     pub functions: Vec<Function>,
     /// The embedded import tree.
-    pub library_bin: Option<Data>,
+    pub library_bin: Option<LibraryBin>,
     /// The variable into which the loader writes the library's own module.
     pub library_ctx: Option<Data>,
     /// Other exported symbols that the runtime reserves, by name.
@@ -49,6 +50,26 @@ pub struct Function {
     pub metadata: bool,
     /// There is a getter of its documentation.
     pub doc: bool,
+}
+
+/// The embedded import tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LibraryBin {
+    /// Bytes of it.
+    pub size: usize,
+    /// Its modules, of which the first is what loading the library returns.
+    pub modules: Result<Vec<Module>, DecodeError>,
+}
+
+/// A module of an import tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Selects the loader; `_lib` is the library itself.
+    pub kind: String,
+    /// Bytes that the loader gets; `None` for the library.
+    pub size: Option<usize>,
+    /// Indices of the modules that it imports.
+    pub imports: Vec<usize>,
 }
 
 /// An exported data object.
@@ -115,12 +136,15 @@ impl Inspection {
     }
 }
 
+/// Objects name it where they want a table of addresses, and the linker makes one.
+const TABLE: &str = "_GLOBAL_OFFSET_TABLE_";
+
 /// Symbols sorted by what they mean to TVM FFI.
 #[derive(Debug, Default)]
 struct Found {
     functions: BTreeMap<String, Function>,
     getters: Vec<(Getter, String)>,
-    library_bin: Option<Data>,
+    library_bin: Option<LibraryBin>,
     library_ctx: Option<Data>,
     reserved: Vec<String>,
     runtime: Vec<RuntimeUse>,
@@ -134,12 +158,12 @@ enum Getter {
 }
 
 impl Found {
-    fn add(&mut self, symbol: Symbol) {
-        let Symbol { name, defined, weak, size } = symbol;
+    fn add(&mut self, symbol: Symbol<'_>) {
+        let Symbol { name, defined, weak, size, data } = symbol;
         if !defined {
             self.add_use(name, weak);
         } else if name == symbol::LIBRARY_BIN {
-            self.library_bin = Some(Data { size });
+            self.library_bin = Some(library_bin(data));
         } else if name == symbol::LIBRARY_CTX {
             self.library_ctx = Some(Data { size });
         } else if let Some(function) = name.strip_prefix(symbol::METADATA_PREFIX) {
@@ -161,7 +185,7 @@ impl Found {
         if name.starts_with(RUNTIME_PREFIX) {
             let known = runtime::ALL.iter().find(|function| function.name == name);
             self.runtime.push(RuntimeUse { name, since: known.map(|function| function.since) });
-        } else {
+        } else if name != TABLE {
             self.undefined.push(Undefined { name, weak });
         }
     }
@@ -179,4 +203,20 @@ impl Found {
         }
         mem::take(&mut self.functions).into_values().collect()
     }
+}
+
+fn library_bin(data: &[u8]) -> LibraryBin {
+    let modules = ImportTree::decode(data);
+    let modules = modules.map(|tree| tree.nodes.into_iter().map(module).collect());
+    LibraryBin { size: data.len(), modules }
+}
+
+fn module(node: library_bin::Node<'_>) -> Module {
+    let (kind, size) = match node.module {
+        library_bin::Module::Library => (library_bin::LIBRARY_KIND.to_owned(), None),
+        library_bin::Module::Custom { kind, bytes } => {
+            (symbols::text(kind.as_bytes()), Some(bytes.len()))
+        }
+    };
+    Module { kind, size, imports: node.children }
 }

@@ -14,6 +14,9 @@ pub mod link;
 mod object_file;
 
 pub use backend::{BACKENDS, backend};
-pub use emit::{Form, Options, compile_shared, emit, emit_module, lower, parse_file, write_module};
+pub use emit::{
+    Form, Kernel, Optimization, Options, compile_shared, emit, emit_module, lower, parse_file,
+    write_module,
+};
 pub use error::{Error, ObjectFault};
 pub use inspect::inspect;

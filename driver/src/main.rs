@@ -10,7 +10,7 @@ use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::file::{self, Mode};
 use tvm_ffi_codegen_driver::link::{Input, Linker};
 use tvm_ffi_codegen_driver::{
-    BACKENDS, Error, Form, Options, inspect, lower, parse_file, write_module,
+    BACKENDS, Error, Form, Kernel, Optimization, Options, inspect, lower, parse_file, write_module,
 };
 
 /// Emits TVM FFI host functions from their declarations.
@@ -47,8 +47,12 @@ struct Emit {
     /// What to emit.
     #[arg(long, value_name = "FORM", default_value = "object")]
     emit: EmitForm,
-    /// An object, or an archive of objects, that defines kernels. May be given several times.
-    #[arg(long, value_name = "KERNEL.o")]
+    /// How much llvm and mlir optimise.
+    #[arg(short = 'O', value_name = "LEVEL", default_value = "2")]
+    optimization: Level,
+    /// An object, or an archive of objects, that defines kernels; with llvm also .ll and .bc, with mlir
+    /// .mlir, which may be inlined. May be given several times.
+    #[arg(long, value_name = "KERNEL")]
     link: Vec<PathBuf>,
     /// Who links a shared library; `wild` is part of this program, `cc` is $CC or else `cc` [default:
     /// wild].
@@ -68,10 +72,24 @@ enum EmitForm {
     Ir,
     /// The backend's own text form
     Native,
+    /// LLVM bitcode, by llvm and mlir
+    Bitcode,
     /// A relocatable object
     Object,
     /// A shared library
     Shared,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Level {
+    #[value(name = "0")]
+    O0,
+    #[value(name = "1")]
+    O1,
+    #[value(name = "2")]
+    O2,
+    #[value(name = "3")]
+    O3,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -99,27 +117,43 @@ fn emit(arguments: &Emit) -> Result<(), Error> {
     let form = match arguments.emit {
         EmitForm::Ir => Form::Ir,
         EmitForm::Native => Form::Native,
+        EmitForm::Bitcode => Form::Bitcode,
         EmitForm::Object => Form::Object,
         EmitForm::Shared => Form::Shared,
     };
-    let links = !arguments.link.is_empty() || arguments.linker.is_some();
+    let (sources, objects): (Vec<_>, Vec<_>) = arguments.link.iter().partition(|path| is_ir(path));
+    let links = !objects.is_empty() || arguments.linker.is_some();
     if links && form != Form::Shared {
-        let message = "--link and --linker need --emit shared";
+        let message = "objects for --link, and --linker, need --emit shared";
         Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
     }
     let library = parse_file(&arguments.file)?;
     let module = lower(&library).map_err(|error| in_file(error, &arguments.file))?;
-    let mut kernels = Vec::new();
-    for path in &arguments.link {
-        kernels.push(Input::read(path)?);
-    }
+    let source =
+        |path: &PathBuf| Ok(Kernel { name: path.display().to_string(), bytes: file::read(path)? });
     let options = Options {
         backend: arguments.backend.clone(),
         target: target(arguments.target.as_deref())?,
-        kernels,
+        optimization: optimization(arguments.optimization),
+        sources: sources.into_iter().map(source).collect::<Result<_, Error>>()?,
+        kernels: objects.into_iter().map(|path| Input::read(path)).collect::<Result<_, _>>()?,
         linker: arguments.linker.map_or_else(Linker::default, linker),
     };
     write_module(&module, form, &arguments.output, &options)
+}
+
+/// Kernels that become part of the module, by the ending of the file's name.
+fn is_ir(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "ll" || end == "bc" || end == "mlir")
+}
+
+fn optimization(level: Level) -> Optimization {
+    match level {
+        Level::O0 => Optimization::O0,
+        Level::O1 => Optimization::O1,
+        Level::O2 => Optimization::O2,
+        Level::O3 => Optimization::O3,
+    }
 }
 
 /// Names the file in an error about its declarations.

@@ -25,7 +25,7 @@ pub(crate) struct Code {
     /// Sorted by name.
     pub(crate) entries: Vec<Entry>,
     /// Owns the code; goes before what the code refers to.
-    pub(crate) _memory: Memory,
+    pub(crate) memory: Memory,
     /// See [`Jit::keep`](crate::Jit::keep).
     pub(crate) _kept: Vec<Box<dyn any::Any + Send + Sync>>,
 }
@@ -48,6 +48,12 @@ impl Compiled {
     /// The names of all functions, in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.entries.iter().map(|entry| entry.name.as_str())
+    }
+
+    /// How much memory the code and its data take, in bytes: whole mappings, of which only pages that
+    /// are used count for the process.
+    pub fn mapped_bytes(&self) -> usize {
+        self.0.memory.mapped()
     }
 
     /// The runtime that the code calls.
@@ -125,6 +131,30 @@ impl Function {
 
     /// Makes a function object of the runtime, which keeps the code and the context alive. The
     /// kernels of a closure get the context's pointer as `self`.
+    ///
+    /// ```
+    /// use codegen::Library;
+    /// use tvm_ffi_codegen_jit::{Context, Jit, Returned};
+    ///
+    /// extern "C" fn scale(factor: *const f64, x: f64) -> f64 {
+    ///     // SAFETY: the context is an `f64`.
+    ///     unsafe { *factor * x }
+    /// }
+    ///
+    /// let library: Library = "scale(self: ptr, x: float64) -> float64 = scale(self, x);".parse()?;
+    /// let mut jit = Jit::new()?;
+    /// // SAFETY: the kernel has the type that the declaration calls it with.
+    /// unsafe { jit.kernel("scale", scale as *const u8) };
+    /// let function = jit.compile(&library)?.function("scale").expect("it is declared");
+    ///
+    /// // SAFETY: the kernel takes a `*const f64`.
+    /// let twice = function.clone().into_ffi_function(unsafe { Context::new(2.0_f64) })?;
+    /// // SAFETY: as above.
+    /// let thrice = function.into_ffi_function(unsafe { Context::new(3.0_f64) })?;
+    /// assert!(matches!(twice.call(&[7.0.into()])?, Returned::Float(14.0)));
+    /// assert!(matches!(thrice.call(&[7.0.into()])?, Returned::Float(21.0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Context`] for a closure without a context; [`Error::Call`] if the runtime refuses.

@@ -187,7 +187,7 @@ impl Jit {
             }
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        Ok(Compiled(Arc::new(Code { runtime, entries, _memory: memory, _kept: kept })))
+        Ok(Compiled(Arc::new(Code { runtime, entries, memory, _kept: kept })))
     }
 
     /// The addresses of all exports, and the memory they are in.

@@ -11,7 +11,7 @@ use cranelift_jit::{BranchProtection, JITMemoryKind, JITMemoryProvider};
 use cranelift_module::{ModuleError, ModuleResult};
 use region::{Allocation, Protection};
 
-/// Smallest size of an area; that of the largest pages in use, or a power of two times smaller ones.
+/// Areas are multiples of this, or of the page size where that is larger.
 const UNIT: usize = 16 << 10;
 /// Code reaches its data and other code by 32-bit offsets.
 const REACH: usize = i32::MAX as usize;
@@ -32,9 +32,9 @@ struct Mappings {
 /// Part of a mapping, of whole pages.
 struct Area {
     kind: Protection,
-    /// Not written to yet, from `used`.
+    /// What is free.
     memory: Range<*mut u8>,
-    /// Where the part starts that is not sealed yet.
+    /// Where the part starts that is written and not sealed yet.
     unsealed: *mut u8,
 }
 
@@ -46,6 +46,11 @@ impl Memory {
         let kinds = [Protection::READ_EXECUTE, Protection::READ, Protection::READ_WRITE];
         let open = kinds.map(|kind| Area::new(kind, std::ptr::null_mut()..std::ptr::null_mut()));
         Memory(Arc::new(Mutex::new(Mappings { allocations: Vec::new(), open, full: Vec::new() })))
+    }
+
+    /// How much is mapped, in bytes.
+    pub(crate) fn mapped(&self) -> usize {
+        self.with(|mappings| mappings.allocations.iter().map(Allocation::len).sum())
     }
 
     /// Runs `f` on the mappings, which are consistent even if a thread panicked while it had them.

@@ -40,6 +40,19 @@ pub enum Kind {
     BuiltIn,
 }
 
+/// `built in`, or where the library was found.
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Path(path) | Kind::Environment(path) | Kind::Config(path) => {
+                write!(f, "{}", path.display())
+            }
+            Kind::Process => f.write_str("libtvm_ffi of this process"),
+            Kind::BuiltIn => f.write_str("built in"),
+        }
+    }
+}
+
 /// A set of `TVMFFI*` functions.
 pub struct Runtime {
     kind: Kind,
@@ -186,7 +199,7 @@ pub(crate) fn process_symbol(name: &str) -> Option<*const u8> {
 #[cfg(unix)]
 fn loaded() -> Vec<Library> {
     use libloading::os::unix::{Library as Unix, RTLD_LAZY};
-    /// Only what is loaded already.
+    /// Only what is loaded already. Linux and macOS.
     const RTLD_NOLOAD: i32 = if cfg!(target_os = "linux") { 0x4 } else { 0x10 };
     // SAFETY: nothing is loaded, so no initialiser runs.
     let hidden = unsafe { Unix::open(Some(FILE), RTLD_LAZY | RTLD_NOLOAD) };

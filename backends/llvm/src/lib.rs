@@ -1,1 +1,202 @@
 //! Emits host IR as LLVM IR.
+//!
+//! [`emit`] writes into any [`Module`], such as the one in which a compiler has just defined its kernels,
+//! which the host functions then call. A kernel of internal linkage disappears into its caller at
+//! [`Optimize::O2`], is vectorised there, and is not exported; [`link()`] brings in kernels that are text
+//! or bitcode. [`Llvm`] is the coarse way: text, bitcode or an object file. All do no more than
+//! translate; every decision was made when the host IR was lowered.
+//!
+//! ```
+//! use codegen::ir::{self, Builder, Linkage, Signature, SymbolKind, Type};
+//! use inkwell::context::Context;
+//! use inkwell::module::Linkage as NativeLinkage;
+//! use tvm_ffi_codegen_llvm::{Llvm, emit, optimize, signature};
+//!
+//! // The compiler's own module, with a kernel: `next(n) = n + 1`.
+//! let context = Context::create();
+//! let module = context.create_module("mine");
+//! let kernel = Signature::new(&[Type::I64], Some(Type::I64));
+//! let function = module.add_function("next", signature(&context, &kernel), None);
+//! function.set_linkage(NativeLinkage::Internal);
+//! let builder = context.create_builder();
+//! builder.position_at_end(context.append_basic_block(function, "entry"));
+//! let n = function.get_nth_param(0).unwrap().into_int_value();
+//! let sum = builder.build_int_add(n, context.i64_type().const_int(1, false), "sum").unwrap();
+//! builder.build_return(Some(&sum)).unwrap();
+//!
+//! // A host function that calls it twice.
+//! let mut source = ir::Module::default();
+//! let next = source.declare("next", Linkage::Import, SymbolKind::Function(kernel.clone()));
+//! let mut b = Builder::function(&mut source, "after_next", Linkage::Export, kernel);
+//! let once = b.call_value(next, &[b.param(0)]);
+//! let twice = b.call_value(next, &[once]);
+//! b.ret(Some(twice));
+//! let host = b.finish();
+//! source.functions.push(host);
+//!
+//! emit(&module, &source).unwrap();
+//! let linux = Llvm { triple: "x86_64-unknown-linux-gnu".parse().unwrap(), ..Llvm::default() };
+//! optimize(&module, &linux).unwrap();
+//! let text = module.print_to_string().to_string();
+//! assert!(text.contains("%sum.i1 = add i64 %p0, 2\n  ret i64 %sum.i1\n"), "{text}");
+//! assert!(!text.contains("@next"));
+//! ```
+//!
+//! # Limits
+//! * Targets: x86-64 and aarch64 in ELF, Mach-O and COFF, riscv64 in ELF. Code for aarch64 Linux calls no
+//!   outlined atomics, so kernels that clang compiled without `-mno-outline-atomics` are called, not inlined.
+//! * Our functions do not unwind, and have no unwind tables.
+//! * On a fatal error, which no host IR and no checked kernel causes, LLVM ends the process.
+//!
+//! # Linkage
+//! * Exported symbols have default visibility, and are exported from a DLL. Our own code reaches them by an
+//!   internal alias, `name.local`, so that a library that was loaded earlier cannot take their place.
+//! * Local data is private, local functions are internal; LLVM renames what is taken.
+
+mod cpu;
+mod data;
+mod diagnostic;
+mod error;
+mod function;
+mod link;
+pub mod object;
+mod raw;
+mod symbols;
+mod types;
+
+use std::error::Error as StdError;
+
+use codegen::ir;
+use inkwell::context::{AsContextRef, Context};
+use inkwell::module::Module;
+use inkwell::types::FunctionType;
+use inkwell::values::FunctionValue;
+use target_lexicon::Triple;
+
+pub use error::Error;
+pub use link::{Input, link};
+pub use object::{Optimize, compile, optimize, verify};
+
+/// Emits `source` into `module`, the caller's own; the functions it exports, in order.
+///
+/// A symbol that the module has is used: a declaration or definition of what `source` imports, a
+/// declaration of what it exports. After an error the module is as it was.
+pub fn emit<'ctx>(
+    module: &Module<'ctx>,
+    source: &ir::Module,
+) -> Result<Vec<FunctionValue<'ctx>>, Error> {
+    let types = types::Types::new(module);
+    let plan = symbols::plan(module, &types, source)?;
+    let mut symbols = symbols::declare(module, &types, source, &plan);
+    if let Err(error) = define(module, &types, source, &mut symbols) {
+        symbols.withdraw(module, source, &plan);
+        return Err(error);
+    }
+    let mut exports = Vec::new();
+    for source_function in &source.functions {
+        let symbol = source_function.symbol.index();
+        if let Some(function) = symbols.natives[symbol].function {
+            let linkage = source.symbols[symbol].linkage;
+            function::describe(&types, function, source_function, linkage);
+            if linkage == ir::Linkage::Export {
+                exports.push(function);
+            }
+        }
+    }
+    symbols.finish(module, &types, source, &plan);
+    Ok(exports)
+}
+
+/// Defines every function.
+fn define<'ctx>(
+    module: &Module<'ctx>,
+    types: &types::Types<'ctx>,
+    source: &ir::Module,
+    symbols: &mut symbols::Symbols<'ctx>,
+) -> Result<(), Error> {
+    let mut functions = function::Functions::new(module, types, source, symbols);
+    for function in &source.functions {
+        function::define(&mut functions, function)?;
+    }
+    Ok(())
+}
+
+/// The native type of a function, for users who define their kernel in the same module.
+///
+/// Parameters and results narrower than 32 bits need the attribute `signext` or `zeroext` as well.
+pub fn signature<'ctx>(
+    context: impl AsContextRef<'ctx>,
+    source: &ir::Signature,
+) -> FunctionType<'ctx> {
+    types::signature(raw::context(context), source)
+}
+
+/// LLVM's code generator for one target, as a [`Backend`](codegen::Backend).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Llvm {
+    /// The target.
+    pub triple: Triple,
+    /// A processor as LLVM names it; `generic` for what every machine of the target has.
+    pub cpu: String,
+    /// How much objects are optimised.
+    pub optimize: Optimize,
+}
+
+impl Default for Llvm {
+    /// The host, its generic processor, [`Optimize::O2`].
+    fn default() -> Self {
+        Llvm { triple: Triple::host(), cpu: "generic".into(), optimize: Optimize::default() }
+    }
+}
+
+impl Llvm {
+    /// A new module for the target: `kernels` linked into it, then `source` emitted.
+    pub fn module<'ctx>(
+        &self,
+        context: &'ctx Context,
+        source: &ir::Module,
+        kernels: &[Input<'_>],
+    ) -> Result<Module<'ctx>, Error> {
+        let machine = object::machine(self)?;
+        let module = context.create_module("");
+        object::adopt(&module, self, &machine)?;
+        link(&module, kernels)?;
+        emit(&module, source)?;
+        Ok(module)
+    }
+
+    /// The module as LLVM's text form, not optimised.
+    pub fn text(&self, source: &ir::Module) -> Result<String, Error> {
+        let context = Context::create();
+        let module = self.module(&context, source, &[])?;
+        Ok(module.print_to_string().to_string_lossy().into_owned())
+    }
+
+    /// The module as bitcode, not optimised.
+    pub fn bitcode(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
+        let context = Context::create();
+        let module = self.module(&context, source, &[])?;
+        Ok(module.write_bitcode_to_memory().as_slice().to_vec())
+    }
+
+    /// The module as a relocatable object file.
+    pub fn object(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
+        let context = Context::create();
+        raw::discard_names(raw::context(&context));
+        compile(&self.module(&context, source, &[])?, self)
+    }
+}
+
+impl codegen::Backend for Llvm {
+    fn name(&self) -> &'static str {
+        "llvm"
+    }
+
+    fn text(&self, module: &ir::Module) -> Result<String, Box<dyn StdError + Send + Sync>> {
+        Ok(Llvm::text(self, module)?)
+    }
+
+    fn object(&self, module: &ir::Module) -> Result<Vec<u8>, Box<dyn StdError + Send + Sync>> {
+        Ok(Llvm::object(self, module)?)
+    }
+}

@@ -1,1 +1,193 @@
 //! Emits host IR as the LLVM dialect of MLIR.
+//!
+//! [`emit`] writes into the module in which a compiler has just defined its kernels, and which it goes on
+//! to lower or translate as it likes. [`Mlir`] is the coarse way: text, or an object file by way of
+//! LLVM IR and the LLVM backend, which compiles it to the same code as what it emits itself.
+//!
+//! ```
+//! use codegen::ir::{self, Builder, Linkage, Signature, SymbolKind, Type};
+//! use melior::{Context, dialect::DialectHandle, ir::Module};
+//! use tvm_ffi_codegen_mlir::{Mlir, compile, emit, verify};
+//!
+//! // A host function that calls a kernel.
+//! let mut source = ir::Module::default();
+//! let signature = Signature::new(&[Type::I64], Some(Type::I64));
+//! let kind = SymbolKind::Function(signature.clone());
+//! let kernel = source.declare("kernel", Linkage::Import, kind);
+//! let mut b = Builder::function(&mut source, "host", Linkage::Export, signature);
+//! let n = b.param(0);
+//! let result = b.call(kernel, &[n]);
+//! b.ret(result);
+//! let function = b.finish();
+//! source.functions.push(function);
+//!
+//! // The compiler's own module, with the kernel.
+//! let context = Context::new();
+//! DialectHandle::llvm().load_dialect(&context);
+//! let text = "llvm.func internal @kernel(%n: i64) -> i64 {
+//!                 %square = llvm.mul %n, %n : i64
+//!                 llvm.return %square : i64
+//!             }";
+//! let module = Module::parse(&context, text).unwrap();
+//! emit(&context, &module, &source)?;
+//! verify(&context, &module)?;
+//! assert!(module.as_operation().to_string().contains("llvm.call @kernel(%arg0) : (i64) -> i64"));
+//! let object = compile(&context, &module, &Mlir::default())?;
+//! # assert!(!object.is_empty());
+//! # Ok::<(), tvm_ffi_codegen_mlir::Error>(())
+//! ```
+//!
+//! # Limits
+//! * Name hints of the host IR are left out: MLIR's text form numbers values.
+//! * Symbols in the caller's module are found by one walk over its top level per [`emit`]: for many
+//!   libraries in one module, lower them to one host IR module, or accept that walk.
+
+mod data;
+mod error;
+mod function;
+mod link;
+pub mod object;
+mod op;
+mod raw;
+mod symbols;
+mod types;
+
+use std::error::Error as StdError;
+
+use codegen::{Backend, ir};
+use inkwell::context::Context as LlvmContext;
+use melior::Context;
+use melior::dialect::DialectHandle;
+use melior::ir::{Location, Module, Type};
+use target_lexicon::Triple;
+
+pub use backend_llvm::Optimize;
+pub use error::Error;
+pub use link::{Input, link};
+pub use object::{compile, verify};
+
+use op::Ops;
+use types::Types;
+
+/// Emits `source` into `module`, the caller's own, of `context`; loads the `llvm` dialect if need be.
+///
+/// What the host IR imports may be declared or defined in `module` already, a kernel for instance, and is
+/// used then. What it exports may be declared there, but not defined. Locals are renamed where their name
+/// is taken, so that several host IR modules fit into one module of MLIR.
+///
+/// # Errors
+/// [`Error::Context`], [`Error::Kernel`] and [`Error::Defined`], before anything is changed.
+///
+/// # Panics
+/// If `source` does not pass [`ir::verify`].
+pub fn emit<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    source: &ir::Module,
+) -> Result<(), Error> {
+    prepare(context, module)?;
+    let ops = Ops::new(context, object::is_riscv(module));
+    let existing = symbols::existing(module);
+    let plan = symbols::plan(&ops, &existing, source)?;
+    let mut symbols = symbols::declare(&ops, &existing, source, plan);
+    for data in &source.data {
+        let symbol = data.symbol.index();
+        let linkage = source.symbols[symbol].linkage;
+        data::define(&ops, data, linkage, &mut symbols.natives[symbol]);
+    }
+    for function in &source.functions {
+        let native = &mut symbols.natives[function.symbol.index()];
+        function::define(&ops, source, &symbols.references, function, native);
+    }
+    symbols.finish(module, source);
+    Ok(())
+}
+
+/// The native type of a function, for users who define their kernel in the same module.
+///
+/// Parameters and results narrower than 32 bits need the attribute `llvm.signext` or `llvm.zeroext` too.
+pub fn signature<'c>(context: &'c Context, source: &ir::Signature) -> Type<'c> {
+    load_dialect(context);
+    Types::new(context).signature(source)
+}
+
+/// Makes sure that the module is of the context, and that the context knows the dialect.
+fn prepare(context: &Context, module: &Module<'_>) -> Result<(), Error> {
+    if *context != module.context() {
+        return Err(Error::Context);
+    }
+    load_dialect(context);
+    Ok(())
+}
+
+fn load_dialect(context: &Context) {
+    DialectHandle::llvm().load_dialect(context);
+}
+
+/// MLIR, and the LLVM backend behind it, for one target, as a [`Backend`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mlir {
+    /// The target.
+    pub triple: Triple,
+    /// A processor as LLVM names it; `generic` for what every machine of the target has.
+    pub cpu: String,
+    /// How much objects are optimised.
+    pub optimize: Optimize,
+}
+
+impl Default for Mlir {
+    /// The host, its generic processor, [`Optimize::O2`].
+    fn default() -> Self {
+        Mlir { triple: Triple::host(), cpu: "generic".into(), optimize: Optimize::default() }
+    }
+}
+
+impl Mlir {
+    /// A new module for the target: `kernels` linked into it, then `source` emitted.
+    pub fn module<'c>(
+        &self,
+        context: &'c Context,
+        source: &ir::Module,
+        kernels: &[Input<'_>],
+    ) -> Result<Module<'c>, Error> {
+        let mut module = Module::new(Location::unknown(context));
+        object::adopt(context, &mut module, self)?;
+        link(context, &module, kernels)?;
+        emit(context, &module, source)?;
+        Ok(module)
+    }
+
+    /// The module as MLIR's text form.
+    pub fn text(&self, source: &ir::Module) -> Result<String, Error> {
+        let context = Context::new_with_threading(false);
+        Ok(self.module(&context, source, &[])?.as_operation().to_string())
+    }
+
+    /// The module as LLVM bitcode, not optimised.
+    pub fn bitcode(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
+        let context = Context::new_with_threading(false);
+        let llvm = LlvmContext::create();
+        let module = object::translate(&context, &self.module(&context, source, &[])?, &llvm)?;
+        Ok(module.write_bitcode_to_memory().as_slice().to_vec())
+    }
+
+    /// The module as a relocatable object file.
+    pub fn object(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
+        let context = Context::new_with_threading(false);
+        compile(&context, &self.module(&context, source, &[])?, self)
+    }
+}
+
+impl Backend for Mlir {
+    fn name(&self) -> &'static str {
+        "mlir"
+    }
+
+    fn text(&self, module: &ir::Module) -> Result<String, Box<dyn StdError + Send + Sync>> {
+        Ok(Mlir::text(self, module)?)
+    }
+
+    fn object(&self, module: &ir::Module) -> Result<Vec<u8>, Box<dyn StdError + Send + Sync>> {
+        Ok(Mlir::object(self, module)?)
+    }
+}

@@ -165,10 +165,10 @@ impl Wrapper<'_, '_> {
     /// An operand of arithmetic that is done in `float64` if `float`.
     fn operand(&mut self, expr: &Expr, float: bool) -> Value {
         let value = self.expression(expr);
-        if float { self.to_float(value) } else { value }
+        if float { self.float_of(value) } else { value }
     }
 
-    fn to_float(&mut self, value: Value) -> Value {
+    fn float_of(&mut self, value: Value) -> Value {
         if self.b.ty(value) == Type::F64 {
             return value;
         }
@@ -350,7 +350,7 @@ impl Wrapper<'_, '_> {
     pub(super) fn cast(&mut self, scalar: Scalar, inner: &Expr) -> Value {
         let value = self.expression(inner);
         if scalar.is_float() {
-            let value = self.to_float(value);
+            let value = self.float_of(value);
             return self.round(value, scalar);
         }
         if scalar == Scalar::Bool {

@@ -159,7 +159,7 @@ impl Wrapper<'_, '_> {
         let b = &mut self.b;
         let no_pointer = b.compare_const(Cond::Ne, index, TypeIndex::OPAQUE_PTR.0.into());
         let none = b.compare_const(Cond::Eq, index, TypeIndex::NONE.0.into());
-        let not_none = b.not(none);
+        let not_none = b.compare_const(Cond::Ne, index, TypeIndex::NONE.0.into());
         let neither = b.and(no_pointer, not_none);
         self.checks.never(b, neither);
         let null = b.null();

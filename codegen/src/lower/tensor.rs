@@ -54,7 +54,7 @@ impl Wrapper<'_, '_> {
         let (index, payload) = self.argument_words(param, Type::Ptr);
         let b = &mut self.b;
         let is_object = b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
-        let no_object = b.not(is_object);
+        let no_object = b.compare_const(Cond::Ne, index, TypeIndex::TENSOR.0.into());
         let no_view = b.compare_const(Cond::Ne, index, TypeIndex::DL_TENSOR_PTR.0.into());
         let neither = b.and(no_object, no_view);
         self.checks.never(b, neither);

@@ -2,13 +2,13 @@
 
 use std::fmt::{self, Display};
 
-use super::{Data, Function, Inspection};
+use super::{Data, Function, Inspection, LibraryBin, Module};
 
 impl Display for Inspection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} {}", self.machine, self.kind)?;
         list(f, "functions", &self.functions, function)?;
-        writeln!(f, "import tree: {}", data(self.library_bin))?;
+        import_tree(f, self.library_bin.as_ref())?;
         writeln!(f, "library context: {}", data(self.library_ctx))?;
         list(f, "other reserved symbols", &self.reserved, String::clone)?;
         list(f, "runtime functions", &self.runtime, |used| match used.since {
@@ -37,6 +37,29 @@ fn list<T>(
     }
     writeln!(f, "{title}: {}", items.len())?;
     items.iter().try_for_each(|one| writeln!(f, "  {}", item(one)))
+}
+
+fn import_tree(f: &mut fmt::Formatter<'_>, tree: Option<&LibraryBin>) -> fmt::Result {
+    match tree {
+        None => writeln!(f, "import tree: none"),
+        Some(LibraryBin { size, modules: Err(error) }) => {
+            writeln!(f, "import tree: {size} bytes, damaged: {error}")
+        }
+        Some(LibraryBin { size, modules: Ok(modules) }) => {
+            writeln!(f, "import tree: {size} bytes")?;
+            modules
+                .iter()
+                .enumerate()
+                .try_for_each(|(i, node)| writeln!(f, "  {i}: {}", module(node)))
+        }
+    }
+}
+
+fn module(module: &Module) -> String {
+    let size = module.size.map_or(String::new(), |size| format!(", {size} bytes"));
+    let imports: Vec<String> = module.imports.iter().map(usize::to_string).collect();
+    let verb = if imports.is_empty() { "" } else { ", imports " };
+    format!("{}{size}{verb}{}", module.kind, imports.join(" "))
 }
 
 fn function(function: &Function) -> String {

@@ -2,27 +2,36 @@
 
 use std::collections::BTreeMap;
 
-use object::{BinaryFormat, NameOrOrdinal, Object, ObjectKind, ObjectSymbol, SymbolScope};
+use abi_spec::library_bin;
+use abi_spec::symbol::LIBRARY_BIN;
+use object::{
+    BinaryFormat, ExportTarget, NameOrOrdinal, Object, ObjectKind, ObjectSection, ObjectSymbol,
+    SectionIndex, SymbolScope,
+};
 
 use crate::ObjectFault;
 use crate::object_file::{Names, malformed};
 
 /// A symbol that others see, or that is wanted of others.
 #[derive(Debug)]
-pub(super) struct Symbol {
+pub(super) struct Symbol<'data> {
     pub(super) name: String,
     pub(super) defined: bool,
     pub(super) weak: bool,
     pub(super) size: Option<u64>,
+    /// The contents of [`LIBRARY_BIN`]; empty for others, and where the file does not hold any.
+    pub(super) data: &'data [u8],
 }
+
+type Symbols<'data> = BTreeMap<Vec<u8>, Symbol<'data>>;
 
 /// The symbols of an object, or those that the loader knows of a linked file; each name once, in
 /// order.
-pub(super) fn symbols(
-    file: &object::File<'_>,
+pub(super) fn symbols<'data>(
+    file: &object::File<'data>,
     names: &mut Names,
-) -> Result<impl Iterator<Item = Symbol>, ObjectFault> {
-    let mut symbols = BTreeMap::new();
+) -> Result<impl Iterator<Item = Symbol<'data>>, ObjectFault> {
+    let mut symbols = Symbols::new();
     if file.kind() == ObjectKind::Relocatable {
         read_table(file, file.symbols(), names, &mut symbols)?;
     } else if file.format() == BinaryFormat::Elf {
@@ -47,68 +56,109 @@ pub(super) fn needed(
     Ok(needed)
 }
 
-fn read_table(
-    file: &object::File<'_>,
-    table: object::SymbolIterator<'_, '_>,
+fn read_table<'data>(
+    file: &object::File<'data>,
+    table: object::SymbolIterator<'data, '_>,
     names: &mut Names,
-    symbols: &mut BTreeMap<Vec<u8>, Symbol>,
+    symbols: &mut Symbols<'data>,
 ) -> Result<(), ObjectFault> {
     let format = file.format();
     for symbol in table.filter(|symbol| symbol.is_global()) {
-        let (defined, weak) = (!symbol.is_undefined(), symbol.is_weak());
+        let defined = !symbol.is_undefined();
         // COFF knows no visibility; there the linker is told what to export.
         let hidden = symbol.scope() == SymbolScope::Linkage && format != BinaryFormat::Coff;
-        if !(defined && hidden) {
-            let name = names.take(symbol.name_bytes())?;
-            let size = (format == BinaryFormat::Elf).then(|| symbol.size());
-            insert(format, symbols, &name, defined, weak, size);
+        if defined && hidden {
+            continue;
         }
+        let name = names.take(symbol.name_bytes())?;
+        let size = (format == BinaryFormat::Elf).then(|| symbol.size());
+        let data = if defined && c_name(format, &name) == LIBRARY_BIN.as_bytes() {
+            contents(file, symbol.section_index(), symbol.address(), size)
+        } else {
+            &[]
+        };
+        let weak = symbol.is_weak();
+        insert(symbols, c_name(format, &name), Symbol { defined, weak, size, data, ..EMPTY });
     }
     Ok(())
 }
 
-fn read_exports_and_imports(
-    file: &object::File<'_>,
+fn read_exports_and_imports<'data>(
+    file: &object::File<'data>,
     names: &mut Names,
-    symbols: &mut BTreeMap<Vec<u8>, Symbol>,
+    symbols: &mut Symbols<'data>,
 ) -> Result<(), ObjectFault> {
     let format = file.format();
     for import in file.imports().map_err(malformed)? {
         let import = import.map_err(malformed)?;
         if let NameOrOrdinal::Name(name) = import.name() {
-            insert(format, symbols, &names.take(Ok(name))?, false, import.is_weak(), None);
+            let name = names.take(Ok(name))?;
+            insert(symbols, c_name(format, &name), Symbol { weak: import.is_weak(), ..EMPTY });
         }
     }
     for export in file.exports().map_err(malformed)? {
         let export = export.map_err(malformed)?;
         if let NameOrOrdinal::Name(name) = export.name() {
-            insert(format, symbols, &names.take(Ok(name))?, true, export.is_weak(), None);
+            let name = names.take(Ok(name))?;
+            let mut data: &[u8] = &[];
+            if let ExportTarget::Address { address } = export.target()
+                && c_name(format, &name) == LIBRARY_BIN.as_bytes()
+            {
+                data = contents(file, None, address, None);
+            }
+            let symbol = Symbol { defined: true, weak: export.is_weak(), data, ..EMPTY };
+            insert(symbols, c_name(format, &name), symbol);
         }
     }
     Ok(())
 }
 
-/// Adds a symbol under its name in C. A definition replaces a use.
-fn insert(
-    format: BinaryFormat,
-    symbols: &mut BTreeMap<Vec<u8>, Symbol>,
-    name: &[u8],
-    defined: bool,
-    weak: bool,
-    size: Option<u64>,
-) {
-    let plain = match name {
+const EMPTY: Symbol<'static> =
+    Symbol { name: String::new(), defined: false, weak: false, size: None, data: &[] };
+
+/// The name in C.
+fn c_name(format: BinaryFormat, name: &[u8]) -> &[u8] {
+    match name {
         [b'_', rest @ ..] if format == BinaryFormat::MachO => rest,
         _ => name,
-    };
-    let known = symbols.get(plain).is_some_and(|symbol| symbol.defined);
-    if !plain.is_empty() && !known {
-        symbols.insert(plain.to_vec(), Symbol { name: text(plain), defined, weak, size });
     }
 }
 
+/// Adds a symbol under its name in C. A definition replaces a use.
+fn insert<'data>(symbols: &mut Symbols<'data>, name: &[u8], symbol: Symbol<'data>) {
+    let known = symbols.get(name).is_some_and(|symbol| symbol.defined);
+    if !name.is_empty() && !known {
+        symbols.insert(name.to_vec(), Symbol { name: text(name), ..symbol });
+    }
+}
+
+/// What the file holds at an address. Without a size it is an import tree, which says where it ends.
+fn contents<'data>(
+    file: &object::File<'data>,
+    section: Option<SectionIndex>,
+    address: u64,
+    size: Option<u64>,
+) -> &'data [u8] {
+    let holds = |section: &object::Section<'data, '_>| {
+        address.checked_sub(section.address()).is_some_and(|offset| offset < section.size())
+    };
+    let section = match section {
+        Some(index) => file.section_by_index(index).ok(),
+        None => file.sections().find(holds),
+    };
+    let Some(data) = section.as_ref().and_then(|section| section.data().ok()) else { return &[] };
+    let offset = address.wrapping_sub(section.map_or(0, |section| section.address()));
+    let rest = usize::try_from(offset).ok().and_then(|offset| data.get(offset..));
+    let rest = rest.unwrap_or_default();
+    let size = match size {
+        Some(size) if size > 0 => usize::try_from(size).ok(),
+        Some(_) | None => library_bin::blob_len(rest).ok(),
+    };
+    size.and_then(|size| rest.get(..size)).unwrap_or(rest)
+}
+
 /// A name of anyone's making, fit to be printed.
-fn text(name: &[u8]) -> String {
+pub(super) fn text(name: &[u8]) -> String {
     String::from_utf8_lossy(name).chars().flat_map(printable).collect()
 }
 

@@ -138,9 +138,10 @@ fn is_strong(object: &object::File<'_>, symbol: &object::Symbol<'_, '_>) -> bool
         return false;
     }
     let section = symbol.section_index().and_then(|index| object.section_by_index(index).ok());
-    let grouped = section.is_some_and(|section| match section.flags() {
-        SectionFlags::Elf { sh_flags, .. } => sh_flags.contains(elf::SHF_GROUP),
-        _ => false,
-    });
+    let flags = section.map(|section| section.flags());
+    let grouped = matches!(
+        flags,
+        Some(SectionFlags::Elf { sh_flags, .. }) if sh_flags.contains(elf::SHF_GROUP)
+    );
     !grouped && !symbol.is_common()
 }

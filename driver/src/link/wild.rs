@@ -19,6 +19,10 @@ use crate::object_file::Machine;
 const LIBRARY: &str = "library.so";
 const SCRIPT: &str = "exports.map";
 
+/// How much larger than its inputs a library may be, besides twice their size: headers, padding
+/// between pages. A damaged object can ask for any size or alignment.
+const ROOM: usize = 64 << 20;
+
 /// Links for a machine that [`Machine::linkable`] knows.
 pub(super) fn link(inputs: &[Input], machine: Machine) -> Result<Vec<u8>, Error> {
     let fail = |reason: String| Error::Linker { name: "wild".to_owned(), reason };
@@ -47,10 +51,12 @@ fn run(arguments: &[String], memory: &Memory) -> WildResult {
 
 /// The command line, as `ld` would be given it. The files are put into `memory`.
 fn arguments(inputs: &[Input], machine: Machine, memory: &Memory) -> Vec<String> {
-    let emulation = match machine.architecture {
-        Architecture::Aarch64 => "aarch64elf",
-        Architecture::Riscv64 => "elf64lriscv",
-        _ => "elf_x86_64",
+    let emulation = if machine.architecture == Architecture::Aarch64 {
+        "aarch64elf"
+    } else if machine.architecture == Architecture::Riscv64 {
+        "elf64lriscv"
+    } else {
+        "elf_x86_64"
     };
     let fixed = ["ld", "-m", emulation, "-shared", "--no-gc-sections", "--no-identity-comment"];
     let mut arguments: Vec<String> = fixed.into_iter().chain(OPTIONS).map(str::to_owned).collect();
@@ -151,7 +157,14 @@ impl FileSystem for Memory {
     }
 
     fn create_output(&self, path: Arc<Path>, options: OutputOptions) -> WildResult<OutputFile> {
-        let bytes = vec![0; usize::try_from(options.size)?];
+        let size = usize::try_from(options.size)?;
+        let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let inputs: usize = files.values().map(|bytes| bytes.len()).sum();
+        drop(files);
+        if size > 2 * inputs + ROOM {
+            return Err(libwild::error!("the library would have {size} bytes, from {inputs}"));
+        }
+        let bytes = vec![0; size];
         Ok(OutputFile { path: path.to_path_buf(), bytes, memory: self.clone() })
     }
 

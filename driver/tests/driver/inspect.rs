@@ -1,1 +1,162 @@
-//! Reports on objects and libraries.
+//! Reports on objects and libraries of every format.
+
+use abi_spec::library_bin::{self, DecodeError, ImportTree, Node};
+use tvm_ffi_codegen_driver::inspect::Undefined;
+use tvm_ffi_codegen_driver::link::{self, Input, Linker};
+use tvm_ffi_codegen_driver::{Form, ObjectFault, Options, emit_module, inspect};
+
+use crate::support::{object, twice, undefined};
+
+/// Everything that a library can have.
+const FULL: &str = "
+    int TVMFFIObjectDecRef(void*);
+    int TVMFFIHandleInitOnce(void**, int (*)(void**));
+    int printf(const char*, ...);
+    __attribute__((weak)) int optional(void);
+    void* __tvm_ffi__library_ctx;
+    const char __tvm_ffi__library_bin[] = { TREE };
+    const char __tvm_ffi__cubin_k[4] = {1};
+    int __tvm_ffi__metadata_f(void* h, const void* a, int n, void* r) { return 1; }
+    int __tvm_ffi__doc_f(void* h, const void* a, int n, void* r) { return 2; }
+    int __tvm_ffi__doc_g(void* h, const void* a, int n, void* r) { return 3; }
+    int __tvm_ffi__doc_gone(void* h, const void* a, int n, void* r) { return 4; }
+    int __tvm_ffi_f(void* h, const void* a, int n, void* r) { return printf(\"f\"); }
+    int __tvm_ffi_g(void* h, const void* a, int n, void* r) { return TVMFFIObjectDecRef(h); }
+    int __tvm_ffi_main(void* h, const void* a, int n, void* r) {
+        return TVMFFIHandleInitOnce(r, 0) + (optional ? optional() : 0);
+    }
+    __attribute__((visibility(\"hidden\"))) int __tvm_ffi_hidden(void) { return 5; }
+    static int __tvm_ffi_local(void) { return 6; }
+    int (*use)(void) = __tvm_ffi_local;
+";
+
+/// [`FULL`] with an import tree.
+fn full(tree: &[u8]) -> Input {
+    let bytes: Vec<String> = tree.iter().map(u8::to_string).collect();
+    object("full", &FULL.replace("TREE", &bytes.join(",")))
+}
+
+/// A library that imports two modules, one of which it shares with the other.
+fn tree() -> Vec<u8> {
+    let custom = |kind: &'static str, bytes: &'static [u8]| library_bin::Module::Custom {
+        kind: kind.into(),
+        bytes: bytes.into(),
+    };
+    let modules = [
+        (library_bin::Module::Library, vec![1, 2]),
+        (custom("cuda", b"AAA"), vec![2]),
+        (custom("data", b"BB"), vec![]),
+    ];
+    let node = |(module, children)| Node { module, children };
+    ImportTree { nodes: modules.map(node).to_vec() }.encode().unwrap()
+}
+
+/// Sizes depend on the compiler.
+fn without_code_sizes(report: &str) -> String {
+    let strip = |line: &str| match line.split_once(": ") {
+        Some((name, rest))
+            if rest.contains("metadata") || rest.contains("doc") || name == "  main" =>
+        {
+            let facts: Vec<&str> =
+                rest.split(", ").filter(|fact| !fact.ends_with("bytes")).collect();
+            format!("{name}: {}\n", facts.join(", "))
+        }
+        _ => format!("{line}\n"),
+    };
+    report.lines().map(strip).collect()
+}
+
+#[test]
+fn report_lists_what_is_there() {
+    let expected = "\
+functions: 3
+  f: metadata, doc
+  g: doc
+  main: \n\
+import tree: 137 bytes
+  0: _lib, imports 1 2
+  1: cuda, 3 bytes, imports 2
+  2: data, 2 bytes
+library context: 8 bytes
+other reserved symbols: 1
+  __tvm_ffi__cubin_k
+runtime functions: 2
+  TVMFFIHandleInitOnce since 0.1.5
+  TVMFFIObjectDecRef since 0.1.0
+runtime release: 0.1.5 or newer
+other undefined symbols: 2
+  optional (weak)
+  printf
+needed libraries: none
+";
+    let input = full(&tree());
+    let found = inspect(input.bytes()).unwrap();
+    let report = without_code_sizes(&found.to_string());
+    assert_eq!(report, format!("ELF x86_64 object\n{expected}"));
+    let target = target_lexicon::Triple::host();
+    for linker in [Linker::Wild, Linker::Cc("cc".into())] {
+        let library = link::shared_bytes(std::slice::from_ref(&input), &linker, &target).unwrap();
+        let linked = inspect(&library).unwrap();
+        let report = without_code_sizes(&linked.to_string());
+        assert_eq!(report, format!("ELF x86_64 shared library\n{expected}"), "{linker:?}");
+        // Code keeps its size.
+        assert_eq!(linked.functions, found.functions, "{linker:?}");
+    }
+}
+
+#[test]
+fn damaged_import_trees_are_reported() {
+    let tree = tree();
+    for bytes in [&tree[..tree.len() - 1], b"\0", &[0; 8]] {
+        let found = inspect(full(bytes).bytes()).unwrap();
+        let error = ImportTree::decode(bytes).unwrap_err();
+        let expected = format!("import tree: {} bytes, damaged: {error}\n", bytes.len());
+        assert!(found.to_string().contains(&expected), "{expected}{found}");
+    }
+    let zeros = object("zeros", "char __tvm_ffi__library_bin[64];");
+    let modules = inspect(zeros.bytes()).unwrap().library_bin.unwrap().modules;
+    assert!(matches!(modules, Err(DecodeError { offset: 0, .. })), "{modules:?}");
+}
+
+#[test]
+fn every_format_is_read() {
+    let rows = [
+        ("x86_64-unknown-linux-gnu", "ELF x86_64", true),
+        ("riscv64gc-unknown-linux-gnu", "ELF riscv64", true),
+        ("aarch64-apple-darwin", "Mach-O aarch64", false),
+        ("x86_64-pc-windows-msvc", "COFF x86_64", false),
+    ];
+    for (target, machine, sized) in rows {
+        let options = Options { target: target.parse().unwrap(), ..Options::default() };
+        let found = inspect(&emit_module(&twice(), Form::Object, &options).unwrap()).unwrap();
+        assert_eq!((found.machine.as_str(), found.kind), (machine, "object"));
+        assert_eq!(found.functions.len(), 1, "{target}");
+        assert_eq!(found.functions[0].name, "twice", "{target}");
+        assert_eq!(found.functions[0].size.is_some_and(|size| size > 0), sized, "{target}");
+        assert_eq!(found.undefined, [Undefined { name: "kernel".to_owned(), weak: false }]);
+    }
+}
+
+#[test]
+fn runtime_functions_we_do_not_know_have_no_release() {
+    let input = object("new", "int TVMFFINew(void); int __tvm_ffi_f(void) { return TVMFFINew(); }");
+    let found = inspect(input.bytes()).unwrap();
+    assert_eq!(found.runtime[0].name, "TVMFFINew");
+    assert_eq!(found.release(), None);
+    let report = found.to_string();
+    assert!(report.contains("  TVMFFINew since an unknown release\nruntime release: unknown\n"));
+}
+
+#[test]
+fn nothing_else_is_an_object() {
+    let archive = b"!<arch>\n0123456789abcdef";
+    for bytes in [&b""[..], b"\x7fEL", b"\x7fELF", b"MZ", b"#!/bin/sh\necho hello\n", archive] {
+        assert_eq!(inspect(bytes), Err(ObjectFault::Unrecognized), "{bytes:?}");
+    }
+}
+
+#[test]
+fn names_cannot_move_the_cursor() {
+    let found = inspect(&undefined(&["a\x1b[2Jb"])).unwrap();
+    assert_eq!(found.undefined[0].name, "a\\u{1b}[2Jb");
+}

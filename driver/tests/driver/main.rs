@@ -1,5 +1,7 @@
-//! The driver from outside: linking, emission, inspection and the command line.
+//! The driver from outside: linking, inspection and the command line.
 
+mod cli;
+mod hostile;
 mod inspect;
 mod link;
 mod support;

@@ -50,3 +50,23 @@ pub(crate) fn twice() -> Module {
     module.functions.push(function);
     module
 }
+
+/// An ELF object that uses symbols of these names.
+pub(crate) fn undefined(names: &[&str]) -> Vec<u8> {
+    use object::write::{Object, Symbol, SymbolSection};
+    use object::{Architecture, BinaryFormat, Endianness, SymbolFlags, SymbolKind, SymbolScope};
+    let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    for name in names {
+        object.add_symbol(Symbol {
+            name: name.as_bytes().to_vec(),
+            value: 0,
+            size: 0,
+            kind: SymbolKind::Text,
+            scope: SymbolScope::Unknown,
+            weak: false,
+            section: SymbolSection::Undefined,
+            flags: SymbolFlags::None,
+        });
+    }
+    object.write().expect("a valid object")
+}

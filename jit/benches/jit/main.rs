@@ -8,6 +8,7 @@ mod record;
 use codegen::{Library, ir};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::default_libcall_names;
+use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use record::Recorder;
 use tvm_ffi_codegen_jit::{Compiled, Context, Jit, Tensor, Value, runtime};
@@ -146,7 +147,18 @@ impl Drop for Freed {
     }
 }
 
-#[divan::bench_group(sample_size = 100_000)]
+/// Many functions in one library: the time per function should not depend on their number.
+#[divan::bench(args = [100, 10_000], sample_size = 1, sample_count = 5)]
+fn many(bencher: Bencher<'_, '_>, count: usize) {
+    let name = |i: usize| TEXT.replacen("add_one", &format!("add_one_{i}"), 1);
+    let text: String = (0..count).map(|i| name(i) + "\n").collect();
+    let compile = || jit().compile(&text.parse().expect("the text is right"));
+    let mapped = compile().expect("the kernel is there").mapped_bytes();
+    println!("{count} functions: {} bytes mapped per function", mapped / count);
+    bencher.counter(ItemsCount::new(count)).bench_local(compile);
+}
+
+#[divan::bench_group(sample_size = 1000, sample_count = 1000)]
 mod call {
     use super::*;
 

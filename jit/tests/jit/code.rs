@@ -371,6 +371,13 @@ fn runtime_functions_differ_by_runtime() {
         let builtin = *runtime.kind() == Kind::BuiltIn;
         assert_eq!(runtime.symbol("TVMFFIFunctionSetGlobal").is_none(), builtin);
     }
+    if let Kind::Environment(path) | Kind::Config(path) = runtimes()[runtimes().len() - 1].kind() {
+        // SAFETY: it is the runtime that was found before.
+        let loaded = unsafe { Runtime::load(path) }.unwrap();
+        assert_eq!(*loaded.kind(), Kind::Path(path.clone()));
+        let returned = compile(loaded, &identity()).unwrap().function("identity").unwrap();
+        assert!(matches!(returned.call(&[1.into()]), Ok(Returned::Int(1))));
+    }
     // SAFETY: there is no such library.
     let error = unsafe { Runtime::load("/no/such/library.so".as_ref()) }.unwrap_err();
     assert!(matches!(error, Error::Runtime { .. }));

@@ -36,7 +36,6 @@ fn function_objects_keep_the_code() {
         let clone = object.clone();
         drop(object);
         assert!(matches!(clone.call(&[42.into()]), Ok(Returned::Int(42))));
-        // Round trip through the raw pointer; the wrong class is refused, and its reference given up.
         // SAFETY: the reference goes back and forth.
         let object = unsafe { FfiFunction::from_raw(clone.into_raw(), runtime) }.unwrap();
         assert_eq!(freed.load(Ordering::SeqCst), 0);

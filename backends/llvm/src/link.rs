@@ -1,0 +1,92 @@
+//! Kernels as LLVM IR, linked into the module that calls them.
+
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::{Linkage, Module};
+
+use crate::diagnostic::collect;
+use crate::error::Error;
+use crate::object::{same_target, verify};
+use crate::raw::{self, Found};
+
+/// A kernel in LLVM's text or bitcode form.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// What errors call it: the name of its file.
+    pub name: &'a str,
+    /// Its contents.
+    pub bytes: &'a [u8],
+}
+
+/// Links kernels into `module`, where [`emit`](crate::emit) then finds them. What they define is not
+/// exported, and disappears where it is inlined. After an error the module is as it was.
+pub fn link(module: &Module<'_>, inputs: &[Input<'_>]) -> Result<(), Error> {
+    if inputs.is_empty() {
+        return Ok(());
+    }
+    let kernels = inputs
+        .iter()
+        .map(|input| Ok((input.name, parse(module, input)?)))
+        .collect::<Result<Vec<_>, Error>>()?;
+    verify(module)?;
+    let copy = module.clone();
+    for (name, kernel) in &kernels {
+        link_in(&copy, name, kernel.clone())?;
+    }
+    let definitions = kernels.iter().flat_map(|(_, kernel)| raw::definitions(kernel));
+    let is_new = |name: &String| raw::find(module, name).is_none_or(|found| !found.is_defined());
+    let names: Vec<String> = definitions.filter(is_new).collect();
+    for (name, kernel) in kernels {
+        link_in(module, name, kernel)?;
+    }
+    let linked = names.iter().filter_map(|name| raw::find(module, name));
+    linked.filter_map(Found::global).for_each(|global| global.set_linkage(Linkage::Internal));
+    Ok(())
+}
+
+/// Parses and checks one kernel.
+fn parse<'ctx>(module: &Module<'ctx>, input: &Input<'_>) -> Result<Module<'ctx>, Error> {
+    let context = module.get_context();
+    let buffer = MemoryBuffer::create_from_memory_range_copy(input.bytes, input.name);
+    let kernel = collect(context, || {
+        let kernel = if is_bitcode(input.bytes) {
+            Module::parse_bitcode_from_buffer(&buffer, context)
+        } else {
+            context.create_module_from_ir(buffer)
+        };
+        let kernel = kernel.map_err(|reason| Error::native(&reason))?;
+        verify(&kernel)?;
+        Ok(kernel)
+    })
+    .map_err(|error| error.within(input.name))?;
+    fits(module, &kernel).map_err(|reason| Error::Native { reason }.within(input.name))?;
+    raw::dissolve_comdats(&kernel);
+    Ok(kernel)
+}
+
+/// A kernel must be for the machine of the module, as far as both say so; LLVM would only warn.
+fn fits(module: &Module<'_>, kernel: &Module<'_>) -> Result<(), String> {
+    let (own, its) = (module.get_triple(), kernel.get_triple());
+    if !same_target(&own, &its) {
+        let (own, its) = (own.as_str().to_string_lossy(), its.as_str().to_string_lossy());
+        return Err(format!("it is for {its}, the module for {own}"));
+    }
+    let (own, its) = (module.get_data_layout(), kernel.get_data_layout());
+    let (own, its) = (own.as_str().to_string_lossy(), its.as_str().to_string_lossy());
+    if !own.is_empty() && !its.is_empty() && own != its {
+        return Err(format!("its data layout is {its}, the module's {own}"));
+    }
+    Ok(())
+}
+
+/// Bare or in the wrapper that Apple's tools put around it.
+fn is_bitcode(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"BC\xc0\xde") || bytes.starts_with(&0x0b17_c0de_u32.to_le_bytes())
+}
+
+fn link_in<'ctx>(module: &Module<'ctx>, name: &str, kernel: Module<'ctx>) -> Result<(), Error> {
+    collect(module.get_context(), || {
+        let linked = module.link_in_module(kernel);
+        linked.map_err(|reason| Error::native(&reason))
+    })
+    .map_err(|error| error.within(name))
+}

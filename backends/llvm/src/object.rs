@@ -1,0 +1,216 @@
+//! Object files: the target, the optimiser, and the native module as bytes.
+
+use std::sync::Once;
+
+use inkwell::OptimizationLevel;
+use inkwell::module::Module;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::{
+    FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetMachineOptions,
+    TargetTriple,
+};
+use target_lexicon::{
+    Aarch64Architecture, Architecture, BinaryFormat, DeploymentTarget, OperatingSystem,
+    Riscv64Architecture, Triple,
+};
+
+use crate::Llvm;
+use crate::cpu;
+use crate::diagnostic::collect;
+use crate::error::Error;
+
+/// How much LLVM optimises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Optimize {
+    /// Not at all.
+    O0,
+    /// What is cheap.
+    O1,
+    /// Inlining and vectorisation.
+    #[default]
+    O2,
+    /// More of them.
+    O3,
+}
+
+impl Optimize {
+    const fn passes(self) -> &'static str {
+        match self {
+            Optimize::O0 => "default<O0>",
+            Optimize::O1 => "default<O1>",
+            Optimize::O2 => "default<O2>",
+            Optimize::O3 => "default<O3>",
+        }
+    }
+
+    const fn level(self) -> OptimizationLevel {
+        match self {
+            Optimize::O0 => OptimizationLevel::None,
+            Optimize::O1 => OptimizationLevel::Less,
+            Optimize::O2 => OptimizationLevel::Default,
+            Optimize::O3 => OptimizationLevel::Aggressive,
+        }
+    }
+}
+
+/// Compiles a module to an object file. The module, which is optimised in place, may be anybody's: it
+/// takes on the target if it has none.
+pub fn compile(module: &Module<'_>, llvm: &Llvm) -> Result<Vec<u8>, Error> {
+    let machine = machine(llvm)?;
+    adopt(module, llvm, &machine)?;
+    collect(module.get_context(), || {
+        passes(module, llvm, &machine)?;
+        let object = machine.write_to_memory_buffer(module, FileType::Object);
+        Ok(object.map_err(|reason| Error::native(&reason))?.as_slice().to_vec())
+    })
+}
+
+/// Optimises a module in place, as [`compile`] does before it generates code.
+pub fn optimize(module: &Module<'_>, llvm: &Llvm) -> Result<(), Error> {
+    let machine = machine(llvm)?;
+    adopt(module, llvm, &machine)?;
+    collect(module.get_context(), || passes(module, llvm, &machine))
+}
+
+/// Runs LLVM's verifier on a module.
+pub fn verify(module: &Module<'_>) -> Result<(), Error> {
+    module.verify().map_err(|reason| Error::native(&reason))
+}
+
+fn passes(module: &Module<'_>, llvm: &Llvm, machine: &TargetMachine) -> Result<(), Error> {
+    verify(module)?;
+    let done = module.run_passes(llvm.optimize.passes(), machine, PassBuilderOptions::create());
+    done.map_err(|reason| Error::native(&reason))
+}
+
+/// Gives a module triple and data layout of the target, if it has none of its own.
+pub(crate) fn adopt(
+    module: &Module<'_>,
+    llvm: &Llvm,
+    machine: &TargetMachine,
+) -> Result<(), Error> {
+    let own = module.get_triple();
+    if !same_target(&own, &machine.get_triple()) {
+        let reason = format!("the module is for {}", own.as_str().to_string_lossy());
+        return Err(Error::Target { triple: llvm.triple.clone(), reason });
+    }
+    if own.as_str().is_empty() {
+        module.set_triple(&machine.get_triple());
+    }
+    if module.get_data_layout().as_str().is_empty() {
+        module.set_data_layout(&machine.get_target_data().get_data_layout());
+    }
+    Ok(())
+}
+
+/// True if code for two triples runs on one machine, or one of them says nothing.
+pub(crate) fn same_target(a: &TargetTriple, b: &TargetTriple) -> bool {
+    if a.as_str().is_empty() || b.as_str().is_empty() {
+        return true;
+    }
+    let normal = |triple| {
+        let normal = TargetMachine::normalize_triple(triple);
+        normal.as_str().to_string_lossy().replace("arm64-", "aarch64-").replace("macosx", "darwin")
+    };
+    let (a, b) = (normal(a), normal(b));
+    let version = |c: char| c.is_ascii_digit() || c == '.';
+    let parts = |triple: &str| {
+        let mut parts = triple.split('-');
+        let architecture = parts.next().map(str::to_owned);
+        let system = parts.nth(1).map(|system| system.trim_end_matches(version).to_owned());
+        (architecture, system)
+    };
+    parts(&a) == parts(&b)
+}
+
+/// LLVM's code generator for a target: position-independent code for its generic or the chosen CPU.
+pub(crate) fn machine(llvm: &Llvm) -> Result<TargetMachine, Error> {
+    static TARGETS: Once = Once::new();
+    TARGETS.call_once(|| {
+        let config = InitializationConfig { disassembler: false, ..Default::default() };
+        Target::initialize_x86(&config);
+        Target::initialize_aarch64(&config);
+        Target::initialize_riscv(&config);
+    });
+    let unsupported = |reason| Error::Target { triple: llvm.triple.clone(), reason };
+    let architecture = supported(&llvm.triple).map_err(|reason| unsupported(reason.into()))?;
+    let cpu = if llvm.cpu == "generic" { architecture.generic } else { &llvm.cpu };
+    if !cpu::known(architecture.cpus, cpu) {
+        return Err(unsupported(format!("no processor `{cpu}`")));
+    }
+    let triple = TargetTriple::create(&spelling(&llvm.triple, &architecture));
+    let target = Target::from_triple(&triple)
+        .map_err(|reason| unsupported(reason.to_string_lossy().into_owned()))?;
+    let options = TargetMachineOptions::new()
+        .set_cpu(cpu)
+        .set_features(architecture.features)
+        .set_abi(architecture.abi)
+        .set_level(llvm.optimize.level())
+        .set_reloc_mode(RelocMode::PIC);
+    let machine = target.create_target_machine_from_options(&triple, options);
+    machine.ok_or_else(|| unsupported("no code generator".into()))
+}
+
+/// What LLVM must be told of an architecture.
+struct Known {
+    name: &'static str,
+    cpus: &'static str,
+    /// The processor that clang assumes, with features that LLVM leaves out. Were there less, what clang
+    /// compiled would not be inlined.
+    generic: &'static str,
+    features: &'static str,
+    abi: &'static str,
+}
+
+fn architecture(triple: &Triple) -> Option<Known> {
+    let known = Known { name: "", cpus: "", generic: "generic", features: "", abi: "" };
+    let architecture = triple.architecture;
+    if architecture == Architecture::X86_64 {
+        Some(Known { name: "x86_64", cpus: cpu::X86_64, generic: "x86-64", ..known })
+    } else if architecture == Architecture::Aarch64(Aarch64Architecture::Aarch64) {
+        let (generic, features) = match triple.operating_system.is_like_darwin() {
+            true => ("apple-m1", "+ccidx"),
+            false => ("generic", "+fp-armv8,+neon,+v8a"),
+        };
+        Some(Known { name: "aarch64", cpus: cpu::AARCH64, generic, features, ..known })
+    } else if architecture == Architecture::Riscv64(Riscv64Architecture::Riscv64)
+        || architecture == Architecture::Riscv64(Riscv64Architecture::Riscv64gc)
+    {
+        let (generic, features, abi) = (
+            "generic-rv64",
+            "+i,+m,+a,+f,+d,+c,+zicsr,+zaamo,+zalrsc,+zca,+zcd,+zmmul,+relax",
+            "lp64d",
+        );
+        Some(Known { name: "riscv64", cpus: cpu::RISCV64, generic, features, abi })
+    } else {
+        None
+    }
+}
+
+/// Host IR is for 64-bit little-endian machines, and objects come in three formats.
+fn supported(triple: &Triple) -> Result<Known, &'static str> {
+    let known = architecture(triple).ok_or("not a known machine")?;
+    let elf = triple.binary_format == BinaryFormat::Elf;
+    let other = [BinaryFormat::Coff, BinaryFormat::Macho].contains(&triple.binary_format);
+    if elf || (other && known.name != "riscv64") {
+        return Ok(known);
+    }
+    Err("no such object format for this machine")
+}
+
+/// The triple as LLVM spells it: without the extensions in the name of the architecture, and with the
+/// oldest macOS that its users support, which linkers want to find in an object.
+fn spelling(triple: &Triple, known: &Known) -> String {
+    let mut triple = triple.clone();
+    let unversioned = matches!(
+        triple.operating_system,
+        OperatingSystem::Darwin(None) | OperatingSystem::MacOSX(None)
+    );
+    if unversioned {
+        let minor = DeploymentTarget { major: 11, minor: 0, patch: 0 };
+        triple.operating_system = OperatingSystem::MacOSX(Some(minor));
+    }
+    let text = triple.to_string();
+    let rest = text.split_once('-').map_or("", |(_, rest)| rest);
+    format!("{}-{rest}", known.name)
+}

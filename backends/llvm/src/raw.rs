@@ -1,0 +1,215 @@
+//! What inkwell lacks or marks unsafe: all `unsafe` of this crate but the diagnostic handler.
+
+use inkwell::builder::{Builder, BuilderError};
+use inkwell::context::{AsContextRef, ContextRef};
+use inkwell::llvm_sys::comdat::LLVMSetComdat;
+use inkwell::llvm_sys::core::{
+    LLVMAddAlias2, LLVMAliasGetAliasee, LLVMContextSetDiscardValueNames,
+    LLVMContextShouldDiscardValueNames, LLVMDeleteFunction, LLVMDeleteGlobal,
+    LLVMGetFirstGlobalAlias, LLVMGetNamedFunctionWithLength, LLVMGetNamedGlobalAlias,
+    LLVMGetNamedGlobalIFunc, LLVMGetNamedGlobalWithLength, LLVMGetNextGlobalAlias, LLVMGetUndef,
+    LLVMGlobalGetValueType, LLVMReplaceAllUsesWith, LLVMTypeOf,
+};
+use inkwell::llvm_sys::prelude::LLVMValueRef;
+use inkwell::module::{Linkage, Module};
+use inkwell::types::IntType;
+use inkwell::values::{AsValueRef, FunctionValue, GlobalValue, IntValue, PointerValue};
+
+/// `base + offset` bytes, wherever that points: without `inbounds` there is no condition on it.
+pub(crate) fn offset<'ctx>(
+    builder: &Builder<'ctx>,
+    byte: IntType<'ctx>,
+    base: PointerValue<'ctx>,
+    offset: IntValue<'ctx>,
+    name: &str,
+) -> Result<PointerValue<'ctx>, BuilderError> {
+    // SAFETY: `i8` takes one index, an integer.
+    unsafe { builder.build_gep(byte, base, &[offset], name) }
+}
+
+/// What a name stands for in a module.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Found<'ctx> {
+    /// A function.
+    Function(FunctionValue<'ctx>),
+    /// A variable or constant.
+    Variable(GlobalValue<'ctx>),
+    /// Another name of a function, or of data.
+    Alias(GlobalValue<'ctx>, Option<FunctionValue<'ctx>>),
+    /// A function that is chosen when the program is loaded.
+    Resolver,
+}
+
+impl<'ctx> Found<'ctx> {
+    /// True if the module says what it is, and not only that it exists.
+    pub(crate) fn is_defined(self) -> bool {
+        match self {
+            Found::Function(function) => function.count_basic_blocks() != 0,
+            Found::Variable(variable) => !variable.is_declaration(),
+            Found::Alias(..) | Found::Resolver => true,
+        }
+    }
+
+    /// The value itself.
+    pub(crate) fn global(self) -> Option<GlobalValue<'ctx>> {
+        match self {
+            Found::Function(function) => Some(function.as_global_value()),
+            Found::Variable(global) | Found::Alias(global, _) => Some(global),
+            Found::Resolver => None,
+        }
+    }
+}
+
+/// Looks up a name.
+pub(crate) fn find<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Found<'ctx>> {
+    let (module, bytes, length) = (module.as_mut_ptr(), name.as_ptr().cast(), name.len());
+    // SAFETY: the module is alive, LLVM reads `length` bytes, and what it returns is null or of the kind
+    // that was asked for.
+    unsafe {
+        let function = LLVMGetNamedFunctionWithLength(module, bytes, length);
+        if let Some(function) = FunctionValue::new(function) {
+            return Some(Found::Function(function));
+        }
+        let variable = LLVMGetNamedGlobalWithLength(module, bytes, length);
+        if !variable.is_null() {
+            return Some(Found::Variable(GlobalValue::new(variable)));
+        }
+        let alias = LLVMGetNamedGlobalAlias(module, bytes, length);
+        if !alias.is_null() {
+            let function = FunctionValue::new(LLVMAliasGetAliasee(alias));
+            return Some(Found::Alias(GlobalValue::new(alias), function));
+        }
+        let resolver = LLVMGetNamedGlobalIFunc(module, bytes, length);
+        (!resolver.is_null()).then_some(Found::Resolver)
+    }
+}
+
+/// The names of what a module defines for other modules too.
+pub(crate) fn definitions(module: &Module<'_>) -> Vec<String> {
+    let functions = module.get_functions().filter(|function| function.count_basic_blocks() != 0);
+    let globals = module.get_globals().filter(|global| !global.is_declaration());
+    let mut all: Vec<_> = functions.map(FunctionValue::as_global_value).chain(globals).collect();
+    // SAFETY: the module is alive, and the list ends with null.
+    unsafe {
+        let mut alias = LLVMGetFirstGlobalAlias(module.as_mut_ptr());
+        while !alias.is_null() {
+            all.push(GlobalValue::new(alias));
+            alias = LLVMGetNextGlobalAlias(alias);
+        }
+    }
+    let visible = all.iter().filter(|global| is_visible(global.get_linkage()));
+    visible.map(|global| global.get_name().to_string_lossy().into_owned()).collect()
+}
+
+fn is_visible(linkage: Linkage) -> bool {
+    match linkage {
+        Linkage::External
+        | Linkage::Common
+        | Linkage::DLLExport
+        | Linkage::LinkOnceAny
+        | Linkage::LinkOnceODR
+        | Linkage::LinkOnceODRAutoHide
+        | Linkage::WeakAny
+        | Linkage::WeakODR => true,
+        // Lists that LLVM itself reads, what is seen here only, and what is defined elsewhere.
+        Linkage::Appending
+        | Linkage::Internal
+        | Linkage::Private
+        | Linkage::LinkerPrivate
+        | Linkage::LinkerPrivateWeak
+        | Linkage::Ghost
+        | Linkage::AvailableExternally
+        | Linkage::DLLImport
+        | Linkage::ExternalWeak => false,
+    }
+}
+
+/// Replaces a placeholder by a new alias of `target`, seen in this module only, and gives it its name.
+pub(crate) fn become_alias<'ctx>(
+    module: &Module<'ctx>,
+    placeholder: GlobalValue<'ctx>,
+    target: GlobalValue<'ctx>,
+) {
+    let name = placeholder.get_name().to_string_lossy().into_owned();
+    const ADDRESS_SPACE: u32 = 0;
+    // SAFETY: both are globals of this module, and the caller gives up the placeholder.
+    unsafe {
+        let (target, old) = (target.as_value_ref(), placeholder.as_value_ref());
+        let ty = LLVMGlobalGetValueType(target);
+        let alias = LLVMAddAlias2(module.as_mut_ptr(), ty, ADDRESS_SPACE, target, c"".as_ptr());
+        LLVMReplaceAllUsesWith(old, alias);
+        LLVMDeleteGlobal(old);
+        let alias = GlobalValue::new(alias);
+        alias.set_linkage(Linkage::Internal);
+        alias.set_name(&name);
+    }
+}
+
+/// Removes a function and what uses it no longer needs.
+pub(crate) fn erase_function(function: FunctionValue<'_>) {
+    // SAFETY: nothing refers to the function any more, and the caller gives it up.
+    unsafe {
+        forget_uses(function.as_value_ref());
+        LLVMDeleteFunction(function.as_value_ref());
+    }
+}
+
+/// Removes a variable.
+pub(crate) fn erase_variable(variable: GlobalValue<'_>) {
+    // SAFETY: nothing refers to the variable any more, and the caller gives it up.
+    unsafe {
+        forget_uses(variable.as_value_ref());
+        LLVMDeleteGlobal(variable.as_value_ref());
+    }
+}
+
+/// Makes a declaration of a definition again: its blocks leave with a function that is thrown away.
+pub(crate) fn erase_body<'ctx>(module: &Module<'ctx>, function: FunctionValue<'ctx>) {
+    let bin = module.add_function("", function.get_type(), None);
+    for block in function.get_basic_blocks() {
+        if block.remove_from_function().is_ok() {
+            bin.append_existing_basic_block(block);
+        }
+    }
+    for param in function.get_params() {
+        // SAFETY: the parameter is alive.
+        unsafe { forget_uses(param.as_value_ref()) };
+    }
+    erase_function(bin);
+}
+
+/// Lets whatever uses a value use nothing instead.
+///
+/// # Safety
+/// The value must be alive.
+unsafe fn forget_uses(value: LLVMValueRef) {
+    // SAFETY: the caller's promise; the replacement has the same type.
+    unsafe { LLVMReplaceAllUsesWith(value, LLVMGetUndef(LLVMTypeOf(value))) }
+}
+
+/// Dissolves the groups of definitions that a linker would keep or drop together.
+pub(crate) fn dissolve_comdats(module: &Module<'_>) {
+    let functions = module.get_functions().map(FunctionValue::as_global_value);
+    for global in functions.chain(module.get_globals()) {
+        // SAFETY: functions and variables may be in a group; null is none.
+        unsafe { LLVMSetComdat(global.as_value_ref(), std::ptr::null_mut()) }
+    }
+}
+
+/// A context, owned or not.
+pub(crate) fn context<'ctx>(context: impl AsContextRef<'ctx>) -> ContextRef<'ctx> {
+    // SAFETY: `'ctx` is what the context lives for.
+    unsafe { ContextRef::new(context.as_ctx_ref()) }
+}
+
+/// True if values in this context carry no names.
+pub(crate) fn discards_names(context: ContextRef<'_>) -> bool {
+    // SAFETY: the context is alive.
+    unsafe { LLVMContextShouldDiscardValueNames(context.raw()) != 0 }
+}
+
+/// Has LLVM drop the names of values in this context, which takes time off emission.
+pub(crate) fn discard_names(context: ContextRef<'_>) {
+    // SAFETY: the context is alive.
+    unsafe { LLVMContextSetDiscardValueNames(context.raw(), 1) }
+}

@@ -1,0 +1,191 @@
+//! Kernels in the module of their wrapper disappear into it.
+
+use codegen::ir::{Builder, Cond, Linkage, Module, Signature, SymbolKind, Type};
+use inkwell::IntPredicate;
+use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::{Linkage as NativeLinkage, Module as Native};
+use inkwell::values::AnyValue;
+use tvm_ffi_codegen_llvm::{Input, Llvm, Optimize, emit, link, object, optimize, signature};
+
+use crate::jit::{empty, host};
+
+/// `(x, y, n)`.
+fn kernel_type() -> Signature {
+    Signature::new(&[Type::Ptr, Type::Ptr, Type::I64], None)
+}
+
+/// What a wrapper of `add_one` looks like: checks that leave for a cold block, then the call.
+fn wrapper() -> Module {
+    let mut module = Module::default();
+    let kernel = module.declare("kernel", Linkage::Import, SymbolKind::Function(kernel_type()));
+    let signature = Signature::new(&[Type::Ptr, Type::I32], Some(Type::I32));
+    let mut b = Builder::function(&mut module, "wrapper", Linkage::Export, signature);
+    let fail = b.cold_block("fail");
+    let ok = b.compare_const(Cond::Eq, b.param(1), 2);
+    b.guard(ok, fail);
+    let args = b.param(0);
+    let [x, y] = [8, 24].map(|offset| b.load(Type::Ptr, args, offset));
+    let [n, m] = [x, y].map(|tensor| b.load(Type::I64, tensor, 24));
+    let ok = b.compare(Cond::Eq, n, m);
+    b.guard(ok, fail);
+    let [x, y] = [x, y].map(|tensor| b.load(Type::Ptr, tensor, 0));
+    b.call(kernel, &[x, y, n]);
+    let zero = b.i32(0);
+    b.ret(Some(zero));
+    b.switch_to(fail);
+    let minus = b.i32(-1);
+    b.ret(Some(minus));
+    let function = b.finish();
+    module.functions.push(function);
+    codegen::ir::verify(&module);
+    module
+}
+
+/// `for i in 0..n: y[i] = x[i] + 1`, written with inkwell.
+fn define_kernel(module: &Native<'static>) {
+    let context = module.get_context();
+    let function = module.add_function("kernel", signature(context, &kernel_type()), None);
+    function.set_linkage(NativeLinkage::Internal);
+    let b = context.create_builder();
+    let [entry, body, done] =
+        ["entry", "body", "done"].map(|name| context.append_basic_block(function, name));
+    let param = |i| function.get_nth_param(i).unwrap();
+    let (float, long) = (context.f32_type(), context.i64_type());
+    let n = param(2).into_int_value();
+    b.position_at_end(entry);
+    let some = b.build_int_compare(IntPredicate::SGT, n, long.const_zero(), "some").unwrap();
+    b.build_conditional_branch(some, body, done).unwrap();
+    b.position_at_end(body);
+    let i = b.build_phi(long, "i").unwrap();
+    let index = i.as_basic_value().into_int_value();
+    let [x, y] = [0, 1].map(|p| {
+        // SAFETY: the type indexed is a scalar, and the index an integer.
+        unsafe { b.build_gep(float, param(p).into_pointer_value(), &[index], "at") }.unwrap()
+    });
+    let value = b.build_load(float, x, "value").unwrap().into_float_value();
+    let sum = b.build_float_add(value, float.const_float(1.0), "sum").unwrap();
+    b.build_store(y, sum).unwrap();
+    let next = b.build_int_nsw_add(index, long.const_int(1, false), "next").unwrap();
+    let more = b.build_int_compare(IntPredicate::SLT, next, n, "more").unwrap();
+    b.build_conditional_branch(more, body, done).unwrap();
+    i.add_incoming(&[(&long.const_zero(), entry), (&next, body)]);
+    b.position_at_end(done);
+    b.build_return(None).unwrap();
+}
+
+#[test]
+fn an_internal_kernel_is_inlined_and_vectorised() {
+    let module = empty();
+    define_kernel(&module);
+    emit(&module, &wrapper()).unwrap();
+    optimize(&module, &host(Optimize::O2)).unwrap();
+    let text = module.print_to_string().to_string();
+    assert!(!text.contains("kernel") && text.contains("<4 x float>"), "{text}");
+}
+
+/// The kernel as clang gives it, with what it says of a function for the generic processor of a target.
+fn clang(triple: &str, attributes: &str) -> String {
+    format!(
+        "target triple = \"{triple}\"
+        define void @kernel(ptr noundef %x, ptr noundef %y, i64 noundef %n) #0 {{
+          %some = icmp sgt i64 %n, 0
+          br i1 %some, label %body, label %done
+        body:
+          %i = phi i64 [ %next, %body ], [ 0, %0 ]
+          %x.at = getelementptr inbounds float, ptr %x, i64 %i
+          %value = load float, ptr %x.at, align 4
+          %sum = fadd float %value, 1.0
+          %y.at = getelementptr inbounds float, ptr %y, i64 %i
+          store float %sum, ptr %y.at, align 4
+          %next = add nuw nsw i64 %i, 1
+          %more = icmp slt i64 %next, %n
+          br i1 %more, label %body, label %done
+        done:
+          ret void
+        }}
+        attributes #0 = {{ nounwind {attributes} }}"
+    )
+}
+
+const CLANG: [(&str, &str); 4] = [
+    (
+        "x86_64-unknown-linux-gnu",
+        r#""target-cpu"="x86-64" "target-features"="+cmov,+cx8,+fxsr,+mmx,+sse,+sse2,+x87" "tune-cpu"="generic""#,
+    ),
+    (
+        "aarch64-unknown-linux-gnu",
+        r#""target-cpu"="generic" "target-features"="+fp-armv8,+neon,+v8a,-fmv""#,
+    ),
+    (
+        "aarch64-apple-darwin",
+        r#""target-cpu"="apple-m1" "target-features"="+aes,+altnzcv,+ccdp,+ccidx,+ccpp,+complxnum,+crc,+dit,+dotprod,+flagm,+fp-armv8,+fp16fml,+fptoint,+fullfp16,+jsconv,+lse,+neon,+pauth,+perfmon,+predres,+ras,+rcpc,+rdm,+sb,+sha2,+sha3,+specrestrict,+ssbs,+v8.1a,+v8.2a,+v8.3a,+v8.4a,+v8a""#,
+    ),
+    (
+        "riscv64-unknown-linux-gnu",
+        r#""target-cpu"="generic-rv64" "target-features"="+64bit,+a,+c,+d,+f,+i,+m,+relax,+zaamo,+zalrsc,+zca,+zcd,+zicsr,+zmmul""#,
+    ),
+];
+
+#[test]
+fn a_linked_kernel_is_inlined_and_vectorised() {
+    for (triple, attributes) in CLANG {
+        let llvm = Llvm { triple: triple.parse().unwrap(), ..Llvm::default() };
+        let (context, text) = (Context::create(), clang(triple, attributes));
+        let input = Input { name: "kernel.ll", bytes: text.as_bytes() };
+        let module = llvm.module(&context, &wrapper(), &[input]).unwrap();
+        object::compile(&module, &llvm).unwrap();
+        let text = module.print_to_string().to_string();
+        assert!(!text.contains("kernel"), "{text}");
+        // The generic riscv64 has no vectors.
+        assert_eq!(text.contains("<4 x float>"), !triple.starts_with("riscv"), "{text}");
+    }
+}
+
+/// A graph compiler's code, which calls a host function of the same binary by its symbol: tensors of a known
+/// type, shape and alignment, the word of rank and dtype written as a word.
+const GRAPH: &str = "
+    @shape = private constant [1 x i64] [i64 1024]
+    declare i32 @__tvm_ffi_add_one(ptr, ptr, i32, ptr)
+    define i32 @graph(ptr nonnull align 16 %x, ptr nonnull align 16 %y) {
+        %tensors = alloca [2 x { ptr, i64, i64, ptr, ptr, i64 }], align 8
+        %second = getelementptr i8, ptr %tensors, i64 48
+        store { ptr, i64, i64, ptr, ptr, i64 }
+            { ptr null, i64 1, i64 WORD, ptr @shape, ptr null, i64 0 }, ptr %tensors, align 8
+        store { ptr, i64, i64, ptr, ptr, i64 }
+            { ptr null, i64 1, i64 WORD, ptr @shape, ptr null, i64 0 }, ptr %second, align 8
+        store ptr %x, ptr %tensors, align 8
+        store ptr %y, ptr %second, align 8
+        %args = alloca [3 x { i64, ptr }], align 8
+        %arg = getelementptr i8, ptr %args, i64 16
+        %result = getelementptr i8, ptr %args, i64 32
+        store { i64, ptr } { i64 7, ptr null }, ptr %args, align 8
+        store { i64, ptr } { i64 7, ptr null }, ptr %arg, align 8
+        %first.at = getelementptr i8, ptr %args, i64 8
+        store ptr %tensors, ptr %first.at, align 8
+        %second.at = getelementptr i8, ptr %args, i64 24
+        store ptr %second, ptr %second.at, align 8
+        %status = call i32 @__tvm_ffi_add_one(ptr null, ptr %args, i32 2, ptr %result)
+        ret i32 %status
+    }";
+
+#[test]
+fn what_a_caller_knows_is_not_checked_at_run_time() {
+    let library = "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
+        = add_one_kernel(x.data, y.data, n);";
+    let library: codegen::Library = library.parse().unwrap();
+    let source = codegen::lower(&library, &codegen::Options::default()).unwrap();
+    let wrapper = host(Optimize::O0).bitcode(&source).unwrap();
+    // One dimension; a float of 32 bits and one lane: code 2.
+    let word = 1_u64 | 2 << 32 | 32 << 40 | 1 << 48;
+    let graph = GRAPH.replace("WORD", &word.to_string());
+    let context = Context::create();
+    let buffer = MemoryBuffer::create_from_memory_range_copy(graph.as_bytes(), "graph");
+    let module = context.create_module_from_ir(buffer).unwrap();
+    link(&module, &[Input { name: "add_one.bc", bytes: &wrapper }]).unwrap();
+    optimize(&module, &host(Optimize::O2)).unwrap();
+    let graph = module.get_function("graph").unwrap().print_to_string().to_string();
+    let call = "call void @add_one_kernel(ptr nonnull %x, ptr nonnull %y, i64 1024)";
+    assert!(!graph.contains("alloca") && graph.contains(call), "{graph}");
+    assert!(graph.contains("ret i32 0") && !graph.contains("br "), "{graph}");
+}

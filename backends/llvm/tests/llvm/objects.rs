@@ -1,0 +1,203 @@
+//! Object files of every target.
+
+use std::collections::BTreeMap;
+
+use codegen::ir;
+use object::{
+    BinaryFormat, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionKind, SymbolScope,
+};
+use tvm_ffi_codegen_llvm::{Error, Llvm, Optimize};
+
+use crate::sample;
+
+/// Every target.
+pub(crate) const TRIPLES: [&str; 8] = [
+    "x86_64-unknown-linux-gnu",
+    "aarch64-unknown-linux-gnu",
+    "riscv64gc-unknown-linux-gnu",
+    "x86_64-apple-darwin",
+    "aarch64-apple-darwin",
+    "x86_64-pc-windows-msvc",
+    "aarch64-pc-windows-msvc",
+    "x86_64-pc-windows-gnu",
+];
+
+const LEVELS: [Optimize; 4] = [Optimize::O0, Optimize::O1, Optimize::O2, Optimize::O3];
+
+/// A target at a level.
+pub(crate) fn target(triple: &str, optimize: Optimize) -> Llvm {
+    Llvm { triple: triple.parse().unwrap(), optimize, ..Llvm::default() }
+}
+
+fn bytes(triple: &str, optimize: Optimize) -> Vec<u8> {
+    target(triple, optimize).object(&sample::module()).unwrap()
+}
+
+/// Runs a check on the sample compiled for each target at each level.
+fn each(check: impl Fn(&str, &object::File<'_>)) {
+    for triple in TRIPLES {
+        for level in LEVELS {
+            let bytes = bytes(triple, level);
+            check(&format!("{triple} {level:?}"), &object::File::parse(&*bytes).unwrap());
+        }
+    }
+}
+
+#[test]
+fn exports_and_imports_are_what_the_source_says() {
+    each(|target, file| {
+        let under = if file.format() == BinaryFormat::MachO { "_" } else { "" };
+        let plain = |name: &str| name.strip_prefix(under).unwrap().to_owned();
+        let named = || {
+            // What LLVM adds for COFF: floats are used, a constant, and the address of what is imported.
+            let real = |name: &str| {
+                !["", "_fltused", "__real@3fe0000000000000", ".refptr.outside"].contains(&name)
+            };
+            file.symbols().filter(move |symbol| symbol.name().is_ok_and(real))
+        };
+        let defined = named().filter(|s| s.is_global() && s.is_definition());
+        let exports: BTreeMap<String, SectionKind> = defined
+            .filter_map(|s| {
+                let section = file.section_by_index(s.section_index()?).unwrap();
+                Some((plain(s.name().unwrap()), section.kind()))
+            })
+            .collect();
+        let names: Vec<&str> = exports.keys().map(String::as_str).collect();
+        assert_eq!(names, ["blob", "context", "entry", "other", "table"], "{target}");
+        let writable = [SectionKind::Data, SectionKind::UninitializedData];
+        for (name, kind) in &exports {
+            let text = ["entry", "other"].contains(&name.as_str());
+            assert_eq!(*kind == SectionKind::Text, text, "{target} {name}");
+            assert_eq!(writable.contains(kind), name == "context", "{target} {name} {kind:?}");
+        }
+        let undefined = named().filter(|s| s.is_undefined()).map(|s| plain(s.name().unwrap()));
+        let mut undefined: Vec<String> = undefined.collect();
+        undefined.sort();
+        assert_eq!(undefined, ["kernel", "outside"], "{target}");
+    });
+}
+
+#[test]
+fn the_loader_sees_exports() {
+    each(|target, file| {
+        for name in ["entry", "other", "table", "context", "blob"] {
+            let named = |found: &str| found.trim_start_matches('_') == name;
+            let symbol = file.symbols().find(|symbol| symbol.name().is_ok_and(named));
+            let scope = symbol.map(|symbol| symbol.scope());
+            // COFF says it with a directive to the linker instead.
+            let coff = file.format() == BinaryFormat::Coff;
+            let expected = if coff { SymbolScope::Linkage } else { SymbolScope::Dynamic };
+            assert_eq!(scope, Some(expected), "{target} {name}");
+        }
+    });
+}
+
+#[test]
+fn coff_directives_export() {
+    for (triple, export, data) in [
+        ("x86_64-pc-windows-msvc", "/EXPORT:", ",DATA"),
+        ("aarch64-pc-windows-msvc", "/EXPORT:", ",DATA"),
+        ("x86_64-pc-windows-gnu", "-export:", ",data"),
+    ] {
+        let bytes = bytes(triple, Optimize::O2);
+        let file = object::File::parse(&*bytes).unwrap();
+        let section = file.section_by_name(".drectve").unwrap();
+        let text = String::from_utf8(section.data().unwrap().to_vec()).unwrap();
+        let mut words: Vec<String> = text
+            .split_ascii_whitespace()
+            .filter(|word| word.starts_with(export))
+            .map(|word| word.replace('"', ""))
+            .collect();
+        words.sort();
+        let expected =
+            [("blob", data), ("context", data), ("entry", ""), ("other", ""), ("table", data)]
+                .map(|(name, data)| format!("{export}{name}{data}"));
+        assert_eq!(words, expected, "{triple}");
+    }
+}
+
+/// A shared library may be preempted symbol by symbol: our own code goes through locals, so that a library
+/// that was loaded earlier cannot take the place of what it exports.
+#[test]
+fn elf_code_never_refers_to_its_own_exports() {
+    each(|target, file| {
+        if file.format() != BinaryFormat::Elf {
+            return;
+        }
+        let text = file.section_by_name(".text").unwrap();
+        let mut imported = Vec::new();
+        for (_, relocation) in text.relocations() {
+            let RelocationTarget::Symbol(index) = relocation.target() else { continue };
+            let symbol = file.symbol_by_index(index).unwrap();
+            assert!(symbol.is_local() || symbol.is_undefined(), "{target}: {:?}", symbol.name());
+            if symbol.is_undefined() {
+                imported.push(symbol.name().unwrap().to_owned());
+            }
+        }
+        imported.sort();
+        imported.dedup();
+        assert_eq!(imported, ["kernel", "outside"], "{target}");
+    });
+}
+
+#[test]
+fn same_source_same_bytes() {
+    for triple in TRIPLES {
+        for level in [Optimize::O0, Optimize::O2] {
+            assert!(bytes(triple, level) == bytes(triple, level), "{triple}");
+        }
+        let target = target(triple, Optimize::O0);
+        let bitcode = || target.bitcode(&sample::module()).unwrap();
+        assert!(bitcode() == bitcode(), "{triple}");
+    }
+}
+
+#[test]
+fn only_riscv_extends_32_bits() {
+    let mut module = ir::Module::default();
+    let signature = ir::Signature::new(&[ir::Type::I32, ir::Type::F32], Some(ir::Type::I32));
+    module.declare("f", ir::Linkage::Import, ir::SymbolKind::Function(signature));
+    for triple in TRIPLES {
+        let text = target(triple, Optimize::O0).text(&module).unwrap();
+        let expected = if triple.starts_with("riscv") {
+            "declare signext i32 @f(i32 signext, float)"
+        } else {
+            "declare i32 @f(i32, float)"
+        };
+        assert!(text.contains(expected), "{triple} {text}");
+    }
+}
+
+#[test]
+fn unsupported_targets_are_errors() {
+    for (triple, reason) in [
+        ("i686-unknown-linux-gnu", "not a known machine"),
+        ("aarch64_be-unknown-linux-gnu", "not a known machine"),
+        ("riscv64imac-unknown-none-elf", "not a known machine"),
+        ("wasm32-unknown-unknown", "not a known machine"),
+        ("powerpc64le-unknown-linux-gnu", "not a known machine"),
+        ("riscv64gc-apple-darwin", "no such object format for this machine"),
+    ] {
+        let target = target(triple, Optimize::O0);
+        let error = Error::Target { triple: target.triple.clone(), reason: reason.into() };
+        assert_eq!(target.object(&sample::module()), Err(error.clone()));
+        assert_eq!(target.text(&sample::module()), Err(error));
+    }
+}
+
+#[test]
+fn processors_are_known_or_refused() {
+    let with = |triple: &str, cpu: &str| Llvm { cpu: cpu.into(), ..target(triple, Optimize::O2) };
+    for (triple, cpu) in [
+        ("x86_64-unknown-linux-gnu", "x86-64-v4"),
+        ("aarch64-unknown-linux-gnu", "neoverse-v2"),
+        ("riscv64gc-unknown-linux-gnu", "sifive-u74"),
+    ] {
+        assert_ne!(with(triple, cpu).object(&sample::module()).unwrap(), []);
+    }
+    for cpu in ["", "i386", "x86-65", "help", "native"] {
+        let error = with("x86_64-unknown-linux-gnu", cpu).object(&sample::module()).unwrap_err();
+        let expected = format!("unsupported target x86_64-unknown-linux-gnu: no processor `{cpu}`");
+        assert_eq!(error.to_string(), expected);
+    }
+}

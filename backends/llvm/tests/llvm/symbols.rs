@@ -1,0 +1,293 @@
+//! What happens when the native module is not empty.
+
+use codegen::ir::{
+    self, AbiType, Binary, Builder, Data, Extend, Inst, Linkage, Module, Signature, SymbolKind,
+    Type,
+};
+use inkwell::AddressSpace;
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::module::{Linkage as NativeLinkage, Module as Native};
+use inkwell::values::{AnyValue, FunctionValue};
+use tvm_ffi_codegen_llvm::{Error, Optimize, emit, signature, verify};
+
+use crate::jit::{self, Running, empty};
+use crate::sample;
+
+/// An exported `name` that calls a local `step`, which adds `amount` from a local constant.
+fn stepper(name: &str, amount: i64) -> Module {
+    let mut module = Module::default();
+    let bytes = amount.to_le_bytes().to_vec();
+    let symbol = module.declare("amount", Linkage::Local, SymbolKind::Data);
+    module.data.push(Data { symbol, bytes, align: 8, writable: false });
+    let step = Signature::new(&[Type::I64], Some(Type::I64));
+    let mut b = Builder::function(&mut module, "step", Linkage::Local, step);
+    let amount = b.address(symbol);
+    let amount = b.load(Type::I64, amount, 0);
+    let sum = b.binary(Binary::Add, b.param(0), amount);
+    b.ret(Some(sum));
+    let function = b.finish();
+    let step = function.symbol;
+    module.functions.push(function);
+    jit::function(&mut module, name, &[Type::I64], |b, v| b.call_value(step, &[v[0]]));
+    module
+}
+
+fn start(module: &Native<'static>) -> Running {
+    Running::start(module, Optimize::O0, &[])
+}
+
+#[test]
+fn exported_functions_are_returned_in_order() {
+    let module = empty();
+    let functions = emit(&module, &sample::module()).unwrap();
+    let names: Vec<_> = functions.iter().map(|f| f.get_name().to_string_lossy()).collect();
+    assert_eq!(names, ["other", "entry"]);
+}
+
+#[test]
+fn two_sources_fit_into_one_module() {
+    let module = empty();
+    for (name, amount) in [("one", 1), ("two", 2), ("three", 3)] {
+        emit(&module, &stepper(name, amount)).unwrap();
+    }
+    let running = start(&module);
+    let found = ["one", "two", "three"].map(|name| running.call(name, &[40]));
+    assert_eq!(found, [41, 42, 43]);
+}
+
+#[test]
+fn a_new_name_for_a_local_is_not_one_the_source_uses() {
+    let module = empty();
+    emit(&module, &stepper("one", 1)).unwrap();
+    let mut source = stepper("two", 2);
+    let extra = ["step.1", "step.2", "step.3"];
+    for name in extra {
+        jit::function(&mut source, name, &[Type::I64], |b, v| b.binary(Binary::Mul, v[0], v[0]));
+    }
+    emit(&module, &source).unwrap();
+    let running = start(&module);
+    assert_eq!(["one", "two"].map(|name| running.call(name, &[9])), [10, 11]);
+    assert_eq!(extra.map(|name| running.call(name, &[9])), [81; 3]);
+}
+
+#[test]
+fn an_import_of_one_source_is_defined_by_the_next() {
+    let mut user = Module::default();
+    let kind = SymbolKind::Function(jit::shape());
+    let square = user.declare("square", Linkage::Import, kind);
+    jit::function(&mut user, "user", &[Type::I64], |b, _| {
+        b.call(square, &[b.param(0), b.param(1)]);
+        b.load(Type::I64, b.param(1), 0)
+    });
+    let mut definer = Module::default();
+    jit::function(&mut definer, "square", &[Type::I64], |b, v| b.binary(Binary::Mul, v[0], v[0]));
+    let module = empty();
+    emit(&module, &user).unwrap();
+    let declared = module.get_function("square").unwrap();
+    let [defined] = emit(&module, &definer).unwrap()[..] else { panic!("one export") };
+    assert_eq!(declared, defined);
+    assert_eq!(start(&module).call("user", &[12]), 144);
+}
+
+/// Emits and expects a refusal that leaves no trace.
+fn refused(module: &Native<'_>, source: &Module) -> Error {
+    let before = module.print_to_string().to_string();
+    let error = emit(module, source).unwrap_err();
+    assert_eq!(module.print_to_string().to_string(), before);
+    error
+}
+
+/// Declares a function, as a user would.
+fn declare(module: &Native<'static>, name: &str, source: &Signature) -> FunctionValue<'static> {
+    module.add_function(name, signature(module.get_context(), source), None)
+}
+
+#[test]
+fn kernels_of_another_type_are_refused() {
+    use Type::{F64, I32, I64};
+    let error = |params: &[Type], result: Option<Type>| {
+        let module = empty();
+        declare(&module, "kernel", &Signature::new(params, result));
+        refused(&module, &sample::module())
+    };
+    assert_eq!(
+        error(&[I64, I64, F64], Some(I32)),
+        Error::Kernel {
+            symbol: "kernel".into(),
+            argument: Some(1),
+            expected: "i32".into(),
+            found: "i64".into()
+        }
+    );
+    let text = |params: &[Type], result| error(params, result).to_string();
+    assert_eq!(
+        text(&[I64, I64, F64], Some(I32)),
+        "`kernel`: argument 1 is i64 in the module, expected i32"
+    );
+    assert_eq!(
+        text(&[I64, I32], Some(I32)),
+        "`kernel` is i32 (i64, i32) in the module, expected i32 (i64, i32, double)"
+    );
+    assert_eq!(
+        text(&[I64, I32, F64], None),
+        "`kernel` is void (i64, i32, double) in the module, expected i32 (i64, i32, double)"
+    );
+}
+
+#[test]
+fn a_kernel_that_expects_another_extension_is_refused() {
+    let sign = AbiType { ty: Type::I8, extend: Extend::Sign };
+    let wanted = Signature { params: vec![Type::I64.into(), sign], result: Some(sign) };
+    let mut source = Module::default();
+    source.declare("k", Linkage::Import, SymbolKind::Function(wanted.clone()));
+    for (place, message) in [
+        (
+            AttributeLoc::Param(1),
+            "`k`: argument 1 is i8 zeroext in the module, expected i8 signext",
+        ),
+        (
+            AttributeLoc::Return,
+            "`k` is a result i8 zeroext in the module, expected a result i8 signext",
+        ),
+    ] {
+        let module = empty();
+        let kind = Attribute::get_named_enum_kind_id("zeroext");
+        let zeroext = module.get_context().create_enum_attribute(kind, 0);
+        declare(&module, "k", &wanted).add_attribute(place, zeroext);
+        assert_eq!(refused(&module, &source).to_string(), message);
+    }
+}
+
+#[test]
+fn a_symbol_of_another_kind_is_refused() {
+    let module = empty();
+    module.add_global(module.get_context().i8_type(), None, "kernel");
+    let error = refused(&module, &sample::module());
+    assert_eq!(error.to_string(), "`kernel` is data in the module, expected a function");
+    let module = empty();
+    declare(&module, "outside", &Signature::default());
+    let error = refused(&module, &sample::module());
+    assert_eq!(error.to_string(), "`outside` is a function in the module, expected data");
+}
+
+#[test]
+fn a_defined_export_is_refused_and_the_module_stays_usable() {
+    let module = empty();
+    emit(&module, &stepper("one", 1)).unwrap();
+    let error = refused(&module, &stepper("one", 5));
+    assert_eq!(error, Error::Defined { symbol: "one".into() });
+    assert_eq!(error.to_string(), "`one` is defined in the module already");
+    emit(&module, &stepper("two", 2)).unwrap();
+    let running = start(&module);
+    assert_eq!(["one", "two"].map(|name| running.call(name, &[40])), [41, 42]);
+}
+
+/// An alignment that LLVM refuses stands for whatever may go wrong while instructions are written.
+#[test]
+fn a_failure_halfway_takes_back_everything() {
+    let mut source = sample::module();
+    let last = source.functions.last_mut().unwrap();
+    for (_, inst) in &mut last.blocks[0].insts {
+        if let Inst::Load { align, .. } = inst {
+            *align = 3;
+        }
+    }
+    let (module, sample) = (empty(), sample::module());
+    // The caller has declared two of the exports, one of which is defined before the failure.
+    for name in ["other", "entry"] {
+        let symbol = sample.find(name).unwrap();
+        declare(&module, name, sample.signature(symbol).unwrap());
+    }
+    let error = refused(&module, &source);
+    assert!(matches!(&error, Error::Native { reason } if reason.contains('3')), "{error}");
+    emit(&module, &sample).unwrap();
+    verify(&module).unwrap();
+}
+
+#[test]
+fn a_kernel_in_the_module_is_called_as_it_was_declared() {
+    let kernel = Signature::new(&[Type::I64, Type::I64], Some(Type::I64));
+    let mut user = Module::default();
+    let symbol = user.declare("kernel", Linkage::Import, SymbolKind::Function(kernel.clone()));
+    jit::function(&mut user, "user", &[Type::I64, Type::I64], |b, v| b.call_value(symbol, v));
+    const FAST: u32 = 8;
+    for (linkage, convention) in [(NativeLinkage::External, 0), (NativeLinkage::Internal, FAST)] {
+        let module = empty();
+        let function = declare(&module, "kernel", &kernel);
+        function.set_linkage(linkage);
+        function.set_call_conventions(convention);
+        let builder = module.get_context().create_builder();
+        builder.position_at_end(module.get_context().append_basic_block(function, ""));
+        let [x, y] = [0, 1].map(|i| function.get_nth_param(i).unwrap().into_int_value());
+        builder.build_return(Some(&builder.build_int_mul(x, y, "").unwrap())).unwrap();
+        emit(&module, &user).unwrap();
+        assert_eq!(module.get_functions().count(), 2);
+        assert_eq!(function.get_linkage(), linkage);
+        assert_eq!(start(&module).call("user", &[6, 7]), 42);
+    }
+}
+
+/// A result is known to be extended only if the kernel says so.
+#[test]
+fn a_result_is_extended_only_if_the_kernel_promises_it() {
+    let sign = AbiType { ty: Type::I8, extend: Extend::Sign };
+    let kernel = Signature { params: vec![sign], result: Some(sign) };
+    let mut user = Module::default();
+    let symbol = user.declare("kernel", Linkage::Import, SymbolKind::Function(kernel.clone()));
+    jit::function(&mut user, "user", &[Type::I8], |b, v| b.call_value(symbol, v));
+    let call = |module: &Native<'static>| {
+        emit(module, &user).unwrap();
+        let text = module.print_to_string().to_string();
+        let call = text.lines().find(|line| line.contains("@kernel(") && line.contains("call"));
+        call.unwrap().trim().to_owned()
+    };
+    assert_eq!(call(&empty()), "%v3 = call signext i8 @kernel(i8 signext %v2)");
+    let module = empty();
+    declare(&module, "kernel", &kernel);
+    assert_eq!(call(&module), "%v3 = call i8 @kernel(i8 signext %v2)");
+}
+
+#[test]
+fn a_declared_variable_is_defined_in_place() {
+    let module = empty();
+    let pointer = module.get_context().ptr_type(AddressSpace::default());
+    let declared = module.add_global(pointer, None, "context");
+    emit(&module, &sample::module()).unwrap();
+    verify(&module).unwrap();
+    let expected = "@context = global ptr null, align 8";
+    assert_eq!(declared.print_to_string().to_string(), expected);
+    let module = empty();
+    module.add_global(module.get_context().i32_type(), None, "context");
+    let error = refused(&module, &sample::module());
+    assert_eq!(error.to_string(), "`context` is i32 in the module, expected [8 x i8]");
+}
+
+#[test]
+fn linkage_and_attributes_say_what_is_true() {
+    let mut source = stepper("entry", 1);
+    let mut b = Builder::function(&mut source, "rare", Linkage::Local, Signature::default());
+    b.set_cold();
+    b.ret(None);
+    let rare = b.finish();
+    source.functions.push(rare);
+    ir::verify(&source);
+    let module = empty();
+    emit(&module, &source).unwrap();
+    let flags = |name: &str| {
+        let function = module.get_function(name).unwrap();
+        let all = function.attributes(AttributeLoc::Function);
+        let mut kinds: Vec<u32> = all.iter().map(|a| a.get_enum_kind_id()).collect();
+        kinds.sort_unstable();
+        (function.get_linkage(), kinds)
+    };
+    let kinds = |names: &[&str]| {
+        let mut kinds: Vec<u32> =
+            names.iter().map(|name| Attribute::get_named_enum_kind_id(name)).collect();
+        kinds.sort_unstable();
+        kinds
+    };
+    assert_eq!(flags("entry"), (NativeLinkage::External, kinds(&["nounwind"])));
+    assert_eq!(flags("step"), (NativeLinkage::Internal, kinds(&["nounwind"])));
+    let cold = kinds(&["nounwind", "cold", "minsize", "noinline"]);
+    assert_eq!(flags("rare"), (NativeLinkage::Internal, cold));
+}

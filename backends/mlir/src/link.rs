@@ -1,0 +1,134 @@
+//! Kernels that come as a module of their own.
+
+use melior::Context;
+use melior::ir::attribute::StringAttribute;
+use melior::ir::operation::{OperationMutLike, OperationRefMut};
+use melior::ir::{BlockLike, Location, Module, Operation};
+
+use crate::error::{Error, diagnosed};
+use crate::op::Ops;
+use crate::symbols::{
+    Existing, check_same, existing, function_type, is_defined, kind, name, operations, unused_name,
+};
+use crate::{prepare, raw};
+
+/// A kernel in the text form of the `llvm` dialect.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// What errors call it: the name of its file.
+    pub name: &'a str,
+    /// Its contents.
+    pub bytes: &'a [u8],
+}
+
+/// Moves all of `inputs` into `module`, where their definitions are local: calls of them can be inlined,
+/// and nobody else sees them. What one side declares and another defines becomes one symbol. Comes
+/// before [`emit`](crate::emit), which checks the types of the kernels that it calls.
+///
+/// # Errors
+/// [`Error::Native`] for what is not MLIR or does not verify, [`Error::Kernel`] where declaration and
+/// definition differ, [`Error::Defined`] for two definitions of a name. The module is then as it was.
+pub fn link<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    inputs: &[Input<'_>],
+) -> Result<(), Error> {
+    prepare(context, module)?;
+    raw::load_data_layout(context);
+    let ops = Ops::new(context, false);
+    let all = Module::new(Location::unknown(context));
+    for input in inputs {
+        let kernels = parse(context, input)?;
+        rename_locals(&ops, &all, &existing(&kernels))?;
+        merge(&ops, &all, &kernels, |_| {})?;
+    }
+    merge(&ops, module, &all, |definition| ops.internalize(definition))
+}
+
+fn parse<'c>(context: &'c Context, input: &Input<'_>) -> Result<Module<'c>, Error> {
+    let named = |reason| Error::Native { reason: format!("{}: {reason}", input.name) };
+    let text = std::str::from_utf8(input.bytes).map_err(|error| named(error.to_string()))?;
+    if text.contains('\0') {
+        return Err(named("a NUL character".into()));
+    }
+    diagnosed(context, || Module::parse(context, text)).map_err(named)
+}
+
+/// Copies the top level of `kernels`, each operation after `adapt`, into `module`, or changes nothing
+/// there.
+fn merge<'c>(
+    ops: &Ops<'c>,
+    module: &Module<'c>,
+    kernels: &Module<'c>,
+    adapt: impl Fn(&mut Operation<'c>),
+) -> Result<(), Error> {
+    let present = existing(module);
+    rename_locals(ops, kernels, &present)?;
+    let incoming: Vec<_> = operations(kernels).collect();
+    let steps: Result<Vec<_>, _> = incoming.iter().map(|op| plan(ops, op, &present)).collect();
+    for (operation, step) in incoming.iter().zip(steps?) {
+        let mut copy = Operation::clone(operation);
+        adapt(&mut copy);
+        match step {
+            Step::Add => {
+                module.body().append_operation(copy);
+            }
+            Step::Replace(declaration) => {
+                module.body().append_operation(copy);
+                // SAFETY: its name is in `present` once, and each name of `kernels` is planned once.
+                unsafe { raw::erase(declaration) };
+            }
+            Step::Drop => {}
+        }
+    }
+    Ok(())
+}
+
+/// What becomes of one operation of the kernels.
+enum Step<'c, 'a> {
+    /// It is new.
+    Add,
+    /// It defines what the module declares.
+    Replace(OperationRefMut<'c, 'a>),
+    /// It declares what the module has.
+    Drop,
+}
+
+fn plan<'c, 'a>(
+    ops: &Ops<'c>,
+    operation: &OperationRefMut<'c, '_>,
+    present: &Existing<'c, 'a>,
+) -> Result<Step<'c, 'a>, Error> {
+    let Some((name, found)) = name(operation).and_then(|name| Some((name, *present.get(name)?)))
+    else {
+        return Ok(Step::Add);
+    };
+    let wanted = (kind(&found), function_type(&found));
+    let kernel = (kind(operation), function_type(operation));
+    check_same(ops, name, (&wanted.0, wanted.1), (&kernel.0, kernel.1))?;
+    match (is_defined(&found), is_defined(operation)) {
+        (true, true) => Err(Error::Defined { symbol: name.into() }),
+        (false, true) => Ok(Step::Replace(found)),
+        (true | false, false) => Ok(Step::Drop),
+    }
+}
+
+/// Renames what only `kernels` sees where another module has the name.
+fn rename_locals<'c>(
+    ops: &Ops<'c>,
+    kernels: &Module<'c>,
+    present: &Existing<'c, '_>,
+) -> Result<(), Error> {
+    let own = existing(kernels);
+    for mut operation in operations(kernels).filter(|operation| ops.is_local(operation)) {
+        let Some(old) = name(&operation).filter(|name| present.contains_key(name)) else {
+            continue;
+        };
+        let new = unused_name(old, |name| present.contains_key(name) || own.contains_key(name));
+        if !raw::rename_uses(kernels, old, &new) {
+            return Err(Error::Native { reason: format!("the uses of @{old} are not known") });
+        }
+        operation.set_attribute("sym_name", StringAttribute::new(ops.context, &new).into());
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! Object files: the module as LLVM IR, and the LLVM backend's way from there.
+
+use std::ffi::CStr;
+
+use backend_llvm::Llvm;
+use codegen::ir;
+use inkwell::DLLStorageClass;
+use inkwell::context::Context as LlvmContext;
+use inkwell::module::{Linkage, Module as LlvmModule};
+use melior::Context;
+use melior::ir::Module;
+use melior::ir::attribute::StringAttribute;
+use melior::ir::operation::{OperationLike, OperationMutLike};
+use melior::utility::register_all_llvm_translations;
+use target_lexicon::BinaryFormat;
+
+use crate::error::{Error, diagnosed};
+use crate::{Mlir, prepare, raw};
+
+/// Compiles a module to an object file. The module may be anybody's, if all of it is in the `llvm`
+/// dialect or another that translates to LLVM IR; it takes on the target if it has none.
+pub fn compile<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    mlir: &Mlir,
+) -> Result<Vec<u8>, Error> {
+    let llvm_context = LlvmContext::create();
+    let translated = translate(context, module, &llvm_context)?;
+    if mlir.triple.binary_format == BinaryFormat::Coff {
+        export(&translated);
+    }
+    Ok(backend_llvm::object::compile(&translated, &mlir.llvm())?)
+}
+
+/// Runs MLIR's verifier on a module.
+pub fn verify<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), Error> {
+    prepare(context, module)?;
+    diagnosed(context, || module.as_operation().verify().then_some(())).map_err(Error::native)
+}
+
+/// Translates a module to LLVM IR, after MLIR's verifier.
+pub fn translate<'c, 'l>(
+    context: &'c Context,
+    module: &Module<'c>,
+    llvm: &'l LlvmContext,
+) -> Result<LlvmModule<'l>, Error> {
+    verify(context, module)?;
+    register_all_llvm_translations(context);
+    diagnosed(context, || raw::translate(module, llvm)).map_err(Error::native)
+}
+
+/// Makes visible to the loader what is so in the other object formats without being asked; the `llvm`
+/// dialect has no word for it.
+fn export(module: &LlvmModule<'_>) {
+    let global = |linkage: Linkage, declared: bool| linkage == Linkage::External && !declared;
+    for function in module.get_functions() {
+        if global(function.get_linkage(), function.count_basic_blocks() == 0) {
+            function.as_global_value().set_dll_storage_class(DLLStorageClass::Export);
+        }
+    }
+    for data in module.get_globals() {
+        if global(data.get_linkage(), data.is_declaration()) {
+            data.set_dll_storage_class(DLLStorageClass::Export);
+        }
+    }
+}
+
+/// The attributes of a module that name its target and its data layout.
+const TRIPLE: &str = "llvm.target_triple";
+const DATA_LAYOUT: &str = "llvm.data_layout";
+
+/// Gives an empty module triple and data layout of the target, which are those of an empty LLVM module.
+pub(crate) fn adopt<'c>(
+    context: &'c Context,
+    module: &mut Module<'c>,
+    mlir: &Mlir,
+) -> Result<(), Error> {
+    let llvm = LlvmContext::create();
+    let empty = mlir.llvm().module(&llvm, &ir::Module::default(), &[])?;
+    let string = |text: &CStr| StringAttribute::new(context, &text.to_string_lossy()).into();
+    let mut module = module.as_operation_mut();
+    module.set_attribute(TRIPLE, string(empty.get_triple().as_str()));
+    module.set_attribute(DATA_LAYOUT, string(empty.get_data_layout().as_str()));
+    Ok(())
+}
+
+/// True if a module is for riscv64.
+pub(crate) fn is_riscv(module: &Module<'_>) -> bool {
+    let triple = module.as_operation().attribute(TRIPLE).ok();
+    let triple = triple.and_then(|triple| StringAttribute::try_from(triple).ok());
+    triple.is_some_and(|triple| triple.value().starts_with("riscv64"))
+}
+
+impl Mlir {
+    /// The LLVM backend for the same target.
+    pub(crate) fn llvm(&self) -> Llvm {
+        Llvm { triple: self.triple.clone(), cpu: self.cpu.clone(), optimize: self.optimize }
+    }
+}

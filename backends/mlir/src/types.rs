@@ -1,0 +1,76 @@
+//! Types and signatures.
+
+use codegen::ir;
+use melior::Context;
+use melior::dialect::llvm::r#type::{function, pointer, void};
+use melior::ir::Type;
+use melior::ir::r#type::IntegerType;
+
+/// The types of the host IR in one context, looked up once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Types<'c> {
+    pub(crate) i1: Type<'c>,
+    pub(crate) i8: Type<'c>,
+    pub(crate) i16: Type<'c>,
+    pub(crate) i32: Type<'c>,
+    pub(crate) i64: Type<'c>,
+    pub(crate) f32: Type<'c>,
+    pub(crate) f64: Type<'c>,
+    pub(crate) ptr: Type<'c>,
+    pub(crate) void: Type<'c>,
+}
+
+impl<'c> Types<'c> {
+    /// The `llvm` dialect must be loaded.
+    pub(crate) fn new(context: &'c Context) -> Self {
+        let int = |bits| Type::from(IntegerType::new(context, bits));
+        Types {
+            i1: int(1),
+            i8: int(8),
+            i16: int(16),
+            i32: int(32),
+            i64: int(64),
+            f32: Type::float32(context),
+            f64: Type::float64(context),
+            ptr: pointer(context, 0),
+            void: void(context),
+        }
+    }
+
+    /// The type of a value.
+    pub(crate) fn ty(&self, ty: ir::Type) -> Type<'c> {
+        match ty {
+            ir::Type::Bool => self.i1,
+            ir::Type::I8 => self.i8,
+            ir::Type::I16 => self.i16,
+            ir::Type::I32 => self.i32,
+            ir::Type::I64 => self.i64,
+            ir::Type::F32 => self.f32,
+            ir::Type::F64 => self.f64,
+            ir::Type::Ptr => self.ptr,
+        }
+    }
+
+    /// The type of a function.
+    pub(crate) fn signature(&self, source: &ir::Signature) -> Type<'c> {
+        let params: Vec<Type> = source.params.iter().map(|abi| self.ty(abi.ty)).collect();
+        let result = source.result.map_or(self.void, |abi| self.ty(abi.ty));
+        function(result, &params, false)
+    }
+}
+
+/// The caller or callee fills the upper bits with copies of the sign.
+pub(crate) const SIGNEXT: &str = "llvm.signext";
+/// The caller or callee fills the upper bits with zeros.
+pub(crate) const ZEROEXT: &str = "llvm.zeroext";
+
+/// The attribute of a parameter or result, if it has one. The C ABI of riscv64 keeps 32-bit integers
+/// sign-extended in registers.
+pub(crate) fn extension(abi: ir::AbiType, riscv: bool) -> Option<&'static str> {
+    match abi.extend {
+        ir::Extend::No if riscv && abi.ty == ir::Type::I32 => Some(SIGNEXT),
+        ir::Extend::No => None,
+        ir::Extend::Sign => Some(SIGNEXT),
+        ir::Extend::Zero => Some(ZEROEXT),
+    }
+}

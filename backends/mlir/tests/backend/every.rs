@@ -1,0 +1,411 @@
+//! A module with every instruction, operation, condition, conversion and terminator on every type.
+
+use codegen::ir::{
+    AbiType, Binary, Builder, Cond, Convert, Data, Extend, Function, Inst, Linkage, Module,
+    Signature, SymbolKind, Terminator, Type, Value, verify,
+};
+
+const INTS: [Type; 4] = [Type::I8, Type::I16, Type::I32, Type::I64];
+const FLOATS: [Type; 2] = [Type::F32, Type::F64];
+const STORED: [Type; 7] =
+    [Type::I8, Type::I16, Type::I32, Type::I64, Type::F32, Type::F64, Type::Ptr];
+
+const INTEGER: [Binary; 13] = [
+    Binary::Add,
+    Binary::Sub,
+    Binary::Mul,
+    Binary::Sdiv,
+    Binary::Srem,
+    Binary::Udiv,
+    Binary::Urem,
+    Binary::And,
+    Binary::Or,
+    Binary::Xor,
+    Binary::Shl,
+    Binary::Lshr,
+    Binary::Ashr,
+];
+const FLOAT: [Binary; 4] = [Binary::Fadd, Binary::Fsub, Binary::Fmul, Binary::Fdiv];
+
+const INTEGER_CONDS: [Cond; 10] = [
+    Cond::Eq,
+    Cond::Ne,
+    Cond::Slt,
+    Cond::Sle,
+    Cond::Sgt,
+    Cond::Sge,
+    Cond::Ult,
+    Cond::Ule,
+    Cond::Ugt,
+    Cond::Uge,
+];
+const POINTER_CONDS: [Cond; 6] = [Cond::Eq, Cond::Ne, Cond::Ult, Cond::Ule, Cond::Ugt, Cond::Uge];
+const FLOAT_CONDS: [Cond; 6] = [Cond::Feq, Cond::Fne, Cond::Flt, Cond::Fle, Cond::Fgt, Cond::Fge];
+
+/// Constants whose bits an assembler, a printer or a conversion may get wrong.
+const CONSTANTS: [(Type, u64); 22] = [
+    (Type::I8, 0x80),
+    (Type::I8, 0xffff),
+    (Type::I16, 0x8000),
+    (Type::I32, 0x8000_0000),
+    (Type::I64, 0),
+    (Type::I64, u64::MAX),
+    (Type::I64, 1 << 63),
+    (Type::F32, 0x3fc0_0000),
+    (Type::F32, 0x8000_0000),
+    (Type::F32, 0x0000_0001),
+    (Type::F32, 0x7f80_0000),
+    (Type::F32, 0x7fc0_0000),
+    (Type::F32, 0x7f80_0001),
+    (Type::F32, 0xffc1_2345),
+    (Type::F64, 0x3ff8_0000_0000_0000),
+    (Type::F64, 0x8000_0000_0000_0000),
+    (Type::F64, 0x0000_0000_0000_0001),
+    (Type::F64, 0x7ff0_0000_0000_0000),
+    (Type::F64, 0x7ff0_0000_0000_0001),
+    (Type::F64, 0xfff8_0000_0001_2345),
+    (Type::Ptr, 0),
+    (Type::Ptr, 0x1234_5678_9abc),
+];
+
+/// Writes results one after the other to what the last parameter points at.
+struct Out {
+    base: Value,
+    offset: i32,
+}
+
+impl Out {
+    fn write(&mut self, b: &mut Builder<'_>, value: Value) {
+        b.store(value, self.base, self.offset);
+        self.offset += 8;
+    }
+
+    fn flag(&mut self, b: &mut Builder<'_>, value: Value) {
+        let wide = b.widen_bool(value, Type::I8);
+        self.write(b, wide);
+    }
+}
+
+/// An exported function of two parameters of `ty` and a pointer to write to.
+fn define(
+    module: &mut Module,
+    name: &str,
+    ty: Type,
+    body: impl FnOnce(&mut Builder<'_>, Value, Value, &mut Out),
+) {
+    let signature = Signature::new(&[ty, ty, Type::Ptr], None);
+    let mut b = Builder::function(module, name, Linkage::Export, signature);
+    let (lhs, rhs, base) = (b.param(0), b.param(1), b.param(2));
+    body(&mut b, lhs, rhs, &mut Out { base, offset: 0 });
+    b.ret(None);
+    let function = b.finish();
+    module.functions.push(function);
+}
+
+/// The module.
+pub(crate) fn every() -> Module {
+    let mut module = Module::default();
+    arithmetic(&mut module);
+    conversions(&mut module);
+    constants(&mut module);
+    memory(&mut module);
+    symbols(&mut module);
+    calls(&mut module);
+    flow(&mut module);
+    verify(&module);
+    module
+}
+
+fn arithmetic(module: &mut Module) {
+    for ty in INTS {
+        define(module, &format!("binary_{ty}"), ty, |b, lhs, rhs, out| {
+            INTEGER.into_iter().for_each(|op| {
+                let value = b.binary(op, lhs, rhs);
+                out.write(b, value);
+            });
+        });
+        compare(module, ty, &INTEGER_CONDS);
+    }
+    for ty in FLOATS {
+        define(module, &format!("binary_{ty}"), ty, |b, lhs, rhs, out| {
+            FLOAT.into_iter().for_each(|op| {
+                let value = b.binary(op, lhs, rhs);
+                out.write(b, value);
+            });
+        });
+        compare(module, ty, &FLOAT_CONDS);
+    }
+    compare(module, Type::Ptr, &POINTER_CONDS);
+    define(module, "binary_bool", Type::I64, |b, lhs, rhs, out| {
+        let (less, odd) = (b.compare(Cond::Slt, lhs, rhs), b.compare_const(Cond::Ne, lhs, 7));
+        for op in [Binary::And, Binary::Or, Binary::Xor] {
+            let value = b.binary(op, less, odd);
+            out.flag(b, value);
+        }
+        let (either, no) = (b.select(less, odd, less), b.not(less));
+        out.flag(b, either);
+        out.flag(b, no);
+    });
+}
+
+fn compare(module: &mut Module, ty: Type, conds: &[Cond]) {
+    define(module, &format!("compare_{ty}"), ty, |b, lhs, rhs, out| {
+        for &cond in conds {
+            let value = b.compare(cond, lhs, rhs);
+            out.flag(b, value);
+            let value = b.select(value, lhs, rhs);
+            out.write(b, value);
+        }
+    });
+}
+
+fn conversions(module: &mut Module) {
+    for from in INTS {
+        define(module, &format!("convert_{from}"), from, |b, value, _, out| {
+            for to in INTS {
+                let ops: &[Convert] = match from.bytes().cmp(&to.bytes()) {
+                    std::cmp::Ordering::Less => &[Convert::Zext, Convert::Sext],
+                    std::cmp::Ordering::Equal => &[],
+                    std::cmp::Ordering::Greater => &[Convert::Trunc],
+                };
+                ops.iter().for_each(|&op| convert(b, out, op, value, to));
+            }
+            for to in FLOATS {
+                convert(b, out, Convert::SintToFloat, value, to);
+                convert(b, out, Convert::UintToFloat, value, to);
+                if from.bytes() == to.bytes() {
+                    convert(b, out, Convert::Bitcast, value, to);
+                }
+            }
+            if from == Type::I64 {
+                convert(b, out, Convert::IntToPtr, value, Type::Ptr);
+            }
+        });
+    }
+    for (from, ops) in [
+        (Type::F32, [(Convert::Promote, Type::F64), (Convert::Bitcast, Type::I32)]),
+        (Type::F64, [(Convert::Demote, Type::F32), (Convert::Bitcast, Type::I64)]),
+    ] {
+        define(module, &format!("convert_{from}"), from, |b, value, _, out| {
+            ops.into_iter().for_each(|(op, to)| convert(b, out, op, value, to));
+        });
+    }
+    define(module, "convert_ptr", Type::Ptr, |b, value, _, out| {
+        convert(b, out, Convert::PtrToInt, value, Type::I64);
+        let null = b.null();
+        let flag = b.eq(value, null);
+        INTS.into_iter().for_each(|to| convert(b, out, Convert::Zext, flag, to));
+    });
+}
+
+fn convert(b: &mut Builder<'_>, out: &mut Out, op: Convert, value: Value, to: Type) {
+    let value = b.convert(op, value, to);
+    out.write(b, value);
+}
+
+fn constants(module: &mut Module) {
+    define(module, "constants", Type::I64, |b, lhs, rhs, out| {
+        for (ty, bits) in CONSTANTS {
+            let value = b.constant(ty, bits);
+            out.write(b, value);
+        }
+        for bits in [0, 1] {
+            let (truth, less) = (b.constant(Type::Bool, bits), b.compare(Cond::Slt, lhs, rhs));
+            let value = b.binary(Binary::Xor, truth, less);
+            out.flag(b, value);
+        }
+    });
+}
+
+fn memory(module: &mut Module) {
+    for ty in STORED {
+        define(module, &format!("memory_{ty}"), Type::Ptr, |b, from, other, out| {
+            for offset in [0, 1, -8, 4096, i32::MAX, i32::MIN, i32::MIN + 1] {
+                let value = b.load_aligned(ty, from, offset, 1);
+                out.write(b, value);
+            }
+            let value = b.load(ty, other, 64);
+            b.store(value, from, i32::MIN);
+            let distance = b.convert(Convert::PtrToInt, other, Type::I64);
+            let (far, near) = (b.ptr_add(from, distance), b.ptr_offset(from, -24));
+            b.store(value, far, 0);
+            b.store(value, near, 16);
+        });
+    }
+    define(module, "slots", Type::I64, |b, lhs, rhs, out| {
+        let sink = b.module.declare(
+            "sink",
+            Linkage::Import,
+            SymbolKind::Function(Signature::new(&[Type::Ptr, Type::Ptr], None)),
+        );
+        let (small, large) = (b.stack_slot(1, 1), b.stack_slot(48, 16));
+        let narrow = b.convert(Convert::Trunc, lhs, Type::I8);
+        b.store(narrow, small, 0);
+        b.store(rhs, large, 40);
+        b.call(sink, &[small, large]);
+        let value = b.load(Type::I64, large, 40);
+        out.write(b, value);
+    });
+}
+
+fn data(module: &mut Module, name: &str, linkage: Linkage, bytes: &[u8], writable: bool) {
+    let symbol = module.declare(name, linkage, SymbolKind::Data);
+    module.data.push(Data { symbol, bytes: bytes.to_vec(), align: 8, writable });
+}
+
+fn symbols(module: &mut Module) {
+    let all: Vec<u8> = (0..=255).collect();
+    data(module, "table", Linkage::Local, &all, false);
+    data(module, "counter", Linkage::Local, &[0; 8], true);
+    data(module, "empty", Linkage::Local, &[], false);
+    data(module, "version", Linkage::Export, b"1.0\0", false);
+    data(module, "state", Linkage::Export, &[7; 16], true);
+    let mut addresses: Vec<_> = ["table", "counter", "empty", "version", "state"]
+        .into_iter()
+        .filter_map(|name| module.find(name))
+        .collect();
+    addresses.push(module.declare("environ", Linkage::Import, SymbolKind::Data));
+    addresses.extend(["binary_i8", "sink"].into_iter().filter_map(|name| module.find(name)));
+    define(module, "addresses", Type::I64, |b, index, step, out| {
+        for symbol in addresses {
+            let address = b.address(symbol);
+            out.write(b, address);
+        }
+        let counter = b.module.find("counter").expect("declared above");
+        let counter = b.address(counter);
+        let count = b.load(Type::I64, counter, 0);
+        let count = b.binary(Binary::Add, count, step);
+        b.store(count, counter, 0);
+        let table = b.module.find("table").expect("declared above");
+        let table = b.address(table);
+        let entry = b.ptr_add(table, index);
+        let byte = b.load(Type::I8, entry, 0);
+        out.write(b, byte);
+    });
+}
+
+fn calls(module: &mut Module) {
+    let narrow = |ty, extend| AbiType { ty, extend };
+    let params = vec![
+        narrow(Type::I8, Extend::Sign),
+        narrow(Type::I8, Extend::Zero),
+        narrow(Type::I16, Extend::Sign),
+        narrow(Type::I16, Extend::Zero),
+        Type::I32.into(),
+        Type::I64.into(),
+        Type::F32.into(),
+        Type::F64.into(),
+        Type::Ptr.into(),
+    ];
+    let signature = Signature { params, result: Some(narrow(Type::I16, Extend::Zero)) };
+    let kernel = module.declare("kernel", Linkage::Import, SymbolKind::Function(signature.clone()));
+    let mut b = Builder::function(module, "forward", Linkage::Export, signature.clone());
+    let args: Vec<Value> = (0..signature.params.len()).map(|i| b.param(i)).collect();
+    let direct = b.call_value(kernel, &args);
+    let address = b.address(kernel);
+    let indirect = b.call_indirect(signature.clone(), address, &args);
+    let pointer = b.load(Type::Ptr, args[8], 0);
+    let other = b.call_indirect(signature, pointer, &args);
+    let sum = [indirect, other]
+        .into_iter()
+        .flatten()
+        .fold(direct, |sum, value| b.binary(Binary::Add, sum, value));
+    b.call_indirect(Signature::new(&[Type::I64], None), pointer, &args[5..6]);
+    b.ret(Some(sum));
+    let function = b.finish();
+    module.functions.push(function);
+}
+
+/// A loop over block parameters, cold blocks on either side, a branch to one block with different
+/// arguments, and calls of a cold and of a local function.
+fn flow(module: &mut Module) {
+    let signature = Signature::new(&[Type::I64], Some(Type::I64));
+    let kind = SymbolKind::Function(signature.clone());
+    let fail = module.declare("fail", Linkage::Local, kind.clone());
+    let external = module.declare("external", Linkage::Import, kind);
+    for (name, cold) in [("fail", true), ("square", false)] {
+        let mut b = Builder::function(module, name, Linkage::Local, signature.clone());
+        if cold {
+            b.set_cold();
+        }
+        let n = b.param(0);
+        let square = b.binary(Binary::Mul, n, n);
+        let value = b.call_value(external, &[square]);
+        b.ret(Some(value));
+        let function = b.finish();
+        module.functions.push(function);
+    }
+    let square = module.find("square").expect("declared above");
+    let mut b = Builder::function(module, "flow", Linkage::Export, signature);
+    let n = b.param(0);
+    let (negative, odd) = (b.cold_block("negative"), b.cold_block("odd"));
+    let (head, body, done) = (b.block("head"), b.block("body"), b.block("done"));
+    let (i, sum) = (b.block_param(head, Type::I64, "i"), b.block_param(head, Type::I64, "sum"));
+    let (result, flag) =
+        (b.block_param(done, Type::I64, "result"), b.block_param(done, Type::Bool, "flag"));
+    let ok = b.compare_const(Cond::Sge, n, 0);
+    b.guard(ok, negative);
+    let bit = b.binary_const(Binary::And, n, 1);
+    let is_odd = b.compare_const(Cond::Ne, bit, 0);
+    let even = b.block("even");
+    b.branch(is_odd, odd, even);
+    b.switch_to(even);
+    let zero = b.i64(0);
+    b.jump(head, &[zero, zero]);
+    b.switch_to(head);
+    let again = b.compare(Cond::Slt, i, n);
+    b.branch(again, body, done);
+    b.switch_to(body);
+    let squared = b.call_value(square, &[i]);
+    let (next, total) = (b.binary_const(Binary::Add, i, 1), b.binary(Binary::Add, sum, squared));
+    let large = b.compare_const(Cond::Ugt, squared, 100);
+    b.branch(large, head, head);
+    b.switch_to(negative);
+    let code = b.call_value(fail, &[n]);
+    b.jump(done, &[code, ok]);
+    b.switch_to(odd);
+    let code = b.call_value(fail, &[bit]);
+    b.ret(Some(code));
+    b.switch_to(done);
+    let extra = b.widen_bool(flag, Type::I64);
+    let value = b.binary(Binary::Sub, result, extra);
+    b.ret(Some(value));
+    let mut function = b.finish();
+    pass(&mut function, "head", [vec![], vec![sum, again]]);
+    pass(&mut function, "body", [vec![next, total], vec![next, sum]]);
+    module.functions.push(function);
+}
+
+/// Gives the branch of a block its arguments, for which the builder has no method.
+fn pass(function: &mut Function, label: &str, args: [Vec<Value>; 2]) {
+    let block = function.blocks.iter_mut().find(|block| block.label == label);
+    let Some(Terminator::Branch { then, otherwise, .. }) = block.and_then(|b| b.end.as_mut())
+    else {
+        panic!("{label} ends in a branch");
+    };
+    [then.args, otherwise.args] = args;
+}
+
+/// True if the module has an instruction of each kind: what the match below forgets does not compile.
+pub(crate) fn kinds(module: &Module) -> [bool; 12] {
+    let mut seen = [false; 12];
+    let blocks = module.functions.iter().flat_map(|function| &function.blocks);
+    for (_, inst) in blocks.flat_map(|block| &block.insts) {
+        let kind = match inst {
+            Inst::Const { .. } => 0,
+            Inst::Address { .. } => 1,
+            Inst::StackSlot { .. } => 2,
+            Inst::Load { .. } => 3,
+            Inst::Store { .. } => 4,
+            Inst::PtrAdd { .. } => 5,
+            Inst::Binary { .. } => 6,
+            Inst::Compare { .. } => 7,
+            Inst::Select { .. } => 8,
+            Inst::Convert { .. } => 9,
+            Inst::Call { .. } => 10,
+            Inst::CallIndirect { .. } => 11,
+        };
+        seen[kind] = true;
+    }
+    seen
+}

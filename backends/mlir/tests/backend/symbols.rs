@@ -1,0 +1,190 @@
+//! Emission into a module that the caller owns.
+
+use codegen::ir::{self, Data, Linkage, SymbolKind};
+use melior::Context;
+use melior::dialect::DialectHandle;
+use melior::ir::Module;
+use tvm_ffi_codegen_mlir::{Error, emit, verify};
+
+use crate::caller;
+use crate::every::every;
+
+fn context() -> Context {
+    let context = Context::new();
+    DialectHandle::llvm().load_dialect(&context);
+    context
+}
+
+/// Emits into a module that has `text`; the module's text after that.
+fn emitted(text: &str, source: &ir::Module) -> String {
+    let context = context();
+    let module = Module::parse(&context, text).unwrap();
+    emit(&context, &module, source).unwrap();
+    verify(&context, &module).unwrap();
+    module.as_operation().to_string()
+}
+
+/// The error of emitting into a module that has `text`, which stays as it is.
+fn refused(text: &str, source: &ir::Module) -> Error {
+    let context = context();
+    let module = Module::parse(&context, text).unwrap();
+    let before = module.as_operation().to_string();
+    let error = emit(&context, &module, source).unwrap_err();
+    assert_eq!(module.as_operation().to_string(), before);
+    error
+}
+
+fn count(text: &str, what: &str) -> usize {
+    text.matches(what).count()
+}
+
+#[test]
+fn loads_the_dialect() {
+    let context = Context::new();
+    let module = Module::new(melior::ir::Location::unknown(&context));
+    emit(&context, &module, &every()).unwrap();
+    verify(&context, &module).unwrap();
+}
+
+#[test]
+fn kernel_is_used_as_it_is() {
+    for kernel in [
+        "llvm.func @kernel(i64, !llvm.ptr) -> i64",
+        "llvm.func internal @kernel(%n: i64, %p: !llvm.ptr) -> i64 { llvm.return %n : i64 }",
+    ] {
+        let text = emitted(kernel, &caller("f", "kernel"));
+        assert_eq!(count(&text, "@kernel("), 2, "{text}");
+        assert_eq!(count(&text, "llvm.call @kernel(%arg0, %1) :"), 1, "{text}");
+    }
+}
+
+#[test]
+fn kernel_keeps_its_calling_convention() {
+    let text = emitted("llvm.func fastcc @kernel(i64, !llvm.ptr) -> i64", &caller("f", "kernel"));
+    assert!(text.contains("llvm.call fastcc @kernel("), "{text}");
+}
+
+#[test]
+fn kernel_of_another_type_is_refused() {
+    let refused = |text| refused(text, &caller("f", "kernel"));
+    let kernel = |argument, expected: &str, found: &str| {
+        let (expected, found) = (expected.to_owned(), found.to_owned());
+        Error::Kernel { symbol: "kernel".into(), argument, expected, found }
+    };
+    let ty = "!llvm.func<i64 (i64, ptr)>";
+    assert_eq!(refused("llvm.func @kernel(i32, !llvm.ptr) -> i64"), kernel(Some(0), "i64", "i32"));
+    assert_eq!(refused("llvm.func @kernel(i64, f32) -> i64"), kernel(Some(1), "!llvm.ptr", "f32"));
+    for (text, found) in [
+        ("llvm.func @kernel(i64) -> i64", "!llvm.func<i64 (i64)>"),
+        ("llvm.func @kernel(i64, !llvm.ptr)", "!llvm.func<void (i64, ptr)>"),
+        ("llvm.func @kernel(i64, !llvm.ptr, ...) -> i64", "!llvm.func<i64 (i64, ptr, ...)>"),
+    ] {
+        assert_eq!(refused(text), kernel(None, ty, found));
+    }
+    assert_eq!(
+        refused("llvm.mlir.global external @kernel() : i8"),
+        kernel(None, "llvm.func", "llvm.mlir.global")
+    );
+    assert_eq!(
+        refused("llvm.func @kernel(i32, !llvm.ptr) -> i64").to_string(),
+        "`kernel`: argument 0 is i32 in the module, expected i64"
+    );
+}
+
+#[test]
+fn kernel_that_extends_otherwise_is_refused() {
+    let kernel = "llvm.func @kernel(i8 {llvm.zeroext}, i8 {llvm.zeroext}, i16, i16, i32, i64, f32, \
+                  f64, !llvm.ptr) -> i16";
+    let error = refused(kernel, &every());
+    assert_eq!(
+        error.to_string(),
+        "`kernel`: argument 0 is i8 llvm.zeroext in the module, expected i8 llvm.signext"
+    );
+}
+
+#[test]
+fn result_is_extended_only_if_the_kernel_says_so() {
+    let params = "(i8, i8, i16, i16, i32, i64, f32, f64, !llvm.ptr)";
+    for (result, extended) in [("i16", 0), ("(i16 {llvm.zeroext})", 1)] {
+        let text = emitted(&format!("llvm.func @kernel{params} -> {result}"), &every());
+        let calls = text.lines().filter(|line| line.contains("llvm.call @kernel("));
+        let calls: Vec<_> = calls.collect();
+        assert_eq!(calls.len(), 1, "{text}");
+        assert_eq!(count(calls[0], "(i16 {llvm.zeroext})"), extended, "{}", calls[0]);
+    }
+}
+
+#[test]
+fn export_is_defined_where_it_is_declared() {
+    let text = emitted("llvm.func @f(i64) -> i64", &caller("f", "kernel"));
+    assert_eq!(count(&text, "@f("), 1, "{text}");
+    assert!(text.contains("llvm.func @f(%arg0: i64) -> i64 attributes {no_unwind} {"), "{text}");
+    let text = emitted("llvm.func extern_weak @f(i64) -> i64", &caller("f", "kernel"));
+    assert!(text.contains("llvm.func @f(%arg0: i64)"), "{text}");
+    let text = emitted("llvm.mlir.global external @version() : i32", &every());
+    assert!(text.contains("global external constant @version(\"1.0\\00\")"), "{text}");
+}
+
+#[test]
+fn export_that_is_defined_is_refused() {
+    let text = "llvm.func @f(%n: i64) -> i64 { llvm.return %n : i64 }";
+    let error = refused(text, &caller("f", "kernel"));
+    assert_eq!(error, Error::Defined { symbol: "f".into() });
+    let error = refused("llvm.mlir.global constant @version(1 : i32) : i32", &every());
+    assert_eq!(error, Error::Defined { symbol: "version".into() });
+}
+
+#[test]
+fn export_declared_otherwise_is_refused() {
+    let error = refused("llvm.func @f(i32) -> i64", &caller("f", "kernel"));
+    assert!(matches!(error, Error::Kernel { argument: Some(0), .. }), "{error}");
+    let error = refused("llvm.func fastcc @f(i64) -> i64", &caller("f", "kernel"));
+    assert!(matches!(error, Error::Kernel { argument: None, .. }), "{error}");
+}
+
+/// `f` and a local constant `message`, whose address it returns.
+fn with_local(f: &str) -> ir::Module {
+    let mut module = ir::Module::default();
+    let symbol = module.declare("message", Linkage::Local, SymbolKind::Data);
+    module.data.push(Data { symbol, bytes: f.as_bytes().to_vec(), align: 1, writable: false });
+    let signature = ir::Signature::new(&[], Some(ir::Type::Ptr));
+    let mut b = ir::Builder::function(&mut module, f, Linkage::Export, signature);
+    let address = b.address(symbol);
+    b.ret(Some(address));
+    let function = b.finish();
+    module.functions.push(function);
+    module
+}
+
+#[test]
+fn two_libraries_share_nothing_local() {
+    let context = context();
+    let module = Module::new(melior::ir::Location::unknown(&context));
+    for library in ["f", "g", "h"] {
+        emit(&context, &module, &with_local(library)).unwrap();
+    }
+    verify(&context, &module).unwrap();
+    let text = module.as_operation().to_string();
+    for (library, message) in [("f", "message"), ("g", "message.1"), ("h", "message.2")] {
+        assert!(text.contains(&format!("constant @{message}(\"{library}\")")), "{text}");
+        let body = text.split_once(&format!("llvm.func @{library}(")).unwrap().1;
+        assert!(body.lines().nth(1).unwrap().contains(&format!("@{message} :")), "{text}");
+    }
+    let error = emit(&context, &module, &with_local("g")).unwrap_err();
+    assert_eq!(error, Error::Defined { symbol: "g".into() });
+}
+
+#[test]
+fn exported_data_is_reached_by_a_local_name() {
+    let text = emitted("llvm.func @version.local()", &every());
+    assert!(text.contains("llvm.mlir.alias internal @version.local.1 "), "{text}");
+    assert!(text.contains("llvm.mlir.addressof @version.local.1 :"), "{text}");
+}
+
+#[test]
+fn module_of_another_context_is_refused() {
+    let (ours, theirs) = (context(), context());
+    let module = Module::new(melior::ir::Location::unknown(&theirs));
+    assert_eq!(emit(&ours, &module, &caller("f", "kernel")), Err(Error::Context));
+    assert_eq!(verify(&ours, &module), Err(Error::Context));
+}

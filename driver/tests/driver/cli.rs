@@ -1,0 +1,254 @@
+//! The command line: output, messages and exit codes, to the letter.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tvm_ffi_codegen_driver::inspect;
+
+use crate::support::{compile, folder};
+
+const ADD_ONE: &str = "\
+add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
+    = add_one_kernel(x.data, y.data, n);
+";
+const KERNEL: &str = "
+    #include <stdint.h>
+    void add_one_kernel(const float* x, float* y, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) y[i] = x[i] + 1;
+    }
+";
+
+/// What one run leaves behind.
+struct Outcome {
+    code: i32,
+    stdout: Vec<u8>,
+    stderr: String,
+}
+
+/// Runs the command line in a folder.
+fn run(folder: &Path, arguments: &str, stdin: &[u8]) -> Outcome {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tvm-ffi-codegen"))
+        .args(arguments.split_whitespace())
+        .current_dir(folder)
+        .env_remove("CC")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It need not read its input.
+    let _ = child.stdin.take().unwrap().write_all(stdin);
+    let output = child.wait_with_output().unwrap();
+    Outcome {
+        code: output.status.code().expect("no signal"),
+        stdout: output.stdout,
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A run that succeeds silently.
+fn quiet(folder: &Path, arguments: &str) -> Vec<u8> {
+    let outcome = run(folder, arguments, b"");
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""), "{arguments}");
+    outcome.stdout
+}
+
+/// A run that fails: its code and message. It must print and leave nothing else.
+fn fails(folder: &Path, arguments: &str) -> (i32, String) {
+    let files = |folder: &Path| {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> = entries.map(|path| (fs::read(&path).ok(), path)).collect();
+        files.sort();
+        files
+    };
+    let before = files(folder);
+    let Outcome { code, stdout, stderr } = run(folder, arguments, b"");
+    assert_eq!(stdout, b"", "{arguments}");
+    assert!(files(folder) == before, "{arguments}: files have changed");
+    (code, stderr)
+}
+
+/// A folder with declarations and an object.
+fn add_one() -> tempfile::TempDir {
+    let folder = folder();
+    fs::write(folder.path().join("add_one.ffi"), ADD_ONE).unwrap();
+    compile(folder.path(), "kernel", KERNEL, &[]);
+    folder
+}
+
+#[test]
+fn every_form_is_written() {
+    let folder = add_one();
+    let host_ir = quiet(folder.path(), "emit add_one.ffi --emit ir -o -");
+    assert!(String::from_utf8(host_ir.clone()).unwrap().contains("@__tvm_ffi_add_one"));
+    let native = quiet(folder.path(), "emit add_one.ffi --emit native -o -");
+    assert!(String::from_utf8(native).unwrap().contains("function"));
+    let object = quiet(folder.path(), "emit add_one.ffi -o -");
+    assert_eq!(inspect(&object).unwrap().kind, "object");
+    for linker in ["", "--linker wild", "--linker cc"] {
+        let command = "emit add_one.ffi --emit shared --link kernel.o -o";
+        let library = quiet(folder.path(), &format!("{command} - {linker}"));
+        assert_eq!(inspect(&library).unwrap().functions[0].name, "add_one");
+        quiet(folder.path(), &format!("{command} add_one.so {linker}"));
+        assert_eq!(fs::read(folder.path().join("add_one.so")).unwrap(), library, "{linker}");
+    }
+    let piped = run(folder.path(), "emit - --emit ir -o -", ADD_ONE.as_bytes());
+    assert_eq!((piped.code, piped.stdout), (0, host_ir));
+}
+
+#[test]
+fn targets_choose_the_format() {
+    let folder = add_one();
+    let rows = [
+        ("x86_64-unknown-linux-gnu", "ELF x86_64"),
+        ("aarch64-unknown-linux-gnu", "ELF aarch64"),
+        ("riscv64gc-unknown-linux-gnu", "ELF riscv64"),
+        ("aarch64-apple-darwin", "Mach-O aarch64"),
+        ("x86_64-pc-windows-msvc", "COFF x86_64"),
+    ];
+    for (target, machine) in rows {
+        let object = quiet(folder.path(), &format!("emit add_one.ffi --target {target} -o -"));
+        let found = inspect(&object).unwrap();
+        assert_eq!((found.machine.as_str(), found.functions.len()), (machine, 1), "{target}");
+        assert_eq!(found.undefined.len(), 1, "{target}: {:?}", found.undefined);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_follow_the_umask() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = add_one();
+    fs::write(folder.path().join("plain"), "").unwrap();
+    let mode = |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
+    quiet(folder.path(), "emit add_one.ffi -o add_one.o");
+    quiet(folder.path(), "emit add_one.ffi --emit shared --link kernel.o -o add_one.so");
+    assert_eq!(mode("add_one.o"), mode("plain"));
+    assert_eq!(mode("add_one.so") & 0o700, 0o700);
+    assert_eq!(mode("add_one.so") & 0o666, mode("plain") & 0o666);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_devices_are_written_to() {
+    let folder = add_one();
+    std::os::unix::fs::symlink("real.o", folder.path().join("link.o")).unwrap();
+    fs::write(folder.path().join("real.o"), "").unwrap();
+    quiet(folder.path(), "emit add_one.ffi -o link.o");
+    assert!(fs::symlink_metadata(folder.path().join("link.o")).unwrap().is_symlink());
+    inspect(&fs::read(folder.path().join("real.o")).unwrap()).unwrap();
+    quiet(folder.path(), "emit add_one.ffi -o /dev/null");
+}
+
+#[test]
+fn check_says_where() {
+    let folder = add_one();
+    assert_eq!(quiet(folder.path(), "check add_one.ffi"), b"");
+    fs::write(folder.path().join("bad.ffi"), "f(n: int64) -> None\n    = k(n / 0);\n").unwrap();
+    let (code, message) = fails(folder.path(), "check bad.ffi");
+    assert_eq!(code, 1);
+    let mut lines = message.lines();
+    assert!(lines.next().unwrap().starts_with("error: bad.ffi:2:"), "{message}");
+    assert_eq!(lines.next(), Some("  |     = k(n / 0);"));
+    assert!(lines.next().unwrap().ends_with('^'), "{message}");
+    assert_eq!(lines.next(), None);
+    let text = "f(x: float31) -> None = k(x);";
+    let piped = run(folder.path(), "check -", text.as_bytes());
+    let error = text.parse::<codegen::Library>().unwrap_err();
+    assert_eq!((piped.code, piped.stderr), (1, format!("error: -:{error}\n")));
+}
+
+#[test]
+fn wrong_input_is_exit_code_1() {
+    let folder = add_one();
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+    write("latin.ffi", b"# caf\xe9\n");
+    write("twice.ffi", format!("{ADD_ONE}{ADD_ONE}").as_bytes());
+    write("closure.ffi", b"f(self: ptr) -> None = k(self);");
+    write("garbage.o", b"OUTPUT_FORMAT(elf64-x86-64)");
+    write("out.so", b"before");
+    fs::copy(folder.path().join("kernel.o"), folder.path().join("again.o")).unwrap();
+    let missing = "No such file or directory (os error 2)";
+    let rows = [
+        ("check none.ffi", format!("cannot read none.ffi: {missing}")),
+        ("check latin.ffi", "cannot read latin.ffi: invalid utf-8 sequence of 1 bytes from index 5".into()),
+        ("emit none.ffi -o out.so", format!("cannot read none.ffi: {missing}")),
+        (
+            "emit closure.ffi -o out.so",
+            "closure.ffi: f: self: `self` is the context of a closure, which exists in process only".into(),
+        ),
+        ("emit add_one.ffi --backend llvm -o out.so", NO_LLVM.into()),
+        (
+            "emit add_one.ffi --target pdp11 -o out.so",
+            "unknown target `pdp11`: Unrecognized architecture: pdp11".into(),
+        ),
+        (
+            "emit add_one.ffi --target i686-unknown-linux-gnu -o out.so",
+            "backend cranelift: unsupported target i686-unknown-linux-gnu: not a 64-bit machine".into(),
+        ),
+        (
+            "emit add_one.ffi --emit shared -o out.so",
+            "`add_one_kernel` is called by a declaration and defined by no linked file".into(),
+        ),
+        ("emit add_one.ffi --emit shared --link none.o -o out.so", format!("cannot read none.o: {missing}")),
+        ("emit add_one.ffi --emit shared --link garbage.o -o out.so", "garbage.o: not an object file".into()),
+        (
+            "emit add_one.ffi --emit shared --link kernel.o --link again.o -o out.so",
+            "`add_one_kernel` is defined by kernel.o and again by again.o".into(),
+        ),
+        (
+            "emit add_one.ffi --emit shared --link kernel.o --target aarch64-unknown-linux-gnu -o out.so",
+            "kernel.o: expected an object for ELF aarch64 but got one for ELF x86_64".into(),
+        ),
+        (
+            "emit add_one.ffi --emit shared --link kernel.o --target aarch64-apple-darwin -o out.so",
+            "cannot link a shared library for aarch64-apple-darwin: only ELF on x86-64, aarch64 and riscv64 \
+             can be linked here; emit an object and link it there"
+                .into(),
+        ),
+        ("emit add_one.ffi -o none/out.o", format!("cannot write none/out.o: {missing}")),
+        ("emit add_one.ffi -o .", "cannot write .: Is a directory (os error 21)".into()),
+        ("inspect garbage.o", "garbage.o: not an object file".into()),
+        ("inspect .", "cannot read .: Is a directory (os error 21)".into()),
+    ];
+    for (arguments, message) in rows {
+        let expected = (1, format!("error: {message}\n"));
+        assert_eq!(fails(folder.path(), arguments), expected, "{arguments}");
+    }
+    let (code, message) = fails(folder.path(), "emit twice.ffi -o out.so");
+    assert!(code == 1 && message.starts_with("error: twice.ffi:3:1: add_one: "), "{message}");
+}
+
+const NO_LLVM: &str = "backend llvm is not part of this build: enable the cargo feature `llvm`";
+
+#[test]
+fn wrong_usage_is_exit_code_2() {
+    let folder = add_one();
+    let rows = [
+        ("", "Usage:"),
+        ("emit add_one.ffi", "-o <OUT>"),
+        ("emit add_one.ffi --backend gcc -o a.o", "[possible values: cranelift, llvm, mlir]"),
+        ("emit add_one.ffi --emit exe -o a.o", "[possible values: ir, native, object, shared]"),
+        ("emit add_one.ffi --link kernel.o -o a.o", "--link and --linker need --emit shared"),
+        ("emit add_one.ffi --emit ir --linker cc -o a.o", "--link and --linker need --emit shared"),
+        ("inspect", "<FILE>"),
+        ("run add_one.ffi", "unrecognized subcommand"),
+    ];
+    for (arguments, part) in rows {
+        let (code, message) = fails(folder.path(), arguments);
+        assert!(code == 2 && message.contains(part), "{arguments}: {code}: {message}");
+    }
+}
+
+#[test]
+fn inspect_prints_a_report() {
+    let folder = add_one();
+    quiet(folder.path(), "emit add_one.ffi --emit shared --link kernel.o -o add_one.so");
+    let report = String::from_utf8(quiet(folder.path(), "inspect add_one.so")).unwrap();
+    let library = fs::read(folder.path().join("add_one.so")).unwrap();
+    assert_eq!(report, inspect(&library).unwrap().to_string());
+    let piped = run(folder.path(), "inspect -", &library);
+    assert_eq!((piped.code, piped.stdout), (0, report.into_bytes()));
+}

@@ -1,0 +1,97 @@
+//! Files of anyone's making: damaged objects are errors, never panics, and never exhaust memory.
+
+use std::panic;
+
+use proptest::prelude::*;
+use target_lexicon::Triple;
+use tvm_ffi_codegen_driver::link::{self, Input, Linker};
+use tvm_ffi_codegen_driver::{Form, Options, emit_module, inspect};
+
+use crate::support::{object, twice, undefined};
+
+/// An object or library of each kind that is read.
+fn samples() -> Vec<Vec<u8>> {
+    let kernel = object("kernel", "int kernel(int x) { return x; }");
+    let targets = ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-msvc"];
+    let emit = |target: &str| {
+        let options = Options { target: target.parse().unwrap(), ..Options::default() };
+        emit_module(&twice(), Form::Object, &options).unwrap()
+    };
+    let mut samples: Vec<Vec<u8>> = targets.into_iter().map(emit).collect();
+    samples.push(
+        link::shared_bytes(std::slice::from_ref(&kernel), &Linker::Wild, &Triple::host()).unwrap(),
+    );
+    samples.push(kernel.bytes().to_vec());
+    samples
+}
+
+/// Reads bytes in both ways that the driver has. That it comes back is the test.
+fn read(bytes: Vec<u8>) {
+    if let Ok(found) = inspect(&bytes) {
+        assert!(found.to_string().lines().count() >= 8);
+    }
+    let _ = Input::new("damaged", bytes);
+}
+
+#[test]
+fn truncated_files_are_errors_or_read() {
+    for sample in samples() {
+        for length in (0..sample.len()).step_by(7) {
+            read(sample[..length].to_vec());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn damaged_files_are_errors_or_read(
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
+        header in prop::collection::vec((0..512usize, any::<u8>()), 0..4),
+    ) {
+        for mut sample in samples() {
+            for (index, byte) in &damage {
+                let index = index.index(sample.len());
+                sample[index] = *byte;
+            }
+            for (index, byte) in &header {
+                if let Some(place) = sample.get_mut(*index) {
+                    *place = *byte;
+                }
+            }
+            read(sample);
+        }
+    }
+}
+
+#[test]
+fn overlapping_names_are_refused() {
+    // The string table is one long name, and a symbol starts at each of its bytes.
+    let name = "a".repeat(4000);
+    let names: Vec<&str> = (0..name.len()).map(|start| &name[start..]).collect();
+    let bytes = undefined(&names);
+    assert!(bytes.len() < 200_000, "the writer does not share strings");
+    let fault = inspect(&bytes).unwrap_err();
+    assert_eq!(fault.to_string(), "malformed object file: names take more room than the file");
+    assert_eq!(
+        Input::new("a.o", bytes).map(drop).map_err(drop),
+        Ok(()),
+        "it reads definitions only"
+    );
+}
+
+#[test]
+fn damaged_inputs_that_pass_the_check_do_not_bring_down_the_linker() {
+    let sample = object("kernel", "int kernel(int x) { return x; }").bytes().to_vec();
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    for offset in (0..sample.len()).step_by(3) {
+        let mut bytes = sample.clone();
+        bytes[offset] ^= 0x80;
+        if let Ok(input) = Input::new("damaged", bytes) {
+            let _ = link::shared_bytes(&[input], &Linker::Wild, &Triple::host());
+        }
+    }
+    panic::set_hook(hook);
+}
