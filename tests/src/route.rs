@@ -19,7 +19,13 @@ pub use python::Python;
 pub use shared::{Shared, build};
 
 /// Names of the backends that are part of this build.
-pub const BACKENDS: &[&str] = &["cranelift"];
+pub const BACKENDS: &[&str] = &[
+    "cranelift",
+    #[cfg(feature = "llvm")]
+    "llvm",
+    #[cfg(feature = "mlir")]
+    "mlir",
+];
 
 /// A call.
 #[derive(Clone, Copy, Debug)]

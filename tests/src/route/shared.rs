@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::path::Path;
 
 use abi_spec::TypeIndex;
-use codegen::{Library, Options, ir};
+use codegen::{Library, ir};
 use jit::abi::{Any, Object};
 
 use super::{Call, RECORDED, Route, perform, with_recorder};
@@ -45,7 +45,7 @@ impl Shared {
 /// Writes a shared library with the kernels in it.
 pub fn build(library: &Library, backend: &str, path: &Path) {
     let library = with_recorder(library);
-    let module = codegen::lower(&library, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let module = driver::lower(&library).unwrap_or_else(|error| panic!("{error}"));
     ir::verify(&module);
     let kernels = driver::link::Input::new("kernels.o", kernels().object.clone());
     let kernels = vec![kernels.unwrap_or_else(|error| panic!("{error}"))];
