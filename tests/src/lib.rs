@@ -1,1 +1,11 @@
-//! Conformance, equivalence and benchmarks.
+//! What the tests share: the table of calls, the arguments it is written in, and the ways to make a call.
+
+pub mod argument;
+pub mod cases;
+pub mod ffi;
+pub mod frame;
+pub mod generate;
+pub mod kernels;
+pub mod oracle;
+pub mod outcome;
+pub mod route;

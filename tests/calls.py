@@ -1,0 +1,55 @@
+"""Calls functions of a library as Rust asks for, and prints what they do, one line for each call.
+
+Usage: calls.py LIBRARY < CALLS, where CALLS is a JSON list of [function, [expression, ...]].
+"""
+
+import ctypes
+import json
+import sys
+
+import numpy as np
+import tvm_ffi
+
+MIDDLE = 4096
+
+
+def array(dtype, shape, strides, start):
+    """An array whose first element is `start` bytes above a multiple of 256, inside a buffer of its own."""
+    memory = np.zeros(2 * MIDDLE + 256, dtype="uint8")
+    aligned = MIDDLE + -(memory.ctypes.data + MIDDLE) % 256
+    if dtype == "float32":
+        first = (aligned % 4) - aligned
+        count = (len(memory) - aligned % 4) // 4
+        memory[aligned % 4 :][: 4 * count].view("float32")[:] = np.arange(count) + first // 4
+    if strides is not None:
+        strides = [stride * np.dtype(dtype).itemsize for stride in strides]
+    return np.ndarray(shape, dtype, memory, aligned + start, strides)
+
+
+def tensor(*args):
+    return tvm_ffi.from_dlpack(array(*args))
+
+
+def runtime(name):
+    return ctypes.cast(ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())[name], ctypes.c_void_p)
+
+
+def call(function, arguments):
+    try:
+        result = function(*arguments)
+    except Exception as error:
+        return type(error).__name__, error.args[0]
+    value = result.value or 0 if isinstance(result, ctypes.c_void_p) else result
+    return type(result).__name__, repr(value)
+
+
+def main():
+    module = tvm_ffi.load_module(sys.argv[1])
+    for function, arguments in json.load(sys.stdin):
+        arguments = [eval(argument) for argument in arguments]
+        outcome = call(module[function], arguments)
+        recorded = ctypes.string_at(module["recorded"]().value).decode()
+        print(json.dumps([recorded, *outcome]))
+
+
+main()

@@ -1,0 +1,226 @@
+/* The kernels that the declarations of the test table call. Those named `record…` note what they were called
+ * with; `recorded` says it. The others answer a question about their arguments. */
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* `DLTensor` of dlpack.h: this file is compiled without the runtime's headers. */
+struct tensor {
+  void *data;
+  int32_t device_type, device_id, ndim;
+  uint8_t code, bits;
+  uint16_t lanes;
+  int64_t *shape, *strides;
+  uint64_t byte_offset;
+};
+
+static char text[1024];
+static size_t length;
+static int taken;
+
+/* The arguments of the last kernel that noted them, or nothing if they were asked for before. */
+const char *recorded(void) {
+  if (taken) text[0] = 0;
+  taken = 1;
+  return text;
+}
+
+static void begin(void) {
+  text[0] = 0;
+  length = 0;
+  taken = 0;
+}
+
+static void put(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  if (length) length += (size_t)snprintf(text + length, sizeof text - length, ", ");
+  length += (size_t)vsnprintf(text + length, sizeof text - length, format, args);
+  va_end(args);
+}
+
+static void put_int(int64_t value) { put("%" PRId64, value); }
+static void put_float(double value) { put("%.17g", value); }
+static void put_pointer(const void *pointer) { put(pointer ? "pointer" : "null"); }
+
+/* Scalars as they come. */
+
+#define ECHO(name, type) \
+  type echo_##name(type value) { return value; }
+ECHO(bool, uint8_t)
+ECHO(int8, int8_t)
+ECHO(int16, int16_t)
+ECHO(int32, int32_t)
+ECHO(int64, int64_t)
+ECHO(uint8, uint8_t)
+ECHO(uint16, uint16_t)
+ECHO(uint32, uint32_t)
+ECHO(uint64, uint64_t)
+ECHO(float16, uint16_t)
+ECHO(bfloat16, uint16_t)
+ECHO(float32, float)
+ECHO(float64, double)
+ECHO(ptr, void *)
+
+/* The bits of scalars, to see how they were rounded. */
+
+int64_t bits_of_bool(uint8_t value) { return value; }
+int64_t bits_of_half(uint16_t value) { return value; }
+int64_t bits_of_float32(float value) {
+  union { float value; uint32_t bits; } u = {value};
+  return u.bits;
+}
+int64_t bits_of_float64(double value) {
+  union { double value; int64_t bits; } u = {value};
+  return u.bits;
+}
+
+/* Results from bits. Declared with narrow results: the rest of the register is noise to the caller. */
+
+#define NOISY(name) \
+  int64_t noisy_##name(int64_t bits) { return bits; }
+NOISY(bool)
+NOISY(int8)
+NOISY(int16)
+NOISY(int32)
+NOISY(int64)
+NOISY(uint8)
+NOISY(uint16)
+NOISY(uint32)
+NOISY(uint64)
+NOISY(float16)
+NOISY(bfloat16)
+NOISY(ptr)
+float float32_of_bits(int64_t bits) {
+  union { uint32_t bits; float value; } u = {(uint32_t)bits};
+  return u.value;
+}
+double float64_of_bits(int64_t bits) {
+  union { int64_t bits; double value; } u = {bits};
+  return u.value;
+}
+
+/* Reads a narrow argument as if it were wide. The x86-64 convention leaves the upper half of a register
+ * undefined, but compilers extend to 32 bits, and code compiled with clang relies on it. */
+int64_t extended_int8(int32_t value) { return value; }
+int64_t extended_uint8(int32_t value) { return value; }
+int64_t extended_int16(int32_t value) { return value; }
+int64_t extended_uint16(int32_t value) { return value; }
+int64_t extended_bool(int32_t value) { return value; }
+
+/* Notes. */
+
+void record_0(void) {
+  begin();
+  put("called");
+}
+void record_1(int64_t a) {
+  begin();
+  put_int(a);
+}
+void record_2(int64_t a, int64_t b) {
+  begin();
+  put_int(a), put_int(b);
+}
+void record_3(int64_t a, int64_t b, int64_t c) {
+  begin();
+  put_int(a), put_int(b), put_int(c);
+}
+void record_4(int64_t a, int64_t b, int64_t c, int64_t d) {
+  begin();
+  put_int(a), put_int(b), put_int(c), put_int(d);
+}
+void record_6(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64_t f) {
+  begin();
+  put_int(a), put_int(b), put_int(c), put_int(d), put_int(e), put_int(f);
+}
+void record_float(double a) {
+  begin();
+  put_float(a);
+}
+void record_float_2(double a, double b) {
+  begin();
+  put_float(a), put_float(b);
+}
+void record_pointer(const void *a) {
+  begin();
+  put_pointer(a);
+}
+void record_int32(int32_t a, int64_t b) {
+  begin();
+  put_int(a), put_int(b);
+}
+
+/* More arguments than registers, of every width. */
+void record_all(uint8_t a, int8_t b, int16_t c, int32_t d, int64_t e, uint8_t f, uint16_t g, uint32_t h,
+                uint64_t i, uint16_t j, uint16_t k, float l, double m, const void *n) {
+  begin();
+  put_int(a), put_int(b), put_int(c), put_int(d), put_int(e), put_int(f), put_int(g), put_int(h);
+  put("%" PRIu64, i);
+  put("0x%04x", j), put("0x%04x", k);
+  put_float(l), put_float(m), put_pointer(n);
+}
+void record_many_floats(double a, float b, double c, float d, double e, float f, double g, float h, double i,
+                        float j, int64_t k) {
+  begin();
+  put_float(a), put_float(b), put_float(c), put_float(d), put_float(e);
+  put_float(f), put_float(g), put_float(h), put_float(i), put_float(j);
+  put_int(k);
+}
+
+/* Where the first element is, seen from the pointer that the caller gave. */
+void record_data(const char *data, const struct tensor *x) {
+  begin();
+  put_int(data - (const char *)x->data);
+}
+void record_tensor(const struct tensor *x) {
+  begin();
+  put_int(x->ndim), put_int(x->device_type), put_int(x->device_id);
+  for (int32_t i = 0; i < x->ndim; i++) put_int(x->shape[i]);
+}
+void record_stream(const void *stream) {
+  begin();
+  put_int((int64_t)(intptr_t)stream);
+}
+
+static void put_bits(double value) {
+  if (value != value) put("nan");
+  else put("%016" PRIx64, bits_of_float64(value));
+}
+
+/* What the property tests call: a mix of arguments, with an address and the tensor that it is in. */
+void record_property(int64_t a, int64_t b, int64_t c, int64_t d, double e, double f, const char *data,
+                     const struct tensor *x) {
+  begin();
+  put_int(a), put_int(b), put_int(c), put_int(d);
+  put_bits(e), put_bits(f);
+  put_int(data - (const char *)(x ? x->data : NULL));
+}
+
+/* Computation on real data. */
+
+void add_one(const float *x, float *y, int64_t n) {
+  for (int64_t i = 0; i < n; i++) y[i] = x[i] + 1;
+}
+double sum(const float *x, int64_t n, int64_t stride) {
+  double total = 0;
+  for (int64_t i = 0; i < n; i++) total += x[i * stride];
+  return total;
+}
+
+/* Statuses. `raise` is the address of TVMFFIErrorSetRaisedFromCStr. */
+
+int32_t status(int64_t code) {
+  begin();
+  put_int(code);
+  return (int32_t)code;
+}
+int32_t status_and_error(int64_t code, void (*raise)(const char *, const char *)) {
+  begin();
+  put_int(code);
+  if (code) raise("KeyError", "the kernel's own words");
+  return (int32_t)code;
+}

@@ -1,0 +1,149 @@
+//! The C functions of a runtime that the tests call.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use jit::Runtime;
+use jit::abi::{Any, ByteArray, ErrorCell, Object};
+
+/// Functions of a runtime. The built-in runtime lacks those that are optional.
+#[derive(Clone, Copy)]
+pub struct Ffi {
+    runtime: &'static Runtime,
+    call: unsafe extern "C" fn(*mut Object, *const Any, i32, *mut Any) -> i32,
+    take_error: unsafe extern "C" fn(*mut *mut Object),
+    release: unsafe extern "C" fn(*mut Object) -> i32,
+    set_stream: unsafe extern "C" fn(i32, i32, *mut c_void, *mut *mut c_void) -> i32,
+    get_global: Option<unsafe extern "C" fn(*const ByteArray, *mut *mut Object) -> i32>,
+    class:
+        Option<unsafe extern "C" fn(*const ByteArray, i32, i32, i32, i32, i32) -> i32>,
+}
+
+/// An error: its kind and message.
+pub type Raised = (String, String);
+
+impl Ffi {
+    /// The functions of a runtime.
+    pub fn new(runtime: &'static Runtime) -> Ffi {
+        // SAFETY: the types are those of `c_api.h` and `c_env_api.h`.
+        unsafe {
+            Ffi {
+                runtime,
+                call: function(runtime, "TVMFFIFunctionCall").expect("a runtime calls functions"),
+                take_error: function(runtime, "TVMFFIErrorMoveFromRaised").expect("and has a slot"),
+                release: function(runtime, "TVMFFIObjectDecRef").expect("and frees objects"),
+                set_stream: function(runtime, "TVMFFIEnvSetStream").expect("and has streams"),
+                get_global: function(runtime, "TVMFFIFunctionGetGlobal"),
+                class: function(runtime, "TVMFFITypeGetOrAllocIndex"),
+            }
+        }
+    }
+
+    /// The address of any function.
+    pub fn symbol(&self, name: &str) -> Option<*const c_void> {
+        self.runtime.symbol(name)
+    }
+
+    /// Takes the error out of the thread's slot.
+    pub fn take_error(&self) -> Option<Raised> {
+        let mut error = std::ptr::null_mut();
+        // SAFETY: the place is valid; the slot holds errors, of which the reference is ours now.
+        unsafe {
+            (self.take_error)(&mut error);
+            if error.is_null() {
+                return None;
+            }
+            let cell = error.add(1).cast::<ErrorCell>();
+            let text = |part: ByteArray| String::from_utf8_lossy(part.bytes()).into_owned();
+            let raised = (text((*cell).kind), text((*cell).message));
+            (self.release)(error);
+            Some(raised)
+        }
+    }
+
+    /// Calls a function object.
+    ///
+    /// # Safety
+    /// The function is live and the arguments are valid.
+    pub unsafe fn call(&self, function: *mut Object, args: *const Any, count: i32, result: *mut Any) -> i32 {
+        // SAFETY: as required above.
+        unsafe { (self.call)(function, args, count, result) }
+    }
+
+    /// Gives one reference up.
+    ///
+    /// # Safety
+    /// The reference is the caller's, or the pointer is NULL.
+    pub unsafe fn release(&self, object: *mut Object) {
+        // SAFETY: as required above.
+        unsafe { (self.release)(object) };
+    }
+
+    /// Sets the stream of two devices for this thread to numbers that tell them apart.
+    pub fn set_streams(&self) {
+        for id in 0..2 {
+            let stream = (STREAM + i64::from(id)) as *mut c_void;
+            // SAFETY: nothing uses the streams.
+            unsafe { (self.set_stream)(abi_spec::DeviceType::CUDA.0, id, stream, std::ptr::null_mut()) };
+        }
+    }
+
+    /// A global function; the reference stays with the process.
+    pub fn global(&self, name: &str) -> *mut Object {
+        let get_global = self.get_global.expect("the runtime has global functions");
+        let mut object = std::ptr::null_mut();
+        // SAFETY: both places are valid.
+        let status = unsafe { get_global(&ByteArray::new(name.as_bytes()), &mut object) };
+        assert!(status == 0 && !object.is_null(), "{name}: {:?}", self.take_error());
+        object
+    }
+
+    /// The type index of a class below `ffi.Object`, registered if need be.
+    pub fn class(&self, key: &str) -> Option<i32> {
+        let register = self.class?;
+        // SAFETY: the key is valid; a child of `ffi.Object` at depth 1 without children of its own.
+        Some(unsafe { register(&ByteArray::new(key.as_bytes()), -1, 1, 0, 1, 64) })
+    }
+}
+
+impl fmt::Debug for Ffi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Ffi").field(&self.runtime).finish()
+    }
+}
+
+/// The stream of cuda:0 in every test; that of cuda:1 is one more.
+pub const STREAM: i64 = 0x5000;
+
+/// # Safety
+/// `F` is a function pointer of the type that the runtime's function has.
+unsafe fn function<F: Copy>(runtime: &Runtime, name: &str) -> Option<F> {
+    let symbol = runtime.symbol(name)?;
+    // SAFETY: as required above.
+    Some(unsafe { std::mem::transmute_copy::<*const c_void, F>(&symbol) })
+}
+
+/// What `tvm-ffi-config` answers.
+pub fn config(option: &str) -> String {
+    let output = Command::new("tvm-ffi-config").arg(option).output();
+    let output = output.unwrap_or_else(|error| panic!("tvm-ffi-config: {error}; use tests/run"));
+    assert!(output.status.success(), "tvm-ffi-config {option} failed; use tests/run");
+    String::from_utf8(output.stdout).expect("paths are UTF-8").trim().to_owned()
+}
+
+/// The installed runtime, visible to libraries that are loaded later, as Python does it.
+pub fn installed() -> &'static Runtime {
+    static RUNTIME: OnceLock<&'static Runtime> = OnceLock::new();
+    RUNTIME.get_or_init(|| {
+        use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+        let path = PathBuf::from(config("--libdir")).join("libtvm_ffi.so");
+        // SAFETY: this is libtvm_ffi.
+        let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_GLOBAL) };
+        std::mem::forget(library.unwrap_or_else(|error| panic!("{error}")));
+        // SAFETY: as above.
+        unsafe { Runtime::load(&path) }.unwrap_or_else(|error| panic!("{error}"))
+    })
+}

@@ -1,0 +1,224 @@
+//! Arguments: first such that they fit, then with a few changes.
+
+use std::collections::BTreeMap;
+
+use abi_spec::{DType, Device, DeviceType, Scalar};
+use codegen::{BinaryOp, Builtin, Dim, Expr, Function, ParamType, Shape, Strides};
+
+use super::Choices;
+use crate::argument::{Argument, Tensor};
+
+/// Arguments for a call.
+pub fn arguments(choices: &mut Choices<'_>, function: &Function) -> Vec<Argument> {
+    let mut values = BTreeMap::new();
+    let mut arguments: Vec<Argument> = Vec::new();
+    for param in &function.signature.params {
+        arguments.push(match &param.ty {
+            ParamType::Scalar(scalar) if scalar.is_int() => {
+                Argument::Int(symbol(choices, &mut values, &param.name))
+            }
+            ParamType::Scalar(scalar) => fitting_scalar(choices, *scalar),
+            ParamType::Tensor(tensor) => {
+                Argument::Tensor(fitting_tensor(choices, &mut values, tensor))
+            }
+        });
+    }
+    for _ in 0..choices.pick(&[0, 0, 1, 1, 1, 2, 3]) {
+        if !arguments.is_empty() {
+            let at = choices.below(arguments.len());
+            let ty = &function.signature.params[at].ty;
+            change(choices, &mut arguments[at], ty);
+        }
+    }
+    match choices.below(40) {
+        38 => drop(arguments.pop()),
+        39 => arguments.push(Argument::None),
+        _ => {}
+    }
+    arguments
+}
+
+type Values = BTreeMap<String, i64>;
+
+/// The value of a symbol, chosen when it is first asked for.
+fn symbol(choices: &mut Choices<'_>, values: &mut Values, name: &str) -> i64 {
+    if let Some(value) = values.get(name) {
+        return *value;
+    }
+    let value = choices.pick(&[2, 3, 4, 1, 5, 0, 6, 2, 3, 8, 1, -1]);
+    values.insert(name.to_owned(), value);
+    value
+}
+
+/// The value of a dim; 1 where there is none.
+fn dim(choices: &mut Choices<'_>, values: &mut Values, dim: &Dim) -> i64 {
+    match dim {
+        Dim::Any => choices.pick(&[1, 2, 3, 0]),
+        Dim::Expr(expr) => evaluate(choices, values, expr),
+    }
+}
+
+fn evaluate(choices: &mut Choices<'_>, values: &mut Values, expr: &Expr) -> i64 {
+    match expr {
+        Expr::Int(value) => *value,
+        Expr::Name(name) => symbol(choices, values, name),
+        Expr::Neg(inner) => evaluate(choices, values, inner).wrapping_neg(),
+        Expr::Binary(op, a, b) => {
+            let [a, b] = [a, b].map(|e| evaluate(choices, values, e));
+            match op {
+                BinaryOp::Add => a.wrapping_add(b),
+                BinaryOp::Sub => a.wrapping_sub(b),
+                BinaryOp::Mul => a.wrapping_mul(b),
+                BinaryOp::Div => a.checked_div_euclid(b).unwrap_or(1),
+                BinaryOp::Rem => a.checked_rem_euclid(b).unwrap_or(1),
+            }
+        }
+        Expr::Call(builtin, a, b) => {
+            let [a, b] = [a, b].map(|e| evaluate(choices, values, e));
+            match builtin {
+                Builtin::Min => a.min(b),
+                Builtin::Max => a.max(b),
+                Builtin::CeilDiv => a.wrapping_neg().checked_div_euclid(b).map_or(1, |q| -q),
+            }
+        }
+        Expr::Float(_) | Expr::Null | Expr::Member(..) | Expr::Stream(_) | Expr::Cast(..) => 1,
+    }
+}
+
+fn fitting_scalar(choices: &mut Choices<'_>, scalar: Scalar) -> Argument {
+    match scalar {
+        Scalar::Ptr => Argument::Pointer(choices.pick(&[4096, 0])),
+        Scalar::Bool => Argument::Bool(choices.below(2) == 0),
+        _ => Argument::Float(choices.pick(&FLOATS)),
+    }
+}
+
+const FLOATS: [f64; 14] = [
+    0.0, 1.0, -0.0, 0.1, -2.5, 65519.0, 65520.0, 1e-7, 2.98e-8, 1e39, f64::INFINITY, f64::NAN, 5e-324,
+    1.000488281250001,
+];
+
+fn fitting_tensor(
+    choices: &mut Choices<'_>,
+    values: &mut Values,
+    declared: &codegen::Tensor,
+) -> Tensor {
+    let shape: Vec<i64> = match &declared.shape {
+        Shape::AnyRank => (0..choices.below(4)).map(|_| choices.pick(&[2, 3, 1, 0])).collect(),
+        Shape::Dims(dims) => dims.iter().map(|entry| dim(choices, values, entry)).collect(),
+    };
+    let mut tensor = Tensor::new(declared.dtype, &shape);
+    tensor.strides = match &declared.strides {
+        Strides::List(list) => {
+            Some(list.iter().map(|entry| dim(choices, values, entry)).collect())
+        }
+        Strides::Any => choices.once_in(2).then(|| {
+            shape.iter().map(|_| choices.pick(&[1, 2, 0, -1, 100])).collect()
+        }),
+        Strides::Contiguous => choices.once_in(2).then(|| compact(&shape)),
+    };
+    tensor.device = match declared.device {
+        codegen::Device::Type(DeviceType::CPU) => Device::CPU,
+        codegen::Device::Type(ty) => Device { ty, id: 1 },
+        codegen::Device::Any => Device { ty: choices.pick(&[DeviceType::CUDA, DeviceType::CPU]), id: 1 },
+    };
+    tensor.object = choices.once_in(3);
+    if choices.once_in(6) {
+        (tensor.data, tensor.byte_offset) = choices.pick(&[(Some(256), 256), (Some(8), -8_i64 as u64)]);
+    }
+    tensor
+}
+
+fn compact(shape: &[i64]) -> Vec<i64> {
+    let product = |dims: &[i64]| dims.iter().fold(1_i64, |a, b| a.wrapping_mul(*b));
+    (0..shape.len()).map(|dim| product(&shape[dim + 1..])).collect()
+}
+
+/// Changes an argument: to another of its kind, or of another kind.
+fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &ParamType) {
+    if choices.once_in(8) {
+        *argument = stranger(choices);
+        return;
+    }
+    match (argument, ty) {
+        (Argument::Tensor(tensor), _) => change_tensor(choices, tensor),
+        (argument, ParamType::Scalar(scalar)) if scalar.is_int() => {
+            *argument = Argument::Int(edge(choices, *scalar));
+        }
+        (argument, _) => *argument = stranger(choices),
+    }
+}
+
+/// A value at the edge of an integer type.
+fn edge(choices: &mut Choices<'_>, scalar: Scalar) -> i64 {
+    let bits = scalar.bits() - u32::from(scalar.is_signed());
+    let high = if bits >= 63 { i64::MAX } else { (1 << bits) - 1 };
+    let low = if scalar.is_signed() { -high - 1 } else { 0 };
+    let values = [high, low, high.wrapping_add(1), low.wrapping_sub(1), 0, 1, 7, i64::MIN, 1 << 32];
+    choices.pick(&values)
+}
+
+/// A value of any type at all.
+fn stranger(choices: &mut Choices<'_>) -> Argument {
+    match choices.below(14) {
+        0 => Argument::None,
+        1 => Argument::Bool(true),
+        2 => Argument::Int(choices.pick(&[0, 3, -1, i64::MAX])),
+        3 => Argument::Float(choices.pick(&FLOATS)),
+        4 => Argument::Pointer(choices.pick(&[0, 64])),
+        5 => Argument::Str("text".to_owned()),
+        6 => Argument::Bytes("more than seven".to_owned()),
+        7 => Argument::Device(Device::CPU),
+        8 => Argument::DType(DType::INT8),
+        9 => Argument::Object(choices.pick(&[67, 68, 69, 71, 72, 78, 64])),
+        10 => Argument::Raw { index: choices.pick(&[7, 70, 8, 9, 65, 71]), payload: 0 },
+        11 => Argument::Raw { index: choices.pick(&[1, 2, 3]), payload: choices.pick(&[-1, 77]) },
+        12 => {
+            let index = choices.pick(&[-1, 14, 63, 79, 127, 128, 200, i32::MAX, i32::MIN]);
+            Argument::Raw { index, payload: 0 }
+        }
+        _ => Argument::Tensor(Tensor::new(DType::FLOAT32, &[3])),
+    }
+}
+
+fn change_tensor(choices: &mut Choices<'_>, tensor: &mut Tensor) {
+    let rank = tensor.shape.len();
+    match choices.below(16) {
+        0..=2 if rank > 0 => {
+            let extent = &mut tensor.shape[choices.below(rank)];
+            let other = choices.pick(&[1, 0, 0, 7, -1, i64::MAX, i64::MIN]);
+            *extent = if choices.once_in(2) { extent.wrapping_add(1) } else { other };
+        }
+        3..=6 if rank > 0 => {
+            let mut strides = tensor.strides.clone().unwrap_or_else(|| compact(&tensor.shape));
+            let stride = &mut strides[choices.below(rank)];
+            let other = choices.pick(&[1, 0, -1, 99, i64::MIN]);
+            *stride = if choices.once_in(2) { stride.wrapping_add(1) } else { other };
+            tensor.strides = Some(strides);
+        }
+        7 => tensor.strides = None,
+        8 => tensor.strides = Some(compact(&tensor.shape)),
+        9 => {
+            tensor.shape.push(choices.pick(&[1, 2]));
+            tensor.strides.iter_mut().for_each(|strides| strides.push(1));
+        }
+        10 => {
+            tensor.dtype = choices.pick(&[
+                DType::FLOAT32,
+                DType::INT8,
+                DType::UINT8,
+                DType { lanes: 2, ..tensor.dtype },
+                DType { code: 99, bits: 7, lanes: 0 },
+            ]);
+        }
+        11 => {
+            let ty = choices.pick(&[DeviceType::CUDA, DeviceType::CPU, DeviceType::ROCM, DeviceType(77)]);
+            tensor.device = Device { ty, id: choices.pick(&[0, 1, 2, -1]) };
+        }
+        12 => tensor.data = None,
+        13 => tensor.data = Some(choices.pick(&[1, 2, 4, 8, 16, 64])),
+        14 => tensor.byte_offset = choices.pick(&[4, 16, -4_i64 as u64, 256, 1 << 63]),
+        _ if choices.once_in(2) => tensor.ndim = Some(choices.pick(&[-1, i32::MIN])),
+        _ => tensor.null_shape = true,
+    }
+}

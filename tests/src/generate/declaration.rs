@@ -1,0 +1,233 @@
+//! Declarations: all kinds of parameters, dims, options, constraints and expressions.
+
+use super::Choices;
+
+/// The text of a declaration of `f`, whose body calls `record_property`. It may mean nothing.
+pub fn declaration(choices: &mut Choices<'_>) -> String {
+    let mut names = Names::default();
+    let count = choices.pick(&[1, 2, 3, 2, 4, 6]);
+    let params: Vec<String> = (0..count).map(|_| param(choices, &mut names)).collect();
+    let constraints: Vec<String> =
+        (0..choices.pick(&[0, 0, 1, 1, 2])).map(|_| constraint(choices, &names)).collect();
+    let clause = if constraints.is_empty() { "" } else { "where" };
+    let ints: Vec<String> =
+        (0..4).map(|_| format!("({}) + 0", int(choices, &names, 2))).collect();
+    let floats: Vec<String> =
+        (0..2).map(|_| format!("({}) * 1.0", float(choices, &names, 2))).collect();
+    let address = names.tensors.first().map(|(name, _)| format!("{name}.data, {name}"));
+    format!(
+        "f({}) -> None {clause} {} = record_property({}, {}, {});",
+        params.join(", "),
+        constraints.join(", "),
+        ints.join(", "),
+        floats.join(", "),
+        address.unwrap_or("null, null".to_owned()),
+    )
+}
+
+/// What expressions can mention.
+#[derive(Default)]
+struct Names {
+    symbols: Vec<&'static str>,
+    params: usize,
+    bools: Vec<String>,
+    floats: Vec<String>,
+    pointers: Vec<String>,
+    /// Tensors and their ranks; `None` for any.
+    tensors: Vec<(String, Option<usize>)>,
+}
+
+const EXTENT_SYMBOLS: [&str; 3] = ["n", "m", "k"];
+const STRIDE_SYMBOLS: [&str; 3] = ["s", "t", "n"];
+const INTEGERS: [&str; 8] =
+    ["int64", "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64"];
+const DTYPES: [&str; 10] = [
+    "float32", "int8", "int64", "bool", "bfloat16", "float32x4", "int4", "float8_e4m3fn",
+    "complex128", "uint24",
+];
+
+impl Names {
+    fn symbol(&mut self, name: &'static str) -> &'static str {
+        if !self.symbols.contains(&name) {
+            self.symbols.push(name);
+        }
+        name
+    }
+
+    fn fresh(&mut self) -> String {
+        self.params += 1;
+        format!("p{}", self.params)
+    }
+}
+
+fn param(choices: &mut Choices<'_>, names: &mut Names) -> String {
+    match choices.below(20) {
+        0..=12 => tensor(choices, names),
+        13..=15 => {
+            let name = choices.pick(&["n", "m", "s", "a", "b"]);
+            names.symbol(name);
+            format!("{name}: {}", choices.pick(&INTEGERS))
+        }
+        16 => {
+            let name = names.fresh();
+            names.bools.push(name.clone());
+            format!("{name}: bool")
+        }
+        17 => {
+            let name = names.fresh();
+            names.pointers.push(name.clone());
+            format!("{name}: ptr")
+        }
+        _ => {
+            let name = names.fresh();
+            names.floats.push(name.clone());
+            format!("{name}: {}", choices.pick(&["float64", "float32", "float16", "bfloat16"]))
+        }
+    }
+}
+
+fn tensor(choices: &mut Choices<'_>, names: &mut Names) -> String {
+    let name = names.fresh();
+    let rank = choices.pick(&[Some(1), Some(2), Some(2), Some(3), Some(0), None]);
+    names.tensors.push((name.clone(), rank));
+    let shape = match rank {
+        None => "...".to_owned(),
+        Some(rank) => list(rank, || extent(choices, names)),
+    };
+    let dtype = choices.pick(&DTYPES);
+    let strides = match (choices.below(6), rank) {
+        (0 | 1, _) => String::new(),
+        (2, _) | (_, None) => ", strides=any".to_owned(),
+        (_, Some(rank)) => format!(", strides=[{}]", list(rank, || stride(choices, names))),
+    };
+    let device = choices.pick(&["", "", "", ", device=cuda", ", device=any"]);
+    let align = choices.pick(&["", "", "", ", align=1", ", align=16", ", align=256"]);
+    format!("{name}: Tensor([{shape}], {dtype}{strides}{device}{align})")
+}
+
+fn list(count: usize, mut entry: impl FnMut() -> String) -> String {
+    (0..count).map(|_| entry()).collect::<Vec<_>>().join(", ")
+}
+
+fn extent(choices: &mut Choices<'_>, names: &mut Names) -> String {
+    let [a, b] = [0; 2].map(|_| choices.pick(&EXTENT_SYMBOLS));
+    dim(choices, names, a, b)
+}
+
+fn stride(choices: &mut Choices<'_>, names: &mut Names) -> String {
+    if choices.once_in(4) {
+        return choices.pick(&["1", "-1", "_", "8"]).to_owned();
+    }
+    let [a, b] = [0; 2].map(|_| choices.pick(&STRIDE_SYMBOLS));
+    dim(choices, names, a, b)
+}
+
+/// Mostly plain, sometimes linear, sometimes neither.
+fn dim(choices: &mut Choices<'_>, names: &mut Names, a: &'static str, b: &'static str) -> String {
+    let form = choices.below(24);
+    if form < 2 {
+        return ["_", "3"][form].to_owned();
+    }
+    let a = names.symbol(a);
+    match form {
+        2..=11 => return a.to_owned(),
+        12 => return format!("2 * {a}"),
+        13 => return format!("{a} + 1"),
+        14 => return format!("4 - {a}"),
+        15 => return format!("{a} * 3 - 2"),
+        16 => return format!("-{a}"),
+        17 => return format!("{a} + {a}"),
+        _ => {}
+    }
+    let b = names.symbol(b);
+    match form {
+        18 => format!("{a} + {b}"),
+        19 => format!("{a} * {b}"),
+        20 => format!("2 * {a} - {b}"),
+        21 => format!("{a} / {b}"),
+        22 => format!("ceildiv({a}, 2) + {b}"),
+        _ => format!("min({a}, {b})"),
+    }
+}
+
+fn constraint(choices: &mut Choices<'_>, names: &Names) -> String {
+    let op = choices.pick(&["<=", "!=", ">=", "==", "<", ">"]);
+    match choices.below(8) {
+        0 if !names.pointers.is_empty() => format!("{} != null", names.pointers[0]),
+        1 if !names.tensors.is_empty() => format!("{}.data != null", names.tensors[0].0),
+        2 => format!("{} {op} {}", float(choices, names, 1), int(choices, names, 1)),
+        _ => format!("{} {op} {}", int(choices, names, 2), int(choices, names, 1)),
+    }
+}
+
+/// An integer expression.
+fn int(choices: &mut Choices<'_>, names: &Names, depth: usize) -> String {
+    if depth == 0 || choices.below(3) == 0 {
+        return leaf(choices, names);
+    }
+    let [a, b] = [0; 2].map(|_| int(choices, names, depth - 1));
+    match choices.below(14) {
+        0 => format!("({a} + {b})"),
+        1 => format!("({a} - {b})"),
+        2 => format!("({a} * {b})"),
+        3 | 4 => format!("({a} / {b})"),
+        5 | 6 => format!("({a} % {b})"),
+        7 => format!("ceildiv({a}, {b})"),
+        8 => format!("min({a}, {b})"),
+        9 => format!("max({a}, {b})"),
+        10 => format!("-{a}"),
+        11 => format!("bool({a})"),
+        _ => format!("{}({a})", choices.pick(&INTEGERS)),
+    }
+}
+
+const CONSTANTS: [&str; 8] =
+    ["1", "2", "4", "-1", "-3", "1000", "9223372036854775807", "-9223372036854775808"];
+
+fn leaf(choices: &mut Choices<'_>, names: &Names) -> String {
+    let form = choices.below(8);
+    if form < 4 && !names.symbols.is_empty() {
+        return choices.pick(&names.symbols).to_owned();
+    }
+    if form == 7 && !names.bools.is_empty() {
+        return names.bools[0].clone();
+    }
+    if form > 4 && !names.tensors.is_empty() {
+        let (name, rank) = &names.tensors[choices.below(names.tensors.len())];
+        return match choices.below(5) {
+            0 => format!("{name}.ndim"),
+            1 => format!("{name}.device_id"),
+            2 => format!("{name}.byte_offset"),
+            member => {
+                let dim = choices.below(rank.unwrap_or(2).max(1));
+                format!("{name}.{}[{dim}]", if member == 3 { "shape" } else { "strides" })
+            }
+        };
+    }
+    choices.pick(&CONSTANTS).to_owned()
+}
+
+/// A float expression.
+fn float(choices: &mut Choices<'_>, names: &Names, depth: usize) -> String {
+    if depth == 0 || choices.below(2) == 0 {
+        return match choices.below(4) {
+            0 | 1 if !names.floats.is_empty() => {
+                names.floats[choices.below(names.floats.len())].clone()
+            }
+            2 => format!("{}({})", choices.pick(&["float32", "float16"]), int(choices, names, 1)),
+            _ => choices.pick(&["0.5", "-1.25", "0.0", "1000000000000.0"]).to_owned(),
+        };
+    }
+    let a = float(choices, names, depth - 1);
+    let b = if choices.below(2) == 0 { float(choices, names, depth - 1) } else { int(choices, names, 1) };
+    match choices.below(8) {
+        0 => format!("({a} + {b})"),
+        1 => format!("({a} - {b})"),
+        2 => format!("({a} * {b})"),
+        3 => format!("({a} / {b})"),
+        4 => format!("min({a}, {b})"),
+        5 => format!("max({b}, {a})"),
+        6 => format!("-{a}"),
+        _ => format!("bfloat16({a})"),
+    }
+}

@@ -1,0 +1,213 @@
+//! What a declaration means: an interpreter written from the design, not from the lowering.
+//!
+//! It predicts the outcome of a call, the text of errors included, for declarations whose body is
+//! `record_property(…)`. The property tests compare it with what the compiled code does.
+
+mod expression;
+mod half;
+mod symbols;
+mod tensor;
+
+use abi_spec::{Scalar, TypeIndex};
+use codegen::{Dim, Function, ParamType, Shape, Strides};
+
+use crate::argument::{Argument, Tensor};
+use crate::outcome::{End, Outcome, Value};
+use expression::Number;
+use symbols::Symbols;
+
+/// An error: its kind, what it is about, and the rest. The signature stands in between.
+struct Fault {
+    kind: &'static str,
+    subject: String,
+    rest: String,
+}
+
+type Checked<T> = Result<T, Fault>;
+
+impl Fault {
+    fn new(kind: &'static str, subject: String, rest: String) -> Fault {
+        Fault { kind, subject, rest }
+    }
+
+    fn value(subject: String, rest: String) -> Fault {
+        Fault::new("ValueError", subject, rest)
+    }
+
+    /// ``<text> <place> on argument #<argument> …, expected <expected>``
+    fn at(kind: &'static str, text: &str, place: &str, argument: usize, expected: String) -> Fault {
+        let subject = format!("{text} {place} on argument #{argument}");
+        Fault::new(kind, subject, format!(", expected {expected}"))
+    }
+}
+
+/// The outcome of a call.
+pub fn predict(function: &Function, arguments: &[Argument], count: Option<i32>) -> Outcome {
+    let count = count.unwrap_or(arguments.len() as i32);
+    let mut call = Call { function, arguments, scalars: Vec::new(), symbols: Symbols::new(function) };
+    match call.run(count) {
+        Ok(recorded) => Outcome { recorded, end: End::Result(Value::None) },
+        Err(Fault { kind, subject, rest }) => {
+            let signature = function.signature.header();
+            let message = format!("{subject} when calling: `{signature}`{rest}");
+            let end = End::Error { kind: kind.to_owned(), message };
+            Outcome { recorded: String::new(), end }
+        }
+    }
+}
+
+/// A call that is being interpreted.
+struct Call<'a> {
+    function: &'a Function,
+    arguments: &'a [Argument],
+    /// The value of each scalar parameter that has been checked.
+    scalars: Vec<Option<Number>>,
+    symbols: Symbols<'a>,
+}
+
+impl<'a> Call<'a> {
+    fn run(&mut self, count: i32) -> Checked<String> {
+        let params = &self.function.signature.params;
+        if count != params.len() as i32 {
+            let rest = format!(", expected {} but got {count}", params.len());
+            let subject = "Mismatched number of arguments".to_owned();
+            return Err(Fault::new("TypeError", subject, rest));
+        }
+        self.scalars = vec![None; params.len()];
+        for (index, param) in params.iter().enumerate() {
+            match &param.ty {
+                ParamType::Scalar(scalar) => self.scalar(index, *scalar)?,
+                ParamType::Tensor(tensor) => self.tensor(index, tensor)?,
+            }
+        }
+        self.settle()?;
+        for constraint in &self.function.signature.constraints {
+            self.constraint(constraint)?;
+        }
+        let args = &self.function.body.args;
+        let values: Vec<Number> = args.iter().map(|arg| self.evaluate(arg)).collect::<Checked<_>>()?;
+        Ok(self.recorded(&values))
+    }
+
+    /// What `record_property` notes.
+    fn recorded(&self, values: &[Number]) -> String {
+        let texts = values[..7].iter().map(|value| match value {
+            Number::Int(value) => value.to_string(),
+            Number::Float(value) if value.is_nan() => "nan".to_owned(),
+            Number::Float(value) => format!("{:016x}", value.to_bits()),
+            Number::Address { offset, .. } => offset.to_string(),
+        });
+        texts.collect::<Vec<_>>().join(", ")
+    }
+
+    fn name(&self, param: usize) -> &'a str {
+        &self.function.signature.params[param].name
+    }
+
+    fn tensor_argument(&self, param: usize) -> Option<&'a Tensor> {
+        match &self.arguments[param] {
+            Argument::Tensor(tensor) => Some(tensor),
+            _ => None,
+        }
+    }
+
+    fn scalar(&mut self, param: usize, scalar: Scalar) -> Checked<()> {
+        let name = self.name(param);
+        let (index, bits) = words(&self.arguments[param]);
+        let accepted = match scalar {
+            Scalar::Ptr => index == 0 || index == 4,
+            scalar if scalar.is_float() => (1..=3).contains(&index),
+            _ => index == 1 || index == 2,
+        };
+        if !accepted {
+            let got = type_name(&self.arguments[param]);
+            let expected = format!("{scalar} but got {got}");
+            return Err(Fault::at("TypeError", "Mismatched type of", name, param, expected));
+        }
+        let value = match scalar {
+            Scalar::Ptr => {
+                let null = index == 0 || bits == 0;
+                Number::Address { null, offset: 0 }
+            }
+            Scalar::Bool => Number::Int(i64::from(bits != 0)),
+            scalar if scalar.is_float() => {
+                let wide = if index == 3 { f64::from_bits(bits as u64) } else { bits as f64 };
+                Number::Float(half::round(wide, scalar))
+            }
+            scalar if !in_range(bits, scalar) => {
+                let expected = format!("{scalar} but got {bits}");
+                return Err(Fault::at("ValueError", "Out of range", name, param, expected));
+            }
+            _ => Number::Int(bits),
+        };
+        self.scalars[param] = Some(value);
+        match value {
+            Number::Int(value) if scalar.is_int() => self.occurrence(param, None, value, None, true),
+            _ => Ok(()),
+        }
+    }
+
+    /// Shape, strides, data: what comes after the header.
+    fn dims(&mut self, param: usize, declared: &'a codegen::Tensor) -> Checked<()> {
+        let Some(tensor) = self.tensor_argument(param) else { return Ok(()) };
+        if let Shape::Dims(dims) = &declared.shape {
+            for (dim, rule) in dims.iter().enumerate() {
+                let value = tensor.shape[dim];
+                self.extent_sign(param, dim, value)?;
+                if let Dim::Expr(expr) = rule {
+                    self.occurrence(param, Some(("shape", dim)), value, Some(expr), true)?;
+                }
+            }
+        }
+        if let Strides::List(strides) = &declared.strides {
+            for (dim, rule) in strides.iter().enumerate() {
+                let counts = tensor.shape[dim] > 1 && !tensor::is_empty(tensor);
+                let value = tensor::stride(tensor, dim);
+                if let Dim::Expr(expr) = rule {
+                    self.occurrence(param, Some(("strides", dim)), value, Some(expr), counts)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The type index and the payload, where that is a number.
+fn words(argument: &Argument) -> (i32, i64) {
+    match argument {
+        Argument::None => (0, 0),
+        Argument::Int(value) => (1, *value),
+        Argument::Bool(value) => (2, i64::from(*value)),
+        Argument::Float(value) => (3, value.to_bits() as i64),
+        Argument::Pointer(value) => (4, *value as i64),
+        Argument::Runtime(_) => (4, 1),
+        Argument::DType(_) => (5, 0),
+        Argument::Device(_) => (6, 0),
+        Argument::RawStr(_) => (8, 0),
+        Argument::RawBytes(_) => (9, 0),
+        Argument::Str(text) => (if text.len() <= 7 { 11 } else { 65 }, 0),
+        Argument::Bytes(text) => (if text.len() <= 7 { 12 } else { 66 }, 0),
+        Argument::Object(index) => (*index, 1),
+        Argument::Registered(_) => (128, 1),
+        Argument::Raw { index, payload } => (*index, *payload),
+        Argument::Tensor(tensor) => (if tensor.object { 70 } else { 7 }, 1),
+    }
+}
+
+/// What errors call the type of an argument.
+fn type_name(argument: &Argument) -> String {
+    if let Argument::Registered(key) = argument {
+        return key.clone();
+    }
+    let (index, _) = words(argument);
+    let known = TypeIndex(index).received_name();
+    known.map_or_else(|| format!("type index {index}"), str::to_owned)
+}
+
+/// True if an `int64` is a value of an integer type.
+fn in_range(value: i64, scalar: Scalar) -> bool {
+    let value = i128::from(value);
+    let values = 1_i128 << scalar.bits();
+    let low = if scalar.is_signed() { -values / 2 } else { 0 };
+    (low..low + values).contains(&value)
+}

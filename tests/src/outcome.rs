@@ -1,0 +1,151 @@
+//! What a call does, as the test table writes it.
+//!
+//! ```text
+//! 3                           the result: an integer
+//! [2, 3]                      the kernel noted these arguments; the result is None
+//! [2, 3] 0.5                  both
+//! ValueError: text            an error
+//! [3] RuntimeError: text      an error after the kernel was called
+//! ```
+//!
+//! In the text of an error `…` stands for ``when calling: `<signature>` ``.
+
+use std::fmt;
+
+use codegen::Signature;
+use jit::abi::Any;
+
+use crate::argument::{self, Argument};
+
+/// What a call did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// What the kernel noted; empty if it noted nothing.
+    pub recorded: String,
+    /// How the call ended.
+    pub end: End,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// With a result.
+    Result(Value),
+    /// With an error.
+    Error {
+        /// Its kind, such as `TypeError`.
+        kind: String,
+        /// Its text.
+        message: String,
+    },
+    /// In a way that the ABI does not allow.
+    Broken(String),
+}
+
+/// A result. Floats are compared by their bits, but all NaNs are equal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// No value.
+    None,
+    /// An integer.
+    Int(i64),
+    /// A truth value.
+    Bool(bool),
+    /// The bits of a float.
+    Float(u64),
+    /// An opaque pointer.
+    Pointer(u64),
+}
+
+impl Value {
+    /// A float.
+    pub fn float(value: f64) -> Value {
+        Value::Float(if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() })
+    }
+
+    /// A result that a callee wrote, if all of its 16 bytes are as they must be.
+    pub fn read(any: &Any) -> Result<Value, String> {
+        let bits = any.bits();
+        let value = match any.type_index {
+            0 if bits == 0 => Value::None,
+            1 => Value::Int(bits),
+            2 if bits == 0 || bits == 1 => Value::Bool(bits == 1),
+            3 => Value::float(f64::from_bits(bits as u64)),
+            4 => Value::Pointer(bits as u64),
+            _ => return Err(format!("the result is {any:?}")),
+        };
+        if any.small_len == 0 { Ok(value) } else { Err(format!("the padding of {any:?} is not zero")) }
+    }
+
+    fn of(argument: &Argument) -> Option<Value> {
+        match argument {
+            Argument::None => Some(Value::None),
+            Argument::Bool(value) => Some(Value::Bool(*value)),
+            Argument::Int(value) => Some(Value::Int(*value)),
+            Argument::Float(value) => Some(Value::float(*value)),
+            Argument::Pointer(value) => Some(Value::Pointer(*value)),
+            Argument::Runtime(_)
+            | Argument::DType(_)
+            | Argument::Device(_)
+            | Argument::Str(_)
+            | Argument::RawStr(_)
+            | Argument::Bytes(_)
+            | Argument::RawBytes(_)
+            | Argument::Object(_)
+            | Argument::Registered(_)
+            | Argument::Raw { .. }
+            | Argument::Tensor(_) => None,
+        }
+    }
+}
+
+impl Outcome {
+    /// Reads the expectation of a row about a function with this signature.
+    pub fn parse(text: &str, signature: &Signature) -> Result<Outcome, String> {
+        let (recorded, rest) = match text.strip_prefix('[') {
+            Some(rest) => rest.split_once(']').ok_or("`[` without `]`")?,
+            None => ("", text),
+        };
+        let rest = rest.trim();
+        let recorded = recorded.to_owned();
+        if rest.is_empty() {
+            return Ok(Outcome { recorded, end: End::Result(Value::None) });
+        }
+        if let Some((kind, message)) = rest.split_once(": ")
+            && kind.ends_with("Error")
+        {
+            let called = format!("when calling: `{}`", signature.header());
+            let (kind, message) = (kind.to_owned(), message.replace('…', &called));
+            return Ok(Outcome { recorded, end: End::Error { kind, message } });
+        }
+        let (values, _) = argument::parse_list(&format!("({rest})"))?;
+        let [value] = &values[..] else { return Err(format!("`{rest}` is not one value")) };
+        let value = Value::of(value).ok_or_else(|| format!("`{rest}` is not a result"))?;
+        Ok(Outcome { recorded, end: End::Result(value) })
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::None => f.write_str("none"),
+            Value::Int(value) => write!(f, "{value}"),
+            Value::Bool(value) => write!(f, "{value}"),
+            Value::Float(bits) => write!(f, "{:?}", f64::from_bits(*bits)),
+            Value::Pointer(value) => write!(f, "ptr({value})"),
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.recorded.is_empty() {
+            write!(f, "[{}] ", self.recorded)?;
+        }
+        match &self.end {
+            End::Result(value) => value.fmt(f),
+            End::Error { kind, message } => write!(f, "{kind}: {message}"),
+            End::Broken(reason) => write!(f, "broken: {reason}"),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The ways in which a declared function is reached.
+
+mod in_process;
+mod python;
+mod shared;
+
+use std::ffi::{CStr, c_char};
+
+use codegen::Library;
+use jit::abi::{Any, Payload};
+
+use crate::argument::Argument;
+use crate::ffi::Ffi;
+use crate::frame::Frame;
+use crate::outcome::{End, Outcome, Value};
+
+pub use in_process::InProcess;
+pub use python::Python;
+pub use shared::{Shared, build};
+
+/// Names of the backends that are part of this build.
+pub const BACKENDS: &[&str] = &[
+    "cranelift",
+    #[cfg(feature = "llvm")]
+    "llvm",
+    #[cfg(feature = "mlir")]
+    "mlir",
+];
+
+/// A call.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The declared name.
+    pub function: &'a str,
+    /// Arguments.
+    pub arguments: &'a [Argument],
+    /// The number that is passed, if it is another.
+    pub count: Option<i32>,
+}
+
+/// A way to call the functions of one library.
+pub trait Route {
+    /// How messages call it.
+    fn name(&self) -> String;
+
+    /// Makes the calls, one after the other; `None` for one that cannot be expressed.
+    fn run(&self, calls: &[Call<'_>]) -> Vec<Option<Outcome>>;
+}
+
+/// The declaration that every library gets, which says what a kernel has noted.
+const RECORDED: &str = "recorded";
+
+/// Adds [`RECORDED`] to a library.
+fn with_recorder(library: &Library) -> Library {
+    let text = format!("{RECORDED}() -> ptr = recorded();");
+    let mut library = library.clone();
+    library.functions.push(text.parse().expect("the declaration is valid"));
+    library
+}
+
+/// An FFI function: arguments, their number, result.
+type SafeCall<'a> = &'a dyn Fn(*const Any, i32, *mut Any) -> i32;
+
+/// Calls a function and checks that it keeps its side of the ABI.
+fn perform(ffi: &Ffi, call: &Call<'_>, function: SafeCall<'_>, recorder: SafeCall<'_>) -> Option<Outcome> {
+    let frame = Frame::new(call.arguments, ffi)?;
+    assert_eq!(ffi.take_error(), None, "left from before");
+    let count = call.count.unwrap_or(call.arguments.len() as i32);
+    let mut result = NOISE;
+    let status = function(frame.as_ptr(), count, &mut result);
+    let end = end(ffi, status, &result);
+    let end = if frame.is_balanced() { end } else { broken("references were kept or lost".into()) };
+    Some(Outcome { recorded: recorded(ffi, recorder), end })
+}
+
+/// What results hold before a call: no object, and nothing that a callee would write.
+const NOISE: Any =
+    Any { type_index: -0x5a5a_5a5b, small_len: 0xa5a5_a5a5, payload: Payload { bytes: [0xa5; 8] } };
+
+fn end(ffi: &Ffi, status: i32, result: &Any) -> End {
+    let error = ffi.take_error();
+    if status == 0 {
+        return match (error, Value::read(result)) {
+            (None, Ok(value)) => End::Result(value),
+            (None, Err(reason)) => broken(reason),
+            (Some(error), _) => broken(format!("success, but the slot holds {error:?}")),
+        };
+    }
+    let words = |any: &Any| (any.type_index, any.small_len, any.bits());
+    if status != -1 {
+        return broken(format!("the status is {status}, the error {error:?}"));
+    }
+    if words(result) != words(&NOISE) {
+        return broken(format!("an error, but the result is {result:?}"));
+    }
+    match error {
+        Some((kind, message)) => End::Error { kind, message },
+        None => broken("a failure without an error".to_owned()),
+    }
+}
+
+fn broken(reason: String) -> End {
+    End::Broken(reason)
+}
+
+fn recorded(ffi: &Ffi, recorder: SafeCall<'_>) -> String {
+    let mut result = NOISE;
+    let status = recorder(std::ptr::null(), 0, &mut result);
+    match end(ffi, status, &result) {
+        // SAFETY: the kernel returns a text that ends with a NUL.
+        End::Result(Value::Pointer(text)) => unsafe {
+            CStr::from_ptr(text as *const c_char).to_string_lossy().into_owned()
+        },
+        other => panic!("{RECORDED}: {other:?}"),
+    }
+}

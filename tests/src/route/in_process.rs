@@ -1,0 +1,67 @@
+//! Compiled by the JIT and called directly.
+
+use std::ptr;
+
+use codegen::{Library, Options, Routines, ir};
+use jit::{Compiled, Function, Jit, Runtime};
+
+use super::{Call, RECORDED, Route, perform, with_recorder};
+use crate::ffi::Ffi;
+use crate::kernels::kernels;
+use crate::outcome::Outcome;
+
+/// A library in the JIT.
+#[derive(Debug)]
+pub struct InProcess {
+    compiled: Compiled,
+    ffi: Ffi,
+}
+
+impl InProcess {
+    /// Compiles a library against a runtime.
+    pub fn new(library: &Library, runtime: &'static Runtime) -> InProcess {
+        let compiled = compile(&with_recorder(library), runtime);
+        InProcess { compiled, ffi: Ffi::new(runtime) }
+    }
+
+    fn function(&self, name: &str) -> Function {
+        self.compiled.function(name).unwrap_or_else(|| panic!("no function {name}"))
+    }
+}
+
+/// Compiles a library of declarations that call the kernels of this crate.
+pub fn compile(library: &Library, runtime: &'static Runtime) -> Compiled {
+    let options = Options { routines: Routines::Shared, closures: true };
+    ir::verify(&codegen::lower(library, &options).unwrap_or_else(|error| panic!("{error}")));
+    let mut jit = Jit::with_runtime(runtime).unwrap_or_else(|error| panic!("{error}"));
+    for function in &library.functions {
+        let symbol = &function.body.symbol;
+        let address = kernels().address(symbol).unwrap_or_else(|| panic!("no kernel {symbol}"));
+        // SAFETY: the kernels are what the declarations of the table say.
+        unsafe { jit.kernel(symbol, address) };
+    }
+    jit.compile(library).unwrap_or_else(|error| panic!("{error}"))
+}
+
+impl Route for InProcess {
+    fn name(&self) -> String {
+        format!("jit, {:?}", self.compiled.runtime())
+    }
+
+    fn run(&self, calls: &[Call<'_>]) -> Vec<Option<Outcome>> {
+        self.ffi.set_streams();
+        let recorder = self.function(RECORDED);
+        let call = |call: &Call<'_>| {
+            let function = self.function(call.function);
+            perform(
+                &self.ffi,
+                call,
+                // SAFETY: the arguments are valid, and what is no closure ignores its handle.
+                &|args, n, result| unsafe { function.call_raw(ptr::null_mut(), args, n, result) },
+                // SAFETY: as above.
+                &|args, n, result| unsafe { recorder.call_raw(ptr::null_mut(), args, n, result) },
+            )
+        };
+        calls.iter().map(call).collect()
+    }
+}

@@ -1,0 +1,131 @@
+//! Compiled ahead of time, and called from Python with NumPy arrays.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use codegen::Library;
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+
+use super::{Call, Route, shared};
+use crate::argument::{Argument, Tensor};
+use crate::outcome::{End, Outcome, Value};
+
+/// A library in a file, for Python to load.
+#[derive(Debug)]
+pub struct Python {
+    backend: &'static str,
+    folder: TempDir,
+}
+
+impl Python {
+    /// Compiles and links a library.
+    pub fn new(library: &Library, backend: &'static str) -> Python {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        shared::build(library, backend, &folder.path().join("library.so"));
+        Python { backend, folder }
+    }
+
+    /// Runs the calls in one process, which answers with one line for each.
+    fn answers(&self, calls: &[Json]) -> Vec<Outcome> {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("calls.py");
+        let library = self.folder.path().join("library.so");
+        let mut command = Command::new("python3");
+        command.arg(script).arg(library).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("python3: {error}"));
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let text = Json::from(calls).to_string();
+        stdin.write_all(text.as_bytes()).expect("Python reads all of it first");
+        drop(stdin);
+        let output = child.wait_with_output().expect("Python ends");
+        assert!(output.status.success(), "calls.py: {}; use tests/run", output.status);
+        let text = String::from_utf8(output.stdout).expect("the output is text");
+        text.lines().map(answer).collect()
+    }
+}
+
+impl Route for Python {
+    fn name(&self) -> String {
+        format!("python, {}", self.backend)
+    }
+
+    fn run(&self, calls: &[Call<'_>]) -> Vec<Option<Outcome>> {
+        let expressed: Vec<Option<Json>> = calls.iter().map(express).collect();
+        let possible: Vec<Json> = expressed.iter().flatten().cloned().collect();
+        let answers = self.answers(&possible);
+        assert_eq!(answers.len(), possible.len());
+        let mut answers = answers.into_iter();
+        expressed.iter().map(|call| call.as_ref().and_then(|_| answers.next())).collect()
+    }
+}
+
+/// A call in Python, if it can be written there.
+fn express(call: &Call<'_>) -> Option<Json> {
+    if call.count.is_some() {
+        return None;
+    }
+    let arguments: Option<Vec<String>> = call.arguments.iter().map(expression).collect();
+    Some(json!([call.function, arguments?]))
+}
+
+/// A Python expression over the names of `calls.py`.
+fn expression(argument: &Argument) -> Option<String> {
+    Some(match argument {
+        Argument::None => "None".to_owned(),
+        Argument::Bool(true) => "True".to_owned(),
+        Argument::Bool(false) => "False".to_owned(),
+        Argument::Int(value) => value.to_string(),
+        Argument::Float(value) => format!("float('{value:?}')"),
+        Argument::Pointer(value) => format!("ctypes.c_void_p({value})"),
+        Argument::Runtime(name) => format!("runtime('{name}')"),
+        Argument::DType(dtype) => format!("tvm_ffi.dtype('{dtype}')"),
+        Argument::Device(device) => format!("tvm_ffi.device('{device}')"),
+        Argument::Str(text) => format!("'{text}'"),
+        Argument::Bytes(text) => format!("b'{text}'"),
+        Argument::Tensor(tensor) => array(tensor)?,
+        Argument::RawStr(_)
+        | Argument::RawBytes(_)
+        | Argument::Object(_)
+        | Argument::Registered(_)
+        | Argument::Raw { .. } => return None,
+    })
+}
+
+/// Element types that NumPy has and that DLPack calls by the same name.
+const NUMPY: [&str; 14] = [
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+    "float32", "float64", "complex64", "complex128",
+];
+
+/// NumPy knows arrays on the cpu, of at most 64 dims, with strides in whole bytes.
+fn array(tensor: &Tensor) -> Option<String> {
+    let Tensor { dtype, shape, strides, ndim, null_shape, device, data, byte_offset, object } = tensor;
+    let plain = ndim.is_none() && !null_shape && *device == abi_spec::Device::CPU && *byte_offset == 0;
+    let dtype = NUMPY.into_iter().find(|name| *name == dtype.to_string())?;
+    if !plain || shape.iter().any(|extent| *extent < 0) {
+        return None;
+    }
+    let strides = strides.as_ref().map_or("None".to_owned(), |strides| format!("{strides:?}"));
+    let make = if *object { "tensor" } else { "array" };
+    Some(format!("{make}('{dtype}', {shape:?}, {strides}, {})", (*data)?))
+}
+
+/// Reads an answer of `calls.py`: what was recorded, then a type and a value, or a class and a message.
+fn answer(line: &str) -> Outcome {
+    let answer: Json = serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+    let text = |index: usize| answer[index].as_str().unwrap_or_else(|| panic!("{line}"));
+    let number = || text(2).parse().unwrap_or_else(|error| panic!("{line}: {error}"));
+    let end = match text(1) {
+        "NoneType" => End::Result(Value::None),
+        "bool" => End::Result(Value::Bool(text(2) == "True")),
+        "int" => End::Result(Value::Int(number())),
+        "float" => {
+            let value = text(2).parse().unwrap_or_else(|error| panic!("{line}: {error}"));
+            End::Result(Value::float(value))
+        }
+        "c_void_p" => End::Result(Value::Pointer(number() as u64)),
+        kind => End::Error { kind: kind.to_owned(), message: text(2).to_owned() },
+    };
+    Outcome { recorded: text(0).to_owned(), end }
+}

@@ -1,0 +1,108 @@
+//! Compiled ahead of time, and loaded through libtvm_ffi as every host does.
+
+use std::ffi::CString;
+use std::path::Path;
+
+use abi_spec::TypeIndex;
+use codegen::{Library, ir};
+use jit::abi::{Any, Object};
+
+use super::{Call, RECORDED, Route, perform, with_recorder};
+use crate::ffi::{self, Ffi};
+use crate::kernels::kernels;
+use crate::outcome::Outcome;
+
+/// A library in a file that libtvm_ffi has loaded.
+#[derive(Debug)]
+pub struct Shared {
+    backend: &'static str,
+    ffi: Ffi,
+    module: Any,
+}
+
+impl Shared {
+    /// Compiles, links and loads a library.
+    pub fn new(library: &Library, backend: &'static str) -> Shared {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let path = folder.path().join("library.so");
+        build(library, backend, &path);
+        let ffi = Ffi::new(ffi::installed());
+        let path = text(path.to_str().expect("the path is text"));
+        let args = [string(&path), string(c"")];
+        let module = call_global(&ffi, "ffi.Module.load_from_file.so", &args);
+        Shared { backend, ffi, module }
+    }
+
+    /// A function object of the module.
+    fn function(&self, name: &str) -> *mut Object {
+        let args = [self.module, string(&text(name)), Any::int(TypeIndex::BOOL, 0)];
+        let function = call_global(&self.ffi, "ffi.ModuleGetFunction", &args);
+        assert_eq!(function.ty(), TypeIndex::FUNCTION, "no function {name}");
+        function.pointer().cast()
+    }
+}
+
+/// Writes a shared library with the kernels in it.
+pub fn build(library: &Library, backend: &str, path: &Path) {
+    let library = with_recorder(library);
+    let module = driver::lower(&library).unwrap_or_else(|error| panic!("{error}"));
+    ir::verify(&module);
+    let kernels = driver::link::Input::new("kernels.o", kernels().object.clone());
+    let kernels = vec![kernels.unwrap_or_else(|error| panic!("{error}"))];
+    let backend = backend.to_owned();
+    let options = driver::Options { backend, kernels, ..driver::Options::default() };
+    driver::write_module(&module, driver::Form::Shared, path, &options)
+        .unwrap_or_else(|error| panic!("{error}"));
+}
+
+fn text(text: &str) -> CString {
+    CString::new(text).expect("no NUL in a text")
+}
+
+fn string(text: &std::ffi::CStr) -> Any {
+    Any::ptr(TypeIndex::RAW_STR, text.as_ptr().cast_mut().cast())
+}
+
+fn call_global(ffi: &Ffi, name: &str, args: &[Any]) -> Any {
+    let (function, mut result) = (ffi.global(name), Any::NONE);
+    // SAFETY: the function is live and the arguments are valid.
+    let status = unsafe { ffi.call(function, args.as_ptr(), args.len() as i32, &mut result) };
+    assert_eq!(status, 0, "{name}: {:?}", ffi.take_error());
+    result
+}
+
+impl Route for Shared {
+    fn name(&self) -> String {
+        format!("shared library, {}", self.backend)
+    }
+
+    fn run(&self, calls: &[Call<'_>]) -> Vec<Option<Outcome>> {
+        self.ffi.set_streams();
+        let recorder = self.function(RECORDED);
+        let call = |call: &Call<'_>| {
+            let function = self.function(call.function);
+            let outcome = perform(
+                &self.ffi,
+                call,
+                // SAFETY: the function is live and the arguments are valid.
+                &|args, n, result| unsafe { self.ffi.call(function, args, n, result) },
+                // SAFETY: as above.
+                &|args, n, result| unsafe { self.ffi.call(recorder, args, n, result) },
+            );
+            // SAFETY: the function came with a reference.
+            unsafe { self.ffi.release(function) };
+            outcome
+        };
+        let outcomes = calls.iter().map(call).collect();
+        // SAFETY: as above.
+        unsafe { self.ffi.release(recorder) };
+        outcomes
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: the module came with a reference, and so have all functions.
+        unsafe { self.ffi.release(self.module.pointer().cast()) };
+    }
+}

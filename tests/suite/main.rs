@@ -1,0 +1,8 @@
+//! One binary, since linking takes longer than running.
+
+mod caller;
+mod closures;
+mod declarations;
+mod properties;
+mod snapshots;
+mod table;
