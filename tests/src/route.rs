@@ -62,7 +62,12 @@ fn with_recorder(library: &Library) -> Library {
 type SafeCall<'a> = &'a dyn Fn(*const Any, i32, *mut Any) -> i32;
 
 /// Calls a function and checks that it keeps its side of the ABI.
-fn perform(ffi: &Ffi, call: &Call<'_>, function: SafeCall<'_>, recorder: SafeCall<'_>) -> Option<Outcome> {
+fn perform(
+    ffi: &Ffi,
+    call: &Call<'_>,
+    function: SafeCall<'_>,
+    recorder: SafeCall<'_>,
+) -> Option<Outcome> {
     let frame = Frame::new(call.arguments, ffi)?;
     assert_eq!(ffi.take_error(), None, "left from before");
     let count = call.count.unwrap_or(call.arguments.len() as i32);
