@@ -122,16 +122,16 @@ mod llvm {
         Llvm { triple, optimize, ..Llvm::default() }
     }
 
+    fn input(kernel: &super::Kernel) -> Input<'_> {
+        Input { name: &kernel.name, bytes: &kernel.bytes }
+    }
+
     pub(super) fn produce(
         source: &ir::Module,
         product: Product,
         options: &Options,
     ) -> Result<Vec<u8>, Error> {
         let backend = new(options);
-        let input = |kernel| {
-            let super::Kernel { name, bytes } = kernel;
-            Input { name: name.as_str(), bytes: bytes.as_slice() }
-        };
         let inputs: Vec<Input<'_>> = options.sources.iter().map(input).collect();
         let context = Context::create();
         let module = backend.module(&context, source, &inputs)?;
@@ -150,7 +150,6 @@ mod mlir {
     use backend_mlir::{Error, Input, Mlir, compile, object};
     use codegen::ir;
     use melior::Context;
-    use melior::ir::operation::OperationLike;
 
     use super::Product;
     use crate::emit::Options;
@@ -160,16 +159,16 @@ mod mlir {
         Mlir { triple: options.target.clone(), optimize, ..Mlir::default() }
     }
 
+    fn input(kernel: &super::Kernel) -> Input<'_> {
+        Input { name: &kernel.name, bytes: &kernel.bytes }
+    }
+
     pub(super) fn produce(
         source: &ir::Module,
         product: Product,
         options: &Options,
     ) -> Result<Vec<u8>, Error> {
         let backend = new(options);
-        let input = |kernel| {
-            let super::Kernel { name, bytes } = kernel;
-            Input { name: name.as_str(), bytes: bytes.as_slice() }
-        };
         let inputs: Vec<Input<'_>> = options.sources.iter().map(input).collect();
         let context = Context::new_with_threading(false);
         let module = backend.module(&context, source, &inputs)?;
