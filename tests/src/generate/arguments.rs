@@ -78,7 +78,7 @@ fn evaluate(choices: &mut Choices<'_>, values: &mut Values, expr: &Expr) -> i64 
             match builtin {
                 Builtin::Min => a.min(b),
                 Builtin::Max => a.max(b),
-                Builtin::CeilDiv => a.wrapping_neg().checked_div_euclid(b).map_or(1, |q| -q),
+                Builtin::CeilDiv => a.checked_div_euclid(b).map_or(1, |quotient| quotient.wrapping_add(1)),
             }
         }
         Expr::Float(_) | Expr::Null | Expr::Member(..) | Expr::Stream(_) | Expr::Cast(..) => 1,

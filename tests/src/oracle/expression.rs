@@ -151,7 +151,10 @@ impl Call<'_> {
         Ok(Number::Int(match builtin {
             Builtin::Min => a.min(b),
             Builtin::Max => a.max(b),
-            Builtin::CeilDiv => self.divide(expr, a.wrapping_neg(), b)?.0.wrapping_neg(),
+            Builtin::CeilDiv => {
+                let (quotient, remainder) = self.divide(expr, a, b)?;
+                quotient.wrapping_add(i64::from(remainder != 0))
+            }
         }))
     }
 
