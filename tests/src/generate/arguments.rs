@@ -78,7 +78,9 @@ fn evaluate(choices: &mut Choices<'_>, values: &mut Values, expr: &Expr) -> i64 
             match builtin {
                 Builtin::Min => a.min(b),
                 Builtin::Max => a.max(b),
-                Builtin::CeilDiv => a.checked_div_euclid(b).map_or(1, |quotient| quotient.wrapping_add(1)),
+                Builtin::CeilDiv => {
+                    a.checked_div_euclid(b).map_or(1, |quotient| quotient.wrapping_add(1))
+                }
             }
         }
         Expr::Float(_) | Expr::Null | Expr::Member(..) | Expr::Stream(_) | Expr::Cast(..) => 1,
