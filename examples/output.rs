@@ -38,7 +38,8 @@ fn quickstart_without_a_runtime() {
 fn aot() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let [source, kernel, library] = ["k.c", "k.o", "add_one.so"].map(|name| folder.join(name));
-    let text = "void add_one_kernel(const float *x, float *y, long n) { (void)x, (void)y, (void)n; }";
+    let text =
+        "void add_one_kernel(const float *x, float *y, long n) { (void)x, (void)y, (void)n; }";
     std::fs::write(&source, text).expect("the file can be written");
     output(Command::new("cc").args(["-fPIC", "-c"]).arg(source).arg("-o").arg(&kernel));
     let printed = output(Command::new(env!("CARGO_BIN_EXE_aot")).arg(kernel).arg(&library));

@@ -181,11 +181,13 @@ impl<'a> Resolver<'a> {
                     (Rule::Solve { symbol, expr, linear: linear.clone() }, symbol, linear)
                 }
                 None => {
+                    self.steps.push(Step::Occurrence { place, rule: Rule::Any });
                     self.waiting.push((place, expr));
                     return Ok(());
                 }
             },
             _ => {
+                self.steps.push(Step::Occurrence { place, rule: Rule::Any });
                 self.waiting.push((place, expr));
                 return Ok(());
             }

@@ -370,7 +370,10 @@ pub(crate) fn constant(expr: &Expr) -> Option<i64> {
             match builtin {
                 Builtin::Min => Some(a.min(b)),
                 Builtin::Max => Some(a.max(b)),
-                Builtin::CeilDiv => floor_div(a.wrapping_neg(), b).map(i64::wrapping_neg),
+                Builtin::CeilDiv => floor_div(a, b).map(|quotient| {
+                    let inexact = quotient.wrapping_mul(b) != a;
+                    quotient.wrapping_add(i64::from(inexact))
+                }),
             }
         }
         Expr::Float(_)

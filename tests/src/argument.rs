@@ -382,7 +382,9 @@ mod tests {
 
     #[test]
     fn mistakes_are_reported() {
-        for row in ["", "(", "(1", "(1 2)", "(what)", "(ptr(x))", "(float32[2]{nothing})", "(f32[2])"] {
+        for row in
+            ["", "(", "(1", "(1 2)", "(what)", "(ptr(x))", "(float32[2]{nothing})", "(f32[2])"]
+        {
             assert!(parse_list(row).is_err(), "{row}");
         }
     }

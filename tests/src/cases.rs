@@ -81,7 +81,8 @@ fn read(path: &Path) -> Vec<Case> {
         declaration += line;
         declaration.push('\n');
         if trimmed.ends_with(';') {
-            let function = declaration.parse().unwrap_or_else(|e: codegen::Error| fail(e.to_string()));
+            let function =
+                declaration.parse().unwrap_or_else(|e: codegen::Error| fail(e.to_string()));
             declaration.clear();
             cases.push(Case { group: group.clone(), function, rows: Vec::new() });
         }

@@ -18,8 +18,7 @@ pub struct Ffi {
     release: unsafe extern "C" fn(*mut Object) -> i32,
     set_stream: unsafe extern "C" fn(i32, i32, *mut c_void, *mut *mut c_void) -> i32,
     get_global: Option<unsafe extern "C" fn(*const ByteArray, *mut *mut Object) -> i32>,
-    class:
-        Option<unsafe extern "C" fn(*const ByteArray, i32, i32, i32, i32, i32) -> i32>,
+    class: Option<unsafe extern "C" fn(*const ByteArray, i32, i32, i32, i32, i32) -> i32>,
 }
 
 /// An error: its kind and message.
@@ -68,7 +67,13 @@ impl Ffi {
     ///
     /// # Safety
     /// The function is live and the arguments are valid.
-    pub unsafe fn call(&self, function: *mut Object, args: *const Any, count: i32, result: *mut Any) -> i32 {
+    pub unsafe fn call(
+        &self,
+        function: *mut Object,
+        args: *const Any,
+        count: i32,
+        result: *mut Any,
+    ) -> i32 {
         // SAFETY: as required above.
         unsafe { (self.call)(function, args, count, result) }
     }
@@ -87,7 +92,9 @@ impl Ffi {
         for id in 0..2 {
             let stream = (STREAM + i64::from(id)) as *mut c_void;
             // SAFETY: nothing uses the streams.
-            unsafe { (self.set_stream)(abi_spec::DeviceType::CUDA.0, id, stream, std::ptr::null_mut()) };
+            unsafe {
+                (self.set_stream)(abi_spec::DeviceType::CUDA.0, id, stream, std::ptr::null_mut())
+            };
         }
     }
 

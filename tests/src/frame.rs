@@ -117,8 +117,7 @@ impl Frame {
 
     fn object(&mut self, type_index: i32, cell: [u64; 9]) -> Any {
         let combined_ref_count = AtomicU64::new(ONE_REFERENCE);
-        let header =
-            Object { combined_ref_count, type_index, padding: 0, deleter: Some(released) };
+        let header = Object { combined_ref_count, type_index, padding: 0, deleter: Some(released) };
         self.instances.push(Box::new(Instance { header, cell }));
         let instance = self.instances.last().map(|instance| &raw const **instance);
         address(type_index, instance.expect("just pushed"))

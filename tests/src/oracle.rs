@@ -44,7 +44,8 @@ impl Fault {
 /// The outcome of a call.
 pub fn predict(function: &Function, arguments: &[Argument], count: Option<i32>) -> Outcome {
     let count = count.unwrap_or(arguments.len() as i32);
-    let mut call = Call { function, arguments, scalars: Vec::new(), symbols: Symbols::new(function) };
+    let mut call =
+        Call { function, arguments, scalars: Vec::new(), symbols: Symbols::new(function) };
     match call.run(count) {
         Ok(recorded) => Outcome { recorded, end: End::Result(Value::None) },
         Err(Fault { kind, subject, rest }) => {
@@ -85,7 +86,8 @@ impl<'a> Call<'a> {
             self.constraint(constraint)?;
         }
         let args = &self.function.body.args;
-        let values: Vec<Number> = args.iter().map(|arg| self.evaluate(arg)).collect::<Checked<_>>()?;
+        let values: Vec<Number> =
+            args.iter().map(|arg| self.evaluate(arg)).collect::<Checked<_>>()?;
         Ok(self.recorded(&values))
     }
 
@@ -142,7 +144,9 @@ impl<'a> Call<'a> {
         };
         self.scalars[param] = Some(value);
         match value {
-            Number::Int(value) if scalar.is_int() => self.occurrence(param, None, value, None, true),
+            Number::Int(value) if scalar.is_int() => {
+                self.occurrence(param, None, value, None, true)
+            }
             _ => Ok(()),
         }
     }

@@ -74,7 +74,11 @@ impl Value {
             4 => Value::Pointer(bits as u64),
             _ => return Err(format!("the result is {any:?}")),
         };
-        if any.small_len == 0 { Ok(value) } else { Err(format!("the padding of {any:?} is not zero")) }
+        if any.small_len == 0 {
+            Ok(value)
+        } else {
+            Err(format!("the padding of {any:?} is not zero"))
+        }
     }
 
     fn of(argument: &Argument) -> Option<Value> {

@@ -8,8 +8,7 @@ use tvm_ffi_codegen_tests::ffi::config;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::{BACKENDS, build};
 
-const DECLARATION: &str =
-    "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = add_one(x.data, y.data, n);";
+const DECLARATION: &str = "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = add_one(x.data, y.data, n);";
 
 const OUTPUT: &str = "\
 2 3 4 5 6
@@ -22,7 +21,8 @@ ValueError: Mismatched y.shape[0] on argument #1 when calling: \
 fn libraries_serve_a_host_in_c() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let (caller, library) = (folder.path().join("caller"), folder.path().join("library.so"));
-    let (source, libraries) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("caller.c"), config("--libdir"));
+    let (source, libraries) =
+        (Path::new(env!("CARGO_MANIFEST_DIR")).join("caller.c"), config("--libdir"));
     let runtime = Path::new(&libraries).join("libtvm_ffi.so");
     let mut compile = Command::new("cc");
     compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror"]).arg(source).arg(runtime);

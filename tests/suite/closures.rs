@@ -89,10 +89,15 @@ fn the_context_is_no_argument() {
         let three = adder(&compile(runtime, &witness), 3, &witness);
         let rows: [(&[Value<'_>], String); 3] = [
             (&[(-1).into()], format!("ValueError: Violated n >= 0 {CALLED}, n = -1")),
-            (&[], format!("TypeError: Mismatched number of arguments {CALLED}, expected 1 but got 0")),
+            (
+                &[],
+                format!("TypeError: Mismatched number of arguments {CALLED}, expected 1 but got 0"),
+            ),
             (
                 &[0.5.into()],
-                format!("TypeError: Mismatched type of n on argument #0 {CALLED}, expected int64 but got float"),
+                format!(
+                    "TypeError: Mismatched type of n on argument #0 {CALLED}, expected int64 but got float"
+                ),
             ),
         ];
         for (arguments, expected) in rows {
@@ -188,5 +193,8 @@ fn runtimes_say_what_they_are() {
 fn ahead_of_time_there_are_no_closures() {
     let library: Library = DECLARATIONS.parse().expect("the declarations are valid");
     let error = codegen::lower(&library, &Options::default()).unwrap_err().to_string();
-    assert_eq!(error, "add: self: `self` is the context of a closure, which exists in process only");
+    assert_eq!(
+        error,
+        "add: self: `self` is the context of a closure, which exists in process only"
+    );
 }

@@ -21,8 +21,7 @@ fn compare(bytes: &[u8]) -> Result<[usize; 2], TestCaseError> {
     let mut choices = Choices::new(bytes);
     let text = generate::declaration(&mut choices);
     let Ok(function) = text.parse::<Function>() else { return Ok([0, 0]) };
-    let lists: Vec<_> =
-        (0..CALLS).map(|_| generate::arguments(&mut choices, &function)).collect();
+    let lists: Vec<_> = (0..CALLS).map(|_| generate::arguments(&mut choices, &function)).collect();
     let calls: Vec<Call<'_>> =
         lists.iter().map(|arguments| Call { function: "f", arguments, count: None }).collect();
     let route = InProcess::new(&Library { functions: vec![function.clone()] }, Runtime::builtin());

@@ -73,7 +73,8 @@ fn check(route: &dyn Route, table: &[Case], share: f64) {
         .zip(&outcomes)
         .filter_map(|((_, row), outcome)| {
             let outcome: &Outcome = outcome.as_ref()?;
-            let text = || format!("{}\n  expected {}\n  but got  {outcome}", row.place, row.expected);
+            let text =
+                || format!("{}\n  expected {}\n  but got  {outcome}", row.place, row.expected);
             (*outcome != row.expected).then(text)
         })
         .collect();

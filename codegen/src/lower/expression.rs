@@ -283,9 +283,10 @@ impl Wrapper<'_, '_> {
         let less = if float { Cond::Flt } else { Cond::Slt };
         match builtin {
             Builtin::CeilDiv => {
-                let a = self.negate(a);
-                let quotient = self.quotient(a, b, divisor).0;
-                self.negate(quotient)
+                let (quotient, remainder) = self.quotient(a, b, divisor);
+                let inexact = self.b.compare_const(Cond::Ne, remainder, 0);
+                let one = self.b.widen_bool(inexact, Type::I64);
+                self.b.binary(Binary::Add, quotient, one)
             }
             Builtin::Min => {
                 let first = self.b.compare(less, a, b);

@@ -276,7 +276,8 @@ impl<'a> Call<'a> {
             if self.symbols.all[index].value.is_none() {
                 let first = self.symbols.all[index].first.clone().expect("a stride mentions it");
                 let Some(tensor) = self.tensor_argument(first.param) else { continue };
-                let (value, _) = self.solve(index, first.expr, compact_stride(tensor, first.dim))?;
+                let (value, _) =
+                    self.solve(index, first.expr, compact_stride(tensor, first.dim))?;
                 let symbol = &mut self.symbols.all[index];
                 symbol.value = Some(value);
                 symbol.origin = symbol.name.to_owned();

@@ -94,14 +94,28 @@ fn expression(argument: &Argument) -> Option<String> {
 
 /// Element types that NumPy has and that DLPack calls by the same name.
 const NUMPY: [&str; 14] = [
-    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
-    "float32", "float64", "complex64", "complex128",
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
 ];
 
 /// NumPy knows arrays on the cpu, of at most 64 dims, with strides in whole bytes.
 fn array(tensor: &Tensor) -> Option<String> {
-    let Tensor { dtype, shape, strides, ndim, null_shape, device, data, byte_offset, object } = tensor;
-    let plain = ndim.is_none() && !null_shape && *device == abi_spec::Device::CPU && *byte_offset == 0;
+    let Tensor { dtype, shape, strides, ndim, null_shape, device, data, byte_offset, object } =
+        tensor;
+    let plain =
+        ndim.is_none() && !null_shape && *device == abi_spec::Device::CPU && *byte_offset == 0;
     let dtype = NUMPY.into_iter().find(|name| *name == dtype.to_string())?;
     if !plain || !fits(tensor) {
         return None;

@@ -217,9 +217,10 @@ fn divisions(c: &mut Code<'_>, m: Machine) {
     division(c, m, Rpn::Div, |c, a, b| divide(c, a, b).0);
     division(c, m, Rpn::Rem, |c, a, b| divide(c, a, b).1);
     division(c, m, Rpn::CeilDiv, |c, a, b| {
-        let a = negate(c, a);
-        let quotient = divide(c, a, b).0;
-        negate(c, quotient)
+        let (quotient, remainder) = divide(c, a, b);
+        let inexact = c.b.compare_const(Cond::Ne, remainder, 0);
+        let one = c.b.widen_bool(inexact, Type::I64);
+        c.b.binary(Binary::Add, quotient, one)
     });
 }
 
