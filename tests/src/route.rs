@@ -63,7 +63,12 @@ fn with_recorder(library: &Library) -> Library {
 type SafeCall<'a> = &'a dyn Fn(*const Any, i32, *mut Any) -> i32;
 
 /// Calls a function and checks that it keeps its side of the ABI.
-fn perform(ffi: &Ffi, call: &Call<'_>, function: SafeCall<'_>, recorder: SafeCall<'_>) -> Option<Outcome> {
+fn perform(
+    ffi: &Ffi,
+    call: &Call<'_>,
+    function: SafeCall<'_>,
+    recorder: SafeCall<'_>,
+) -> Option<Outcome> {
     // Kernels note in one place.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock();

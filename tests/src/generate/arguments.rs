@@ -78,7 +78,9 @@ fn evaluate(choices: &mut Choices<'_>, values: &mut Values, expr: &Expr) -> i64 
             match builtin {
                 Builtin::Min => a.min(b),
                 Builtin::Max => a.max(b),
-                Builtin::CeilDiv => a.checked_div_euclid(b).map_or(1, |quotient| quotient.wrapping_add(1)),
+                Builtin::CeilDiv => {
+                    a.checked_div_euclid(b).map_or(1, |quotient| quotient.wrapping_add(1))
+                }
             }
         }
         Expr::Float(_) | Expr::Null | Expr::Member(..) | Expr::Stream(_) | Expr::Cast(..) => 1,
@@ -94,7 +96,19 @@ fn fitting_scalar(choices: &mut Choices<'_>, scalar: Scalar) -> Argument {
 }
 
 const FLOATS: [f64; 14] = [
-    0.0, 1.0, -0.0, 0.1, -2.5, 65519.0, 65520.0, 1e-7, 2.98e-8, 1e39, f64::INFINITY, f64::NAN, 5e-324,
+    0.0,
+    1.0,
+    -0.0,
+    0.1,
+    -2.5,
+    65519.0,
+    65520.0,
+    1e-7,
+    2.98e-8,
+    1e39,
+    f64::INFINITY,
+    f64::NAN,
+    5e-324,
     1.000488281250001,
 ];
 
@@ -109,22 +123,23 @@ fn fitting_tensor(
     };
     let mut tensor = Tensor::new(declared.dtype, &shape);
     tensor.strides = match &declared.strides {
-        Strides::List(list) => {
-            Some(list.iter().map(|entry| dim(choices, values, entry)).collect())
-        }
-        Strides::Any => choices.once_in(2).then(|| {
-            shape.iter().map(|_| choices.pick(&[1, 2, 0, -1, 100])).collect()
-        }),
+        Strides::List(list) => Some(list.iter().map(|entry| dim(choices, values, entry)).collect()),
+        Strides::Any => choices
+            .once_in(2)
+            .then(|| shape.iter().map(|_| choices.pick(&[1, 2, 0, -1, 100])).collect()),
         Strides::Contiguous => choices.once_in(2).then(|| tensor.compact_strides()),
     };
     tensor.device = match declared.device {
         codegen::Device::Type(DeviceType::CPU) => Device::CPU,
         codegen::Device::Type(ty) => Device { ty, id: 1 },
-        codegen::Device::Any => Device { ty: choices.pick(&[DeviceType::CUDA, DeviceType::CPU]), id: 1 },
+        codegen::Device::Any => {
+            Device { ty: choices.pick(&[DeviceType::CUDA, DeviceType::CPU]), id: 1 }
+        }
     };
     tensor.object = choices.once_in(3);
     if choices.once_in(6) {
-        (tensor.data, tensor.byte_offset) = choices.pick(&[(Some(256), 256), (Some(8), -8_i64 as u64)]);
+        (tensor.data, tensor.byte_offset) =
+            choices.pick(&[(Some(256), 256), (Some(8), -8_i64 as u64)]);
     }
     tensor
 }
@@ -208,7 +223,12 @@ fn change_tensor(choices: &mut Choices<'_>, tensor: &mut Tensor) {
             ]);
         }
         11 => {
-            let ty = choices.pick(&[DeviceType::CUDA, DeviceType::CPU, DeviceType::ROCM, DeviceType(77)]);
+            let ty = choices.pick(&[
+                DeviceType::CUDA,
+                DeviceType::CPU,
+                DeviceType::ROCM,
+                DeviceType(77),
+            ]);
             tensor.device = Device { ty, id: choices.pick(&[0, 1, 2, -1]) };
         }
         12 => tensor.data = None,

@@ -40,8 +40,16 @@ const STRIDE_SYMBOLS: [&str; 3] = ["s", "t", "n"];
 const INTEGERS: [&str; 8] =
     ["int64", "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64"];
 const DTYPES: [&str; 10] = [
-    "float32", "int8", "int64", "bool", "bfloat16", "float32x4", "int4", "float8_e4m3fn",
-    "complex128", "uint24",
+    "float32",
+    "int8",
+    "int64",
+    "bool",
+    "bfloat16",
+    "float32x4",
+    "int4",
+    "float8_e4m3fn",
+    "complex128",
+    "uint24",
 ];
 
 impl Names {
@@ -219,7 +227,11 @@ fn float(choices: &mut Choices<'_>, names: &Names, depth: usize) -> String {
         };
     }
     let a = float(choices, names, depth - 1);
-    let b = if choices.below(2) == 0 { float(choices, names, depth - 1) } else { int(choices, names, 1) };
+    let b = if choices.below(2) == 0 {
+        float(choices, names, depth - 1)
+    } else {
+        int(choices, names, 1)
+    };
     match choices.below(8) {
         0 => format!("({a} + {b})"),
         1 => format!("({a} - {b})"),
