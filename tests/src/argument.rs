@@ -101,6 +101,12 @@ impl Tensor {
         }
     }
 
+    /// The strides that NULL stands for.
+    pub fn compact_strides(&self) -> Vec<i64> {
+        let product = |dims: &[i64]| dims.iter().fold(1_i64, |a, b| a.wrapping_mul(*b));
+        (0..self.shape.len()).map(|dim| product(&self.shape[dim + 1..])).collect()
+    }
+
     /// What is passed as `ndim`.
     pub fn ndim(&self) -> i32 {
         self.ndim.unwrap_or(self.shape.len() as i32)

@@ -63,7 +63,7 @@ fn no_text_is_too_long_or_too_deep() {
         (format!("f() -> None = k({});", repeat("n, ")), "arguments (MAX_ARGUMENTS)"),
         (format!("f({}) -> None = k();", repeat("a: int8, ")), "parameters (MAX_PARAMS)"),
         (format!("f(x: Tensor([{}], int8))", repeat("n, ")), "dims (MAX_RANK)"),
-        (format!("f() -> None where {}", repeat("1 < 2, ")), "comparisons"),
+        (format!("f() -> None where {}", repeat("1 < 2, ")), "constraints (MAX_CONSTRAINTS)"),
         (format!("{}() -> None = k();", repeat("f")), "bytes in a name (MAX_NAME)"),
         (format!("f() -> None = {}();", repeat("k")), "bytes in a symbol (MAX_SYMBOL)"),
         (repeat("f() -> None = k();"), "an earlier function has this name"),

@@ -23,16 +23,16 @@ pub fn arguments(choices: &mut Choices<'_>, function: &Function) -> Vec<Argument
             }
         });
     }
-    for _ in 0..choices.pick(&[0, 0, 1, 1, 1, 2, 3]) {
+    for _ in 0..choices.pick(&[0, 0, 1, 0, 1, 2]) {
         if !arguments.is_empty() {
             let at = choices.below(arguments.len());
             let ty = &function.signature.params[at].ty;
             change(choices, &mut arguments[at], ty);
         }
     }
-    match choices.below(40) {
-        38 => drop(arguments.pop()),
-        39 => arguments.push(Argument::None),
+    match choices.below(100) {
+        98 => drop(arguments.pop()),
+        99 => arguments.push(Argument::None),
         _ => {}
     }
     arguments
@@ -45,7 +45,7 @@ fn symbol(choices: &mut Choices<'_>, values: &mut Values, name: &str) -> i64 {
     if let Some(value) = values.get(name) {
         return *value;
     }
-    let value = choices.pick(&[2, 3, 4, 1, 5, 0, 6, 2, 3, 8, 1, -1]);
+    let value = choices.pick(&[2, 3, 4, 1, 5, 0, 6, 2, 3, 8, 1, 2, 4, 3, -1]);
     values.insert(name.to_owned(), value);
     value
 }
@@ -127,7 +127,7 @@ fn fitting_tensor(
         Strides::Any => choices
             .once_in(2)
             .then(|| shape.iter().map(|_| choices.pick(&[1, 2, 0, -1, 100])).collect()),
-        Strides::Contiguous => choices.once_in(2).then(|| compact(&shape)),
+        Strides::Contiguous => choices.once_in(2).then(|| tensor.compact_strides()),
     };
     tensor.device = match declared.device {
         codegen::Device::Type(DeviceType::CPU) => Device::CPU,
@@ -144,14 +144,9 @@ fn fitting_tensor(
     tensor
 }
 
-fn compact(shape: &[i64]) -> Vec<i64> {
-    let product = |dims: &[i64]| dims.iter().fold(1_i64, |a, b| a.wrapping_mul(*b));
-    (0..shape.len()).map(|dim| product(&shape[dim + 1..])).collect()
-}
-
 /// Changes an argument: to another of its kind, or of another kind.
 fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &ParamType) {
-    if choices.once_in(8) {
+    if choices.once_in(16) {
         *argument = stranger(choices);
         return;
     }
@@ -160,7 +155,8 @@ fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &ParamType) {
         (argument, ParamType::Scalar(scalar)) if scalar.is_int() => {
             *argument = Argument::Int(edge(choices, *scalar));
         }
-        (argument, _) => *argument = stranger(choices),
+        (argument, ParamType::Scalar(scalar)) => *argument = fitting_scalar(choices, *scalar),
+        (argument, ParamType::Tensor(_)) => *argument = stranger(choices),
     }
 }
 
@@ -205,14 +201,14 @@ fn change_tensor(choices: &mut Choices<'_>, tensor: &mut Tensor) {
             *extent = if choices.once_in(2) { extent.wrapping_add(1) } else { other };
         }
         3..=6 if rank > 0 => {
-            let mut strides = tensor.strides.clone().unwrap_or_else(|| compact(&tensor.shape));
+            let mut strides = tensor.strides.clone().unwrap_or_else(|| tensor.compact_strides());
             let stride = &mut strides[choices.below(rank)];
             let other = choices.pick(&[1, 0, -1, 99, i64::MIN]);
             *stride = if choices.once_in(2) { stride.wrapping_add(1) } else { other };
             tensor.strides = Some(strides);
         }
         7 => tensor.strides = None,
-        8 => tensor.strides = Some(compact(&tensor.shape)),
+        8 => tensor.strides = Some(tensor.compact_strides()),
         9 => {
             tensor.shape.push(choices.pick(&[1, 2]));
             tensor.strides.iter_mut().for_each(|strides| strides.push(1));

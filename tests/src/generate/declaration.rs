@@ -8,11 +8,10 @@ pub fn declaration(choices: &mut Choices<'_>) -> String {
     let count = choices.pick(&[1, 2, 3, 2, 4, 6]);
     let params: Vec<String> = (0..count).map(|_| param(choices, &mut names)).collect();
     let constraints: Vec<String> =
-        (0..choices.pick(&[0, 0, 1, 1, 2])).map(|_| constraint(choices, &names)).collect();
+        (0..choices.pick(&[0, 0, 0, 1, 1, 2])).map(|_| constraint(choices, &names)).collect();
     let clause = if constraints.is_empty() { "" } else { "where" };
-    let ints: Vec<String> = (0..4).map(|_| format!("({}) + 0", int(choices, &names, 2))).collect();
-    let floats: Vec<String> =
-        (0..2).map(|_| format!("({}) * 1.0", float(choices, &names, 2))).collect();
+    let ints = [2, 1, 0, 0].map(|depth| format!("({}) + 0", int(choices, &names, depth)));
+    let floats = [2, 0].map(|depth| format!("({}) * 1.0", float(choices, &names, depth)));
     let address = names.tensors.first().map(|(name, _)| format!("{name}.data, {name}"));
     format!(
         "f({}) -> None {clause} {} = record_property({}, {}, {});",
@@ -137,13 +136,10 @@ fn dim(choices: &mut Choices<'_>, names: &mut Names, a: &'static str, b: &'stati
     }
     let a = names.symbol(a);
     match form {
-        2..=11 => return a.to_owned(),
-        12 => return format!("2 * {a}"),
-        13 => return format!("{a} + 1"),
-        14 => return format!("4 - {a}"),
-        15 => return format!("{a} * 3 - 2"),
-        16 => return format!("-{a}"),
-        17 => return format!("{a} + {a}"),
+        2..=14 => return a.to_owned(),
+        15 => return format!("2 * {a}"),
+        16 => return format!("{a} + 1"),
+        17 => return choices.pick(&["4 - _", "_ * 3 - 2", "-_", "_ + _"]).replace('_', a),
         _ => {}
     }
     let b = names.symbol(b);
@@ -173,7 +169,9 @@ fn int(choices: &mut Choices<'_>, names: &Names, depth: usize) -> String {
         return leaf(choices, names);
     }
     let [a, b] = [0; 2].map(|_| int(choices, names, depth - 1));
-    match choices.below(14) {
+    // Divisors are often zero, and few values are those of a narrow type.
+    let b = if choices.once_in(3) { b } else { choices.pick(&["2", "3", "-1", "4"]).to_owned() };
+    match choices.below(15) {
         0 => format!("({a} + {b})"),
         1 => format!("({a} - {b})"),
         2 => format!("({a} * {b})"),
@@ -184,6 +182,8 @@ fn int(choices: &mut Choices<'_>, names: &Names, depth: usize) -> String {
         9 => format!("max({a}, {b})"),
         10 => format!("-{a}"),
         11 => format!("bool({a})"),
+        12 => format!("int64({a})"),
+        13 => format!("int16({a})"),
         _ => format!("{}({a})", choices.pick(&INTEGERS)),
     }
 }
@@ -205,8 +205,9 @@ fn leaf(choices: &mut Choices<'_>, names: &Names) -> String {
             0 => format!("{name}.ndim"),
             1 => format!("{name}.device_id"),
             2 => format!("{name}.byte_offset"),
+            _ if *rank == Some(0) => format!("{name}.ndim"),
             member => {
-                let dim = choices.below(rank.unwrap_or(2).max(1));
+                let dim = choices.below(rank.unwrap_or(2));
                 format!("{name}.{}[{dim}]", if member == 3 { "shape" } else { "strides" })
             }
         };

@@ -200,11 +200,9 @@ impl<'a> Call<'a> {
 
     /// Compares with an expression whose symbols all have values.
     fn compare(&self, occurrence: &Occurrence<'a>) -> Checked<()> {
-        if !occurrence.counts {
-            return Ok(());
-        }
+        // What is declared is computed, even where it does not count.
         let expected = self.int(occurrence.expr)?;
-        if expected == occurrence.value {
+        if !occurrence.counts || expected == occurrence.value {
             return Ok(());
         }
         let plain = match occurrence.expr {
@@ -220,13 +218,13 @@ impl<'a> Call<'a> {
     }
 
     fn bind_or_compare(&mut self, symbol: usize, occurrence: &Occurrence<'a>) -> Checked<()> {
-        if !occurrence.counts {
-            return Ok(());
-        }
         if self.symbols.all[symbol].value.is_some() {
             return self.compare(occurrence);
         }
         let (value, exact) = self.solve(symbol, occurrence.expr, occurrence.value)?;
+        if !occurrence.counts {
+            return Ok(());
+        }
         if !exact {
             return Err(self.mismatch_at(occurrence, &occurrence.expr.to_string()));
         }

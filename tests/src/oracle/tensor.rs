@@ -132,7 +132,9 @@ impl<'a> Call<'a> {
         if tensor.data.is_none() && !is_empty(tensor) {
             return Err(self.null(param, ".data"));
         }
-        let align = declared.align.unwrap_or(declared.dtype.lane_bytes().into());
+        // That of a lane; of three bytes, say, the power of two in it.
+        let lane = u64::from(declared.dtype.lane_bytes());
+        let align = declared.align.unwrap_or(1 << lane.trailing_zeros());
         let address = (tensor.data.unwrap_or(0) as u64).wrapping_add(tensor.byte_offset);
         let remainder = address & (align - 1);
         if remainder == 0 {

@@ -117,29 +117,48 @@ fn array(tensor: &Tensor) -> Option<String> {
     let plain =
         ndim.is_none() && !null_shape && *device == abi_spec::Device::CPU && *byte_offset == 0;
     let dtype = NUMPY.into_iter().find(|name| *name == dtype.to_string())?;
-    if !plain || shape.iter().any(|extent| *extent < 0) {
+    if !plain || !fits(tensor) {
         return None;
     }
-    let strides = strides.as_ref().map_or("None".to_owned(), |strides| format!("{strides:?}"));
+    // What NumPy takes for the compact strides of an empty array is something else.
+    let given = strides.clone().or_else(|| shape.contains(&0).then(|| tensor.compact_strides()));
+    let strides = given.map_or("None".to_owned(), |strides| format!("{strides:?}"));
     let make = if *object { "tensor" } else { "array" };
     Some(format!("{make}('{dtype}', {shape:?}, {strides}, {})", (*data)?))
+}
+
+/// True if the elements are within 2 KiB of the first one, on both sides.
+fn fits(tensor: &Tensor) -> bool {
+    let reach = |(dim, extent): (usize, &i64)| {
+        let stride = tensor.strides.as_ref().map_or(1, |strides| strides[dim].unsigned_abs());
+        u128::from(extent.saturating_sub(1).unsigned_abs()) * u128::from(stride)
+    };
+    let elements = |shape: &[i64]| shape.iter().map(|extent| *extent as u128).product::<u128>();
+    let Tensor { shape, .. } = tensor;
+    let reach: u128 = match tensor.strides {
+        _ if shape.iter().any(|extent| *extent < 0) => return false,
+        _ if shape.contains(&0) => 0,
+        Some(_) => shape.iter().enumerate().map(reach).sum(),
+        None => elements(shape),
+    };
+    reach * u128::from(tensor.dtype.lane_bytes()) <= 2048
 }
 
 /// Reads an answer of `calls.py`: what was recorded, then a type and a value, or a class and a message.
 fn answer(line: &str) -> Outcome {
     let answer: Json = serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));
     let text = |index: usize| answer[index].as_str().unwrap_or_else(|| panic!("{line}"));
-    let number = || text(2).parse().unwrap_or_else(|error| panic!("{line}: {error}"));
     let end = match text(1) {
         "NoneType" => End::Result(Value::None),
         "bool" => End::Result(Value::Bool(text(2) == "True")),
-        "int" => End::Result(Value::Int(number())),
-        "float" => {
-            let value = text(2).parse().unwrap_or_else(|error| panic!("{line}: {error}"));
-            End::Result(Value::float(value))
-        }
-        "c_void_p" => End::Result(Value::Pointer(number() as u64)),
+        "int" => End::Result(Value::Int(parse(text(2)))),
+        "float" => End::Result(Value::float(parse(text(2)))),
+        "c_void_p" => End::Result(Value::Pointer(parse(text(2)))),
         kind => End::Error { kind: kind.to_owned(), message: text(2).to_owned() },
     };
     Outcome { recorded: text(0).to_owned(), end }
+}
+
+fn parse<T: std::str::FromStr>(text: &str) -> T {
+    text.parse().unwrap_or_else(|_| panic!("`{text}` is no number"))
 }

@@ -35,9 +35,10 @@ impl Shared {
 
     /// A function object of the module.
     fn function(&self, name: &str) -> *mut Object {
-        let args = [self.module, string(&text(name)), Any::int(TypeIndex::BOOL, 0)];
+        let name = text(name);
+        let args = [self.module, string(&name), Any::int(TypeIndex::BOOL, 0)];
         let function = call_global(&self.ffi, "ffi.ModuleGetFunction", &args);
-        assert_eq!(function.ty(), TypeIndex::FUNCTION, "no function {name}");
+        assert_eq!(function.ty(), TypeIndex::FUNCTION, "no function {name:?}");
         function.pointer().cast()
     }
 }
