@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use abi_spec::{DType, Scalar};
 
 use crate::declaration::{
-    Body, Device, Dim, Function, Library, Param, ParamType, Shape, Strides, Tensor,
+    Body, Device, Dim, Function, Library, Param, ParamType, ResultType, Shape, Strides, Tensor,
 };
 use crate::error::{Error, Part};
 use crate::expr::Expr;
@@ -84,6 +84,9 @@ impl Checker<'_> {
         for (index, constraint) in signature.constraints.iter().enumerate() {
             self.expr(Part::Constraint(index), &constraint.lhs)?;
             self.expr(Part::Constraint(index), &constraint.rhs)?;
+        }
+        if body.status && signature.result != ResultType::None {
+            return Err(self.invalid(Part::Result, "a function that calls with `try` returns None"));
         }
         self.body(body)
     }
