@@ -86,8 +86,7 @@ impl Checker<'_> {
             self.expr(Part::Constraint(index), &constraint.rhs)?;
         }
         if body.status && signature.result != ResultType::None {
-            let reason = "`try` is for functions that return None";
-            return Err(self.invalid(Part::Result, reason));
+            return Err(self.invalid(Part::Result, "a function that calls with `try` returns None"));
         }
         self.body(body)
     }

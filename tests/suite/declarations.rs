@@ -40,7 +40,7 @@ fn errors_say_what_and_where() {
     }
     let found = format!("{}\n", found.trim_end());
     if std::env::var("INSTA_UPDATE").is_ok_and(|mode| mode == "always") {
-        fs::write(&path, &found).expect("the file can be written");
+        return fs::write(&path, &found).expect("the file can be written");
     }
     let lines = found.lines().zip(written.lines()).enumerate();
     for (index, (found, written)) in lines {
@@ -66,7 +66,7 @@ fn no_text_is_too_long_or_too_deep() {
         (format!("f() -> None where {}", repeat("1 < 2, ")), "constraints (MAX_CONSTRAINTS)"),
         (format!("{}() -> None = k();", repeat("f")), "bytes in a name (MAX_NAME)"),
         (format!("f() -> None = {}();", repeat("k")), "bytes in a symbol (MAX_SYMBOL)"),
-        (repeat("f() -> None = k();"), "an earlier function has this name"),
+        ("f() -> None = k();".repeat(50_000), "an earlier function has this name"),
         (repeat("///\n"), "expected the name of a function, found the end of the text"),
         (repeat("\""), "expected the name of a function"),
         (repeat("\0"), "expected the name of a function"),

@@ -7,11 +7,11 @@ use jit::Runtime;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-use tvm_ffi_codegen_tests::argument::print_list;
+use tvm_ffi_codegen_tests::argument::{Argument, print_list};
 use tvm_ffi_codegen_tests::generate::{self, Choices};
 use tvm_ffi_codegen_tests::oracle;
-use tvm_ffi_codegen_tests::outcome::End;
-use tvm_ffi_codegen_tests::route::{Call, InProcess, Route};
+use tvm_ffi_codegen_tests::outcome::{End, Outcome};
+use tvm_ffi_codegen_tests::route::{BACKENDS, Call, InProcess, Route, Shared};
 
 /// Calls of one declaration.
 const CALLS: usize = 24;
@@ -54,58 +54,102 @@ proptest! {
     }
 }
 
-#[test]
-fn stats() {
-    let mut map = std::collections::BTreeMap::<String, usize>::new();
-    let mut x = 1u64;
-    let (mut valid, mut all) = (0, 0);
-    for _ in 0..2000 {
-        let bytes: Vec<u8> = (0..900)
-            .map(|_| {
-                x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                (x >> 40) as u8
-            })
-            .collect();
+/// A number from each number; the same on every machine.
+fn scramble(seed: u64) -> u64 {
+    let mixed = (seed ^ seed >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+fn noise(seed: u64) -> Vec<u8> {
+    (0..900).map(|index| (scramble(seed << 32 | index) >> 56) as u8).collect()
+}
+
+/// Random declarations of one library, with calls of each.
+fn library(count: usize) -> (Library, Vec<Vec<Vec<Argument>>>) {
+    let mut library = Library::default();
+    let mut lists = Vec::new();
+    for seed in 0.. {
+        let bytes = noise(seed);
         let mut choices = Choices::new(&bytes);
-        let text = generate::declaration(&mut choices);
-        all += 1;
-        let function = match text.parse::<Function>() {
-            Ok(f) => f,
-            Err(e) => {
-                let e = e.to_string();
-                let e = e.lines().next().unwrap().splitn(4, ": ").nth(3).unwrap_or("?").to_owned();
-                let e: String = e.split('`').step_by(2).collect::<Vec<_>>().join("~");
-                *map.entry(format!("decl {e}")).or_default() += 1;
-                continue;
-            }
+        let Ok(mut function) = generate::declaration(&mut choices).parse::<Function>() else {
+            continue;
         };
-        valid += 1;
-        for _ in 0..24 {
-            let args = generate::arguments(&mut choices, &function);
-            let e = oracle::predict(&function, &args, None);
-            let k = match e.end {
-                End::Result(_) => "ok".to_owned(),
-                End::Error { message, .. } => message
-                    .split(" when calling")
-                    .next()
-                    .unwrap()
-                    .split(" on argument")
-                    .next()
-                    .unwrap()
-                    .split(' ')
-                    .take(2)
-                    .map(|w| w.split_once('.').map_or(w, |(_, b)| b).split('[').next().unwrap())
-                    .collect::<Vec<_>>()
-                    .join(" "),
-                End::Broken(b) => b,
-            };
-            *map.entry(k).or_default() += 1;
+        function.signature.name = format!("f{}", library.functions.len());
+        lists.push((0..CALLS).map(|_| generate::arguments(&mut choices, &function)).collect());
+        library.functions.push(function);
+        if lists.len() == count {
+            break;
         }
     }
-    println!("{valid} of {all}");
-    let mut v: Vec<_> = map.into_iter().collect();
-    v.sort_by_key(|e| std::cmp::Reverse(e.1));
-    for (k, n) in v {
-        println!("{n:6} {k}");
+    (library, lists)
+}
+
+/// The same, ahead of time and by every backend.
+#[test]
+fn backends_agree_with_the_oracle() {
+    let (library, lists) = library(150);
+    let pairs = || {
+        let functions = library.functions.iter().zip(&lists);
+        functions.flat_map(|(function, lists)| lists.iter().map(move |list| (function, list)))
+    };
+    let calls: Vec<Call<'_>> = pairs()
+        .map(|(function, list)| Call {
+            function: &function.signature.name,
+            arguments: list,
+            count: None,
+        })
+        .collect();
+    let expected: Vec<Outcome> =
+        pairs().map(|(function, list)| oracle::predict(function, list, None)).collect();
+    let accepted = expected.iter().filter(|outcome| matches!(outcome.end, End::Result(_))).count();
+    assert!(accepted * 4 > calls.len() && accepted * 2 < calls.len(), "{accepted} accepted");
+    for backend in BACKENDS {
+        let outcomes = Shared::new(&library, backend).run(&calls);
+        for (((function, list), expected), found) in pairs().zip(&expected).zip(outcomes) {
+            let found = found.expect("the installed runtime has all it takes");
+            let call = || format!("{backend}\n{function}\n{}", print_list(list));
+            assert!(found == *expected, "{}\n  expected {expected}\n  but got  {found}", call());
+        }
+    }
+}
+
+/// The generator is worth something only if its calls end in many ways.
+#[test]
+fn generated_calls_end_in_every_way() {
+    let ways = [
+        "Mismatched number of arguments",
+        "Mismatched type",
+        ".ndim",
+        ".dtype",
+        ".device",
+        ".shape[",
+        ".strides[",
+        "(contiguous)",
+        ".data on",
+        "Misaligned",
+        "Out of range n on",
+        "Out of range int",
+        "Division by zero",
+        "Violated",
+        "(= p",
+        "(= n)",
+        "a non-negative extent",
+        "a non-negative rank",
+        "at least",
+        "NULL",
+        "type index",
+    ];
+    let mut counts = [0; 21];
+    let (library, lists) = library(1500);
+    for (function, list) in library.functions.iter().zip(&lists) {
+        for arguments in list {
+            if let End::Error { message, .. } = oracle::predict(function, arguments, None).end {
+                let found = ways.iter().zip(&mut counts).filter(|(way, _)| message.contains(*way));
+                found.for_each(|(_, count)| *count += 1);
+            }
+        }
+    }
+    for (way, count) in ways.iter().zip(counts) {
+        assert!(count >= 10, "{way}: {count}");
     }
 }

@@ -17,7 +17,7 @@ const CASES: [&str; 30] = [
     "give_uint64",
     "give_float32",
     "give_float16",
-    "bfloat16_result",
+    "bfloat16_of_bits",
     "give_ptr",
     "everything",
     "add_one",

@@ -34,6 +34,25 @@ impl Wrapper<'_, '_> {
             }
             Rule::Solve { symbol, linear, .. } => {
                 self.sign(place, value);
+                if let SymbolState::Maybe(known, bound) = self.symbols[*symbol] {
+                    let constant = self.expression(&linear.constant);
+                    let coefficient = self.expression(&linear.coefficient);
+                    let expected = self.b.binary(Binary::Mul, coefficient, known);
+                    let expected = self.b.binary(Binary::Add, expected, constant);
+                    let free = self.b.not(bound);
+                    let (comparing, solving) = match counts {
+                        None => (bound, free),
+                        Some(counts) => (self.b.and(bound, counts), self.b.and(free, counts)),
+                    };
+                    self.require_equal(value, expected, Some(comparing));
+                    let solved = self.solve(value, linear, Some(solving));
+                    let solved = self.b.select(bound, known, solved);
+                    self.symbols[*symbol] = match counts {
+                        None => SymbolState::Bound(solved),
+                        Some(counts) => SymbolState::Maybe(solved, self.b.or(bound, counts)),
+                    };
+                    return;
+                }
                 let solved = self.solve(value, linear, counts);
                 self.bind(*symbol, solved, counts);
             }

@@ -196,6 +196,28 @@ fn solve(c: &mut Code<'_>, found: Found) {
     evaluate_or_stop(c, s);
     let constant = c.b.load(Type::I64, s, state::STACK);
     let value = c.get(found.value);
+    let index = c.word(operands, 0);
+    let origin = c.origin(s, index);
+    let bound = c.b.load(Type::I64, origin, 0);
+    let bound = c.b.compare_const(Cond::Ne, bound, 0);
+    c.when(bound, |c| {
+        let known = c.slot(s, index);
+        let known = c.b.load(Type::I64, known, 0);
+        let expected = c.b.binary(Binary::Mul, known, coefficient);
+        let expected = c.b.binary(Binary::Add, expected, constant);
+        let differs = c.b.compare(Cond::Ne, expected, value);
+        let counts = c.counts(found);
+        let fault = c.b.and(differs, counts);
+        c.when(fault, |c| {
+            c.begin_mismatch(found);
+            c.call(Routine::PutInt, &[s, expected]);
+            c.say(s, " (= ");
+            c.say_text(s, operands, 3);
+            c.say(s, ")");
+            c.but_got(found);
+        });
+        c.return_code(0);
+    });
     let difference = c.b.binary(Binary::Sub, value, constant);
     let zero = c.b.compare_const(Cond::Eq, coefficient, 0);
     let one = c.b.i64(1);
