@@ -222,32 +222,12 @@ fn wrong_input_is_exit_code_1() {
 
 #[cfg(not(feature = "llvm"))]
 #[test]
-fn backends_that_were_left_out_name_their_feature() {
+fn backends_left_out_name_their_feature() {
     let folder = add_one();
     for name in ["llvm", "mlir"] {
-        let command = format!("emit add_one.ffi --backend {name} -o out.o");
-        let expected = format!(
-            "error: backend {name} is not part of this build: enable the cargo feature `{name}`\n"
-        );
-        assert_eq!(fails(folder.path(), &command), (1, expected));
-    }
-}
-
-#[test]
-fn ir_kernels_need_a_backend_that_takes_them() {
-    let folder = add_one();
-    fs::write(folder.path().join("kernel.ll"), "define void @add_one_kernel() { ret void }")
-        .unwrap();
-    let rows = [
-        (
-            "--link kernel.ll",
-            "backend cranelift: kernel.ll is no object, and only llvm and mlir take IR",
-        ),
-        ("--emit bitcode", "backend cranelift: bitcode is a form of llvm and mlir"),
-    ];
-    for (arguments, message) in rows {
-        let command = format!("emit add_one.ffi {arguments} -o out.o");
-        assert_eq!(fails(folder.path(), &command), (1, format!("error: {message}\n")));
+        let outcome = fails(folder.path(), &format!("emit add_one.ffi --backend {name} -o out.so"));
+        let message = "is not part of this build: enable the cargo feature";
+        assert_eq!(outcome, (1, format!("error: backend {name} {message} `{name}`\n")));
     }
 }
 
@@ -262,14 +242,8 @@ fn wrong_usage_is_exit_code_2() {
             "emit add_one.ffi --emit exe -o a.o",
             "[possible values: ir, native, bitcode, object, shared]",
         ),
-        (
-            "emit add_one.ffi --link kernel.o -o a.o",
-            "objects for --link, and --linker, need --emit shared",
-        ),
-        (
-            "emit add_one.ffi --emit ir --linker cc -o a.o",
-            "objects for --link, and --linker, need --emit shared",
-        ),
+        ("emit add_one.ffi --link kernel.o -o a.o", "and --linker, need --emit shared"),
+        ("emit add_one.ffi --emit ir --linker cc -o a.o", "and --linker, need --emit shared"),
         ("inspect", "<FILE>"),
         ("run add_one.ffi", "unrecognized subcommand"),
     ];
