@@ -4,6 +4,7 @@ use std::path::Path;
 use std::{fs, process::Command};
 
 use libloading::Library;
+use libloading::os::unix::{self, RTLD_GLOBAL, RTLD_NOW};
 use tvm_ffi_codegen_driver::inspect;
 
 use crate::support::folder;
@@ -50,8 +51,11 @@ fn assert_twice(folder: &Path, library: &str) {
     assert!(found.undefined.iter().all(|symbol| symbol.name != "twice_kernel"));
     type SafeCall = unsafe extern "C" fn(usize, *const i64, i32, *mut i64) -> i32;
     let (argument, mut result) = ([1_i64, 21], [0_i64; 2]);
-    // SAFETY: the library needs the runtime only where it raises, and the arguments are one integer.
+    let config = Command::new("tvm-ffi-config").arg("--libdir").output().expect("run tests/run");
+    let runtime = format!("{}/libtvm_ffi.so", String::from_utf8(config.stdout).unwrap().trim());
+    // SAFETY: the runtime comes first, as in every host, and the arguments are one integer.
     let status = unsafe {
+        let _runtime = unix::Library::open(Some(runtime), RTLD_NOW | RTLD_GLOBAL).unwrap();
         let library = Library::new(&path).unwrap();
         let function = library.get::<SafeCall>(b"__tvm_ffi_twice").unwrap();
         function(0, argument.as_ptr(), 1, result.as_mut_ptr())
