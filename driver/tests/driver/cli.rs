@@ -232,6 +232,22 @@ fn backends_left_out_name_their_feature() {
 }
 
 #[test]
+fn kernels_in_ir_need_a_backend_that_takes_them() {
+    let folder = add_one();
+    fs::write(folder.path().join("kernel.ll"), "define void @add_one_kernel() { ret void }")
+        .unwrap();
+    let rows = [
+        ("--link kernel.ll", "kernel.ll is no object, and only llvm and mlir take IR"),
+        ("--emit bitcode", "bitcode is a form of llvm and mlir"),
+    ];
+    for (arguments, message) in rows {
+        let command = format!("emit add_one.ffi {arguments} -o out.o");
+        let expected = (1, format!("error: backend cranelift: {message}\n"));
+        assert_eq!(fails(folder.path(), &command), expected);
+    }
+}
+
+#[test]
 fn wrong_usage_is_exit_code_2() {
     let folder = add_one();
     let rows = [
