@@ -179,7 +179,6 @@ fn wrong_input_is_exit_code_1() {
             "emit closure.ffi -o out.so",
             "closure.ffi: f: self: `self` is the context of a closure, which exists in process only".into(),
         ),
-        ("emit add_one.ffi --backend llvm -o out.so", NO_LLVM.into()),
         (
             "emit add_one.ffi --target pdp11 -o out.so",
             "unknown target `pdp11`: Unrecognized architecture: pdp11".into(),
@@ -221,7 +220,32 @@ fn wrong_input_is_exit_code_1() {
     assert!(code == 1 && message.starts_with("error: twice.ffi:3:1: add_one: "), "{message}");
 }
 
-const NO_LLVM: &str = "backend llvm is not part of this build: enable the cargo feature `llvm`";
+#[cfg(not(feature = "llvm"))]
+#[test]
+fn backends_left_out_name_their_feature() {
+    let folder = add_one();
+    for name in ["llvm", "mlir"] {
+        let outcome = fails(folder.path(), &format!("emit add_one.ffi --backend {name} -o out.so"));
+        let message = "is not part of this build: enable the cargo feature";
+        assert_eq!(outcome, (1, format!("error: backend {name} {message} `{name}`\n")));
+    }
+}
+
+#[test]
+fn kernels_in_ir_need_a_backend_that_takes_them() {
+    let folder = add_one();
+    fs::write(folder.path().join("kernel.ll"), "define void @add_one_kernel() { ret void }")
+        .unwrap();
+    let rows = [
+        ("--link kernel.ll", "kernel.ll is no object, and only llvm and mlir take IR"),
+        ("--emit bitcode", "bitcode is a form of llvm and mlir"),
+    ];
+    for (arguments, message) in rows {
+        let command = format!("emit add_one.ffi {arguments} -o out.o");
+        let expected = (1, format!("error: backend cranelift: {message}\n"));
+        assert_eq!(fails(folder.path(), &command), expected);
+    }
+}
 
 #[test]
 fn wrong_usage_is_exit_code_2() {
@@ -230,9 +254,12 @@ fn wrong_usage_is_exit_code_2() {
         ("", "Usage:"),
         ("emit add_one.ffi", "-o <OUT>"),
         ("emit add_one.ffi --backend gcc -o a.o", "[possible values: cranelift, llvm, mlir]"),
-        ("emit add_one.ffi --emit exe -o a.o", "[possible values: ir, native, object, shared]"),
-        ("emit add_one.ffi --link kernel.o -o a.o", "--link and --linker need --emit shared"),
-        ("emit add_one.ffi --emit ir --linker cc -o a.o", "--link and --linker need --emit shared"),
+        (
+            "emit add_one.ffi --emit exe -o a.o",
+            "[possible values: ir, native, bitcode, object, shared]",
+        ),
+        ("emit add_one.ffi --link kernel.o -o a.o", "and --linker, need --emit shared"),
+        ("emit add_one.ffi --emit ir --linker cc -o a.o", "and --linker, need --emit shared"),
         ("inspect", "<FILE>"),
         ("run add_one.ffi", "unrecognized subcommand"),
     ];

@@ -3,5 +3,7 @@
 mod cli;
 mod hostile;
 mod inspect;
+#[cfg(feature = "mlir")]
+mod ir_kernels;
 mod link;
 mod support;
