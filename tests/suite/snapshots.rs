@@ -71,6 +71,10 @@ fn native(module: &ir::Module, backend: &str) -> String {
     let text = String::from_utf8(text).expect("the native form is text");
     match backend {
         "cranelift" => verify_clif(&text),
+        #[cfg(feature = "llvm")]
+        "llvm" => verify_llvm(&text),
+        #[cfg(feature = "mlir")]
+        "mlir" => verify_mlir(&text),
         _ => unreachable!("every backend has a verifier"),
     }
     text
@@ -84,6 +88,33 @@ fn verify_clif(text: &str) {
     for function in functions.unwrap_or_else(|error| panic!("{error}\n{text}")) {
         verify_function(&function, &*isa).unwrap_or_else(|error| panic!("{error}\n{function}"));
     }
+}
+
+/// Parses LLVM IR back, runs LLVM's verifier, and prints the same text again.
+#[cfg(feature = "llvm")]
+fn verify_llvm(text: &str) {
+    use inkwell::context::Context;
+    use inkwell::memory_buffer::MemoryBuffer;
+    let context = Context::create();
+    let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "snapshot");
+    let module = context.create_module_from_ir(buffer).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    backend_llvm::verify(&module).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let without_id = |text: &str| -> Vec<String> {
+        let is_id =
+            |line: &&str| line.starts_with("; ModuleID") || line.starts_with("source_filename");
+        text.lines().filter(|line| !is_id(line)).map(str::to_owned).collect()
+    };
+    assert_eq!(without_id(&module.print_to_string().to_string()), without_id(text));
+}
+
+/// Parses MLIR back, runs MLIR's verifier, and prints the same text again.
+#[cfg(feature = "mlir")]
+fn verify_mlir(text: &str) {
+    let context = melior::Context::new();
+    melior::dialect::DialectHandle::llvm().load_dialect(&context);
+    let module = melior::ir::Module::parse(&context, text).unwrap_or_else(|| panic!("{text}"));
+    backend_mlir::verify(&context, &module).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(module.as_operation().to_string().trim_end(), text.trim_end());
 }
 
 fn snapshot(case: &str, module: &ir::Module, declaration: &Function) {
@@ -134,4 +165,52 @@ fn the_same_declarations_yield_the_same_bytes() {
             assert!(bytes() == bytes(), "{backend}, {form:?}");
         }
     }
+}
+
+/// LLVM and MLIR are two ways to the same machine code.
+#[cfg(feature = "mlir")]
+#[test]
+fn llvm_and_mlir_compile_to_the_same_code() {
+    for case in cases::table() {
+        let module = lowered(&case.function, Routines::Shared);
+        let object = |backend: &str| {
+            let options = driver::Options {
+                backend: backend.to_owned(),
+                target: target(),
+                optimization: driver::Optimization::O2,
+                ..driver::Options::default()
+            };
+            code(&driver::emit_module(&module, driver::Form::Object, &options).unwrap())
+        };
+        assert!(object("llvm") == object("mlir"), "{}", case.function);
+    }
+}
+
+/// What an object holds: its sections, and their relocations by the names of symbols.
+#[cfg(feature = "mlir")]
+fn code(bytes: &[u8]) -> Vec<String> {
+    use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
+    let file = object::File::parse(bytes).expect("the backend wrote an object");
+    let name = |index| {
+        let symbol = file.symbol_by_index(index).expect("relocations refer to symbols");
+        symbol.name().expect("symbols have names").to_owned()
+    };
+    let relocation = |(offset, relocation): (u64, object::Relocation)| match relocation.target() {
+        RelocationTarget::Symbol(index) => {
+            let (kind, addend) = (relocation.kind(), relocation.addend());
+            format!("{offset} {} {kind:?} {addend}", name(index))
+        }
+        other => format!("{offset} {other:?}"),
+    };
+    let described = file.sections().filter(|section| {
+        let name = section.name().unwrap_or_default();
+        name.starts_with(".text") || name.contains("rodata") || name.starts_with(".data")
+    });
+    described
+        .flat_map(|section| {
+            let data = section.data().expect("a section has data");
+            let head = format!("{:?} {data:x?}", section.name());
+            std::iter::once(head).chain(section.relocations().map(relocation)).collect::<Vec<_>>()
+        })
+        .collect()
 }
