@@ -4,10 +4,10 @@
 use std::error::Error;
 use std::path::Path;
 
-use codegen::{Backend, Library, Options, lower};
+use codegen::{Library, Options, lower};
 use driver::link::Input;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let mut args = std::env::args().skip(1);
     let (Some(kernel), Some(output)) = (args.next(), args.next()) else {
         return Err("usage: aot KERNEL.o OUT.so".into());
