@@ -10,6 +10,10 @@ use crate::ffi::Ffi;
 
 /// Arguments, and everything they point at.
 #[derive(Debug, Default)]
+#[allow(
+    clippy::vec_box,
+    reason = "arguments hold the addresses, which a growing list must not change"
+)]
 pub struct Frame {
     /// The arguments; an empty list is passed as NULL.
     pub args: Vec<Any>,

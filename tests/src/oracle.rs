@@ -107,48 +107,34 @@ impl<'a> Call<'a> {
     }
 
     fn tensor_argument(&self, param: usize) -> Option<&'a Tensor> {
-        match &self.arguments[param] {
-            Argument::Tensor(tensor) => Some(tensor),
-            _ => None,
-        }
+        if let Argument::Tensor(tensor) = &self.arguments[param] { Some(tensor) } else { None }
     }
 
     fn scalar(&mut self, param: usize, scalar: Scalar) -> Checked<()> {
         let name = self.name(param);
         let (index, bits) = words(&self.arguments[param]);
-        let accepted = match scalar {
-            Scalar::Ptr => index == 0 || index == 4,
-            scalar if scalar.is_float() => (1..=3).contains(&index),
-            _ => index == 1 || index == 2,
-        };
-        if !accepted {
+        let last = if scalar.is_float() { 3 } else { 2 };
+        let is_number = (1..=last).contains(&index);
+        if !(if scalar == Scalar::Ptr { index == 0 || index == 4 } else { is_number }) {
             let got = type_name(&self.arguments[param]);
             let expected = format!("{scalar} but got {got}");
             return Err(Fault::at("TypeError", "Mismatched type of", name, param, expected));
         }
-        let value = match scalar {
-            Scalar::Ptr => {
-                let null = index == 0 || bits == 0;
-                Number::Address { null, offset: 0 }
-            }
-            Scalar::Bool => Number::Int(i64::from(bits != 0)),
-            scalar if scalar.is_float() => {
-                let wide = if index == 3 { f64::from_bits(bits as u64) } else { bits as f64 };
-                Number::Float(half::round(wide, scalar))
-            }
-            scalar if !in_range(bits, scalar) => {
-                let expected = format!("{scalar} but got {bits}");
-                return Err(Fault::at("ValueError", "Out of range", name, param, expected));
-            }
-            _ => Number::Int(bits),
-        };
-        self.scalars[param] = Some(value);
-        match value {
-            Number::Int(value) if scalar.is_int() => {
-                self.occurrence(param, None, value, None, true)
-            }
-            _ => Ok(()),
+        if scalar.is_int() && !in_range(bits, scalar) {
+            let expected = format!("{scalar} but got {bits}");
+            return Err(Fault::at("ValueError", "Out of range", name, param, expected));
         }
+        self.scalars[param] = Some(if scalar == Scalar::Ptr {
+            Number::Address { null: index == 0 || bits == 0, offset: 0 }
+        } else if scalar.is_float() {
+            let wide = if index == 3 { f64::from_bits(bits as u64) } else { bits as f64 };
+            Number::Float(half::round(wide, scalar))
+        } else if scalar == Scalar::Bool {
+            Number::Int(i64::from(bits != 0))
+        } else {
+            Number::Int(bits)
+        });
+        if scalar.is_int() { self.parameter(param, bits) } else { Ok(()) }
     }
 
     /// Shape, strides, data: what comes after the header.
@@ -159,7 +145,7 @@ impl<'a> Call<'a> {
                 let value = tensor.shape[dim];
                 self.extent_sign(param, dim, value)?;
                 if let Dim::Expr(expr) = rule {
-                    self.occurrence(param, Some(("shape", dim)), value, Some(expr), true)?;
+                    self.occurrence(param, ("shape", dim), value, expr, true)?;
                 }
             }
         }
@@ -168,7 +154,7 @@ impl<'a> Call<'a> {
                 let counts = tensor.shape[dim] > 1 && !tensor::is_empty(tensor);
                 let value = tensor::stride(tensor, dim);
                 if let Dim::Expr(expr) = rule {
-                    self.occurrence(param, Some(("strides", dim)), value, Some(expr), counts)?;
+                    self.occurrence(param, ("strides", dim), value, expr, counts)?;
                 }
             }
         }

@@ -115,11 +115,9 @@ fn broken(reason: String) -> End {
 fn recorded(ffi: &Ffi, recorder: SafeCall<'_>) -> String {
     let mut result = NOISE;
     let status = recorder(std::ptr::null(), 0, &mut result);
-    match end(ffi, status, &result) {
-        // SAFETY: the kernel returns a text that ends with a NUL.
-        End::Result(Value::Pointer(text)) => unsafe {
-            CStr::from_ptr(text as *const c_char).to_string_lossy().into_owned()
-        },
-        other => panic!("{RECORDED}: {other:?}"),
-    }
+    let end = end(ffi, status, &result);
+    let End::Result(Value::Pointer(text)) = end else { panic!("{RECORDED}: {end:?}") };
+    // SAFETY: the kernel returns a text that ends with a NUL.
+    let text = unsafe { CStr::from_ptr(text as *const c_char) };
+    text.to_string_lossy().into_owned()
 }

@@ -1,6 +1,6 @@
 //! Functions with a context, as objects of the runtime.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -19,9 +19,9 @@ extern "C" fn add(context: *const Adder, n: i64) -> i64 {
     unsafe { (*context).addend + n }
 }
 
-extern "C" fn first_byte(text: *const c_char) -> i8 {
+extern "C" fn first_byte(text: *const i8) -> i8 {
     // SAFETY: this file passes texts only.
-    unsafe { *text as i8 }
+    unsafe { *text }
 }
 
 const DECLARATIONS: &str = "

@@ -195,12 +195,12 @@ fn code(bytes: &[u8]) -> Vec<String> {
         let symbol = file.symbol_by_index(index).expect("relocations refer to symbols");
         symbol.name().expect("symbols have names").to_owned()
     };
-    let relocation = |(offset, relocation): (u64, object::Relocation)| match relocation.target() {
-        RelocationTarget::Symbol(index) => {
-            let (kind, addend) = (relocation.kind(), relocation.addend());
-            format!("{offset} {} {kind:?} {addend}", name(index))
-        }
-        other => format!("{offset} {other:?}"),
+    let relocation = |(offset, relocation): (u64, object::Relocation)| {
+        let RelocationTarget::Symbol(symbol) = relocation.target() else {
+            return format!("{offset} {:?}", relocation.target());
+        };
+        let (kind, addend) = (relocation.kind(), relocation.addend());
+        format!("{offset} {} {kind:?} {addend}", name(symbol))
     };
     let described = file.sections().filter(|section| {
         let name = section.name().unwrap_or_default();

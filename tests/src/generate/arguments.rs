@@ -88,10 +88,12 @@ fn evaluate(choices: &mut Choices<'_>, values: &mut Values, expr: &Expr) -> i64 
 }
 
 fn fitting_scalar(choices: &mut Choices<'_>, scalar: Scalar) -> Argument {
-    match scalar {
-        Scalar::Ptr => Argument::Pointer(choices.pick(&[4096, 0])),
-        Scalar::Bool => Argument::Bool(choices.below(2) == 0),
-        _ => Argument::Float(choices.pick(&FLOATS)),
+    if scalar == Scalar::Ptr {
+        Argument::Pointer(choices.pick(&[4096, 0]))
+    } else if scalar == Scalar::Bool {
+        Argument::Bool(choices.below(2) == 0)
+    } else {
+        Argument::Float(choices.pick(&FLOATS))
     }
 }
 

@@ -48,7 +48,9 @@ impl Call<'_> {
             Expr::Member(of, member) => self.member(of, *member)?,
             Expr::Neg(inner) => match self.evaluate(inner)? {
                 Number::Int(value) => Number::Int(value.wrapping_neg()),
-                other => Number::Float(-other.float()),
+                value @ (Number::Float(_) | Number::Address { .. }) => {
+                    Number::Float(-value.float())
+                }
             },
             Expr::Binary(op, lhs, rhs) => {
                 let (lhs, rhs) = (self.evaluate(lhs)?, self.evaluate(rhs)?);
@@ -70,7 +72,7 @@ impl Call<'_> {
     pub(super) fn int(&self, expr: &Expr) -> Checked<i64> {
         match self.evaluate(expr)? {
             Number::Int(value) => Ok(value),
-            other => unreachable!("{expr} is {other:?}"),
+            Number::Float(_) | Number::Address { .. } => unreachable!("{expr} is an integer"),
         }
     }
 

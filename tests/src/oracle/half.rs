@@ -5,11 +5,14 @@ use abi_spec::Scalar;
 
 /// The nearest value of a float type, ties to even.
 pub(super) fn round(value: f64, scalar: Scalar) -> f64 {
-    match scalar {
-        Scalar::Float32 => f64::from(value as f32),
-        Scalar::Float16 => round_to(value, 10, -14, 65504.0),
-        Scalar::BFloat16 => round_to(value, 7, -126, f64::from(f32::from_bits(0x7f7f_0000))),
-        _ => value,
+    if scalar == Scalar::Float32 {
+        f64::from(value as f32)
+    } else if scalar == Scalar::Float16 {
+        round_to(value, 10, -14, 65504.0)
+    } else if scalar == Scalar::BFloat16 {
+        round_to(value, 7, -126, f64::from(f32::from_bits(0x7f7f_0000)))
+    } else {
+        value
     }
 }
 

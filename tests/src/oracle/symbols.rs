@@ -138,20 +138,16 @@ fn is_linear(expr: &Expr, symbol: &str) -> bool {
 }
 
 impl<'a> Call<'a> {
-    /// Visits one occurrence: an extent, a stride, or, without an expression, an integer parameter.
+    /// Visits an extent or a stride.
     pub(super) fn occurrence(
         &mut self,
         param: usize,
-        place: Option<(&str, usize)>,
+        (part, dim): (&str, usize),
         value: i64,
-        expr: Option<&'a Expr>,
+        expr: &'a Expr,
         counts: bool,
     ) -> Checked<()> {
         let name = self.name(param);
-        let Some((part, dim)) = place else {
-            return self.parameter(param, value);
-        };
-        let Some(expr) = expr else { return Ok(()) };
         let (place, is_stride) = (format!("{name}.{part}[{dim}]"), part == "strides");
         let occurrence = Occurrence { param, dim, place, value, expr, counts };
         match self.symbols.unknown(expr)[..] {
@@ -173,7 +169,7 @@ impl<'a> Call<'a> {
     }
 
     /// The value of an integer parameter is an occurrence of the symbol of its name.
-    fn parameter(&mut self, param: usize, value: i64) -> Checked<()> {
+    pub(super) fn parameter(&mut self, param: usize, value: i64) -> Checked<()> {
         let name = self.name(param);
         let index = self.symbols.all.iter().position(|symbol| symbol.name == name);
         let index = index.expect("integer parameters are symbols");
@@ -205,10 +201,8 @@ impl<'a> Call<'a> {
         if !occurrence.counts || expected == occurrence.value {
             return Ok(());
         }
-        let plain = match occurrence.expr {
-            Expr::Name(name) => self.symbols.all.iter().find(|symbol| symbol.name == name),
-            _ => None,
-        };
+        let is_plain = |symbol: &&Symbol<'_>| *occurrence.expr == Expr::name(symbol.name);
+        let plain = self.symbols.all.iter().find(is_plain);
         let shown = match plain {
             Some(symbol) => format!("{expected} (= {})", symbol.origin),
             None if names(occurrence.expr).is_empty() => expected.to_string(),
