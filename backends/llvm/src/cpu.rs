@@ -1,7 +1,7 @@
 //! The processors that LLVM 22 knows.
 //!
 //! LLVM warns of an unknown name on stderr, dies of a 32-bit one, and offers no way to ask first.
-//! `llc -mtriple=<target> -mcpu=help` lists them; a test compiles for each of them.
+//! `llc -mtriple=<target> -mcpu=help` lists them.
 
 /// 64-bit processors of x86_64.
 pub(crate) const X86_64: &str = "\
