@@ -19,6 +19,10 @@ pub(crate) struct SymbolInfo<'a> {
     pub(crate) param: Option<usize>,
 }
 
+/// Symbols of one function, integer parameters included: the routine that explains failures has room
+/// for so many.
+pub(crate) const MAX_SYMBOLS: usize = 1024;
+
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
@@ -110,6 +114,9 @@ impl<'a> Scope<'a> {
                     return Err((part, format!("`{name}` is a tensor, not a symbol")));
                 }
             }
+        }
+        if self.symbols.len() == MAX_SYMBOLS {
+            return Err((part, format!("more than {MAX_SYMBOLS} symbols")));
         }
         self.symbols.push(SymbolInfo { name, part, param });
         Ok(())

@@ -31,3 +31,19 @@ fn lowered_declarations_verify() {
 fn routines_verify() {
     ir::verify(&routines());
 }
+
+#[test]
+fn symbols_fit_the_frame_that_explains_failures() {
+    let library = |count: usize| {
+        let dims = |range: std::ops::Range<usize>| {
+            range.map(|i| format!("n{i}")).collect::<Vec<_>>().join(", ")
+        };
+        let tensors: Vec<String> = (0..count.div_ceil(32))
+            .map(|t| format!("x{t}: Tensor([{}], int8)", dims(32 * t..count.min(32 * t + 32))))
+            .collect();
+        format!("f({}) -> None = k();", tensors.join(", ")).parse::<Library>()
+    };
+    ir::verify(&lower(&library(1024).unwrap(), &Options::default()).unwrap());
+    let error = library(1025).unwrap_err().to_string();
+    assert!(error.contains("f: x32.shape[0]: more than 1024 symbols"), "{error}");
+}

@@ -4,6 +4,8 @@ use super::Routine;
 use crate::ir::{
     Binary, Block, Builder, Cond, Convert, Data, Function, Linkage, Symbol, SymbolKind, Type, Value,
 };
+use crate::language::{MAX_NESTING, MAX_PARAMS};
+use crate::scope::MAX_SYMBOLS;
 
 /// The frame in which a failure is explained; offsets in bytes. Every routine that takes a *state*
 /// takes the address of one.
@@ -34,6 +36,10 @@ pub(super) mod state {
     /// Bytes of a message; the rest is cut off.
     pub(in super::super) const MAX_TEXT: i32 = 4096;
 }
+
+// Whatever is valid fits the frame.
+const _: () = assert!(MAX_PARAMS + MAX_SYMBOLS <= state::MAX_SLOTS as usize);
+const _: () = assert!(2 * MAX_NESTING <= state::MAX_STACK as usize);
 
 /// A routine under construction.
 #[derive(Debug)]
