@@ -263,9 +263,8 @@ fn large_modules_span_mappings() {
         b.binary(codegen::ir::Binary::Add, one, rest)
     }
     let compiled = compile(Runtime::builtin(), &module).unwrap();
-    let low = compiled.function("f0").unwrap().as_ptr() as usize;
-    let high = compiled.function("f1499").unwrap().as_ptr() as usize;
-    assert!(low.abs_diff(high) > 32 << 10, "the test should need more than one mapping");
+    // The first mapping is small; where the system puts the next ones is its own affair.
+    assert!(compiled.mapped_bytes() > 256 << 10, "the test should need more than one mapping");
     let returned = compiled.function("f0").unwrap().call(&[]);
     let expected = COUNT * (COUNT - 1) / 2;
     assert!(matches!(returned, Ok(Returned::Int(sum)) if sum == expected), "{returned:?}");
