@@ -87,6 +87,27 @@ impl DeviceType {
         })
     }
 
+    /// Every text that the runtime reads as a type of device, with its meaning.
+    pub fn texts() -> impl Iterator<Item = (&'static str, DeviceType)> {
+        [
+            ("cpu", DeviceType::CPU),
+            ("cuda", DeviceType::CUDA),
+            ("opencl", DeviceType::OPENCL),
+            ("vulkan", DeviceType::VULKAN),
+            ("metal", DeviceType::METAL),
+            ("mps", DeviceType::METAL),
+            ("vpi", DeviceType::VPI),
+            ("rocm", DeviceType::ROCM),
+            ("ext_dev", DeviceType::EXT_DEV),
+            ("hexagon", DeviceType::HEXAGON),
+            ("wgpu", DeviceType::WEBGPU),
+            ("webgpu", DeviceType::WEBGPU),
+            ("maia", DeviceType::MAIA),
+            ("trn", DeviceType::TRN),
+        ]
+        .into_iter()
+    }
+
     /// The C enumerator of a known type in `dlpack.h`.
     pub const fn c_name(self) -> Option<&'static str> {
         Some(match self {

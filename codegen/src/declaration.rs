@@ -3,9 +3,14 @@
 //! Everything here is plain data with public fields. `Display` prints canonical text and `FromStr`
 //! parses it back; [`validate`](crate::Library::validate) says whether it means something.
 
-use abi_spec::{DType, DeviceType, Scalar};
+mod types;
+
+use abi_spec::Scalar;
 
 use crate::expr::Expr;
+pub use types::{
+    Class, Device, Dim, Element, Literal, Mapping, ParamType, Sequence, Shape, Strides, Tensor,
+};
 
 /// What one shared object exports.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,69 +50,10 @@ pub struct Param {
     pub name: String,
     /// Which values it accepts.
     pub ty: ParamType,
-}
-
-/// Which values a parameter accepts.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ParamType {
-    /// A number or an opaque pointer.
-    Scalar(Scalar),
-    /// A tensor object or a `DLTensor*`.
-    Tensor(Tensor),
-}
-
-/// What is required of a tensor.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tensor {
-    /// Its extents.
-    pub shape: Shape,
-    /// The type of its elements.
-    pub dtype: DType,
-    /// Its memory layout.
-    pub strides: Strides,
-    /// Where its elements live.
-    pub device: Device,
-    /// Required alignment of the first element in bytes, a power of two; `None` for that of one lane.
-    pub align: Option<u64>,
-}
-
-/// The extents of a tensor.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Shape {
-    /// `[...]`: any rank, any extents.
-    AnyRank,
-    /// `[n, 64]`: one entry per dim; no entry for a scalar tensor.
-    Dims(Vec<Dim>),
-}
-
-/// One extent or stride.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Dim {
-    /// `_`: any.
-    Any,
-    /// An integer, a symbol, or an expression over symbols.
-    Expr(Expr),
-}
-
-/// The memory layout of a tensor.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub enum Strides {
-    /// Compact, row-major.
-    #[default]
-    Contiguous,
-    /// Anything.
-    Any,
-    /// One entry per dim, in elements.
-    List(Vec<Dim>),
-}
-
-/// Where the elements of a tensor live.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Device {
-    /// Any type of device.
-    Any,
-    /// One type of device.
-    Type(DeviceType),
+    /// The value of an argument that is left out. Parameters after one that has a default have one too.
+    pub default: Option<Literal>,
+    /// Stands for all further arguments, of any type; the last parameter only.
+    pub variadic: bool,
 }
 
 /// A comparison that must hold.
@@ -178,16 +124,20 @@ impl Signature {
         if self.has_self() { &self.params[1..] } else { &self.params }
     }
 
+    /// The least number of arguments of a call.
+    pub fn required(&self) -> usize {
+        let is_required = |param: &&Param| param.default.is_none() && !param.variadic;
+        self.arguments().iter().take_while(is_required).count()
+    }
+
+    /// The largest number of arguments of a call; `None` if there is none.
+    pub fn most(&self) -> Option<usize> {
+        let variadic = self.arguments().last().is_some_and(|param| param.variadic);
+        (!variadic).then_some(self.arguments().len())
+    }
+
     /// True if the function is a closure over a context.
     pub fn has_self(&self) -> bool {
         self.params.first().is_some_and(|param| param.name == "self")
-    }
-}
-
-impl Tensor {
-    /// A compact cpu tensor at the natural alignment.
-    pub fn new(shape: Shape, dtype: DType) -> Tensor {
-        let device = Device::Type(DeviceType::CPU);
-        Tensor { shape, dtype, strides: Strides::Contiguous, device, align: None }
     }
 }

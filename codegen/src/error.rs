@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::declaration::Function;
 use crate::language::{Limit, MAX_NAME, is_identifier};
+use crate::values;
 
 /// Why a text or a [`Library`](crate::Library) is not a valid declaration.
 ///
@@ -209,11 +210,16 @@ pub enum Part {
     Name,
     /// A parameter.
     Param(usize),
-    /// An extent: parameter, dim.
+    /// The default of a parameter.
+    Default(usize),
+    /// The type of a value. Values are the parameters, each followed by the elements of tuples, sequences,
+    /// mappings and unions that are nested in its type.
+    Type(usize),
+    /// An extent of a tensor, or a number of a shape: value, dim.
     Dim(usize, usize),
-    /// A stride: parameter, dim.
+    /// A stride: value, dim.
     Stride(usize, usize),
-    /// The alignment of a parameter.
+    /// The alignment of a value.
     Align(usize),
     /// A comparison of the `where` clause.
     Constraint(usize),
@@ -231,13 +237,22 @@ impl Part {
             Some(param) if is_name(&param.name) => param.name.clone(),
             Some(_) | None => format!("parameter {index}"),
         };
+        let value = |index: usize| match values::values(&function.signature).get(index) {
+            Some(value) if is_name(&function.signature.params[value.param].name) => {
+                value.path.replace(|c: char| c.is_control(), "_").replace("[__]", "[_]")
+            }
+            Some(value) => format!("parameter {}", value.param),
+            None => format!("value {index}"),
+        };
         match self {
             Part::Docs => "docs".to_owned(),
             Part::Name => String::new(),
             Part::Param(index) => param(index),
-            Part::Dim(index, dim) => format!("{}.shape[{dim}]", param(index)),
-            Part::Stride(index, dim) => format!("{}.strides[{dim}]", param(index)),
-            Part::Align(index) => format!("{}.align", param(index)),
+            Part::Default(index) => format!("{}'s default", param(index)),
+            Part::Type(index) => value(index),
+            Part::Dim(index, dim) => format!("{}.shape[{dim}]", value(index)),
+            Part::Stride(index, dim) => format!("{}.strides[{dim}]", value(index)),
+            Part::Align(index) => format!("{}.align", value(index)),
             Part::Constraint(index) => format!("constraint {index}"),
             Part::Result => "result".to_owned(),
             Part::Callee => "callee".to_owned(),

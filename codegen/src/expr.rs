@@ -12,12 +12,18 @@ pub enum Expr {
     Int(i64),
     /// A float literal; finite.
     Float(f64),
+    /// Text, which compares with what is text, names a type of elements or names a device.
+    Text(String),
     /// `null`, a pointer.
     Null,
     /// A symbol or a parameter. A tensor stands for its `DLTensor*`.
     Name(String),
     /// `x.shape[0]`.
     Member(Box<Expr>, Member),
+    /// `t[1]`: an element of a tuple, or a number of a shape.
+    Element(Box<Expr>, u32),
+    /// `t.x`: an element of a tuple by its name.
+    Field(Box<Expr>, String),
     /// `-e`.
     Neg(Box<Expr>),
     /// `a + b`.
@@ -41,10 +47,43 @@ pub enum Member {
     Strides(u32),
     /// `x.ndim`.
     Ndim,
+    /// `x.device_type`, the number of a type of device.
+    DeviceType,
     /// `x.device_id`.
     DeviceId,
     /// `x.byte_offset`, in bytes.
     ByteOffset,
+    /// `x.dtype`, the type of the elements.
+    DType,
+    /// `x.numel`, the number of elements.
+    Numel,
+    /// `x.is_contiguous`: whether the strides are compact.
+    IsContiguous,
+    /// `s.size`: how many bytes, numbers or elements there are.
+    Size,
+    /// `x.is_some`: whether an optional value is there.
+    IsSome,
+}
+
+impl Member {
+    /// The members that take no index, with their names.
+    pub(crate) const PLAIN: [(&'static str, Member); 10] = [
+        ("data", Member::Data),
+        ("ndim", Member::Ndim),
+        ("device_type", Member::DeviceType),
+        ("device_id", Member::DeviceId),
+        ("byte_offset", Member::ByteOffset),
+        ("dtype", Member::DType),
+        ("numel", Member::Numel),
+        ("is_contiguous", Member::IsContiguous),
+        ("size", Member::Size),
+        ("is_some", Member::IsSome),
+    ];
+
+    /// True for the names of members, which elements of tuples cannot have.
+    pub(crate) fn is_name(word: &str) -> bool {
+        matches!(word, "shape" | "strides") || Member::PLAIN.iter().any(|(name, _)| *name == word)
+    }
 }
 
 /// Binary operators.
@@ -116,10 +155,15 @@ impl Expr {
     /// Direct subexpressions, in order.
     pub fn children(&self) -> impl Iterator<Item = &Expr> {
         let (first, second) = match self {
-            Expr::Int(_) | Expr::Float(_) | Expr::Null | Expr::Name(_) => (None, None),
-            Expr::Member(e, _) | Expr::Neg(e) | Expr::Stream(e) | Expr::Cast(_, e) => {
-                (Some(&**e), None)
+            Expr::Int(_) | Expr::Float(_) | Expr::Text(_) | Expr::Null | Expr::Name(_) => {
+                (None, None)
             }
+            Expr::Member(e, _)
+            | Expr::Element(e, _)
+            | Expr::Field(e, _)
+            | Expr::Neg(e)
+            | Expr::Stream(e)
+            | Expr::Cast(_, e) => (Some(&**e), None),
             Expr::Binary(_, a, b) | Expr::Call(_, a, b) => (Some(&**a), Some(&**b)),
         };
         first.into_iter().chain(second)

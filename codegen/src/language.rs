@@ -20,11 +20,20 @@
 //! function   = { doc } signature "=" [ "try" ] callee "(" [ expr { "," expr } ] ")" ";"
 //! signature  = word "(" [ param { "," param } ] ")" "->" ( "None" | scalar )
 //!              [ "where" constraint { "," constraint } ]
-//! param      = name ":" ( scalar | tensor )
-//! tensor     = "Tensor" "(" "[" ( "..." | dims ) "]" "," dtype { "," option } ")"
+//! param      = name ":" type [ "=" literal ] | "*" name ":" "Any"
+//! type       = scalar | "str" | "bytes" | "dtype" | "Device" | "Function" | "Module" | "Any" | "Stream"
+//!            | "Object" [ "[" quoted "]" ] | "Shape" [ "(" shape ")" ] | tensor
+//!            | ( "Array" | "List" | "Optional" ) "[" type "]" | ( "Map" | "Dict" ) "[" type "," type "]"
+//!            | "Tuple" "[" [ element { "," element } ] "]" | "Union" "[" type { "," type } "]"
+//!            | "Literal" "[" literal { "," literal } "]"
+//! element    = [ name ":" ] type
+//! literal    = "None" | "True" | "False" | [ "-" ] ( int | float ) | quoted
+//! tensor     = "Tensor" "(" shape "," dtype { "|" dtype } { "," option } ")"
 //! option     = "strides" "=" ( "contiguous" | "any" | "[" dims "]" )
 //!            | "device" "=" ( device | "any" )
-//!            | "align" "=" int                           (each option at most once, in any order)
+//!            | "align" "=" int
+//!            | "dtypes" "=" ( "exact" | "storage" )      (each option at most once, in any order)
+//! shape      = "[" ( "..." | dims ) "]"
 //! dims       = [ dim { "," dim } ]
 //! dim        = "_" | expr
 //! constraint = expr ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) expr
@@ -33,9 +42,10 @@
 //! expr       = term { ( "+" | "-" ) term }
 //! term       = unary { ( "*" | "/" | "%" ) unary }
 //! unary      = "-" unary | int | float | postfix
-//! postfix    = atom { "." member }
-//! member     = "data" | "ndim" | "device_id" | "byte_offset" | ( "shape" | "strides" ) "[" int "]"
-//! atom       = "null" | name | "(" expr ")" | scalar "(" expr ")" | "stream" "(" expr ")"
+//! postfix    = atom { "." member | "[" int "]" }
+//! member     = "data" | "size" | "ndim" | "dtype" | "numel" | "device_type" | "device_id" | "byte_offset"
+//!            | "is_contiguous" | "is_some" | ( "shape" | "strides" ) "[" int "]" | name
+//! atom       = "null" | name | quoted | "(" expr ")" | scalar "(" expr ")" | "stream" "(" expr ")"
 //!            | ( "min" | "max" | "ceildiv" ) "(" expr "," expr ")"
 //!
 //! scalar     = "bool" | "int8" | … | "float64" | "ptr"   (the names of `abi_spec::Scalar`)
@@ -51,8 +61,8 @@
 //! ```
 //!
 //! Blanks, ends of lines and comments may stand between any two tokens; a token is as long as it can
-//! be. Letters are ASCII. Reserved are `where try null stream min max ceildiv else _ Tensor None` and
-//! the names of the scalars. One blank after `///` is not part of the documentation. A `-` directly before a
+//! be. Letters are ASCII. Reserved are `where try null stream min max ceildiv else _ None True
+//! False` and the words that types start with. One blank after `///` is not part of the documentation. A `-` directly before a
 //! literal is part of it, so that the least `int64` can be written.
 //!
 //! # Canonical text
@@ -70,6 +80,8 @@ mod reserved;
 mod expression;
 mod parse;
 mod print;
+mod print_types;
+mod types;
 
 #[cfg(test)]
 mod tests;
@@ -78,7 +90,7 @@ use std::str::FromStr;
 
 pub use limit::{
     Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_FUNCTIONS, MAX_NAME, MAX_NESTING, MAX_PARAMS,
-    MAX_RANK, MAX_SYMBOL, MAX_TEXT,
+    MAX_RANK, MAX_SYMBOL, MAX_TEXT, MAX_VALUES,
 };
 pub(crate) use reserved::{is_identifier, is_reserved};
 

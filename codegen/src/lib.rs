@@ -38,17 +38,19 @@ mod declaration;
 mod error;
 mod expr;
 pub mod ir;
+mod kind;
 pub mod language;
 mod linear;
 mod lower;
 mod resolve;
 mod scope;
 mod validate;
+mod values;
 
 pub use backend::Backend;
 pub use declaration::{
-    Body, Comparison, Constraint, Device, Dim, Function, Library, Param, ParamType, ResultType,
-    Shape, Signature, Strides, Tensor,
+    Body, Class, Comparison, Constraint, Device, Dim, Element, Function, Library, Literal, Mapping,
+    Param, ParamType, ResultType, Sequence, Shape, Signature, Strides, Tensor,
 };
 pub use error::{Error, Part, Position, Site};
 pub use expr::{BinaryOp, Builtin, Expr, Member};

@@ -69,8 +69,11 @@ fn split(expr: &Expr, symbol: &str) -> Option<(Option<Expr>, Expr)> {
         Expr::Binary(BinaryOp::Div | BinaryOp::Rem, ..)
         | Expr::Int(_)
         | Expr::Float(_)
+        | Expr::Text(_)
         | Expr::Null
         | Expr::Member(..)
+        | Expr::Element(..)
+        | Expr::Field(..)
         | Expr::Call(..)
         | Expr::Stream(_)
         | Expr::Cast(..) => None,
@@ -82,8 +85,11 @@ fn mentions(expr: &Expr, symbol: &str) -> bool {
         Expr::Name(name) => name == symbol,
         Expr::Int(_)
         | Expr::Float(_)
+        | Expr::Text(_)
         | Expr::Null
         | Expr::Member(..)
+        | Expr::Element(..)
+        | Expr::Field(..)
         | Expr::Neg(_)
         | Expr::Binary(..)
         | Expr::Call(..)

@@ -5,6 +5,8 @@
 //! [`explain`](routines), which redoes them one by one from a constant descriptor and raises the first
 //! fault. Code and descriptor are made from the same steps, so they cannot disagree on the order.
 
+mod accept;
+mod arguments;
 mod check;
 mod codes;
 mod descriptor;
@@ -13,6 +15,7 @@ mod kernel;
 mod routines;
 mod scalar;
 mod tensor;
+mod value;
 mod wrapper;
 
 use abi_spec::runtime::{self, CType};
@@ -21,6 +24,7 @@ use crate::declaration::Library;
 use crate::error::{Error, Part};
 use crate::ir::{self, Linkage, Signature, Symbol, SymbolKind, Type};
 use crate::validate::resolve_all;
+use codes::Used;
 
 pub(crate) use kernel::signature as kernel_signature;
 
@@ -56,16 +60,17 @@ impl Routines {
 pub fn lower(library: &Library, options: &Options) -> Result<ir::Module, Error> {
     let all = resolve_all(library)?;
     let mut module = ir::Module::default();
+    let mut used = Used::default();
     for (index, resolved) in all.iter().enumerate() {
         let function = resolved.scope.function;
         if function.signature.has_self() && !options.closures {
             let reason = "`self` is the context of a closure, which exists in process only";
             return Err(Error::invalid(index, function, Part::Param(0), reason));
         }
-        wrapper::wrapper(&mut module, resolved, options.routines.linkage());
+        wrapper::wrapper(&mut module, resolved, options.routines.linkage(), &mut used);
     }
     if options.routines == Routines::Embedded {
-        routines::define_used(&mut module, Linkage::Local);
+        routines::define_used(&mut module, Linkage::Local, used);
     }
     Ok(module)
 }
@@ -74,7 +79,7 @@ pub fn lower(library: &Library, options: &Options) -> Result<ir::Module, Error> 
 pub fn routines() -> ir::Module {
     let mut module = ir::Module::default();
     routines::declare_all(&mut module, Linkage::Export);
-    routines::define_used(&mut module, Linkage::Export);
+    routines::define_used(&mut module, Linkage::Export, Used::ALL);
     module
 }
 

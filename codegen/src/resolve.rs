@@ -5,28 +5,37 @@
 
 use abi_spec::Scalar;
 
-use crate::declaration::{Dim, Function, Param, ParamType, Shape, Strides, Tensor};
+use crate::declaration::{Dim, Function, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 use crate::expr::Expr;
+use crate::kind::constant;
 use crate::linear::{Linear, linear};
-use crate::scope::{Scope, constant};
+use crate::scope::Scope;
+use crate::values;
 
-/// One check or binding. Steps stand in the order in which a failure is reported.
+/// One check or binding. Steps stand in the order in which a failure is reported. A step about a value that
+/// is absent, because it or what contains it is None, does not apply.
 #[derive(Clone, Debug)]
 pub(crate) enum Step<'a> {
-    /// Type and range of a scalar parameter.
-    Scalar { param: usize, scalar: Scalar },
+    /// Type and range of a scalar.
+    Scalar { value: usize, scalar: Scalar },
     /// Type, NULL, ndim, dtype and device of a tensor, the pointer to its extents, and, where the
     /// rank is free, their signs.
-    Header { param: usize, tensor: &'a Tensor },
-    /// One extent, stride, or integer parameter that is an occurrence of a symbol.
+    Header { value: usize, tensor: &'a Tensor },
+    /// The type of any other value, and all else that concerns it alone.
+    Value { value: usize },
+    /// One extent, stride, number of a shape, or integer parameter that is an occurrence of a symbol.
     Occurrence { place: Place, rule: Rule<'a> },
     /// The strides are compact.
-    Compact { param: usize },
+    Compact { value: usize },
     /// Data pointer and alignment.
-    Data { param: usize, align: u64 },
+    Data { value: usize, align: u64 },
     /// A symbol that only strides mention, none of which counted, takes its compact value.
     Settle { symbol: usize, place: Place, linear: Linear },
+    /// Steps for each element of a sequence, or each key and value of a mapping.
+    Each { value: usize, steps: Vec<Step<'a>> },
+    /// Steps for each type of a union, all of which must hold for one of them.
+    OneOf { value: usize, types: Vec<Vec<Step<'a>>> },
     /// A constraint holds.
     Constraint(usize),
     /// An argument of the body can be computed.
@@ -36,21 +45,32 @@ pub(crate) enum Step<'a> {
 /// Where a symbol may occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// The value of an integer parameter.
-    Value { param: usize },
-    /// `param.shape[dim]`
-    Extent { param: usize, dim: usize },
-    /// `param.strides[dim]`
-    Stride { param: usize, dim: usize },
+    /// An integer parameter.
+    Value { value: usize },
+    /// `value.shape[dim]` of a tensor.
+    Extent { value: usize, dim: usize },
+    /// `value.strides[dim]`
+    Stride { value: usize, dim: usize },
+    /// `value[dim]` of a shape.
+    Number { value: usize, dim: usize },
 }
 
 impl Place {
-    /// The parameter that the place belongs to.
-    pub(crate) fn param(self) -> usize {
+    /// The value that the place belongs to.
+    pub(crate) fn value(self) -> usize {
         match self {
-            Place::Value { param } | Place::Extent { param, .. } | Place::Stride { param, .. } => {
-                param
-            }
+            Place::Value { value }
+            | Place::Extent { value, .. }
+            | Place::Stride { value, .. }
+            | Place::Number { value, .. } => value,
+        }
+    }
+
+    fn part(self) -> Part {
+        match self {
+            Place::Value { value } => Part::Type(value),
+            Place::Extent { value, dim } | Place::Number { value, dim } => Part::Dim(value, dim),
+            Place::Stride { value, dim } => Part::Stride(value, dim),
         }
     }
 }
@@ -62,8 +82,9 @@ pub(crate) enum Rule<'a> {
     Any,
     /// Equal to a symbol, which it determines unless an earlier occurrence has done so.
     Symbol(usize),
-    /// Equal to an expression whose symbols are all known.
-    Equal(&'a Expr),
+    /// Equal to an expression whose symbols are all known, but for these, which are known if something
+    /// optional is there: where one is not, nothing is required.
+    Equal(&'a Expr, Vec<usize>),
     /// Equal to `expr`, linear in a symbol that it determines unless an earlier occurrence has.
     Solve { symbol: usize, expr: &'a Expr, linear: Linear },
 }
@@ -83,6 +104,8 @@ enum Knowledge {
     Unknown,
     /// Determined by a stride, if that stride counts.
     Maybe,
+    /// Determined by something in this parameter, if it is there.
+    Within(usize),
     Known,
 }
 
@@ -101,14 +124,17 @@ pub(crate) fn resolve(function: &Function) -> Result<Resolved<'_>, (Part, String
     let scope = Scope::new(function)?;
     let count = scope.symbols.len();
     let mut resolver = Resolver {
+        steps: Vec::with_capacity(4 * scope.values.len() + 4),
         scope,
-        steps: Vec::with_capacity(4 * function.signature.params.len() + 4),
         knowledge: vec![Knowledge::Unknown; count],
         waiting: Vec::new(),
         first: vec![None; count],
     };
-    for (index, param) in function.signature.params.iter().enumerate() {
-        resolver.param(index, param)?;
+    for param in 0..function.signature.params.len() {
+        if let Some(value) = resolver.scope.value_of_param(param) {
+            resolver.value(value)?;
+            resolver.compare_within(param);
+        }
     }
     resolver.settle()?;
     resolver.tail(function)?;
@@ -116,45 +142,130 @@ pub(crate) fn resolve(function: &Function) -> Result<Resolved<'_>, (Part, String
 }
 
 impl<'a> Resolver<'a> {
-    fn param(&mut self, index: usize, param: &'a Param) -> Result<(), (Part, String)> {
-        match &param.ty {
+    fn value(&mut self, value: usize) -> Result<(), (Part, String)> {
+        let ty: &'a ParamType = self.scope.values[value].ty;
+        match ty {
             ParamType::Scalar(scalar) => {
-                self.steps.push(Step::Scalar { param: index, scalar: *scalar });
-                if let Some(symbol) = self.scope.symbol_of_param(index) {
-                    let place = Place::Value { param: index };
+                self.steps.push(Step::Scalar { value, scalar: *scalar });
+                if let Some(symbol) = self.scope.symbol_of_value(value) {
+                    let place = Place::Value { value };
                     self.steps.push(Step::Occurrence { place, rule: Rule::Symbol(symbol) });
                     self.know(symbol);
                 }
                 Ok(())
             }
-            ParamType::Tensor(tensor) => self.tensor(index, tensor),
+            ParamType::Tensor(tensor) => self.tensor(value, tensor),
+            ParamType::Shape(shape) => {
+                self.steps.push(Step::Value { value });
+                self.dims(shape, |dim| Place::Number { value, dim })
+            }
+            ParamType::Tuple(_) => {
+                self.steps.push(Step::Value { value });
+                self.children(value).into_iter().try_for_each(|child| self.value(child))
+            }
+            ParamType::Sequence(_, element) if **element == ParamType::Any => {
+                self.steps.push(Step::Value { value });
+                Ok(())
+            }
+            ParamType::Sequence(..) | ParamType::Mapping(..) => {
+                self.steps.push(Step::Value { value });
+                let outer = std::mem::take(&mut self.steps);
+                self.children(value).into_iter().try_for_each(|child| self.value(child))?;
+                self.compare_within(self.scope.values[value].param);
+                let steps = std::mem::replace(&mut self.steps, outer);
+                self.steps.push(Step::Each { value, steps });
+                self.no_dynamic_left()
+            }
+            ParamType::Union(_) => self.union(value),
+            ParamType::Str
+            | ParamType::Bytes
+            | ParamType::DType
+            | ParamType::Device
+            | ParamType::Object(_)
+            | ParamType::Optional(_)
+            | ParamType::Literal(_)
+            | ParamType::Any
+            | ParamType::Stream => {
+                self.steps.push(Step::Value { value });
+                Ok(())
+            }
         }
     }
 
-    fn tensor(&mut self, param: usize, tensor: &'a Tensor) -> Result<(), (Part, String)> {
-        self.steps.push(Step::Header { param, tensor });
-        if let Shape::Dims(dims) = &tensor.shape {
-            for (dim, extent) in dims.iter().enumerate() {
-                let place = Place::Extent { param, dim };
-                self.dim(place, extent).map_err(|reason| (Part::Dim(param, dim), reason))?;
+    /// What is nested directly in a value.
+    fn children(&self, value: usize) -> Vec<usize> {
+        let is_child = |&at: &usize| self.scope.values[at].source.parent() == Some(value);
+        (value + 1..self.scope.values.len()).filter(is_child).collect()
+    }
+
+    /// A type that does not fit must leave no trace, so the types of a union bind nothing.
+    fn union(&mut self, value: usize) -> Result<(), (Part, String)> {
+        self.steps.push(Step::Value { value });
+        let before = self.knowledge.clone();
+        let mut types = Vec::new();
+        for child in self.children(value) {
+            let outer = std::mem::take(&mut self.steps);
+            self.value(child)?;
+            self.compare_within(self.scope.values[value].param);
+            types.push(std::mem::replace(&mut self.steps, outer));
+            self.no_dynamic_left()?;
+            let changed = (0..before.len()).find(|&at| before[at] != self.knowledge[at]);
+            if let Some(symbol) = changed {
+                let name = self.scope.symbols[symbol].name;
+                let reason = format!("a union cannot determine the symbol `{name}`");
+                return Err((Part::Type(child), reason));
             }
         }
-        match &tensor.strides {
-            Strides::Contiguous => self.steps.push(Step::Compact { param }),
-            Strides::Any => {}
-            Strides::List(list) => {
-                for (dim, stride) in list.iter().enumerate() {
-                    let place = Place::Stride { param, dim };
-                    self.dim(place, stride).map_err(|reason| (Part::Stride(param, dim), reason))?;
-                }
-            }
-        }
-        let align = tensor.alignment();
-        self.steps.push(Step::Data { param, align });
+        self.steps.push(Step::OneOf { value, types });
         Ok(())
     }
 
-    fn dim(&mut self, place: Place, dim: &'a Dim) -> Result<(), String> {
+    /// Nothing that is checked in a loop can wait for what is known after it.
+    fn no_dynamic_left(&self) -> Result<(), (Part, String)> {
+        let is_dynamic = |place: Place| values::is_dynamic(&self.scope.values, place.value());
+        match self.waiting.iter().find(|(place, _)| is_dynamic(*place)) {
+            Some((place, expr)) => {
+                let reason = format!("not all symbols of `{expr}` are known here");
+                Err((place.part(), reason))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn tensor(&mut self, value: usize, tensor: &'a Tensor) -> Result<(), (Part, String)> {
+        self.steps.push(Step::Header { value, tensor });
+        self.dims(&tensor.shape, |dim| Place::Extent { value, dim })?;
+        match &tensor.strides {
+            Strides::Contiguous => self.steps.push(Step::Compact { value }),
+            Strides::Any => {}
+            Strides::List(list) => {
+                for (dim, stride) in list.iter().enumerate() {
+                    self.dim(Place::Stride { value, dim }, stride)?;
+                }
+            }
+        }
+        self.steps.push(Step::Data { value, align: tensor.alignment() });
+        Ok(())
+    }
+
+    fn dims(
+        &mut self,
+        shape: &'a Shape,
+        place: impl Fn(usize) -> Place,
+    ) -> Result<(), (Part, String)> {
+        let Shape::Dims(dims) = shape else { return Ok(()) };
+        dims.iter().enumerate().try_for_each(|(dim, extent)| self.dim(place(dim), extent))
+    }
+
+    /// True if the value of a place may be absent, or be one of many.
+    fn is_within(&self, place: Place) -> bool {
+        let values = &self.scope.values;
+        values::is_dynamic(values, place.value())
+            || values::optionals(values, place.value()).next().is_some()
+    }
+
+    fn dim(&mut self, place: Place, dim: &'a Dim) -> Result<(), (Part, String)> {
+        let at = |reason| (place.part(), reason);
         let expr = match dim {
             Dim::Any => {
                 self.steps.push(Step::Occurrence { place, rule: Rule::Any });
@@ -162,45 +273,60 @@ impl<'a> Resolver<'a> {
             }
             Dim::Expr(expr) => expr,
         };
-        self.scope.check_dim(expr)?;
+        self.scope.check_dim(expr).map_err(at)?;
         if let Place::Extent { .. } = place
             && let Some(extent @ ..=-1) = constant(expr)
         {
-            return Err(format!("an extent is never negative, as {extent} is"));
+            return Err(at(format!("an extent is never negative, as {extent} is")));
         }
-        let unknown = self.unknown(expr);
-        let (rule, symbol, linear) = match (expr, &unknown[..]) {
-            (Expr::Name(_), &[symbol]) => (Rule::Symbol(symbol), symbol, Linear::identity()),
+        let (rule, bound) = self.rule(place, expr);
+        if let Rule::Any = rule {
+            self.waiting.push((place, expr));
+        }
+        self.steps.push(Step::Occurrence { place, rule });
+        if let Some((symbol, linear)) = bound {
+            self.bound(place, symbol, linear);
+        }
+        Ok(())
+    }
+
+    /// What an expression requires of a place at this point, and the symbol that it determines.
+    fn rule(&self, place: Place, expr: &'a Expr) -> (Rule<'a>, Option<(usize, Linear)>) {
+        let unknown = self.unknown(expr, place);
+        match (expr, &unknown[..]) {
+            (Expr::Name(_), &[symbol]) => {
+                (Rule::Symbol(symbol), Some((symbol, Linear::identity())))
+            }
             (_, []) => {
-                let rule = self.scope.symbol_of(expr).map_or(Rule::Equal(expr), Rule::Symbol);
-                self.steps.push(Step::Occurrence { place, rule });
-                return Ok(());
+                let plain = self.scope.symbol_of(expr).map(Rule::Symbol);
+                (plain.unwrap_or_else(|| Rule::Equal(expr, self.uncertain(expr))), None)
             }
             (_, &[symbol]) => match linear(expr, self.scope.symbols[symbol].name) {
                 Some(linear) => {
-                    (Rule::Solve { symbol, expr, linear: linear.clone() }, symbol, linear)
+                    (Rule::Solve { symbol, expr, linear: linear.clone() }, Some((symbol, linear)))
                 }
-                None => {
-                    self.steps.push(Step::Occurrence { place, rule: Rule::Any });
-                    self.waiting.push((place, expr));
-                    return Ok(());
-                }
+                None => (Rule::Any, None),
             },
-            _ => {
-                self.steps.push(Step::Occurrence { place, rule: Rule::Any });
-                self.waiting.push((place, expr));
-                return Ok(());
+            _ => (Rule::Any, None),
+        }
+    }
+
+    /// A place may determine a symbol.
+    fn bound(&mut self, place: Place, symbol: usize, linear: Linear) {
+        if self.is_within(place) {
+            if self.knowledge[symbol] == Knowledge::Unknown {
+                let param = self.scope.values[place.value()].param;
+                self.knowledge[symbol] = Knowledge::Within(param);
             }
-        };
-        self.steps.push(Step::Occurrence { place, rule });
+            return;
+        }
         match place {
             Place::Stride { .. } => {
                 self.knowledge[symbol] = Knowledge::Maybe;
                 self.first[symbol].get_or_insert((place, linear));
             }
-            Place::Extent { .. } | Place::Value { .. } => self.know(symbol),
+            Place::Extent { .. } | Place::Value { .. } | Place::Number { .. } => self.know(symbol),
         }
-        Ok(())
     }
 
     /// Marks a symbol as known and compares the expressions that waited for it.
@@ -209,20 +335,43 @@ impl<'a> Resolver<'a> {
             return;
         }
         self.knowledge[symbol] = Knowledge::Known;
+        self.compare(|_, _| true);
+    }
+
+    /// Compares what waits within a parameter for nothing outside of it.
+    fn compare_within(&mut self, param: usize) {
+        self.compare(|resolver, place| resolver.scope.values[place.value()].param == param);
+    }
+
+    fn compare(&mut self, wanted: impl Fn(&Self, Place) -> bool) {
         for (place, expr) in std::mem::take(&mut self.waiting) {
-            if self.unknown(expr).is_empty() {
-                self.steps.push(Step::Occurrence { place, rule: Rule::Equal(expr) });
+            if wanted(self, place) && self.unknown(expr, place).is_empty() {
+                let rule = Rule::Equal(expr, self.uncertain(expr));
+                self.steps.push(Step::Occurrence { place, rule });
             } else {
                 self.waiting.push((place, expr));
             }
         }
     }
 
-    /// The symbols of an expression that are not known yet, without repetition.
-    fn unknown(&self, expr: &Expr) -> Vec<usize> {
+    /// The symbols of an expression that a place cannot take as known, without repetition.
+    fn unknown(&self, expr: &Expr, place: Place) -> Vec<usize> {
+        let inside = Knowledge::Within(self.scope.values[place.value()].param);
+        let within = self.is_within(place) && !matches!(expr, Expr::Name(_));
+        self.symbols(expr, |knowledge| {
+            knowledge != Knowledge::Known && !(within && knowledge == inside)
+        })
+    }
+
+    /// The symbols of an expression that are known only if something is there.
+    fn uncertain(&self, expr: &Expr) -> Vec<usize> {
+        self.symbols(expr, |knowledge| matches!(knowledge, Knowledge::Within(_)))
+    }
+
+    fn symbols(&self, expr: &Expr, wanted: impl Fn(Knowledge) -> bool) -> Vec<usize> {
         let mut found = Vec::new();
         self.scope.visit_symbols(expr, &mut |symbol| {
-            if self.knowledge[symbol] != Knowledge::Known && !found.contains(&symbol) {
+            if wanted(self.knowledge[symbol]) && !found.contains(&symbol) {
                 found.push(symbol);
             }
         });
@@ -240,22 +389,74 @@ impl<'a> Resolver<'a> {
             }
         }
         let unknown = self.knowledge.iter().position(|&known| known == Knowledge::Unknown);
-        let Some(symbol) = unknown else {
-            return Ok(());
-        };
-        let symbol = &self.scope.symbols[symbol];
-        Err((symbol.part, format!("nothing determines the symbol `{}`", symbol.name)))
+        if let Some(symbol) = unknown {
+            let symbol = &self.scope.symbols[symbol];
+            return Err((symbol.part, format!("nothing determines the symbol `{}`", symbol.name)));
+        }
+        self.all_inside()
+    }
+
+    /// What is known within a parameter only must not be used in another.
+    fn all_inside(&self) -> Result<(), (Part, String)> {
+        for (value, declared) in self.scope.values.iter().enumerate() {
+            let (shape, strides) = match declared.ty {
+                ParamType::Tensor(tensor) => (Some(&tensor.shape), Some(&tensor.strides)),
+                ParamType::Shape(shape) => (Some(shape), None),
+                _ => continue,
+            };
+            if let Some(Shape::Dims(dims)) = shape {
+                let part = |dim| Part::Dim(value, dim);
+                self.dims_inside(dims, declared.param, part)?;
+            }
+            if let Some(Strides::List(dims)) = strides {
+                let part = |dim| Part::Stride(value, dim);
+                self.dims_inside(dims, declared.param, part)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn dims_inside(
+        &self,
+        dims: &[Dim],
+        param: usize,
+        part: impl Fn(usize) -> Part,
+    ) -> Result<(), (Part, String)> {
+        for (index, dim) in dims.iter().enumerate() {
+            if let Dim::Expr(expr) = dim {
+                self.inside(expr, Some(param)).map_err(|reason| (part(index), reason))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Requires that an expression, which is in a parameter or outside, mentions no symbol that is known
+    /// within another parameter only.
+    fn inside(&self, expr: &Expr, param: Option<usize>) -> Result<(), String> {
+        let mut outside = None;
+        self.scope.visit_symbols(expr, &mut |symbol| match self.knowledge[symbol] {
+            Knowledge::Within(of) if param != Some(of) => outside = Some((symbol, of)),
+            Knowledge::Within(_) | Knowledge::Unknown | Knowledge::Maybe | Knowledge::Known => {}
+        });
+        let Some((symbol, of)) = outside else { return Ok(()) };
+        let name = self.scope.symbols[symbol].name;
+        let of = &self.scope.function.signature.params[of].name;
+        Err(format!("nothing determines the symbol `{name}` where `{of}` does not"))
     }
 
     /// The `where` clause and the arguments of the body.
     fn tail(&mut self, function: &'a Function) -> Result<(), (Part, String)> {
         for (i, constraint) in function.signature.constraints.iter().enumerate() {
-            let part = Part::Constraint(i);
-            self.scope.check_constraint(constraint).map_err(|reason| (part, reason))?;
+            let at = |reason| (Part::Constraint(i), reason);
+            self.scope.check_constraint(constraint).map_err(at)?;
+            self.inside(&constraint.lhs, None).map_err(at)?;
+            self.inside(&constraint.rhs, None).map_err(at)?;
             self.steps.push(Step::Constraint(i));
         }
         for (i, arg) in function.body.args.iter().enumerate() {
-            self.scope.kind(arg).map_err(|reason| (Part::Argument(i), reason))?;
+            let at = |reason| (Part::Argument(i), reason);
+            self.scope.check_argument(arg).map_err(at)?;
+            self.inside(arg, None).map_err(at)?;
             if self.scope.can_fail(arg) {
                 self.steps.push(Step::Argument(i));
             }

@@ -1,12 +1,9 @@
-//! Names and kinds: what each name of a function stands for and what each expression yields.
+//! What each name of a function stands for.
 
-use abi_spec::Scalar;
-
-use crate::declaration::{
-    Comparison, Constraint, Dim, Function, ParamType, Shape, Strides, Tensor,
-};
+use crate::declaration::{Dim, Function, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
-use crate::expr::{BinaryOp, Builtin, Expr, Member};
+use crate::expr::Expr;
+use crate::values::{self, Source, Value};
 
 /// A symbol: an integer that extents, strides and integer parameters agree on.
 #[derive(Clone, Debug)]
@@ -15,8 +12,8 @@ pub(crate) struct SymbolInfo<'a> {
     pub(crate) name: &'a str,
     /// Where it is first mentioned.
     pub(crate) part: Part,
-    /// The integer parameter of the same name.
-    pub(crate) param: Option<usize>,
+    /// The integer parameter of the same name, as a value.
+    pub(crate) value: Option<usize>,
 }
 
 /// Symbols of one function, integer parameters included: the routine that explains failures has room
@@ -26,23 +23,10 @@ pub(crate) const MAX_SYMBOLS: usize = 1024;
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// A symbol; every integer parameter is one.
+    /// A symbol; every integer parameter that is always there is one.
     Symbol(usize),
-    /// A parameter that is no integer.
-    Scalar(usize, Scalar),
-    /// A tensor parameter.
-    Tensor(usize),
-}
-
-/// What an expression yields in arithmetic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// An `int64`; also bools.
-    Int,
-    /// A `float64`.
-    Float,
-    /// An address.
-    Ptr,
+    /// Another parameter, as a value.
+    Value(usize),
 }
 
 /// The names of one function.
@@ -50,6 +34,8 @@ pub(crate) enum Kind {
 pub(crate) struct Scope<'a> {
     /// The declaration.
     pub(crate) function: &'a Function,
+    /// Its parameters and what is nested in them.
+    pub(crate) values: Vec<Value<'a>>,
     /// In the order in which they are first mentioned.
     pub(crate) symbols: Vec<SymbolInfo<'a>>,
 }
@@ -57,31 +43,59 @@ pub(crate) struct Scope<'a> {
 impl<'a> Scope<'a> {
     /// Collects the symbols.
     pub(crate) fn new(function: &'a Function) -> Result<Self, (Part, String)> {
-        let mut scope = Scope { function, symbols: Vec::new() };
-        for (index, param) in function.signature.params.iter().enumerate() {
-            match &param.ty {
-                ParamType::Scalar(scalar) if scalar.is_int() => {
-                    scope.mention(&param.name, Part::Param(index))?;
+        let values = values::values(&function.signature);
+        let mut scope = Scope { function, values, symbols: Vec::new() };
+        for index in 0..scope.values.len() {
+            match scope.values[index].ty {
+                ParamType::Scalar(_) if scope.is_symbol(index) => {
+                    let param = scope.values[index].param;
+                    scope.mention(&function.signature.params[param].name, Part::Param(param))?;
                 }
-                ParamType::Scalar(_) => {}
-                ParamType::Tensor(tensor) => scope.collect(index, tensor)?,
+                ParamType::Tensor(tensor) => {
+                    scope.collect_shape(index, &tensor.shape)?;
+                    scope.collect_strides(index, &tensor.strides)?;
+                }
+                ParamType::Shape(shape) => scope.collect_shape(index, shape)?,
+                ParamType::Scalar(_)
+                | ParamType::Str
+                | ParamType::Bytes
+                | ParamType::DType
+                | ParamType::Device
+                | ParamType::Object(_)
+                | ParamType::Sequence(..)
+                | ParamType::Mapping(..)
+                | ParamType::Tuple(_)
+                | ParamType::Optional(_)
+                | ParamType::Union(_)
+                | ParamType::Literal(_)
+                | ParamType::Any
+                | ParamType::Stream => {}
             }
         }
         Ok(scope)
     }
 
-    fn collect(&mut self, index: usize, tensor: &'a Tensor) -> Result<(), (Part, String)> {
-        if let Shape::Dims(dims) = &tensor.shape {
-            for (dim, extent) in dims.iter().enumerate() {
-                self.collect_dim(extent, Part::Dim(index, dim))?;
-            }
-        }
-        if let Strides::List(list) = &tensor.strides {
-            for (dim, stride) in list.iter().enumerate() {
-                self.collect_dim(stride, Part::Stride(index, dim))?;
-            }
-        }
-        Ok(())
+    /// True for an integer parameter that is always there.
+    fn is_symbol(&self, value: usize) -> bool {
+        let Value { ty, optional, ref source, .. } = self.values[value];
+        let is_int = matches!(ty, ParamType::Scalar(scalar) if scalar.is_int());
+        is_int && !optional && matches!(source, Source::Argument(_))
+    }
+
+    fn collect_shape(&mut self, value: usize, shape: &'a Shape) -> Result<(), (Part, String)> {
+        let Shape::Dims(dims) = shape else { return Ok(()) };
+        let mut dims = dims.iter().enumerate();
+        dims.try_for_each(|(dim, extent)| self.collect_dim(extent, Part::Dim(value, dim)))
+    }
+
+    fn collect_strides(
+        &mut self,
+        value: usize,
+        strides: &'a Strides,
+    ) -> Result<(), (Part, String)> {
+        let Strides::List(list) = strides else { return Ok(()) };
+        let mut list = list.iter().enumerate();
+        list.try_for_each(|(dim, stride)| self.collect_dim(stride, Part::Stride(value, dim)))
     }
 
     fn collect_dim(&mut self, dim: &'a Dim, part: Part) -> Result<(), (Part, String)> {
@@ -102,47 +116,58 @@ impl<'a> Scope<'a> {
         if self.symbols.iter().any(|symbol| symbol.name == name) {
             return Ok(());
         }
-        let param = self.function.signature.params.iter().position(|param| param.name == name);
-        if let Some(param) = param {
-            match &self.function.signature.params[param].ty {
-                ParamType::Scalar(scalar) if scalar.is_int() => {}
-                ParamType::Scalar(scalar) => {
-                    let reason = format!("`{name}` is a {scalar} parameter, not a symbol");
-                    return Err((part, reason));
-                }
-                ParamType::Tensor(_) => {
-                    return Err((part, format!("`{name}` is a tensor, not a symbol")));
-                }
-            }
+        let value = self.param(name);
+        if let Some(value) = value
+            && !self.is_symbol(value)
+        {
+            let optional = if self.values[value].optional { "an optional" } else { "a" };
+            return Err((
+                part,
+                match self.values[value].ty {
+                    ParamType::Tensor(_) => format!("`{name}` is a tensor, not a symbol"),
+                    ParamType::Scalar(scalar) => {
+                        format!("`{name}` is {optional} {scalar} parameter, not a symbol")
+                    }
+                    other => {
+                        format!("`{name}` is {optional} parameter of type {other}, not a symbol")
+                    }
+                },
+            ));
         }
         if self.symbols.len() == MAX_SYMBOLS {
             return Err((part, format!("more than {MAX_SYMBOLS} symbols")));
         }
-        self.symbols.push(SymbolInfo { name, part, param });
+        self.symbols.push(SymbolInfo { name, part, value });
         Ok(())
     }
 
-    /// The position of a parameter among the arguments of a call; `None` for `self`.
-    pub(crate) fn argument(&self, param: usize) -> Option<usize> {
+    /// The value of the parameter of this name.
+    fn param(&self, name: &str) -> Option<usize> {
+        let params = &self.function.signature.params;
+        let param = params.iter().position(|param| param.name == name)?;
+        self.value_of_param(param)
+    }
+
+    /// The value that a parameter is.
+    pub(crate) fn value_of_param(&self, param: usize) -> Option<usize> {
+        self.values.iter().position(|value| value.param == param && value.source.parent().is_none())
+    }
+
+    /// The position among the arguments of a call of the one that a value is in; `None` for `self`.
+    pub(crate) fn argument(&self, value: usize) -> Option<usize> {
+        let param = self.values[value].param;
         if self.function.signature.has_self() { param.checked_sub(1) } else { Some(param) }
     }
 
-    /// The declaration of a tensor parameter.
-    pub(crate) fn tensor_of_param(&self, param: usize) -> Option<&'a Tensor> {
-        match &self.function.signature.params[param].ty {
-            ParamType::Tensor(tensor) => Some(tensor),
-            ParamType::Scalar(_) => None,
-        }
-    }
-
-    /// How many tensors there are among the parameters before this one.
-    pub(crate) fn tensors_before(&self, param: usize) -> usize {
-        (0..param).filter(|&before| self.tensor_of_param(before).is_some()).count()
+    /// The declaration of a tensor.
+    pub(crate) fn tensor_of(&self, value: usize) -> Option<&'a Tensor> {
+        let ty: &'a ParamType = self.values[value].ty;
+        if let ParamType::Tensor(tensor) = ty { Some(tensor) } else { None }
     }
 
     /// The symbol that an integer parameter is an occurrence of.
-    pub(crate) fn symbol_of_param(&self, param: usize) -> Option<usize> {
-        self.symbols.iter().position(|symbol| symbol.param == Some(param))
+    pub(crate) fn symbol_of_value(&self, value: usize) -> Option<usize> {
+        self.symbols.iter().position(|symbol| symbol.value == Some(value))
     }
 
     /// The symbol that an expression consists of.
@@ -158,42 +183,50 @@ impl<'a> Scope<'a> {
         if let Some(symbol) = self.symbols.iter().position(|symbol| symbol.name == name) {
             return Some(Meaning::Symbol(symbol));
         }
-        let params = &self.function.signature.params;
-        let index = params.iter().position(|param| param.name == name)?;
-        Some(match params[index].ty {
-            ParamType::Scalar(scalar) => Meaning::Scalar(index, scalar),
-            ParamType::Tensor(_) => Meaning::Tensor(index),
-        })
+        self.param(name).map(Meaning::Value)
     }
 
-    /// The scalar parameter that an expression consists of.
-    pub(crate) fn bare_scalar(&self, expr: &Expr) -> Option<(usize, Scalar)> {
-        let Expr::Name(name) = expr else {
-            return None;
-        };
-        match self.meaning(name)? {
-            Meaning::Symbol(symbol) => {
-                let param = self.symbols[symbol].param?;
-                match self.function.signature.params[param].ty {
-                    ParamType::Scalar(scalar) => Some((param, scalar)),
-                    ParamType::Tensor(_) => None,
-                }
+    /// The value that an expression consists of: a parameter, or an element of one that is a tuple.
+    pub(crate) fn value_of(&self, expr: &Expr) -> Option<usize> {
+        match expr {
+            Expr::Name(name) => self.param(name),
+            Expr::Element(tuple, index) => self.element(self.value_of(tuple)?, *index as usize),
+            Expr::Field(tuple, name) => {
+                let of = self.value_of(tuple)?;
+                let ParamType::Tuple(elements) = self.values[of].ty else { return None };
+                let named = |element: &crate::Element| element.name.as_ref() == Some(name);
+                self.element(of, elements.iter().position(named)?)
             }
-            Meaning::Scalar(param, scalar) => Some((param, scalar)),
-            Meaning::Tensor(_) => None,
+            Expr::Int(_)
+            | Expr::Float(_)
+            | Expr::Text(_)
+            | Expr::Null
+            | Expr::Member(..)
+            | Expr::Neg(_)
+            | Expr::Binary(..)
+            | Expr::Call(..)
+            | Expr::Stream(_)
+            | Expr::Cast(..) => None,
         }
     }
 
-    /// The tensor parameter that an expression names.
+    /// An element of a tuple.
+    pub(crate) fn element(&self, of: usize, index: usize) -> Option<usize> {
+        let source = Source::Element { of, index };
+        self.values.iter().position(|value| value.source == source)
+    }
+
+    /// The tensor that an expression consists of.
     pub(crate) fn tensor(&self, expr: &Expr) -> Option<(usize, &'a Tensor)> {
-        let Expr::Name(name) = expr else {
-            return None;
-        };
-        let params = &self.function.signature.params;
-        params.iter().enumerate().find_map(|(index, param)| match &param.ty {
-            ParamType::Tensor(tensor) if param.name == *name => Some((index, tensor)),
-            ParamType::Tensor(_) | ParamType::Scalar(_) => None,
-        })
+        let value = self.value_of(expr)?;
+        Some((value, self.tensor_of(value)?))
+    }
+
+    /// The shape whose number `index` an expression is.
+    pub(crate) fn number_of_shape(&self, expr: &Expr) -> Option<(usize, u32)> {
+        let Expr::Element(of, index) = expr else { return None };
+        let value = self.value_of(of)?;
+        matches!(self.values[value].ty, ParamType::Shape(_)).then_some((value, *index))
     }
 
     /// Calls `f` with every occurrence of a symbol in an expression.
@@ -202,217 +235,5 @@ impl<'a> Scope<'a> {
             f(symbol);
         }
         expr.children().for_each(|child| self.visit_symbols(child, f));
-    }
-
-    /// What an expression yields, or why it yields nothing.
-    pub(crate) fn kind(&self, expr: &Expr) -> Result<Kind, String> {
-        match expr {
-            Expr::Int(_) => Ok(Kind::Int),
-            Expr::Float(value) if value.is_finite() => Ok(Kind::Float),
-            Expr::Float(value) => Err(format!("{value} is not a finite number")),
-            Expr::Null => Ok(Kind::Ptr),
-            Expr::Name(name) => match self.meaning(name) {
-                Some(Meaning::Symbol(_) | Meaning::Scalar(_, Scalar::Bool)) => Ok(Kind::Int),
-                Some(Meaning::Scalar(_, Scalar::Ptr) | Meaning::Tensor(_)) => Ok(Kind::Ptr),
-                Some(Meaning::Scalar(..)) => Ok(Kind::Float),
-                None => Err(format!("nothing determines the symbol `{name}`")),
-            },
-            Expr::Member(of, member) => self.member(of, *member),
-            Expr::Neg(inner) => self.number(inner),
-            Expr::Binary(op, lhs, rhs) => self.binary(*op, lhs, rhs),
-            Expr::Call(builtin, lhs, rhs) => self.builtin(*builtin, lhs, rhs),
-            Expr::Stream(of) => match self.tensor(of) {
-                Some(_) => Ok(Kind::Ptr),
-                None => Err(format!("stream takes a tensor, not `{of}`")),
-            },
-            Expr::Cast(scalar, inner) => self.cast(*scalar, inner),
-        }
-    }
-
-    fn member(&self, of: &Expr, member: Member) -> Result<Kind, String> {
-        let Some((_, tensor)) = self.tensor(of) else {
-            return Err(format!("`{of}` is not a tensor and has no members"));
-        };
-        let (Member::Shape(index) | Member::Strides(index)) = member else {
-            return Ok(if member == Member::Data { Kind::Ptr } else { Kind::Int });
-        };
-        match tensor.rank() {
-            Some(rank) if index as usize >= rank => {
-                Err(format!("`{of}` has rank {rank}, which leaves no dim {index}"))
-            }
-            Some(_) | None => Ok(Kind::Int),
-        }
-    }
-
-    /// The kind of an operand of arithmetic.
-    fn number(&self, expr: &Expr) -> Result<Kind, String> {
-        match self.kind(expr)? {
-            Kind::Ptr => Err(format!("`{expr}` is an address, not a number")),
-            kind @ (Kind::Int | Kind::Float) => Ok(kind),
-        }
-    }
-
-    fn both(&self, lhs: &Expr, rhs: &Expr) -> Result<Kind, String> {
-        Ok(match (self.number(lhs)?, self.number(rhs)?) {
-            (Kind::Int, Kind::Int) => Kind::Int,
-            _ => Kind::Float,
-        })
-    }
-
-    fn binary(&self, op: BinaryOp, lhs: &Expr, rhs: &Expr) -> Result<Kind, String> {
-        let kind = self.both(lhs, rhs)?;
-        match (op, kind) {
-            (BinaryOp::Rem, Kind::Float) => Err("`%` takes integers".to_owned()),
-            (BinaryOp::Div | BinaryOp::Rem, Kind::Int) => divisor(rhs).map(|()| kind),
-            _ => Ok(kind),
-        }
-    }
-
-    fn builtin(&self, builtin: Builtin, lhs: &Expr, rhs: &Expr) -> Result<Kind, String> {
-        let kind = self.both(lhs, rhs)?;
-        match (builtin, kind) {
-            (Builtin::CeilDiv, Kind::Int) => divisor(rhs).map(|()| kind),
-            (Builtin::CeilDiv, _) => Err("`ceildiv` takes integers".to_owned()),
-            (Builtin::Min | Builtin::Max, _) => Ok(kind),
-        }
-    }
-
-    fn cast(&self, scalar: Scalar, inner: &Expr) -> Result<Kind, String> {
-        let kind = self.number(inner)?;
-        if scalar == Scalar::Ptr {
-            return Err("nothing converts to `ptr`".to_owned());
-        }
-        if scalar.is_float() {
-            return Ok(Kind::Float);
-        }
-        match kind {
-            Kind::Int => Ok(Kind::Int),
-            Kind::Float | Kind::Ptr => {
-                Err(format!("`{scalar}` takes an integer, not the float `{inner}`"))
-            }
-        }
-    }
-
-    /// Dims are integer expressions over symbols.
-    pub(crate) fn check_dim(&self, expr: &Expr) -> Result<(), String> {
-        match expr {
-            Expr::Int(_) | Expr::Name(_) | Expr::Neg(_) | Expr::Binary(..) | Expr::Call(..) => {}
-            Expr::Float(_) | Expr::Null | Expr::Member(..) | Expr::Stream(_) | Expr::Cast(..) => {
-                return Err(format!("`{expr}` is no expression over symbols"));
-            }
-        }
-        expr.children().try_for_each(|child| self.check_dim(child))?;
-        self.kind(expr).map(|_| ())
-    }
-
-    /// Numbers compare with numbers; addresses for equality with addresses.
-    pub(crate) fn check_constraint(&self, constraint: &Constraint) -> Result<(), String> {
-        let Constraint { lhs, op, rhs } = constraint;
-        if mentions_stream(lhs) || mentions_stream(rhs) {
-            return Err("a stream is not known before the call".to_owned());
-        }
-        match (self.kind(lhs)?, self.kind(rhs)?) {
-            (Kind::Ptr, Kind::Ptr) if matches!(op, Comparison::Eq | Comparison::Ne) => Ok(()),
-            (Kind::Ptr, Kind::Ptr) => Err("addresses compare with == and != only".to_owned()),
-            (Kind::Ptr, _) | (_, Kind::Ptr) => {
-                Err(format!("`{lhs}` and `{rhs}` cannot be compared"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// True if computing the expression may raise.
-    pub(crate) fn can_fail(&self, expr: &Expr) -> bool {
-        let here = match expr {
-            Expr::Binary(BinaryOp::Div | BinaryOp::Rem, lhs, rhs) => {
-                self.both(lhs, rhs) == Ok(Kind::Int) && constant(rhs).is_none()
-            }
-            Expr::Call(Builtin::CeilDiv, _, rhs) => constant(rhs).is_none(),
-            Expr::Cast(scalar, _) => scalar.is_int() && *scalar != Scalar::Int64,
-            Expr::Member(of, Member::Shape(_) | Member::Strides(_)) => {
-                self.tensor(of).is_some_and(|(_, tensor)| tensor.rank().is_none())
-            }
-            Expr::Int(_)
-            | Expr::Float(_)
-            | Expr::Null
-            | Expr::Name(_)
-            | Expr::Member(..)
-            | Expr::Neg(_)
-            | Expr::Binary(..)
-            | Expr::Call(..)
-            | Expr::Stream(_) => false,
-        };
-        here || expr.children().any(|child| self.can_fail(child))
-    }
-}
-
-fn mentions_stream(expr: &Expr) -> bool {
-    matches!(expr, Expr::Stream(_)) || expr.children().any(mentions_stream)
-}
-
-fn divisor(expr: &Expr) -> Result<(), String> {
-    match constant(expr) {
-        Some(0) => Err(format!("division by `{expr}`, which is zero")),
-        Some(_) | None => Ok(()),
-    }
-}
-
-/// The value of an integer expression without names; `None` where there is none.
-pub(crate) fn constant(expr: &Expr) -> Option<i64> {
-    match expr {
-        Expr::Int(value) => Some(*value),
-        Expr::Neg(inner) => constant(inner).map(i64::wrapping_neg),
-        Expr::Binary(op, lhs, rhs) => {
-            let (a, b) = (constant(lhs)?, constant(rhs)?);
-            match op {
-                BinaryOp::Add => Some(a.wrapping_add(b)),
-                BinaryOp::Sub => Some(a.wrapping_sub(b)),
-                BinaryOp::Mul => Some(a.wrapping_mul(b)),
-                BinaryOp::Div => floor_div(a, b),
-                BinaryOp::Rem => Some(a.wrapping_sub(floor_div(a, b)?.wrapping_mul(b))),
-            }
-        }
-        Expr::Call(builtin, lhs, rhs) => {
-            let (a, b) = (constant(lhs)?, constant(rhs)?);
-            match builtin {
-                Builtin::Min => Some(a.min(b)),
-                Builtin::Max => Some(a.max(b)),
-                Builtin::CeilDiv => floor_div(a, b).map(|quotient| {
-                    let inexact = quotient.wrapping_mul(b) != a;
-                    quotient.wrapping_add(i64::from(inexact))
-                }),
-            }
-        }
-        Expr::Float(_)
-        | Expr::Null
-        | Expr::Name(_)
-        | Expr::Member(..)
-        | Expr::Stream(_)
-        | Expr::Cast(..) => None,
-    }
-}
-
-/// Floor division, wrapping; `None` for a zero divisor.
-pub(crate) fn floor_div(a: i64, b: i64) -> Option<i64> {
-    if b == 0 {
-        return None;
-    }
-    let (quotient, remainder) = (a.wrapping_div(b), a.wrapping_rem(b));
-    Some(if remainder != 0 && (remainder < 0) != (b < 0) { quotient - 1 } else { quotient })
-}
-
-impl Tensor {
-    /// The number of dims, if it is fixed.
-    pub(crate) fn rank(&self) -> Option<usize> {
-        match &self.shape {
-            Shape::AnyRank => None,
-            Shape::Dims(dims) => Some(dims.len()),
-        }
-    }
-
-    /// Required alignment in bytes: as declared, or that of one lane.
-    pub(crate) fn alignment(&self) -> u64 {
-        let lane = self.dtype.lane_bytes() as u64;
-        self.align.unwrap_or(lane & lane.wrapping_neg())
     }
 }

@@ -5,13 +5,15 @@ use std::collections::{HashMap, HashSet};
 use abi_spec::{DType, Scalar};
 
 use crate::declaration::{
-    Body, Device, Dim, Function, Library, Param, ParamType, ResultType, Shape, Strides, Tensor,
+    Body, Class, Device, Dim, Element, Function, Library, Literal, Param, ParamType, ResultType,
+    Shape, Strides, Tensor,
 };
 use crate::error::{Error, Part};
-use crate::expr::Expr;
+use crate::expr::{Expr, Member};
 use crate::language::{Limit, is_identifier, is_reserved};
 use crate::lower::kernel_signature;
 use crate::resolve::{Resolved, resolve};
+use crate::values::{self, Value};
 
 impl Library {
     /// Says whether every declaration means something. Errors carry no position; parsing a library
@@ -94,7 +96,7 @@ impl Checker<'_> {
     fn params(&self, params: &[Param]) -> Result<(), Error> {
         self.limit(Part::Name, params.len(), Limit::Params)?;
         let mut names = HashSet::with_capacity(params.len());
-        for (index, Param { name, ty }) in params.iter().enumerate() {
+        for (index, Param { name, ty, .. }) in params.iter().enumerate() {
             let part = Part::Param(index);
             self.name(part, name)?;
             if name == "self" && (index != 0 || *ty != ParamType::Scalar(Scalar::Ptr)) {
@@ -105,47 +107,162 @@ impl Checker<'_> {
                 let reason = format!("an earlier parameter has the name `{name}`");
                 return Err(self.invalid(part, reason));
             }
-            match ty {
-                ParamType::Scalar(_) => {}
-                ParamType::Tensor(tensor) => self.tensor(index, tensor)?,
+        }
+        self.tail(params)?;
+        for (index, value) in values::values(&self.function.signature).iter().enumerate() {
+            self.limit(Part::Param(value.param), index + 1, Limit::Values)?;
+            self.value(index, value)?;
+        }
+        Ok(())
+    }
+
+    /// Defaults and the variadic parameter are at the end.
+    fn tail(&self, params: &[Param]) -> Result<(), Error> {
+        for (index, Param { name, ty, default, variadic }) in params.iter().enumerate() {
+            let invalid = |part, reason: &str| Err(self.invalid(part, reason));
+            if *variadic && (index + 1 != params.len() || *ty != ParamType::Any) {
+                let reason = "a variadic parameter is the last one and has the type `Any`";
+                return invalid(Part::Param(index), reason);
+            }
+            match default {
+                Some(_) if *variadic || name == "self" => {
+                    return invalid(Part::Default(index), "this parameter has no default");
+                }
+                Some(default) if !ty.takes(default) => {
+                    let reason = format!("`{default}` is no value of type `{ty}`");
+                    return invalid(Part::Default(index), &reason);
+                }
+                None if !variadic && index > 0 && params[index - 1].default.is_some() => {
+                    return invalid(Part::Param(index), "an earlier parameter has a default");
+                }
+                Some(_) | None => {}
             }
         }
         Ok(())
     }
 
-    fn tensor(&self, param: usize, tensor: &Tensor) -> Result<(), Error> {
+    fn value(&self, index: usize, value: &Value<'_>) -> Result<(), Error> {
+        let part = Part::Type(index);
+        match value.ty {
+            ParamType::Tensor(tensor) => self.tensor(index, tensor),
+            ParamType::Shape(Shape::Dims(dims)) => self.dims(index, dims, Part::Dim),
+            ParamType::Object(Class::Key(key)) => {
+                self.limit(part, key.len(), Limit::Name)?;
+                if key.is_empty() || key.contains(char::is_control) {
+                    return Err(self.invalid(part, format!("{key:?} is no type key")));
+                }
+                Ok(())
+            }
+            ParamType::Tuple(elements) => self.elements(part, elements),
+            ParamType::Optional(_) => {
+                Err(self.invalid(part, "an `Optional` inside of another adds nothing"))
+            }
+            ParamType::Union(types) if types.len() < 2 => {
+                Err(self.invalid(part, "a union has two types at least"))
+            }
+            ParamType::Union(types) => {
+                let optional = types.iter().any(|ty| ty.required().1);
+                let reason = "write `Optional[Union[…]]` for a union that may be None";
+                if optional { Err(self.invalid(part, reason)) } else { Ok(()) }
+            }
+            ParamType::Literal(literals) => self.literals(part, literals),
+            ParamType::Any if value.optional => {
+                Err(self.invalid(part, "`Any` includes None already"))
+            }
+            ParamType::Scalar(Scalar::Ptr) | ParamType::Stream if value.optional => {
+                Err(self.invalid(part, format!("`{}` includes None already", value.ty)))
+            }
+            ParamType::Scalar(_)
+            | ParamType::Str
+            | ParamType::Bytes
+            | ParamType::DType
+            | ParamType::Device
+            | ParamType::Shape(Shape::AnyRank)
+            | ParamType::Object(_)
+            | ParamType::Sequence(..)
+            | ParamType::Mapping(..)
+            | ParamType::Any
+            | ParamType::Stream => Ok(()),
+        }
+    }
+
+    fn elements(&self, part: Part, elements: &[Element]) -> Result<(), Error> {
+        let mut names = HashSet::new();
+        for name in elements.iter().filter_map(|element| element.name.as_deref()) {
+            self.name(part, name)?;
+            if Member::is_name(name) {
+                let reason = format!("`{name}` is what members of values are called");
+                return Err(self.invalid(part, reason));
+            }
+            if !names.insert(name) {
+                let reason = format!("an earlier element has the name `{name}`");
+                return Err(self.invalid(part, reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn literals(&self, part: Part, literals: &[Literal]) -> Result<(), Error> {
+        if literals.iter().all(|literal| *literal == Literal::None) {
+            return Err(self.invalid(part, "a literal type has a value that is not None"));
+        }
+        for (index, literal) in literals.iter().enumerate() {
+            match literal {
+                Literal::Float(value) => {
+                    let reason = format!("the float {value}: literal types are exact");
+                    return Err(self.invalid(part, reason));
+                }
+                Literal::None | Literal::Bool(_) | Literal::Int(_) | Literal::Str(_) => {}
+            }
+            if literals[..index].contains(literal) {
+                return Err(self.invalid(part, format!("a second `{literal}`")));
+            }
+        }
+        Ok(())
+    }
+
+    fn tensor(&self, value: usize, tensor: &Tensor) -> Result<(), Error> {
+        let part = Part::Type(value);
         if let Shape::Dims(dims) = &tensor.shape {
-            self.dims(param, dims, Part::Dim)?;
+            self.dims(value, dims, Part::Dim)?;
         }
         if let Strides::List(dims) = &tensor.strides {
-            self.dims(param, dims, Part::Stride)?;
+            self.dims(value, dims, Part::Stride)?;
         }
-        if !has_name(tensor.dtype) {
-            let reason = format!("`{}` is not the type of an element", tensor.dtype);
-            return Err(self.invalid(Part::Param(param), reason));
+        if tensor.dtypes.is_empty() {
+            return Err(self.invalid(part, "a tensor has a type of elements"));
         }
-        self.layout(param, tensor)?;
+        for (index, dtype) in tensor.dtypes.iter().enumerate() {
+            if !has_name(*dtype) {
+                let reason = format!("`{dtype}` is not the type of an element");
+                return Err(self.invalid(part, reason));
+            }
+            if tensor.dtypes[..index].contains(dtype) {
+                return Err(self.invalid(part, format!("a second `{dtype}`")));
+            }
+        }
+        self.layout(value, tensor)?;
         match tensor.device {
             Device::Type(ty) if ty.name().is_none() => {
                 let reason = format!("`{ty}` is not a known type of device");
-                Err(self.invalid(Part::Param(param), reason))
+                Err(self.invalid(part, reason))
             }
             Device::Type(_) | Device::Any => Ok(()),
         }
     }
 
     /// Strides say something about every dim; alignments are powers of two.
-    fn layout(&self, param: usize, tensor: &Tensor) -> Result<(), Error> {
+    fn layout(&self, value: usize, tensor: &Tensor) -> Result<(), Error> {
         if let Strides::List(strides) = &tensor.strides
             && tensor.rank() != Some(strides.len())
         {
             let dims = tensor.rank().map_or("any number of".to_owned(), |rank| rank.to_string());
             let reason = format!("{} strides for {dims} dims", strides.len());
-            return Err(self.invalid(Part::Param(param), reason));
+            return Err(self.invalid(Part::Type(value), reason));
         }
         match tensor.align {
             Some(align) if !align.is_power_of_two() => {
-                Err(self.invalid(Part::Align(param), format!("{align} is not a power of two")))
+                Err(self.invalid(Part::Align(value), format!("{align} is not a power of two")))
             }
             Some(_) | None => Ok(()),
         }
@@ -153,15 +270,15 @@ impl Checker<'_> {
 
     fn dims(
         &self,
-        param: usize,
+        value: usize,
         dims: &[Dim],
         part: fn(usize, usize) -> Part,
     ) -> Result<(), Error> {
-        self.limit(Part::Param(param), dims.len(), Limit::Rank)?;
+        self.limit(Part::Type(value), dims.len(), Limit::Rank)?;
         for (index, dim) in dims.iter().enumerate() {
             match dim {
                 Dim::Any => {}
-                Dim::Expr(expr) => self.expr(part(param, index), expr)?,
+                Dim::Expr(expr) => self.expr(part(value, index), expr)?,
             }
         }
         Ok(())
@@ -197,11 +314,21 @@ impl Checker<'_> {
             Expr::Float(value) if !value.is_finite() => {
                 Err(self.invalid(part, format!("{value} is not a number that can be written")))
             }
-            Expr::Int(_) | Expr::Float(_) | Expr::Null => Ok(()),
-            Expr::Member(..) | Expr::Neg(_) | Expr::Binary(..) | Expr::Call(..) => {
-                expr.children().try_for_each(|child| self.leaves(part, child))
+            Expr::Field(inner, name) => {
+                self.identifier(part, name)?;
+                self.leaves(part, inner)
             }
-            Expr::Stream(inner) | Expr::Cast(_, inner) => self.leaves(part, inner),
+            Expr::Int(_)
+            | Expr::Float(_)
+            | Expr::Text(_)
+            | Expr::Null
+            | Expr::Member(..)
+            | Expr::Element(..)
+            | Expr::Neg(_)
+            | Expr::Binary(..)
+            | Expr::Call(..)
+            | Expr::Stream(_)
+            | Expr::Cast(..) => expr.children().try_for_each(|child| self.leaves(part, child)),
         }
     }
 

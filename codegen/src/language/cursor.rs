@@ -22,6 +22,8 @@ pub(super) struct Parser<'a> {
     pub(super) depth: usize,
     /// Index of the function that is being parsed.
     pub(super) function: usize,
+    /// How many values of the signature have been parsed.
+    pub(super) value: usize,
     /// The part of a function whose position is wanted, and where it starts.
     sought: Option<(usize, Part)>,
     found: Option<usize>,
@@ -36,6 +38,7 @@ impl<'a> Parser<'a> {
             span: 0..0,
             depth: 0,
             function: 0,
+            value: 0,
             sought: None,
             found: None,
         };

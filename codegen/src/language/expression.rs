@@ -93,7 +93,7 @@ impl Parser<'_> {
     }
 
     /// Parses a rule one level deeper.
-    fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    pub(super) fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == Limit::Nesting.max() {
             return Err(self.excess(Limit::Nesting));
         }
@@ -119,7 +119,7 @@ impl Parser<'_> {
         self.above(operand.height, || Expr::Neg(Box::new(operand.expr)))
     }
 
-    fn int_literal(&mut self, negative: bool) -> Parsed<i64> {
+    pub(super) fn int_literal(&mut self, negative: bool) -> Parsed<i64> {
         if negative {
             let magnitude = self.int(1 << 63, "a number down to -9223372036854775808")?;
             Ok(magnitude.cast_signed().wrapping_neg())
@@ -129,7 +129,7 @@ impl Parser<'_> {
         }
     }
 
-    fn float_literal(&mut self, negative: bool) -> Parsed<f64> {
+    pub(super) fn float_literal(&mut self, negative: bool) -> Parsed<f64> {
         let value = self.slice().parse::<f64>().ok().filter(|value| value.is_finite());
         let value = value.ok_or_else(|| self.unexpected("a number in the range of float64"))?;
         self.advance();
@@ -138,45 +138,46 @@ impl Parser<'_> {
 
     fn postfix(&mut self) -> Parsed<Tree> {
         let mut tree = self.atom()?;
-        while self.accept(Token::Dot) {
-            let member = self.member()?;
-            tree = self.above(tree.height, || tree.expr.member(member))?;
+        loop {
+            if self.token == Token::OpenBracket {
+                let index = self.index()?;
+                tree = self.above(tree.height, || Expr::Element(Box::new(tree.expr), index))?;
+            } else if self.accept(Token::Dot) {
+                tree = self.after_point(tree)?;
+            } else {
+                return Ok(tree);
+            }
         }
-        Ok(tree)
     }
 
-    fn member(&mut self) -> Parsed<Member> {
-        let name = self.slice();
-        let member = match name {
-            "data" => Member::Data,
-            "ndim" => Member::Ndim,
-            "device_id" => Member::DeviceId,
-            "byte_offset" => Member::ByteOffset,
-            "shape" => Member::Shape(0),
-            "strides" => Member::Strides(0),
+    /// A member, or the name of an element of a tuple.
+    fn after_point(&mut self, tree: Tree) -> Parsed<Tree> {
+        let name = self.word("a member such as `data` or `shape[0]`")?;
+        let plain = Member::PLAIN.iter().find(|(member, _)| *member == name);
+        let member = match (name, plain) {
+            (_, Some((_, member))) => *member,
+            ("shape", None) => Member::Shape(self.index()?),
+            ("strides", None) => Member::Strides(self.index()?),
             _ => {
-                return Err(self.unexpected(
-                    "`data`, `shape`, `strides`, `ndim`, `device_id` or `byte_offset`",
-                ));
+                let name = name.to_owned();
+                return self.above(tree.height, || Expr::Field(Box::new(tree.expr), name));
             }
         };
-        self.advance();
-        Ok(match member {
-            Member::Shape(_) => Member::Shape(self.index()?),
-            Member::Strides(_) => Member::Strides(self.index()?),
-            Member::Data | Member::Ndim | Member::DeviceId | Member::ByteOffset => member,
-        })
+        self.above(tree.height, || tree.expr.member(member))
     }
 
     /// `[3]`
     fn index(&mut self) -> Parsed<u32> {
         self.expect(Token::OpenBracket, "`[`")?;
-        let index = self.int(u32::MAX.into(), "the index of a dim")?;
+        let index = self.int(u32::MAX.into(), "an index")?;
         self.expect(Token::CloseBracket, "`]`")?;
         Ok(index as u32)
     }
 
     fn atom(&mut self) -> Parsed<Tree> {
+        if self.token == Token::Quoted {
+            return self.quoted("an expression").map(|text| Tree::leaf(Expr::Text(text)));
+        }
         if self.accept(Token::OpenParen) {
             return self.parenthesized();
         }

@@ -11,7 +11,9 @@ pub const MAX_TEXT: usize = 16 << 20;
 pub const MAX_FUNCTIONS: usize = 1_000_000;
 /// Parameters of a function.
 pub const MAX_PARAMS: usize = 1024;
-/// Extents or strides of a tensor.
+/// Parameters of a function and what is nested in their types.
+pub const MAX_VALUES: usize = 1024;
+/// Extents or strides of a tensor, numbers of a shape.
 pub const MAX_RANK: usize = 64;
 /// Comparisons of a `where` clause.
 pub const MAX_CONSTRAINTS: usize = 1024;
@@ -34,6 +36,8 @@ pub enum Limit {
     Functions,
     /// [`MAX_PARAMS`]
     Params,
+    /// [`MAX_VALUES`]
+    Values,
     /// [`MAX_RANK`]
     Rank,
     /// [`MAX_CONSTRAINTS`]
@@ -55,6 +59,7 @@ impl Limit {
             Limit::Text => MAX_TEXT,
             Limit::Functions => MAX_FUNCTIONS,
             Limit::Params => MAX_PARAMS,
+            Limit::Values => MAX_VALUES,
             Limit::Rank => MAX_RANK,
             Limit::Constraints => MAX_CONSTRAINTS,
             Limit::Arguments => MAX_ARGUMENTS,
@@ -70,6 +75,7 @@ impl Limit {
             Limit::Text => ("MAX_TEXT", "bytes of text"),
             Limit::Functions => ("MAX_FUNCTIONS", "functions"),
             Limit::Params => ("MAX_PARAMS", "parameters"),
+            Limit::Values => ("MAX_VALUES", "parameters and nested values"),
             Limit::Rank => ("MAX_RANK", "dims"),
             Limit::Constraints => ("MAX_CONSTRAINTS", "constraints"),
             Limit::Arguments => ("MAX_ARGUMENTS", "arguments"),

@@ -1,17 +1,15 @@
-//! The parser: items and signatures. Expressions are in [`expression`](super::expression).
+//! The parser: items and signatures. Types are in [`types`](super::types), expressions in
+//! [`expression`](super::expression).
 //!
 //! One function per rule of the grammar. A function that parses a rule leaves the parser at the token
 //! after it.
-
-use abi_spec::{DType, DeviceType};
 
 use super::cursor::{Parsed, Parser};
 use super::limit::Limit;
 use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::{
-    Body, Comparison, Constraint, Device, Dim, Function, Library, Param, ParamType, ResultType,
-    Shape, Signature, Strides, Tensor,
+    Body, Comparison, Constraint, Function, Library, Param, ResultType, Signature,
 };
 use crate::error::Part;
 
@@ -63,6 +61,7 @@ impl Parser<'_> {
     /// Name, parameters, result and constraints.
     pub(super) fn signature(&mut self) -> Parsed<Signature> {
         self.mark(Part::Name);
+        self.value = 0;
         let name = self.word("the name of a function")?.to_owned();
         self.expect(Token::OpenParen, "`(`")?;
         let params = self.list(Token::CloseParen, "`,` or `)`", Limit::Params, Self::param)?;
@@ -77,91 +76,19 @@ impl Parser<'_> {
         Ok(Signature { name, params, result, constraints })
     }
 
+    /// `[ "*" ] name ":" type [ "=" literal ]`
     fn param(&mut self, index: usize) -> Parsed<Param> {
         self.mark(Part::Param(index));
+        let variadic = self.accept(Token::Star);
         let name = self.word("the name of a parameter")?.to_owned();
         self.expect(Token::Colon, "`:`")?;
-        let ty = if self.is_word("Tensor") {
-            self.advance();
-            ParamType::Tensor(self.tensor(index)?)
-        } else {
-            ParamType::Scalar(
-                self.lookup("`Tensor` or a scalar type such as `float32`", reserved::scalar)?,
-            )
-        };
-        Ok(Param { name, ty })
-    }
-
-    /// What follows `Tensor`.
-    fn tensor(&mut self, param: usize) -> Parsed<Tensor> {
-        self.expect(Token::OpenParen, "`(`")?;
-        self.expect(Token::OpenBracket, "`[`")?;
-        let shape = if self.accept(Token::Ellipsis) {
-            self.expect(Token::CloseBracket, "`]`")?;
-            Shape::AnyRank
-        } else {
-            Shape::Dims(self.dims(|dim| Part::Dim(param, dim))?)
-        };
-        self.expect(Token::Comma, "`,` and an element type")?;
-        let dtype: DType =
-            self.lookup("an element type such as `float32`", |word| word.parse().ok())?;
-        let mut tensor = Tensor::new(shape, dtype);
-        self.options(param, &mut tensor)?;
-        Ok(tensor)
-    }
-
-    /// Entries of a shape or of strides, up to and including `]`.
-    fn dims(&mut self, part: impl Fn(usize) -> Part) -> Parsed<Vec<Dim>> {
-        self.list(Token::CloseBracket, "an operator, `,` or `]`", Limit::Rank, |parser, index| {
-            parser.mark(part(index));
-            if parser.is_word("_") {
-                parser.advance();
-                return Ok(Dim::Any);
-            }
-            parser.expr().map(Dim::Expr)
-        })
-    }
-
-    /// The options of a tensor, up to and including `)`.
-    fn options(&mut self, param: usize, tensor: &mut Tensor) -> Parsed<()> {
-        let mut seen = [false; 3];
-        while self.accept(Token::Comma) {
-            let option = self.slice();
-            let index = ["strides", "device", "align"].iter().position(|name| *name == option);
-            let index = index.ok_or_else(|| self.unexpected("`strides`, `device` or `align`"))?;
-            if std::mem::replace(&mut seen[index], true) {
-                return Err(self.syntax("every option once", format!("a second `{option}`")));
-            }
-            self.advance();
-            self.expect(Token::Assign, "`=`")?;
-            match index {
-                0 => tensor.strides = self.strides(param)?,
-                1 => {
-                    tensor.device =
-                        self.lookup("`any` or a type of device such as `cuda`", device)?
-                }
-                _ => tensor.align = self.align(param, tensor.dtype)?,
-            }
+        let ty = self.param_type()?;
+        let mut default = None;
+        if self.accept(Token::Assign) {
+            self.mark(Part::Default(index));
+            default = Some(self.literal()?);
         }
-        self.expect(Token::CloseParen, "`,` or `)`")
-    }
-
-    fn strides(&mut self, param: usize) -> Parsed<Strides> {
-        if self.accept(Token::OpenBracket) {
-            return Ok(Strides::List(self.dims(|dim| Part::Stride(param, dim))?));
-        }
-        self.lookup("`contiguous`, `any` or `[`", |word| match word {
-            "contiguous" => Some(Strides::Contiguous),
-            "any" => Some(Strides::Any),
-            _ => None,
-        })
-    }
-
-    /// `None` for the default, so that a text and its canonical form mean equal values.
-    fn align(&mut self, param: usize, dtype: DType) -> Parsed<Option<u64>> {
-        self.mark(Part::Align(param));
-        let align = self.int(u64::MAX, "a number of bytes")?;
-        Ok((align != u64::from(dtype.lane_bytes())).then_some(align))
+        Ok(Param { name, ty, default, variadic })
     }
 
     /// The `where` clause, if there is one.
@@ -223,33 +150,7 @@ impl Parser<'_> {
         if self.token == Token::Word {
             return Err(self.syntax("the symbol to call", format!("`{text}`, which needs quotes")));
         }
-        if self.token != Token::Quoted {
-            return Err(self.unexpected("the symbol to call"));
-        }
-        let symbol = unquote(text)
-            .ok_or_else(|| self.unexpected("a symbol with no escapes but `\\\"` and `\\\\`"))?;
-        self.advance();
-        Ok(symbol)
-    }
-}
-
-/// The text between quotes; `None` if a backslash stands before anything but a quote or a backslash.
-fn unquote(quoted: &str) -> Option<String> {
-    let mut symbol = String::with_capacity(quoted.len());
-    let mut chars = quoted[1..quoted.len() - 1].chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => symbol.push(chars.next().filter(|c| matches!(c, '"' | '\\'))?),
-            _ => symbol.push(c),
-        }
-    }
-    Some(symbol)
-}
-
-fn device(word: &str) -> Option<Device> {
-    match word {
-        "any" => Some(Device::Any),
-        name => name.parse::<DeviceType>().ok().map(Device::Type),
+        self.quoted("the symbol to call")
     }
 }
 

@@ -2,14 +2,9 @@
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
-use abi_spec::DeviceType;
-
 use super::expression::Precedence;
 use super::reserved::{is_identifier, is_reserved};
-use crate::declaration::{
-    Body, Constraint, Device, Dim, Function, Library, Param, ParamType, ResultType, Shape,
-    Signature, Strides, Tensor,
-};
+use crate::declaration::{Body, Constraint, Function, Library, ResultType, Signature};
 use crate::expr::{Expr, Member};
 
 /// The declarations, an empty line between them.
@@ -70,87 +65,11 @@ impl Display for Header<'_> {
     }
 }
 
-fn list(f: &mut Formatter<'_>, entries: &[impl Display]) -> fmt::Result {
+pub(super) fn list(f: &mut Formatter<'_>, entries: &[impl Display]) -> fmt::Result {
     for (index, entry) in entries.iter().enumerate() {
         write!(f, "{}{entry}", if index == 0 { "" } else { ", " })?;
     }
     Ok(())
-}
-
-impl Display for Param {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name, self.ty)
-    }
-}
-
-impl Display for ParamType {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            ParamType::Scalar(scalar) => scalar.fmt(f),
-            ParamType::Tensor(tensor) => tensor.fmt(f),
-        }
-    }
-}
-
-impl Display for Tensor {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "Tensor({}, {}", self.shape, self.dtype)?;
-        if self.strides != Strides::Contiguous {
-            write!(f, ", strides={}", self.strides)?;
-        }
-        if self.device != Device::Type(DeviceType::CPU) {
-            write!(f, ", device={}", self.device)?;
-        }
-        if let Some(align) = self.align
-            && align != u64::from(self.dtype.lane_bytes())
-        {
-            write!(f, ", align={align}")?;
-        }
-        f.write_str(")")
-    }
-}
-
-impl Display for Shape {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Shape::AnyRank => f.write_str("[...]"),
-            Shape::Dims(dims) => dim_list(f, dims),
-        }
-    }
-}
-
-impl Display for Strides {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Strides::Contiguous => f.write_str("contiguous"),
-            Strides::Any => f.write_str("any"),
-            Strides::List(dims) => dim_list(f, dims),
-        }
-    }
-}
-
-fn dim_list(f: &mut Formatter<'_>, dims: &[Dim]) -> fmt::Result {
-    f.write_str("[")?;
-    list(f, dims)?;
-    f.write_str("]")
-}
-
-impl Display for Dim {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Dim::Any => f.write_str("_"),
-            Dim::Expr(expr) => expr.fmt(f),
-        }
-    }
-}
-
-impl Display for Device {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Device::Any => f.write_str("any"),
-            Device::Type(ty) => ty.fmt(f),
-        }
-    }
 }
 
 impl Display for ResultType {
@@ -182,7 +101,7 @@ impl Display for Body {
     }
 }
 
-fn quote(f: &mut Formatter<'_>, symbol: &str) -> fmt::Result {
+pub(super) fn quote(f: &mut Formatter<'_>, symbol: &str) -> fmt::Result {
     f.write_str("\"")?;
     for c in symbol.chars() {
         if matches!(c, '"' | '\\') {
@@ -200,12 +119,22 @@ impl Display for Expr {
         match self {
             Expr::Int(value) => value.fmt(f),
             Expr::Float(value) => float(f, *value),
+            Expr::Text(text) => quote(f, text),
             Expr::Null => f.write_str("null"),
             Expr::Name(name) => f.write_str(name),
             Expr::Member(base, member) => {
                 let plain = !is_literal(base) && precedence(base) == Precedence::Postfix;
                 operand(f, base, plain)?;
                 write!(f, ".{member}")
+            }
+            Expr::Element(base, index) => {
+                operand(f, base, precedence(base) == Precedence::Postfix)?;
+                write!(f, "[{index}]")
+            }
+            Expr::Field(base, name) => {
+                let plain = !is_literal(base) && precedence(base) == Precedence::Postfix;
+                operand(f, base, plain)?;
+                write!(f, ".{name}")
             }
             Expr::Neg(inner) => {
                 f.write_str("-")?;
@@ -240,13 +169,16 @@ fn precedence(expr: &Expr) -> Precedence {
         Expr::Float(value) if value.is_sign_negative() => Precedence::Unary,
         Expr::Neg(_) => Precedence::Unary,
         Expr::Binary(op, ..) => Precedence::of(*op),
-        Expr::Int(_) | Expr::Float(_) | Expr::Null | Expr::Name(_) => Precedence::Postfix,
-        Expr::Member(..) | Expr::Call(..) | Expr::Stream(_) | Expr::Cast(..) => Precedence::Postfix,
+        Expr::Int(_) | Expr::Float(_) | Expr::Text(_) | Expr::Null | Expr::Name(_) => {
+            Precedence::Postfix
+        }
+        Expr::Member(..) | Expr::Element(..) | Expr::Field(..) => Precedence::Postfix,
+        Expr::Call(..) | Expr::Stream(_) | Expr::Cast(..) => Precedence::Postfix,
     }
 }
 
 /// All digits that it takes, and at least one after the point.
-fn float(f: &mut Formatter<'_>, value: f64) -> fmt::Result {
+pub(super) fn float(f: &mut Formatter<'_>, value: f64) -> fmt::Result {
     let point = if value.fract() == 0.0 { ".0" } else { "" };
     write!(f, "{value}{point}")
 }
@@ -254,12 +186,12 @@ fn float(f: &mut Formatter<'_>, value: f64) -> fmt::Result {
 impl Display for Member {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Member::Data => f.write_str("data"),
             Member::Shape(index) => write!(f, "shape[{index}]"),
             Member::Strides(index) => write!(f, "strides[{index}]"),
-            Member::Ndim => f.write_str("ndim"),
-            Member::DeviceId => f.write_str("device_id"),
-            Member::ByteOffset => f.write_str("byte_offset"),
+            plain => {
+                let known = Member::PLAIN.iter().find(|(_, member)| member == plain);
+                f.write_str(known.map_or("", |(name, _)| name))
+            }
         }
     }
 }

@@ -21,6 +21,12 @@ pub(super) enum Word {
     Name,
 }
 
+/// The names of the types that are no scalars.
+const TYPES: [&str; 19] = [
+    "Tensor", "str", "bytes", "dtype", "Device", "Shape", "Function", "Module", "Object", "Array",
+    "List", "Map", "Dict", "Tuple", "Optional", "Union", "Literal", "Any", "Stream",
+];
+
 /// Looks a word up.
 pub(super) fn classify(word: &str) -> Word {
     match word {
@@ -29,7 +35,8 @@ pub(super) fn classify(word: &str) -> Word {
         "ceildiv" => Word::Builtin(Builtin::CeilDiv),
         "stream" => Word::Stream,
         "null" => Word::Null,
-        "where" | "try" | "else" | "_" | "Tensor" | "None" => Word::Keyword,
+        "where" | "try" | "else" | "_" | "None" | "True" | "False" => Word::Keyword,
+        other if TYPES.contains(&other) => Word::Keyword,
         other => scalar(other).map_or(Word::Name, Word::Scalar),
     }
 }

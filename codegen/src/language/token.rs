@@ -61,6 +61,8 @@ pub(super) enum Token {
     Slash,
     #[token("%")]
     Percent,
+    #[token("|")]
+    Pipe,
     /// Not a token: what the lexer reports as an error.
     Unknown,
     /// The end of the text.

@@ -9,6 +9,8 @@ pub(super) struct Checks {
     difference: Option<Value>,
     /// True if some condition is violated.
     violated: Option<Value>,
+    /// A `Bool`: what is required from now on is required only if this is true.
+    pub(super) mask: Option<Value>,
 }
 
 impl Checks {
@@ -20,6 +22,13 @@ impl Checks {
 
     /// Requires an `I64` to be zero.
     pub(super) fn zero(&mut self, b: &mut Builder<'_>, value: Value) {
+        let value = match self.mask {
+            Some(mask) => {
+                let zero = b.i64(0);
+                b.select(mask, value, zero)
+            }
+            None => value,
+        };
         self.difference = Some(match self.difference {
             Some(difference) => b.or(difference, value),
             None => value,
@@ -34,6 +43,7 @@ impl Checks {
 
     /// Requires a condition to be false.
     pub(super) fn never(&mut self, b: &mut Builder<'_>, condition: Value) {
+        let condition = self.mask.map_or(condition, |mask| b.and(mask, condition));
         self.violated = Some(match self.violated {
             Some(violated) => b.or(violated, condition),
             None => condition,

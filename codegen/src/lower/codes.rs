@@ -3,9 +3,11 @@
 //! A descriptor is a sequence of little-endian `u32` words followed by text. Its header is
 //! [`header`]; after it come the steps, each an [`Op`] and its operands, ended by [`Op::End`]. A *text*
 //! is two words, offset and length in bytes, counted from the start of the descriptor. A *place* is a
-//! text and two words, [`Suffix`] and index. An *expression* is in reverse Polish notation, each [`Rpn`]
-//! with its operands, ended by [`Rpn::End`]. *Leaves*, whose values a message quotes, are the number of
-//! words that follow, the number of entries, and for each a text, a [`LeafKind`] and an expression.
+//! text and two words, [`Suffix`] and index. A *head* is a place, the number of an argument and a slot.
+//! *Steps* are the number of their words and the steps, [`Op::End`] included. An *expression* is in reverse
+//! Polish notation, each [`Rpn`] with its operands, ended by [`Rpn::End`]. *Leaves*, whose values a message
+//! quotes, are the number of words that follow, the number of entries, and for each a text, a [`LeafKind`]
+//! and an expression.
 
 /// Word offsets of the header.
 pub(super) mod header {
@@ -15,14 +17,26 @@ pub(super) mod header {
     pub(in crate::lower) const BACKTRACE: u32 = 2;
     /// Text: the symbol of the kernel.
     pub(in crate::lower) const KERNEL: u32 = 4;
-    /// The number of arguments.
-    pub(in crate::lower) const COUNT: u32 = 6;
-    /// Offset in bytes of the table of tensors: the argument index of each, and the text of its name.
-    pub(in crate::lower) const TENSORS: u32 = 7;
+    /// The least number of arguments.
+    pub(in crate::lower) const LEAST: u32 = 6;
+    /// The largest number of arguments, or -1.
+    pub(in crate::lower) const MOST: u32 = 7;
     /// The number of symbols.
     pub(in crate::lower) const SYMBOLS: u32 = 8;
+    /// The number of slots: symbols, then values.
+    pub(in crate::lower) const SLOTS: u32 = 9;
     /// The first step.
-    pub(in crate::lower) const STEPS: u32 = 9;
+    pub(in crate::lower) const STEPS: u32 = 10;
+}
+
+/// Words of a head, and where its parts are.
+pub(super) mod head {
+    /// The number of the argument.
+    pub(in crate::lower) const ARGUMENT: u32 = 4;
+    /// The slot of the value.
+    pub(in crate::lower) const SLOT: u32 = 5;
+    /// The first word after it.
+    pub(in crate::lower) const END: u32 = 6;
 }
 
 /// Steps; the operands are words unless stated.
@@ -31,26 +45,66 @@ pub(super) mod header {
 pub(super) enum Op {
     /// The end of the steps.
     End,
+    /// slot, argument: where a value is
+    Argument,
+    /// slot, slot of a tuple, index: where a value is
+    Element,
+    /// slot, number of words to skip unless the value there is not None
+    Present,
+    /// slot of a symbol, number of words to skip unless it is bound
+    Bound,
     /// slot: the handle of the call, context of a closure
     Context,
-    /// place, argument, slot, [`Class`], bits, signed, text of the type, mantissa bits, bias
+    /// head, [`Class`], bits, signed, text of the type, mantissa bits, bias
     Scalar,
-    /// place, argument, slot, rank or -1, dtype, device type or 0, number of tensors before
+    /// head, rank or -1, device type or 0, whether in a loop, text of the element types, their
+    /// number, and each
     Header,
-    /// place, argument, slot (of the tensor, or of the parameter), [`Suffix`] again, index, [`RuleCode`],
-    /// then: for `Symbol` a slot and its text; for `Equal` a text (empty for a constant) and an
-    /// expression; for `Solve` a slot, its text, the text of the expression, coefficient, constant
+    /// head, [`RuleCode`], then: for `Symbol` and `SymbolOfMany` a slot and its text; for `Equal` a text
+    /// (empty for a constant) and an expression; for `Solve` a slot, its text, the text of the
+    /// expression, coefficient, constant
     Occurrence,
-    /// place, argument, slot
+    /// head
     Compact,
-    /// place, argument, slot, mask in two words
+    /// head, mask in two words
     Data,
     /// slot of the symbol, slot of the tensor, dim, coefficient, constant
     Settle,
+    /// head, text of the type, mask of the low and of the high type indices in two words each
+    Type,
+    /// head, text of the type, text of the type key
+    Instance,
+    /// head, size
+    Size,
+    /// head: what text names, if it is text
+    Dtype,
+    /// head, text of the type: what text names, if it is text
+    Device,
+    /// head, rank or -1: the numbers of a shape
+    Numbers,
+    /// head, text of the type, number of literals, and for each a [`LiteralCode`], and two words of an
+    /// integer or a text
+    Literal,
+    /// head, depth of the loop, slot of the elements, steps
+    Each,
+    /// head, depth of the loop, slot of the keys, slot of the values, steps
+    Entries,
+    /// head, text of the type, number of types, and for each a slot and steps
+    OneOf,
     /// text, leaves, expression
     Constraint,
     /// expression
-    Argument,
+    Evaluate,
+}
+
+/// Literals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum LiteralCode {
+    /// An integer, also as a bool.
+    Int,
+    /// Text.
+    Text,
 }
 
 /// What follows the name in a place.
@@ -60,6 +114,8 @@ pub(super) enum Suffix {
     None,
     Shape,
     Strides,
+    /// The index in brackets alone.
+    Number,
 }
 
 /// Classes of scalars.
@@ -78,6 +134,8 @@ pub(super) enum Class {
 pub(super) enum RuleCode {
     Any,
     Symbol,
+    /// A symbol at one of many places, which messages do not name.
+    SymbolOfMany,
     Equal,
     Solve,
 }
@@ -89,6 +147,9 @@ pub(super) enum LeafKind {
     Int,
     Float,
     Ptr,
+    DType,
+    Device,
+    Text,
 }
 
 /// Operations of expressions; operands after the dash.
@@ -114,6 +175,36 @@ pub(super) enum Rpn {
     ByteOffset,
     /// slot
     Data,
+    /// slot
+    Dtype,
+    /// slot
+    DeviceType,
+    /// slot
+    Numel,
+    /// slot
+    IsCompact,
+    /// slot: whether the value is there
+    IsSome,
+    /// slot, index: a number of a shape
+    Number,
+    /// slot, index, head: the shape must have that number
+    Count,
+    /// slot: how many elements a sequence has
+    Length,
+    /// slot: how many numbers a shape has
+    NumberCount,
+    /// slot: how many bytes a text has
+    TextSize,
+    /// slot: the device type of a device
+    TypeOfDevice,
+    /// slot: the index of a device
+    IndexOfDevice,
+    /// slot, text: whether they are the same
+    SameText,
+    /// the number of arguments from this one on
+    RestSize,
+    /// 1 for 0, else 0
+    Not,
     Add,
     Sub,
     Mul,
@@ -155,4 +246,41 @@ pub(super) enum Rpn {
     Fle,
     Fgt,
     Fge,
+}
+
+/// The codes that some descriptors use: a module's own copy of the routines knows no others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Used {
+    ops: u64,
+    codes: u128,
+    leaves: u8,
+}
+
+impl Used {
+    /// All of them.
+    pub(super) const ALL: Used = Used { ops: !0, codes: !0, leaves: !0 };
+
+    pub(super) fn op(&mut self, op: Op) {
+        self.ops |= 1 << op as u32;
+    }
+
+    pub(super) fn code(&mut self, code: Rpn) {
+        self.codes |= 1 << code as u32;
+    }
+
+    pub(super) fn leaf(&mut self, kind: LeafKind) {
+        self.leaves |= 1 << kind as u32;
+    }
+
+    pub(super) fn has_op(&self, op: Op) -> bool {
+        self.ops >> op as u32 & 1 != 0
+    }
+
+    pub(super) fn has_code(&self, code: Rpn) -> bool {
+        self.codes >> code as u32 & 1 != 0
+    }
+
+    pub(super) fn has_leaf(&self, kind: LeafKind) -> bool {
+        self.leaves >> kind as u32 & 1 != 0
+    }
 }

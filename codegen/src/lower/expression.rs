@@ -1,15 +1,17 @@
 //! Expressions, symbols and constraints in the wrapper's own code.
 
-use abi_spec::{DeviceType, Scalar};
+use abi_spec::layout::seq_cell;
+use abi_spec::{DType, DeviceType, Scalar};
 
 use super::routines::Routine;
-use super::wrapper::{SymbolState, Wrapper};
-use crate::declaration::{Comparison, Device};
+use super::wrapper::{SymbolState, ValueState, Wrapper};
+use crate::declaration::{Comparison, Constraint, Device, ParamType, Shape};
 use crate::expr::{BinaryOp, Builtin, Expr, Member};
 use crate::ir::{Binary, Cond, Convert, Type, Value};
+use crate::kind::{Kind, constant, literal_scalar};
 use crate::linear::Linear;
 use crate::resolve::{Place, Rule};
-use crate::scope::{Kind, Meaning, constant};
+use crate::scope::{Meaning, Scope};
 
 impl Wrapper<'_, '_> {
     /// Checks one occurrence, or binds a symbol by it.
@@ -21,16 +23,28 @@ impl Wrapper<'_, '_> {
                 let extent = matches!(place, Place::Extent { .. });
                 if !self.known_sign[*symbol] {
                     self.sign(place, value);
-                    self.known_sign[*symbol] = extent;
+                    self.known_sign[*symbol] = extent && counts.is_none();
                 }
                 self.bind(*symbol, value, counts);
             }
-            Rule::Equal(expr) => {
+            Rule::Equal(expr, uncertain) => {
                 if constant(expr).is_none() {
                     self.sign(place, value);
                 }
+                let outer = self.checks.mask;
+                for &symbol in uncertain {
+                    // What a union or an element of a sequence has bound is compared elsewhere.
+                    let bound = match self.symbols[symbol] {
+                        SymbolState::Maybe(_, bound) => bound,
+                        SymbolState::Bound(_) => continue,
+                        SymbolState::Unbound => return,
+                    };
+                    let both = self.checks.mask.map_or(bound, |mask| self.b.and(mask, bound));
+                    self.checks.mask = Some(both);
+                }
                 let expected = self.expression(expr);
                 self.require_equal(value, expected, counts);
+                self.checks.mask = outer;
             }
             Rule::Solve { symbol, linear, .. } => {
                 self.sign(place, value);
@@ -62,16 +76,19 @@ impl Wrapper<'_, '_> {
     /// The number at a place, and for a stride whether it counts.
     fn place(&mut self, place: Place) -> (Value, Option<Value>) {
         match place {
-            Place::Value { param } => {
-                let scalar = match self.resolved.scope.function.signature.params[param].ty {
-                    crate::ParamType::Scalar(scalar) => scalar,
-                    crate::ParamType::Tensor(_) => unreachable!("only integers are occurrences"),
+            Place::Value { value } => {
+                let ParamType::Scalar(scalar) = self.resolved.scope.values[value].ty else {
+                    unreachable!("only integers are occurrences")
                 };
-                (self.wide(param, scalar), None)
+                (self.wide(value, *scalar), None)
             }
-            Place::Extent { param, dim } => (self.extent(param, dim), None),
-            Place::Stride { param, dim } => {
-                (self.stride(param, dim), Some(self.stride_counts(param, dim)))
+            Place::Extent { value, dim } => (self.extent(value, dim), self.mask(value)),
+            Place::Number { value, dim } => (self.number_of(value, dim), self.mask(value)),
+            Place::Stride { value, dim } => {
+                let counts = self.stride_counts(value, dim);
+                let mask = self.mask(value);
+                let counts = mask.map_or(counts, |mask| self.b.and(mask, counts));
+                (self.stride(value, dim), Some(counts))
             }
         }
     }
@@ -148,12 +165,12 @@ impl Wrapper<'_, '_> {
 
     /// A symbol that no stride has bound takes the compact value of its first one.
     pub(super) fn settle_symbol(&mut self, symbol: usize, place: Place, linear: &Linear) {
-        let (SymbolState::Maybe(known, bound), Place::Stride { param, dim }) =
+        let (SymbolState::Maybe(known, bound), Place::Stride { value, dim }) =
             (self.symbols[symbol], place)
         else {
             return;
         };
-        let compact = self.compact_stride(param, dim);
+        let compact = self.compact_stride(value, dim);
         let fallback = if linear.is_identity() {
             compact
         } else {
@@ -171,10 +188,32 @@ impl Wrapper<'_, '_> {
         let constraint = &self.resolved.scope.function.signature.constraints[index];
         let (lhs, rhs) = (&constraint.lhs, &constraint.rhs);
         let float = self.is_float(lhs) || self.is_float(rhs);
-        let (lhs, rhs) = (self.operand(lhs, float), self.operand(rhs, float));
-        let holds = self.b.compare(condition(constraint.op, float), lhs, rhs);
+        let holds = match self.comparison_of_text(constraint) {
+            Some(holds) => holds,
+            None => {
+                let (lhs, rhs) = (self.comparand(lhs, rhs, float), self.comparand(rhs, lhs, float));
+                self.b.compare(condition(constraint.op, float), lhs, rhs)
+            }
+        };
         let violated = self.b.not(holds);
         self.checks.never(&mut self.b, violated);
+    }
+
+    /// An operand of a comparison. Text in quotes is what it names.
+    fn comparand(&mut self, expr: &Expr, other: &Expr, float: bool) -> Value {
+        match (expr, self.resolved.scope.kind(other)) {
+            (Expr::Text(text), Ok(kind)) => self.b.i64(named_word(text, kind)),
+            _ => self.operand(expr, float),
+        }
+    }
+
+    /// Whether two texts, of which one is in quotes, are equal or not, as the constraint wants.
+    fn comparison_of_text(&mut self, constraint: &Constraint) -> Option<Value> {
+        let scope = &self.resolved.scope;
+        let (text, other) = text_and_value(scope, constraint)?;
+        let ValueState::Pair(data, size) = self.values[other] else { return None };
+        let same = self.text_equals(data, size, text);
+        Some(if constraint.op == Comparison::Eq { same } else { self.b.not(same) })
     }
 
     fn is_float(&self, expr: &Expr) -> bool {
@@ -199,9 +238,15 @@ impl Wrapper<'_, '_> {
         match expr {
             Expr::Int(value) => self.b.i64(*value),
             Expr::Float(value) => self.b.f64(*value),
+            Expr::Text(_) => unreachable!("text is only compared"),
             Expr::Null => self.b.null(),
-            Expr::Name(name) => self.name(name),
+            Expr::Name(name) => match self.resolved.scope.meaning(name) {
+                Some(Meaning::Symbol(symbol)) => self.symbol(symbol),
+                Some(Meaning::Value(value)) => self.whole(value),
+                None => unreachable!("names are resolved before they are lowered"),
+            },
             Expr::Member(of, member) => self.member(of, *member),
+            Expr::Element(..) | Expr::Field(..) => self.element(expr),
             Expr::Neg(inner) => {
                 let value = self.expression(inner);
                 self.negate(value)
@@ -216,55 +261,149 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    fn name(&mut self, name: &str) -> Value {
-        match self.resolved.scope.meaning(name) {
-            Some(Meaning::Symbol(symbol)) => match self.symbols[symbol] {
-                SymbolState::Bound(value) | SymbolState::Maybe(value, _) => value,
-                SymbolState::Unbound => unreachable!("symbols are bound before they are used"),
-            },
-            Some(Meaning::Scalar(param, scalar)) => self.wide(param, scalar),
-            Some(Meaning::Tensor(param)) => self.tensor_state(param).dl,
-            None => unreachable!("names are resolved before they are lowered"),
+    fn symbol(&mut self, symbol: usize) -> Value {
+        match self.symbols[symbol] {
+            SymbolState::Bound(value) | SymbolState::Maybe(value, _) => value,
+            SymbolState::Unbound => unreachable!("symbols are bound before they are used"),
         }
     }
 
-    fn member(&mut self, of: &Expr, member: Member) -> Value {
-        let Some((param, tensor)) = self.resolved.scope.tensor(of) else {
-            unreachable!("only tensors have members")
+    /// A value that is one word in expressions.
+    fn whole(&mut self, value: usize) -> Value {
+        match self.values[value].clone() {
+            ValueState::Scalar(_) => {
+                let scalar = match self.resolved.scope.values[value].ty {
+                    ParamType::Scalar(scalar) => *scalar,
+                    ParamType::Literal(literals) => {
+                        literal_scalar(literals).unwrap_or(Scalar::Int64)
+                    }
+                    _ => unreachable!("nothing else is a scalar"),
+                };
+                self.wide(value, scalar)
+            }
+            ValueState::Tensor(state) => self.or_zero(value, state.dl),
+            ValueState::Word(word) => word,
+            ValueState::Pending | ValueState::Pair(..) | ValueState::Tuple(_) => {
+                unreachable!("several values are no operand")
+            }
+        }
+    }
+
+    fn element(&mut self, expr: &Expr) -> Value {
+        let scope = &self.resolved.scope;
+        if let Some(value) = scope.value_of(expr) {
+            return self.whole(value);
+        }
+        let Some((value, index)) = scope.number_of_shape(expr) else {
+            unreachable!("only tuples and shapes have elements")
         };
-        match (member, tensor.rank()) {
-            (Member::Data, _) => self.address(param),
-            (Member::Shape(dim), Some(_)) => self.extent(param, dim as usize),
-            (Member::Strides(dim), Some(_)) => self.stride(param, dim as usize),
+        if let (ParamType::Shape(Shape::AnyRank), ValueState::Pair(_, size)) =
+            (scope.values[value].ty, self.values[value].clone())
+        {
+            let has = self.b.compare_const(Cond::Sgt, size, index.into());
+            self.guard_where_there(value, has);
+        }
+        let number = self.number_of(value, index as usize);
+        self.or_zero(value, number)
+    }
+
+    fn member(&mut self, of: &Expr, member: Member) -> Value {
+        let Some(value) = self.resolved.scope.value_of(of) else {
+            unreachable!("only values have members")
+        };
+        if member == Member::IsSome {
+            let there = self.mask(value);
+            let there = there.unwrap_or_else(|| self.b.constant(Type::Bool, 1));
+            return self.b.widen_bool(there, Type::I64);
+        }
+        let word = match (self.values[value].clone(), member) {
+            (ValueState::Tensor(_), _) => self.tensor_member(value, member),
+            (ValueState::Pair(data, _), Member::Data) => data,
+            (ValueState::Pair(_, size), _) => size,
+            (ValueState::Word(device), Member::DeviceType) => {
+                let [ty, _] = self.device_numbers(device);
+                self.b.convert(Convert::Sext, ty, Type::I64)
+            }
+            (ValueState::Word(device), Member::DeviceId) => {
+                let [_, index] = self.device_numbers(device);
+                self.b.convert(Convert::Sext, index, Type::I64)
+            }
+            (ValueState::Word(sequence), _) => {
+                let sequence = self.readable(value, sequence, 40);
+                self.b.load(Type::I64, sequence, seq_cell::SIZE.in_object())
+            }
+            _ => unreachable!("no other value has members"),
+        };
+        self.or_zero(value, word)
+    }
+
+    fn tensor_member(&mut self, value: usize, member: Member) -> Value {
+        let rank = self.resolved.scope.tensor_of(value).and_then(|tensor| tensor.rank());
+        match (member, rank) {
+            (Member::Data, _) => self.address(value),
+            (Member::Shape(dim), Some(_)) => self.extent(value, dim as usize),
+            (Member::Strides(dim), Some(_)) => self.stride(value, dim as usize),
             (Member::Shape(dim), None) => {
-                self.require_rank(param, dim);
-                let shape = self.tensor_state(param).shape;
+                self.require_rank(value, dim);
+                let shape = self.tensor_state(value).shape;
                 let shape = shape.unwrap_or_else(|| unreachable!("loaded with the header"));
+                let shape = self.readable(value, shape, 8 * (dim as usize + 1));
                 self.b.load(Type::I64, shape, 8 * dim as i32)
             }
             (Member::Strides(dim), None) => {
-                self.require_rank(param, dim);
-                let (dl, dim) = (self.tensor_state(param).dl, self.b.i64(dim.into()));
+                self.require_rank(value, dim);
+                let (dl, dim) = (self.tensor_state(value).dl, self.b.i64(dim.into()));
                 self.routine_value(Routine::StrideAt, &[dl, dim])
             }
             (Member::Ndim, Some(rank)) => self.b.i64(rank as i64),
             (Member::Ndim, None) => {
-                let ndim = self.ndim32(param);
+                let ndim = self.ndim32(value);
                 self.b.convert(Convert::Sext, ndim, Type::I64)
             }
+            (Member::Numel, Some(_)) => self.numel(value),
+            (Member::Numel, None) => {
+                let dl = self.tensor_state(value).dl;
+                self.routine_value(Routine::Numel, &[dl])
+            }
+            (Member::IsContiguous, _) => {
+                let dl = self.tensor_state(value).dl;
+                let is = self.routine_value(Routine::IsCompact, &[dl]);
+                self.b.convert(Convert::Zext, is, Type::I64)
+            }
+            (Member::DType, _) => {
+                let dtype = self.dtype32(value);
+                self.b.convert(Convert::Zext, dtype, Type::I64)
+            }
+            (Member::DeviceType, _) => {
+                let ty = self.device_type32(value);
+                self.b.convert(Convert::Sext, ty, Type::I64)
+            }
             (Member::DeviceId, _) => {
-                let id = self.device_id32(param);
+                let id = self.device_id32(value);
                 self.b.convert(Convert::Sext, id, Type::I64)
             }
-            (Member::ByteOffset, _) => self.byte_offset(param),
+            (Member::ByteOffset, _) => self.byte_offset(value),
+            (Member::Size | Member::IsSome, _) => unreachable!("no member of tensors"),
         }
     }
 
     /// Leaves at once if a tensor of free rank has no such dim: loads below depend on it.
-    fn require_rank(&mut self, param: usize, dim: u32) {
-        let ndim = self.ndim32(param);
+    fn require_rank(&mut self, value: usize, dim: u32) {
+        let ndim = self.ndim32(value);
         let has = self.b.compare_const(Cond::Sgt, ndim, dim.into());
-        self.b.guard(has, self.fail);
+        self.guard_where_there(value, has);
+    }
+
+    /// Leaves at once unless a condition holds or the value is not there.
+    fn guard_where_there(&mut self, value: usize, holds: Value) {
+        let holds = match self.mask(value) {
+            Some(mask) => {
+                let absent = self.b.not(mask);
+                self.b.or(absent, holds)
+            }
+            None => holds,
+        };
+        self.b.guard(holds, self.fail);
     }
 
     fn negate(&mut self, value: Value) -> Value {
@@ -328,6 +467,14 @@ impl Wrapper<'_, '_> {
             }
             Some(-1) => (self.negate(a), self.b.i64(0)),
             Some(_) => floor(&mut self.b, a, b),
+            None if self.checks.mask.is_some() => {
+                // Where the check does not apply the divisor may be zero.
+                let zero = self.b.compare_const(Cond::Eq, b, 0);
+                self.checks.never(&mut self.b, zero);
+                let one = self.b.i64(1);
+                let b = self.b.select(zero, one, b);
+                self.floor_divide(a, b)
+            }
             None => {
                 let some = self.b.compare_const(Cond::Ne, b, 0);
                 self.b.guard(some, self.fail);
@@ -349,19 +496,20 @@ impl Wrapper<'_, '_> {
     }
 
     fn stream(&mut self, of: &Expr) -> Value {
-        let Some((param, tensor)) = self.resolved.scope.tensor(of) else {
+        let Some((value, tensor)) = self.resolved.scope.tensor(of) else {
             unreachable!("streams belong to tensors")
         };
         if tensor.device == Device::Type(DeviceType::CPU) {
             return self.b.null();
         }
-        let ty = self.device_type32(param);
-        let id = self.device_id32(param);
+        let ty = self.device_type32(value);
+        let id = self.device_id32(value);
         let get = super::runtime(self.b.module, &abi_spec::runtime::ENV_GET_STREAM);
-        if tensor.device != Device::Any {
+        if tensor.device != Device::Any && self.mask(value).is_none() {
             return self.b.call_value(get, &[ty, id]);
         }
-        let cpu = self.b.compare_const(Cond::Eq, ty, DeviceType::CPU.0.into());
+        // A tensor that is not there has device type 0.
+        let cpu = self.b.compare_const(Cond::Ule, ty, DeviceType::CPU.0.into());
         let none = |b: &mut crate::ir::Builder<'_>| b.null();
         self.b.if_else(cpu, Type::Ptr, none, |b| b.call_value(get, &[ty, id]))
     }
@@ -394,6 +542,26 @@ pub(super) fn floor(b: &mut crate::ir::Builder<'_>, x: Value, y: Value) -> (Valu
     let zero = b.i64(0);
     let addend = b.select(adjust, y, zero);
     (quotient, b.binary(Binary::Add, remainder, addend))
+}
+
+/// The word that text in quotes stands for beside an element type or a device.
+pub(super) fn named_word(text: &str, kind: Kind) -> i64 {
+    let dtype = || text.parse::<DType>().map_or(0, |dtype| dtype.to_word().into());
+    let device = || text.parse::<abi_spec::Device>().map_or(0, |device| device.to_word() as i64);
+    if kind == Kind::DType { dtype() } else { device() }
+}
+
+/// The text in quotes and the value of a constraint that compares texts.
+pub(super) fn text_and_value<'e>(
+    scope: &Scope<'_>,
+    constraint: &'e Constraint,
+) -> Option<(&'e str, usize)> {
+    let (text, other) = match (&constraint.lhs, &constraint.rhs) {
+        (Expr::Text(text), other) | (other, Expr::Text(text)) => (text, other),
+        _ => return None,
+    };
+    let is_text = scope.kind(other) == Ok(Kind::Text);
+    scope.value_of(other).filter(|_| is_text).map(|value| (text.as_str(), value))
 }
 
 /// The condition of a comparison operator.

@@ -2,18 +2,18 @@
 
 use abi_spec::{Scalar, TypeIndex};
 
+use super::arguments::c_types;
 use super::routines::Routine;
 use super::scalar::{abi_type, result_index, write_any};
-use super::wrapper::{ParamState, Wrapper};
+use super::wrapper::Wrapper;
 use crate::declaration::ResultType;
-use crate::expr::Expr;
-use crate::ir::{AbiType, Cond, Linkage, Signature, SymbolKind, Type, Value};
-use crate::scope::{Kind, Scope};
+use crate::ir::{Cond, Linkage, Signature, SymbolKind, Type, Value};
+use crate::scope::Scope;
 
 /// The C signature of the function behind a declaration. The expressions must be valid.
 pub(crate) fn signature(scope: &Scope<'_>) -> Signature {
     let body = &scope.function.body;
-    let params = body.args.iter().map(|arg| argument_type(scope, arg)).collect();
+    let params = body.args.iter().flat_map(|arg| c_types(scope, arg)).collect();
     let result = match scope.function.signature.result {
         _ if body.status => Some(Type::I32.into()),
         ResultType::None => None,
@@ -22,25 +22,10 @@ pub(crate) fn signature(scope: &Scope<'_>) -> Signature {
     Signature { params, result }
 }
 
-/// A bare scalar keeps its own width; other integers are `int64_t`, floats `double`.
-fn argument_type(scope: &Scope<'_>, arg: &Expr) -> AbiType {
-    if let Some((_, scalar)) = scope.bare_scalar(arg) {
-        return abi_type(scalar);
-    }
-    if let Expr::Cast(scalar, _) = arg {
-        return abi_type(*scalar);
-    }
-    match scope.kind(arg) {
-        Ok(Kind::Int) => Type::I64.into(),
-        Ok(Kind::Float) => Type::F64.into(),
-        Ok(Kind::Ptr) | Err(_) => Type::Ptr.into(),
-    }
-}
-
 /// Computes the arguments, tests what is left to test, calls, writes the result and returns.
 pub(super) fn call(w: &mut Wrapper<'_, '_>) {
     let function = w.resolved.scope.function;
-    let args: Vec<Value> = function.body.args.iter().map(|arg| argument(w, arg)).collect();
+    let args: Vec<Value> = function.body.args.iter().flat_map(|arg| w.pass(arg)).collect();
     w.checks.flush(&mut w.b, w.fail);
     let kind = SymbolKind::Function(signature(&w.resolved.scope));
     let kernel = w.b.module.declare(&function.body.symbol, Linkage::Import, kind);
@@ -58,26 +43,6 @@ pub(super) fn call(w: &mut Wrapper<'_, '_>) {
     }
     let success = w.b.i32(0);
     w.b.ret(Some(success));
-}
-
-fn argument(w: &mut Wrapper<'_, '_>, arg: &Expr) -> Value {
-    if let Some((param, _)) = w.resolved.scope.bare_scalar(arg)
-        && let ParamState::Scalar(state) = w.params[param]
-    {
-        return state.native;
-    }
-    match arg {
-        Expr::Cast(scalar, inner) => w.cast(*scalar, inner),
-        Expr::Int(_)
-        | Expr::Float(_)
-        | Expr::Null
-        | Expr::Name(_)
-        | Expr::Member(..)
-        | Expr::Neg(_)
-        | Expr::Binary(..)
-        | Expr::Call(..)
-        | Expr::Stream(_) => w.expression(arg),
-    }
 }
 
 /// Leaves with the kernel's error if its status is not zero.

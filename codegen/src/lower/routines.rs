@@ -2,18 +2,26 @@
 //!
 //! They are host IR like everything else, so each backend compiles the same code.
 
+mod access;
 mod code;
 mod evaluate;
 mod explain;
 mod float;
 mod half;
 mod header;
+mod kinds;
+mod layout;
+mod loops;
 mod names;
 mod occurrence;
 mod raise;
+mod scalar;
 mod text;
 mod view;
 
+pub(super) use access::NUMBERS_SIZE;
+
+use super::codes::Used;
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Type};
 
 /// The shared routines. Those that return `i32` yield 0 or 1, or -1 once they have raised.
@@ -27,7 +35,7 @@ pub(super) enum Routine {
     FailResult,
     /// `(dl, alignment mask, must be compact)`: whether extents, strides and data are acceptable.
     Settle,
-    /// `(args, descriptor, count)`: whether the first `count` tensors agree on their devices.
+    /// `(tensors, count)`: whether these tensors agree on their devices.
     SameDevices,
     /// `(dl, dim)`: a stride in elements, compact where the strides are NULL.
     StrideAt,
@@ -75,11 +83,65 @@ pub(super) enum Routine {
     PutDevice,
     /// `(state, any)`: appends the type of a value.
     PutType,
+    /// `(handle, args, num_args, descriptor)`: 0 if all checks pass, or -1 once the first fault has been raised.
+    Redo,
+    /// `(state)`: steps from the program counter on; 1 if that has raised.
+    Interpret,
+    /// `(state)`: a scalar; 1 if that has raised. The same holds for those below that take the state alone.
+    Scalar,
+    /// `(state)`: compact strides.
+    Compact,
+    /// `(state)`: data pointer and alignment.
+    Data,
+    /// `(state)`: a symbol that no stride has bound.
+    SettleSymbol,
+    /// `(state)`: a constraint.
+    Constraint,
+    /// `(state)`: the type of a value.
+    Type,
+    /// `(state)`: the class of an object.
+    Instance,
+    /// `(state)`: the size of a tuple.
+    Size,
+    /// `(state)`: an element type.
+    Dtype,
+    /// `(state)`: a device.
+    Device,
+    /// `(state)`: the numbers of a shape.
+    CheckNumbers,
+    /// `(state)`: one of several values.
+    Literal,
+    /// `(state)`: the elements of a sequence.
+    Each,
+    /// `(state)`: the keys and values of a mapping.
+    Entries,
+    /// `(state)`: one of several types.
+    OneOf,
+    /// `(any, low mask, high mask)`: the object, if its type is in the set; else NULL.
+    Object,
+    /// `(any, low mask, high mask, array)`: text as an array of bytes, or NULL.
+    Text,
+    /// `(text, length, other, length)`: whether they are the same.
+    SameText,
+    /// `(any, buffer)`: the cell of a shape, or the integers of a sequence in the buffer, or NULL.
+    Numbers,
+    /// `(any, low mask, high mask, out)`: the element type that text names; 0 if there is none.
+    ToDtype,
+    /// `(any, low mask, high mask, out)`: the device that text names; 0 if there is none.
+    ToDevice,
+    /// `(object, type key, length, cache)`: whether the object is of this class.
+    IsInstance,
+    /// `(dl)`: the product of the extents.
+    Numel,
+    /// `(dl)`: whether the strides are compact.
+    IsCompact,
+    /// `(state, text, length)`: appends text in quotes.
+    PutQuoted,
 }
 
 impl Routine {
     /// Every routine, in the order in which they are emitted.
-    const ALL: [Routine; 28] = [
+    const ALL: [Routine; 55] = [
         Routine::Explain,
         Routine::FailStatus,
         Routine::FailResult,
@@ -108,6 +170,33 @@ impl Routine {
         Routine::PutDtype,
         Routine::PutDevice,
         Routine::PutType,
+        Routine::Redo,
+        Routine::Interpret,
+        Routine::Scalar,
+        Routine::Compact,
+        Routine::Data,
+        Routine::SettleSymbol,
+        Routine::Constraint,
+        Routine::Type,
+        Routine::Instance,
+        Routine::Size,
+        Routine::Dtype,
+        Routine::Device,
+        Routine::CheckNumbers,
+        Routine::Literal,
+        Routine::Each,
+        Routine::Entries,
+        Routine::OneOf,
+        Routine::Object,
+        Routine::Text,
+        Routine::SameText,
+        Routine::Numbers,
+        Routine::ToDtype,
+        Routine::ToDevice,
+        Routine::IsInstance,
+        Routine::Numel,
+        Routine::IsCompact,
+        Routine::PutQuoted,
     ];
 
     /// The name of its symbol. No declaration can say it.
@@ -141,6 +230,33 @@ impl Routine {
             Routine::PutDtype => "tvm_ffi_codegen.put_dtype",
             Routine::PutDevice => "tvm_ffi_codegen.put_device",
             Routine::PutType => "tvm_ffi_codegen.put_type",
+            Routine::Redo => "tvm_ffi_codegen.redo",
+            Routine::Interpret => "tvm_ffi_codegen.interpret",
+            Routine::Scalar => "tvm_ffi_codegen.scalar",
+            Routine::Compact => "tvm_ffi_codegen.compact",
+            Routine::Data => "tvm_ffi_codegen.data",
+            Routine::SettleSymbol => "tvm_ffi_codegen.settle_symbol",
+            Routine::Constraint => "tvm_ffi_codegen.constraint",
+            Routine::Type => "tvm_ffi_codegen.type",
+            Routine::Instance => "tvm_ffi_codegen.instance",
+            Routine::Size => "tvm_ffi_codegen.size",
+            Routine::Dtype => "tvm_ffi_codegen.dtype",
+            Routine::Device => "tvm_ffi_codegen.device",
+            Routine::CheckNumbers => "tvm_ffi_codegen.check_numbers",
+            Routine::Literal => "tvm_ffi_codegen.literal",
+            Routine::Each => "tvm_ffi_codegen.each",
+            Routine::Entries => "tvm_ffi_codegen.entries",
+            Routine::OneOf => "tvm_ffi_codegen.one_of",
+            Routine::Object => "tvm_ffi_codegen.object",
+            Routine::Text => "tvm_ffi_codegen.text",
+            Routine::SameText => "tvm_ffi_codegen.same_text",
+            Routine::Numbers => "tvm_ffi_codegen.numbers",
+            Routine::ToDtype => "tvm_ffi_codegen.to_dtype",
+            Routine::ToDevice => "tvm_ffi_codegen.to_device",
+            Routine::IsInstance => "tvm_ffi_codegen.is_instance",
+            Routine::Numel => "tvm_ffi_codegen.numel",
+            Routine::IsCompact => "tvm_ffi_codegen.is_compact",
+            Routine::PutQuoted => "tvm_ffi_codegen.put_quoted",
         }
     }
 
@@ -151,7 +267,7 @@ impl Routine {
             Routine::FailStatus => (&[Ptr, I32], Some(I32)),
             Routine::FailResult => (&[Ptr, I64], Some(I32)),
             Routine::Settle => (&[Ptr, I64, I32], Some(I32)),
-            Routine::SameDevices => (&[Ptr, Ptr, I64], Some(I32)),
+            Routine::SameDevices => (&[Ptr, I64], Some(I32)),
             Routine::StrideAt | Routine::CompactAt => (&[Ptr, I64], Some(I64)),
             Routine::NotEmpty => (&[Ptr], Some(I32)),
             Routine::RoundHalf => (&[I64, I64, I64], Some(I16)),
@@ -170,6 +286,33 @@ impl Routine {
             Routine::BigSubtract => (&[Ptr, Ptr], None),
             Routine::PutPlace | Routine::PutType => (&[Ptr, Ptr], None),
             Routine::PutDevice => (&[Ptr, I64, I64], None),
+            Routine::Redo => (&[Ptr, Ptr, I32, Ptr], Some(I32)),
+            Routine::Interpret => (&[Ptr], Some(I32)),
+            Routine::Scalar => (&[Ptr], Some(I32)),
+            Routine::Compact => (&[Ptr], Some(I32)),
+            Routine::Data => (&[Ptr], Some(I32)),
+            Routine::SettleSymbol => (&[Ptr], Some(I32)),
+            Routine::Constraint => (&[Ptr], Some(I32)),
+            Routine::Type => (&[Ptr], Some(I32)),
+            Routine::Instance => (&[Ptr], Some(I32)),
+            Routine::Size => (&[Ptr], Some(I32)),
+            Routine::Dtype => (&[Ptr], Some(I32)),
+            Routine::Device => (&[Ptr], Some(I32)),
+            Routine::CheckNumbers => (&[Ptr], Some(I32)),
+            Routine::Literal => (&[Ptr], Some(I32)),
+            Routine::Each => (&[Ptr], Some(I32)),
+            Routine::Entries => (&[Ptr], Some(I32)),
+            Routine::OneOf => (&[Ptr], Some(I32)),
+            Routine::Object => (&[Ptr, I64, I64], Some(Ptr)),
+            Routine::Text => (&[Ptr, I64, I64, Ptr], Some(Ptr)),
+            Routine::SameText => (&[Ptr, I64, Ptr, I64], Some(I32)),
+            Routine::Numbers => (&[Ptr, Ptr], Some(Ptr)),
+            Routine::ToDtype => (&[Ptr, I64, I64, Ptr], Some(I32)),
+            Routine::ToDevice => (&[Ptr, I64, I64, Ptr], Some(I32)),
+            Routine::IsInstance => (&[Ptr, Ptr, I64, Ptr], Some(I32)),
+            Routine::Numel => (&[Ptr], Some(I64)),
+            Routine::IsCompact => (&[Ptr], Some(I32)),
+            Routine::PutQuoted => (&[Ptr, Ptr, I64], None),
         };
         Signature::new(params, result)
     }
@@ -204,6 +347,33 @@ impl Routine {
             Routine::PutDtype => names::put_dtype,
             Routine::PutDevice => names::put_device,
             Routine::PutType => names::put_type,
+            Routine::Redo => explain::redo,
+            Routine::Interpret => explain::interpret,
+            Routine::Scalar => scalar::scalar,
+            Routine::Compact => layout::compact,
+            Routine::Data => layout::data,
+            Routine::SettleSymbol => layout::settle,
+            Routine::Constraint => explain::constraint,
+            Routine::Type => kinds::check_type,
+            Routine::Instance => kinds::instance,
+            Routine::Size => kinds::size,
+            Routine::Dtype => kinds::dtype,
+            Routine::Device => kinds::device,
+            Routine::CheckNumbers => kinds::check_numbers,
+            Routine::Literal => kinds::literal,
+            Routine::Each => loops::each,
+            Routine::Entries => loops::entries,
+            Routine::OneOf => loops::one_of,
+            Routine::Object => access::object,
+            Routine::Text => access::text,
+            Routine::SameText => access::same_text,
+            Routine::Numbers => access::numbers,
+            Routine::ToDtype => access::to_dtype,
+            Routine::ToDevice => kinds::to_device,
+            Routine::IsInstance => access::is_instance,
+            Routine::Numel => view::numel,
+            Routine::IsCompact => view::is_compact,
+            Routine::PutQuoted => kinds::put_quoted,
         }
     }
 
@@ -211,7 +381,17 @@ impl Routine {
     const fn is_hot(self) -> bool {
         matches!(
             self,
-            Routine::Settle | Routine::StrideAt | Routine::RoundHalf | Routine::WidenHalf
+            Routine::Settle
+                | Routine::StrideAt
+                | Routine::RoundHalf
+                | Routine::WidenHalf
+                | Routine::Text
+                | Routine::SameText
+                | Routine::Object
+                | Routine::Numbers
+                | Routine::IsInstance
+                | Routine::Numel
+                | Routine::IsCompact
         )
     }
 
@@ -229,7 +409,7 @@ pub(super) fn declare_all(module: &mut Module, linkage: Linkage) {
 }
 
 /// Defines the routines that are declared, and those that they use.
-pub(super) fn define_used(module: &mut Module, linkage: Linkage) {
+pub(super) fn define_used(module: &mut Module, linkage: Linkage, used: Used) {
     let mut defined = [false; Routine::ALL.len()];
     let next = |module: &Module, defined: &[bool]| {
         let wanted = |&at: &usize| !defined[at] && module.find(Routine::ALL[at].name()).is_some();
@@ -237,16 +417,16 @@ pub(super) fn define_used(module: &mut Module, linkage: Linkage) {
     };
     while let Some(at) = next(module, &defined) {
         defined[at] = true;
-        define(module, Routine::ALL[at], linkage);
+        define(module, Routine::ALL[at], linkage, used);
     }
 }
 
-fn define(module: &mut Module, routine: Routine, linkage: Linkage) {
+fn define(module: &mut Module, routine: Routine, linkage: Linkage, used: Used) {
     let mut builder = Builder::function(module, routine.name(), linkage, routine.signature());
     if !routine.is_hot() {
         builder.set_cold();
     }
-    let mut code = code::Code::new(builder, linkage);
+    let mut code = code::Code::new(builder, linkage, used);
     routine.build()(&mut code);
     let (function, text) = code.finish();
     module.functions.push(function);

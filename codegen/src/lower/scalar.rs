@@ -3,8 +3,10 @@
 use abi_spec::{Scalar, TypeIndex};
 
 use super::routines::Routine;
-use super::wrapper::{ParamState, Wrapper};
+use super::wrapper::{ValueState, Wrapper};
+use crate::declaration::Literal;
 use crate::ir::{AbiType, Binary, Builder, Cond, Convert, Extend, Type, Value};
+use crate::values::Source;
 
 /// A scalar that has been loaded and checked.
 #[derive(Clone, Copy, Debug)]
@@ -41,38 +43,61 @@ pub(super) fn half_format(scalar: Scalar) -> (i64, i64) {
 
 impl Wrapper<'_, '_> {
     /// Loads a scalar parameter, with its checks.
-    pub(super) fn scalar(&mut self, param: usize, scalar: Scalar) {
-        let state = if self.argument(param).is_none() {
+    pub(super) fn scalar(&mut self, value: usize, scalar: Scalar) {
+        let context = self.resolved.scope.values[value].source == Source::Context;
+        let state = if context {
             ScalarState { native: self.b.param(0), wide: None }
         } else if scalar.is_int() {
-            self.integer(param, scalar)
+            self.integer(value, scalar)
         } else if scalar.is_float() {
-            self.float(param, scalar)
+            self.float(value, scalar)
         } else if scalar == Scalar::Bool {
-            self.boolean(param)
+            self.boolean(value)
         } else {
-            self.pointer_param(param)
+            self.pointer_param(value)
         };
-        let hint = self.hint(param, "", None);
-        if self.argument(param).is_some() {
+        let hint = self.hint(value, "", None);
+        if !context {
             self.b.hint(state.native, hint);
         }
-        self.params[param] = ParamState::Scalar(state);
+        self.values[value] = ValueState::Scalar(state);
     }
 
     /// Requires the type index to be one of int and bool, or of int, bool and float.
-    fn number(&mut self, param: usize, last: TypeIndex) -> (Value, Value) {
-        let (index, payload) = self.argument_words(param, Type::I64);
+    fn number(&mut self, value: usize, last: TypeIndex) -> (Value, Value) {
+        let (index, payload) = self.words(value, Type::I64);
         let first = TypeIndex::INT.0;
         let above = self.b.binary_const(Binary::Sub, index, first.into());
         let wrong = self.b.compare_const(Cond::Ugt, above, (last.0 - first).into());
         self.checks.never(&mut self.b, wrong);
-        (index, payload)
+        (index, self.or_zero(value, payload))
     }
 
-    fn integer(&mut self, param: usize, scalar: Scalar) -> ScalarState {
-        let (_, wide) = self.number(param, TypeIndex::BOOL);
+    fn integer(&mut self, value: usize, scalar: Scalar) -> ScalarState {
+        let (_, wide) = self.number(value, TypeIndex::BOOL);
         let native = self.narrow(wide, scalar);
+        ScalarState { native, wide: Some(wide) }
+    }
+
+    /// One of some integers, or of `True` and `False`.
+    pub(super) fn literal_number(&mut self, value: usize, literals: &[Literal]) -> ScalarState {
+        let (_, wide) = self.number(value, TypeIndex::BOOL);
+        let mut none = self.b.constant(Type::Bool, 1);
+        for literal in literals {
+            let number = match literal {
+                Literal::Int(number) => *number,
+                Literal::Bool(truth) => i64::from(*truth),
+                Literal::None | Literal::Float(_) | Literal::Str(_) => continue,
+            };
+            let other = self.b.compare_const(Cond::Ne, wide, number);
+            none = self.b.and(none, other);
+        }
+        self.checks.never(&mut self.b, none);
+        let truth = literals.iter().any(|literal| matches!(literal, Literal::Bool(_)));
+        let native = match truth {
+            true => self.b.convert(Convert::Trunc, wide, Type::I8),
+            false => wide,
+        };
         ScalarState { native, wide: Some(wide) }
     }
 
@@ -92,14 +117,14 @@ impl Wrapper<'_, '_> {
         narrow
     }
 
-    fn boolean(&mut self, param: usize) -> ScalarState {
-        let (_, payload) = self.number(param, TypeIndex::BOOL);
+    fn boolean(&mut self, value: usize) -> ScalarState {
+        let (_, payload) = self.number(value, TypeIndex::BOOL);
         let truth = self.b.compare_const(Cond::Ne, payload, 0);
         ScalarState { native: self.b.widen_bool(truth, Type::I8), wide: None }
     }
 
-    fn float(&mut self, param: usize, scalar: Scalar) -> ScalarState {
-        let (index, bits) = self.number(param, TypeIndex::FLOAT);
+    fn float(&mut self, value: usize, scalar: Scalar) -> ScalarState {
+        let (index, bits) = self.number(value, TypeIndex::FLOAT);
         let is_float = self.b.compare_const(Cond::Eq, index, TypeIndex::FLOAT.0.into());
         let float = self.b.convert(Convert::Bitcast, bits, Type::F64);
         let converted = self.b.convert(Convert::SintToFloat, bits, Type::F64);
@@ -122,15 +147,15 @@ impl Wrapper<'_, '_> {
     }
 
     /// A scalar parameter as arithmetic sees it: `I64`, `F64` or `Ptr`.
-    pub(super) fn wide(&mut self, param: usize, scalar: Scalar) -> Value {
-        let ParamState::Scalar(state) = self.params[param] else {
+    pub(super) fn wide(&mut self, value: usize, scalar: Scalar) -> Value {
+        let ValueState::Scalar(state) = self.values[value] else {
             unreachable!("scalars are loaded before they are used")
         };
         if let Some(wide) = state.wide {
             return wide;
         }
         let wide = self.widen(state.native, scalar);
-        self.params[param] = ParamState::Scalar(ScalarState { wide: Some(wide), ..state });
+        self.values[value] = ValueState::Scalar(ScalarState { wide: Some(wide), ..state });
         wide
     }
 
@@ -154,8 +179,8 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    fn pointer_param(&mut self, param: usize) -> ScalarState {
-        let (index, payload) = self.argument_words(param, Type::Ptr);
+    fn pointer_param(&mut self, value: usize) -> ScalarState {
+        let (index, payload) = self.words(value, Type::Ptr);
         let b = &mut self.b;
         let no_pointer = b.compare_const(Cond::Ne, index, TypeIndex::OPAQUE_PTR.0.into());
         let none = b.compare_const(Cond::Eq, index, TypeIndex::NONE.0.into());

@@ -1,11 +1,11 @@
 //! Tensor parameters: from `TVMFFIAny` to checked extents, strides and data.
 
-use abi_spec::layout::{ANY, OBJECT, any, dl_tensor};
-use abi_spec::{DeviceType, TypeIndex};
+use abi_spec::layout::{DL_TENSOR, OBJECT, any, dl_tensor};
+use abi_spec::{DType, DeviceType, TypeIndex};
 
 use super::check::Checks;
 use super::routines::Routine;
-use super::wrapper::{ParamState, Wrapper};
+use super::wrapper::{ValueState, Wrapper};
 use crate::declaration::{Device, Tensor};
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 
@@ -35,7 +35,7 @@ struct Strides {
 /// Checks that the common case passes without a call. Where one fails, [`Routine::Settle`] decides.
 #[derive(Debug, Default)]
 pub(super) struct Soft {
-    checks: Checks,
+    pub(super) checks: Checks,
     tensors: Vec<Unsettled>,
     /// How many of the tensors so far must agree on their devices.
     devices: Option<usize>,
@@ -43,15 +43,15 @@ pub(super) struct Soft {
 
 #[derive(Clone, Copy, Debug)]
 struct Unsettled {
-    param: usize,
+    value: usize,
     compact: bool,
     align: u64,
 }
 
 impl Wrapper<'_, '_> {
     /// Type and NULL.
-    pub(super) fn tensor_type(&mut self, param: usize) {
-        let (index, payload) = self.argument_words(param, Type::Ptr);
+    pub(super) fn tensor_type(&mut self, value: usize) {
+        let (index, payload) = self.words(value, Type::Ptr);
         let b = &mut self.b;
         let is_object = b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
         let no_object = b.compare_const(Cond::Ne, index, TypeIndex::TENSOR.0.into());
@@ -62,158 +62,203 @@ impl Wrapper<'_, '_> {
         self.checks.never(b, null);
         let inside = b.ptr_offset(payload, OBJECT.size.into());
         let dl = b.select(is_object, inside, payload);
-        let hint = self.hint(param, "", None);
+        let dl = self.readable(value, dl, DL_TENSOR.size as usize);
+        let hint = self.hint(value, "", None);
         self.b.hint(dl, hint);
         let extents = Vec::new();
         let (shape, strides, data, address, not_empty) = (None, None, None, None, None);
         let state = TensorState { dl, shape, strides, extents, data, address, not_empty };
-        self.params[param] = ParamState::Tensor(state);
+        self.values[value] = ValueState::Tensor(state);
     }
 
-    /// The type index of an argument and its payload as `ty`.
-    pub(super) fn argument_words(&mut self, param: usize, ty: Type) -> (Value, Value) {
-        let at = self.argument(param).unwrap_or_default() as i32 * ANY.size as i32;
-        let args = self.b.param(1);
-        let index = self.b.load(Type::I32, args, at + any::TYPE_INDEX.offset);
-        let hint = self.hint(param, "type_index", None);
+    /// The type index of a value and its payload as `ty`.
+    pub(super) fn words(&mut self, value: usize, ty: Type) -> (Value, Value) {
+        let (base, offset) = self.address_of(value);
+        let index = self.b.load(Type::I32, base, offset + any::TYPE_INDEX.offset);
+        let hint = self.hint(value, "type_index", None);
         self.b.hint(index, hint);
-        let payload = self.b.load(ty, args, at + any::PAYLOAD.offset);
-        let hint = self.hint(param, "payload", None);
+        let payload = self.b.load(ty, base, offset + any::PAYLOAD.offset);
+        let hint = self.hint(value, "payload", None);
         self.b.hint(payload, hint);
         (index, payload)
     }
 
-    /// What has been loaded of a tensor parameter.
-    pub(super) fn tensor_state(&mut self, param: usize) -> &mut TensorState {
-        match &mut self.params[param] {
-            ParamState::Tensor(state) => state,
-            ParamState::Pending | ParamState::Scalar(_) => {
-                unreachable!("tensors are loaded before they are used")
-            }
+    /// What has been loaded of a tensor.
+    pub(super) fn tensor_state(&mut self, value: usize) -> &mut TensorState {
+        match &mut self.values[value] {
+            ValueState::Tensor(state) => state,
+            _ => unreachable!("tensors are loaded before they are used"),
         }
     }
 
     /// A field of the `DLTensor`.
-    fn field(&mut self, param: usize, ty: Type, offset: i32, part: &'static str) -> Value {
-        let dl = self.tensor_state(param).dl;
-        let value = self.b.load(ty, dl, offset);
-        let hint = self.hint(param, part, None);
-        self.b.hint(value, hint)
+    fn field(&mut self, value: usize, ty: Type, offset: i32, part: &'static str) -> Value {
+        let dl = self.tensor_state(value).dl;
+        let loaded = self.b.load(ty, dl, offset);
+        let hint = self.hint(value, part, None);
+        self.b.hint(loaded, hint)
     }
 
     /// ndim, dtype, device and the pointer to the extents.
-    pub(super) fn tensor_header(&mut self, param: usize, tensor: &Tensor) {
-        let dtype = u64::from(tensor.dtype.to_word());
-        match tensor.rank() {
-            Some(rank) => {
+    pub(super) fn tensor_header(&mut self, value: usize, tensor: &Tensor) {
+        let accepted = tensor.accepted();
+        match (tensor.rank(), &accepted[..]) {
+            (Some(rank), &[dtype]) => {
                 // ndim and dtype are neighbours: one aligned word.
-                let word = self.field(param, Type::I64, dl_tensor::NDIM.offset, "ndim_dtype");
+                let word = self.field(value, Type::I64, dl_tensor::NDIM.offset, "ndim_dtype");
+                let dtype = u64::from(dtype.to_word());
                 let expected = self.b.i64((dtype << 32 | rank as u64) as i64);
                 self.checks.equal(&mut self.b, word, expected);
             }
-            None => {
-                let found = self.field(param, Type::I32, dl_tensor::DTYPE.offset, "dtype");
-                let wrong = self.b.compare_const(Cond::Ne, found, dtype as i64);
+            (rank, accepted) => {
+                let found = self.dtype32(value);
+                let wrong = self.no_dtype(found, accepted);
                 self.checks.never(&mut self.b, wrong);
-                let ndim = self.ndim32(param);
-                let negative = self.b.compare_const(Cond::Slt, ndim, 0);
-                self.checks.never(&mut self.b, negative);
+                let ndim = self.ndim32(value);
+                let wrong = match rank {
+                    Some(rank) => self.b.compare_const(Cond::Ne, ndim, rank as i64),
+                    None => self.b.compare_const(Cond::Slt, ndim, 0),
+                };
+                self.checks.never(&mut self.b, wrong);
             }
         }
-        self.device(param, tensor.device);
-        self.shape_pointer(param, tensor.rank());
-        self.tensor_state(param).extents = vec![None; tensor.rank().unwrap_or(0)];
+        self.device(value, tensor.device);
+        self.shape_pointer(value, tensor.rank());
+        self.tensor_state(value).extents = vec![None; tensor.rank().unwrap_or(0)];
+    }
+
+    /// A `Bool`: an element type is none of these. Types of the same bits and lanes are tested together.
+    fn no_dtype(&mut self, found: Value, accepted: &[DType]) -> Value {
+        let mut groups: Vec<(DType, u64)> = Vec::new();
+        for dtype in accepted {
+            let same = |(other, _): &&mut (DType, u64)| {
+                (other.bits, other.lanes) == (dtype.bits, dtype.lanes)
+            };
+            match groups.iter_mut().find(same) {
+                Some((_, codes)) => *codes |= 1 << dtype.code,
+                None => groups.push((*dtype, 1 << dtype.code)),
+            }
+        }
+        let code = self.b.binary_const(Binary::And, found, 0xff);
+        let mut none = self.b.constant(Type::Bool, 1);
+        for (at, (dtype, codes)) in groups.into_iter().enumerate() {
+            let other = if codes.count_ones() == 1 {
+                self.b.compare_const(Cond::Ne, found, dtype.to_word().into())
+            } else {
+                let layout = self.b.binary_const(Binary::Lshr, found, 8);
+                let unlike = self.b.compare_const(Cond::Ne, layout, (dtype.to_word() >> 8).into());
+                let unknown = self.b.compare_const(Cond::Ugt, code, 63);
+                let code = self.b.convert(Convert::Zext, code, Type::I64);
+                let code = self.b.binary_const(Binary::And, code, 63);
+                let codes = self.b.i64(codes as i64);
+                let bit = self.b.binary(Binary::Lshr, codes, code);
+                let bit = self.b.binary_const(Binary::And, bit, 1);
+                let unset = self.b.compare_const(Cond::Eq, bit, 0);
+                let wrong = self.b.or(unlike, unknown);
+                self.b.or(wrong, unset)
+            };
+            none = if at == 0 { other } else { self.b.and(none, other) };
+        }
+        none
     }
 
     /// `ndim`, 32 bits wide.
-    pub(super) fn ndim32(&mut self, param: usize) -> Value {
-        self.field(param, Type::I32, dl_tensor::NDIM.offset, "ndim")
+    pub(super) fn ndim32(&mut self, value: usize) -> Value {
+        self.field(value, Type::I32, dl_tensor::NDIM.offset, "ndim")
+    }
+
+    /// `dtype`, 32 bits wide.
+    pub(super) fn dtype32(&mut self, value: usize) -> Value {
+        self.field(value, Type::I32, dl_tensor::DTYPE.offset, "dtype")
     }
 
     /// `device.device_type`, 32 bits wide.
-    pub(super) fn device_type32(&mut self, param: usize) -> Value {
-        self.field(param, Type::I32, dl_tensor::DEVICE_TYPE.offset, "device_type")
+    pub(super) fn device_type32(&mut self, value: usize) -> Value {
+        self.field(value, Type::I32, dl_tensor::DEVICE_TYPE.offset, "device_type")
     }
 
     /// `device.device_id`, 32 bits wide.
-    pub(super) fn device_id32(&mut self, param: usize) -> Value {
-        self.field(param, Type::I32, dl_tensor::DEVICE_ID.offset, "device_id")
+    pub(super) fn device_id32(&mut self, value: usize) -> Value {
+        self.field(value, Type::I32, dl_tensor::DEVICE_ID.offset, "device_id")
     }
 
-    fn shape_pointer(&mut self, param: usize, rank: Option<usize>) {
+    fn shape_pointer(&mut self, value: usize, rank: Option<usize>) {
         if rank == Some(0) {
             return;
         }
-        let shape = self.field(param, Type::Ptr, dl_tensor::SHAPE.offset, "shape");
+        let shape = self.field(value, Type::Ptr, dl_tensor::SHAPE.offset, "shape");
         let mut null = self.b.compare_const(Cond::Eq, shape, 0);
         if rank.is_none() {
-            let ndim = self.ndim32(param);
+            let ndim = self.ndim32(value);
             let some = self.b.compare_const(Cond::Ne, ndim, 0);
             null = self.b.and(null, some);
         }
         self.checks.never(&mut self.b, null);
-        self.tensor_state(param).shape = Some(shape);
+        let shape = self.readable(value, shape, 8 * rank.unwrap_or(1));
+        self.tensor_state(value).shape = Some(shape);
     }
 
     /// The device has the declared type, and tensors of one such type share the index.
-    fn device(&mut self, param: usize, device: Device) {
-        if device == Device::Type(DeviceType::CPU) {
-            let found = self.device_type32(param);
-            let wrong = self.b.compare_const(Cond::Ne, found, DeviceType::CPU.0.into());
-            return self.checks.never(&mut self.b, wrong);
-        }
+    fn device(&mut self, value: usize, device: Device) {
+        self.tensors.push(value);
         if let Device::Type(ty) = device {
-            let found = self.device_type32(param);
+            let found = self.device_type32(value);
             let wrong = self.b.compare_const(Cond::Ne, found, ty.0.into());
             self.checks.never(&mut self.b, wrong);
         }
-        let word = self.field(param, Type::I64, dl_tensor::DEVICE_TYPE.offset, "device");
+        if device == Device::Type(DeviceType::CPU) {
+            return;
+        }
+        let word = self.field(value, Type::I64, dl_tensor::DEVICE_TYPE.offset, "device");
+        // One that is not there has no device, so only the routine can tell.
+        let always = self.mask(value).is_none();
         match (self.first_device, device) {
-            (None, _) => self.first_device = Some((word, device)),
-            (Some((first, of)), _) if of == device && device != Device::Any => {
+            (None, _) if always => self.first_device = Some((word, device)),
+            (None, _) => self.first_device = Some((word, Device::Any)),
+            (Some((first, of)), _) if of == device && device != Device::Any && always => {
                 self.checks.equal(&mut self.b, word, first);
             }
             (Some((first, _)), _) => {
                 self.soft.checks.equal(&mut self.b, word, first);
-                self.soft.devices = Some(self.resolved.scope.tensors_before(param) + 1);
+                self.soft.devices = Some(self.tensors.len());
             }
         }
     }
 
-    /// `param.shape[dim]` of a tensor of fixed rank.
-    pub(super) fn extent(&mut self, param: usize, dim: usize) -> Value {
-        if let Some(extent) = self.tensor_state(param).extents[dim] {
+    /// `value.shape[dim]` of a tensor of fixed rank.
+    pub(super) fn extent(&mut self, value: usize, dim: usize) -> Value {
+        if let Some(extent) = self.tensor_state(value).extents[dim] {
             return extent;
         }
-        let shape = self.tensor_state(param).shape.unwrap_or_else(|| unreachable!("has dims"));
+        let shape = self.tensor_state(value).shape.unwrap_or_else(|| unreachable!("has dims"));
         let extent = self.b.load(Type::I64, shape, 8 * dim as i32);
-        let hint = self.hint(param, "shape", Some(dim));
+        let hint = self.hint(value, "shape", Some(dim));
         self.b.hint(extent, hint);
-        self.tensor_state(param).extents[dim] = Some(extent);
+        self.tensor_state(value).extents[dim] = Some(extent);
         extent
     }
 
-    fn rank(&mut self, param: usize) -> usize {
-        self.tensor_state(param).extents.len()
+    fn rank(&mut self, value: usize) -> usize {
+        self.tensor_state(value).extents.len()
     }
 
-    fn strides(&mut self, param: usize) -> Strides {
-        if let Some(strides) = self.tensor_state(param).strides {
+    fn strides(&mut self, value: usize) -> Strides {
+        if let Some(strides) = self.tensor_state(value).strides {
             return strides;
         }
-        let pointer = self.field(param, Type::Ptr, dl_tensor::STRIDES.offset, "strides");
+        let pointer = self.field(value, Type::Ptr, dl_tensor::STRIDES.offset, "strides");
         let present = self.b.compare_const(Cond::Ne, pointer, 0);
-        let shape = self.tensor_state(param).shape.unwrap_or(pointer);
+        let shape = self.tensor_state(value).shape.unwrap_or(pointer);
         let readable = self.b.select(present, pointer, shape);
         let strides = Strides { present, readable };
-        self.tensor_state(param).strides = Some(strides);
+        self.tensor_state(value).strides = Some(strides);
         strides
     }
 
     /// The compact stride of a dim: the product of the extents to its right.
-    pub(super) fn compact_stride(&mut self, param: usize, dim: usize) -> Value {
-        let rank = self.rank(param);
-        let extents: Vec<Value> = (dim + 1..rank).map(|dim| self.extent(param, dim)).collect();
+    pub(super) fn compact_stride(&mut self, value: usize, dim: usize) -> Value {
+        let rank = self.rank(value);
+        let extents: Vec<Value> = (dim + 1..rank).map(|dim| self.extent(value, dim)).collect();
         match extents.into_iter().reduce(|a, e| self.b.binary(Binary::Mul, a, e)) {
             Some(product) => product,
             None => self.b.i64(1),
@@ -221,55 +266,65 @@ impl Wrapper<'_, '_> {
     }
 
     /// The stride of a dim, compact where the strides are NULL.
-    pub(super) fn stride(&mut self, param: usize, dim: usize) -> Value {
-        let Strides { present, readable } = self.strides(param);
+    pub(super) fn stride(&mut self, value: usize, dim: usize) -> Value {
+        let Strides { present, readable } = self.strides(value);
         let loaded = self.b.load(Type::I64, readable, 8 * dim as i32);
-        let hint = self.hint(param, "strides", Some(dim));
+        let hint = self.hint(value, "strides", Some(dim));
         self.b.hint(loaded, hint);
-        let compact = self.compact_stride(param, dim);
+        let compact = self.compact_stride(value, dim);
         self.b.select(present, loaded, compact)
     }
 
+    /// `x.numel` of a tensor of fixed rank.
+    pub(super) fn numel(&mut self, value: usize) -> Value {
+        let rank = self.rank(value);
+        let extents: Vec<Value> = (0..rank).map(|dim| self.extent(value, dim)).collect();
+        match extents.into_iter().reduce(|a, e| self.b.binary(Binary::Mul, a, e)) {
+            Some(product) => product,
+            None => self.b.i64(1),
+        }
+    }
+
     /// A `Bool`: the stride of this dim matters, as its extent is above 1 and there are elements.
-    pub(super) fn stride_counts(&mut self, param: usize, dim: usize) -> Value {
-        let extent = self.extent(param, dim);
+    pub(super) fn stride_counts(&mut self, value: usize, dim: usize) -> Value {
+        let extent = self.extent(value, dim);
         let several = self.b.compare_const(Cond::Sgt, extent, 1);
-        let not_empty = self.not_empty(param);
+        let not_empty = self.not_empty(value);
         self.b.and(several, not_empty)
     }
 
-    fn not_empty(&mut self, param: usize) -> Value {
-        if let Some(known) = self.tensor_state(param).not_empty {
+    fn not_empty(&mut self, value: usize) -> Value {
+        if let Some(known) = self.tensor_state(value).not_empty {
             return known;
         }
         let mut all = self.b.constant(Type::Bool, 1);
-        for dim in 0..self.rank(param) {
-            let extent = self.extent(param, dim);
+        for dim in 0..self.rank(value) {
+            let extent = self.extent(value, dim);
             let some = self.b.compare_const(Cond::Ne, extent, 0);
             all = if dim == 0 { some } else { self.b.and(all, some) };
         }
-        self.tensor_state(param).not_empty = Some(all);
+        self.tensor_state(value).not_empty = Some(all);
         all
     }
 
     /// Strides equal to the compact ones pass at once; others may still be legal.
-    pub(super) fn compact(&mut self, param: usize) {
-        self.soft.tensors.push(Unsettled { param, compact: true, align: 1 });
-        let rank = self.rank(param);
+    pub(super) fn compact(&mut self, value: usize) {
+        self.soft.tensors.push(Unsettled { value, compact: true, align: 1 });
+        let rank = self.rank(value);
         if rank == 0 {
             return;
         }
-        let Strides { present, readable } = self.strides(param);
+        let Strides { present, readable } = self.strides(value);
         let mut difference = None;
         let mut compact = self.b.i64(1);
         for dim in (0..rank).rev() {
             let stride = self.b.load(Type::I64, readable, 8 * dim as i32);
-            let hint = self.hint(param, "strides", Some(dim));
+            let hint = self.hint(value, "strides", Some(dim));
             self.b.hint(stride, hint);
             let unlike = self.b.binary(Binary::Xor, stride, compact);
             difference = Some(difference.map_or(unlike, |all| self.b.or(all, unlike)));
             if dim > 0 {
-                let extent = self.extent(param, dim);
+                let extent = self.extent(value, dim);
                 let last = dim + 1 == rank;
                 compact = if last { extent } else { self.b.binary(Binary::Mul, compact, extent) };
             }
@@ -282,62 +337,63 @@ impl Wrapper<'_, '_> {
     }
 
     /// A data pointer that is not NULL passes at once; NULL is legal where there are no elements.
-    pub(super) fn data(&mut self, param: usize, align: u64) {
+    pub(super) fn data(&mut self, value: usize, align: u64) {
         match self.soft.tensors.last_mut() {
-            Some(last) if last.param == param => last.align = align,
-            Some(_) | None => self.soft.tensors.push(Unsettled { param, compact: false, align }),
+            Some(last) if last.value == value => last.align = align,
+            Some(_) | None => self.soft.tensors.push(Unsettled { value, compact: false, align }),
         }
-        let data = self.field(param, Type::Ptr, dl_tensor::DATA.offset, "data");
-        self.tensor_state(param).data = Some(data);
-        if self.any_rank(param) {
+        let data = self.field(value, Type::Ptr, dl_tensor::DATA.offset, "data");
+        self.tensor_state(value).data = Some(data);
+        if self.any_rank(value) {
             return;
         }
         let null = self.b.compare_const(Cond::Eq, data, 0);
         self.soft.checks.never(&mut self.b, null);
         if align > 1 {
-            let address = self.address(param);
+            let address = self.address(value);
             let address = self.b.convert(Convert::PtrToInt, address, Type::I64);
             let low = self.b.binary_const(Binary::And, address, align as i64 - 1);
             self.soft.checks.zero(&mut self.b, low);
         }
     }
 
-    fn any_rank(&self, param: usize) -> bool {
-        self.resolved.scope.tensor_of_param(param).is_some_and(|tensor| tensor.rank().is_none())
+    fn any_rank(&self, value: usize) -> bool {
+        self.resolved.scope.tensor_of(value).is_some_and(|tensor| tensor.rank().is_none())
     }
 
     /// `x.byte_offset`.
-    pub(super) fn byte_offset(&mut self, param: usize) -> Value {
-        self.field(param, Type::I64, dl_tensor::BYTE_OFFSET.offset, "byte_offset")
+    pub(super) fn byte_offset(&mut self, value: usize) -> Value {
+        self.field(value, Type::I64, dl_tensor::BYTE_OFFSET.offset, "byte_offset")
     }
 
     /// `x.data`: the address of the first element.
-    pub(super) fn address(&mut self, param: usize) -> Value {
-        if let Some(address) = self.tensor_state(param).address {
+    pub(super) fn address(&mut self, value: usize) -> Value {
+        if let Some(address) = self.tensor_state(value).address {
             return address;
         }
-        let data = match self.tensor_state(param).data {
+        let data = match self.tensor_state(value).data {
             Some(data) => data,
-            None => self.field(param, Type::Ptr, dl_tensor::DATA.offset, "data"),
+            None => self.field(value, Type::Ptr, dl_tensor::DATA.offset, "data"),
         };
-        let offset = self.byte_offset(param);
+        let offset = self.byte_offset(value);
         let address = self.b.ptr_add(data, offset);
-        let hint = self.hint(param, "address", None);
+        let hint = self.hint(value, "address", None);
         self.b.hint(address, hint);
-        self.tensor_state(param).address = Some(address);
+        self.tensor_state(value).address = Some(address);
         address
     }
 
     /// Ends a group: tensors of free rank always ask [`Routine::Settle`], others where they must.
     pub(super) fn settle_tensors(&mut self) {
         let mut soft = std::mem::take(&mut self.soft);
-        let is_free = |tensor: &Unsettled| self.any_rank(tensor.param);
+        let is_free = |tensor: &Unsettled| self.any_rank(tensor.value);
         let (free, fixed): (Vec<_>, Vec<_>) = soft.tensors.drain(..).partition(is_free);
         for tensor in free {
             let settled = self.settle(tensor);
             let violated = self.b.not(settled);
             self.checks.never(&mut self.b, violated);
         }
+        soft.checks.mask = None;
         let Some(unusual) = soft.checks.take(&mut self.b) else {
             return;
         };
@@ -356,18 +412,30 @@ impl Wrapper<'_, '_> {
     }
 
     fn settle(&mut self, tensor: Unsettled) -> Value {
-        let dl = self.tensor_state(tensor.param).dl;
+        let dl = self.tensor_state(tensor.value).dl;
         let mask = self.b.i64(tensor.align as i64 - 1);
         let compact = self.b.i32(i32::from(tensor.compact));
         let settled = self.routine_value(Routine::Settle, &[dl, mask, compact]);
-        self.b.compare_const(Cond::Ne, settled, 0)
+        let settled = self.b.compare_const(Cond::Ne, settled, 0);
+        match self.mask(tensor.value) {
+            Some(mask) => {
+                let absent = self.b.not(mask);
+                self.b.or(absent, settled)
+            }
+            None => settled,
+        }
     }
 
+    /// Asks about the first `count` tensors; NULL stands for one that is not there.
     fn same_devices(&mut self, count: usize) {
-        let args = self.b.param(1);
-        let descriptor = self.b.address(self.descriptor);
+        let table = self.b.stack_slot(8 * count as u32, 8);
+        for (at, value) in self.tensors[..count].to_vec().into_iter().enumerate() {
+            let dl = self.tensor_state(value).dl;
+            let dl = self.or_zero(value, dl);
+            self.b.store(dl, table, 8 * at as i32);
+        }
         let count = self.b.i64(count as i64);
-        let same = self.routine_value(Routine::SameDevices, &[args, descriptor, count]);
+        let same = self.routine_value(Routine::SameDevices, &[table, count]);
         let same = self.b.compare_const(Cond::Ne, same, 0);
         self.b.guard(same, self.fail);
     }

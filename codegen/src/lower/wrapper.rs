@@ -1,15 +1,18 @@
 //! The wrapper of one function.
 
+use abi_spec::layout::{ANY, any};
 use abi_spec::symbol;
 
 use super::check::Checks;
+use super::codes::Used;
 use super::routines::Routine;
-use super::{descriptor, kernel};
-use crate::declaration::Device;
+use super::{arguments, descriptor, kernel};
+use crate::declaration::{Device, ParamType};
 use crate::ir::{
     Block, Builder, Cond, Data, Hint, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value,
 };
 use crate::resolve::{Resolved, Step};
+use crate::values::{self, Source};
 
 use super::scalar::ScalarState;
 use super::tensor::{Soft, TensorState};
@@ -21,8 +24,14 @@ const GROUP: usize = 4;
 pub(super) struct Wrapper<'a, 'm> {
     pub(super) b: Builder<'m>,
     pub(super) resolved: &'a Resolved<'a>,
-    /// What has been loaded of each parameter.
-    pub(super) params: Vec<ParamState>,
+    /// The arguments, those that were left out filled in.
+    pub(super) args: Value,
+    /// How many there are.
+    pub(super) num_args: Value,
+    /// What has been loaded of each value.
+    pub(super) values: Vec<ValueState>,
+    /// For each optional value a `Bool`: it is there, and so is what contains it.
+    pub(super) present: Vec<Option<Value>>,
     /// The value of each symbol.
     pub(super) symbols: Vec<SymbolState>,
     /// Which symbols are known not to be negative, since an extent equal to them is not.
@@ -33,25 +42,35 @@ pub(super) struct Wrapper<'a, 'm> {
     pub(super) soft: Soft,
     /// The device of the first tensor whose device index matters, and how it was declared.
     pub(super) first_device: Option<(Value, Device)>,
+    /// The tensors so far.
+    pub(super) tensors: Vec<usize>,
+    /// Some check is left to the routine that redoes them all.
+    pub(super) redo: bool,
     /// Where a failing check goes.
     pub(super) fail: Block,
     /// What was declared, for the routines.
     pub(super) descriptor: Symbol,
     /// Linkage of the shared routines.
     linkage: Linkage,
-    /// The name hint of each parameter.
+    /// The name hint of each value.
     names: Vec<u32>,
 }
 
-/// What has been loaded of a parameter.
+/// What has been loaded of a value.
 #[derive(Clone, Debug)]
-pub(super) enum ParamState {
+pub(super) enum ValueState {
     /// Nothing yet.
     Pending,
     /// A scalar.
     Scalar(ScalarState),
     /// A tensor.
     Tensor(TensorState),
+    /// One word: an object or another address, or the bits of an element type or a device, `I64`.
+    Word(Value),
+    /// An address and how many bytes or numbers are there.
+    Pair(Value, Value),
+    /// The address of the elements of a tuple.
+    Tuple(Value),
 }
 
 /// The value of a symbol at run time.
@@ -71,112 +90,286 @@ pub(super) fn safe_call() -> Signature {
 }
 
 /// Adds the wrapper of one function, and its descriptor, to the module.
-pub(super) fn wrapper(module: &mut Module, resolved: &Resolved<'_>, linkage: Linkage) {
+pub(super) fn wrapper(
+    module: &mut Module,
+    resolved: &Resolved<'_>,
+    linkage: Linkage,
+    used: &mut Used,
+) {
     let signature = &resolved.scope.function.signature;
-    let descriptor = declare_descriptor(module, resolved);
+    let descriptor = declare_descriptor(module, resolved, used);
     let name = symbol::function_symbol(&signature.name);
     let mut b = Builder::function(module, &name, Linkage::Export, safe_call());
     for (i, name) in ["handle", "args", "num_args", "result"].into_iter().enumerate() {
         let param = b.param(i);
         b.hint(param, name);
     }
-    let names = signature.params.iter().map(|param| b.name(&param.name)).collect();
+    let values = &resolved.scope.values;
+    let names = values.iter().map(|value| b.name(&value.path)).collect();
     let (miscounted, fail) = (b.cold_block("miscounted"), b.cold_block("fail"));
+    let given = b.param(2);
+    let (args, num_args) = arguments::count(&mut b, signature, miscounted);
     let mut w = Wrapper {
         b,
         resolved,
-        params: vec![ParamState::Pending; signature.params.len()],
+        args,
+        num_args,
+        values: vec![ValueState::Pending; values.len()],
+        present: vec![None; values.len()],
         symbols: vec![SymbolState::Unbound; resolved.scope.symbols.len()],
         known_sign: vec![false; resolved.scope.symbols.len()],
         checks: Checks::default(),
         soft: Soft::default(),
         first_device: None,
+        tensors: Vec::new(),
+        redo: false,
         fail,
         descriptor,
         linkage,
         names,
     };
-    let count = signature.arguments().len() as i64;
-    let num_args = w.b.param(2);
-    let counted = w.b.compare_const(Cond::Eq, num_args, count);
-    w.b.guard(counted, miscounted);
     w.steps();
     kernel::call(&mut w);
     w.b.switch_to(miscounted);
-    w.explain(num_args);
+    let args = w.b.param(1);
+    w.explain(args, given);
     w.b.switch_to(fail);
-    let num_args = w.b.i32(count as i32);
-    w.explain(num_args);
+    w.explain(w.args, w.num_args);
     let function = w.b.finish();
     module.functions.push(function);
 }
 
-fn declare_descriptor(module: &mut Module, resolved: &Resolved<'_>) -> Symbol {
+fn declare_descriptor(module: &mut Module, resolved: &Resolved<'_>, used: &mut Used) -> Symbol {
     let name = format!("tvm_ffi_codegen.descriptor.{}", resolved.scope.function.signature.name);
     let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
-    let bytes = descriptor::encode(resolved);
+    let bytes = descriptor::encode(resolved, used);
     module.data.push(Data { symbol, bytes, align: 8, writable: false });
     symbol
 }
 
 impl Wrapper<'_, '_> {
-    /// Checks and binds, a group of parameters at a time: types, then headers, then the rest, since
-    /// each makes the loads of the next legal.
+    /// Checks and binds, a group of values at a time: types, then headers, then the rest, since each
+    /// makes the loads of the next legal.
     fn steps(&mut self) {
         let resolved = self.resolved;
         let steps = &resolved.steps[..];
         let mut start = 0;
         while start < steps.len() {
-            let end = end_of_group(steps, start);
+            let end = self.end_of_group(steps, start);
             let group = &steps[start..end];
             group.iter().for_each(|step| self.check_type(step));
-            self.checks.flush(&mut self.b, self.fail);
+            self.flush();
             group.iter().for_each(|step| self.check_header(step));
-            self.checks.flush(&mut self.b, self.fail);
+            self.flush();
             group.iter().for_each(|step| self.check_rest(step));
             self.settle_tensors();
             start = end;
         }
+        if self.redo {
+            self.flush();
+            let raised = self.explanation(Routine::Redo, self.args, self.num_args);
+            let passed = self.b.compare_const(Cond::Eq, raised, 0);
+            let (failed, next) = (self.b.cold_block("failed"), self.b.block("next"));
+            self.b.branch(passed, next, failed);
+            self.b.switch_to(failed);
+            self.b.ret(Some(raised));
+            self.b.switch_to(next);
+        }
+    }
+
+    fn flush(&mut self) {
+        self.checks.flush(&mut self.b, self.fail);
     }
 
     fn check_type(&mut self, step: &Step<'_>) {
         match step {
-            Step::Scalar { param, scalar } => self.scalar(*param, *scalar),
-            Step::Header { param, .. } => self.tensor_type(*param),
+            Step::Scalar { value, scalar } => {
+                self.enter(*value);
+                self.scalar(*value, *scalar);
+            }
+            Step::Header { value, .. } => {
+                self.enter(*value);
+                self.tensor_type(*value);
+            }
+            Step::Value { value } => {
+                self.enter(*value);
+                self.value_type(*value);
+            }
             Step::Occurrence { .. }
             | Step::Compact { .. }
             | Step::Data { .. }
             | Step::Settle { .. }
+            | Step::Each { .. }
+            | Step::OneOf { .. }
             | Step::Constraint(_)
             | Step::Argument(_) => {}
         }
     }
 
     fn check_header(&mut self, step: &Step<'_>) {
-        if let Step::Header { param, tensor } = step {
-            self.tensor_header(*param, tensor);
+        match step {
+            Step::Header { value, tensor } => {
+                self.only_if_there(*value);
+                self.tensor_header(*value, tensor);
+            }
+            Step::Value { value } => {
+                self.only_if_there(*value);
+                self.value_header(*value);
+            }
+            Step::Scalar { .. }
+            | Step::Occurrence { .. }
+            | Step::Compact { .. }
+            | Step::Data { .. }
+            | Step::Settle { .. }
+            | Step::Each { .. }
+            | Step::OneOf { .. }
+            | Step::Constraint(_)
+            | Step::Argument(_) => {}
         }
     }
 
     fn check_rest(&mut self, step: &Step<'_>) {
+        self.checks.mask = None;
         match step {
-            Step::Scalar { .. } | Step::Header { .. } | Step::Argument(_) => {}
-            Step::Occurrence { place, rule } => self.occurrence(*place, rule),
-            Step::Compact { param } => self.compact(*param),
-            Step::Data { param, align } => self.data(*param, *align),
+            Step::Scalar { .. } | Step::Header { .. } | Step::Value { .. } | Step::Argument(_) => {}
+            Step::Occurrence { place, rule } => {
+                self.only_if_there(place.value());
+                self.occurrence(*place, rule);
+            }
+            Step::Compact { value } => {
+                self.only_if_there(*value);
+                self.compact(*value);
+            }
+            Step::Data { value, align } => {
+                self.only_if_there(*value);
+                self.data(*value, *align);
+            }
             Step::Settle { symbol, place, linear } => self.settle_symbol(*symbol, *place, linear),
+            Step::Each { .. } | Step::OneOf { .. } => self.redo = true,
             Step::Constraint(index) => self.constraint(*index),
         }
+        self.checks.mask = None;
     }
 
     /// Raises the first fault of these arguments and returns.
-    fn explain(&mut self, num_args: Value) {
+    fn explain(&mut self, args: Value, num_args: Value) {
+        let status = self.explanation(Routine::Explain, args, num_args);
+        self.b.ret(Some(status));
+    }
+
+    fn explanation(&mut self, routine: Routine, args: Value, num_args: Value) -> Value {
         let has_self = self.resolved.scope.function.signature.has_self();
         let handle = if has_self { self.b.param(0) } else { self.b.null() };
-        let args = self.b.param(1);
         let descriptor = self.b.address(self.descriptor);
-        let status = self.routine(Routine::Explain, &[handle, args, num_args, descriptor]);
-        self.b.ret(status);
+        self.routine_value(routine, &[handle, args, num_args, descriptor])
+    }
+
+    /// One past the last step of the group that starts at `start`: the steps of [`GROUP`] values. What is
+    /// in a tuple can be read once the tuple has been checked.
+    fn end_of_group(&self, steps: &[Step<'_>], start: usize) -> usize {
+        let mut count = 0;
+        for (at, step) in steps.iter().enumerate().skip(start) {
+            let value = match step {
+                Step::Scalar { value, .. } | Step::Header { value, .. } | Step::Value { value } => {
+                    *value
+                }
+                Step::Occurrence { .. }
+                | Step::Compact { .. }
+                | Step::Data { .. }
+                | Step::Settle { .. }
+                | Step::Each { .. }
+                | Step::OneOf { .. }
+                | Step::Constraint(_)
+                | Step::Argument(_) => continue,
+            };
+            if count == GROUP {
+                return at;
+            }
+            count += 1;
+            if let ParamType::Tuple(_) = self.resolved.scope.values[value].ty {
+                return at + 1;
+            }
+        }
+        steps.len()
+    }
+}
+
+/// What is there, and where.
+impl Wrapper<'_, '_> {
+    /// The address of a value: a base and an offset in bytes. That of the context is its handle.
+    pub(super) fn address_of(&mut self, value: usize) -> (Value, i32) {
+        match self.resolved.scope.values[value].source {
+            Source::Context => (self.b.param(0), 0),
+            Source::Argument(index) | Source::Rest(index) => {
+                (self.args, index as i32 * ANY.size as i32)
+            }
+            Source::Element { of, index } => match self.values[of] {
+                ValueState::Tuple(elements) => (elements, index as i32 * ANY.size as i32),
+                _ => unreachable!("tuples are loaded before their elements"),
+            },
+            Source::Each { .. }
+            | Source::Key { .. }
+            | Source::Mapped { .. }
+            | Source::Alternative { .. } => unreachable!("loops are over the descriptor"),
+        }
+    }
+
+    /// Prepares the checks of a value, which apply only where it is there.
+    fn enter(&mut self, value: usize) {
+        let declared = &self.resolved.scope.values[value];
+        if declared.optional {
+            let outer = declared.source.parent().and_then(|of| self.mask(of));
+            let (base, offset) = self.address_of(value);
+            let index = self.b.load(Type::I32, base, offset + any::TYPE_INDEX.offset);
+            let none = abi_spec::TypeIndex::NONE.0.into();
+            let some = self.b.compare_const(Cond::Ne, index, none);
+            let hint = self.hint(value, "is_some", None);
+            self.b.hint(some, hint);
+            let there = outer.map_or(some, |outer| self.b.and(outer, some));
+            self.present[value] = Some(there);
+        }
+        self.only_if_there(value);
+    }
+
+    /// Checks from now on apply only where a value is there.
+    fn only_if_there(&mut self, value: usize) {
+        let mask = self.mask(value);
+        self.checks.mask = mask;
+        self.soft.checks.mask = mask;
+    }
+
+    /// A `Bool` that says whether a value is there; `None` if it always is.
+    pub(super) fn mask(&self, value: usize) -> Option<Value> {
+        let nearest = values::optionals(&self.resolved.scope.values, value).next();
+        nearest.and_then(|optional| self.present[optional])
+    }
+
+    /// An address that can be read where the value is not there: then all is zero for `size` bytes.
+    pub(super) fn readable(&mut self, value: usize, address: Value, size: usize) -> Value {
+        let Some(mask) = self.mask(value) else { return address };
+        let absent = self.absent(size);
+        self.b.select(mask, address, absent)
+    }
+
+    /// The address of zeros.
+    pub(super) fn absent(&mut self, size: usize) -> Value {
+        const NAME: &str = "tvm_ffi_codegen.absent";
+        let module = &mut *self.b.module;
+        let symbol = module.declare(NAME, Linkage::Local, SymbolKind::Data);
+        match module.data.iter_mut().find(|data| data.symbol == symbol) {
+            Some(data) => data.bytes.resize(size.max(data.bytes.len()), 0),
+            None => {
+                module.data.push(Data { symbol, bytes: vec![0; size], align: 8, writable: false });
+            }
+        }
+        self.b.address(symbol)
+    }
+
+    /// A word of a value, or zero where it is not there.
+    pub(super) fn or_zero(&mut self, value: usize, word: Value) -> Value {
+        let Some(mask) = self.mask(value) else { return word };
+        let zero = self.b.constant(self.b.ty(word), 0);
+        self.b.select(mask, word, zero)
     }
 
     /// Calls a shared routine.
@@ -191,21 +384,9 @@ impl Wrapper<'_, '_> {
         self.b.call_value(symbol, args)
     }
 
-    /// The position of a parameter among the arguments; `None` for `self`.
-    pub(super) fn argument(&self, param: usize) -> Option<usize> {
-        self.resolved.scope.argument(param)
-    }
-
-    /// A name hint below a parameter.
-    pub(super) fn hint(&self, param: usize, part: &'static str, index: Option<usize>) -> Hint {
+    /// A name hint below a value.
+    pub(super) fn hint(&self, value: usize, part: &'static str, index: Option<usize>) -> Hint {
         let index = index.map(|index| index as u32);
-        Hint { name: Some(self.names[param]), part, index }
+        Hint { name: Some(self.names[value]), part, index }
     }
-}
-
-/// One past the last step of the group that starts at `start`: the steps of [`GROUP`] parameters.
-fn end_of_group(steps: &[Step<'_>], start: usize) -> usize {
-    let is_param = |step: &Step<'_>| matches!(step, Step::Scalar { .. } | Step::Header { .. });
-    let mut params = (start..steps.len()).filter(|&at| is_param(&steps[at]));
-    params.nth(GROUP).unwrap_or(steps.len())
 }

@@ -4,7 +4,8 @@ use super::Routine;
 use crate::ir::{
     Binary, Block, Builder, Cond, Convert, Data, Function, Linkage, Symbol, SymbolKind, Type, Value,
 };
-use crate::language::{MAX_NESTING, MAX_PARAMS};
+use crate::language::{MAX_NESTING, MAX_VALUES};
+use crate::lower::codes::{Op, Rpn, Used};
 use crate::scope::MAX_SYMBOLS;
 
 /// The frame in which a failure is explained; offsets in bytes. Every routine that takes a *state*
@@ -18,18 +19,40 @@ pub(super) mod state {
     pub(in super::super) const PC: i32 = 16;
     /// The length of the message so far, an `i64`.
     pub(in super::super) const LENGTH: i32 = 24;
+    /// The handle of the call.
+    pub(in super::super) const HANDLE: i32 = 32;
+    /// The number of arguments, an `i64`.
+    pub(in super::super) const NUM_ARGS: i32 = 40;
+    /// Not 0 while a fault is no error, since another type of a union may do.
+    pub(in super::super) const QUIET: i32 = 48;
+    /// The number of devices.
+    pub(in super::super) const DEVICE_COUNT: i32 = 56;
+    /// The first device of each type, in [`DEVICE_SIZE`] bytes: type, index, and the place or 0.
+    pub(in super::super) const DEVICES: i32 = 64;
+    /// For each depth the index of the element that is being checked.
+    pub(in super::super) const LOOPS: i32 = DEVICES + DEVICE_SIZE * MAX_DEVICES;
     /// The value of each slot, 8 bytes each.
-    pub(in super::super) const SLOTS: i32 = 32;
+    pub(in super::super) const SLOTS: i32 = LOOPS + 8 * MAX_LOOPS;
+    /// The address of the `TVMFFIAny` of each slot; 0 if the value is not there.
+    pub(in super::super) const ANYS: i32 = SLOTS + 8 * MAX_SLOTS;
     /// For each symbol: 0 while it is not bound, else the place that bound it, or 1.
-    pub(in super::super) const ORIGINS: i32 = SLOTS + 8 * MAX_SLOTS;
+    pub(in super::super) const ORIGINS: i32 = ANYS + 8 * MAX_SLOTS;
     /// The operands of the expression that is being evaluated.
-    pub(in super::super) const STACK: i32 = ORIGINS + 8 * MAX_SLOTS;
+    pub(in super::super) const STACK: i32 = ORIGINS + 8 * MAX_SYMBOLS as i32;
     /// The message.
     pub(in super::super) const TEXT: i32 = STACK + 8 * MAX_STACK;
     /// The size of the whole.
     pub(in super::super) const SIZE: i32 = TEXT + MAX_TEXT;
 
-    /// Symbols and parameters of one function.
+    use crate::scope::MAX_SYMBOLS;
+
+    /// Bytes of a device.
+    pub(in super::super) const DEVICE_SIZE: i32 = 24;
+    /// Types of devices; there are fewer.
+    pub(in super::super) const MAX_DEVICES: i32 = 64;
+    /// Loops that nest.
+    pub(in super::super) const MAX_LOOPS: i32 = 72;
+    /// Symbols and values of one function.
     pub(in super::super) const MAX_SLOTS: i32 = 2048;
     /// Operands: more than expressions may nest.
     pub(in super::super) const MAX_STACK: i32 = 256;
@@ -38,13 +61,16 @@ pub(super) mod state {
 }
 
 // Whatever is valid fits the frame.
-const _: () = assert!(MAX_PARAMS + MAX_SYMBOLS <= state::MAX_SLOTS as usize);
+const _: () = assert!(MAX_VALUES + MAX_SYMBOLS <= state::MAX_SLOTS as usize);
 const _: () = assert!(2 * MAX_NESTING <= state::MAX_STACK as usize);
+const _: () = assert!(MAX_NESTING < state::MAX_LOOPS as usize);
 
 /// A routine under construction.
 #[derive(Debug)]
 pub(super) struct Code<'m> {
     pub(super) b: Builder<'m>,
+    /// The codes that it must know.
+    pub(super) used: Used,
     linkage: Linkage,
     text: Vec<u8>,
     /// Where the text will be; declared on first use.
@@ -52,8 +78,8 @@ pub(super) struct Code<'m> {
 }
 
 impl<'m> Code<'m> {
-    pub(super) fn new(b: Builder<'m>, linkage: Linkage) -> Self {
-        Code { b, linkage, text: Vec::new(), data: None }
+    pub(super) fn new(b: Builder<'m>, linkage: Linkage, used: Used) -> Self {
+        Code { b, used, linkage, text: Vec::new(), data: None }
     }
 
     /// The function, and its constants.
@@ -197,6 +223,26 @@ impl<'m> Code<'m> {
         self.element(slots, index)
     }
 
+    /// The address of the address of the `TVMFFIAny` of a slot.
+    pub(super) fn any_slot(&mut self, state: Value, index: Value) -> Value {
+        let anys = self.b.ptr_offset(state, state::ANYS.into());
+        self.element(anys, index)
+    }
+
+    /// The `TVMFFIAny` of a slot.
+    pub(super) fn any_of(&mut self, state: Value, index: Value) -> Value {
+        let at = self.any_slot(state, index);
+        self.b.load(Type::Ptr, at, 0)
+    }
+
+    /// Says where the value of a slot is.
+    pub(super) fn locate(&mut self, state: Value, index: Value, any: Value) {
+        let at = self.any_slot(state, index);
+        self.b.store(any, at, 0);
+        let slot = self.slot(state, index);
+        self.b.store(any, slot, 0);
+    }
+
     /// The address of the origin of a symbol.
     pub(super) fn origin(&mut self, state: Value, index: Value) -> Value {
         let origins = self.b.ptr_offset(state, state::ORIGINS.into());
@@ -220,6 +266,36 @@ impl<'m> Code<'m> {
             self.b.jump(done, &[]);
         }
         self.b.switch_to(no);
+    }
+
+    /// [`Code::case`] for a step, if any descriptor has it.
+    pub(super) fn step(&mut self, op: Value, code: Op, next: Block, body: impl FnOnce(&mut Self)) {
+        if self.used.has_op(code) {
+            self.case(op, code as u32, next, body);
+        }
+    }
+
+    /// [`Code::case`] for an operation of an expression, if any descriptor has it.
+    pub(super) fn operation(
+        &mut self,
+        op: Value,
+        code: Rpn,
+        next: Block,
+        body: impl FnOnce(&mut Self),
+    ) {
+        if self.used.has_code(code) {
+            self.case(op, code as u32, next, body);
+        }
+    }
+
+    /// Moves the program counter by the number of words that word `index` after `words` says; it stands
+    /// behind that word.
+    pub(super) fn skip(&mut self, state: Value, words: Value, index: u32) {
+        let size = self.word(words, index);
+        let size = self.b.binary_const(Binary::Shl, size, 2);
+        let pc = self.b.load(Type::Ptr, state, state::PC);
+        let pc = self.b.ptr_add(pc, size);
+        self.b.store(pc, state, state::PC);
     }
 
     /// Runs `body` if `cond`; `body` may end its block itself.

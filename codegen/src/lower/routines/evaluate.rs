@@ -1,8 +1,8 @@
 //! Evaluating the expressions of a descriptor.
 
-use abi_spec::layout::dl_tensor;
+use abi_spec::layout::{DL_TENSOR, OBJECT, dl_tensor, seq_cell, shape_cell};
 
-use super::super::codes::{LeafKind, Rpn};
+use super::super::codes::{LeafKind, Rpn, head};
 use super::super::expression::floor;
 use super::Routine;
 use super::code::{Code, Variable, state};
@@ -32,9 +32,10 @@ pub(super) fn evaluate(c: &mut Code<'_>) {
     let word = c.take_words(s, 1);
     let op = c.word(word, 0);
     let m = Machine { s, op, depth, next };
-    c.case(op, Rpn::End as u32, next, |c| c.return_code(0));
+    c.operation(op, Rpn::End, next, |c| c.return_code(0));
     loads(c, m);
     fields(c, m);
+    properties(c, m);
     integers(c, m);
     divisions(c, m);
     floats(c, m);
@@ -78,7 +79,7 @@ impl Code<'_> {
     }
 
     fn unary(&mut self, m: Machine, op: Rpn, f: impl FnOnce(&mut Self, Value) -> Value) {
-        self.case(m.op, op as u32, m.next, |c| {
+        self.operation(m.op, op, m.next, |c| {
             let value = c.pop(m);
             let result = f(c, value);
             c.push(m, result);
@@ -86,7 +87,7 @@ impl Code<'_> {
     }
 
     fn binary_op(&mut self, m: Machine, op: Rpn, f: impl FnOnce(&mut Self, Value, Value) -> Value) {
-        self.case(m.op, op as u32, m.next, |c| {
+        self.operation(m.op, op, m.next, |c| {
             let (lhs, rhs) = c.pop_two(m);
             let result = f(c, lhs, rhs);
             c.push(m, result);
@@ -94,7 +95,7 @@ impl Code<'_> {
     }
 
     fn float_op(&mut self, m: Machine, op: Rpn, f: impl FnOnce(&mut Self, Value, Value) -> Value) {
-        self.case(m.op, op as u32, m.next, |c| {
+        self.operation(m.op, op, m.next, |c| {
             let rhs = c.pop_float(m);
             let lhs = c.pop_float(m);
             let result = f(c, lhs, rhs);
@@ -102,22 +103,85 @@ impl Code<'_> {
         });
     }
 
-    /// The tensor whose slot the next word names.
-    fn take_tensor(&mut self, m: Machine) -> Value {
+    /// What is in the slot that the next word names.
+    fn take_word(&mut self, m: Machine) -> Value {
         let word = self.take_words(m.s, 1);
         let slot = self.word(word, 0);
         let slot = self.slot(m.s, slot);
-        self.b.load(Type::Ptr, slot, 0)
+        self.b.load(Type::I64, slot, 0)
+    }
+
+    /// The object or tensor whose slot the next word names, and whether it is there. One that is not is all
+    /// zeros.
+    fn take_pointer(&mut self, m: Machine) -> (Value, Value) {
+        let word = self.take_word(m);
+        let there = self.b.compare_const(Cond::Ne, word, 0);
+        let zeros = self.table(&[0; OBJECT.size as usize + DL_TENSOR.size as usize]);
+        let pointer = self.b.convert(Convert::IntToPtr, word, Type::Ptr);
+        (self.b.select(there, pointer, zeros), there)
+    }
+
+    /// A property of something, which is zero where that is not there.
+    fn property(
+        &mut self,
+        m: Machine,
+        op: Rpn,
+        read: impl FnOnce(&mut Self, Value, Value) -> Value,
+    ) {
+        self.operation(m.op, op, m.next, |c| {
+            let (pointer, there) = c.take_pointer(m);
+            let value = read(c, pointer, there);
+            let value = match c.b.ty(value) {
+                Type::Ptr => c.b.convert(Convert::PtrToInt, value, Type::I64),
+                _ => value,
+            };
+            let zero = c.b.i64(0);
+            let value = c.b.select(there, value, zero);
+            c.push(m, value);
+        });
+    }
+
+    /// Number `index` of an array at `base`, which may be NULL where there is nothing.
+    fn number_at(&mut self, base: Value, index: Value) -> Value {
+        let some = self.b.compare_const(Cond::Ne, base, 0);
+        let zero = self.table(&[0; 8]);
+        let at = self.element(base, index);
+        let at = self.b.select(some, at, zero);
+        self.b.load(Type::I64, at, 0)
+    }
+
+    fn signed_field(&mut self, base: Value, offset: i32) -> Value {
+        let field = self.b.load(Type::I32, base, offset);
+        self.b.convert(Convert::Sext, field, Type::I64)
     }
 }
 
+/// `index, head`: raises unless there are more than `index`, where the value is there.
+fn at_least(c: &mut Code<'_>, m: Machine, count: Value, there: Value, what: &str) {
+    let words = c.take_words(m.s, 1 + i64::from(head::END));
+    let index = c.word(words, 0);
+    let few = c.b.compare(Cond::Sle, count, index);
+    let missing = c.b.and(few, there);
+    c.when(missing, |c| {
+        let place = c.b.ptr_offset(words, 4);
+        let argument = c.word(place, head::ARGUMENT);
+        c.begin(m.s, "Mismatched ", place, what, argument);
+        c.say(m.s, "at least ");
+        let least = c.b.binary_const(Binary::Add, index, 1);
+        c.call(Routine::PutInt, &[m.s, least]);
+        c.say(m.s, " but got ");
+        c.call(Routine::PutInt, &[m.s, count]);
+        c.raise_and_stop(m.s, "ValueError");
+    });
+}
+
 fn loads(c: &mut Code<'_>, m: Machine) {
-    c.case(m.op, Rpn::Const as u32, m.next, |c| {
+    c.operation(m.op, Rpn::Const, m.next, |c| {
         let words = c.take_words(m.s, 2);
         let value = c.b.load_aligned(Type::I64, words, 0, 4);
         c.push(m, value);
     });
-    c.case(m.op, Rpn::Slot as u32, m.next, |c| {
+    c.operation(m.op, Rpn::Slot, m.next, |c| {
         let word = c.take_words(m.s, 1);
         let index = c.word(word, 0);
         let slot = c.slot(m.s, index);
@@ -127,59 +191,98 @@ fn loads(c: &mut Code<'_>, m: Machine) {
 }
 
 fn fields(c: &mut Code<'_>, m: Machine) {
-    c.case(m.op, Rpn::Extent as u32, m.next, |c| {
-        let dl = c.take_tensor(m);
+    c.property(m, Rpn::Extent, |c, dl, _| {
         let word = c.take_words(m.s, 1);
         let dim = c.word(word, 0);
-        let extent = c.extent(dl, dim);
-        c.push(m, extent);
+        let shape = c.b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
+        c.number_at(shape, dim)
     });
-    c.case(m.op, Rpn::Stride as u32, m.next, |c| {
-        let dl = c.take_tensor(m);
+    c.property(m, Rpn::Stride, |c, dl, _| {
         let word = c.take_words(m.s, 1);
         let dim = c.word(word, 0);
-        let stride = c.call_value(Routine::StrideAt, &[dl, dim]);
-        c.push(m, stride);
+        c.call_value(Routine::StrideAt, &[dl, dim])
     });
-    c.case(m.op, Rpn::Rank as u32, m.next, |c| {
-        let dl = c.take_tensor(m);
-        let words = c.take_words(m.s, 6);
-        let dim = c.word(words, 0);
+    c.operation(m.op, Rpn::Rank, m.next, |c| {
+        let (dl, there) = c.take_pointer(m);
         let ndim = c.ndim(dl);
-        let missing = c.b.compare(Cond::Sle, ndim, dim);
-        c.when(missing, |c| {
-            let place = c.b.ptr_offset(words, 4);
-            let argument = c.word(words, 5);
-            c.begin(m.s, "Mismatched ", place, ".ndim", argument);
-            c.say(m.s, "at least ");
-            let least = c.b.binary_const(Binary::Add, dim, 1);
-            c.call(Routine::PutInt, &[m.s, least]);
-            c.say(m.s, " but got ");
-            c.call(Routine::PutInt, &[m.s, ndim]);
-            c.raise_and_stop(m.s, "ValueError");
-        });
+        at_least(c, m, ndim, there, ".ndim");
     });
-    c.case(m.op, Rpn::Ndim as u32, m.next, |c| {
-        let dl = c.take_tensor(m);
-        let ndim = c.ndim(dl);
-        c.push(m, ndim);
+    c.property(m, Rpn::Ndim, |c, dl, _| c.ndim(dl));
+    c.property(m, Rpn::DeviceType, |c, dl, _| c.signed_field(dl, dl_tensor::DEVICE_TYPE.offset));
+    c.property(m, Rpn::DeviceId, |c, dl, _| c.signed_field(dl, dl_tensor::DEVICE_ID.offset));
+    c.property(m, Rpn::ByteOffset, |c, dl, _| {
+        c.b.load(Type::I64, dl, dl_tensor::BYTE_OFFSET.offset)
     });
-    c.case(m.op, Rpn::DeviceId as u32, m.next, |c| {
-        let dl = c.take_tensor(m);
-        let id = c.b.load(Type::I32, dl, dl_tensor::DEVICE_ID.offset);
-        let id = c.b.convert(Convert::Sext, id, Type::I64);
-        c.push(m, id);
+    c.property(m, Rpn::Data, |c, dl, _| c.first_element(dl));
+    c.property(m, Rpn::Dtype, |c, dl, _| {
+        let dtype = c.b.load(Type::I32, dl, dl_tensor::DTYPE.offset);
+        c.b.convert(Convert::Zext, dtype, Type::I64)
     });
-    c.case(m.op, Rpn::ByteOffset as u32, m.next, |c| {
-        let dl = c.take_tensor(m);
-        let offset = c.b.load(Type::I64, dl, dl_tensor::BYTE_OFFSET.offset);
-        c.push(m, offset);
+    c.property(m, Rpn::Numel, |c, dl, _| c.call_value(Routine::Numel, &[dl]));
+    c.property(m, Rpn::IsCompact, |c, dl, _| {
+        let compact = c.call_value(Routine::IsCompact, &[dl]);
+        c.b.convert(Convert::Zext, compact, Type::I64)
     });
-    c.case(m.op, Rpn::Data as u32, m.next, |c| {
-        let dl = c.take_tensor(m);
-        let data = c.first_element(dl);
-        c.push(m, data);
+}
+
+/// Properties of other values.
+fn properties(c: &mut Code<'_>, m: Machine) {
+    c.property(m, Rpn::Length, |c, object, _| {
+        c.b.load(Type::I64, object, seq_cell::SIZE.in_object())
     });
+    c.property(m, Rpn::NumberCount, |c, object, _| {
+        c.b.load(Type::I64, object, shape_cell::SIZE.in_object())
+    });
+    c.property(m, Rpn::Number, |c, object, _| {
+        let word = c.take_words(m.s, 1);
+        let index = c.word(word, 0);
+        c.number_of(object, index)
+    });
+    c.operation(m.op, Rpn::Count, m.next, |c| {
+        let (object, there) = c.take_pointer(m);
+        let count = c.b.load(Type::I64, object, shape_cell::SIZE.in_object());
+        at_least(c, m, count, there, ".size");
+    });
+    c.operation(m.op, Rpn::IsSome, m.next, |c| {
+        let word = c.take_words(m.s, 1);
+        let slot = c.word(word, 0);
+        let there = c.is_some(m.s, slot);
+        c.push(m, there);
+    });
+    c.operation(m.op, Rpn::TextSize, m.next, |c| {
+        let word = c.take_words(m.s, 1);
+        let slot = c.word(word, 0);
+        let [_, size] = c.text_of(m.s, slot);
+        c.push(m, size);
+    });
+    c.operation(m.op, Rpn::SameText, m.next, |c| {
+        let words = c.take_words(m.s, 3);
+        let slot = c.word(words, 0);
+        let [data, size] = c.text_of(m.s, slot);
+        let [text, length] = c.text_at(m.s, words, 1);
+        let same = c.call_value(Routine::SameText, &[data, size, text, length]);
+        let same = c.b.convert(Convert::Zext, same, Type::I64);
+        c.push(m, same);
+    });
+    c.operation(m.op, Rpn::TypeOfDevice, m.next, |c| {
+        let device = c.take_word(m);
+        let ty = c.b.convert(Convert::Trunc, device, Type::I32);
+        let ty = c.b.convert(Convert::Sext, ty, Type::I64);
+        c.push(m, ty);
+    });
+    c.operation(m.op, Rpn::IndexOfDevice, m.next, |c| {
+        let device = c.take_word(m);
+        let index = c.b.binary_const(Binary::Ashr, device, 32);
+        c.push(m, index);
+    });
+    c.operation(m.op, Rpn::RestSize, m.next, |c| {
+        let word = c.take_words(m.s, 1);
+        let first = c.word(word, 0);
+        let count = c.b.load(Type::I64, m.s, state::NUM_ARGS);
+        let rest = c.b.binary(Binary::Sub, count, first);
+        c.push(m, rest);
+    });
+    c.unary(m, Rpn::Not, |c, value| c.b.compare_const(Cond::Eq, value, 0));
 }
 
 fn integers(c: &mut Code<'_>, m: Machine) {
@@ -231,7 +334,7 @@ fn division(
     op: Rpn,
     f: impl FnOnce(&mut Code<'_>, Value, Value) -> Value,
 ) {
-    c.case(m.op, op as u32, m.next, |c| {
+    c.operation(m.op, op, m.next, |c| {
         let (a, b) = c.pop_two(m);
         let words = c.take_words(m.s, 3);
         let zero = c.b.compare_const(Cond::Eq, b, 0);
@@ -242,20 +345,10 @@ fn division(
             c.call(Routine::Leaves, &[m.s, leaves]);
             c.raise_and_stop(m.s, "ValueError");
         });
-        skip_leaves(c, m.s, words, 2);
+        c.skip(m.s, words, 2);
         let result = f(c, a, b);
         c.push(m, result);
     });
-}
-
-/// Moves the program counter past leaves, whose size is word `index` after `words` and was the last
-/// word taken.
-pub(super) fn skip_leaves(c: &mut Code<'_>, s: Value, words: Value, index: u32) {
-    let size = c.word(words, index);
-    let size = c.b.binary_const(Binary::Shl, size, 2);
-    let pc = c.b.load(Type::Ptr, s, state::PC);
-    let pc = c.b.ptr_add(pc, size);
-    c.b.store(pc, s, state::PC);
 }
 
 fn floats(c: &mut Code<'_>, m: Machine) {
@@ -365,19 +458,43 @@ pub(super) fn leaves(c: &mut Code<'_>) {
         c.call(Routine::Evaluate, &[s]);
         let kind = c.word(words, 2);
         let done = c.b.block("quoted");
-        c.case(kind, LeafKind::Int as u32, done, |c| {
-            let value = c.b.load(Type::I64, s, state::STACK);
-            c.call(Routine::PutInt, &[s, value]);
-        });
-        c.case(kind, LeafKind::Float as u32, done, |c| {
-            let value = c.b.load(Type::F64, s, state::STACK);
-            c.call(Routine::PutFloat, &[s, value]);
-        });
+        leaf(c, s, kind, done);
         address(c, s);
         c.b.jump(done, &[]);
         c.b.switch_to(done);
     });
     c.b.ret(None);
+}
+
+fn leaf(c: &mut Code<'_>, s: Value, kind: Value, done: Block) {
+    let mut case = |kind_code: LeafKind, say: &dyn Fn(&mut Code<'_>, Value)| {
+        if c.used.has_leaf(kind_code) {
+            c.case(kind, kind_code as u32, done, |c| {
+                let value = c.b.load(Type::I64, s, state::STACK);
+                say(c, value);
+            });
+        }
+    };
+    case(LeafKind::Int, &|c, value| {
+        c.call(Routine::PutInt, &[s, value]);
+    });
+    case(LeafKind::Float, &|c, bits| {
+        let value = c.b.convert(Convert::Bitcast, bits, Type::F64);
+        c.call(Routine::PutFloat, &[s, value]);
+    });
+    case(LeafKind::DType, &|c, value| {
+        c.call(Routine::PutDtype, &[s, value]);
+    });
+    case(LeafKind::Device, &|c, value| {
+        let ty = c.b.convert(Convert::Trunc, value, Type::I32);
+        let ty = c.b.convert(Convert::Sext, ty, Type::I64);
+        let index = c.b.binary_const(Binary::Ashr, value, 32);
+        c.call(Routine::PutDevice, &[s, ty, index]);
+    });
+    case(LeafKind::Text, &|c, slot| {
+        let [data, size] = c.text_of(s, slot);
+        c.call(Routine::PutQuoted, &[s, data, size]);
+    });
 }
 
 /// Addresses differ from run to run, so only NULL is told from the rest.

@@ -1,6 +1,6 @@
 //! Appending the names of types, element types and devices.
 
-use abi_spec::layout::{any, byte_array, object, type_info};
+use abi_spec::layout::{byte_array, object, type_info};
 use abi_spec::{DeviceType, TypeCode, TypeIndex, runtime};
 
 use super::Routine;
@@ -51,8 +51,7 @@ impl Code<'_> {
 /// `(state, any)`: how errors print the type of a received value.
 pub(super) fn put_type(c: &mut Code<'_>) {
     let [s, value] = [0, 1].map(|i| c.b.param(i));
-    let index = c.b.load(Type::I32, value, any::TYPE_INDEX.offset);
-    let index = c.b.convert(Convert::Sext, index, Type::I64);
+    let (index, live) = c.borrow(value);
     let last = TypeIndex::ALL.iter().map(|index| index.0).max().unwrap_or(0);
     let names: Vec<_> = (0..=last).map(|index| TypeIndex(index).received_name()).collect();
     c.say_name(s, index, &names, |_| {});
@@ -60,7 +59,6 @@ pub(super) fn put_type(c: &mut Code<'_>) {
     // asked only about one that a live object has.
     let dynamic = c.b.compare_const(Cond::Sge, index, TypeIndex::DYN_OBJECT_BEGIN.0.into());
     c.when(dynamic, |c| {
-        let live = c.b.load(Type::Ptr, value, any::PAYLOAD.offset);
         let some = c.b.compare_const(Cond::Ne, live, 0);
         c.when(some, |c| {
             let own = c.b.load(Type::I32, live, object::TYPE_INDEX.offset);

@@ -1,6 +1,6 @@
 //! Explaining extents, strides and integer parameters.
 
-use super::super::codes::{RuleCode, Suffix};
+use super::super::codes::{RuleCode, Suffix, head};
 use super::Routine;
 use super::code::{Code, Variable, state};
 use super::evaluate::divide;
@@ -10,7 +10,7 @@ use crate::ir::{Binary, Cond, Type, Value};
 #[derive(Clone, Copy)]
 struct Found {
     s: Value,
-    /// The words of the step: place, argument, slot, suffix, index, rule.
+    /// The words of the step: head, rule.
     words: Value,
     /// The number at the place.
     value: Variable,
@@ -21,14 +21,15 @@ struct Found {
 /// `(state)`: one occurrence, at the program counter.
 pub(super) fn occurrence(c: &mut Code<'_>) {
     let s = c.state();
-    let words = c.take_words(s, 9);
+    let words = c.take_words(s, i64::from(head::END) + 1);
     let (zero, one) = (c.b.i64(0), c.b.i64(1));
     let found = Found { s, words, value: c.variable(zero), counts: c.variable(one) };
     load(c, found);
-    let rule = c.word(words, 8);
+    let rule = c.word(words, head::END);
     let unknown = c.b.block("rules");
     c.case(rule, RuleCode::Any as u32, unknown, |c| c.return_code(0));
-    c.case(rule, RuleCode::Symbol as u32, unknown, |c| symbol(c, found));
+    c.case(rule, RuleCode::Symbol as u32, unknown, |c| symbol(c, found, true));
+    c.case(rule, RuleCode::SymbolOfMany as u32, unknown, |c| symbol(c, found, false));
     c.case(rule, RuleCode::Equal as u32, unknown, |c| equal(c, found));
     solve(c, found);
     c.b.switch_to(unknown);
@@ -40,19 +41,23 @@ fn load(c: &mut Code<'_>, found: Found) {
     let Found { s, words, value, counts } = found;
     let slot = c.word(words, 5);
     let slot = c.slot(s, slot);
-    let (suffix, dim) = (c.word(words, 6), c.word(words, 7));
+    let (suffix, dim) = (c.word(words, 2), c.word(words, 3));
     let loaded = c.b.block("loaded");
     c.case(suffix, Suffix::None as u32, loaded, |c| {
         let scalar = c.b.load(Type::I64, slot, 0);
         c.set(value, scalar);
     });
     let dl = c.b.load(Type::Ptr, slot, 0);
+    c.case(suffix, Suffix::Number as u32, loaded, |c| {
+        let number = c.number_of(dl, dim);
+        c.set(value, number);
+    });
     let extent = c.extent(dl, dim);
     c.case(suffix, Suffix::Shape as u32, loaded, |c| {
         c.set(value, extent);
         let negative = c.b.compare_const(Cond::Slt, extent, 0);
         c.when(negative, |c| {
-            let argument = c.word(words, 4);
+            let argument = c.word(words, head::ARGUMENT);
             c.begin(s, "Mismatched ", words, "", argument);
             c.say(s, "a non-negative extent but got ");
             c.call(Routine::PutInt, &[s, extent]);
@@ -72,6 +77,13 @@ fn load(c: &mut Code<'_>, found: Found) {
 }
 
 impl Code<'_> {
+    /// Evaluates an expression; returns 1 if that has raised.
+    pub(super) fn evaluate_or_stop(&mut self, s: Value) {
+        let raised = self.call_value(Routine::Evaluate, &[s]);
+        let raised = self.b.compare_const(Cond::Ne, raised, 0);
+        self.when(raised, |c| c.return_code(1));
+    }
+
     fn counts(&mut self, found: Found) -> Value {
         let counts = self.get(found.counts);
         self.b.compare_const(Cond::Ne, counts, 0)
@@ -79,7 +91,7 @@ impl Code<'_> {
 
     /// Starts `Mismatched x.shape[0] on argument #0 …, expected `.
     fn begin_mismatch(&mut self, found: Found) {
-        let argument = self.word(found.words, 4);
+        let argument = self.word(found.words, head::ARGUMENT);
         self.begin(found.s, "Mismatched ", found.words, "", argument);
     }
 
@@ -93,11 +105,11 @@ impl Code<'_> {
 }
 
 /// `slot, text`: binds the symbol, or compares with it.
-fn symbol(c: &mut Code<'_>, found: Found) {
+fn symbol(c: &mut Code<'_>, found: Found, plain: bool) {
     let s = found.s;
     let operands = c.take_words(s, 3);
     let value = c.get(found.value);
-    bind(c, found, operands, value, true, |c, known| {
+    bind(c, found, operands, value, plain, |c, known| {
         c.begin_mismatch(found);
         c.call(Routine::PutInt, &[s, known]);
         c.say(s, " (= ");
@@ -159,7 +171,7 @@ fn bind(
 fn equal(c: &mut Code<'_>, found: Found) {
     let s = found.s;
     let operands = c.take_words(s, 2);
-    evaluate_or_stop(c, s);
+    c.evaluate_or_stop(s);
     let expected = c.b.load(Type::I64, s, state::STACK);
     let counts = c.counts(found);
     let value = c.get(found.value);
@@ -180,20 +192,13 @@ fn equal(c: &mut Code<'_>, found: Found) {
     c.return_code(0);
 }
 
-/// Evaluates an expression; returns 1 if that has raised.
-pub(super) fn evaluate_or_stop(c: &mut Code<'_>, s: Value) {
-    let raised = c.call_value(Routine::Evaluate, &[s]);
-    let raised = c.b.compare_const(Cond::Ne, raised, 0);
-    c.when(raised, |c| c.return_code(1));
-}
-
 /// `slot, text, text of the expression, coefficient, constant`
 fn solve(c: &mut Code<'_>, found: Found) {
     let s = found.s;
     let operands = c.take_words(s, 5);
-    evaluate_or_stop(c, s);
+    c.evaluate_or_stop(s);
     let coefficient = c.b.load(Type::I64, s, state::STACK);
-    evaluate_or_stop(c, s);
+    c.evaluate_or_stop(s);
     let constant = c.b.load(Type::I64, s, state::STACK);
     let value = c.get(found.value);
     let index = c.word(operands, 0);

@@ -45,6 +45,8 @@ fn calling(c: &mut Code<'_>, s: Value) {
 /// `(state, kind, length)`: a constant backtrace spares the walk up the native stack.
 pub(super) fn raise(c: &mut Code<'_>) {
     let [s, kind, kind_length] = [0, 1, 2].map(|i| c.b.param(i));
+    let quiet = c.is_quiet(s);
+    c.when(quiet, |c| c.return_code(-1));
     let size = BYTE_ARRAY.size as i32;
     let arrays = c.b.stack_slot(3 * BYTE_ARRAY.size, 8);
     let error = c.b.stack_slot(8, 8);
@@ -85,6 +87,8 @@ impl Code<'_> {
     pub(super) fn new_state(&mut self, descriptor: Value) -> Value {
         let s = self.b.stack_slot(state::SIZE as u32, 8);
         self.b.store(descriptor, s, state::DESCRIPTOR);
+        let zero = self.b.i64(0);
+        self.b.store(zero, s, state::QUIET);
         s
     }
 

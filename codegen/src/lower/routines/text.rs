@@ -3,7 +3,8 @@
 use super::super::codes::Suffix;
 use super::Routine;
 use super::code::{Code, state};
-use crate::ir::{Binary, Cond, Convert, Type};
+use crate::ir::{Binary, Cond, Convert, Type, Value};
+use crate::values::INDEX;
 
 /// `(state, text, length)`
 pub(super) fn put(c: &mut Code<'_>) {
@@ -79,10 +80,12 @@ pub(super) fn put_unsigned(c: &mut Code<'_>) {
 /// `(state, place)`
 pub(super) fn put_place(c: &mut Code<'_>) {
     let [s, place] = [0, 1].map(|i| c.b.param(i));
-    c.say_text(s, place, 0);
+    put_path(c, s, place);
     let suffix = c.word(place, 2);
     let (index, done) = (c.b.block("index"), c.b.block("done"));
-    for (code, text) in [(Suffix::Shape, ".shape["), (Suffix::Strides, ".strides[")] {
+    for (code, text) in
+        [(Suffix::Shape, ".shape["), (Suffix::Strides, ".strides["), (Suffix::Number, "[")]
+    {
         c.case(suffix, code as u32, index, |c| c.say(s, text));
     }
     c.b.jump(done, &[]);
@@ -93,4 +96,40 @@ pub(super) fn put_place(c: &mut Code<'_>) {
     c.b.jump(done, &[]);
     c.b.switch_to(done);
     c.b.ret(None);
+}
+
+/// The path of a value, with the number of the element where one of many is meant.
+fn put_path(c: &mut Code<'_>, s: Value, place: Value) {
+    let [text, length] = c.text_at(s, place, 0);
+    let zero = c.b.i64(0);
+    let at = c.variable(zero);
+    let one = c.b.i64(1);
+    c.repeat(
+        |c| {
+            let at = c.get(at);
+            c.b.compare(Cond::Slt, at, length)
+        },
+        |c| {
+            let index = c.get(at);
+            c.add_to(at, 1);
+            let from = c.b.ptr_add(text, index);
+            let byte = c.b.load(Type::I8, from, 0);
+            let number = c.b.compare_const(Cond::Eq, byte, i64::from(INDEX as u32));
+            let (loops, plain, next) = (c.b.block("loop"), c.b.block("plain"), c.b.block("next"));
+            c.b.branch(number, loops, plain);
+            c.b.switch_to(plain);
+            c.call(Routine::Put, &[s, from, one]);
+            c.b.jump(next, &[]);
+            c.b.switch_to(loops);
+            c.add_to(at, 1);
+            let depth = c.b.load(Type::I8, from, 1);
+            let depth = c.b.convert(Convert::Zext, depth, Type::I64);
+            let depth = c.b.binary_const(Binary::Sub, depth, 1);
+            let base = c.b.ptr_offset(s, state::LOOPS.into());
+            let number = c.load_element(base, depth);
+            c.call(Routine::PutInt, &[s, number]);
+            c.b.jump(next, &[]);
+            c.b.switch_to(next);
+        },
+    );
 }

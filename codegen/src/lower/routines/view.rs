@@ -3,7 +3,6 @@
 use abi_spec::layout::{any, dl_tensor};
 use abi_spec::{DeviceType, TypeIndex};
 
-use super::super::codes::header;
 use super::Routine;
 use super::code::Code;
 use crate::ir::{Binary, Cond, Convert, Type, Value};
@@ -145,19 +144,17 @@ pub(super) fn stride_at(c: &mut Code<'_>) {
     c.b.ret(Some(compact));
 }
 
-/// `(args, descriptor, count)`: no two of these tensors are on different devices of one type, the cpu
-/// aside.
+/// `(tensors, count)`: no two of these tensors are on different devices of one type, the cpu aside. NULL
+/// stands for one that is not there.
 pub(super) fn same_devices(c: &mut Code<'_>) {
-    let [args, descriptor, count] = [0, 1, 2].map(|i| c.b.param(i));
-    let offset = c.word(descriptor, header::TENSORS);
-    let table = c.b.ptr_add(descriptor, offset);
+    let [tensors, count] = [0, 1].map(|i| c.b.param(i));
     c.count_to(count, |c, second| {
-        let [ty, index] = device_of(c, args, table, second);
-        let cpu = c.b.compare_const(Cond::Eq, ty, DeviceType::CPU.0.into());
+        let [ty, index] = device_of(c, tensors, second);
+        let cpu = c.b.compare_const(Cond::Ule, ty, DeviceType::CPU.0.into());
         let other = c.b.not(cpu);
         c.when(other, |c| {
             c.count_to(second, |c, first| {
-                let [first_ty, first_index] = device_of(c, args, table, first);
+                let [first_ty, first_index] = device_of(c, tensors, first);
                 let same = c.b.eq(ty, first_ty);
                 let apart = c.b.compare(Cond::Ne, index, first_index);
                 let fault = c.b.and(same, apart);
@@ -168,14 +165,41 @@ pub(super) fn same_devices(c: &mut Code<'_>) {
     c.return_code(1);
 }
 
-/// Type and index of the device of a tensor of the table.
-fn device_of(c: &mut Code<'_>, args: Value, table: Value, at: Value) -> [Value; 2] {
-    let offset = c.b.binary_const(Binary::Mul, at, 12);
-    let entry = c.b.ptr_add(table, offset);
-    let argument = c.word(entry, 0);
-    let arg = c.argument(args, argument);
-    let dl = c.tensor_of(arg);
+/// Type and index of the device of a tensor of the table; type 0 if it is not there.
+fn device_of(c: &mut Code<'_>, tensors: Value, at: Value) -> [Value; 2] {
+    let entry = c.element(tensors, at);
+    let dl = c.b.load(Type::Ptr, entry, 0);
+    let null = c.b.compare_const(Cond::Eq, dl, 0);
+    let zeros = c.table(&[0; abi_spec::layout::DL_TENSOR.size as usize]);
+    let dl = c.b.select(null, zeros, dl);
     let ty = c.b.load(Type::I32, dl, dl_tensor::DEVICE_TYPE.offset);
     let index = c.b.load(Type::I32, dl, dl_tensor::DEVICE_ID.offset);
     [ty, index]
+}
+
+/// `(dl)`: the product of the extents.
+pub(super) fn numel(c: &mut Code<'_>) {
+    let dl = c.b.param(0);
+    let first = c.b.i64(-1);
+    let product = c.call_value(Routine::CompactAt, &[dl, first]);
+    c.b.ret(Some(product));
+}
+
+/// `(dl)`: 1 if the strides are compact, where that matters.
+pub(super) fn is_compact(c: &mut Code<'_>) {
+    let dl = c.b.param(0);
+    let elements = c.call_value(Routine::NotEmpty, &[dl]);
+    let empty = c.b.compare_const(Cond::Eq, elements, 0);
+    c.when(empty, |c| c.return_code(1));
+    let ndim = c.ndim(dl);
+    c.count_to(ndim, |c, dim| {
+        let extent = c.extent(dl, dim);
+        let several = c.b.compare_const(Cond::Ne, extent, 1);
+        let stride = c.call_value(Routine::StrideAt, &[dl, dim]);
+        let compact = c.call_value(Routine::CompactAt, &[dl, dim]);
+        let unlike = c.b.compare(Cond::Ne, stride, compact);
+        let odd = c.b.and(several, unlike);
+        c.when(odd, |c| c.return_code(0));
+    });
+    c.return_code(1);
 }

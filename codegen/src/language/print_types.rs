@@ -1,0 +1,161 @@
+//! The printer: types of parameters, and values that are written out.
+
+use std::fmt::{self, Display, Formatter};
+
+use abi_spec::DeviceType;
+
+use super::print::{float, list, quote};
+use crate::declaration::{
+    Class, Device, Dim, Element, Literal, Mapping, Param, ParamType, Sequence, Shape, Strides,
+    Tensor,
+};
+
+impl Display for Param {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}: {}", if self.variadic { "*" } else { "" }, self.name, self.ty)?;
+        self.default.as_ref().map_or(Ok(()), |default| write!(f, " = {default}"))
+    }
+}
+
+impl Display for ParamType {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            ParamType::Scalar(scalar) => scalar.fmt(f),
+            ParamType::Tensor(tensor) => tensor.fmt(f),
+            ParamType::Str => f.write_str("str"),
+            ParamType::Bytes => f.write_str("bytes"),
+            ParamType::DType => f.write_str("dtype"),
+            ParamType::Device => f.write_str("Device"),
+            ParamType::Shape(Shape::AnyRank) => f.write_str("Shape"),
+            ParamType::Shape(shape) => write!(f, "Shape({shape})"),
+            ParamType::Object(class) => class.fmt(f),
+            ParamType::Sequence(Sequence::Array, element) => write!(f, "Array[{element}]"),
+            ParamType::Sequence(Sequence::List, element) => write!(f, "List[{element}]"),
+            ParamType::Mapping(mapping, types) => {
+                f.write_str(match mapping {
+                    Mapping::Map => "Map",
+                    Mapping::Dict => "Dict",
+                })?;
+                entries(f, &types[..])
+            }
+            ParamType::Tuple(elements) => {
+                f.write_str("Tuple")?;
+                entries(f, elements)
+            }
+            ParamType::Optional(inner) => write!(f, "Optional[{inner}]"),
+            ParamType::Union(types) => {
+                f.write_str("Union")?;
+                entries(f, types)
+            }
+            ParamType::Literal(literals) => {
+                f.write_str("Literal")?;
+                entries(f, literals)
+            }
+            ParamType::Any => f.write_str("Any"),
+            ParamType::Stream => f.write_str("Stream"),
+        }
+    }
+}
+
+/// Entries in brackets.
+fn entries(f: &mut Formatter<'_>, entries: &[impl Display]) -> fmt::Result {
+    f.write_str("[")?;
+    list(f, entries)?;
+    f.write_str("]")
+}
+
+impl Display for Element {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.name.as_ref().map_or(Ok(()), |name| write!(f, "{name}: "))?;
+        self.ty.fmt(f)
+    }
+}
+
+impl Display for Class {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Class::Function => f.write_str("Function"),
+            Class::Module => f.write_str("Module"),
+            Class::Any => f.write_str("Object"),
+            Class::Key(key) => {
+                f.write_str("Object[")?;
+                quote(f, key)?;
+                f.write_str("]")
+            }
+        }
+    }
+}
+
+impl Display for Literal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Literal::None => f.write_str("None"),
+            Literal::Bool(true) => f.write_str("True"),
+            Literal::Bool(false) => f.write_str("False"),
+            Literal::Int(value) => value.fmt(f),
+            Literal::Float(value) => float(f, *value),
+            Literal::Str(text) => quote(f, text),
+        }
+    }
+}
+
+impl Display for Tensor {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "Tensor({}, ", self.shape)?;
+        for (index, dtype) in self.dtypes.iter().enumerate() {
+            write!(f, "{}{dtype}", if index == 0 { "" } else { "|" })?;
+        }
+        if self.strides != Strides::Contiguous {
+            write!(f, ", strides={}", self.strides)?;
+        }
+        if self.device != Device::Type(DeviceType::CPU) {
+            write!(f, ", device={}", self.device)?;
+        }
+        if let Some(align) = self.align
+            && align != self.natural_alignment()
+        {
+            write!(f, ", align={align}")?;
+        }
+        if self.storage {
+            f.write_str(", dtypes=storage")?;
+        }
+        f.write_str(")")
+    }
+}
+
+impl Display for Shape {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Shape::AnyRank => f.write_str("[...]"),
+            Shape::Dims(dims) => entries(f, dims),
+        }
+    }
+}
+
+impl Display for Strides {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Strides::Contiguous => f.write_str("contiguous"),
+            Strides::Any => f.write_str("any"),
+            Strides::List(dims) => entries(f, dims),
+        }
+    }
+}
+
+impl Display for Dim {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Dim::Any => f.write_str("_"),
+            Dim::Expr(expr) => expr.fmt(f),
+        }
+    }
+}
+
+impl Display for Device {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Device::Any => f.write_str("any"),
+            Device::Type(ty) => ty.fmt(f),
+        }
+    }
+}

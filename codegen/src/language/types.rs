@@ -1,0 +1,269 @@
+//! The parser: types of parameters, and values that are written out.
+
+use abi_spec::{DType, DeviceType};
+
+use super::cursor::{Parsed, Parser};
+use super::limit::Limit;
+use super::reserved;
+use super::token::Token;
+use crate::declaration::{
+    Class, Device, Dim, Element, Literal, Mapping, ParamType, Sequence, Shape, Strides, Tensor,
+};
+use crate::error::Part;
+
+impl Parser<'_> {
+    /// A type. Its value, and those nested in it, are counted.
+    pub(super) fn param_type(&mut self) -> Parsed<ParamType> {
+        self.mark(Part::Type(self.value));
+        let word = if self.token == Token::Word { self.slice() } else { "" };
+        if word == "Optional" {
+            let inner = self.inside(Self::param_type)?;
+            return Ok(ParamType::Optional(Box::new(inner)));
+        }
+        let value = self.value;
+        self.value += 1;
+        match word {
+            "Tensor" => self.tensor(value).map(ParamType::Tensor),
+            "Shape" => self.shape_type(value),
+            "Object" => self.class().map(ParamType::Object),
+            "Array" => self.sequence(Sequence::Array),
+            "List" => self.sequence(Sequence::List),
+            "Map" => self.mapping(Mapping::Map),
+            "Dict" => self.mapping(Mapping::Dict),
+            "Tuple" => self.entries(Limit::Params, Self::element).map(ParamType::Tuple),
+            "Union" => self.entries(Limit::Params, Self::param_type).map(ParamType::Union),
+            "Literal" => self.entries(Limit::Params, Self::literal).map(ParamType::Literal),
+            _ => self.lookup("`Tensor` or another type such as `float32`", simple),
+        }
+    }
+
+    /// `"[" rule "]"` after the current word, one level deeper.
+    fn inside<T>(&mut self, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        self.advance();
+        self.expect(Token::OpenBracket, "`[`")?;
+        let value = self.nested(rule)?;
+        self.expect(Token::CloseBracket, "`]`")?;
+        Ok(value)
+    }
+
+    /// `"[" [ rule { "," rule } ] "]"` after the current word, one level deeper.
+    fn entries<T>(&mut self, limit: Limit, rule: fn(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+        self.advance();
+        self.expect(Token::OpenBracket, "`[`")?;
+        self.nested(|parser| {
+            parser.list(Token::CloseBracket, "`,` or `]`", limit, |parser, _| rule(parser))
+        })
+    }
+
+    fn sequence(&mut self, sequence: Sequence) -> Parsed<ParamType> {
+        let element = self.inside(Self::param_type)?;
+        Ok(ParamType::Sequence(sequence, Box::new(element)))
+    }
+
+    fn mapping(&mut self, mapping: Mapping) -> Parsed<ParamType> {
+        let types = self.inside(|parser| {
+            let key = parser.param_type()?;
+            parser.expect(Token::Comma, "`,`")?;
+            Ok([key, parser.param_type()?])
+        })?;
+        Ok(ParamType::Mapping(mapping, Box::new(types)))
+    }
+
+    /// `[ name ":" ] type`: every type starts with a word that is reserved.
+    fn element(&mut self) -> Parsed<Element> {
+        let word = if self.token == Token::Word { self.slice() } else { "_" };
+        let mut name = None;
+        if !reserved::is_reserved(word) {
+            name = Some(word.to_owned());
+            self.advance();
+            self.expect(Token::Colon, "`:`, as this is no type,")?;
+        }
+        Ok(Element { name, ty: self.param_type()? })
+    }
+
+    /// `Object`, or `Object["my.Class"]`.
+    fn class(&mut self) -> Parsed<Class> {
+        self.advance();
+        if !self.accept(Token::OpenBracket) {
+            return Ok(Class::Any);
+        }
+        let key = self.quoted("the type key of a class in quotes")?;
+        self.expect(Token::CloseBracket, "`]`")?;
+        Ok(Class::Key(key))
+    }
+
+    /// `None`, `True`, `False`, a number or text.
+    pub(super) fn literal(&mut self) -> Parsed<Literal> {
+        const EXPECTED: &str = "`None`, `True`, `False`, a number or text in quotes";
+        if self.token == Token::Quoted {
+            return self.quoted(EXPECTED).map(Literal::Str);
+        }
+        if self.token == Token::Word {
+            return self.lookup(EXPECTED, |word| match word {
+                "None" => Some(Literal::None),
+                "True" => Some(Literal::Bool(true)),
+                "False" => Some(Literal::Bool(false)),
+                _ => None,
+            });
+        }
+        let negative = self.accept(Token::Minus);
+        if self.token == Token::Float {
+            return self.float_literal(negative).map(Literal::Float);
+        }
+        if self.token != Token::Int {
+            return Err(self.unexpected(EXPECTED));
+        }
+        self.int_literal(negative).map(Literal::Int)
+    }
+
+    /// Text in quotes.
+    pub(super) fn quoted(&mut self, expected: &str) -> Parsed<String> {
+        if self.token != Token::Quoted {
+            return Err(self.unexpected(expected));
+        }
+        let text = unquote(self.slice())
+            .ok_or_else(|| self.unexpected("text with no escapes but `\\\"` and `\\\\`"))?;
+        self.advance();
+        Ok(text)
+    }
+}
+
+/// Tensors and shapes.
+impl Parser<'_> {
+    /// `Tensor` and what follows it.
+    fn tensor(&mut self, value: usize) -> Parsed<Tensor> {
+        self.advance();
+        self.expect(Token::OpenParen, "`(`")?;
+        let shape = self.shape(value)?;
+        self.expect(Token::Comma, "`,` and an element type")?;
+        let mut tensor = Tensor::new(shape, self.dtype()?);
+        while self.accept(Token::Pipe) {
+            let dtype = self.dtype()?;
+            tensor.dtypes.push(dtype);
+        }
+        self.options(value, &mut tensor)?;
+        let natural = tensor.natural_alignment();
+        tensor.align = tensor.align.filter(|align| *align != natural);
+        Ok(tensor)
+    }
+
+    fn dtype(&mut self) -> Parsed<DType> {
+        self.lookup("an element type such as `float32`", |word| word.parse().ok())
+    }
+
+    fn shape_type(&mut self, value: usize) -> Parsed<ParamType> {
+        self.advance();
+        if !self.accept(Token::OpenParen) {
+            return Ok(ParamType::Shape(Shape::AnyRank));
+        }
+        let shape = self.shape(value)?;
+        self.expect(Token::CloseParen, "`)`")?;
+        Ok(ParamType::Shape(shape))
+    }
+
+    /// `[...]`, or dims in brackets.
+    fn shape(&mut self, value: usize) -> Parsed<Shape> {
+        self.expect(Token::OpenBracket, "`[`")?;
+        if self.accept(Token::Ellipsis) {
+            self.expect(Token::CloseBracket, "`]`")?;
+            return Ok(Shape::AnyRank);
+        }
+        Ok(Shape::Dims(self.dims(|dim| Part::Dim(value, dim))?))
+    }
+
+    /// Entries of a shape or of strides, up to and including `]`.
+    fn dims(&mut self, part: impl Fn(usize) -> Part) -> Parsed<Vec<Dim>> {
+        self.list(Token::CloseBracket, "an operator, `,` or `]`", Limit::Rank, |parser, index| {
+            parser.mark(part(index));
+            if parser.is_word("_") {
+                parser.advance();
+                return Ok(Dim::Any);
+            }
+            parser.expr().map(Dim::Expr)
+        })
+    }
+
+    /// The options of a tensor, up to and including `)`.
+    fn options(&mut self, value: usize, tensor: &mut Tensor) -> Parsed<()> {
+        const OPTIONS: [&str; 4] = ["strides", "device", "align", "dtypes"];
+        let mut seen = [false; OPTIONS.len()];
+        while self.accept(Token::Comma) {
+            let option = self.slice();
+            let index = OPTIONS.iter().position(|name| *name == option);
+            let index =
+                index.ok_or_else(|| self.unexpected("`strides`, `device`, `align` or `dtypes`"))?;
+            if std::mem::replace(&mut seen[index], true) {
+                return Err(self.syntax("every option once", format!("a second `{option}`")));
+            }
+            self.advance();
+            self.expect(Token::Assign, "`=`")?;
+            match index {
+                0 => tensor.strides = self.strides(value)?,
+                1 => {
+                    tensor.device =
+                        self.lookup("`any` or a type of device such as `cuda`", device)?
+                }
+                2 => {
+                    self.mark(Part::Align(value));
+                    tensor.align = Some(self.int(u64::MAX, "a number of bytes")?);
+                }
+                _ => tensor.storage = self.lookup("`exact` or `storage`", storage)?,
+            }
+        }
+        self.expect(Token::CloseParen, "`,` or `)`")
+    }
+
+    fn strides(&mut self, value: usize) -> Parsed<Strides> {
+        if self.accept(Token::OpenBracket) {
+            return Ok(Strides::List(self.dims(|dim| Part::Stride(value, dim))?));
+        }
+        self.lookup("`contiguous`, `any` or `[`", |word| match word {
+            "contiguous" => Some(Strides::Contiguous),
+            "any" => Some(Strides::Any),
+            _ => None,
+        })
+    }
+}
+
+/// Types that are one word.
+fn simple(word: &str) -> Option<ParamType> {
+    Some(match word {
+        "str" => ParamType::Str,
+        "bytes" => ParamType::Bytes,
+        "dtype" => ParamType::DType,
+        "Device" => ParamType::Device,
+        "Function" => ParamType::Object(Class::Function),
+        "Module" => ParamType::Object(Class::Module),
+        "Any" => ParamType::Any,
+        "Stream" => ParamType::Stream,
+        other => ParamType::Scalar(reserved::scalar(other)?),
+    })
+}
+
+fn device(word: &str) -> Option<Device> {
+    match word {
+        "any" => Some(Device::Any),
+        name => name.parse::<DeviceType>().ok().map(Device::Type),
+    }
+}
+
+fn storage(word: &str) -> Option<bool> {
+    match word {
+        "exact" => Some(false),
+        "storage" => Some(true),
+        _ => None,
+    }
+}
+
+/// The text between quotes; `None` if a backslash stands before anything but a quote or a backslash.
+fn unquote(quoted: &str) -> Option<String> {
+    let mut text = String::with_capacity(quoted.len());
+    let mut chars = quoted[1..quoted.len() - 1].chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => text.push(chars.next().filter(|c| matches!(c, '"' | '\\'))?),
+            _ => text.push(c),
+        }
+    }
+    Some(text)
+}
