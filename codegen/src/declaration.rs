@@ -1,8 +1,10 @@
 //! Declarations: what callers see of a function, and what it calls.
 //!
 //! Everything here is plain data with public fields. `Display` prints canonical text and `FromStr`
-//! parses it back; [`validate`](crate::Library::validate) says whether it means something.
+//! parses it back; [`validate`](crate::Library::validate) says whether it means something. The text is that
+//! of the functions: import trees, whose bytes are no text, are given as values only.
 
+use abi_spec::library_bin::ImportTree;
 use abi_spec::{DType, DeviceType, Scalar};
 
 use crate::expr::Expr;
@@ -12,6 +14,17 @@ use crate::expr::Expr;
 pub struct Library {
     /// In the order in which they are emitted; names are unique.
     pub functions: Vec<Function>,
+    /// The modules that the library brings along. Any tree that is
+    /// [valid](ImportTree::validate); it need not hold the library itself, which is then unreachable from
+    /// what loading returns. `None` for a library that is loaded as it is.
+    pub imports: Option<ImportTree<'static>>,
+}
+
+/// A library of these functions that imports nothing.
+impl From<Vec<Function>> for Library {
+    fn from(functions: Vec<Function>) -> Library {
+        Library { functions, imports: None }
+    }
 }
 
 /// A declaration: a signature and its body.

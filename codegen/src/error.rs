@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use abi_spec::library_bin::TreeError;
+
 use crate::declaration::Function;
 use crate::language::{Limit, MAX_NAME, is_identifier};
 
-/// Why a text or a [`Library`](crate::Library) is not a valid declaration.
+/// Why a text or a [`Library`](crate::Library) is not valid.
 ///
 /// `Display` prints one line, and below it the source line and a caret if the position is known:
 ///
@@ -46,6 +48,11 @@ pub enum Error {
         /// Where it is, if it comes from a text.
         position: Option<Box<Position>>,
     },
+    /// What the library imports cannot be embedded.
+    Imports {
+        /// Why not.
+        source: TreeError,
+    },
 }
 
 impl Error {
@@ -70,13 +77,14 @@ impl Error {
         match self {
             Error::Syntax { position, .. } => Some(position),
             Error::Limit { position, .. } | Error::Invalid { position, .. } => position.as_deref(),
+            Error::Imports { .. } => None,
         }
     }
 
     /// Which part of which function is at fault; `None` if that is not known.
     pub fn site(&self) -> Option<&Site> {
         match self {
-            Error::Syntax { .. } => None,
+            Error::Syntax { .. } | Error::Imports { .. } => None,
             Error::Limit { site, .. } => site.as_ref(),
             Error::Invalid { site, .. } => Some(site),
         }
@@ -89,12 +97,26 @@ impl Error {
             Error::Limit { position, .. } | Error::Invalid { position, .. } => {
                 *position = Some(Box::new(found));
             }
+            Error::Imports { .. } => {}
         }
         self
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Imports { source } => Some(source),
+            Error::Syntax { .. } | Error::Limit { .. } | Error::Invalid { .. } => None,
+        }
+    }
+}
+
+impl From<TreeError> for Error {
+    fn from(source: TreeError) -> Error {
+        Error::Imports { source }
+    }
+}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -110,6 +132,7 @@ impl fmt::Display for Error {
             }
             Error::Limit { limit, .. } => write!(f, "{limit}")?,
             Error::Invalid { reason, .. } => f.write_str(reason)?,
+            Error::Imports { source } => write!(f, "imports: {source}")?,
         }
         self.position().map_or(Ok(()), |position| write!(f, "\n{position}"))
     }

@@ -87,7 +87,7 @@ use crate::error::{Error, Position};
 use crate::expr::Expr;
 use cursor::Parser;
 
-/// Parses and validates.
+/// Parses and validates. What the library imports is no part of its text.
 impl FromStr for Library {
     type Err = Error;
 
@@ -104,7 +104,7 @@ impl FromStr for Function {
 
     fn from_str(text: &str) -> Result<Function, Error> {
         let function = Parser::whole(text, Parser::function)?;
-        let mut library = Library { functions: vec![function] };
+        let mut library = Library::from(vec![function]);
         library.validate().map_err(|error| locate(text, error))?;
         Ok(library.functions.remove(0))
     }

@@ -8,6 +8,7 @@
 mod check;
 mod codes;
 mod descriptor;
+mod embed;
 mod expression;
 mod kernel;
 mod routines;
@@ -66,6 +67,9 @@ pub fn lower(library: &Library, options: &Options) -> Result<ir::Module, Error> 
     }
     if options.routines == Routines::Embedded {
         routines::define_used(&mut module, Linkage::Local);
+    }
+    if let Some(tree) = &library.imports {
+        embed::imports(&mut module, tree)?;
     }
     Ok(module)
 }

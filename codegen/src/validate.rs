@@ -14,10 +14,11 @@ use crate::lower::kernel_signature;
 use crate::resolve::{Resolved, resolve};
 
 impl Library {
-    /// Says whether every declaration means something. Errors carry no position; parsing a library
-    /// from text validates it too, and knows the positions.
+    /// Says whether every declaration means something, and whether the imports can be embedded. Errors
+    /// carry no position; parsing a library from text validates it too, and knows the positions.
     pub fn validate(&self) -> Result<(), Error> {
-        resolve_all(self).map(drop)
+        resolve_all(self)?;
+        self.imports.as_ref().map_or(Ok(()), |tree| Ok(tree.validate()?))
     }
 }
 

@@ -52,7 +52,7 @@ fn target() -> Triple {
 
 /// Lowered, and checked by our own verifier.
 fn lowered(function: &Function, routines: Routines) -> ir::Module {
-    let library = Library { functions: vec![function.clone()] };
+    let library = Library::from(vec![function.clone()]);
     let options = Options { routines, closures: false };
     let module = codegen::lower(&library, &options).unwrap_or_else(|error| panic!("{error}"));
     ir::verify(&module);

@@ -26,7 +26,7 @@ impl Parser<'_> {
             self.function = functions.len();
             functions.push(self.function()?);
         }
-        Ok(Library { functions })
+        Ok(functions.into())
     }
 
     /// Documentation, signature and body, up to and including `;`.

@@ -12,7 +12,7 @@ use crate::declaration::{
 };
 use crate::expr::{Expr, Member};
 
-/// The declarations, an empty line between them.
+/// The declarations, an empty line between them; not the imports, which the language cannot say.
 impl Display for Library {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for (index, function) in self.functions.iter().enumerate() {

@@ -115,7 +115,7 @@ fn declare_descriptor(module: &mut Module, resolved: &Resolved<'_>) -> Symbol {
     let name = format!("tvm_ffi_codegen.descriptor.{}", resolved.scope.function.signature.name);
     let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
     let bytes = descriptor::encode(resolved);
-    module.data.push(Data { symbol, bytes, align: 8, writable: false });
+    module.data.push(Data { symbol, bytes, align: 8, writable: false, large: false });
     symbol
 }
 

@@ -121,5 +121,5 @@ pub(super) fn library() -> impl Strategy<Value = Library> {
         signature,
         body,
     });
-    vec(function, 0..4).prop_map(|functions| Library { functions })
+    vec(function, 0..4).prop_map(Library::from)
 }

@@ -13,7 +13,7 @@ fn limit<T>(result: Result<T, Error>) -> Option<Limit> {
     match result {
         Ok(_) => None,
         Err(Error::Limit { limit, .. }) => Some(limit),
-        Err(error @ (Error::Syntax { .. } | Error::Invalid { .. })) => panic!("{error}"),
+        Err(error) => panic!("{error}"),
     }
 }
 
@@ -84,7 +84,7 @@ fn function() -> Function {
 fn built(change: impl FnOnce(&mut Function)) -> (Limit, Part) {
     let mut function = function();
     change(&mut function);
-    match (Library { functions: vec![function] }).validate() {
+    match Library::from(vec![function]).validate() {
         Err(Error::Limit { limit, site: Some(site), position: None }) => (limit, site.part),
         other => panic!("{other:?}"),
     }
