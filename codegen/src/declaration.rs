@@ -32,10 +32,21 @@ impl From<Vec<Function>> for Library {
 pub struct Function {
     /// The text after `///`, lines joined by newlines; empty if there is none.
     pub docs: String,
+    /// Where the function comes from, as the backtrace of its errors says.
+    pub location: Option<Location>,
     /// What callers see.
     pub signature: Signature,
     /// What runs once the arguments are checked.
     pub body: Body,
+}
+
+/// A line of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The name of the file, as it is to be shown.
+    pub file: String,
+    /// Counted from 1.
+    pub line: u32,
 }
 
 /// What callers see of a function and what errors print.
@@ -132,6 +143,8 @@ pub struct Constraint {
     pub op: Comparison,
     /// Right operand.
     pub rhs: Expr,
+    /// What the error says; `None` for the comparison itself.
+    pub message: Option<String>,
 }
 
 /// Comparison operators.
@@ -181,8 +194,20 @@ pub struct Body {
     pub symbol: String,
     /// What it is called with.
     pub args: Vec<Expr>,
-    /// The function returns an `int32` status, and anything but zero is an error.
-    pub status: bool,
+    /// The function returns an `int32` status, and anything but zero is an error: the one that the
+    /// function has left in the thread's slot, else one of these, else a RuntimeError.
+    pub status: Option<Vec<StatusError>>,
+}
+
+/// What a status means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusError {
+    /// The status; `None` for any that has no entry of its own.
+    pub status: Option<i32>,
+    /// The kind of the error, such as `ValueError`.
+    pub kind: String,
+    /// What it says.
+    pub message: String,
 }
 
 impl Signature {

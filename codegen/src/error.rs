@@ -228,6 +228,8 @@ fn is_name(name: &str) -> bool {
 pub enum Part {
     /// The documentation.
     Docs,
+    /// Where the function comes from.
+    Location,
     /// The function's name.
     Name,
     /// A parameter.
@@ -246,6 +248,8 @@ pub enum Part {
     Callee,
     /// An argument of the call.
     Argument(usize),
+    /// What a status means.
+    Status(usize),
 }
 
 impl Part {
@@ -256,6 +260,7 @@ impl Part {
         };
         match self {
             Part::Docs => "docs".to_owned(),
+            Part::Location => "location".to_owned(),
             Part::Name => String::new(),
             Part::Param(index) => param(index),
             Part::Dim(index, dim) => format!("{}.shape[{dim}]", param(index)),
@@ -265,6 +270,7 @@ impl Part {
             Part::Result => "result".to_owned(),
             Part::Callee => "callee".to_owned(),
             Part::Argument(index) => format!("call argument {index}"),
+            Part::Status(index) => format!("error {index}"),
         }
     }
 }

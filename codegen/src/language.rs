@@ -17,7 +17,8 @@
 //!
 //! ```text
 //! library    = { function }
-//! function   = { doc } signature "=" [ "try" ] callee "(" [ expr { "," expr } ] ")" ";"
+//! function   = { doc } [ location ] signature "=" body ";"
+//! location   = "@" quoted ":" int                         (file and line, shown in backtraces)
 //! signature  = word "(" [ param { "," param } ] ")" "->" ( "None" | scalar )
 //!              [ "where" constraint { "," constraint } ]
 //! param      = name ":" ( scalar | tensor )
@@ -27,8 +28,11 @@
 //!            | "align" "=" int                           (each option at most once, in any order)
 //! dims       = [ dim { "," dim } ]
 //! dim        = "_" | expr
-//! constraint = expr ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) expr
+//! constraint = expr ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) expr [ "else" quoted ]
+//! body       = [ "try" ] callee "(" [ expr { "," expr } ] ")" [ errors ]
 //! callee     = name | quoted
+//! errors     = "errors" "{" [ status { "," status } ] "}"                    (only after "try")
+//! status     = ( "_" | [ "-" ] int ) ":" word quoted           (each status at most once)
 //!
 //! expr       = term { ( "+" | "-" ) term }
 //! term       = unary { ( "*" | "/" | "%" ) unary }
@@ -52,8 +56,17 @@
 //!
 //! Blanks, ends of lines and comments may stand between any two tokens; a token is as long as it can
 //! be. Letters are ASCII. Reserved are `where try null stream min max ceildiv else _ Tensor None` and
-//! the names of the scalars. One blank after `///` is not part of the documentation. A `-` directly before a
+//! the names of the scalars; `errors` is no name of anything where it stands. One blank after `///` is not part of the documentation. A `-` directly before a
 //! literal is part of it, so that the least `int64` can be written.
+//!
+//! # What errors say
+//!
+//! A constraint that is violated raises ``ValueError: Violated n % 4 == 0 when calling: `…`, n = 6``; what
+//! follows `else` stands in place of `Violated n % 4 == 0`. A status that is not zero raises the error that the
+//! kernel has left in the thread's slot; if there is none, the entry of that status, or that of `_`, is the kind
+//! and the text of an error ``<text> when calling: `…`, status = 1``; else it is a RuntimeError `Failed kernel …`.
+//! Every error has a backtrace of one frame: the location of the function, or `<tvm-ffi-codegen>` without a line,
+//! and the function's name.
 //!
 //! # Canonical text
 //!
@@ -77,8 +90,8 @@ mod tests;
 use std::str::FromStr;
 
 pub use limit::{
-    Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_FUNCTIONS, MAX_NAME, MAX_NESTING, MAX_PARAMS,
-    MAX_RANK, MAX_SYMBOL, MAX_TEXT,
+    Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_ERRORS, MAX_FILE, MAX_FUNCTIONS, MAX_MESSAGE,
+    MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_SYMBOL, MAX_TEXT,
 };
 pub(crate) use reserved::{is_identifier, is_reserved};
 

@@ -47,8 +47,8 @@ mod validate;
 
 pub use backend::Backend;
 pub use declaration::{
-    Body, Comparison, Constraint, Device, Dim, Function, Library, Param, ParamType, ResultType,
-    Shape, Signature, Strides, Tensor,
+    Body, Comparison, Constraint, Device, Dim, Function, Library, Location, Param, ParamType,
+    ResultType, Shape, Signature, StatusError, Strides, Tensor,
 };
 pub use error::{Error, Part, Position, Site};
 pub use expr::{BinaryOp, Builtin, Expr, Member};

@@ -307,7 +307,7 @@ impl<'a> Scope<'a> {
 
     /// Numbers compare with numbers; addresses for equality with addresses.
     pub(crate) fn check_constraint(&self, constraint: &Constraint) -> Result<(), String> {
-        let Constraint { lhs, op, rhs } = constraint;
+        let Constraint { lhs, op, rhs, .. } = constraint;
         if mentions_stream(lhs) || mentions_stream(rhs) {
             return Err("a stream is not known before the call".to_owned());
         }

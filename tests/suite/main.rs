@@ -6,3 +6,4 @@ mod declarations;
 mod properties;
 mod snapshots;
 mod table;
+mod tracebacks;

@@ -7,8 +7,8 @@ use abi_spec::DeviceType;
 use super::expression::Precedence;
 use super::reserved::{is_identifier, is_reserved};
 use crate::declaration::{
-    Body, Constraint, Device, Dim, Function, Library, Param, ParamType, ResultType, Shape,
-    Signature, Strides, Tensor,
+    Body, Constraint, Device, Dim, Function, Library, Location, Param, ParamType, ResultType,
+    Shape, Signature, StatusError, Strides, Tensor,
 };
 use crate::expr::{Expr, Member};
 
@@ -31,6 +31,9 @@ impl Display for Function {
                 writeln!(f, "///{}{line}", if line.is_empty() { "" } else { " " })?;
             }
         }
+        if let Some(location) = &self.location {
+            writeln!(f, "{location}")?;
+        }
         let Signature { result, constraints, .. } = &self.signature;
         write!(f, "{} -> {result}", self.signature.header())?;
         if !constraints.is_empty() {
@@ -38,6 +41,14 @@ impl Display for Function {
             list(f, constraints)?;
         }
         write!(f, "\n    = {};", self.body)
+    }
+}
+
+impl Display for Location {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("@")?;
+        quote(f, &self.file)?;
+        write!(f, ":{}", self.line)
     }
 }
 
@@ -164,13 +175,27 @@ impl Display for ResultType {
 
 impl Display for Constraint {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.lhs, self.op.text(), self.rhs)
+        self.comparison().fmt(f)?;
+        match &self.message {
+            Some(message) => {
+                f.write_str(" else ")?;
+                quote(f, message)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Constraint {
+    /// The comparison without the message.
+    pub fn comparison(&self) -> impl Display {
+        fmt::from_fn(|f| write!(f, "{} {} {}", self.lhs, self.op.text(), self.rhs))
     }
 }
 
 impl Display for Body {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.status { "try " } else { "" })?;
+        f.write_str(if self.status.is_some() { "try " } else { "" })?;
         if is_identifier(&self.symbol) && !is_reserved(&self.symbol) {
             f.write_str(&self.symbol)?;
         } else {
@@ -178,13 +203,32 @@ impl Display for Body {
         }
         f.write_str("(")?;
         list(f, &self.args)?;
-        f.write_str(")")
+        f.write_str(")")?;
+        match &self.status {
+            Some(errors) if !errors.is_empty() => {
+                f.write_str(" errors { ")?;
+                list(f, errors)?;
+                f.write_str(" }")
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 }
 
-fn quote(f: &mut Formatter<'_>, symbol: &str) -> fmt::Result {
+impl Display for StatusError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.status {
+            Some(status) => write!(f, "{status}: {} ", self.kind)?,
+            None => write!(f, "_: {} ", self.kind)?,
+        }
+        quote(f, &self.message)
+    }
+}
+
+/// Prints a text in quotes.
+fn quote(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
     f.write_str("\"")?;
-    for c in symbol.chars() {
+    for c in text.chars() {
         if matches!(c, '"' | '\\') {
             f.write_str("\\")?;
         }

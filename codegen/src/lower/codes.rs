@@ -13,16 +13,17 @@ pub(super) mod header {
     pub(in crate::lower) const SIGNATURE: u32 = 0;
     /// Text: the backtrace of every error.
     pub(in crate::lower) const BACKTRACE: u32 = 2;
-    /// Text: the symbol of the kernel.
-    pub(in crate::lower) const KERNEL: u32 = 4;
+    /// Offset in bytes of what statuses mean: the number of entries, then for each the status, the
+    /// text of the kind and the text of the message, then the same for any other status.
+    pub(in crate::lower) const STATUSES: u32 = 4;
     /// The number of arguments.
-    pub(in crate::lower) const COUNT: u32 = 6;
+    pub(in crate::lower) const COUNT: u32 = 5;
     /// Offset in bytes of the table of tensors: the argument index of each, and the text of its name.
-    pub(in crate::lower) const TENSORS: u32 = 7;
+    pub(in crate::lower) const TENSORS: u32 = 6;
     /// The number of symbols.
-    pub(in crate::lower) const SYMBOLS: u32 = 8;
+    pub(in crate::lower) const SYMBOLS: u32 = 7;
     /// The first step.
-    pub(in crate::lower) const STEPS: u32 = 9;
+    pub(in crate::lower) const STEPS: u32 = 8;
 }
 
 /// Steps; the operands are words unless stated.
@@ -47,7 +48,7 @@ pub(super) enum Op {
     Data,
     /// slot of the symbol, slot of the tensor, dim, coefficient, constant
     Settle,
-    /// text, leaves, expression
+    /// two texts that make the message, leaves, expression
     Constraint,
     /// expression
     Argument,

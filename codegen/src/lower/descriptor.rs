@@ -1,5 +1,7 @@
 //! Encoding the constant from which a failure is explained; its form is in [`codes`](super::codes).
 
+mod outcome;
+
 use std::collections::HashMap;
 
 use abi_spec::Scalar;
@@ -36,10 +38,9 @@ pub(super) fn encode(resolved: &Resolved<'_>) -> Vec<u8> {
         known: HashMap::new(),
         fixups: Vec::new(),
     };
-    let name = &scope.function.signature.name;
     e.text(&scope.function.signature.header().to_string());
-    e.text(&format!("  File \"<tvm-ffi-codegen>\", line 0, in {name}\n"));
-    e.text(&scope.function.body.symbol);
+    e.backtrace();
+    e.word(0);
     e.word(scope.function.signature.arguments().len() as u32);
     e.words(&[0, scope.symbols.len() as u32]);
     resolved.steps.iter().for_each(|step| e.step(step));
@@ -51,6 +52,7 @@ pub(super) fn encode(resolved: &Resolved<'_>) -> Vec<u8> {
             e.name(index);
         }
     }
+    e.statuses();
     e.finish()
 }
 
@@ -75,8 +77,11 @@ impl Encoder<'_> {
     }
 
     fn text(&mut self, text: &str) {
-        let text = elide(text);
-        let offset = match self.known.get(&*text) {
+        self.whole_text(&elide(text));
+    }
+
+    fn whole_text(&mut self, text: &str) {
+        let offset = match self.known.get(text) {
             Some(&offset) => offset,
             None => {
                 let offset = self.text.len() as u32;
@@ -210,7 +215,16 @@ impl Encoder<'_> {
         let scope = self.scope;
         let constraint = &scope.function.signature.constraints[index];
         self.word(Op::Constraint as u32);
-        self.text(&constraint.to_string());
+        match &constraint.message {
+            Some(message) => {
+                self.text("");
+                self.text(message);
+            }
+            None => {
+                self.text("Violated ");
+                self.text(&constraint.comparison().to_string());
+            }
+        }
         self.leaves(&[&constraint.lhs, &constraint.rhs]);
         let float = self.is_float(&constraint.lhs) || self.is_float(&constraint.rhs);
         self.pair(&constraint.lhs, &constraint.rhs, float);

@@ -11,6 +11,7 @@ mod header;
 mod names;
 mod occurrence;
 mod raise;
+mod status;
 mod text;
 mod view;
 
@@ -177,7 +178,7 @@ impl Routine {
     fn build(self) -> fn(&mut code::Code<'_>) {
         match self {
             Routine::Explain => explain::explain,
-            Routine::FailStatus => raise::fail_status,
+            Routine::FailStatus => status::fail_status,
             Routine::FailResult => raise::fail_result,
             Routine::Settle => view::settle,
             Routine::SameDevices => view::same_devices,

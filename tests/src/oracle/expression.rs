@@ -188,7 +188,11 @@ impl Call<'_> {
             return Ok(());
         }
         let leaves = self.leaves(&[&constraint.lhs, &constraint.rhs])?;
-        Err(Fault::value(format!("Violated {constraint}"), leaves))
+        let subject = match &constraint.message {
+            Some(message) => message.clone(),
+            None => format!("Violated {constraint}"),
+        };
+        Err(Fault::value(subject, leaves))
     }
 
     /// `, n = 6, x.shape[0] = 3`: names and members, each once.

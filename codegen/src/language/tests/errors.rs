@@ -139,7 +139,10 @@ fn syntax() {
             "f() -> None where 1 == 2 == 3 = k();",
             "1:26: expected `,` or `=`, found a second comparison `==`",
         ),
-        ("f() -> None where 1 < 2 3 = k();", "1:25: expected an operator, `,` or `=`, found `3`"),
+        (
+            "f() -> None where 1 < 2 3 = k();",
+            "1:25: expected an operator, `else`, `,` or `=`, found `3`",
+        ),
         (
             "f() -> None where 1 => 2 = k();",
             "1:21: expected an operator or a comparison, found `=`",
@@ -166,7 +169,7 @@ fn syntax() {
         ),
         (
             "f() -> None = \"a\\n\"();",
-            "1:15: expected a symbol with no escapes but `\\\"` and `\\\\`, found `\"a\\n\"`",
+            "1:15: expected text with no escapes but `\\\"` and `\\\\`, found `\"a\\n\"`",
         ),
         (r#"f() -> None = k("x");"#, r#"1:17: expected an expression, found `"x"`"#),
         ("f() -> None = k(where);", "1:17: expected an expression, found `where`"),

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::declaration::{
-    Body, Comparison, Constraint, Device, Dim, Function, Library, Param, ParamType, ResultType,
-    Shape, Signature, Strides, Tensor,
+    Body, Comparison, Constraint, Device, Dim, Function, Library, Location, Param, ParamType,
+    ResultType, Shape, Signature, StatusError, Strides, Tensor,
 };
 use crate::expr::{BinaryOp, Builtin, Expr, Member};
 use crate::language::is_reserved;
@@ -93,12 +93,17 @@ fn param() -> impl Strategy<Value = Param> {
     (name(), ty).prop_map(|(name, ty)| Param { name, ty })
 }
 
+/// What may stand in quotes.
+fn text() -> impl Strategy<Value = String> {
+    "[^\\p{Cc}]{0,9}"
+}
+
 /// A signature, with and without constraints.
 pub(super) fn signature() -> impl Strategy<Value = Signature> {
     use Comparison::{Eq, Ge, Gt, Le, Lt, Ne};
     let result = prop_oneof![Just(ResultType::None), scalar().prop_map(ResultType::Scalar)];
-    let constraint = (expr(), select(&[Eq, Ne, Lt, Le, Gt, Ge]), expr())
-        .prop_map(|(lhs, op, rhs)| Constraint { lhs, op, rhs });
+    let constraint = (expr(), select(&[Eq, Ne, Lt, Le, Gt, Ge]), expr(), option::of(text()))
+        .prop_map(|(lhs, op, rhs, message)| Constraint { lhs, op, rhs, message });
     // The name of a function may be a reserved word.
     let name = prop_oneof![name(), Just("where".to_owned()), Just("Tensor".to_owned())];
     (name, vec(param(), 0..4), result, vec(constraint, 0..3)).prop_map(
@@ -108,18 +113,14 @@ pub(super) fn signature() -> impl Strategy<Value = Signature> {
 
 /// A library of a few functions.
 pub(super) fn library() -> impl Strategy<Value = Library> {
-    let printable = "[^\\p{Cc}]{1,9}";
-    let symbol = prop_oneof![name(), printable, Just("try".to_owned()), Just("a\\\"#".to_owned())];
-    let body = (symbol, vec(expr(), 0..4), any::<bool>()).prop_map(|(symbol, args, status)| Body {
-        symbol,
-        args,
-        status,
-    });
+    let symbol = prop_oneof![name(), text(), Just("try".to_owned()), Just("a\\\"#".to_owned())];
+    let error = (option::of(any::<i32>()), name(), text())
+        .prop_map(|(status, kind, message)| StatusError { status, kind, message });
+    let body = (symbol, vec(expr(), 0..4), option::of(vec(error, 0..3)))
+        .prop_map(|(symbol, args, status)| Body { symbol, args, status });
+    let location = (text(), 0..=i32::MAX as u32).prop_map(|(file, line)| Location { file, line });
     let docs = "([^\\p{Cc}]{0,9}[\n\t ]{0,3}){0,3}";
-    let function = (docs, signature(), body).prop_map(|(docs, signature, body)| Function {
-        docs,
-        signature,
-        body,
-    });
+    let function = (docs, option::of(location), signature(), body)
+        .prop_map(|(docs, location, signature, body)| Function { docs, location, signature, body });
     vec(function, 0..4).prop_map(Library::from)
 }

@@ -38,7 +38,9 @@ proptest! {
     }
 
     #[test]
-    fn whitespace_and_comments_are_free(signature in generate::signature()) {
+    fn whitespace_and_comments_are_free(mut signature in generate::signature()) {
+        // In quotes a blank is a blank.
+        signature.constraints.iter_mut().for_each(|constraint| constraint.message = None);
         let text = signature.to_string().replace(' ', "\t# \"(é,\r\n\n  ");
         prop_assert_eq!(text.parse::<Signature>(), Ok(signature), "{}", text);
     }

@@ -261,15 +261,15 @@ fn evaluate_to_explain(c: &mut Code<'_>, s: Value) {
 }
 
 fn constraint(c: &mut Code<'_>, s: Value) {
-    let words = c.take_words(s, 3);
-    skip_leaves(c, s, words, 2);
+    let words = c.take_words(s, 5);
+    skip_leaves(c, s, words, 4);
     evaluate_to_explain(c, s);
     let holds = c.b.load(Type::I64, s, state::STACK);
     let violated = c.b.compare_const(Cond::Eq, holds, 0);
     c.when(violated, |c| {
-        let text = c.text_at(s, words, 0);
-        c.begin_call(s, "Violated ", text);
-        let leaves = c.b.ptr_offset(words, 8);
+        let ([text, length], subject) = (c.text_at(s, words, 0), c.text_at(s, words, 2));
+        c.call(Routine::BeginCall, &[s, text, length, subject[0], subject[1]]);
+        let leaves = c.b.ptr_offset(words, 16);
         c.call(Routine::Leaves, &[s, leaves]);
         let code = c.raise(s, "ValueError");
         c.b.ret(Some(code));
