@@ -13,6 +13,7 @@ use jit::abi::{Any, Payload};
 use crate::argument::Argument;
 use crate::ffi::Ffi;
 use crate::frame::Frame;
+use crate::objects::take_notes;
 use crate::outcome::{End, Outcome, Value};
 
 pub use in_process::InProcess;
@@ -76,10 +77,14 @@ fn perform(
     assert_eq!(ffi.take_error(), None, "left from before");
     let count = call.count.unwrap_or(call.arguments.len() as i32);
     let mut result = NOISE;
+    take_notes();
     let status = function(frame.as_ptr(), count, &mut result);
     let end = end(ffi, status, &result);
     let end = if frame.is_balanced() { end } else { broken("references were kept or lost".into()) };
-    Some(Outcome { recorded: recorded(ffi, recorder), end })
+    let mut recorded = vec![recorded(ffi, recorder)];
+    recorded.retain(|text| !text.is_empty());
+    recorded.extend(take_notes());
+    Some(Outcome { recorded: recorded.join(", "), end })
 }
 
 /// What results hold before a call: no object, and nothing that a callee would write.

@@ -180,7 +180,7 @@ fn stranger(choices: &mut Choices<'_>) -> Argument {
         3 => Argument::Float(choices.pick(&FLOATS)),
         4 => Argument::Pointer(choices.pick(&[0, 64])),
         5 => Argument::Str("text".to_owned()),
-        6 => Argument::Bytes("more than seven".to_owned()),
+        6 => Argument::Bytes(b"more than seven".to_vec()),
         7 => Argument::Device(Device::CPU),
         8 => Argument::DType(DType::INT8),
         9 => Argument::Object(choices.pick(&[67, 68, 69, 71, 72, 78, 64])),

@@ -29,7 +29,8 @@ impl Shared {
         let ffi = Ffi::new(ffi::installed());
         let path = text(path.to_str().expect("the path is text"));
         let args = [string(&path), string(c"")];
-        let module = call_global(&ffi, "ffi.Module.load_from_file.so", &args);
+        let module = ffi.call_global("ffi.Module.load_from_file.so", &args);
+        let module = module.expect("the runtime loads modules");
         Shared { backend, ffi, module }
     }
 
@@ -37,7 +38,8 @@ impl Shared {
     fn function(&self, name: &str) -> *mut Object {
         let name = text(name);
         let args = [self.module, string(&name), Any::int(TypeIndex::BOOL, 0)];
-        let function = call_global(&self.ffi, "ffi.ModuleGetFunction", &args);
+        let function = self.ffi.call_global("ffi.ModuleGetFunction", &args);
+        let function = function.expect("the runtime has modules");
         assert_eq!(function.ty(), TypeIndex::FUNCTION, "no function {name:?}");
         function.pointer().cast()
     }
@@ -62,14 +64,6 @@ fn text(text: &str) -> CString {
 
 fn string(text: &std::ffi::CStr) -> Any {
     Any::ptr(TypeIndex::RAW_STR, text.as_ptr().cast_mut().cast())
-}
-
-fn call_global(ffi: &Ffi, name: &str, args: &[Any]) -> Any {
-    let (function, mut result) = (ffi.global(name), Any::NONE);
-    // SAFETY: the function is live and the arguments are valid.
-    let status = unsafe { ffi.call(function, args.as_ptr(), args.len() as i32, &mut result) };
-    assert_eq!(status, 0, "{name}: {:?}", ffi.take_error());
-    result
 }
 
 impl Route for Shared {
