@@ -3,10 +3,10 @@
 mod print;
 mod symbols;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
-use abi_spec::library_bin::{self, DecodeError, ImportTree};
+use abi_spec::library_bin::{self, DecodeError, ImportTree, LOADER_PREFIX};
 use abi_spec::runtime::{self, Version};
 use abi_spec::symbol;
 use object::Object;
@@ -127,7 +127,28 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, ObjectFault> {
     })
 }
 
+/// The bytes of the import tree that an object or shared library embeds, wherever they are in the file.
+///
+/// # Errors
+/// As [`inspect`]. Whether they are those of a tree, [`ImportTree::decode`] says.
+pub fn library_bin(bytes: &[u8]) -> Result<Option<&[u8]>, ObjectFault> {
+    let file = object_file::parse(bytes)?;
+    let mut names = Names::of(bytes);
+    let mut symbols = symbols::symbols(&file, &mut names)?;
+    let tree = symbols.find(|symbol| symbol.defined && symbol.name == symbol::LIBRARY_BIN);
+    Ok(tree.map(|symbol| symbol.data))
+}
+
 impl Inspection {
+    /// The global functions that make the modules of the import tree, by name. Loading fails where one is
+    /// not registered.
+    pub fn loaders(&self) -> Vec<String> {
+        let modules = self.library_bin.iter().flat_map(|tree| tree.modules.iter().flatten());
+        let kinds = modules.filter(|module| module.size.is_some()).map(|module| &module.kind);
+        let kinds: BTreeSet<&String> = kinds.collect();
+        kinds.into_iter().map(|kind| format!("{LOADER_PREFIX}{kind}")).collect()
+    }
+
     /// The first release of the runtime that has every function used here; `None` if a function is
     /// used that we do not know.
     pub fn release(&self) -> Option<Version> {
@@ -163,7 +184,7 @@ impl Found {
         if !defined {
             self.add_use(name, weak);
         } else if name == symbol::LIBRARY_BIN {
-            self.library_bin = Some(library_bin(data));
+            self.library_bin = Some(decode(data));
         } else if name == symbol::LIBRARY_CTX {
             self.library_ctx = Some(Data { size });
         } else if let Some(function) = name.strip_prefix(symbol::METADATA_PREFIX) {
@@ -205,7 +226,7 @@ impl Found {
     }
 }
 
-fn library_bin(data: &[u8]) -> LibraryBin {
+fn decode(data: &[u8]) -> LibraryBin {
     let modules = ImportTree::decode(data);
     let modules = modules.map(|tree| tree.nodes.into_iter().map(module).collect());
     LibraryBin { size: data.len(), modules }

@@ -9,6 +9,7 @@ mod backend;
 mod emit;
 mod error;
 pub mod file;
+pub mod imports;
 pub mod inspect;
 pub mod link;
 mod object_file;

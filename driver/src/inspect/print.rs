@@ -9,6 +9,7 @@ impl Display for Inspection {
         writeln!(f, "{} {}", self.machine, self.kind)?;
         list(f, "functions", &self.functions, function)?;
         import_tree(f, self.library_bin.as_ref())?;
+        list(f, "module loaders", &self.loaders(), String::clone)?;
         writeln!(f, "library context: {}", data(self.library_ctx))?;
         list(f, "other reserved symbols", &self.reserved, String::clone)?;
         list(f, "runtime functions", &self.runtime, |used| match used.since {
@@ -47,10 +48,8 @@ fn import_tree(f: &mut fmt::Formatter<'_>, tree: Option<&LibraryBin>) -> fmt::Re
         }
         Some(LibraryBin { size, modules: Ok(modules) }) => {
             writeln!(f, "import tree: {size} bytes")?;
-            modules
-                .iter()
-                .enumerate()
-                .try_for_each(|(i, node)| writeln!(f, "  {i}: {}", module(node)))
+            let mut modules = modules.iter().enumerate();
+            modules.try_for_each(|(i, node)| writeln!(f, "  {i}: {}", module(node)))
         }
     }
 }
