@@ -3,6 +3,7 @@
 mod caller;
 mod closures;
 mod declarations;
+mod export_macro;
 mod properties;
 mod snapshots;
 mod table;
