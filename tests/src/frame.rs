@@ -5,13 +5,15 @@ mod tests;
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jit::abi::{Any, ByteArray, DLTensor, Object, Payload};
 
 use crate::argument::{Argument, Tensor};
 use crate::ffi::Ffi;
 
-/// Arguments, and everything they point at.
+/// Arguments, and everything they point at. One at a time exists in a process, since some objects are the
+/// same in all of them: another one in the same thread waits for ever.
 #[derive(Debug)]
 #[allow(
     clippy::vec_box,
@@ -32,7 +34,10 @@ pub struct Frame {
     buffers: Vec<Box<Buffer>>,
     texts: Vec<Box<[u8]>>,
     arrays: Vec<Box<ByteArray>>,
+    _alone: MutexGuard<'static, ()>,
 }
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Elements: the address that tensors point at is in the middle.
 #[repr(C, align(256))]
@@ -88,6 +93,7 @@ impl Frame {
             buffers: Vec::new(),
             texts: Vec::new(),
             arrays: Vec::new(),
+            _alone: ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner),
         };
         frame.args = frame.build_all(arguments)?;
         let made = frame.held.iter().map(|object| object.cast_const());

@@ -21,7 +21,7 @@ fn object(any: &Any) -> *mut Object {
 #[test]
 fn what_is_left_alone_is_balanced() {
     assert!(frame(NESTED).is_balanced());
-    assert!(frame("()").is_balanced() && frame("()").as_ptr().is_null());
+    assert!(frame("()").as_ptr().is_null());
 }
 
 /// Every object, wherever it is, has a count that is watched.
