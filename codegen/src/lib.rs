@@ -41,6 +41,7 @@ pub mod ir;
 pub mod language;
 mod linear;
 mod lower;
+pub mod metadata;
 mod resolve;
 mod scope;
 mod validate;

@@ -90,7 +90,7 @@ fn imports_are_exported_data() {
         assert_eq!(text.contains(CTX), has_context, "{text}");
     }
     let plain = lower(&DECLARATIONS[0].parse().unwrap(), &Options::default()).unwrap();
-    assert!(!plain.to_string().contains("__tvm_ffi__"));
+    assert!(!plain.to_string().contains("__tvm_ffi__library"));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::mem;
 use abi_spec::library_bin::{self, DecodeError, ImportTree, LOADER_PREFIX};
 use abi_spec::runtime::{self, Version};
 use abi_spec::symbol;
+use codegen::metadata::{DOC_DATA, METADATA_DATA};
 use object::Object;
 
 use crate::ObjectFault;
@@ -46,10 +47,22 @@ pub struct Function {
     /// Bytes of code; `None` where the format does not say (Mach-O, COFF). Routines that several
     /// functions share do not count.
     pub size: Option<u64>,
-    /// There is a getter of its metadata.
-    pub metadata: bool,
-    /// There is a getter of its documentation.
-    pub doc: bool,
+    /// Its metadata, JSON.
+    pub metadata: Text,
+    /// Its documentation.
+    pub doc: Text,
+}
+
+/// What a file says of a function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Text {
+    /// Nothing.
+    #[default]
+    Absent,
+    /// There is a getter, and only running it would tell.
+    Computed,
+    /// A constant of the file, as [`codegen::metadata`] describes it; any text, if the file is not ours.
+    Constant(String),
 }
 
 /// The embedded import tree.
@@ -164,7 +177,7 @@ const TABLE: &str = "_GLOBAL_OFFSET_TABLE_";
 #[derive(Debug, Default)]
 struct Found {
     functions: BTreeMap<String, Function>,
-    getters: Vec<(Getter, String)>,
+    texts: Vec<(Subject, String, Text)>,
     library_bin: Option<LibraryBin>,
     library_ctx: Option<Data>,
     reserved: Vec<String>,
@@ -173,7 +186,7 @@ struct Found {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Getter {
+enum Subject {
     Metadata,
     Doc,
 }
@@ -188,16 +201,20 @@ impl Found {
         } else if name == symbol::LIBRARY_CTX {
             self.library_ctx = Some(Data { size });
         } else if let Some(function) = name.strip_prefix(symbol::METADATA_PREFIX) {
-            self.getters.push((Getter::Metadata, function.to_owned()));
+            self.texts.push((Subject::Metadata, function.to_owned(), Text::Computed));
         } else if let Some(function) = name.strip_prefix(symbol::DOC_PREFIX) {
-            self.getters.push((Getter::Doc, function.to_owned()));
+            self.texts.push((Subject::Doc, function.to_owned(), Text::Computed));
+        } else if let Some(function) = name.strip_prefix(METADATA_DATA) {
+            self.texts.push((Subject::Metadata, function.to_owned(), constant(data)));
+        } else if let Some(function) = name.strip_prefix(DOC_DATA) {
+            self.texts.push((Subject::Doc, function.to_owned(), constant(data)));
         } else if let Some(function) = name.strip_prefix(symbol::PREFIX) {
             if function.starts_with('_') {
                 self.reserved.push(name);
             } else {
                 let function = function.to_owned();
-                let entry = Function { name: function.clone(), size, metadata: false, doc: false };
-                self.functions.insert(function, entry);
+                let (name, metadata, doc) = (function.clone(), Text::Absent, Text::Absent);
+                self.functions.insert(function, Function { name, size, metadata, doc });
             }
         }
     }
@@ -211,19 +228,26 @@ impl Found {
         }
     }
 
-    /// The functions, which now know of their getters. A getter without its function is of no use to
-    /// anyone and left out.
+    /// The functions, which now know what is said of them. What is said of no function here is of no use
+    /// to anyone and left out; a text goes before its getter.
     fn functions(&mut self) -> Vec<Function> {
-        for (getter, name) in &self.getters {
-            if let Some(function) = self.functions.get_mut(name) {
-                match getter {
-                    Getter::Metadata => function.metadata = true,
-                    Getter::Doc => function.doc = true,
+        for (subject, name, text) in mem::take(&mut self.texts) {
+            if let Some(function) = self.functions.get_mut(&name) {
+                let known = match subject {
+                    Subject::Metadata => &mut function.metadata,
+                    Subject::Doc => &mut function.doc,
+                };
+                if !matches!(known, Text::Constant(_)) {
+                    *known = text;
                 }
             }
         }
         mem::take(&mut self.functions).into_values().collect()
     }
+}
+
+fn constant(data: &[u8]) -> Text {
+    Text::Constant(String::from_utf8_lossy(data).into_owned())
 }
 
 fn decode(data: &[u8]) -> LibraryBin {

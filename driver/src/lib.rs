@@ -16,8 +16,8 @@ mod object_file;
 
 pub use backend::{BACKENDS, backend};
 pub use emit::{
-    Form, Kernel, Optimization, Options, compile_shared, emit, emit_module, lower, parse_file,
-    write_module,
+    Form, Kernel, Optimization, Options, compile_shared, emit, emit_module, lower, lower_with,
+    parse_file, write_module,
 };
 pub use error::{Error, ObjectFault};
 pub use inspect::inspect;

@@ -13,7 +13,8 @@ use tvm_ffi_codegen_driver::file::{self, Mode};
 use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
 use tvm_ffi_codegen_driver::link::{Input, Linker};
 use tvm_ffi_codegen_driver::{
-    BACKENDS, Error, Form, Kernel, Optimization, Options, inspect, lower, parse_file, write_module,
+    BACKENDS, Error, Form, Kernel, Optimization, Options, inspect, lower_with, parse_file,
+    write_module,
 };
 
 /// Emits TVM FFI host functions from their declarations.
@@ -74,6 +75,9 @@ struct Emit {
     /// The machine that the code is for, such as aarch64-unknown-linux-gnu [default: this one].
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
+    /// Leave out the metadata and documentation of the functions.
+    #[arg(long)]
+    no_metadata: bool,
     /// Where to write; `-` for standard output.
     #[arg(short, value_name = "OUT")]
     output: PathBuf,
@@ -141,7 +145,9 @@ fn emit(arguments: &Emit) -> Result<(), Error> {
         Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
     }
     let library = Library { imports: imports(arguments)?, ..parse_file(&arguments.file)? };
-    let module = lower(&library).map_err(|error| in_file(error, &arguments.file))?;
+    let lowering = codegen::Options { metadata: !arguments.no_metadata, ..Default::default() };
+    let module =
+        lower_with(&library, &lowering).map_err(|error| in_file(error, &arguments.file))?;
     // The module has its own copy of what the library imports.
     drop(library);
     let source =

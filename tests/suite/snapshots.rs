@@ -55,7 +55,7 @@ fn target() -> Triple {
 /// Lowered, and checked by our own verifier.
 fn lowered(function: &Function, routines: Routines) -> ir::Module {
     let library = Library::from(vec![function.clone()]);
-    let options = Options { routines, closures: false };
+    let options = Options { routines, metadata: false, ..Options::default() };
     let module = codegen::lower(&library, &options).unwrap_or_else(|error| panic!("{error}"));
     ir::verify(&module);
     module

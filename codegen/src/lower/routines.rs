@@ -6,6 +6,7 @@ mod code;
 mod evaluate;
 mod explain;
 mod float;
+mod give;
 mod half;
 mod header;
 mod names;
@@ -76,11 +77,13 @@ pub(super) enum Routine {
     PutDevice,
     /// `(state, any)`: appends the type of a value.
     PutType,
+    /// `(text, length, result)`: the whole of a function that returns a constant text.
+    GiveText,
 }
 
 impl Routine {
     /// Every routine, in the order in which they are emitted.
-    const ALL: [Routine; 28] = [
+    const ALL: [Routine; 29] = [
         Routine::Explain,
         Routine::FailStatus,
         Routine::FailResult,
@@ -109,6 +112,7 @@ impl Routine {
         Routine::PutDtype,
         Routine::PutDevice,
         Routine::PutType,
+        Routine::GiveText,
     ];
 
     /// The name of its symbol. No declaration can say it.
@@ -142,6 +146,7 @@ impl Routine {
             Routine::PutDtype => "tvm_ffi_codegen.put_dtype",
             Routine::PutDevice => "tvm_ffi_codegen.put_device",
             Routine::PutType => "tvm_ffi_codegen.put_type",
+            Routine::GiveText => "tvm_ffi_codegen.give_text",
         }
     }
 
@@ -171,6 +176,7 @@ impl Routine {
             Routine::BigSubtract => (&[Ptr, Ptr], None),
             Routine::PutPlace | Routine::PutType => (&[Ptr, Ptr], None),
             Routine::PutDevice => (&[Ptr, I64, I64], None),
+            Routine::GiveText => (&[Ptr, I64, Ptr], Some(I32)),
         };
         Signature::new(params, result)
     }
@@ -205,6 +211,7 @@ impl Routine {
             Routine::PutDtype => names::put_dtype,
             Routine::PutDevice => names::put_device,
             Routine::PutType => names::put_type,
+            Routine::GiveText => give::text,
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Display};
 
-use super::{Data, Function, Inspection, LibraryBin, Module};
+use super::symbols::text;
+use super::{Data, Function, Inspection, LibraryBin, Module, Text};
 
 impl Display for Inspection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -63,11 +64,19 @@ fn module(module: &Module) -> String {
 
 fn function(function: &Function) -> String {
     let size = function.size.map(|size| format!("{size} bytes"));
-    let metadata = function.metadata.then(|| "metadata".to_owned());
-    let doc = function.doc.then(|| "doc".to_owned());
-    let facts: Vec<String> = [size, metadata, doc].into_iter().flatten().collect();
+    let has = |text: &Text, name: &str| (*text != Text::Absent).then(|| name.to_owned());
+    let facts = [size, has(&function.metadata, "metadata"), has(&function.doc, "doc")];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
     let separator = if facts.is_empty() { "" } else { ": " };
-    format!("{}{separator}{}", function.name, facts.join(", "))
+    let mut lines = format!("{}{separator}{}", function.name, facts.join(", "));
+    if let Text::Constant(docs) = &function.doc {
+        docs.lines()
+            .for_each(|line| lines.push_str(&format!("\n    /// {}", text(line.as_bytes()))));
+    }
+    if let Text::Constant(metadata) = &function.metadata {
+        lines.push_str(&format!("\n    {}", text(metadata.as_bytes())));
+    }
+    lines
 }
 
 fn data(data: Option<Data>) -> String {

@@ -99,6 +99,16 @@ fn every_form_is_written() {
 }
 
 #[test]
+fn metadata_can_be_left_out() {
+    let folder = add_one();
+    let of = |option: &str| {
+        let text = quiet(folder.path(), &format!("emit add_one.ffi --emit ir {option} -o -"));
+        String::from_utf8(text).unwrap().contains("__tvm_ffi__metadata_add_one")
+    };
+    assert_eq!((of(""), of("--no-metadata")), (true, false));
+}
+
+#[test]
 fn targets_choose_the_format() {
     let folder = add_one();
     let rows = [

@@ -210,7 +210,7 @@ fn processors_are_known_or_refused() {
         ("aarch64-unknown-linux-gnu", "neoverse-v2"),
         ("riscv64gc-unknown-linux-gnu", "sifive-u74"),
     ] {
-        assert_ne!(with(triple, cpu).object(&sample::module()).unwrap(), []);
+        assert!(!with(triple, cpu).object(&sample::module()).unwrap().is_empty());
     }
     for cpu in ["", "i386", "x86-65", "help", "native"] {
         let error = with("x86_64-unknown-linux-gnu", cpu).object(&sample::module()).unwrap_err();

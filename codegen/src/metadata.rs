@@ -1,0 +1,199 @@
+//! What a library says of its functions: metadata and documentation, as texts.
+//!
+//! The metadata of a function is a JSON object of two keys.
+//!
+//! | key | holds |
+//! |---|---|
+//! | `type_schema` | the types as the runtime's own readers know them: JSON again, as a string |
+//! | `declaration` | the rest of the declaration, see below |
+//!
+//! The type schema of a function is `{"type":"ffi.Function","args":[result, parameters…]}`, the form that
+//! every reader accepts. `declaration` is an object, whose texts are those of the
+//! [language](crate::language):
+//!
+//! | key | holds |
+//! |---|---|
+//! | `signature` | the canonical text: name, parameters, result and constraints |
+//! | `params` | a list of objects, without `self` |
+//! | `params[i].name` | its name |
+//! | `params[i].type` | its type |
+//! | `params[i].tensor` | of tensors only: the parts of the type |
+//! | `….tensor.shape` | a list of texts, such as `n`, `64`, `_`; null for any rank |
+//! | `….tensor.dtype` | the type of an element |
+//! | `….tensor.strides` | `contiguous`, `any`, or a list of texts |
+//! | `….tensor.device` | the type of device, or `any` |
+//! | `….tensor.align` | what the address of the first element is a multiple of, in bytes |
+//! | `result` | the type of the result, `None` for nothing |
+//! | `constraints` | a list of texts |
+//! | `location` | where there is one: an object of `file` and `line` |
+//!
+//! The texts are also exported constants of the library, [`METADATA_DATA`] and [`DOC_DATA`] with the name
+//! of the function, each ended by a NUL, so that they can be read from a file without running anything.
+
+use serde::Serialize;
+
+use crate::declaration::{
+    Function, Location, Param, ParamType, ResultType, Shape, Signature, Strides,
+};
+use abi_spec::Scalar;
+
+/// In front of the name of a function: the constant that holds its metadata.
+pub const METADATA_DATA: &str = "tvm_ffi_codegen.metadata.";
+
+/// In front of the name of a function: the constant that holds its documentation.
+pub const DOC_DATA: &str = "tvm_ffi_codegen.doc.";
+
+impl Function {
+    /// The metadata that its library carries, as JSON; the [module](crate::metadata) says what is in it.
+    ///
+    /// ```
+    /// let function: tvm_ffi_codegen::Function = "half(x: float64) -> float64 = half(x);".parse()?;
+    /// let metadata: serde_json::Value = serde_json::from_str(&function.metadata()).unwrap();
+    /// let schema = r#"{"type":"ffi.Function","args":[{"type":"float"},{"type":"float"}]}"#;
+    /// assert_eq!(metadata["type_schema"], schema);
+    /// assert_eq!(metadata["declaration"]["signature"], "half(x: float64) -> float64");
+    /// # Ok::<(), tvm_ffi_codegen::Error>(())
+    /// ```
+    pub fn metadata(&self) -> String {
+        let signature = &self.signature;
+        let declaration = Declaration {
+            signature: signature.to_string(),
+            params: signature.arguments().iter().map(ParamText::new).collect(),
+            result: signature.result.to_string(),
+            constraints: texts(&signature.constraints),
+            location: self.location.as_ref().map(|Location { file, line }| Place { file, line }),
+        };
+        json(&Metadata { type_schema: json(&function_schema(signature)), declaration })
+    }
+}
+
+/// JSON without blanks, keys in the order of the fields.
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("texts and numbers under texts are JSON")
+}
+
+fn texts(values: &[impl ToString]) -> Vec<String> {
+    values.iter().map(ToString::to_string).collect()
+}
+
+#[derive(Serialize)]
+struct Metadata<'a> {
+    type_schema: String,
+    declaration: Declaration<'a>,
+}
+
+#[derive(Serialize)]
+struct Declaration<'a> {
+    signature: String,
+    params: Vec<ParamText>,
+    result: String,
+    constraints: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    location: Option<Place<'a>>,
+}
+
+#[derive(Serialize)]
+struct Place<'a> {
+    file: &'a str,
+    line: &'a u32,
+}
+
+#[derive(Serialize)]
+struct ParamText {
+    name: String,
+    #[serde(rename = "type")]
+    ty: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tensor: Option<TensorText>,
+}
+
+#[derive(Serialize)]
+struct TensorText {
+    shape: Option<Vec<String>>,
+    dtype: String,
+    strides: StridesText,
+    device: String,
+    align: u64,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum StridesText {
+    Word(&'static str),
+    List(Vec<String>),
+}
+
+impl ParamText {
+    fn new(param: &Param) -> ParamText {
+        let tensor = match &param.ty {
+            ParamType::Scalar(_) => None,
+            ParamType::Tensor(tensor) => Some(TensorText {
+                shape: match &tensor.shape {
+                    Shape::AnyRank => None,
+                    Shape::Dims(dims) => Some(texts(dims)),
+                },
+                dtype: tensor.dtype.to_string(),
+                strides: match &tensor.strides {
+                    Strides::Contiguous => StridesText::Word("contiguous"),
+                    Strides::Any => StridesText::Word("any"),
+                    Strides::List(dims) => StridesText::List(texts(dims)),
+                },
+                device: tensor.device.to_string(),
+                align: tensor.alignment(),
+            }),
+        };
+        ParamText { name: param.name.clone(), ty: param.ty.to_string(), tensor }
+    }
+}
+
+/// A type as the runtime's readers know it.
+#[derive(Serialize)]
+struct Schema {
+    #[serde(rename = "type")]
+    name: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    args: Vec<Schema>,
+}
+
+impl From<&'static str> for Schema {
+    fn from(name: &'static str) -> Self {
+        Schema { name, args: Vec::new() }
+    }
+}
+
+fn function_schema(signature: &Signature) -> Schema {
+    let params = signature.arguments().iter().map(|param| param_schema(&param.ty));
+    let args = std::iter::once(result_schema(signature.result)).chain(params).collect();
+    Schema { name: "ffi.Function", args }
+}
+
+fn result_schema(result: ResultType) -> Schema {
+    match result {
+        ResultType::None => "None".into(),
+        ResultType::Scalar(scalar) => scalar_schema(scalar),
+    }
+}
+
+fn param_schema(ty: &ParamType) -> Schema {
+    match ty {
+        ParamType::Scalar(scalar) => scalar_schema(*scalar),
+        ParamType::Tensor(_) => "DLTensor*".into(),
+    }
+}
+
+fn scalar_schema(scalar: Scalar) -> Schema {
+    match scalar {
+        Scalar::Bool => "bool",
+        Scalar::Int8
+        | Scalar::Int16
+        | Scalar::Int32
+        | Scalar::Int64
+        | Scalar::Uint8
+        | Scalar::Uint16
+        | Scalar::Uint32
+        | Scalar::Uint64 => "int",
+        Scalar::Float16 | Scalar::BFloat16 | Scalar::Float32 | Scalar::Float64 => "float",
+        Scalar::Ptr => "void*",
+    }
+    .into()
+}
