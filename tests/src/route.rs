@@ -62,10 +62,19 @@ fn with_recorder(library: &Library) -> Library {
 /// An FFI function: arguments, their number, result.
 type SafeCall<'a> = &'a dyn Fn(*const Any, i32, *mut Any) -> i32;
 
+/// What is done around each call of a function, and not while arguments are built or results are read.
+pub type Around = fn(call: &mut dyn FnMut() -> i32) -> i32;
+
+/// Only the call.
+fn plainly(call: &mut dyn FnMut() -> i32) -> i32 {
+    call()
+}
+
 /// Calls a function and checks that it keeps its side of the ABI.
 fn perform(
     ffi: &Ffi,
     call: &Call<'_>,
+    around: Around,
     function: SafeCall<'_>,
     recorder: SafeCall<'_>,
 ) -> Option<Outcome> {
@@ -75,7 +84,7 @@ fn perform(
     let count = call.count.unwrap_or(call.arguments.len() as i32);
     let mut result = NOISE;
     take_notes();
-    let status = function(frame.as_ptr(), count, &mut result);
+    let status = around(&mut || function(frame.as_ptr(), count, &mut result));
     let end = end(ffi, status, &result);
     let end = if frame.is_balanced() { end } else { broken("references were kept or lost".into()) };
     let mut recorded = vec![recorded(ffi, recorder)];

@@ -7,7 +7,7 @@ use abi_spec::TypeIndex;
 use codegen::{Library, ir};
 use jit::abi::{Any, Object};
 
-use super::{Call, RECORDED, Route, perform, with_recorder};
+use super::{Around, Call, RECORDED, Route, perform, plainly, with_recorder};
 use crate::ffi::{self, Ffi};
 use crate::kernels::kernels;
 use crate::outcome::Outcome;
@@ -17,6 +17,8 @@ use crate::outcome::Outcome;
 pub struct Shared {
     backend: &'static str,
     ffi: Ffi,
+    /// What is done around each call.
+    pub around: Around,
     module: Any,
 }
 
@@ -31,7 +33,7 @@ impl Shared {
         let args = [string(&path), string(c"")];
         let module = ffi.call_global("ffi.Module.load_from_file.so", &args);
         let module = module.expect("the runtime loads modules");
-        Shared { backend, ffi, module }
+        Shared { backend, ffi, around: plainly, module }
     }
 
     /// A function object of the module.
@@ -79,6 +81,7 @@ impl Route for Shared {
             let outcome = perform(
                 &self.ffi,
                 call,
+                self.around,
                 // SAFETY: the function is live and the arguments are valid.
                 &|args, n, result| unsafe { self.ffi.call(function, args, n, result) },
                 // SAFETY: as above.
