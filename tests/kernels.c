@@ -1,25 +1,7 @@
 /* The kernels that the declarations of the test table call. Those named `record…` note what they were called
  * with; `recorded` says it. The others answer a question about their arguments. */
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-/* `DLTensor` of dlpack.h: this file is compiled without the runtime's headers. */
-struct tensor {
-  void *data;
-  int32_t device_type, device_id, ndim;
-  uint8_t code, bits;
-  uint16_t lanes;
-  int64_t *shape, *strides;
-  uint64_t byte_offset;
-};
-
-static char text[1024];
-static size_t length;
-static int taken;
+#include "notes.h"
 
 /* The arguments of the last kernel that noted them, or nothing if they were asked for before. */
 const char *recorded(void) {
@@ -27,24 +9,6 @@ const char *recorded(void) {
   taken = 1;
   return text;
 }
-
-static void begin(void) {
-  text[0] = 0;
-  length = 0;
-  taken = 0;
-}
-
-static void put(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  if (length) length += (size_t)snprintf(text + length, sizeof text - length, ", ");
-  length += (size_t)vsnprintf(text + length, sizeof text - length, format, args);
-  va_end(args);
-}
-
-static void put_int(int64_t value) { put("%" PRId64, value); }
-static void put_float(double value) { put("%.17g", value); }
-static void put_pointer(const void *pointer) { put(pointer ? "pointer" : "null"); }
 
 /* Scalars as they come. */
 
@@ -198,6 +162,116 @@ void record_property(int64_t a, int64_t b, int64_t c, int64_t d, double e, doubl
   put_int(a), put_int(b), put_int(c), put_int(d);
   put_bits(e), put_bits(f);
   put_int(data - (const char *)(x ? x->data : NULL));
+}
+
+/* Texts and bytes, lists of integers, objects and values of any type. */
+
+void record_text(const char *a, int64_t a_size) {
+  begin();
+  put_text(a, a_size);
+}
+void record_text_2(const char *a, int64_t a_size, const char *b, int64_t b_size) {
+  begin();
+  put_text(a, a_size), put_text(b, b_size);
+}
+void record_text_int(const char *a, int64_t a_size, int64_t b) {
+  begin();
+  put_text(a, a_size), put_int(b);
+}
+/* True if a NUL follows, as it does in every text of the runtime. */
+uint8_t ends_with_nul(const char *a, int64_t a_size) { return a[a_size] == 0; }
+void record_ints(const int64_t *a, int64_t a_size) {
+  begin();
+  put_ints("", a, a_size);
+}
+void record_ints_int(const int64_t *a, int64_t a_size, int64_t b) {
+  begin();
+  put_ints("", a, a_size), put_int(b);
+}
+void record_object(const struct object *a) {
+  begin();
+  put_object(a);
+}
+void record_object_2(const struct object *a, const struct object *b) {
+  begin();
+  put_object(a), put_object(b);
+}
+void record_any(const struct any *a) {
+  begin();
+  put_value(a);
+}
+void record_any_2(const struct any *a, const struct any *b) {
+  begin();
+  put_value(a), put_value(b);
+}
+void record_anys(const struct any *a, int64_t count) {
+  begin();
+  put_values("", a, count);
+}
+void record_int_anys(int64_t a, const struct any *b, int64_t count) {
+  begin();
+  put_int(a), put_values("", b, count);
+}
+void record_dtype(uint32_t a) {
+  begin();
+  put_dtype(a);
+}
+void record_device(int32_t type, int32_t id) {
+  begin();
+  put_int(type), put_int(id);
+}
+void record_pointer_2(const void *a, const void *b) {
+  begin();
+  put_pointer(a), put_pointer(b);
+}
+
+/* What may be missing, and whether it is there. */
+
+void record_flag(uint8_t a) {
+  begin();
+  put_int(a);
+}
+void record_flag_int(uint8_t a, int64_t b) {
+  begin();
+  put_int(a), put_int(b);
+}
+void record_flag_int32(uint8_t a, int32_t b) {
+  begin();
+  put_int(a), put_int(b);
+}
+void record_flag_bool(uint8_t a, uint8_t b) {
+  begin();
+  put_int(a), put_int(b);
+}
+void record_flag_float(uint8_t a, double b) {
+  begin();
+  put_int(a), put_float(b);
+}
+void record_flag_text(uint8_t a, const char *b, int64_t b_size) {
+  begin();
+  put_int(a), put_text(b, b_size);
+}
+void record_flag_pointer(uint8_t a, const void *b) {
+  begin();
+  put_int(a), put_pointer(b);
+}
+void record_flag_object(uint8_t a, const struct object *b) {
+  begin();
+  put_int(a), put_object(b);
+}
+void record_flag_data(uint8_t a, const float *data, int64_t n) {
+  begin();
+  put_int(a), put_pointer(data), put_int(n);
+}
+
+/* Calls a function with one argument, and passes its error on. */
+int32_t call(struct object *function, int64_t a) {
+  struct any argument = {.type_index = 1, .value = {.integer = a}}, result = {.type_index = 0};
+  int status = function->cell.function.call(function, &argument, 1, &result);
+  begin();
+  if (status == 0) put_value(&result);
+  else put("failed");
+  return status;
 }
 
 /* Computation on real data. */

@@ -44,6 +44,9 @@ pub use error::{DecodeError, Defect, TreeError};
 /// The kind that stands for the library itself.
 pub const LIBRARY_KIND: &str = "_lib";
 
+/// In front of a kind: the global function that makes modules of it.
+pub const LOADER_PREFIX: &str = "ffi.Module.load_from_bytes.";
+
 /// The modules that a library brings along, and which of them imports which.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportTree<'a> {

@@ -1,11 +1,13 @@
 //! Declarations: what callers see of a function, and what it calls.
 //!
 //! Everything here is plain data with public fields. `Display` prints canonical text and `FromStr`
-//! parses it back; [`validate`](crate::Library::validate) says whether it means something.
+//! parses it back; [`validate`](crate::Library::validate) says whether it means something. The text is that
+//! of the functions: import trees, whose bytes are no text, are given as values only.
 
 mod types;
 
 use abi_spec::Scalar;
+use abi_spec::library_bin::ImportTree;
 
 use crate::expr::Expr;
 pub use types::{
@@ -17,6 +19,17 @@ pub use types::{
 pub struct Library {
     /// In the order in which they are emitted; names are unique.
     pub functions: Vec<Function>,
+    /// The modules that the library brings along. Any tree that is
+    /// [valid](ImportTree::validate); it need not hold the library itself, which is then unreachable from
+    /// what loading returns. `None` for a library that is loaded as it is.
+    pub imports: Option<ImportTree<'static>>,
+}
+
+/// A library of these functions that imports nothing.
+impl From<Vec<Function>> for Library {
+    fn from(functions: Vec<Function>) -> Library {
+        Library { functions, imports: None }
+    }
 }
 
 /// A declaration: a signature and its body.
@@ -24,10 +37,21 @@ pub struct Library {
 pub struct Function {
     /// The text after `///`, lines joined by newlines; empty if there is none.
     pub docs: String,
+    /// Where the function comes from, as the backtrace of its errors says.
+    pub location: Option<Location>,
     /// What callers see.
     pub signature: Signature,
     /// What runs once the arguments are checked.
     pub body: Body,
+}
+
+/// A line of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The name of the file, as it is to be shown.
+    pub file: String,
+    /// Counted from 1.
+    pub line: u32,
 }
 
 /// What callers see of a function and what errors print.
@@ -65,6 +89,8 @@ pub struct Constraint {
     pub op: Comparison,
     /// Right operand.
     pub rhs: Expr,
+    /// What the error says; `None` for the comparison itself.
+    pub message: Option<String>,
 }
 
 /// Comparison operators.
@@ -114,8 +140,20 @@ pub struct Body {
     pub symbol: String,
     /// What it is called with.
     pub args: Vec<Expr>,
-    /// The function returns an `int32` status, and anything but zero is an error.
-    pub status: bool,
+    /// The function returns an `int32` status, and anything but zero is an error: the one that the
+    /// function has left in the thread's slot, else one of these, else a RuntimeError.
+    pub status: Option<Vec<StatusError>>,
+}
+
+/// What a status means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusError {
+    /// The status; `None` for any that has no entry of its own.
+    pub status: Option<i32>,
+    /// The kind of the error, such as `ValueError`.
+    pub kind: String,
+    /// What it says.
+    pub message: String,
 }
 
 impl Signature {

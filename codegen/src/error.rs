@@ -2,18 +2,20 @@
 
 use std::fmt;
 
+use abi_spec::library_bin::TreeError;
+
 use crate::declaration::Function;
 use crate::language::{Limit, MAX_NAME, is_identifier};
 use crate::values;
 
-/// Why a text or a [`Library`](crate::Library) is not a valid declaration.
+/// Why a text or a [`Library`](crate::Library) is not valid.
 ///
 /// `Display` prints one line, and below it the source line and a caret if the position is known:
 ///
 /// ```
 /// let error = "f(n: int7) -> None = k();".parse::<tvm_ffi_codegen::Library>().unwrap_err();
 /// let text = "\
-/// 1:6: expected `Tensor` or a scalar type such as `float32`, found `int7`
+/// 1:6: expected `Tensor` or another type such as `float32`, found `int7`
 ///   | f(n: int7) -> None = k();
 ///   |      ^";
 /// assert_eq!(error.to_string(), text);
@@ -47,6 +49,11 @@ pub enum Error {
         /// Where it is, if it comes from a text.
         position: Option<Box<Position>>,
     },
+    /// What the library imports cannot be embedded.
+    Imports {
+        /// Why not.
+        source: TreeError,
+    },
 }
 
 impl Error {
@@ -71,13 +78,14 @@ impl Error {
         match self {
             Error::Syntax { position, .. } => Some(position),
             Error::Limit { position, .. } | Error::Invalid { position, .. } => position.as_deref(),
+            Error::Imports { .. } => None,
         }
     }
 
     /// Which part of which function is at fault; `None` if that is not known.
     pub fn site(&self) -> Option<&Site> {
         match self {
-            Error::Syntax { .. } => None,
+            Error::Syntax { .. } | Error::Imports { .. } => None,
             Error::Limit { site, .. } => site.as_ref(),
             Error::Invalid { site, .. } => Some(site),
         }
@@ -90,12 +98,26 @@ impl Error {
             Error::Limit { position, .. } | Error::Invalid { position, .. } => {
                 *position = Some(Box::new(found));
             }
+            Error::Imports { .. } => {}
         }
         self
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Imports { source } => Some(source),
+            Error::Syntax { .. } | Error::Limit { .. } | Error::Invalid { .. } => None,
+        }
+    }
+}
+
+impl From<TreeError> for Error {
+    fn from(source: TreeError) -> Error {
+        Error::Imports { source }
+    }
+}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,6 +133,7 @@ impl fmt::Display for Error {
             }
             Error::Limit { limit, .. } => write!(f, "{limit}")?,
             Error::Invalid { reason, .. } => f.write_str(reason)?,
+            Error::Imports { source } => write!(f, "imports: {source}")?,
         }
         self.position().map_or(Ok(()), |position| write!(f, "\n{position}"))
     }
@@ -206,6 +229,8 @@ fn is_name(name: &str) -> bool {
 pub enum Part {
     /// The documentation.
     Docs,
+    /// Where the function comes from.
+    Location,
     /// The function's name.
     Name,
     /// A parameter.
@@ -229,6 +254,8 @@ pub enum Part {
     Callee,
     /// An argument of the call.
     Argument(usize),
+    /// What a status means.
+    Status(usize),
 }
 
 impl Part {
@@ -246,6 +273,7 @@ impl Part {
         };
         match self {
             Part::Docs => "docs".to_owned(),
+            Part::Location => "location".to_owned(),
             Part::Name => String::new(),
             Part::Param(index) => param(index),
             Part::Default(index) => format!("{}'s default", param(index)),
@@ -257,6 +285,7 @@ impl Part {
             Part::Result => "result".to_owned(),
             Part::Callee => "callee".to_owned(),
             Part::Argument(index) => format!("call argument {index}"),
+            Part::Status(index) => format!("error {index}"),
         }
     }
 }

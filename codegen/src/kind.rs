@@ -208,7 +208,7 @@ impl Scope<'_> {
     /// Numbers compare with numbers; everything else for equality with its own kind. Text in quotes stands
     /// for an element type or a device where it is compared with one.
     pub(crate) fn check_constraint(&self, constraint: &Constraint) -> Result<(), String> {
-        let Constraint { lhs, op, rhs } = constraint;
+        let Constraint { lhs, op, rhs, .. } = constraint;
         if mentions_stream(lhs) || mentions_stream(rhs) {
             return Err("a stream is not known before the call".to_owned());
         }

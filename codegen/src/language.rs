@@ -17,7 +17,8 @@
 //!
 //! ```text
 //! library    = { function }
-//! function   = { doc } signature "=" [ "try" ] callee "(" [ expr { "," expr } ] ")" ";"
+//! function   = { doc } [ location ] signature "=" body ";"
+//! location   = "@" quoted ":" int                         (file and line, shown in backtraces)
 //! signature  = word "(" [ param { "," param } ] ")" "->" ( "None" | scalar )
 //!              [ "where" constraint { "," constraint } ]
 //! param      = name ":" type [ "=" literal ] | "*" name ":" "Any"
@@ -36,8 +37,11 @@
 //! shape      = "[" ( "..." | dims ) "]"
 //! dims       = [ dim { "," dim } ]
 //! dim        = "_" | expr
-//! constraint = expr ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) expr
+//! constraint = expr ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) expr [ "else" quoted ]
+//! body       = [ "try" ] callee "(" [ expr { "," expr } ] ")" [ errors ]
 //! callee     = name | quoted
+//! errors     = "errors" "{" [ status { "," status } ] "}"                    (only after "try")
+//! status     = ( "_" | [ "-" ] int ) ":" word quoted           (each status at most once)
 //!
 //! expr       = term { ( "+" | "-" ) term }
 //! term       = unary { ( "*" | "/" | "%" ) unary }
@@ -62,8 +66,17 @@
 //!
 //! Blanks, ends of lines and comments may stand between any two tokens; a token is as long as it can
 //! be. Letters are ASCII. Reserved are `where try null stream min max ceildiv else _ None True
-//! False` and the words that types start with. One blank after `///` is not part of the documentation. A `-` directly before a
+//! False` and the words that types start with; `errors` is no name of anything where it stands. One blank after `///` is not part of the documentation. A `-` directly before a
 //! literal is part of it, so that the least `int64` can be written.
+//!
+//! # What errors say
+//!
+//! A constraint that is violated raises ``ValueError: Violated n % 4 == 0 when calling: `…`, n = 6``; what
+//! follows `else` stands in place of `Violated n % 4 == 0`. A status that is not zero raises the error that the
+//! kernel has left in the thread's slot; if there is none, the entry of that status, or that of `_`, is the kind
+//! and the text of an error ``<text> when calling: `…`, status = 1``; else it is a RuntimeError `Failed kernel …`.
+//! Every error has a backtrace of one frame: the location of the function, or `<tvm-ffi-codegen>` without a line,
+//! and the function's name.
 //!
 //! # Canonical text
 //!
@@ -89,8 +102,8 @@ mod tests;
 use std::str::FromStr;
 
 pub use limit::{
-    Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_FUNCTIONS, MAX_NAME, MAX_NESTING, MAX_PARAMS,
-    MAX_RANK, MAX_SYMBOL, MAX_TEXT, MAX_VALUES,
+    Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_ERRORS, MAX_FILE, MAX_FUNCTIONS, MAX_MESSAGE,
+    MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_SYMBOL, MAX_TEXT, MAX_VALUES,
 };
 pub(crate) use reserved::{is_identifier, is_reserved};
 
@@ -99,7 +112,7 @@ use crate::error::{Error, Position};
 use crate::expr::Expr;
 use cursor::Parser;
 
-/// Parses and validates.
+/// Parses and validates. What the library imports is no part of its text.
 impl FromStr for Library {
     type Err = Error;
 
@@ -116,7 +129,7 @@ impl FromStr for Function {
 
     fn from_str(text: &str) -> Result<Function, Error> {
         let function = Parser::whole(text, Parser::function)?;
-        let mut library = Library { functions: vec![function] };
+        let mut library = Library::from(vec![function]);
         library.validate().map_err(|error| locate(text, error))?;
         Ok(library.functions.remove(0))
     }

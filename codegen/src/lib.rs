@@ -42,6 +42,7 @@ mod kind;
 pub mod language;
 mod linear;
 mod lower;
+pub mod metadata;
 mod resolve;
 mod scope;
 mod validate;
@@ -49,8 +50,9 @@ mod values;
 
 pub use backend::Backend;
 pub use declaration::{
-    Body, Class, Comparison, Constraint, Device, Dim, Element, Function, Library, Literal, Mapping,
-    Param, ParamType, ResultType, Sequence, Shape, Signature, Strides, Tensor,
+    Body, Class, Comparison, Constraint, Device, Dim, Element, Function, Library, Literal,
+    Location, Mapping, Param, ParamType, ResultType, Sequence, Shape, Signature, StatusError,
+    Strides, Tensor,
 };
 pub use error::{Error, Part, Position, Site};
 pub use expr::{BinaryOp, Builtin, Expr, Member};

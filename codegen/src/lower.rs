@@ -10,8 +10,10 @@ mod arguments;
 mod check;
 mod codes;
 mod descriptor;
+mod embed;
 mod expression;
 mod kernel;
+mod library;
 mod routines;
 mod scalar;
 mod tensor;
@@ -29,12 +31,21 @@ use codes::Used;
 pub(crate) use kernel::signature as kernel_signature;
 
 /// How to lower.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Where the cold routines come from.
     pub routines: Routines,
     /// Accept `self: ptr`, whose value is the handle of the call.
     pub closures: bool,
+    /// Have getters of the functions' [metadata](crate::metadata) and documentation.
+    pub metadata: bool,
+}
+
+/// As a library needs it that is compiled ahead of time: complete.
+impl Default for Options {
+    fn default() -> Self {
+        Options { routines: Routines::Embedded, closures: false, metadata: true }
+    }
 }
 
 /// Where the routines that every wrapper shares come from.
@@ -69,8 +80,15 @@ pub fn lower(library: &Library, options: &Options) -> Result<ir::Module, Error> 
         }
         wrapper::wrapper(&mut module, resolved, options.routines.linkage(), &mut used);
     }
+    if options.metadata {
+        let linkage = options.routines.linkage();
+        library.functions.iter().for_each(|f| library::metadata(&mut module, f, linkage));
+    }
     if options.routines == Routines::Embedded {
         routines::define_used(&mut module, Linkage::Local, used);
+    }
+    if let Some(tree) = &library.imports {
+        embed::imports(&mut module, tree)?;
     }
     Ok(module)
 }

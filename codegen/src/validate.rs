@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use abi_spec::{DType, Scalar};
 
 use crate::declaration::{
-    Body, Class, Device, Dim, Element, Function, Library, Literal, Param, ParamType, ResultType,
-    Shape, Strides, Tensor,
+    Body, Class, Device, Dim, Element, Function, Library, Literal, Location, Param, ParamType,
+    ResultType, Shape, StatusError, Strides, Tensor,
 };
 use crate::error::{Error, Part};
 use crate::expr::{Expr, Member};
@@ -16,10 +16,11 @@ use crate::resolve::{Resolved, resolve};
 use crate::values::{self, Value};
 
 impl Library {
-    /// Says whether every declaration means something. Errors carry no position; parsing a library
-    /// from text validates it too, and knows the positions.
+    /// Says whether every declaration means something, and whether the imports can be embedded. Errors
+    /// carry no position; parsing a library from text validates it too, and knows the positions.
     pub fn validate(&self) -> Result<(), Error> {
-        resolve_all(self).map(drop)
+        resolve_all(self)?;
+        self.imports.as_ref().map_or(Ok(()), |tree| Ok(tree.validate()?))
     }
 }
 
@@ -73,7 +74,7 @@ impl Checker<'_> {
     }
 
     fn function(&self) -> Result<(), Error> {
-        let Function { docs, signature, body } = self.function;
+        let Function { docs, location, signature, body } = self.function;
         self.identifier(Part::Name, &signature.name)?;
         if signature.name.starts_with('_') {
             return Err(self.invalid(Part::Name, "the name of a function must not start with `_`"));
@@ -81,13 +82,17 @@ impl Checker<'_> {
         if docs.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
             return Err(self.invalid(Part::Docs, "must not contain control characters"));
         }
+        location.as_ref().map_or(Ok(()), |location| self.location(location))?;
         self.params(&signature.params)?;
         self.limit(Part::Name, signature.constraints.len(), Limit::Constraints)?;
         for (index, constraint) in signature.constraints.iter().enumerate() {
             self.expr(Part::Constraint(index), &constraint.lhs)?;
             self.expr(Part::Constraint(index), &constraint.rhs)?;
+            if let Some(message) = &constraint.message {
+                self.message(Part::Constraint(index), message)?;
+            }
         }
-        if body.status && signature.result != ResultType::None {
+        if body.status.is_some() && signature.result != ResultType::None {
             return Err(self.invalid(Part::Result, "a function that calls with `try` returns None"));
         }
         self.body(body)
@@ -298,7 +303,53 @@ impl Checker<'_> {
         }
         self.limit(Part::Callee, body.args.len(), Limit::Arguments)?;
         let mut args = body.args.iter().enumerate();
-        args.try_for_each(|(index, arg)| self.expr(Part::Argument(index), arg))
+        args.try_for_each(|(index, arg)| self.expr(Part::Argument(index), arg))?;
+        body.status.as_ref().map_or(Ok(()), |errors| self.errors(errors))
+    }
+
+    /// Every status has one meaning.
+    fn errors(&self, errors: &[StatusError]) -> Result<(), Error> {
+        self.limit(Part::Callee, errors.len(), Limit::Errors)?;
+        let mut known = HashSet::with_capacity(errors.len());
+        for (index, StatusError { status, kind, message }) in errors.iter().enumerate() {
+            let part = Part::Status(index);
+            if *status == Some(0) {
+                return Err(self.invalid(part, "the status 0 is no error"));
+            }
+            if !known.insert(*status) {
+                let status = status.map_or("_".to_owned(), |status| status.to_string());
+                return Err(self.invalid(part, format!("an earlier entry is about `{status}`")));
+            }
+            self.identifier(part, kind)?;
+            self.message(part, message)?;
+        }
+        Ok(())
+    }
+
+    /// The line of a backtrace has no escapes.
+    fn location(&self, location: &Location) -> Result<(), Error> {
+        let Location { file, line } = location;
+        self.limit(Part::Location, file.len(), Limit::File)?;
+        if file.is_empty() || file.contains(|c: char| c.is_control() || c == '"') {
+            let reason = "the name of a file is not empty, without quotes and control characters";
+            return Err(self.invalid(Part::Location, reason));
+        }
+        if *line == 0 || *line > i32::MAX as u32 {
+            return Err(self.invalid(Part::Location, format!("there is no line {line}")));
+        }
+        Ok(())
+    }
+
+    /// What an error says: one line that is never cut.
+    fn message(&self, part: Part, message: &str) -> Result<(), Error> {
+        self.limit(part, message.len(), Limit::Message)?;
+        if message.is_empty() {
+            return Err(self.invalid(part, "the message is empty"));
+        }
+        if message.contains(char::is_control) {
+            return Err(self.invalid(part, "the message contains control characters"));
+        }
+        Ok(())
     }
 
     fn expr(&self, part: Part, expr: &Expr) -> Result<(), Error> {

@@ -1,6 +1,7 @@
 //! Everything that parses lowers, and what lowers verifies.
 
-use tvm_ffi_codegen::{Library, Options, ir, lower, routines};
+use abi_spec::library_bin::{ImportTree, Module, Node, TreeError};
+use tvm_ffi_codegen::{Error, Library, Options, ir, lower, routines};
 
 const DECLARATIONS: &[&str] = &[
     "f() -> None = k();",
@@ -46,4 +47,80 @@ fn symbols_fit_the_frame_that_explains_failures() {
     ir::verify(&lower(&library(1024).unwrap(), &Options::default()).unwrap());
     let error = library(1025).unwrap_err().to_string();
     assert!(error.contains("f: x32.shape[0]: more than 1024 symbols"), "{error}");
+}
+
+/// The kind of a module, `_lib` for the library itself, and what it imports.
+type Imported<'a> = (&'static str, &'a [usize]);
+
+/// A library that imports a tree.
+fn importing(nodes: &[Imported<'_>]) -> Library {
+    let module = |kind: &'static str| match kind {
+        "_lib" => Module::Library,
+        kind => Module::Custom { kind: kind.into(), bytes: b"bytes"[..].into() },
+    };
+    let node = |&(kind, children): &Imported<'_>| Node {
+        module: module(kind),
+        children: children.to_vec(),
+    };
+    let tree = ImportTree { nodes: nodes.iter().map(node).collect() };
+    Library { imports: Some(tree), ..DECLARATIONS[0].parse().unwrap() }
+}
+
+#[test]
+fn imports_are_exported_data() {
+    const BIN: &str = "export data @__tvm_ffi__library_bin size ";
+    const CTX: &str = "export data @__tvm_ffi__library_ctx writable size 8 align 8 {\n";
+    let rows: [(&[Imported<'_>], bool); 4] = [
+        (&[("_lib", &[1, 2]), ("a", &[2]), ("b", &[])], true),
+        (&[("root", &[1]), ("_lib", &[])], true),
+        (&[("_lib", &[])], true),
+        (&[("a", &[1]), ("b", &[])], false),
+    ];
+    for (nodes, has_context) in rows {
+        let library = importing(nodes);
+        library.validate().unwrap();
+        let module = lower(&library, &Options::default()).unwrap();
+        ir::verify(&module);
+        let blob = module.data.iter().find(|data| module.name(data.symbol).ends_with("_bin"));
+        let blob = blob.unwrap();
+        assert_eq!(ImportTree::decode(&blob.bytes).as_ref(), Ok(library.imports.as_ref().unwrap()));
+        assert!(!blob.writable && !blob.large);
+        let text = module.to_string();
+        assert!(text.contains(&format!("{BIN}{} align 1 {{\n", blob.bytes.len())), "{text}");
+        assert_eq!(text.contains(CTX), has_context, "{text}");
+    }
+    let plain = lower(&DECLARATIONS[0].parse().unwrap(), &Options::default()).unwrap();
+    assert!(!plain.to_string().contains("__tvm_ffi__library"));
+}
+
+#[test]
+fn imports_that_cannot_be_loaded_are_errors() {
+    let rows: [(&[Imported<'_>], TreeError, &str); 3] = [
+        (&[], TreeError::Empty, "imports: the import tree has no modules"),
+        (&[("_lib", &[0])], TreeError::Cycle { node: 0 }, "imports: module 0 imports itself"),
+        (
+            &[("_lib", &[1]), ("", &[])],
+            TreeError::EmptyKind { node: 1 },
+            "imports: the kind of module 1 is empty",
+        ),
+    ];
+    for (nodes, source, message) in rows {
+        let library = importing(nodes);
+        let error = Error::Imports { source };
+        assert_eq!(library.validate(), Err(error.clone()));
+        assert_eq!(lower(&library, &Options::default()).map(drop), Err(error.clone()));
+        assert_eq!(error.to_string(), message);
+    }
+}
+
+#[test]
+fn long_data_is_cut_short_in_text() {
+    let mut library = importing(&[("_lib", &[1]), ("a", &[])]);
+    let tree = library.imports.as_mut().unwrap();
+    tree.nodes[1].module = Module::Custom { kind: "a".into(), bytes: vec![b'x'; 1 << 20].into() };
+    let size = tree.encoded_len();
+    let module = lower(&library, &Options::default()).unwrap();
+    let text = module.to_string();
+    assert!(text.contains(&format!("\n    ({} more bytes)\n}}\n", size - 16384)));
+    assert!(text.len() < 1 << 19);
 }

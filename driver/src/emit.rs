@@ -6,8 +6,8 @@
 use std::io;
 use std::path::Path;
 
+use codegen::Library;
 use codegen::ir::{self, Linkage};
-use codegen::{Library, Routines};
 use target_lexicon::Triple;
 
 use crate::backend::{Product, produce};
@@ -96,13 +96,20 @@ pub fn parse_file(path: &Path) -> Result<Library, Error> {
     text.parse().map_err(|error| declaration(Some(path), error))
 }
 
-/// Lowers for use ahead of time: the module contains every routine that it needs.
+/// Lowers for use ahead of time: the module contains every routine that it needs, and metadata.
 ///
 /// # Errors
 /// [`Error::Declaration`] if the library is not valid, or has a function that can exist only in process.
 pub fn lower(library: &Library) -> Result<ir::Module, Error> {
-    let options = codegen::Options { routines: Routines::Embedded, closures: false };
-    codegen::lower(library, &options).map_err(|error| declaration(None, error))
+    lower_with(library, &codegen::Options::default())
+}
+
+/// Lowers as the options say.
+///
+/// # Errors
+/// Those of [`lower`].
+pub fn lower_with(library: &Library, options: &codegen::Options) -> Result<ir::Module, Error> {
+    codegen::lower(library, options).map_err(|error| declaration(None, error))
 }
 
 fn declaration(path: Option<&Path>, error: codegen::Error) -> Error {

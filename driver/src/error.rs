@@ -29,6 +29,15 @@ pub enum Error {
         /// What is wrong, and where.
         source: Box<codegen::Error>,
     },
+    /// What a library is to import cannot be embedded.
+    Import {
+        /// The file that describes it, or that holds its bytes.
+        path: PathBuf,
+        /// Line and column in it, counted from 1, if it is a text and they are known.
+        position: Option<(usize, usize)>,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The name of a target means nothing.
     Target {
         /// The name.
@@ -128,6 +137,12 @@ impl fmt::Display for Error {
                 write!(f, "{}{separator}{source}", path.display())
             }
             Error::Declaration { path: None, source } => write!(f, "{source}"),
+            Error::Import { path, position: Some((line, column)), reason } => {
+                write!(f, "{}:{line}:{column}: {reason}", path.display())
+            }
+            Error::Import { path, position: None, reason } => {
+                write!(f, "{}: {reason}", path.display())
+            }
             Error::Target { name, source } => write!(f, "unknown target `{name}`: {source}"),
             Error::UnknownBackend { name } => {
                 write!(f, "unknown backend `{name}`, expected one of ")?;
@@ -183,7 +198,8 @@ impl error::Error for Error {
             Error::Read { source, .. } | Error::Write { source, .. } => Some(source),
             Error::Declaration { source, .. } => Some(source.as_ref()),
             Error::Backend { source, .. } => Some(source.as_ref()),
-            Error::Target { .. }
+            Error::Import { .. }
+            | Error::Target { .. }
             | Error::UnknownBackend { .. }
             | Error::NotBuilt { .. }
             | Error::Object { .. }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::Error;
 
-/// The most that is read of one file, in bytes: 1 GiB.
+/// The most that is read of a pipe or device, in bytes: 1 GiB. A file is as large as it is.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// The path that stands for standard input and output.
@@ -15,18 +15,25 @@ const STANDARD: &str = "-";
 /// The contents of a file; `-` is standard input.
 pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
     let result = if path == Path::new(STANDARD) {
-        read_all(&mut io::stdin().lock())
+        read_all(&mut io::stdin().lock(), 0)
     } else {
-        File::open(path).and_then(|mut file| read_all(&mut file))
+        File::open(path).and_then(|mut file| {
+            let metadata = file.metadata()?;
+            read_all(&mut file, if metadata.is_file() { metadata.len() } else { 0 })
+        })
     };
     result.map_err(|source| Error::Read { path: path.to_owned(), source })
 }
 
-fn read_all(source: &mut dyn Read) -> io::Result<Vec<u8>> {
+/// Reads to the end, which is likely to come after `expected` bytes.
+fn read_all(source: &mut dyn Read, expected: u64) -> io::Result<Vec<u8>> {
+    let max = MAX_FILE_BYTES.max(expected);
     let mut bytes = Vec::new();
-    source.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(io::Error::other(format!("larger than {MAX_FILE_BYTES} bytes")));
+    let room = usize::try_from(expected).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    bytes.try_reserve_exact(room)?;
+    source.take(max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max {
+        return Err(io::Error::other(format!("larger than {max} bytes")));
     }
     Ok(bytes)
 }

@@ -3,12 +3,13 @@
 mod print;
 mod symbols;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
-use abi_spec::library_bin::{self, DecodeError, ImportTree};
+use abi_spec::library_bin::{self, DecodeError, ImportTree, LOADER_PREFIX};
 use abi_spec::runtime::{self, Version};
 use abi_spec::symbol;
+use codegen::metadata::{DOC_DATA, METADATA_DATA};
 use object::Object;
 
 use crate::ObjectFault;
@@ -46,10 +47,22 @@ pub struct Function {
     /// Bytes of code; `None` where the format does not say (Mach-O, COFF). Routines that several
     /// functions share do not count.
     pub size: Option<u64>,
-    /// There is a getter of its metadata.
-    pub metadata: bool,
-    /// There is a getter of its documentation.
-    pub doc: bool,
+    /// Its metadata, JSON.
+    pub metadata: Text,
+    /// Its documentation.
+    pub doc: Text,
+}
+
+/// What a file says of a function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Text {
+    /// Nothing.
+    #[default]
+    Absent,
+    /// There is a getter, and only running it would tell.
+    Computed,
+    /// A constant of the file, as [`codegen::metadata`] describes it; any text, if the file is not ours.
+    Constant(String),
 }
 
 /// The embedded import tree.
@@ -127,7 +140,28 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, ObjectFault> {
     })
 }
 
+/// The bytes of the import tree that an object or shared library embeds, wherever they are in the file.
+///
+/// # Errors
+/// As [`inspect`]. Whether they are those of a tree, [`ImportTree::decode`] says.
+pub fn library_bin(bytes: &[u8]) -> Result<Option<&[u8]>, ObjectFault> {
+    let file = object_file::parse(bytes)?;
+    let mut names = Names::of(bytes);
+    let mut symbols = symbols::symbols(&file, &mut names)?;
+    let tree = symbols.find(|symbol| symbol.defined && symbol.name == symbol::LIBRARY_BIN);
+    Ok(tree.map(|symbol| symbol.data))
+}
+
 impl Inspection {
+    /// The global functions that make the modules of the import tree, by name. Loading fails where one is
+    /// not registered.
+    pub fn loaders(&self) -> Vec<String> {
+        let modules = self.library_bin.iter().flat_map(|tree| tree.modules.iter().flatten());
+        let kinds = modules.filter(|module| module.size.is_some()).map(|module| &module.kind);
+        let kinds: BTreeSet<&String> = kinds.collect();
+        kinds.into_iter().map(|kind| format!("{LOADER_PREFIX}{kind}")).collect()
+    }
+
     /// The first release of the runtime that has every function used here; `None` if a function is
     /// used that we do not know.
     pub fn release(&self) -> Option<Version> {
@@ -143,7 +177,7 @@ const TABLE: &str = "_GLOBAL_OFFSET_TABLE_";
 #[derive(Debug, Default)]
 struct Found {
     functions: BTreeMap<String, Function>,
-    getters: Vec<(Getter, String)>,
+    texts: Vec<(Subject, String, Text)>,
     library_bin: Option<LibraryBin>,
     library_ctx: Option<Data>,
     reserved: Vec<String>,
@@ -152,7 +186,7 @@ struct Found {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Getter {
+enum Subject {
     Metadata,
     Doc,
 }
@@ -163,20 +197,24 @@ impl Found {
         if !defined {
             self.add_use(name, weak);
         } else if name == symbol::LIBRARY_BIN {
-            self.library_bin = Some(library_bin(data));
+            self.library_bin = Some(decode(data));
         } else if name == symbol::LIBRARY_CTX {
             self.library_ctx = Some(Data { size });
         } else if let Some(function) = name.strip_prefix(symbol::METADATA_PREFIX) {
-            self.getters.push((Getter::Metadata, function.to_owned()));
+            self.texts.push((Subject::Metadata, function.to_owned(), Text::Computed));
         } else if let Some(function) = name.strip_prefix(symbol::DOC_PREFIX) {
-            self.getters.push((Getter::Doc, function.to_owned()));
+            self.texts.push((Subject::Doc, function.to_owned(), Text::Computed));
+        } else if let Some(function) = name.strip_prefix(METADATA_DATA) {
+            self.texts.push((Subject::Metadata, function.to_owned(), constant(data)));
+        } else if let Some(function) = name.strip_prefix(DOC_DATA) {
+            self.texts.push((Subject::Doc, function.to_owned(), constant(data)));
         } else if let Some(function) = name.strip_prefix(symbol::PREFIX) {
             if function.starts_with('_') {
                 self.reserved.push(name);
             } else {
                 let function = function.to_owned();
-                let entry = Function { name: function.clone(), size, metadata: false, doc: false };
-                self.functions.insert(function, entry);
+                let (name, metadata, doc) = (function.clone(), Text::Absent, Text::Absent);
+                self.functions.insert(function, Function { name, size, metadata, doc });
             }
         }
     }
@@ -190,14 +228,17 @@ impl Found {
         }
     }
 
-    /// The functions, which now know of their getters. A getter without its function is of no use to
-    /// anyone and left out.
+    /// The functions, which now know what is said of them. What is said of no function here is of no use
+    /// to anyone and left out; a text goes before its getter.
     fn functions(&mut self) -> Vec<Function> {
-        for (getter, name) in &self.getters {
-            if let Some(function) = self.functions.get_mut(name) {
-                match getter {
-                    Getter::Metadata => function.metadata = true,
-                    Getter::Doc => function.doc = true,
+        for (subject, name, text) in mem::take(&mut self.texts) {
+            if let Some(function) = self.functions.get_mut(&name) {
+                let known = match subject {
+                    Subject::Metadata => &mut function.metadata,
+                    Subject::Doc => &mut function.doc,
+                };
+                if !matches!(known, Text::Constant(_)) {
+                    *known = text;
                 }
             }
         }
@@ -205,7 +246,11 @@ impl Found {
     }
 }
 
-fn library_bin(data: &[u8]) -> LibraryBin {
+fn constant(data: &[u8]) -> Text {
+    Text::Constant(String::from_utf8_lossy(data).into_owned())
+}
+
+fn decode(data: &[u8]) -> LibraryBin {
     let modules = ImportTree::decode(data);
     let modules = modules.map(|tree| tree.nodes.into_iter().map(module).collect());
     LibraryBin { size: data.len(), modules }

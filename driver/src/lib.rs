@@ -9,14 +9,15 @@ mod backend;
 mod emit;
 mod error;
 pub mod file;
+pub mod imports;
 pub mod inspect;
 pub mod link;
 mod object_file;
 
 pub use backend::{BACKENDS, backend};
 pub use emit::{
-    Form, Kernel, Optimization, Options, compile_shared, emit, emit_module, lower, parse_file,
-    write_module,
+    Form, Kernel, Optimization, Options, compile_shared, emit, emit_module, lower, lower_with,
+    parse_file, write_module,
 };
 pub use error::{Error, ObjectFault};
 pub use inspect::inspect;

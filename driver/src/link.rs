@@ -2,7 +2,8 @@
 //!
 //! Either way nothing but what is given is linked: no start-up files, no C library. Symbols that
 //! the given files leave undefined (those of libtvm_ffi, and what kernels take from the C library)
-//! are found by the loader in the process, all of them when the library is loaded. Only `__tvm_ffi_*` are visible from outside, and references
+//! are found by the loader in the process, all of them when the library is loaded. Only `__tvm_ffi_*` and the
+//! [texts](codegen::metadata) about functions are visible from outside, and references
 //! to them from inside cannot be captured by a library that was loaded earlier.
 
 mod cc;
@@ -15,6 +16,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use abi_spec::symbol::PREFIX;
+use codegen::metadata::{DOC_DATA, METADATA_DATA};
 use target_lexicon::Triple;
 
 pub use input::Input;
@@ -113,5 +115,5 @@ fn check_duplicates(inputs: &[Input]) -> Result<(), Error> {
 
 /// The version script: what a library shows to the loader.
 fn version_script() -> String {
-    format!("{{ global: {PREFIX}*; local: *; }};\n")
+    format!("{{ global: {PREFIX}*; {METADATA_DATA}*; {DOC_DATA}*; local: *; }};\n")
 }

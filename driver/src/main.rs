@@ -4,13 +4,17 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use abi_spec::library_bin::ImportTree;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use codegen::Library;
 use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::file::{self, Mode};
+use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
 use tvm_ffi_codegen_driver::link::{Input, Linker};
 use tvm_ffi_codegen_driver::{
-    BACKENDS, Error, Form, Kernel, Optimization, Options, inspect, lower, parse_file, write_module,
+    BACKENDS, Error, Form, Kernel, Optimization, Options, inspect, lower_with, parse_file,
+    write_module,
 };
 
 /// Emits TVM FFI host functions from their declarations.
@@ -29,6 +33,9 @@ enum Command {
     Inspect {
         /// A shared library or an object; `-` for standard input.
         file: PathBuf,
+        /// Also write what the library brings along to this folder, with a tree.toml for --import-tree.
+        #[arg(long, value_name = "DIR")]
+        extract: Option<PathBuf>,
     },
     /// Checks declarations.
     Check {
@@ -58,9 +65,19 @@ struct Emit {
     /// wild].
     #[arg(long)]
     linker: Option<LinkerName>,
+    /// A module that the library imports: what FILE holds, for the loader of this kind. May be given
+    /// several times.
+    #[arg(long, value_name = "KIND=FILE", value_parser = import, conflicts_with = "import_tree")]
+    import: Vec<(String, PathBuf)>,
+    /// Everything that the library imports, as a TOML file describes it.
+    #[arg(long, value_name = "TREE.toml")]
+    import_tree: Option<PathBuf>,
     /// The machine that the code is for, such as aarch64-unknown-linux-gnu [default: this one].
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
+    /// Leave out the metadata and documentation of the functions.
+    #[arg(long)]
+    no_metadata: bool,
     /// Where to write; `-` for standard output.
     #[arg(short, value_name = "OUT")]
     output: PathBuf,
@@ -101,7 +118,7 @@ enum LinkerName {
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Emit(arguments) => emit(&arguments),
-        Command::Inspect { file } => report(&file),
+        Command::Inspect { file, extract } => report(&file, extract.as_deref()),
         Command::Check { file } => parse_file(&file).map(drop),
     };
     match result {
@@ -127,8 +144,12 @@ fn emit(arguments: &Emit) -> Result<(), Error> {
         let message = "objects for --link, and --linker, need --emit shared";
         Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
     }
-    let library = parse_file(&arguments.file)?;
-    let module = lower(&library).map_err(|error| in_file(error, &arguments.file))?;
+    let library = Library { imports: imports(arguments)?, ..parse_file(&arguments.file)? };
+    let lowering = codegen::Options { metadata: !arguments.no_metadata, ..Default::default() };
+    let module =
+        lower_with(&library, &lowering).map_err(|error| in_file(error, &arguments.file))?;
+    // The module has its own copy of what the library imports.
+    drop(library);
     let source =
         |path: &PathBuf| Ok(Kernel { name: path.display().to_string(), bytes: file::read(path)? });
     let options = Options {
@@ -140,6 +161,20 @@ fn emit(arguments: &Emit) -> Result<(), Error> {
         linker: arguments.linker.map_or_else(Linker::default, linker),
     };
     write_module(&module, form, &arguments.output, &options)
+}
+
+/// The kind and the file of a module.
+fn import(text: &str) -> Result<(String, PathBuf), &'static str> {
+    let (kind, file) = text.split_once('=').ok_or("expected KIND=FILE")?;
+    Ok((kind.to_owned(), file.into()))
+}
+
+fn imports(arguments: &Emit) -> Result<Option<ImportTree<'static>>, Error> {
+    match &arguments.import_tree {
+        Some(path) => read_tree(path).map(Some),
+        None if arguments.import.is_empty() => Ok(None),
+        None => read_modules(&arguments.import).map(Some),
+    }
 }
 
 /// Kernels that become part of the module, by the ending of the file's name.
@@ -177,9 +212,17 @@ fn linker(name: LinkerName) -> Linker {
     }
 }
 
-fn report(path: &Path) -> Result<(), Error> {
+fn report(path: &Path, folder: Option<&Path>) -> Result<(), Error> {
     let bytes = file::read(path)?;
     let fault = |fault| Error::Object { file: path.display().to_string(), fault };
     let found = inspect(&bytes).map_err(fault)?;
+    if let Some(folder) = folder {
+        let refused =
+            |reason: String| Error::Import { path: path.to_owned(), position: None, reason };
+        let blob = inspect::library_bin(&bytes).map_err(fault)?;
+        let blob = blob.ok_or_else(|| refused("there is no import tree to extract".into()))?;
+        let tree = ImportTree::decode(blob).map_err(|error| refused(error.to_string()))?;
+        extract(&tree, folder)?;
+    }
     file::write(Path::new("-"), found.to_string().as_bytes(), Mode::Data)
 }

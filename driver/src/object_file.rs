@@ -130,9 +130,15 @@ impl Names {
     /// A name that has been read.
     pub(crate) fn take(&mut self, name: object::Result<&[u8]>) -> Result<Vec<u8>, ObjectFault> {
         let name = name.map_err(malformed)?;
-        self.left = self.left.checked_sub(name.len() as u64).ok_or(ObjectFault::Malformed {
+        self.count(name.len())?;
+        Ok(name.to_vec())
+    }
+
+    /// Bytes that are about to be copied.
+    pub(crate) fn count(&mut self, bytes: usize) -> Result<(), ObjectFault> {
+        self.left = self.left.checked_sub(bytes as u64).ok_or(ObjectFault::Malformed {
             reason: "names take more room than the file".to_owned(),
         })?;
-        Ok(name.to_vec())
+        Ok(())
     }
 }

@@ -104,8 +104,9 @@ impl Jit {
     }
 
     /// How [`Jit::compile`] lowers declarations: with the routines that the runtime shares, closures
-    /// allowed.
-    pub const OPTIONS: Options = Options { routines: codegen::Routines::Shared, closures: true };
+    /// allowed, and without metadata.
+    pub const OPTIONS: Options =
+        Options { routines: codegen::Routines::Shared, closures: true, metadata: false };
 
     /// Compiles declarations: [`codegen::lower`] with [`Jit::OPTIONS`], then [`Jit::compile_ir`].
     ///

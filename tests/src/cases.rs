@@ -58,7 +58,7 @@ pub fn table() -> Vec<Case> {
 
 /// All declarations of some cases as one library.
 pub fn library(cases: &[Case]) -> Library {
-    Library { functions: cases.iter().map(|case| case.function.clone()).collect() }
+    cases.iter().map(|case| case.function.clone()).collect::<Vec<_>>().into()
 }
 
 fn read(path: &Path) -> Vec<Case> {

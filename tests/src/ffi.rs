@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
+use abi_spec::TypeIndex;
 use jit::Runtime;
 use jit::abi::{Any, ByteArray, ErrorCell, Object};
 
@@ -15,6 +16,7 @@ pub struct Ffi {
     runtime: &'static Runtime,
     call: unsafe extern "C" fn(*mut Object, *const Any, i32, *mut Any) -> i32,
     take_error: unsafe extern "C" fn(*mut *mut Object),
+    retain: unsafe extern "C" fn(*mut Object) -> i32,
     release: unsafe extern "C" fn(*mut Object) -> i32,
     set_stream: unsafe extern "C" fn(i32, i32, *mut c_void, *mut *mut c_void) -> i32,
     get_global: Option<unsafe extern "C" fn(*const ByteArray, *mut *mut Object) -> i32>,
@@ -33,6 +35,7 @@ impl Ffi {
                 runtime,
                 call: function(runtime, "TVMFFIFunctionCall").expect("a runtime calls functions"),
                 take_error: function(runtime, "TVMFFIErrorMoveFromRaised").expect("and has a slot"),
+                retain: function(runtime, "TVMFFIObjectIncRef").expect("and keeps objects"),
                 release: function(runtime, "TVMFFIObjectDecRef").expect("and frees objects"),
                 set_stream: function(runtime, "TVMFFIEnvSetStream").expect("and has streams"),
                 get_global: function(runtime, "TVMFFIFunctionGetGlobal"),
@@ -78,6 +81,15 @@ impl Ffi {
         unsafe { (self.call)(function, args, count, result) }
     }
 
+    /// Takes one more reference.
+    ///
+    /// # Safety
+    /// The object is live.
+    pub unsafe fn retain(&self, object: *mut Object) {
+        // SAFETY: as required above.
+        unsafe { (self.retain)(object) };
+    }
+
     /// Gives one reference up.
     ///
     /// # Safety
@@ -98,21 +110,33 @@ impl Ffi {
         }
     }
 
-    /// A global function; the reference stays with the process.
-    pub fn global(&self, name: &str) -> *mut Object {
-        let get_global = self.get_global.expect("the runtime has global functions");
-        let mut object = std::ptr::null_mut();
+    /// A global function, owned; `None` where the runtime has none at all.
+    pub fn global(&self, name: &str) -> Option<*mut Object> {
+        let (get_global, mut object) = (self.get_global?, std::ptr::null_mut());
         // SAFETY: both places are valid.
         let status = unsafe { get_global(&ByteArray::new(name.as_bytes()), &mut object) };
         assert!(status == 0 && !object.is_null(), "{name}: {:?}", self.take_error());
-        object
+        Some(object)
     }
 
-    /// The type index of a class below `ffi.Object`, registered if need be.
-    pub fn class(&self, key: &str) -> Option<i32> {
-        let register = self.class?;
-        // SAFETY: the key is valid; a child of `ffi.Object` at depth 1 without children of its own.
-        Some(unsafe { register(&ByteArray::new(key.as_bytes()), -1, 1, 0, 1, 64) })
+    /// The type index of a class, registered if need be. `classes` are its key and those of the classes
+    /// that it is below, the nearest first; the last one is a child of `ffi.Object`.
+    pub fn class(&self, classes: &[String]) -> Option<i32> {
+        let Some((key, above)) = classes.split_first() else { return Some(TypeIndex::OBJECT.0) };
+        let (register, parent) = (self.class?, self.class(above)?);
+        let (key, depth) = (ByteArray::new(key.as_bytes()), classes.len() as i32);
+        // SAFETY: the key is valid, and the parent is a class of that depth; its children get indices
+        // out of order.
+        Some(unsafe { register(&key, -1, depth, 0, 1, parent) })
+    }
+
+    /// A function of the runtime.
+    ///
+    /// # Safety
+    /// `F` is a function pointer of the type that the runtime's function has.
+    pub unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
+        // SAFETY: as required above.
+        unsafe { function(self.runtime, name) }
     }
 }
 

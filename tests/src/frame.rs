@@ -1,15 +1,20 @@
 //! The memory behind the arguments of a call.
 
-use std::ffi::{CString, c_void};
+#[cfg(test)]
+mod tests;
+
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jit::abi::{Any, ByteArray, DLTensor, Object, Payload};
 
 use crate::argument::{Argument, Tensor};
 use crate::ffi::Ffi;
 
-/// Arguments, and everything they point at.
-#[derive(Debug, Default)]
+/// Arguments, and everything they point at. One at a time exists in a process, since some objects are the
+/// same in all of them: another one in the same thread waits for ever.
+#[derive(Debug)]
 #[allow(
     clippy::vec_box,
     reason = "arguments hold the addresses, which a growing list must not change"
@@ -17,13 +22,22 @@ use crate::ffi::Ffi;
 pub struct Frame {
     /// The arguments; an empty list is passed as NULL.
     pub args: Vec<Any>,
+    ffi: Ffi,
+    /// References to objects that the runtime made.
+    held: Vec<*mut Object>,
+    slots: Vec<Box<Slot>>,
+    counts: Vec<Count>,
     instances: Vec<Box<Instance>>,
     tensors: Vec<Box<DLTensor>>,
     dims: Vec<Box<[i64]>>,
+    elements: Vec<Box<[Any]>>,
     buffers: Vec<Box<Buffer>>,
-    texts: Vec<CString>,
+    texts: Vec<Box<[u8]>>,
     arrays: Vec<Box<ByteArray>>,
+    _alone: MutexGuard<'static, ()>,
 }
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Elements: the address that tensors point at is in the middle.
 #[repr(C, align(256))]
@@ -40,6 +54,20 @@ struct Instance {
     cell: [u64; 9],
 }
 
+/// What an rvalue reference points at, and what was in it at the start.
+#[derive(Debug)]
+struct Slot {
+    now: *mut Object,
+    before: *mut Object,
+}
+
+/// The references to an object when all arguments were built.
+#[derive(Clone, Copy, Debug)]
+struct Count {
+    object: *const Object,
+    references: u64,
+}
+
 /// One strong reference, which all together hold a weak one.
 const ONE_REFERENCE: u64 = 1 << 32 | 1;
 
@@ -52,11 +80,26 @@ unsafe extern "C" fn released(_: *mut c_void, _: i32) {
 impl Frame {
     /// Builds arguments; `None` if the runtime lacks what one needs.
     pub fn new(arguments: &[Argument], ffi: &Ffi) -> Option<Frame> {
-        let mut frame = Frame::default();
-        for argument in arguments {
-            let any = frame.build(argument, ffi)?;
-            frame.args.push(any);
-        }
+        let mut frame = Frame {
+            args: Vec::new(),
+            ffi: *ffi,
+            held: Vec::new(),
+            slots: Vec::new(),
+            counts: Vec::new(),
+            instances: Vec::new(),
+            tensors: Vec::new(),
+            dims: Vec::new(),
+            elements: Vec::new(),
+            buffers: Vec::new(),
+            texts: Vec::new(),
+            arrays: Vec::new(),
+            _alone: ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner),
+        };
+        frame.args = frame.build_all(arguments)?;
+        let made = frame.held.iter().map(|object| object.cast_const());
+        let instances = frame.instances.iter().map(|instance| &raw const instance.header);
+        let count = |object| Count { object, references: references(object) };
+        frame.counts = made.chain(instances).map(count).collect();
         Some(frame)
     }
 
@@ -65,63 +108,147 @@ impl Frame {
         if self.args.is_empty() { std::ptr::null() } else { self.args.as_ptr() }
     }
 
-    /// True if every object has as many references as at the start.
+    /// True if every object has as many references as at the start, but for one in every slot that a
+    /// callee has emptied: that is the callee's.
     pub fn is_balanced(&self) -> bool {
-        let count = |object: &Instance| object.header.combined_ref_count.load(Ordering::Relaxed);
-        self.instances.iter().all(|object| count(object) == ONE_REFERENCE)
+        let slots = || self.slots.iter().filter(|slot| slot.now != slot.before);
+        let moved = |object| slots().filter(|slot| slot.before.cast_const() == object).count();
+        slots().all(|slot| slot.now.is_null())
+            && self.counts.iter().all(|Count { object, references: before }| {
+                references(*object) + moved(*object) as u64 == *before
+            })
     }
 
-    fn build(&mut self, argument: &Argument, ffi: &Ffi) -> Option<Any> {
+    fn build_all(&mut self, arguments: &[Argument]) -> Option<Vec<Any>> {
+        arguments.iter().map(|argument| self.build(argument)).collect()
+    }
+
+    fn build(&mut self, argument: &Argument) -> Option<Any> {
         Some(match argument {
             Argument::None => any(0, 0),
             Argument::Int(value) => any(1, *value),
             Argument::Bool(value) => any(2, i64::from(*value)),
             Argument::Float(value) => any(3, value.to_bits() as i64),
             Argument::Pointer(value) => any(4, *value as i64),
-            Argument::Runtime(name) => address(4, ffi.symbol(name)?),
+            Argument::Runtime(name) => address(4, self.ffi.symbol(name)?),
             Argument::DType(dtype) => any(5, dtype.to_word().into()),
             Argument::Device(device) => any(6, device.to_word() as i64),
-            Argument::RawStr(text) => address(8, self.text(text).data),
+            Argument::RawStr(text) => address(8, self.text(text.as_bytes()).data),
             Argument::RawBytes(text) => {
                 let array = self.text(text);
                 self.arrays.push(Box::new(array));
                 let array = self.arrays.last()?;
                 address(9, &raw const **array)
             }
-            Argument::Str(text) => self.string(11, 65, text),
+            Argument::RValue(object) => self.slot(object.as_deref())?,
+            Argument::Str(text) => self.string(11, 65, text.as_bytes()),
             Argument::Bytes(text) => self.string(12, 66, text),
-            Argument::Object(index) => self.object(*index, [0; 9]),
-            Argument::Registered(key) => self.object(ffi.class(key)?, [0; 9]),
+            Argument::Small { index, text, length } => small(*index, text, *length),
+            Argument::Text { index, text } => self.string_object(*index, text),
+            Argument::Object(index) => self.object(*index, &[]),
+            Argument::Registered(classes) => {
+                let index = self.ffi.class(classes)?;
+                self.object(index, &[])
+            }
             Argument::Raw { index, payload } => any(*index, *payload),
             Argument::Tensor(tensor) => self.tensor(tensor),
+            Argument::Shape(extents) => {
+                let data = self.dims(Some(extents));
+                self.object(69, &[data as u64, extents.len() as u64])
+            }
+            Argument::Array(elements) => self.sequence(71, elements)?,
+            Argument::List(elements) => self.sequence(75, elements)?,
+            Argument::Map(entries) => self.map("ffi.Map", entries)?,
+            Argument::Dict(entries) => self.map("ffi.Dict", entries)?,
+            Argument::Function => self.hold(self.ffi.noting_function()?),
+            Argument::Module => self.hold(self.ffi.call_global("ffi.SystemLib", &[])?),
+            Argument::Error => self.hold(self.ffi.error("ValueError", "an argument")?),
+            Argument::Opaque => self.hold(self.ffi.opaque()?),
+            Argument::BigInt(value) => self.hold(self.ffi.big_int(*value)?),
         })
     }
 
-    fn text(&mut self, text: &str) -> ByteArray {
-        let owned = CString::new(text).expect("no NUL in a text");
-        let array = ByteArray { data: owned.as_ptr(), size: text.len() };
-        self.texts.push(owned);
+    /// Keeps the reference that an object of the runtime came with.
+    fn hold(&mut self, any: Any) -> Any {
+        if any.ty().is_object() {
+            self.held.push(any.pointer().cast());
+        }
+        any
+    }
+
+    /// A value for a place that has a reference of its own, as elements and slots have.
+    fn owned(&mut self, argument: &Argument) -> Option<Any> {
+        let any = self.build(argument)?;
+        let object = any.pointer().cast::<Object>();
+        if any.ty().is_object() && !object.is_null() {
+            // SAFETY: this frame holds a reference.
+            unsafe { self.ffi.retain(object) };
+            if self.held.contains(&object) {
+                self.held.push(object);
+            }
+        }
+        Some(any)
+    }
+
+    /// The cell of an array or a list: elements, how many, room for how many, what frees them.
+    fn sequence(&mut self, type_index: i32, elements: &[Argument]) -> Option<Any> {
+        let elements: Option<Box<[Any]>> = elements.iter().map(|entry| self.owned(entry)).collect();
+        self.elements.push(elements?);
+        let elements = self.elements.last()?;
+        let (data, count) = (elements.as_ptr() as u64, elements.len() as u64);
+        Some(self.object(type_index, &[data, count, count]))
+    }
+
+    /// A map that the global function makes, which takes references of its own.
+    fn map(&mut self, maker: &str, entries: &[(Argument, Argument)]) -> Option<Any> {
+        let mut args = Vec::new();
+        for (key, value) in entries {
+            args.push(self.build(key)?);
+            args.push(self.build(value)?);
+        }
+        let map = self.ffi.call_global(maker, &args)?;
+        Some(self.hold(map))
+    }
+
+    /// The address of a slot; `None` for a value that is no object.
+    fn slot(&mut self, object: Option<&Argument>) -> Option<Any> {
+        let object = match object {
+            Some(object) => self.owned(object).filter(|any| any.ty().is_object())?.pointer().cast(),
+            None => std::ptr::null_mut(),
+        };
+        self.slots.push(Box::new(Slot { now: object, before: object }));
+        let slot = self.slots.last()?;
+        Some(address(10, &raw const slot.now))
+    }
+
+    /// Bytes with a NUL after them.
+    fn text(&mut self, text: &[u8]) -> ByteArray {
+        let ended: Box<[u8]> = text.iter().copied().chain([0]).collect();
+        let array = ByteArray { data: ended.as_ptr().cast(), size: text.len() };
+        self.texts.push(ended);
         array
     }
 
     /// A small value where the text fits into one, else an object.
-    fn string(&mut self, small: i32, object: i32, text: &str) -> Any {
+    fn string(&mut self, index: i32, object: i32, text: &[u8]) -> Any {
         if text.len() <= 7 {
-            let mut bytes = [0; 8];
-            bytes[..text.len()].copy_from_slice(text.as_bytes());
-            let payload = Payload { bytes };
-            return Any { type_index: small, small_len: text.len() as u32, payload };
+            small(index, text, text.len() as u32)
+        } else {
+            self.string_object(object, text)
         }
-        let array = self.text(text);
-        let mut cell = [0; 9];
-        cell[0] = array.data as u64;
-        cell[1] = array.size as u64;
-        self.object(object, cell)
     }
 
-    fn object(&mut self, type_index: i32, cell: [u64; 9]) -> Any {
+    fn string_object(&mut self, type_index: i32, text: &[u8]) -> Any {
+        let array = self.text(text);
+        self.object(type_index, &[array.data as u64, array.size as u64])
+    }
+
+    /// An object whose cell starts with these words.
+    fn object(&mut self, type_index: i32, start: &[u64]) -> Any {
         let combined_ref_count = AtomicU64::new(ONE_REFERENCE);
         let header = Object { combined_ref_count, type_index, padding: 0, deleter: Some(released) };
+        let mut cell = [0; 9];
+        cell[..start.len()].copy_from_slice(start);
         self.instances.push(Box::new(Instance { header, cell }));
         let instance = self.instances.last().map(|instance| &raw const **instance);
         address(type_index, instance.expect("just pushed"))
@@ -148,7 +275,7 @@ impl Frame {
         let mut cell = [0; 9];
         // SAFETY: the cell is larger than a `DLTensor`, and as aligned.
         unsafe { cell.as_mut_ptr().cast::<DLTensor>().write(view) };
-        self.object(70, cell)
+        self.object(70, &cell)
     }
 
     /// Extents or strides at an address of their own, which is not NULL even if there are none.
@@ -166,6 +293,40 @@ impl Frame {
         let middle = buffer.expect("just pushed").wrapping_add(MIDDLE);
         middle.wrapping_byte_offset(at as isize).cast()
     }
+}
+
+/// Gives back what the frame holds; nothing if a callee has kept or lost a reference.
+impl Drop for Frame {
+    fn drop(&mut self) {
+        if !self.is_balanced() {
+            std::mem::forget(std::mem::take(&mut self.instances));
+            std::mem::forget(std::mem::take(&mut self.elements));
+            return;
+        }
+        for slot in self.slots.iter().filter(|slot| slot.now != slot.before) {
+            if let Some(at) = self.held.iter().position(|object| *object == slot.before) {
+                self.held.swap_remove(at);
+            }
+        }
+        for object in self.held.drain(..) {
+            // SAFETY: the frame holds this reference.
+            unsafe { self.ffi.release(object) };
+        }
+    }
+}
+
+/// The combined count of an object.
+fn references(object: *const Object) -> u64 {
+    // SAFETY: the objects of a frame are live; a callee that frees one is found by its count, or does
+    // not get that far.
+    unsafe { (*object).combined_ref_count.load(Ordering::Relaxed) }
+}
+
+/// A text of at most eight bytes, and a length, whatever that is.
+fn small(type_index: i32, text: &[u8], small_len: u32) -> Any {
+    let mut bytes = [0; 8];
+    bytes[..text.len()].copy_from_slice(text);
+    Any { type_index, small_len, payload: Payload { bytes } }
 }
 
 fn any(type_index: i32, int: i64) -> Any {

@@ -6,6 +6,7 @@ pub mod ffi;
 pub mod frame;
 pub mod generate;
 pub mod kernels;
+pub mod objects;
 pub mod oracle;
 pub mod outcome;
 pub mod route;

@@ -11,7 +11,7 @@ mod tensor;
 use abi_spec::{Scalar, TypeIndex};
 use codegen::{Dim, Function, ParamType, Shape, Strides};
 
-use crate::argument::{Argument, Tensor};
+use crate::argument::{Argument, Tensor, type_index};
 use crate::outcome::{End, Outcome, Value};
 use expression::Number;
 use symbols::Symbols;
@@ -79,6 +79,7 @@ impl<'a> Call<'a> {
             match &param.ty {
                 ParamType::Scalar(scalar) => self.scalar(index, *scalar)?,
                 ParamType::Tensor(tensor) => self.tensor(index, tensor)?,
+                other => unreachable!("no declaration has a parameter of type {other}"),
             }
         }
         self.settle()?;
@@ -162,32 +163,41 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The type index and the payload, where that is a number.
+/// The type index and the payload, where that is a number. A registered class has any index of its kind.
 fn words(argument: &Argument) -> (i32, i64) {
-    match argument {
-        Argument::None => (0, 0),
-        Argument::Int(value) => (1, *value),
-        Argument::Bool(value) => (2, i64::from(*value)),
-        Argument::Float(value) => (3, value.to_bits() as i64),
-        Argument::Pointer(value) => (4, *value as i64),
-        Argument::Runtime(_) => (4, 1),
-        Argument::DType(_) => (5, 0),
-        Argument::Device(_) => (6, 0),
-        Argument::RawStr(_) => (8, 0),
-        Argument::RawBytes(_) => (9, 0),
-        Argument::Str(text) => (if text.len() <= 7 { 11 } else { 65 }, 0),
-        Argument::Bytes(text) => (if text.len() <= 7 { 12 } else { 66 }, 0),
-        Argument::Object(index) => (*index, 1),
-        Argument::Registered(_) => (128, 1),
-        Argument::Raw { index, payload } => (*index, *payload),
-        Argument::Tensor(tensor) => (if tensor.object { 70 } else { 7 }, 1),
-    }
+    let payload = match argument {
+        Argument::Int(value) => *value,
+        Argument::Bool(value) => i64::from(*value),
+        Argument::Float(value) => value.to_bits() as i64,
+        Argument::Pointer(value) => *value as i64,
+        Argument::Raw { payload, .. } => *payload,
+        Argument::None | Argument::DType(_) | Argument::Device(_) => 0,
+        Argument::Str(_) | Argument::RawStr(_) | Argument::Bytes(_) | Argument::RawBytes(_) => 0,
+        Argument::Small { .. } => 0,
+        Argument::Runtime(_)
+        | Argument::BigInt(_)
+        | Argument::Text { .. }
+        | Argument::Object(_)
+        | Argument::Registered(_)
+        | Argument::Tensor(_)
+        | Argument::Shape(_)
+        | Argument::Array(_)
+        | Argument::List(_)
+        | Argument::Map(_)
+        | Argument::Dict(_)
+        | Argument::Function
+        | Argument::Module
+        | Argument::Error
+        | Argument::Opaque
+        | Argument::RValue(_) => 1,
+    };
+    (type_index(argument).unwrap_or(TypeIndex::DYN_OBJECT_BEGIN.0), payload)
 }
 
 /// What errors call the type of an argument.
 fn type_name(argument: &Argument) -> String {
-    if let Argument::Registered(key) = argument {
-        return key.clone();
+    if let Argument::Registered(classes) = argument {
+        return classes[0].clone();
     }
     let (index, _) = words(argument);
     let known = TypeIndex(index).received_name();

@@ -95,10 +95,23 @@ impl Value {
             | Argument::RawStr(_)
             | Argument::Bytes(_)
             | Argument::RawBytes(_)
+            | Argument::BigInt(_)
+            | Argument::Small { .. }
+            | Argument::Text { .. }
             | Argument::Object(_)
             | Argument::Registered(_)
             | Argument::Raw { .. }
-            | Argument::Tensor(_) => None,
+            | Argument::Tensor(_)
+            | Argument::Shape(_)
+            | Argument::Array(_)
+            | Argument::List(_)
+            | Argument::Map(_)
+            | Argument::Dict(_)
+            | Argument::Function
+            | Argument::Module
+            | Argument::Error
+            | Argument::Opaque
+            | Argument::RValue(_) => None,
         }
     }
 }

@@ -5,7 +5,6 @@ mod python;
 mod shared;
 
 use std::ffi::{CStr, c_char};
-use std::sync::Mutex;
 
 use codegen::Library;
 use jit::abi::{Any, Payload};
@@ -13,6 +12,7 @@ use jit::abi::{Any, Payload};
 use crate::argument::Argument;
 use crate::ffi::Ffi;
 use crate::frame::Frame;
+use crate::objects::take_notes;
 use crate::outcome::{End, Outcome, Value};
 
 pub use in_process::InProcess;
@@ -62,24 +62,35 @@ fn with_recorder(library: &Library) -> Library {
 /// An FFI function: arguments, their number, result.
 type SafeCall<'a> = &'a dyn Fn(*const Any, i32, *mut Any) -> i32;
 
+/// What is done around each call of a function, and not while arguments are built or results are read.
+pub type Around = fn(call: &mut dyn FnMut() -> i32) -> i32;
+
+/// Only the call.
+fn plainly(call: &mut dyn FnMut() -> i32) -> i32 {
+    call()
+}
+
 /// Calls a function and checks that it keeps its side of the ABI.
 fn perform(
     ffi: &Ffi,
     call: &Call<'_>,
+    around: Around,
     function: SafeCall<'_>,
     recorder: SafeCall<'_>,
 ) -> Option<Outcome> {
-    // Kernels note in one place.
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _guard = ONE_AT_A_TIME.lock();
+    // Kernels note in one place; the frame sees to it that there is one call at a time.
     let frame = Frame::new(call.arguments, ffi)?;
     assert_eq!(ffi.take_error(), None, "left from before");
     let count = call.count.unwrap_or(call.arguments.len() as i32);
     let mut result = NOISE;
-    let status = function(frame.as_ptr(), count, &mut result);
+    take_notes();
+    let status = around(&mut || function(frame.as_ptr(), count, &mut result));
     let end = end(ffi, status, &result);
     let end = if frame.is_balanced() { end } else { broken("references were kept or lost".into()) };
-    Some(Outcome { recorded: recorded(ffi, recorder), end })
+    let mut recorded = vec![recorded(ffi, recorder)];
+    recorded.retain(|text| !text.is_empty());
+    recorded.extend(take_notes());
+    Some(Outcome { recorded: recorded.join(", "), end })
 }
 
 /// What results hold before a call: no object, and nothing that a callee would write.

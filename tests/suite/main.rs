@@ -3,6 +3,9 @@
 mod caller;
 mod closures;
 mod declarations;
+mod export_macro;
+mod metadata;
 mod properties;
 mod snapshots;
 mod table;
+mod tracebacks;

@@ -24,7 +24,7 @@ fn compare(bytes: &[u8]) -> Result<[usize; 2], TestCaseError> {
     let lists: Vec<_> = (0..CALLS).map(|_| generate::arguments(&mut choices, &function)).collect();
     let calls: Vec<Call<'_>> =
         lists.iter().map(|arguments| Call { function: "f", arguments, count: None }).collect();
-    let route = InProcess::new(&Library { functions: vec![function.clone()] }, Runtime::builtin());
+    let route = InProcess::new(&Library::from(vec![function.clone()]), Runtime::builtin());
     let mut counts = [0, 0];
     for (arguments, outcome) in lists.iter().zip(route.run(&calls)) {
         let expected = oracle::predict(&function, arguments, None);

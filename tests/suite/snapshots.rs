@@ -10,7 +10,7 @@ use tvm_ffi_codegen_tests::cases;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
 /// Functions of the table, one for each thing that lowering does.
-const CASES: [&str; 30] = [
+const CASES: [&str; 32] = [
     "none_result",
     "give_bool",
     "give_int8",
@@ -41,6 +41,8 @@ const CASES: [&str; 30] = [
     "floor",
     "float_constraint",
     "attempt",
+    "meaning",
+    "words",
 ];
 
 /// The target of all snapshots, so that they are the same on every machine.
@@ -52,8 +54,8 @@ fn target() -> Triple {
 
 /// Lowered, and checked by our own verifier.
 fn lowered(function: &Function, routines: Routines) -> ir::Module {
-    let library = Library { functions: vec![function.clone()] };
-    let options = Options { routines, closures: false };
+    let library = Library::from(vec![function.clone()]);
+    let options = Options { routines, metadata: false, ..Options::default() };
     let module = codegen::lower(&library, &options).unwrap_or_else(|error| panic!("{error}"));
     ir::verify(&module);
     module

@@ -84,6 +84,21 @@ pub enum Defect {
     Tree(TreeError),
 }
 
+impl TreeError {
+    /// Which module is at fault; `None` for a tree without any.
+    pub fn node(&self) -> Option<usize> {
+        match *self {
+            TreeError::Empty => None,
+            TreeError::EmptyKind { node }
+            | TreeError::ReservedKind { node }
+            | TreeError::EmptyBytes { node }
+            | TreeError::SecondLibrary { node }
+            | TreeError::MissingChild { node, .. }
+            | TreeError::Cycle { node } => Some(node),
+        }
+    }
+}
+
 impl fmt::Display for TreeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -5,13 +5,13 @@ use cranelift_codegen::isa::{self, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable, Flags};
 use cranelift_module::{FuncOrDataId, default_libcall_names};
 use cranelift_object::object::write::{CoffExportStyle, Object, Symbol, SymbolId};
-use cranelift_object::object::{SymbolFlags, SymbolScope};
+use cranelift_object::object::{SectionFlags, SymbolFlags, SymbolScope};
 use cranelift_object::{ObjectBuilder, ObjectModule};
 use target_lexicon::{Architecture, BinaryFormat, Endianness, Environment, PointerWidth, Triple};
 
 use crate::error::Error;
 use crate::unwind::Tables;
-use crate::{define, symbols};
+use crate::{data, define, symbols};
 
 /// How code is generated, apart from the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,12 @@ pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Er
     if let Some(tables) = tables {
         tables.write(&mut product)?;
     }
+    for large in source.data.iter().filter(|data| data.large && data::has_large(triple)) {
+        if let FuncOrDataId::Data(id) = symbols[large.symbol.index()] {
+            let symbol = product.data_symbol(id);
+            mark_large(&mut product.object, symbol);
+        }
+    }
     for symbol in aliased {
         let id = match symbols[symbol.index()] {
             FuncOrDataId::Func(id) => product.function_symbol(id),
@@ -100,6 +106,18 @@ pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Er
         product.object.add_coff_exports(style);
     }
     product.emit().map_err(|error| Error::Native { reason: error.to_string() })
+}
+
+/// The section may be out of the reach of code; of the processor supplement of the ELF specification.
+const SHF_X86_64_LARGE: u64 = 0x1000_0000;
+
+/// Tells linkers to keep the section of a large constant apart.
+fn mark_large(object: &mut Object<'_>, symbol: SymbolId) {
+    if let Some(section) = object.symbol(symbol).section.id()
+        && let SectionFlags::Elf { sh_flags } = object.section_flags_mut(section)
+    {
+        *sh_flags |= SHF_X86_64_LARGE;
+    }
 }
 
 /// Exports what a local symbol stands for under another name.

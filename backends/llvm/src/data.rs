@@ -9,6 +9,9 @@ use inkwell::values::{BasicValueEnum, GlobalValue, UnnamedAddress};
 use crate::error::Error;
 use crate::types::Types;
 
+/// Where constants go that are out of the reach of code.
+const LARGE: &str = ".lrodata";
+
 /// Declares data, whose type is then known by its first byte only.
 pub(crate) fn declare<'ctx>(
     module: &Module<'ctx>,
@@ -27,7 +30,7 @@ pub(crate) fn define<'ctx>(
 ) -> GlobalValue<'ctx> {
     let bytes = types.context.const_string(&source.bytes, false);
     let global = module.add_global(bytes.get_type(), None, &symbol.name);
-    describe(global, source, bytes.into());
+    describe(types, global, source, bytes.into());
     if symbol.linkage == ir::Linkage::Local {
         global.set_linkage(Linkage::Private);
         if !source.writable {
@@ -43,14 +46,22 @@ pub(crate) fn define_declared(types: &Types<'_>, global: GlobalValue<'_>, source
         Ok(ty) if is_zero(source) => ty.const_zero(),
         Ok(_) | Err(()) => types.context.const_string(&source.bytes, false).into(),
     };
-    describe(global, source, bytes);
+    describe(types, global, source, bytes);
     global.set_linkage(Linkage::External);
 }
 
-fn describe<'ctx>(global: GlobalValue<'ctx>, source: &ir::Data, bytes: BasicValueEnum<'ctx>) {
+fn describe<'ctx>(
+    types: &Types<'ctx>,
+    global: GlobalValue<'ctx>,
+    source: &ir::Data,
+    bytes: BasicValueEnum<'ctx>,
+) {
     global.set_initializer(&bytes);
     global.set_alignment(source.align);
     global.set_constant(!source.writable);
+    if source.large && types.large {
+        global.set_section(Some(LARGE));
+    }
 }
 
 /// A declaration to be defined in place must have the type of the bytes, or, since a variable that starts

@@ -16,6 +16,8 @@ pub(crate) struct Types<'ctx> {
     riscv: bool,
     /// Symbols are exported from a DLL only if they say so.
     pub(crate) coff: bool,
+    /// There is a section for constants that are out of the reach of code.
+    pub(crate) large: bool,
     weights: Weights<'ctx>,
 }
 
@@ -45,6 +47,7 @@ impl<'ctx> Types<'ctx> {
             attributes: Attributes::new(context),
             riscv: triple.starts_with("riscv64"),
             coff: triple.contains("-windows"),
+            large: has_large(&triple),
             weights: Weights::new(context),
         }
     }
@@ -178,4 +181,10 @@ pub(crate) fn signature<'ctx>(
         Some(abi) => ty(context, abi.ty).fn_type(&params, false),
         None => context.void_type().fn_type(&params, false),
     }
+}
+
+/// True for x86-64 in ELF.
+fn has_large(triple: &str) -> bool {
+    let other = ["-windows", "-apple", "-darwin", "-macos"];
+    triple.starts_with("x86_64") && !other.iter().any(|system| triple.contains(system))
 }

@@ -86,7 +86,7 @@ pub fn emit<'c>(
     source: &ir::Module,
 ) -> Result<(), Error> {
     prepare(context, module)?;
-    let ops = Ops::new(context, object::is_riscv(module));
+    let ops = Ops::new(context, &object::triple(module));
     let existing = symbols::existing(module);
     let plan = symbols::plan(&ops, &existing, source)?;
     let mut symbols = symbols::declare(&ops, &existing, source, plan);

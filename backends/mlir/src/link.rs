@@ -35,7 +35,7 @@ pub fn link<'c>(
 ) -> Result<(), Error> {
     prepare(context, module)?;
     raw::load_data_layout(context);
-    let ops = Ops::new(context, false);
+    let ops = Ops::new(context, "");
     let all = Module::new(Location::unknown(context));
     for input in inputs {
         let kernels = parse(context, input)?;

@@ -84,11 +84,11 @@ pub(crate) fn adopt<'c>(
     Ok(())
 }
 
-/// True if a module is for riscv64.
-pub(crate) fn is_riscv(module: &Module<'_>) -> bool {
+/// What a module says of its target; nothing, if it does not.
+pub(crate) fn triple(module: &Module<'_>) -> String {
     let triple = module.as_operation().attribute(TRIPLE).ok();
     let triple = triple.and_then(|triple| StringAttribute::try_from(triple).ok());
-    triple.is_some_and(|triple| triple.value().starts_with("riscv64"))
+    triple.map_or(String::new(), |triple| triple.value().to_owned())
 }
 
 impl Mlir {

@@ -15,7 +15,7 @@ use melior::ir::operation::OperationBuilder;
 use melior::ir::{Attribute, Block, Identifier, Location, Operation, Type, Value};
 
 use crate::symbols::Reference;
-use crate::types::Types;
+use crate::types::{Types, has_large};
 
 pub(crate) use symbol::{ARG_ATTRS, CONVENTION, FUNC, GLOBAL, LINKAGE, RES_ATTRS};
 
@@ -37,6 +37,8 @@ pub(crate) struct Ops<'c> {
     pub(crate) types: Types<'c>,
     /// The target is riscv64.
     pub(crate) riscv: bool,
+    /// There is a section for constants that are out of the reach of code.
+    pub(crate) large: bool,
     /// What diagnostics call the code being emitted.
     location: Location<'c>,
     names: Names<'c>,
@@ -103,13 +105,14 @@ impl<'c> Names<'c> {
 
 impl<'c> Ops<'c> {
     /// The `llvm` dialect must be loaded.
-    pub(crate) fn new(context: &'c Context, riscv: bool) -> Self {
+    pub(crate) fn new(context: &'c Context, triple: &str) -> Self {
         let types = Types::new(context);
         let alignment = |bytes| IntegerAttribute::new(types.i64, bytes).into();
         Ops {
             context,
             types,
-            riscv,
+            riscv: triple.starts_with("riscv64"),
+            large: has_large(triple),
             location: Location::unknown(context),
             names: Names::new(context),
             unit: Attribute::unit(context),

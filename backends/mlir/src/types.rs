@@ -74,3 +74,9 @@ pub(crate) fn extension(abi: ir::AbiType, riscv: bool) -> Option<&'static str> {
         ir::Extend::Zero => Some(ZEROEXT),
     }
 }
+
+/// True for x86-64 in ELF.
+pub(crate) fn has_large(triple: &str) -> bool {
+    let other = ["-windows", "-apple", "-darwin", "-macos"];
+    triple.starts_with("x86_64") && !other.iter().any(|system| triple.contains(system))
+}

@@ -117,6 +117,10 @@ pub struct Data {
     pub align: u32,
     /// In a writable section.
     pub writable: bool,
+    /// A constant so large that others could get out of the reach of code, which is 2 GiB for most. Where
+    /// the target has a place for such constants, it goes there: `.lrodata` in ELF on x86-64. Code must
+    /// not refer to it by its distance.
+    pub large: bool,
 }
 
 impl Module {

@@ -42,14 +42,21 @@ fn linkage(linkage: Linkage) -> &'static str {
     }
 }
 
-/// Printable ASCII as it is, the rest as `\hh`; a line per 64 bytes of text or per NUL-ended word.
+/// Bytes of a data object that are printed.
+const SHOWN: usize = 16 << 10;
+
+/// Printable ASCII as it is, the rest as `\hh`; 32 bytes per line. What is left out is counted.
 fn print_data(f: &mut fmt::Formatter<'_>, module: &Module, data: &Data) -> fmt::Result {
     let symbol = &module.symbols[data.symbol.index()];
-    let access = if data.writable { " writable" } else { "" };
+    let access = match (data.writable, data.large) {
+        (true, _) => " writable",
+        (false, true) => " large",
+        (false, false) => "",
+    };
     let (size, align) = (data.bytes.len(), data.align);
     let name = &symbol.name;
     writeln!(f, "{} data @{name}{access} size {size} align {align} {{", linkage(symbol.linkage))?;
-    for line in data.bytes.chunks(32) {
+    for line in data.bytes[..size.min(SHOWN)].chunks(32) {
         f.write_str("    \"")?;
         for &byte in line {
             match byte {
@@ -59,6 +66,9 @@ fn print_data(f: &mut fmt::Formatter<'_>, module: &Module, data: &Data) -> fmt::
             }
         }
         f.write_str("\"\n")?;
+    }
+    if size > SHOWN {
+        writeln!(f, "    ({} more bytes)", size - SHOWN)?;
     }
     f.write_str("}\n")
 }

@@ -17,8 +17,14 @@ pub const MAX_VALUES: usize = 1024;
 pub const MAX_RANK: usize = 64;
 /// Comparisons of a `where` clause.
 pub const MAX_CONSTRAINTS: usize = 1024;
+/// Bytes of the message of a comparison or a status.
+pub const MAX_MESSAGE: usize = 1024;
+/// Bytes of the name of a file.
+pub const MAX_FILE: usize = 4096;
 /// Arguments of the call of a body.
 pub const MAX_ARGUMENTS: usize = 4096;
+/// Entries of what statuses mean.
+pub const MAX_ERRORS: usize = 1024;
 /// Height of an expression, where a literal and a name have height 1; also how deep parentheses and
 /// unary operators nest in a text.
 pub const MAX_NESTING: usize = 64;
@@ -42,8 +48,14 @@ pub enum Limit {
     Rank,
     /// [`MAX_CONSTRAINTS`]
     Constraints,
+    /// [`MAX_MESSAGE`]
+    Message,
+    /// [`MAX_FILE`]
+    File,
     /// [`MAX_ARGUMENTS`]
     Arguments,
+    /// [`MAX_ERRORS`]
+    Errors,
     /// [`MAX_NESTING`]
     Nesting,
     /// [`MAX_NAME`]
@@ -62,7 +74,10 @@ impl Limit {
             Limit::Values => MAX_VALUES,
             Limit::Rank => MAX_RANK,
             Limit::Constraints => MAX_CONSTRAINTS,
+            Limit::Message => MAX_MESSAGE,
+            Limit::File => MAX_FILE,
             Limit::Arguments => MAX_ARGUMENTS,
+            Limit::Errors => MAX_ERRORS,
             Limit::Nesting => MAX_NESTING,
             Limit::Name => MAX_NAME,
             Limit::Symbol => MAX_SYMBOL,
@@ -78,7 +93,10 @@ impl Limit {
             Limit::Values => ("MAX_VALUES", "parameters and nested values"),
             Limit::Rank => ("MAX_RANK", "dims"),
             Limit::Constraints => ("MAX_CONSTRAINTS", "constraints"),
+            Limit::Message => ("MAX_MESSAGE", "bytes in a message"),
+            Limit::File => ("MAX_FILE", "bytes in the name of a file"),
             Limit::Arguments => ("MAX_ARGUMENTS", "arguments"),
+            Limit::Errors => ("MAX_ERRORS", "kinds of errors"),
             Limit::Nesting => ("MAX_NESTING", "levels of nesting"),
             Limit::Name => ("MAX_NAME", "bytes in a name"),
             Limit::Symbol => ("MAX_SYMBOL", "bytes in a symbol"),

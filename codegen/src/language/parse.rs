@@ -9,7 +9,8 @@ use super::limit::Limit;
 use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::{
-    Body, Comparison, Constraint, Function, Library, Param, ResultType, Signature,
+    Body, Comparison, Constraint, Function, Library, Location, Param, ResultType, Signature,
+    StatusError,
 };
 use crate::error::Part;
 
@@ -24,22 +25,24 @@ impl Parser<'_> {
             self.function = functions.len();
             functions.push(self.function()?);
         }
-        Ok(Library { functions })
+        Ok(functions.into())
     }
 
-    /// Documentation, signature and body, up to and including `;`.
+    /// Documentation, location, signature and body, up to and including `;`.
     pub(super) fn function(&mut self) -> Parsed<Function> {
         let docs = self.docs();
+        let location = self.location()?;
         let signature = self.signature()?;
         let after = if signature.constraints.is_empty() {
             "`where` or `=`"
         } else {
-            "an operator, `,` or `=`"
+            "an operator, `else`, `,` or `=`"
         };
         self.expect(Token::Assign, after)?;
         let body = self.body()?;
-        self.expect(Token::Semicolon, "`;`")?;
-        Ok(Function { docs, signature, body })
+        let after = if body.status.is_some() { "`errors` or `;`" } else { "`;`" };
+        self.expect(Token::Semicolon, after)?;
+        Ok(Function { docs, location, signature, body })
     }
 
     fn docs(&mut self) -> String {
@@ -56,6 +59,18 @@ impl Parser<'_> {
             self.advance();
         }
         docs
+    }
+
+    /// `[ "@" quoted ":" int ]`
+    fn location(&mut self) -> Parsed<Option<Location>> {
+        self.mark(Part::Location);
+        if !self.accept(Token::At) {
+            return Ok(None);
+        }
+        let file = self.quoted("a file in quotes")?;
+        self.expect(Token::Colon, "`:`")?;
+        let line = self.int(i32::MAX as u64, "the number of a line")? as u32;
+        Ok(Some(Location { file, line }))
     }
 
     /// Name, parameters, result and constraints.
@@ -120,13 +135,23 @@ impl Parser<'_> {
             let found = format!("a second comparison `{}`", self.slice());
             return Err(self.syntax("`,` or `=`", found));
         }
-        Ok(Constraint { lhs, op, rhs })
+        let message = self.message()?;
+        Ok(Constraint { lhs, op, rhs, message })
+    }
+
+    /// `[ "else" quoted ]`
+    fn message(&mut self) -> Parsed<Option<String>> {
+        if !self.is_word("else") {
+            return Ok(None);
+        }
+        self.advance();
+        self.quoted("a message in quotes").map(Some)
     }
 
     /// What stands between `=` and `;`.
     fn body(&mut self) -> Parsed<Body> {
-        let status = self.is_word("try");
-        if status {
+        let returns_status = self.is_word("try");
+        if returns_status {
             self.advance();
         }
         self.mark(Part::Callee);
@@ -137,7 +162,37 @@ impl Parser<'_> {
             parser.mark(Part::Argument(index));
             parser.expr()
         })?;
+        let status = if returns_status { Some(self.errors()?) } else { None };
         Ok(Body { symbol, args, status })
+    }
+
+    /// `[ "errors" "{" … "}" ]`
+    fn errors(&mut self) -> Parsed<Vec<StatusError>> {
+        if !self.is_word("errors") {
+            return Ok(Vec::new());
+        }
+        self.advance();
+        self.expect(Token::OpenBrace, "`{`")?;
+        self.list(Token::CloseBrace, "`,` or `}`", Limit::Errors, |parser, index| {
+            parser.mark(Part::Status(index));
+            let status = parser.status()?;
+            parser.expect(Token::Colon, "`:`")?;
+            let kind = parser.word("a kind of error such as `ValueError`")?.to_owned();
+            let message = parser.quoted("a message in quotes")?;
+            Ok(StatusError { status, kind, message })
+        })
+    }
+
+    /// `"_"`, or a number.
+    fn status(&mut self) -> Parsed<Option<i32>> {
+        const EXPECTED: &str = "a status other than 0, or `_`";
+        if self.is_word("_") {
+            self.advance();
+            return Ok(None);
+        }
+        let negative = self.accept(Token::Minus);
+        let magnitude = self.int((1 << 31) - u64::from(!negative), EXPECTED)? as i32;
+        Ok(Some(if negative { magnitude.wrapping_neg() } else { magnitude }))
     }
 
     /// A C symbol: an identifier that is not reserved, or a quotation.

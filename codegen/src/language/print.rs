@@ -4,10 +4,12 @@ use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::expression::Precedence;
 use super::reserved::{is_identifier, is_reserved};
-use crate::declaration::{Body, Constraint, Function, Library, ResultType, Signature};
+use crate::declaration::{
+    Body, Constraint, Function, Library, Location, ResultType, Signature, StatusError,
+};
 use crate::expr::{Expr, Member};
 
-/// The declarations, an empty line between them.
+/// The declarations, an empty line between them; not the imports, which the language cannot say.
 impl Display for Library {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for (index, function) in self.functions.iter().enumerate() {
@@ -26,6 +28,9 @@ impl Display for Function {
                 writeln!(f, "///{}{line}", if line.is_empty() { "" } else { " " })?;
             }
         }
+        if let Some(location) = &self.location {
+            writeln!(f, "{location}")?;
+        }
         let Signature { result, constraints, .. } = &self.signature;
         write!(f, "{} -> {result}", self.signature.header())?;
         if !constraints.is_empty() {
@@ -33,6 +38,14 @@ impl Display for Function {
             list(f, constraints)?;
         }
         write!(f, "\n    = {};", self.body)
+    }
+}
+
+impl Display for Location {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("@")?;
+        quote(f, &self.file)?;
+        write!(f, ":{}", self.line)
     }
 }
 
@@ -83,13 +96,27 @@ impl Display for ResultType {
 
 impl Display for Constraint {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.lhs, self.op.text(), self.rhs)
+        self.comparison().fmt(f)?;
+        match &self.message {
+            Some(message) => {
+                f.write_str(" else ")?;
+                quote(f, message)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Constraint {
+    /// The comparison without the message.
+    pub fn comparison(&self) -> impl Display {
+        fmt::from_fn(|f| write!(f, "{} {} {}", self.lhs, self.op.text(), self.rhs))
     }
 }
 
 impl Display for Body {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.status { "try " } else { "" })?;
+        f.write_str(if self.status.is_some() { "try " } else { "" })?;
         if is_identifier(&self.symbol) && !is_reserved(&self.symbol) {
             f.write_str(&self.symbol)?;
         } else {
@@ -97,13 +124,32 @@ impl Display for Body {
         }
         f.write_str("(")?;
         list(f, &self.args)?;
-        f.write_str(")")
+        f.write_str(")")?;
+        match &self.status {
+            Some(errors) if !errors.is_empty() => {
+                f.write_str(" errors { ")?;
+                list(f, errors)?;
+                f.write_str(" }")
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 }
 
-pub(super) fn quote(f: &mut Formatter<'_>, symbol: &str) -> fmt::Result {
+impl Display for StatusError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.status {
+            Some(status) => write!(f, "{status}: {} ", self.kind)?,
+            None => write!(f, "_: {} ", self.kind)?,
+        }
+        quote(f, &self.message)
+    }
+}
+
+/// Prints a text in quotes.
+pub(super) fn quote(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
     f.write_str("\"")?;
-    for c in symbol.chars() {
+    for c in text.chars() {
         if matches!(c, '"' | '\\') {
             f.write_str("\\")?;
         }
@@ -128,7 +174,8 @@ impl Display for Expr {
                 write!(f, ".{member}")
             }
             Expr::Element(base, index) => {
-                operand(f, base, precedence(base) == Precedence::Postfix)?;
+                let plain = !is_literal(base) && precedence(base) == Precedence::Postfix;
+                operand(f, base, plain)?;
                 write!(f, "[{index}]")
             }
             Expr::Field(base, name) => {

@@ -21,12 +21,18 @@ pub(super) enum Token {
     OpenParen,
     #[token(")")]
     CloseParen,
+    #[token("{")]
+    OpenBrace,
+    #[token("}")]
+    CloseBrace,
     #[token("[")]
     OpenBracket,
     #[token("]")]
     CloseBracket,
     #[token(",")]
     Comma,
+    #[token("@")]
+    At,
     #[token(":")]
     Colon,
     #[token(";")]

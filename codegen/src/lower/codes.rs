@@ -15,18 +15,19 @@ pub(super) mod header {
     pub(in crate::lower) const SIGNATURE: u32 = 0;
     /// Text: the backtrace of every error.
     pub(in crate::lower) const BACKTRACE: u32 = 2;
-    /// Text: the symbol of the kernel.
-    pub(in crate::lower) const KERNEL: u32 = 4;
+    /// Offset in bytes of what statuses mean: the number of entries, then for each the status, the
+    /// text of the kind and the text of the message, then the same for any other status.
+    pub(in crate::lower) const STATUSES: u32 = 4;
     /// The least number of arguments.
-    pub(in crate::lower) const LEAST: u32 = 6;
+    pub(in crate::lower) const LEAST: u32 = 5;
     /// The largest number of arguments, or -1.
-    pub(in crate::lower) const MOST: u32 = 7;
+    pub(in crate::lower) const MOST: u32 = 6;
     /// The number of symbols.
-    pub(in crate::lower) const SYMBOLS: u32 = 8;
+    pub(in crate::lower) const SYMBOLS: u32 = 7;
     /// The number of slots: symbols, then values.
-    pub(in crate::lower) const SLOTS: u32 = 9;
+    pub(in crate::lower) const SLOTS: u32 = 8;
     /// The first step.
-    pub(in crate::lower) const STEPS: u32 = 10;
+    pub(in crate::lower) const STEPS: u32 = 9;
 }
 
 /// Words of a head, and where its parts are.
@@ -91,7 +92,7 @@ pub(super) enum Op {
     Entries,
     /// head, text of the type, number of types, and for each a slot and steps
     OneOf,
-    /// text, leaves, expression
+    /// two texts that make the message, leaves, expression
     Constraint,
     /// expression
     Evaluate,

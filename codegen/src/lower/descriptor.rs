@@ -1,5 +1,7 @@
 //! Encoding the constant from which a failure is explained; its form is in [`codes`](super::codes).
 
+mod outcome;
+
 use std::collections::HashMap;
 
 use abi_spec::Scalar;
@@ -45,14 +47,15 @@ pub(super) fn encode(resolved: &Resolved<'_>, used: &mut Used) -> Vec<u8> {
     };
     let signature = &scope.function.signature;
     e.text(&signature.header().to_string());
-    e.text(&format!("  File \"<tvm-ffi-codegen>\", line 0, in {}\n", signature.name));
-    e.text(&scope.function.body.symbol);
+    e.backtrace();
+    e.word(0);
     e.word(signature.required() as u32);
     e.word(signature.most().map_or(u32::MAX, |most| most as u32));
     let symbols = scope.symbols.len();
     e.words(&[symbols as u32, (symbols + scope.values.len()) as u32]);
     resolved.steps.iter().for_each(|step| e.guarded(step));
     e.op(Op::End);
+    e.statuses();
     e.finish()
 }
 
@@ -87,8 +90,12 @@ impl Encoder<'_> {
     }
 
     fn text(&mut self, text: &str) {
-        let text = elide(text);
-        let offset = match self.known.get(&*text) {
+        self.whole_text(&elide(text));
+    }
+
+    /// A text that is compared or given as it is, not quoted: all of it.
+    fn whole_text(&mut self, text: &str) {
+        let offset = match self.known.get(text) {
             Some(&offset) => offset,
             None => {
                 let offset = self.text.len() as u32;
@@ -378,13 +385,6 @@ impl Encoder<'_> {
         }
     }
 
-    /// A text that is compared, not quoted: all of it.
-    fn whole_text(&mut self, text: &str) {
-        self.fixups.push(self.words.len());
-        self.words(&[self.text.len() as u32, text.len() as u32]);
-        self.text.extend_from_slice(text.as_bytes());
-    }
-
     fn rule(&mut self, rule: &Rule<'_>, place: Place) {
         match rule {
             Rule::Any => self.word(RuleCode::Any as u32),
@@ -420,7 +420,16 @@ impl Encoder<'_> {
         let scope = self.scope;
         let constraint = &scope.function.signature.constraints[index];
         self.op(Op::Constraint);
-        self.text(&constraint.to_string());
+        match &constraint.message {
+            Some(message) => {
+                self.text("");
+                self.text(message);
+            }
+            None => {
+                self.text("Violated ");
+                self.text(&constraint.comparison().to_string());
+            }
+        }
         self.leaves(&[&constraint.lhs, &constraint.rhs]);
         if let Some((text, value)) = text_and_value(scope, constraint) {
             let slot = self.slot(value);

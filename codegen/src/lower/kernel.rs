@@ -15,7 +15,7 @@ pub(crate) fn signature(scope: &Scope<'_>) -> Signature {
     let body = &scope.function.body;
     let params = body.args.iter().flat_map(|arg| c_types(scope, arg)).collect();
     let result = match scope.function.signature.result {
-        _ if body.status => Some(Type::I32.into()),
+        _ if body.status.is_some() => Some(Type::I32.into()),
         ResultType::None => None,
         ResultType::Scalar(scalar) => Some(abi_type(scalar)),
     };

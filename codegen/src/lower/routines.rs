@@ -7,6 +7,7 @@ mod code;
 mod evaluate;
 mod explain;
 mod float;
+mod give;
 mod half;
 mod header;
 mod kinds;
@@ -16,6 +17,7 @@ mod names;
 mod occurrence;
 mod raise;
 mod scalar;
+mod status;
 mod text;
 mod view;
 
@@ -137,11 +139,13 @@ pub(super) enum Routine {
     IsCompact,
     /// `(state, text, length)`: appends text in quotes.
     PutQuoted,
+    /// `(text, length, result)`: the whole of a function that returns a constant text.
+    GiveText,
 }
 
 impl Routine {
     /// Every routine, in the order in which they are emitted.
-    const ALL: [Routine; 55] = [
+    const ALL: [Routine; 56] = [
         Routine::Explain,
         Routine::FailStatus,
         Routine::FailResult,
@@ -197,6 +201,7 @@ impl Routine {
         Routine::Numel,
         Routine::IsCompact,
         Routine::PutQuoted,
+        Routine::GiveText,
     ];
 
     /// The name of its symbol. No declaration can say it.
@@ -257,6 +262,7 @@ impl Routine {
             Routine::Numel => "tvm_ffi_codegen.numel",
             Routine::IsCompact => "tvm_ffi_codegen.is_compact",
             Routine::PutQuoted => "tvm_ffi_codegen.put_quoted",
+            Routine::GiveText => "tvm_ffi_codegen.give_text",
         }
     }
 
@@ -313,6 +319,7 @@ impl Routine {
             Routine::Numel => (&[Ptr], Some(I64)),
             Routine::IsCompact => (&[Ptr], Some(I32)),
             Routine::PutQuoted => (&[Ptr, Ptr, I64], None),
+            Routine::GiveText => (&[Ptr, I64, Ptr], Some(I32)),
         };
         Signature::new(params, result)
     }
@@ -320,7 +327,7 @@ impl Routine {
     fn build(self) -> fn(&mut code::Code<'_>) {
         match self {
             Routine::Explain => explain::explain,
-            Routine::FailStatus => raise::fail_status,
+            Routine::FailStatus => status::fail_status,
             Routine::FailResult => raise::fail_result,
             Routine::Settle => view::settle,
             Routine::SameDevices => view::same_devices,
@@ -374,6 +381,7 @@ impl Routine {
             Routine::Numel => view::numel,
             Routine::IsCompact => view::is_compact,
             Routine::PutQuoted => kinds::put_quoted,
+            Routine::GiveText => give::text,
         }
     }
 

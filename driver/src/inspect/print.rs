@@ -2,13 +2,15 @@
 
 use std::fmt::{self, Display};
 
-use super::{Data, Function, Inspection, LibraryBin, Module};
+use super::symbols::text;
+use super::{Data, Function, Inspection, LibraryBin, Module, Text};
 
 impl Display for Inspection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} {}", self.machine, self.kind)?;
         list(f, "functions", &self.functions, function)?;
         import_tree(f, self.library_bin.as_ref())?;
+        list(f, "module loaders", &self.loaders(), String::clone)?;
         writeln!(f, "library context: {}", data(self.library_ctx))?;
         list(f, "other reserved symbols", &self.reserved, String::clone)?;
         list(f, "runtime functions", &self.runtime, |used| match used.since {
@@ -47,10 +49,8 @@ fn import_tree(f: &mut fmt::Formatter<'_>, tree: Option<&LibraryBin>) -> fmt::Re
         }
         Some(LibraryBin { size, modules: Ok(modules) }) => {
             writeln!(f, "import tree: {size} bytes")?;
-            modules
-                .iter()
-                .enumerate()
-                .try_for_each(|(i, node)| writeln!(f, "  {i}: {}", module(node)))
+            let mut modules = modules.iter().enumerate();
+            modules.try_for_each(|(i, node)| writeln!(f, "  {i}: {}", module(node)))
         }
     }
 }
@@ -64,11 +64,19 @@ fn module(module: &Module) -> String {
 
 fn function(function: &Function) -> String {
     let size = function.size.map(|size| format!("{size} bytes"));
-    let metadata = function.metadata.then(|| "metadata".to_owned());
-    let doc = function.doc.then(|| "doc".to_owned());
-    let facts: Vec<String> = [size, metadata, doc].into_iter().flatten().collect();
+    let has = |text: &Text, name: &str| (*text != Text::Absent).then(|| name.to_owned());
+    let facts = [size, has(&function.metadata, "metadata"), has(&function.doc, "doc")];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
     let separator = if facts.is_empty() { "" } else { ": " };
-    format!("{}{separator}{}", function.name, facts.join(", "))
+    let mut lines = format!("{}{separator}{}", function.name, facts.join(", "));
+    if let Text::Constant(docs) = &function.doc {
+        docs.lines()
+            .for_each(|line| lines.push_str(&format!("\n    /// {}", text(line.as_bytes()))));
+    }
+    if let Text::Constant(metadata) = &function.metadata {
+        lines.push_str(&format!("\n    {}", text(metadata.as_bytes())));
+    }
+    lines
 }
 
 fn data(data: Option<Data>) -> String {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use abi_spec::library_bin;
 use abi_spec::symbol::LIBRARY_BIN;
+use codegen::metadata::{DOC_DATA, METADATA_DATA};
 use object::{
     BinaryFormat, ExportTarget, NameOrOrdinal, Object, ObjectKind, ObjectSection, ObjectSymbol,
     SectionIndex, SymbolScope,
@@ -19,7 +20,8 @@ pub(super) struct Symbol<'data> {
     pub(super) defined: bool,
     pub(super) weak: bool,
     pub(super) size: Option<u64>,
-    /// The contents of [`LIBRARY_BIN`]; empty for others, and where the file does not hold any.
+    /// The contents of [`LIBRARY_BIN`] and of texts about functions; empty for others, and where the file
+    /// does not hold any.
     pub(super) data: &'data [u8],
 }
 
@@ -72,11 +74,11 @@ fn read_table<'data>(
         }
         let name = names.take(symbol.name_bytes())?;
         let size = (format == BinaryFormat::Elf).then(|| symbol.size());
-        let data = if defined && c_name(format, &name) == LIBRARY_BIN.as_bytes() {
-            contents(file, symbol.section_index(), symbol.address(), size)
-        } else {
-            &[]
-        };
+        let mut data: &[u8] = &[];
+        if let Some(what) = what(c_name(format, &name)).filter(|_| defined) {
+            let place = (symbol.section_index(), symbol.address());
+            data = contents(file, place, size, what, names)?;
+        }
         let weak = symbol.is_weak();
         insert(symbols, c_name(format, &name), Symbol { defined, weak, size, data, ..EMPTY });
     }
@@ -102,9 +104,9 @@ fn read_exports_and_imports<'data>(
             let name = names.take(Ok(name))?;
             let mut data: &[u8] = &[];
             if let ExportTarget::Address { address } = export.target()
-                && c_name(format, &name) == LIBRARY_BIN.as_bytes()
+                && let Some(what) = what(c_name(format, &name))
             {
-                data = contents(file, None, address, None);
+                data = contents(file, (None, address), None, what, names)?;
             }
             let symbol = Symbol { defined: true, weak: export.is_weak(), data, ..EMPTY };
             insert(symbols, c_name(format, &name), symbol);
@@ -132,13 +134,29 @@ fn insert<'data>(symbols: &mut Symbols<'data>, name: &[u8], symbol: Symbol<'data
     }
 }
 
-/// What the file holds at an address. Without a size it is an import tree, which says where it ends.
+/// Symbols whose contents are read.
+#[derive(Clone, Copy, Debug)]
+enum What {
+    /// An import tree, which says where it ends.
+    Tree,
+    /// Text that a NUL ends.
+    Text,
+}
+
+fn what(name: &[u8]) -> Option<What> {
+    let text = [METADATA_DATA, DOC_DATA].iter().any(|prefix| name.starts_with(prefix.as_bytes()));
+    let tree = name == LIBRARY_BIN.as_bytes();
+    tree.then_some(What::Tree).or(text.then_some(What::Text))
+}
+
+/// What the file holds at a place. Texts will be copied, and count like names.
 fn contents<'data>(
     file: &object::File<'data>,
-    section: Option<SectionIndex>,
-    address: u64,
+    (section, address): (Option<SectionIndex>, u64),
     size: Option<u64>,
-) -> &'data [u8] {
+    what: What,
+    names: &mut Names,
+) -> Result<&'data [u8], ObjectFault> {
     let holds = |section: &object::Section<'data, '_>| {
         address.checked_sub(section.address()).is_some_and(|offset| offset < section.size())
     };
@@ -146,15 +164,23 @@ fn contents<'data>(
         Some(index) => file.section_by_index(index).ok(),
         None => file.sections().find(holds),
     };
-    let Some(data) = section.as_ref().and_then(|section| section.data().ok()) else { return &[] };
+    let data = section.as_ref().and_then(|section| section.data().ok()).unwrap_or_default();
     let offset = address.wrapping_sub(section.map_or(0, |section| section.address()));
     let rest = usize::try_from(offset).ok().and_then(|offset| data.get(offset..));
     let rest = rest.unwrap_or_default();
-    let size = match size {
-        Some(size) if size > 0 => usize::try_from(size).ok(),
-        Some(_) | None => library_bin::blob_len(rest).ok(),
+    let size = size.filter(|&size| size > 0).and_then(|size| usize::try_from(size).ok());
+    let sized = size.and_then(|size| rest.get(..size));
+    let own = match what {
+        What::Tree if sized.is_some() => None,
+        What::Tree => library_bin::blob_len(rest).ok(),
+        What::Text => sized.unwrap_or(rest).iter().position(|&byte| byte == 0),
     };
-    size.and_then(|size| rest.get(..size)).unwrap_or(rest)
+    let found = own.and_then(|size| rest.get(..size)).or(sized).unwrap_or(rest);
+    match what {
+        What::Tree => {}
+        What::Text => names.count(found.len())?,
+    }
+    Ok(found)
 }
 
 /// A name of anyone's making, fit to be printed.

@@ -21,14 +21,14 @@ const KERNEL: &str = "
 ";
 
 /// What one run leaves behind.
-struct Outcome {
-    code: i32,
-    stdout: Vec<u8>,
-    stderr: String,
+pub(crate) struct Outcome {
+    pub(crate) code: i32,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
 }
 
 /// Runs the command line in a folder.
-fn run(folder: &Path, arguments: &str, stdin: &[u8]) -> Outcome {
+pub(crate) fn run(folder: &Path, arguments: &str, stdin: &[u8]) -> Outcome {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tvm-ffi-codegen"))
         .args(arguments.split_whitespace())
         .current_dir(folder)
@@ -49,14 +49,14 @@ fn run(folder: &Path, arguments: &str, stdin: &[u8]) -> Outcome {
 }
 
 /// A run that succeeds silently.
-fn quiet(folder: &Path, arguments: &str) -> Vec<u8> {
+pub(crate) fn quiet(folder: &Path, arguments: &str) -> Vec<u8> {
     let outcome = run(folder, arguments, b"");
     assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""), "{arguments}");
     outcome.stdout
 }
 
 /// A run that fails: its code and message. It must print and leave nothing else.
-fn fails(folder: &Path, arguments: &str) -> (i32, String) {
+pub(crate) fn fails(folder: &Path, arguments: &str) -> (i32, String) {
     let files = |folder: &Path| {
         let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let mut files: Vec<_> = entries.map(|path| (fs::read(&path).ok(), path)).collect();
@@ -96,6 +96,16 @@ fn every_form_is_written() {
     }
     let piped = run(folder.path(), "emit - --emit ir -o -", ADD_ONE.as_bytes());
     assert_eq!((piped.code, piped.stdout), (0, host_ir));
+}
+
+#[test]
+fn metadata_can_be_left_out() {
+    let folder = add_one();
+    let of = |option: &str| {
+        let text = quiet(folder.path(), &format!("emit add_one.ffi --emit ir {option} -o -"));
+        String::from_utf8(text).unwrap().contains("__tvm_ffi__metadata_add_one")
+    };
+    assert_eq!((of(""), of("--no-metadata")), (true, false));
 }
 
 #[test]

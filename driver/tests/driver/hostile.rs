@@ -2,12 +2,13 @@
 
 use std::panic;
 
+use abi_spec::library_bin::ImportTree;
 use proptest::prelude::*;
 use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::link::{self, Input, Linker};
 use tvm_ffi_codegen_driver::{Form, Options, emit_module, inspect};
 
-use crate::support::{object, twice, undefined};
+use crate::support::{full, object, tree, twice, undefined};
 
 /// An object or library of each kind that is read.
 fn samples() -> Vec<Vec<u8>> {
@@ -22,13 +23,17 @@ fn samples() -> Vec<Vec<u8>> {
         link::shared_bytes(std::slice::from_ref(&kernel), &Linker::Wild, &Triple::host()).unwrap(),
     );
     samples.push(kernel.bytes().to_vec());
+    samples.push(full(&tree().encode().unwrap()).bytes().to_vec());
     samples
 }
 
 /// Reads bytes in both ways that the driver has. That it comes back is the test.
 fn read(bytes: Vec<u8>) {
     if let Ok(found) = inspect(&bytes) {
-        assert!(found.to_string().lines().count() >= 8);
+        assert!(found.to_string().lines().count() >= 9);
+        let blob = inspect::library_bin(&bytes).unwrap();
+        let tree = blob.map(|blob| ImportTree::decode(blob).is_ok());
+        assert_eq!(found.library_bin.map(|tree| tree.modules.is_ok()), tree);
     }
     let _ = Input::new("damaged", bytes);
 }

@@ -1,55 +1,11 @@
 //! Reports on objects and libraries of every format.
 
-use abi_spec::library_bin::{self, DecodeError, ImportTree, Node};
+use abi_spec::library_bin::{DecodeError, ImportTree};
 use tvm_ffi_codegen_driver::inspect::Undefined;
-use tvm_ffi_codegen_driver::link::{self, Input, Linker};
+use tvm_ffi_codegen_driver::link::{self, Linker};
 use tvm_ffi_codegen_driver::{Form, ObjectFault, Options, emit_module, inspect};
 
-use crate::support::{object, twice, undefined};
-
-/// Everything that a library can have.
-const FULL: &str = "
-    int TVMFFIObjectDecRef(void*);
-    int TVMFFIHandleInitOnce(void**, int (*)(void**));
-    int printf(const char*, ...);
-    __attribute__((weak)) int optional(void);
-    void* __tvm_ffi__library_ctx;
-    const char __tvm_ffi__library_bin[] = { TREE };
-    const char __tvm_ffi__cubin_k[4] = {1};
-    int __tvm_ffi__metadata_f(void* h, const void* a, int n, void* r) { return 1; }
-    int __tvm_ffi__doc_f(void* h, const void* a, int n, void* r) { return 2; }
-    int __tvm_ffi__doc_g(void* h, const void* a, int n, void* r) { return 3; }
-    int __tvm_ffi__doc_gone(void* h, const void* a, int n, void* r) { return 4; }
-    int __tvm_ffi_f(void* h, const void* a, int n, void* r) { return printf(\"f\"); }
-    int __tvm_ffi_g(void* h, const void* a, int n, void* r) { return TVMFFIObjectDecRef(h); }
-    int __tvm_ffi_main(void* h, const void* a, int n, void* r) {
-        return TVMFFIHandleInitOnce(r, 0) + (optional ? optional() : 0);
-    }
-    __attribute__((visibility(\"hidden\"))) int __tvm_ffi_hidden(void) { return 5; }
-    static int __tvm_ffi_local(void) { return 6; }
-    int (*use)(void) = __tvm_ffi_local;
-";
-
-/// [`FULL`] with an import tree.
-fn full(tree: &[u8]) -> Input {
-    let bytes: Vec<String> = tree.iter().map(u8::to_string).collect();
-    object("full", &FULL.replace("TREE", &bytes.join(",")))
-}
-
-/// A library that imports two modules, one of which it shares with the other.
-fn tree() -> Vec<u8> {
-    let custom = |kind: &'static str, bytes: &'static [u8]| library_bin::Module::Custom {
-        kind: kind.into(),
-        bytes: bytes.into(),
-    };
-    let modules = [
-        (library_bin::Module::Library, vec![1, 2]),
-        (custom("cuda", b"AAA"), vec![2]),
-        (custom("data", b"BB"), vec![]),
-    ];
-    let node = |(module, children)| Node { module, children };
-    ImportTree { nodes: modules.map(node).to_vec() }.encode().unwrap()
-}
+use crate::support::{full, object, tree, twice, undefined};
 
 /// Sizes depend on the compiler.
 fn without_code_sizes(report: &str) -> String {
@@ -77,6 +33,9 @@ import tree: 137 bytes
   0: _lib, imports 1 2
   1: cuda, 3 bytes, imports 2
   2: data, 2 bytes
+module loaders: 2
+  ffi.Module.load_from_bytes.cuda
+  ffi.Module.load_from_bytes.data
 library context: 8 bytes
 other reserved symbols: 1
   __tvm_ffi__cubin_k
@@ -89,7 +48,7 @@ other undefined symbols: 2
   printf
 needed libraries: none
 ";
-    let input = full(&tree());
+    let input = full(&tree().encode().unwrap());
     let found = inspect(input.bytes()).unwrap();
     let report = without_code_sizes(&found.to_string());
     assert_eq!(report, format!("ELF x86_64 object\n{expected}"));
@@ -106,7 +65,7 @@ needed libraries: none
 
 #[test]
 fn damaged_import_trees_are_reported() {
-    let tree = tree();
+    let tree = tree().encode().unwrap();
     for bytes in [&tree[..tree.len() - 1], b"\0", &[0; 8]] {
         let found = inspect(full(bytes).bytes()).unwrap();
         let error = ImportTree::decode(bytes).unwrap_err();

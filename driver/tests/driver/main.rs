@@ -2,6 +2,7 @@
 
 mod cli;
 mod hostile;
+mod imports;
 mod inspect;
 #[cfg(feature = "mlir")]
 mod ir_kernels;

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use codegen::ir::{Binary, Builder, Linkage, Module, Signature, SymbolKind, Type};
+use abi_spec::library_bin::{ImportTree, Module, Node};
+use codegen::ir::{self, Binary, Builder, Linkage, Signature, SymbolKind, Type};
 use tempfile::TempDir;
 use tvm_ffi_codegen_driver::link::Input;
 
@@ -35,9 +36,53 @@ pub(crate) fn object_with(name: &str, source: &str, options: &[&str]) -> Input {
     Input::new(format!("{name}.o"), fs::read(path).expect("written by cc")).expect("an object")
 }
 
+/// Everything that a library can have.
+const FULL: &str = "
+    int TVMFFIObjectDecRef(void*);
+    int TVMFFIHandleInitOnce(void**, int (*)(void**));
+    int printf(const char*, ...);
+    __attribute__((weak)) int optional(void);
+    void* __tvm_ffi__library_ctx;
+    const char __tvm_ffi__library_bin[] = { TREE };
+    const char __tvm_ffi__cubin_k[4] = {1};
+    int __tvm_ffi__metadata_f(void* h, const void* a, int n, void* r) { return 1; }
+    int __tvm_ffi__doc_f(void* h, const void* a, int n, void* r) { return 2; }
+    int __tvm_ffi__doc_g(void* h, const void* a, int n, void* r) { return 3; }
+    int __tvm_ffi__doc_gone(void* h, const void* a, int n, void* r) { return 4; }
+    int __tvm_ffi_f(void* h, const void* a, int n, void* r) { return printf(\"f\"); }
+    int __tvm_ffi_g(void* h, const void* a, int n, void* r) { return TVMFFIObjectDecRef(h); }
+    int __tvm_ffi_main(void* h, const void* a, int n, void* r) {
+        return TVMFFIHandleInitOnce(r, 0) + (optional ? optional() : 0);
+    }
+    __attribute__((visibility(\"hidden\"))) int __tvm_ffi_hidden(void) { return 5; }
+    static int __tvm_ffi_local(void) { return 6; }
+    int (*use)(void) = __tvm_ffi_local;
+";
+
+/// [`FULL`] with an import tree.
+pub(crate) fn full(tree: &[u8]) -> Input {
+    let bytes: Vec<String> = tree.iter().map(u8::to_string).collect();
+    object("full", &FULL.replace("TREE", &bytes.join(",")))
+}
+
+/// A library that imports two modules, one of which it shares with the other.
+pub(crate) fn tree() -> ImportTree<'static> {
+    let custom = |kind: &'static str, bytes: &'static [u8]| Module::Custom {
+        kind: kind.into(),
+        bytes: bytes.into(),
+    };
+    let modules = [
+        (Module::Library, vec![1, 2]),
+        (custom("cuda", b"AAA"), vec![2]),
+        (custom("data", b"BB"), vec![]),
+    ];
+    let node = |(module, children)| Node { module, children };
+    ImportTree { nodes: modules.map(node).to_vec() }
+}
+
 /// What lowering would yield for a function that calls `kernel(num_args)` and returns twice its result.
-pub(crate) fn twice() -> Module {
-    let mut module = Module::default();
+pub(crate) fn twice() -> ir::Module {
+    let mut module = ir::Module::default();
     let signature = Signature::new(&[Type::I32], Some(Type::I32));
     let kernel = module.declare("kernel", Linkage::Import, SymbolKind::Function(signature));
     let safe_call = Signature::new(&[Type::Ptr, Type::Ptr, Type::I32, Type::Ptr], Some(Type::I32));

@@ -226,7 +226,7 @@ fn memory_is_never_writable_and_executable() {
     let mut module = Module::default();
     for (name, writable) in [("constant", false), ("variable", true)] {
         let symbol = module.declare(&format!("{name}_data"), Linkage::Local, SymbolKind::Data);
-        module.data.push(Data { symbol, bytes: vec![1; 8], align: 8, writable });
+        module.data.push(Data { symbol, bytes: vec![1; 8], align: 8, writable, large: false });
         wrapper(&mut module, name, |b| {
             let address = b.address(symbol);
             succeed(b, 4, address);

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 
+use abi_spec::library_bin::{self, ImportTree, Node};
 use codegen::Library;
 use tvm_ffi_codegen_jit::{Context, Error, Jit, Returned, Runtime, Tensor, Value};
 
@@ -24,6 +25,28 @@ fn jit(runtime: &'static Runtime, kernels: &[(&str, *const u8)]) -> Jit {
         unsafe { jit.kernel(symbol, address) };
     }
     jit
+}
+
+#[test]
+fn a_library_with_imports_runs() {
+    for runtime in runtimes() {
+        let module = |kind: &'static str| library_bin::Module::Custom {
+            kind: kind.into(),
+            bytes: vec![7; 1 << 20].into(),
+        };
+        let nodes = vec![
+            Node { module: library_bin::Module::Library, children: vec![1] },
+            Node { module: module("a"), children: vec![] },
+        ];
+        let imports = Some(ImportTree { nodes });
+        let library = Library { imports, ..ADD_ONE.parse().unwrap() };
+        let kernel = ("add_one_kernel", add_one_kernel as *const u8);
+        let compiled = jit(runtime, &[kernel]).compile(&library).unwrap();
+        let (mut x, mut y) = ([1.0_f32, 2.0], [0.0_f32; 2]);
+        let tensors = [Tensor::new(&mut x), Tensor::new(&mut y)];
+        compiled.function("add_one").unwrap().call(&tensors.each_ref().map(Into::into)).unwrap();
+        assert_eq!(y, [2.0, 3.0]);
+    }
 }
 
 #[test]

@@ -155,12 +155,14 @@ fn dim(choices: &mut Choices<'_>, names: &mut Names, a: &'static str, b: &'stati
 
 fn constraint(choices: &mut Choices<'_>, names: &Names) -> String {
     let op = choices.pick(&["<=", "!=", ">=", "==", "<", ">"]);
-    match choices.below(8) {
+    let message = if choices.once_in(3) { " else \"the user's words\"" } else { "" };
+    let comparison = match choices.below(8) {
         0 if !names.pointers.is_empty() => format!("{} != null", names.pointers[0]),
         1 if !names.tensors.is_empty() => format!("{}.data != null", names.tensors[0].0),
         2 => format!("{} {op} {}", float(choices, names, 1), int(choices, names, 1)),
         _ => format!("{} {op} {}", int(choices, names, 2), int(choices, names, 1)),
-    }
+    };
+    comparison + message
 }
 
 /// An integer expression.

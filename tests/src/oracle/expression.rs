@@ -44,6 +44,9 @@ impl Call<'_> {
             Expr::Int(value) => Number::Int(*value),
             Expr::Float(value) => Number::Float(*value),
             Expr::Null => Number::Address { null: true, offset: 0 },
+            Expr::Text(_) | Expr::Element(..) | Expr::Field(..) => {
+                unreachable!("no declaration has `{expr}`")
+            }
             Expr::Name(name) => self.named(name),
             Expr::Member(of, member) => self.member(of, *member)?,
             Expr::Neg(inner) => match self.evaluate(inner)? {
@@ -112,6 +115,11 @@ impl Call<'_> {
             Member::Ndim => tensor.ndim().into(),
             Member::DeviceId => tensor.device.id.into(),
             Member::ByteOffset => tensor.byte_offset as i64,
+            Member::DeviceType => tensor.device.ty.0.into(),
+            Member::Numel => tensor.shape.iter().fold(1, |all: i64, n| all.wrapping_mul(*n)),
+            Member::DType | Member::IsContiguous | Member::Size | Member::IsSome => {
+                unreachable!("no declaration has `{name}.{member}`")
+            }
         };
         Ok(Number::Int(value))
     }
@@ -188,7 +196,11 @@ impl Call<'_> {
             return Ok(());
         }
         let leaves = self.leaves(&[&constraint.lhs, &constraint.rhs])?;
-        Err(Fault::value(format!("Violated {constraint}"), leaves))
+        let subject = match &constraint.message {
+            Some(message) => message.clone(),
+            None => format!("Violated {constraint}"),
+        };
+        Err(Fault::value(subject, leaves))
     }
 
     /// `, n = 6, x.shape[0] = 3`: names and members, each once.
@@ -210,7 +222,7 @@ impl Call<'_> {
 
 fn collect<'e>(expr: &'e Expr, leaves: &mut Vec<&'e Expr>) {
     match expr {
-        Expr::Name(_) | Expr::Member(..) => {
+        Expr::Name(_) | Expr::Member(..) | Expr::Element(..) | Expr::Field(..) => {
             if !leaves.contains(&expr) {
                 leaves.push(expr);
             }
@@ -218,6 +230,7 @@ fn collect<'e>(expr: &'e Expr, leaves: &mut Vec<&'e Expr>) {
         Expr::Int(_)
         | Expr::Float(_)
         | Expr::Null
+        | Expr::Text(_)
         | Expr::Neg(_)
         | Expr::Binary(..)
         | Expr::Call(..)

@@ -58,6 +58,7 @@ impl<'a> Symbols<'a> {
                         dims.iter().for_each(|dim| symbols.mention_dim(dim));
                     }
                 }
+                other => unreachable!("no declaration has a parameter of type {other}"),
             }
         }
         symbols
@@ -101,8 +102,10 @@ impl<'a> Symbols<'a> {
 fn names(expr: &Expr) -> Vec<&str> {
     match expr {
         Expr::Name(name) => vec![name],
-        Expr::Int(_) | Expr::Float(_) | Expr::Null => Vec::new(),
+        Expr::Int(_) | Expr::Float(_) | Expr::Text(_) | Expr::Null => Vec::new(),
         Expr::Member(..)
+        | Expr::Element(..)
+        | Expr::Field(..)
         | Expr::Neg(_)
         | Expr::Binary(..)
         | Expr::Call(..)
@@ -131,6 +134,9 @@ fn is_linear(expr: &Expr, symbol: &str) -> bool {
         | Expr::Int(_)
         | Expr::Float(_)
         | Expr::Null
+        | Expr::Text(_)
+        | Expr::Element(..)
+        | Expr::Field(..)
         | Expr::Member(..)
         | Expr::Stream(_)
         | Expr::Cast(..) => false,

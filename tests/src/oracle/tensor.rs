@@ -72,8 +72,8 @@ impl<'a> Call<'a> {
             }
             Shape::Dims(_) | Shape::AnyRank => {}
         }
-        if tensor.dtype != declared.dtype {
-            let expected = format!("{} but got {}", declared.dtype, tensor.dtype);
+        if !declared.accepted().contains(&tensor.dtype) {
+            let expected = format!("{} but got {}", declared.dtypes[0], tensor.dtype);
             return Err(self.fault("TypeError", "Mismatched", param, ".dtype", expected));
         }
         self.device(param, tensor, declared.device)?;
@@ -133,7 +133,7 @@ impl<'a> Call<'a> {
             return Err(self.null(param, ".data"));
         }
         // That of a lane; of three bytes, say, the power of two in it.
-        let lane = u64::from(declared.dtype.lane_bytes());
+        let lane = u64::from(declared.dtypes[0].lane_bytes());
         let align = declared.align.unwrap_or(1 << lane.trailing_zeros());
         let address = (tensor.data.unwrap_or(0) as u64).wrapping_add(tensor.byte_offset);
         let remainder = address & (align - 1);

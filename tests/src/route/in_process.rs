@@ -5,7 +5,7 @@ use std::ptr;
 use codegen::{Library, Options, Routines, ir};
 use jit::{Compiled, Function, Jit, Runtime};
 
-use super::{Call, RECORDED, Route, perform, with_recorder};
+use super::{Around, Call, RECORDED, Route, perform, plainly, with_recorder};
 use crate::ffi::Ffi;
 use crate::kernels::kernels;
 use crate::outcome::Outcome;
@@ -15,13 +15,15 @@ use crate::outcome::Outcome;
 pub struct InProcess {
     compiled: Compiled,
     ffi: Ffi,
+    /// What is done around each call.
+    pub around: Around,
 }
 
 impl InProcess {
     /// Compiles a library against a runtime.
     pub fn new(library: &Library, runtime: &'static Runtime) -> InProcess {
         let compiled = compile(&with_recorder(library), runtime);
-        InProcess { compiled, ffi: Ffi::new(runtime) }
+        InProcess { compiled, ffi: Ffi::new(runtime), around: plainly }
     }
 
     fn function(&self, name: &str) -> Function {
@@ -31,7 +33,7 @@ impl InProcess {
 
 /// Compiles a library of declarations that call the kernels of this crate.
 fn compile(library: &Library, runtime: &'static Runtime) -> Compiled {
-    let options = Options { routines: Routines::Shared, closures: true };
+    let options = Options { routines: Routines::Shared, closures: true, metadata: true };
     ir::verify(&codegen::lower(library, &options).unwrap_or_else(|error| panic!("{error}")));
     let mut jit = Jit::with_runtime(runtime).unwrap_or_else(|error| panic!("{error}"));
     for function in &library.functions {
@@ -56,6 +58,7 @@ impl Route for InProcess {
             perform(
                 &self.ffi,
                 call,
+                self.around,
                 // SAFETY: the arguments are valid, and what is no closure ignores its handle.
                 &|args, n, result| unsafe { function.call_raw(ptr::null_mut(), args, n, result) },
                 // SAFETY: as above.

@@ -76,20 +76,69 @@ fn expression(argument: &Argument) -> Option<String> {
         Argument::Bool(true) => "True".to_owned(),
         Argument::Bool(false) => "False".to_owned(),
         Argument::Int(value) => value.to_string(),
+        Argument::BigInt(value) => value.to_string(),
         Argument::Float(value) => format!("float('{value:?}')"),
         Argument::Pointer(value) => format!("ctypes.c_void_p({value})"),
         Argument::Runtime(name) => format!("runtime('{name}')"),
         Argument::DType(dtype) => format!("tvm_ffi.dtype('{dtype}')"),
         Argument::Device(device) => format!("tvm_ffi.device('{device}')"),
-        Argument::Str(text) => format!("'{text}'"),
-        Argument::Bytes(text) => format!("b'{text}'"),
+        Argument::Str(text) => Json::from(text.as_str()).to_string(),
+        Argument::Bytes(text) => format!("b\"{}\"", text.escape_ascii()),
         Argument::Tensor(tensor) => array(tensor)?,
-        Argument::RawStr(_)
+        Argument::Shape(extents) => format!("tvm_ffi.Shape({extents:?})"),
+        Argument::Array(elements) => expressions(elements)?,
+        Argument::List(elements) => format!("tvm_ffi.List({})", expressions(elements)?),
+        Argument::Map(entries) => pairs(entries)?,
+        Argument::Dict(entries) => format!("tvm_ffi.Dict({})", pairs(entries)?),
+        Argument::Function => "note".to_owned(),
+        Argument::Module => "tvm_ffi.system_lib()".to_owned(),
+        Argument::Error => "ValueError('an argument')".to_owned(),
+        Argument::Opaque => "object()".to_owned(),
+        Argument::RValue(Some(object)) => moved(object)?,
+        Argument::RValue(None)
+        | Argument::RawStr(_)
         | Argument::RawBytes(_)
+        | Argument::Small { .. }
+        | Argument::Text { .. }
         | Argument::Object(_)
         | Argument::Registered(_)
         | Argument::Raw { .. } => return None,
     })
+}
+
+/// A list of Python, which is passed as an array.
+fn expressions(arguments: &[Argument]) -> Option<String> {
+    let texts: Option<Vec<String>> = arguments.iter().map(expression).collect();
+    Some(format!("[{}]", texts?.join(", ")))
+}
+
+/// A dictionary of Python, which is passed as a map.
+fn pairs(entries: &[(Argument, Argument)]) -> Option<String> {
+    let pair = |(key, value): &(Argument, Argument)| {
+        let key = if let Argument::Array(_) = key { None } else { expression(key) };
+        Some(format!("{}: {}", key?, expression(value)?))
+    };
+    let texts: Option<Vec<String>> = entries.iter().map(pair).collect();
+    Some(format!("{{{}}}", texts?.join(", ")))
+}
+
+/// Only what is an object of the runtime in Python, too, can be moved.
+fn moved(object: &Argument) -> Option<String> {
+    let is_wrapped = matches!(
+        object,
+        Argument::Shape(_)
+            | Argument::Array(_)
+            | Argument::List(_)
+            | Argument::Map(_)
+            | Argument::Dict(_)
+            | Argument::Module
+            | Argument::Function
+    );
+    if is_wrapped {
+        Some(format!("tvm_ffi.convert({})._move()", expression(object)?))
+    } else {
+        None
+    }
 }
 
 /// Element types that NumPy has and that DLPack calls by the same name.

@@ -7,7 +7,7 @@ use abi_spec::TypeIndex;
 use codegen::{Library, ir};
 use jit::abi::{Any, Object};
 
-use super::{Call, RECORDED, Route, perform, with_recorder};
+use super::{Around, Call, RECORDED, Route, perform, plainly, with_recorder};
 use crate::ffi::{self, Ffi};
 use crate::kernels::kernels;
 use crate::outcome::Outcome;
@@ -17,6 +17,8 @@ use crate::outcome::Outcome;
 pub struct Shared {
     backend: &'static str,
     ffi: Ffi,
+    /// What is done around each call.
+    pub around: Around,
     module: Any,
 }
 
@@ -29,15 +31,17 @@ impl Shared {
         let ffi = Ffi::new(ffi::installed());
         let path = text(path.to_str().expect("the path is text"));
         let args = [string(&path), string(c"")];
-        let module = call_global(&ffi, "ffi.Module.load_from_file.so", &args);
-        Shared { backend, ffi, module }
+        let module = ffi.call_global("ffi.Module.load_from_file.so", &args);
+        let module = module.expect("the runtime loads modules");
+        Shared { backend, ffi, around: plainly, module }
     }
 
     /// A function object of the module.
     fn function(&self, name: &str) -> *mut Object {
         let name = text(name);
         let args = [self.module, string(&name), Any::int(TypeIndex::BOOL, 0)];
-        let function = call_global(&self.ffi, "ffi.ModuleGetFunction", &args);
+        let function = self.ffi.call_global("ffi.ModuleGetFunction", &args);
+        let function = function.expect("the runtime has modules");
         assert_eq!(function.ty(), TypeIndex::FUNCTION, "no function {name:?}");
         function.pointer().cast()
     }
@@ -64,14 +68,6 @@ fn string(text: &std::ffi::CStr) -> Any {
     Any::ptr(TypeIndex::RAW_STR, text.as_ptr().cast_mut().cast())
 }
 
-fn call_global(ffi: &Ffi, name: &str, args: &[Any]) -> Any {
-    let (function, mut result) = (ffi.global(name), Any::NONE);
-    // SAFETY: the function is live and the arguments are valid.
-    let status = unsafe { ffi.call(function, args.as_ptr(), args.len() as i32, &mut result) };
-    assert_eq!(status, 0, "{name}: {:?}", ffi.take_error());
-    result
-}
-
 impl Route for Shared {
     fn name(&self) -> String {
         format!("shared library, {}", self.backend)
@@ -85,6 +81,7 @@ impl Route for Shared {
             let outcome = perform(
                 &self.ffi,
                 call,
+                self.around,
                 // SAFETY: the function is live and the arguments are valid.
                 &|args, n, result| unsafe { self.ffi.call(function, args, n, result) },
                 // SAFETY: as above.

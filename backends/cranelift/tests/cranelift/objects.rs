@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use codegen::{Backend, ir};
 use object::{
     BinaryFormat, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
-    SectionKind, SymbolKind, SymbolScope, elf,
+    SectionFlags, SectionKind, SymbolKind, SymbolScope, elf,
 };
 use tvm_ffi_codegen_cranelift::{Cranelift, Error, Settings, isa, signature};
 
@@ -60,6 +60,22 @@ fn exports_and_imports_are_what_the_source_says() {
         let mut undefined: Vec<String> = undefined.collect();
         undefined.sort();
         assert_eq!(undefined, ["kernel", "outside"], "{triple}");
+    });
+}
+
+#[test]
+fn large_constants_are_out_of_the_way_of_code() {
+    each(|triple, file| {
+        let named = |found: &str| found.trim_start_matches('_') == "blob";
+        let blob = file.symbols().find(|symbol| symbol.name().is_ok_and(named)).unwrap();
+        let section = file.section_by_index(blob.section_index().unwrap()).unwrap();
+        let large = triple == "x86_64-unknown-linux-gnu";
+        assert_eq!(section.name() == Ok(".lrodata"), large, "{triple}");
+        if let SectionFlags::Elf { sh_flags, .. } = section.flags() {
+            let read_only = elf::SHF_ALLOC.0;
+            let expected = if large { read_only | 0x1000_0000 } else { read_only };
+            assert_eq!(sh_flags.0, expected, "{triple}");
+        }
     });
 }
 

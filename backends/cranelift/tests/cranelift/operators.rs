@@ -192,7 +192,11 @@ fn conditions() {
         for &(cond, ty) in &cases {
             for (a, b) in pairs(ty) {
                 let found = running.call(&format!("{cond:?}_{ty}"), &[a, b]);
-                assert_eq!(found, compare(cond, ty, a, b).into(), "{cond:?} {ty} {a:#x} {b:#x}");
+                assert_eq!(
+                    found,
+                    u64::from(compare(cond, ty, a, b)),
+                    "{cond:?} {ty} {a:#x} {b:#x}"
+                );
             }
         }
     }

@@ -158,7 +158,7 @@ fn data_is_constant_or_writable_and_aligned() {
     let mut module = Module::default();
     let data = |module: &mut Module, name, linkage, bytes: &[u8], align, writable| {
         let symbol = module.declare(name, linkage, SymbolKind::Data);
-        module.data.push(Data { symbol, bytes: bytes.to_vec(), align, writable });
+        module.data.push(Data { symbol, bytes: bytes.to_vec(), align, writable, large: false });
         symbol
     };
     let word = data(&mut module, "word", Linkage::Local, &7_u64.to_le_bytes(), 8, false);

@@ -11,7 +11,7 @@ pub(crate) fn kernel() -> Signature {
 
 fn data(module: &mut Module, name: &str, linkage: Linkage, bytes: &[u8], writable: bool) -> Symbol {
     let symbol = module.declare(name, linkage, SymbolKind::Data);
-    module.data.push(Data { symbol, bytes: bytes.to_vec(), align: 8, writable });
+    module.data.push(Data { symbol, bytes: bytes.to_vec(), align: 8, writable, large: false });
     symbol
 }
 
@@ -24,6 +24,8 @@ pub(crate) fn module() -> Module {
     let table = data(&mut module, "table", Linkage::Export, &[1, 2, 3, 4, 5, 6, 7, 8], false);
     let context = data(&mut module, "context", Linkage::Export, &[0; 8], true);
     data(&mut module, "blob", Linkage::Export, &[0xab; 100], false);
+    let blob = module.data.last_mut().expect("added above");
+    blob.large = true;
     let helper = adder(&mut module, "helper", Linkage::Local);
     let other = adder(&mut module, "other", Linkage::Export);
     let entry = Signature::new(&[Type::I64, Type::I32], Some(Type::I64));

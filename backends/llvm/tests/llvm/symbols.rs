@@ -18,7 +18,7 @@ fn stepper(name: &str, amount: i64) -> Module {
     let mut module = Module::default();
     let bytes = amount.to_le_bytes().to_vec();
     let symbol = module.declare("amount", Linkage::Local, SymbolKind::Data);
-    module.data.push(Data { symbol, bytes, align: 8, writable: false });
+    module.data.push(Data { symbol, bytes, align: 8, writable: false, large: false });
     let step = Signature::new(&[Type::I64], Some(Type::I64));
     let mut b = Builder::function(&mut module, "step", Linkage::Local, step);
     let amount = b.address(symbol);

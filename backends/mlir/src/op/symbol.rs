@@ -25,6 +25,8 @@ pub(crate) const RES_ATTRS: &str = "res_attrs";
 pub(crate) const CONVENTION: &str = "CConv";
 /// The attribute that says who sees a symbol.
 pub(crate) const LINKAGE: &str = "linkage";
+/// Where constants go that are out of the reach of code.
+const LARGE: &str = ".lrodata";
 /// `unnamed_addr`: the address of a data object is never compared.
 const UNNAMED: i64 = 2;
 
@@ -114,6 +116,9 @@ impl<'c> Ops<'c> {
             ("value", raw::bytes_attribute(self.context, &data.bytes)),
             ("alignment", self.integer(self.types.i64, i64::from(data.align))),
         ];
+        if data.large && self.large {
+            attributes.push(("section", self.string(LARGE)));
+        }
         if !data.writable {
             attributes.push(("constant", self.unit));
             if linkage == ir::Linkage::Local {

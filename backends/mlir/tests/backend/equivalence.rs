@@ -19,7 +19,7 @@ fn sections(bytes: &[u8]) -> Sections {
         let place = (symbol.section_index(), symbol.address());
         format!("{} {place:?}", symbol.name().unwrap())
     };
-    let wanted = [".text", ".rodata", ".data", ".bss", "__text", "__const"];
+    let wanted = [".text", ".rodata", ".lrodata", ".data", ".bss", "__text", "__const"];
     let sections = file
         .sections()
         .filter(|section| wanted.iter().any(|wanted| section.name().unwrap().starts_with(wanted)));

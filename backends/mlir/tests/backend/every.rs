@@ -250,7 +250,7 @@ fn memory(module: &mut Module) {
 
 fn data(module: &mut Module, name: &str, linkage: Linkage, bytes: &[u8], writable: bool) {
     let symbol = module.declare(name, linkage, SymbolKind::Data);
-    module.data.push(Data { symbol, bytes: bytes.to_vec(), align: 8, writable });
+    module.data.push(Data { symbol, bytes: bytes.to_vec(), align: 8, writable, large: false });
 }
 
 fn symbols(module: &mut Module) {
@@ -260,6 +260,9 @@ fn symbols(module: &mut Module) {
     data(module, "empty", Linkage::Local, &[], false);
     data(module, "version", Linkage::Export, b"1.0\0", false);
     data(module, "state", Linkage::Export, &[7; 16], true);
+    data(module, "blob", Linkage::Export, &[1; 100], false);
+    let blob = module.data.last_mut().expect("added above");
+    blob.large = true;
     let mut addresses: Vec<_> = ["table", "counter", "empty", "version", "state"]
         .into_iter()
         .filter_map(|name| module.find(name))

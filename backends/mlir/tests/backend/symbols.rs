@@ -146,7 +146,13 @@ fn export_declared_otherwise_is_refused() {
 fn with_local(f: &str) -> ir::Module {
     let mut module = ir::Module::default();
     let symbol = module.declare("message", Linkage::Local, SymbolKind::Data);
-    module.data.push(Data { symbol, bytes: f.as_bytes().to_vec(), align: 1, writable: false });
+    module.data.push(Data {
+        symbol,
+        bytes: f.as_bytes().to_vec(),
+        align: 1,
+        writable: false,
+        large: false,
+    });
     let signature = ir::Signature::new(&[], Some(ir::Type::Ptr));
     let mut b = ir::Builder::function(&mut module, f, Linkage::Export, signature);
     let address = b.address(symbol);

@@ -39,7 +39,11 @@ fn expressions() {
         ("-1.0", "-1.0"),
         ("-0.0", "-0.0"),
         ("100000000000000000000.0", "100000000000000000000.0"),
-        ("a.data_\t", "error"),
+        ("a.data_\t", "a.data_"),
+        ("a.1", "error"),
+        ("t [ 1 ] . x . shape[0]", "t[1].x.shape[0]"),
+        ("d == \"cpu\"", "error"),
+        ("(\"a\\\"b\")", "\"a\\\"b\""),
     ];
     for (text, canonical) in rows {
         let printed = text.parse::<Expr>().map_or("error".to_owned(), |expr| expr.to_string());
@@ -86,7 +90,9 @@ fn tensors() {
 #[test]
 fn items() {
     let text = "# first\r\n///one\r\n///  two \r\n///\r\n/////three\r\nf()->None=g();# rest\n\
-                f2(a:int8,self:ptr)->ptr where a<1,2>=a=try\"try\"(a,null);h()->bool=\"a \\\"\\\\b\"();";
+                f2(a:int8,self:ptr)->ptr where a<1,2>=a else\"no\\\"\"=try\"try\"(a,null);h()->bool=\"a \\\"\\\\b\"();\
+                @ \"k.py\" : 07 i()->None=try k()errors{};\
+                j()->None=try k()errors{1:E\"a\",- 2:where\"b\",_:F\"\"};";
     let canonical = "\
 /// one
 ///  two 
@@ -96,17 +102,24 @@ f() -> None
     = g();
 
 f2(a: int8, self: ptr) -> ptr
-    where a < 1, 2 >= a
+    where a < 1, 2 >= a else \"no\\\"\"
     = try \"try\"(a, null);
 
 h() -> bool
     = \"a \\\"\\\\b\"();
+
+@\"k.py\":7
+i() -> None
+    = try k();
+
+j() -> None
+    = try k() errors { 1: E \"a\", -2: where \"b\", _: F \"\" };
 ";
     let library = parse_library(text).unwrap();
     assert_eq!(library.to_string(), canonical);
     assert_eq!(library.functions[0].docs, "one\n two \n\n//three");
     assert_eq!(library.functions[2].body.symbol, "a \"\\b");
-    let one_line = "f2(a: int8, self: ptr) -> ptr where a < 1, 2 >= a";
+    let one_line = "f2(a: int8, self: ptr) -> ptr where a < 1, 2 >= a else \"no\\\"\"";
     assert_eq!(library.functions[1].signature.to_string(), one_line);
     assert_eq!(library.functions[1].signature.header().to_string(), "f2(a: int8, self: ptr)");
 }

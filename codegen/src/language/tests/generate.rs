@@ -8,8 +8,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::declaration::{
-    Body, Comparison, Constraint, Device, Dim, Function, Library, Param, ParamType, ResultType,
-    Shape, Signature, Strides, Tensor,
+    Body, Class, Comparison, Constraint, Device, Dim, Element, Function, Library, Literal,
+    Location, Mapping, Param, ParamType, ResultType, Sequence, Shape, Signature, StatusError,
+    Strides, Tensor,
 };
 use crate::expr::{BinaryOp, Builtin, Expr, Member};
 use crate::language::is_reserved;
@@ -38,7 +39,7 @@ fn dtype() -> impl Strategy<Value = DType> {
 
 fn member() -> impl Strategy<Value = Member> {
     prop_oneof![
-        select(&[Member::Data, Member::Ndim, Member::DeviceId, Member::ByteOffset]),
+        select(&Member::PLAIN).prop_map(|(_, member)| member),
         any::<u32>().prop_map(Member::Shape),
         any::<u32>().prop_map(Member::Strides),
     ]
@@ -52,6 +53,7 @@ pub(super) fn expr() -> impl Strategy<Value = Expr> {
         (-3..3i64).prop_map(Expr::Int),
         finite.prop_map(Expr::Float),
         Just(Expr::Null),
+        text().prop_map(Expr::Text),
         name().prop_map(Expr::Name),
     ];
     leaf.prop_recursive(6, 40, 2, |inner| {
@@ -62,6 +64,8 @@ pub(super) fn expr() -> impl Strategy<Value = Expr> {
             (select(BUILTINS), boxed.clone(), boxed.clone())
                 .prop_map(|(builtin, a, b)| Expr::Call(builtin, a, b)),
             (inner, member()).prop_map(|(base, member)| base.member(member)),
+            (boxed.clone(), any::<u32>()).prop_map(|(of, index)| Expr::Element(of, index)),
+            (boxed.clone(), element_name()).prop_map(|(of, name)| Expr::Field(of, name)),
             boxed.clone().prop_map(Expr::Neg),
             boxed.clone().prop_map(Expr::Stream),
             (scalar(), boxed).prop_map(|(scalar, inner)| Expr::Cast(scalar, inner)),
@@ -79,26 +83,87 @@ fn tensor() -> impl Strategy<Value = Tensor> {
         prop_oneof![Just(Strides::Contiguous), Just(Strides::Any), dims().prop_map(Strides::List)];
     let device = prop_oneof![Just(Device::Any), select(&DeviceType::ALL).prop_map(Device::Type)];
     let align = option::of(prop_oneof![any::<u64>(), (0..8).prop_map(|n| 1u64 << n)]);
-    (shape, dtype(), strides, device, align)
-        .prop_map(|(shape, dtype, strides, device, align)| {
-            let align = align.filter(|align| *align != u64::from(dtype.lane_bytes()));
-            Tensor { shape, dtype, strides, device, align }
+    (shape, vec(dtype(), 1..4), any::<bool>(), strides, device, align)
+        .prop_map(|(shape, dtypes, storage, strides, device, align)| {
+            let tensor = Tensor { shape, dtypes, storage, strides, device, align: None };
+            let align = align.filter(|align| *align != tensor.natural_alignment());
+            Tensor { align, ..tensor }
         })
         .boxed()
 }
 
+/// The name of an element of a tuple.
+fn element_name() -> impl Strategy<Value = String> {
+    name().prop_filter("a member", |word| !Member::is_name(word))
+}
+
+fn literal() -> impl Strategy<Value = Literal> {
+    let finite = float::POSITIVE | float::NEGATIVE | float::NORMAL | float::SUBNORMAL | float::ZERO;
+    prop_oneof![
+        Just(Literal::None),
+        any::<bool>().prop_map(Literal::Bool),
+        any::<i64>().prop_map(Literal::Int),
+        finite.prop_map(Literal::Float),
+        text().prop_map(Literal::Str),
+    ]
+}
+
+fn class() -> impl Strategy<Value = Class> {
+    prop_oneof![select(&[Class::Function, Class::Module, Class::Any]), text().prop_map(Class::Key),]
+}
+
+/// A type of at most a few levels.
+fn param_type() -> impl Strategy<Value = ParamType> {
+    let simple = [
+        ParamType::Str,
+        ParamType::Bytes,
+        ParamType::DType,
+        ParamType::Device,
+        ParamType::Shape(Shape::AnyRank),
+        ParamType::Any,
+        ParamType::Stream,
+    ];
+    let leaf = prop_oneof![
+        4 => scalar().prop_map(ParamType::Scalar),
+        4 => tensor().prop_map(ParamType::Tensor),
+        2 => (0..simple.len()).prop_map(move |index| simple[index].clone()),
+        1 => dims().prop_map(|dims| ParamType::Shape(Shape::Dims(dims))),
+        1 => class().prop_map(ParamType::Object),
+        1 => vec(literal(), 0..4).prop_map(ParamType::Literal),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        let boxed = inner.clone().prop_map(Box::new);
+        let element =
+            (option::of(element_name()), inner.clone()).prop_map(|(name, ty)| Element { name, ty });
+        let pair = [inner.clone(), inner.clone()].prop_map(Box::new);
+        prop_oneof![
+            (select(&[Sequence::Array, Sequence::List]), boxed.clone())
+                .prop_map(|(sequence, element)| ParamType::Sequence(sequence, element)),
+            (select(&[Mapping::Map, Mapping::Dict]), pair)
+                .prop_map(|(mapping, types)| ParamType::Mapping(mapping, types)),
+            vec(element, 0..4).prop_map(ParamType::Tuple),
+            boxed.prop_map(ParamType::Optional),
+            vec(inner, 0..4).prop_map(ParamType::Union),
+        ]
+    })
+}
+
 fn param() -> impl Strategy<Value = Param> {
-    let ty =
-        prop_oneof![scalar().prop_map(ParamType::Scalar), tensor().prop_map(ParamType::Tensor)];
-    (name(), ty).prop_map(|(name, ty)| Param { name, ty })
+    (name(), param_type(), option::of(literal()), any::<bool>())
+        .prop_map(|(name, ty, default, variadic)| Param { name, ty, default, variadic })
+}
+
+/// What may stand in quotes.
+fn text() -> impl Strategy<Value = String> {
+    "[^\\p{Cc}]{0,9}"
 }
 
 /// A signature, with and without constraints.
 pub(super) fn signature() -> impl Strategy<Value = Signature> {
     use Comparison::{Eq, Ge, Gt, Le, Lt, Ne};
     let result = prop_oneof![Just(ResultType::None), scalar().prop_map(ResultType::Scalar)];
-    let constraint = (expr(), select(&[Eq, Ne, Lt, Le, Gt, Ge]), expr())
-        .prop_map(|(lhs, op, rhs)| Constraint { lhs, op, rhs });
+    let constraint = (expr(), select(&[Eq, Ne, Lt, Le, Gt, Ge]), expr(), option::of(text()))
+        .prop_map(|(lhs, op, rhs, message)| Constraint { lhs, op, rhs, message });
     // The name of a function may be a reserved word.
     let name = prop_oneof![name(), Just("where".to_owned()), Just("Tensor".to_owned())];
     (name, vec(param(), 0..4), result, vec(constraint, 0..3)).prop_map(
@@ -108,18 +173,14 @@ pub(super) fn signature() -> impl Strategy<Value = Signature> {
 
 /// A library of a few functions.
 pub(super) fn library() -> impl Strategy<Value = Library> {
-    let printable = "[^\\p{Cc}]{1,9}";
-    let symbol = prop_oneof![name(), printable, Just("try".to_owned()), Just("a\\\"#".to_owned())];
-    let body = (symbol, vec(expr(), 0..4), any::<bool>()).prop_map(|(symbol, args, status)| Body {
-        symbol,
-        args,
-        status,
-    });
+    let symbol = prop_oneof![name(), text(), Just("try".to_owned()), Just("a\\\"#".to_owned())];
+    let error = (option::of(any::<i32>()), name(), text())
+        .prop_map(|(status, kind, message)| StatusError { status, kind, message });
+    let body = (symbol, vec(expr(), 0..4), option::of(vec(error, 0..3)))
+        .prop_map(|(symbol, args, status)| Body { symbol, args, status });
+    let location = (text(), 0..=i32::MAX as u32).prop_map(|(file, line)| Location { file, line });
     let docs = "([^\\p{Cc}]{0,9}[\n\t ]{0,3}){0,3}";
-    let function = (docs, signature(), body).prop_map(|(docs, signature, body)| Function {
-        docs,
-        signature,
-        body,
-    });
-    vec(function, 0..4).prop_map(|functions| Library { functions })
+    let function = (docs, option::of(location), signature(), body)
+        .prop_map(|(docs, location, signature, body)| Function { docs, location, signature, body });
+    vec(function, 0..4).prop_map(Library::from)
 }

@@ -1,11 +1,11 @@
 //! No text is too long or too deep to be refused in an orderly way.
 
-use crate::declaration::{Comparison, Constraint, Function, Library};
+use crate::declaration::{Comparison, Constraint, Function, Library, Location, StatusError};
 use crate::error::{Error, Part};
 use crate::expr::{BinaryOp, Builtin, Expr};
 use crate::language::{
-    Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_SYMBOL,
-    MAX_TEXT, parse_library,
+    Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_ERRORS, MAX_FILE, MAX_MESSAGE, MAX_NAME,
+    MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_SYMBOL, MAX_TEXT, parse_library,
 };
 
 /// The limit that an error names.
@@ -13,7 +13,7 @@ fn limit<T>(result: Result<T, Error>) -> Option<Limit> {
     match result {
         Ok(_) => None,
         Err(Error::Limit { limit, .. }) => Some(limit),
-        Err(error @ (Error::Syntax { .. } | Error::Invalid { .. })) => panic!("{error}"),
+        Err(error) => panic!("{error}"),
     }
 }
 
@@ -23,7 +23,7 @@ type SizedText<'a> = &'a dyn Fn(usize) -> String;
 #[test]
 fn lists_in_texts() {
     let list = |count: usize, entry: &str| vec![entry; count].join(",");
-    let rows: [(usize, Limit, SizedText); 5] = [
+    let rows: [(usize, Limit, SizedText); 6] = [
         (MAX_PARAMS, Limit::Params, &|n| format!("f({})->None=k();", list(n, "a:int8"))),
         (MAX_RANK, Limit::Rank, &|n| format!("f(x:Tensor([{}],bool))->None=k();", list(n, "_"))),
         (MAX_RANK, Limit::Rank, &|n| {
@@ -33,6 +33,9 @@ fn lists_in_texts() {
             format!("f()->None where {}=k();", list(n, "1<2"))
         }),
         (MAX_ARGUMENTS, Limit::Arguments, &|n| format!("f()->None=k({});", list(n, "1"))),
+        (MAX_ERRORS, Limit::Errors, &|n| {
+            format!("f()->None=try k()errors{{{}}};", list(n, "1:E\"\""))
+        }),
     ];
     for (max, expected, text) in rows {
         assert_eq!(limit(parse_library(&text(max))), None, "{expected}");
@@ -84,7 +87,7 @@ fn function() -> Function {
 fn built(change: impl FnOnce(&mut Function)) -> (Limit, Part) {
     let mut function = function();
     change(&mut function);
-    match (Library { functions: vec![function] }).validate() {
+    match Library::from(vec![function]).validate() {
         Err(Error::Limit { limit, site: Some(site), position: None }) => (limit, site.part),
         other => panic!("{other:?}"),
     }
@@ -105,10 +108,24 @@ fn values_built_in_rust() {
     assert_eq!(binary(&|e| one().binary(BinaryOp::Add, e)), nesting);
     assert_eq!(binary(&|e| Expr::Call(Builtin::Min, Box::new(one()), Box::new(e))), nesting);
 
-    let constraint = Constraint { lhs: one(), op: Comparison::Lt, rhs: Expr::Int(2) };
+    let (op, rhs, message) = (Comparison::Lt, Expr::Int(2), None);
+    let constraint = Constraint { lhs: one(), op, rhs, message };
+    let message = Some("é".repeat(MAX_MESSAGE / 2 + 1));
+    let row =
+        built(|f| f.signature.constraints = vec![Constraint { message, ..constraint.clone() }]);
+    assert_eq!(row, (Limit::Message, Part::Constraint(0)));
     let constraints = vec![constraint; MAX_CONSTRAINTS + 1];
     let row = built(|f| f.signature.constraints = constraints);
     assert_eq!(row, (Limit::Constraints, Part::Name));
+    let row = built(|f| f.location = Some(Location { file: long(MAX_FILE), line: 1 }));
+    assert_eq!(row, (Limit::File, Part::Location));
+    let (kind, message) = ("E".to_owned(), "m".to_owned());
+    let error = StatusError { status: None, kind, message };
+    let row = built(|f| f.body.status = Some(vec![error.clone(); MAX_ERRORS + 1]));
+    assert_eq!(row, (Limit::Errors, Part::Callee));
+    let long_error = StatusError { message: long(MAX_MESSAGE), ..error };
+    let row = built(|f| f.body.status = Some(vec![long_error]));
+    assert_eq!(row, (Limit::Message, Part::Status(0)));
     let row = built(|f| f.signature.params = vec![f.signature.params[1].clone(); MAX_PARAMS + 1]);
     assert_eq!(row, (Limit::Params, Part::Name));
     let row = built(|f| f.body.args = vec![one(); MAX_ARGUMENTS + 1]);

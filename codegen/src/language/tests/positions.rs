@@ -51,30 +51,34 @@ fn parts_have_positions() {
 # before
 f() -> None = k();
 /// docs
+@\"k.py\":3
 g(
     a: int8,
     x: Tensor([_, n + 1], float32, strides=[1, s], align=16)
 ) -> None
     where n < 2, a == 1
-    = try \"quoted\"(n, x);
+    = try \"quoted\"(n, x) errors { 1: E \"a\", _: E \"b\" };
 ";
     let library: Library = text.parse().unwrap();
     let rows = [
         (Part::Docs, "3:1 g: docs"),
-        (Part::Name, "4:1 g"),
-        (Part::Param(0), "5:5 g: a"),
-        (Part::Param(1), "6:5 g: x"),
-        (Part::Dim(1, 0), "6:16 g: x.shape[0]"),
-        (Part::Dim(1, 1), "6:19 g: x.shape[1]"),
-        (Part::Stride(1, 0), "6:45 g: x.strides[0]"),
-        (Part::Stride(1, 1), "6:48 g: x.strides[1]"),
-        (Part::Align(1), "6:58 g: x.align"),
-        (Part::Result, "7:6 g: result"),
-        (Part::Constraint(0), "8:11 g: constraint 0"),
-        (Part::Constraint(1), "8:18 g: constraint 1"),
-        (Part::Callee, "9:11 g: callee"),
-        (Part::Argument(0), "9:20 g: call argument 0"),
-        (Part::Argument(1), "9:23 g: call argument 1"),
+        (Part::Location, "4:1 g: location"),
+        (Part::Name, "5:1 g"),
+        (Part::Param(0), "6:5 g: a"),
+        (Part::Param(1), "7:5 g: x"),
+        (Part::Dim(1, 0), "7:16 g: x.shape[0]"),
+        (Part::Dim(1, 1), "7:19 g: x.shape[1]"),
+        (Part::Stride(1, 0), "7:45 g: x.strides[0]"),
+        (Part::Stride(1, 1), "7:48 g: x.strides[1]"),
+        (Part::Align(1), "7:58 g: x.align"),
+        (Part::Result, "8:6 g: result"),
+        (Part::Constraint(0), "9:11 g: constraint 0"),
+        (Part::Constraint(1), "9:18 g: constraint 1"),
+        (Part::Callee, "10:11 g: callee"),
+        (Part::Argument(0), "10:20 g: call argument 0"),
+        (Part::Argument(1), "10:23 g: call argument 1"),
+        (Part::Status(0), "10:35 g: error 0"),
+        (Part::Status(1), "10:45 g: error 1"),
     ];
     for (part, expected) in rows {
         let error = Error::invalid(1, &library.functions[1], part, "reason");

@@ -160,15 +160,15 @@ fn bound(c: &mut Code<'_>, s: Value) {
 /// `(state)`: a comparison of the `where` clause; 1 if that has raised.
 pub(super) fn constraint(c: &mut Code<'_>) {
     let s = c.state();
-    let words = c.take_words(s, 3);
-    c.skip(s, words, 2);
+    let words = c.take_words(s, 5);
+    c.skip(s, words, 4);
     c.evaluate_or_stop(s);
     let holds = c.b.load(Type::I64, s, state::STACK);
     let violated = c.b.compare_const(Cond::Eq, holds, 0);
     c.when(violated, |c| {
-        let text = c.text_at(s, words, 0);
-        c.begin_call(s, "Violated ", text);
-        let leaves = c.b.ptr_offset(words, 8);
+        let ([text, length], subject) = (c.text_at(s, words, 0), c.text_at(s, words, 2));
+        c.call(Routine::BeginCall, &[s, text, length, subject[0], subject[1]]);
+        let leaves = c.b.ptr_offset(words, 16);
         c.call(Routine::Leaves, &[s, leaves]);
         c.raise_and_stop(s, "ValueError");
     });

@@ -357,10 +357,10 @@ pub(super) fn put_quoted(c: &mut Code<'_>) {
         let slash = c.b.compare_const(Cond::Ne, byte, b'\\'.into());
         let plain = c.b.and(quote, slash);
         let plain = c.b.and(plain, graphic);
+        let one = c.b.i64(1);
         let (raw, escaped, next) = (c.b.block("raw"), c.b.block("escaped"), c.b.block("next"));
         c.b.branch(plain, raw, escaped);
         c.b.switch_to(raw);
-        let one = c.b.i64(1);
         c.call(Routine::Put, &[s, at, one]);
         c.b.jump(next, &[]);
         c.b.switch_to(escaped);

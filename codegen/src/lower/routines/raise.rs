@@ -75,7 +75,7 @@ pub(super) fn raise(c: &mut Code<'_>) {
 }
 
 /// Stores an owned error in the thread's slot.
-fn set_raised(c: &mut Code<'_>, error: Value) {
+pub(super) fn set_raised(c: &mut Code<'_>, error: Value) {
     let set = super::super::runtime(c.b.module, &runtime::ERROR_SET_RAISED);
     c.b.call(set, &[error]);
     let release = super::super::runtime(c.b.module, &runtime::OBJECT_DEC_REF);
@@ -124,30 +124,6 @@ impl Code<'_> {
         self.raise(s, kind);
         self.return_code(1);
     }
-}
-
-/// `(descriptor, status)`
-pub(super) fn fail_status(c: &mut Code<'_>) {
-    let [descriptor, status] = [0, 1].map(|i| c.b.param(i));
-    let slot = c.b.stack_slot(8, 8);
-    let null = c.b.null();
-    c.b.store(null, slot, 0);
-    let take = super::super::runtime(c.b.module, &runtime::ERROR_MOVE_FROM_RAISED);
-    c.b.call(take, &[slot]);
-    let error = c.b.load(Type::Ptr, slot, 0);
-    let own = c.b.compare_const(Cond::Ne, error, 0);
-    c.when(own, |c| {
-        set_raised(c, error);
-        c.return_code(-1);
-    });
-    let s = c.new_state(descriptor);
-    let kernel = c.text_at(s, descriptor, header::KERNEL);
-    c.begin_call(s, "Failed ", kernel);
-    c.say(s, ", status = ");
-    let status = c.b.convert(crate::ir::Convert::Sext, status, Type::I64);
-    c.call(Routine::PutInt, &[s, status]);
-    let code = c.raise(s, "RuntimeError");
-    c.b.ret(Some(code));
 }
 
 /// `(descriptor, result)`

@@ -1,0 +1,54 @@
+//! What a library says of its functions: constant texts, and the getters that return them.
+
+use abi_spec::symbol;
+
+use super::routines::Routine;
+use super::wrapper::safe_call;
+use crate::declaration::Function;
+use crate::ir::{Builder, Data, Linkage, Module, Symbol, SymbolKind};
+use crate::metadata::{DOC_DATA, METADATA_DATA};
+
+/// Adds the getter of a function's metadata and, if it has documentation, the getter of that.
+pub(super) fn metadata(module: &mut Module, function: &Function, linkage: Linkage) {
+    let name = &function.signature.name;
+    let text = constant(module, &format!("{METADATA_DATA}{name}"), function.metadata());
+    getter(module, &format!("{}{name}", symbol::METADATA_PREFIX), text, linkage);
+    if !function.docs.is_empty() {
+        let text = constant(module, &format!("{DOC_DATA}{name}"), function.docs.clone());
+        getter(module, &format!("{}{name}", symbol::DOC_PREFIX), text, linkage);
+    }
+}
+
+/// A text in memory: where, and its length without the NUL that ends it.
+#[derive(Clone, Copy)]
+struct Text {
+    symbol: Symbol,
+    length: usize,
+}
+
+/// Others see it too, since tools find it in the file by its name.
+fn constant(module: &mut Module, name: &str, text: String) -> Text {
+    let symbol = module.declare(name, Linkage::Export, SymbolKind::Data);
+    let (length, mut bytes) = (text.len(), text.into_bytes());
+    bytes.push(0);
+    module.data.push(Data { symbol, bytes, align: 1, writable: false, large: false });
+    Text { symbol, length }
+}
+
+/// A function without arguments, which the runtime calls with none, so that it does not count them.
+fn getter(module: &mut Module, name: &str, text: Text, linkage: Linkage) {
+    let mut b = Builder::function(module, name, Linkage::Export, safe_call());
+    b.set_cold();
+    for (i, name) in ["handle", "args", "num_args", "result"].into_iter().enumerate() {
+        let param = b.param(i);
+        b.hint(param, name);
+    }
+    let address = b.address(text.symbol);
+    let length = b.i64(text.length as i64);
+    let result = b.param(3);
+    let give = Routine::GiveText.declare(b.module, linkage);
+    let status = b.call(give, &[address, length, result]);
+    b.ret(status);
+    let function = b.finish();
+    module.functions.push(function);
+}

@@ -1,0 +1,63 @@
+//! A kernel has failed.
+
+use abi_spec::runtime;
+
+use super::super::codes::header;
+use super::Routine;
+use super::code::Code;
+use super::raise::set_raised;
+use crate::ir::{Binary, Cond, Convert, Type};
+
+/// `(descriptor, status)`
+pub(super) fn fail_status(c: &mut Code<'_>) {
+    let [descriptor, status] = [0, 1].map(|i| c.b.param(i));
+    pass_on(c);
+    let s = c.new_state(descriptor);
+    let offset = c.word(descriptor, header::STATUSES);
+    let table = c.b.ptr_add(descriptor, offset);
+    let count = c.word(table, 0);
+    let zero = c.b.i64(0);
+    let index = c.variable(zero);
+    let entry_at = |c: &mut Code<'_>| {
+        let at = c.get(index);
+        let offset = c.b.binary_const(Binary::Mul, at, 20);
+        let entry = c.b.ptr_add(table, offset);
+        c.b.ptr_offset(entry, 4)
+    };
+    // The last entry is about any other status.
+    c.repeat(
+        |c| {
+            let at = c.get(index);
+            let own = c.b.compare(Cond::Ult, at, count);
+            let entry = entry_at(c);
+            let about = c.b.load(Type::I32, entry, 0);
+            let other = c.b.compare(Cond::Ne, about, status);
+            c.b.and(own, other)
+        },
+        |c| c.add_to(index, 1),
+    );
+    let entry = entry_at(c);
+    let message = c.text_at(s, entry, 3);
+    c.begin_call(s, "", message);
+    c.say(s, ", status = ");
+    let status = c.b.convert(Convert::Sext, status, Type::I64);
+    c.call(Routine::PutInt, &[s, status]);
+    let [kind, length] = c.text_at(s, entry, 1);
+    let code = c.call_value(Routine::Raise, &[s, kind, length]);
+    c.b.ret(Some(code));
+}
+
+/// Returns -1 if there is an error in the thread's slot, which stays there.
+fn pass_on(c: &mut Code<'_>) {
+    let slot = c.b.stack_slot(8, 8);
+    let null = c.b.null();
+    c.b.store(null, slot, 0);
+    let take = super::super::runtime(c.b.module, &runtime::ERROR_MOVE_FROM_RAISED);
+    c.b.call(take, &[slot]);
+    let error = c.b.load(Type::Ptr, slot, 0);
+    let own = c.b.compare_const(Cond::Ne, error, 0);
+    c.when(own, |c| {
+        set_raised(c, error);
+        c.return_code(-1);
+    });
+}

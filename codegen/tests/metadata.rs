@@ -1,0 +1,95 @@
+//! What a library says of its functions.
+
+use serde_json::{Value, json};
+use tvm_ffi_codegen::{Function, Library, Options, ir, lower};
+
+fn metadata(declaration: &str) -> Value {
+    let function: Function = declaration.parse().unwrap_or_else(|e| panic!("{declaration}: {e}"));
+    serde_json::from_str(&function.metadata()).unwrap()
+}
+
+#[test]
+fn schemas_name_the_types_of_the_runtime() {
+    let rows = [
+        ("f() -> None = k();", r#"[{"type":"None"}]"#),
+        (
+            "f(b: bool, p: ptr) -> bool = k(b, p);",
+            r#"[{"type":"bool"},{"type":"bool"},{"type":"void*"}]"#,
+        ),
+        (
+            "f(a: int8, b: uint64, c: bfloat16, d: float64) -> uint8 = k(a, b, c, d);",
+            r#"[{"type":"int"},{"type":"int"},{"type":"int"},{"type":"float"},{"type":"float"}]"#,
+        ),
+        (
+            "f(x: Tensor([n], int8)) -> float32 = k(n);",
+            r#"[{"type":"float"},{"type":"DLTensor*"}]"#,
+        ),
+        ("f(self: ptr, n: int64) -> int64 = k(self, n);", r#"[{"type":"int"},{"type":"int"}]"#),
+    ];
+    for (declaration, args) in rows {
+        let schema = format!(r#"{{"type":"ffi.Function","args":{args}}}"#);
+        assert_eq!(metadata(declaration)["type_schema"], schema, "{declaration}");
+    }
+}
+
+#[test]
+fn declarations_are_described_in_full() {
+    let declaration = "@\"k.dsl\":7 scale(x: Tensor([n, 64], float32, strides=[s, 1], device=any, align=16), a: int8) -> None
+        where n % 4 == 0, n <= 4096 = k(x.data, n, s, a);";
+    let expected = json!({
+        "signature": "scale(x: Tensor([n, 64], float32, strides=[s, 1], device=any, align=16), a: int8) \
+                      -> None where n % 4 == 0, n <= 4096",
+        "params": [
+            {
+                "name": "x",
+                "type": "Tensor([n, 64], float32, strides=[s, 1], device=any, align=16)",
+                "tensor": {
+                    "shape": ["n", "64"],
+                    "dtype": "float32",
+                    "strides": ["s", "1"],
+                    "device": "any",
+                    "align": 16,
+                },
+            },
+            { "name": "a", "type": "int8" },
+        ],
+        "result": "None",
+        "constraints": ["n % 4 == 0", "n <= 4096"],
+        "location": { "file": "k.dsl", "line": 7 },
+    });
+    assert_eq!(metadata(declaration)["declaration"], expected);
+    let tensors = "f(x: Tensor([...], int8, strides=any, device=cuda), y: Tensor([_], float16)) -> None = k(x);";
+    let params = &metadata(tensors)["declaration"]["params"];
+    let (x, y) = (&params[0]["tensor"], &params[1]["tensor"]);
+    let any = json!({
+        "shape": null, "dtype": "int8", "strides": "any", "device": "cuda", "align": 1,
+    });
+    assert_eq!(*x, any);
+    let fixed = json!({
+        "shape": ["_"], "dtype": "float16", "strides": "contiguous", "device": "cpu", "align": 2,
+    });
+    assert_eq!(*y, fixed);
+}
+
+/// Exported names of a lowered library that start so.
+fn exports(text: &str, options: &Options, prefix: &str) -> Vec<String> {
+    let library: Library = text.parse().unwrap();
+    let module = lower(&library, options).unwrap();
+    ir::verify(&module);
+    let exported = module.symbols.iter().filter(|symbol| symbol.linkage == ir::Linkage::Export);
+    let names = exported.map(|symbol| symbol.name.clone());
+    names.filter(|name| name.starts_with(prefix)).collect()
+}
+
+#[test]
+fn getters_are_made_where_there_is_something_to_get() {
+    let text = "/// One.\nf() -> None = k(); g() -> None = k();";
+    let options = Options::default();
+    let getters = ["__tvm_ffi__metadata_f", "__tvm_ffi__doc_f", "__tvm_ffi__metadata_g"];
+    assert_eq!(exports(text, &options, "__tvm_ffi__"), getters);
+    let texts =
+        ["tvm_ffi_codegen.metadata.f", "tvm_ffi_codegen.doc.f", "tvm_ffi_codegen.metadata.g"];
+    assert_eq!(exports(text, &options, "tvm_ffi_codegen."), texts);
+    let without = Options { metadata: false, ..options };
+    assert_eq!(exports(text, &without, ""), ["__tvm_ffi_f", "__tvm_ffi_g"]);
+}

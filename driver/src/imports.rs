@@ -1,0 +1,184 @@
+//! Import trees as files: what a library brings along, read from the disk and written back to it.
+//!
+//! A tree of any shape is a TOML file beside the bytes of its modules:
+//!
+//! ```toml
+//! # The first module is what loading the library returns.
+//! [[module]]
+//! kind = "_lib"            # the library itself; it has no file
+//! imports = [1, 2]         # positions in this list, counted from 0
+//!
+//! [[module]]
+//! kind = "cuda"            # selects the loader, ffi.Module.load_from_bytes.cuda
+//! file = "kernels.fatbin"  # relative to the folder of this file
+//! imports = [2]
+//!
+//! [[module]]
+//! kind = "weights"
+//! file = "weights.bin"
+//! ```
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use abi_spec::library_bin::{ImportTree, LIBRARY_KIND, Module, Node};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::file;
+
+/// What [`extract`] calls the description of the tree.
+pub const TREE_FILE: &str = "tree.toml";
+
+/// The most bytes of a kind that are part of a file's name.
+const MAX_KIND: usize = 32;
+
+/// The TOML form of a tree.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Description {
+    module: Vec<Entry>,
+}
+
+/// The TOML form of a node.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    imports: Vec<usize>,
+}
+
+/// The library, importing one module per kind and file, in order.
+///
+/// # Errors
+/// [`Error::Read`], and [`Error::Import`] for an empty file, or a kind that is empty or `_lib`.
+pub fn read_modules(modules: &[(String, PathBuf)]) -> Result<ImportTree<'static>, Error> {
+    let children = (1..=modules.len()).collect();
+    let mut nodes = vec![Node { module: Module::Library, children }];
+    for (kind, path) in modules {
+        nodes.push(Node { module: custom(kind, path)?, children: Vec::new() });
+    }
+    let tree = ImportTree { nodes };
+    match tree.validate() {
+        Ok(()) => Ok(tree),
+        Err(error) => {
+            let at = error.node().and_then(|node| modules.get(node.wrapping_sub(1)));
+            Err(fault(at.map_or(Path::new(""), |(_, path)| path), error))
+        }
+    }
+}
+
+/// The tree that a TOML file describes, in the form that is shown [above](self).
+///
+/// # Errors
+/// [`Error::Read`] for a file that cannot be read, [`Error::Import`] for a description that is not
+/// valid, or not that of a tree that can be loaded.
+pub fn read_tree(path: &Path) -> Result<ImportTree<'static>, Error> {
+    let text = String::from_utf8(file::read(path)?).map_err(|error| Error::Read {
+        path: path.to_owned(),
+        source: io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()),
+    })?;
+    let description: Description = toml::from_str(&text).map_err(|error| Error::Import {
+        path: path.to_owned(),
+        position: position(&text, &error),
+        reason: error.message().to_owned(),
+    })?;
+    // Never empty, so that a file named `-` is a file.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let mut nodes = Vec::with_capacity(description.module.len());
+    for (index, Entry { kind, file, imports }) in description.module.into_iter().enumerate() {
+        let module = match file {
+            None if kind == LIBRARY_KIND => Module::Library,
+            Some(_) if kind == LIBRARY_KIND => {
+                return Err(fault(
+                    path,
+                    format!("module {index} is the library, which has no file"),
+                ));
+            }
+            None => return Err(fault(path, format!("module {index} has no file"))),
+            Some(file) => custom(&kind, &folder.join(file))?,
+        };
+        nodes.push(Node { module, children: imports });
+    }
+    let tree = ImportTree { nodes };
+    tree.validate().map_err(|error| fault(path, error))?;
+    Ok(tree)
+}
+
+fn custom(kind: &str, path: &Path) -> Result<Module<'static>, Error> {
+    Ok(Module::Custom { kind: kind.to_owned().into(), bytes: file::read(path)?.into() })
+}
+
+fn fault(path: &Path, reason: impl ToString) -> Error {
+    Error::Import { path: path.to_owned(), position: None, reason: reason.to_string() }
+}
+
+/// Line and column of what the parser complains about.
+fn position(text: &str, error: &toml::de::Error) -> Option<(usize, usize)> {
+    let before = text.get(..error.span()?.start)?;
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+    Some((line, column))
+}
+
+/// Writes the bytes of each module to a file in `folder`, and [`TREE_FILE`], from which [`read_tree`] makes
+/// the same tree. The folder is made if need be.
+///
+/// # Errors
+/// [`Error::Write`], also if a file of such a name is there already. What has been written is then
+/// removed.
+pub fn extract(tree: &ImportTree<'_>, folder: &Path) -> Result<(), Error> {
+    let fail = |path: &Path, source| Error::Write { path: path.to_owned(), source };
+    fs::create_dir_all(folder).map_err(|source| fail(folder, source))?;
+    let (description, files) = describe(tree);
+    let text = toml::to_string(&description)
+        .map_err(|error| fail(&folder.join(TREE_FILE), io::Error::other(error)))?;
+    let files = files.iter().map(|(name, bytes)| (name.as_str(), *bytes));
+    let mut written: Vec<PathBuf> = Vec::new();
+    for (name, bytes) in files.chain([(TREE_FILE, text.as_bytes())]) {
+        let path = folder.join(name);
+        if let Err(source) = write_new(&path, bytes) {
+            // The first failure is what matters.
+            written.iter().for_each(|path| drop(fs::remove_file(path)));
+            return Err(fail(&path, source));
+        }
+        written.push(path);
+    }
+    Ok(())
+}
+
+/// A tree as TOML, and the files that it names.
+fn describe<'a>(tree: &'a ImportTree<'_>) -> (Description, Vec<(String, &'a [u8])>) {
+    let mut files = Vec::new();
+    let mut module = Vec::with_capacity(tree.nodes.len());
+    for (index, node) in tree.nodes.iter().enumerate() {
+        let file = match &node.module {
+            Module::Library => None,
+            Module::Custom { kind, bytes } => {
+                let name = format!("{index}.{}", file_ending(kind));
+                files.push((name.clone(), &**bytes));
+                Some(name)
+            }
+        };
+        let (kind, imports) = (node.module.kind().to_owned(), node.children.clone());
+        module.push(Entry { kind, file, imports });
+    }
+    (Description { module }, files)
+}
+
+/// A kind of anyone's making as part of a file's name, on any system.
+fn file_ending(kind: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    kind.chars().take(MAX_KIND).map(safe).collect()
+}
+
+/// Writes a file that must not be there yet, not even as a link.
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(bytes).inspect_err(|_| drop(fs::remove_file(path)))
+}

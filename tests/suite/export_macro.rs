@@ -1,0 +1,148 @@
+//! Which values are accepted, compared with what the C++ export macro accepts for the same parameter.
+//!
+//! `export_macro.cc` exports one function per type. What differs is listed in [`DIFFERENCES`] with the reason;
+//! a difference that is not listed fails, and so does one that is listed and does not occur.
+
+mod tables;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+use abi_spec::TypeIndex;
+use codegen::Library as Declarations;
+use jit::abi::{Any, SafeCall};
+use libloading::Library;
+use tvm_ffi_codegen_tests::argument::{Argument, parse_list, type_index};
+use tvm_ffi_codegen_tests::ffi::{self, Ffi, config};
+use tvm_ffi_codegen_tests::frame::Frame;
+use tvm_ffi_codegen_tests::kernels::cc;
+use tvm_ffi_codegen_tests::outcome::End;
+use tvm_ffi_codegen_tests::route::{Call, InProcess, Route};
+
+use tables::{DIFFERENCES, Difference, Only, PAIRS, VALUES};
+
+/// The functions of the macro, loaded for ever.
+struct Exports(Library);
+
+impl Exports {
+    fn compile() -> Exports {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("export_macro.cc");
+        let library = folder.path().join("export_macro.so");
+        let mut compile = Command::new("c++");
+        compile.args(["-std=c++17", "-O0", "-Wall", "-Wextra", "-shared", "-fPIC"]).arg(source);
+        compile.arg(format!("-I{}", config("--includedir")));
+        compile.arg(format!("-I{}", config("--dlpack-includedir")));
+        cc(compile.arg("-o").arg(&library));
+        ffi::installed();
+        // SAFETY: the initialisers register a class.
+        Exports(unsafe { Library::new(&library) }.unwrap_or_else(|error| panic!("{error}")))
+    }
+
+    /// Calls a function; true if it succeeds.
+    fn accepts(&self, function: &str, argument: &Argument, ffi: &Ffi) -> bool {
+        let frame = Frame::new(std::slice::from_ref(argument), ffi);
+        let frame = frame.expect("the installed runtime makes every value");
+        let (symbol, mut result) = (format!("__tvm_ffi_{function}"), Any::NONE);
+        // SAFETY: the macro exports functions of this type; the argument is valid.
+        let status = unsafe {
+            let function = self.0.get::<SafeCall>(&symbol).unwrap_or_else(|e| panic!("{e}"));
+            function(std::ptr::null_mut(), frame.as_ptr(), 1, &mut result)
+        };
+        assert_eq!(status == 0, ffi.take_error().is_none(), "{function}({argument})");
+        status == 0
+    }
+}
+
+/// The values, read.
+fn arguments() -> Vec<Argument> {
+    let read = |text: &&str| match parse_list(&format!("({text})")) {
+        Ok((mut arguments, "")) if arguments.len() == 1 => arguments.remove(0),
+        other => panic!("{text}: {other:?}"),
+    };
+    VALUES.iter().map(read).collect()
+}
+
+/// Whether our functions accept the values, function by function.
+fn ours(arguments: &[Argument]) -> Vec<bool> {
+    let declare =
+        |(name, ty): &(&str, &str)| format!("take_{name}(x: {ty}) -> None = record_0();\n");
+    let text: String = PAIRS.iter().map(declare).collect();
+    let library: Declarations = text.parse().unwrap_or_else(|error| panic!("{error}"));
+    let functions = library.functions.iter().map(|function| &function.signature.name);
+    let call = |function, arguments| Call { function, arguments, count: None };
+    let calls: Vec<Call<'_>> = functions
+        .flat_map(|name| arguments.iter().map(move |one| call(name, std::slice::from_ref(one))))
+        .collect();
+    let outcomes = InProcess::new(&library, ffi::installed()).run(&calls);
+    let accepts = |(call, outcome): (&Call<'_>, Option<_>)| {
+        let outcome: tvm_ffi_codegen_tests::outcome::Outcome =
+            outcome.expect("the installed runtime makes every value");
+        match outcome.end {
+            End::Result(_) => true,
+            End::Error { .. } => false,
+            End::Broken(reason) => panic!("{}({}): {reason}", call.function, call.arguments[0]),
+        }
+    };
+    calls.iter().zip(outcomes).map(accepts).collect()
+}
+
+#[test]
+fn the_same_values_are_accepted_but_for_listed_differences() {
+    let (arguments, exports, ffi) = (arguments(), Exports::compile(), Ffi::new(ffi::installed()));
+    let mut found = Found::new();
+    let mut ours = ours(&arguments).into_iter();
+    for (function, _) in PAIRS {
+        for (argument, value) in arguments.iter().zip(VALUES) {
+            let theirs = exports.accepts(function, argument, &ffi);
+            match (ours.next().expect("one answer per call"), theirs) {
+                (true, false) => found.insert((*function, Only::Ours, *value)),
+                (false, true) => found.insert((*function, Only::Macro, *value)),
+                (true, true) | (false, false) => true,
+            };
+        }
+    }
+    let listed = listed();
+    let unlisted: Found = found.difference(&listed).copied().collect();
+    assert!(unlisted.is_empty(), "{} new differences\n{}", unlisted.len(), print(&unlisted));
+    let stale: Found = listed.difference(&found).copied().collect();
+    assert!(stale.is_empty(), "{} that do not occur\n{}", stale.len(), print(&stale));
+}
+
+/// Who alone accepts which value: function, who, value.
+type Found = BTreeSet<(&'static str, Only, &'static str)>;
+
+fn listed() -> Found {
+    let mut all = Found::new();
+    for Difference { accepts, functions, values, reason } in DIFFERENCES {
+        for function in *functions {
+            for value in *values {
+                let new = all.insert((function, *accepts, value));
+                assert!(new, "{function}({value}) is listed twice, the last time as: {reason}");
+            }
+        }
+    }
+    all
+}
+
+/// One line for each function, and for who accepts its values.
+fn print(found: &Found) -> String {
+    let mut lines = BTreeMap::<_, Vec<&str>>::new();
+    for (function, only, value) in found {
+        lines.entry((function, only)).or_default().push(value);
+    }
+    let line = |((function, only), values): ((&&str, &Only), Vec<&str>)| {
+        format!("{function}, only {only:?}: {}\n", values.join("  "))
+    };
+    lines.into_iter().map(line).collect()
+}
+
+#[test]
+fn the_values_are_of_every_type() {
+    let arguments = arguments();
+    assert!(arguments.len() >= 35);
+    let found: BTreeSet<i32> = arguments.iter().filter_map(type_index).collect();
+    let missing: Vec<_> = TypeIndex::ALL.iter().filter(|index| !found.contains(&index.0)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

@@ -1,0 +1,100 @@
+//! What Python reads of the functions of a library, and what the file alone tells.
+
+use std::path::Path;
+use std::process::Command;
+
+use codegen::Library;
+use driver::inspect::Text;
+use tvm_ffi_codegen_tests::route::{BACKENDS, build};
+
+const DECLARATIONS: &str = "
+    /// Gives back what it gets.
+    ///
+    /// Not \"more\": µ.
+    @\"k.dsl\":7
+    documented(a: int8) -> int8 where a > 0 = echo_int8(a);
+    plain(x: Tensor([n], float32), p: ptr, b: bool) -> None = record_0();
+";
+
+/// Prints what a library says of its functions.
+const READER: &str = "
+import json, sys
+import tvm_ffi
+from tvm_ffi.core import TypeSchema
+module = tvm_ffi.load_module(sys.argv[1])
+for name in ['documented', 'plain', 'recorded', 'absent']:
+    metadata = module.get_function_metadata(name)
+    schema = metadata and repr(TypeSchema.from_json_str(metadata['type_schema']))
+    print(json.dumps([schema, metadata, module.get_function_doc(name)]))
+";
+
+fn python(script: &str, library: &Path) -> String {
+    let output = Command::new("python3").arg("-c").arg(script).arg(library).output();
+    let output = output.unwrap_or_else(|error| panic!("python3: {error}; use tests/run"));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    String::from_utf8(output.stdout).expect("the output is text")
+}
+
+#[test]
+fn python_reads_metadata_and_docs() {
+    let library: Library = DECLARATIONS.parse().unwrap();
+    let schemas = [
+        Some("Callable[[int], int]"),
+        Some("Callable[[Tensor, ctypes.c_void_p, bool], None]"),
+        // Readers cannot tell no parameters from any.
+        Some("Callable[..., ctypes.c_void_p]"),
+        None,
+    ];
+    for backend in BACKENDS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("library.so");
+        build(&library, backend, &path);
+        let answers = python(READER, &path);
+        let answers = answers.lines().map(|line| serde_json::from_str(line).unwrap());
+        let answers: Vec<[serde_json::Value; 3]> = answers.collect();
+        let docs = &library.functions[0].docs;
+        let expected_docs = [Some(docs.as_str()), None, None, None];
+        for (i, [schema, metadata, doc]) in answers.iter().enumerate() {
+            assert_eq!(
+                (schema.as_str(), doc.as_str()),
+                (schemas[i], expected_docs[i]),
+                "{backend}"
+            );
+            let own = library.functions.get(i).map(|function| function.metadata());
+            let own = own.map(|text| serde_json::from_str(&text).unwrap());
+            assert!(own.is_none_or(|own: serde_json::Value| own == *metadata), "{backend}");
+        }
+        assert_eq!(answers.len(), schemas.len());
+    }
+}
+
+#[test]
+fn files_tell_metadata_and_docs() {
+    let library: Library = DECLARATIONS.parse().unwrap();
+    let module = driver::lower(&library).unwrap();
+    let targets = ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-msvc"];
+    let [documented, plain] = &library.functions[..] else { unreachable!("there are two") };
+    let constant = |text: &str| Text::Constant(text.to_owned());
+    let mut files = Vec::new();
+    for backend in BACKENDS {
+        for target in targets {
+            let (backend, target) = ((*backend).to_owned(), target.parse().unwrap());
+            let options = driver::Options { backend, target, ..Default::default() };
+            files.push(driver::emit_module(&module, driver::Form::Object, &options).unwrap());
+        }
+        let folder = tempfile::tempdir().unwrap();
+        build(&library, backend, &folder.path().join("library.so"));
+        files.push(std::fs::read(folder.path().join("library.so")).unwrap());
+    }
+    for file in files {
+        let found = driver::inspect(&file).unwrap();
+        let of = |name| found.functions.iter().find(|f| f.name == name).unwrap();
+        assert_eq!(of("documented").metadata, constant(&documented.metadata()));
+        assert_eq!(of("documented").doc, constant(&documented.docs));
+        assert_eq!(of("plain").metadata, constant(&plain.metadata()));
+        assert_eq!(of("plain").doc, Text::Absent);
+        let report = found.to_string();
+        assert!(report.contains("    /// Not \"more\": µ.\n    {\"type_schema\":"), "{report}");
+    }
+}
