@@ -6,23 +6,26 @@ use super::{ImportTree, Module, TreeError};
 const WORD: usize = 8;
 
 impl ImportTree<'_> {
-    /// The length of the blob in bytes.
+    /// The length of the blob in bytes; the largest number there is, if it is more than that.
     pub fn encoded_len(&self) -> usize {
-        let children: usize = self.nodes.iter().map(|node| node.children.len()).sum();
-        let words = 1 + 1 + (self.nodes.len() + 1) + 1 + children;
-        let modules: usize = self.nodes.iter().map(|node| module_len(&node.module)).sum();
-        words * WORD + modules
+        let words = 1 + 1 + 1 + 1;
+        let nodes = self.nodes.iter();
+        nodes.fold(words * WORD, |len, node| {
+            let words = 1 + node.children.len();
+            len.saturating_add(words * WORD).saturating_add(module_len(&node.module))
+        })
     }
 
     /// The blob, in one allocation of its exact size; the bytes of each module are copied once.
     ///
     /// # Errors
     ///
-    /// Those of [`validate`](ImportTree::validate).
+    /// Those of [`validate`](ImportTree::validate), and [`TreeError::TooLarge`].
     pub fn encode(&self) -> Result<Vec<u8>, TreeError> {
         self.validate()?;
         let len = self.encoded_len();
-        let mut out = Vec::with_capacity(len);
+        let mut out = Vec::new();
+        out.try_reserve_exact(len).map_err(|_| TreeError::TooLarge)?;
         put(&mut out, len - WORD);
         put(&mut out, self.nodes.len() + 1);
         let mut children = 0;
