@@ -22,29 +22,38 @@ impl ImportTree<'_> {
     ///
     /// Those of [`validate`](ImportTree::validate), and [`TreeError::TooLarge`].
     pub fn encode(&self) -> Result<Vec<u8>, TreeError> {
+        let mut out = Vec::new();
+        self.encode_to(&mut out)?;
+        Ok(out)
+    }
+
+    /// Appends the blob to memory that may have been used before; new pages cost more than the copy.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`encode`](ImportTree::encode), before anything is appended.
+    pub fn encode_to(&self, out: &mut Vec<u8>) -> Result<(), TreeError> {
         self.validate()?;
         let len = self.encoded_len();
-        let mut out = Vec::new();
         out.try_reserve_exact(len).map_err(|_| TreeError::TooLarge)?;
-        put(&mut out, len - WORD);
-        put(&mut out, self.nodes.len() + 1);
+        put(out, len - WORD);
+        put(out, self.nodes.len() + 1);
         let mut children = 0;
-        put(&mut out, children);
+        put(out, children);
         for node in &self.nodes {
             children += node.children.len();
-            put(&mut out, children);
+            put(out, children);
         }
-        put(&mut out, children);
-        self.nodes.iter().flat_map(|node| &node.children).for_each(|child| put(&mut out, *child));
+        put(out, children);
+        self.nodes.iter().flat_map(|node| &node.children).for_each(|child| put(out, *child));
         for node in &self.nodes {
-            put_bytes(&mut out, node.module.kind().as_bytes());
+            put_bytes(out, node.module.kind().as_bytes());
             match &node.module {
                 Module::Library => {}
-                Module::Custom { bytes, .. } => put_bytes(&mut out, bytes),
+                Module::Custom { bytes, .. } => put_bytes(out, bytes),
             }
         }
-        debug_assert_eq!(out.len(), len);
-        Ok(out)
+        Ok(())
     }
 }
 

@@ -58,6 +58,9 @@ fn trees_of_every_shape_round_trip() {
     for tree in shapes {
         let blob = tree.encode().expect("the tree is valid");
         assert_eq!((blob.len(), blob.capacity()), (tree.encoded_len(), tree.encoded_len()));
+        let mut longer = b"before".to_vec();
+        tree.encode_to(&mut longer).expect("the tree is valid");
+        assert_eq!(longer, [b"before", &*blob].concat());
         assert_eq!(ImportTree::decode(&blob), Ok(tree));
     }
 }
