@@ -5,9 +5,12 @@
 //! of the functions: import trees, whose bytes are no text, are given as values only.
 
 use abi_spec::library_bin::ImportTree;
+mod results;
+
 use abi_spec::{DType, DeviceType, Scalar};
 
 use crate::expr::Expr;
+pub use results::{Output, ResultType, ValueKind, ValueType};
 
 /// What one shared object exports.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -178,15 +181,6 @@ impl Comparison {
     }
 }
 
-/// What a function returns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ResultType {
-    /// Nothing; the caller sees None.
-    None,
-    /// What the kernel returns.
-    Scalar(Scalar),
-}
-
 /// What runs once the arguments are checked: a call of a C-ABI function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Body {
@@ -214,6 +208,14 @@ impl Signature {
     /// The parameters that are arguments of a call: all but `self`.
     pub fn arguments(&self) -> &[Param] {
         if self.has_self() { &self.params[1..] } else { &self.params }
+    }
+
+    /// The tensors that are allocated for the kernel.
+    pub fn outputs(&self) -> &[Output] {
+        match &self.result {
+            ResultType::Allocated(outputs) => outputs,
+            ResultType::None | ResultType::Scalar(_) | ResultType::Written(_) => &[],
+        }
     }
 
     /// True if the function is a closure over a context.

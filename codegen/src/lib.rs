@@ -48,8 +48,8 @@ mod validate;
 
 pub use backend::Backend;
 pub use declaration::{
-    Body, Comparison, Constraint, Device, Dim, Function, Library, Location, Param, ParamType,
-    ResultType, Shape, Signature, StatusError, Strides, Tensor,
+    Body, Comparison, Constraint, Device, Dim, Function, Library, Location, Output, Param,
+    ParamType, ResultType, Shape, Signature, StatusError, Strides, Tensor, ValueKind, ValueType,
 };
 pub use error::{Error, Part, Position, Site};
 pub use expr::{BinaryOp, Builtin, Expr, Member};

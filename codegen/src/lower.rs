@@ -5,6 +5,7 @@
 //! [`explain`](routines), which redoes them one by one from a constant descriptor and raises the first
 //! fault. Code and descriptor are made from the same steps, so they cannot disagree on the order.
 
+mod allocate;
 mod check;
 mod codes;
 mod descriptor;
@@ -12,6 +13,7 @@ mod embed;
 mod expression;
 mod kernel;
 mod library;
+mod results;
 mod routines;
 mod scalar;
 mod tensor;

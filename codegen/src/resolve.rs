@@ -29,6 +29,8 @@ pub(crate) enum Step<'a> {
     Settle { symbol: usize, place: Place, linear: Linear },
     /// A constraint holds.
     Constraint(usize),
+    /// An extent of a tensor that is to be allocated can be computed.
+    Extent(&'a Expr),
     /// An argument of the body can be computed.
     Argument(usize),
 }
@@ -253,6 +255,14 @@ impl<'a> Resolver<'a> {
             let part = Part::Constraint(i);
             self.scope.check_constraint(constraint).map_err(|reason| (part, reason))?;
             self.steps.push(Step::Constraint(i));
+        }
+        for (i, output) in function.signature.outputs().iter().enumerate() {
+            for expr in output.extents() {
+                self.scope.check_extent(expr).map_err(|reason| (Part::Output(i), reason))?;
+                if self.scope.can_fail(expr) {
+                    self.steps.push(Step::Extent(expr));
+                }
+            }
         }
         for (i, arg) in function.body.args.iter().enumerate() {
             self.scope.kind(arg).map_err(|reason| (Part::Argument(i), reason))?;

@@ -1,5 +1,7 @@
 //! Names and kinds: what each name of a function stands for and what each expression yields.
 
+mod outputs;
+
 use abi_spec::Scalar;
 
 use crate::declaration::{
@@ -32,6 +34,8 @@ pub(crate) enum Meaning {
     Scalar(usize, Scalar),
     /// A tensor parameter.
     Tensor(usize),
+    /// A tensor that is allocated for the kernel.
+    Output(usize),
 }
 
 /// What an expression yields in arithmetic.
@@ -67,6 +71,7 @@ impl<'a> Scope<'a> {
                 ParamType::Tensor(tensor) => scope.collect(index, tensor)?,
             }
         }
+        scope.check_outputs()?;
         Ok(scope)
     }
 
@@ -159,7 +164,9 @@ impl<'a> Scope<'a> {
             return Some(Meaning::Symbol(symbol));
         }
         let params = &self.function.signature.params;
-        let index = params.iter().position(|param| param.name == name)?;
+        let Some(index) = params.iter().position(|param| param.name == name) else {
+            return self.output(name).map(Meaning::Output);
+        };
         Some(match params[index].ty {
             ParamType::Scalar(scalar) => Meaning::Scalar(index, scalar),
             ParamType::Tensor(_) => Meaning::Tensor(index),
@@ -180,7 +187,7 @@ impl<'a> Scope<'a> {
                 }
             }
             Meaning::Scalar(param, scalar) => Some((param, scalar)),
-            Meaning::Tensor(_) => None,
+            Meaning::Tensor(_) | Meaning::Output(_) => None,
         }
     }
 
@@ -213,7 +220,9 @@ impl<'a> Scope<'a> {
             Expr::Null => Ok(Kind::Ptr),
             Expr::Name(name) => match self.meaning(name) {
                 Some(Meaning::Symbol(_) | Meaning::Scalar(_, Scalar::Bool)) => Ok(Kind::Int),
-                Some(Meaning::Scalar(_, Scalar::Ptr) | Meaning::Tensor(_)) => Ok(Kind::Ptr),
+                Some(Meaning::Scalar(_, Scalar::Ptr) | Meaning::Tensor(_) | Meaning::Output(_)) => {
+                    Ok(Kind::Ptr)
+                }
                 Some(Meaning::Scalar(..)) => Ok(Kind::Float),
                 None => Err(format!("nothing determines the symbol `{name}`")),
             },
@@ -221,15 +230,18 @@ impl<'a> Scope<'a> {
             Expr::Neg(inner) => self.number(inner),
             Expr::Binary(op, lhs, rhs) => self.binary(*op, lhs, rhs),
             Expr::Call(builtin, lhs, rhs) => self.builtin(*builtin, lhs, rhs),
-            Expr::Stream(of) => match self.tensor(of) {
-                Some(_) => Ok(Kind::Ptr),
-                None => Err(format!("stream takes a tensor, not `{of}`")),
+            Expr::Stream(of) => match (self.tensor(of), self.output_of(of)) {
+                (Some(_), _) | (_, Some(_)) => Ok(Kind::Ptr),
+                (None, None) => Err(format!("stream takes a tensor, not `{of}`")),
             },
             Expr::Cast(scalar, inner) => self.cast(*scalar, inner),
         }
     }
 
     fn member(&self, of: &Expr, member: Member) -> Result<Kind, String> {
+        if let Some(output) = self.output_of(of) {
+            return self.output_member(output, member);
+        }
         let Some((_, tensor)) = self.tensor(of) else {
             return Err(format!("`{of}` is not a tensor and has no members"));
         };
@@ -308,6 +320,8 @@ impl<'a> Scope<'a> {
     /// Numbers compare with numbers; addresses for equality with addresses.
     pub(crate) fn check_constraint(&self, constraint: &Constraint) -> Result<(), String> {
         let Constraint { lhs, op, rhs, .. } = constraint;
+        self.no_output(lhs)?;
+        self.no_output(rhs)?;
         if mentions_stream(lhs) || mentions_stream(rhs) {
             return Err("a stream is not known before the call".to_owned());
         }

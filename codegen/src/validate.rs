@@ -1,12 +1,14 @@
 //! Whether declarations mean something.
 
+mod results;
+
 use std::collections::{HashMap, HashSet};
 
 use abi_spec::{DType, Scalar};
 
 use crate::declaration::{
-    Body, Device, Dim, Function, Library, Location, Param, ParamType, ResultType, Shape,
-    StatusError, Strides, Tensor,
+    Body, Device, Dim, Function, Library, Location, Param, ParamType, Shape, StatusError, Strides,
+    Tensor,
 };
 use crate::error::{Error, Part};
 use crate::expr::Expr;
@@ -91,9 +93,7 @@ impl Checker<'_> {
                 self.message(Part::Constraint(index), message)?;
             }
         }
-        if body.status.is_some() && signature.result != ResultType::None {
-            return Err(self.invalid(Part::Result, "a function that calls with `try` returns None"));
-        }
+        self.result()?;
         self.body(body)
     }
 

@@ -93,7 +93,7 @@ impl Parser<'_> {
     }
 
     /// Parses a rule one level deeper.
-    fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    pub(super) fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == Limit::Nesting.max() {
             return Err(self.excess(Limit::Nesting));
         }

@@ -15,6 +15,8 @@ pub const MAX_PARAMS: usize = 1024;
 pub const MAX_RANK: usize = 64;
 /// Comparisons of a `where` clause.
 pub const MAX_CONSTRAINTS: usize = 1024;
+/// Tensors that a function returns, or elements of a tuple in a result.
+pub const MAX_RESULTS: usize = 256;
 /// Bytes of the message of a comparison or a status.
 pub const MAX_MESSAGE: usize = 1024;
 /// Bytes of the name of a file.
@@ -44,6 +46,8 @@ pub enum Limit {
     Rank,
     /// [`MAX_CONSTRAINTS`]
     Constraints,
+    /// [`MAX_RESULTS`]
+    Results,
     /// [`MAX_MESSAGE`]
     Message,
     /// [`MAX_FILE`]
@@ -69,6 +73,7 @@ impl Limit {
             Limit::Params => MAX_PARAMS,
             Limit::Rank => MAX_RANK,
             Limit::Constraints => MAX_CONSTRAINTS,
+            Limit::Results => MAX_RESULTS,
             Limit::Message => MAX_MESSAGE,
             Limit::File => MAX_FILE,
             Limit::Arguments => MAX_ARGUMENTS,
@@ -87,6 +92,7 @@ impl Limit {
             Limit::Params => ("MAX_PARAMS", "parameters"),
             Limit::Rank => ("MAX_RANK", "dims"),
             Limit::Constraints => ("MAX_CONSTRAINTS", "constraints"),
+            Limit::Results => ("MAX_RESULTS", "results"),
             Limit::Message => ("MAX_MESSAGE", "bytes in a message"),
             Limit::File => ("MAX_FILE", "bytes in the name of a file"),
             Limit::Arguments => ("MAX_ARGUMENTS", "arguments"),

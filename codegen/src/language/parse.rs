@@ -11,7 +11,7 @@ use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::{
     Body, Comparison, Constraint, Device, Dim, Function, Library, Location, Param, ParamType,
-    ResultType, Shape, Signature, StatusError, Strides, Tensor,
+    Shape, Signature, StatusError, Strides, Tensor,
 };
 use crate::error::Part;
 
@@ -81,12 +81,7 @@ impl Parser<'_> {
         self.expect(Token::OpenParen, "`(`")?;
         let params = self.list(Token::CloseParen, "`,` or `)`", Limit::Params, Self::param)?;
         self.expect(Token::Arrow, "`->`")?;
-        self.mark(Part::Result);
-        let result =
-            self.lookup("`None` or a scalar type such as `float32`", |word| match word {
-                "None" => Some(ResultType::None),
-                other => reserved::scalar(other).map(ResultType::Scalar),
-            })?;
+        let result = self.result()?;
         let constraints = self.constraints()?;
         Ok(Signature { name, params, result, constraints })
     }
@@ -107,7 +102,7 @@ impl Parser<'_> {
     }
 
     /// What follows `Tensor`.
-    fn tensor(&mut self, param: usize) -> Parsed<Tensor> {
+    pub(super) fn tensor(&mut self, param: usize) -> Parsed<Tensor> {
         self.expect(Token::OpenParen, "`(`")?;
         self.expect(Token::OpenBracket, "`[`")?;
         let shape = if self.accept(Token::Ellipsis) {

@@ -7,8 +7,8 @@ use abi_spec::DeviceType;
 use super::expression::Precedence;
 use super::reserved::{is_identifier, is_reserved};
 use crate::declaration::{
-    Body, Constraint, Device, Dim, Function, Library, Location, Param, ParamType, ResultType,
-    Shape, Signature, StatusError, Strides, Tensor,
+    Body, Constraint, Device, Dim, Function, Library, Location, Param, ParamType, Shape, Signature,
+    StatusError, Strides, Tensor,
 };
 use crate::expr::{Expr, Member};
 
@@ -81,7 +81,7 @@ impl Display for Header<'_> {
     }
 }
 
-fn list(f: &mut Formatter<'_>, entries: &[impl Display]) -> fmt::Result {
+pub(super) fn list(f: &mut Formatter<'_>, entries: &[impl Display]) -> fmt::Result {
     for (index, entry) in entries.iter().enumerate() {
         write!(f, "{}{entry}", if index == 0 { "" } else { ", " })?;
     }
@@ -160,15 +160,6 @@ impl Display for Device {
         match self {
             Device::Any => f.write_str("any"),
             Device::Type(ty) => ty.fmt(f),
-        }
-    }
-}
-
-impl Display for ResultType {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            ResultType::None => f.write_str("None"),
-            ResultType::Scalar(scalar) => scalar.fmt(f),
         }
     }
 }

@@ -16,14 +16,19 @@ pub(super) mod header {
     /// Offset in bytes of what statuses mean: the number of entries, then for each the status, the
     /// text of the kind and the text of the message, then the same for any other status.
     pub(in crate::lower) const STATUSES: u32 = 4;
+    /// Offset in bytes of what the result must be. Of one that the kernel writes: the type, then the number
+    /// of elements or -1, then the type of each; a type is the set of static type indices in four words,
+    /// whether dynamic ones are in it, and its text. Of tensors that are allocated: their number, then for
+    /// each the rank, the element type, the alignment in two words, and the text of its name.
+    pub(in crate::lower) const RESULT: u32 = 5;
     /// The number of arguments.
-    pub(in crate::lower) const COUNT: u32 = 5;
+    pub(in crate::lower) const COUNT: u32 = 6;
     /// Offset in bytes of the table of tensors: the argument index of each, and the text of its name.
-    pub(in crate::lower) const TENSORS: u32 = 6;
+    pub(in crate::lower) const TENSORS: u32 = 7;
     /// The number of symbols.
-    pub(in crate::lower) const SYMBOLS: u32 = 7;
+    pub(in crate::lower) const SYMBOLS: u32 = 8;
     /// The first step.
-    pub(in crate::lower) const STEPS: u32 = 8;
+    pub(in crate::lower) const STEPS: u32 = 9;
 }
 
 /// Steps; the operands are words unless stated.
@@ -50,7 +55,7 @@ pub(super) enum Op {
     Settle,
     /// two texts that make the message, leaves, expression
     Constraint,
-    /// expression
+    /// expression: an argument of the kernel, or an extent to be allocated
     Argument,
 }
 

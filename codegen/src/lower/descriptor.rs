@@ -40,7 +40,7 @@ pub(super) fn encode(resolved: &Resolved<'_>) -> Vec<u8> {
     };
     e.text(&scope.function.signature.header().to_string());
     e.backtrace();
-    e.word(0);
+    e.words(&[0, 0]);
     e.word(scope.function.signature.arguments().len() as u32);
     e.words(&[0, scope.symbols.len() as u32]);
     resolved.steps.iter().for_each(|step| e.step(step));
@@ -53,6 +53,7 @@ pub(super) fn encode(resolved: &Resolved<'_>) -> Vec<u8> {
         }
     }
     e.statuses();
+    e.result();
     e.finish()
 }
 
@@ -142,6 +143,10 @@ impl Encoder<'_> {
                 self.linear(linear);
             }
             Step::Constraint(index) => self.constraint(*index),
+            Step::Extent(expr) => {
+                self.word(Op::Argument as u32);
+                self.expression(expr);
+            }
             Step::Argument(index) => {
                 self.word(Op::Argument as u32);
                 let scope = self.scope;
@@ -280,6 +285,8 @@ impl Encoder<'_> {
             Expr::Null => self.constant(0),
             Expr::Name(name) => {
                 let slot = match self.scope.meaning(name) {
+                    // The address of what is not allocated yet: nothing that can fail depends on it.
+                    Some(Meaning::Output(_)) => return self.constant(0),
                     Some(Meaning::Symbol(symbol)) => symbol as u32,
                     Some(Meaning::Scalar(param, _) | Meaning::Tensor(param)) => {
                         self.param_slot(param)
@@ -335,6 +342,12 @@ impl Encoder<'_> {
     }
 
     fn member(&mut self, of: &Expr, member: Member) {
+        if let Some(output) = self.scope.output_of(of) {
+            return match self.scope.output_value(output, member) {
+                Some(expr) => self.rpn(&expr),
+                None => self.constant(0),
+            };
+        }
         let Some((param, tensor)) = self.scope.tensor(of) else {
             unreachable!("only tensors have members")
         };

@@ -224,11 +224,15 @@ impl Wrapper<'_, '_> {
             },
             Some(Meaning::Scalar(param, scalar)) => self.wide(param, scalar),
             Some(Meaning::Tensor(param)) => self.tensor_state(param).dl,
+            Some(Meaning::Output(output)) => self.output_tensor(output),
             None => unreachable!("names are resolved before they are lowered"),
         }
     }
 
     fn member(&mut self, of: &Expr, member: Member) -> Value {
+        if let Some(output) = self.resolved.scope.output_of(of) {
+            return self.output_member(output, member);
+        }
         let Some((param, tensor)) = self.resolved.scope.tensor(of) else {
             unreachable!("only tensors have members")
         };
@@ -349,6 +353,9 @@ impl Wrapper<'_, '_> {
     }
 
     fn stream(&mut self, of: &Expr) -> Value {
+        if let Some(output) = self.resolved.scope.output_of(of) {
+            return self.output_stream(output);
+        }
         let Some((param, tensor)) = self.resolved.scope.tensor(of) else {
             unreachable!("streams belong to tensors")
         };

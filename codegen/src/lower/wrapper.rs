@@ -11,6 +11,7 @@ use crate::ir::{
 };
 use crate::resolve::{Resolved, Step};
 
+use super::allocate::OutputState;
 use super::scalar::ScalarState;
 use super::tensor::{Soft, TensorState};
 
@@ -27,6 +28,8 @@ pub(super) struct Wrapper<'a, 'm> {
     pub(super) symbols: Vec<SymbolState>,
     /// Which symbols are known not to be negative, since an extent equal to them is not.
     pub(super) known_sign: Vec<bool>,
+    /// The tensors that are allocated for the kernel.
+    pub(super) outputs: Vec<OutputState>,
     /// Checks to be tested before the kernel is called.
     pub(super) checks: Checks,
     /// Checks that the common case of the current group passes.
@@ -88,6 +91,7 @@ pub(super) fn wrapper(module: &mut Module, resolved: &Resolved<'_>, linkage: Lin
         params: vec![ParamState::Pending; signature.params.len()],
         symbols: vec![SymbolState::Unbound; resolved.scope.symbols.len()],
         known_sign: vec![false; resolved.scope.symbols.len()],
+        outputs: Vec::new(),
         checks: Checks::default(),
         soft: Soft::default(),
         first_device: None,
@@ -148,6 +152,7 @@ impl Wrapper<'_, '_> {
             | Step::Data { .. }
             | Step::Settle { .. }
             | Step::Constraint(_)
+            | Step::Extent(_)
             | Step::Argument(_) => {}
         }
     }
@@ -160,7 +165,7 @@ impl Wrapper<'_, '_> {
 
     fn check_rest(&mut self, step: &Step<'_>) {
         match step {
-            Step::Scalar { .. } | Step::Header { .. } | Step::Argument(_) => {}
+            Step::Scalar { .. } | Step::Header { .. } | Step::Extent(_) | Step::Argument(_) => {}
             Step::Occurrence { place, rule } => self.occurrence(*place, rule),
             Step::Compact { param } => self.compact(*param),
             Step::Data { param, align } => self.data(*param, *align),
