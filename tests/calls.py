@@ -48,11 +48,51 @@ def call(function, arguments):
     except Exception as error:
         return type(error).__name__, error.args[0]
     value = result.value or 0 if isinstance(result, ctypes.c_void_p) else result
-    return type(result).__name__, repr(value)
+    if result is None or type(result) in (bool, int, float, ctypes.c_void_p):
+        return type(result).__name__, repr(value)
+    return "other", f"({describe(result)})"
+
+
+# Classes whose objects are told apart by their type index alone.
+CLASSES = {"Object": 64, "Error": 67, "Function": 68, "Map": 72, "Module": 73, "List": 75, "Dict": 76}
+
+
+def describe(value):
+    """A result as the table writes it."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, tvm_ffi.dtype):
+        return f"dtype({value})"
+    if isinstance(value, str):
+        return json.dumps(str(value), ensure_ascii=False)
+    if isinstance(value, bytes):
+        return f'bytes({json.dumps(value.decode())})'
+    if isinstance(value, tvm_ffi.Device):
+        return f"device({value})"
+    if isinstance(value, tvm_ffi.Shape):
+        return f"shape({', '.join(map(str, value))})"
+    if isinstance(value, tvm_ffi.Array):
+        return f"array({', '.join(map(describe, value))})"
+    if isinstance(value, tvm_ffi.Tensor):
+        device = (value.device.dlpack_device_type(), value.device.index)
+        options = "" if device == (1, 0) else f"{{device={device}}}"
+        return f"{value.dtype}{list(value.shape)}{options}"
+    return f"object({CLASSES[type(value).__name__]})"
+
+
+def set_environment(allocator):
+    """Sets the allocator of this thread, and the streams of two devices to numbers that tell them apart."""
+    library = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
+    assert library.TVMFFIEnvSetDLPackManagedTensorAllocator(allocator, 0, None) == 0
+    for index in range(2):
+        assert library.TVMFFIEnvSetStream(2, index, ctypes.c_void_p(0x5000 + index), None) == 0
 
 
 def main():
     module = tvm_ffi.load_module(sys.argv[1])
+    set_environment(module["allocator"]())
     for function, arguments in json.load(sys.stdin):
         arguments = [eval(argument) for argument in arguments]
         outcome = call(module[function], arguments)

@@ -298,3 +298,141 @@ int32_t status_and_error(int64_t code, void (*raise)(const char *, const char *)
   if (code) raise("KeyError", "the kernel's own words");
   return (int32_t)code;
 }
+
+/* Results that a kernel writes. What they are is in the arguments. */
+
+void write_raw(int64_t type_index, int64_t length, int64_t payload, struct any *result) {
+  result->type_index = (int32_t)type_index;
+  result->length = (uint32_t)length;
+  result->value.integer = payload;
+}
+/* Writes nothing, and notes what is there. */
+void write_nothing(const struct any *result) {
+  begin();
+  put_value(result);
+}
+int32_t write_status(int64_t code, int64_t payload, struct any *result) {
+  begin();
+  put_int(code);
+  write_raw(1, 0, payload, result);
+  return (int32_t)code;
+}
+
+/* Objects of our own making, and how many of them there are. */
+
+static int64_t objects;
+
+static void drop(struct any value);
+static void drop_object(void *self, int flags) {
+  struct object *object = self;
+  (void)flags;
+  for (int64_t i = 0; object->type_index == 71 && i < object->cell.sequence.size; i++)
+    drop(object->cell.sequence.data[i]);
+  free((void *)object->cell.sequence.data);
+  free(object);
+  objects--;
+}
+static void drop(struct any value) {
+  if (value.type_index >= 64) drop_object((void *)value.value.object, 3);
+}
+static struct object *make_object(int64_t type_index, int64_t size) {
+  struct object *object = calloc(1, sizeof *object + 64);
+  object->references = (1LL << 32) | 1;
+  object->type_index = (int32_t)type_index;
+  object->deleter = drop_object;
+  object->cell.sequence.data = calloc(4, sizeof(struct any));
+  object->cell.sequence.size = size;
+  objects++;
+  return object;
+}
+/* An object that says it is of another class than the value does. */
+void write_object(int64_t type_index, int64_t header, struct any *result) {
+  write_raw(type_index, 0, (int64_t)(intptr_t)make_object(header, 0), result);
+}
+int32_t write_object_status(int64_t code, int64_t type_index, struct any *result) {
+  begin();
+  put_int(code);
+  write_object(type_index, type_index, result);
+  return (int32_t)code;
+}
+/* An array of up to two elements: 7, or new objects. */
+void write_array(int64_t first_index, int64_t second_index, int64_t size, struct any *result) {
+  struct object *array = make_object(71, size);
+  struct any *elements = (struct any *)array->cell.sequence.data;
+  int64_t indices[] = {first_index, second_index};
+  for (int64_t i = 0; i < size; i++) {
+    int64_t index = indices[i % 2];
+    if (index >= 64) write_object(index, index, &elements[i]);
+    else write_raw(index, 0, index == 1 ? 7 : 0, &elements[i]);
+  }
+  write_raw(71, 0, (int64_t)(intptr_t)array, result);
+}
+int64_t live_objects(void) { return objects; }
+
+/* An allocator of tensors, and how many of them there are. What it does wrong is in the first extent. */
+
+struct managed {
+  uint32_t version[2];
+  void *context;
+  void (*deleter)(struct managed *);
+  uint64_t flags;
+  struct tensor tensor;
+};
+
+enum fault { NO_MEMORY = 1001, STATUS_ALONE, NO_TENSOR, MISALIGNED, STRIDED, NO_DATA };
+
+static int64_t tensors;
+
+static void drop_tensor(struct managed *self) {
+  free(self->context);
+  free(self->tensor.shape);
+  free(self);
+  tensors--;
+}
+static int allocate(struct tensor *prototype, struct managed **out, void *context,
+                    void (*set_error)(void *, const char *, const char *)) {
+  int64_t rank = prototype->ndim, fault = rank ? prototype->shape[0] : 0, size = 16;
+  for (int64_t i = 0; i < rank; i++) size *= prototype->shape[i];
+  if (fault == NO_MEMORY || size > 1 << 20) return set_error(context, "MemoryError", "none is left"), -1;
+  if (fault == STATUS_ALONE) return 9;
+  *out = NULL;
+  if (fault == NO_TENSOR) return 0;
+  struct managed *managed = calloc(1, sizeof *managed);
+  managed->deleter = drop_tensor;
+  managed->context = aligned_alloc(256, ((size_t)size + 511) / 256 * 256);
+  managed->tensor = *prototype;
+  managed->tensor.data = fault == NO_DATA ? NULL : (char *)managed->context + (fault == MISALIGNED);
+  managed->tensor.shape = calloc(2 * (size_t)rank + 1, sizeof(int64_t));
+  memcpy(managed->tensor.shape, prototype->shape, (size_t)rank * sizeof(int64_t));
+  managed->tensor.strides = fault == STRIDED ? managed->tensor.shape + rank : NULL;
+  *out = managed;
+  tensors++;
+  return 0;
+}
+const void *allocator(void) { return (const void *)(uintptr_t)allocate; }
+int64_t live_tensors(void) { return tensors; }
+
+/* Tensors to be filled. */
+
+void fill(float *out, int64_t n) {
+  begin();
+  put_int(n);
+  for (int64_t i = 0; i < n; i++) out[i] = (float)i;
+}
+int32_t fill_status(float *out, int64_t n, int64_t code) {
+  fill(out, n);
+  return (int32_t)code;
+}
+void fill_2(float *values, int32_t *indices, int64_t n) {
+  begin();
+  put_int(n);
+  for (int64_t i = 0; i < n; i++) values[i] = (float)i, indices[i] = (int32_t)(n - i);
+}
+int32_t fill_2_status(float *values, int32_t *indices, int64_t n, int64_t code) {
+  fill_2(values, indices, n);
+  return (int32_t)code;
+}
+void record_stream_tensor(const void *stream, const struct tensor *x) {
+  record_tensor(x);
+  put_int((int64_t)(intptr_t)stream);
+}

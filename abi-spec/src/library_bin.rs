@@ -16,8 +16,8 @@
 //! The loader of libtvm_ffi crashes on some malformed trees and misreads others.
 //! [`encode`](ImportTree::encode) and [`decode`](ImportTree::decode) refuse all of those, by the
 //! same rules, so that each takes whatever the other returns: a module at least, no empty kinds or
-//! bytes, one library at most, children that exist, and no module that imports itself, directly or
-//! not.
+//! bytes, one library at most, children that exist, no module that imports itself, directly or not, and no
+//! chain of imports so long that the runtime would run out of stack ([`MAX_CHAIN`]).
 //!
 //! ```
 //! use tvm_ffi_abi_spec::library_bin::{ImportTree, Module, Node};
@@ -43,6 +43,11 @@ pub use error::{DecodeError, Defect, TreeError};
 
 /// The kind that stands for the library itself.
 pub const LIBRARY_KIND: &str = "_lib";
+
+/// The most modules of a chain in which each imports the next. libtvm_ffi releases a chain, and looks for
+/// functions in it, by recursion: 0.1.15 needs up to 800 bytes of stack for a module, so that this is safe on
+/// the smallest stack that any system gives to a thread, 512 KiB.
+pub const MAX_CHAIN: usize = 256;
 
 /// In front of a kind: the global function that makes modules of it.
 pub const LOADER_PREFIX: &str = "ffi.Module.load_from_bytes.";

@@ -4,12 +4,13 @@
 //! parses it back; [`validate`](crate::Library::validate) says whether it means something. The text is that
 //! of the functions: import trees, whose bytes are no text, are given as values only.
 
+mod results;
 mod types;
 
-use abi_spec::Scalar;
 use abi_spec::library_bin::ImportTree;
 
 use crate::expr::Expr;
+pub use results::{Output, ResultType, ValueKind, ValueType};
 pub use types::{
     Class, Device, Dim, Element, Literal, Mapping, ParamType, Sequence, Shape, Strides, Tensor,
 };
@@ -124,15 +125,6 @@ impl Comparison {
     }
 }
 
-/// What a function returns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ResultType {
-    /// Nothing; the caller sees None.
-    None,
-    /// What the kernel returns.
-    Scalar(Scalar),
-}
-
 /// What runs once the arguments are checked: a call of a C-ABI function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Body {
@@ -172,6 +164,14 @@ impl Signature {
     pub fn most(&self) -> Option<usize> {
         let variadic = self.arguments().last().is_some_and(|param| param.variadic);
         (!variadic).then_some(self.arguments().len())
+    }
+
+    /// The tensors that are allocated for the kernel.
+    pub fn outputs(&self) -> &[Output] {
+        match &self.result {
+            ResultType::Allocated(outputs) => outputs,
+            ResultType::None | ResultType::Scalar(_) | ResultType::Written(_) => &[],
+        }
     }
 
     /// True if the function is a closure over a context.

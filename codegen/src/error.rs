@@ -250,6 +250,8 @@ pub enum Part {
     Constraint(usize),
     /// The result type.
     Result,
+    /// A tensor that is allocated.
+    Output(usize),
     /// The symbol that the body calls.
     Callee,
     /// An argument of the call.
@@ -283,6 +285,10 @@ impl Part {
             Part::Align(index) => format!("{}.align", value(index)),
             Part::Constraint(index) => format!("constraint {index}"),
             Part::Result => "result".to_owned(),
+            Part::Output(index) => match function.signature.outputs().get(index) {
+                Some(output) if is_name(&output.name) => output.name.clone(),
+                Some(_) | None => format!("result {index}"),
+            },
             Part::Callee => "callee".to_owned(),
             Part::Argument(index) => format!("call argument {index}"),
             Part::Status(index) => format!("error {index}"),

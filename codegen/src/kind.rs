@@ -38,6 +38,7 @@ impl Scope<'_> {
             Expr::Name(name) => match self.meaning(name) {
                 Some(Meaning::Symbol(_)) => Ok(Kind::Int),
                 Some(Meaning::Value(value)) => Ok(self.kind_of_value(value)),
+                Some(Meaning::Output(_)) => Ok(Kind::Ptr),
                 None => Err(format!("nothing determines the symbol `{name}`")),
             },
             Expr::Member(of, member) => self.member(of, *member),
@@ -45,9 +46,9 @@ impl Scope<'_> {
             Expr::Neg(inner) => self.number(inner),
             Expr::Binary(op, lhs, rhs) => self.binary(*op, lhs, rhs),
             Expr::Call(builtin, lhs, rhs) => self.builtin(*builtin, lhs, rhs),
-            Expr::Stream(of) => match self.tensor(of) {
-                Some(_) => Ok(Kind::Ptr),
-                None => Err(format!("stream takes a tensor, not `{of}`")),
+            Expr::Stream(of) => match (self.tensor(of), self.output_of(of)) {
+                (Some(_), _) | (_, Some(_)) => Ok(Kind::Ptr),
+                (None, None) => Err(format!("stream takes a tensor, not `{of}`")),
             },
             Expr::Cast(scalar, inner) => self.cast(*scalar, inner),
         }
@@ -100,6 +101,9 @@ impl Scope<'_> {
     }
 
     fn member(&self, of: &Expr, member: Member) -> Result<Kind, String> {
+        if let Some(output) = self.output_of(of) {
+            return self.output_member(output, member);
+        }
         let Some(value) = self.value_of(of) else {
             return Err(format!("`{of}` is not a tensor and has no members"));
         };
@@ -209,6 +213,8 @@ impl Scope<'_> {
     /// for an element type or a device where it is compared with one.
     pub(crate) fn check_constraint(&self, constraint: &Constraint) -> Result<(), String> {
         let Constraint { lhs, op, rhs, .. } = constraint;
+        self.no_output(lhs)?;
+        self.no_output(rhs)?;
         if mentions_stream(lhs) || mentions_stream(rhs) {
             return Err("a stream is not known before the call".to_owned());
         }

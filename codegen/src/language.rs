@@ -19,8 +19,14 @@
 //! library    = { function }
 //! function   = { doc } [ location ] signature "=" body ";"
 //! location   = "@" quoted ":" int                         (file and line, shown in backtraces)
-//! signature  = word "(" [ param { "," param } ] ")" "->" ( "None" | scalar )
+//! signature  = word "(" [ param { "," param } ] ")" "->" result
 //!              [ "where" constraint { "," constraint } ]
+//! result     = "None" | scalar | value | output | "(" output { "," output } ")"
+//! value      = "Any" | "str" | "bytes" | "dtype" | "Device" | "Object" | "Shape" | "Tensor" | "Array" | "List"
+//!            | "Map" | "Dict" | "Function" | "Module" | "Optional" "[" inner "]"
+//!            | "Tuple" "[" [ inner { "," inner } ] "]"
+//! inner      = value | "bool" | "int64" | "float64" | "ptr"
+//! output     = name ":" tensor                            (a tensor that is allocated for the kernel)
 //! param      = name ":" type [ "=" literal ] | "*" name ":" "Any"
 //! type       = scalar | "str" | "bytes" | "dtype" | "Device" | "Function" | "Module" | "Any" | "Stream"
 //!            | "Object" [ "[" quoted "]" ] | "Shape" [ "(" shape ")" ] | tensor
@@ -69,6 +75,22 @@
 //! False` and the words that types start with; `errors` is no name of anything where it stands. One blank after `///` is not part of the documentation. A `-` directly before a
 //! literal is part of it, so that the least `int64` can be written.
 //!
+//! # Results
+//!
+//! A scalar or `None` is what the kernel returns. A *value* is written by the kernel through a `TVMFFIAny*`, its
+//! last argument, which holds None before: the kernel leaves a value there that it owns. The wrapper checks it
+//! and hands it on, or releases it: also where a status says that the kernel has failed. Never handed on are
+//! borrowed values (a `DLTensor*`, `const char*` or `TVMFFIByteArray*`), objects whose header disagrees with the
+//! type index, and small strings of more than 7 bytes; bytes that mean nothing are set to 0. `int64` is an
+//! integer and nothing else here, and so on. Of `Array`, `Map` and tuples in tuples only the outer type is checked.
+//!
+//! An *output* is a compact tensor that the wrapper allocates through `TVMFFIEnvTensorAlloc`, once everything else
+//! was found to be well, and that the kernel fills; several are returned as an array. Its extents are expressions
+//! over symbols, its device is that of the first tensor parameter that is declared for the same device (with
+//! `device=any`: of the first tensor), else the first one of that type, the cpu for `any`. The arguments of the
+//! body may say `out`, `out.data`, `stream(out)` and, known before it is there, `out.shape[0]`, `out.strides[0]` and
+//! `out.ndim`. What an allocator has raised is passed on; its tensor must be compact and aligned as declared.
+//!
 //! # What errors say
 //!
 //! A constraint that is violated raises ``ValueError: Violated n % 4 == 0 when calling: `…`, n = 6``; what
@@ -94,6 +116,7 @@ mod expression;
 mod parse;
 mod print;
 mod print_types;
+mod results;
 mod types;
 
 #[cfg(test)]
@@ -103,7 +126,7 @@ use std::str::FromStr;
 
 pub use limit::{
     Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_ERRORS, MAX_FILE, MAX_FUNCTIONS, MAX_MESSAGE,
-    MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_SYMBOL, MAX_TEXT, MAX_VALUES,
+    MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS, MAX_SYMBOL, MAX_TEXT, MAX_VALUES,
 };
 pub(crate) use reserved::{is_identifier, is_reserved};
 

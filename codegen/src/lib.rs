@@ -51,8 +51,8 @@ mod values;
 pub use backend::Backend;
 pub use declaration::{
     Body, Class, Comparison, Constraint, Device, Dim, Element, Function, Library, Literal,
-    Location, Mapping, Param, ParamType, ResultType, Sequence, Shape, Signature, StatusError,
-    Strides, Tensor,
+    Location, Mapping, Output, Param, ParamType, ResultType, Sequence, Shape, Signature,
+    StatusError, Strides, Tensor, ValueKind, ValueType,
 };
 pub use error::{Error, Part, Position, Site};
 pub use expr::{BinaryOp, Builtin, Expr, Member};

@@ -6,6 +6,7 @@
 //! fault. Code and descriptor are made from the same steps, so they cannot disagree on the order.
 
 mod accept;
+mod allocate;
 mod arguments;
 mod check;
 mod codes;
@@ -14,6 +15,7 @@ mod embed;
 mod expression;
 mod kernel;
 mod library;
+mod results;
 mod routines;
 mod scalar;
 mod tensor;

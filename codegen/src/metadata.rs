@@ -38,7 +38,7 @@ use serde::Serialize;
 
 use crate::declaration::{
     Function, Literal, Location, Mapping, Param, ParamType, ResultType, Sequence, Shape, Signature,
-    Strides,
+    Strides, ValueKind, ValueType,
 };
 use abi_spec::Scalar;
 
@@ -194,14 +194,54 @@ impl Schema {
 
 fn function_schema(signature: &Signature) -> Schema {
     let params = signature.arguments().iter().map(|param| param_schema(&param.ty));
-    let args = std::iter::once(result_schema(signature.result)).chain(params).collect();
+    let args = std::iter::once(result_schema(&signature.result)).chain(params).collect();
     Schema { name: "ffi.Function".into(), args }
 }
 
-fn result_schema(result: ResultType) -> Schema {
+fn result_schema(result: &ResultType) -> Schema {
+    let tensor = || Schema::from("ffi.Tensor");
     match result {
         ResultType::None => "None".into(),
-        ResultType::Scalar(scalar) => scalar_schema(scalar),
+        ResultType::Scalar(scalar) => scalar_schema(*scalar),
+        ResultType::Written(ty) => value_schema(ty),
+        ResultType::Allocated(outputs) if outputs.len() == 1 => tensor(),
+        ResultType::Allocated(_) => Schema { name: "ffi.Array".into(), args: vec![tensor()] },
+    }
+}
+
+fn value_schema(ty: &ValueType) -> Schema {
+    match ty {
+        ValueType::Any => "Any".into(),
+        ValueType::Scalar(scalar) => scalar_schema(*scalar),
+        ValueType::Kind(kind) => kind_schema(*kind),
+        ValueType::Optional(inner) => {
+            Schema { name: "Optional".into(), args: vec![value_schema(inner)] }
+        }
+        ValueType::Tuple(types) => {
+            Schema { name: "Tuple".into(), args: types.iter().map(value_schema).collect() }
+        }
+    }
+}
+
+fn kind_schema(kind: ValueKind) -> Schema {
+    let of_any = |name: &'static str, count| Schema {
+        name: name.into(),
+        args: (0..count).map(|_| "Any".into()).collect(),
+    };
+    match kind {
+        ValueKind::Str => "ffi.String".into(),
+        ValueKind::Bytes => "ffi.Bytes".into(),
+        ValueKind::DType => "DataType".into(),
+        ValueKind::Device => "Device".into(),
+        ValueKind::Object => "ffi.Object".into(),
+        ValueKind::Shape => "ffi.Shape".into(),
+        ValueKind::Tensor => "ffi.Tensor".into(),
+        ValueKind::Array => of_any("ffi.Array", 1),
+        ValueKind::List => of_any("ffi.List", 1),
+        ValueKind::Map => of_any("ffi.Map", 2),
+        ValueKind::Dict => of_any("ffi.Dict", 2),
+        ValueKind::Function => "ffi.Function".into(),
+        ValueKind::Module => "ffi.Module".into(),
     }
 }
 

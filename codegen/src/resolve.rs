@@ -38,6 +38,8 @@ pub(crate) enum Step<'a> {
     OneOf { value: usize, types: Vec<Vec<Step<'a>>> },
     /// A constraint holds.
     Constraint(usize),
+    /// An extent of a tensor that is to be allocated can be computed.
+    Extent(&'a Expr),
     /// An argument of the body can be computed.
     Argument(usize),
 }
@@ -452,6 +454,16 @@ impl<'a> Resolver<'a> {
             self.inside(&constraint.lhs, None).map_err(at)?;
             self.inside(&constraint.rhs, None).map_err(at)?;
             self.steps.push(Step::Constraint(i));
+        }
+        for (i, output) in function.signature.outputs().iter().enumerate() {
+            let at = |reason| (Part::Output(i), reason);
+            for expr in output.extents() {
+                self.scope.check_extent(expr).map_err(at)?;
+                self.inside(expr, None).map_err(at)?;
+                if self.scope.can_fail(expr) {
+                    self.steps.push(Step::Extent(expr));
+                }
+            }
         }
         for (i, arg) in function.body.args.iter().enumerate() {
             let at = |reason| (Part::Argument(i), reason);

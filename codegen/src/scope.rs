@@ -1,5 +1,7 @@
 //! What each name of a function stands for.
 
+mod outputs;
+
 use crate::declaration::{Dim, Function, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 use crate::expr::Expr;
@@ -27,6 +29,8 @@ pub(crate) enum Meaning {
     Symbol(usize),
     /// Another parameter, as a value.
     Value(usize),
+    /// A tensor that is allocated for the kernel.
+    Output(usize),
 }
 
 /// The names of one function.
@@ -72,6 +76,7 @@ impl<'a> Scope<'a> {
                 | ParamType::Stream => {}
             }
         }
+        scope.check_outputs()?;
         Ok(scope)
     }
 
@@ -183,7 +188,8 @@ impl<'a> Scope<'a> {
         if let Some(symbol) = self.symbols.iter().position(|symbol| symbol.name == name) {
             return Some(Meaning::Symbol(symbol));
         }
-        self.param(name).map(Meaning::Value)
+        let param = self.param(name).map(Meaning::Value);
+        param.or_else(|| self.output(name).map(Meaning::Output))
     }
 
     /// The value that an expression consists of: a parameter, or an element of one that is a tuple.

@@ -1,12 +1,14 @@
 //! Whether declarations mean something.
 
+mod results;
+
 use std::collections::{HashMap, HashSet};
 
 use abi_spec::{DType, Scalar};
 
 use crate::declaration::{
     Body, Class, Device, Dim, Element, Function, Library, Literal, Location, Param, ParamType,
-    ResultType, Shape, StatusError, Strides, Tensor,
+    Shape, StatusError, Strides, Tensor,
 };
 use crate::error::{Error, Part};
 use crate::expr::{Expr, Member};
@@ -92,9 +94,7 @@ impl Checker<'_> {
                 self.message(Part::Constraint(index), message)?;
             }
         }
-        if body.status.is_some() && signature.result != ResultType::None {
-            return Err(self.invalid(Part::Result, "a function that calls with `try` returns None"));
-        }
+        self.result()?;
         self.body(body)
     }
 

@@ -16,6 +16,9 @@ const DECLARATIONS: &[&str] = &[
         where h * 2.0 < g + i, -s >= b, p != null, max(i, u) % n == 0 = k(b, i, u, n, h, g, s, p, float32(h), bool(i));",
     "f(x: Tensor([n, m], float32, strides=[2 * s + t, s]), y: Tensor([t], float32, strides=any)) -> bfloat16
         = k(s, t, n, m);",
+    "f(n: int64) -> Optional[Tuple[int64, str, Any]] = try k(n) errors { 1: ValueError \"one\" };",
+    "f(x: Tensor([n], float32, device=cuda), m: int64) -> (a: Tensor([n / m], int8, device=cuda), b: Tensor([], bool))
+        = try k(a.data, a, b, stream(a), a.shape[0] % m, b.ndim, a.strides[0]);",
     "f(x: Tensor([n * m], float32), m: int32, y: Tensor([_, n], float32, strides=any)) -> bool = k(n, m);",
 ];
 

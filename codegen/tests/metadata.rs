@@ -24,6 +24,15 @@ fn schemas_name_the_types_of_the_runtime() {
             "f(x: Tensor([n], int8)) -> float32 = k(n);",
             r#"[{"type":"float"},{"type":"DLTensor*"}]"#,
         ),
+        (
+            "f() -> Optional[Tuple[int64, str, Array, Any]] = k();",
+            r#"[{"type":"Optional","args":[{"type":"Tuple","args":[{"type":"int"},{"type":"ffi.String"},{"type":"ffi.Array","args":[{"type":"Any"}]},{"type":"Any"}]}]}]"#,
+        ),
+        ("f() -> out: Tensor([1], int8) = k(out);", r#"[{"type":"ffi.Tensor"}]"#),
+        (
+            "f() -> (a: Tensor([1], int8), b: Tensor([1], int8)) = k(a, b);",
+            r#"[{"type":"ffi.Array","args":[{"type":"ffi.Tensor"}]}]"#,
+        ),
         ("f(self: ptr, n: int64) -> int64 = k(self, n);", r#"[{"type":"int"},{"type":"int"}]"#),
     ];
     for (declaration, args) in rows {

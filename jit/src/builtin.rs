@@ -1,13 +1,16 @@
 //! The built-in runtime: as much of `libtvm_ffi` as generated code needs, for machines without it.
 //!
 //! Objects have the real header and cells, so that whoever gets one can read it and drop it. What is
-//! left out: global functions, modules, containers, tensors, reflection, native backtraces.
+//! left out: modules, containers but for arrays, reflection, native backtraces, and every global function
+//! but `ffi.Array`.
 
+mod array;
 mod error;
 mod function;
 mod object;
 mod stream;
 mod string;
+mod tensor;
 mod types;
 
 pub(crate) use error::raise;
@@ -26,12 +29,19 @@ pub(crate) fn symbol(name: &str) -> Option<*const c_void> {
         "TVMFFIErrorSetRaisedFromCStrParts" => error::set_raised_from_c_str_parts as *const c_void,
         "TVMFFIFunctionCreate" => function::create as *const c_void,
         "TVMFFIFunctionCall" => function::call as *const c_void,
+        "TVMFFIFunctionGetGlobal" => array::get_global as *const c_void,
         "TVMFFIStringFromByteArray" => string::string_from_byte_array as *const c_void,
         "TVMFFIBytesFromByteArray" => string::bytes_from_byte_array as *const c_void,
         "TVMFFIAnyViewToOwnedAny" => string::any_view_to_owned_any as *const c_void,
+        "TVMFFIDataTypeFromString" => types::data_type_from_string as *const c_void,
+        "TVMFFIFunctionGetGlobal" => function::get_global as *const c_void,
         "TVMFFIGetTypeInfo" => types::get_type_info as *const c_void,
+        "TVMFFITypeKeyToIndex" => types::type_key_to_index as *const c_void,
         "TVMFFIEnvGetStream" => stream::get as *const c_void,
         "TVMFFIEnvSetStream" => stream::set as *const c_void,
+        "TVMFFIEnvTensorAlloc" => tensor::alloc as *const c_void,
+        "TVMFFIEnvGetDLPackManagedTensorAllocator" => tensor::get_allocator as *const c_void,
+        "TVMFFIEnvSetDLPackManagedTensorAllocator" => tensor::set_allocator as *const c_void,
         "TVMFFIEnvCheckSignals" => check_signals as *const c_void,
         _ => return None,
     })

@@ -36,7 +36,8 @@ pub enum Kind {
     Environment(PathBuf),
     /// In the library that `tvm-ffi-config --libdir` leads to.
     Config(PathBuf),
-    /// In this crate: error slot, objects, functions, strings, streams; no global functions.
+    /// In this crate: error slot, objects, functions, strings, tensors, arrays, streams; no modules, and no
+    /// global functions but `ffi.Array`.
     BuiltIn,
 }
 

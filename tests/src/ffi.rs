@@ -19,6 +19,7 @@ pub struct Ffi {
     retain: unsafe extern "C" fn(*mut Object) -> i32,
     release: unsafe extern "C" fn(*mut Object) -> i32,
     set_stream: unsafe extern "C" fn(i32, i32, *mut c_void, *mut *mut c_void) -> i32,
+    set_allocator: unsafe extern "C" fn(*const c_void, i32, *mut *const c_void) -> i32,
     get_global: Option<unsafe extern "C" fn(*const ByteArray, *mut *mut Object) -> i32>,
     class: Option<unsafe extern "C" fn(*const ByteArray, i32, i32, i32, i32, i32) -> i32>,
 }
@@ -38,6 +39,8 @@ impl Ffi {
                 retain: function(runtime, "TVMFFIObjectIncRef").expect("and keeps objects"),
                 release: function(runtime, "TVMFFIObjectDecRef").expect("and frees objects"),
                 set_stream: function(runtime, "TVMFFIEnvSetStream").expect("and has streams"),
+                set_allocator: function(runtime, "TVMFFIEnvSetDLPackManagedTensorAllocator")
+                    .expect("and has allocators"),
                 get_global: function(runtime, "TVMFFIFunctionGetGlobal"),
                 class: function(runtime, "TVMFFITypeGetOrAllocIndex"),
             }
@@ -110,13 +113,23 @@ impl Ffi {
         }
     }
 
-    /// A global function, owned; `None` where the runtime has none at all.
+    /// Sets the allocator of tensors for this thread.
+    ///
+    /// # Safety
+    /// It is one, or NULL.
+    pub unsafe fn set_allocator(&self, allocator: *const c_void) {
+        // SAFETY: as required above.
+        let status = unsafe { (self.set_allocator)(allocator, 0, std::ptr::null_mut()) };
+        assert_eq!(status, 0, "{:?}", self.take_error());
+    }
+
+    /// A global function, owned; `None` where the runtime has none of that name.
     pub fn global(&self, name: &str) -> Option<*mut Object> {
         let (get_global, mut object) = (self.get_global?, std::ptr::null_mut());
         // SAFETY: both places are valid.
         let status = unsafe { get_global(&ByteArray::new(name.as_bytes()), &mut object) };
-        assert!(status == 0 && !object.is_null(), "{name}: {:?}", self.take_error());
-        Some(object)
+        assert!(status == 0, "{name}: {:?}", self.take_error());
+        (!object.is_null()).then_some(object)
     }
 
     /// The type index of a class, registered if need be. `classes` are its key and those of the classes

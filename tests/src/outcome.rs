@@ -10,6 +10,8 @@
 //!
 //! In the text of an error `…` stands for ``when calling: `<signature>` ``.
 
+mod owned;
+
 use std::fmt;
 
 use codegen::Signature;
@@ -43,7 +45,7 @@ pub enum End {
 }
 
 /// A result. Floats are compared by their bits, but all NaNs are equal.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// No value.
     None,
@@ -55,6 +57,9 @@ pub enum Value {
     Float(u64),
     /// An opaque pointer.
     Pointer(u64),
+    /// Any other, as it would be passed: strings and bytes whether small or not, tensors with their type,
+    /// shape and device, arrays, shapes, and `object(68)` for what only a runtime can make.
+    Other(Argument),
 }
 
 impl Value {
@@ -65,6 +70,9 @@ impl Value {
 
     /// A result that a callee wrote, if all of its 16 bytes are as they must be.
     pub fn read(any: &Any) -> Result<Value, String> {
+        if !matches!(any.type_index, 0..=4) {
+            return owned::read(any).map(Value::Other);
+        }
         let bits = any.bits();
         let value = match any.type_index {
             0 if bits == 0 => Value::None,
@@ -81,29 +89,30 @@ impl Value {
         }
     }
 
-    fn of(argument: &Argument) -> Option<Value> {
+    /// What an argument is as a result.
+    pub fn of(argument: &Argument) -> Option<Value> {
         match argument {
             Argument::None => Some(Value::None),
             Argument::Bool(value) => Some(Value::Bool(*value)),
             Argument::Int(value) => Some(Value::Int(*value)),
             Argument::Float(value) => Some(Value::float(*value)),
             Argument::Pointer(value) => Some(Value::Pointer(*value)),
-            Argument::Runtime(_)
-            | Argument::DType(_)
+            Argument::DType(_)
             | Argument::Device(_)
             | Argument::Str(_)
-            | Argument::RawStr(_)
             | Argument::Bytes(_)
+            | Argument::Object(_)
+            | Argument::Tensor(_)
+            | Argument::Shape(_)
+            | Argument::Array(_) => Some(Value::Other(argument.clone())),
+            Argument::Runtime(_)
+            | Argument::RawStr(_)
             | Argument::RawBytes(_)
             | Argument::BigInt(_)
             | Argument::Small { .. }
             | Argument::Text { .. }
-            | Argument::Object(_)
             | Argument::Registered(_)
             | Argument::Raw { .. }
-            | Argument::Tensor(_)
-            | Argument::Shape(_)
-            | Argument::Array(_)
             | Argument::List(_)
             | Argument::Map(_)
             | Argument::Dict(_)
@@ -150,6 +159,7 @@ impl fmt::Display for Value {
             Value::Bool(value) => write!(f, "{value}"),
             Value::Float(bits) => write!(f, "{:?}", f64::from_bits(*bits)),
             Value::Pointer(value) => write!(f, "ptr({value})"),
+            Value::Other(value) => value.fmt(f),
         }
     }
 }

@@ -51,11 +51,16 @@ pub trait Route {
 /// The declaration that every library gets, which says what a kernel has noted.
 const RECORDED: &str = "recorded";
 
-/// Adds [`RECORDED`] to a library.
+/// The declaration that every library gets, which yields the allocator of tensors.
+const ALLOCATOR: &str = "allocator";
+
+/// Adds [`RECORDED`] and [`ALLOCATOR`] to a library.
 fn with_recorder(library: &Library) -> Library {
-    let text = format!("{RECORDED}() -> ptr = recorded();");
     let mut library = library.clone();
-    library.functions.push(text.parse().expect("the declaration is valid"));
+    for name in [RECORDED, ALLOCATOR] {
+        let text = format!("{name}() -> ptr = {name}();");
+        library.functions.push(text.parse().expect("the declaration is valid"));
+    }
     library
 }
 
@@ -100,7 +105,12 @@ const NOISE: Any =
 fn end(ffi: &Ffi, status: i32, result: &Any) -> End {
     let error = ffi.take_error();
     if status == 0 {
-        return match (error, Value::read(result)) {
+        let value = Value::read(result);
+        if result.ty().is_object() {
+            // SAFETY: the result is owned.
+            unsafe { ffi.release(result.pointer().cast()) };
+        }
+        return match (error, value) {
             (None, Ok(value)) => End::Result(value),
             (None, Err(reason)) => broken(reason),
             (Some(error), _) => broken(format!("success, but the slot holds {error:?}")),
@@ -123,11 +133,24 @@ fn broken(reason: String) -> End {
     End::Broken(reason)
 }
 
-fn recorded(ffi: &Ffi, recorder: SafeCall<'_>) -> String {
+/// The address that a function returns.
+fn pointer(ffi: &Ffi, function: SafeCall<'_>) -> u64 {
     let mut result = NOISE;
-    let status = recorder(std::ptr::null(), 0, &mut result);
+    let status = function(std::ptr::null(), 0, &mut result);
     let end = end(ffi, status, &result);
-    let End::Result(Value::Pointer(text)) = end else { panic!("{RECORDED}: {end:?}") };
+    let End::Result(Value::Pointer(address)) = end else { panic!("{end:?}") };
+    address
+}
+
+/// Makes the functions that are called from now on allocate what the kernels' allocator makes.
+fn set_allocator(ffi: &Ffi, allocator: SafeCall<'_>) {
+    let address = pointer(ffi, allocator) as *const std::ffi::c_void;
+    // SAFETY: the kernels have an allocator.
+    unsafe { ffi.set_allocator(address) };
+}
+
+fn recorded(ffi: &Ffi, recorder: SafeCall<'_>) -> String {
+    let text = pointer(ffi, recorder);
     // SAFETY: the kernel returns a text that ends with a NUL.
     let text = unsafe { CStr::from_ptr(text as *const c_char) };
     text.to_string_lossy().into_owned()

@@ -4,6 +4,7 @@ mod caller;
 mod closures;
 mod declarations;
 mod export_macro;
+mod imports;
 mod metadata;
 mod properties;
 mod snapshots;

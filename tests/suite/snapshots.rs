@@ -10,7 +10,7 @@ use tvm_ffi_codegen_tests::cases;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
 /// Functions of the table, one for each thing that lowering does.
-const CASES: [&str; 32] = [
+const CASES: [&str; 36] = [
     "none_result",
     "give_bool",
     "give_int8",
@@ -43,6 +43,10 @@ const CASES: [&str; 32] = [
     "attempt",
     "meaning",
     "words",
+    "give_str",
+    "status_and_object",
+    "one_output",
+    "two_outputs",
 ];
 
 /// The target of all snapshots, so that they are the same on every machine.

@@ -4,6 +4,8 @@ use super::{DecodeError, Defect, ImportTree, LIBRARY_KIND, Module, Node, TreeErr
 
 /// Bytes of a number.
 const WORD: usize = 8;
+/// The least bytes of a module.
+const MIN_MODULE: usize = WORD + LIBRARY_KIND.len();
 
 /// The length of the blob at the start of `bytes`, header included, for blobs whose end nothing marks.
 ///
@@ -32,8 +34,11 @@ impl<'a> ImportTree<'a> {
         let rows = reader.words()?;
         let list = reader.words()?;
         rows.check_rows(list.words.len())?;
-        let (mut nodes, mut offsets) = (Vec::new(), Vec::new());
-        for node in 0..rows.words.len() - 1 {
+        let count = rows.words.len() - 1;
+        // The room is paid for by what is left of the blob.
+        let room = count.min((blob.len() - reader.offset) / MIN_MODULE);
+        let (mut nodes, mut offsets) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        for node in 0..count {
             offsets.push(reader.offset);
             let module = reader.module()?;
             let children = list.words[rows.get(node)..rows.get(node + 1)].iter();
@@ -52,10 +57,10 @@ impl<'a> ImportTree<'a> {
 /// Where a blob says what is wrong with its tree.
 fn locate(error: &TreeError, modules: &[usize], rows: &Words<'_>, list: &Words<'_>) -> usize {
     match *error {
-        TreeError::Empty => rows.offset,
+        TreeError::Empty | TreeError::TooLarge => rows.offset,
         TreeError::EmptyKind { node } | TreeError::ReservedKind { node } => modules[node],
         TreeError::EmptyBytes { node } | TreeError::SecondLibrary { node } => modules[node],
-        TreeError::Cycle { node } => list.offset_of(rows.get(node)),
+        TreeError::Cycle { node } | TreeError::Deep { node } => list.offset_of(rows.get(node)),
         TreeError::MissingChild { node, child } => {
             let first = rows.get(node);
             let at = list.words[first..].iter().position(|word| index(word) == child);

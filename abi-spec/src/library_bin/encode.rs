@@ -6,42 +6,54 @@ use super::{ImportTree, Module, TreeError};
 const WORD: usize = 8;
 
 impl ImportTree<'_> {
-    /// The length of the blob in bytes.
+    /// The length of the blob in bytes; the largest number there is, if it is more than that.
     pub fn encoded_len(&self) -> usize {
-        let children: usize = self.nodes.iter().map(|node| node.children.len()).sum();
-        let words = 1 + 1 + (self.nodes.len() + 1) + 1 + children;
-        let modules: usize = self.nodes.iter().map(|node| module_len(&node.module)).sum();
-        words * WORD + modules
+        let words = 1 + 1 + 1 + 1;
+        let nodes = self.nodes.iter();
+        nodes.fold(words * WORD, |len, node| {
+            let words = 1 + node.children.len();
+            len.saturating_add(words * WORD).saturating_add(module_len(&node.module))
+        })
     }
 
     /// The blob, in one allocation of its exact size; the bytes of each module are copied once.
     ///
     /// # Errors
     ///
-    /// Those of [`validate`](ImportTree::validate).
+    /// Those of [`validate`](ImportTree::validate), and [`TreeError::TooLarge`].
     pub fn encode(&self) -> Result<Vec<u8>, TreeError> {
+        let mut out = Vec::new();
+        self.encode_to(&mut out)?;
+        Ok(out)
+    }
+
+    /// Appends the blob to memory that may have been used before; new pages cost more than the copy.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`encode`](ImportTree::encode), before anything is appended.
+    pub fn encode_to(&self, out: &mut Vec<u8>) -> Result<(), TreeError> {
         self.validate()?;
         let len = self.encoded_len();
-        let mut out = Vec::with_capacity(len);
-        put(&mut out, len - WORD);
-        put(&mut out, self.nodes.len() + 1);
+        out.try_reserve_exact(len).map_err(|_| TreeError::TooLarge)?;
+        put(out, len - WORD);
+        put(out, self.nodes.len() + 1);
         let mut children = 0;
-        put(&mut out, children);
+        put(out, children);
         for node in &self.nodes {
             children += node.children.len();
-            put(&mut out, children);
+            put(out, children);
         }
-        put(&mut out, children);
-        self.nodes.iter().flat_map(|node| &node.children).for_each(|child| put(&mut out, *child));
+        put(out, children);
+        self.nodes.iter().flat_map(|node| &node.children).for_each(|child| put(out, *child));
         for node in &self.nodes {
-            put_bytes(&mut out, node.module.kind().as_bytes());
+            put_bytes(out, node.module.kind().as_bytes());
             match &node.module {
                 Module::Library => {}
-                Module::Custom { bytes, .. } => put_bytes(&mut out, bytes),
+                Module::Custom { bytes, .. } => put_bytes(out, bytes),
             }
         }
-        debug_assert_eq!(out.len(), len);
-        Ok(out)
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use super::LIBRARY_KIND;
+use super::{LIBRARY_KIND, MAX_CHAIN};
 
 /// Why a tree cannot be embedded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +42,13 @@ pub enum TreeError {
         /// Which module.
         node: usize,
     },
+    /// A chain of imports has more than [`MAX_CHAIN`] modules.
+    Deep {
+        /// Where such a chain starts.
+        node: usize,
+    },
+    /// There is no room for the blob.
+    TooLarge,
 }
 
 /// Why bytes are not an import tree.
@@ -88,13 +95,14 @@ impl TreeError {
     /// Which module is at fault; `None` for a tree without any.
     pub fn node(&self) -> Option<usize> {
         match *self {
-            TreeError::Empty => None,
+            TreeError::Empty | TreeError::TooLarge => None,
             TreeError::EmptyKind { node }
             | TreeError::ReservedKind { node }
             | TreeError::EmptyBytes { node }
             | TreeError::SecondLibrary { node }
             | TreeError::MissingChild { node, .. }
-            | TreeError::Cycle { node } => Some(node),
+            | TreeError::Cycle { node }
+            | TreeError::Deep { node } => Some(node),
         }
     }
 }
@@ -118,6 +126,10 @@ impl fmt::Display for TreeError {
                 write!(f, "module {node} imports module {child}, which does not exist")
             }
             TreeError::Cycle { node } => write!(f, "module {node} imports itself"),
+            TreeError::Deep { node } => {
+                write!(f, "a chain of more than {MAX_CHAIN} modules starts at module {node}")
+            }
+            TreeError::TooLarge => f.write_str("the import tree is larger than the memory"),
         }
     }
 }

@@ -58,6 +58,9 @@ fn trees_of_every_shape_round_trip() {
     for tree in shapes {
         let blob = tree.encode().expect("the tree is valid");
         assert_eq!((blob.len(), blob.capacity()), (tree.encoded_len(), tree.encoded_len()));
+        let mut longer = b"before".to_vec();
+        tree.encode_to(&mut longer).expect("the tree is valid");
+        assert_eq!(longer, [b"before", &*blob].concat());
         assert_eq!(ImportTree::decode(&blob), Ok(tree));
     }
 }
@@ -97,13 +100,30 @@ fn trees_that_cannot_be_loaded_are_refused() {
     }
 }
 
+/// The library at the end of a chain of so many modules.
+fn chain(length: usize) -> ImportTree<'static> {
+    let mut nodes: Vec<_> = (1..length).map(|next| custom("a", b"x", &[next])).collect();
+    nodes.push(library(&[]));
+    ImportTree { nodes }
+}
+
+#[test]
+fn chains_are_as_long_as_the_runtime_can_bear() {
+    let longest = chain(MAX_CHAIN);
+    let blob = longest.encode().expect("the chain is valid");
+    assert_eq!(ImportTree::decode(&blob).as_ref(), Ok(&longest));
+    assert_eq!(chain(MAX_CHAIN + 1).validate(), Err(TreeError::Deep { node: 0 }));
+    // A shorter way to the same modules does not matter.
+    let mut tree = chain(MAX_CHAIN);
+    let children = vec![MAX_CHAIN - 1, 0, 3];
+    tree.nodes.push(Node { children, ..custom("a", b"x", &[]) });
+    assert_eq!(tree.validate(), Err(TreeError::Deep { node: MAX_CHAIN }));
+}
+
 #[test]
 fn chains_of_any_length_are_checked_without_recursion() {
-    let mut nodes: Vec<_> = (1..200_000).map(|next| custom("a", b"x", &[next])).collect();
-    nodes.push(library(&[]));
-    let mut tree = ImportTree { nodes };
-    let blob = tree.encode().expect("a chain is valid");
-    assert_eq!(ImportTree::decode(&blob).as_ref(), Ok(&tree));
+    let mut tree = chain(200_000);
+    assert_eq!(tree.encode(), Err(TreeError::Deep { node: 200_000 - MAX_CHAIN - 1 }));
     tree.nodes[199_999].children.push(7);
     assert_eq!(tree.encode(), Err(TreeError::Cycle { node: 7 }));
 }

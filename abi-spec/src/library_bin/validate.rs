@@ -1,13 +1,13 @@
 //! The rules that every import tree keeps.
 
-use super::{ImportTree, LIBRARY_KIND, Module, Node, TreeError};
+use super::{ImportTree, LIBRARY_KIND, MAX_CHAIN, Module, Node, TreeError};
 
 impl ImportTree<'_> {
     /// Says whether the loader can load the tree.
     ///
     /// # Errors
     ///
-    /// The first rule that the tree breaks, module by module; cycles last.
+    /// The first rule that the tree breaks, module by module; then cycles, and long chains last.
     pub fn validate(&self) -> Result<(), TreeError> {
         if self.nodes.is_empty() {
             return Err(TreeError::Empty);
@@ -32,45 +32,52 @@ impl ImportTree<'_> {
                 return Err(TreeError::MissingChild { node, child });
             }
         }
-        match find_cycle(&self.nodes) {
-            Some(node) => Err(TreeError::Cycle { node }),
-            None => Ok(()),
-        }
+        check_paths(&self.nodes)
     }
 }
 
+/// How far the visit of a module has come.
 #[derive(Clone, Copy)]
 enum Visit {
     Not,
     Open,
-    Done,
+    /// The modules of the longest chain of imports that starts here.
+    Done(usize),
 }
 
-/// A module that is on a cycle. Depth first without recursion, for chains of any length.
-fn find_cycle(nodes: &[Node<'_>]) -> Option<usize> {
+/// Looks for modules that import themselves, then for chains that are too long. Depth first without
+/// recursion, for chains of any length.
+fn check_paths(nodes: &[Node<'_>]) -> Result<(), TreeError> {
     let mut visits = vec![Visit::Not; nodes.len()];
-    let mut path: Vec<(usize, usize)> = Vec::new();
+    // Modules from a root to the one being visited, each with the number of children that are visited,
+    // and the longest chain that starts at one of those.
+    let mut path: Vec<(usize, usize, usize)> = Vec::new();
+    let mut deep = None;
     for root in 0..nodes.len() {
         if let Visit::Not = visits[root] {
             visits[root] = Visit::Open;
-            path.push((root, 0));
+            path.push((root, 0, 0));
         }
-        while let Some((node, visited)) = path.last_mut() {
+        while let Some((node, visited, below)) = path.last_mut() {
             let Some(&child) = nodes[*node].children.get(*visited) else {
-                visits[*node] = Visit::Done;
+                let (node, chain) = (*node, *below + 1);
+                visits[node] = Visit::Done(chain);
+                deep = deep.or((chain > MAX_CHAIN).then_some(node));
                 path.pop();
                 continue;
             };
-            *visited += 1;
             match visits[child] {
                 Visit::Not => {
                     visits[child] = Visit::Open;
-                    path.push((child, 0));
+                    path.push((child, 0, 0));
                 }
-                Visit::Open => return Some(child),
-                Visit::Done => {}
+                Visit::Open => return Err(TreeError::Cycle { node: child }),
+                Visit::Done(chain) => {
+                    *visited += 1;
+                    *below = (*below).max(chain);
+                }
             }
         }
     }
-    None
+    deep.map_or(Ok(()), |node| Err(TreeError::Deep { node }))
 }

@@ -81,6 +81,11 @@ impl<'a> Parser<'a> {
         };
     }
 
+    /// True if this token comes after the current one.
+    pub(super) fn next_is(&self, token: Token) -> bool {
+        self.lexer.clone().next() == Some(Ok(token))
+    }
+
     /// The text of the current token.
     pub(super) fn slice(&self) -> &'a str {
         &self.text[self.span.clone()]

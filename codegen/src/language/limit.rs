@@ -17,6 +17,8 @@ pub const MAX_VALUES: usize = 1024;
 pub const MAX_RANK: usize = 64;
 /// Comparisons of a `where` clause.
 pub const MAX_CONSTRAINTS: usize = 1024;
+/// Tensors that a function returns, or elements of a tuple in a result.
+pub const MAX_RESULTS: usize = 256;
 /// Bytes of the message of a comparison or a status.
 pub const MAX_MESSAGE: usize = 1024;
 /// Bytes of the name of a file.
@@ -48,6 +50,8 @@ pub enum Limit {
     Rank,
     /// [`MAX_CONSTRAINTS`]
     Constraints,
+    /// [`MAX_RESULTS`]
+    Results,
     /// [`MAX_MESSAGE`]
     Message,
     /// [`MAX_FILE`]
@@ -74,6 +78,7 @@ impl Limit {
             Limit::Values => MAX_VALUES,
             Limit::Rank => MAX_RANK,
             Limit::Constraints => MAX_CONSTRAINTS,
+            Limit::Results => MAX_RESULTS,
             Limit::Message => MAX_MESSAGE,
             Limit::File => MAX_FILE,
             Limit::Arguments => MAX_ARGUMENTS,
@@ -93,6 +98,7 @@ impl Limit {
             Limit::Values => ("MAX_VALUES", "parameters and nested values"),
             Limit::Rank => ("MAX_RANK", "dims"),
             Limit::Constraints => ("MAX_CONSTRAINTS", "constraints"),
+            Limit::Results => ("MAX_RESULTS", "results"),
             Limit::Message => ("MAX_MESSAGE", "bytes in a message"),
             Limit::File => ("MAX_FILE", "bytes in the name of a file"),
             Limit::Arguments => ("MAX_ARGUMENTS", "arguments"),

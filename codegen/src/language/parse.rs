@@ -9,8 +9,7 @@ use super::limit::Limit;
 use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::{
-    Body, Comparison, Constraint, Function, Library, Location, Param, ResultType, Signature,
-    StatusError,
+    Body, Comparison, Constraint, Function, Library, Location, Param, Signature, StatusError,
 };
 use crate::error::Part;
 
@@ -81,12 +80,7 @@ impl Parser<'_> {
         self.expect(Token::OpenParen, "`(`")?;
         let params = self.list(Token::CloseParen, "`,` or `)`", Limit::Params, Self::param)?;
         self.expect(Token::Arrow, "`->`")?;
-        self.mark(Part::Result);
-        let result =
-            self.lookup("`None` or a scalar type such as `float32`", |word| match word {
-                "None" => Some(ResultType::None),
-                other => reserved::scalar(other).map(ResultType::Scalar),
-            })?;
+        let result = self.result()?;
         let constraints = self.constraints()?;
         Ok(Signature { name, params, result, constraints })
     }

@@ -4,9 +4,7 @@ use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::expression::Precedence;
 use super::reserved::{is_identifier, is_reserved};
-use crate::declaration::{
-    Body, Constraint, Function, Library, Location, ResultType, Signature, StatusError,
-};
+use crate::declaration::{Body, Constraint, Function, Library, Location, Signature, StatusError};
 use crate::expr::{Expr, Member};
 
 /// The declarations, an empty line between them; not the imports, which the language cannot say.
@@ -83,15 +81,6 @@ pub(super) fn list(f: &mut Formatter<'_>, entries: &[impl Display]) -> fmt::Resu
         write!(f, "{}{entry}", if index == 0 { "" } else { ", " })?;
     }
     Ok(())
-}
-
-impl Display for ResultType {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            ResultType::None => f.write_str("None"),
-            ResultType::Scalar(scalar) => scalar.fmt(f),
-        }
-    }
 }
 
 impl Display for Constraint {

@@ -38,7 +38,7 @@ impl Parser<'_> {
     }
 
     /// `"[" rule "]"` after the current word, one level deeper.
-    fn inside<T>(&mut self, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    pub(super) fn inside<T>(&mut self, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.advance();
         self.expect(Token::OpenBracket, "`[`")?;
         let value = self.nested(rule)?;
@@ -47,7 +47,11 @@ impl Parser<'_> {
     }
 
     /// `"[" [ rule { "," rule } ] "]"` after the current word, one level deeper.
-    fn entries<T>(&mut self, limit: Limit, rule: fn(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+    pub(super) fn entries<T>(
+        &mut self,
+        limit: Limit,
+        rule: fn(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
         self.advance();
         self.expect(Token::OpenBracket, "`[`")?;
         self.nested(|parser| {
@@ -131,7 +135,7 @@ impl Parser<'_> {
 /// Tensors and shapes.
 impl Parser<'_> {
     /// `Tensor` and what follows it.
-    fn tensor(&mut self, value: usize) -> Parsed<Tensor> {
+    pub(super) fn tensor(&mut self, value: usize) -> Parsed<Tensor> {
         self.advance();
         self.expect(Token::OpenParen, "`(`")?;
         let shape = self.shape(value)?;

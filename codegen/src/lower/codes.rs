@@ -18,16 +18,21 @@ pub(super) mod header {
     /// Offset in bytes of what statuses mean: the number of entries, then for each the status, the
     /// text of the kind and the text of the message, then the same for any other status.
     pub(in crate::lower) const STATUSES: u32 = 4;
+    /// Offset in bytes of what the result must be. Of one that the kernel writes: the type, then the number
+    /// of elements or -1, then the type of each; a type is the set of static type indices in four words,
+    /// whether dynamic ones are in it, and its text. Of tensors that are allocated: their number, then for
+    /// each the rank, the element type, the alignment in two words, and the text of its name.
+    pub(in crate::lower) const RESULT: u32 = 5;
     /// The least number of arguments.
-    pub(in crate::lower) const LEAST: u32 = 5;
+    pub(in crate::lower) const LEAST: u32 = 6;
     /// The largest number of arguments, or -1.
-    pub(in crate::lower) const MOST: u32 = 6;
+    pub(in crate::lower) const MOST: u32 = 7;
     /// The number of symbols.
-    pub(in crate::lower) const SYMBOLS: u32 = 7;
+    pub(in crate::lower) const SYMBOLS: u32 = 8;
     /// The number of slots: symbols, then values.
-    pub(in crate::lower) const SLOTS: u32 = 8;
+    pub(in crate::lower) const SLOTS: u32 = 9;
     /// The first step.
-    pub(in crate::lower) const STEPS: u32 = 9;
+    pub(in crate::lower) const STEPS: u32 = 10;
 }
 
 /// Words of a head, and where its parts are.
@@ -94,7 +99,7 @@ pub(super) enum Op {
     OneOf,
     /// two texts that make the message, leaves, expression
     Constraint,
-    /// expression
+    /// expression: an argument of the kernel, or an extent to be allocated
     Evaluate,
 }
 

@@ -48,7 +48,7 @@ pub(super) fn encode(resolved: &Resolved<'_>, used: &mut Used) -> Vec<u8> {
     let signature = &scope.function.signature;
     e.text(&signature.header().to_string());
     e.backtrace();
-    e.word(0);
+    e.words(&[0, 0]);
     e.word(signature.required() as u32);
     e.word(signature.most().map_or(u32::MAX, |most| most as u32));
     let symbols = scope.symbols.len();
@@ -56,6 +56,7 @@ pub(super) fn encode(resolved: &Resolved<'_>, used: &mut Used) -> Vec<u8> {
     resolved.steps.iter().for_each(|step| e.guarded(step));
     e.op(Op::End);
     e.statuses();
+    e.result();
     e.finish()
 }
 
@@ -157,7 +158,7 @@ impl Encoder<'_> {
             | Step::Data { value, .. }
             | Step::Each { value, .. }
             | Step::OneOf { value, .. } => (*value, false),
-            Step::Settle { .. } | Step::Constraint(_) | Step::Argument(_) => {
+            Step::Settle { .. } | Step::Constraint(_) | Step::Extent(_) | Step::Argument(_) => {
                 return self.step(step);
             }
         };
@@ -243,6 +244,10 @@ impl Encoder<'_> {
                 }
             }
             Step::Constraint(index) => self.constraint(*index),
+            Step::Extent(expr) => {
+                self.op(Op::Evaluate);
+                self.expression(expr);
+            }
             Step::Argument(index) => {
                 self.op(Op::Evaluate);
                 let scope = self.scope;
@@ -508,6 +513,8 @@ impl Encoder<'_> {
             Expr::Null | Expr::Text(_) => self.constant(0),
             Expr::Name(name) => {
                 let slot = match self.scope.meaning(name) {
+                    // The address of what is not allocated yet: nothing that can fail depends on it.
+                    Some(Meaning::Output(_)) => return self.constant(0),
                     Some(Meaning::Symbol(symbol)) => symbol as u32,
                     Some(Meaning::Value(value)) => self.slot(value),
                     None => unreachable!("names are resolved before they are lowered"),
@@ -582,6 +589,12 @@ impl Encoder<'_> {
     }
 
     fn member(&mut self, of: &Expr, member: Member) {
+        if let Some(output) = self.scope.output_of(of) {
+            return match self.scope.output_value(output, member) {
+                Some(expr) => self.rpn(&expr),
+                None => self.constant(0),
+            };
+        }
         let Some(value) = self.scope.value_of(of) else { unreachable!("only values have members") };
         let slot = self.slot(value);
         let declared = &self.scope.values[value];

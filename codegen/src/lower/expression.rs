@@ -243,6 +243,7 @@ impl Wrapper<'_, '_> {
             Expr::Name(name) => match self.resolved.scope.meaning(name) {
                 Some(Meaning::Symbol(symbol)) => self.symbol(symbol),
                 Some(Meaning::Value(value)) => self.whole(value),
+                Some(Meaning::Output(output)) => self.output_tensor(output),
                 None => unreachable!("names are resolved before they are lowered"),
             },
             Expr::Member(of, member) => self.member(of, *member),
@@ -308,6 +309,9 @@ impl Wrapper<'_, '_> {
     }
 
     fn member(&mut self, of: &Expr, member: Member) -> Value {
+        if let Some(output) = self.resolved.scope.output_of(of) {
+            return self.output_member(output, member);
+        }
         let Some(value) = self.resolved.scope.value_of(of) else {
             unreachable!("only values have members")
         };
@@ -496,6 +500,9 @@ impl Wrapper<'_, '_> {
     }
 
     fn stream(&mut self, of: &Expr) -> Value {
+        if let Some(output) = self.resolved.scope.output_of(of) {
+            return self.output_stream(output);
+        }
         let Some((value, tensor)) = self.resolved.scope.tensor(of) else {
             unreachable!("streams belong to tensors")
         };

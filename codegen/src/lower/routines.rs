@@ -3,6 +3,7 @@
 //! They are host IR like everything else, so each backend compiles the same code.
 
 mod access;
+mod allocate;
 mod code;
 mod evaluate;
 mod explain;
@@ -16,6 +17,7 @@ mod loops;
 mod names;
 mod occurrence;
 mod raise;
+mod result;
 mod scalar;
 mod status;
 mod text;
@@ -35,6 +37,29 @@ pub(super) enum Routine {
     FailStatus,
     /// `(descriptor, result)`: raises that an unsigned result is too large; returns -1.
     FailResult,
+    /// `(descriptor, name, length, status)`: passes on the error of the runtime, or raises one; returns -1.
+    FailCall,
+    /// `(descriptor, value, result)`: hands on what the kernel has written, or raises and returns -1.
+    TakeResult,
+    /// `(descriptor, value)`: whether what the kernel has written is what was declared.
+    Returnable,
+    /// `(type, value)`: whether a value has a type.
+    Accepts,
+    /// `(descriptor, value)`: raises why a value is not what was declared and releases it; returns -1.
+    RefuseResult,
+    /// `(values, count)`: gives up the objects among values.
+    Release,
+    /// `(descriptor, extents, devices, tensors)`: allocates tensors, or raises and returns -1.
+    Allocate,
+    /// `(descriptor, tensor, extents)`: whether a tensor cannot be allocated; 1 once it has raised that.
+    CheckSize,
+    /// `(descriptor, tensor, dim, extent)`: raises that an extent is negative or, for the dim -1, that the
+    /// tensor is too large; returns -1.
+    FailExtent,
+    /// `(descriptor, tensor, alignment)`: raises that an allocator is no good; returns -1.
+    FailTensor,
+    /// `(descriptor, tensors, result)`: an array of tensors, or raises and returns -1.
+    MakeArray,
     /// `(dl, alignment mask, must be compact)`: whether extents, strides and data are acceptable.
     Settle,
     /// `(tensors, count)`: whether these tensors agree on their devices.
@@ -145,10 +170,21 @@ pub(super) enum Routine {
 
 impl Routine {
     /// Every routine, in the order in which they are emitted.
-    const ALL: [Routine; 56] = [
+    const ALL: [Routine; 67] = [
         Routine::Explain,
         Routine::FailStatus,
         Routine::FailResult,
+        Routine::FailCall,
+        Routine::TakeResult,
+        Routine::Returnable,
+        Routine::Accepts,
+        Routine::RefuseResult,
+        Routine::Release,
+        Routine::Allocate,
+        Routine::CheckSize,
+        Routine::FailExtent,
+        Routine::FailTensor,
+        Routine::MakeArray,
         Routine::Settle,
         Routine::SameDevices,
         Routine::StrideAt,
@@ -210,6 +246,17 @@ impl Routine {
             Routine::Explain => "tvm_ffi_codegen.explain",
             Routine::FailStatus => "tvm_ffi_codegen.fail_status",
             Routine::FailResult => "tvm_ffi_codegen.fail_result",
+            Routine::FailCall => "tvm_ffi_codegen.fail_call",
+            Routine::TakeResult => "tvm_ffi_codegen.take_result",
+            Routine::Returnable => "tvm_ffi_codegen.returnable",
+            Routine::Accepts => "tvm_ffi_codegen.accepts",
+            Routine::RefuseResult => "tvm_ffi_codegen.refuse_result",
+            Routine::Release => "tvm_ffi_codegen.release",
+            Routine::Allocate => "tvm_ffi_codegen.allocate",
+            Routine::CheckSize => "tvm_ffi_codegen.check_size",
+            Routine::FailExtent => "tvm_ffi_codegen.fail_extent",
+            Routine::FailTensor => "tvm_ffi_codegen.fail_tensor",
+            Routine::MakeArray => "tvm_ffi_codegen.make_array",
             Routine::Settle => "tvm_ffi_codegen.settle",
             Routine::SameDevices => "tvm_ffi_codegen.same_devices",
             Routine::StrideAt => "tvm_ffi_codegen.stride_at",
@@ -272,6 +319,15 @@ impl Routine {
             Routine::Explain => (&[Ptr, Ptr, I32, Ptr], Some(I32)),
             Routine::FailStatus => (&[Ptr, I32], Some(I32)),
             Routine::FailResult => (&[Ptr, I64], Some(I32)),
+            Routine::FailCall => (&[Ptr, Ptr, I64, I32], Some(I32)),
+            Routine::TakeResult | Routine::MakeArray => (&[Ptr, Ptr, Ptr], Some(I32)),
+            Routine::Returnable | Routine::Accepts => (&[Ptr, Ptr], Some(I32)),
+            Routine::RefuseResult => (&[Ptr, Ptr], Some(I32)),
+            Routine::Release => (&[Ptr, I64], None),
+            Routine::Allocate => (&[Ptr, Ptr, Ptr, Ptr], Some(I32)),
+            Routine::CheckSize => (&[Ptr, Ptr, Ptr], Some(I32)),
+            Routine::FailExtent => (&[Ptr, Ptr, I64, I64], Some(I32)),
+            Routine::FailTensor => (&[Ptr, Ptr, I64], Some(I32)),
             Routine::Settle => (&[Ptr, I64, I32], Some(I32)),
             Routine::SameDevices => (&[Ptr, I64], Some(I32)),
             Routine::StrideAt | Routine::CompactAt => (&[Ptr, I64], Some(I64)),
@@ -328,7 +384,18 @@ impl Routine {
         match self {
             Routine::Explain => explain::explain,
             Routine::FailStatus => status::fail_status,
-            Routine::FailResult => raise::fail_result,
+            Routine::FailResult => result::fail_result,
+            Routine::FailCall => status::fail_call,
+            Routine::TakeResult => result::take_result,
+            Routine::Returnable => result::returnable,
+            Routine::Accepts => result::accepts,
+            Routine::RefuseResult => result::refuse_result,
+            Routine::Release => result::release,
+            Routine::Allocate => allocate::allocate,
+            Routine::CheckSize => allocate::check_size,
+            Routine::FailExtent => allocate::fail_extent,
+            Routine::FailTensor => allocate::fail_tensor,
+            Routine::MakeArray => allocate::make_array,
             Routine::Settle => view::settle,
             Routine::SameDevices => view::same_devices,
             Routine::StrideAt => view::stride_at,
@@ -400,6 +467,13 @@ impl Routine {
                 | Routine::IsInstance
                 | Routine::Numel
                 | Routine::IsCompact
+                | Routine::TakeResult
+                | Routine::Returnable
+                | Routine::Accepts
+                | Routine::Release
+                | Routine::Allocate
+                | Routine::CheckSize
+                | Routine::MakeArray
         )
     }
 

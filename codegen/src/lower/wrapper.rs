@@ -14,6 +14,7 @@ use crate::ir::{
 use crate::resolve::{Resolved, Step};
 use crate::values::{self, Source};
 
+use super::allocate::OutputState;
 use super::scalar::ScalarState;
 use super::tensor::{Soft, TensorState};
 
@@ -36,6 +37,8 @@ pub(super) struct Wrapper<'a, 'm> {
     pub(super) symbols: Vec<SymbolState>,
     /// Which symbols are known not to be negative, since an extent equal to them is not.
     pub(super) known_sign: Vec<bool>,
+    /// The tensors that are allocated for the kernel.
+    pub(super) outputs: Vec<OutputState>,
     /// Checks to be tested before the kernel is called.
     pub(super) checks: Checks,
     /// Checks that the common case of the current group passes.
@@ -118,6 +121,7 @@ pub(super) fn wrapper(
         present: vec![None; values.len()],
         symbols: vec![SymbolState::Unbound; resolved.scope.symbols.len()],
         known_sign: vec![false; resolved.scope.symbols.len()],
+        outputs: Vec::new(),
         checks: Checks::default(),
         soft: Soft::default(),
         first_device: None,
@@ -202,6 +206,7 @@ impl Wrapper<'_, '_> {
             | Step::Each { .. }
             | Step::OneOf { .. }
             | Step::Constraint(_)
+            | Step::Extent(_)
             | Step::Argument(_) => {}
         }
     }
@@ -224,6 +229,7 @@ impl Wrapper<'_, '_> {
             | Step::Each { .. }
             | Step::OneOf { .. }
             | Step::Constraint(_)
+            | Step::Extent(_)
             | Step::Argument(_) => {}
         }
     }
@@ -231,7 +237,8 @@ impl Wrapper<'_, '_> {
     fn check_rest(&mut self, step: &Step<'_>) {
         self.checks.mask = None;
         match step {
-            Step::Scalar { .. } | Step::Header { .. } | Step::Value { .. } | Step::Argument(_) => {}
+            Step::Scalar { .. } | Step::Header { .. } | Step::Value { .. } => {}
+            Step::Extent(_) | Step::Argument(_) => {}
             Step::Occurrence { place, rule } => {
                 self.only_if_there(place.value());
                 self.occurrence(*place, rule);
@@ -280,6 +287,7 @@ impl Wrapper<'_, '_> {
                 | Step::Each { .. }
                 | Step::OneOf { .. }
                 | Step::Constraint(_)
+                | Step::Extent(_)
                 | Step::Argument(_) => continue,
             };
             if count == GROUP {

@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use abi_spec::TypeIndex;
+use abi_spec::{DType, TypeIndex};
 
 use crate::abi::{ByteArray, TypeInfo};
 
@@ -49,6 +49,43 @@ const fn info(ty: TypeIndex) -> TypeInfo {
 pub(super) extern "C" fn get_type_info(type_index: i32) -> *const TypeInfo {
     let found = TABLE.0.iter().find(|info| info.type_index == type_index);
     found.unwrap_or(&TABLE.1)
+}
+
+/// `TVMFFITypeKeyToIndex`: no class is ever registered, so only those with a fixed index are known.
+///
+/// # Safety
+/// Both are valid.
+pub(super) unsafe extern "C" fn type_key_to_index(key: *const ByteArray, out: *mut i32) -> i32 {
+    // SAFETY: as required above.
+    let key = unsafe { (*key).bytes() };
+    let found = TypeIndex::ALL.iter().find(|ty| ty.type_key().map(str::as_bytes) == Some(key));
+    let Some(found) = found else {
+        let key = String::from_utf8_lossy(key);
+        super::raise(b"InternalError", format!("Cannot find type `{key}`").as_bytes());
+        return -1;
+    };
+    // SAFETY: as required above.
+    unsafe { *out = found.0 };
+    0
+}
+
+/// `TVMFFIDataTypeFromString`: the names that element types have, without the runtime's abbreviations.
+///
+/// # Safety
+/// Both are valid.
+pub(super) unsafe extern "C" fn data_type_from_string(
+    text: *const ByteArray,
+    out: *mut DType,
+) -> i32 {
+    // SAFETY: as required above.
+    let text = String::from_utf8_lossy(unsafe { (*text).bytes() });
+    let Ok(dtype) = text.parse::<DType>() else {
+        super::raise(b"ValueError", format!("unknown dtype `{text}`").as_bytes());
+        return -1;
+    };
+    // SAFETY: as required above; a `DType` is four bytes in the order of the struct of DLPack.
+    unsafe { out.cast::<[u8; 4]>().write(dtype.to_word().to_le_bytes()) };
+    0
 }
 
 #[cfg(test)]

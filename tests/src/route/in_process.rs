@@ -5,7 +5,9 @@ use std::ptr;
 use codegen::{Library, Options, Routines, ir};
 use jit::{Compiled, Function, Jit, Runtime};
 
-use super::{Around, Call, RECORDED, Route, perform, plainly, with_recorder};
+use super::{
+    ALLOCATOR, Around, Call, RECORDED, Route, perform, plainly, set_allocator, with_recorder,
+};
 use crate::ffi::Ffi;
 use crate::kernels::kernels;
 use crate::outcome::Outcome;
@@ -52,7 +54,11 @@ impl Route for InProcess {
 
     fn run(&self, calls: &[Call<'_>]) -> Vec<Option<Outcome>> {
         self.ffi.set_streams();
-        let recorder = self.function(RECORDED);
+        let (recorder, allocator) = (self.function(RECORDED), self.function(ALLOCATOR));
+        // SAFETY: it takes no arguments.
+        set_allocator(&self.ffi, &|args, n, result| unsafe {
+            allocator.call_raw(ptr::null_mut(), args, n, result)
+        });
         let call = |call: &Call<'_>| {
             let function = self.function(call.function);
             perform(

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
 use super::{Call, Route, shared};
-use crate::argument::{Argument, Tensor};
+use crate::argument::{self, Argument, Tensor};
 use crate::outcome::{End, Outcome, Value};
 
 /// A library in a file, for Python to load.
@@ -203,9 +203,17 @@ fn answer(line: &str) -> Outcome {
         "int" => End::Result(Value::Int(parse(text(2)))),
         "float" => End::Result(Value::float(parse(text(2)))),
         "c_void_p" => End::Result(Value::Pointer(parse(text(2)))),
+        "other" => End::Result(other(text(2))),
         kind => End::Error { kind: kind.to_owned(), message: text(2).to_owned() },
     };
     Outcome { recorded: text(0).to_owned(), end }
+}
+
+/// A result as the table writes it.
+fn other(text: &str) -> Value {
+    let list = argument::parse_list(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let ([argument], "") = (&list.0[..], list.1) else { panic!("{text}") };
+    Value::of(argument).unwrap_or_else(|| panic!("{text}"))
 }
 
 fn parse<T: std::str::FromStr>(text: &str) -> T {

@@ -7,7 +7,9 @@ use abi_spec::TypeIndex;
 use codegen::{Library, ir};
 use jit::abi::{Any, Object};
 
-use super::{Around, Call, RECORDED, Route, perform, plainly, with_recorder};
+use super::{
+    ALLOCATOR, Around, Call, RECORDED, Route, perform, plainly, set_allocator, with_recorder,
+};
 use crate::ffi::{self, Ffi};
 use crate::kernels::kernels;
 use crate::outcome::Outcome;
@@ -75,7 +77,11 @@ impl Route for Shared {
 
     fn run(&self, calls: &[Call<'_>]) -> Vec<Option<Outcome>> {
         self.ffi.set_streams();
-        let recorder = self.function(RECORDED);
+        let (recorder, allocator) = (self.function(RECORDED), self.function(ALLOCATOR));
+        // SAFETY: it takes no arguments.
+        set_allocator(&self.ffi, &|args, n, result| unsafe {
+            self.ffi.call(allocator, args, n, result)
+        });
         let call = |call: &Call<'_>| {
             let function = self.function(call.function);
             let outcome = perform(
@@ -94,6 +100,8 @@ impl Route for Shared {
         let outcomes = calls.iter().map(call).collect();
         // SAFETY: as above.
         unsafe { self.ffi.release(recorder) };
+        // SAFETY: as above.
+        unsafe { self.ffi.release(allocator) };
         outcomes
     }
 }

@@ -88,6 +88,27 @@ fn tensors() {
 }
 
 #[test]
+fn results() {
+    let rows = [
+        ("None", "None"),
+        ("int64", "int64"),
+        ("Any", "Any"),
+        ("Optional [ str ]", "Optional[str]"),
+        ("Tuple[int64,Tuple[ ],dtype]", "Tuple[int64, Tuple[], dtype]"),
+        ("x:Tensor([n],float32)", "x: Tensor([n], float32)"),
+        ("( x:Tensor([],bool,align=1) )", "x: Tensor([], bool)"),
+        (
+            "(a:Tensor([n],float32,device=cuda),b:Tensor([2],int8))",
+            "(a: Tensor([n], float32, device=cuda), b: Tensor([2], int8))",
+        ),
+    ];
+    for (text, canonical) in rows {
+        let signature: Signature = format!("f()->{text}").parse().unwrap();
+        assert_eq!(signature.to_string(), format!("f() -> {canonical}"));
+    }
+}
+
+#[test]
 fn items() {
     let text = "# first\r\n///one\r\n///  two \r\n///\r\n/////three\r\nf()->None=g();# rest\n\
                 f2(a:int8,self:ptr)->ptr where a<1,2>=a else\"no\\\"\"=try\"try\"(a,null);h()->bool=\"a \\\"\\\\b\"();\

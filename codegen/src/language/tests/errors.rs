@@ -30,7 +30,7 @@ fn syntax() {
         ("f(x: int8) = k();", "1:12: expected `->`, found `=`"),
         (
             "f(x: int8) -> int = k();",
-            "1:15: expected `None` or a scalar type such as `float32`, found `int`",
+            "1:15: expected `None`, a type such as `float32` or `str`, or a name and `:`, found `int`",
         ),
         ("f() -> None", "1:12: expected `where` or `=`, found the end of the text"),
         ("f() -> None = ;", "1:15: expected the symbol to call, found `;`"),

@@ -9,8 +9,8 @@ use proptest::sample::select;
 
 use crate::declaration::{
     Body, Class, Comparison, Constraint, Device, Dim, Element, Function, Library, Literal,
-    Location, Mapping, Param, ParamType, ResultType, Sequence, Shape, Signature, StatusError,
-    Strides, Tensor,
+    Location, Mapping, Output, Param, ParamType, ResultType, Sequence, Shape, Signature,
+    StatusError, Strides, Tensor, ValueKind, ValueType,
 };
 use crate::expr::{BinaryOp, Builtin, Expr, Member};
 use crate::language::is_reserved;
@@ -158,15 +158,40 @@ fn text() -> impl Strategy<Value = String> {
     "[^\\p{Cc}]{0,9}"
 }
 
+fn value_type() -> impl Strategy<Value = ValueType> {
+    let leaf = prop_oneof![
+        Just(ValueType::Any),
+        scalar().prop_map(ValueType::Scalar),
+        select(ValueKind::ALL).prop_map(ValueType::Kind),
+    ];
+    leaf.prop_recursive(3, 8, 3, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|ty| ValueType::Optional(Box::new(ty))),
+            vec(inner, 0..3).prop_map(ValueType::Tuple),
+        ]
+    })
+}
+
+fn result() -> impl Strategy<Value = ResultType> {
+    let output = (name(), tensor()).prop_map(|(name, tensor)| Output { name, tensor });
+    // A number by itself is what the kernel returns.
+    let written = value_type().prop_map(|ty| match ty {
+        ValueType::Scalar(scalar) => ResultType::Scalar(scalar),
+        ValueType::Any | ValueType::Kind(_) | ValueType::Optional(_) | ValueType::Tuple(_) => {
+            ResultType::Written(ty)
+        }
+    });
+    prop_oneof![Just(ResultType::None), written, vec(output, 1..3).prop_map(ResultType::Allocated),]
+}
+
 /// A signature, with and without constraints.
 pub(super) fn signature() -> impl Strategy<Value = Signature> {
     use Comparison::{Eq, Ge, Gt, Le, Lt, Ne};
-    let result = prop_oneof![Just(ResultType::None), scalar().prop_map(ResultType::Scalar)];
     let constraint = (expr(), select(&[Eq, Ne, Lt, Le, Gt, Ge]), expr(), option::of(text()))
         .prop_map(|(lhs, op, rhs, message)| Constraint { lhs, op, rhs, message });
     // The name of a function may be a reserved word.
     let name = prop_oneof![name(), Just("where".to_owned()), Just("Tensor".to_owned())];
-    (name, vec(param(), 0..4), result, vec(constraint, 0..3)).prop_map(
+    (name, vec(param(), 0..4), result(), vec(constraint, 0..3)).prop_map(
         |(name, params, result, constraints)| Signature { name, params, result, constraints },
     )
 }

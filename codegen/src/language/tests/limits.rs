@@ -1,11 +1,13 @@
 //! No text is too long or too deep to be refused in an orderly way.
 
-use crate::declaration::{Comparison, Constraint, Function, Library, Location, StatusError};
+use crate::declaration::{
+    Comparison, Constraint, Function, Library, Location, ResultType, StatusError, ValueType,
+};
 use crate::error::{Error, Part};
 use crate::expr::{BinaryOp, Builtin, Expr};
 use crate::language::{
     Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_ERRORS, MAX_FILE, MAX_MESSAGE, MAX_NAME,
-    MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_SYMBOL, MAX_TEXT, parse_library,
+    MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS, MAX_SYMBOL, MAX_TEXT, parse_library,
 };
 
 /// The limit that an error names.
@@ -23,7 +25,7 @@ type SizedText<'a> = &'a dyn Fn(usize) -> String;
 #[test]
 fn lists_in_texts() {
     let list = |count: usize, entry: &str| vec![entry; count].join(",");
-    let rows: [(usize, Limit, SizedText); 6] = [
+    let rows: [(usize, Limit, SizedText); 8] = [
         (MAX_PARAMS, Limit::Params, &|n| format!("f({})->None=k();", list(n, "a:int8"))),
         (MAX_RANK, Limit::Rank, &|n| format!("f(x:Tensor([{}],bool))->None=k();", list(n, "_"))),
         (MAX_RANK, Limit::Rank, &|n| {
@@ -33,6 +35,8 @@ fn lists_in_texts() {
             format!("f()->None where {}=k();", list(n, "1<2"))
         }),
         (MAX_ARGUMENTS, Limit::Arguments, &|n| format!("f()->None=k({});", list(n, "1"))),
+        (MAX_RESULTS, Limit::Results, &|n| format!("f()->Tuple[{}]=k();", list(n, "str"))),
+        (MAX_RESULTS, Limit::Results, &|n| format!("f()->({})=k();", list(n, "a:Tensor([],bool)"))),
         (MAX_ERRORS, Limit::Errors, &|n| {
             format!("f()->None=try k()errors{{{}}};", list(n, "1:E\"\""))
         }),
@@ -126,6 +130,12 @@ fn values_built_in_rust() {
     let long_error = StatusError { message: long(MAX_MESSAGE), ..error };
     let row = built(|f| f.body.status = Some(vec![long_error]));
     assert_eq!(row, (Limit::Message, Part::Status(0)));
+    let deep = (0..MAX_NESTING).fold(ValueType::Any, |ty, _| ValueType::Optional(Box::new(ty)));
+    let row = built(|f| f.signature.result = ResultType::Written(deep));
+    assert_eq!(row, (Limit::Nesting, Part::Result));
+    let many = ValueType::Tuple(vec![ValueType::Any; MAX_RESULTS + 1]);
+    let row = built(|f| f.signature.result = ResultType::Written(many));
+    assert_eq!(row, (Limit::Results, Part::Result));
     let row = built(|f| f.signature.params = vec![f.signature.params[1].clone(); MAX_PARAMS + 1]);
     assert_eq!(row, (Limit::Params, Part::Name));
     let row = built(|f| f.body.args = vec![one(); MAX_ARGUMENTS + 1]);

@@ -46,6 +46,20 @@ fn long_source_lines_are_cut_around_the_caret() {
 }
 
 #[test]
+fn results_have_positions() {
+    let text = "f() -> (out: Tensor([1], bool),\n    more: Tensor([2], bool)) = k();";
+    let library: Library = text.parse().unwrap();
+    for (part, expected) in
+        [(Part::Result, "1:8"), (Part::Output(0), "1:9"), (Part::Output(1), "2:5")]
+    {
+        let error = Error::invalid(0, &library.functions[0], part, "reason");
+        let located = locate(text, error);
+        let position = located.position().expect("a position");
+        assert_eq!(format!("{}:{}", position.line, position.column), expected);
+    }
+}
+
+#[test]
 fn parts_have_positions() {
     let text = "\
 # before

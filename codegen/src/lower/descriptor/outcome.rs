@@ -1,7 +1,10 @@
-//! What surrounds a call in the descriptor: the backtrace of its errors, and what its status means.
+//! What surrounds a call in the descriptor: the backtrace of its errors, what its status means, and what
+//! its result must be.
 
 use super::super::codes::header;
+use super::super::results::{Accepted, accepted};
 use super::{Encoder, elide};
+use crate::declaration::{ResultType, ValueType};
 
 impl Encoder<'_> {
     /// The text of the one frame that every error shows.
@@ -41,5 +44,53 @@ impl Encoder<'_> {
                 self.whole_text(&format!("Failed {}", elide(&body.symbol)));
             }
         }
+    }
+
+    /// What the result must be, if the kernel writes it or it is allocated.
+    pub(super) fn result(&mut self) {
+        let signature = &self.scope.function.signature;
+        let start = 4 * self.words.len() as u32;
+        match &signature.result {
+            ResultType::None | ResultType::Scalar(_) => return,
+            ResultType::Written(ty) => self.written(ty),
+            ResultType::Allocated(outputs) => {
+                self.word(outputs.len() as u32);
+                for output in outputs {
+                    let tensor = &output.tensor;
+                    self.words(&[output.extents().count() as u32, tensor.dtypes[0].to_word()]);
+                    self.wide(tensor.alignment());
+                    self.text(&output.name);
+                }
+            }
+        }
+        self.words[header::RESULT as usize] = start;
+    }
+
+    fn written(&mut self, ty: &ValueType) {
+        self.value_type(ty);
+        match elements(ty) {
+            Some(types) => {
+                self.word(types.len() as u32);
+                types.iter().for_each(|ty| self.value_type(ty));
+            }
+            None => self.word(u32::MAX),
+        }
+    }
+
+    fn value_type(&mut self, ty: &ValueType) {
+        let Accepted { indices, dynamic } = accepted(ty);
+        self.wide(indices as u64);
+        self.wide((indices >> 64) as u64);
+        self.word(dynamic.into());
+        self.text(&ty.to_string());
+    }
+}
+
+/// The types of the elements, where their number is fixed.
+fn elements(ty: &ValueType) -> Option<&[ValueType]> {
+    match ty {
+        ValueType::Tuple(types) => Some(types),
+        ValueType::Optional(inner) => elements(inner),
+        ValueType::Any | ValueType::Scalar(_) | ValueType::Kind(_) => None,
     }
 }

@@ -12,14 +12,13 @@ use crate::ir::{Cond, Type, Value};
 pub(super) fn begin(c: &mut Code<'_>) {
     let [s, text, length, place, suffix, suffix_length, argument] =
         [0, 1, 2, 3, 4, 5, 6].map(|i| c.b.param(i));
-    let zero = c.b.i64(0);
-    c.b.store(zero, s, state::LENGTH);
+    c.start(s);
     c.call(Routine::Put, &[s, text, length]);
     c.call(Routine::PutPlace, &[s, place]);
     c.call(Routine::Put, &[s, suffix, suffix_length]);
     c.say(s, " on argument #");
     c.call(Routine::PutUnsigned, &[s, argument]);
-    calling(c, s);
+    c.calling(s);
     c.say(s, ", expected ");
     c.b.ret(None);
 }
@@ -27,19 +26,11 @@ pub(super) fn begin(c: &mut Code<'_>) {
 /// ``<text><subject> when calling: `<signature>` ``
 pub(super) fn begin_call(c: &mut Code<'_>) {
     let [s, text, length, subject, subject_length] = [0, 1, 2, 3, 4].map(|i| c.b.param(i));
-    let zero = c.b.i64(0);
-    c.b.store(zero, s, state::LENGTH);
+    c.start(s);
     c.call(Routine::Put, &[s, text, length]);
     c.call(Routine::Put, &[s, subject, subject_length]);
-    calling(c, s);
+    c.calling(s);
     c.b.ret(None);
-}
-
-fn calling(c: &mut Code<'_>, s: Value) {
-    c.say(s, " when calling: `");
-    let descriptor = c.b.load(Type::Ptr, s, state::DESCRIPTOR);
-    c.say_text(s, descriptor, header::SIGNATURE);
-    c.say(s, "`");
 }
 
 /// `(state, kind, length)`: a constant backtrace spares the walk up the native stack.
@@ -92,6 +83,20 @@ impl Code<'_> {
         s
     }
 
+    /// Starts an empty message.
+    pub(super) fn start(&mut self, s: Value) {
+        let zero = self.b.i64(0);
+        self.b.store(zero, s, state::LENGTH);
+    }
+
+    /// `` when calling: `<signature>` ``
+    pub(super) fn calling(&mut self, s: Value) {
+        self.say(s, " when calling: `");
+        let descriptor = self.b.load(Type::Ptr, s, state::DESCRIPTOR);
+        self.say_text(s, descriptor, header::SIGNATURE);
+        self.say(s, "`");
+    }
+
     /// Starts a message about a place.
     pub(super) fn begin(
         &mut self,
@@ -124,16 +129,4 @@ impl Code<'_> {
         self.raise(s, kind);
         self.return_code(1);
     }
-}
-
-/// `(descriptor, result)`
-pub(super) fn fail_result(c: &mut Code<'_>) {
-    let [descriptor, value] = [0, 1].map(|i| c.b.param(i));
-    let s = c.new_state(descriptor);
-    let subject = c.literal("result");
-    c.begin_call(s, "Out of range ", subject);
-    c.say(s, ", expected int64 but got ");
-    c.call(Routine::PutUnsigned, &[s, value]);
-    let code = c.raise(s, "OverflowError");
-    c.b.ret(Some(code));
 }

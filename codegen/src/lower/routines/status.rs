@@ -1,4 +1,4 @@
-//! A kernel has failed.
+//! What was called has failed.
 
 use abi_spec::runtime;
 
@@ -6,12 +6,17 @@ use super::super::codes::header;
 use super::Routine;
 use super::code::Code;
 use super::raise::set_raised;
-use crate::ir::{Binary, Cond, Convert, Type};
+use crate::ir::{Binary, Cond, Convert, Type, Value};
 
 /// `(descriptor, status)`
 pub(super) fn fail_status(c: &mut Code<'_>) {
     let [descriptor, status] = [0, 1].map(|i| c.b.param(i));
-    pass_on(c);
+    if_not_raised(c, |c| say_status(c, descriptor, status));
+    c.return_code(-1);
+}
+
+/// Raises what a status means.
+fn say_status(c: &mut Code<'_>, descriptor: Value, status: Value) {
     let s = c.new_state(descriptor);
     let offset = c.word(descriptor, header::STATUSES);
     let table = c.b.ptr_add(descriptor, offset);
@@ -43,12 +48,26 @@ pub(super) fn fail_status(c: &mut Code<'_>) {
     let status = c.b.convert(Convert::Sext, status, Type::I64);
     c.call(Routine::PutInt, &[s, status]);
     let [kind, length] = c.text_at(s, entry, 1);
-    let code = c.call_value(Routine::Raise, &[s, kind, length]);
-    c.b.ret(Some(code));
+    c.call(Routine::Raise, &[s, kind, length]);
 }
 
-/// Returns -1 if there is an error in the thread's slot, which stays there.
-fn pass_on(c: &mut Code<'_>) {
+/// `(descriptor, name, length, status)`: a function of the runtime has failed. Its error is passed on;
+/// where it has left none, raises one.
+pub(super) fn fail_call(c: &mut Code<'_>) {
+    let [descriptor, name, length, status] = [0, 1, 2, 3].map(|i| c.b.param(i));
+    if_not_raised(c, |c| {
+        let s = c.new_state(descriptor);
+        c.begin_call(s, "Failed ", [name, length]);
+        c.say(s, ", status = ");
+        let status = c.b.convert(Convert::Sext, status, Type::I64);
+        c.call(Routine::PutInt, &[s, status]);
+        c.raise(s, "RuntimeError");
+    });
+    c.return_code(-1);
+}
+
+/// Runs `body` if there is no error in the thread's slot. One that is there stays there.
+fn if_not_raised(c: &mut Code<'_>, body: impl FnOnce(&mut Code<'_>)) {
     let slot = c.b.stack_slot(8, 8);
     let null = c.b.null();
     c.b.store(null, slot, 0);
@@ -56,8 +75,12 @@ fn pass_on(c: &mut Code<'_>) {
     c.b.call(take, &[slot]);
     let error = c.b.load(Type::Ptr, slot, 0);
     let own = c.b.compare_const(Cond::Ne, error, 0);
+    let done = c.b.block("raised");
     c.when(own, |c| {
         set_raised(c, error);
-        c.return_code(-1);
+        c.b.jump(done, &[]);
     });
+    body(c);
+    c.b.jump(done, &[]);
+    c.b.switch_to(done);
 }

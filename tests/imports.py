@@ -1,0 +1,76 @@
+"""Runs statements about libraries and what they import, and prints what each yields, one line for each.
+
+Usage: imports.py RUNTIME FOLDER < STATEMENTS, where STATEMENTS is a JSON list of texts. An expression prints
+its value, an error its class and the first line of its message, anything else an empty line.
+"""
+
+import ctypes
+import json
+import os
+import sys
+
+import tvm_ffi
+
+LIBRARY_CTX = "__tvm_ffi__library_ctx"
+
+
+def load(name):
+    """A library that is gone with the last reference to it."""
+    return tvm_ffi.load_module(os.path.abspath(name), keep_module_alive=False)
+
+
+def tree(module):
+    """The kinds of a module and of what it imports."""
+    imports = [tree(one) for one in module.imports]
+    return (module.kind, *imports)
+
+
+def context(name):
+    """What the loader has written into a library: nothing, or a module."""
+    library = ctypes.CDLL(os.path.abspath(name))
+    try:
+        return bool(ctypes.c_void_p.in_dll(library, LIBRARY_CTX).value)
+    except ValueError:
+        return "none"
+
+
+def answer(name):
+    """What a function of a library returns that may not have been loaded to the end."""
+    result = (ctypes.c_int64 * 2)()
+    status = ctypes.CDLL(os.path.abspath(name)).__tvm_ffi_answer(None, None, 0, result)
+    return status or result[1]
+
+
+def callback(payload):
+    """A loader that runs statements of its own while the library that asks for it is being loaded."""
+    for statement in payload.decode().split("\n"):
+        events.append(run(statement))
+    return names["result"]
+
+
+def run(statement):
+    try:
+        try:
+            code = compile(statement, "statement", "eval")
+        except SyntaxError:
+            exec(statement, names)
+            return ""
+        return repr(eval(code, names))
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error).splitlines()[0]}"
+
+
+events = []
+names = {"load": load, "tree": tree, "context": context, "answer": answer, "events": events}
+
+
+def main():
+    ctypes.CDLL(sys.argv[1])
+    os.chdir(sys.argv[2])
+    names["alive"] = tvm_ffi.get_global_func("tests.alive")
+    tvm_ffi.register_global_func("ffi.Module.load_from_bytes.callback", callback)
+    for statement in json.load(sys.stdin):
+        print(run(statement))
+
+
+main()
