@@ -34,7 +34,6 @@ pub(crate) fn symbol(name: &str) -> Option<*const c_void> {
         "TVMFFIBytesFromByteArray" => string::bytes_from_byte_array as *const c_void,
         "TVMFFIAnyViewToOwnedAny" => string::any_view_to_owned_any as *const c_void,
         "TVMFFIDataTypeFromString" => types::data_type_from_string as *const c_void,
-        "TVMFFIFunctionGetGlobal" => function::get_global as *const c_void,
         "TVMFFIGetTypeInfo" => types::get_type_info as *const c_void,
         "TVMFFITypeKeyToIndex" => types::type_key_to_index as *const c_void,
         "TVMFFIEnvGetStream" => stream::get as *const c_void,

@@ -12,15 +12,19 @@ use crate::kind::{Kind, is_text, literal_scalar};
 use crate::scope::Scope;
 use crate::values::Source;
 
-/// Requires an acceptable number of arguments. Yields their address and number, defaults included.
-pub(super) fn count(b: &mut Builder<'_>, signature: &Signature, bad: Block) -> (Value, Value) {
+/// Requires an acceptable number of arguments. Yields their address, and how many there
+/// are where that varies, defaults included.
+pub(super) fn count(
+    b: &mut Builder<'_>,
+    signature: &Signature,
+    bad: Block,
+) -> (Value, Option<Value>) {
     let (args, num_args) = (b.param(1), b.param(2));
     let (least, most) = (signature.required() as i64, signature.most());
     if most == Some(signature.required()) {
         let counted = b.compare_const(Cond::Eq, num_args, least);
         b.guard(counted, bad);
-        let num_args = b.i32(least as i32);
-        return (args, num_args);
+        return (args, None);
     }
     let enough = b.compare_const(Cond::Sge, num_args, least);
     b.guard(enough, bad);
@@ -28,7 +32,8 @@ pub(super) fn count(b: &mut Builder<'_>, signature: &Signature, bad: Block) -> (
         let fits = b.compare_const(Cond::Sle, num_args, most as i64);
         b.guard(fits, bad);
     }
-    fill_in(b, signature, args, num_args)
+    let (args, num_args) = fill_in(b, signature, args, num_args);
+    (args, Some(num_args))
 }
 
 /// Where arguments are left out, all are copied and the defaults appended.

@@ -61,7 +61,7 @@ pub(super) enum Op {
     Bound,
     /// slot: the handle of the call, context of a closure
     Context,
-    /// head, [`Class`], bits, signed, text of the type, mantissa bits, bias
+    /// head, [`Class`], bits, signed, text of what is accepted, mantissa bits, bias, text of the type
     Scalar,
     /// head, rank or -1, device type or 0, whether in a loop, text of the element types, their
     /// number, and each

@@ -300,6 +300,7 @@ impl Encoder<'_> {
         self.expected(value);
         let (mantissa, bias) = half_format(scalar);
         self.words(&[mantissa as u32, bias as u32]);
+        self.text(scalar.name());
     }
 
     fn header(&mut self, value: usize, tensor: &Tensor) {

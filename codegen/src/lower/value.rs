@@ -98,7 +98,8 @@ impl Wrapper<'_, '_> {
             unreachable!("this is the variadic parameter")
         };
         let address = self.any_address(value);
-        let count = self.b.convert(Convert::Sext, self.num_args, Type::I64);
+        let num_args = self.num_args();
+        let count = self.b.convert(Convert::Sext, num_args, Type::I64);
         let count = self.b.binary_const(crate::ir::Binary::Sub, count, first as i64);
         ValueState::Pair(address, count)
     }

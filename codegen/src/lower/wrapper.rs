@@ -27,8 +27,8 @@ pub(super) struct Wrapper<'a, 'm> {
     pub(super) resolved: &'a Resolved<'a>,
     /// The arguments, those that were left out filled in.
     pub(super) args: Value,
-    /// How many there are.
-    pub(super) num_args: Value,
+    /// How many there are; `None` for the number that is declared.
+    num_args: Option<Value>,
     /// What has been loaded of each value.
     pub(super) values: Vec<ValueState>,
     /// For each optional value a `Bool`: it is there, and so is what contains it.
@@ -138,7 +138,8 @@ pub(super) fn wrapper(
     let args = w.b.param(1);
     w.explain(args, given);
     w.b.switch_to(fail);
-    w.explain(w.args, w.num_args);
+    let (args, num_args) = (w.args, w.num_args());
+    w.explain(args, num_args);
     let function = w.b.finish();
     module.functions.push(function);
 }
@@ -171,7 +172,8 @@ impl Wrapper<'_, '_> {
         }
         if self.redo {
             self.flush();
-            let raised = self.explanation(Routine::Redo, self.args, self.num_args);
+            let num_args = self.num_args();
+            let raised = self.explanation(Routine::Redo, self.args, num_args);
             let passed = self.b.compare_const(Cond::Eq, raised, 0);
             let (failed, next) = (self.b.cold_block("failed"), self.b.block("next"));
             self.b.branch(passed, next, failed);
@@ -179,6 +181,12 @@ impl Wrapper<'_, '_> {
             self.b.ret(Some(raised));
             self.b.switch_to(next);
         }
+    }
+
+    /// How many arguments there are, those that were left out included.
+    pub(super) fn num_args(&mut self) -> Value {
+        let declared = self.resolved.scope.function.signature.required();
+        self.num_args.unwrap_or_else(|| self.b.i32(declared as i32))
     }
 
     fn flush(&mut self) {

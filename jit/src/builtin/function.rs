@@ -6,7 +6,7 @@ use std::ptr;
 use abi_spec::TypeIndex;
 
 use super::object;
-use crate::abi::{Any, ByteArray, FunctionCell, Object, SafeCall};
+use crate::abi::{Any, FunctionCell, Object, SafeCall};
 
 /// What follows the header of a function: the cell, and what was given to create it.
 #[repr(C)]
@@ -77,14 +77,4 @@ pub(super) unsafe extern "C" fn call(
         let safe_call = (*object::body::<FunctionCell>(function)).safe_call;
         safe_call(function.cast(), args, num_args, result)
     }
-}
-
-/// `TVMFFIFunctionGetGlobal`: there are no global functions, which is not an error.
-///
-/// # Safety
-/// `out` is valid.
-pub(super) unsafe extern "C" fn get_global(_: *const ByteArray, out: *mut *mut Object) -> i32 {
-    // SAFETY: as required above.
-    unsafe { *out = ptr::null_mut() };
-    0
 }

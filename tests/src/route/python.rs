@@ -135,6 +135,10 @@ fn moved(object: &Argument) -> Option<String> {
             | Argument::Function
     );
     if is_wrapped {
+        // Shapes have no such method.
+        if let Argument::Shape(_) = object {
+            return None;
+        }
         Some(format!("tvm_ffi.convert({})._move()", expression(object)?))
     } else {
         None

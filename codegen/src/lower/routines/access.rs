@@ -275,10 +275,13 @@ impl Code<'_> {
     }
 }
 
-/// `(object, type key, length, cache)`: 1 if the object is of the class of this key or one derived from it.
+/// `(object, type key, length, cache)`: 1 if the object, which may be NULL, is of the class of this key or one
+/// derived from it.
 /// The cache, which may be NULL, holds the index of the class once it is known.
 pub(super) fn is_instance(c: &mut Code<'_>) {
     let [object, key, length, cache] = [0, 1, 2, 3].map(|i| c.b.param(i));
+    let null = c.b.compare_const(Cond::Eq, object, 0);
+    c.when(null, |c| c.return_code(0));
     let index = c.b.load(Type::I32, object, object::TYPE_INDEX.offset);
     let zero = c.b.i64(0);
     let class = c.variable(zero);

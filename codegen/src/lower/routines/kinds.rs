@@ -1,7 +1,7 @@
 //! Explaining values that are neither scalars nor tensors.
 
 use abi_spec::TypeIndex;
-use abi_spec::layout::{any, seq_cell};
+use abi_spec::layout::{ANY, any, seq_cell};
 use abi_spec::runtime;
 
 use super::super::codes::{LiteralCode, head};
@@ -28,7 +28,12 @@ impl Code<'_> {
         self.begin(s, "Mismatched type of ", words, "", argument);
         self.say_text(s, words, FIRST);
         self.say(s, " but got ");
-        self.call(Routine::PutType, &[s, value]);
+        // Behind an rvalue reference it is the object that has the wrong type.
+        let (index, payload) = self.borrow(value);
+        let found = self.b.stack_slot(ANY.size, ANY.align);
+        self.b.store(index, found, any::TYPE_INDEX.offset);
+        self.b.store(payload, found, any::PAYLOAD.offset);
+        self.call(Routine::PutType, &[s, found]);
         self.raise_and_stop(s, "TypeError");
     }
 }
@@ -245,6 +250,16 @@ pub(super) fn literal(c: &mut Code<'_>) {
         c.say(s, " but got ");
         c.when(is_text, |c| {
             c.call(Routine::PutQuoted, &[s, text, length]);
+            c.raise_and_stop(s, "ValueError");
+        });
+        let bool = c.b.compare_const(Cond::Eq, index, TypeIndex::BOOL.0.into());
+        c.when(bool, |c| {
+            let [yes, yes_length] = c.literal("True");
+            let [no, no_length] = c.literal("False");
+            let truth = c.b.compare_const(Cond::Ne, number, 0);
+            let (text, length) =
+                (c.b.select(truth, yes, no), c.b.select(truth, yes_length, no_length));
+            c.call(Routine::Put, &[s, text, length]);
             c.raise_and_stop(s, "ValueError");
         });
         c.call(Routine::PutInt, &[s, number]);

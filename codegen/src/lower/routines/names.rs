@@ -1,6 +1,6 @@
 //! Appending the names of types, element types and devices.
 
-use abi_spec::layout::{byte_array, object, type_info};
+use abi_spec::layout::{any, byte_array, object, type_info};
 use abi_spec::{DeviceType, TypeCode, TypeIndex, runtime};
 
 use super::Routine;
@@ -51,7 +51,9 @@ impl Code<'_> {
 /// `(state, any)`: how errors print the type of a received value.
 pub(super) fn put_type(c: &mut Code<'_>) {
     let [s, value] = [0, 1].map(|i| c.b.param(i));
-    let (index, live) = c.borrow(value);
+    let index = c.b.load(Type::I32, value, any::TYPE_INDEX.offset);
+    let index = c.b.convert(Convert::Sext, index, Type::I64);
+    let live = c.b.load(Type::Ptr, value, any::PAYLOAD.offset);
     let last = TypeIndex::ALL.iter().map(|index| index.0).max().unwrap_or(0);
     let names: Vec<_> = (0..=last).map(|index| TypeIndex(index).received_name()).collect();
     c.say_name(s, index, &names, |_| {});

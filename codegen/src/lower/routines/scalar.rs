@@ -13,7 +13,7 @@ use crate::ir::{Binary, Cond, Convert, Type, Value};
 /// `(state)`: type and range of a scalar; 1 if that has raised.
 pub(super) fn scalar(c: &mut Code<'_>) {
     let s = c.state();
-    let words = c.take_words(s, 13);
+    let words = c.take_words(s, 15);
     let arg = argument_of(c, s, words);
     let slot = slot_of(c, s, words);
     let class = c.word(words, 6);
@@ -95,7 +95,7 @@ fn range(c: &mut Code<'_>, s: Value, words: Value, value: Value) {
     c.when(overflow, |c| {
         let argument = c.word(words, head::ARGUMENT);
         c.begin(s, "Out of range ", words, "", argument);
-        c.say_text(s, words, 9);
+        c.say_text(s, words, 13);
         c.say(s, " but got ");
         c.call(Routine::PutInt, &[s, value]);
         c.raise_and_stop(s, "ValueError");
