@@ -105,8 +105,12 @@ impl Jit {
 
     /// How [`Jit::compile`] lowers declarations: with the routines that the runtime shares, closures
     /// allowed, and without metadata.
-    pub const OPTIONS: Options =
-        Options { routines: codegen::Routines::Shared, closures: true, metadata: false };
+    pub const OPTIONS: Options = Options {
+        routines: codegen::Routines::Shared,
+        closures: true,
+        metadata: false,
+        system_lib: None,
+    };
 
     /// Compiles declarations: [`codegen::lower`] with [`Jit::OPTIONS`], then [`Jit::compile_ir`].
     ///

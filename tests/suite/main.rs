@@ -2,11 +2,13 @@
 
 mod caller;
 mod closures;
+mod collisions;
 mod declarations;
 mod export_macro;
 mod imports;
 mod metadata;
 mod properties;
 mod snapshots;
+mod system;
 mod table;
 mod tracebacks;

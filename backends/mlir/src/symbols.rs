@@ -40,6 +40,8 @@ pub(crate) enum Native<'c, 'a> {
 pub(crate) struct Reference<'c> {
     /// Its name, or that of an alias.
     pub(crate) name: Attribute<'c>,
+    /// The name is that of an alias, which the dialect calls by its address only.
+    pub(crate) alias: bool,
     /// The calling convention, where the caller's module has the function.
     pub(crate) convention: Option<Attribute<'c>>,
     /// Its result is extended as the host IR says. A function of the caller's module need not do so.
@@ -269,6 +271,7 @@ pub(crate) fn declare<'c, 'a>(
             let name = unused_name(&format!("{}.local", symbol.name), taken);
             symbols.aliases.push(ops.alias(&name, ty, reference.name));
             reference.name = ops.symbol(&name);
+            reference.alias = true;
         }
         symbols.natives.push(native);
         symbols.references.push(reference);
@@ -313,7 +316,7 @@ fn reuse<'c, 'a>(
     mut operation: OperationRefMut<'c, 'a>,
 ) -> (Native<'c, 'a>, Reference<'c>) {
     let name = ops.symbol(&symbol.name);
-    let mut reference = Reference { name, convention: None, extends: true };
+    let mut reference = Reference { name, alias: false, convention: None, extends: true };
     if symbol.linkage == ir::Linkage::Export {
         operation.set_attribute(LINKAGE, ops.external());
     }
@@ -342,7 +345,8 @@ fn declare_symbol<'c, 'a>(
         ir::SymbolKind::Function(signature) => ops.func(name, linkage, signature, ty),
         ir::SymbolKind::Data => ops.global(name, linkage, ty),
     };
-    let reference = Reference { name: ops.symbol(name), convention: None, extends: true };
+    let name = ops.symbol(name);
+    let reference = Reference { name, alias: false, convention: None, extends: true };
     (Native::Ours(operation), reference)
 }
 

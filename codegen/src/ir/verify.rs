@@ -25,6 +25,12 @@ pub fn verify(module: &Module) {
         let expected = u32::from(symbol.linkage != Linkage::Import);
         assert!(count == expected, "{} is defined {count} times, not {expected}", symbol.name);
     }
+    for &constructor in &module.constructors {
+        let symbol = &module.symbols[constructor.index()];
+        let runs = symbol.kind == SymbolKind::Function(Signature::new(&[], None));
+        let imported = symbol.linkage == Linkage::Import;
+        assert!(runs && !imported, "{} cannot be a constructor", symbol.name);
+    }
     for function in &module.functions {
         Verifier { module, function, dominators: order::dominators(function) }.function();
     }
