@@ -96,12 +96,19 @@ pub(crate) fn name<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> Option
     StringAttribute::try_from(name).ok().map(|name| name.value())
 }
 
+/// The most bytes of a data object: its type has 32 bits for their number.
+const MAX_BYTES: usize = u32::MAX as usize;
+
 /// Plans every symbol, in the order of the host IR. Changes nothing.
 pub(crate) fn plan<'c, 'a>(
     ops: &Ops<'c>,
     existing: &Existing<'c, 'a>,
     source: &'a ir::Module,
 ) -> Result<Vec<Plan<'c, 'a>>, Error> {
+    if let Some(data) = source.data.iter().find(|data| data.bytes.len() > MAX_BYTES) {
+        let name = source.name(data.symbol);
+        return Err(Error::native(format!("`{name}` is larger than {MAX_BYTES} bytes")));
+    }
     let plan_one = |symbol: &'a ir::SymbolData| {
         let name = Cow::Borrowed(symbol.name.as_str());
         let found = existing.get(symbol.name.as_str()).copied();
