@@ -1,5 +1,6 @@
 //! One binary, since linking takes longer than running.
 
+mod allocated;
 mod caller;
 mod closures;
 mod collisions;
