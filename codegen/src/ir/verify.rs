@@ -31,6 +31,11 @@ pub fn verify(module: &Module) {
         let imported = symbol.linkage == Linkage::Import;
         assert!(runs && !imported, "{} cannot be a constructor", symbol.name);
     }
+    for data in &module.data {
+        let name = module.name(data.symbol);
+        assert!(data.align.is_power_of_two(), "{name} has alignment {}", data.align);
+        assert!(!(data.large && data.writable), "{name} is no constant, and large");
+    }
     for function in &module.functions {
         Verifier { module, function, dominators: order::dominators(function) }.function();
     }
