@@ -29,6 +29,24 @@ pub fn function_symbol(name: &str) -> String {
     format!("{PREFIX}{name}")
 }
 
+/// What a symbol of a library is called as one of the system library of a prefix: linked into a program, and
+/// found there by what [`ENV_MOD_REGISTER_SYSTEM_LIB_SYMBOL`] was told, under this very name.
+///
+/// ```
+/// use tvm_ffi_abi_spec::symbol::{LIBRARY_CTX, system_symbol};
+///
+/// assert_eq!(system_symbol("my_", "__tvm_ffi_add_one"), "__tvm_ffi_my_add_one");
+/// assert_eq!(system_symbol("my_", LIBRARY_CTX), "my___tvm_ffi__library_ctx");
+/// ```
+///
+/// [`ENV_MOD_REGISTER_SYSTEM_LIB_SYMBOL`]: crate::runtime::ENV_MOD_REGISTER_SYSTEM_LIB_SYMBOL
+pub fn system_symbol(prefix: &str, symbol: &str) -> String {
+    match symbol.strip_prefix(PREFIX) {
+        Some(function) if !function.starts_with('_') => format!("{PREFIX}{prefix}{function}"),
+        Some(_) | None => format!("{prefix}{symbol}"),
+    }
+}
+
 /// Says whether a function can have this name.
 ///
 /// The runtime takes any bytes that the object format takes. We take ASCII identifiers, which every

@@ -2,7 +2,7 @@
 //!
 //! Everything here is plain data with public fields. `Display` prints canonical text and `FromStr`
 //! parses it back; [`validate`](crate::Library::validate) says whether it means something. The text is that
-//! of the functions: import trees, whose bytes are no text, are given as values only.
+//! of the functions: import trees, whose bytes are no text, and the entry are given as values only.
 
 mod results;
 mod types;
@@ -24,12 +24,14 @@ pub struct Library {
     /// [valid](ImportTree::validate); it need not hold the library itself, which is then unreachable from
     /// what loading returns. `None` for a library that is loaded as it is.
     pub imports: Option<ImportTree<'static>>,
+    /// The function that a call of the loaded module calls: exported as `main` too.
+    pub entry: Option<String>,
 }
 
 /// A library of these functions that imports nothing.
 impl From<Vec<Function>> for Library {
     fn from(functions: Vec<Function>) -> Library {
-        Library { functions, imports: None }
+        Library { functions, imports: None, entry: None }
     }
 }
 

@@ -49,6 +49,18 @@ pub enum Error {
         /// Where it is, if it comes from a text.
         position: Option<Box<Position>>,
     },
+    /// The entry is no function of the library.
+    Entry {
+        /// The name asked for.
+        name: String,
+    },
+    /// The prefix of a system library cannot be part of names.
+    Prefix {
+        /// The prefix.
+        prefix: String,
+        /// Why not.
+        reason: String,
+    },
     /// What the library imports cannot be embedded.
     Imports {
         /// Why not.
@@ -78,14 +90,17 @@ impl Error {
         match self {
             Error::Syntax { position, .. } => Some(position),
             Error::Limit { position, .. } | Error::Invalid { position, .. } => position.as_deref(),
-            Error::Imports { .. } => None,
+            Error::Imports { .. } | Error::Entry { .. } | Error::Prefix { .. } => None,
         }
     }
 
     /// Which part of which function is at fault; `None` if that is not known.
     pub fn site(&self) -> Option<&Site> {
         match self {
-            Error::Syntax { .. } | Error::Imports { .. } => None,
+            Error::Syntax { .. }
+            | Error::Imports { .. }
+            | Error::Entry { .. }
+            | Error::Prefix { .. } => None,
             Error::Limit { site, .. } => site.as_ref(),
             Error::Invalid { site, .. } => Some(site),
         }
@@ -98,7 +113,7 @@ impl Error {
             Error::Limit { position, .. } | Error::Invalid { position, .. } => {
                 *position = Some(Box::new(found));
             }
-            Error::Imports { .. } => {}
+            Error::Imports { .. } | Error::Entry { .. } | Error::Prefix { .. } => {}
         }
         self
     }
@@ -108,7 +123,11 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Imports { source } => Some(source),
-            Error::Syntax { .. } | Error::Limit { .. } | Error::Invalid { .. } => None,
+            Error::Entry { .. }
+            | Error::Prefix { .. }
+            | Error::Syntax { .. }
+            | Error::Limit { .. }
+            | Error::Invalid { .. } => None,
         }
     }
 }
@@ -134,6 +153,10 @@ impl fmt::Display for Error {
             Error::Limit { limit, .. } => write!(f, "{limit}")?,
             Error::Invalid { reason, .. } => f.write_str(reason)?,
             Error::Imports { source } => write!(f, "imports: {source}")?,
+            Error::Entry { name } => write!(f, "entry: there is no function {name:?}")?,
+            Error::Prefix { prefix, reason } => {
+                write!(f, "system library prefix {prefix:?}: {reason}")?;
+            }
         }
         self.position().map_or(Ok(()), |position| write!(f, "\n{position}"))
     }

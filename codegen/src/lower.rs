@@ -18,6 +18,7 @@ mod library;
 mod results;
 mod routines;
 mod scalar;
+mod system;
 mod tensor;
 mod value;
 mod wrapper;
@@ -27,13 +28,13 @@ use abi_spec::runtime::{self, CType};
 use crate::declaration::Library;
 use crate::error::{Error, Part};
 use crate::ir::{self, Linkage, Signature, Symbol, SymbolKind, Type};
-use crate::validate::resolve_all;
+use crate::validate::{MAIN, resolve_all};
 use codes::Used;
 
 pub(crate) use kernel::signature as kernel_signature;
 
 /// How to lower.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Where the cold routines come from.
     pub routines: Routines,
@@ -41,12 +42,17 @@ pub struct Options {
     pub closures: bool,
     /// Have getters of the functions' [metadata](crate::metadata) and documentation.
     pub metadata: bool,
+    /// Be part of a program instead of a file to load: a *system library* of this prefix, which may be
+    /// empty. Its functions are registered when the program starts and found by
+    /// `ffi.SystemLib(prefix)`; what it exports has the prefix in its name, so that libraries of different
+    /// prefixes can be linked into one program.
+    pub system_lib: Option<String>,
 }
 
 /// As a library needs it that is compiled ahead of time: complete.
 impl Default for Options {
     fn default() -> Self {
-        Options { routines: Routines::Embedded, closures: false, metadata: true }
+        Options { routines: Routines::Embedded, closures: false, metadata: true, system_lib: None }
     }
 }
 
@@ -82,6 +88,9 @@ pub fn lower(library: &Library, options: &Options) -> Result<ir::Module, Error> 
         }
         wrapper::wrapper(&mut module, resolved, options.routines.linkage(), &mut used);
     }
+    if let Some(entry) = library.entry.as_deref().filter(|&entry| entry != MAIN) {
+        library::entry(&mut module, entry);
+    }
     if options.metadata {
         let linkage = options.routines.linkage();
         library.functions.iter().for_each(|f| library::metadata(&mut module, f, linkage));
@@ -91,6 +100,9 @@ pub fn lower(library: &Library, options: &Options) -> Result<ir::Module, Error> 
     }
     if let Some(tree) = &library.imports {
         embed::imports(&mut module, tree)?;
+    }
+    if let Some(prefix) = &options.system_lib {
+        system::register(&mut module, prefix)?;
     }
     Ok(module)
 }

@@ -50,7 +50,28 @@ pub(crate) fn resolve_all(library: &Library) -> Result<Vec<Resolved<'_>>, Error>
         }
         all.push(resolved);
     }
+    check_entry(library)?;
     Ok(all)
+}
+
+/// The name of the function that is called when a module is.
+pub(crate) const MAIN: &str = "main";
+
+/// The entry is one of the functions, and the only one that is called [`MAIN`].
+fn check_entry(library: &Library) -> Result<(), Error> {
+    let Some(entry) = library.entry.as_deref() else { return Ok(()) };
+    let find = |name| library.functions.iter().position(|f| f.signature.name == name);
+    if find(entry).is_none() {
+        return Err(Error::Entry { name: entry.to_owned() });
+    }
+    match find(MAIN).filter(|_| entry != MAIN) {
+        Some(index) => {
+            let reason =
+                format!("`{MAIN}` is declared twice: it is the name of the entry `{entry}` too");
+            Err(Error::invalid(index, &library.functions[index], Part::Name, reason))
+        }
+        None => Ok(()),
+    }
 }
 
 /// What the symbol of a kernel must not start with: exported functions, the runtime's, our own.

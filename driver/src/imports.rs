@@ -17,6 +17,27 @@
 //! kind = "weights"
 //! file = "weights.bin"
 //! ```
+//!
+//! ```
+//! use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
+//! use tvm_ffi_codegen_driver::{Form, Options, emit, inspect};
+//! use codegen::Library;
+//! use abi_spec::library_bin::ImportTree;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let weights = folder.path().join("weights.bin");
+//! std::fs::write(&weights, [1, 2, 3])?;
+//! let tree = read_modules(&[("weights".to_owned(), weights)])?;
+//!
+//! let declarations = "twice(n: int64) -> int64 = twice_kernel(n);".parse()?;
+//! let library = Library { imports: Some(tree.clone()), ..declarations };
+//! let object = emit(&library, Form::Object, &Options::default())?;
+//!
+//! let blob = inspect::library_bin(&object)?.expect("the object embeds a tree");
+//! extract(&ImportTree::decode(blob)?, &folder.path().join("parts"))?;
+//! assert_eq!(read_tree(&folder.path().join("parts/tree.toml"))?, tree);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

@@ -68,6 +68,8 @@ pub enum Text {
 /// The embedded import tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LibraryBin {
+    /// That of the system library whose tree it is; empty for the tree of a library.
+    pub prefix: String,
     /// Bytes of it.
     pub size: usize,
     /// Its modules, of which the first is what loading the library returns.
@@ -131,7 +133,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, ObjectFault> {
         machine: Machine::of(&file).to_string(),
         kind: object_file::kind_name(file.kind()),
         functions: found.functions(),
-        library_bin: found.library_bin,
+        library_bin: found.tree.map(|(prefix, data)| decode(prefix, data)),
         library_ctx: found.library_ctx,
         reserved: found.reserved,
         runtime: found.runtime,
@@ -140,16 +142,18 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, ObjectFault> {
     })
 }
 
-/// The bytes of the import tree that an object or shared library embeds, wherever they are in the file.
+/// The bytes of the import tree that an object or shared library embeds, wherever they are in the file; of
+/// several system libraries the first by name.
 ///
 /// # Errors
 /// As [`inspect`]. Whether they are those of a tree, [`ImportTree::decode`] says.
 pub fn library_bin(bytes: &[u8]) -> Result<Option<&[u8]>, ObjectFault> {
     let file = object_file::parse(bytes)?;
     let mut names = Names::of(bytes);
-    let mut symbols = symbols::symbols(&file, &mut names)?;
-    let tree = symbols.find(|symbol| symbol.defined && symbol.name == symbol::LIBRARY_BIN);
-    Ok(tree.map(|symbol| symbol.data))
+    let symbols = symbols::symbols(&file, &mut names)?;
+    let mut found = Found::default();
+    symbols.for_each(|symbol| found.add(symbol));
+    Ok(found.tree.map(|(_, data)| data))
 }
 
 impl Inspection {
@@ -175,10 +179,11 @@ const TABLE: &str = "_GLOBAL_OFFSET_TABLE_";
 
 /// Symbols sorted by what they mean to TVM FFI.
 #[derive(Debug, Default)]
-struct Found {
+struct Found<'data> {
     functions: BTreeMap<String, Function>,
     texts: Vec<(Subject, String, Text)>,
-    library_bin: Option<LibraryBin>,
+    /// The prefix of the import tree, and its bytes.
+    tree: Option<(String, &'data [u8])>,
     library_ctx: Option<Data>,
     reserved: Vec<String>,
     runtime: Vec<RuntimeUse>,
@@ -191,15 +196,20 @@ enum Subject {
     Doc,
 }
 
-impl Found {
-    fn add(&mut self, symbol: Symbol<'_>) {
+impl<'data> Found<'data> {
+    fn add(&mut self, symbol: Symbol<'data>) {
         let Symbol { name, defined, weak, size, data } = symbol;
         if !defined {
             self.add_use(name, weak);
-        } else if name == symbol::LIBRARY_BIN {
-            self.library_bin = Some(decode(data));
-        } else if name == symbol::LIBRARY_CTX {
-            self.library_ctx = Some(Data { size });
+        } else if let Some(prefix) = name.strip_suffix(symbol::LIBRARY_BIN) {
+            // That of a library goes before those of system libraries.
+            if self.tree.is_none() || prefix.is_empty() {
+                self.tree = Some((prefix.to_owned(), data));
+            }
+        } else if let Some(prefix) = name.strip_suffix(symbol::LIBRARY_CTX) {
+            if self.library_ctx.is_none() || prefix.is_empty() {
+                self.library_ctx = Some(Data { size });
+            }
         } else if let Some(function) = name.strip_prefix(symbol::METADATA_PREFIX) {
             self.texts.push((Subject::Metadata, function.to_owned(), Text::Computed));
         } else if let Some(function) = name.strip_prefix(symbol::DOC_PREFIX) {
@@ -250,10 +260,10 @@ fn constant(data: &[u8]) -> Text {
     Text::Constant(String::from_utf8_lossy(data).into_owned())
 }
 
-fn decode(data: &[u8]) -> LibraryBin {
+fn decode(prefix: String, data: &[u8]) -> LibraryBin {
     let modules = ImportTree::decode(data);
     let modules = modules.map(|tree| tree.nodes.into_iter().map(module).collect());
-    LibraryBin { size: data.len(), modules }
+    LibraryBin { prefix, size: data.len(), modules }
 }
 
 fn module(node: library_bin::Node<'_>) -> Module {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use abi_spec::library_bin::ImportTree;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use codegen::Library;
+use codegen::{Library, ir};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::file::{self, Mode};
 use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
@@ -75,6 +75,13 @@ struct Emit {
     /// The machine that the code is for, such as aarch64-unknown-linux-gnu [default: this one].
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
+    /// The function that is exported as `main` too: what calling the loaded module calls.
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// Be linked into a program instead of loaded: registered when it starts, and found as the system
+    /// library of this prefix, which may be empty (`--system-lib ''`).
+    #[arg(long, value_name = "PREFIX")]
+    system_lib: Option<String>,
     /// Leave out the metadata and documentation of the functions.
     #[arg(long)]
     no_metadata: bool,
@@ -144,12 +151,11 @@ fn emit(arguments: &Emit) -> Result<(), Error> {
         let message = "objects for --link, and --linker, need --emit shared";
         Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
     }
-    let library = Library { imports: imports(arguments)?, ..parse_file(&arguments.file)? };
-    let lowering = codegen::Options { metadata: !arguments.no_metadata, ..Default::default() };
-    let module =
-        lower_with(&library, &lowering).map_err(|error| in_file(error, &arguments.file))?;
-    // The module has its own copy of what the library imports.
-    drop(library);
+    if arguments.system_lib.is_some() && form == Form::Shared {
+        let message = "--system-lib is for programs, and --emit shared is loaded by them";
+        Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
+    }
+    let module = lowered(arguments).map_err(|error| in_file(error, &arguments.file))?;
     let source =
         |path: &PathBuf| Ok(Kernel { name: path.display().to_string(), bytes: file::read(path)? });
     let options = Options {
@@ -161,6 +167,18 @@ fn emit(arguments: &Emit) -> Result<(), Error> {
         linker: arguments.linker.map_or_else(Linker::default, linker),
     };
     write_module(&module, form, &arguments.output, &options)
+}
+
+/// The module, which has its own copy of what the library imports.
+fn lowered(arguments: &Emit) -> Result<ir::Module, Error> {
+    let (imports, entry) = (imports(arguments)?, arguments.entry.clone());
+    let library = Library { imports, entry, ..parse_file(&arguments.file)? };
+    let options = codegen::Options {
+        metadata: !arguments.no_metadata,
+        system_lib: arguments.system_lib.clone(),
+        ..Default::default()
+    };
+    lower_with(&library, &options)
 }
 
 /// The kind and the file of a module.

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::ffi_function::{Context, FfiFunction};
 use crate::memory::Memory;
 use crate::runtime::Runtime;
+use crate::symbols::Address;
 use crate::value::{CallError, Returned, Value};
 
 /// What one [`Jit`](crate::Jit) compiled. A handle: clones share the code, which is freed with the last
@@ -24,10 +25,21 @@ pub(crate) struct Code {
     pub(crate) runtime: &'static Runtime,
     /// Sorted by name.
     pub(crate) entries: Vec<Entry>,
+    /// The functions that return metadata and documentation, by symbol.
+    pub(crate) getters: Vec<(String, Address)>,
+    /// The import tree and the context, where there are any, by symbol.
+    pub(crate) data: Vec<(String, Place)>,
     /// Owns the code; goes before what the code refers to.
     pub(crate) memory: Memory,
     /// See [`Jit::keep`](crate::Jit::keep).
     pub(crate) _kept: Vec<Box<dyn any::Any + Send + Sync>>,
+}
+
+/// Data of compiled code.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) start: Address,
+    pub(crate) size: usize,
 }
 
 /// A function of compiled code.

@@ -4,6 +4,8 @@ use std::error;
 use std::fmt;
 use std::path::PathBuf;
 
+use abi_spec::library_bin::DecodeError;
+
 use crate::value::CallError;
 
 /// Why something could not be compiled, loaded or registered.
@@ -48,6 +50,15 @@ pub enum Error {
         /// The function.
         function: String,
     },
+    /// The import tree of the library is damaged.
+    Imports(DecodeError),
+    /// A module that the library imports cannot be made.
+    Import {
+        /// Its kind.
+        kind: String,
+        /// Why not.
+        reason: &'static str,
+    },
     /// The runtime refused.
     Call(CallError),
 }
@@ -70,6 +81,8 @@ impl fmt::Display for Error {
                 write!(f, "the shape needs {needed} elements and there are {len}")
             }
             Error::Context { function } => write!(f, "closure `{function}` needs a context"),
+            Error::Imports(error) => write!(f, "import tree: {error}"),
+            Error::Import { kind, reason } => write!(f, "import of kind {kind:?}: {reason}"),
             Error::Call(error) => write!(f, "{error}"),
         }
     }
@@ -81,12 +94,14 @@ impl error::Error for Error {
             Error::Declaration(error) => Some(error),
             Error::Backend(error) => Some(error),
             Error::Call(error) => Some(error),
+            Error::Imports(error) => Some(error),
             Error::Undefined { .. }
             | Error::Memory { .. }
             | Error::Runtime { .. }
             | Error::Unavailable { .. }
             | Error::Shape { .. }
-            | Error::Context { .. } => None,
+            | Error::Context { .. }
+            | Error::Import { .. } => None,
         }
     }
 }
@@ -100,6 +115,12 @@ impl From<codegen::Error> for Error {
 impl From<backend_cranelift::Error> for Error {
     fn from(error: backend_cranelift::Error) -> Self {
         Error::Backend(error)
+    }
+}
+
+impl From<DecodeError> for Error {
+    fn from(error: DecodeError) -> Self {
+        Error::Imports(error)
     }
 }
 

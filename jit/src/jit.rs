@@ -7,14 +7,17 @@ use std::sync::Arc;
 use abi_spec::symbol;
 use codegen::{Library, Options, ir};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Module, default_libcall_names};
+use cranelift_module::{DataId, FuncId, FuncOrDataId, Module, default_libcall_names};
 
 use crate::abi::SafeCall;
-use crate::compiled::{Code, Compiled, Entry};
+use crate::compiled::{Code, Compiled, Entry, Place};
 use crate::error::Error;
 use crate::memory::Memory;
 use crate::runtime::{Runtime, runtime};
 use crate::symbols::{Address, Symbols};
+
+/// The name of the function that an entry is exported under too.
+const MAIN: &str = "main";
 
 /// Compiles functions into the process.
 ///
@@ -37,6 +40,7 @@ pub struct Jit {
     memory: Memory,
     symbols: Symbols,
     exports: Vec<(String, FuncId)>,
+    data: Vec<(String, DataId)>,
     closures: Vec<String>,
     kept: Vec<Box<dyn any::Any + Send + Sync>>,
 }
@@ -74,8 +78,9 @@ impl Jit {
         let answering = symbols.clone();
         builder.symbol_lookup_fn(Box::new(move |name| Some(answering.answer(name))));
         let module = JITModule::new(builder);
-        let (exports, closures, kept) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Jit { runtime, module, memory, symbols, exports, closures, kept })
+        let (exports, data) = (Vec::new(), Vec::new());
+        let (closures, kept) = (Vec::new(), Vec::new());
+        Ok(Jit { runtime, module, memory, symbols, exports, data, closures, kept })
     }
 
     /// Gives a kernel by its address. A later one of the same name replaces it; what is defined in the
@@ -105,19 +110,36 @@ impl Jit {
 
     /// How [`Jit::compile`] lowers declarations: with the routines that the runtime shares, closures
     /// allowed, and without metadata.
-    pub const OPTIONS: Options =
-        Options { routines: codegen::Routines::Shared, closures: true, metadata: false };
+    pub const OPTIONS: Options = Options {
+        routines: codegen::Routines::Shared,
+        closures: true,
+        metadata: false,
+        system_lib: None,
+    };
 
     /// Compiles declarations: [`codegen::lower`] with [`Jit::OPTIONS`], then [`Jit::compile_ir`].
     ///
     /// # Errors
     /// [`Error::Declaration`] if they are not valid; [`Error::Undefined`] naming the kernels that are
     /// missing; [`Error::Backend`] if a kernel in the module has another type; [`Error::Memory`].
-    pub fn compile(mut self, library: &Library) -> Result<Compiled, Error> {
-        let source = codegen::lower(library, &Jit::OPTIONS)?;
+    pub fn compile(self, library: &Library) -> Result<Compiled, Error> {
+        self.compile_with(library, &Jit::OPTIONS)
+    }
+
+    /// The same with other options: with metadata, for instance, which [`Compiled::into_module`] makes
+    /// known.
+    ///
+    /// # Errors
+    /// Those of [`Jit::compile`]; a [system library](Options::system_lib) is one.
+    pub fn compile_with(mut self, library: &Library, options: &Options) -> Result<Compiled, Error> {
+        let source = codegen::lower(library, options)?;
         let signatures = library.functions.iter().map(|function| &function.signature);
         let closures = signatures.filter(|signature| signature.has_self());
-        self.closures.extend(closures.map(|signature| signature.name.clone()));
+        let mut closures: Vec<String> = closures.map(|signature| signature.name.clone()).collect();
+        if library.entry.as_ref().is_some_and(|entry| closures.contains(entry)) {
+            closures.push(MAIN.to_owned());
+        }
+        self.closures.extend(closures);
         // SAFETY: lowering made it, and who gave kernels promised that they keep their contract.
         unsafe { self.compile_ir(&source) }
     }
@@ -167,6 +189,13 @@ impl Jit {
             source.functions.iter().map(|function| &source.symbols[function.symbol.index()]);
         let exported = exported.filter(|symbol| symbol.linkage == ir::Linkage::Export);
         self.exports.extend(exported.map(|symbol| symbol.name.clone()).zip(ids));
+        for name in source.data.iter().map(|data| source.name(data.symbol)) {
+            if name.starts_with(symbol::PREFIX)
+                && let Some(FuncOrDataId::Data(id)) = self.module.get_name(name)
+            {
+                self.data.push((name.to_owned(), id));
+            }
+        }
         Ok(())
     }
 
@@ -177,10 +206,14 @@ impl Jit {
     pub fn finish(mut self) -> Result<Compiled, Error> {
         let (runtime, closures) = (self.runtime, std::mem::take(&mut self.closures));
         let kept = std::mem::take(&mut self.kept);
-        let (addresses, memory) = self.link()?;
-        let mut entries = Vec::with_capacity(addresses.len());
-        for (symbol, address) in addresses {
-            if let Some(name) = symbol.strip_prefix(symbol::PREFIX) {
+        let Linked { functions, data, memory } = self.link()?;
+        let mut entries = Vec::with_capacity(functions.len());
+        let mut getters = Vec::new();
+        for (symbol, address) in functions {
+            let name = symbol.strip_prefix(symbol::PREFIX);
+            if name.is_some_and(|name| name.starts_with('_')) {
+                getters.push((symbol, address));
+            } else if let Some(name) = name {
                 let closure = closures.iter().any(|closure| closure == name);
                 // SAFETY: this is the address of a function of this type, as `emit` demands.
                 let address = unsafe { std::mem::transmute::<*const u8, SafeCall>(address.0) };
@@ -188,11 +221,11 @@ impl Jit {
             }
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        Ok(Compiled(Arc::new(Code { runtime, entries, memory, _kept: kept })))
+        Ok(Compiled(Arc::new(Code { runtime, entries, getters, data, memory, _kept: kept })))
     }
 
     /// The addresses of all exports, and the memory they are in.
-    pub(crate) fn link(mut self) -> Result<(Vec<(String, Address)>, Memory), Error> {
+    pub(crate) fn link(mut self) -> Result<Linked, Error> {
         self.symbols.check(&self.module)?;
         let memory =
             |error: cranelift_module::ModuleError| Error::Memory { reason: error.to_string() };
@@ -200,8 +233,21 @@ impl Jit {
         self.symbols.finish()?;
         let module = &self.module;
         let address = |(name, id)| (name, Address(module.get_finalized_function(id)));
-        Ok((self.exports.into_iter().map(address).collect(), self.memory))
+        let place = |(name, id)| {
+            let (start, size) = module.get_finalized_data(id);
+            (name, Place { start: Address(start), size })
+        };
+        let functions = self.exports.into_iter().map(address).collect();
+        let data = self.data.into_iter().map(place).collect();
+        Ok(Linked { functions, data, memory: self.memory })
     }
+}
+
+/// Exports by name, and the memory they are in.
+pub(crate) struct Linked {
+    pub(crate) functions: Vec<(String, Address)>,
+    pub(crate) data: Vec<(String, Place)>,
+    pub(crate) memory: Memory,
 }
 
 impl fmt::Debug for Jit {

@@ -47,9 +47,11 @@
 //! [`Compiled`], [`Function`] and [`FfiFunction`] are handles. The code is freed with the last of them
 //! and of the function objects that the runtime, or somebody it was passed to, still holds.
 //!
+//! The code of a library that became a module object, [`Compiled::into_module`], is never freed.
+//!
 //! # Unsafety
 //! Giving a kernel is a promise, see [`Jit`]; calling a compiled function is safe then. Inside the crate
-//! `unsafe` is where C's side of the ABI is: `abi`, `builtin`, `runtime`, `object`, `ffi_function`; and in
+//! `unsafe` is where C's side of the ABI is: `abi`, `builtin`, `runtime`, `object`, `ffi_function`, `module`; and in
 //! `memory`.
 
 pub mod abi;
@@ -62,6 +64,7 @@ mod error;
 mod ffi_function;
 mod jit;
 mod memory;
+mod module;
 mod object;
 mod routines;
 mod runtime;

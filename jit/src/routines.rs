@@ -7,7 +7,7 @@ use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable, Flags, SetError};
 
 use crate::error::Error;
-use crate::jit::Jit;
+use crate::jit::{Jit, Linked};
 use crate::memory::Memory;
 use crate::runtime::Runtime;
 use crate::symbols::Address;
@@ -48,8 +48,8 @@ impl Routines {
         let mut jit = Jit::bare(runtime)?;
         // SAFETY: the routines are sound, and call only the runtime.
         unsafe { jit.emit(&codegen::routines()) }?;
-        let (addresses, memory) = jit.link()?;
-        Ok(Routines { addresses: addresses.into_iter().collect(), _memory: memory })
+        let Linked { functions, memory, .. } = jit.link()?;
+        Ok(Routines { addresses: functions.into_iter().collect(), _memory: memory })
     }
 
     /// The address of a routine.

@@ -1,11 +1,11 @@
 //! The runtime: where the `TVMFFI*` functions come from.
 
 use std::env;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cranelift_codegen::isa::OwnedTargetIsa;
 use libloading::Library;
@@ -17,12 +17,19 @@ use crate::routines::{self, Routines};
 
 /// The one static of the crate: the runtimes that are looked for once per process, and with each the
 /// cold routines that were compiled for it. A library once loaded stays loaded, since objects that it
-/// made may be anywhere.
-static RUNTIMES: Runtimes = Runtimes { default: OnceLock::new(), builtin: OnceLock::new() };
+/// made may be anywhere. And a lock for its table of system library symbols, which has none.
+static RUNTIMES: Runtimes =
+    Runtimes { default: OnceLock::new(), builtin: OnceLock::new(), symbols: Mutex::new(()) };
 
 struct Runtimes {
     default: OnceLock<&'static Runtime>,
     builtin: OnceLock<Runtime>,
+    symbols: Mutex<()>,
+}
+
+/// Keeps others of this crate from registering symbols of the system library.
+pub(crate) fn lock_symbols() -> MutexGuard<'static, ()> {
+    RUNTIMES.symbols.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Where a runtime was found.
@@ -273,8 +280,25 @@ type SetGlobal = unsafe extern "C" fn(*const ByteArray, *mut Object, i32) -> i32
 /// `TVMFFIFunctionGetGlobal`
 type GetGlobal = unsafe extern "C" fn(*const ByteArray, *mut *mut Object) -> i32;
 
+/// `TVMFFIEnvModRegisterSystemLibSymbol`
+type RegisterSymbol = unsafe extern "C" fn(*const c_char, *const c_void) -> i32;
+/// `TVMFFIBytesFromByteArray`
+type MakeBytes = unsafe extern "C" fn(*const ByteArray, *mut Any) -> i32;
+
 /// What the built-in runtime does not have.
 impl Runtime {
+    pub(crate) fn register_symbol(&self) -> Result<RegisterSymbol, Error> {
+        let symbol = self.require("TVMFFIEnvModRegisterSystemLibSymbol")?;
+        // SAFETY: what a runtime exports under this name has this type.
+        Ok(unsafe { std::mem::transmute::<*const c_void, RegisterSymbol>(symbol) })
+    }
+
+    pub(crate) fn make_bytes(&self) -> Result<MakeBytes, Error> {
+        let symbol = self.require("TVMFFIBytesFromByteArray")?;
+        // SAFETY: what a runtime exports under this name has this type.
+        Ok(unsafe { std::mem::transmute::<*const c_void, MakeBytes>(symbol) })
+    }
+
     pub(crate) fn set_global(&self) -> Result<SetGlobal, Error> {
         let symbol = self.require("TVMFFIFunctionSetGlobal")?;
         // SAFETY: what a runtime exports under this name has this type.

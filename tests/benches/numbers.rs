@@ -3,6 +3,7 @@
 //! `cargo bench -p tvm-ffi-codegen-tests`. Needs what `tests/run` installs; the C side is compiled with
 //! the system's compiler at `-O2` and runs in the same process.
 
+use std::ffi::c_void;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,9 +12,11 @@ use codegen::Library as Declarations;
 use divan::Bencher;
 use driver::link::{Input, Linker};
 use driver::{Form, Options};
-use jit::abi::{Any, SafeCall};
+use jit::abi::{Any, Object, SafeCall};
 use jit::{Jit, Tensor, Value};
 use libloading::Library;
+use tvm_ffi_codegen_tests::ffi::installed;
+use tvm_ffi_codegen_tests::route::BACKENDS;
 
 const ADD_ONE: &str = "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
     = add_one_kernel(x.data, y.data, n);";
@@ -91,6 +94,73 @@ fn call_jit(bencher: Bencher<'_, '_>) {
         jit.compile(&ADD_ONE.parse().expect("valid")).expect("compiles")
     };
     call(bencher, compiled.function("add_one").expect("declared").as_ptr());
+}
+
+/// A call with tensors of unequal extents, whose error is taken out of the slot and released.
+fn fail(bencher: Bencher<'_, '_>, function: SafeCall) {
+    type Take = unsafe extern "C" fn(*mut *mut Object);
+    type Release = unsafe extern "C" fn(*mut Object) -> i32;
+    let symbol = |name| installed().symbol(name).expect("every release has it");
+    // SAFETY: the types are those of `c_api.h`.
+    let (take, release) = unsafe {
+        (
+            std::mem::transmute::<*const c_void, Take>(symbol("TVMFFIErrorMoveFromRaised")),
+            std::mem::transmute::<*const c_void, Release>(symbol("TVMFFIObjectDecRef")),
+        )
+    };
+    let (mut x, mut y) = ([1.0_f32; 5], [0.0_f32; 4]);
+    let (x, y) = (Tensor::new(&mut x), Tensor::new(&mut y));
+    let args = [Value::from(&x), Value::from(&y)];
+    bencher.bench_local(|| {
+        let (mut result, mut error) = (Any::NONE, std::ptr::null_mut());
+        // SAFETY: two live tensors, and places for result and error, whose reference is ours.
+        unsafe {
+            let args = black_box(args.as_ptr()).cast();
+            assert_eq!(function(std::ptr::null_mut(), args, 2, &mut result), -1);
+            take(&mut error);
+            assert!(!error.is_null());
+            release(error)
+        }
+    });
+}
+
+#[divan::bench(sample_count = 100, sample_size = 1000)]
+fn fail_hand_written_c(bencher: Bencher<'_, '_>) {
+    installed();
+    let hand = hand_written();
+    // SAFETY: the symbol is a safe-call function.
+    let function = unsafe { hand.library.get::<SafeCall>(b"__tvm_ffi_add_one") };
+    fail(bencher, *function.expect("defined above"));
+}
+
+#[divan::bench(sample_count = 100, sample_size = 1000)]
+fn fail_jit(bencher: Bencher<'_, '_>) {
+    let hand = hand_written();
+    // SAFETY: the kernel has the declared type, and the library outlives the calls.
+    let compiled = unsafe {
+        let kernel = hand.library.get::<*const u8>(b"add_one_kernel").expect("defined above");
+        let mut jit = Jit::with_runtime(installed()).expect("a supported host");
+        jit.kernel("add_one_kernel", *kernel);
+        jit.compile(&ADD_ONE.parse().expect("valid")).expect("compiles")
+    };
+    fail(bencher, compiled.function("add_one").expect("declared").as_ptr());
+}
+
+/// The same ahead of time, with what LLVM makes of it if it is there.
+#[divan::bench(sample_count = 100, sample_size = 1000)]
+fn fail_shared_library(bencher: Bencher<'_, '_>) {
+    installed();
+    let backend = *BACKENDS.get(1).unwrap_or(&BACKENDS[0]);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = folder.path().join("add_one.so");
+    let options = Options { backend: backend.to_owned(), ..kernels() };
+    let library: Declarations = ADD_ONE.parse().expect("valid");
+    driver::compile_shared(&library, &output, &options).expect("compiles");
+    // SAFETY: the library has no initialisers, and the symbol is a safe-call function.
+    unsafe {
+        let library = Library::new(&output).expect("just linked");
+        fail(bencher, *library.get::<SafeCall>(b"__tvm_ffi_add_one").expect("declared"));
+    }
 }
 
 fn kernels() -> Options {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use abi_spec::library_bin::{ImportTree, Module, Node};
+use abi_spec::library_bin::{ImportTree, MAX_CHAIN, Module, Node};
 use codegen::Library;
 use driver::imports::extract;
 use driver::link::Input;
@@ -189,8 +189,8 @@ fn kernels_reach_imports_by_the_context() {
 fn trees_of_every_shape_load() {
     let table = |text: &str, children: &[usize]| custom("table", text, children);
     let leaf = table("a=1", &[]);
-    let deep: Vec<Node<'_>> = (1..=200)
-        .map(|next| table(&format!("f{next}=1"), &[next][..usize::from(next < 200)]))
+    let deep: Vec<Node<'_>> = (1..=MAX_CHAIN)
+        .map(|next| table(&format!("f{next}=1"), &[next][..usize::from(next < MAX_CHAIN)]))
         .collect();
     let rows: [(&[Node<'_>], &str, &str, &str); 7] = [
         (&[library(&[])], "('library',)", "True", "0"),
@@ -214,7 +214,7 @@ fn trees_of_every_shape_load() {
         ),
         (&[table("r=1", &[1]), leaf.clone()], "('table', ('table',))", "'none'", "2"),
         (&[library(&[1, 1]), leaf.clone()], "('library', ('table',), ('table',))", "True", "1"),
-        (&deep, "", "'none'", "200"),
+        (&deep, "", "'none'", "256"),
     ];
     let workshop = Workshop::new();
     for (nodes, tree, context, alive) in rows {
@@ -225,6 +225,7 @@ fn trees_of_every_shape_load() {
             tree,
             ("context('lib.so')", context),
             ("alive()", alive),
+            ("m.implements_function('nowhere', query_imports=True)", "False"),
             ("del m", ""),
             ("alive()", "0"),
         ]);
@@ -301,7 +302,7 @@ module loaders: 1
     let compiled = folder.path().join("apache_tvm.o");
     let shared = folder.path().join("apache_tvm.so");
     cc(Command::new("cc").args(["-fPIC", "-c", "-o"]).arg(&compiled).arg(file("apache_tvm.c")));
-    cc(Command::new("cc").args(["-shared", "-o"]).arg(&shared).arg(file("apache_tvm.o")));
+    cc(Command::new("cc").args(["-shared", "-o"]).arg(&shared).arg(&compiled));
     let blobs = [file("apache_tvm.o"), compiled, shared].map(|path| {
         let bytes = fs::read(path).unwrap();
         let report = inspect(&bytes).unwrap().to_string();

@@ -1,12 +1,15 @@
 //! One binary, since linking takes longer than running.
 
+mod allocated;
 mod caller;
 mod closures;
+mod collisions;
 mod declarations;
 mod export_macro;
 mod imports;
 mod metadata;
 mod properties;
 mod snapshots;
+mod system;
 mod table;
 mod tracebacks;

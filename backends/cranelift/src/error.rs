@@ -6,8 +6,8 @@ use std::fmt;
 use cranelift_module::ModuleError;
 use target_lexicon::Triple;
 
-/// Why a module could not be emitted. After [`Kernel`](Error::Kernel) and [`Defined`](Error::Defined)
-/// the caller's module is as it was.
+/// Why a module could not be emitted. After [`Kernel`](Error::Kernel), [`Defined`](Error::Defined) and
+/// [`Constructors`](Error::Constructors) the caller's module is as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// A symbol exists in the caller's module as something else.
@@ -27,6 +27,9 @@ pub enum Error {
         /// The name.
         symbol: String,
     },
+    /// The host IR has constructors, for which the interface of the caller's module has no place: a JIT
+    /// would never run them. An object of [`Cranelift`](crate::Cranelift) has one.
+    Constructors,
     /// There is no code generator for the target.
     Target {
         /// The target asked for.
@@ -51,6 +54,7 @@ impl fmt::Display for Error {
                 write!(f, "`{symbol}` is {found} in the module, expected {expected}")
             }
             Error::Defined { symbol } => write!(f, "`{symbol}` is defined in the module already"),
+            Error::Constructors => f.write_str("constructors need an object file"),
             Error::Target { triple, reason } => write!(f, "unsupported target {triple}: {reason}"),
             Error::Native { reason } => write!(f, "cranelift: {reason}"),
         }

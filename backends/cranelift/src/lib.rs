@@ -44,6 +44,7 @@
 
 #![forbid(unsafe_code)]
 
+mod constructors;
 mod data;
 mod error;
 mod function;
@@ -103,12 +104,15 @@ impl Backend for Cranelift {
 /// are renamed where their name is taken, so that several host IR modules fit into one native module.
 ///
 /// # Errors
-/// [`Error::Kernel`] and [`Error::Defined`] before anything is changed; [`Error::Native`] if Cranelift
-/// cannot compile a function.
+/// [`Error::Kernel`], [`Error::Defined`] and [`Error::Constructors`] before anything is changed;
+/// [`Error::Native`] if Cranelift cannot compile a function.
 ///
 /// # Panics
 /// If `source` does not pass [`ir::verify`].
 pub fn emit(module: &mut dyn Module, source: &ir::Module) -> Result<Vec<FuncId>, Error> {
+    if !source.constructors.is_empty() {
+        return Err(Error::Constructors);
+    }
     let plan = symbols::plan(module, source)?;
     let symbols = define(module, source, &plan, None)?;
     let exported =

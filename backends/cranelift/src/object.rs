@@ -11,7 +11,7 @@ use target_lexicon::{Architecture, BinaryFormat, Endianness, Environment, Pointe
 
 use crate::error::Error;
 use crate::unwind::Tables;
-use crate::{data, define, symbols};
+use crate::{constructors, data, define, symbols};
 
 /// How code is generated, apart from the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,7 @@ pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Er
     if let Some(tables) = tables {
         tables.write(&mut product)?;
     }
+    constructors::write(&mut product, source, &symbols)?;
     for large in source.data.iter().filter(|data| data.large && data::has_large(triple)) {
         if let FuncOrDataId::Data(id) = symbols[large.symbol.index()] {
             let symbol = product.data_symbol(id);

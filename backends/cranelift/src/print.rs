@@ -26,6 +26,9 @@ pub(crate) fn text(triple: &Triple, source: &ir::Module) -> Result<String, Error
     let mut functions = Functions::new(&mut module, &symbols);
     let mut text = String::new();
     let mut write = || {
+        for &constructor in &source.constructors {
+            writeln!(text, "; constructor @{}", source.name(constructor).escape_debug())?;
+        }
         source.data.iter().try_for_each(|data| print_data(&mut text, source, data))?;
         for function in &source.functions {
             if let FuncOrDataId::Func(id) = symbols[function.symbol.index()] {

@@ -53,6 +53,7 @@
 //!   internal alias, `name.local`, so that a library that was loaded earlier cannot take their place.
 //! * Local data is private, local functions are internal; LLVM renames what is taken.
 
+mod constructors;
 mod cpu;
 mod data;
 mod diagnostic;
@@ -103,6 +104,7 @@ pub fn emit<'ctx>(
             }
         }
     }
+    constructors::define(module, &types, source, &symbols.natives);
     symbols.finish(module, &types, source, &plan);
     Ok(exports)
 }

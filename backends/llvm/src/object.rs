@@ -15,6 +15,7 @@ use target_lexicon::{
 };
 
 use crate::Llvm;
+use crate::constructors;
 use crate::cpu;
 use crate::diagnostic::collect;
 use crate::error::Error;
@@ -60,6 +61,9 @@ pub fn compile(module: &Module<'_>, llvm: &Llvm) -> Result<Vec<u8>, Error> {
     adopt(module, llvm, &machine)?;
     collect(module.get_context(), || {
         passes(module, llvm, &machine)?;
+        if llvm.triple.binary_format == BinaryFormat::Elf {
+            constructors::place(module);
+        }
         let object = machine.write_to_memory_buffer(module, FileType::Object);
         Ok(object.map_err(|reason| Error::native(&reason))?.as_slice().to_vec())
     })

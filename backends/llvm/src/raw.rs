@@ -2,18 +2,22 @@
 
 use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::{AsContextRef, ContextRef};
+use inkwell::llvm_sys::LLVMTypeKind;
 use inkwell::llvm_sys::comdat::LLVMSetComdat;
 use inkwell::llvm_sys::core::{
     LLVMAddAlias2, LLVMAliasGetAliasee, LLVMContextSetDiscardValueNames,
     LLVMContextShouldDiscardValueNames, LLVMDeleteFunction, LLVMDeleteGlobal,
-    LLVMGetFirstGlobalAlias, LLVMGetNamedFunctionWithLength, LLVMGetNamedGlobalAlias,
-    LLVMGetNamedGlobalIFunc, LLVMGetNamedGlobalWithLength, LLVMGetNextGlobalAlias, LLVMGetUndef,
+    LLVMGetAggregateElement, LLVMGetArrayLength2, LLVMGetFirstGlobalAlias, LLVMGetInitializer,
+    LLVMGetNamedFunctionWithLength, LLVMGetNamedGlobalAlias, LLVMGetNamedGlobalIFunc,
+    LLVMGetNamedGlobalWithLength, LLVMGetNextGlobalAlias, LLVMGetTypeKind, LLVMGetUndef,
     LLVMGlobalGetValueType, LLVMReplaceAllUsesWith, LLVMTypeOf,
 };
 use inkwell::llvm_sys::prelude::LLVMValueRef;
 use inkwell::module::{Linkage, Module};
 use inkwell::types::IntType;
-use inkwell::values::{AsValueRef, FunctionValue, GlobalValue, IntValue, PointerValue};
+use inkwell::values::{
+    AsValueRef, FunctionValue, GlobalValue, IntValue, PointerValue, StructValue,
+};
 
 /// `base + offset` bytes, wherever that points: without `inbounds` there is no condition on it.
 pub(crate) fn offset<'ctx>(
@@ -81,6 +85,22 @@ pub(crate) fn find<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Found<'ctx
         }
         let resolver = LLVMGetNamedGlobalIFunc(module, bytes, length);
         (!resolver.is_null()).then_some(Found::Resolver)
+    }
+}
+
+/// The elements of a constant list of structs; none if it has none.
+pub(crate) fn elements<'ctx>(list: GlobalValue<'ctx>) -> Vec<StructValue<'ctx>> {
+    // SAFETY: the list is alive; it has as many elements as its type says, and LLVM returns null where an
+    // element is not known.
+    unsafe {
+        let (list, ty) = (list.as_value_ref(), LLVMGlobalGetValueType(list.as_value_ref()));
+        let contents = LLVMGetInitializer(list);
+        if contents.is_null() || LLVMGetTypeKind(ty) != LLVMTypeKind::LLVMArrayTypeKind {
+            return Vec::new();
+        }
+        let element = |i| LLVMGetAggregateElement(contents, i as u32);
+        let elements = (0..LLVMGetArrayLength2(ty)).map(element);
+        elements.filter(|element| !element.is_null()).map(|e| StructValue::new(e)).collect()
     }
 }
 

@@ -87,8 +87,13 @@ impl<'c, 'a> Body<'c, 'a> {
             Inst::Convert { op, value, to } => self.convert(*op, *value, *to),
             Inst::Call { callee, args } => {
                 let signature = self.module.signature(*callee).expect("functions are called");
-                let callee = Some(&self.references[callee.index()]);
-                return self.append(ops.call(callee, signature, &self.list(args)));
+                let callee = &self.references[callee.index()];
+                if callee.alias {
+                    let mut operands = vec![self.push(ops.address_of(callee.name))];
+                    operands.extend(self.list(args));
+                    return self.append(ops.call(None, signature, &operands));
+                }
+                return self.append(ops.call(Some(callee), signature, &self.list(args)));
             }
             Inst::CallIndirect { signature, callee, args } => {
                 let mut operands = vec![self.value(*callee)];

@@ -42,6 +42,7 @@
 //! * Symbols in the caller's module are found by one walk over its top level per [`emit`]: for many
 //!   libraries in one module, lower them to one host IR module, or accept that walk.
 
+mod constructors;
 mod data;
 mod error;
 mod function;
@@ -99,7 +100,9 @@ pub fn emit<'c>(
         let native = &mut symbols.natives[function.symbol.index()];
         function::define(&ops, source, &symbols.references, function, native);
     }
+    let references = std::mem::take(&mut symbols.references);
     symbols.finish(module, source);
+    constructors::define(&ops, module, source, &references);
     Ok(())
 }
 

@@ -40,6 +40,8 @@ pub(crate) enum Native<'c, 'a> {
 pub(crate) struct Reference<'c> {
     /// Its name, or that of an alias.
     pub(crate) name: Attribute<'c>,
+    /// The name is that of an alias, which the dialect calls by its address only.
+    pub(crate) alias: bool,
     /// The calling convention, where the caller's module has the function.
     pub(crate) convention: Option<Attribute<'c>>,
     /// Its result is extended as the host IR says. A function of the caller's module need not do so.
@@ -94,12 +96,19 @@ pub(crate) fn name<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> Option
     StringAttribute::try_from(name).ok().map(|name| name.value())
 }
 
+/// The most bytes of a data object: its type has 32 bits for their number.
+const MAX_BYTES: usize = u32::MAX as usize;
+
 /// Plans every symbol, in the order of the host IR. Changes nothing.
 pub(crate) fn plan<'c, 'a>(
     ops: &Ops<'c>,
     existing: &Existing<'c, 'a>,
     source: &'a ir::Module,
 ) -> Result<Vec<Plan<'c, 'a>>, Error> {
+    if let Some(data) = source.data.iter().find(|data| data.bytes.len() > MAX_BYTES) {
+        let name = source.name(data.symbol);
+        return Err(Error::native(format!("`{name}` is larger than {MAX_BYTES} bytes")));
+    }
     let plan_one = |symbol: &'a ir::SymbolData| {
         let name = Cow::Borrowed(symbol.name.as_str());
         let found = existing.get(symbol.name.as_str()).copied();
@@ -269,6 +278,7 @@ pub(crate) fn declare<'c, 'a>(
             let name = unused_name(&format!("{}.local", symbol.name), taken);
             symbols.aliases.push(ops.alias(&name, ty, reference.name));
             reference.name = ops.symbol(&name);
+            reference.alias = true;
         }
         symbols.natives.push(native);
         symbols.references.push(reference);
@@ -313,7 +323,7 @@ fn reuse<'c, 'a>(
     mut operation: OperationRefMut<'c, 'a>,
 ) -> (Native<'c, 'a>, Reference<'c>) {
     let name = ops.symbol(&symbol.name);
-    let mut reference = Reference { name, convention: None, extends: true };
+    let mut reference = Reference { name, alias: false, convention: None, extends: true };
     if symbol.linkage == ir::Linkage::Export {
         operation.set_attribute(LINKAGE, ops.external());
     }
@@ -342,7 +352,8 @@ fn declare_symbol<'c, 'a>(
         ir::SymbolKind::Function(signature) => ops.func(name, linkage, signature, ty),
         ir::SymbolKind::Data => ops.global(name, linkage, ty),
     };
-    let reference = Reference { name: ops.symbol(name), convention: None, extends: true };
+    let name = ops.symbol(name);
+    let reference = Reference { name, alias: false, convention: None, extends: true };
     (Native::Ours(operation), reference)
 }
 

@@ -14,6 +14,9 @@ pub struct Module {
     pub functions: Vec<Function>,
     /// Definitions of data, in the order in which backends emit them.
     pub data: Vec<Data>,
+    /// Functions without parameters and result that run when the code is loaded, before anything else in
+    /// it. Object files have a place for them; what has none refuses the module.
+    pub constructors: Vec<Symbol>,
     by_name: HashMap<String, Symbol>,
 }
 
@@ -137,6 +140,26 @@ impl Module {
         self.symbols.push(SymbolData { name: name.to_owned(), linkage, kind });
         self.by_name.insert(name.to_owned(), symbol);
         symbol
+    }
+
+    /// Gives symbols other names, all at once.
+    ///
+    /// # Errors
+    /// A name that another symbol has; then nothing has changed.
+    pub fn rename<'a>(&mut self, renames: &'a [(Symbol, String)]) -> Result<(), &'a str> {
+        let kept = |symbol: Symbol| renames.iter().all(|&(renamed, _)| renamed != symbol);
+        let taken = |name: &str| self.by_name.get(name).is_some_and(|&symbol| kept(symbol));
+        if let Some((_, name)) = renames.iter().find(|(_, name)| taken(name)) {
+            return Err(name);
+        }
+        for &(symbol, _) in renames {
+            self.by_name.remove(&self.symbols[symbol.index()].name);
+        }
+        for (symbol, name) in renames {
+            self.symbols[symbol.index()].name = name.clone();
+            self.by_name.insert(name.clone(), *symbol);
+        }
+        Ok(())
     }
 
     /// The symbol of this name, if it has been declared.

@@ -18,6 +18,10 @@ impl fmt::Display for Module {
                 SymbolKind::Data => writeln!(f, "import data @{}", symbol.name)?,
             }
         }
+        for &constructor in &self.constructors {
+            first = false;
+            writeln!(f, "constructor @{}", self.name(constructor))?;
+        }
         for data in &self.data {
             separate(f, &mut first)?;
             print_data(f, self, data)?;

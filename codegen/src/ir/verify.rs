@@ -25,6 +25,17 @@ pub fn verify(module: &Module) {
         let expected = u32::from(symbol.linkage != Linkage::Import);
         assert!(count == expected, "{} is defined {count} times, not {expected}", symbol.name);
     }
+    for &constructor in &module.constructors {
+        let symbol = &module.symbols[constructor.index()];
+        let runs = symbol.kind == SymbolKind::Function(Signature::new(&[], None));
+        let imported = symbol.linkage == Linkage::Import;
+        assert!(runs && !imported, "{} cannot be a constructor", symbol.name);
+    }
+    for data in &module.data {
+        let name = module.name(data.symbol);
+        assert!(data.align.is_power_of_two(), "{name} has alignment {}", data.align);
+        assert!(!(data.large && data.writable), "{name} is no constant, and large");
+    }
     for function in &module.functions {
         Verifier { module, function, dominators: order::dominators(function) }.function();
     }

@@ -22,7 +22,7 @@ pub(super) fn imports(module: &mut Module, tree: &ImportTree<'_>) -> Result<(), 
 }
 
 /// A pointer, NULL until the loader writes it.
-fn context(module: &mut Module) {
+pub(super) fn context(module: &mut Module) {
     let symbol = module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
     module.data.push(Data { symbol, bytes: vec![0; 8], align: 8, writable: true, large: false });
 }

@@ -1,4 +1,5 @@
-//! What a library says of its functions: constant texts, and the getters that return them.
+//! What a library has besides wrappers: the entry, and what it says of its functions, as constant texts and
+//! getters that return them.
 
 use abi_spec::symbol;
 
@@ -19,6 +20,28 @@ pub(super) fn metadata(module: &mut Module, function: &Function, linkage: Linkag
     }
 }
 
+/// Exports the function `main`, which does what the entry does: it passes on all that it gets.
+pub(super) fn entry(module: &mut Module, entry: &str) {
+    let kind = SymbolKind::Function(safe_call());
+    let callee = module.declare(&symbol::function_symbol(entry), Linkage::Export, kind);
+    let mut b = safe_call_function(module, symbol::MAIN);
+    let args = [0, 1, 2, 3].map(|i| b.param(i));
+    let status = b.call(callee, &args);
+    b.ret(status);
+    let function = b.finish();
+    module.functions.push(function);
+}
+
+/// An exported function of the FFI.
+fn safe_call_function<'m>(module: &'m mut Module, name: &str) -> Builder<'m> {
+    let mut b = Builder::function(module, name, Linkage::Export, safe_call());
+    for (i, name) in ["handle", "args", "num_args", "result"].into_iter().enumerate() {
+        let param = b.param(i);
+        b.hint(param, name);
+    }
+    b
+}
+
 /// A text in memory: where, and its length without the NUL that ends it.
 #[derive(Clone, Copy)]
 struct Text {
@@ -37,12 +60,8 @@ fn constant(module: &mut Module, name: &str, text: String) -> Text {
 
 /// A function without arguments, which the runtime calls with none, so that it does not count them.
 fn getter(module: &mut Module, name: &str, text: Text, linkage: Linkage) {
-    let mut b = Builder::function(module, name, Linkage::Export, safe_call());
+    let mut b = safe_call_function(module, name);
     b.set_cold();
-    for (i, name) in ["handle", "args", "num_args", "result"].into_iter().enumerate() {
-        let param = b.param(i);
-        b.hint(param, name);
-    }
     let address = b.address(text.symbol);
     let length = b.i64(text.length as i64);
     let result = b.param(3);

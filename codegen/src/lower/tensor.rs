@@ -16,6 +16,7 @@ pub(super) struct TensorState {
     pub(super) dl: Value,
     /// `shape`; known after the header check, if the rank is not 0.
     pub(super) shape: Option<Value>,
+    strides_pointer: Option<Value>,
     strides: Option<Strides>,
     extents: Vec<Option<Value>>,
     data: Option<Value>,
@@ -23,7 +24,7 @@ pub(super) struct TensorState {
     not_empty: Option<Value>,
 }
 
-/// The stride pointer and what stands in for it.
+/// What stands in for the strides.
 #[derive(Clone, Copy, Debug)]
 struct Strides {
     /// A `Bool`: the pointer is not NULL.
@@ -48,27 +49,39 @@ struct Unsettled {
     align: u64,
 }
 
+// The difference of the type indices has the bits of the size of an object's header.
+const _: () = {
+    let difference = TypeIndex::TENSOR.0 - TypeIndex::DL_TENSOR_PTR.0;
+    assert!(difference % 2 == 1 && difference & OBJECT.size as i32 == OBJECT.size as i32);
+};
+
 impl Wrapper<'_, '_> {
     /// Type and NULL.
     pub(super) fn tensor_type(&mut self, value: usize) {
         let (index, payload) = self.words(value, Type::Ptr);
         let b = &mut self.b;
-        let is_object = b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
-        let no_object = b.compare_const(Cond::Ne, index, TypeIndex::TENSOR.0.into());
-        let no_view = b.compare_const(Cond::Ne, index, TypeIndex::DL_TENSOR_PTR.0.into());
-        let neither = b.and(no_object, no_view);
-        self.checks.never(b, neither);
-        let null = b.compare_const(Cond::Eq, payload, 0);
-        self.checks.never(b, null);
-        let inside = b.ptr_offset(payload, OBJECT.size.into());
-        let dl = b.select(is_object, inside, payload);
+        // One of the two differences is odd, so that their product is zero only if one of them is.
+        let [object, view] = [TypeIndex::TENSOR, TypeIndex::DL_TENSOR_PTR]
+            .map(|ty| b.binary_const(Binary::Sub, index, ty.0.into()));
+        let neither = b.binary(Binary::Mul, object, view);
+        self.checks.zero32(b, neither);
+        let header = b.binary_const(Binary::And, view, OBJECT.size.into());
+        let header = b.convert(Convert::Zext, header, Type::I64);
+        let dl = b.ptr_add(payload, header);
+        self.checks.non_null(b, payload);
         let dl = self.readable(value, dl, DL_TENSOR.size as usize);
         let hint = self.hint(value, "", None);
         self.b.hint(dl, hint);
-        let extents = Vec::new();
-        let (shape, strides, data, address, not_empty) = (None, None, None, None, None);
-        let state = TensorState { dl, shape, strides, extents, data, address, not_empty };
-        self.values[value] = ValueState::Tensor(state);
+        self.values[value] = ValueState::Tensor(TensorState {
+            dl,
+            shape: None,
+            strides_pointer: None,
+            strides: None,
+            extents: Vec::new(),
+            data: None,
+            address: None,
+            not_empty: None,
+        });
     }
 
     /// The type index of a value and its payload as `ty`.
@@ -187,13 +200,15 @@ impl Wrapper<'_, '_> {
             return;
         }
         let shape = self.field(value, Type::Ptr, dl_tensor::SHAPE.offset, "shape");
-        let mut null = self.b.compare_const(Cond::Eq, shape, 0);
-        if rank.is_none() {
+        if rank.is_some() {
+            self.checks.non_null(&mut self.b, shape);
+        } else {
+            let null = self.b.compare_const(Cond::Eq, shape, 0);
             let ndim = self.ndim32(value);
             let some = self.b.compare_const(Cond::Ne, ndim, 0);
-            null = self.b.and(null, some);
+            let null = self.b.and(null, some);
+            self.checks.never(&mut self.b, null);
         }
-        self.checks.never(&mut self.b, null);
         let shape = self.readable(value, shape, 8 * rank.unwrap_or(1));
         self.tensor_state(value).shape = Some(shape);
     }
@@ -203,8 +218,8 @@ impl Wrapper<'_, '_> {
         self.tensors.push(value);
         if let Device::Type(ty) = device {
             let found = self.device_type32(value);
-            let wrong = self.b.compare_const(Cond::Ne, found, ty.0.into());
-            self.checks.never(&mut self.b, wrong);
+            let wrong = self.b.binary_const(Binary::Sub, found, ty.0.into());
+            self.checks.zero32(&mut self.b, wrong);
         }
         if device == Device::Type(DeviceType::CPU) {
             return;
@@ -246,13 +261,22 @@ impl Wrapper<'_, '_> {
         if let Some(strides) = self.tensor_state(value).strides {
             return strides;
         }
-        let pointer = self.field(value, Type::Ptr, dl_tensor::STRIDES.offset, "strides");
+        let pointer = self.strides_pointer(value);
         let present = self.b.compare_const(Cond::Ne, pointer, 0);
         let shape = self.tensor_state(value).shape.unwrap_or(pointer);
         let readable = self.b.select(present, pointer, shape);
         let strides = Strides { present, readable };
         self.tensor_state(value).strides = Some(strides);
         strides
+    }
+
+    fn strides_pointer(&mut self, value: usize) -> Value {
+        if let Some(pointer) = self.tensor_state(value).strides_pointer {
+            return pointer;
+        }
+        let pointer = self.field(value, Type::Ptr, dl_tensor::STRIDES.offset, "strides");
+        self.tensor_state(value).strides_pointer = Some(pointer);
+        pointer
     }
 
     /// The compact stride of a dim: the product of the extents to its right.
@@ -314,26 +338,23 @@ impl Wrapper<'_, '_> {
         if rank == 0 {
             return;
         }
-        let Strides { present, readable } = self.strides(value);
-        let mut difference = None;
-        let mut compact = self.b.i64(1);
-        for dim in (0..rank).rev() {
-            let stride = self.b.load(Type::I64, readable, 8 * dim as i32);
-            let hint = self.hint(value, "strides", Some(dim));
-            self.b.hint(stride, hint);
-            let unlike = self.b.binary(Binary::Xor, stride, compact);
-            difference = Some(difference.map_or(unlike, |all| self.b.or(all, unlike)));
-            if dim > 0 {
-                let extent = self.extent(value, dim);
-                let last = dim + 1 == rank;
-                compact = if last { extent } else { self.b.binary(Binary::Mul, compact, extent) };
+        let extents: Vec<Value> = (1..rank).map(|dim| self.extent(value, dim)).collect();
+        let strides = self.strides_pointer(value);
+        let hints: Vec<_> = (0..rank).map(|dim| self.hint(value, "strides", Some(dim))).collect();
+        let absent = self.b.compare_const(Cond::Eq, strides, 0);
+        self.soft.checks.unless(&mut self.b, absent, |checks, b| {
+            let mut compact = b.i64(1);
+            for dim in (0..rank).rev() {
+                let stride = b.load(Type::I64, strides, 8 * dim as i32);
+                b.hint(stride, hints[dim]);
+                checks.equal(b, stride, compact);
+                if dim > 0 {
+                    let extent = extents[dim - 1];
+                    let last = dim + 1 == rank;
+                    compact = if last { extent } else { b.binary(Binary::Mul, compact, extent) };
+                }
             }
-        }
-        if let Some(difference) = difference {
-            let zero = self.b.i64(0);
-            let difference = self.b.select(present, difference, zero);
-            self.soft.checks.zero(&mut self.b, difference);
-        }
+        });
     }
 
     /// A data pointer that is not NULL passes at once; NULL is legal where there are no elements.
@@ -347,13 +368,11 @@ impl Wrapper<'_, '_> {
         if self.any_rank(value) {
             return;
         }
-        let null = self.b.compare_const(Cond::Eq, data, 0);
-        self.soft.checks.never(&mut self.b, null);
+        self.soft.checks.non_null(&mut self.b, data);
         if align > 1 {
             let address = self.address(value);
             let address = self.b.convert(Convert::PtrToInt, address, Type::I64);
-            let low = self.b.binary_const(Binary::And, address, align as i64 - 1);
-            self.soft.checks.zero(&mut self.b, low);
+            self.soft.checks.aligned(&mut self.b, address, align);
         }
     }
 
@@ -383,7 +402,7 @@ impl Wrapper<'_, '_> {
         address
     }
 
-    /// Ends a group: tensors of free rank always ask [`Routine::Settle`], others where they must.
+    /// Ends the checks: tensors of free rank always ask [`Routine::Settle`], others where they must.
     pub(super) fn settle_tensors(&mut self) {
         let mut soft = std::mem::take(&mut self.soft);
         let is_free = |tensor: &Unsettled| self.any_rank(tensor.value);
@@ -393,13 +412,19 @@ impl Wrapper<'_, '_> {
             let violated = self.b.not(settled);
             self.checks.never(&mut self.b, violated);
         }
-        soft.checks.mask = None;
         let Some(unusual) = soft.checks.take(&mut self.b) else {
             return;
         };
+        let violated = self.checks.take(&mut self.b);
+        let any = violated.map_or(unusual, |violated| self.b.or(violated, unusual));
+        let any = self.b.compare_const(Cond::Ne, any, 0);
         let (slow, next) = (self.b.cold_block("unusual"), self.b.block("next"));
-        self.b.branch(unusual, slow, next);
+        self.b.branch(any, slow, next);
         self.b.switch_to(slow);
+        if let Some(violated) = violated {
+            let held = self.b.compare_const(Cond::Eq, violated, 0);
+            self.b.guard(held, self.fail);
+        }
         for tensor in fixed {
             let settled = self.settle(tensor);
             self.b.guard(settled, self.fail);

@@ -19,7 +19,7 @@ use super::scalar::ScalarState;
 use super::tensor::{Soft, TensorState};
 
 /// How many parameters are checked together: more share a branch, but their values stay live longer.
-const GROUP: usize = 4;
+const GROUP: usize = 2;
 
 /// A wrapper under construction.
 pub(super) struct Wrapper<'a, 'm> {
@@ -41,7 +41,7 @@ pub(super) struct Wrapper<'a, 'm> {
     pub(super) outputs: Vec<OutputState>,
     /// Checks to be tested before the kernel is called.
     pub(super) checks: Checks,
-    /// Checks that the common case of the current group passes.
+    /// Checks that the common case passes.
     pub(super) soft: Soft,
     /// The device of the first tensor whose device index matters, and how it was declared.
     pub(super) first_device: Option<(Value, Device)>,
@@ -167,9 +167,9 @@ impl Wrapper<'_, '_> {
             group.iter().for_each(|step| self.check_header(step));
             self.flush();
             group.iter().for_each(|step| self.check_rest(step));
-            self.settle_tensors();
             start = end;
         }
+        self.settle_tensors();
         if self.redo {
             self.flush();
             let num_args = self.num_args();

@@ -42,13 +42,18 @@ fn list<T>(
 }
 
 fn import_tree(f: &mut fmt::Formatter<'_>, tree: Option<&LibraryBin>) -> fmt::Result {
-    match tree {
-        None => writeln!(f, "import tree: none"),
-        Some(LibraryBin { size, modules: Err(error) }) => {
-            writeln!(f, "import tree: {size} bytes, damaged: {error}")
-        }
-        Some(LibraryBin { size, modules: Ok(modules) }) => {
-            writeln!(f, "import tree: {size} bytes")?;
+    let Some(LibraryBin { prefix, size, modules }) = tree else {
+        return writeln!(f, "import tree: none");
+    };
+    if prefix.is_empty() {
+        write!(f, "import tree: {size} bytes")?;
+    } else {
+        write!(f, "import tree of system library {prefix}: {size} bytes")?;
+    }
+    match modules {
+        Err(error) => writeln!(f, ", damaged: {error}"),
+        Ok(modules) => {
+            writeln!(f)?;
             let mut modules = modules.iter().enumerate();
             modules.try_for_each(|(i, node)| writeln!(f, "  {i}: {}", module(node)))
         }

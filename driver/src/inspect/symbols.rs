@@ -145,7 +145,7 @@ enum What {
 
 fn what(name: &[u8]) -> Option<What> {
     let text = [METADATA_DATA, DOC_DATA].iter().any(|prefix| name.starts_with(prefix.as_bytes()));
-    let tree = name == LIBRARY_BIN.as_bytes();
+    let tree = name.ends_with(LIBRARY_BIN.as_bytes());
     tree.then_some(What::Tree).or(text.then_some(What::Text))
 }
 

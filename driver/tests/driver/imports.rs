@@ -276,6 +276,22 @@ fn only_trees_are_extracted() {
     }
 }
 
+#[test]
+fn trees_of_system_libraries_are_read() {
+    let folder = sources();
+    for backend in BACKENDS {
+        let emit = format!("emit answer.ffi --backend {backend} --system-lib mine_ -o mine.o");
+        quiet(folder.path(), &format!("{emit} --import-tree parts/tree.toml"));
+        let expected = read_tree(&folder.path().join("parts/tree.toml")).unwrap();
+        assert_eq!(embedded(&folder.path().join("mine.o")), expected, "{backend}");
+        let report = String::from_utf8(quiet(folder.path(), "inspect mine.o")).unwrap();
+        let size = expected.encoded_len();
+        let title = format!("\nimport tree of system library mine_: {size} bytes\n  0: router");
+        assert!(report.contains(&title), "{report}");
+        assert!(report.contains("\nlibrary context: 8 bytes\n"), "{report}");
+    }
+}
+
 /// What Apache TVM exports as C holds its tree so: an array of unknown alignment, and nothing else of ours.
 #[test]
 fn trees_in_c_are_read() {

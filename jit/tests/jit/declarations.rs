@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use abi_spec::library_bin::{self, ImportTree, Node};
 use codegen::Library;
-use tvm_ffi_codegen_jit::{Context, Error, Jit, Returned, Runtime, Tensor, Value};
+use tvm_ffi_codegen_jit::{Context, Error, Jit, Kind, Returned, Runtime, Tensor, Value};
 
 use crate::ir::runtimes;
 
@@ -153,5 +153,23 @@ fn status_kernels_pass_errors_on() {
         let error = function.call(&[8.into()]).unwrap_err();
         assert_eq!(error.kind, "RuntimeError");
         assert!(error.message.contains('7'), "{error}");
+    }
+}
+
+#[test]
+fn system_libraries_are_refused() {
+    for runtime in runtimes() {
+        let options = codegen::Options { system_lib: Some("a_".to_owned()), ..Jit::OPTIONS };
+        let source = codegen::lower(&"f() -> None = k();".parse().unwrap(), &options).unwrap();
+        extern "C" fn k() {}
+        // SAFETY: the kernel takes nothing and returns nothing, and lowering made the host IR.
+        let error = unsafe { jit(runtime, &[("k", k as *const u8)]).compile_ir(&source) };
+        let error = error.unwrap_err().to_string();
+        let expected = if *runtime.kind() == Kind::BuiltIn {
+            "undefined: `TVMFFIEnvModRegisterSystemLibSymbol`"
+        } else {
+            "constructors need an object file"
+        };
+        assert_eq!(error, expected);
     }
 }

@@ -6,3 +6,4 @@ mod conversions;
 mod declarations;
 mod function_objects;
 mod ir;
+mod modules;

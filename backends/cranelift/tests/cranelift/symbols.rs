@@ -173,3 +173,21 @@ fn a_kernel_in_the_module_is_called_as_it_was_declared() {
     emit(&mut module, &user).unwrap();
     assert_eq!(Running::start(module).call("user", &[6, 7]), 42);
 }
+
+/// Nothing would run them in a JIT, and the interface of a module does not tell what it is.
+#[test]
+fn constructors_are_refused() {
+    let mut source = Module::default();
+    let nothing = Signature::new(&[], None);
+    let mut b = Builder::function(&mut source, "start", Linkage::Local, nothing);
+    b.ret(None);
+    let function = b.finish();
+    source.constructors.push(function.symbol);
+    source.functions.push(function);
+    ir::verify(&source);
+    let mut module = empty(false, &[]);
+    let error = emit(&mut module, &source).unwrap_err();
+    assert_eq!(error, Error::Constructors);
+    assert_eq!(error.to_string(), "constructors need an object file");
+    assert_eq!(module.get_name("start"), None);
+}

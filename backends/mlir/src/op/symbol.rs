@@ -143,6 +143,21 @@ impl<'c> Ops<'c> {
         build(self.start(ALIAS, &[], &attributes).add_regions([region]))
     }
 
+    /// A list of functions that run when the code is loaded, none earlier than others want to.
+    pub(crate) fn constructors(&self, functions: &[Attribute<'c>]) -> Operation<'c> {
+        const PRIORITY: i64 = 65535;
+        let list = |entries: &[Attribute<'c>]| ArrayAttribute::new(self.context, entries).into();
+        let all = |entry| vec![entry; functions.len()];
+        let no_data = Attribute::parse(self.context, "#llvm.zero").unwrap_or(self.unit);
+        let name = |name| Identifier::new(self.context, name);
+        let attributes = [
+            (name("ctors"), list(functions)),
+            (name("priorities"), list(&all(self.integer(self.types.i32, PRIORITY)))),
+            (name("data"), list(&all(no_data))),
+        ];
+        self.op("llvm.mlir.global_ctors", &[], &[], &attributes)
+    }
+
     /// The C calling convention.
     pub(crate) fn c_convention(&self) -> Attribute<'c> {
         Attribute::parse(self.context, "#llvm.cconv<ccc>").unwrap_or(self.unit)

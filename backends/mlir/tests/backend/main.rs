@@ -1,6 +1,7 @@
 //! The MLIR backend: what it emits, that LLVM compiles it to the code of the LLVM backend, and what it
 //! refuses.
 
+mod constructors;
 mod equivalence;
 mod every;
 mod linking;

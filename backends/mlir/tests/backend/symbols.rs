@@ -188,6 +188,17 @@ fn exported_data_is_reached_by_a_local_name() {
 }
 
 #[test]
+fn data_that_has_no_type_is_refused() {
+    let mut source = ir::Module::default();
+    let symbol = source.declare("huge", Linkage::Export, SymbolKind::Data);
+    // Never read, and so never given any memory.
+    let bytes = vec![0; 1 << 32];
+    source.data.push(Data { symbol, bytes, align: 1, writable: false, large: true });
+    let reason = "`huge` is larger than 4294967295 bytes".to_owned();
+    assert_eq!(refused("", &source), Error::Native { reason });
+}
+
+#[test]
 fn module_of_another_context_is_refused() {
     let (ours, theirs) = (context(), context());
     let module = Module::new(melior::ir::Location::unknown(&theirs));

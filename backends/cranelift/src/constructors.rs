@@ -1,0 +1,51 @@
+//! Functions that run when the code is loaded: their addresses, in the section that each format has for them.
+
+use codegen::ir;
+use cranelift_module::FuncOrDataId;
+use cranelift_object::ObjectProduct;
+use cranelift_object::object::write::Relocation;
+use cranelift_object::object::{
+    BinaryFormat, RelocationEncoding, RelocationFlags, RelocationKind, SectionFlags, SectionKind,
+    elf, macho,
+};
+
+use crate::error::Error;
+
+/// Writes the section, unless it is empty.
+pub(crate) fn write(
+    product: &mut ObjectProduct,
+    source: &ir::Module,
+    symbols: &[FuncOrDataId],
+) -> Result<(), Error> {
+    if source.constructors.is_empty() {
+        return Ok(());
+    }
+    let (segment, name, kind, flags) = place(product.object.format());
+    let section = product.object.add_section(segment.into(), name.into(), kind);
+    product.object.section_mut(section).flags = flags;
+    for constructor in &source.constructors {
+        let FuncOrDataId::Func(id) = symbols[constructor.index()] else { continue };
+        let symbol = product.function_symbol(id);
+        let offset = product.object.append_section_data(section, &[0; 8], 8);
+        let (kind, encoding) = (RelocationKind::Absolute, RelocationEncoding::Generic);
+        let flags = RelocationFlags::Generic { kind, encoding, size: 64 };
+        let address = Relocation { offset, symbol, addend: 0, flags };
+        let added = product.object.add_relocation(section, address);
+        added.map_err(|error| Error::Native { reason: error.to_string() })?;
+    }
+    Ok(())
+}
+
+/// Segment, name, kind and flags of the section.
+fn place(format: BinaryFormat) -> (&'static str, &'static str, SectionKind, SectionFlags) {
+    if format == BinaryFormat::MachO {
+        let flags = SectionFlags::MachO { flags: macho::S_MOD_INIT_FUNC_POINTERS };
+        ("__DATA", "__mod_init_func", SectionKind::Data, flags)
+    } else if format == BinaryFormat::Coff {
+        ("", ".CRT$XCU", SectionKind::ReadOnlyData, SectionFlags::None)
+    } else {
+        let sh_flags = u64::from(elf::SHF_ALLOC | elf::SHF_WRITE);
+        let kind = SectionKind::Elf(elf::SHT_INIT_ARRAY);
+        ("", ".init_array", kind, SectionFlags::Elf { sh_flags })
+    }
+}

@@ -1,0 +1,22 @@
+//! Functions that run when the code is loaded: an operation that lists them.
+
+use codegen::ir;
+use melior::ir::{BlockLike, Module};
+
+use crate::op::Ops;
+use crate::symbols::Reference;
+
+/// Adds a list to the module, which may have others, if there is anything to list.
+pub(crate) fn define<'c>(
+    ops: &Ops<'c>,
+    module: &Module<'c>,
+    source: &ir::Module,
+    references: &[Reference<'c>],
+) {
+    if source.constructors.is_empty() {
+        return;
+    }
+    let functions = source.constructors.iter().map(|symbol| references[symbol.index()].name);
+    let functions: Vec<_> = functions.collect();
+    module.body().append_operation(ops.constructors(&functions));
+}

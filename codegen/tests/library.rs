@@ -1,0 +1,106 @@
+//! Entries and system libraries.
+
+use tvm_ffi_codegen::{Error, Library, Options, Part, ir, lower};
+
+/// Functions of these names, and an entry.
+fn library(functions: &[&str], entry: Option<&str>) -> Library {
+    let text: String = functions.iter().map(|name| format!("{name}() -> None = k();")).collect();
+    Library { entry: entry.map(str::to_owned), ..text.parse().unwrap() }
+}
+
+fn exports(module: &ir::Module) -> Vec<&str> {
+    let exported = module.symbols.iter().filter(|symbol| symbol.linkage == ir::Linkage::Export);
+    exported.map(|symbol| symbol.name.as_str()).collect()
+}
+
+fn bare() -> Options {
+    Options { metadata: false, ..Options::default() }
+}
+
+#[test]
+fn the_entry_is_exported_as_main() {
+    let rows: [(&[&str], Option<&str>, &[&str]); 4] = [
+        (&["f"], None, &["__tvm_ffi_f"]),
+        (&["f", "g"], Some("g"), &["__tvm_ffi_f", "__tvm_ffi_g", "__tvm_ffi_main"]),
+        (&["main"], None, &["__tvm_ffi_main"]),
+        (&["main"], Some("main"), &["__tvm_ffi_main"]),
+    ];
+    for (functions, entry, expected) in rows {
+        let module = lower(&library(functions, entry), &bare()).unwrap();
+        ir::verify(&module);
+        assert_eq!(exports(&module), expected, "{functions:?} {entry:?}");
+    }
+}
+
+#[test]
+fn entries_that_cannot_be_are_errors() {
+    let unknown = library(&["f"], Some("g"));
+    let error = Error::Entry { name: "g".to_owned() };
+    assert_eq!(unknown.validate(), Err(error.clone()));
+    assert_eq!(lower(&unknown, &bare()).map(drop), Err(error.clone()));
+    assert_eq!(error.to_string(), "entry: there is no function \"g\"");
+
+    let twice = library(&["f", "main"], Some("f"));
+    let error = twice.validate().unwrap_err();
+    assert_eq!(error.site().map(|site| (site.function, site.part)), Some((1, Part::Name)));
+    let message = "main: `main` is declared twice: it is the name of the entry `f` too";
+    assert_eq!(error.to_string(), message);
+    let text = "main() -> None = k(); main() -> None = k();".parse::<Library>().unwrap_err();
+    assert!(text.to_string().contains("main: an earlier function has this name"), "{text}");
+}
+
+#[test]
+fn system_libraries_register_what_they_export() {
+    let options =
+        |prefix: &str| Options { system_lib: Some(prefix.to_owned()), ..Options::default() };
+    // The new name of the first is the old name of the second.
+    let library = library(&["a", "xa"], Some("a"));
+    let module = lower(&library, &options("x")).unwrap();
+    ir::verify(&module);
+    let registered = [
+        "__tvm_ffi_xa",
+        "__tvm_ffi_xxa",
+        "__tvm_ffi_xmain",
+        "x__tvm_ffi__metadata_a",
+        "x__tvm_ffi__metadata_xa",
+        "x__tvm_ffi__library_bin",
+        "x__tvm_ffi__library_ctx",
+    ];
+    let texts = ["tvm_ffi_codegen.metadata.xa", "tvm_ffi_codegen.metadata.xxa"];
+    let mut all = [&registered[..], &texts].concat();
+    let mut exported = exports(&module);
+    all.sort_unstable();
+    exported.sort_unstable();
+    assert_eq!(exported, all);
+    let names =
+        module.data.iter().find(|data| module.name(data.symbol).ends_with("names")).unwrap();
+    assert_eq!(String::from_utf8(names.bytes.clone()).unwrap(), registered.join("\0") + "\0");
+    let constructors: Vec<&str> = module.constructors.iter().map(|&s| module.name(s)).collect();
+    assert_eq!(constructors, ["tvm_ffi_codegen.register"]);
+    assert!(module.to_string().contains("constructor @tvm_ffi_codegen.register\n"));
+
+    let plain = lower(&library, &Options { metadata: false, ..options("") }).unwrap();
+    assert_eq!(exports(&plain), ["__tvm_ffi_a", "__tvm_ffi_xa", "__tvm_ffi_main"]);
+}
+
+#[test]
+fn prefixes_that_cannot_be_are_errors() {
+    let rows = [
+        (
+            "_a",
+            "system library prefix \"_a\": the name starts with `_`, which is reserved for the runtime",
+        ),
+        (
+            "a.b",
+            "system library prefix \"a.b\": the name holds '.' at byte 1, not an ASCII letter, digit or `_`",
+        ),
+        ("k", "system library prefix \"k\": a kernel has the name `k__tvm_ffi__library_ctx`"),
+    ];
+    let library: Library = "f() -> None = k__tvm_ffi__library_ctx();".parse().unwrap();
+    for (prefix, message) in rows {
+        let options = Options { system_lib: Some(prefix.to_owned()), ..Options::default() };
+        let error = lower(&library, &options).unwrap_err();
+        assert!(matches!(&error, Error::Prefix { prefix: found, .. } if found == prefix));
+        assert_eq!(error.to_string(), message);
+    }
+}

@@ -1,0 +1,176 @@
+//! Compiled code as a module object of the runtime.
+//!
+//! The C interface makes no module objects. But the runtime makes one of what is registered as a *system
+//! library* under a prefix, and so the functions of a compiled library are, under a prefix of its own. Its
+//! import tree is loaded here and attached, so that loaders run before anything is registered, and under no
+//! lock.
+
+use std::ffi::CString;
+use std::ptr;
+use std::sync::Arc;
+
+use abi_spec::TypeIndex;
+use abi_spec::library_bin::{ImportTree, LOADER_PREFIX, Module, Node};
+use abi_spec::symbol::{LIBRARY_BIN, LIBRARY_CTX, PREFIX, system_symbol};
+
+use crate::abi::{Any, ByteArray};
+use crate::compiled::{Code, Compiled, Place};
+use crate::error::Error;
+use crate::ffi_function::FfiFunction;
+use crate::object::ObjectRef;
+use crate::runtime::{Runtime, lock_symbols};
+use crate::symbols::Address;
+use crate::value::{CallError, Returned, Value};
+
+/// The functions of the runtime that modules are made with.
+const SYSTEM_LIB: &str = "ffi.SystemLib";
+const IMPORT: &str = "ffi.ModuleImportModule";
+
+impl Compiled {
+    /// Makes an `ffi.Module` of the library, as loading a file would: with its functions, metadata and
+    /// documentation (see [`Jit::compile_with`](crate::Jit::compile_with)), the modules that it imports,
+    /// and its context, which then holds the module.
+    ///
+    /// Many libraries may become modules, also if functions of theirs have the same names. Each call makes
+    /// another module. The runtime keeps every one of them for ever, with all that it imports, so **the code
+    /// is never freed** afterwards, nor is what [`Jit::keep`](crate::Jit::keep) kept. A library whose
+    /// functions are taken one by one needs no module, and its code is freed.
+    ///
+    /// Loaders of imports run first, in the order of the tree. They may do whatever they like, such as make
+    /// other modules; they do not see this one yet.
+    ///
+    /// # Safety
+    /// The runtime's table of symbols has no lock. Calls of this function wait for each other, but while one
+    /// runs no other thread may look anything up in a module that came from it or from `ffi.SystemLib`, nor
+    /// register symbols by other means. Functions that were looked up before may be called.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] with the built-in runtime; [`Error::Context`] if there is a closure;
+    /// [`Error::Import`] for a kind without a loader, or a loader that returns something else than a module;
+    /// [`Error::Call`] if a loader raises. After these nothing is registered.
+    pub unsafe fn into_module(self) -> Result<ObjectRef, Error> {
+        let runtime = self.runtime();
+        runtime.register_symbol()?;
+        let (system_lib, import) = (global(SYSTEM_LIB, runtime)?, global(IMPORT, runtime)?);
+        if let Some(closure) = self.0.entries.iter().find(|entry| entry.closure) {
+            return Err(Error::Context { function: closure.name.clone() });
+        }
+        let tree = match self.0.data(LIBRARY_BIN) {
+            // SAFETY: this is where the data is, and nobody writes to it.
+            Some(place) => ImportTree::decode(unsafe {
+                std::slice::from_raw_parts(place.start.0, place.size)
+            })?,
+            None => own_tree(),
+        };
+        let mut modules = load(&tree, runtime)?;
+        if let Some(library) = modules.iter_mut().find(|module| module.is_none()) {
+            *library = Some(register(&self.0, &system_lib)?);
+        }
+        let modules: Vec<ObjectRef> = modules.into_iter().flatten().collect();
+        for (node, module) in tree.nodes.iter().zip(&modules) {
+            for &child in &node.children {
+                import.call(&[module.into(), (&modules[child]).into()])?;
+            }
+        }
+        Ok(modules.into_iter().next().expect("a tree that has been decoded has a root"))
+    }
+}
+
+impl Code {
+    fn data(&self, symbol: &str) -> Option<Place> {
+        self.data.iter().find(|(name, _)| name == symbol).map(|&(_, place)| place)
+    }
+}
+
+/// A library that imports nothing.
+fn own_tree() -> ImportTree<'static> {
+    ImportTree { nodes: vec![Node { module: Module::Library, children: Vec::new() }] }
+}
+
+fn global(name: &'static str, runtime: &'static Runtime) -> Result<FfiFunction, Error> {
+    FfiFunction::global(name, runtime)?.ok_or(Error::Unavailable { function: name })
+}
+
+/// The modules of a tree, `None` for the library. No loader runs if one is missing.
+fn load(tree: &ImportTree<'_>, runtime: &'static Runtime) -> Result<Vec<Option<ObjectRef>>, Error> {
+    let loader = |node: &Node<'_>| match &node.module {
+        Module::Library => Ok(None),
+        Module::Custom { kind, .. } => {
+            let loader = FfiFunction::global(&format!("{LOADER_PREFIX}{kind}"), runtime)?;
+            let reason = "no loader of modules of that kind is registered";
+            loader.map(Some).ok_or_else(|| Error::Import { kind: kind.to_string(), reason })
+        }
+    };
+    let loaders: Vec<Option<FfiFunction>> =
+        tree.nodes.iter().map(loader).collect::<Result<_, Error>>()?;
+    let load_one = |(node, loader): (&Node<'_>, Option<FfiFunction>)| match (&node.module, loader) {
+        (Module::Custom { kind, bytes }, Some(loader)) => {
+            let module = load_module(&loader, bytes, runtime)?;
+            let reason = "its loader returned no module";
+            module.map(Some).ok_or_else(|| Error::Import { kind: kind.to_string(), reason })
+        }
+        (Module::Custom { .. }, None) | (Module::Library, _) => Ok(None),
+    };
+    tree.nodes.iter().zip(loaders).map(load_one).collect()
+}
+
+/// What a loader makes of bytes, if it is a module.
+fn load_module(
+    loader: &FfiFunction,
+    bytes: &[u8],
+    runtime: &'static Runtime,
+) -> Result<Option<ObjectRef>, Error> {
+    let (array, mut owned) = (ByteArray::new(bytes), Any::NONE);
+    // SAFETY: both places are valid; the runtime copies the bytes.
+    let status = unsafe { runtime.make_bytes()?(&array, &mut owned) };
+    if status != 0 {
+        return Err(CallError::take(status, runtime).into());
+    }
+    // SAFETY: long bytes are an object, which comes with a reference.
+    let _owner = owned
+        .ty()
+        .is_object()
+        .then(|| unsafe { ObjectRef::from_raw(owned.pointer().cast(), runtime) });
+    // SAFETY: the value is what the runtime made, and its owner outlives the call.
+    let returned = loader.call(&[unsafe { Value::from_raw(owned) }])?;
+    Ok(module(returned))
+}
+
+fn module(returned: Returned) -> Option<ObjectRef> {
+    let Returned::Object(object) = returned else { return None };
+    (object.ty() == TypeIndex::MODULE).then_some(object)
+}
+
+/// Registers the functions and the context under a prefix that nothing else has, and fetches the module. The
+/// tree that is registered is that of a library alone, lest the runtime take the one of another library.
+fn register(code: &Arc<Code>, system_lib: &FfiFunction) -> Result<ObjectRef, Error> {
+    let tree = own_tree().encode().expect("a valid tree");
+    // From here on everything stays: the runtime will know the addresses, and cannot forget them.
+    let tree: &'static [u8] = Box::leak(tree.into());
+    let context: &'static mut *mut () = Box::leak(Box::new(ptr::null_mut()));
+    std::mem::forget(code.clone());
+    // Memory that is never freed has an address of its own.
+    let prefix = format!("tvm_ffi_codegen_{:x}_", tree.as_ptr().addr());
+    let own_context = Address(ptr::from_mut(context).cast());
+    let context = code.data(LIBRARY_CTX).map_or(own_context, |place| place.start);
+    let fixed = [(LIBRARY_BIN, Address(tree.as_ptr())), (LIBRARY_CTX, context)];
+    let entries = code
+        .entries
+        .iter()
+        .map(|entry| (format!("{PREFIX}{}", entry.name), Address(entry.address as *const u8)));
+    let fixed = fixed.map(|(name, address)| (name.to_owned(), address));
+    let all = entries.chain(code.getters.iter().cloned()).chain(fixed);
+    let register_symbol = code.runtime.register_symbol()?;
+    let _guard = lock_symbols();
+    for (symbol, address) in all {
+        let name = CString::new(system_symbol(&prefix, &symbol)).unwrap_or_default();
+        // SAFETY: the runtime copies the name, and what is at the address stays.
+        let status = unsafe { register_symbol(name.as_ptr(), address.0.cast()) };
+        if status != 0 {
+            return Err(CallError::take(status, code.runtime).into());
+        }
+    }
+    let prefix = CString::new(prefix).unwrap_or_default();
+    let returned = system_lib.call(&[prefix.as_c_str().into()])?;
+    module(returned).ok_or(Error::Unavailable { function: SYSTEM_LIB })
+}

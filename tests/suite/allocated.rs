@@ -1,0 +1,42 @@
+//! What is in tensors that a wrapper has allocated, seen from Python, and how long they live.
+
+use std::path::Path;
+use std::process::Command;
+
+use codegen::Library;
+use tvm_ffi_codegen_tests::route::{BACKENDS, build};
+
+const DECLARATIONS: &str = "
+    next(x: Tensor([n], float32)) -> y: Tensor([n], float32) = add_one(x.data, y.data, n);
+    sorted(n: int64) -> (values: Tensor([n], float32), indices: Tensor([n], int32))
+        = fill_2(values.data, indices.data, n);
+    live() -> int64 = live_tensors();
+";
+
+/// Expressions, and what they are.
+const ROWS: [(&str, &str); 6] = [
+    ("array(m.next(np.array([1, 2.5], 'float32'))).tolist()", "[2.0, 3.5]"),
+    ("array(m.next(m.next(np.zeros(3, 'float32')))).tolist()", "[2.0, 2.0, 2.0]"),
+    ("[array(t).tolist() for t in m.sorted(3)]", "[[0.0, 1.0, 2.0], [3, 2, 1]]"),
+    // An array keeps its elements, an element needs no array.
+    ("array(m.sorted(2)[1]).tolist()", "[2, 1]"),
+    ("(lambda tensors: m.live())(m.sorted(2))", "2"),
+    ("m.live()", "0"),
+];
+
+#[test]
+fn tensors_hold_what_the_kernel_has_written() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let path = folder.path().join("library.so");
+    let library: Library = DECLARATIONS.parse().expect("the declarations are valid");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("results.py");
+    for backend in BACKENDS {
+        build(&library, backend, &path);
+        let mut python = Command::new("python3");
+        python.arg(&script).arg(&path).args(ROWS.map(|(expression, _)| expression));
+        let output = python.output().unwrap_or_else(|error| panic!("python3: {error}"));
+        let text = String::from_utf8_lossy(&output.stdout);
+        let expected = ROWS.map(|(_, value)| value);
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected, "{backend}: {output:?}");
+    }
+}
