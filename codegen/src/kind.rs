@@ -184,10 +184,8 @@ impl Scope<'_> {
         if scalar.is_float() {
             return Ok(Kind::Float);
         }
-        match kind {
-            Kind::Int => Ok(Kind::Int),
-            _ => Err(format!("`{scalar}` takes an integer, not the float `{inner}`")),
-        }
+        let float = || format!("`{scalar}` takes an integer, not the float `{inner}`");
+        (kind == Kind::Int).then_some(Kind::Int).ok_or_else(float)
     }
 
     /// Dims are integer expressions over symbols.
@@ -253,10 +251,8 @@ impl Scope<'_> {
     /// Everything that has a value can be passed on, but for text in quotes.
     pub(crate) fn check_argument(&self, expr: &Expr) -> Result<(), String> {
         self.kind(expr)?;
-        match expr {
-            Expr::Text(_) => Err("text in quotes is for comparisons".to_owned()),
-            _ => Ok(()),
-        }
+        let is_text = matches!(expr, Expr::Text(_));
+        if is_text { Err("text in quotes is for comparisons".to_owned()) } else { Ok(()) }
     }
 
     /// True if computing the expression may raise.
@@ -327,11 +323,8 @@ fn tensor_member(of: &Expr, tensor: &Tensor, member: Member) -> Result<Kind, Str
 
 /// What is passed as an address and a size.
 fn pair_member(member: Member) -> Option<Kind> {
-    match member {
-        Member::Data => Some(Kind::Ptr),
-        Member::Size => Some(Kind::Int),
-        _ => None,
-    }
+    let data = (member == Member::Data).then_some(Kind::Ptr);
+    data.or((member == Member::Size).then_some(Kind::Int))
 }
 
 /// The scalar type that all literals have, `None` aside.
@@ -354,10 +347,8 @@ pub(crate) fn is_text(literals: &[Literal]) -> bool {
 
 /// Requires text in quotes that names a `T`; yields `what`.
 fn named<T: std::str::FromStr>(expr: &Expr, what: &'static str) -> Result<&'static str, String> {
-    match expr {
-        Expr::Text(text) if text.parse::<T>().is_ok() => Ok(what),
-        _ => Err(format!("`{expr}` names none of the {what}")),
-    }
+    let names = matches!(expr, Expr::Text(text) if text.parse::<T>().is_ok());
+    if names { Ok(what) } else { Err(format!("`{expr}` names none of the {what}")) }
 }
 
 fn mentions_stream(expr: &Expr) -> bool {

@@ -401,15 +401,11 @@ impl<'a> Resolver<'a> {
     /// What is known within a parameter only must not be used in another.
     fn all_inside(&self) -> Result<(), (Part, String)> {
         for (value, declared) in self.scope.values.iter().enumerate() {
-            let (shape, strides) = match declared.ty {
-                ParamType::Tensor(tensor) => (Some(&tensor.shape), Some(&tensor.strides)),
-                ParamType::Shape(shape) => (Some(shape), None),
-                _ => continue,
-            };
-            if let Some(Shape::Dims(dims)) = shape {
+            if let Some(Shape::Dims(dims)) = declared.ty.shape() {
                 let part = |dim| Part::Dim(value, dim);
                 self.dims_inside(dims, declared.param, part)?;
             }
+            let strides = declared.ty.tensor().map(|tensor| &tensor.strides);
             if let Some(Strides::List(dims)) = strides {
                 let part = |dim| Part::Stride(value, dim);
                 self.dims_inside(dims, declared.param, part)?;

@@ -125,19 +125,16 @@ impl<'a> Scope<'a> {
         if let Some(value) = value
             && !self.is_symbol(value)
         {
-            let optional = if self.values[value].optional { "an optional" } else { "a" };
-            return Err((
-                part,
-                match self.values[value].ty {
-                    ParamType::Tensor(_) => format!("`{name}` is a tensor, not a symbol"),
-                    ParamType::Scalar(scalar) => {
-                        format!("`{name}` is {optional} {scalar} parameter, not a symbol")
-                    }
-                    other => {
-                        format!("`{name}` is {optional} parameter of type {other}, not a symbol")
-                    }
-                },
-            ));
+            let Value { ty, optional, .. } = self.values[value];
+            let a = if optional { "an optional" } else { "a" };
+            let what = if ty.tensor().is_some() {
+                "a tensor".to_owned()
+            } else if let ParamType::Scalar(scalar) = ty {
+                format!("{a} {scalar} parameter")
+            } else {
+                format!("{a} parameter of type {ty}")
+            };
+            return Err((part, format!("`{name}` is {what}, not a symbol")));
         }
         if self.symbols.len() == MAX_SYMBOLS {
             return Err((part, format!("more than {MAX_SYMBOLS} symbols")));
@@ -166,8 +163,7 @@ impl<'a> Scope<'a> {
 
     /// The declaration of a tensor.
     pub(crate) fn tensor_of(&self, value: usize) -> Option<&'a Tensor> {
-        let ty: &'a ParamType = self.values[value].ty;
-        if let ParamType::Tensor(tensor) = ty { Some(tensor) } else { None }
+        self.values[value].ty.tensor()
     }
 
     /// The symbol that an integer parameter is an occurrence of.

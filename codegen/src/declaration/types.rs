@@ -3,6 +3,7 @@
 use abi_spec::{DType, DeviceType, Scalar, TypeCode};
 
 use crate::expr::Expr;
+use crate::kind::literal_scalar;
 
 /// Which values a parameter accepts.
 #[derive(Clone, Debug, PartialEq)]
@@ -225,6 +226,32 @@ impl ParamType {
 }
 
 impl ParamType {
+    /// The tensor that it is.
+    pub(crate) fn tensor(&self) -> Option<&Tensor> {
+        if let ParamType::Tensor(tensor) = self { Some(tensor) } else { None }
+    }
+
+    /// The shape that a tensor or a shape must have.
+    pub(crate) fn shape(&self) -> Option<&Shape> {
+        if let ParamType::Shape(shape) = self {
+            return Some(shape);
+        }
+        self.tensor().map(|tensor| &tensor.shape)
+    }
+
+    /// The class of an object.
+    pub(crate) fn class(&self) -> Option<&Class> {
+        if let ParamType::Object(class) = self { Some(class) } else { None }
+    }
+
+    /// The scalar type of a number, also of one that is one of several literals.
+    pub(crate) fn scalar(&self) -> Option<Scalar> {
+        if let ParamType::Literal(literals) = self {
+            return literal_scalar(literals);
+        }
+        if let ParamType::Scalar(scalar) = self { Some(*scalar) } else { None }
+    }
+
     /// True if a literal can be the default of a parameter of this type: if its own type fits. Whether its
     /// value does is checked with every call.
     pub(crate) fn takes(&self, literal: &Literal) -> bool {

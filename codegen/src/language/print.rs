@@ -221,13 +221,13 @@ pub(super) fn float(f: &mut Formatter<'_>, value: f64) -> fmt::Result {
 
 impl Display for Member {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Member::Shape(index) => write!(f, "shape[{index}]"),
-            Member::Strides(index) => write!(f, "strides[{index}]"),
-            plain => {
-                let known = Member::PLAIN.iter().find(|(_, member)| member == plain);
-                f.write_str(known.map_or("", |(name, _)| name))
-            }
+        if let Member::Shape(index) = self {
+            return write!(f, "shape[{index}]");
         }
+        if let Member::Strides(index) = self {
+            return write!(f, "strides[{index}]");
+        }
+        let known = Member::PLAIN.iter().find(|(_, member)| member == self);
+        f.write_str(known.map_or("", |(name, _)| name))
     }
 }

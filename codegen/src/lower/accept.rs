@@ -79,12 +79,8 @@ fn literal_accepted(literal: &Literal) -> Accepted {
 
 /// The type key that is looked up at run time.
 pub(super) fn dynamic_key(ty: &ParamType) -> Option<&str> {
-    match ty {
-        ParamType::Object(Class::Key(key)) => {
-            (accepted(ty).high == 1 << DYNAMIC).then_some(key.as_str())
-        }
-        _ => None,
-    }
+    let key = ty.class()?.key()?;
+    (accepted(ty).high == 1 << DYNAMIC).then_some(key)
 }
 
 /// How errors print what was expected: a word where a type has parts that are checked later.

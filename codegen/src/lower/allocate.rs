@@ -8,7 +8,7 @@ use abi_spec::{DeviceType, runtime};
 
 use super::routines::Routine;
 use super::wrapper::Wrapper;
-use crate::declaration::{Device, ParamType};
+use crate::declaration::{Device, Tensor};
 use crate::expr::{Expr, Member};
 use crate::ir::{Binary, Cond, Type, Value};
 
@@ -48,12 +48,10 @@ impl Wrapper<'_, '_> {
     /// Of parameters: one that is optional, or in something else, need not be there.
     fn neighbour(&self, device: Device) -> Option<usize> {
         let values = &self.resolved.scope.values;
-        values.iter().position(|value| match value.ty {
-            ParamType::Tensor(tensor) => {
-                let always = !value.optional && value.source.parent().is_none();
-                always && (device == Device::Any || tensor.device == device)
-            }
-            _ => false,
+        values.iter().position(|value| {
+            let always = !value.optional && value.source.parent().is_none();
+            let fits = |tensor: &Tensor| device == Device::Any || tensor.device == device;
+            always && value.ty.tensor().is_some_and(fits)
         })
     }
 

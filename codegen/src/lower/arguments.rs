@@ -7,7 +7,9 @@ use super::scalar::abi_type;
 use super::wrapper::{ValueState, Wrapper};
 use crate::declaration::{Literal, ParamType, Signature};
 use crate::expr::{Expr, Member};
-use crate::ir::{AbiType, Block, Builder, Cond, Data, Hint, Linkage, SymbolKind, Type, Value};
+use crate::ir::{
+    AbiType, Binary, Block, Builder, Cond, Convert, Data, Hint, Linkage, SymbolKind, Type, Value,
+};
 use crate::kind::{Kind, is_text, literal_scalar};
 use crate::scope::Scope;
 use crate::values::Source;
@@ -171,11 +173,11 @@ impl Wrapper<'_, '_> {
             Expr::Cast(scalar, inner) => self.cast(*scalar, inner),
             Expr::Member(_, Member::IsSome | Member::IsContiguous) => {
                 let truth = self.expression(arg);
-                self.b.convert(crate::ir::Convert::Trunc, truth, Type::I8)
+                self.b.convert(Convert::Trunc, truth, Type::I8)
             }
             Expr::Member(_, Member::DType) => {
                 let dtype = self.expression(arg);
-                self.b.convert(crate::ir::Convert::Trunc, dtype, Type::I32)
+                self.b.convert(Convert::Trunc, dtype, Type::I32)
             }
             Expr::Int(_)
             | Expr::Float(_)
@@ -206,21 +208,23 @@ impl Wrapper<'_, '_> {
                     .flat_map(|at| self.pass_value(at))
                     .collect()
             }
-            ValueState::Word(word) => match self.resolved.scope.values[value].ty {
-                ParamType::DType => {
-                    vec![self.b.convert(crate::ir::Convert::Trunc, word, Type::I32)]
-                }
-                ParamType::Device => self.device_numbers(word).into(),
-                _ => vec![word],
-            },
+            ValueState::Word(word) if *self.resolved.scope.values[value].ty == ParamType::DType => {
+                vec![self.b.convert(Convert::Trunc, word, Type::I32)]
+            }
+            ValueState::Word(word)
+                if *self.resolved.scope.values[value].ty == ParamType::Device =>
+            {
+                self.device_numbers(word).into()
+            }
+            ValueState::Word(word) => vec![word],
             ValueState::Pending => unreachable!("values are loaded before they are used"),
         }
     }
 
     /// Type and index of a device, each an `I32`.
     pub(super) fn device_numbers(&mut self, word: Value) -> [Value; 2] {
-        let ty = self.b.convert(crate::ir::Convert::Trunc, word, Type::I32);
-        let index = self.b.binary_const(crate::ir::Binary::Lshr, word, 32);
-        [ty, self.b.convert(crate::ir::Convert::Trunc, index, Type::I32)]
+        let ty = self.b.convert(Convert::Trunc, word, Type::I32);
+        let index = self.b.binary_const(Binary::Lshr, word, 32);
+        [ty, self.b.convert(Convert::Trunc, index, Type::I32)]
     }
 }

@@ -166,9 +166,10 @@ impl Encoder<'_> {
         let mut guards: Vec<usize> = values::optionals(&self.scope.values, value).collect();
         guards.reverse();
         let own = guards.pop_if(|last| *last == value && first);
-        let uncertain = match step {
-            Step::Occurrence { rule: Rule::Equal(_, uncertain), .. } => &uncertain[..],
-            _ => &[],
+        let uncertain = if let Step::Occurrence { rule: Rule::Equal(_, uncertain), .. } = step {
+            &uncertain[..]
+        } else {
+            &[]
         };
         let presents = guards.into_iter().map(|at| (Op::Present, self.slot(at)));
         let bounds = uncertain.iter().map(|&symbol| (Op::Bound, symbol as u32));

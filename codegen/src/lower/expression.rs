@@ -8,7 +8,7 @@ use super::wrapper::{SymbolState, ValueState, Wrapper};
 use crate::declaration::{Comparison, Constraint, Device, ParamType, Shape};
 use crate::expr::{BinaryOp, Builtin, Expr, Member};
 use crate::ir::{Binary, Cond, Convert, Type, Value};
-use crate::kind::{Kind, constant, literal_scalar};
+use crate::kind::{Kind, constant};
 use crate::linear::Linear;
 use crate::resolve::{Place, Rule};
 use crate::scope::{Meaning, Scope};
@@ -273,14 +273,8 @@ impl Wrapper<'_, '_> {
     fn whole(&mut self, value: usize) -> Value {
         match self.values[value].clone() {
             ValueState::Scalar(_) => {
-                let scalar = match self.resolved.scope.values[value].ty {
-                    ParamType::Scalar(scalar) => *scalar,
-                    ParamType::Literal(literals) => {
-                        literal_scalar(literals).unwrap_or(Scalar::Int64)
-                    }
-                    _ => unreachable!("nothing else is a scalar"),
-                };
-                self.wide(value, scalar)
+                let scalar = self.resolved.scope.values[value].ty.scalar();
+                self.wide(value, scalar.unwrap_or_else(|| unreachable!("this is a scalar")))
             }
             ValueState::Tensor(state) => self.or_zero(value, state.dl),
             ValueState::Word(word) => word,

@@ -98,10 +98,10 @@ impl Wrapper<'_, '_> {
 
     /// What has been loaded of a tensor.
     pub(super) fn tensor_state(&mut self, value: usize) -> &mut TensorState {
-        match &mut self.values[value] {
-            ValueState::Tensor(state) => state,
-            _ => unreachable!("tensors are loaded before they are used"),
-        }
+        let ValueState::Tensor(state) = &mut self.values[value] else {
+            unreachable!("tensors are loaded before they are used")
+        };
+        state
     }
 
     /// A field of the `DLTensor`.
@@ -454,7 +454,8 @@ impl Wrapper<'_, '_> {
     /// Asks about the first `count` tensors; NULL stands for one that is not there.
     fn same_devices(&mut self, count: usize) {
         let table = self.b.stack_slot(8 * count as u32, 8);
-        for (at, value) in self.tensors[..count].to_vec().into_iter().enumerate() {
+        for at in 0..count {
+            let value = self.tensors[at];
             let dl = self.tensor_state(value).dl;
             let dl = self.or_zero(value, dl);
             self.b.store(dl, table, 8 * at as i32);

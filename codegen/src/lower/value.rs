@@ -10,7 +10,7 @@ use super::accept::{accepted, dynamic_key};
 use super::arguments::constant_bytes;
 use super::routines::Routine;
 use super::wrapper::{ValueState, Wrapper};
-use crate::declaration::{Literal, Mapping, ParamType, Sequence, Shape};
+use crate::declaration::{Class, Literal, Mapping, ParamType, Sequence, Shape};
 use crate::ir::{Builder, Cond, Convert, Data, Linkage, SymbolKind, Type, Value};
 use crate::kind::{is_text, literal_scalar};
 use crate::values::Source;
@@ -76,10 +76,8 @@ impl Wrapper<'_, '_> {
         let ValueState::Pair(data, _) = self.values[value] else {
             unreachable!("shapes are loaded before they are used")
         };
-        let rank = match self.resolved.scope.values[value].ty {
-            ParamType::Shape(shape) => shape.rank().unwrap_or(dim + 1),
-            _ => unreachable!("only shapes have numbers"),
-        };
+        let shape = self.resolved.scope.values[value].ty.shape();
+        let rank = shape.and_then(Shape::rank).unwrap_or(dim + 1);
         let data = self.readable(value, data, 8 * rank);
         let number = self.b.load(Type::I64, data, 8 * dim as i32);
         let hint = self.hint(value, "number", Some(dim));
@@ -167,10 +165,7 @@ impl Wrapper<'_, '_> {
     fn class(&mut self, value: usize) -> ValueState {
         let ty = self.resolved.scope.values[value].ty;
         let indices = TypeIndex::ALL.iter().filter(|index| index.is_object());
-        let key = match ty {
-            ParamType::Object(class) => class.key(),
-            _ => None,
-        };
+        let key = ty.class().and_then(Class::key);
         let usual = key.and_then(|key| indices.copied().find(|i| i.type_key() == Some(key)));
         let object = self.object(value, usual);
         if let Some(key) = dynamic_key(ty) {

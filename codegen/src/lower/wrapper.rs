@@ -319,10 +319,12 @@ impl Wrapper<'_, '_> {
             Source::Argument(index) | Source::Rest(index) => {
                 (self.args, index as i32 * ANY.size as i32)
             }
-            Source::Element { of, index } => match self.values[of] {
-                ValueState::Tuple(elements) => (elements, index as i32 * ANY.size as i32),
-                _ => unreachable!("tuples are loaded before their elements"),
-            },
+            Source::Element { of, index } => {
+                let ValueState::Tuple(elements) = self.values[of] else {
+                    unreachable!("tuples are loaded before their elements")
+                };
+                (elements, index as i32 * ANY.size as i32)
+            }
             Source::Each { .. }
             | Source::Key { .. }
             | Source::Mapped { .. }

@@ -126,19 +126,13 @@ fn pairs(entries: &[(Argument, Argument)]) -> Option<String> {
 fn moved(object: &Argument) -> Option<String> {
     let is_wrapped = matches!(
         object,
-        Argument::Shape(_)
-            | Argument::Array(_)
+        Argument::Array(_)
             | Argument::List(_)
             | Argument::Map(_)
             | Argument::Dict(_)
             | Argument::Module
-            | Argument::Function
     );
     if is_wrapped {
-        // Shapes have no such method.
-        if let Argument::Shape(_) = object {
-            return None;
-        }
         Some(format!("tvm_ffi.convert({})._move()", expression(object)?))
     } else {
         None

@@ -305,10 +305,10 @@ fn built(change: Change) -> String {
 }
 
 fn tensor(function: &mut Function) -> &mut Tensor {
-    match &mut function.signature.params[0].ty {
-        ParamType::Tensor(tensor) => tensor,
-        other => panic!("{other}"),
-    }
+    let ParamType::Tensor(tensor) = &mut function.signature.params[0].ty else {
+        panic!("the first parameter is a tensor")
+    };
+    tensor
 }
 
 #[test]

@@ -131,10 +131,9 @@ impl Code<'_> {
         self.operation(m.op, op, m.next, |c| {
             let (pointer, there) = c.take_pointer(m);
             let value = read(c, pointer, there);
-            let value = match c.b.ty(value) {
-                Type::Ptr => c.b.convert(Convert::PtrToInt, value, Type::I64),
-                _ => value,
-            };
+            let is_address = c.b.ty(value) == Type::Ptr;
+            let value =
+                if is_address { c.b.convert(Convert::PtrToInt, value, Type::I64) } else { value };
             let zero = c.b.i64(0);
             let value = c.b.select(there, value, zero);
             c.push(m, value);
