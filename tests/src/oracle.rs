@@ -79,7 +79,22 @@ impl<'a> Call<'a> {
             match &param.ty {
                 ParamType::Scalar(scalar) => self.scalar(index, *scalar)?,
                 ParamType::Tensor(tensor) => self.tensor(index, tensor)?,
-                other => unreachable!("no declaration has a parameter of type {other}"),
+                ParamType::Str
+                | ParamType::Bytes
+                | ParamType::DType
+                | ParamType::Device
+                | ParamType::Shape(_)
+                | ParamType::Object(_)
+                | ParamType::Sequence(..)
+                | ParamType::Mapping(..)
+                | ParamType::Tuple(_)
+                | ParamType::Optional(_)
+                | ParamType::Union(_)
+                | ParamType::Literal(_)
+                | ParamType::Any
+                | ParamType::Stream => {
+                    unreachable!("no declaration has a parameter of type {}", param.ty)
+                }
             }
         }
         self.settle()?;

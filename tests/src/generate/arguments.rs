@@ -21,7 +21,22 @@ pub fn arguments(choices: &mut Choices<'_>, function: &Function) -> Vec<Argument
             ParamType::Tensor(tensor) => {
                 Argument::Tensor(fitting_tensor(choices, &mut values, tensor))
             }
-            other => unreachable!("no declaration has a parameter of type {other}"),
+            ParamType::Str
+            | ParamType::Bytes
+            | ParamType::DType
+            | ParamType::Device
+            | ParamType::Shape(_)
+            | ParamType::Object(_)
+            | ParamType::Sequence(..)
+            | ParamType::Mapping(..)
+            | ParamType::Tuple(_)
+            | ParamType::Optional(_)
+            | ParamType::Union(_)
+            | ParamType::Literal(_)
+            | ParamType::Any
+            | ParamType::Stream => {
+                unreachable!("no declaration has a parameter of type {}", param.ty)
+            }
         });
     }
     for _ in 0..choices.pick(&[0, 0, 1, 0, 1, 2]) {

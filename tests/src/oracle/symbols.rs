@@ -58,7 +58,22 @@ impl<'a> Symbols<'a> {
                         dims.iter().for_each(|dim| symbols.mention_dim(dim));
                     }
                 }
-                other => unreachable!("no declaration has a parameter of type {other}"),
+                ParamType::Str
+                | ParamType::Bytes
+                | ParamType::DType
+                | ParamType::Device
+                | ParamType::Shape(_)
+                | ParamType::Object(_)
+                | ParamType::Sequence(..)
+                | ParamType::Mapping(..)
+                | ParamType::Tuple(_)
+                | ParamType::Optional(_)
+                | ParamType::Union(_)
+                | ParamType::Literal(_)
+                | ParamType::Any
+                | ParamType::Stream => {
+                    unreachable!("no declaration has a parameter of type {}", param.ty)
+                }
             }
         }
         symbols
