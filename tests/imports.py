@@ -34,6 +34,29 @@ def context(name):
         return "none"
 
 
+def system(blob):
+    """What the runtime makes of an import tree, as that of a system library of its own."""
+    prefix = f"tree{len(blobs)}_"
+    memory = ctypes.create_string_buffer(bytes.fromhex(blob)), ctypes.c_void_p()
+    blobs.append(memory)
+    register = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi()).TVMFFIEnvModRegisterSystemLibSymbol
+    for name, place in zip(["__tvm_ffi__library_bin", LIBRARY_CTX], memory):
+        assert register((prefix + name).encode(), ctypes.byref(place)) == 0
+    return tvm_ffi.system_lib(prefix)
+
+
+def graph(root):
+    """For each module its `id`, or -1 for a library, and those of its imports."""
+    number = lambda module: -1 if module.kind == "library" else module.id()
+    found, left = {}, [root]
+    while left:
+        module = left.pop()
+        if number(module) not in found:
+            found[number(module)] = [number(one) for one in module.imports]
+            left.extend(module.imports)
+    return sorted(found.items())
+
+
 def answer(name):
     """What a function of a library returns that may not have been loaded to the end."""
     result = (ctypes.c_int64 * 2)()
@@ -60,8 +83,10 @@ def run(statement):
         return f"{type(error).__name__}: {str(error).splitlines()[0]}"
 
 
+blobs = []
 events = []
-names = {"load": load, "tree": tree, "context": context, "answer": answer, "events": events}
+names = {"load": load, "tree": tree, "context": context, "system": system, "graph": graph}
+names |= {"answer": answer, "events": events}
 
 
 def main():

@@ -45,7 +45,8 @@ pub struct Options {
     /// Be part of a program instead of a file to load: a *system library* of this prefix, which may be
     /// empty. Its functions are registered when the program starts and found by
     /// `ffi.SystemLib(prefix)`; what it exports has the prefix in its name, so that libraries of different
-    /// prefixes can be linked into one program.
+    /// prefixes can be linked into one program. Loaders of its imports run while the runtime holds the lock
+    /// of its system libraries: they must not ask for another one.
     pub system_lib: Option<String>,
 }
 

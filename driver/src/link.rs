@@ -43,7 +43,8 @@ const OPTIONS: [&str; 8] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Linker {
     /// The linker that is part of this library (cargo feature `libwild`). It needs nothing on the
-    /// machine. Its own `WILD_*` environment variables apply.
+    /// machine. Its own `WILD_*` environment variables apply. It fails where code and data are more than 2 GiB
+    /// apart, as behind a larger import tree.
     Wild,
     /// A C compiler that understands the options of GCC: a name to be found on the path, or a path.
     Cc(PathBuf),

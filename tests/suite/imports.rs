@@ -1,6 +1,7 @@
 //! Libraries that bring modules along: what Python makes of them, with a runtime library in C++ that knows a
 //! kind of module, and what inspection finds in a library that Apache TVM exported.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,9 @@ use codegen::Library;
 use driver::imports::extract;
 use driver::link::Input;
 use driver::{Form, Options, inspect};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use tempfile::TempDir;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::BACKENDS;
@@ -285,6 +289,63 @@ result.imports[0].inner()";
             ("m.imports[1].imports[0].inner()", "5"),
         ]);
     }
+}
+
+/// Trees of up to 12 modules, of which each imports some that come after it in an order of their own.
+fn trees() -> impl Strategy<Value = ImportTree<'static>> {
+    let shape = (1..=12_usize).prop_flat_map(|count| {
+        let imports = prop::collection::vec(prop::collection::vec(0..count, 0..4), count);
+        (imports, Just((1..count).collect::<Vec<_>>()).prop_shuffle(), 0..count + 1)
+    });
+    shape.prop_map(|(imports, order, library)| {
+        let place = |at: usize| if at == 0 { 0 } else { order[at - 1] };
+        let mut nodes = vec![self::library(&[]); imports.len()];
+        for (at, children) in imports.iter().enumerate() {
+            let node = &mut nodes[place(at)];
+            node.children =
+                children.iter().filter(|child| **child > at).map(|c| place(*c)).collect();
+            if at != library {
+                node.module = custom("table", &format!("id={}", place(at)), &[]).module;
+            }
+        }
+        ImportTree { nodes }
+    })
+}
+
+/// What `graph` of `imports.py` prints.
+fn graph(tree: &ImportTree<'_>) -> String {
+    let number = |node: usize| match tree.nodes[node].module {
+        Module::Library => -1,
+        Module::Custom { .. } => node as i64,
+    };
+    let (mut found, mut left) = (BTreeMap::new(), vec![0]);
+    while let Some(node) = left.pop() {
+        let children = &tree.nodes[node].children;
+        let numbers: Vec<i64> = children.iter().map(|child| number(*child)).collect();
+        if found.insert(number(node), numbers).is_none() {
+            left.extend(children);
+        }
+    }
+    let entries: Vec<String> = found.iter().map(|entry| format!("{entry:?}")).collect();
+    format!("[{}]", entries.join(", "))
+}
+
+#[test]
+fn the_runtime_reads_what_is_encoded() {
+    let mut runner = TestRunner::deterministic();
+    let trees: Vec<_> =
+        (0..500).map(|_| trees().new_tree(&mut runner).expect("a tree").current()).collect();
+    assert!(trees.iter().any(|tree| tree.nodes.iter().all(|n| n.module != Module::Library)));
+    let rows: Vec<(String, String)> = trees
+        .iter()
+        .map(|tree| {
+            let blob: String =
+                tree.encode().unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
+            (format!("graph(system('{blob}'))"), graph(tree))
+        })
+        .collect();
+    let rows: Vec<(&str, &str)> = rows.iter().map(|(s, e)| (s.as_str(), e.as_str())).collect();
+    Workshop::new().expect(&rows);
 }
 
 /// What Apache TVM itself has exported, by `modules/apache_tvm.py`.

@@ -98,3 +98,34 @@ fn files_tell_metadata_and_docs() {
         assert!(report.contains("    /// Not \"more\": µ.\n    {\"type_schema\":"), "{report}");
     }
 }
+
+/// A file that the stub generator fills in.
+const STUB: &str = "\
+# tvm-ffi-stubgen(begin): global/ours
+# tvm-ffi-stubgen(end)
+";
+
+#[test]
+fn the_stub_generator_knows_the_types() {
+    let library: Library = DECLARATIONS.parse().unwrap();
+    for backend in BACKENDS {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, stub) = (folder.path().join("library.so"), folder.path().join("stub.py"));
+        build(&library, backend, &path);
+        std::fs::write(&stub, STUB).unwrap();
+        let mut generate = Command::new("tvm-ffi-stubgen");
+        generate.args(["--imports", "extension"]).arg(&stub).env("LIBRARY", &path);
+        generate.env("FUNCTIONS", "documented plain").env("PYTHONDONTWRITEBYTECODE", "1");
+        generate.env("PYTHONPATH", env!("CARGO_MANIFEST_DIR"));
+        let output = generate.output();
+        let output =
+            output.unwrap_or_else(|error| panic!("tvm-ffi-stubgen: {error}; use tests/run"));
+        let text = std::fs::read_to_string(&stub).unwrap();
+        let stubs: Vec<&str> = text.lines().filter(|line| line.contains("def ")).collect();
+        let expected = [
+            "    def documented(_0: int, /) -> int: ...",
+            "    def plain(_0: Tensor, _1: c_void_p, _2: bool, /) -> None: ...",
+        ];
+        assert_eq!(stubs, expected, "{backend}: {output:?}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use abi_spec::library_bin;
 use codegen::{Function, Library, Options, Routines, ir};
 use cranelift_codegen::verify_function;
 use insta::{Settings, assert_snapshot};
@@ -153,6 +154,27 @@ fn wrappers() {
 fn wrapper_with_routines() {
     let function: Function = "embedded(a: int8) -> int8 = echo_int8(a);".parse().unwrap();
     snapshot("embedded", &lowered(&function, Routines::Embedded), &function);
+}
+
+/// All that a library can have besides wrappers: metadata, documentation, an entry, imports, and the
+/// registration of a system library.
+#[test]
+fn library_with_everything() {
+    let text = "/// Echoes.\n@\"library.ffi\":2 echo(a: int8) -> int8 = echo_int8(a);";
+    let function: Function = text.parse().unwrap();
+    let custom = library_bin::Module::Custom { kind: "data".into(), bytes: b"bytes"[..].into() };
+    let nodes = [(library_bin::Module::Library, vec![1]), (custom, vec![])];
+    let node = |(module, children)| library_bin::Node { module, children };
+    let library = Library {
+        imports: Some(library_bin::ImportTree { nodes: nodes.map(node).into() }),
+        entry: Some("echo".to_owned()),
+        ..Library::from(vec![function.clone()])
+    };
+    let system_lib = Some("my_".to_owned());
+    let options = Options { routines: Routines::Shared, system_lib, ..Options::default() };
+    let module = codegen::lower(&library, &options).unwrap();
+    ir::verify(&module);
+    snapshot("library", &module, &function);
 }
 
 #[test]

@@ -109,6 +109,34 @@ fn metadata_can_be_left_out() {
 }
 
 #[test]
+fn entries_and_system_libraries_are_options() {
+    let folder = add_one();
+    let of = |options: &str| {
+        let text = quiet(folder.path(), &format!("emit add_one.ffi --emit ir {options} -o -"));
+        let text = String::from_utf8(text).unwrap();
+        let has = |line: &str| text.contains(line);
+        [
+            has("export func @__tvm_ffi_main("),
+            has("export func @__tvm_ffi_my_main("),
+            has("export func @__tvm_ffi_my_add_one("),
+            has("\nconstructor @"),
+        ]
+    };
+    assert_eq!(of(""), [false, false, false, false]);
+    assert_eq!(of("--entry add_one"), [true, false, false, false]);
+    assert_eq!(of("--system-lib="), [false, false, false, true]);
+    assert_eq!(of("--system-lib my_ --entry add_one"), [false, true, true, true]);
+    let emit = |options: &str| fails(folder.path(), &format!("emit add_one.ffi {options} -o out"));
+    let entry = "error: add_one.ffi: entry: there is no function \"subtract\"\n";
+    assert_eq!(emit("--entry subtract"), (1, entry.to_owned()));
+    let prefix = "error: add_one.ffi: system library prefix \"1\": the name starts with a digit\n";
+    assert_eq!(emit("--system-lib 1"), (1, prefix.to_owned()));
+    let (code, message) = emit("--emit shared --system-lib my_");
+    assert_eq!(code, 2);
+    assert!(message.contains("--system-lib is for programs"), "{message}");
+}
+
+#[test]
 fn targets_choose_the_format() {
     let folder = add_one();
     let rows = [
