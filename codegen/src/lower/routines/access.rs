@@ -268,6 +268,18 @@ impl Code<'_> {
         self.b.call(release, &[object]);
     }
 
+    /// A function of the runtime has failed: its error is passed on, unless a fault is no error; returns 1.
+    pub(super) fn stop_after_call(&mut self, s: Value, name: [Value; 2], status: Value) {
+        let quiet = self.is_quiet(s);
+        self.when(quiet, |c| {
+            c.forget_error();
+            c.return_code(1);
+        });
+        let descriptor = self.b.load(Type::Ptr, s, state::DESCRIPTOR);
+        self.call(Routine::FailCall, &[descriptor, name[0], name[1], status]);
+        self.return_code(1);
+    }
+
     /// True while a fault is no error.
     pub(super) fn is_quiet(&mut self, s: Value) -> Value {
         let quiet = self.b.load(Type::I64, s, state::QUIET);

@@ -135,9 +135,8 @@ pub(super) fn dtype(c: &mut Code<'_>) {
     let status = c.b.call_value(parse, &[text, slot]);
     let failed = c.b.compare_const(Cond::Ne, status, 0);
     c.when(failed, |c| {
-        let quiet = c.is_quiet(s);
-        c.when(quiet, |c| c.forget_error());
-        c.return_code(1);
+        let name = c.literal(runtime::DATA_TYPE_FROM_STRING.name);
+        c.stop_after_call(s, name, status);
     });
     c.return_code(0);
 }

@@ -75,6 +75,8 @@ struct Entries {
     steps: Value,
     /// The iterator, an owned function object.
     iterator: Value,
+    /// What errors call it: the function that made it.
+    name: [Value; 2],
     /// The address of a `TVMFFIAny` for the key, and of one for the value.
     entry: [Value; 2],
 }
@@ -94,22 +96,22 @@ pub(super) fn entries(c: &mut Code<'_>) {
     let index = c.b.convert(crate::ir::Convert::Zext, index, Type::I64);
     c.b.store(index, argument, any::TYPE_INDEX.offset);
     c.b.store(mapping, argument, any::PAYLOAD.offset);
-    let size = call_global(c, s, is_map, ["ffi.MapSize", "ffi.DictSize"], argument);
+    let (size, _) = call_global(c, s, is_map, ["ffi.MapSize", "ffi.DictSize"], argument);
     let size = c.b.load(Type::I64, size, any::PAYLOAD.offset);
     let functors = ["ffi.MapForwardIterFunctor", "ffi.DictForwardIterFunctor"];
-    let iterator = call_global(c, s, is_map, functors, argument);
+    let (iterator, name) = call_global(c, s, is_map, functors, argument);
     let iterator = c.b.load(Type::Ptr, iterator, any::PAYLOAD.offset);
     let entry = [0, 1].map(|_| c.b.stack_slot(ANY.size, 8));
-    let e = Entries { s, words, steps, iterator, entry };
+    let e = Entries { s, words, steps, iterator, name, entry };
     c.count_to(size, |c, at| {
         c.note_index(s, words, FIRST, at);
         check_entry(c, e);
         let next = c.b.i64(2);
         let moved = c.b.stack_slot(ANY.size, 8);
-        let failed = call_iterator(c, iterator, next, moved);
+        let (failed, status) = call_iterator(c, iterator, next, moved);
         c.when(failed, |c| {
             c.release(iterator);
-            stop_after_call(c, s);
+            c.stop_after_call(s, e.name, status);
         });
     });
     c.release(iterator);
@@ -118,14 +120,14 @@ pub(super) fn entries(c: &mut Code<'_>) {
 }
 
 fn check_entry(c: &mut Code<'_>, e: Entries) {
-    let Entries { s, words, steps, iterator, entry } = e;
+    let Entries { s, words, steps, iterator, name, entry } = e;
     for (part, to) in entry.into_iter().enumerate() {
         let which = c.b.i64(part as i64);
-        let failed = call_iterator(c, iterator, which, to);
+        let (failed, status) = call_iterator(c, iterator, which, to);
         c.when(failed, |c| {
             entry[..part].iter().for_each(|&held| release_any(c, held));
             c.release(iterator);
-            stop_after_call(c, s);
+            c.stop_after_call(s, name, status);
         });
         let slot = c.word(words, FIRST + 1 + part as u32);
         c.locate(s, slot, to);
@@ -149,15 +151,8 @@ fn release_any(c: &mut Code<'_>, value: Value) {
     });
 }
 
-/// A callee has failed: its error is passed on, unless a fault is no error.
-fn stop_after_call(c: &mut Code<'_>, s: Value) {
-    let quiet = c.is_quiet(s);
-    c.when(quiet, |c| c.forget_error());
-    c.return_code(1);
-}
-
-/// Calls the iterator with a number; yields whether that has failed.
-fn call_iterator(c: &mut Code<'_>, iterator: Value, number: Value, to: Value) -> Value {
+/// Calls the iterator with a number; yields whether that has failed, and the status.
+fn call_iterator(c: &mut Code<'_>, iterator: Value, number: Value, to: Value) -> (Value, Value) {
     let argument = c.b.stack_slot(ANY.size, 8);
     let int = c.b.i64(TypeIndex::INT.0.into());
     c.b.store(int, argument, any::TYPE_INDEX.offset);
@@ -165,26 +160,26 @@ fn call_iterator(c: &mut Code<'_>, iterator: Value, number: Value, to: Value) ->
     call(c, iterator, argument, to)
 }
 
-/// Calls a function object with one argument; yields whether that has failed.
-fn call(c: &mut Code<'_>, function: Value, argument: Value, to: Value) -> Value {
+/// Calls a function object with one argument; yields whether that has failed, and the status.
+fn call(c: &mut Code<'_>, function: Value, argument: Value, to: Value) -> (Value, Value) {
     let none = c.b.i64(TypeIndex::NONE.0.into());
     c.b.store(none, to, any::TYPE_INDEX.offset);
     c.b.store(none, to, any::PAYLOAD.offset);
     let one = c.b.i32(1);
     let call = super::super::runtime(c.b.module, &runtime::FUNCTION_CALL);
     let status = c.b.call_value(call, &[function, argument, one, to]);
-    c.b.compare_const(Cond::Ne, status, 0)
+    (c.b.compare_const(Cond::Ne, status, 0), status)
 }
 
-/// Calls one of two global functions with one argument; yields the address of the result. Stops if that
-/// fails.
+/// Calls one of two global functions with one argument; yields the address of the result, and the name of the
+/// function. Stops if that fails.
 fn call_global(
     c: &mut Code<'_>,
     s: Value,
     first: Value,
     names: [&str; 2],
     argument: Value,
-) -> Value {
+) -> (Value, [Value; 2]) {
     let [a, b] = names.map(|name| c.literal(name));
     let name = c.b.stack_slot(16, 8);
     let data = c.b.select(first, a[0], b[0]);
@@ -197,7 +192,7 @@ fn call_global(
     let get = super::super::runtime(c.b.module, &runtime::FUNCTION_GET_GLOBAL);
     let status = c.b.call_value(get, &[name, out]);
     let failed = c.b.compare_const(Cond::Ne, status, 0);
-    c.when(failed, |c| stop_after_call(c, s));
+    c.when(failed, |c| c.stop_after_call(s, [data, size], status));
     let function = c.b.load(Type::Ptr, out, 0);
     let missing = c.b.compare_const(Cond::Eq, function, 0);
     c.when(missing, |c| {
@@ -205,10 +200,10 @@ fn call_global(
         c.raise_and_stop(s, "RuntimeError");
     });
     let result = c.b.stack_slot(ANY.size, 8);
-    let failed = call(c, function, argument, result);
+    let (failed, status) = call(c, function, argument, result);
     c.release(function);
-    c.when(failed, |c| stop_after_call(c, s));
-    result
+    c.when(failed, |c| c.stop_after_call(s, [data, size], status));
+    (result, [data, size])
 }
 
 /// `(state)`: one of several types; 1 if that has raised.
