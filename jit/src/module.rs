@@ -32,7 +32,7 @@ impl Compiled {
     /// and its context, which then holds the module.
     ///
     /// Many libraries may become modules, also if functions of theirs have the same names. Each call makes
-    /// another module. The runtime keeps every one of them for ever, with all that it imports, so **the code
+    /// another module; of those that clones of one handle became, the context holds the last. The runtime keeps every one of them for ever, with all that it imports, so **the code
     /// is never freed** afterwards, nor is what [`Jit::keep`](crate::Jit::keep) kept. A library whose
     /// functions are taken one by one needs no module, and its code is freed.
     ///
@@ -47,7 +47,9 @@ impl Compiled {
     /// # Errors
     /// [`Error::Unavailable`] with the built-in runtime; [`Error::Context`] if there is a closure;
     /// [`Error::Import`] for a kind without a loader, or a loader that returns something else than a module;
-    /// [`Error::Call`] if a loader raises. After these nothing is registered.
+    /// [`Error::Call`] if a loader raises. After these nothing is registered. Only if the runtime then refuses
+    /// to attach an import (two loaders returned one module, and a cycle would come of it) the functions are
+    /// registered, under a prefix that nobody knows, and the code stays.
     pub unsafe fn into_module(self) -> Result<ObjectRef, Error> {
         let runtime = self.runtime();
         runtime.register_symbol()?;

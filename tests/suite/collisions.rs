@@ -1,10 +1,11 @@
-//! Libraries that export the same names, and entries.
+//! Libraries that export the same names, entries, and imports that load libraries themselves.
 
 use std::path::Path;
 use std::process::Command;
 
+use abi_spec::library_bin::{ImportTree, Module, Node};
 use codegen::Library;
-use tvm_ffi_codegen_tests::route::BACKENDS;
+use tvm_ffi_codegen_tests::route::{BACKENDS, build};
 
 /// Loads a first library for all to see, then a second, and says what their functions return. The loader has
 /// written the context of the first when the second is loaded.
@@ -51,9 +52,58 @@ fn libraries_loaded_earlier_capture_nothing() {
         let [first, second] = ["first.so", "second.so"].map(|name| folder.path().join(name));
         library(&first, backend, "One.", "int64", 1);
         library(&second, backend, "Two.", "int32", 2);
-        let output = Command::new("python3").arg("-c").arg(SCRIPT).args([first, second]).output();
-        let output = output.unwrap_or_else(|error| panic!("python3: {error}; use tests/run"));
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(text, "1 1 One. int64\n2 2 Two. int32\n", "{backend}: {output:?}");
+        assert_eq!(
+            python(SCRIPT, &[&first, &second]),
+            "1 1 One. int64\n2 2 Two. int32\n",
+            "{backend}"
+        );
+    }
+}
+
+/// What a script prints.
+fn python(script: &str, arguments: &[&Path]) -> String {
+    let output = Command::new("python3").arg("-c").arg(script).args(arguments).output();
+    let output = output.unwrap_or_else(|error| panic!("python3: {error}; use tests/run"));
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).expect("the output is text")
+}
+
+/// Loads a library whose import is loaded by loading a library and calling it, and which fails at first.
+const LOADER: &str = "
+import sys
+import tvm_ffi
+calls = 0
+@tvm_ffi.register_global_func('ffi.Module.load_from_bytes.again')
+def load(content):
+    global calls
+    calls += 1
+    if calls == 1:
+        raise ValueError('not yet')
+    module = tvm_ffi.load_module(bytes(content).decode())
+    print('loading', module.inner(20))
+    return module
+try:
+    tvm_ffi.load_module(sys.argv[1])
+except ValueError as error:
+    print(error)
+module = tvm_ffi.load_module(sys.argv[1])
+print(module.outer(1), module.get_function('inner', query_imports=True)(2), len(module.imports))
+";
+
+#[test]
+fn loaders_may_fail_and_may_load_libraries() {
+    for backend in BACKENDS {
+        let folder = tempfile::tempdir().unwrap();
+        let [outer, inner] = ["outer.so", "inner.so"].map(|name| folder.path().join(name));
+        build(&"inner(a: int8) -> int8 = echo_int8(a);".parse().unwrap(), backend, &inner);
+        let bytes = inner.to_str().unwrap().as_bytes().to_vec().into();
+        let nodes = vec![
+            Node { module: Module::Library, children: vec![1] },
+            Node { module: Module::Custom { kind: "again".into(), bytes }, children: vec![] },
+        ];
+        let library = "outer(a: int8) -> int8 = echo_int8(a);".parse::<Library>().unwrap();
+        let library = Library { imports: Some(ImportTree { nodes }), ..library };
+        build(&library, backend, &outer);
+        assert_eq!(python(LOADER, &[&outer]), "not yet\nloading 20\n1 2 1\n", "{backend}");
     }
 }

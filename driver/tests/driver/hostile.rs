@@ -6,7 +6,7 @@ use abi_spec::library_bin::ImportTree;
 use proptest::prelude::*;
 use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::link::{self, Input, Linker};
-use tvm_ffi_codegen_driver::{Form, Options, emit_module, inspect};
+use tvm_ffi_codegen_driver::{Form, Options, emit as emit_library, emit_module, inspect};
 
 use crate::support::{full, object, tree, twice, undefined};
 
@@ -19,6 +19,10 @@ fn samples() -> Vec<Vec<u8>> {
         emit_module(&twice(), Form::Object, &options).unwrap()
     };
     let mut samples: Vec<Vec<u8>> = targets.into_iter().map(emit).collect();
+    let documented = "/// Docs.\nf() -> None = kernel();".parse().unwrap();
+    let documented = emit_library(&documented, Form::Object, &Options::default()).unwrap();
+    assert!(inspect(&documented).unwrap().to_string().contains("    /// Docs.\n    {"));
+    samples.push(documented);
     samples.push(
         link::shared_bytes(std::slice::from_ref(&kernel), &Linker::Wild, &Triple::host()).unwrap(),
     );

@@ -173,3 +173,29 @@ fn system_libraries_are_refused() {
         assert_eq!(error, expected);
     }
 }
+
+#[test]
+fn the_entry_is_a_function_too() {
+    extern "C" fn same(n: i64) -> i64 {
+        n
+    }
+    let text = "f(n: int64) -> int64 = same(n); g(self: ptr, n: int64) -> int64 = same(n);";
+    for runtime in runtimes() {
+        let compile = |entry: &str| {
+            let library = Library { entry: Some(entry.to_owned()), ..text.parse().unwrap() };
+            let options = codegen::Options { metadata: true, ..Jit::OPTIONS };
+            let compiled = jit(runtime, &[("same", same as *const u8)]);
+            compiled.compile_with(&library, &options).unwrap()
+        };
+        let compiled = compile("f");
+        // Getters of metadata are none.
+        assert_eq!(compiled.names().collect::<Vec<_>>(), ["f", "g", "main"]);
+        let main = compiled.function("main").unwrap();
+        assert!(matches!(main.call(&[7.into()]), Ok(Returned::Int(7))));
+        let error = main.call(&[]).unwrap_err().to_string();
+        assert!(error.contains("when calling: `f(n: int64)`, expected 1 but got 0"), "{error}");
+        // The entry passes its handle on, so that it is a closure if the function is one.
+        let error = compile("g").function("main").unwrap().call(&[7.into()]).unwrap_err();
+        assert_eq!(error.to_string(), "RuntimeError: closure `main` needs a context");
+    }
+}
