@@ -8,6 +8,7 @@
 mod accept;
 mod allocate;
 mod arguments;
+mod binding;
 mod check;
 mod codes;
 mod descriptor;
