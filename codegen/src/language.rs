@@ -75,6 +75,34 @@
 //! False` and the words that types start with; `errors` is no name of anything where it stands. One blank after `///` is not part of the documentation. A `-` directly before a
 //! literal is part of it, so that the least `int64` can be written.
 //!
+//! # Types
+//!
+//! A *value* is a parameter or what is nested in its type. What the kernel gets where an argument of the body
+//! is a value: of a scalar its own C type, of a tensor the `DLTensor*`, of `str` and `bytes` a `const char*` and the
+//! size as `int64_t`, of `Shape` a `const int64_t*` and their number, of `dtype` its 32 bits, of `Device` type and
+//! index as `int32_t`, of a tuple each element in turn, of objects, sequences and mappings the `TVMFFIObject*`, of
+//! `Any`, `Union` and literals of several types the `const TVMFFIAny*`, of `*rest` the first of the further
+//! arguments and their number. Of a value that is None it gets zeros and NULL; `x.is_some` is one byte.
+//!
+//! | value | members |
+//! |---|---|
+//! | tensor | `data ndim shape[i] strides[i] dtype numel is_contiguous device_type device_id byte_offset` |
+//! | `str`, `bytes`, `Shape`, `*rest` | `data size`; of a shape also `s[i]` |
+//! | `Array`, `List` | `size` |
+//! | `Device` | `device_type device_id` |
+//! | tuple | `t[i]`, or `t.name` where the element has one |
+//! | what is optional | `is_some` |
+//!
+//! What is accepted is what the C++ export macro accepts, with these differences: numbers must fit, None is
+//! accepted only where `Optional`, `ptr` or `Stream` says so, `Tensor` is one of its two forms exactly, and an rvalue
+//! reference to an object is borrowed wherever an object other than a tensor is accepted. Text in quotes
+//! is compared with text, and with an element type or a device that it names.
+//!
+//! A symbol that only something optional, or the elements of a sequence or mapping determine may be used in the
+//! same parameter alone; the types of a union determine none. Elements of a sequence are `xs[3]` in errors,
+//! those of a mapping `m.keys[0]` and `m.values[0]`. A shape may come from an array or list of at most
+//! [`MAX_RANK`] integers.
+//!
 //! # Results
 //!
 //! A scalar or `None` is what the kernel returns. A *value* is written by the kernel through a `TVMFFIAny*`, its

@@ -135,6 +135,12 @@ impl Checker<'_> {
             }
         }
         self.tail(params)?;
+        for (index, param) in params.iter().enumerate() {
+            if param.ty.is_deeper_than(Limit::Nesting.max()) {
+                let function = self.function;
+                return Err(Error::limit(self.index, function, Part::Param(index), Limit::Nesting));
+            }
+        }
         for (index, value) in values::values(&self.function.signature).iter().enumerate() {
             self.limit(Part::Param(value.param), index + 1, Limit::Values)?;
             self.value(index, value)?;

@@ -11,7 +11,7 @@ use tvm_ffi_codegen_tests::cases;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
 /// Functions of the table, one for each thing that lowering does.
-const CASES: [&str; 36] = [
+const CASES: [&str; 53] = [
     "none_result",
     "give_bool",
     "give_int8",
@@ -48,6 +48,23 @@ const CASES: [&str; 36] = [
     "status_and_object",
     "one_output",
     "two_outputs",
+    "text",
+    "literal_text",
+    "element_type",
+    "a_device",
+    "a_stream",
+    "a_thing",
+    "optional_int",
+    "defaults",
+    "default_and_tail",
+    "either",
+    "named",
+    "maybe_tuple",
+    "optional_tensor",
+    "mapping",
+    "tensor_list",
+    "fixed_shape",
+    "two_types",
 ];
 
 /// The target of all snapshots, so that they are the same on every machine.

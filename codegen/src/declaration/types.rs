@@ -226,6 +226,32 @@ impl ParamType {
 }
 
 impl ParamType {
+    /// The types that are nested directly in this one.
+    fn nested(&self) -> Vec<&ParamType> {
+        match self {
+            ParamType::Sequence(_, inner) | ParamType::Optional(inner) => vec![inner],
+            ParamType::Mapping(_, types) => types.iter().collect(),
+            ParamType::Tuple(elements) => elements.iter().map(|element| &element.ty).collect(),
+            ParamType::Union(types) => types.iter().collect(),
+            ParamType::Scalar(_)
+            | ParamType::Tensor(_)
+            | ParamType::Str
+            | ParamType::Bytes
+            | ParamType::DType
+            | ParamType::Device
+            | ParamType::Shape(_)
+            | ParamType::Object(_)
+            | ParamType::Literal(_)
+            | ParamType::Any
+            | ParamType::Stream => Vec::new(),
+        }
+    }
+
+    /// True if some path from the type to one without nested types has more than `height` of them.
+    pub(crate) fn is_deeper_than(&self, height: usize) -> bool {
+        height == 0 || self.nested().into_iter().any(|ty| ty.is_deeper_than(height - 1))
+    }
+
     /// The tensor that it is.
     pub(crate) fn tensor(&self) -> Option<&Tensor> {
         if let ParamType::Tensor(tensor) = self { Some(tensor) } else { None }

@@ -80,7 +80,7 @@ impl Parser<'_> {
         if !reserved::is_reserved(word) {
             name = Some(word.to_owned());
             self.advance();
-            self.expect(Token::Colon, "`:`, as this is no type,")?;
+            self.expect(Token::Colon, "`:` after what is no type")?;
         }
         Ok(Element { name, ty: self.param_type()? })
     }
