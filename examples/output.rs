@@ -47,3 +47,41 @@ fn aot() {
     assert!(printed.contains("add_one"), "{printed}");
     assert!(library.exists());
 }
+
+/// What the kernel that each native builder wrote computes, and how a wrong call ends.
+#[cfg(any(feature = "cranelift", feature = "llvm"))]
+const CALLS: &str = "\
+add_one with 3 elements of y: status 0
+add_one with 2 elements of y: status -1
+add_one([1.0, 2.0, 3.0]) = [2.0, 3.0, 4.0]
+";
+
+#[cfg(feature = "cranelift")]
+#[test]
+fn cranelift() {
+    assert_eq!(output(&mut Command::new(env!("CARGO_BIN_EXE_cranelift"))), CALLS);
+}
+
+#[cfg(feature = "llvm")]
+#[test]
+fn llvm() {
+    let expected = format!("kernel inlined: true\n{CALLS}");
+    assert_eq!(output(&mut Command::new(env!("CARGO_BIN_EXE_llvm"))), expected);
+}
+
+#[cfg(feature = "mlir")]
+#[test]
+fn mlir() {
+    let expected = format!("kernel inlined: true\n{CALLS}");
+    assert_eq!(output(&mut Command::new(env!("CARGO_BIN_EXE_mlir"))), expected);
+}
+
+/// No check, no `TVMFFIAny` and no tensor on the stack: only the kernel is called, with constants.
+#[cfg(feature = "llvm")]
+#[test]
+fn lto() {
+    let printed = output(&mut Command::new(env!("CARGO_BIN_EXE_lto")));
+    let call = "call void @add_one_kernel(ptr nonnull %x, ptr nonnull %y, i64 1024)";
+    assert!(printed.contains(call) && printed.contains("ret i32 0"), "{printed}");
+    assert!(!printed.contains("alloca") && !printed.contains("br "), "{printed}");
+}

@@ -27,7 +27,7 @@ pub const BACKENDS: [&str; 3] = ["cranelift", "llvm", "mlir"];
 /// ```
 pub fn backend(options: &Options) -> Result<Box<dyn Backend>, Error> {
     match options.backend.as_str() {
-        "cranelift" => Ok(Box::new(cranelift(options))),
+        "cranelift" => Ok(Box::new(cranelift(options)?)),
         #[cfg(feature = "llvm")]
         "llvm" => Ok(Box::new(llvm::new(options))),
         #[cfg(feature = "mlir")]
@@ -75,8 +75,12 @@ fn absent(name: &str) -> Error {
     }
 }
 
-fn cranelift(options: &Options) -> Cranelift {
-    Cranelift { triple: options.target.clone() }
+fn cranelift(options: &Options) -> Result<Cranelift, Error> {
+    if let Some(cpu) = &options.cpu {
+        let reason = format!("no processor `{cpu}`: only llvm and mlir can be told one");
+        return Err(refused("cranelift", reason));
+    }
+    Ok(Cranelift { triple: options.target.clone() })
 }
 
 fn with_cranelift(
@@ -88,7 +92,7 @@ fn with_cranelift(
         let reason = format!("{name} is no object, and only llvm and mlir take IR");
         return Err(refused("cranelift", reason));
     }
-    let backend = cranelift(options);
+    let backend = cranelift(options)?;
     match product {
         Product::Text => backend.text(module).map(String::into_bytes),
         Product::Object => backend.object(module),
@@ -108,7 +112,7 @@ mod llvm {
     use super::Product;
     use crate::emit::{Optimization, Options};
 
-    pub(super) fn optimize(level: Optimization) -> Optimize {
+    fn optimize(level: Optimization) -> Optimize {
         match level {
             Optimization::O0 => Optimize::O0,
             Optimization::O1 => Optimize::O1,
@@ -119,7 +123,8 @@ mod llvm {
 
     pub(super) fn new(options: &Options) -> Llvm {
         let (triple, optimize) = (options.target.clone(), optimize(options.optimization));
-        Llvm { triple, optimize, ..Llvm::default() }
+        let generic = Llvm::default().cpu;
+        Llvm { triple, optimize, cpu: options.cpu.clone().unwrap_or(generic) }
     }
 
     fn input(kernel: &super::Kernel) -> Input<'_> {
@@ -147,6 +152,7 @@ mod llvm {
 mod mlir {
     //! Through melior.
 
+    use backend_llvm::Llvm;
     use backend_mlir::{Error, Input, Mlir, compile, object};
     use codegen::ir;
     use melior::Context;
@@ -155,8 +161,8 @@ mod mlir {
     use crate::emit::Options;
 
     pub(super) fn new(options: &Options) -> Mlir {
-        let optimize = super::llvm::optimize(options.optimization);
-        Mlir { triple: options.target.clone(), optimize, ..Mlir::default() }
+        let Llvm { triple, cpu, optimize } = super::llvm::new(options);
+        Mlir { triple, cpu, optimize }
     }
 
     fn input(kernel: &super::Kernel) -> Input<'_> {

@@ -60,6 +60,9 @@ pub struct Options {
     pub backend: String,
     /// What machine the code is for.
     pub target: Triple,
+    /// What processor the code is for, as LLVM names it; of the backends llvm and mlir. Without it, what
+    /// every machine of the target has.
+    pub cpu: Option<String>,
     /// How much the backends llvm and mlir optimise objects.
     pub optimization: Optimization,
     /// Kernels in the language of the backend: they become part of the module and may be inlined.
@@ -76,6 +79,7 @@ impl Default for Options {
         Options {
             backend: "cranelift".to_owned(),
             target: Triple::host(),
+            cpu: None,
             optimization: Optimization::default(),
             sources: Vec::new(),
             kernels: Vec::new(),

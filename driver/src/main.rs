@@ -75,6 +75,10 @@ struct Emit {
     /// The machine that the code is for, such as aarch64-unknown-linux-gnu [default: this one].
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
+    /// The processor that the code is for, as LLVM names it, such as x86-64-v3; with llvm and mlir
+    /// [default: what every machine of the target has].
+    #[arg(long, value_name = "NAME")]
+    cpu: Option<String>,
     /// The function that is exported as `main` too: what calling the loaded module calls.
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
@@ -161,6 +165,7 @@ fn emit(arguments: &Emit) -> Result<(), Error> {
     let options = Options {
         backend: arguments.backend.clone(),
         target: target(arguments.target.as_deref())?,
+        cpu: arguments.cpu.clone(),
         optimization: optimization(arguments.optimization),
         sources: sources.into_iter().map(source).collect::<Result<_, Error>>()?,
         kernels: objects.into_iter().map(|path| Input::read(path)).collect::<Result<_, _>>()?,

@@ -226,6 +226,10 @@ fn wrong_input_is_exit_code_1() {
             "backend cranelift: unsupported target i686-unknown-linux-gnu: not a 64-bit machine".into(),
         ),
         (
+            "emit add_one.ffi --cpu x86-64-v3 -o out.so",
+            "backend cranelift: no processor `x86-64-v3`: only llvm and mlir can be told one".into(),
+        ),
+        (
             "emit add_one.ffi --emit shared -o out.so",
             "`add_one_kernel` is called by a declaration and defined by no linked file".into(),
         ),

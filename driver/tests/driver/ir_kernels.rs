@@ -113,8 +113,10 @@ fn bad_kernels_leave_nothing_behind() {
         let message = emit(folder.path(), &arguments).unwrap_err();
         assert!(message.starts_with(&format!("error: backend {backend}: ")), "{message}");
         if kernel.starts_with("narrow") {
-            assert!(message.contains("twice_kernel") && message.contains("i32"), "{message}");
+            let expected = "`twice_kernel`: argument 0 is i32 in the module, expected i64\n";
+            assert_eq!(message, format!("error: backend {backend}: {expected}"));
         }
+
         assert!(!folder.path().join("bad.so").exists());
     }
     let message = emit(folder.path(), "--backend llvm --emit shared -o bad.so").unwrap_err();
@@ -122,4 +124,69 @@ fn bad_kernels_leave_nothing_behind() {
         message,
         "error: `twice_kernel` is called by a declaration and defined by no linked file\n"
     );
+}
+
+/// A product and a sum are one instruction where the processor has it.
+#[test]
+fn code_is_for_the_processor_that_was_asked_for() {
+    let folder = twice();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("twice.ffi", "twice(n: float64, m: float64) -> float64 = twice_kernel(n, m);");
+    write(
+        "fused.ll",
+        "define double @twice_kernel(double %n, double %m) {
+          %product = fmul contract double %n, %m
+          %sum = fadd contract double %product, %n
+          ret double %sum
+        }",
+    );
+    write(
+        "fused.mlir",
+        "llvm.func @twice_kernel(%n: f64, %m: f64) -> f64 {
+          %product = llvm.fmul %n, %m {fastmathFlags = #llvm.fastmath<contract>} : f64
+          %sum = llvm.fadd %product, %n {fastmathFlags = #llvm.fastmath<contract>} : f64
+          llvm.return %sum : f64
+        }",
+    );
+    for (backend, kernel) in [("llvm", "fused.ll"), ("mlir", "fused.mlir")] {
+        let object = |cpu: &str| {
+            let target = "--target x86_64-unknown-linux-gnu -o cpu.o";
+            emit(folder.path(), &format!("--backend {backend} --link {kernel} {cpu} {target}"))
+                .unwrap();
+            fs::read(folder.path().join("cpu.o")).unwrap()
+        };
+        // vfmadd213sd %xmm0, %xmm0, %xmm1 and its like begin with a VEX prefix and opcode map 2.
+        let fused = |object: &[u8]| object.windows(2).any(|pair| pair == [0xc4, 0xe2]);
+        assert!(!fused(&object("")) && !fused(&object("--cpu generic")), "{backend}");
+        assert!(fused(&object("--cpu x86-64-v3")), "{backend}");
+        assert_ne!(object("--cpu x86-64-v3"), object(""));
+    }
+}
+
+/// One line on standard error, and no file.
+#[test]
+fn targets_and_processors_that_nobody_knows_are_errors() {
+    let folder = twice();
+    let x86 = "--target x86_64-unknown-linux-gnu";
+    let rows = [
+        (format!("{x86} --cpu pentium99"), "x86_64-unknown-linux-gnu: no processor `pentium99`"),
+        (format!("{x86} --cpu cortex-a72"), "x86_64-unknown-linux-gnu: no processor `cortex-a72`"),
+        (
+            "--target powerpc64le-unknown-linux-gnu".into(),
+            "powerpc64le-unknown-linux-gnu: not a known machine",
+        ),
+        ("--target i686-unknown-linux-gnu".into(), "i686-unknown-linux-gnu: not a known machine"),
+        (
+            "--target riscv64gc-unknown-windows".into(),
+            "riscv64gc-unknown-windows: no such object format for this machine",
+        ),
+    ];
+    for backend in ["llvm", "mlir"] {
+        for (arguments, message) in &rows {
+            let arguments = format!("--backend {backend} {arguments} -o bad.o");
+            let expected = format!("error: backend {backend}: unsupported target {message}\n");
+            assert_eq!(emit(folder.path(), &arguments), Err(expected));
+            assert!(!folder.path().join("bad.o").exists());
+        }
+    }
 }

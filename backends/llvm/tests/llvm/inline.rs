@@ -3,10 +3,8 @@
 use codegen::ir::{Builder, Cond, Linkage, Module, Signature, SymbolKind, Type};
 use inkwell::IntPredicate;
 use inkwell::context::Context;
-use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::{Linkage as NativeLinkage, Module as Native};
-use inkwell::values::AnyValue;
-use tvm_ffi_codegen_llvm::{Input, Llvm, Optimize, emit, link, object, optimize, signature};
+use tvm_ffi_codegen_llvm::{Input, Llvm, Optimize, emit, object, optimize, signature};
 
 use crate::jit::{empty, host};
 
@@ -140,52 +138,4 @@ fn a_linked_kernel_is_inlined_and_vectorised() {
         // The generic riscv64 has no vectors.
         assert_eq!(text.contains("<4 x float>"), !triple.starts_with("riscv"), "{text}");
     }
-}
-
-/// A graph compiler's code, which calls a host function of the same binary by its symbol: tensors of a known
-/// type, shape and alignment, the word of rank and dtype written as a word.
-const GRAPH: &str = "
-    @shape = private constant [1 x i64] [i64 1024]
-    declare i32 @__tvm_ffi_add_one(ptr, ptr, i32, ptr)
-    define i32 @graph(ptr nonnull align 16 %x, ptr nonnull align 16 %y) {
-        %tensors = alloca [2 x { ptr, i64, i64, ptr, ptr, i64 }], align 8
-        %second = getelementptr i8, ptr %tensors, i64 48
-        store { ptr, i64, i64, ptr, ptr, i64 }
-            { ptr null, i64 1, i64 WORD, ptr @shape, ptr null, i64 0 }, ptr %tensors, align 8
-        store { ptr, i64, i64, ptr, ptr, i64 }
-            { ptr null, i64 1, i64 WORD, ptr @shape, ptr null, i64 0 }, ptr %second, align 8
-        store ptr %x, ptr %tensors, align 8
-        store ptr %y, ptr %second, align 8
-        %args = alloca [3 x { i64, ptr }], align 8
-        %arg = getelementptr i8, ptr %args, i64 16
-        %result = getelementptr i8, ptr %args, i64 32
-        store { i64, ptr } { i64 7, ptr null }, ptr %args, align 8
-        store { i64, ptr } { i64 7, ptr null }, ptr %arg, align 8
-        %first.at = getelementptr i8, ptr %args, i64 8
-        store ptr %tensors, ptr %first.at, align 8
-        %second.at = getelementptr i8, ptr %args, i64 24
-        store ptr %second, ptr %second.at, align 8
-        %status = call i32 @__tvm_ffi_add_one(ptr null, ptr %args, i32 2, ptr %result)
-        ret i32 %status
-    }";
-
-#[test]
-fn what_a_caller_knows_is_not_checked_at_run_time() {
-    let library = "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
-        = add_one_kernel(x.data, y.data, n);";
-    let library: codegen::Library = library.parse().unwrap();
-    let source = codegen::lower(&library, &codegen::Options::default()).unwrap();
-    let wrapper = host(Optimize::O0).bitcode(&source).unwrap();
-    // One dimension; a float of 32 bits and one lane: code 2.
-    let word = 1_u64 | 2 << 32 | 32 << 40 | 1 << 48;
-    let graph = GRAPH.replace("WORD", &word.to_string());
-    let context = Context::create();
-    let buffer = MemoryBuffer::create_from_memory_range_copy(graph.as_bytes(), "graph");
-    let module = context.create_module_from_ir(buffer).unwrap();
-    link(&module, &[Input { name: "add_one.bc", bytes: &wrapper }]).unwrap();
-    optimize(&module, &host(Optimize::O2)).unwrap();
-    let graph = module.get_function("graph").unwrap().print_to_string().to_string();
-    let call = "call void @add_one_kernel(ptr nonnull %x, ptr nonnull %y, i64 1024)";
-    assert!(!graph.contains("alloca") && graph.contains(call), "{graph}");
-    assert!(graph.contains("ret i32 0") && !graph.contains("br "), "{graph}");
 }
