@@ -135,7 +135,6 @@ pub(crate) fn resolve(function: &Function) -> Result<Resolved<'_>, (Part, String
     for param in 0..function.signature.params.len() {
         if let Some(value) = resolver.scope.value_of_param(param) {
             resolver.value(value)?;
-            resolver.compare_within(param);
         }
     }
     resolver.settle()?;
@@ -173,7 +172,7 @@ impl<'a> Resolver<'a> {
                 self.steps.push(Step::Value { value });
                 let outer = std::mem::take(&mut self.steps);
                 self.children(value).into_iter().try_for_each(|child| self.value(child))?;
-                self.compare_within(self.scope.values[value].param);
+                self.compare_within(Self::is_dynamic);
                 let steps = std::mem::replace(&mut self.steps, outer);
                 self.steps.push(Step::Each { value, steps });
                 self.no_dynamic_left()
@@ -208,7 +207,7 @@ impl<'a> Resolver<'a> {
         for child in self.children(value) {
             let outer = std::mem::take(&mut self.steps);
             self.value(child)?;
-            self.compare_within(self.scope.values[value].param);
+            self.compare_within(Self::is_dynamic);
             types.push(std::mem::replace(&mut self.steps, outer));
             self.no_dynamic_left()?;
             let changed = (0..before.len()).find(|&at| before[at] != self.knowledge[at]);
@@ -224,8 +223,7 @@ impl<'a> Resolver<'a> {
 
     /// Nothing that is checked in a loop can wait for what is known after it.
     fn no_dynamic_left(&self) -> Result<(), (Part, String)> {
-        let is_dynamic = |place: Place| values::is_dynamic(&self.scope.values, place.value());
-        match self.waiting.iter().find(|(place, _)| is_dynamic(*place)) {
+        match self.waiting.iter().find(|(place, _)| self.is_dynamic(*place)) {
             Some((place, expr)) => {
                 let reason = format!("not all symbols of `{expr}` are known here");
                 Err((place.part(), reason))
@@ -261,9 +259,13 @@ impl<'a> Resolver<'a> {
 
     /// True if the value of a place may be absent, or be one of many.
     fn is_within(&self, place: Place) -> bool {
-        let values = &self.scope.values;
-        values::is_dynamic(values, place.value())
-            || values::optionals(values, place.value()).next().is_some()
+        let optional = values::optionals(&self.scope.values, place.value()).next();
+        optional.is_some() || self.is_dynamic(place)
+    }
+
+    /// True if a place is in a loop, where nothing that is known after it can be waited for.
+    fn is_dynamic(&self, place: Place) -> bool {
+        values::is_dynamic(&self.scope.values, place.value())
     }
 
     fn dim(&mut self, place: Place, dim: &'a Dim) -> Result<(), (Part, String)> {
@@ -281,7 +283,7 @@ impl<'a> Resolver<'a> {
         {
             return Err(at(format!("an extent is never negative, as {extent} is")));
         }
-        let (rule, bound) = self.rule(place, expr);
+        let (rule, bound) = self.rule(expr);
         if let Rule::Any = rule {
             self.waiting.push((place, expr));
         }
@@ -293,15 +295,15 @@ impl<'a> Resolver<'a> {
     }
 
     /// What an expression requires of a place at this point, and the symbol that it determines.
-    fn rule(&self, place: Place, expr: &'a Expr) -> (Rule<'a>, Option<(usize, Linear)>) {
-        let unknown = self.unknown(expr, place);
+    fn rule(&self, expr: &'a Expr) -> (Rule<'a>, Option<(usize, Linear)>) {
+        let unknown = self.unknown(expr);
         match (expr, &unknown[..]) {
             (Expr::Name(_), &[symbol]) => {
                 (Rule::Symbol(symbol), Some((symbol, Linear::identity())))
             }
             (_, []) => {
                 let plain = self.scope.symbol_of(expr).map(Rule::Symbol);
-                (plain.unwrap_or_else(|| Rule::Equal(expr, self.uncertain(expr))), None)
+                (plain.unwrap_or_else(|| Rule::Equal(expr, Vec::new())), None)
             }
             (_, &[symbol]) => match linear(expr, self.scope.symbols[symbol].name) {
                 Some(linear) => {
@@ -337,17 +339,24 @@ impl<'a> Resolver<'a> {
             return;
         }
         self.knowledge[symbol] = Knowledge::Known;
-        self.compare(|_, _| true);
+        self.compare(|resolver, _, expr| resolver.unknown(expr).is_empty());
     }
 
-    /// Compares what waits within a parameter for nothing outside of it.
-    fn compare_within(&mut self, param: usize) {
-        self.compare(|resolver, place| resolver.scope.values[place.value()].param == param);
+    /// Compares what waits for nothing but what is there if something else in the parameter is; `wanted` are the
+    /// places that cannot wait any longer.
+    fn compare_within(&mut self, wanted: impl Fn(&Self, Place) -> bool) {
+        self.compare(|resolver, place, expr| {
+            let param = resolver.scope.values[place.value()].param;
+            let known =
+                |knowledge| knowledge == Knowledge::Known || knowledge == Knowledge::Within(param);
+            let unknown = resolver.symbols(expr, |knowledge| !known(knowledge));
+            wanted(resolver, place) && resolver.is_within(place) && unknown.is_empty()
+        });
     }
 
-    fn compare(&mut self, wanted: impl Fn(&Self, Place) -> bool) {
+    fn compare(&mut self, wanted: impl Fn(&Self, Place, &Expr) -> bool) {
         for (place, expr) in std::mem::take(&mut self.waiting) {
-            if wanted(self, place) && self.unknown(expr, place).is_empty() {
+            if wanted(self, place, expr) {
                 let rule = Rule::Equal(expr, self.uncertain(expr));
                 self.steps.push(Step::Occurrence { place, rule });
             } else {
@@ -356,13 +365,9 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The symbols of an expression that a place cannot take as known, without repetition.
-    fn unknown(&self, expr: &Expr, place: Place) -> Vec<usize> {
-        let inside = Knowledge::Within(self.scope.values[place.value()].param);
-        let within = self.is_within(place) && !matches!(expr, Expr::Name(_));
-        self.symbols(expr, |knowledge| {
-            knowledge != Knowledge::Known && !(within && knowledge == inside)
-        })
+    /// The symbols of an expression that are not known yet, without repetition.
+    fn unknown(&self, expr: &Expr) -> Vec<usize> {
+        self.symbols(expr, |knowledge| knowledge != Knowledge::Known)
     }
 
     /// The symbols of an expression that are known only if something is there.
@@ -390,6 +395,7 @@ impl<'a> Resolver<'a> {
                 self.know(symbol);
             }
         }
+        self.compare_within(|_, _| true);
         let unknown = self.knowledge.iter().position(|&known| known == Knowledge::Unknown);
         if let Some(symbol) = unknown {
             let symbol = &self.scope.symbols[symbol];
