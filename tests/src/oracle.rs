@@ -11,7 +11,7 @@ mod tensor;
 mod value;
 
 use abi_spec::{DeviceType, TypeIndex};
-use codegen::{Function, ParamType};
+use codegen::{Function, Mapping, ParamType, Sequence};
 
 use crate::argument::{Argument, Tensor, type_index};
 use crate::outcome::{End, Outcome, Value};
@@ -134,11 +134,21 @@ impl<'a> Place<'a> {
             ParamType::Tensor(_) => "Tensor".to_owned(),
             ParamType::Shape(_) => "Shape".to_owned(),
             ParamType::Tuple(_) => "Tuple".to_owned(),
-            ParamType::Sequence(codegen::Sequence::Array, _) => "Array".to_owned(),
-            ParamType::Sequence(codegen::Sequence::List, _) => "List".to_owned(),
-            ParamType::Mapping(codegen::Mapping::Map, _) => "Map".to_owned(),
-            ParamType::Mapping(codegen::Mapping::Dict, _) => "Dict".to_owned(),
-            other => other.to_string(),
+            ParamType::Sequence(Sequence::Array, _) => "Array".to_owned(),
+            ParamType::Sequence(Sequence::List, _) => "List".to_owned(),
+            ParamType::Mapping(Mapping::Map, _) => "Map".to_owned(),
+            ParamType::Mapping(Mapping::Dict, _) => "Dict".to_owned(),
+            ParamType::Scalar(_)
+            | ParamType::Str
+            | ParamType::Bytes
+            | ParamType::DType
+            | ParamType::Device
+            | ParamType::Object(_)
+            | ParamType::Optional(_)
+            | ParamType::Union(_)
+            | ParamType::Literal(_)
+            | ParamType::Any
+            | ParamType::Stream => self.ty.to_string(),
         };
         let literal = matches!(self.ty, ParamType::Literal(_));
         if self.optional && !literal { format!("Optional[{word}]") } else { word }
@@ -205,10 +215,7 @@ impl<'a> Call<'a> {
 
 /// An argument as it counts for types: what an rvalue reference refers to, if it does.
 fn borrowed(argument: &Argument) -> &Argument {
-    match argument {
-        Argument::RValue(Some(object)) => object,
-        other => other,
-    }
+    if let Argument::RValue(Some(object)) = argument { object } else { argument }
 }
 
 /// The type index and the payload, where that is a number. A registered class has any index of its kind.

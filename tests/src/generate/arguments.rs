@@ -13,11 +13,11 @@ pub fn arguments(choices: &mut Choices<'_>, function: &Function) -> Vec<Argument
     let mut values = BTreeMap::new();
     let mut arguments: Vec<Argument> = Vec::new();
     for param in &function.signature.params {
-        arguments.push(match &param.ty {
-            ParamType::Scalar(scalar) if scalar.is_int() => {
-                Argument::Int(symbol(choices, &mut values, &param.name))
-            }
-            other => kinds::fitting(choices, &mut values, other),
+        let is_int = matches!(&param.ty, ParamType::Scalar(scalar) if scalar.is_int());
+        arguments.push(if is_int {
+            Argument::Int(symbol(choices, &mut values, &param.name))
+        } else {
+            kinds::fitting(choices, &mut values, &param.ty)
         });
     }
     for _ in 0..choices.pick(&[0, 0, 1, 0, 1, 2]) {

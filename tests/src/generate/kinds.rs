@@ -302,12 +302,21 @@ pub(super) fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &Pa
         _ if elements.is_empty() => elements.push(Argument::Int(1)),
         _ => {
             let at = choices.below(elements.len());
-            let inner = match ty.required().0 {
-                ParamType::Tuple(types) if types.len() > at => &types[at].ty,
-                ParamType::Sequence(_, element) => element,
-                _ => &ParamType::Any,
-            };
+            let inner = element_type(ty.required().0, at);
             super::arguments::change(choices, &mut elements[at], inner);
         }
     }
+}
+
+/// The type of an element, where there is one.
+fn element_type(ty: &ParamType, at: usize) -> &ParamType {
+    if let ParamType::Sequence(_, element) = ty {
+        return element;
+    }
+    if let ParamType::Tuple(types) = ty
+        && let Some(element) = types.get(at)
+    {
+        return &element.ty;
+    }
+    &ParamType::Any
 }

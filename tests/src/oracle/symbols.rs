@@ -65,10 +65,10 @@ impl<'a> Symbols<'a> {
         let rules = Rules { known: Vec::new(), waiting: Vec::new() };
         let mut symbols = Symbols { all: Vec::new(), rules };
         for param in &function.signature.params {
-            match &param.ty {
-                ParamType::Scalar(scalar) if scalar.is_int() => symbols.mention(&param.name),
-                other => symbols.mention_type(other),
+            if matches!(&param.ty, ParamType::Scalar(scalar) if scalar.is_int()) {
+                symbols.mention(&param.name);
             }
+            symbols.mention_type(&param.ty);
         }
         symbols
     }

@@ -13,16 +13,16 @@ impl<'a> Call<'a> {
         if place.optional && matches!(place.given, Some(Argument::None)) {
             place.given = None;
         }
-        match place.ty {
-            ParamType::Scalar(scalar) => self.scalar(&place, *scalar),
-            ParamType::Tensor(tensor) => self.tensor(&place, tensor),
-            _ => {
-                if let (Some(given), false) = (place.given, is_free(place.ty)) {
-                    check_type(&place, given)?;
-                }
-                self.content(&place)
-            }
+        if let ParamType::Scalar(scalar) = place.ty {
+            return self.scalar(&place, *scalar);
         }
+        if let ParamType::Tensor(tensor) = place.ty {
+            return self.tensor(&place, tensor);
+        }
+        if let (Some(given), false) = (place.given, is_free(place.ty)) {
+            check_type(&place, given)?;
+        }
+        self.content(&place)
     }
 
     fn content(&mut self, place: &Place<'a>) -> Checked<()> {
@@ -75,10 +75,7 @@ impl<'a> Call<'a> {
     }
 
     fn tuple(&mut self, place: &Place<'a>, elements: &'a [Element]) -> Checked<()> {
-        let given = place.given.map(|given| match borrowed(given) {
-            Argument::Array(given) => &given[..],
-            _ => &[],
-        });
+        let given = place.given.map(elements_of);
         if let Some(given) = given
             && given.len() != elements.len()
         {
@@ -96,10 +93,7 @@ impl<'a> Call<'a> {
 
     /// The elements one by one, each by the same rules. Without any their symbols are looked at, too.
     fn sequence(&mut self, place: &Place<'a>, element: &'a ParamType) -> Checked<()> {
-        let given = place.given.map(|given| match borrowed(given) {
-            Argument::Array(given) | Argument::List(given) => &given[..],
-            _ => &[],
-        });
+        let given = place.given.map(elements_of);
         self.note(place, Found::Several(given.map_or(0, <[_]>::len), Vec::new()));
         if *element == ParamType::Any {
             return Ok(());
@@ -136,6 +130,15 @@ impl<'a> Call<'a> {
             self.value(inner).is_ok()
         });
         if fits { Ok(()) } else { Err(place.wrong_type(&type_name(borrowed(given)))) }
+    }
+}
+
+/// What is in a sequence; nothing in an object that only claims to be one.
+fn elements_of(given: &Argument) -> &[Argument] {
+    if let Argument::Array(elements) | Argument::List(elements) = borrowed(given) {
+        elements
+    } else {
+        &[]
     }
 }
 
@@ -203,24 +206,24 @@ fn accepts(ty: &ParamType, index: i32) -> bool {
 }
 
 fn is_instance(ty: &ParamType, given: &Argument) -> bool {
-    match (ty, given) {
-        (ParamType::Object(Class::Key(key)), Argument::Registered(classes)) => {
-            classes.contains(key)
-        }
-        (ParamType::Object(Class::Key(_)), _) => false,
-        _ => true,
-    }
+    let ParamType::Object(Class::Key(key)) = ty else { return true };
+    matches!(given, Argument::Registered(classes) if classes.contains(key))
 }
 
 /// The bytes of text or bytes.
 fn text(given: &Argument) -> Option<&[u8]> {
-    match borrowed(given) {
-        Argument::Str(text) | Argument::RawStr(text) => Some(text.as_bytes()),
-        Argument::Bytes(text) | Argument::RawBytes(text) => Some(text),
-        Argument::Small { text, length, .. } => text.get(..*length as usize),
-        Argument::Text { text, .. } => Some(text),
-        _ => None,
+    let given = borrowed(given);
+    if let Argument::Str(text) | Argument::RawStr(text) = given {
+        return Some(text.as_bytes());
     }
+    if let Argument::Small { text, length, .. } = given {
+        return text.get(..*length as usize);
+    }
+    let (Argument::Bytes(text) | Argument::RawBytes(text) | Argument::Text { text, .. }) = given
+    else {
+        return None;
+    };
+    Some(text)
 }
 
 /// An element type that is named must exist. The runtime says what is wrong.
@@ -245,11 +248,10 @@ fn device(place: &Place<'_>, given: &Argument) -> Checked<()> {
 
 /// The numbers of a shape, or of a sequence that stands for one.
 fn numbers(place: &Place<'_>, given: &Argument) -> Checked<Vec<i64>> {
-    let elements = match borrowed(given) {
-        Argument::Shape(numbers) => return Ok(numbers.clone()),
-        Argument::Array(elements) | Argument::List(elements) => elements,
-        _ => return Ok(Vec::new()),
-    };
+    if let Argument::Shape(numbers) = borrowed(given) {
+        return Ok(numbers.clone());
+    }
+    let elements = elements_of(given);
     let number = |(index, element): (usize, &Argument)| match words(element) {
         (1, value) => Ok(value),
         _ => {
