@@ -9,9 +9,12 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use codegen::Library;
 use jit::Runtime;
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
-use tvm_ffi_codegen_tests::cases::{self, Case, Row};
+use libloading::os::unix::{Library as Loaded, RTLD_GLOBAL, RTLD_NOW};
+use tvm_ffi_codegen_tests::argument::print_list;
+use tvm_ffi_codegen_tests::cases;
+use tvm_ffi_codegen_tests::every::{declarations, values};
 use tvm_ffi_codegen_tests::ffi::config;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::outcome::{End, Outcome};
@@ -50,7 +53,7 @@ fn faults() -> &'static Faults {
         // SAFETY: the stand-in has no initialisers, the functions have these types, and the library is
         // never unloaded.
         unsafe {
-            let library = Library::open(Some(&path), RTLD_NOW | RTLD_GLOBAL);
+            let library = Loaded::open(Some(&path), RTLD_NOW | RTLD_GLOBAL);
             let library = library.unwrap_or_else(|error| panic!("{error}"));
             let faults = Faults {
                 runtime: Runtime::load(&path).unwrap_or_else(|error| panic!("{error}")),
@@ -84,69 +87,118 @@ fn run(route: &dyn Route, call: Call<'_>, fault: i64) -> Option<(Outcome, i64)> 
     Some((outcome, CALLS.load(Ordering::Relaxed)))
 }
 
-/// What is wrong with an outcome, where `expected` is what happens if nothing fails.
-fn judge(outcome: &Outcome, expected: &Outcome) -> Option<String> {
+/// How many objects are left that were made under a fault; they are left for ever.
+fn left() -> i64 {
     let faults = faults();
     // SAFETY: nobody else uses the stand-in.
     let live = unsafe { (faults.live)() };
     // SAFETY: as above.
     unsafe { (faults.forget)() };
-    if live != 0 {
-        return Some(format!("{live} objects are left"));
-    }
+    live
+}
+
+/// What is wrong with an outcome, where `unharmed` is what happens if nothing fails.
+fn judge(outcome: &Outcome, unharmed: &Outcome) -> Option<String> {
     match &outcome.end {
         End::Broken(reason) => Some(reason.clone()),
-        End::Result(_) if outcome != expected => Some(format!("succeeds with {outcome}")),
+        End::Result(_) if outcome != unharmed => Some(format!("succeeds with {outcome}")),
         End::Result(_) | End::Error { .. } => None,
     }
 }
 
-/// All faults of one row; how many there were.
-fn check(route: &dyn Route, case: &Case, row: &Row, wrong: &mut Vec<String>) -> usize {
-    let name = &case.function.signature.name;
-    let call = Call { function: name, arguments: &row.arguments, count: row.count };
-    // The first calls come first: what is looked up once is then looked up under the fault.
-    for fault in 1.. {
-        let Some((outcome, calls)) = run(route, call, fault) else { return 0 };
-        let unharmed = calls < fault;
-        let reason = judge(&outcome, &row.expected)
-            .or_else(|| (unharmed && outcome != row.expected).then(|| outcome.to_string()));
-        if let Some(reason) = reason {
-            wrong.push(format!("{}, {}, fault {fault}: {reason}", route.name(), row.place));
+/// All faults of one call, the earliest first: what is looked up once is then looked up under the fault.
+/// Yields what happens without one, if the call is possible, and adds up the faults.
+fn check(route: &dyn Route, call: Call<'_>, log: &mut Log) -> Option<Outcome> {
+    let mut outcomes = Vec::new();
+    let unharmed = loop {
+        let fault = outcomes.len() as i64 + 1;
+        let (outcome, calls) = run(route, call, fault)?;
+        let left = left();
+        if left != 0 {
+            log.wrong(call, fault, format!("{left} objects are left"));
         }
-        if unharmed {
-            return calls as usize;
+        if calls < fault {
+            break outcome;
         }
-        assert!(fault < 1000, "{}: no end of faults", row.place);
+        outcomes.push(outcome);
+        assert!(fault < 1000, "{}: no end of faults", call.function);
+    };
+    for (index, outcome) in outcomes.iter().chain([&unharmed]).enumerate() {
+        if let Some(reason) = judge(outcome, &unharmed) {
+            log.wrong(call, index as i64 + 1, reason);
+        }
     }
-    unreachable!("the loop returns")
+    log.faults += outcomes.len();
+    Some(unharmed)
 }
 
-#[test]
-fn whatever_fails_is_survived() {
-    let (faults, table) = (faults(), cases::table());
-    let library = cases::library(&table);
-    let mut routes: Vec<Box<dyn Route>> = Vec::new();
-    let mut in_process = InProcess::new(&library, faults.runtime);
+/// What was found on one route.
+#[derive(Debug, Default)]
+struct Log {
+    faults: usize,
+    wrong: Vec<String>,
+}
+
+impl Log {
+    fn wrong(&mut self, call: Call<'_>, fault: i64, reason: String) {
+        let arguments = print_list(call.arguments);
+        self.wrong.push(format!("{}{arguments}, fault {fault}: {reason}", call.function));
+    }
+}
+
+/// Every route to a library, on the stand-in.
+fn routes(library: &Library) -> Vec<Box<dyn Route>> {
+    let mut in_process = InProcess::new(library, faults().runtime);
     in_process.around = armed;
-    routes.push(Box::new(in_process));
+    let mut routes: Vec<Box<dyn Route>> = vec![Box::new(in_process)];
     for backend in BACKENDS {
-        let mut shared = Shared::new(&library, backend);
+        let mut shared = Shared::new(library, backend);
         shared.around = armed;
         routes.push(Box::new(shared));
     }
-    for silent in [0, 1] {
-        SILENT.store(silent, Ordering::Relaxed);
-        for route in &routes {
-            let (mut wrong, mut count) = (Vec::new(), 0);
-            for case in &table {
-                for row in &case.rows {
-                    count += check(&**route, case, row, &mut wrong);
-                }
-            }
-            let name = route.name();
-            assert!(wrong.is_empty(), "{} of {count}\n{}", wrong.len(), wrong.join("\n"));
-            assert!(count > 200, "{name}: only {count} faults");
+    routes
+}
+
+/// Makes the calls on every route, with faults that leave an error and with such that do not.
+fn survive(library: &Library, least: usize, calls: &dyn Fn(&dyn Route, &mut Log)) {
+    // The stand-in must be there before libtvm_ffi is.
+    faults();
+    for route in routes(library) {
+        for silent in [0, 1] {
+            SILENT.store(silent, Ordering::Relaxed);
+            let mut log = Log::default();
+            calls(&*route, &mut log);
+            let (name, Log { faults, wrong }) = (route.name(), log);
+            let lines = wrong.join("\n");
+            assert!(wrong.is_empty(), "{name}, {silent}: {} of {faults}\n{lines}", wrong.len());
+            assert!(faults >= least, "{name}: only {faults} faults");
         }
     }
+}
+
+/// The table of calls, and every type of parameter with values of every type.
+#[test]
+fn whatever_fails_is_survived() {
+    let table = cases::table();
+    survive(&cases::library(&table), 200, &|route, log| {
+        for (case, row) in
+            table.iter().flat_map(|case| case.rows.iter().map(move |row| (case, row)))
+        {
+            let function = &case.function.signature.name;
+            let call = Call { function, arguments: &row.arguments, count: row.count };
+            let outcome = check(route, call, log);
+            if let Some(outcome) = outcome.filter(|outcome| *outcome != row.expected) {
+                log.wrong(call, 0, outcome.to_string());
+            }
+        }
+    });
+    let (library, values) = (declarations(), values());
+    survive(&library, 2000, &|route, log| {
+        for function in &library.functions {
+            for value in &values {
+                let (function, arguments) = (&function.signature.name, std::slice::from_ref(value));
+                check(route, Call { function, arguments, count: None }, log);
+            }
+        }
+    });
 }

@@ -306,10 +306,11 @@ impl<'a> Resolver<'a> {
                 (plain.unwrap_or_else(|| Rule::Equal(expr, Vec::new())), None)
             }
             (_, &[symbol]) => match linear(expr, self.scope.symbols[symbol].name) {
-                Some(linear) => {
+                // What may be missing cannot be solved for.
+                Some(linear) if self.uncertain(expr).iter().all(|&other| other == symbol) => {
                     (Rule::Solve { symbol, expr, linear: linear.clone() }, Some((symbol, linear)))
                 }
-                None => (Rule::Any, None),
+                Some(_) | None => (Rule::Any, None),
             },
             _ => (Rule::Any, None),
         }

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod declaration;
+mod kinds;
 
 pub use arguments::arguments;
 pub use declaration::declaration;

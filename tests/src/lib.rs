@@ -2,6 +2,7 @@
 
 pub mod argument;
 pub mod cases;
+pub mod every;
 pub mod ffi;
 pub mod frame;
 pub mod generate;

@@ -5,29 +5,32 @@
 
 mod expression;
 mod half;
+mod scalar;
 mod symbols;
 mod tensor;
+mod value;
 
-use abi_spec::{Scalar, TypeIndex};
-use codegen::{Dim, Function, ParamType, Shape, Strides};
+use abi_spec::{DeviceType, TypeIndex};
+use codegen::{Function, Mapping, ParamType, Sequence};
 
 use crate::argument::{Argument, Tensor, type_index};
 use crate::outcome::{End, Outcome, Value};
 use expression::Number;
 use symbols::Symbols;
 
-/// An error: its kind, what it is about, and the rest. The signature stands in between.
-struct Fault {
-    kind: &'static str,
-    subject: String,
-    rest: String,
+/// An error.
+enum Fault {
+    /// Of the function: its kind, what it is about, and the rest. The signature stands in between.
+    Own { kind: &'static str, subject: String, rest: String },
+    /// Of the runtime: its kind and text.
+    Foreign { kind: &'static str, message: String },
 }
 
 type Checked<T> = Result<T, Fault>;
 
 impl Fault {
     fn new(kind: &'static str, subject: String, rest: String) -> Fault {
-        Fault { kind, subject, rest }
+        Fault::Own { kind, subject, rest }
     }
 
     fn value(subject: String, rest: String) -> Fault {
@@ -39,21 +42,28 @@ impl Fault {
         let subject = format!("{text} {place} on argument #{argument}");
         Fault::new(kind, subject, format!(", expected {expected}"))
     }
+
+    fn end(self, function: &Function) -> End {
+        match self {
+            Fault::Own { kind, subject, rest } => {
+                let signature = function.signature.header();
+                let message = format!("{subject} when calling: `{signature}`{rest}");
+                End::Error { kind: kind.to_owned(), message }
+            }
+            Fault::Foreign { kind, message } => End::Error { kind: kind.to_owned(), message },
+        }
+    }
 }
 
 /// The outcome of a call.
 pub fn predict(function: &Function, arguments: &[Argument], count: Option<i32>) -> Outcome {
     let count = count.unwrap_or(arguments.len() as i32);
-    let mut call =
-        Call { function, arguments, scalars: Vec::new(), symbols: Symbols::new(function) };
+    let symbols = Symbols::new(function);
+    let (found, devices) = (Vec::new(), Vec::new());
+    let mut call = Call { function, arguments, found, devices, symbols };
     match call.run(count) {
         Ok(recorded) => Outcome { recorded, end: End::Result(Value::None) },
-        Err(Fault { kind, subject, rest }) => {
-            let signature = function.signature.header();
-            let message = format!("{subject} when calling: `{signature}`{rest}");
-            let end = End::Error { kind: kind.to_owned(), message };
-            Outcome { recorded: String::new(), end }
-        }
+        Err(fault) => Outcome { recorded: String::new(), end: fault.end(function) },
     }
 }
 
@@ -61,9 +71,101 @@ pub fn predict(function: &Function, arguments: &[Argument], count: Option<i32>) 
 struct Call<'a> {
     function: &'a Function,
     arguments: &'a [Argument],
-    /// The value of each scalar parameter that has been checked.
-    scalars: Vec<Option<Number>>,
+    /// What is known of each value that has been checked, by its path.
+    found: Vec<(String, Found<'a>)>,
+    /// The first device of each type but the cpu, and the tensor that it was found in, unless that is one
+    /// of many.
+    devices: Vec<(DeviceType, i32, Option<String>)>,
     symbols: Symbols<'a>,
+}
+
+/// A value to be checked: an argument, or what is nested in one.
+#[derive(Clone)]
+struct Place<'a> {
+    /// How expressions and errors call it.
+    path: String,
+    /// The position of the argument.
+    argument: usize,
+    /// Its type, without `Optional`.
+    ty: &'a ParamType,
+    /// None is accepted too.
+    optional: bool,
+    /// It may be missing, by itself or with what it is in.
+    uncertain: bool,
+    /// It is one of many.
+    many: bool,
+    /// What is there, unless it is missing.
+    given: Option<&'a Argument>,
+}
+
+/// What is known of a value.
+#[derive(Clone)]
+enum Found<'a> {
+    Number(Number),
+    Tensor(&'a Tensor),
+    /// How many numbers, bytes or elements, and the numbers of a shape.
+    Several(usize, Vec<i64>),
+    /// What it counts as in expressions.
+    Missing(Number),
+    Other,
+}
+
+/// What is missing and no number.
+const MISSING: Found<'_> = Found::Missing(Number::Address { null: true, offset: 0 });
+
+impl<'a> Place<'a> {
+    fn param(function: &'a Function, argument: usize, given: &'a Argument) -> Place<'a> {
+        let param = &function.signature.params[argument];
+        let (ty, optional) = param.ty.required();
+        let path = param.name.clone();
+        Place { path, argument, ty, optional, uncertain: optional, many: false, given: Some(given) }
+    }
+
+    /// What is nested in this one.
+    fn inner(&self, path: String, ty: &'a ParamType, given: Option<&'a Argument>) -> Place<'a> {
+        let (ty, optional) = ty.required();
+        let uncertain = self.uncertain || optional;
+        Place { path, argument: self.argument, ty, optional, uncertain, many: self.many, given }
+    }
+
+    /// How errors print its type.
+    fn expected(&self) -> String {
+        let word = match self.ty {
+            ParamType::Tensor(_) => "Tensor".to_owned(),
+            ParamType::Shape(_) => "Shape".to_owned(),
+            ParamType::Tuple(_) => "Tuple".to_owned(),
+            ParamType::Sequence(Sequence::Array, _) => "Array".to_owned(),
+            ParamType::Sequence(Sequence::List, _) => "List".to_owned(),
+            ParamType::Mapping(Mapping::Map, _) => "Map".to_owned(),
+            ParamType::Mapping(Mapping::Dict, _) => "Dict".to_owned(),
+            ParamType::Scalar(_)
+            | ParamType::Str
+            | ParamType::Bytes
+            | ParamType::DType
+            | ParamType::Device
+            | ParamType::Object(_)
+            | ParamType::Optional(_)
+            | ParamType::Union(_)
+            | ParamType::Literal(_)
+            | ParamType::Any
+            | ParamType::Stream => self.ty.to_string(),
+        };
+        let literal = matches!(self.ty, ParamType::Literal(_));
+        if self.optional && !literal { format!("Optional[{word}]") } else { word }
+    }
+
+    fn fault(&self, kind: &'static str, text: &str, part: &str, expected: String) -> Fault {
+        Fault::at(kind, text, &format!("{}{part}", self.path), self.argument, expected)
+    }
+
+    fn mismatch(&self, part: &str, expected: String) -> Fault {
+        self.fault("ValueError", "Mismatched", part, expected)
+    }
+
+    fn wrong_type(&self, got: &str) -> Fault {
+        let expected = format!("{} but got {got}", self.expected());
+        self.fault("TypeError", "Mismatched type of", "", expected)
+    }
 }
 
 impl<'a> Call<'a> {
@@ -74,28 +176,10 @@ impl<'a> Call<'a> {
             let subject = "Mismatched number of arguments".to_owned();
             return Err(Fault::new("TypeError", subject, rest));
         }
-        self.scalars = vec![None; params.len()];
-        for (index, param) in params.iter().enumerate() {
-            match &param.ty {
-                ParamType::Scalar(scalar) => self.scalar(index, *scalar)?,
-                ParamType::Tensor(tensor) => self.tensor(index, tensor)?,
-                ParamType::Str
-                | ParamType::Bytes
-                | ParamType::DType
-                | ParamType::Device
-                | ParamType::Shape(_)
-                | ParamType::Object(_)
-                | ParamType::Sequence(..)
-                | ParamType::Mapping(..)
-                | ParamType::Tuple(_)
-                | ParamType::Optional(_)
-                | ParamType::Union(_)
-                | ParamType::Literal(_)
-                | ParamType::Any
-                | ParamType::Stream => {
-                    unreachable!("no declaration has a parameter of type {}", param.ty)
-                }
-            }
+        let (function, arguments) = (self.function, self.arguments);
+        for (index, argument) in arguments.iter().enumerate() {
+            self.value(Place::param(function, index, argument))?;
+            self.compare_within(index)?;
         }
         self.settle()?;
         for constraint in &self.function.signature.constraints {
@@ -118,64 +202,20 @@ impl<'a> Call<'a> {
         texts.collect::<Vec<_>>().join(", ")
     }
 
-    fn name(&self, param: usize) -> &'a str {
-        &self.function.signature.params[param].name
+    /// Notes what a value is; the last one counts.
+    fn note(&mut self, place: &Place<'a>, found: Found<'a>) {
+        self.found.push((place.path.clone(), found));
     }
 
-    fn tensor_argument(&self, param: usize) -> Option<&'a Tensor> {
-        if let Argument::Tensor(tensor) = &self.arguments[param] { Some(tensor) } else { None }
+    /// What a value is that an expression names.
+    fn find(&self, path: &str) -> Option<&Found<'a>> {
+        self.found.iter().rev().find(|(known, _)| known == path).map(|(_, found)| found)
     }
+}
 
-    fn scalar(&mut self, param: usize, scalar: Scalar) -> Checked<()> {
-        let name = self.name(param);
-        let (index, bits) = words(&self.arguments[param]);
-        let last = if scalar.is_float() { 3 } else { 2 };
-        let is_number = (1..=last).contains(&index);
-        if !(if scalar == Scalar::Ptr { index == 0 || index == 4 } else { is_number }) {
-            let got = type_name(&self.arguments[param]);
-            let expected = format!("{scalar} but got {got}");
-            return Err(Fault::at("TypeError", "Mismatched type of", name, param, expected));
-        }
-        if scalar.is_int() && !in_range(bits, scalar) {
-            let expected = format!("{scalar} but got {bits}");
-            return Err(Fault::at("ValueError", "Out of range", name, param, expected));
-        }
-        self.scalars[param] = Some(if scalar == Scalar::Ptr {
-            Number::Address { null: index == 0 || bits == 0, offset: 0 }
-        } else if scalar.is_float() {
-            let wide = if index == 3 { f64::from_bits(bits as u64) } else { bits as f64 };
-            Number::Float(half::round(wide, scalar))
-        } else if scalar == Scalar::Bool {
-            Number::Int(i64::from(bits != 0))
-        } else {
-            Number::Int(bits)
-        });
-        if scalar.is_int() { self.parameter(param, bits) } else { Ok(()) }
-    }
-
-    /// Shape, strides, data: what comes after the header.
-    fn dims(&mut self, param: usize, declared: &'a codegen::Tensor) -> Checked<()> {
-        let Some(tensor) = self.tensor_argument(param) else { return Ok(()) };
-        if let Shape::Dims(dims) = &declared.shape {
-            for (dim, rule) in dims.iter().enumerate() {
-                let value = tensor.shape[dim];
-                self.extent_sign(param, dim, value)?;
-                if let Dim::Expr(expr) = rule {
-                    self.occurrence(param, ("shape", dim), value, expr, true)?;
-                }
-            }
-        }
-        if let Strides::List(strides) = &declared.strides {
-            for (dim, rule) in strides.iter().enumerate() {
-                let counts = tensor.shape[dim] > 1 && !tensor::is_empty(tensor);
-                let value = tensor::stride(tensor, dim);
-                if let Dim::Expr(expr) = rule {
-                    self.occurrence(param, ("strides", dim), value, expr, counts)?;
-                }
-            }
-        }
-        Ok(())
-    }
+/// An argument as it counts for types: what an rvalue reference refers to, if it does.
+fn borrowed(argument: &Argument) -> &Argument {
+    if let Argument::RValue(Some(object)) = argument { object } else { argument }
 }
 
 /// The type index and the payload, where that is a number. A registered class has any index of its kind.
@@ -187,9 +227,10 @@ fn words(argument: &Argument) -> (i32, i64) {
         Argument::Pointer(value) => *value as i64,
         Argument::Raw { payload, .. } => *payload,
         Argument::None | Argument::DType(_) | Argument::Device(_) => 0,
-        Argument::Str(_) | Argument::RawStr(_) | Argument::Bytes(_) | Argument::RawBytes(_) => 0,
-        Argument::Small { .. } => 0,
-        Argument::Runtime(_)
+        Argument::Str(_) | Argument::Bytes(_) | Argument::Small { .. } => 0,
+        Argument::RawStr(_)
+        | Argument::RawBytes(_)
+        | Argument::Runtime(_)
         | Argument::BigInt(_)
         | Argument::Text { .. }
         | Argument::Object(_)
@@ -217,12 +258,4 @@ fn type_name(argument: &Argument) -> String {
     let (index, _) = words(argument);
     let known = TypeIndex(index).received_name();
     known.map_or_else(|| format!("type index {index}"), str::to_owned)
-}
-
-/// True if an `int64` is a value of an integer type.
-fn in_range(value: i64, scalar: Scalar) -> bool {
-    let value = i128::from(value);
-    let values = 1_i128 << scalar.bits();
-    let low = if scalar.is_signed() { -values / 2 } else { 0 };
-    (low..low + values).contains(&value)
 }

@@ -3,24 +3,24 @@
 //! `export_macro.cc` exports one function per type. What differs is listed in [`DIFFERENCES`] with the reason;
 //! a difference that is not listed fails, and so does one that is listed and does not occur.
 
-mod tables;
+mod differences;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
 use abi_spec::TypeIndex;
-use codegen::Library as Declarations;
 use jit::abi::{Any, SafeCall};
 use libloading::Library;
-use tvm_ffi_codegen_tests::argument::{Argument, parse_list, type_index};
+use tvm_ffi_codegen_tests::argument::{Argument, type_index};
+use tvm_ffi_codegen_tests::every::{TYPES, VALUES, declarations, values};
 use tvm_ffi_codegen_tests::ffi::{self, Ffi, config};
 use tvm_ffi_codegen_tests::frame::Frame;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::outcome::End;
 use tvm_ffi_codegen_tests::route::{Call, InProcess, Route};
 
-use tables::{DIFFERENCES, Difference, Only, PAIRS, VALUES};
+use differences::{DIFFERENCES, Difference, Only};
 
 /// The functions of the macro, loaded for ever.
 struct Exports(Library);
@@ -55,21 +55,9 @@ impl Exports {
     }
 }
 
-/// The values, read.
-fn arguments() -> Vec<Argument> {
-    let read = |text: &&str| match parse_list(&format!("({text})")) {
-        Ok((mut arguments, "")) if arguments.len() == 1 => arguments.remove(0),
-        other => panic!("{text}: {other:?}"),
-    };
-    VALUES.iter().map(read).collect()
-}
-
 /// Whether our functions accept the values, function by function.
 fn ours(arguments: &[Argument]) -> Vec<bool> {
-    let declare =
-        |(name, ty): &(&str, &str)| format!("take_{name}(x: {ty}) -> None = record_0();\n");
-    let text: String = PAIRS.iter().map(declare).collect();
-    let library: Declarations = text.parse().unwrap_or_else(|error| panic!("{error}"));
+    let library = declarations();
     let functions = library.functions.iter().map(|function| &function.signature.name);
     let call = |function, arguments| Call { function, arguments, count: None };
     let calls: Vec<Call<'_>> = functions
@@ -90,10 +78,10 @@ fn ours(arguments: &[Argument]) -> Vec<bool> {
 
 #[test]
 fn the_same_values_are_accepted_but_for_listed_differences() {
-    let (arguments, exports, ffi) = (arguments(), Exports::compile(), Ffi::new(ffi::installed()));
+    let (arguments, exports, ffi) = (values(), Exports::compile(), Ffi::new(ffi::installed()));
     let mut found = Found::new();
     let mut ours = ours(&arguments).into_iter();
-    for (function, _) in PAIRS {
+    for (function, _) in TYPES {
         for (argument, value) in arguments.iter().zip(VALUES) {
             let theirs = exports.accepts(function, argument, &ffi);
             match (ours.next().expect("one answer per call"), theirs) {
@@ -140,7 +128,7 @@ fn print(found: &Found) -> String {
 
 #[test]
 fn the_values_are_of_every_type() {
-    let arguments = arguments();
+    let arguments = values();
     assert!(arguments.len() >= 35);
     let found: BTreeSet<i32> = arguments.iter().filter_map(type_index).collect();
     let missing: Vec<_> = TypeIndex::ALL.iter().filter(|index| !found.contains(&index.0)).collect();

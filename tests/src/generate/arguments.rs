@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use abi_spec::{DType, Device, DeviceType, Scalar};
 use codegen::{BinaryOp, Builtin, Dim, Expr, Function, ParamType, Shape, Strides};
 
-use super::Choices;
+use super::{Choices, kinds};
 use crate::argument::{Argument, Tensor};
 
 /// Arguments for a call.
@@ -13,30 +13,11 @@ pub fn arguments(choices: &mut Choices<'_>, function: &Function) -> Vec<Argument
     let mut values = BTreeMap::new();
     let mut arguments: Vec<Argument> = Vec::new();
     for param in &function.signature.params {
-        arguments.push(match &param.ty {
-            ParamType::Scalar(scalar) if scalar.is_int() => {
-                Argument::Int(symbol(choices, &mut values, &param.name))
-            }
-            ParamType::Scalar(scalar) => fitting_scalar(choices, *scalar),
-            ParamType::Tensor(tensor) => {
-                Argument::Tensor(fitting_tensor(choices, &mut values, tensor))
-            }
-            ParamType::Str
-            | ParamType::Bytes
-            | ParamType::DType
-            | ParamType::Device
-            | ParamType::Shape(_)
-            | ParamType::Object(_)
-            | ParamType::Sequence(..)
-            | ParamType::Mapping(..)
-            | ParamType::Tuple(_)
-            | ParamType::Optional(_)
-            | ParamType::Union(_)
-            | ParamType::Literal(_)
-            | ParamType::Any
-            | ParamType::Stream => {
-                unreachable!("no declaration has a parameter of type {}", param.ty)
-            }
+        let is_int = matches!(&param.ty, ParamType::Scalar(scalar) if scalar.is_int());
+        arguments.push(if is_int {
+            Argument::Int(symbol(choices, &mut values, &param.name))
+        } else {
+            kinds::fitting(choices, &mut values, &param.ty)
         });
     }
     for _ in 0..choices.pick(&[0, 0, 1, 0, 1, 2]) {
@@ -57,7 +38,7 @@ pub fn arguments(choices: &mut Choices<'_>, function: &Function) -> Vec<Argument
 type Values = BTreeMap<String, i64>;
 
 /// The value of a symbol, chosen when it is first asked for.
-fn symbol(choices: &mut Choices<'_>, values: &mut Values, name: &str) -> i64 {
+pub(super) fn symbol(choices: &mut Choices<'_>, values: &mut Values, name: &str) -> i64 {
     if let Some(value) = values.get(name) {
         return *value;
     }
@@ -74,7 +55,7 @@ fn dim(choices: &mut Choices<'_>, values: &mut Values, dim: &Dim) -> i64 {
     }
 }
 
-fn evaluate(choices: &mut Choices<'_>, values: &mut Values, expr: &Expr) -> i64 {
+pub(super) fn evaluate(choices: &mut Choices<'_>, values: &mut Values, expr: &Expr) -> i64 {
     match expr {
         Expr::Int(value) => *value,
         Expr::Name(name) => symbol(choices, values, name),
@@ -110,7 +91,7 @@ fn evaluate(choices: &mut Choices<'_>, values: &mut Values, expr: &Expr) -> i64 
     }
 }
 
-fn fitting_scalar(choices: &mut Choices<'_>, scalar: Scalar) -> Argument {
+pub(super) fn fitting_scalar(choices: &mut Choices<'_>, scalar: Scalar) -> Argument {
     if scalar == Scalar::Ptr {
         Argument::Pointer(choices.pick(&[4096, 0]))
     } else if scalar == Scalar::Bool {
@@ -137,7 +118,7 @@ const FLOATS: [f64; 14] = [
     1.000488281250001,
 ];
 
-fn fitting_tensor(
+pub(super) fn fitting_tensor(
     choices: &mut Choices<'_>,
     values: &mut Values,
     declared: &codegen::Tensor,
@@ -146,7 +127,7 @@ fn fitting_tensor(
         Shape::AnyRank => (0..choices.below(4)).map(|_| choices.pick(&[2, 3, 1, 0])).collect(),
         Shape::Dims(dims) => dims.iter().map(|entry| dim(choices, values, entry)).collect(),
     };
-    let mut tensor = Tensor::new(declared.dtypes[0], &shape);
+    let mut tensor = Tensor::new(choices.pick(&declared.dtypes), &shape);
     tensor.strides = match &declared.strides {
         Strides::List(list) => Some(list.iter().map(|entry| dim(choices, values, entry)).collect()),
         Strides::Any => choices
@@ -170,7 +151,7 @@ fn fitting_tensor(
 }
 
 /// Changes an argument: to another of its kind, or of another kind.
-fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &ParamType) {
+pub(super) fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &ParamType) {
     if choices.once_in(16) {
         *argument = stranger(choices);
         return;
@@ -181,7 +162,8 @@ fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &ParamType) {
             *argument = Argument::Int(edge(choices, *scalar));
         }
         (argument, ParamType::Scalar(scalar)) => *argument = fitting_scalar(choices, *scalar),
-        (argument, _) => *argument = stranger(choices),
+        (argument, ParamType::Tensor(_)) => *argument = stranger(choices),
+        (argument, other) => kinds::change(choices, argument, other),
     }
 }
 
@@ -195,8 +177,8 @@ fn edge(choices: &mut Choices<'_>, scalar: Scalar) -> i64 {
 }
 
 /// A value of any type at all.
-fn stranger(choices: &mut Choices<'_>) -> Argument {
-    match choices.below(14) {
+pub(super) fn stranger(choices: &mut Choices<'_>) -> Argument {
+    match choices.below(18) {
         0 => Argument::None,
         1 => Argument::Bool(true),
         2 => Argument::Int(choices.pick(&[0, 3, -1, i64::MAX])),
@@ -213,6 +195,14 @@ fn stranger(choices: &mut Choices<'_>) -> Argument {
             let index = choices.pick(&[-1, 14, 63, 79, 127, 128, 200, i32::MAX, i32::MIN]);
             Argument::Raw { index, payload: 0 }
         }
+        13 => Argument::Array(vec![Argument::Int(1), Argument::Str("x".to_owned())]),
+        14 => Argument::List(vec![Argument::Float(0.5)]),
+        15 => match choices.below(3) {
+            0 => Argument::Function,
+            1 => Argument::Shape(vec![1, 2]),
+            _ => Argument::Registered(vec!["test.Other".to_owned()]),
+        },
+        16 => Argument::RValue(choices.once_in(2).then(|| Box::new(Argument::Error))),
         _ => Argument::Tensor(Tensor::new(DType::FLOAT32, &[3])),
     }
 }

@@ -1,6 +1,6 @@
 //! Declarations: all kinds of parameters, dims, options, constraints and expressions.
 
-use super::Choices;
+use super::{Choices, kinds};
 
 /// The text of a declaration of `f`, whose body calls `record_property`. It may mean nothing.
 pub fn declaration(choices: &mut Choices<'_>) -> String {
@@ -25,12 +25,14 @@ pub fn declaration(choices: &mut Choices<'_>) -> String {
 
 /// What expressions can mention.
 #[derive(Default)]
-struct Names {
+pub(super) struct Names {
     symbols: Vec<&'static str>,
     params: usize,
     bools: Vec<String>,
     floats: Vec<String>,
     pointers: Vec<String>,
+    /// Other integers.
+    pub(super) ints: Vec<String>,
     /// Tensors and their ranks; `None` for any.
     tensors: Vec<(String, Option<usize>)>,
 }
@@ -67,7 +69,7 @@ impl Names {
 }
 
 fn param(choices: &mut Choices<'_>, names: &mut Names) -> String {
-    match choices.below(20) {
+    match choices.below(28) {
         0..=12 => tensor(choices, names),
         13..=15 => {
             let name = choices.pick(&["n", "m", "s", "a", "b"]);
@@ -84,10 +86,14 @@ fn param(choices: &mut Choices<'_>, names: &mut Names) -> String {
             names.pointers.push(name.clone());
             format!("{name}: ptr")
         }
-        _ => {
+        18 | 19 => {
             let name = names.fresh();
             names.floats.push(name.clone());
             format!("{name}: {}", choices.pick(&["float64", "float32", "float16", "bfloat16"]))
+        }
+        _ => {
+            let name = names.fresh();
+            format!("{name}: {}", kinds::kind(choices, names, &kinds::At::param(&name)))
         }
     }
 }
@@ -198,12 +204,18 @@ fn leaf(choices: &mut Choices<'_>, names: &Names) -> String {
     if form < 4 && !names.symbols.is_empty() {
         return choices.pick(&names.symbols).to_owned();
     }
+    if form >= 6 && !names.ints.is_empty() {
+        return names.ints[choices.below(names.ints.len())].clone();
+    }
     if form == 7 && !names.bools.is_empty() {
         return names.bools[0].clone();
     }
     if form > 4 && !names.tensors.is_empty() {
         let (name, rank) = &names.tensors[choices.below(names.tensors.len())];
-        return match choices.below(5) {
+        return match choices.below(8) {
+            5 => format!("{name}.numel"),
+            6 => format!("{name}.is_contiguous"),
+            7 => format!("{name}.device_type"),
             0 => format!("{name}.ndim"),
             1 => format!("{name}.device_id"),
             2 => format!("{name}.byte_offset"),

@@ -3,7 +3,8 @@
 use abi_spec::Scalar;
 use codegen::{BinaryOp, Builtin, Comparison, Constraint, Expr, Member};
 
-use super::{Call, Checked, Fault, half, in_range, tensor};
+use super::scalar::in_range;
+use super::{Call, Checked, Fault, Found, half, tensor};
 
 /// A value in arithmetic.
 #[derive(Clone, Copy, Debug)]
@@ -44,9 +45,9 @@ impl Call<'_> {
             Expr::Int(value) => Number::Int(*value),
             Expr::Float(value) => Number::Float(*value),
             Expr::Null => Number::Address { null: true, offset: 0 },
-            Expr::Text(_) | Expr::Element(..) | Expr::Field(..) => {
-                unreachable!("no declaration has `{expr}`")
-            }
+            Expr::Text(_) => unreachable!("no declaration has `{expr}`"),
+            Expr::Element(of, index) => self.number_or_element(expr, of, *index as usize)?,
+            Expr::Field(..) => self.named(&expr.to_string()),
             Expr::Name(name) => self.named(name),
             Expr::Member(of, member) => self.member(of, *member)?,
             Expr::Neg(inner) => match self.evaluate(inner)? {
@@ -79,31 +80,48 @@ impl Call<'_> {
         }
     }
 
-    fn named(&self, name: &str) -> Number {
-        if let Some(value) = self.symbols.value(name) {
+    fn named(&self, path: &str) -> Number {
+        if let Some(value) = self.symbols.value(path) {
             return Number::Int(value);
         }
-        let params = &self.function.signature.params;
-        let param = params.iter().position(|param| param.name == name);
-        match param.and_then(|param| self.scalars[param]) {
-            Some(value) => value,
-            None => Number::Address { null: false, offset: 0 },
+        match self.find(path) {
+            Some(Found::Number(number) | Found::Missing(number)) => *number,
+            Some(Found::Tensor(_) | Found::Several(..) | Found::Other) | None => {
+                Number::Address { null: false, offset: 0 }
+            }
+        }
+    }
+
+    /// A number of a shape, or an element of a tuple.
+    fn number_or_element(&self, expr: &Expr, of: &Expr, index: usize) -> Checked<Number> {
+        match self.find(&of.to_string()) {
+            Some(Found::Several(_, numbers)) if index < numbers.len() => {
+                Ok(Number::Int(numbers[index]))
+            }
+            _ => Ok(self.named(&expr.to_string())),
         }
     }
 
     fn member(&self, of: &Expr, member: Member) -> Checked<Number> {
-        let Expr::Name(name) = of else { unreachable!("only tensors have members") };
-        let params = &self.function.signature.params;
-        let param = params.iter().position(|param| param.name == *name);
-        let Some((param, tensor)) = param.and_then(|p| Some((p, self.tensor_argument(p)?))) else {
-            unreachable!("{name} is a tensor")
+        let path = of.to_string();
+        let tensor = match (self.find(&path), member) {
+            (Some(Found::Tensor(tensor)), _) if member != Member::IsSome => tensor,
+            (found, Member::IsSome) => {
+                return Ok(Number::Int(i64::from(!matches!(found, Some(Found::Missing(_))))));
+            }
+            (Some(Found::Several(size, _)), Member::Size) => return Ok(Number::Int(*size as i64)),
+            (_, Member::Size) => return Ok(Number::Int(0)),
+            _ => unreachable!("`{path}` has no `{member}`"),
         };
         if let Member::Shape(dim) | Member::Strides(dim) = member
             && dim as usize >= tensor.shape.len()
         {
             let expected = format!("at least {} but got {}", dim + 1, tensor.shape.len());
-            let place = format!("{name}.ndim");
-            return Err(Fault::at("ValueError", "Mismatched", &place, param, expected));
+            let root = path.split(['.', '[']).next().unwrap_or_default();
+            let params = &self.function.signature.params;
+            let argument = params.iter().position(|param| param.name == root);
+            let (place, argument) = (format!("{path}.ndim"), argument.expect("it is nested there"));
+            return Err(Fault::at("ValueError", "Mismatched", &place, argument, expected));
         }
         let value = match member {
             Member::Data => {
@@ -117,8 +135,9 @@ impl Call<'_> {
             Member::ByteOffset => tensor.byte_offset as i64,
             Member::DeviceType => tensor.device.ty.0.into(),
             Member::Numel => tensor.shape.iter().fold(1, |all: i64, n| all.wrapping_mul(*n)),
-            Member::DType | Member::IsContiguous | Member::Size | Member::IsSome => {
-                unreachable!("no declaration has `{name}.{member}`")
+            Member::IsContiguous => i64::from(tensor::is_contiguous(tensor)),
+            Member::DType | Member::Size | Member::IsSome => {
+                unreachable!("no declaration has `{path}.{member}`")
             }
         };
         Ok(Number::Int(value))

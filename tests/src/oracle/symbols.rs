@@ -4,18 +4,26 @@ use codegen::{BinaryOp, Dim, Expr, Function, ParamType, Shape, Strides};
 
 use super::expression::floor_divide;
 use super::tensor::compact_stride;
-use super::{Call, Checked, Fault};
+use super::{Call, Checked, Fault, Place};
+use crate::argument::Tensor;
 
 /// The symbols of a function, in the order in which they are first mentioned.
 pub(super) struct Symbols<'a> {
     all: Vec<Symbol<'a>>,
+    rules: Rules<'a>,
+}
+
+/// What the declaration says at some point, whatever the arguments are.
+#[derive(Clone)]
+pub(super) struct Rules<'a> {
+    /// Of each symbol.
+    known: Vec<Known>,
     /// Occurrences with several unknowns.
     waiting: Vec<Occurrence<'a>>,
 }
 
 struct Symbol<'a> {
     name: &'a str,
-    known: Known,
     value: Option<i64>,
     /// The place that shows the value.
     origin: String,
@@ -23,66 +31,85 @@ struct Symbol<'a> {
     first: Option<Occurrence<'a>>,
 }
 
-/// What the declaration says of a symbol, whatever the arguments are.
+/// Whether a symbol is known.
 #[derive(Clone, Copy, PartialEq)]
 enum Known {
     No,
     /// If the strides count that it occurs in.
     Maybe,
+    /// If what it occurs in, in this argument, is there.
+    Within(usize),
     Yes,
 }
 
 /// A number that an expression must be equal to.
 #[derive(Clone)]
 pub(super) struct Occurrence<'a> {
-    param: usize,
-    dim: usize,
+    argument: usize,
     place: String,
-    value: i64,
+    /// `None` where it is missing.
+    value: Option<i64>,
     expr: &'a Expr,
     counts: bool,
+    /// What it occurs in may be missing.
+    uncertain: bool,
+    /// It is one of many, and shows no value by its name.
+    many: bool,
+    /// The tensor and the dim of a stride.
+    stride: Option<(&'a Tensor, usize)>,
+    is_stride: bool,
 }
 
 impl<'a> Symbols<'a> {
     pub(super) fn new(function: &'a Function) -> Symbols<'a> {
-        let mut symbols = Symbols { all: Vec::new(), waiting: Vec::new() };
+        let rules = Rules { known: Vec::new(), waiting: Vec::new() };
+        let mut symbols = Symbols { all: Vec::new(), rules };
         for param in &function.signature.params {
-            match &param.ty {
-                ParamType::Scalar(scalar) if scalar.is_int() => symbols.mention(&param.name),
-                ParamType::Scalar(_) => {}
-                ParamType::Tensor(tensor) => {
-                    if let Shape::Dims(dims) = &tensor.shape {
-                        dims.iter().for_each(|dim| symbols.mention_dim(dim));
-                    }
-                    if let Strides::List(dims) = &tensor.strides {
-                        dims.iter().for_each(|dim| symbols.mention_dim(dim));
-                    }
-                }
-                ParamType::Str
-                | ParamType::Bytes
-                | ParamType::DType
-                | ParamType::Device
-                | ParamType::Shape(_)
-                | ParamType::Object(_)
-                | ParamType::Sequence(..)
-                | ParamType::Mapping(..)
-                | ParamType::Tuple(_)
-                | ParamType::Optional(_)
-                | ParamType::Union(_)
-                | ParamType::Literal(_)
-                | ParamType::Any
-                | ParamType::Stream => {
-                    unreachable!("no declaration has a parameter of type {}", param.ty)
-                }
+            if matches!(&param.ty, ParamType::Scalar(scalar) if scalar.is_int()) {
+                symbols.mention(&param.name);
             }
+            symbols.mention_type(&param.ty);
         }
         symbols
     }
 
+    fn mention_type(&mut self, ty: &'a ParamType) {
+        match ty {
+            ParamType::Tensor(tensor) => {
+                self.mention_shape(&tensor.shape);
+                if let Strides::List(dims) = &tensor.strides {
+                    dims.iter().for_each(|dim| self.mention_dim(dim));
+                }
+            }
+            ParamType::Shape(shape) => self.mention_shape(shape),
+            ParamType::Tuple(elements) => {
+                elements.iter().for_each(|element| self.mention_type(&element.ty));
+            }
+            ParamType::Optional(inner) | ParamType::Sequence(_, inner) => self.mention_type(inner),
+            ParamType::Mapping(_, types) => types.iter().for_each(|ty| self.mention_type(ty)),
+            ParamType::Union(types) => types.iter().for_each(|ty| self.mention_type(ty)),
+            ParamType::Scalar(_)
+            | ParamType::Str
+            | ParamType::Bytes
+            | ParamType::DType
+            | ParamType::Device
+            | ParamType::Object(_)
+            | ParamType::Literal(_)
+            | ParamType::Any
+            | ParamType::Stream => {}
+        }
+    }
+
+    fn mention_shape(&mut self, shape: &'a Shape) {
+        if let Shape::Dims(dims) = shape {
+            dims.iter().for_each(|dim| self.mention_dim(dim));
+        }
+    }
+
     fn mention(&mut self, name: &'a str) {
         if self.all.iter().all(|symbol| symbol.name != name) {
-            let (known, value, origin, first) = (Known::No, None, String::new(), None);
-            self.all.push(Symbol { name, known, value, origin, first });
+            self.all.push(Symbol { name, value: None, origin: String::new(), first: None });
+            self.rules.known.push(Known::No);
         }
     }
 
@@ -92,24 +119,58 @@ impl<'a> Symbols<'a> {
         }
     }
 
+    /// The names of all.
+    pub(super) fn all(&self) -> impl Iterator<Item = &'a str> {
+        self.all.iter().map(|symbol| symbol.name)
+    }
+
+    pub(super) fn rules(&self) -> Rules<'a> {
+        self.rules.clone()
+    }
+
+    /// Forgets what the declaration has said since.
+    pub(super) fn restore(&mut self, rules: Rules<'a>) {
+        self.rules = rules;
+    }
+
     /// The value of a symbol that is bound.
     pub(super) fn value(&self, name: &str) -> Option<i64> {
         self.all.iter().find(|symbol| symbol.name == name)?.value
     }
 
-    /// The symbols of an expression that are not known for sure, each once.
-    fn unknown(&self, expr: &Expr) -> Vec<usize> {
+    /// The symbols of an occurrence that are not known for sure, each once. Where it may be missing itself,
+    /// what the same argument shows is known to an expression, and may be bound by a plain name.
+    fn unknown(&self, occurrence: &Occurrence<'_>) -> Vec<usize> {
+        let plain = matches!(occurrence.expr, Expr::Name(_));
+        let within = Known::Within(occurrence.argument);
+        let is_known =
+            |known| known == Known::Yes || (occurrence.uncertain && !plain && known == within);
         let mut found = Vec::new();
-        for name in names(expr) {
+        for name in names(occurrence.expr) {
             let index = self.all.iter().position(|symbol| symbol.name == name);
             if let Some(index) = index
-                && self.all[index].known != Known::Yes
+                && !is_known(self.rules.known[index])
                 && !found.contains(&index)
             {
                 found.push(index);
             }
         }
         found
+    }
+
+    /// True if an expression is linear in a symbol, and nothing else in it may be missing.
+    fn is_solvable(&self, expr: &Expr, symbol: usize) -> bool {
+        let known = |name: &str| {
+            let index = self.all().position(|known| known == name);
+            index.is_none_or(|at| at == symbol || self.rules.known[at] == Known::Yes)
+        };
+        is_linear(expr, self.all[symbol].name) && names(expr).into_iter().all(known)
+    }
+
+    /// True if what may be missing has bound the symbols of an expression, but for one.
+    fn is_bound(&self, expr: &Expr, but: &str) -> bool {
+        let is_free = |name: &&str| *name != but && self.value(name).is_none();
+        !names(expr).iter().any(is_free)
     }
 }
 
@@ -159,40 +220,85 @@ fn is_linear(expr: &Expr, symbol: &str) -> bool {
 }
 
 impl<'a> Call<'a> {
-    /// Visits an extent or a stride.
-    pub(super) fn occurrence(
+    /// Visits an extent of a tensor or a number of a shape.
+    pub(super) fn dim(
         &mut self,
-        param: usize,
-        (part, dim): (&str, usize),
-        value: i64,
-        expr: &'a Expr,
-        counts: bool,
+        place: &Place<'a>,
+        part: String,
+        value: Option<i64>,
+        rule: &'a Dim,
     ) -> Checked<()> {
-        let name = self.name(param);
-        let (place, is_stride) = (format!("{name}.{part}[{dim}]"), part == "strides");
-        let occurrence = Occurrence { param, dim, place, value, expr, counts };
-        match self.symbols.unknown(expr)[..] {
+        let Dim::Expr(expr) = rule else { return Ok(()) };
+        self.occurrence(Occurrence {
+            argument: place.argument,
+            place: format!("{}{part}", place.path),
+            value,
+            expr,
+            counts: true,
+            uncertain: place.uncertain,
+            many: place.many,
+            stride: None,
+            is_stride: false,
+        })
+    }
+
+    /// Visits a stride.
+    pub(super) fn stride(
+        &mut self,
+        place: &Place<'a>,
+        dim: usize,
+        tensor: Option<(&'a Tensor, i64, bool)>,
+        rule: &'a Dim,
+    ) -> Checked<()> {
+        let Dim::Expr(expr) = rule else { return Ok(()) };
+        self.occurrence(Occurrence {
+            argument: place.argument,
+            place: format!("{}.strides[{dim}]", place.path),
+            value: tensor.map(|(_, value, _)| value),
+            expr,
+            counts: tensor.is_some_and(|(_, _, counts)| counts),
+            uncertain: place.uncertain,
+            many: place.many,
+            stride: tensor.map(|(tensor, _, _)| (tensor, dim)),
+            is_stride: true,
+        })
+    }
+
+    fn occurrence(&mut self, occurrence: Occurrence<'a>) -> Checked<()> {
+        match self.symbols.unknown(&occurrence)[..] {
             [] => self.compare(&occurrence),
-            [symbol] if is_linear(expr, self.symbols.all[symbol].name) => {
+            [symbol] if self.symbols.is_solvable(occurrence.expr, symbol) => {
                 self.bind_or_compare(symbol, &occurrence)?;
-                if !is_stride {
-                    return self.know(symbol);
-                }
-                self.symbols.all[symbol].known = Known::Maybe;
-                self.symbols.all[symbol].first.get_or_insert(occurrence);
-                Ok(())
+                self.bound(symbol, occurrence)
             }
             _ => {
-                self.symbols.waiting.push(occurrence);
+                self.symbols.rules.waiting.push(occurrence);
                 Ok(())
             }
         }
     }
 
+    /// What the declaration says of a symbol after an occurrence that may bind it.
+    fn bound(&mut self, symbol: usize, occurrence: Occurrence<'a>) -> Checked<()> {
+        let known = &mut self.symbols.rules.known[symbol];
+        if occurrence.uncertain {
+            if *known == Known::No {
+                *known = Known::Within(occurrence.argument);
+            }
+            return Ok(());
+        }
+        if !occurrence.is_stride {
+            return self.know(symbol);
+        }
+        *known = Known::Maybe;
+        self.symbols.all[symbol].first.get_or_insert(occurrence);
+        Ok(())
+    }
+
     /// The value of an integer parameter is an occurrence of the symbol of its name.
-    pub(super) fn parameter(&mut self, param: usize, value: i64) -> Checked<()> {
-        let name = self.name(param);
-        let index = self.symbols.all.iter().position(|symbol| symbol.name == name);
+    pub(super) fn parameter(&mut self, place: &Place<'a>, value: i64) -> Checked<()> {
+        let name = &place.path;
+        let index = self.symbols.all().position(|symbol| symbol == name);
         let index = index.expect("integer parameters are symbols");
         let symbol = &mut self.symbols.all[index];
         match symbol.value {
@@ -202,24 +308,28 @@ impl<'a> Call<'a> {
             }
             Some(known) if known != value => {
                 let expected = format!("{known} (= {}) but got {value}", symbol.origin);
-                return Err(Fault::at("ValueError", "Mismatched", name, param, expected));
+                return Err(place.mismatch("", expected));
             }
             Some(_) => {}
         }
         self.know(index)
     }
 
-    fn mismatch_at(&self, occurrence: &Occurrence<'_>, expected: &str) -> Fault {
-        let Occurrence { param, place, value, .. } = occurrence;
+    fn mismatch_at(&self, occurrence: &Occurrence<'_>, value: i64, expected: &str) -> Fault {
+        let Occurrence { argument, place, .. } = occurrence;
         let expected = format!("{expected} but got {value}");
-        Fault::at("ValueError", "Mismatched", place, *param, expected)
+        Fault::at("ValueError", "Mismatched", place, *argument, expected)
     }
 
     /// Compares with an expression whose symbols all have values.
     fn compare(&self, occurrence: &Occurrence<'a>) -> Checked<()> {
+        let Some(value) = occurrence.value.filter(|_| self.symbols.is_bound(occurrence.expr, ""))
+        else {
+            return Ok(());
+        };
         // What is declared is computed, even where it does not count.
         let expected = self.int(occurrence.expr)?;
-        if !occurrence.counts || expected == occurrence.value {
+        if !occurrence.counts || expected == value {
             return Ok(());
         }
         let is_plain = |symbol: &&Symbol<'_>| *occurrence.expr == Expr::name(symbol.name);
@@ -229,24 +339,29 @@ impl<'a> Call<'a> {
             None if names(occurrence.expr).is_empty() => expected.to_string(),
             None => format!("{expected} (= {})", occurrence.expr),
         };
-        Err(self.mismatch_at(occurrence, &shown))
+        Err(self.mismatch_at(occurrence, value, &shown))
     }
 
     fn bind_or_compare(&mut self, symbol: usize, occurrence: &Occurrence<'a>) -> Checked<()> {
         if self.symbols.all[symbol].value.is_some() {
             return self.compare(occurrence);
         }
-        let (value, exact) = self.solve(symbol, occurrence.expr, occurrence.value)?;
+        let name = self.symbols.all[symbol].name;
+        let Some(found) = occurrence.value.filter(|_| self.symbols.is_bound(occurrence.expr, name))
+        else {
+            return Ok(());
+        };
+        let (value, exact) = self.solve(symbol, occurrence.expr, found)?;
         if !occurrence.counts {
             return Ok(());
         }
         if !exact {
-            return Err(self.mismatch_at(occurrence, &occurrence.expr.to_string()));
+            return Err(self.mismatch_at(occurrence, found, &occurrence.expr.to_string()));
         }
-        let plain = matches!(occurrence.expr, Expr::Name(_));
+        let shown = matches!(occurrence.expr, Expr::Name(_)) && !occurrence.many;
         let symbol = &mut self.symbols.all[symbol];
         symbol.value = Some(value);
-        symbol.origin = if plain { occurrence.place.clone() } else { symbol.name.to_owned() };
+        symbol.origin = if shown { occurrence.place.clone() } else { symbol.name.to_owned() };
         Ok(())
     }
 
@@ -271,12 +386,21 @@ impl<'a> Call<'a> {
 
     /// A symbol is known from here on: compares what waited for it.
     fn know(&mut self, symbol: usize) -> Checked<()> {
-        self.symbols.all[symbol].known = Known::Yes;
-        for occurrence in std::mem::take(&mut self.symbols.waiting) {
-            if self.symbols.unknown(occurrence.expr).is_empty() {
+        self.symbols.rules.known[symbol] = Known::Yes;
+        self.compare_waiting(|_| true)
+    }
+
+    /// Compares what waits for nothing outside of an argument.
+    pub(super) fn compare_within(&mut self, argument: usize) -> Checked<()> {
+        self.compare_waiting(|occurrence| occurrence.argument == argument)
+    }
+
+    fn compare_waiting(&mut self, wanted: impl Fn(&Occurrence<'_>) -> bool) -> Checked<()> {
+        for occurrence in std::mem::take(&mut self.symbols.rules.waiting) {
+            if wanted(&occurrence) && self.symbols.unknown(&occurrence).is_empty() {
                 self.compare(&occurrence)?;
             } else {
-                self.symbols.waiting.push(occurrence);
+                self.symbols.rules.waiting.push(occurrence);
             }
         }
         Ok(())
@@ -285,14 +409,13 @@ impl<'a> Call<'a> {
     /// A symbol that only strides mention, none of which counts, takes the compact value of the first.
     pub(super) fn settle(&mut self) -> Checked<()> {
         for index in 0..self.symbols.all.len() {
-            if self.symbols.all[index].known != Known::Maybe {
+            if self.symbols.rules.known[index] != Known::Maybe {
                 continue;
             }
             if self.symbols.all[index].value.is_none() {
                 let first = self.symbols.all[index].first.clone().expect("a stride mentions it");
-                let Some(tensor) = self.tensor_argument(first.param) else { continue };
-                let (value, _) =
-                    self.solve(index, first.expr, compact_stride(tensor, first.dim))?;
+                let Some((tensor, dim)) = first.stride else { continue };
+                let (value, _) = self.solve(index, first.expr, compact_stride(tensor, dim))?;
                 let symbol = &mut self.symbols.all[index];
                 symbol.value = Some(value);
                 symbol.origin = symbol.name.to_owned();

@@ -1,10 +1,10 @@
 //! The checks of a tensor.
 
-use abi_spec::DeviceType;
+use abi_spec::{DType, DeviceType};
 use codegen::{Device, Shape, Strides};
 
-use super::{Call, Checked, Fault, type_name, words};
-use crate::argument::Tensor;
+use super::{Call, Checked, Fault, Found, MISSING, Place, type_name, words};
+use crate::argument::{Argument, Tensor};
 
 /// True if some extent is 0.
 pub(super) fn is_empty(tensor: &Tensor) -> bool {
@@ -21,126 +21,165 @@ pub(super) fn stride(tensor: &Tensor, dim: usize) -> i64 {
     tensor.strides.as_ref().map_or_else(|| compact_stride(tensor, dim), |strides| strides[dim])
 }
 
+/// True if the elements are in row-major order without gaps.
+pub(super) fn is_contiguous(tensor: &Tensor) -> bool {
+    let counts = |dim: &usize| tensor.shape[*dim] != 1;
+    is_empty(tensor)
+        || (0..tensor.shape.len())
+            .filter(counts)
+            .all(|dim| stride(tensor, dim) == compact_stride(tensor, dim))
+}
+
 impl<'a> Call<'a> {
-    pub(super) fn tensor(&mut self, param: usize, declared: &'a codegen::Tensor) -> Checked<()> {
-        let tensor = self.header(param, declared)?;
-        if declared.shape == Shape::AnyRank {
-            for (dim, extent) in tensor.shape.iter().enumerate() {
-                self.extent_sign(param, dim, *extent)?;
+    pub(super) fn tensor(
+        &mut self,
+        place: &Place<'a>,
+        declared: &'a codegen::Tensor,
+    ) -> Checked<()> {
+        let tensor = match place.given {
+            Some(given) => Some(self.header(place, declared, given)?),
+            None => None,
+        };
+        self.note(place, tensor.map_or(MISSING, Found::Tensor));
+        self.dims(place, declared, tensor)?;
+        let Some(tensor) = tensor else { return Ok(()) };
+        if declared.strides == Strides::Contiguous {
+            contiguous(place, tensor)?;
+        }
+        data(place, tensor, declared)
+    }
+
+    /// Shape and strides.
+    fn dims(
+        &mut self,
+        place: &Place<'a>,
+        declared: &'a codegen::Tensor,
+        tensor: Option<&'a Tensor>,
+    ) -> Checked<()> {
+        match (&declared.shape, tensor) {
+            (Shape::Dims(dims), _) => {
+                for (dim, rule) in dims.iter().enumerate() {
+                    let value = tensor.map(|tensor| tensor.shape[dim]);
+                    extent_sign(place, dim, value)?;
+                    self.dim(place, format!(".shape[{dim}]"), value, rule)?;
+                }
+            }
+            (Shape::AnyRank, Some(tensor)) => {
+                for (dim, extent) in tensor.shape.iter().enumerate() {
+                    extent_sign(place, dim, Some(*extent))?;
+                }
+            }
+            (Shape::AnyRank, None) => {}
+        }
+        if let Strides::List(strides) = &declared.strides {
+            for (dim, rule) in strides.iter().enumerate() {
+                let counts = |tensor: &Tensor| tensor.shape[dim] > 1 && !is_empty(tensor);
+                let found = tensor.map(|tensor| (tensor, stride(tensor, dim), counts(tensor)));
+                self.stride(place, dim, found, rule)?;
             }
         }
-        self.dims(param, declared)?;
-        if declared.strides == Strides::Contiguous {
-            self.contiguous(param, tensor)?;
-        }
-        self.data(param, tensor, declared)
-    }
-
-    fn mismatch(&self, param: usize, part: &str, expected: String) -> Fault {
-        self.fault("ValueError", "Mismatched", param, part, expected)
-    }
-
-    fn fault(
-        &self,
-        kind: &'static str,
-        text: &str,
-        param: usize,
-        part: &str,
-        expected: String,
-    ) -> Fault {
-        Fault::at(kind, text, &format!("{}{part}", self.name(param)), param, expected)
+        Ok(())
     }
 
     /// Type, NULL, ndim, dtype, device, the pointer to the extents.
-    fn header(&self, param: usize, declared: &codegen::Tensor) -> Checked<&'a Tensor> {
-        let argument = &self.arguments[param];
-        let Some(tensor) = self.tensor_argument(param) else {
-            let null = matches!(words(argument), (7 | 70, 0));
-            let got = if null { "NULL".to_owned() } else { type_name(argument) };
-            let expected = format!("Tensor but got {got}");
-            return Err(self.fault("TypeError", "Mismatched type of", param, "", expected));
+    fn header(
+        &mut self,
+        place: &Place<'a>,
+        declared: &codegen::Tensor,
+        given: &'a Argument,
+    ) -> Checked<&'a Tensor> {
+        let Argument::Tensor(tensor) = given else {
+            let null = matches!(words(given), (7 | 70, 0));
+            let got = if null { "NULL".to_owned() } else { type_name(given) };
+            return Err(place.wrong_type(&got));
         };
         let ndim = tensor.ndim();
         match &declared.shape {
             Shape::Dims(dims) if dims.len() as i32 != ndim => {
-                let expected = format!("{} but got {ndim}", dims.len());
-                return Err(self.mismatch(param, ".ndim", expected));
+                return Err(place.mismatch(".ndim", format!("{} but got {ndim}", dims.len())));
             }
             Shape::AnyRank if ndim < 0 => {
                 let expected = format!("a non-negative rank but got {ndim}");
-                return Err(self.mismatch(param, ".ndim", expected));
+                return Err(place.mismatch(".ndim", expected));
             }
             Shape::Dims(_) | Shape::AnyRank => {}
         }
         if !declared.accepted().contains(&tensor.dtype) {
-            let expected = format!("{} but got {}", declared.dtypes[0], tensor.dtype);
-            return Err(self.fault("TypeError", "Mismatched", param, ".dtype", expected));
+            let names: Vec<String> = declared.dtypes.iter().map(DType::to_string).collect();
+            let expected = format!("{} but got {}", names.join("|"), tensor.dtype);
+            return Err(place.fault("TypeError", "Mismatched", ".dtype", expected));
         }
-        self.device(param, tensor, declared.device)?;
+        self.device(place, tensor, declared.device)?;
         if tensor.null_shape && ndim != 0 {
-            return Err(self.null(param, ".shape"));
+            return Err(null(place, ".shape"));
         }
         Ok(tensor)
     }
 
-    fn null(&self, param: usize, part: &str) -> Fault {
-        self.mismatch(param, part, "a non-NULL pointer but got NULL".to_owned())
-    }
-
-    fn device(&self, param: usize, tensor: &Tensor, declared: Device) -> Checked<()> {
+    fn device(&mut self, place: &Place<'a>, tensor: &Tensor, declared: Device) -> Checked<()> {
         let found = tensor.device;
         if let Device::Type(ty) = declared
             && found.ty != ty
         {
-            return Err(self.mismatch(param, ".device", format!("{ty} but got {found}")));
+            return Err(place.mismatch(".device", format!("{ty} but got {found}")));
         }
         if found.ty == DeviceType::CPU {
             return Ok(());
         }
-        for before in 0..param {
-            let Some(other) = self.tensor_argument(before) else { continue };
-            if other.device.ty == found.ty && other.device.id != found.id {
-                let (device, name) = (other.device, self.name(before));
-                let expected = format!("{device} (= {name}.device) but got {found}");
-                return Err(self.mismatch(param, ".device", expected));
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn extent_sign(&self, param: usize, dim: usize, extent: i64) -> Checked<()> {
-        if extent >= 0 {
+        let first = self.devices.iter().find(|(ty, _, _)| *ty == found.ty);
+        let Some((ty, id, path)) = first else {
+            let path = (!place.many).then(|| place.path.clone());
+            self.devices.push((found.ty, found.id, path));
+            return Ok(());
+        };
+        if *id == found.id {
             return Ok(());
         }
-        let expected = format!("a non-negative extent but got {extent}");
-        Err(self.mismatch(param, &format!(".shape[{dim}]"), expected))
+        let origin = path.as_ref().map_or(String::new(), |path| format!(" (= {path}.device)"));
+        let first = abi_spec::Device { ty: *ty, id: *id };
+        Err(place.mismatch(".device", format!("{first}{origin} but got {found}")))
     }
+}
 
-    fn contiguous(&self, param: usize, tensor: &Tensor) -> Checked<()> {
-        for (dim, extent) in tensor.shape.iter().enumerate() {
-            let (expected, found) = (compact_stride(tensor, dim), stride(tensor, dim));
-            if *extent != 1 && !is_empty(tensor) && found != expected {
-                let expected = format!("{expected} (contiguous) but got {found}");
-                return Err(self.mismatch(param, &format!(".strides[{dim}]"), expected));
-            }
-        }
-        Ok(())
-    }
+fn null(place: &Place<'_>, part: &str) -> Fault {
+    place.mismatch(part, "a non-NULL pointer but got NULL".to_owned())
+}
 
-    /// Data is needed where there are elements; alignment is of the sum with `byte_offset`.
-    fn data(&self, param: usize, tensor: &Tensor, declared: &codegen::Tensor) -> Checked<()> {
-        if tensor.data.is_none() && !is_empty(tensor) {
-            return Err(self.null(param, ".data"));
+fn extent_sign(place: &Place<'_>, dim: usize, extent: Option<i64>) -> Checked<()> {
+    match extent {
+        Some(extent @ ..=-1) => {
+            let expected = format!("a non-negative extent but got {extent}");
+            Err(place.mismatch(&format!(".shape[{dim}]"), expected))
         }
-        // That of a lane; of three bytes, say, the power of two in it.
-        let lane = u64::from(declared.dtypes[0].lane_bytes());
-        let align = declared.align.unwrap_or(1 << lane.trailing_zeros());
-        let address = (tensor.data.unwrap_or(0) as u64).wrapping_add(tensor.byte_offset);
-        let remainder = address & (align - 1);
-        if remainder == 0 {
-            return Ok(());
-        }
-        let expected = format!("a multiple of {align} bytes but got remainder {remainder}");
-        Err(self.fault("ValueError", "Misaligned", param, ".data", expected))
+        Some(_) | None => Ok(()),
     }
+}
+
+fn contiguous(place: &Place<'_>, tensor: &Tensor) -> Checked<()> {
+    for (dim, extent) in tensor.shape.iter().enumerate() {
+        let (expected, found) = (compact_stride(tensor, dim), stride(tensor, dim));
+        if *extent != 1 && !is_empty(tensor) && found != expected {
+            let expected = format!("{expected} (contiguous) but got {found}");
+            return Err(place.mismatch(&format!(".strides[{dim}]"), expected));
+        }
+    }
+    Ok(())
+}
+
+/// Data is needed where there are elements; alignment is of the sum with `byte_offset`.
+fn data(place: &Place<'_>, tensor: &Tensor, declared: &codegen::Tensor) -> Checked<()> {
+    if tensor.data.is_none() && !is_empty(tensor) {
+        return Err(null(place, ".data"));
+    }
+    // That of a lane; of three bytes, say, the power of two in it; the least one of several types.
+    let lane = |dtype: &DType| 1 << dtype.lane_bytes().trailing_zeros();
+    let natural = declared.dtypes.iter().map(lane).min();
+    let align: u64 = declared.align.or(natural).expect("a tensor has a type of elements");
+    let address = (tensor.data.unwrap_or(0) as u64).wrapping_add(tensor.byte_offset);
+    let remainder = address & (align - 1);
+    if remainder == 0 {
+        return Ok(());
+    }
+    let expected = format!("a multiple of {align} bytes but got remainder {remainder}");
+    Err(place.fault("ValueError", "Misaligned", ".data", expected))
 }

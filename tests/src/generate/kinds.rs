@@ -1,0 +1,322 @@
+//! Types of parameters beyond scalars and tensors, and values of them.
+
+use std::collections::BTreeMap;
+
+use abi_spec::{DType, Device, DeviceType, Scalar};
+use codegen::{Class, Dim, Literal, ParamType, Shape};
+
+use super::Choices;
+use super::arguments::{evaluate, fitting_scalar, fitting_tensor, stranger};
+use super::declaration::Names;
+use crate::argument::Argument;
+
+/// The class of the user, and one below it.
+const CLASS: &str = "test.Thing";
+
+/// Where a type stands.
+#[derive(Clone)]
+pub(super) struct At {
+    /// How expressions call its value; `None` for one of many.
+    path: Option<String>,
+    /// Symbols that nothing outside of the parameter mentions.
+    own: [String; 2],
+    /// How deep types may be nested below.
+    depth: usize,
+}
+
+impl At {
+    pub(super) fn param(name: &str) -> At {
+        let own = ["u", "v"].map(|symbol| format!("{symbol}_{name}"));
+        At { path: Some(name.to_owned()), own, depth: 2 }
+    }
+
+    fn inside(&self, suffix: &str) -> At {
+        let path = self.path.as_ref().map(|path| format!("{path}{suffix}"));
+        At { path, depth: self.depth - 1, ..self.clone() }
+    }
+
+    fn many(&self) -> At {
+        At { path: None, depth: self.depth - 1, ..self.clone() }
+    }
+
+    /// Expressions may mention a part of the value.
+    fn offer(&self, names: &mut Names, part: &str) {
+        names.ints.extend(self.path.iter().map(|path| format!("{path}{part}")));
+    }
+}
+
+/// A type that is no scalar and no tensor, at the top of a parameter.
+pub(super) fn kind(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
+    match choices.below(16) {
+        0..=2 => optional(choices, names, at),
+        3..=5 => tuple(choices, names, at),
+        6 | 7 => sequence(choices, names, at),
+        8 => union(choices),
+        _ => simple(choices, names, at),
+    }
+}
+
+/// Without other types inside.
+fn simple(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
+    match choices.below(12) {
+        0 | 1 => sized(names, at, "str"),
+        2 => sized(names, at, "bytes"),
+        3 => "dtype".to_owned(),
+        4 => "Device".to_owned(),
+        5 => sized(names, at, "Shape"),
+        6 => shape(choices, names, at),
+        7 => choices.pick(&["Function", "Object", "Object[\"test.Thing\"]", "Any"]).to_owned(),
+        8 => "Stream".to_owned(),
+        9 => "Literal[1, 2, -5]".to_owned(),
+        10 => "Literal[\"sum\", \"a longer mean\"]".to_owned(),
+        _ => "Literal[True, \"auto\"]".to_owned(),
+    }
+}
+
+fn sized(names: &mut Names, at: &At, ty: &str) -> String {
+    at.offer(names, ".size");
+    ty.to_owned()
+}
+
+fn shape(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
+    let rank = choices.pick(&[2, 1, 3]);
+    let dims: Vec<String> = (0..rank).map(|_| dim(choices, at)).collect();
+    at.offer(names, ".size");
+    format!("Shape([{}])", dims.join(", "))
+}
+
+fn dim(choices: &mut Choices<'_>, at: &At) -> String {
+    let [u, v] = &at.own;
+    match choices.below(10) {
+        0..=3 => u.clone(),
+        4 | 5 => v.clone(),
+        6 => format!("2 * {u}"),
+        7 => format!("{u} * {v}"),
+        8 => "_".to_owned(),
+        _ => "3".to_owned(),
+    }
+}
+
+/// A type in another one.
+fn nested(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
+    let form = choices.below(16);
+    match form {
+        0..=4 => {
+            let dims: Vec<String> =
+                (0..choices.pick(&[1, 2, 0])).map(|_| dim(choices, at)).collect();
+            let dtype = choices.pick(&["float32", "int8", "float32|float64|int8"]);
+            let device = choices.pick(&["", "", ", device=cuda"]);
+            format!("Tensor([{}], {dtype}{device})", dims.join(", "))
+        }
+        5 | 6 => {
+            at.offer(names, "");
+            choices.pick(&["int64", "int8", "bool"]).to_owned()
+        }
+        7 => choices.pick(&["float64", "float32"]).to_owned(),
+        8 if at.depth > 0 => tuple(choices, names, at),
+        9 if at.depth > 0 => sequence(choices, names, at),
+        10 => union(choices),
+        _ => simple(choices, names, at),
+    }
+}
+
+fn optional(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
+    at.offer(names, ".is_some");
+    let inner = nested(choices, names, at);
+    // These include None already.
+    if matches!(inner.as_str(), "Any" | "Stream") { inner } else { format!("Optional[{inner}]") }
+}
+
+fn tuple(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
+    let count = choices.pick(&[2, 1, 3]);
+    let mut elements = Vec::new();
+    for index in 0..count {
+        let name = format!("e{index}");
+        let named = choices.once_in(4);
+        let suffix = if named { format!(".{name}") } else { format!("[{index}]") };
+        let inner = at.inside(&suffix);
+        let ty = match choices.once_in(5) {
+            true => optional(choices, names, &inner),
+            false => nested(choices, names, &inner),
+        };
+        elements.push(if named { format!("{name}: {ty}") } else { ty });
+    }
+    format!("Tuple[{}]", elements.join(", "))
+}
+
+fn sequence(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
+    at.offer(names, ".size");
+    let word = choices.pick(&["Array", "List"]);
+    let inner = at.many();
+    let element = match choices.once_in(6) {
+        true => optional(choices, names, &inner),
+        false => nested(choices, names, &inner),
+    };
+    format!("{word}[{element}]")
+}
+
+fn union(choices: &mut Choices<'_>) -> String {
+    let unions = [
+        "Union[int64, str]",
+        "Union[float64, Array[int64]]",
+        "Union[bool, Tuple[int8, str], Device]",
+        "Union[Tensor([_, 2], float32), Function, bytes]",
+        "Union[Literal[1, \"one\"], Shape([2, _])]",
+    ];
+    choices.pick(&unions).to_owned()
+}
+
+type Values = BTreeMap<String, i64>;
+
+const TEXTS: [&str; 6] = ["sum", "", "seven b", "a longer mean", "auto", "é\\"];
+
+/// A value that a type accepts.
+pub(super) fn fitting(choices: &mut Choices<'_>, values: &mut Values, ty: &ParamType) -> Argument {
+    match ty {
+        ParamType::Scalar(Scalar::Bool) => Argument::Bool(choices.below(2) == 0),
+        ParamType::Scalar(scalar) if scalar.is_int() => Argument::Int(choices.pick(&[1, 0, 7])),
+        ParamType::Scalar(scalar) => fitting_scalar(choices, *scalar),
+        ParamType::Tensor(tensor) => Argument::Tensor(fitting_tensor(choices, values, tensor)),
+        ParamType::Str => text(choices),
+        ParamType::Bytes => bytes(choices),
+        ParamType::DType => match choices.below(4) {
+            0 => Argument::Str("bfloat16x2".to_owned()),
+            1 => Argument::Bytes(b"int8".to_vec()),
+            2 => Argument::RawStr("bool".to_owned()),
+            _ => Argument::DType(DType::FLOAT32),
+        },
+        ParamType::Device => match choices.below(4) {
+            0 => Argument::Str("cpu".to_owned()),
+            1 => Argument::RawStr("cuda:1".to_owned()),
+            _ => Argument::Device(Device { ty: DeviceType::CUDA, id: 1 }),
+        },
+        ParamType::Shape(shape) => fitting_shape(choices, values, shape),
+        ParamType::Object(class) => object(choices, class),
+        ParamType::Sequence(_, element) => {
+            let count = choices.pick(&[2, 1, 0, 3]);
+            let elements = (0..count).map(|_| fitting(choices, values, element)).collect();
+            if choices.once_in(3) { Argument::List(elements) } else { Argument::Array(elements) }
+        }
+        ParamType::Tuple(elements) => {
+            let elements =
+                elements.iter().map(|element| fitting(choices, values, &element.ty)).collect();
+            let array = Argument::Array(elements);
+            if choices.once_in(6) { Argument::RValue(Some(Box::new(array))) } else { array }
+        }
+        ParamType::Optional(_) if choices.once_in(3) => Argument::None,
+        ParamType::Optional(inner) => fitting(choices, values, inner),
+        ParamType::Union(types) => {
+            let at = choices.below(types.len());
+            fitting(choices, values, &types[at])
+        }
+        ParamType::Literal(literals) => literal(&literals[choices.below(literals.len())]),
+        ParamType::Any => stranger(choices),
+        ParamType::Stream => match choices.below(3) {
+            0 => Argument::Int(16),
+            1 => Argument::None,
+            _ => Argument::Pointer(16),
+        },
+        ParamType::Mapping(..) => Argument::Map(Vec::new()),
+    }
+}
+
+fn text(choices: &mut Choices<'_>) -> Argument {
+    let text = choices.pick(&TEXTS);
+    match choices.below(6) {
+        0 => Argument::RawStr(text.to_owned()),
+        1 => Argument::Text { index: 65, text: text.into() },
+        _ => Argument::Str(text.to_owned()),
+    }
+}
+
+fn bytes(choices: &mut Choices<'_>) -> Argument {
+    let text = choices.pick(&TEXTS).as_bytes().to_vec();
+    match choices.below(4) {
+        0 => Argument::RawBytes(text),
+        1 => Argument::Text { index: 66, text },
+        _ => Argument::Bytes(text),
+    }
+}
+
+fn fitting_shape(choices: &mut Choices<'_>, values: &mut Values, shape: &Shape) -> Argument {
+    let numbers: Vec<i64> = match shape {
+        Shape::AnyRank => (0..choices.below(4)).map(|_| choices.pick(&[2, -3, 0])).collect(),
+        Shape::Dims(dims) => dims
+            .iter()
+            .map(|dim| match dim {
+                Dim::Any => choices.pick(&[1, 2, -1]),
+                Dim::Expr(expr) => evaluate(choices, values, expr),
+            })
+            .collect(),
+    };
+    let elements = || numbers.iter().map(|number| Argument::Int(*number)).collect();
+    match choices.below(4) {
+        0 => Argument::Array(elements()),
+        1 => Argument::List(elements()),
+        _ => Argument::Shape(numbers),
+    }
+}
+
+fn object(choices: &mut Choices<'_>, class: &Class) -> Argument {
+    match class {
+        Class::Function => Argument::Function,
+        Class::Module => Argument::Module,
+        Class::Any => Argument::Array(vec![Argument::None]),
+        Class::Key(_) if choices.below(2) == 0 => Argument::Registered(vec![CLASS.to_owned()]),
+        Class::Key(_) => Argument::Registered(vec!["test.Child".to_owned(), CLASS.to_owned()]),
+    }
+}
+
+fn literal(literal: &Literal) -> Argument {
+    match literal {
+        Literal::None => Argument::None,
+        Literal::Bool(value) => Argument::Bool(*value),
+        Literal::Int(value) => Argument::Int(*value),
+        Literal::Float(value) => Argument::Float(*value),
+        Literal::Str(text) => Argument::Str(text.clone()),
+    }
+}
+
+/// Changes a value of a type, or something in it.
+pub(super) fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &ParamType) {
+    let form = choices.below(6);
+    let (Argument::Array(elements) | Argument::List(elements)) = argument else {
+        *argument = match (form, ty) {
+            (0, _) => Argument::None,
+            (1 | 2, ParamType::Device) => {
+                Argument::Str(choices.pick(&["gpu", "cuda:x"]).to_owned())
+            }
+            (1 | 2, ParamType::DType) => {
+                Argument::Str(choices.pick(&["INT32", "no such"]).to_owned())
+            }
+            (1 | 2, ParamType::Shape(_)) => Argument::Shape(vec![choices.pick(&[2, 5]); 2]),
+            (1 | 2, ParamType::Literal(_)) => Argument::Int(choices.pick(&[1, 77])),
+            (3, _) => fitting(choices, &mut BTreeMap::new(), ty),
+            _ => stranger(choices),
+        };
+        return;
+    };
+    match form {
+        0 => elements.push(stranger(choices)),
+        1 => drop(elements.pop()),
+        _ if elements.is_empty() => elements.push(Argument::Int(1)),
+        _ => {
+            let at = choices.below(elements.len());
+            let inner = element_type(ty.required().0, at);
+            super::arguments::change(choices, &mut elements[at], inner);
+        }
+    }
+}
+
+/// The type of an element, where there is one.
+fn element_type(ty: &ParamType, at: usize) -> &ParamType {
+    if let ParamType::Sequence(_, element) = ty {
+        return element;
+    }
+    if let ParamType::Tuple(types) = ty
+        && let Some(element) = types.get(at)
+    {
+        return &element.ty;
+    }
+    &ParamType::Any
+}

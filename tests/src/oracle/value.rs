@@ -1,0 +1,285 @@
+//! The checks of values that are neither scalars nor tensors, and of what is nested in them.
+
+use abi_spec::{DType, Device};
+use codegen::{Class, Element, Literal, ParamType, Shape};
+
+use super::{Call, Checked, Fault, Found, MISSING, Place, borrowed, type_name, words};
+use crate::argument::Argument;
+
+impl<'a> Call<'a> {
+    /// Checks a value. One that is missing binds nothing, but its symbols are known from here on to be
+    /// bound by what may be missing.
+    pub(super) fn value(&mut self, mut place: Place<'a>) -> Checked<()> {
+        if place.optional && matches!(place.given, Some(Argument::None)) {
+            place.given = None;
+        }
+        if let ParamType::Scalar(scalar) = place.ty {
+            return self.scalar(&place, *scalar);
+        }
+        if let ParamType::Tensor(tensor) = place.ty {
+            return self.tensor(&place, tensor);
+        }
+        if let (Some(given), false) = (place.given, is_free(place.ty)) {
+            check_type(&place, given)?;
+        }
+        self.content(&place)
+    }
+
+    fn content(&mut self, place: &Place<'a>) -> Checked<()> {
+        match place.ty {
+            ParamType::Str | ParamType::Bytes => {
+                let size = place.given.map_or(0, |given| text(given).map_or(0, <[u8]>::len));
+                self.note(place, Found::Several(size, Vec::new()));
+                Ok(())
+            }
+            ParamType::DType => place.given.map_or(Ok(()), dtype),
+            ParamType::Device => place.given.map_or(Ok(()), |given| device(place, given)),
+            ParamType::Shape(shape) => self.shape(place, shape),
+            ParamType::Tuple(elements) => self.tuple(place, elements),
+            ParamType::Sequence(_, element) => self.sequence(place, element),
+            ParamType::Union(types) => self.union(place, types),
+            ParamType::Literal(literals) => {
+                place.given.map_or(Ok(()), |given| literal(place, literals, given))
+            }
+            ParamType::Object(_) | ParamType::Any | ParamType::Stream => {
+                let found = if place.given.is_some() { Found::Other } else { MISSING };
+                self.note(place, found);
+                Ok(())
+            }
+            ParamType::Mapping(..)
+            | ParamType::Scalar(_)
+            | ParamType::Tensor(_)
+            | ParamType::Optional(_) => unreachable!("checked elsewhere, or not generated"),
+        }?;
+        if place.given.is_none() {
+            self.note(place, MISSING);
+        }
+        Ok(())
+    }
+
+    fn shape(&mut self, place: &Place<'a>, shape: &'a Shape) -> Checked<()> {
+        let numbers = place.given.map(|given| numbers(place, given)).transpose()?;
+        if let (Shape::Dims(dims), Some(numbers)) = (shape, &numbers)
+            && dims.len() != numbers.len()
+        {
+            return Err(wrong_size(place, dims.len(), numbers.len()));
+        }
+        let known = numbers.clone().unwrap_or_default();
+        self.note(place, Found::Several(known.len(), known));
+        let Shape::Dims(dims) = shape else { return Ok(()) };
+        for (dim, rule) in dims.iter().enumerate() {
+            let value = numbers.as_ref().map(|numbers| numbers[dim]);
+            self.dim(place, format!("[{dim}]"), value, rule)?;
+        }
+        Ok(())
+    }
+
+    fn tuple(&mut self, place: &Place<'a>, elements: &'a [Element]) -> Checked<()> {
+        let given = place.given.map(elements_of);
+        if let Some(given) = given
+            && given.len() != elements.len()
+        {
+            return Err(wrong_size(place, elements.len(), given.len()));
+        }
+        for (index, element) in elements.iter().enumerate() {
+            let path = match &element.name {
+                Some(name) => format!("{}.{name}", place.path),
+                None => format!("{}[{index}]", place.path),
+            };
+            self.value(place.inner(path, &element.ty, given.map(|given| &given[index])))?;
+        }
+        Ok(())
+    }
+
+    /// The elements one by one, each by the same rules. Without any their symbols are looked at, too.
+    fn sequence(&mut self, place: &Place<'a>, element: &'a ParamType) -> Checked<()> {
+        let given = place.given.map(elements_of);
+        self.note(place, Found::Several(given.map_or(0, <[_]>::len), Vec::new()));
+        if *element == ParamType::Any {
+            return Ok(());
+        }
+        let Some(given) = given.filter(|given| !given.is_empty()) else {
+            return self.element(place, element, 0, None);
+        };
+        let before = self.symbols.rules();
+        for (index, one) in given.iter().enumerate() {
+            self.symbols.restore(before.clone());
+            self.element(place, element, index, Some(one))?;
+        }
+        Ok(())
+    }
+
+    fn element(
+        &mut self,
+        place: &Place<'a>,
+        ty: &'a ParamType,
+        index: usize,
+        given: Option<&'a Argument>,
+    ) -> Checked<()> {
+        let mut inner = place.inner(format!("{}[{index}]", place.path), ty, given);
+        (inner.uncertain, inner.many) = (true, true);
+        self.value(inner)?;
+        self.compare_within(place.argument)
+    }
+
+    /// The first type that fits.
+    fn union(&mut self, place: &Place<'a>, types: &'a [ParamType]) -> Checked<()> {
+        let Some(given) = place.given else { return Ok(()) };
+        let fits = types.iter().any(|ty| {
+            let inner = place.inner(place.path.clone(), ty, Some(given));
+            self.value(inner).is_ok()
+        });
+        if fits { Ok(()) } else { Err(place.wrong_type(&type_name(borrowed(given)))) }
+    }
+}
+
+/// What is in a sequence; nothing in an object that only claims to be one.
+fn elements_of(given: &Argument) -> &[Argument] {
+    if let Argument::Array(elements) | Argument::List(elements) = borrowed(given) {
+        elements
+    } else {
+        &[]
+    }
+}
+
+/// What a union accepts is up to its types, and `Any` is anything, NULL included.
+fn is_free(ty: &ParamType) -> bool {
+    matches!(ty, ParamType::Union(_) | ParamType::Any)
+}
+
+fn wrong_size(place: &Place<'_>, expected: usize, got: usize) -> Fault {
+    place.mismatch(".size", format!("{expected} but got {got}"))
+}
+
+/// The type of a value, and that it is not NULL.
+fn check_type(place: &Place<'_>, given: &Argument) -> Checked<()> {
+    let given = borrowed(given);
+    let (index, payload) = words(given);
+    let accepted = accepts(place.ty, index);
+    let empty_slot = matches!(given, Argument::RValue(None)) || (index == 10 && payload == 0);
+    let takes_objects = (64..=128).any(|index| accepts(place.ty, index));
+    let null = index >= 64 || matches!(index, 8 | 9);
+    if (accepted && null && payload == 0 && !is_text(given)) || (empty_slot && takes_objects) {
+        return Err(place.wrong_type("NULL"));
+    }
+    if !accepted || !is_instance(place.ty, given) {
+        return Err(place.wrong_type(&type_name(given)));
+    }
+    Ok(())
+}
+
+/// Strings and bytes that are objects are there, whatever their payload is taken for.
+fn is_text(given: &Argument) -> bool {
+    matches!(given, Argument::Str(_) | Argument::Bytes(_))
+}
+
+/// True if values of a type index are of a type, as far as the index says.
+fn accepts(ty: &ParamType, index: i32) -> bool {
+    let is_str = matches!(index, 8 | 11 | 65);
+    let is_bytes = matches!(index, 9 | 12 | 66);
+    match ty {
+        ParamType::Str => is_str,
+        ParamType::Bytes => is_bytes,
+        ParamType::DType => index == 5 || is_str || is_bytes,
+        ParamType::Device => index == 6 || is_str,
+        ParamType::Shape(_) => matches!(index, 69 | 71 | 75),
+        ParamType::Object(Class::Function) => index == 68,
+        ParamType::Object(Class::Module) => index == 73,
+        ParamType::Object(Class::Any) => index >= 64,
+        // No object has the index 127.
+        ParamType::Object(Class::Key(_)) => index >= 127,
+        ParamType::Sequence(..) => matches!(index, 71 | 75),
+        ParamType::Mapping(..) => matches!(index, 72 | 76),
+        ParamType::Tuple(_) => index == 71,
+        ParamType::Any | ParamType::Union(_) => index >= 0,
+        ParamType::Stream => matches!(index, 0 | 1 | 4),
+        ParamType::Literal(literals) => literals.iter().any(|literal| match literal {
+            Literal::None => false,
+            Literal::Bool(_) | Literal::Int(_) => matches!(index, 1 | 2),
+            Literal::Float(_) => matches!(index, 1..=3),
+            Literal::Str(_) => is_str,
+        }),
+        ParamType::Scalar(_) | ParamType::Tensor(_) | ParamType::Optional(_) => {
+            unreachable!("checked elsewhere")
+        }
+    }
+}
+
+fn is_instance(ty: &ParamType, given: &Argument) -> bool {
+    let ParamType::Object(Class::Key(key)) = ty else { return true };
+    matches!(given, Argument::Registered(classes) if classes.contains(key))
+}
+
+/// The bytes of text or bytes.
+fn text(given: &Argument) -> Option<&[u8]> {
+    let given = borrowed(given);
+    if let Argument::Str(text) | Argument::RawStr(text) = given {
+        return Some(text.as_bytes());
+    }
+    if let Argument::Small { text, length, .. } = given {
+        return text.get(..*length as usize);
+    }
+    let (Argument::Bytes(text) | Argument::RawBytes(text) | Argument::Text { text, .. }) = given
+    else {
+        return None;
+    };
+    Some(text)
+}
+
+/// An element type that is named must exist. The runtime says what is wrong.
+fn dtype(given: &Argument) -> Checked<()> {
+    let Some(text) = text(given) else { return Ok(()) };
+    let text = String::from_utf8_lossy(text);
+    if text.parse::<DType>().is_ok() {
+        return Ok(());
+    }
+    let message = format!("unknown dtype `{text}`");
+    Err(Fault::Foreign { kind: "ValueError", message })
+}
+
+fn device(place: &Place<'_>, given: &Argument) -> Checked<()> {
+    let Some(text) = text(given) else { return Ok(()) };
+    let text = String::from_utf8_lossy(text);
+    if text.parse::<Device>().is_ok() {
+        return Ok(());
+    }
+    Err(place.mismatch("", format!("{} but got \"{text}\"", place.expected())))
+}
+
+/// The numbers of a shape, or of a sequence that stands for one.
+fn numbers(place: &Place<'_>, given: &Argument) -> Checked<Vec<i64>> {
+    if let Argument::Shape(numbers) = borrowed(given) {
+        return Ok(numbers.clone());
+    }
+    let elements = elements_of(given);
+    let number = |(index, element): (usize, &Argument)| match words(element) {
+        (1, value) => Ok(value),
+        _ => {
+            let expected = format!("int but got {}", type_name(element));
+            Err(place.fault("TypeError", "Mismatched type of", &format!("[{index}]"), expected))
+        }
+    };
+    elements.iter().enumerate().map(number).collect()
+}
+
+/// One of several values: numbers compare with numbers, text with text.
+fn literal(place: &Place<'_>, literals: &[Literal], given: &Argument) -> Checked<()> {
+    let (index, bits) = words(borrowed(given));
+    let number = matches!(index, 1 | 2).then_some(bits);
+    let text = text(given);
+    let known = literals.iter().any(|literal| match literal {
+        Literal::None | Literal::Float(_) => false,
+        Literal::Bool(value) => number == Some(i64::from(*value)),
+        Literal::Int(value) => number == Some(*value),
+        Literal::Str(value) => text == Some(value.as_bytes()),
+    });
+    if known {
+        return Ok(());
+    }
+    let got = match text {
+        Some(text) => format!("\"{}\"", String::from_utf8_lossy(text)),
+        None if index == 2 => (if bits == 0 { "False" } else { "True" }).to_owned(),
+        None => bits.to_string(),
+    };
+    Err(place.mismatch("", format!("{} but got {got}", place.expected())))
+}
