@@ -306,11 +306,10 @@ impl<'a> Resolver<'a> {
                 (plain.unwrap_or_else(|| Rule::Equal(expr, Vec::new())), None)
             }
             (_, &[symbol]) => match linear(expr, self.scope.symbols[symbol].name) {
-                // What may be missing cannot be solved for.
-                Some(linear) if self.uncertain(expr).iter().all(|&other| other == symbol) => {
+                Some(linear) => {
                     (Rule::Solve { symbol, expr, linear: linear.clone() }, Some((symbol, linear)))
                 }
-                Some(_) | None => (Rule::Any, None),
+                None => (Rule::Any, None),
             },
             _ => (Rule::Any, None),
         }
