@@ -23,7 +23,8 @@
 //!              [ "where" constraint { "," constraint } ]
 //! result     = "None" | scalar | value | output | "(" output { "," output } ")"
 //! value      = "Any" | "str" | "bytes" | "dtype" | "Device" | "Object" | "Shape" | "Tensor" | "Array" | "List"
-//!            | "Map" | "Dict" | "Function" | "Module" | "Optional" "[" inner "]"
+//!            | "Map" | "Dict" | "Function" | "Module"
+//!            | ( "Array" | "List" | "Optional" ) "[" inner "]" | ( "Map" | "Dict" ) "[" inner "," inner "]"
 //!            | "Tuple" "[" [ inner { "," inner } ] "]"
 //! inner      = value | "bool" | "int64" | "float64" | "ptr"
 //! output     = name ":" tensor                            (a tensor that is allocated for the kernel)
@@ -110,7 +111,8 @@
 //! and hands it on, or releases it: also where a status says that the kernel has failed. Never handed on are
 //! borrowed values (a `DLTensor*`, `const char*` or `TVMFFIByteArray*`), objects whose header disagrees with the
 //! type index, and small strings of more than 7 bytes; bytes that mean nothing are set to 0. `int64` is an
-//! integer and nothing else here, and so on. Of `Array`, `Map` and tuples in tuples only the outer type is checked.
+//! integer and nothing else here, and so on. Of elements of tuples, arrays and lists only the outer type is checked,
+//! and nothing of what is in a map.
 //!
 //! An *output* is a compact tensor that the wrapper allocates through `TVMFFIEnvTensorAlloc`, once everything else
 //! was found to be well, and that the kernel fills; several are returned as an array. Its extents are expressions

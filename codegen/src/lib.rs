@@ -45,6 +45,7 @@ mod lower;
 pub mod metadata;
 mod resolve;
 mod scope;
+mod unchecked;
 mod validate;
 mod values;
 
@@ -57,3 +58,4 @@ pub use declaration::{
 pub use error::{Error, Part, Position, Site};
 pub use expr::{BinaryOp, Builtin, Expr, Member};
 pub use lower::{Options, Routines, lower, routines};
+pub use unchecked::Unchecked;

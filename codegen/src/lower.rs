@@ -29,6 +29,7 @@ use abi_spec::runtime::{self, CType};
 use crate::declaration::Library;
 use crate::error::{Error, Part};
 use crate::ir::{self, Linkage, Signature, Symbol, SymbolKind, Type};
+use crate::unchecked::Unchecked;
 use crate::validate::{MAIN, resolve_all};
 use codes::Used;
 
@@ -49,12 +50,20 @@ pub struct Options {
     /// prefixes can be linked into one program. Loaders of its imports run while the runtime holds the lock
     /// of its system libraries: they must not ask for another one.
     pub system_lib: Option<String>,
+    /// Checks that are left out.
+    pub unchecked: Unchecked,
 }
 
 /// As a library needs it that is compiled ahead of time: complete.
 impl Default for Options {
     fn default() -> Self {
-        Options { routines: Routines::Embedded, closures: false, metadata: true, system_lib: None }
+        Options {
+            routines: Routines::Embedded,
+            closures: false,
+            metadata: true,
+            system_lib: None,
+            unchecked: Unchecked::NONE,
+        }
     }
 }
 
@@ -79,7 +88,8 @@ impl Routines {
 
 /// Lowers a library. Fails only if the library is not valid.
 pub fn lower(library: &Library, options: &Options) -> Result<ir::Module, Error> {
-    let all = resolve_all(library)?;
+    let mut all = resolve_all(library)?;
+    all.iter_mut().for_each(|resolved| options.unchecked.apply(resolved));
     let mut module = ir::Module::default();
     let mut used = Used::default();
     for (index, resolved) in all.iter().enumerate() {

@@ -217,6 +217,18 @@ fn value_schema(ty: &ValueType) -> Schema {
         ValueType::Optional(inner) => {
             Schema { name: "Optional".into(), args: vec![value_schema(inner)] }
         }
+        ValueType::Sequence(Sequence::Array, element) => {
+            Schema { name: "ffi.Array".into(), args: vec![value_schema(element)] }
+        }
+        ValueType::Sequence(Sequence::List, element) => {
+            Schema { name: "ffi.List".into(), args: vec![value_schema(element)] }
+        }
+        ValueType::Mapping(Mapping::Map, types) => {
+            Schema { name: "ffi.Map".into(), args: types.iter().map(value_schema).collect() }
+        }
+        ValueType::Mapping(Mapping::Dict, types) => {
+            Schema { name: "ffi.Dict".into(), args: types.iter().map(value_schema).collect() }
+        }
         ValueType::Tuple(types) => {
             Schema { name: "Tuple".into(), args: types.iter().map(value_schema).collect() }
         }

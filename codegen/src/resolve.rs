@@ -19,9 +19,9 @@ use crate::values;
 pub(crate) enum Step<'a> {
     /// Type and range of a scalar.
     Scalar { value: usize, scalar: Scalar },
-    /// Type, NULL, ndim, dtype and device of a tensor, the pointer to its extents, and, where the
-    /// rank is free, their signs.
-    Header { value: usize, tensor: &'a Tensor },
+    /// Type, NULL, ndim, dtype and, if `device`, device of a tensor, the pointer to its extents, and,
+    /// where the rank is free, their signs.
+    Header { value: usize, tensor: &'a Tensor, device: bool },
     /// The type of any other value, and all else that concerns it alone.
     Value { value: usize },
     /// One extent, stride, number of a shape, or integer parameter that is an occurrence of a symbol.
@@ -233,7 +233,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn tensor(&mut self, value: usize, tensor: &'a Tensor) -> Result<(), (Part, String)> {
-        self.steps.push(Step::Header { value, tensor });
+        self.steps.push(Step::Header { value, tensor, device: true });
         self.dims(&tensor.shape, |dim| Place::Extent { value, dim })?;
         match &tensor.strides {
             Strides::Contiguous => self.steps.push(Step::Compact { value }),

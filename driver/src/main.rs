@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use abi_spec::library_bin::ImportTree;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use codegen::{Library, ir};
+use codegen::{Library, Unchecked, ir};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::file::{self, Mode};
 use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
@@ -28,7 +28,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Compiles declarations.
-    Emit(Emit),
+    Emit(Box<Emit>),
     /// Shows what a library or object exports and needs.
     Inspect {
         /// A shared library or an object; `-` for standard input.
@@ -89,6 +89,10 @@ struct Emit {
     /// Leave out the metadata and documentation of the functions.
     #[arg(long)]
     no_metadata: bool,
+    /// Checks that are left out, for callers that have made them already: names with commas in between.
+    /// What makes the wrapper's own loads legal is checked always.
+    #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
+    unchecked: Vec<Group>,
     /// Where to write; `-` for standard output.
     #[arg(short, value_name = "OUT")]
     output: PathBuf,
@@ -106,6 +110,19 @@ enum EmitForm {
     Object,
     /// A shared library
     Shared,
+}
+
+/// A group of checks.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Group {
+    /// Extents against what is known of them
+    Shape,
+    /// Strides
+    Strides,
+    /// Devices
+    Device,
+    /// Alignment of the first element
+    Alignment,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -181,9 +198,19 @@ fn lowered(arguments: &Emit) -> Result<ir::Module, Error> {
     let options = codegen::Options {
         metadata: !arguments.no_metadata,
         system_lib: arguments.system_lib.clone(),
+        unchecked: unchecked(&arguments.unchecked),
         ..Default::default()
     };
     lower_with(&library, &options)
+}
+
+fn unchecked(groups: &[Group]) -> Unchecked {
+    Unchecked {
+        shape: groups.contains(&Group::Shape),
+        strides: groups.contains(&Group::Strides),
+        device: groups.contains(&Group::Device),
+        alignment: groups.contains(&Group::Alignment),
+    }
 }
 
 /// The kind and the file of a module.

@@ -115,6 +115,7 @@ impl Jit {
         closures: true,
         metadata: false,
         system_lib: None,
+        unchecked: codegen::Unchecked::NONE,
     };
 
     /// Compiles declarations: [`codegen::lower`] with [`Jit::OPTIONS`], then [`Jit::compile_ir`].

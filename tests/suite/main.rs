@@ -13,3 +13,4 @@ mod snapshots;
 mod system;
 mod table;
 mod tracebacks;
+mod unchecked;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use abi_spec::library_bin;
-use codegen::{Function, Library, Options, Routines, ir};
+use codegen::{Function, Library, Options, Routines, Unchecked, ir};
 use cranelift_codegen::verify_function;
 use insta::{Settings, assert_snapshot};
 use target_lexicon::Triple;
@@ -192,6 +192,21 @@ fn library_with_everything() {
     let module = codegen::lower(&library, &options).unwrap();
     ir::verify(&module);
     snapshot("library", &module, &function);
+}
+
+/// Without the checks that callers may have made already.
+#[test]
+fn wrapper_without_checks() {
+    let text = "unchecked(x: Tensor([n, 64], float32, device=cuda, align=16), y: Tensor([n], float32, strides=[s], \
+                device=cuda)) -> None = record_2(n, s);";
+    let function: Function = text.parse().unwrap();
+    let unchecked = Unchecked { shape: true, strides: true, device: true, alignment: true };
+    let routines = Routines::Shared;
+    let options = Options { routines, metadata: false, unchecked, ..Options::default() };
+    let library = Library::from(vec![function.clone()]);
+    let module = codegen::lower(&library, &options).unwrap_or_else(|error| panic!("{error}"));
+    ir::verify(&module);
+    snapshot("unchecked", &module, &function);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use abi_spec::Scalar;
 
-use super::Tensor;
+use super::{Mapping, Sequence, Tensor};
 
 /// What a function returns.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,9 +40,12 @@ pub enum ValueType {
     Kind(ValueKind),
     /// None, or a value of this type.
     Optional(Box<ValueType>),
-    /// An array with one element of each of these types. Of a tuple in a tuple only the outer type is
-    /// checked.
+    /// An array with one element of each of these types. Of an element only the outer type is checked.
     Tuple(Vec<ValueType>),
+    /// A sequence of elements of one type. Of an element only the outer type is checked.
+    Sequence(Sequence, Box<ValueType>),
+    /// A mapping with keys and values of these types, which are not checked.
+    Mapping(Mapping, Box<[ValueType; 2]>),
 }
 
 macro_rules! kinds {

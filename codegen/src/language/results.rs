@@ -7,7 +7,7 @@ use super::limit::Limit;
 use super::print::list;
 use super::reserved;
 use super::token::Token;
-use crate::declaration::{Output, ResultType, ValueKind, ValueType};
+use crate::declaration::{Mapping, Output, ResultType, Sequence, ValueKind, ValueType};
 use crate::error::Part;
 
 impl Parser<'_> {
@@ -22,7 +22,8 @@ impl Parser<'_> {
         if self.token == Token::Word && self.next_is(Token::Colon) {
             return Ok(ResultType::Allocated(vec![self.output(0)?]));
         }
-        if self.is_word("Optional") || self.is_word("Tuple") {
+        let generic = self.token == Token::Word && self.next_is(Token::OpenBracket);
+        if generic || self.is_word("Optional") || self.is_word("Tuple") {
             return self.value_type().map(ResultType::Written);
         }
         self.lookup("`None`, a type such as `float32` or `str`, or a name and `:`", |word| {
@@ -47,11 +48,30 @@ impl Parser<'_> {
 
     fn value_type(&mut self) -> Parsed<ValueType> {
         let word = if self.token == Token::Word { self.slice() } else { "" };
+        let generic = self.next_is(Token::OpenBracket);
         match word {
+            "Array" if generic => self.sequence_of(Sequence::Array),
+            "List" if generic => self.sequence_of(Sequence::List),
+            "Map" if generic => self.mapping_of(Mapping::Map),
+            "Dict" if generic => self.mapping_of(Mapping::Dict),
             "Optional" => self.inside(Self::value_type).map(|ty| ValueType::Optional(Box::new(ty))),
             "Tuple" => self.entries(Limit::Results, Self::value_type).map(ValueType::Tuple),
             _ => self.lookup("a type of a result such as `int64` or `str`", simple),
         }
+    }
+
+    fn sequence_of(&mut self, sequence: Sequence) -> Parsed<ValueType> {
+        let element = self.inside(Self::value_type)?;
+        Ok(ValueType::Sequence(sequence, Box::new(element)))
+    }
+
+    fn mapping_of(&mut self, mapping: Mapping) -> Parsed<ValueType> {
+        let types = self.inside(|parser| {
+            let key = parser.value_type()?;
+            parser.expect(Token::Comma, "`,`")?;
+            Ok([key, parser.value_type()?])
+        })?;
+        Ok(ValueType::Mapping(mapping, Box::new(types)))
     }
 }
 
@@ -103,6 +123,12 @@ impl Display for ValueType {
                 f.write_str("Tuple[")?;
                 list(f, types)?;
                 f.write_str("]")
+            }
+            ValueType::Sequence(Sequence::Array, element) => write!(f, "Array[{element}]"),
+            ValueType::Sequence(Sequence::List, element) => write!(f, "List[{element}]"),
+            ValueType::Mapping(Mapping::Map, types) => write!(f, "Map[{}, {}]", types[0], types[1]),
+            ValueType::Mapping(Mapping::Dict, types) => {
+                write!(f, "Dict[{}, {}]", types[0], types[1])
             }
         }
     }

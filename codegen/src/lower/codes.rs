@@ -19,7 +19,7 @@ pub(super) mod header {
     /// text of the kind and the text of the message, then the same for any other status.
     pub(in crate::lower) const STATUSES: u32 = 4;
     /// Offset in bytes of what the result must be. Of one that the kernel writes: the type, then the number
-    /// of elements or -1, then the type of each; a type is the set of static type indices in four words,
+    /// of elements or -1, then whether they are checked, then the type of each, or of all; a type is the set of static type indices in four words,
     /// whether dynamic ones are in it, and its text. Of tensors that are allocated: their number, then for
     /// each the rank, the element type, the alignment in two words, and the text of its name.
     pub(in crate::lower) const RESULT: u32 = 5;
@@ -63,7 +63,7 @@ pub(super) enum Op {
     Context,
     /// head, [`Class`], bits, signed, text of what is accepted, mantissa bits, bias, text of the type
     Scalar,
-    /// head, rank or -1, device type or 0, whether in a loop, text of the element types, their
+    /// head, rank or -1, device type, 0 for any or -1 for one that is not checked, whether in a loop, text of the element types, their
     /// number, and each
     Header,
     /// head, [`RuleCode`], then: for `Symbol` and `SymbolOfMany` a slot and its text; for `Equal` a text

@@ -215,7 +215,7 @@ impl Encoder<'_> {
     fn step(&mut self, step: &Step<'_>) {
         match step {
             Step::Scalar { value, scalar } => self.scalar(*value, *scalar),
-            Step::Header { value, tensor } => self.header(*value, tensor),
+            Step::Header { value, tensor, device } => self.header(*value, tensor, *device),
             Step::Value { value } => self.value(*value),
             Step::Occurrence { place, rule } => {
                 self.head(Op::Occurrence, *place);

@@ -332,12 +332,15 @@ impl Wrapper<'_, '_> {
         if tensor.device == Device::Type(DeviceType::CPU) {
             return self.b.null();
         }
-        let ty = self.device_type32(value);
         let id = self.device_id32(value);
         let get = super::runtime(self.b.module, &abi_spec::runtime::ENV_GET_STREAM);
-        if tensor.device != Device::Any && self.mask(value).is_none() {
+        if let Device::Type(declared) = tensor.device
+            && self.mask(value).is_none()
+        {
+            let ty = self.b.i32(declared.0);
             return self.b.call_value(get, &[ty, id]);
         }
+        let ty = self.device_type32(value);
         // A tensor that is not there has device type 0.
         let cpu = self.b.compare_const(Cond::Ule, ty, DeviceType::CPU.0.into());
         let none = |b: &mut crate::ir::Builder<'_>| b.null();

@@ -6,7 +6,7 @@ use abi_spec::{Scalar, TypeIndex};
 use super::routines::Routine;
 use super::scalar::{result_index, write_any};
 use super::wrapper::Wrapper;
-use crate::declaration::{ResultType, ValueKind, ValueType};
+use crate::declaration::{Mapping, ResultType, Sequence, ValueKind, ValueType};
 use crate::ir::{Cond, Type, Value};
 
 /// What the wrapper holds while the kernel runs.
@@ -140,7 +140,10 @@ pub(super) fn accepted(ty: &ValueType) -> Accepted {
             let inner = accepted(inner);
             Accepted { indices: inner.indices | bits(&[TypeIndex::NONE]), ..inner }
         }
-        ValueType::Tuple(_) => of_kind(ValueKind::Array),
+        ValueType::Tuple(_) | ValueType::Sequence(Sequence::Array, _) => of_kind(ValueKind::Array),
+        ValueType::Sequence(Sequence::List, _) => of_kind(ValueKind::List),
+        ValueType::Mapping(Mapping::Map, _) => of_kind(ValueKind::Map),
+        ValueType::Mapping(Mapping::Dict, _) => of_kind(ValueKind::Dict),
     }
 }
 

@@ -112,8 +112,8 @@ impl Wrapper<'_, '_> {
         self.b.hint(loaded, hint)
     }
 
-    /// ndim, dtype, device and the pointer to the extents.
-    pub(super) fn tensor_header(&mut self, value: usize, tensor: &Tensor) {
+    /// ndim, dtype, the device if it matters, and the pointer to the extents.
+    pub(super) fn tensor_header(&mut self, value: usize, tensor: &Tensor, device: bool) {
         let accepted = tensor.accepted();
         match (tensor.rank(), &accepted[..]) {
             (Some(rank), &[dtype]) => {
@@ -135,7 +135,9 @@ impl Wrapper<'_, '_> {
                 self.checks.never(&mut self.b, wrong);
             }
         }
-        self.device(value, tensor.device);
+        if device {
+            self.device(value, tensor.device);
+        }
         self.shape_pointer(value, tensor.rank());
         self.tensor_state(value).extents = vec![None; tensor.rank().unwrap_or(0)];
     }

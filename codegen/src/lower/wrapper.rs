@@ -221,9 +221,9 @@ impl Wrapper<'_, '_> {
 
     fn check_header(&mut self, step: &Step<'_>) {
         match step {
-            Step::Header { value, tensor } => {
+            Step::Header { value, tensor, device } => {
                 self.only_if_there(*value);
-                self.tensor_header(*value, tensor);
+                self.tensor_header(*value, tensor, *device);
             }
             Step::Value { value } => {
                 self.only_if_there(*value);

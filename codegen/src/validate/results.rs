@@ -36,7 +36,12 @@ impl Checker<'_> {
                 let reason = format!("no value has the type {scalar}: bool, int64, float64 or ptr");
                 Err(self.invalid(Part::Result, reason))
             }
-            ValueType::Optional(inner) => self.value_type(inner, depth),
+            ValueType::Optional(inner) | ValueType::Sequence(_, inner) => {
+                self.value_type(inner, depth)
+            }
+            ValueType::Mapping(_, types) => {
+                types.iter().try_for_each(|ty| self.value_type(ty, depth))
+            }
             ValueType::Tuple(types) => {
                 self.limit(Part::Result, types.len(), Limit::Results)?;
                 types.iter().try_for_each(|ty| self.value_type(ty, depth))

@@ -137,6 +137,22 @@ fn entries_and_system_libraries_are_options() {
 }
 
 #[test]
+fn checks_can_be_left_out() {
+    let folder = add_one();
+    let emit = |option: &str| {
+        String::from_utf8(quiet(
+            folder.path(),
+            &format!("emit add_one.ffi --emit ir {option} -o -"),
+        ))
+    };
+    let full = emit("").unwrap();
+    for groups in ["shape", "strides", "device", "alignment", "shape,strides,device,alignment"] {
+        let text = emit(&format!("--unchecked {groups}")).unwrap();
+        assert!(text.contains("@__tvm_ffi_add_one(") && text != full, "{groups}");
+    }
+}
+
+#[test]
 fn targets_choose_the_format() {
     let folder = add_one();
     let rows = [

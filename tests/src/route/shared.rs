@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::path::Path;
 
 use abi_spec::TypeIndex;
-use codegen::{Library, ir};
+use codegen::{Library, Options, ir};
 use jit::abi::{Any, Object};
 
 use super::{
@@ -27,9 +27,14 @@ pub struct Shared {
 impl Shared {
     /// Compiles, links and loads a library.
     pub fn new(library: &Library, backend: &'static str) -> Shared {
+        Shared::with_options(library, backend, &Options::default())
+    }
+
+    /// Compiles, links and loads a library that is lowered as the options say.
+    pub fn with_options(library: &Library, backend: &'static str, options: &Options) -> Shared {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let path = folder.path().join("library.so");
-        build(library, backend, &path);
+        build_with_options(library, backend, options, &path);
         let ffi = Ffi::new(ffi::installed());
         let path = text(path.to_str().expect("the path is text"));
         let args = [string(&path), string(c"")];
@@ -51,8 +56,12 @@ impl Shared {
 
 /// Writes a shared library with the kernels in it.
 pub fn build(library: &Library, backend: &str, path: &Path) {
+    build_with_options(library, backend, &Options::default(), path);
+}
+
+fn build_with_options(library: &Library, backend: &str, options: &Options, path: &Path) {
     let library = with_recorder(library);
-    let module = driver::lower(&library).unwrap_or_else(|error| panic!("{error}"));
+    let module = driver::lower_with(&library, options).unwrap_or_else(|error| panic!("{error}"));
     ir::verify(&module);
     let kernels = driver::link::Input::new("kernels.o", kernels().object.clone());
     let kernels = vec![kernels.unwrap_or_else(|error| panic!("{error}"))];

@@ -167,7 +167,11 @@ fn value_type() -> impl Strategy<Value = ValueType> {
     leaf.prop_recursive(3, 8, 3, |inner| {
         prop_oneof![
             inner.clone().prop_map(|ty| ValueType::Optional(Box::new(ty))),
-            vec(inner, 0..3).prop_map(ValueType::Tuple),
+            vec(inner.clone(), 0..3).prop_map(ValueType::Tuple),
+            (select(&[Sequence::Array, Sequence::List]), inner.clone())
+                .prop_map(|(sequence, ty)| ValueType::Sequence(sequence, Box::new(ty))),
+            (select(&[Mapping::Map, Mapping::Dict]), inner.clone(), inner)
+                .prop_map(|(mapping, key, ty)| ValueType::Mapping(mapping, Box::new([key, ty]))),
         ]
     })
 }
@@ -177,9 +181,12 @@ fn result() -> impl Strategy<Value = ResultType> {
     // A number by itself is what the kernel returns.
     let written = value_type().prop_map(|ty| match ty {
         ValueType::Scalar(scalar) => ResultType::Scalar(scalar),
-        ValueType::Any | ValueType::Kind(_) | ValueType::Optional(_) | ValueType::Tuple(_) => {
-            ResultType::Written(ty)
-        }
+        ValueType::Any
+        | ValueType::Kind(_)
+        | ValueType::Optional(_)
+        | ValueType::Tuple(_)
+        | ValueType::Sequence(..)
+        | ValueType::Mapping(..) => ResultType::Written(ty),
     });
     prop_oneof![Just(ResultType::None), written, vec(output, 1..3).prop_map(ResultType::Allocated),]
 }

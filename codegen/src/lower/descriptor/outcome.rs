@@ -69,11 +69,15 @@ impl Encoder<'_> {
     fn written(&mut self, ty: &ValueType) {
         self.value_type(ty);
         match elements(ty) {
-            Some(types) => {
-                self.word(types.len() as u32);
+            Elements::One(types) => {
+                self.words(&[types.len() as u32, 1]);
                 types.iter().for_each(|ty| self.value_type(ty));
             }
-            None => self.word(u32::MAX),
+            Elements::Many(ty) => {
+                self.words(&[u32::MAX, 1]);
+                self.value_type(ty);
+            }
+            Elements::Any => self.words(&[u32::MAX, 0]),
         }
     }
 
@@ -86,11 +90,23 @@ impl Encoder<'_> {
     }
 }
 
-/// The types of the elements, where their number is fixed.
-fn elements(ty: &ValueType) -> Option<&[ValueType]> {
+/// The types of the elements.
+enum Elements<'a> {
+    /// One of each.
+    One(&'a [ValueType]),
+    /// Any number, all of this one.
+    Many(&'a ValueType),
+    /// Not checked, if there are any.
+    Any,
+}
+
+fn elements(ty: &ValueType) -> Elements<'_> {
     match ty {
-        ValueType::Tuple(types) => Some(types),
+        ValueType::Tuple(types) => Elements::One(types),
+        ValueType::Sequence(_, ty) => Elements::Many(ty),
         ValueType::Optional(inner) => elements(inner),
-        ValueType::Any | ValueType::Scalar(_) | ValueType::Kind(_) => None,
+        ValueType::Any | ValueType::Scalar(_) | ValueType::Kind(_) | ValueType::Mapping(..) => {
+            Elements::Any
+        }
     }
 }

@@ -41,10 +41,11 @@ impl Encoder<'_> {
         self.text(scalar.name());
     }
 
-    pub(super) fn header(&mut self, value: usize, tensor: &Tensor) {
+    pub(super) fn header(&mut self, value: usize, tensor: &Tensor, device: bool) {
         self.head(Op::Header, Place::Value { value });
         let rank = tensor.rank().map_or(u32::MAX, |rank| rank as u32);
         let device = match tensor.device {
+            _ if !device => u32::MAX,
             Device::Any => 0,
             Device::Type(ty) => ty.0 as u32,
         };

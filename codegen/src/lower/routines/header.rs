@@ -118,7 +118,7 @@ fn device_of(c: &mut Code<'_>, dl: Value) -> [Value; 2] {
 fn device(c: &mut Code<'_>, s: Value, words: Value, dl: Value) {
     let [ty, index] = device_of(c, dl);
     let expected = c.signed_word(words, DEVICE);
-    let declared = c.b.compare_const(Cond::Ne, expected, 0);
+    let declared = c.b.compare_const(Cond::Sgt, expected, 0);
     let differs = c.b.compare(Cond::Ne, ty, expected);
     let fault = c.b.and(declared, differs);
     c.when(fault, |c| {
@@ -130,7 +130,9 @@ fn device(c: &mut Code<'_>, s: Value, words: Value, dl: Value) {
         c.raise_and_stop(s, "ValueError");
     });
     let cpu = c.b.compare_const(Cond::Ule, ty, DeviceType::CPU.0.into());
+    let checked = c.b.compare_const(Cond::Sge, expected, 0);
     let other = c.b.not(cpu);
+    let other = c.b.and(checked, other);
     c.when(other, |c| same_device(c, s, words, [ty, index]));
 }
 

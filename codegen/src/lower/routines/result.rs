@@ -75,10 +75,10 @@ pub(super) fn returnable(c: &mut Code<'_>) {
     let excess = excess_length(c, value);
     let excess = c.b.compare_const(Cond::Ne, excess, 0);
     c.when(excess, |c| c.return_code(0));
-    if_tuple(c, table, value, |c, [elements, count, expected]| {
-        let differs = c.b.compare(Cond::Ne, count, expected);
+    if_elements(c, table, value, |c, [elements, count, expected]| {
+        let differs = other_count(c, count, expected);
         c.when(differs, |c| c.return_code(0));
-        each_element(c, table, elements, expected, |c, _, _, _| c.return_code(0));
+        each_element(c, table, elements, [count, expected], |c, _, _, _| c.return_code(0));
     });
     c.return_code(1);
 }
@@ -139,19 +139,22 @@ fn is_small(c: &mut Code<'_>, value: Value) -> Value {
     c.b.or(str, bytes)
 }
 
-/// If the declared type is a tuple and the value is an array, runs `body` with the address of its elements,
+/// If the elements are checked and the value is a sequence, runs `body` with the address of its elements,
 /// their number, and the number that is declared.
-fn if_tuple(
+fn if_elements(
     c: &mut Code<'_>,
     table: Value,
     value: Value,
     body: impl FnOnce(&mut Code<'_>, [Value; 3]),
 ) {
     let expected = c.word(table, TYPE_WORDS);
-    let tuple = c.b.compare_const(Cond::Ne, expected, u32::MAX.into());
+    let checked = c.word(table, TYPE_WORDS + 1);
+    let checked = c.b.compare_const(Cond::Ne, checked, 0);
     let index = c.b.load(Type::I32, value, any::TYPE_INDEX.offset);
     let array = c.b.compare_const(Cond::Eq, index, TypeIndex::ARRAY.0.into());
-    let both = c.b.and(tuple, array);
+    let list = c.b.compare_const(Cond::Eq, index, TypeIndex::LIST.0.into());
+    let sequence = c.b.or(array, list);
+    let both = c.b.and(checked, sequence);
     c.when(both, |c| {
         let object = c.b.load(Type::Ptr, value, any::PAYLOAD.offset);
         let cell = OBJECT.size as i32;
@@ -161,18 +164,28 @@ fn if_tuple(
     });
 }
 
+/// Whether a number is declared, and it is another.
+fn other_count(c: &mut Code<'_>, count: Value, expected: Value) -> Value {
+    let fixed = c.b.compare_const(Cond::Ne, expected, u32::MAX.into());
+    let differs = c.b.compare(Cond::Ne, count, expected);
+    c.b.and(fixed, differs)
+}
+
 /// Runs `body` with the number, the type and the address of every element that its type does not accept.
 fn each_element(
     c: &mut Code<'_>,
     table: Value,
     elements: Value,
-    count: Value,
+    [count, expected]: [Value; 2],
     body: impl FnOnce(&mut Code<'_>, Value, Value, Value),
 ) {
+    let fixed = c.b.compare_const(Cond::Ne, expected, u32::MAX.into());
+    let fixed = c.b.widen_bool(fixed, Type::I64);
+    let step = c.b.binary_const(Binary::Mul, fixed, 4 * i64::from(TYPE_WORDS));
     c.count_to(count, |c, at| {
-        let offset = c.b.binary_const(Binary::Mul, at, 4 * i64::from(TYPE_WORDS));
+        let offset = c.b.binary(Binary::Mul, at, step);
         let ty = c.b.ptr_add(table, offset);
-        let ty = c.b.ptr_offset(ty, 4 * i64::from(TYPE_WORDS + 1));
+        let ty = c.b.ptr_offset(ty, 4 * i64::from(TYPE_WORDS + 2));
         let offset = c.b.binary_const(Binary::Mul, at, ANY.size.into());
         let element = c.b.ptr_add(elements, offset);
         let accepted = c.call_value(Routine::Accepts, &[ty, element]);
@@ -201,8 +214,8 @@ pub(super) fn refuse_result(c: &mut Code<'_>) {
         malformed(c, s, value, excess);
         c.b.jump(raised, &[]);
     });
-    if_tuple(c, table, value, |c, [elements, count, expected]| {
-        let differs = c.b.compare(Cond::Ne, count, expected);
+    if_elements(c, table, value, |c, [elements, count, expected]| {
+        let differs = other_count(c, count, expected);
         c.when(differs, |c| {
             let subject = c.literal("result.size");
             c.begin_call(s, "Mismatched ", subject);
@@ -213,7 +226,7 @@ pub(super) fn refuse_result(c: &mut Code<'_>) {
             c.raise(s, "ValueError");
             c.b.jump(raised, &[]);
         });
-        each_element(c, table, elements, expected, |c, at, ty, element| {
+        each_element(c, table, elements, [count, expected], |c, at, ty, element| {
             c.start(s);
             c.say(s, "Mismatched type of result[");
             c.call(Routine::PutInt, &[s, at]);
