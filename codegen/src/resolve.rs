@@ -44,6 +44,26 @@ pub(crate) enum Step<'a> {
     Argument(usize),
 }
 
+impl Step<'_> {
+    /// The value that it is about, if it is the first step about it.
+    pub(crate) fn opens(&self) -> Option<usize> {
+        match self {
+            Step::Scalar { value, .. } | Step::Header { value, .. } | Step::Value { value } => {
+                Some(*value)
+            }
+            Step::Occurrence { .. }
+            | Step::Compact { .. }
+            | Step::Data { .. }
+            | Step::Settle { .. }
+            | Step::Each { .. }
+            | Step::OneOf { .. }
+            | Step::Constraint(_)
+            | Step::Extent(_)
+            | Step::Argument(_) => None,
+        }
+    }
+}
+
 /// Where a symbol may occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {

@@ -194,51 +194,24 @@ impl Wrapper<'_, '_> {
     }
 
     fn check_type(&mut self, step: &Step<'_>) {
-        match step {
-            Step::Scalar { value, scalar } => {
-                self.enter(*value);
-                self.scalar(*value, *scalar);
-            }
-            Step::Header { value, .. } => {
-                self.enter(*value);
-                self.tensor_type(*value);
-            }
-            Step::Value { value } => {
-                self.enter(*value);
-                self.value_type(*value);
-            }
-            Step::Occurrence { .. }
-            | Step::Compact { .. }
-            | Step::Data { .. }
-            | Step::Settle { .. }
-            | Step::Each { .. }
-            | Step::OneOf { .. }
-            | Step::Constraint(_)
-            | Step::Extent(_)
-            | Step::Argument(_) => {}
+        let Some(value) = step.opens() else { return };
+        self.enter(value);
+        if let Step::Scalar { scalar, .. } = step {
+            self.scalar(value, *scalar);
+        } else if let Step::Header { .. } = step {
+            self.tensor_type(value);
+        } else {
+            self.value_type(value);
         }
     }
 
     fn check_header(&mut self, step: &Step<'_>) {
-        match step {
-            Step::Header { value, tensor, device } => {
-                self.only_if_there(*value);
-                self.tensor_header(*value, tensor, *device);
-            }
-            Step::Value { value } => {
-                self.only_if_there(*value);
-                self.value_header(*value);
-            }
-            Step::Scalar { .. }
-            | Step::Occurrence { .. }
-            | Step::Compact { .. }
-            | Step::Data { .. }
-            | Step::Settle { .. }
-            | Step::Each { .. }
-            | Step::OneOf { .. }
-            | Step::Constraint(_)
-            | Step::Extent(_)
-            | Step::Argument(_) => {}
+        let Some(value) = step.opens() else { return };
+        self.only_if_there(value);
+        if let Step::Header { tensor, device, .. } = step {
+            self.tensor_header(value, tensor, *device);
+        } else if let Step::Value { .. } = step {
+            self.value_header(value);
         }
     }
 
@@ -284,20 +257,7 @@ impl Wrapper<'_, '_> {
     fn end_of_group(&self, steps: &[Step<'_>], start: usize) -> usize {
         let mut count = 0;
         for (at, step) in steps.iter().enumerate().skip(start) {
-            let value = match step {
-                Step::Scalar { value, .. } | Step::Header { value, .. } | Step::Value { value } => {
-                    *value
-                }
-                Step::Occurrence { .. }
-                | Step::Compact { .. }
-                | Step::Data { .. }
-                | Step::Settle { .. }
-                | Step::Each { .. }
-                | Step::OneOf { .. }
-                | Step::Constraint(_)
-                | Step::Extent(_)
-                | Step::Argument(_) => continue,
-            };
+            let Some(value) = step.opens() else { continue };
             if count == GROUP {
                 return at;
             }
