@@ -1,6 +1,6 @@
 //! Runs host IR in this process.
 
-use codegen::ir::{self, Builder, Linkage, Module, Signature, Type, Value};
+use codegen::ir::{self, Module};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncOrDataId, Module as _, default_libcall_names};
 use target_lexicon::Triple;
@@ -25,7 +25,7 @@ impl Running {
         Running(module)
     }
 
-    /// Calls a function that [`function`] made: it reads `input` and writes its answer.
+    /// Calls a function of [`functions`](crate::functions): it reads `input` and writes its answer.
     pub(crate) fn call(&self, name: &str, input: &[u64]) -> u64 {
         let Some(FuncOrDataId::Func(id)) = self.0.get_name(name) else { panic!("no {name}") };
         let address = self.0.get_finalized_function(id);
@@ -57,36 +57,4 @@ pub(crate) fn run(source: &Module, imports: &[(&str, *const u8)]) -> [Running; 2
         emit(&mut module, source).unwrap();
         Running::start(module)
     })
-}
-
-/// The signature of what [`Running::call`] calls: from inputs, to output.
-pub(crate) fn shape() -> Signature {
-    Signature::new(&[Type::Ptr, Type::Ptr], None)
-}
-
-/// Adds an exported function that loads operands of these types from successive words, and stores what
-/// `body` makes of them.
-pub(crate) fn function(
-    module: &mut Module,
-    name: &str,
-    operands: &[Type],
-    body: impl FnOnce(&mut Builder<'_>, &[Value]) -> Value,
-) {
-    let mut b = Builder::function(module, name, Linkage::Export, shape());
-    let words = operands.iter().enumerate();
-    let values: Vec<Value> = words
-        .map(|(i, &ty)| {
-            let stored = if ty == Type::Bool { Type::I8 } else { ty };
-            let value = b.load(stored, b.param(0), 8 * i as i32);
-            if ty == Type::Bool { b.compare_const(ir::Cond::Ne, value, 0) } else { value }
-        })
-        .collect();
-    let mut result = body(&mut b, &values);
-    if b.ty(result) == Type::Bool {
-        result = b.widen_bool(result, Type::I8);
-    }
-    b.store(result, b.param(1), 0);
-    b.ret(None);
-    let function = b.finish();
-    module.functions.push(function);
 }

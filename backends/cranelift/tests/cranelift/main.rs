@@ -1,10 +1,17 @@
 //! Tests of the Cranelift backend: what each instruction computes, how symbols meet a module that is not
 //! empty, and what is in text and object files.
 
-mod instructions;
 mod jit;
 mod objects;
-mod operators;
-mod sample;
 mod symbols;
 mod text;
+
+// What every backend that runs in process must do alike.
+#[path = "../../../tests/functions.rs"]
+mod functions;
+#[path = "../../../tests/instructions.rs"]
+mod instructions;
+#[path = "../../../tests/operators.rs"]
+mod operators;
+#[path = "../../../tests/sample.rs"]
+mod sample;

@@ -9,19 +9,8 @@ use object::{
 };
 use tvm_ffi_codegen_cranelift::{Cranelift, Error, Settings, isa, signature};
 
-use crate::sample;
-
-/// Every target.
-pub(crate) const TRIPLES: [&str; 8] = [
-    "x86_64-unknown-linux-gnu",
-    "aarch64-unknown-linux-gnu",
-    "riscv64gc-unknown-linux-gnu",
-    "x86_64-apple-darwin",
-    "aarch64-apple-darwin",
-    "x86_64-pc-windows-msvc",
-    "aarch64-pc-windows-msvc",
-    "x86_64-pc-windows-gnu",
-];
+use crate::operators;
+use crate::sample::{self, TRIPLES};
 
 fn bytes(triple: &str) -> Vec<u8> {
     Cranelift { triple: triple.parse().unwrap() }.object(&sample::module()).unwrap()
@@ -216,5 +205,17 @@ fn unsupported_targets_are_errors() {
         let triple: target_lexicon::Triple = triple.parse().unwrap();
         let error = isa(&triple, Settings::OBJECT).err();
         assert_eq!(error, Some(Error::Target { triple, reason: reason.into() }));
+    }
+}
+
+#[test]
+fn every_operator_is_compiled() {
+    for (triple, module) in TRIPLES.into_iter().flat_map(|t| operators::modules().map(|m| (t, m))) {
+        let target = Cranelift { triple: triple.parse().unwrap() };
+        let bytes = target.object(&module).unwrap_or_else(|error| panic!("{triple}: {error}"));
+        let file = object::File::parse(&*bytes).unwrap();
+        // A libcall would be a symbol that no runtime of ours has.
+        let undefined = file.symbols().filter(|s| s.is_undefined() && s.name() != Ok(""));
+        assert_eq!(undefined.count(), 0, "{triple}");
     }
 }

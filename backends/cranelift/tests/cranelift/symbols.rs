@@ -6,7 +6,8 @@ use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, FuncOrDataId, Linkage as NativeLinkage, Module as _};
 use tvm_ffi_codegen_cranelift::{Error, emit, signature};
 
-use crate::jit::{self, Running, empty};
+use crate::functions;
+use crate::jit::{Running, empty};
 use crate::sample;
 
 fn native(params: &[types::Type], returns: &[types::Type], module: &JITModule) -> Native {
@@ -26,7 +27,7 @@ fn stepper(name: &str, amount: i64) -> Module {
     let function = b.finish();
     let step = function.symbol;
     module.functions.push(function);
-    jit::function(&mut module, name, &[Type::I64], |b, v| b.call_value(step, &[v[0]]));
+    functions::define(&mut module, name, &[Type::I64], |b, v| b.call_value(step, &[v[0]]));
     module
 }
 
@@ -59,7 +60,9 @@ fn a_new_name_for_a_local_is_not_one_the_source_uses() {
     let mut module = empty(false, &[]);
     emit(&mut module, &stepper("one", 1)).unwrap();
     let mut source = stepper("two", 2);
-    jit::function(&mut source, "step.1", &[Type::I64], |b, v| b.binary(Binary::Mul, v[0], v[0]));
+    functions::define(&mut source, "step.1", &[Type::I64], |b, v| {
+        b.binary(Binary::Mul, v[0], v[0])
+    });
     emit(&mut module, &source).unwrap();
     let running = Running::start(module);
     assert_eq!(["one", "two", "step.1"].map(|name| running.call(name, &[9])), [10, 11, 81]);
@@ -68,14 +71,16 @@ fn a_new_name_for_a_local_is_not_one_the_source_uses() {
 #[test]
 fn an_import_of_one_source_is_defined_by_the_next() {
     let mut user = Module::default();
-    let kind = SymbolKind::Function(jit::shape());
+    let kind = SymbolKind::Function(functions::shape());
     let square = user.declare("square", Linkage::Import, kind);
-    jit::function(&mut user, "user", &[Type::I64], |b, _| {
+    functions::define(&mut user, "user", &[Type::I64], |b, _| {
         b.call(square, &[b.param(0), b.param(1)]);
         b.load(Type::I64, b.param(1), 0)
     });
     let mut definer = Module::default();
-    jit::function(&mut definer, "square", &[Type::I64], |b, v| b.binary(Binary::Mul, v[0], v[0]));
+    functions::define(&mut definer, "square", &[Type::I64], |b, v| {
+        b.binary(Binary::Mul, v[0], v[0])
+    });
     let mut module = empty(false, &[]);
     emit(&mut module, &user).unwrap();
     emit(&mut module, &definer).unwrap();
@@ -164,7 +169,7 @@ fn a_kernel_in_the_module_is_called_as_it_was_declared() {
     kernels.functions.push(function);
     let mut user = Module::default();
     let symbol = user.declare("kernel", Linkage::Import, SymbolKind::Function(kernel.clone()));
-    jit::function(&mut user, "user", &[Type::I64, Type::I64], |b, v| b.call_value(symbol, v));
+    functions::define(&mut user, "user", &[Type::I64, Type::I64], |b, v| b.call_value(symbol, v));
     let mut module = empty(false, &[]);
     let [id] = emit(&mut module, &kernels).unwrap()[..] else { panic!("one export") };
     assert_eq!(module.get_name("kernel"), Some(FuncOrDataId::Func(id)));

@@ -1,7 +1,7 @@
 //! The text form.
 
 use codegen::Backend;
-use codegen::ir::{Builder, Linkage, Module, Signature};
+use codegen::ir::{Builder, Linkage, Module, Signature, SymbolKind, Type};
 use tvm_ffi_codegen_cranelift::Cranelift;
 
 use crate::sample;
@@ -108,4 +108,20 @@ fn cranelift_reads_it_back() {
 #[test]
 fn text_is_the_same_every_time() {
     assert_eq!(text("aarch64-unknown-linux-gnu"), text("aarch64-unknown-linux-gnu"));
+}
+
+#[test]
+fn a_callee_used_often_is_declared_once() {
+    let mut module = Module::default();
+    let signature = Signature::new(&[Type::I64], Some(Type::I64));
+    let kernel = SymbolKind::Function(signature.clone());
+    let kernel = module.declare("kernel", Linkage::Import, kernel);
+    let mut b = Builder::function(&mut module, "often", Linkage::Export, signature);
+    let result = (0..3).fold(b.param(0), |x, _| b.call_value(kernel, &[x]));
+    b.ret(Some(result));
+    let function = b.finish();
+    module.functions.push(function);
+    let text = Cranelift::default().text(&module).unwrap();
+    assert_eq!(text.matches(" u0:").count(), 2, "{text}");
+    assert_eq!(text.matches("call fn0(").count(), 3, "{text}");
 }

@@ -6,7 +6,8 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::{Linkage as NativeLinkage, Module as Native};
 use tvm_ffi_codegen_llvm::{Error, Input, Optimize, emit, link};
 
-use crate::jit::{self, Running, empty, host};
+use crate::functions;
+use crate::jit::{Running, empty, host};
 
 const KERNEL: &str = "
     @scale = global i64 10
@@ -40,7 +41,7 @@ fn user(kernel: &str) -> Module {
     let mut module = Module::default();
     let signature = Signature::new(&[Type::I64], Some(Type::I64));
     let kernel = module.declare(kernel, Linkage::Import, SymbolKind::Function(signature));
-    jit::function(&mut module, "user", &[Type::I64], |b, v| b.call_value(kernel, &[v[0]]));
+    functions::define(&mut module, "user", &[Type::I64], |b, v| b.call_value(kernel, &[v[0]]));
     module
 }
 

@@ -3,12 +3,19 @@
 
 mod constructors;
 mod inline;
-mod instructions;
 mod jit;
 mod link;
 mod objects;
-mod operators;
 mod quiet;
-mod sample;
 mod symbols;
 mod text;
+
+// What every backend that runs in process must do alike.
+#[path = "../../../tests/functions.rs"]
+mod functions;
+#[path = "../../../tests/instructions.rs"]
+mod instructions;
+#[path = "../../../tests/operators.rs"]
+mod operators;
+#[path = "../../../tests/sample.rs"]
+mod sample;

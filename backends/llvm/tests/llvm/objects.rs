@@ -9,19 +9,8 @@ use object::{
 };
 use tvm_ffi_codegen_llvm::{Error, Llvm, Optimize};
 
-use crate::sample;
-
-/// Every target.
-pub(crate) const TRIPLES: [&str; 8] = [
-    "x86_64-unknown-linux-gnu",
-    "aarch64-unknown-linux-gnu",
-    "riscv64gc-unknown-linux-gnu",
-    "x86_64-apple-darwin",
-    "aarch64-apple-darwin",
-    "x86_64-pc-windows-msvc",
-    "aarch64-pc-windows-msvc",
-    "x86_64-pc-windows-gnu",
-];
+use crate::operators;
+use crate::sample::{self, TRIPLES};
 
 const LEVELS: [Optimize; 4] = [Optimize::O0, Optimize::O1, Optimize::O2, Optimize::O3];
 
@@ -216,5 +205,24 @@ fn processors_are_known_or_refused() {
         let error = with("x86_64-unknown-linux-gnu", cpu).object(&sample::module()).unwrap_err();
         let expected = format!("unsupported target x86_64-unknown-linux-gnu: no processor `{cpu}`");
         assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn every_operator_is_compiled() {
+    let modules = operators::modules();
+    for (triple, level) in TRIPLES.into_iter().flat_map(|t| [(t, Optimize::O0), (t, Optimize::O2)])
+    {
+        for module in &modules {
+            let bytes = target(triple, level).object(module);
+            let bytes = bytes.unwrap_or_else(|error| panic!("{triple}: {error}"));
+            let file = object::File::parse(&*bytes).unwrap();
+            // A libcall would be a symbol that no runtime of ours has. Visual C++'s startup code has the
+            // one that says that floats are used.
+            let undefined = file.symbols().filter(|symbol| {
+                symbol.is_undefined() && !["", "_fltused"].contains(&symbol.name().unwrap())
+            });
+            assert_eq!(undefined.count(), 0, "{triple}");
+        }
     }
 }

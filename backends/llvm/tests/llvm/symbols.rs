@@ -10,7 +10,8 @@ use inkwell::module::{Linkage as NativeLinkage, Module as Native};
 use inkwell::values::{AnyValue, FunctionValue};
 use tvm_ffi_codegen_llvm::{Error, Optimize, emit, signature, verify};
 
-use crate::jit::{self, Running, empty};
+use crate::functions;
+use crate::jit::{Running, empty};
 use crate::sample;
 
 /// An exported `name` that calls a local `step`, which adds `amount` from a local constant.
@@ -28,7 +29,7 @@ fn stepper(name: &str, amount: i64) -> Module {
     let function = b.finish();
     let step = function.symbol;
     module.functions.push(function);
-    jit::function(&mut module, name, &[Type::I64], |b, v| b.call_value(step, &[v[0]]));
+    functions::define(&mut module, name, &[Type::I64], |b, v| b.call_value(step, &[v[0]]));
     module
 }
 
@@ -62,7 +63,9 @@ fn a_new_name_for_a_local_is_not_one_the_source_uses() {
     let mut source = stepper("two", 2);
     let extra = ["step.1", "step.2", "step.3"];
     for name in extra {
-        jit::function(&mut source, name, &[Type::I64], |b, v| b.binary(Binary::Mul, v[0], v[0]));
+        functions::define(&mut source, name, &[Type::I64], |b, v| {
+            b.binary(Binary::Mul, v[0], v[0])
+        });
     }
     emit(&module, &source).unwrap();
     let running = start(&module);
@@ -73,14 +76,16 @@ fn a_new_name_for_a_local_is_not_one_the_source_uses() {
 #[test]
 fn an_import_of_one_source_is_defined_by_the_next() {
     let mut user = Module::default();
-    let kind = SymbolKind::Function(jit::shape());
+    let kind = SymbolKind::Function(functions::shape());
     let square = user.declare("square", Linkage::Import, kind);
-    jit::function(&mut user, "user", &[Type::I64], |b, _| {
+    functions::define(&mut user, "user", &[Type::I64], |b, _| {
         b.call(square, &[b.param(0), b.param(1)]);
         b.load(Type::I64, b.param(1), 0)
     });
     let mut definer = Module::default();
-    jit::function(&mut definer, "square", &[Type::I64], |b, v| b.binary(Binary::Mul, v[0], v[0]));
+    functions::define(&mut definer, "square", &[Type::I64], |b, v| {
+        b.binary(Binary::Mul, v[0], v[0])
+    });
     let module = empty();
     emit(&module, &user).unwrap();
     let declared = module.get_function("square").unwrap();
@@ -209,7 +214,7 @@ fn a_kernel_in_the_module_is_called_as_it_was_declared() {
     let kernel = Signature::new(&[Type::I64, Type::I64], Some(Type::I64));
     let mut user = Module::default();
     let symbol = user.declare("kernel", Linkage::Import, SymbolKind::Function(kernel.clone()));
-    jit::function(&mut user, "user", &[Type::I64, Type::I64], |b, v| b.call_value(symbol, v));
+    functions::define(&mut user, "user", &[Type::I64, Type::I64], |b, v| b.call_value(symbol, v));
     const FAST: u32 = 8;
     for (linkage, convention) in [(NativeLinkage::External, 0), (NativeLinkage::Internal, FAST)] {
         let module = empty();
@@ -234,7 +239,7 @@ fn a_result_is_extended_only_if_the_kernel_promises_it() {
     let kernel = Signature { params: vec![sign], result: Some(sign) };
     let mut user = Module::default();
     let symbol = user.declare("kernel", Linkage::Import, SymbolKind::Function(kernel.clone()));
-    jit::function(&mut user, "user", &[Type::I8], |b, v| b.call_value(symbol, v));
+    functions::define(&mut user, "user", &[Type::I8], |b, v| b.call_value(symbol, v));
     let call = |module: &Native<'static>| {
         emit(module, &user).unwrap();
         let text = module.print_to_string().to_string();

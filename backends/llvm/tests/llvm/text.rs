@@ -4,8 +4,8 @@ use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use tvm_ffi_codegen_llvm::{Optimize, verify};
 
-use crate::objects::{TRIPLES, target};
-use crate::sample;
+use crate::objects::target;
+use crate::sample::{self, TRIPLES};
 
 fn text(triple: &str) -> String {
     target(triple, Optimize::O0).text(&sample::module()).unwrap()

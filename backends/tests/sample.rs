@@ -4,6 +4,18 @@ use codegen::ir::{
     self, Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value,
 };
 
+/// Every target of all backends.
+pub(crate) const TRIPLES: [&str; 8] = [
+    "x86_64-unknown-linux-gnu",
+    "aarch64-unknown-linux-gnu",
+    "riscv64gc-unknown-linux-gnu",
+    "x86_64-apple-darwin",
+    "aarch64-apple-darwin",
+    "x86_64-pc-windows-msvc",
+    "aarch64-pc-windows-msvc",
+    "x86_64-pc-windows-gnu",
+];
+
 /// What `kernel` takes and returns.
 pub(crate) fn kernel() -> Signature {
     Signature::new(&[Type::I64, Type::I32, Type::F64], Some(Type::I32))

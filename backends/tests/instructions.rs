@@ -5,7 +5,8 @@ use codegen::ir::{
     Symbol, SymbolKind, Terminator, Type,
 };
 
-use crate::jit;
+use crate::functions;
+use crate::jit::{self, Running};
 
 const STORED: [Type; 7] =
     [Type::I8, Type::I16, Type::I32, Type::I64, Type::F32, Type::F64, Type::Ptr];
@@ -36,7 +37,7 @@ fn constants_are_truncated_to_their_type() {
         (Type::F64, bits),
     ] {
         let mut module = Module::default();
-        jit::function(&mut module, "constant", &[], |b, _| b.constant(ty, bits));
+        functions::define(&mut module, "constant", &[], |b, _| b.constant(ty, bits));
         check(&module, "constant", &[(&[], expected)]);
     }
 }
@@ -47,7 +48,7 @@ fn loads_and_stores_of_every_type_at_every_alignment() {
     for ty in STORED {
         for (offset, align) in [(8, ty.bytes()), (9, 1), (-8, ty.bytes())] {
             let mut module = Module::default();
-            jit::function(&mut module, "copy", &[Type::I64], |b, v| {
+            functions::define(&mut module, "copy", &[Type::I64], |b, v| {
                 let slot = b.stack_slot(40, 16);
                 let (base, at) = (b.ptr_offset(slot, 16), b.ptr_offset(slot, 16 + offset));
                 let value = b.load_aligned(ty, b.param(0), 0, 1);
@@ -76,7 +77,7 @@ fn align_stores(module: &mut Module, align: u32) {
 #[test]
 fn stack_slots_are_apart_and_aligned() {
     let mut module = Module::default();
-    jit::function(&mut module, "slots", &[Type::I64], |b, v| {
+    functions::define(&mut module, "slots", &[Type::I64], |b, v| {
         let slots =
             [(1, 1), (24, 8), (3, 2), (16, 16)].map(|(size, align)| b.stack_slot(size, align));
         let tag = b.convert(Convert::Trunc, v[0], Type::I8);
@@ -103,7 +104,7 @@ fn stack_slots_are_apart_and_aligned() {
 fn selects_of_every_type() {
     for ty in STORED.into_iter().chain([Type::Bool]) {
         let mut module = Module::default();
-        jit::function(&mut module, "select", &[Type::Bool, ty, ty], |b, v| {
+        functions::define(&mut module, "select", &[Type::Bool, ty, ty], |b, v| {
             b.select(v[0], v[1], v[2])
         });
         check(&module, "select", &[(&[1, 1, 0], 1), (&[0, 1, 0], 0), (&[0, 0, 1], 1)]);
@@ -113,7 +114,7 @@ fn selects_of_every_type() {
 #[test]
 fn branches_carry_values_around_loops() {
     let mut module = Module::default();
-    jit::function(&mut module, "gcd", &[Type::I64, Type::I64], |b, v| {
+    functions::define(&mut module, "gcd", &[Type::I64, Type::I64], |b, v| {
         let (head, body, done) = (b.block("loop"), b.block("body"), b.block("done"));
         let (x, y) = (b.block_param(head, Type::I64, "x"), b.block_param(head, Type::I64, "y"));
         b.jump(head, &[v[0], v[1]]);
@@ -132,7 +133,7 @@ fn branches_carry_values_around_loops() {
 #[test]
 fn bool_logic_and_cold_blocks() {
     let mut module = Module::default();
-    jit::function(&mut module, "between", &[Type::I64], |b, v| {
+    functions::define(&mut module, "between", &[Type::I64], |b, v| {
         let low = b.compare_const(Cond::Sge, v[0], 3);
         let high = b.compare_const(Cond::Sgt, v[0], 5);
         let not_high = b.not(high);
@@ -165,7 +166,7 @@ fn data_is_constant_or_writable_and_aligned() {
     let byte = data(&mut module, "byte", Linkage::Export, &[9], 1, false);
     let count = data(&mut module, "count", Linkage::Export, &[0; 8], 64, true);
     data(&mut module, "empty", Linkage::Local, &[], 1, false);
-    jit::function(&mut module, "bump", &[], |b, _| {
+    functions::define(&mut module, "bump", &[], |b, _| {
         let (word, byte, count) = (b.address(word), b.address(byte), b.address(count));
         let (step, one) = (b.load(Type::I64, word, 0), b.load(Type::I8, byte, 0));
         let one = b.convert(Convert::Zext, one, Type::I64);
@@ -201,7 +202,7 @@ fn helpers(module: &mut Module) -> (Symbol, Symbol) {
 fn calls_by_symbol_and_by_pointer() {
     let mut module = Module::default();
     let (helper, nothing) = helpers(&mut module);
-    jit::function(&mut module, "calls", &[Type::I64, Type::I64], |b, v| {
+    functions::define(&mut module, "calls", &[Type::I64, Type::I64], |b, v| {
         b.call(nothing, &[]);
         let direct = b.call_value(helper, &[v[0], v[1]]);
         let pointer = b.address(helper);
@@ -253,8 +254,8 @@ fn narrow_arguments_and_results_follow_the_c_abi() {
     let callee = module.declare("narrow", Linkage::Import, SymbolKind::Function(signature));
     let signature = Signature { params: vec![Type::I64.into()], result: Some(sign(Type::I8)) };
     let result = module.declare("narrow_result", Linkage::Import, SymbolKind::Function(signature));
-    jit::function(&mut module, "calls", &types, |b, v| b.call_value(callee, v));
-    jit::function(&mut module, "result", &[Type::I64], |b, v| {
+    functions::define(&mut module, "calls", &types, |b, v| b.call_value(callee, v));
+    functions::define(&mut module, "result", &[Type::I64], |b, v| {
         let narrow = b.call_value(result, &[v[0]]);
         b.convert(Convert::Sext, narrow, Type::I64)
     });
@@ -271,7 +272,7 @@ fn narrow_arguments_and_results_follow_the_c_abi() {
 fn a_branch_may_go_to_one_block_with_two_values() {
     let mut module = Module::default();
     let mut operands = Vec::new();
-    jit::function(&mut module, "either", &[Type::Bool, Type::I64, Type::I64], |b, v| {
+    functions::define(&mut module, "either", &[Type::Bool, Type::I64, Type::I64], |b, v| {
         operands = v.to_vec();
         let join = b.block("join");
         let (first, second) =
@@ -288,4 +289,15 @@ fn a_branch_may_go_to_one_block_with_two_values() {
         (then.args, otherwise.args) = (vec![x, y], vec![y, x]);
     }
     check(&module, "either", &[(&[1, 2, 3], 23), (&[0, 2, 3], 32)]);
+}
+
+#[test]
+fn running_modules_are_independent() {
+    let mut module = Module::default();
+    functions::define(&mut module, "same", &[Type::I64], |b, v| {
+        b.binary_const(Binary::Add, v[0], 1)
+    });
+    let [first, second]: [Running; 2] = jit::run(&module, &[]);
+    drop(first);
+    assert_eq!(second.call("same", &[1]), 2);
 }

@@ -1,0 +1,35 @@
+//! Functions of one shape, so that a test can call any of them.
+
+use codegen::ir::{Builder, Cond, Linkage, Module, Signature, Type, Value};
+
+/// The signature of what `Running::call` calls: from inputs, to output.
+pub(crate) fn shape() -> Signature {
+    Signature::new(&[Type::Ptr, Type::Ptr], None)
+}
+
+/// Adds an exported function that loads operands of these types from successive words, and stores what
+/// `body` makes of them.
+pub(crate) fn define(
+    module: &mut Module,
+    name: &str,
+    operands: &[Type],
+    body: impl FnOnce(&mut Builder<'_>, &[Value]) -> Value,
+) {
+    let mut b = Builder::function(module, name, Linkage::Export, shape());
+    let words = operands.iter().enumerate();
+    let values: Vec<Value> = words
+        .map(|(i, &ty)| {
+            let stored = if ty == Type::Bool { Type::I8 } else { ty };
+            let value = b.load(stored, b.param(0), 8 * i as i32);
+            if ty == Type::Bool { b.compare_const(Cond::Ne, value, 0) } else { value }
+        })
+        .collect();
+    let mut result = body(&mut b, &values);
+    if b.ty(result) == Type::Bool {
+        result = b.widen_bool(result, Type::I8);
+    }
+    b.store(result, b.param(1), 0);
+    b.ret(None);
+    let function = b.finish();
+    module.functions.push(function);
+}
