@@ -13,6 +13,9 @@ pub(super) struct Accepted {
     pub(super) high: u64,
 }
 
+/// The most bytes that a small string or small bytes hold; what claims to hold more is out of range.
+pub(super) const MAX_SMALL: i64 = 7;
+
 /// The bit of [`Accepted::high`] that stands for all indices of dynamic types: 127 is no index.
 pub(super) const DYNAMIC: u32 = 63;
 

@@ -6,7 +6,7 @@
 use abi_spec::TypeIndex;
 use abi_spec::layout::{OBJECT, any, byte_array, seq_cell};
 
-use super::accept::{accepted, dynamic_key};
+use super::accept::{MAX_SMALL, accepted, dynamic_key};
 use super::arguments::constant_bytes;
 use super::routines::Routine;
 use super::wrapper::{ValueState, Wrapper};
@@ -182,12 +182,15 @@ impl Wrapper<'_, '_> {
     /// Text or bytes: the address of an array of bytes, which small values are not.
     fn text(&mut self, value: usize, small: TypeIndex, object: TypeIndex) -> ValueState {
         let (index, payload) = self.words(value, Type::Ptr);
+        let address = self.any_address(value);
+        let length = self.b.load(Type::I32, address, any::SMALL_LEN.offset);
+        let fits = self.b.compare_const(Cond::Ule, length, MAX_SMALL);
         let small = self.b.compare_const(Cond::Eq, index, small.0.into());
+        let small = self.b.and(small, fits);
         let right = self.b.compare_const(Cond::Eq, index, object.0.into());
         let some = self.b.compare_const(Cond::Ne, payload, 0);
         let object = self.b.and(right, some);
         let usual = self.b.or(small, object);
-        let address = self.any_address(value);
         let cell = self.b.ptr_offset(payload, OBJECT.size.into());
         let readable = self.b.select(object, cell, address);
         let array = self.usually(usual, readable, |w| {
@@ -197,7 +200,6 @@ impl Wrapper<'_, '_> {
             w.guard_non_null(array)
         });
         let inside = self.b.ptr_offset(address, any::PAYLOAD.offset.into());
-        let length = self.b.load(Type::I32, address, any::SMALL_LEN.offset);
         let length = self.b.convert(Convert::Zext, length, Type::I64);
         let data = self.b.load(Type::Ptr, array, byte_array::DATA.offset);
         let size = self.b.load(Type::I64, array, byte_array::SIZE.offset);

@@ -178,7 +178,7 @@ fn edge(choices: &mut Choices<'_>, scalar: Scalar) -> i64 {
 
 /// A value of any type at all.
 pub(super) fn stranger(choices: &mut Choices<'_>) -> Argument {
-    match choices.below(18) {
+    match choices.below(19) {
         0 => Argument::None,
         1 => Argument::Bool(true),
         2 => Argument::Int(choices.pick(&[0, 3, -1, i64::MAX])),
@@ -202,7 +202,12 @@ pub(super) fn stranger(choices: &mut Choices<'_>) -> Argument {
             1 => Argument::Shape(vec![1, 2]),
             _ => Argument::Registered(vec!["test.Other".to_owned()]),
         },
-        16 => Argument::RValue(choices.once_in(2).then(|| Box::new(Argument::Error))),
+        16 => Argument::Small {
+            index: choices.pick(&[11, 12]),
+            text: b"ab".to_vec(),
+            length: choices.pick(&[2, 8, u32::MAX]),
+        },
+        17 => Argument::RValue(choices.once_in(2).then(|| Box::new(Argument::Error))),
         _ => Argument::Tensor(Tensor::new(DType::FLOAT32, &[3])),
     }
 }

@@ -165,6 +165,10 @@ fn check_type(place: &Place<'_>, given: &Argument) -> Checked<()> {
     if !accepted || !is_instance(place.ty, given) {
         return Err(place.wrong_type(&type_name(given)));
     }
+    if let Argument::Small { length: length @ 8.., .. } = given {
+        let expected = format!("at most 7 but got {length}");
+        return Err(place.fault("ValueError", "Out of range", ".size", expected));
+    }
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use super::Routine;
 use super::code::{Code, state};
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::language::MAX_RANK;
-use crate::lower::accept::DYNAMIC;
+use crate::lower::accept::{DYNAMIC, MAX_SMALL};
 
 /// Bytes of what [`numbers`] fills: an address, a size, and as many numbers as a shape may have dims.
 pub(in crate::lower) const NUMBERS_SIZE: u32 = 16 + 8 * MAX_RANK as u32;
@@ -125,7 +125,8 @@ pub(super) fn object(c: &mut Code<'_>) {
 }
 
 /// `(any, low mask, high mask, array)`: the address of text or bytes as a `TVMFFIByteArray`, which is
-/// `array` where the value has none; NULL if its type is not in the set, or it is no text.
+/// `array` where the value has none; NULL if its type is not in the set, or it is no text, or a small one that
+/// claims to be longer than it can be.
 pub(super) fn text(c: &mut Code<'_>) {
     let [value, low, high, array] = [0, 1, 2, 3].map(|i| c.b.param(i));
     let (index, payload) = c.borrow(value);
@@ -139,6 +140,8 @@ pub(super) fn text(c: &mut Code<'_>) {
             let data = c.b.ptr_offset(value, any::PAYLOAD.offset.into());
             let length = c.b.load(Type::I32, value, any::SMALL_LEN.offset);
             let length = c.b.convert(Convert::Zext, length, Type::I64);
+            let long = c.b.compare_const(Cond::Ugt, length, MAX_SMALL);
+            c.when(long, |c| c.b.ret(Some(null)));
             fill(c, array, data, length);
         });
     }

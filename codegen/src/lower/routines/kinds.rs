@@ -4,11 +4,12 @@ use abi_spec::TypeIndex;
 use abi_spec::layout::{ANY, any, seq_cell};
 use abi_spec::runtime;
 
+use super::super::accept::MAX_SMALL;
 use super::super::codes::{LiteralCode, head};
 use super::Routine;
 use super::code::Code;
 use super::header::{argument_of, slot_of};
-use crate::ir::{Binary, Cond, Type, Value};
+use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::language::MAX_RANK;
 
 /// The first word after a head, and after a text that follows it.
@@ -64,12 +65,31 @@ pub(super) fn check_type(c: &mut Code<'_>) {
     });
     let refused = c.b.not(accepted);
     c.when(refused, |c| c.wrong_type(s, words, value));
+    small_size(c, s, words, [value, index]);
     let none = c.b.compare_const(Cond::Eq, index, TypeIndex::NONE.0.into());
     let zero = c.b.null();
     let payload = c.b.select(none, zero, payload);
     let slot = slot_of(c, s, words);
     c.b.store(payload, slot, 0);
     c.return_code(0);
+}
+
+/// A small text must not claim more bytes than a value has.
+fn small_size(c: &mut Code<'_>, s: Value, words: Value, [value, index]: [Value; 2]) {
+    let small = [TypeIndex::SMALL_STR, TypeIndex::SMALL_BYTES];
+    let [str, bytes] = small.map(|small| c.b.compare_const(Cond::Eq, index, small.0.into()));
+    let small = c.b.or(str, bytes);
+    let length = c.b.load(Type::I32, value, any::SMALL_LEN.offset);
+    let length = c.b.convert(Convert::Zext, length, Type::I64);
+    let long = c.b.compare_const(Cond::Ugt, length, MAX_SMALL);
+    let long = c.b.and(small, long);
+    c.when(long, |c| {
+        let argument = c.word(words, head::ARGUMENT);
+        c.begin(s, "Out of range ", words, ".size", argument);
+        c.say(s, &format!("at most {MAX_SMALL} but got "));
+        c.call(Routine::PutInt, &[s, length]);
+        c.raise_and_stop(s, "ValueError");
+    });
 }
 
 /// `(state)`: the class of an object; 1 if that has raised.
@@ -340,7 +360,7 @@ fn device_index(c: &mut Code<'_>, text: Value, size: Value, colon: Value) -> Val
             let at = c.b.binary(Binary::Add, first, at);
             let at = c.b.ptr_add(text, at);
             let byte = c.b.load(Type::I8, at, 0);
-            let byte = c.b.convert(crate::ir::Convert::Zext, byte, Type::I64);
+            let byte = c.b.convert(Convert::Zext, byte, Type::I64);
             let digit = c.b.binary_const(Binary::Sub, byte, b'0'.into());
             let wrong = c.b.compare_const(Cond::Ugt, digit, 9);
             c.when(wrong, |c| c.return_code(0));
@@ -364,7 +384,7 @@ pub(super) fn put_quoted(c: &mut Code<'_>) {
     c.count_to(count, |c, at| {
         let at = c.b.ptr_add(text, at);
         let byte = c.b.load(Type::I8, at, 0);
-        let byte = c.b.convert(crate::ir::Convert::Zext, byte, Type::I64);
+        let byte = c.b.convert(Convert::Zext, byte, Type::I64);
         let graphic = c.b.binary_const(Binary::Sub, byte, b' '.into());
         let graphic = c.b.compare_const(Cond::Ult, graphic, i64::from(b'~' - b' ') + 1);
         let quote = c.b.compare_const(Cond::Ne, byte, b'"'.into());

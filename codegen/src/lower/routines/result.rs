@@ -3,6 +3,7 @@
 use abi_spec::layout::{ANY, OBJECT, any, object, seq_cell};
 use abi_spec::{TypeIndex, runtime};
 
+use super::super::accept::MAX_SMALL;
 use super::super::codes::header;
 use super::Routine;
 use super::code::Code;
@@ -10,9 +11,6 @@ use crate::ir::{Binary, Cond, Convert, Type, Value};
 
 /// Words of a type in the descriptor.
 const TYPE_WORDS: u32 = 7;
-
-/// The most bytes of a small value.
-const SMALL: i64 = 7;
 
 /// `(descriptor, value, result)`: hands the value on if it is what was declared; its unused bytes are 0.
 pub(super) fn take_result(c: &mut Code<'_>) {
@@ -126,7 +124,7 @@ pub(super) fn accepts(c: &mut Code<'_>) {
 fn excess_length(c: &mut Code<'_>, value: Value) -> Value {
     let length = c.word(value, 1);
     let small = is_small(c, value);
-    let fits = c.b.compare_const(Cond::Ule, length, SMALL);
+    let fits = c.b.compare_const(Cond::Ule, length, MAX_SMALL);
     let fine = c.b.and(small, fits);
     let zero = c.b.i64(0);
     c.b.select(fine, zero, length)
@@ -287,7 +285,7 @@ fn malformed(c: &mut Code<'_>, s: Value, value: Value, excess: Value) {
         let subject = c.literal("result.small_str_len");
         c.begin_call(s, "Mismatched ", subject);
         c.say(s, ", expected at most ");
-        let most = c.b.i64(SMALL);
+        let most = c.b.i64(MAX_SMALL);
         c.call(Routine::PutInt, &[s, most]);
         c.b.jump(said, &[]);
     });
