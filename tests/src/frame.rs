@@ -199,8 +199,13 @@ impl Frame {
         Some(self.object(type_index, &[data, count, count]))
     }
 
-    /// A map that the global function makes, which takes references of its own.
+    /// A map that the global function makes, which takes references of its own; `None` for one with rvalue
+    /// references, whose objects it would take over.
     fn map(&mut self, maker: &str, entries: &[(Argument, Argument)]) -> Option<Any> {
+        let is_rvalue = |entry: &Argument| matches!(entry, Argument::RValue(_));
+        if entries.iter().any(|(key, value)| is_rvalue(key) || is_rvalue(value)) {
+            return None;
+        }
         let mut args = Vec::new();
         for (key, value) in entries {
             args.push(self.build(key)?);

@@ -67,6 +67,12 @@ fn containers_own_what_is_in_them() {
 }
 
 #[test]
+fn mappings_hold_no_rvalue_references() {
+    let (arguments, _) = parse_list("(map(1: rvalue(error)))").unwrap();
+    assert!(Frame::new(&arguments, &Ffi::new(installed())).is_none());
+}
+
+#[test]
 fn functions_note_their_calls() {
     let frame = frame("(function)");
     let mut result = Any::NONE;

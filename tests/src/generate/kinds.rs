@@ -145,13 +145,16 @@ fn tuple(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
 }
 
 fn sequence(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
-    at.offer(names, ".size");
-    let word = choices.pick(&["Array", "List"]);
+    let word = choices.pick(&["Array", "List", "Array", "Map", "Dict"]);
     let inner = at.many();
     let element = match choices.once_in(6) {
         true => optional(choices, names, &inner),
         false => nested(choices, names, &inner),
     };
+    if matches!(word, "Map" | "Dict") {
+        return format!("{word}[{}, {element}]", choices.pick(&["str", "int64"]));
+    }
+    at.offer(names, ".size");
     format!("{word}[{element}]")
 }
 
@@ -216,7 +219,7 @@ pub(super) fn fitting(choices: &mut Choices<'_>, values: &mut Values, ty: &Param
             1 => Argument::None,
             _ => Argument::Pointer(16),
         },
-        ParamType::Mapping(..) => Argument::Map(Vec::new()),
+        ParamType::Mapping(_, types) => mapping(choices, values, types),
     }
 }
 
@@ -236,6 +239,28 @@ fn bytes(choices: &mut Choices<'_>) -> Argument {
         1 => Argument::Text { index: 66, text },
         _ => Argument::Bytes(text),
     }
+}
+
+/// A real mapping of at most two entries; the keys are of scalar types or text, and differ.
+fn mapping(choices: &mut Choices<'_>, values: &mut Values, types: &[ParamType; 2]) -> Argument {
+    let is_text = types[0] == ParamType::Str;
+    let keys = if is_text { ["k", "a longer key"] } else { ["", ""] };
+    let mut entries = Vec::new();
+    for (index, key) in keys.iter().take(choices.pick(&[1, 2, 0])).enumerate() {
+        let number = Argument::Int(index as i64);
+        let key = if is_text { Argument::Str((*key).to_owned()) } else { number };
+        // A mapping takes over what an rvalue reference refers to.
+        let value = match fitting(choices, values, &types[1]) {
+            _ if choices.once_in(8) => Argument::Float(0.5),
+            Argument::RValue(Some(object)) => *object,
+            other => other,
+        };
+        entries.push((key, value));
+    }
+    if choices.once_in(8) {
+        entries.push((Argument::Bool(true), Argument::Int(1)));
+    }
+    if choices.once_in(3) { Argument::Dict(entries) } else { Argument::Map(entries) }
 }
 
 fn fitting_shape(choices: &mut Choices<'_>, values: &mut Values, shape: &Shape) -> Argument {

@@ -46,10 +46,10 @@ impl<'a> Call<'a> {
                 self.note(place, found);
                 Ok(())
             }
-            ParamType::Mapping(..)
-            | ParamType::Scalar(_)
-            | ParamType::Tensor(_)
-            | ParamType::Optional(_) => unreachable!("checked elsewhere, or not generated"),
+            ParamType::Mapping(_, types) => self.mapping(place, types),
+            ParamType::Scalar(_) | ParamType::Tensor(_) | ParamType::Optional(_) => {
+                unreachable!("checked elsewhere")
+            }
         }?;
         if place.given.is_none() {
             self.note(place, MISSING);
@@ -109,6 +109,36 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
+    /// The entries one by one, each key before its value.
+    fn mapping(&mut self, place: &Place<'a>, types: &'a [ParamType; 2]) -> Checked<()> {
+        let given = place.given.map_or(&[][..], entries_of);
+        if given.is_empty() {
+            return self.entry(place, types, 0, None);
+        }
+        let before = self.symbols.rules();
+        for (index, entry) in given.iter().enumerate() {
+            self.symbols.restore(before.clone());
+            self.entry(place, types, index, Some(entry))?;
+        }
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        place: &Place<'a>,
+        types: &'a [ParamType; 2],
+        index: usize,
+        given: Option<&'a (Argument, Argument)>,
+    ) -> Checked<()> {
+        let given = [given.map(|(key, _)| key), given.map(|(_, value)| value)];
+        for ((part, ty), given) in ["keys", "values"].into_iter().zip(types).zip(given) {
+            let mut inner = place.inner(format!("{}.{part}[{index}]", place.path), ty, given);
+            (inner.uncertain, inner.many) = (true, true);
+            self.value(inner)?;
+        }
+        self.compare_within(place.argument)
+    }
+
     fn element(
         &mut self,
         place: &Place<'a>,
@@ -137,6 +167,15 @@ impl<'a> Call<'a> {
 fn elements_of(given: &Argument) -> &[Argument] {
     if let Argument::Array(elements) | Argument::List(elements) = borrowed(given) {
         elements
+    } else {
+        &[]
+    }
+}
+
+/// What is in a mapping.
+fn entries_of(given: &Argument) -> &[(Argument, Argument)] {
+    if let Argument::Map(entries) | Argument::Dict(entries) = borrowed(given) {
+        entries
     } else {
         &[]
     }
