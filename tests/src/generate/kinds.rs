@@ -249,12 +249,14 @@ fn mapping(choices: &mut Choices<'_>, values: &mut Values, types: &[ParamType; 2
     for (index, key) in keys.iter().take(choices.pick(&[1, 2, 0])).enumerate() {
         let number = Argument::Int(index as i64);
         let key = if is_text { Argument::Str((*key).to_owned()) } else { number };
+        let mut value = fitting(choices, values, &types[1]);
+        if choices.once_in(8) {
+            value = Argument::Float(0.5);
+        }
         // A mapping takes over what an rvalue reference refers to.
-        let value = match fitting(choices, values, &types[1]) {
-            _ if choices.once_in(8) => Argument::Float(0.5),
-            Argument::RValue(Some(object)) => *object,
-            other => other,
-        };
+        if let Argument::RValue(Some(object)) = value {
+            value = *object;
+        }
         entries.push((key, value));
     }
     if choices.once_in(8) {
