@@ -200,10 +200,14 @@ impl Frame {
     }
 
     /// A map that the global function makes, which takes references of its own; `None` for one with rvalue
-    /// references, whose objects it would take over.
+    /// references, whose objects it would take over, and for one with NULL objects, which it cannot hold.
     fn map(&mut self, maker: &str, entries: &[(Argument, Argument)]) -> Option<Any> {
-        let is_rvalue = |entry: &Argument| matches!(entry, Argument::RValue(_));
-        if entries.iter().any(|(key, value)| is_rvalue(key) || is_rvalue(value)) {
+        let is_null = |index: i32, payload: i64| index >= 64 && payload == 0;
+        let cannot_be = |entry: &Argument| {
+            matches!(entry, Argument::RValue(_))
+                || matches!(entry, Argument::Raw { index, payload } if is_null(*index, *payload))
+        };
+        if entries.iter().any(|(key, value)| cannot_be(key) || cannot_be(value)) {
             return None;
         }
         let mut args = Vec::new();

@@ -67,9 +67,11 @@ fn containers_own_what_is_in_them() {
 }
 
 #[test]
-fn mappings_hold_no_rvalue_references() {
-    let (arguments, _) = parse_list("(map(1: rvalue(error)))").unwrap();
-    assert!(Frame::new(&arguments, &Ffi::new(installed())).is_none());
+fn mappings_do_not_hold_everything() {
+    for text in ["(map(1: rvalue(error)))", "(dict(1: any(70, 0)))"] {
+        let (arguments, _) = parse_list(text).unwrap();
+        assert!(Frame::new(&arguments, &Ffi::new(installed())).is_none(), "{text}");
+    }
 }
 
 #[test]

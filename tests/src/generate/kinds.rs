@@ -253,9 +253,9 @@ fn mapping(choices: &mut Choices<'_>, values: &mut Values, types: &[ParamType; 2
         if choices.once_in(8) {
             value = Argument::Float(0.5);
         }
-        // A mapping takes over what an rvalue reference refers to.
-        if let Argument::RValue(Some(object)) = value {
-            value = *object;
+        // A mapping takes over what an rvalue reference refers to, and holds no NULL object.
+        if let Argument::RValue(_) | Argument::Raw { .. } = value {
+            value = Argument::Bool(false);
         }
         entries.push((key, value));
     }
