@@ -179,7 +179,6 @@ impl<'a> Call<'a> {
         let (function, arguments) = (self.function, self.arguments);
         for (index, argument) in arguments.iter().enumerate() {
             self.value(Place::param(function, index, argument))?;
-            self.compare_within(index)?;
         }
         self.settle()?;
         for constraint in &self.function.signature.constraints {

@@ -138,18 +138,17 @@ impl<'a> Symbols<'a> {
         self.all.iter().find(|symbol| symbol.name == name)?.value
     }
 
-    /// The symbols of an occurrence that are not known for sure, each once. Where it may be missing itself,
-    /// what the same argument shows is known to an expression, and may be bound by a plain name.
-    fn unknown(&self, occurrence: &Occurrence<'_>) -> Vec<usize> {
-        let plain = matches!(occurrence.expr, Expr::Name(_));
-        let within = Known::Within(occurrence.argument);
-        let is_known =
-            |known| known == Known::Yes || (occurrence.uncertain && !plain && known == within);
+    /// The symbols of an expression that are not known for sure, each once.
+    fn unknown(&self, expr: &Expr) -> Vec<usize> {
+        self.symbols(expr, |known| known != Known::Yes)
+    }
+
+    fn symbols(&self, expr: &Expr, wanted: impl Fn(Known) -> bool) -> Vec<usize> {
         let mut found = Vec::new();
-        for name in names(occurrence.expr) {
+        for name in names(expr) {
             let index = self.all.iter().position(|symbol| symbol.name == name);
             if let Some(index) = index
-                && !is_known(self.rules.known[index])
+                && wanted(self.rules.known[index])
                 && !found.contains(&index)
             {
                 found.push(index);
@@ -158,13 +157,12 @@ impl<'a> Symbols<'a> {
         found
     }
 
-    /// True if an expression is linear in a symbol, and nothing else in it may be missing.
-    fn is_solvable(&self, expr: &Expr, symbol: usize) -> bool {
-        let known = |name: &str| {
-            let index = self.all().position(|known| known == name);
-            index.is_none_or(|at| at == symbol || self.rules.known[at] == Known::Yes)
-        };
-        is_linear(expr, self.all[symbol].name) && names(expr).into_iter().all(known)
+    /// True if an occurrence that may be missing waits for nothing but what is there if something else in
+    /// the same argument is.
+    fn is_settled(&self, occurrence: &Occurrence<'_>) -> bool {
+        let within = Known::Within(occurrence.argument);
+        let is_open = |known| known != Known::Yes && known != within;
+        occurrence.uncertain && self.symbols(occurrence.expr, is_open).is_empty()
     }
 
     /// True if what may be missing has bound the symbols of an expression, but for one.
@@ -265,9 +263,9 @@ impl<'a> Call<'a> {
     }
 
     fn occurrence(&mut self, occurrence: Occurrence<'a>) -> Checked<()> {
-        match self.symbols.unknown(&occurrence)[..] {
+        match self.symbols.unknown(occurrence.expr)[..] {
             [] => self.compare(&occurrence),
-            [symbol] if self.symbols.is_solvable(occurrence.expr, symbol) => {
+            [symbol] if is_linear(occurrence.expr, self.symbols.all[symbol].name) => {
                 self.bind_or_compare(symbol, &occurrence)?;
                 self.bound(symbol, occurrence)
             }
@@ -387,17 +385,20 @@ impl<'a> Call<'a> {
     /// A symbol is known from here on: compares what waited for it.
     fn know(&mut self, symbol: usize) -> Checked<()> {
         self.symbols.rules.known[symbol] = Known::Yes;
-        self.compare_waiting(|_| true)
+        self.compare_waiting(|symbols, one| symbols.unknown(one.expr).is_empty())
     }
 
-    /// Compares what waits for nothing outside of an argument.
-    pub(super) fn compare_within(&mut self, argument: usize) -> Checked<()> {
-        self.compare_waiting(|occurrence| occurrence.argument == argument)
+    /// Compares what waits in a loop, and cannot wait any longer.
+    pub(super) fn compare_many(&mut self) -> Checked<()> {
+        self.compare_waiting(|symbols, one| one.many && symbols.is_settled(one))
     }
 
-    fn compare_waiting(&mut self, wanted: impl Fn(&Occurrence<'_>) -> bool) -> Checked<()> {
+    fn compare_waiting(
+        &mut self,
+        wanted: impl Fn(&Symbols<'_>, &Occurrence<'_>) -> bool,
+    ) -> Checked<()> {
         for occurrence in std::mem::take(&mut self.symbols.rules.waiting) {
-            if wanted(&occurrence) && self.symbols.unknown(&occurrence).is_empty() {
+            if wanted(&self.symbols, &occurrence) {
                 self.compare(&occurrence)?;
             } else {
                 self.symbols.rules.waiting.push(occurrence);
@@ -422,6 +423,6 @@ impl<'a> Call<'a> {
             }
             self.know(index)?;
         }
-        Ok(())
+        self.compare_waiting(|symbols, one| symbols.is_settled(one))
     }
 }

@@ -136,7 +136,7 @@ impl<'a> Call<'a> {
             (inner.uncertain, inner.many) = (true, true);
             self.value(inner)?;
         }
-        self.compare_within(place.argument)
+        self.compare_many()
     }
 
     fn element(
@@ -149,7 +149,7 @@ impl<'a> Call<'a> {
         let mut inner = place.inner(format!("{}[{index}]", place.path), ty, given);
         (inner.uncertain, inner.many) = (true, true);
         self.value(inner)?;
-        self.compare_within(place.argument)
+        self.compare_many()
     }
 
     /// The first type that fits.
