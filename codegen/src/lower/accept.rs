@@ -20,9 +20,17 @@ pub(super) const MAX_SMALL: i64 = 7;
 pub(super) const DYNAMIC: u32 = 63;
 
 impl Accepted {
-    fn of(indices: &[TypeIndex]) -> Accepted {
+    /// All that are given out at run time.
+    pub(super) const GIVEN_OUT: Accepted = Accepted { low: 0, high: 1 << DYNAMIC };
+
+    pub(super) fn of(indices: &[TypeIndex]) -> Accepted {
+        Accepted::of_those(|index| indices.contains(&index))
+    }
+
+    /// The static indices for which this holds.
+    pub(super) fn of_those(holds: impl Fn(TypeIndex) -> bool) -> Accepted {
         let mut accepted = Accepted::default();
-        for &TypeIndex(index) in indices {
+        for &TypeIndex(index) in TypeIndex::ALL.iter().filter(|index| holds(**index)) {
             match index {
                 0..64 => accepted.low |= 1 << index,
                 _ => accepted.high |= 1 << (index - 64),
@@ -31,7 +39,7 @@ impl Accepted {
         accepted
     }
 
-    fn or(self, other: Accepted) -> Accepted {
+    pub(super) fn or(self, other: Accepted) -> Accepted {
         Accepted { low: self.low | other.low, high: self.high | other.high }
     }
 }
@@ -66,7 +74,7 @@ fn class_accepted(class: &Class) -> Accepted {
         None => Accepted { low: 0, high: !0 },
         Some(key) => match indices.into_iter().find(|index| index.type_key() == Some(key)) {
             Some(index) => Accepted::of(&[*index]),
-            None => Accepted { low: 0, high: 1 << DYNAMIC },
+            None => Accepted::GIVEN_OUT,
         },
     }
 }
@@ -83,7 +91,7 @@ fn literal_accepted(literal: &Literal) -> Accepted {
 /// The type key that is looked up at run time.
 pub(super) fn dynamic_key(ty: &ParamType) -> Option<&str> {
     let key = ty.class()?.key()?;
-    (accepted(ty).high == 1 << DYNAMIC).then_some(key)
+    (accepted(ty) == Accepted::GIVEN_OUT).then_some(key)
 }
 
 /// How errors print what was expected: a word where a type has parts that are checked later.

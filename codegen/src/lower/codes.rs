@@ -19,9 +19,10 @@ pub(super) mod header {
     /// text of the kind and the text of the message, then the same for any other status.
     pub(in crate::lower) const STATUSES: u32 = 4;
     /// Offset in bytes of what the result must be. Of one that the kernel writes: the type, then the number
-    /// of elements or -1, then whether they are checked, then the type of each, or of all; a type is the set of static type indices in four words,
-    /// whether dynamic ones are in it, and its text. Of tensors that are allocated: their number, then for
-    /// each the rank, the element type, the alignment in two words, and the text of its name.
+    /// of elements or -1, then whether they are checked, then the type of each, or of all; a type is the
+    /// mask of the low and of the high type indices in two words each, and its text. Of tensors that are
+    /// allocated: their number, then for each the rank, the element type, the alignment in two words, and
+    /// the text of its name.
     pub(in crate::lower) const RESULT: u32 = 5;
     /// The least number of arguments.
     pub(in crate::lower) const LEAST: u32 = 6;

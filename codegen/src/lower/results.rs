@@ -3,6 +3,7 @@
 use abi_spec::layout::ANY;
 use abi_spec::{Scalar, TypeIndex};
 
+use super::accept::Accepted;
 use super::routines::Routine;
 use super::scalar::{result_index, write_any};
 use super::wrapper::Wrapper;
@@ -111,18 +112,8 @@ impl Wrapper<'_, '_> {
     }
 }
 
-/// Which type indices a value may have.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Accepted {
-    /// One bit per index.
-    pub(super) indices: u128,
-    /// Also every index that was given out at run time.
-    pub(super) dynamic: bool,
-}
-
 /// What a kernel may write as a value of this type.
 pub(super) fn accepted(ty: &ValueType) -> Accepted {
-    let set = |indices: &[TypeIndex]| Accepted { indices: bits(indices), dynamic: false };
     match ty {
         ValueType::Any => {
             let borrowed = [
@@ -132,14 +123,11 @@ pub(super) fn accepted(ty: &ValueType) -> Accepted {
                 TypeIndex::OBJECT_RVALUE_REF,
                 TypeIndex::UNCHANGED,
             ];
-            Accepted { indices: bits(TypeIndex::ALL) & !bits(&borrowed), dynamic: true }
+            Accepted::of_those(|index| !borrowed.contains(&index)).or(Accepted::GIVEN_OUT)
         }
-        ValueType::Scalar(scalar) => set(&[result_index(*scalar)]),
+        ValueType::Scalar(scalar) => Accepted::of(&[result_index(*scalar)]),
         ValueType::Kind(kind) => of_kind(*kind),
-        ValueType::Optional(inner) => {
-            let inner = accepted(inner);
-            Accepted { indices: inner.indices | bits(&[TypeIndex::NONE]), ..inner }
-        }
+        ValueType::Optional(inner) => accepted(inner).or(Accepted::of(&[TypeIndex::NONE])),
         ValueType::Tuple(_) | ValueType::Sequence(Sequence::Array, _) => of_kind(ValueKind::Array),
         ValueType::Sequence(Sequence::List, _) => of_kind(ValueKind::List),
         ValueType::Mapping(Mapping::Map, _) => of_kind(ValueKind::Map),
@@ -154,9 +142,7 @@ fn of_kind(kind: ValueKind) -> Accepted {
         ValueKind::DType => &[TypeIndex::DATA_TYPE],
         ValueKind::Device => &[TypeIndex::DEVICE],
         ValueKind::Object => {
-            let objects = TypeIndex::ALL.iter().filter(|index| index.is_object());
-            let indices = objects.fold(0, |set, index| set | bits(&[*index]));
-            return Accepted { indices, dynamic: true };
+            return Accepted::of_those(TypeIndex::is_object).or(Accepted::GIVEN_OUT);
         }
         ValueKind::Shape => &[TypeIndex::SHAPE],
         ValueKind::Tensor => &[TypeIndex::TENSOR],
@@ -167,9 +153,5 @@ fn of_kind(kind: ValueKind) -> Accepted {
         ValueKind::Function => &[TypeIndex::FUNCTION],
         ValueKind::Module => &[TypeIndex::MODULE],
     };
-    Accepted { indices: bits(indices), dynamic: false }
-}
-
-fn bits(indices: &[TypeIndex]) -> u128 {
-    indices.iter().fold(0, |set, index| set | 1 << index.0)
+    Accepted::of(indices)
 }

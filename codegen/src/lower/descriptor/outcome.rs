@@ -1,8 +1,9 @@
 //! What surrounds a call in the descriptor: the backtrace of its errors, what its status means, and what
 //! its result must be.
 
+use super::super::accept::Accepted;
 use super::super::codes::header;
-use super::super::results::{Accepted, accepted};
+use super::super::results::accepted;
 use super::{Encoder, elide};
 use crate::declaration::{ResultType, ValueType};
 
@@ -82,10 +83,9 @@ impl Encoder<'_> {
     }
 
     fn value_type(&mut self, ty: &ValueType) {
-        let Accepted { indices, dynamic } = accepted(ty);
-        self.wide(indices as u64);
-        self.wide((indices >> 64) as u64);
-        self.word(dynamic.into());
+        let Accepted { low, high } = accepted(ty);
+        self.wide(low);
+        self.wide(high);
         self.text(&ty.to_string());
     }
 }

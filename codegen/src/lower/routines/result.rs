@@ -10,7 +10,7 @@ use super::code::Code;
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 
 /// Words of a type in the descriptor.
-const TYPE_WORDS: u32 = 7;
+const TYPE_WORDS: u32 = 6;
 
 /// `(descriptor, value, result)`: hands the value on if it is what was declared; its unused bytes are 0.
 pub(super) fn take_result(c: &mut Code<'_>) {
@@ -92,21 +92,9 @@ pub(super) fn accepts(c: &mut Code<'_>) {
     let [ty, value] = [0, 1].map(|i| c.b.param(i));
     let index = c.b.load(Type::I32, value, any::TYPE_INDEX.offset);
     let wide = c.b.convert(Convert::Sext, index, Type::I64);
-    let [low, high] = [0, 8].map(|at| c.b.load_aligned(Type::I64, ty, at, 4));
-    let dynamic = c.word(ty, 4);
-    let zero = c.b.i64(0);
-    let given_out = c.b.compare_const(Cond::Sge, wide, TypeIndex::DYN_OBJECT_BEGIN.0.into());
-    let all = c.b.binary(Binary::Sub, zero, dynamic);
-    let set = c.b.select(given_out, all, zero);
-    let above = c.b.binary_const(Binary::Sub, wide, 64);
-    let in_high = c.b.compare_const(Cond::Ult, above, 64);
-    let set = c.b.select(in_high, high, set);
-    let in_low = c.b.compare_const(Cond::Ult, wide, 64);
-    let set = c.b.select(in_low, low, set);
-    let shift = c.b.binary_const(Binary::And, wide, 63);
-    let bit = c.b.binary(Binary::Lshr, set, shift);
-    let bit = c.b.binary_const(Binary::And, bit, 1);
-    let missing = c.b.compare_const(Cond::Eq, bit, 0);
+    let masks = [0, 8].map(|at| c.b.load_aligned(Type::I64, ty, at, 4));
+    let accepted = c.accepts(wide, masks);
+    let missing = c.b.not(accepted);
     c.when(missing, |c| c.return_code(0));
     let is_object = c.b.compare_const(Cond::Sge, wide, TypeIndex::STATIC_OBJECT_BEGIN.0.into());
     c.when(is_object, |c| {
@@ -244,7 +232,7 @@ pub(super) fn refuse_result(c: &mut Code<'_>) {
 /// `, expected <type> but got <type of the value>`
 fn other_type(c: &mut Code<'_>, s: Value, ty: Value, value: Value) {
     c.say(s, ", expected ");
-    c.say_text(s, ty, 5);
+    c.say_text(s, ty, 4);
     c.say(s, " but got ");
     let index = c.b.load(Type::I32, value, any::TYPE_INDEX.offset);
     let above = c.b.binary_const(Binary::Sub, index, TypeIndex::DL_TENSOR_PTR.0.into());
