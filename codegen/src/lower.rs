@@ -16,6 +16,7 @@ mod embed;
 mod expression;
 mod kernel;
 mod library;
+mod outline;
 mod results;
 mod routines;
 mod scalar;

@@ -112,6 +112,8 @@ routines! {
     MakeArray "make_array" [Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::make_array;
     /// `(dl, alignment mask, must be compact)`: whether extents, strides and data are acceptable.
     Settle "settle" [Ptr, I64, I32] -> Some(I32), hot, view::settle;
+    /// `(any, checks)`: the `DLTensor*` of a compact tensor, or NULL if it fails one of these checks.
+    CheckTensor "check_tensor" [Ptr, Ptr] -> Some(Ptr), hot, view::check_tensor;
     /// `(tensors, count)`: whether these tensors agree on their devices.
     SameDevices "same_devices" [Ptr, I64] -> Some(I32), cold, view::same_devices;
     /// `(dl, dim)`: a stride in elements, compact where the strides are NULL.

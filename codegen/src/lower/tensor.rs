@@ -58,18 +58,10 @@ const _: () = {
 impl Wrapper<'_, '_> {
     /// Type and NULL.
     pub(super) fn tensor_type(&mut self, value: usize) {
-        let (index, payload) = self.words(value, Type::Ptr);
-        let b = &mut self.b;
-        // One of the two differences is odd, so that their product is zero only if one of them is.
-        let [object, view] = [TypeIndex::TENSOR, TypeIndex::DL_TENSOR_PTR]
-            .map(|ty| b.binary_const(Binary::Sub, index, ty.0.into()));
-        let neither = b.binary(Binary::Mul, object, view);
-        self.checks.zero32(b, neither);
-        let header = b.binary_const(Binary::And, view, OBJECT.size.into());
-        let header = b.convert(Convert::Zext, header, Type::I64);
-        let dl = b.ptr_add(payload, header);
-        self.checks.non_null(b, payload);
-        let dl = self.readable(value, dl, DL_TENSOR.size as usize);
+        let dl = match self.outlined_tensor(value) {
+            Some(dl) => dl,
+            None => self.inline_tensor(value),
+        };
         let hint = self.hint(value, "", None);
         self.b.hint(dl, hint);
         self.values[value] = ValueState::Tensor(TensorState {
@@ -82,6 +74,21 @@ impl Wrapper<'_, '_> {
             address: None,
             not_empty: None,
         });
+    }
+
+    fn inline_tensor(&mut self, value: usize) -> Value {
+        let (index, payload) = self.words(value, Type::Ptr);
+        let b = &mut self.b;
+        // One of the two differences is odd, so that their product is zero only if one of them is.
+        let [object, view] = [TypeIndex::TENSOR, TypeIndex::DL_TENSOR_PTR]
+            .map(|ty| b.binary_const(Binary::Sub, index, ty.0.into()));
+        let neither = b.binary(Binary::Mul, object, view);
+        self.checks.zero32(b, neither);
+        let header = b.binary_const(Binary::And, view, OBJECT.size.into());
+        let header = b.convert(Convert::Zext, header, Type::I64);
+        let dl = b.ptr_add(payload, header);
+        self.checks.non_null(b, payload);
+        self.readable(value, dl, DL_TENSOR.size as usize)
     }
 
     /// The type index of a value and its payload as `ty`.
@@ -116,6 +123,7 @@ impl Wrapper<'_, '_> {
     pub(super) fn tensor_header(&mut self, value: usize, tensor: &Tensor, device: bool) {
         let accepted = tensor.accepted();
         match (tensor.rank(), &accepted[..]) {
+            _ if self.is_outlined(value) => {}
             (Some(rank), &[dtype]) => {
                 // ndim and dtype are neighbours: one aligned word.
                 let word = self.field(value, Type::I64, dl_tensor::NDIM.offset, "ndim_dtype");
@@ -202,7 +210,8 @@ impl Wrapper<'_, '_> {
             return;
         }
         let shape = self.field(value, Type::Ptr, dl_tensor::SHAPE.offset, "shape");
-        if rank.is_some() {
+        if self.is_outlined(value) {
+        } else if rank.is_some() {
             self.checks.non_null(&mut self.b, shape);
         } else {
             let null = self.b.compare_const(Cond::Eq, shape, 0);
@@ -218,7 +227,9 @@ impl Wrapper<'_, '_> {
     /// The device has the declared type, and tensors of one such type share the index.
     fn device(&mut self, value: usize, device: Device) {
         self.tensors.push(value);
-        if let Device::Type(ty) = device {
+        if let Device::Type(ty) = device
+            && !self.is_outlined(value)
+        {
             let found = self.device_type32(value);
             let wrong = self.b.binary_const(Binary::Sub, found, ty.0.into());
             self.checks.zero32(&mut self.b, wrong);
@@ -335,6 +346,9 @@ impl Wrapper<'_, '_> {
 
     /// Strides equal to the compact ones pass at once; others may still be legal.
     pub(super) fn compact(&mut self, value: usize) {
+        if self.is_outlined(value) {
+            return;
+        }
         self.soft.tensors.push(Unsettled { value, compact: true, align: 1 });
         let rank = self.rank(value);
         if rank == 0 {
@@ -361,6 +375,9 @@ impl Wrapper<'_, '_> {
 
     /// A data pointer that is not NULL passes at once; NULL is legal where there are no elements.
     pub(super) fn data(&mut self, value: usize, align: u64) {
+        if self.is_outlined(value) {
+            return;
+        }
         match self.soft.tensors.last_mut() {
             Some(last) if last.value == value => last.align = align,
             Some(_) | None => self.soft.tensors.push(Unsettled { value, compact: false, align }),

@@ -85,7 +85,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// The address of the `TVMFFIAny`.
-    fn any_address(&mut self, value: usize) -> Value {
+    pub(super) fn any_address(&mut self, value: usize) -> Value {
         let (base, offset) = self.address_of(value);
         if offset == 0 { base } else { self.b.ptr_offset(base, offset.into()) }
     }

@@ -6,7 +6,7 @@ use abi_spec::symbol;
 use super::check::Checks;
 use super::codes::Used;
 use super::routines::Routine;
-use super::{arguments, descriptor, kernel};
+use super::{arguments, descriptor, kernel, outline};
 use crate::declaration::{Device, ParamType};
 use crate::ir::{
     Block, Builder, Cond, Data, Hint, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value,
@@ -57,6 +57,8 @@ pub(super) struct Wrapper<'a, 'm> {
     linkage: Linkage,
     /// The name hint of each value.
     names: Vec<u32>,
+    /// What a routine is to check of each value that is left to it.
+    pub(super) outlined: Vec<Option<Vec<u8>>>,
 }
 
 /// What has been loaded of a value.
@@ -131,6 +133,7 @@ pub(super) fn wrapper(
         descriptor,
         linkage,
         names,
+        outlined: outline::outlined(resolved),
     };
     w.steps();
     kernel::call(&mut w);

@@ -92,6 +92,44 @@ pub(super) fn settle(c: &mut Code<'_>) {
     c.b.ret(Some(ok));
 }
 
+/// `(any, checks)`: the `DLTensor*`, or NULL if the value is no tensor, or one that some check refuses. The
+/// checks are three words: dtype and ndim, the mask of the alignment, and the device type or 0.
+pub(super) fn check_tensor(c: &mut Code<'_>) {
+    let [any, checks] = [0, 1].map(|i| c.b.param(i));
+    let [header, mask, device] = [0, 8, 16].map(|at| c.b.load_aligned(Type::I64, checks, at, 1));
+    let null = c.b.null();
+    let refuse = |c: &mut Code<'_>, wrong: Value| c.when(wrong, |c| c.b.ret(Some(null)));
+    let index = c.b.load(Type::I32, any, any::TYPE_INDEX.offset);
+    let [object, view] = [TypeIndex::TENSOR, TypeIndex::DL_TENSOR_PTR]
+        .map(|ty| c.b.compare_const(Cond::Ne, index, ty.0.into()));
+    let neither = c.b.and(object, view);
+    let payload = c.b.load(Type::Ptr, any, any::PAYLOAD.offset);
+    let nothing = c.b.compare_const(Cond::Eq, payload, 0);
+    let wrong = c.b.or(neither, nothing);
+    refuse(c, wrong);
+    let dl = c.tensor_of(any);
+    let found = c.b.load(Type::I64, dl, dl_tensor::NDIM.offset);
+    let wrong = c.b.compare(Cond::Ne, found, header);
+    refuse(c, wrong);
+    let found = c.b.load(Type::I32, dl, dl_tensor::DEVICE_TYPE.offset);
+    let found = c.b.convert(Convert::Zext, found, Type::I64);
+    let other = c.b.compare(Cond::Ne, found, device);
+    let matters = c.b.compare_const(Cond::Ne, device, 0);
+    let wrong = c.b.and(other, matters);
+    let shape = c.b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
+    let nothing = c.b.compare_const(Cond::Eq, shape, 0);
+    let ndim = c.ndim(dl);
+    let some = c.b.compare_const(Cond::Ne, ndim, 0);
+    let nothing = c.b.and(nothing, some);
+    let wrong = c.b.or(wrong, nothing);
+    refuse(c, wrong);
+    let compact = c.b.i32(1);
+    let settled = c.call_value(Routine::Settle, &[dl, mask, compact]);
+    let wrong = c.b.compare_const(Cond::Eq, settled, 0);
+    refuse(c, wrong);
+    c.b.ret(Some(dl));
+}
+
 /// `variable |= condition`
 fn gather(c: &mut Code<'_>, variable: super::code::Variable, condition: Value) {
     let condition = c.b.widen_bool(condition, Type::I64);
