@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use codegen::ir;
+use inkwell::context::Context;
 use object::{
     BinaryFormat, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionFlags, SectionKind,
     SymbolScope, elf,
 };
-use tvm_ffi_codegen_llvm::{Error, Llvm, Optimize};
+use tvm_ffi_codegen_llvm::{Error, Llvm, Optimize, optimize};
 
 use crate::operators;
 use crate::sample::{self, TRIPLES};
@@ -223,6 +224,39 @@ fn every_operator_is_compiled() {
                 symbol.is_undefined() && !["", "_fltused"].contains(&symbol.name().unwrap())
             });
             assert_eq!(undefined.count(), 0, "{triple}");
+        }
+    }
+}
+
+/// At the level that shall be quick no effort goes into what is cold; at higher ones it shall be small.
+#[test]
+fn cold_functions_are_optimized_by_level() {
+    for (level, word, steps) in
+        [(Optimize::O1, "optnone", 2), (Optimize::O2, "minsize", 1), (Optimize::O3, "minsize", 1)]
+    {
+        let mut source = ir::Module::default();
+        let signature = ir::Signature::new(&[ir::Type::I64], Some(ir::Type::I64));
+        for (name, cold) in [("hot", false), ("cold", true)] {
+            let export = ir::Linkage::Export;
+            let mut b = ir::Builder::function(&mut source, name, export, signature.clone());
+            if cold {
+                b.set_cold();
+            }
+            let once = b.binary_const(ir::Binary::Add, b.param(0), 1);
+            let twice = b.binary_const(ir::Binary::Add, once, 1);
+            b.ret(Some(twice));
+            let function = b.finish();
+            source.functions.push(function);
+        }
+        let (context, llvm) = (Context::create(), target("x86_64-unknown-linux-gnu", level));
+        let module = llvm.module(&context, &source, &[]).unwrap();
+        optimize(&module, &llvm).unwrap();
+        let text = module.print_to_string().to_string();
+        let body = |name: &str| text[text.find(&format!("@{name}(")).unwrap()..].to_owned();
+        let body = |name| body(name).split('}').next().unwrap().matches("add i64").count();
+        assert_eq!([body("hot"), body("cold")], [1, steps], "{level:?}\n{text}");
+        for other in ["optnone", "minsize"] {
+            assert_eq!(text.contains(other), other == word, "{level:?}\n{text}");
         }
     }
 }
