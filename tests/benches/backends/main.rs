@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use codegen::{Library, Options, Routines, ir, lower};
 use cranelift_object::{ObjectBuilder, ObjectModule};
-use inkwell::context::AsContextRef;
 use inkwell::llvm_sys::core::LLVMContextSetDiscardValueNames;
 use object::{Object, ObjectSymbol};
 use target_lexicon::Triple;
@@ -48,7 +47,7 @@ struct Way {
 const WAYS: [Way; 4] = [
     Way { name: "cranelift", emit: cranelift },
     Way { name: "llvm", emit: llvm },
-    Way { name: "llvm, names of values kept", emit: llvm_with_names },
+    Way { name: "llvm-with-names", emit: llvm_with_names },
     Way { name: "mlir", emit: mlir },
 ];
 
@@ -106,26 +105,24 @@ fn mlir(source: &ir::Module, compile: bool) -> [Duration; 2] {
 }
 
 /// Emission beside compilation at `-O0`, and time per function at 1,000 beside that at 10.
-fn emission() {
-    for Way { name, emit } in WAYS {
-        for (count, routines) in
-            [(1, Routines::Embedded), (1, Routines::Shared), (100, Routines::Shared)]
-        {
-            let module = source(count, 2, routines);
-            let [emitted, compiled] = fastest(20, || emit(&module, true));
-            let share = 100.0 * emitted.as_secs_f64() / compiled.as_secs_f64();
-            println!(
-                "{name}: emit {count}, routines {routines:?}: {emitted:.1?}, {share:.1} % of the \
-                 compiler's {compiled:.1?}"
-            );
-        }
-        let per_function = |count: usize, times: usize| {
-            let module = source(count, 2, Routines::Shared);
-            fastest(times, || emit(&module, false))[0].as_secs_f64() / count as f64
-        };
-        let ratio = per_function(1000, 10) / per_function(10, 100);
-        println!("{name}: per function at 1,000 beside 10: {ratio:.2}");
+fn emission(&Way { name, emit }: &Way) {
+    for (count, routines) in
+        [(1, Routines::Embedded), (1, Routines::Shared), (100, Routines::Shared)]
+    {
+        let module = source(count, 2, routines);
+        let [emitted, compiled] = fastest(20, || emit(&module, true));
+        let share = 100.0 * emitted.as_secs_f64() / compiled.as_secs_f64();
+        println!(
+            "{name}: emit {count}, routines {routines:?}: {emitted:.1?}, {share:.1} % of the \
+             compiler's {compiled:.1?}"
+        );
     }
+    let per_function = |count: usize, times: usize| {
+        let module = source(count, 2, Routines::Shared);
+        fastest(times, || emit(&module, false))[0].as_secs_f64() / count as f64
+    };
+    let ratio = per_function(1000, 10) / per_function(10, 100);
+    println!("{name}: per function at 1,000 beside 10: {ratio:.2}");
 }
 
 /// An object for one function of two tensors, with and without the routines that explain failures.
@@ -169,8 +166,15 @@ fn sizes() {
     }
 }
 
+/// Everything, or the parts that the arguments name.
 fn main() {
-    emission();
-    objects();
-    sizes();
+    let parts: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    let wanted = |part: &str| parts.is_empty() || parts.iter().any(|p| p == part);
+    WAYS.iter().filter(|way| wanted(way.name)).for_each(emission);
+    if wanted("objects") {
+        objects();
+    }
+    if wanted("sizes") {
+        sizes();
+    }
 }
