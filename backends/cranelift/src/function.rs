@@ -3,6 +3,8 @@
 //! Host IR is in static single assignment form with block parameters, and so is Cranelift IR: a value
 //! becomes a value, a block the block of the same number, written straight into the data flow graph.
 
+use std::collections::BTreeMap;
+
 use codegen::ir::{self, Binary, Cond, Convert, Inst, Target, Terminator, Type};
 use cranelift_codegen::Context;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
@@ -29,8 +31,8 @@ pub(crate) struct Functions<'a> {
     pub(crate) context: Context,
     /// Its values, by the number of the host IR value.
     pub(crate) values: Vec<Value>,
-    /// The symbols it refers to, by the number of the host IR symbol: each is declared once.
-    pub(crate) references: Vec<Option<Reference>>,
+    /// The symbols it refers to: each is declared once.
+    pub(crate) references: BTreeMap<ir::Symbol, Reference>,
 }
 
 /// A symbol as one function knows it.
@@ -44,7 +46,7 @@ pub(crate) enum Reference {
 
 impl<'a> Functions<'a> {
     pub(crate) fn new(module: &'a mut dyn Module, symbols: &'a [FuncOrDataId]) -> Self {
-        let (context, values, references) = (Context::new(), Vec::new(), Vec::new());
+        let (context, values, references) = (Context::new(), Vec::new(), BTreeMap::new());
         Functions { module, symbols, context, values, references }
     }
 }
@@ -65,7 +67,6 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
     functions.values.clear();
     functions.values.resize(source.values.len(), Value::reserved_value());
     functions.references.clear();
-    functions.references.resize(functions.symbols.len(), None);
     let func = &mut functions.context.func;
     func.name = UserFuncName::user(0, id.as_u32());
     func.signature = types::signature(functions.module.isa(), &source.signature);
@@ -111,7 +112,7 @@ struct Body<'a> {
     source: &'a ir::Function,
     cursor: FuncCursor<'a>,
     values: &'a mut [Value],
-    references: &'a mut [Option<Reference>],
+    references: &'a mut BTreeMap<ir::Symbol, Reference>,
 }
 
 impl<'a> Body<'a> {
@@ -282,7 +283,7 @@ impl<'a> Body<'a> {
     fn reference(&mut self, symbol: ir::Symbol) -> Reference {
         let (module, func) = (self.module, &mut *self.cursor.func);
         let id = self.symbols[symbol.index()];
-        *self.references[symbol.index()].get_or_insert_with(|| symbols::refer(module, id, func))
+        *self.references.entry(symbol).or_insert_with(|| symbols::refer(module, id, func))
     }
 
     fn ins(&mut self) -> InsertBuilder<'_, &mut FuncCursor<'a>> {

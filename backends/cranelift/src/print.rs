@@ -72,15 +72,14 @@ fn print_function(
         text.push('\n');
     }
     writeln!(text, "; {} @{}", linkage(symbol.linkage), symbol.name.escape_debug())?;
-    for (symbol, reference) in source.symbols.iter().zip(&functions.references) {
-        let name = symbol.name.escape_debug();
+    for (symbol, reference) in &functions.references {
+        let name = source.name(*symbol).escape_debug();
         match reference {
-            Some(Reference::Function(reference)) => {
+            Reference::Function(reference) => {
                 let signature = &func.dfg.signatures[func.dfg.ext_funcs[*reference].signature];
                 writeln!(text, "; {reference} = @{name} {signature}")?;
             }
-            Some(Reference::Data(reference)) => writeln!(text, "; {reference} = @{name}")?,
-            None => {}
+            Reference::Data(reference) => writeln!(text, "; {reference} = @{name}")?,
         }
     }
     let names = function.value_names();

@@ -3,6 +3,7 @@
 use std::sync::Once;
 
 use inkwell::OptimizationLevel;
+use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{
@@ -19,13 +20,14 @@ use crate::constructors;
 use crate::cpu;
 use crate::diagnostic::collect;
 use crate::error::Error;
+use crate::types::Attributes;
 
 /// How much LLVM optimises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Optimize {
     /// Not at all.
     O0,
-    /// What is cheap.
+    /// What is cheap, and no cold function.
     O1,
     /// Inlining and vectorisation.
     #[default]
@@ -83,8 +85,27 @@ pub fn verify(module: &Module<'_>) -> Result<(), Error> {
 
 fn passes(module: &Module<'_>, llvm: &Llvm, machine: &TargetMachine) -> Result<(), Error> {
     verify(module)?;
+    if llvm.optimize == Optimize::O1 {
+        spare_cold(module);
+    }
     let done = module.run_passes(llvm.optimize.passes(), machine, PassBuilderOptions::create());
     done.map_err(|reason| Error::native(&reason))
+}
+
+/// Leaves alone the functions that are cold as ours are: they are most of a small module, and at this level to
+/// be done sooner is worth more than to be small.
+fn spare_cold(module: &Module<'_>) {
+    let Attributes { cold, optnone, .. } = Attributes::new(module.get_context());
+    let [_, minsize, _] = cold.map(|attribute| attribute.get_enum_kind_id());
+    let place = AttributeLoc::Function;
+    for function in module.get_functions() {
+        let has =
+            |a: &Attribute| function.get_enum_attribute(place, a.get_enum_kind_id()).is_some();
+        if cold.iter().all(has) {
+            function.remove_enum_attribute(place, minsize);
+            function.add_attribute(place, optnone);
+        }
+    }
 }
 
 /// Gives a module triple and data layout of the target, if it has none of its own.

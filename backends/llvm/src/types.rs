@@ -26,6 +26,7 @@ pub(crate) struct Types<'ctx> {
 pub(crate) struct Attributes {
     pub(crate) nounwind: Attribute,
     pub(crate) cold: [Attribute; 3],
+    pub(crate) optnone: Attribute,
     pub(crate) signext: Attribute,
     pub(crate) zeroext: Attribute,
 }
@@ -124,7 +125,7 @@ impl<'ctx> Types<'ctx> {
 }
 
 impl Attributes {
-    fn new(context: ContextRef<'_>) -> Self {
+    pub(crate) fn new(context: ContextRef<'_>) -> Self {
         let flag = |name| {
             let kind = Attribute::get_named_enum_kind_id(name);
             context.create_enum_attribute(kind, 0)
@@ -132,6 +133,7 @@ impl Attributes {
         Attributes {
             nounwind: flag("nounwind"),
             cold: [flag("cold"), flag("minsize"), flag("noinline")],
+            optnone: flag("optnone"),
             signext: flag("signext"),
             zeroext: flag("zeroext"),
         }

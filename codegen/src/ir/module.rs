@@ -194,14 +194,17 @@ impl Function {
 
     /// A unique printable name for each value, made of its hint, or of its number where it has none.
     pub fn value_names(&self) -> Vec<String> {
-        let mut seen: HashMap<String, u32> = HashMap::new();
-        let name = |(i, data): (usize, &ValueData)| {
-            let base = self.hint_text(data.hint).unwrap_or_else(|| format!("v{i}"));
-            let count = seen.entry(base.clone()).or_insert(0);
-            *count += 1;
-            if *count == 1 { base } else { format!("{base}.{count}") }
+        let own = |(i, data): (usize, &ValueData)| {
+            self.hint_text(data.hint).unwrap_or_else(|| format!("v{i}"))
         };
-        self.values.iter().enumerate().map(name).collect()
+        let mut names: Vec<String> = self.values.iter().enumerate().map(own).collect();
+        let mut seen: HashMap<&str, u32> = HashMap::with_capacity(names.len());
+        let mut nth = |name| *seen.entry(name).and_modify(|count| *count += 1).or_insert(1);
+        let counts: Vec<u32> = names.iter().map(|name| nth(name)).collect();
+        for (name, count) in names.iter_mut().zip(counts).filter(|&(_, count)| count > 1) {
+            name.push_str(&format!(".{count}"));
+        }
+        names
     }
 
     fn hint_text(&self, hint: Hint) -> Option<String> {

@@ -7,6 +7,8 @@ mod symbols;
 mod text;
 
 // What every backend that runs in process must do alike.
+#[path = "../../../tests/constructor.rs"]
+mod constructor;
 #[path = "../../../tests/functions.rs"]
 mod functions;
 #[path = "../../../tests/instructions.rs"]
@@ -15,3 +17,5 @@ mod instructions;
 mod operators;
 #[path = "../../../tests/sample.rs"]
 mod sample;
+#[path = "../../../tests/sections.rs"]
+mod sections;

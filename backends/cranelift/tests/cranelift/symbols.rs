@@ -6,6 +6,7 @@ use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, FuncOrDataId, Linkage as NativeLinkage, Module as _};
 use tvm_ffi_codegen_cranelift::{Error, emit, signature};
 
+use crate::constructor;
 use crate::functions;
 use crate::jit::{Running, empty};
 use crate::sample;
@@ -182,14 +183,7 @@ fn a_kernel_in_the_module_is_called_as_it_was_declared() {
 /// Nothing would run them in a JIT, and the interface of a module does not tell what it is.
 #[test]
 fn constructors_are_refused() {
-    let mut source = Module::default();
-    let nothing = Signature::new(&[], None);
-    let mut b = Builder::function(&mut source, "start", Linkage::Local, nothing);
-    b.ret(None);
-    let function = b.finish();
-    source.constructors.push(function.symbol);
-    source.functions.push(function);
-    ir::verify(&source);
+    let source = constructor::module();
     let mut module = empty(false, &[]);
     let error = emit(&mut module, &source).unwrap_err();
     assert_eq!(error, Error::Constructors);

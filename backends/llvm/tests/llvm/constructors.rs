@@ -1,29 +1,17 @@
 //! Functions that run when the code is loaded.
 
-use codegen::ir::{self, Builder, Linkage, Signature};
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use tvm_ffi_codegen_llvm::{emit, verify};
 
-/// A constructor that does nothing.
-fn constructor() -> ir::Module {
-    let mut source = ir::Module::default();
-    let nothing = Signature::new(&[], None);
-    let mut b = Builder::function(&mut source, "start", Linkage::Local, nothing);
-    b.ret(None);
-    let function = b.finish();
-    source.constructors.push(function.symbol);
-    source.functions.push(function);
-    ir::verify(&source);
-    source
-}
+use crate::constructor;
 
 /// The list of a module that is `text` with constructors emitted into it, this many times.
 fn list(text: &str, times: usize) -> String {
     let context = Context::create();
     let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "test");
     let module = context.create_module_from_ir(buffer).unwrap();
-    (0..times).for_each(|_| drop(emit(&module, &constructor()).unwrap()));
+    (0..times).for_each(|_| drop(emit(&module, &constructor::module()).unwrap()));
     verify(&module).unwrap();
     let text = module.print_to_string().to_string();
     let mut lines = text.lines().filter(|line| line.starts_with("@llvm.global_ctors"));

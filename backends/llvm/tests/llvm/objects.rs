@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use codegen::ir;
-use object::{
-    BinaryFormat, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionFlags, SectionKind,
-    SymbolScope, elf,
-};
-use tvm_ffi_codegen_llvm::{Error, Llvm, Optimize};
+use inkwell::context::Context;
+use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionKind};
+use tvm_ffi_codegen_llvm::{Error, Llvm, Optimize, optimize};
 
 use crate::operators;
 use crate::sample::{self, TRIPLES};
@@ -24,7 +22,7 @@ fn bytes(triple: &str, optimize: Optimize) -> Vec<u8> {
 }
 
 /// Runs a check on the sample compiled for each target at each level.
-fn each(check: impl Fn(&str, &object::File<'_>)) {
+pub(crate) fn each(check: impl Fn(&str, &object::File<'_>)) {
     for triple in TRIPLES {
         for level in LEVELS {
             let bytes = bytes(triple, level);
@@ -64,37 +62,6 @@ fn exports_and_imports_are_what_the_source_says() {
         let mut undefined: Vec<String> = undefined.collect();
         undefined.sort();
         assert_eq!(undefined, ["kernel", "outside"], "{target}");
-    });
-}
-
-#[test]
-fn large_constants_are_out_of_the_way_of_code() {
-    each(|target, file| {
-        let named = |found: &str| found.trim_start_matches('_') == "blob";
-        let blob = file.symbols().find(|symbol| symbol.name().is_ok_and(named)).unwrap();
-        let section = file.section_by_index(blob.section_index().unwrap()).unwrap();
-        let large = target.starts_with("x86_64-unknown-linux-gnu");
-        assert_eq!(section.name() == Ok(".lrodata"), large, "{target}");
-        if let SectionFlags::Elf { sh_flags, .. } = section.flags() {
-            let read_only = elf::SHF_ALLOC.0;
-            let expected = if large { read_only | 0x1000_0000 } else { read_only };
-            assert_eq!(sh_flags.0, expected, "{target}");
-        }
-    });
-}
-
-#[test]
-fn the_loader_sees_exports() {
-    each(|target, file| {
-        for name in ["entry", "other", "table", "context", "blob"] {
-            let named = |found: &str| found.trim_start_matches('_') == name;
-            let symbol = file.symbols().find(|symbol| symbol.name().is_ok_and(named));
-            let scope = symbol.map(|symbol| symbol.scope());
-            // COFF says it with a directive to the linker instead.
-            let coff = file.format() == BinaryFormat::Coff;
-            let expected = if coff { SymbolScope::Linkage } else { SymbolScope::Dynamic };
-            assert_eq!(scope, Some(expected), "{target} {name}");
-        }
     });
 }
 
@@ -223,6 +190,39 @@ fn every_operator_is_compiled() {
                 symbol.is_undefined() && !["", "_fltused"].contains(&symbol.name().unwrap())
             });
             assert_eq!(undefined.count(), 0, "{triple}");
+        }
+    }
+}
+
+/// At the level that shall be quick no effort goes into what is cold; at higher ones it shall be small.
+#[test]
+fn cold_functions_are_optimized_by_level() {
+    for (level, word, steps) in
+        [(Optimize::O1, "optnone", 2), (Optimize::O2, "minsize", 1), (Optimize::O3, "minsize", 1)]
+    {
+        let mut source = ir::Module::default();
+        let signature = ir::Signature::new(&[ir::Type::I64], Some(ir::Type::I64));
+        for (name, cold) in [("hot", false), ("cold", true)] {
+            let export = ir::Linkage::Export;
+            let mut b = ir::Builder::function(&mut source, name, export, signature.clone());
+            if cold {
+                b.set_cold();
+            }
+            let once = b.binary_const(ir::Binary::Add, b.param(0), 1);
+            let twice = b.binary_const(ir::Binary::Add, once, 1);
+            b.ret(Some(twice));
+            let function = b.finish();
+            source.functions.push(function);
+        }
+        let (context, llvm) = (Context::create(), target("x86_64-unknown-linux-gnu", level));
+        let module = llvm.module(&context, &source, &[]).unwrap();
+        optimize(&module, &llvm).unwrap();
+        let text = module.print_to_string().to_string();
+        let body = |name: &str| text[text.find(&format!("@{name}(")).unwrap()..].to_owned();
+        let body = |name| body(name).split('}').next().unwrap().matches("add i64").count();
+        assert_eq!([body("hot"), body("cold")], [1, steps], "{level:?}\n{text}");
+        for other in ["optnone", "minsize"] {
+            assert_eq!(text.contains(other), other == word, "{level:?}\n{text}");
         }
     }
 }

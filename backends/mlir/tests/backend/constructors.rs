@@ -6,18 +6,7 @@ use melior::Context;
 use melior::ir::Module;
 use tvm_ffi_codegen_mlir::{emit, object, verify};
 
-/// A constructor that does nothing.
-fn constructor() -> ir::Module {
-    let mut source = ir::Module::default();
-    let nothing = Signature::new(&[], None);
-    let mut b = Builder::function(&mut source, "start", Linkage::Local, nothing);
-    b.ret(None);
-    let function = b.finish();
-    source.constructors.push(function.symbol);
-    source.functions.push(function);
-    ir::verify(&source);
-    source
-}
+use crate::constructor;
 
 #[test]
 fn constructors_join_those_of_the_module() {
@@ -28,7 +17,7 @@ fn constructors_join_those_of_the_module() {
     let context = Context::new();
     melior::dialect::DialectHandle::llvm().load_dialect(&context);
     let module = Module::parse(&context, own).unwrap();
-    (0..2).for_each(|_| emit(&context, &module, &constructor()).unwrap());
+    (0..2).for_each(|_| emit(&context, &module, &constructor::module()).unwrap());
     verify(&context, &module).unwrap();
     let text = module.as_operation().to_string();
     let list = "llvm.mlir.global_ctors ctors = [@start.1], priorities = [65535 : i32], data = [#llvm.zero]";

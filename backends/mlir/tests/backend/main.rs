@@ -8,6 +8,10 @@ mod linking;
 mod symbols;
 mod text;
 
+// What other backends are tested with too.
+#[path = "../../../tests/constructor.rs"]
+mod constructor;
+
 use codegen::ir::{Builder, Linkage, Module, Signature, SymbolKind, Type};
 
 /// A module that exports `name(n: i64) -> i64`, which calls `kernel(n, &data)` and adds one.

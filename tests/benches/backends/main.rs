@@ -1,11 +1,17 @@
 //! What each backend costs, and how large its code is: `cargo bench -p tvm-ffi-codegen-tests --features
 //! mlir --bench backends`. Ratios are of one run, each number the fastest of several.
 
+mod uncompiled;
+
 use std::time::{Duration, Instant};
 
 use codegen::{Library, Options, Routines, ir, lower};
+use cranelift_object::{ObjectBuilder, ObjectModule};
+use inkwell::llvm_sys::core::LLVMContextSetDiscardValueNames;
 use object::{Object, ObjectSymbol};
 use target_lexicon::Triple;
+
+use uncompiled::Uncompiled;
 
 /// `count` functions of `tensors` tensors each.
 fn source(count: usize, tensors: usize, routines: Routines) -> ir::Module {
@@ -19,9 +25,10 @@ fn source(count: usize, tensors: usize, routines: Routines) -> ir::Module {
 }
 
 /// The fastest of several, after one to warm up.
-fn fastest(times: usize, mut run: impl FnMut() -> Duration) -> Duration {
+fn fastest<const N: usize>(times: usize, mut run: impl FnMut() -> [Duration; N]) -> [Duration; N] {
     run();
-    (0..times).map(|_| run()).min().expect("at least once")
+    let least = |a: [Duration; N], b: [Duration; N]| std::array::from_fn(|i| a[i].min(b[i]));
+    (0..times).map(|_| run()).reduce(least).expect("at least once")
 }
 
 fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
@@ -37,19 +44,29 @@ struct Way {
     emit: fn(&ir::Module, bool) -> [Duration; 2],
 }
 
-const WAYS: [Way; 3] = [
+const WAYS: [Way; 4] = [
     Way { name: "cranelift", emit: cranelift },
     Way { name: "llvm", emit: llvm },
+    Way { name: "llvm-with-names", emit: llvm_with_names },
     Way { name: "mlir", emit: mlir },
 ];
 
-/// Cranelift compiles each function as it is defined, so emission is taken with printing instead, which
-/// is more than emission alone.
+/// Cranelift compiles each function as it is defined, so emission is taken with a module that does not, and
+/// compilation is the rest of what an object takes.
 fn cranelift(source: &ir::Module, compile: bool) -> [Duration; 2] {
-    let backend = backend_cranelift::Cranelift { triple: Triple::host() };
-    let emit = timed(|| codegen::Backend::text(&backend, source).expect("emits")).1;
-    let all = if compile { timed(|| codegen::Backend::object(&backend, source)).1 } else { emit };
-    [emit, all.saturating_sub(emit)]
+    use backend_cranelift::{Settings, emit, isa};
+    let empty = || {
+        let settings = Settings { optimize: false, ..Settings::OBJECT };
+        let isa = isa(&Triple::host(), settings).expect("a known target");
+        let names = cranelift_module::default_libcall_names();
+        ObjectModule::new(ObjectBuilder::new(isa, "bench", names).expect("a known format"))
+    };
+    let mut uncompiled = Uncompiled(empty());
+    let emitted = timed(|| emit(&mut uncompiled, source).expect("emits")).1;
+    let mut module = empty();
+    let whole = || emit(&mut module, source).map(|_| module.finish().emit());
+    let all = if compile { timed(whole).1 } else { emitted };
+    [emitted, all.saturating_sub(emitted)]
 }
 
 fn o0() -> backend_llvm::Llvm {
@@ -57,7 +74,20 @@ fn o0() -> backend_llvm::Llvm {
 }
 
 fn llvm(source: &ir::Module, compile: bool) -> [Duration; 2] {
+    llvm_with(false, source, compile)
+}
+
+fn llvm_with_names(source: &ir::Module, compile: bool) -> [Duration; 2] {
+    llvm_with(true, source, compile)
+}
+
+/// LLVM keeps the names of values unless it is told otherwise, as by [`backend_llvm::Llvm::object`].
+fn llvm_with(names: bool, source: &ir::Module, compile: bool) -> [Duration; 2] {
     let context = inkwell::context::Context::create();
+    if !names {
+        // SAFETY: the context is alive.
+        unsafe { LLVMContextSetDiscardValueNames(context.raw(), 1) }
+    }
     let empty = ir::Module::default();
     let module = o0().module(&context, &empty, &[]).expect("an empty module");
     let emit = timed(|| backend_llvm::emit(&module, source).expect("emits")).1;
@@ -74,27 +104,28 @@ fn mlir(source: &ir::Module, compile: bool) -> [Duration; 2] {
     [emit, compiled]
 }
 
-/// Emission beside compilation at `-O0`, and time per function at 1,000 beside that at 10.
-fn emission() {
-    for Way { name, emit } in WAYS {
-        for count in [1, 10, 100] {
-            let module = source(count, 2, Routines::Shared);
-            let time = |at: usize| fastest(10, || emit(&module, true)[at]);
-            let (emitted, compiled) = (time(0), time(1));
-            let share = 100.0 * emitted.as_secs_f64() / compiled.as_secs_f64();
-            println!(
-                "{name}: emit {count}: {emitted:.1?}, {share:.1} % of the compiler's {compiled:.1?}"
-            );
-        }
-        let per_function = |count: usize| {
-            let module = source(count, 2, Routines::Shared);
-            fastest(5, || emit(&module, false)[0]).as_secs_f64() / count as f64
-        };
+/// Emission beside compilation at `-O0`, and time per function at 1,000 beside that at 10: in one module
+/// beside a hundred, so that neither finds its source nearer to the processor.
+fn emission(&Way { name, emit }: &Way) {
+    for (count, routines) in
+        [(1, Routines::Embedded), (1, Routines::Shared), (100, Routines::Shared)]
+    {
+        let module = source(count, 2, routines);
+        let [emitted, compiled] = fastest(20, || emit(&module, true));
+        let share = 100.0 * emitted.as_secs_f64() / compiled.as_secs_f64();
         println!(
-            "{name}: per function at 1,000 beside 10: {:.2}",
-            per_function(1000) / per_function(10)
+            "{name}: emit {count}, routines {routines:?}: {emitted:.1?}, {share:.1} % of the \
+             compiler's {compiled:.1?}"
         );
     }
+    let sources = |modules: usize, count: usize| -> Vec<ir::Module> {
+        (0..modules).map(|_| source(count, 2, Routines::Shared)).collect()
+    };
+    let [one, hundred] = [sources(1, 1000), sources(100, 10)].map(|sources| {
+        let all = || sources.iter().map(|source| emit(source, false)[0]).sum();
+        fastest(10, || [all()])[0].as_secs_f64()
+    });
+    println!("{name}: per function at 1,000 beside 10: {:.2}", one / hundred);
 }
 
 /// An object for one function of two tensors, with and without the routines that explain failures.
@@ -103,7 +134,7 @@ fn objects() {
     for routines in [Routines::Embedded, Routines::Shared] {
         let module = source(1, 2, routines);
         let llvm = Llvm { optimize: Optimize::O1, ..Llvm::default() };
-        let time = fastest(20, || timed(|| llvm.object(&module).expect("compiles")).1);
+        let [time] = fastest(20, || [timed(|| llvm.object(&module).expect("compiles")).1]);
         println!("llvm -O1: object, routines {routines:?}: {time:.2?}");
     }
 }
@@ -138,8 +169,15 @@ fn sizes() {
     }
 }
 
+/// Everything, or the parts that the arguments name.
 fn main() {
-    emission();
-    objects();
-    sizes();
+    let parts: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    let wanted = |part: &str| parts.is_empty() || parts.iter().any(|p| p == part);
+    WAYS.iter().filter(|way| wanted(way.name)).for_each(emission);
+    if wanted("objects") {
+        objects();
+    }
+    if wanted("sizes") {
+        sizes();
+    }
 }
