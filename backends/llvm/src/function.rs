@@ -99,6 +99,9 @@ pub(crate) fn describe<'ctx>(
     if source.cold {
         attributes.cold.iter().for_each(|&a| function.add_attribute(AttributeLoc::Function, a));
     }
+    if source.no_inline {
+        function.add_attribute(AttributeLoc::Function, attributes.noinline);
+    }
     match linkage {
         ir::Linkage::Local => function.set_linkage(Linkage::Internal),
         ir::Linkage::Export | ir::Linkage::Import => function.set_linkage(Linkage::External),

@@ -26,6 +26,7 @@ pub(crate) struct Types<'ctx> {
 pub(crate) struct Attributes {
     pub(crate) nounwind: Attribute,
     pub(crate) cold: [Attribute; 3],
+    pub(crate) noinline: Attribute,
     pub(crate) optnone: Attribute,
     pub(crate) signext: Attribute,
     pub(crate) zeroext: Attribute,
@@ -133,6 +134,7 @@ impl Attributes {
         Attributes {
             nounwind: flag("nounwind"),
             cold: [flag("cold"), flag("minsize"), flag("noinline")],
+            noinline: flag("noinline"),
             optnone: flag("optnone"),
             signext: flag("signext"),
             zeroext: flag("zeroext"),

@@ -19,7 +19,7 @@ pub(crate) fn define<'c>(
     function: &mut Native<'c, '_>,
 ) {
     let ops = ops.at(module.name(source.symbol));
-    for (name, value) in ops.body_attributes(source.cold) {
+    for (name, value) in ops.body_attributes(source) {
         function.set(name, value);
     }
     let region = function.region();

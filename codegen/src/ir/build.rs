@@ -29,6 +29,7 @@ impl<'m> Builder<'m> {
             symbol,
             signature,
             cold: false,
+            no_inline: false,
             blocks: Vec::new(),
             values: Vec::with_capacity(64),
             names: Vec::new(),
@@ -69,6 +70,11 @@ impl<'m> Builder<'m> {
     /// Marks the whole function as cold.
     pub fn set_cold(&mut self) {
         self.function.cold = true;
+    }
+
+    /// Marks the function as one to be called, never inlined. Cold functions are not inlined either.
+    pub fn set_no_inline(&mut self) {
+        self.function.no_inline = true;
     }
 
     /// A word that hints can refer to.

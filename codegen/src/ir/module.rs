@@ -60,6 +60,8 @@ pub struct Function {
     pub signature: Signature,
     /// Never on the hot path: kept out of line and optimised for size.
     pub cold: bool,
+    /// To be called, not inlined, though it is not cold.
+    pub no_inline: bool,
     /// Blocks in layout order; the first is the entry, whose parameters are the function's.
     pub blocks: Vec<BlockData>,
     /// Types and name hints.

@@ -102,7 +102,9 @@ pub(super) fn print_function(
     if let Some(result) = function.signature.result {
         write!(f, " -> {result}")?;
     }
-    writeln!(f, "{} {{", if function.cold { " cold" } else { "" })?;
+    let cold = if function.cold { " cold" } else { "" };
+    let no_inline = if function.no_inline { " noinline" } else { "" };
+    writeln!(f, "{cold}{no_inline} {{")?;
     for (block, data) in function.blocks() {
         printer.block(f, block, data)?;
     }

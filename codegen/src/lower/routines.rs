@@ -30,8 +30,8 @@ use super::codes::Used;
 use crate::ir::Type::{F64, I16, I32, I64, Ptr};
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind};
 
-/// Declares [`Routine`] and what is known of each: the end of its symbol, its parameters and result, whether
-/// it is called on the hot path of some functions, and the function that builds it.
+/// Declares [`Routine`] and what is known of each: the end of its symbol, its parameters and result, how
+/// often it is called, and the function that builds it.
 macro_rules! routines {
     ($($(#[$doc:meta])* $name:ident $symbol:literal [$($param:ident),*] -> $result:expr, $heat:ident, $build:path;)*) => {
         /// The shared routines. Those that return `i32` yield 0 or 1, or -1 once they have raised.
@@ -63,21 +63,26 @@ macro_rules! routines {
                 }
             }
 
-            /// Called on the hot path of some functions, so not marked as cold.
-            const fn is_hot(self) -> bool {
+            /// How often it is called.
+            const fn heat(self) -> Heat {
                 match self {
-                    $(Routine::$name => heat::$heat,)*
+                    $(Routine::$name => Heat::$heat,)*
                 }
             }
         }
     };
 }
 
-/// How the table says whether a routine is on the hot path of some functions.
-mod heat {
-    #![expect(non_upper_case_globals, reason = "words of the table")]
-    pub(super) const hot: bool = true;
-    pub(super) const cold: bool = false;
+/// How often a routine is called.
+#[derive(Clone, Copy)]
+#[expect(non_camel_case_types, reason = "words of the table")]
+enum Heat {
+    /// On the hot path of some functions.
+    hot,
+    /// Likewise, and to be called even where it could be inlined.
+    outline,
+    /// Where something is wrong or unusual.
+    cold,
 }
 
 routines! {
@@ -113,7 +118,7 @@ routines! {
     /// `(dl, alignment mask, must be compact)`: whether extents, strides and data are acceptable.
     Settle "settle" [Ptr, I64, I32] -> Some(I32), hot, view::settle;
     /// `(any, checks)`: the `DLTensor*` of a compact tensor, or NULL if it fails one of these checks.
-    CheckTensor "check_tensor" [Ptr, Ptr] -> Some(Ptr), hot, view::check_tensor;
+    CheckTensor "check_tensor" [Ptr, Ptr] -> Some(Ptr), outline, view::check_tensor;
     /// `(tensors, count)`: whether these tensors agree on their devices.
     SameDevices "same_devices" [Ptr, I64] -> Some(I32), cold, view::same_devices;
     /// `(dl, dim)`: a stride in elements, compact where the strides are NULL.
@@ -249,8 +254,10 @@ pub(super) fn define_used(module: &mut Module, linkage: Linkage, used: Used) {
 
 fn define(module: &mut Module, routine: Routine, linkage: Linkage, used: Used) {
     let mut builder = Builder::function(module, routine.name(), linkage, routine.signature());
-    if !routine.is_hot() {
-        builder.set_cold();
+    match routine.heat() {
+        Heat::hot => {}
+        Heat::outline => builder.set_no_inline(),
+        Heat::cold => builder.set_cold(),
     }
     let mut code = code::Code::new(builder, linkage, used);
     routine.build()(&mut code);

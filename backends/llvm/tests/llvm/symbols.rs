@@ -270,11 +270,15 @@ fn a_declared_variable_is_defined_in_place() {
 #[test]
 fn linkage_and_attributes_say_what_is_true() {
     let mut source = stepper("entry", 1);
-    let mut b = Builder::function(&mut source, "rare", Linkage::Local, Signature::default());
-    b.set_cold();
-    b.ret(None);
-    let rare = b.finish();
-    source.functions.push(rare);
+    let marks: [(&str, fn(&mut Builder<'_>)); 2] =
+        [("rare", |b| b.set_cold()), ("called", |b| b.set_no_inline())];
+    for (name, mark) in marks {
+        let mut b = Builder::function(&mut source, name, Linkage::Local, Signature::default());
+        mark(&mut b);
+        b.ret(None);
+        let function = b.finish();
+        source.functions.push(function);
+    }
     ir::verify(&source);
     let module = empty();
     emit(&module, &source).unwrap();
@@ -295,4 +299,5 @@ fn linkage_and_attributes_say_what_is_true() {
     assert_eq!(flags("step"), (NativeLinkage::Internal, kinds(&["nounwind"])));
     let cold = kinds(&["nounwind", "cold", "minsize", "noinline"]);
     assert_eq!(flags("rare"), (NativeLinkage::Internal, cold));
+    assert_eq!(flags("called"), (NativeLinkage::Internal, kinds(&["nounwind", "noinline"])));
 }

@@ -75,12 +75,18 @@ impl<'c> Ops<'c> {
     }
 
     /// The attributes that a function gets with its body.
-    pub(crate) fn body_attributes(&self, cold: bool) -> Vec<(&'static str, Attribute<'c>)> {
+    pub(crate) fn body_attributes(
+        &self,
+        function: &ir::Function,
+    ) -> Vec<(&'static str, Attribute<'c>)> {
         let mut attributes = vec![("no_unwind", self.unit)];
-        if cold {
+        if function.cold || function.no_inline {
+            attributes.push(("no_inline", self.unit));
+        }
+        if function.cold {
             let words = ["cold", "minsize"].map(|word| self.string(word));
             let words = ArrayAttribute::new(self.context, &words).into();
-            attributes.extend([("no_inline", self.unit), ("passthrough", words)]);
+            attributes.push(("passthrough", words));
         }
         attributes
     }

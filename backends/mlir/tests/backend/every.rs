@@ -320,7 +320,7 @@ fn calls(module: &mut Module) {
 }
 
 /// A loop over block parameters, cold blocks on either side, a branch to one block with different
-/// arguments, and calls of a cold and of a local function.
+/// arguments, and calls of a cold and of a local function that is not to be inlined.
 fn flow(module: &mut Module) {
     let signature = Signature::new(&[Type::I64], Some(Type::I64));
     let kind = SymbolKind::Function(signature.clone());
@@ -330,6 +330,8 @@ fn flow(module: &mut Module) {
         let mut b = Builder::function(module, name, Linkage::Local, signature.clone());
         if cold {
             b.set_cold();
+        } else {
+            b.set_no_inline();
         }
         let n = b.param(0);
         let square = b.binary(Binary::Mul, n, n);
