@@ -270,11 +270,13 @@ fn a_declared_variable_is_defined_in_place() {
 #[test]
 fn linkage_and_attributes_say_what_is_true() {
     let mut source = stepper("entry", 1);
-    let marks: [(&str, fn(&mut Builder<'_>)); 2] =
-        [("rare", |b| b.set_cold()), ("called", |b| b.set_no_inline())];
-    for (name, mark) in marks {
+    for (name, cold) in [("rare", true), ("called", false)] {
         let mut b = Builder::function(&mut source, name, Linkage::Local, Signature::default());
-        mark(&mut b);
+        if cold {
+            b.set_cold();
+        } else {
+            b.set_no_inline();
+        }
         b.ret(None);
         let function = b.finish();
         source.functions.push(function);
