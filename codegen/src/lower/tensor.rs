@@ -210,15 +210,16 @@ impl Wrapper<'_, '_> {
             return;
         }
         let shape = self.field(value, Type::Ptr, dl_tensor::SHAPE.offset, "shape");
-        if self.is_outlined(value) {
-        } else if rank.is_some() {
-            self.checks.non_null(&mut self.b, shape);
-        } else {
-            let null = self.b.compare_const(Cond::Eq, shape, 0);
-            let ndim = self.ndim32(value);
-            let some = self.b.compare_const(Cond::Ne, ndim, 0);
-            let null = self.b.and(null, some);
-            self.checks.never(&mut self.b, null);
+        match rank {
+            _ if self.is_outlined(value) => {}
+            Some(_) => self.checks.non_null(&mut self.b, shape),
+            None => {
+                let null = self.b.compare_const(Cond::Eq, shape, 0);
+                let ndim = self.ndim32(value);
+                let some = self.b.compare_const(Cond::Ne, ndim, 0);
+                let null = self.b.and(null, some);
+                self.checks.never(&mut self.b, null);
+            }
         }
         let shape = self.readable(value, shape, 8 * rank.unwrap_or(1));
         self.tensor_state(value).shape = Some(shape);
@@ -346,9 +347,6 @@ impl Wrapper<'_, '_> {
 
     /// Strides equal to the compact ones pass at once; others may still be legal.
     pub(super) fn compact(&mut self, value: usize) {
-        if self.is_outlined(value) {
-            return;
-        }
         self.soft.tensors.push(Unsettled { value, compact: true, align: 1 });
         let rank = self.rank(value);
         if rank == 0 {
@@ -375,9 +373,6 @@ impl Wrapper<'_, '_> {
 
     /// A data pointer that is not NULL passes at once; NULL is legal where there are no elements.
     pub(super) fn data(&mut self, value: usize, align: u64) {
-        if self.is_outlined(value) {
-            return;
-        }
         match self.soft.tensors.last_mut() {
             Some(last) if last.value == value => last.align = align,
             Some(_) | None => self.soft.tensors.push(Unsettled { value, compact: false, align }),

@@ -227,6 +227,7 @@ impl Wrapper<'_, '_> {
                 self.only_if_there(place.value());
                 self.occurrence(*place, rule);
             }
+            Step::Compact { value } | Step::Data { value, .. } if self.is_outlined(*value) => {}
             Step::Compact { value } => {
                 self.only_if_there(*value);
                 self.compact(*value);
