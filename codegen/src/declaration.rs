@@ -4,12 +4,13 @@
 //! parses it back; [`validate`](crate::Library::validate) says whether it means something. The text is that
 //! of the functions: import trees, whose bytes are no text, and the entry are given as values only.
 
+mod expression;
 mod results;
 mod types;
 
 use abi_spec::library_bin::ImportTree;
 
-use crate::expr::Expr;
+pub use expression::{BinaryOp, Builtin, Expr, Member};
 pub use results::{Output, ResultType, ValueKind, ValueType};
 pub use types::{
     Class, Device, Dim, Element, Literal, Mapping, ParamType, Sequence, Shape, Strides, Tensor,

@@ -6,7 +6,7 @@ use abi_spec::library_bin::TreeError;
 
 use crate::declaration::Function;
 use crate::language::{Limit, MAX_NAME, is_identifier};
-use crate::values;
+use crate::resolve::values;
 
 /// Why a text or a [`Library`](crate::Library) is not valid.
 ///

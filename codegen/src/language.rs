@@ -160,9 +160,9 @@ pub use limit::{
 };
 pub(crate) use reserved::{is_identifier, is_reserved};
 
+use crate::declaration::Expr;
 use crate::declaration::{Function, Library, Signature};
 use crate::error::{Error, Position};
-use crate::expr::Expr;
 use cursor::Parser;
 
 /// Parses and validates. What the library imports is no part of its text.

@@ -36,26 +36,16 @@
 mod backend;
 mod declaration;
 mod error;
-mod expr;
 pub mod ir;
-mod kind;
 pub mod language;
-mod linear;
 mod lower;
-pub mod metadata;
 mod resolve;
-mod scope;
-mod unchecked;
-mod validate;
-mod values;
 
 pub use backend::Backend;
 pub use declaration::{
-    Body, Class, Comparison, Constraint, Device, Dim, Element, Function, Library, Literal,
-    Location, Mapping, Output, Param, ParamType, ResultType, Sequence, Shape, Signature,
-    StatusError, Strides, Tensor, ValueKind, ValueType,
+    BinaryOp, Body, Builtin, Class, Comparison, Constraint, Device, Dim, Element, Expr, Function,
+    Library, Literal, Location, Mapping, Member, Output, Param, ParamType, ResultType, Sequence,
+    Shape, Signature, StatusError, Strides, Tensor, ValueKind, ValueType,
 };
 pub use error::{Error, Part, Position, Site};
-pub use expr::{BinaryOp, Builtin, Expr, Member};
-pub use lower::{Options, Routines, lower, routines};
-pub use unchecked::Unchecked;
+pub use lower::{Options, Routines, Unchecked, library::metadata, lower, routines};

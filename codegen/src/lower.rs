@@ -5,36 +5,20 @@
 //! [`explain`](routines), which redoes them one by one from a constant descriptor and raises the first
 //! fault. Code and descriptor are made from the same steps, so they cannot disagree on the order.
 
-mod accept;
-mod allocate;
-mod arguments;
-mod binding;
-mod check;
-mod codes;
-mod descriptor;
-mod embed;
-mod expression;
-mod kernel;
-mod library;
-mod outline;
-mod results;
-mod routines;
-mod scalar;
-mod system;
-mod tensor;
-mod value;
-mod wrapper;
+pub(crate) mod body;
+pub(crate) mod explain;
+pub(crate) mod library;
+pub(crate) mod prologue;
+mod unchecked;
 
 use abi_spec::runtime::{self, CType};
 
 use crate::declaration::Library;
 use crate::error::{Error, Part};
 use crate::ir::{self, Linkage, Signature, Symbol, SymbolKind, Type};
-use crate::unchecked::Unchecked;
-use crate::validate::{MAIN, resolve_all};
-use codes::Used;
-
-pub(crate) use kernel::signature as kernel_signature;
+use crate::resolve::validate::{MAIN, resolve_all};
+use explain::codes::Used;
+pub use unchecked::Unchecked;
 
 /// How to lower.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +27,7 @@ pub struct Options {
     pub routines: Routines,
     /// Accept `self: ptr`, whose value is the handle of the call.
     pub closures: bool,
-    /// Have getters of the functions' [metadata](crate::metadata) and documentation.
+    /// Have getters of the functions' [metadata](crate::lower::library::metadata) and documentation.
     pub metadata: bool,
     /// Be part of a program instead of a file to load: a *system library* of this prefix, which may be
     /// empty. Its functions are registered when the program starts and found by
@@ -99,23 +83,23 @@ pub fn lower(library: &Library, options: &Options) -> Result<ir::Module, Error> 
             let reason = "`self` is the context of a closure, which exists in process only";
             return Err(Error::invalid(index, function, Part::Param(0), reason));
         }
-        wrapper::wrapper(&mut module, resolved, options.routines.linkage(), &mut used);
+        prologue::wrapper::wrapper(&mut module, resolved, options.routines.linkage(), &mut used);
     }
     if let Some(entry) = library.entry.as_deref().filter(|&entry| entry != MAIN) {
-        library::entry(&mut module, entry);
+        library::about::entry(&mut module, entry);
     }
     if options.metadata {
         let linkage = options.routines.linkage();
-        library.functions.iter().for_each(|f| library::metadata(&mut module, f, linkage));
+        library.functions.iter().for_each(|f| library::about::metadata(&mut module, f, linkage));
     }
     if options.routines == Routines::Embedded {
-        routines::define_used(&mut module, Linkage::Local, used);
+        explain::routines::define_used(&mut module, Linkage::Local, used);
     }
     if let Some(tree) = &library.imports {
-        embed::imports(&mut module, tree)?;
+        library::embed::imports(&mut module, tree)?;
     }
     if let Some(prefix) = &options.system_lib {
-        system::register(&mut module, prefix)?;
+        library::system::register(&mut module, prefix)?;
     }
     Ok(module)
 }
@@ -123,13 +107,13 @@ pub fn lower(library: &Library, options: &Options) -> Result<ir::Module, Error> 
 /// A module that exports every shared routine, for wrappers lowered with [`Routines::Shared`].
 pub fn routines() -> ir::Module {
     let mut module = ir::Module::default();
-    routines::declare_all(&mut module, Linkage::Export);
-    routines::define_used(&mut module, Linkage::Export, Used::ALL);
+    explain::routines::declare_all(&mut module, Linkage::Export);
+    explain::routines::define_used(&mut module, Linkage::Export, Used::ALL);
     module
 }
 
 /// Declares a function of the runtime.
-fn runtime(module: &mut ir::Module, function: &runtime::Function) -> Symbol {
+pub(crate) fn runtime(module: &mut ir::Module, function: &runtime::Function) -> Symbol {
     let params: Vec<Type> = function.params.iter().filter_map(|&ty| c_type(ty)).collect();
     let signature = Signature::new(&params, c_type(function.result));
     module.declare(function.name, Linkage::Import, SymbolKind::Function(signature))

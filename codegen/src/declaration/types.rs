@@ -2,8 +2,8 @@
 
 use abi_spec::{DType, DeviceType, Scalar, TypeCode};
 
-use crate::expr::Expr;
-use crate::kind::literal_scalar;
+use crate::declaration::Expr;
+use crate::resolve::kind::literal_scalar;
 
 /// Which values a parameter accepts.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use super::cursor::{Parsed, Parser};
 use super::limit::Limit;
 use super::reserved::{self, Word};
 use super::token::Token;
-use crate::expr::{BinaryOp, Builtin, Expr, Member};
+use crate::declaration::{BinaryOp, Builtin, Expr, Member};
 
 /// How tightly operators bind; what is not an operator binds tightest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

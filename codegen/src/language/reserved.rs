@@ -2,7 +2,7 @@
 
 use abi_spec::Scalar;
 
-use crate::expr::Builtin;
+use crate::declaration::Builtin;
 
 /// What a word is at the start of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Canonical text.
 
+use crate::declaration::{BinaryOp, Expr, Member};
 use crate::declaration::{Library, Signature};
-use crate::expr::{BinaryOp, Expr, Member};
 use crate::language::parse_library;
 
 #[test]

@@ -2,9 +2,9 @@
 
 use abi_spec::{DType, DeviceType};
 
+use crate::declaration::Expr;
 use crate::declaration::{Device, Dim, Function, Library, ParamType, Shape, Tensor};
 use crate::error::Error;
-use crate::expr::Expr;
 
 pub(super) fn error(text: &str) -> Error {
     text.parse::<Library>().expect_err(text)

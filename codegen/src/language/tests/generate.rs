@@ -7,12 +7,12 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use crate::declaration::{BinaryOp, Builtin, Expr, Member};
 use crate::declaration::{
     Body, Class, Comparison, Constraint, Device, Dim, Element, Function, Library, Literal,
     Location, Mapping, Output, Param, ParamType, ResultType, Sequence, Shape, Signature,
     StatusError, Strides, Tensor, ValueKind, ValueType,
 };
-use crate::expr::{BinaryOp, Builtin, Expr, Member};
 use crate::language::is_reserved;
 
 const OPERATORS: &[BinaryOp] =

@@ -1,10 +1,10 @@
 //! No text is too long or too deep to be refused in an orderly way.
 
+use crate::declaration::{BinaryOp, Builtin, Expr};
 use crate::declaration::{
     Comparison, Constraint, Function, Library, Location, ResultType, StatusError, ValueType,
 };
 use crate::error::{Error, Part};
-use crate::expr::{BinaryOp, Builtin, Expr};
 use crate::language::{
     Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_ERRORS, MAX_FILE, MAX_MESSAGE, MAX_NAME,
     MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS, MAX_SYMBOL, MAX_TEXT, parse_library,

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::generate;
+use crate::declaration::Expr;
 use crate::declaration::Signature;
-use crate::expr::Expr;
 use crate::language::cursor::Parser;
 use crate::language::parse_library;
 

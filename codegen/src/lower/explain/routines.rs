@@ -1,0 +1,267 @@
+//! The routines that every wrapper shares: a few on the hot path, the rest to explain failures.
+//!
+//! They are host IR like everything else, so each backend compiles the same code.
+
+mod access;
+mod allocate;
+mod code;
+mod evaluate;
+mod explain;
+mod float;
+mod give;
+mod half;
+mod header;
+mod kinds;
+mod layout;
+mod loops;
+mod names;
+mod occurrence;
+mod properties;
+mod raise;
+mod result;
+mod scalar;
+mod status;
+mod text;
+mod view;
+
+pub(crate) use access::NUMBERS_SIZE;
+
+use crate::ir::Type::{F64, I16, I32, I64, Ptr};
+use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind};
+use crate::lower::explain::codes::Used;
+
+/// Declares [`Routine`] and what is known of each: the end of its symbol, its parameters and result, how
+/// often it is called, and the function that builds it.
+macro_rules! routines {
+    ($($(#[$doc:meta])* $name:ident $symbol:literal [$($param:ident),*] -> $result:expr, $heat:ident, $build:path;)*) => {
+        /// The shared routines. Those that return `i32` yield 0 or 1, or -1 once they have raised.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Routine {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Routine {
+            /// Every routine, in the order in which they are emitted.
+            const ALL: &[Routine] = &[$(Routine::$name),*];
+
+            /// The name of its symbol. No declaration can say it.
+            const fn name(self) -> &'static str {
+                match self {
+                    $(Routine::$name => concat!("tvm_ffi_codegen.", $symbol),)*
+                }
+            }
+
+            fn signature(self) -> Signature {
+                match self {
+                    $(Routine::$name => Signature::new(&[$($param),*], $result),)*
+                }
+            }
+
+            fn build(self) -> fn(&mut code::Code<'_>) {
+                match self {
+                    $(Routine::$name => $build,)*
+                }
+            }
+
+            /// How often it is called.
+            const fn heat(self) -> Heat {
+                match self {
+                    $(Routine::$name => Heat::$heat,)*
+                }
+            }
+        }
+    };
+}
+
+/// How often a routine is called.
+#[derive(Clone, Copy)]
+#[expect(non_camel_case_types, reason = "words of the table")]
+enum Heat {
+    /// On the hot path of some functions.
+    hot,
+    /// Likewise, and to be called even where it could be inlined.
+    outline,
+    /// Where something is wrong or unusual.
+    cold,
+}
+
+routines! {
+    /// `(handle, args, num_args, descriptor)`: raises the first fault and returns -1.
+    Explain "explain" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::explain;
+    /// `(descriptor, status)`: passes on the error of a kernel, or raises one; returns -1.
+    FailStatus "fail_status" [Ptr, I32] -> Some(I32), cold, status::fail_status;
+    /// `(descriptor, result)`: raises that an unsigned result is too large; returns -1.
+    FailResult "fail_result" [Ptr, I64] -> Some(I32), cold, result::fail_result;
+    /// `(descriptor, name, length, status)`: passes on the error of the runtime, or raises one; returns -1.
+    FailCall "fail_call" [Ptr, Ptr, I64, I32] -> Some(I32), cold, status::fail_call;
+    /// `(descriptor, value, result)`: hands on what the kernel has written, or raises and returns -1.
+    TakeResult "take_result" [Ptr, Ptr, Ptr] -> Some(I32), hot, result::take_result;
+    /// `(descriptor, value)`: whether what the kernel has written is what was declared.
+    Returnable "returnable" [Ptr, Ptr] -> Some(I32), hot, result::returnable;
+    /// `(type, value)`: whether a value has a type.
+    Accepts "accepts" [Ptr, Ptr] -> Some(I32), hot, result::accepts;
+    /// `(descriptor, value)`: raises why a value is not what was declared and releases it; returns -1.
+    RefuseResult "refuse_result" [Ptr, Ptr] -> Some(I32), cold, result::refuse_result;
+    /// `(values, count)`: gives up the objects among values.
+    Release "release" [Ptr, I64] -> None, hot, result::release;
+    /// `(descriptor, extents, devices, tensors)`: allocates tensors, or raises and returns -1.
+    Allocate "allocate" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::allocate;
+    /// `(descriptor, tensor, extents)`: whether a tensor cannot be allocated; 1 once it has raised that.
+    CheckSize "check_size" [Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::check_size;
+    /// `(descriptor, tensor, dim, extent)`: raises that an extent is negative or, for the dim -1, that the
+    /// tensor is too large; returns -1.
+    FailExtent "fail_extent" [Ptr, Ptr, I64, I64] -> Some(I32), cold, allocate::fail_extent;
+    /// `(descriptor, tensor, alignment)`: raises that an allocator is no good; returns -1.
+    FailTensor "fail_tensor" [Ptr, Ptr, I64] -> Some(I32), cold, allocate::fail_tensor;
+    /// `(descriptor, tensors, result)`: an array of tensors, or raises and returns -1.
+    MakeArray "make_array" [Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::make_array;
+    /// `(dl, alignment mask, must be compact)`: whether extents, strides and data are acceptable.
+    Settle "settle" [Ptr, I64, I32] -> Some(I32), hot, view::settle;
+    /// `(any, checks)`: the `DLTensor*` of a compact tensor, or NULL if it fails one of these checks.
+    CheckTensor "check_tensor" [Ptr, Ptr] -> Some(Ptr), outline, view::check_tensor;
+    /// `(tensors, count)`: whether these tensors agree on their devices.
+    SameDevices "same_devices" [Ptr, I64] -> Some(I32), cold, view::same_devices;
+    /// `(dl, dim)`: a stride in elements, compact where the strides are NULL.
+    StrideAt "stride_at" [Ptr, I64] -> Some(I64), hot, view::stride_at;
+    /// `(dl, dim)`: the compact stride of a dim.
+    CompactAt "compact_at" [Ptr, I64] -> Some(I64), cold, view::compact_at;
+    /// `(dl)`: whether no extent is 0.
+    NotEmpty "not_empty" [Ptr] -> Some(I32), cold, view::not_empty;
+    /// `(bits of an f64, mantissa bits, bias)`: the nearest 16-bit float, ties to even.
+    RoundHalf "round_half" [I64, I64, I64] -> Some(I16), hot, half::round;
+    /// `(bits, mantissa bits, bias)`: a 16-bit float as an `f64`.
+    WidenHalf "widen_half" [I64, I64, I64] -> Some(F64), hot, half::widen;
+    /// `(state)`: evaluates the expression at the program counter; 1 if that has raised.
+    Evaluate "evaluate" [Ptr] -> Some(I32), cold, evaluate::evaluate;
+    /// `(state, place, argument)`: an extent, stride or parameter; 1 if that has raised.
+    Occurrence "occurrence" [Ptr] -> Some(I32), cold, occurrence::occurrence;
+    /// `(state, arg)`: the tensor header check; 1 if that has raised.
+    Header "header" [Ptr] -> Some(I32), cold, header::header;
+    /// `(state, text, length, place, suffix, length, argument)`: starts a message about a place.
+    Begin "begin" [Ptr, Ptr, I64, Ptr, Ptr, I64, I64] -> None, cold, raise::begin;
+    /// `(state, text, length, subject, length)`: starts a message about something else.
+    BeginCall "begin_call" [Ptr, Ptr, I64, Ptr, I64] -> None, cold, raise::begin_call;
+    /// `(state, kind, length)`: raises the message as an error; returns -1.
+    Raise "raise" [Ptr, Ptr, I64] -> Some(I32), cold, raise::raise;
+    /// `(state, leaves)`: appends the values that an expression depends on.
+    Leaves "leaves" [Ptr, Ptr] -> None, cold, evaluate::leaves;
+    /// `(state, text, length)`: appends text as far as it fits.
+    Put "put" [Ptr, Ptr, I64] -> None, cold, text::put;
+    /// `(state, value)`: appends a signed number.
+    PutInt "put_int" [Ptr, I64] -> None, cold, text::put_int;
+    /// `(state, value)`: appends an unsigned number.
+    PutUnsigned "put_unsigned" [Ptr, I64] -> None, cold, text::put_unsigned;
+    /// `(state, value)`: appends a float, as short as reading it back allows.
+    PutFloat "put_float" [Ptr, F64] -> None, cold, float::put_float;
+    /// `(number, factor)`: multiplies a big integer.
+    BigScale "big_scale" [Ptr, I64] -> None, cold, float::big_scale;
+    /// `(a, b, c)`: the sign of `a + b - c`, of big integers.
+    BigCompare "big_compare" [Ptr, Ptr, Ptr] -> Some(I32), cold, float::big_compare;
+    /// `(a, b)`: subtracts a big integer from another.
+    BigSubtract "big_subtract" [Ptr, Ptr] -> None, cold, float::big_subtract;
+    /// `(state, place)`: appends `x.shape[0]`.
+    PutPlace "put_place" [Ptr, Ptr] -> None, cold, text::put_place;
+    /// `(state, word)`: appends an element type.
+    PutDtype "put_dtype" [Ptr, I64] -> None, cold, names::put_dtype;
+    /// `(state, type, index)`: appends a device.
+    PutDevice "put_device" [Ptr, I64, I64] -> None, cold, names::put_device;
+    /// `(state, any)`: appends the type of a value.
+    PutType "put_type" [Ptr, Ptr] -> None, cold, names::put_type;
+    /// `(handle, args, num_args, descriptor)`: 0 if all checks pass, or -1 once the first fault has been raised.
+    Redo "redo" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::redo;
+    /// `(state)`: steps from the program counter on; 1 if that has raised.
+    Interpret "interpret" [Ptr] -> Some(I32), cold, explain::interpret;
+    /// `(state)`: a scalar; 1 if that has raised. The same holds for those below that take the state alone.
+    Scalar "scalar" [Ptr] -> Some(I32), cold, scalar::scalar;
+    /// `(state)`: compact strides.
+    Compact "compact" [Ptr] -> Some(I32), cold, layout::compact;
+    /// `(state)`: data pointer and alignment.
+    Data "data" [Ptr] -> Some(I32), cold, layout::data;
+    /// `(state)`: a symbol that no stride has bound.
+    SettleSymbol "settle_symbol" [Ptr] -> Some(I32), cold, layout::settle;
+    /// `(state)`: a constraint.
+    Constraint "constraint" [Ptr] -> Some(I32), cold, explain::constraint;
+    /// `(state)`: the type of a value.
+    Type "type" [Ptr] -> Some(I32), cold, kinds::check_type;
+    /// `(state)`: the class of an object.
+    Instance "instance" [Ptr] -> Some(I32), cold, kinds::instance;
+    /// `(state)`: the size of a tuple.
+    Size "size" [Ptr] -> Some(I32), cold, kinds::size;
+    /// `(state)`: an element type.
+    Dtype "dtype" [Ptr] -> Some(I32), cold, kinds::dtype;
+    /// `(state)`: a device.
+    Device "device" [Ptr] -> Some(I32), cold, kinds::device;
+    /// `(state)`: the numbers of a shape.
+    CheckNumbers "check_numbers" [Ptr] -> Some(I32), cold, kinds::check_numbers;
+    /// `(state)`: one of several values.
+    Literal "literal" [Ptr] -> Some(I32), cold, kinds::literal;
+    /// `(state)`: the elements of a sequence.
+    Each "each" [Ptr] -> Some(I32), cold, loops::each;
+    /// `(state)`: the keys and values of a mapping.
+    Entries "entries" [Ptr] -> Some(I32), cold, loops::entries;
+    /// `(state)`: one of several types.
+    OneOf "one_of" [Ptr] -> Some(I32), cold, loops::one_of;
+    /// `(any, low mask, high mask)`: the object, if its type is in the set; else NULL.
+    Object "object" [Ptr, I64, I64] -> Some(Ptr), hot, access::object;
+    /// `(any, low mask, high mask, array)`: text as an array of bytes, or NULL.
+    Text "text" [Ptr, I64, I64, Ptr] -> Some(Ptr), hot, access::text;
+    /// `(text, length, other, length)`: whether they are the same.
+    SameText "same_text" [Ptr, I64, Ptr, I64] -> Some(I32), hot, access::same_text;
+    /// `(any, buffer)`: the cell of a shape, or the integers of a sequence in the buffer, or NULL.
+    Numbers "numbers" [Ptr, Ptr] -> Some(Ptr), hot, access::numbers;
+    /// `(any, low mask, high mask, out)`: the element type that text names; 0 if there is none.
+    ToDtype "to_dtype" [Ptr, I64, I64, Ptr] -> Some(I32), cold, access::to_dtype;
+    /// `(any, low mask, high mask, out)`: the device that text names; 0 if there is none.
+    ToDevice "to_device" [Ptr, I64, I64, Ptr] -> Some(I32), cold, kinds::to_device;
+    /// `(object, type key, length, cache)`: whether the object is of this class.
+    IsInstance "is_instance" [Ptr, Ptr, I64, Ptr] -> Some(I32), hot, access::is_instance;
+    /// `(dl)`: the product of the extents.
+    Numel "numel" [Ptr] -> Some(I64), hot, view::numel;
+    /// `(dl)`: whether the strides are compact.
+    IsCompact "is_compact" [Ptr] -> Some(I32), hot, view::is_compact;
+    /// `(state, text, length)`: appends text in quotes.
+    PutQuoted "put_quoted" [Ptr, Ptr, I64] -> None, cold, kinds::put_quoted;
+    /// `(text, length, result)`: the whole of a function that returns a constant text.
+    GiveText "give_text" [Ptr, I64, Ptr] -> Some(I32), cold, give::text;
+}
+
+impl Routine {
+    /// Its symbol, declared if this module does not know it yet.
+    pub(crate) fn declare(self, module: &mut Module, linkage: Linkage) -> Symbol {
+        module.declare(self.name(), linkage, SymbolKind::Function(self.signature()))
+    }
+}
+
+/// Declares every routine.
+pub(crate) fn declare_all(module: &mut Module, linkage: Linkage) {
+    for routine in Routine::ALL {
+        routine.declare(module, linkage);
+    }
+}
+
+/// Defines the routines that are declared, and those that they use.
+pub(crate) fn define_used(module: &mut Module, linkage: Linkage, used: Used) {
+    let mut defined = vec![false; Routine::ALL.len()];
+    let next = |module: &Module, defined: &[bool]| {
+        let wanted = |&at: &usize| !defined[at] && module.find(Routine::ALL[at].name()).is_some();
+        (0..Routine::ALL.len()).find(wanted)
+    };
+    while let Some(at) = next(module, &defined) {
+        defined[at] = true;
+        define(module, Routine::ALL[at], linkage, used);
+    }
+}
+
+fn define(module: &mut Module, routine: Routine, linkage: Linkage, used: Used) {
+    let mut builder = Builder::function(module, routine.name(), linkage, routine.signature());
+    match routine.heat() {
+        Heat::hot => {}
+        Heat::outline => builder.set_no_inline(),
+        Heat::cold => builder.set_cold(),
+    }
+    let mut code = code::Code::new(builder, linkage, used);
+    routine.build()(&mut code);
+    let (function, text) = code.finish();
+    module.functions.push(function);
+    module.data.extend(text);
+}

@@ -1,0 +1,324 @@
+//! What a library says of its functions: metadata and documentation, as texts.
+//!
+//! The metadata of a function is a JSON object of two keys.
+//!
+//! | key | holds |
+//! |---|---|
+//! | `type_schema` | the types as the runtime's own readers know them: JSON again, as a string |
+//! | `declaration` | the rest of the declaration, see below |
+//!
+//! The type schema of a function is `{"type":"ffi.Function","args":[result, parameters…]}`, the form that
+//! every reader accepts. `declaration` is an object, whose texts are those of the
+//! [language](crate::language):
+//!
+//! | key | holds |
+//! |---|---|
+//! | `signature` | the canonical text: name, parameters, result and constraints |
+//! | `params` | a list of objects, without `self` |
+//! | `params[i].name` | its name |
+//! | `params[i].type` | its type |
+//! | `params[i].default` | where there is one: the value of an argument that is left out |
+//! | `params[i].variadic` | true for the parameter that stands for all further arguments |
+//! | `params[i].tensor` | of tensors only: the parts of the type |
+//! | `….tensor.shape` | a list of texts, such as `n`, `64`, `_`; null for any rank |
+//! | `….tensor.dtype` | the types that an element may have, `|` between them |
+//! | `….tensor.strides` | `contiguous`, `any`, or a list of texts |
+//! | `….tensor.device` | the type of device, or `any` |
+//! | `….tensor.align` | what the address of the first element is a multiple of, in bytes |
+//! | `result` | the type of the result, `None` for nothing |
+//! | `constraints` | a list of texts |
+//! | `location` | where there is one: an object of `file` and `line` |
+//!
+//! The texts are also exported constants of the library, [`METADATA_DATA`] and [`DOC_DATA`] with the name
+//! of the function, each ended by a NUL, so that they can be read from a file without running anything.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use crate::declaration::{
+    Function, Literal, Location, Mapping, Param, ParamType, ResultType, Sequence, Shape, Signature,
+    Strides, ValueKind, ValueType,
+};
+use abi_spec::Scalar;
+
+/// In front of the name of a function: the constant that holds its metadata.
+pub const METADATA_DATA: &str = "tvm_ffi_codegen.metadata.";
+
+/// In front of the name of a function: the constant that holds its documentation.
+pub const DOC_DATA: &str = "tvm_ffi_codegen.doc.";
+
+impl Function {
+    /// The metadata that its library carries, as JSON; the [module](crate::lower::library::metadata) says what is in it.
+    ///
+    /// ```
+    /// let function: tvm_ffi_codegen::Function = "half(x: float64) -> float64 = half(x);".parse()?;
+    /// let metadata: serde_json::Value = serde_json::from_str(&function.metadata()).unwrap();
+    /// let schema = r#"{"type":"ffi.Function","args":[{"type":"float"},{"type":"float"}]}"#;
+    /// assert_eq!(metadata["type_schema"], schema);
+    /// assert_eq!(metadata["declaration"]["signature"], "half(x: float64) -> float64");
+    /// # Ok::<(), tvm_ffi_codegen::Error>(())
+    /// ```
+    pub fn metadata(&self) -> String {
+        let signature = &self.signature;
+        let declaration = Declaration {
+            signature: signature.to_string(),
+            params: signature.arguments().iter().map(ParamText::new).collect(),
+            result: signature.result.to_string(),
+            constraints: texts(&signature.constraints),
+            location: self.location.as_ref().map(|Location { file, line }| Place { file, line }),
+        };
+        json(&Metadata { type_schema: json(&function_schema(signature)), declaration })
+    }
+}
+
+/// JSON without blanks, keys in the order of the fields.
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("texts and numbers under texts are JSON")
+}
+
+fn texts(values: &[impl ToString]) -> Vec<String> {
+    values.iter().map(ToString::to_string).collect()
+}
+
+#[derive(Serialize)]
+struct Metadata<'a> {
+    type_schema: String,
+    declaration: Declaration<'a>,
+}
+
+#[derive(Serialize)]
+struct Declaration<'a> {
+    signature: String,
+    params: Vec<ParamText>,
+    result: String,
+    constraints: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    location: Option<Place<'a>>,
+}
+
+#[derive(Serialize)]
+struct Place<'a> {
+    file: &'a str,
+    line: &'a u32,
+}
+
+#[derive(Serialize)]
+struct ParamText {
+    name: String,
+    #[serde(rename = "type")]
+    ty: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    variadic: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tensor: Option<TensorText>,
+}
+
+#[derive(Serialize)]
+struct TensorText {
+    shape: Option<Vec<String>>,
+    dtype: String,
+    strides: StridesText,
+    device: String,
+    align: u64,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum StridesText {
+    Word(&'static str),
+    List(Vec<String>),
+}
+
+impl ParamText {
+    fn new(param: &Param) -> ParamText {
+        let tensor = match &param.ty {
+            ParamType::Tensor(tensor) => Some(TensorText {
+                shape: match &tensor.shape {
+                    Shape::AnyRank => None,
+                    Shape::Dims(dims) => Some(texts(dims)),
+                },
+                dtype: texts(&tensor.dtypes).join("|"),
+                strides: match &tensor.strides {
+                    Strides::Contiguous => StridesText::Word("contiguous"),
+                    Strides::Any => StridesText::Word("any"),
+                    Strides::List(dims) => StridesText::List(texts(dims)),
+                },
+                device: tensor.device.to_string(),
+                align: tensor.alignment(),
+            }),
+            ParamType::Scalar(_)
+            | ParamType::Str
+            | ParamType::Bytes
+            | ParamType::DType
+            | ParamType::Device
+            | ParamType::Shape(_)
+            | ParamType::Object(_)
+            | ParamType::Sequence(..)
+            | ParamType::Mapping(..)
+            | ParamType::Tuple(_)
+            | ParamType::Optional(_)
+            | ParamType::Union(_)
+            | ParamType::Literal(_)
+            | ParamType::Any
+            | ParamType::Stream => None,
+        };
+        let default = param.default.as_ref().map(ToString::to_string);
+        let (name, ty, variadic) = (param.name.clone(), param.ty.to_string(), param.variadic);
+        ParamText { name, ty, default, variadic, tensor }
+    }
+}
+
+/// A type as the runtime's readers know it.
+#[derive(Serialize)]
+struct Schema {
+    #[serde(rename = "type")]
+    name: Cow<'static, str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    args: Vec<Schema>,
+}
+
+impl From<&'static str> for Schema {
+    fn from(name: &'static str) -> Self {
+        Schema { name: name.into(), args: Vec::new() }
+    }
+}
+
+impl Schema {
+    fn of<'t>(name: &'static str, types: impl IntoIterator<Item = &'t ParamType>) -> Schema {
+        Schema { name: name.into(), args: types.into_iter().map(param_schema).collect() }
+    }
+}
+
+fn function_schema(signature: &Signature) -> Schema {
+    let params = signature.arguments().iter().map(|param| param_schema(&param.ty));
+    let args = std::iter::once(result_schema(&signature.result)).chain(params).collect();
+    Schema { name: "ffi.Function".into(), args }
+}
+
+fn result_schema(result: &ResultType) -> Schema {
+    let tensor = || Schema::from("ffi.Tensor");
+    match result {
+        ResultType::None => "None".into(),
+        ResultType::Scalar(scalar) => scalar_schema(*scalar),
+        ResultType::Written(ty) => value_schema(ty),
+        ResultType::Allocated(outputs) if outputs.len() == 1 => tensor(),
+        ResultType::Allocated(_) => Schema { name: "ffi.Array".into(), args: vec![tensor()] },
+    }
+}
+
+fn value_schema(ty: &ValueType) -> Schema {
+    match ty {
+        ValueType::Any => "Any".into(),
+        ValueType::Scalar(scalar) => scalar_schema(*scalar),
+        ValueType::Kind(kind) => kind_schema(*kind),
+        ValueType::Optional(inner) => {
+            Schema { name: "Optional".into(), args: vec![value_schema(inner)] }
+        }
+        ValueType::Sequence(Sequence::Array, element) => {
+            Schema { name: "ffi.Array".into(), args: vec![value_schema(element)] }
+        }
+        ValueType::Sequence(Sequence::List, element) => {
+            Schema { name: "ffi.List".into(), args: vec![value_schema(element)] }
+        }
+        ValueType::Mapping(Mapping::Map, types) => {
+            Schema { name: "ffi.Map".into(), args: types.iter().map(value_schema).collect() }
+        }
+        ValueType::Mapping(Mapping::Dict, types) => {
+            Schema { name: "ffi.Dict".into(), args: types.iter().map(value_schema).collect() }
+        }
+        ValueType::Tuple(types) => {
+            Schema { name: "Tuple".into(), args: types.iter().map(value_schema).collect() }
+        }
+    }
+}
+
+fn kind_schema(kind: ValueKind) -> Schema {
+    let of_any = |name: &'static str, count| Schema {
+        name: name.into(),
+        args: (0..count).map(|_| "Any".into()).collect(),
+    };
+    match kind {
+        ValueKind::Str => "ffi.String".into(),
+        ValueKind::Bytes => "ffi.Bytes".into(),
+        ValueKind::DType => "DataType".into(),
+        ValueKind::Device => "Device".into(),
+        ValueKind::Object => "ffi.Object".into(),
+        ValueKind::Shape => "ffi.Shape".into(),
+        ValueKind::Tensor => "ffi.Tensor".into(),
+        ValueKind::Array => of_any("ffi.Array", 1),
+        ValueKind::List => of_any("ffi.List", 1),
+        ValueKind::Map => of_any("ffi.Map", 2),
+        ValueKind::Dict => of_any("ffi.Dict", 2),
+        ValueKind::Function => "ffi.Function".into(),
+        ValueKind::Module => "ffi.Module".into(),
+    }
+}
+
+fn param_schema(ty: &ParamType) -> Schema {
+    match ty {
+        ParamType::Scalar(scalar) => scalar_schema(*scalar),
+        ParamType::Tensor(_) => "DLTensor*".into(),
+        ParamType::Str => "ffi.String".into(),
+        ParamType::Bytes => "ffi.Bytes".into(),
+        ParamType::DType => "DataType".into(),
+        ParamType::Device => "Device".into(),
+        ParamType::Shape(_) => "ffi.Shape".into(),
+        ParamType::Object(class) => {
+            let name = class.key().map_or("ffi.Object".into(), |key| key.to_owned().into());
+            Schema { name, args: Vec::new() }
+        }
+        ParamType::Sequence(Sequence::Array, element) => Schema::of("ffi.Array", [&**element]),
+        ParamType::Sequence(Sequence::List, element) => Schema::of("ffi.List", [&**element]),
+        ParamType::Mapping(Mapping::Map, types) => Schema::of("ffi.Map", &**types),
+        ParamType::Mapping(Mapping::Dict, types) => Schema::of("ffi.Dict", &**types),
+        ParamType::Tuple(elements) => {
+            Schema::of("Tuple", elements.iter().map(|element| &element.ty))
+        }
+        ParamType::Optional(inner) => Schema::of("Optional", [&**inner]),
+        ParamType::Union(types) => Schema::of("Variant", types),
+        ParamType::Literal(literals) => literals_schema(literals),
+        ParamType::Any => "Any".into(),
+        ParamType::Stream => "void*".into(),
+    }
+}
+
+/// The types of the values, each once.
+fn literals_schema(literals: &[Literal]) -> Schema {
+    let mut names: Vec<&'static str> = Vec::new();
+    for literal in literals {
+        let name = match literal {
+            Literal::None => "None",
+            Literal::Bool(_) => "bool",
+            Literal::Int(_) => "int",
+            Literal::Float(_) => "float",
+            Literal::Str(_) => "ffi.String",
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match names[..] {
+        [name] => name.into(),
+        _ => Schema { name: "Variant".into(), args: names.into_iter().map(Schema::from).collect() },
+    }
+}
+
+fn scalar_schema(scalar: Scalar) -> Schema {
+    match scalar {
+        Scalar::Bool => "bool",
+        Scalar::Int8
+        | Scalar::Int16
+        | Scalar::Int32
+        | Scalar::Int64
+        | Scalar::Uint8
+        | Scalar::Uint16
+        | Scalar::Uint32
+        | Scalar::Uint64 => "int",
+        Scalar::Float16 | Scalar::BFloat16 | Scalar::Float32 | Scalar::Float64 => "float",
+        Scalar::Ptr => "void*",
+    }
+    .into()
+}

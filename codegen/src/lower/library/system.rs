@@ -1,0 +1,91 @@
+//! System libraries: what is linked into a program registers itself with the runtime when it starts.
+
+use abi_spec::library_bin::{ImportTree, Module as Imported, Node};
+use abi_spec::runtime;
+use abi_spec::symbol::{LIBRARY_BIN, LIBRARY_CTX, system_symbol, validate_name};
+
+use crate::error::Error;
+use crate::ir::{Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind};
+use crate::lower::library::embed;
+use crate::lower::library::metadata::{DOC_DATA, METADATA_DATA};
+
+/// The function that registers, and the names under which it does.
+const REGISTER: &str = "tvm_ffi_codegen.register";
+const NAMES: &str = "tvm_ffi_codegen.register.names";
+
+/// Makes the library one of the system: prefixes the names of all that it exports, and adds a constructor
+/// that registers the addresses.
+///
+/// Where a prefix has no import tree or context, the runtime takes those without prefix, which would be
+/// another library's. So with a prefix there always are both.
+pub(crate) fn register(module: &mut Module, prefix: &str) -> Result<(), Error> {
+    if !prefix.is_empty() {
+        validate_name(prefix).map_err(|error| invalid(prefix, error.to_string()))?;
+        complete(module)?;
+    }
+    let exported = |symbol: &Symbol| module.symbols[symbol.index()].linkage == Linkage::Export;
+    let functions = module.functions.iter().map(|function| function.symbol);
+    let all = functions.chain(module.data.iter().map(|data| data.symbol));
+    let all: Vec<Symbol> = all.filter(exported).collect();
+    if !prefix.is_empty() {
+        let renamed = |&symbol: &Symbol| (symbol, prefixed(prefix, module.name(symbol)));
+        let renames: Vec<(Symbol, String)> = all.iter().map(renamed).collect();
+        let taken = |name: &str| invalid(prefix, format!("a kernel has the name `{name}`"));
+        module.rename(&renames).map_err(taken)?;
+    }
+    let found: Vec<Symbol> =
+        all.into_iter().filter(|&symbol| text(module.name(symbol)).is_none()).collect();
+    constructor(module, &found);
+    Ok(())
+}
+
+/// Adds what is missing of an import tree of the library alone and its context.
+fn complete(module: &mut Module) -> Result<(), Error> {
+    if module.find(LIBRARY_BIN).is_none() {
+        let library = Node { module: Imported::Library, children: Vec::new() };
+        embed::imports(module, &ImportTree { nodes: vec![library] })?;
+    }
+    if module.find(LIBRARY_CTX).is_none() {
+        embed::context(module);
+    }
+    Ok(())
+}
+
+fn invalid(prefix: &str, reason: String) -> Error {
+    Error::Prefix { prefix: prefix.to_owned(), reason }
+}
+
+fn prefixed(prefix: &str, name: &str) -> String {
+    match text(name) {
+        Some((kind, function)) => format!("{kind}{prefix}{function}"),
+        None => system_symbol(prefix, name),
+    }
+}
+
+/// Texts about functions, which are for tools that read files, not for the runtime: what they start with,
+/// and the function.
+fn text(name: &str) -> Option<(&str, &str)> {
+    [METADATA_DATA, DOC_DATA].into_iter().find_map(|kind| Some((kind, name.strip_prefix(kind)?)))
+}
+
+/// Nothing can be done about a failure so early; the runtime knows none.
+fn constructor(module: &mut Module, found: &[Symbol]) {
+    let names = module.declare(NAMES, Linkage::Local, SymbolKind::Data);
+    let mut bytes = Vec::new();
+    let mut b = Builder::function(module, REGISTER, Linkage::Local, Signature::new(&[], None));
+    b.set_cold();
+    let register = crate::lower::runtime(b.module, &runtime::ENV_MOD_REGISTER_SYSTEM_LIB_SYMBOL);
+    let base = b.address(names);
+    for &symbol in found {
+        let name = b.ptr_offset(base, bytes.len() as i64);
+        bytes.extend_from_slice(b.module.name(symbol).as_bytes());
+        bytes.push(0);
+        let address = b.address(symbol);
+        b.call(register, &[name, address]);
+    }
+    b.ret(None);
+    let function = b.finish();
+    module.constructors.push(function.symbol);
+    module.functions.push(function);
+    module.data.push(Data { symbol: names, bytes, align: 1, writable: false, large: false });
+}

@@ -1,0 +1,67 @@
+//! Tensors that are not checked inline: functions with many of them would be large, and slow to compile.
+
+use crate::declaration::{Device, Tensor};
+use crate::ir::Value;
+use crate::lower::explain::routines::Routine;
+use crate::lower::prologue::arguments::constant_bytes;
+use crate::lower::prologue::wrapper::Wrapper;
+use crate::resolve::steps::{Resolved, Step};
+use crate::resolve::values;
+
+/// How many tensors are checked inline in a function; with more than these a call for each is cheaper.
+const INLINE: usize = 8;
+
+/// What [`Routine::CheckTensor`] is to check of each value, if it can be left to the routine: a tensor of
+/// compact strides, one element type and a fixed rank, always there.
+pub(crate) fn outlined(resolved: &Resolved<'_>) -> Vec<Option<Vec<u8>>> {
+    let values = &resolved.scope.values;
+    let (mut outlined, mut compact) = (vec![None; values.len()], vec![false; values.len()]);
+    let mut header = None;
+    for step in &resolved.steps {
+        if let Step::Header { tensor, device, .. } = *step {
+            header = header_and_device(tensor, device);
+        } else if let Step::Compact { value } = *step {
+            compact[value] = values::optionals(values, value).next().is_none();
+        } else if let Step::Data { value, align } = *step
+            && compact[value]
+        {
+            outlined[value] = header.map(|[header, device]| encode([header, align - 1, device]));
+        }
+    }
+    if outlined.iter().flatten().count() <= INLINE {
+        outlined.fill(None);
+    }
+    outlined
+}
+
+/// The word that has dtype and ndim in a `DLTensor`, and the device type, 0 where that does not matter.
+fn header_and_device(tensor: &Tensor, device: bool) -> Option<[u64; 2]> {
+    let &[dtype] = &tensor.accepted()[..] else { return None };
+    let header = u64::from(dtype.to_word()) << 32 | tensor.rank()? as u64;
+    let device = match tensor.device {
+        Device::Type(ty) if device => u64::from(ty.0 as u32),
+        Device::Type(_) | Device::Any => 0,
+    };
+    Some([header, device])
+}
+
+fn encode(words: [u64; 3]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+impl Wrapper<'_, '_> {
+    /// True if the routine checks this tensor.
+    pub(crate) fn is_outlined(&self, value: usize) -> bool {
+        self.outlined[value].is_some()
+    }
+
+    /// Leaves a tensor to the routine, if it is one of those: its `DLTensor*`, required not to be NULL.
+    pub(crate) fn outlined_tensor(&mut self, value: usize) -> Option<Value> {
+        let checks = self.outlined[value].clone()?;
+        let address = self.any_address(value);
+        let checks = constant_bytes(&mut self.b, checks);
+        let dl = self.routine_value(Routine::CheckTensor, &[address, checks]);
+        self.checks.non_null(&mut self.b, dl);
+        Some(dl)
+    }
+}

@@ -1,0 +1,327 @@
+//! Values that are neither scalars nor tensors: text, objects, containers, element types, devices.
+//!
+//! The usual form of each is recognised inline; anything else is left to a routine, which accepts what
+//! else is acceptable.
+
+use abi_spec::TypeIndex;
+use abi_spec::layout::{OBJECT, any, byte_array, seq_cell};
+
+use crate::declaration::{Class, Literal, Mapping, ParamType, Sequence, Shape};
+use crate::ir::{Builder, Cond, Convert, Data, Linkage, SymbolKind, Type, Value};
+use crate::lower::explain::routines::Routine;
+use crate::lower::prologue::arguments::constant_bytes;
+use crate::lower::prologue::wrapper::{ValueState, Wrapper};
+use crate::resolve::accept::{MAX_SMALL, accepted, dynamic_key};
+use crate::resolve::kind::{is_text, literal_scalar};
+use crate::resolve::values::Source;
+
+impl Wrapper<'_, '_> {
+    /// Type and NULL.
+    pub(crate) fn value_type(&mut self, value: usize) {
+        let declared = &self.resolved.scope.values[value];
+        let state = match declared.ty {
+            _ if matches!(declared.source, Source::Rest(_)) => self.rest(value),
+            ParamType::Str => self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR),
+            ParamType::Bytes => self.text(value, TypeIndex::SMALL_BYTES, TypeIndex::BYTES),
+            ParamType::DType => self.word(value, TypeIndex::DATA_TYPE, Routine::ToDtype),
+            ParamType::Device => self.word(value, TypeIndex::DEVICE, Routine::ToDevice),
+            ParamType::Shape(_) => self.numbers(value),
+            ParamType::Object(_) => self.class(value),
+            ParamType::Sequence(sequence, _) => ValueState::Word(match sequence {
+                Sequence::Array => self.object(value, Some(TypeIndex::ARRAY)),
+                Sequence::List => self.object(value, Some(TypeIndex::LIST)),
+            }),
+            ParamType::Mapping(mapping, _) => ValueState::Word(match mapping {
+                Mapping::Map => self.object(value, Some(TypeIndex::MAP)),
+                Mapping::Dict => self.object(value, Some(TypeIndex::DICT)),
+            }),
+            ParamType::Tuple(_) => ValueState::Tuple(self.object(value, Some(TypeIndex::ARRAY))),
+            ParamType::Literal(literals) => self.literal(value, literals),
+            ParamType::Any | ParamType::Union(_) => {
+                let address = self.any_address(value);
+                ValueState::Word(self.or_zero(value, address))
+            }
+            ParamType::Stream => self.stream_value(value),
+            ParamType::Scalar(_) | ParamType::Tensor(_) | ParamType::Optional(_) => {
+                unreachable!("these have steps of their own")
+            }
+        };
+        self.values[value] = state;
+    }
+
+    /// What the type makes legal to read.
+    pub(crate) fn value_header(&mut self, value: usize) {
+        match (self.resolved.scope.values[value].ty, self.values[value].clone()) {
+            (ParamType::Tuple(elements), ValueState::Tuple(object)) => {
+                let object = self.readable(value, object, OBJECT.size as usize + 16);
+                let size = self.b.load(Type::I64, object, seq_cell::SIZE.in_object());
+                let expected = self.b.i64(elements.len() as i64);
+                self.checks.equal(&mut self.b, size, expected);
+                let data = self.b.load(Type::Ptr, object, seq_cell::DATA.in_object());
+                let data = self.readable(value, data, 16 * elements.len());
+                let hint = self.hint(value, "elements", None);
+                self.b.hint(data, hint);
+                self.values[value] = ValueState::Tuple(data);
+            }
+            (ParamType::Shape(Shape::Dims(dims)), ValueState::Pair(_, size)) => {
+                let expected = self.b.i64(dims.len() as i64);
+                self.checks.equal(&mut self.b, size, expected);
+            }
+            _ => {}
+        }
+    }
+
+    /// `value[dim]` of a shape of fixed rank.
+    pub(crate) fn number_of(&mut self, value: usize, dim: usize) -> Value {
+        let ValueState::Pair(data, _) = self.values[value] else {
+            unreachable!("shapes are loaded before they are used")
+        };
+        let shape = self.resolved.scope.values[value].ty.shape();
+        let rank = shape.and_then(Shape::rank).unwrap_or(dim + 1);
+        let data = self.readable(value, data, 8 * rank);
+        let number = self.b.load(Type::I64, data, 8 * dim as i32);
+        let hint = self.hint(value, "number", Some(dim));
+        self.b.hint(number, hint)
+    }
+
+    /// The address of the `TVMFFIAny`.
+    pub(crate) fn any_address(&mut self, value: usize) -> Value {
+        let (base, offset) = self.address_of(value);
+        if offset == 0 { base } else { self.b.ptr_offset(base, offset.into()) }
+    }
+
+    /// The arguments from this one on, and how many there are.
+    fn rest(&mut self, value: usize) -> ValueState {
+        let Source::Rest(first) = self.resolved.scope.values[value].source else {
+            unreachable!("this is the variadic parameter")
+        };
+        let address = self.any_address(value);
+        let num_args = self.num_args();
+        let count = self.b.convert(Convert::Sext, num_args, Type::I64);
+        let count = self.b.binary_const(crate::ir::Binary::Sub, count, first as i64);
+        ValueState::Pair(address, count)
+    }
+
+    /// `then` if `usual`, else what `otherwise` yields in a cold block; leaves if that is NULL.
+    fn usually(
+        &mut self,
+        usual: Value,
+        then: Value,
+        otherwise: impl FnOnce(&mut Self) -> Value,
+    ) -> Value {
+        let usual = match self.checks.mask {
+            Some(mask) => {
+                let absent = self.b.not(mask);
+                self.b.or(usual, absent)
+            }
+            None => usual,
+        };
+        let ty = self.b.ty(then);
+        let (slow, fast, join) =
+            (self.b.cold_block("unusual"), self.b.block("usual"), self.b.block("next"));
+        let result = self.b.block_param(join, ty, crate::ir::Hint::default());
+        self.b.branch(usual, fast, slow);
+        self.b.switch_to(fast);
+        self.b.jump(join, &[then]);
+        self.b.switch_to(slow);
+        let other = otherwise(self);
+        self.b.jump(join, &[other]);
+        self.b.switch_to(join);
+        result
+    }
+
+    fn guard_non_null(&mut self, pointer: Value) -> Value {
+        let some = self.b.compare_const(Cond::Ne, pointer, 0);
+        self.b.guard(some, self.fail);
+        pointer
+    }
+
+    /// The masks of what a value accepts.
+    fn masks(&mut self, value: usize) -> [Value; 2] {
+        let accepted = accepted(self.resolved.scope.values[value].ty);
+        [self.b.i64(accepted.low as i64), self.b.i64(accepted.high as i64)]
+    }
+
+    /// An object of this type, or of any; rvalue references and other types go the long way.
+    fn object(&mut self, value: usize, usual: Option<TypeIndex>) -> Value {
+        let (index, payload) = self.words(value, Type::Ptr);
+        let right = match usual {
+            Some(usual) => self.b.compare_const(Cond::Eq, index, usual.0.into()),
+            None => self.b.compare_const(Cond::Sge, index, TypeIndex::STATIC_OBJECT_BEGIN.0.into()),
+        };
+        let some = self.b.compare_const(Cond::Ne, payload, 0);
+        let usual = self.b.and(right, some);
+        let payload = self.or_zero(value, payload);
+        let object = self.usually(usual, payload, |w| {
+            let address = w.any_address(value);
+            let [low, high] = w.masks(value);
+            let object = w.routine_value(Routine::Object, &[address, low, high]);
+            w.guard_non_null(object)
+        });
+        let hint = self.hint(value, "", None);
+        self.b.hint(object, hint)
+    }
+
+    fn class(&mut self, value: usize) -> ValueState {
+        let ty = self.resolved.scope.values[value].ty;
+        let indices = TypeIndex::ALL.iter().filter(|index| index.is_object());
+        let key = ty.class().and_then(Class::key);
+        let usual = key.and_then(|key| indices.copied().find(|i| i.type_key() == Some(key)));
+        let object = self.object(value, usual);
+        if let Some(key) = dynamic_key(ty) {
+            let cache = class_cache(&mut self.b, key);
+            let text = constant_bytes(&mut self.b, key.as_bytes().to_vec());
+            let length = self.b.i64(key.len() as i64);
+            let is = self.routine_value(Routine::IsInstance, &[object, text, length, cache]);
+            let other = self.b.compare_const(Cond::Eq, is, 0);
+            self.checks.never(&mut self.b, other);
+        }
+        ValueState::Word(object)
+    }
+
+    /// Text or bytes: the address of an array of bytes, which small values are not.
+    fn text(&mut self, value: usize, small: TypeIndex, object: TypeIndex) -> ValueState {
+        let (index, payload) = self.words(value, Type::Ptr);
+        let address = self.any_address(value);
+        let length = self.b.load(Type::I32, address, any::SMALL_LEN.offset);
+        let fits = self.b.compare_const(Cond::Ule, length, MAX_SMALL);
+        let small = self.b.compare_const(Cond::Eq, index, small.0.into());
+        let small = self.b.and(small, fits);
+        let right = self.b.compare_const(Cond::Eq, index, object.0.into());
+        let some = self.b.compare_const(Cond::Ne, payload, 0);
+        let object = self.b.and(right, some);
+        let usual = self.b.or(small, object);
+        let cell = self.b.ptr_offset(payload, OBJECT.size.into());
+        let readable = self.b.select(object, cell, address);
+        let array = self.usually(usual, readable, |w| {
+            let [low, high] = w.masks(value);
+            let slot = w.b.stack_slot(16, 8);
+            let array = w.routine_value(Routine::Text, &[address, low, high, slot]);
+            w.guard_non_null(array)
+        });
+        let inside = self.b.ptr_offset(address, any::PAYLOAD.offset.into());
+        let length = self.b.convert(Convert::Zext, length, Type::I64);
+        let data = self.b.load(Type::Ptr, array, byte_array::DATA.offset);
+        let size = self.b.load(Type::I64, array, byte_array::SIZE.offset);
+        let data = self.b.select(small, inside, data);
+        let size = self.b.select(small, length, size);
+        let (data, size) = (self.or_zero(value, data), self.or_zero(value, size));
+        let hint = self.hint(value, "data", None);
+        self.b.hint(data, hint);
+        let hint = self.hint(value, "size", None);
+        self.b.hint(size, hint);
+        ValueState::Pair(data, size)
+    }
+
+    /// An element type or a device: the payload, or what text names.
+    fn word(&mut self, value: usize, usual: TypeIndex, otherwise: Routine) -> ValueState {
+        let (index, payload) = self.words(value, Type::I64);
+        let right = self.b.compare_const(Cond::Eq, index, usual.0.into());
+        let word = if usual == TypeIndex::DATA_TYPE {
+            self.b.binary_const(crate::ir::Binary::And, payload, 0xffff_ffff)
+        } else {
+            payload
+        };
+        let word = self.or_zero(value, word);
+        let word = self.usually(right, word, |w| {
+            let address = w.any_address(value);
+            let slot = w.b.stack_slot(8, 8);
+            let [low, high] = w.masks(value);
+            let named = w.routine_value(otherwise, &[address, low, high, slot]);
+            let named = w.b.compare_const(Cond::Ne, named, 0);
+            w.b.guard(named, w.fail);
+            w.b.load(Type::I64, slot, 0)
+        });
+        let hint = self.hint(value, "", None);
+        ValueState::Word(self.b.hint(word, hint))
+    }
+
+    /// The numbers of a shape; those of an array or list are copied.
+    fn numbers(&mut self, value: usize) -> ValueState {
+        let (index, payload) = self.words(value, Type::Ptr);
+        let right = self.b.compare_const(Cond::Eq, index, TypeIndex::SHAPE.0.into());
+        let some = self.b.compare_const(Cond::Ne, payload, 0);
+        let usual = self.b.and(right, some);
+        let cell = self.b.ptr_offset(payload, OBJECT.size.into());
+        let cell = self.readable(value, cell, 16);
+        let cell = self.usually(usual, cell, |w| {
+            let address = w.any_address(value);
+            let slot = w.b.stack_slot(crate::lower::explain::routines::NUMBERS_SIZE, 8);
+            let cell = w.routine_value(Routine::Numbers, &[address, slot]);
+            w.guard_non_null(cell)
+        });
+        let data = self.b.load(Type::Ptr, cell, byte_array::DATA.offset);
+        let size = self.b.load(Type::I64, cell, byte_array::SIZE.offset);
+        let hint = self.hint(value, "data", None);
+        self.b.hint(data, hint);
+        let hint = self.hint(value, "size", None);
+        self.b.hint(size, hint);
+        ValueState::Pair(data, size)
+    }
+
+    fn literal(&mut self, value: usize, literals: &[Literal]) -> ValueState {
+        if literal_scalar(literals).is_some() {
+            return ValueState::Scalar(self.literal_number(value, literals));
+        }
+        if !is_text(literals) {
+            self.redo = true;
+            let address = self.any_address(value);
+            return ValueState::Word(self.or_zero(value, address));
+        }
+        let state = self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR);
+        if let ValueState::Pair(data, size) = state {
+            let mut none = self.b.constant(Type::Bool, 1);
+            for literal in literals {
+                if let Literal::Str(text) = literal {
+                    let same = self.text_equals(data, size, text);
+                    let other = self.b.not(same);
+                    none = self.b.and(none, other);
+                }
+            }
+            self.checks.never(&mut self.b, none);
+        }
+        state
+    }
+
+    /// A `Bool`: the bytes are those of a text.
+    pub(crate) fn text_equals(&mut self, data: Value, size: Value, text: &str) -> Value {
+        let known = constant_bytes(&mut self.b, text.as_bytes().to_vec());
+        let length = self.b.i64(text.len() as i64);
+        let same = self.routine_value(Routine::SameText, &[data, size, known, length]);
+        self.b.compare_const(Cond::Ne, same, 0)
+    }
+
+    /// A pointer, an integer that is one, or None.
+    fn stream_value(&mut self, value: usize) -> ValueState {
+        let (index, payload) = self.words(value, Type::Ptr);
+        let pointer = self.b.compare_const(Cond::Eq, index, TypeIndex::OPAQUE_PTR.0.into());
+        let int = self.b.compare_const(Cond::Eq, index, TypeIndex::INT.0.into());
+        let some = self.b.or(pointer, int);
+        let none = self.b.compare_const(Cond::Eq, index, TypeIndex::NONE.0.into());
+        let any = self.b.or(some, none);
+        let wrong = self.b.not(any);
+        self.checks.never(&mut self.b, wrong);
+        let null = self.b.null();
+        let stream = self.b.select(some, payload, null);
+        let hint = self.hint(value, "", None);
+        ValueState::Word(self.b.hint(stream, hint))
+    }
+}
+
+/// The variable that holds the type index of a class once it has been looked up.
+fn class_cache(b: &mut Builder<'_>, key: &str) -> Value {
+    let module = &mut *b.module;
+    let name = format!("tvm_ffi_codegen.class.{key}");
+    let known = module.find(&name).is_some();
+    let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
+    if !known {
+        module.data.push(Data {
+            symbol,
+            bytes: vec![0; 8],
+            align: 8,
+            writable: true,
+            large: false,
+        });
+    }
+    b.address(symbol)
+}

@@ -1,0 +1,122 @@
+//! Which type indices a type accepts, and how errors print what was expected.
+
+use abi_spec::TypeIndex;
+
+use crate::declaration::{Class, Literal, Mapping, ParamType, Sequence};
+
+/// A set of type indices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Accepted {
+    /// A bit for each of the indices 0 to 63.
+    pub(crate) low: u64,
+    /// A bit for each of the indices 64 to 126; the last bit for all that are given out at run time.
+    pub(crate) high: u64,
+}
+
+/// The most bytes that a small string or small bytes hold; what claims to hold more is out of range.
+pub(crate) const MAX_SMALL: i64 = 7;
+
+/// The bit of [`Accepted::high`] that stands for all indices of dynamic types: 127 is no index.
+pub(crate) const DYNAMIC: u32 = 63;
+
+impl Accepted {
+    /// All that are given out at run time.
+    pub(crate) const GIVEN_OUT: Accepted = Accepted { low: 0, high: 1 << DYNAMIC };
+
+    pub(crate) fn of(indices: &[TypeIndex]) -> Accepted {
+        Accepted::of_those(|index| indices.contains(&index))
+    }
+
+    /// The static indices for which this holds.
+    pub(crate) fn of_those(holds: impl Fn(TypeIndex) -> bool) -> Accepted {
+        let mut accepted = Accepted::default();
+        for &TypeIndex(index) in TypeIndex::ALL.iter().filter(|index| holds(**index)) {
+            match index {
+                0..64 => accepted.low |= 1 << index,
+                _ => accepted.high |= 1 << (index - 64),
+            }
+        }
+        accepted
+    }
+
+    pub(crate) fn or(self, other: Accepted) -> Accepted {
+        Accepted { low: self.low | other.low, high: self.high | other.high }
+    }
+}
+
+/// What a value may hold, `Optional` aside. The forms of scalars and tensors are checked elsewhere.
+pub(crate) fn accepted(ty: &ParamType) -> Accepted {
+    use TypeIndex as T;
+    match ty {
+        ParamType::Str => Accepted::of(&[T::RAW_STR, T::SMALL_STR, T::STR]),
+        ParamType::Bytes => Accepted::of(&[T::BYTE_ARRAY_PTR, T::SMALL_BYTES, T::BYTES]),
+        ParamType::DType => Accepted::of(&[T::DATA_TYPE])
+            .or(accepted(&ParamType::Str))
+            .or(accepted(&ParamType::Bytes)),
+        ParamType::Device => Accepted::of(&[T::DEVICE]).or(accepted(&ParamType::Str)),
+        ParamType::Shape(_) => Accepted::of(&[T::SHAPE, T::ARRAY, T::LIST]),
+        ParamType::Object(class) => class_accepted(class),
+        ParamType::Sequence(..) => Accepted::of(&[T::ARRAY, T::LIST]),
+        ParamType::Mapping(..) => Accepted::of(&[T::MAP, T::DICT]),
+        ParamType::Tuple(_) => Accepted::of(&[T::ARRAY]),
+        ParamType::Literal(literals) => {
+            literals.iter().map(literal_accepted).fold(Accepted::default(), Accepted::or)
+        }
+        ParamType::Any | ParamType::Union(_) => Accepted { low: !0, high: !0 },
+        ParamType::Stream => Accepted::of(&[T::OPAQUE_PTR, T::INT, T::NONE]),
+        ParamType::Scalar(_) | ParamType::Tensor(_) | ParamType::Optional(_) => Accepted::default(),
+    }
+}
+
+fn class_accepted(class: &Class) -> Accepted {
+    let indices = TypeIndex::ALL.iter().filter(|index| index.is_object());
+    match class.key() {
+        None => Accepted { low: 0, high: !0 },
+        Some(key) => match indices.into_iter().find(|index| index.type_key() == Some(key)) {
+            Some(index) => Accepted::of(&[*index]),
+            None => Accepted::GIVEN_OUT,
+        },
+    }
+}
+
+fn literal_accepted(literal: &Literal) -> Accepted {
+    match literal {
+        Literal::None => Accepted::default(),
+        Literal::Bool(_) | Literal::Int(_) => Accepted::of(&[TypeIndex::INT, TypeIndex::BOOL]),
+        Literal::Float(_) => Accepted::of(&[TypeIndex::INT, TypeIndex::BOOL, TypeIndex::FLOAT]),
+        Literal::Str(_) => accepted(&ParamType::Str),
+    }
+}
+
+/// The type key that is looked up at run time.
+pub(crate) fn dynamic_key(ty: &ParamType) -> Option<&str> {
+    let key = ty.class()?.key()?;
+    (accepted(ty) == Accepted::GIVEN_OUT).then_some(key)
+}
+
+/// How errors print what was expected: a word where a type has parts that are checked later.
+pub(crate) fn expected(ty: &ParamType, optional: bool) -> String {
+    if optional && !matches!(ty, ParamType::Literal(_)) {
+        return format!("Optional[{}]", expected(ty, false));
+    }
+    match ty {
+        ParamType::Tensor(_) => "Tensor".to_owned(),
+        ParamType::Shape(_) => "Shape".to_owned(),
+        ParamType::Sequence(Sequence::Array, _) => "Array".to_owned(),
+        ParamType::Sequence(Sequence::List, _) => "List".to_owned(),
+        ParamType::Mapping(Mapping::Map, _) => "Map".to_owned(),
+        ParamType::Mapping(Mapping::Dict, _) => "Dict".to_owned(),
+        ParamType::Tuple(_) => "Tuple".to_owned(),
+        ParamType::Scalar(_)
+        | ParamType::Str
+        | ParamType::Bytes
+        | ParamType::DType
+        | ParamType::Device
+        | ParamType::Object(_)
+        | ParamType::Optional(_)
+        | ParamType::Union(_)
+        | ParamType::Literal(_)
+        | ParamType::Any
+        | ParamType::Stream => ty.to_string(),
+    }
+}

@@ -1,0 +1,438 @@
+//! Whether declarations mean something.
+
+use std::collections::{HashMap, HashSet};
+
+use abi_spec::{DType, Scalar};
+
+use crate::declaration::{
+    Body, Class, Device, Dim, Element, Function, Library, Literal, Location, Param, ParamType,
+    Shape, StatusError, Strides, Tensor,
+};
+use crate::declaration::{Expr, Member};
+use crate::error::{Error, Part};
+use crate::language::{Limit, is_identifier, is_reserved};
+use crate::lower::body::call::signature as kernel_signature;
+use crate::resolve::steps::{Resolved, resolve};
+use crate::resolve::values::{self, Value};
+
+impl Library {
+    /// Says whether every declaration means something, and whether the imports can be embedded. Errors
+    /// carry no position; parsing a library from text validates it too, and knows the positions.
+    pub fn validate(&self) -> Result<(), Error> {
+        resolve_all(self)?;
+        self.imports.as_ref().map_or(Ok(()), |tree| Ok(tree.validate()?))
+    }
+}
+
+/// The meaning of every function, or why one has none.
+pub(crate) fn resolve_all(library: &Library) -> Result<Vec<Resolved<'_>>, Error> {
+    if library.functions.len() > Limit::Functions.max() {
+        return Err(Error::Limit { limit: Limit::Functions, site: None, position: None });
+    }
+    let mut names = HashSet::with_capacity(library.functions.len());
+    let mut kernels = HashMap::with_capacity(library.functions.len());
+    let mut all = Vec::with_capacity(library.functions.len());
+    for (index, function) in library.functions.iter().enumerate() {
+        let site = Checker { index, function };
+        site.function()?;
+        if !names.insert(function.signature.name.as_str()) {
+            return Err(site.invalid(Part::Name, "an earlier function has this name"));
+        }
+        let resolved = resolve(function).map_err(|(part, reason)| site.invalid(part, reason))?;
+        let signature = kernel_signature(&resolved.scope);
+        let symbol = function.body.symbol.as_str();
+        let known = kernels.entry(symbol).or_insert_with(|| signature.clone());
+        if *known != signature {
+            let reason = format!("`{symbol}` is called as {signature}, but earlier as {known}");
+            return Err(site.invalid(Part::Callee, reason));
+        }
+        all.push(resolved);
+    }
+    check_entry(library)?;
+    Ok(all)
+}
+
+/// The name of the function that is called when a module is.
+pub(crate) const MAIN: &str = "main";
+
+/// The entry is one of the functions, and the only one that is called [`MAIN`].
+fn check_entry(library: &Library) -> Result<(), Error> {
+    let Some(entry) = library.entry.as_deref() else { return Ok(()) };
+    let find = |name| library.functions.iter().position(|f| f.signature.name == name);
+    if find(entry).is_none() {
+        return Err(Error::Entry { name: entry.to_owned() });
+    }
+    match find(MAIN).filter(|_| entry != MAIN) {
+        Some(index) => {
+            let reason =
+                format!("`{MAIN}` is declared twice: it is the name of the entry `{entry}` too");
+            Err(Error::invalid(index, &library.functions[index], Part::Name, reason))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What the symbol of a kernel must not start with: exported functions, the runtime's, our own.
+const RESERVED_PREFIXES: [&str; 3] = [abi_spec::symbol::PREFIX, "TVMFFI", "tvm_ffi_codegen."];
+
+/// Checks one function.
+pub(crate) struct Checker<'a> {
+    pub(crate) index: usize,
+    pub(crate) function: &'a Function,
+}
+
+impl Checker<'_> {
+    pub(crate) fn invalid(&self, part: Part, reason: impl Into<String>) -> Error {
+        Error::invalid(self.index, self.function, part, reason)
+    }
+
+    pub(crate) fn limit(&self, part: Part, count: usize, limit: Limit) -> Result<(), Error> {
+        if count <= limit.max() {
+            Ok(())
+        } else {
+            Err(Error::limit(self.index, self.function, part, limit))
+        }
+    }
+
+    fn function(&self) -> Result<(), Error> {
+        let Function { docs, location, signature, body } = self.function;
+        self.identifier(Part::Name, &signature.name)?;
+        if signature.name.starts_with('_') {
+            return Err(self.invalid(Part::Name, "the name of a function must not start with `_`"));
+        }
+        if docs.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
+            return Err(self.invalid(Part::Docs, "must not contain control characters"));
+        }
+        location.as_ref().map_or(Ok(()), |location| self.location(location))?;
+        self.params(&signature.params)?;
+        self.limit(Part::Name, signature.constraints.len(), Limit::Constraints)?;
+        for (index, constraint) in signature.constraints.iter().enumerate() {
+            self.expr(Part::Constraint(index), &constraint.lhs)?;
+            self.expr(Part::Constraint(index), &constraint.rhs)?;
+            if let Some(message) = &constraint.message {
+                self.message(Part::Constraint(index), message)?;
+            }
+        }
+        self.result()?;
+        self.body(body)
+    }
+
+    fn params(&self, params: &[Param]) -> Result<(), Error> {
+        self.limit(Part::Name, params.len(), Limit::Params)?;
+        let mut names = HashSet::with_capacity(params.len());
+        for (index, Param { name, ty, .. }) in params.iter().enumerate() {
+            let part = Part::Param(index);
+            self.name(part, name)?;
+            if name == "self" && (index != 0 || *ty != ParamType::Scalar(Scalar::Ptr)) {
+                let reason = "`self` must be the first parameter and have the type `ptr`";
+                return Err(self.invalid(part, reason));
+            }
+            if !names.insert(name.as_str()) {
+                let reason = format!("an earlier parameter has the name `{name}`");
+                return Err(self.invalid(part, reason));
+            }
+        }
+        self.tail(params)?;
+        for (index, param) in params.iter().enumerate() {
+            if param.ty.is_deeper_than(Limit::Nesting.max()) {
+                let function = self.function;
+                return Err(Error::limit(self.index, function, Part::Param(index), Limit::Nesting));
+            }
+        }
+        for (index, value) in values::values(&self.function.signature).iter().enumerate() {
+            self.limit(Part::Param(value.param), index + 1, Limit::Values)?;
+            self.value(index, value)?;
+        }
+        Ok(())
+    }
+
+    /// Defaults and the variadic parameter are at the end.
+    fn tail(&self, params: &[Param]) -> Result<(), Error> {
+        for (index, Param { name, ty, default, variadic }) in params.iter().enumerate() {
+            let invalid = |part, reason: &str| Err(self.invalid(part, reason));
+            if *variadic && (index + 1 != params.len() || *ty != ParamType::Any) {
+                let reason = "a variadic parameter is the last one and has the type `Any`";
+                return invalid(Part::Param(index), reason);
+            }
+            match default {
+                Some(_) if *variadic || name == "self" => {
+                    return invalid(Part::Default(index), "this parameter has no default");
+                }
+                Some(default) if !ty.takes(default) => {
+                    let reason = format!("`{default}` is no value of type `{ty}`");
+                    return invalid(Part::Default(index), &reason);
+                }
+                None if !variadic && index > 0 && params[index - 1].default.is_some() => {
+                    return invalid(Part::Param(index), "an earlier parameter has a default");
+                }
+                Some(_) | None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&self, index: usize, value: &Value<'_>) -> Result<(), Error> {
+        let part = Part::Type(index);
+        match value.ty {
+            ParamType::Tensor(tensor) => self.tensor(index, tensor),
+            ParamType::Shape(Shape::Dims(dims)) => self.dims(index, dims, Part::Dim),
+            ParamType::Object(Class::Key(key)) => {
+                self.limit(part, key.len(), Limit::Name)?;
+                if key.is_empty() || key.contains(char::is_control) {
+                    return Err(self.invalid(part, format!("{key:?} is no type key")));
+                }
+                Ok(())
+            }
+            ParamType::Tuple(elements) => self.elements(part, elements),
+            ParamType::Optional(_) => {
+                Err(self.invalid(part, "an `Optional` inside of another adds nothing"))
+            }
+            ParamType::Union(types) if types.len() < 2 => {
+                Err(self.invalid(part, "a union has two types at least"))
+            }
+            ParamType::Union(types) => {
+                let optional = types.iter().any(|ty| ty.required().1);
+                let reason = "write `Optional[Union[…]]` for a union that may be None";
+                if optional { Err(self.invalid(part, reason)) } else { Ok(()) }
+            }
+            ParamType::Literal(literals) => self.literals(part, literals),
+            ParamType::Any if value.optional => {
+                Err(self.invalid(part, "`Any` includes None already"))
+            }
+            ParamType::Scalar(Scalar::Ptr) | ParamType::Stream if value.optional => {
+                Err(self.invalid(part, format!("`{}` includes None already", value.ty)))
+            }
+            ParamType::Scalar(_)
+            | ParamType::Str
+            | ParamType::Bytes
+            | ParamType::DType
+            | ParamType::Device
+            | ParamType::Shape(Shape::AnyRank)
+            | ParamType::Object(_)
+            | ParamType::Sequence(..)
+            | ParamType::Mapping(..)
+            | ParamType::Any
+            | ParamType::Stream => Ok(()),
+        }
+    }
+
+    fn elements(&self, part: Part, elements: &[Element]) -> Result<(), Error> {
+        let mut names = HashSet::new();
+        for name in elements.iter().filter_map(|element| element.name.as_deref()) {
+            self.name(part, name)?;
+            if Member::is_name(name) {
+                let reason = format!("`{name}` is what members of values are called");
+                return Err(self.invalid(part, reason));
+            }
+            if !names.insert(name) {
+                let reason = format!("an earlier element has the name `{name}`");
+                return Err(self.invalid(part, reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn literals(&self, part: Part, literals: &[Literal]) -> Result<(), Error> {
+        if literals.iter().all(|literal| *literal == Literal::None) {
+            return Err(self.invalid(part, "a literal type has a value that is not None"));
+        }
+        for (index, literal) in literals.iter().enumerate() {
+            match literal {
+                Literal::Float(value) => {
+                    let reason = format!("the float {value}: literal types are exact");
+                    return Err(self.invalid(part, reason));
+                }
+                Literal::None | Literal::Bool(_) | Literal::Int(_) | Literal::Str(_) => {}
+            }
+            if literals[..index].contains(literal) {
+                return Err(self.invalid(part, format!("a second `{literal}`")));
+            }
+        }
+        Ok(())
+    }
+
+    fn tensor(&self, value: usize, tensor: &Tensor) -> Result<(), Error> {
+        let part = Part::Type(value);
+        if let Shape::Dims(dims) = &tensor.shape {
+            self.dims(value, dims, Part::Dim)?;
+        }
+        if let Strides::List(dims) = &tensor.strides {
+            self.dims(value, dims, Part::Stride)?;
+        }
+        if tensor.dtypes.is_empty() {
+            return Err(self.invalid(part, "a tensor has a type of elements"));
+        }
+        for (index, dtype) in tensor.dtypes.iter().enumerate() {
+            if !has_name(*dtype) {
+                let reason = format!("`{dtype}` is not the type of an element");
+                return Err(self.invalid(part, reason));
+            }
+            if tensor.dtypes[..index].contains(dtype) {
+                return Err(self.invalid(part, format!("a second `{dtype}`")));
+            }
+        }
+        self.layout(value, tensor)?;
+        match tensor.device {
+            Device::Type(ty) if ty.name().is_none() => {
+                let reason = format!("`{ty}` is not a known type of device");
+                Err(self.invalid(part, reason))
+            }
+            Device::Type(_) | Device::Any => Ok(()),
+        }
+    }
+
+    /// Strides say something about every dim; alignments are powers of two.
+    fn layout(&self, value: usize, tensor: &Tensor) -> Result<(), Error> {
+        if let Strides::List(strides) = &tensor.strides
+            && tensor.rank() != Some(strides.len())
+        {
+            let dims = tensor.rank().map_or("any number of".to_owned(), |rank| rank.to_string());
+            let reason = format!("{} strides for {dims} dims", strides.len());
+            return Err(self.invalid(Part::Type(value), reason));
+        }
+        match tensor.align {
+            Some(align) if !align.is_power_of_two() => {
+                Err(self.invalid(Part::Align(value), format!("{align} is not a power of two")))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn dims(
+        &self,
+        value: usize,
+        dims: &[Dim],
+        part: fn(usize, usize) -> Part,
+    ) -> Result<(), Error> {
+        self.limit(Part::Type(value), dims.len(), Limit::Rank)?;
+        for (index, dim) in dims.iter().enumerate() {
+            match dim {
+                Dim::Any => {}
+                Dim::Expr(expr) => self.expr(part(value, index), expr)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn body(&self, body: &Body) -> Result<(), Error> {
+        self.limit(Part::Callee, body.symbol.len(), Limit::Symbol)?;
+        if body.symbol.is_empty() {
+            return Err(self.invalid(Part::Callee, "the symbol is empty"));
+        }
+        if body.symbol.contains(char::is_control) {
+            return Err(self.invalid(Part::Callee, "the symbol contains control characters"));
+        }
+        if RESERVED_PREFIXES.iter().any(|prefix| body.symbol.starts_with(prefix)) {
+            let reason = format!("the symbol `{}` is reserved for the runtime", body.symbol);
+            return Err(self.invalid(Part::Callee, reason));
+        }
+        self.limit(Part::Callee, body.args.len(), Limit::Arguments)?;
+        let mut args = body.args.iter().enumerate();
+        args.try_for_each(|(index, arg)| self.expr(Part::Argument(index), arg))?;
+        body.status.as_ref().map_or(Ok(()), |errors| self.errors(errors))
+    }
+
+    /// Every status has one meaning.
+    fn errors(&self, errors: &[StatusError]) -> Result<(), Error> {
+        self.limit(Part::Callee, errors.len(), Limit::Errors)?;
+        let mut known = HashSet::with_capacity(errors.len());
+        for (index, StatusError { status, kind, message }) in errors.iter().enumerate() {
+            let part = Part::Status(index);
+            if *status == Some(0) {
+                return Err(self.invalid(part, "the status 0 is no error"));
+            }
+            if !known.insert(*status) {
+                let status = status.map_or("_".to_owned(), |status| status.to_string());
+                return Err(self.invalid(part, format!("an earlier entry is about `{status}`")));
+            }
+            self.identifier(part, kind)?;
+            self.message(part, message)?;
+        }
+        Ok(())
+    }
+
+    /// The line of a backtrace has no escapes.
+    fn location(&self, location: &Location) -> Result<(), Error> {
+        let Location { file, line } = location;
+        self.limit(Part::Location, file.len(), Limit::File)?;
+        if file.is_empty() || file.contains(|c: char| c.is_control() || c == '"') {
+            let reason = "the name of a file is not empty, without quotes and control characters";
+            return Err(self.invalid(Part::Location, reason));
+        }
+        if *line == 0 || *line > i32::MAX as u32 {
+            return Err(self.invalid(Part::Location, format!("there is no line {line}")));
+        }
+        Ok(())
+    }
+
+    /// What an error says: one line that is never cut.
+    fn message(&self, part: Part, message: &str) -> Result<(), Error> {
+        self.limit(part, message.len(), Limit::Message)?;
+        if message.is_empty() {
+            return Err(self.invalid(part, "the message is empty"));
+        }
+        if message.contains(char::is_control) {
+            return Err(self.invalid(part, "the message contains control characters"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn expr(&self, part: Part, expr: &Expr) -> Result<(), Error> {
+        if deeper_than(expr, Limit::Nesting.max()) {
+            return Err(Error::limit(self.index, self.function, part, Limit::Nesting));
+        }
+        self.leaves(part, expr)
+    }
+
+    fn leaves(&self, part: Part, expr: &Expr) -> Result<(), Error> {
+        match expr {
+            Expr::Name(name) => self.name(part, name),
+            Expr::Float(value) if !value.is_finite() => {
+                Err(self.invalid(part, format!("{value} is not a number that can be written")))
+            }
+            Expr::Field(inner, name) => {
+                self.identifier(part, name)?;
+                self.leaves(part, inner)
+            }
+            Expr::Int(_)
+            | Expr::Float(_)
+            | Expr::Text(_)
+            | Expr::Null
+            | Expr::Member(..)
+            | Expr::Element(..)
+            | Expr::Neg(_)
+            | Expr::Binary(..)
+            | Expr::Call(..)
+            | Expr::Stream(_)
+            | Expr::Cast(..) => expr.children().try_for_each(|child| self.leaves(part, child)),
+        }
+    }
+
+    /// The name of a parameter or a symbol.
+    pub(crate) fn name(&self, part: Part, name: &str) -> Result<(), Error> {
+        self.identifier(part, name)?;
+        if is_reserved(name) {
+            return Err(self.invalid(part, format!("the name `{name}` is reserved")));
+        }
+        Ok(())
+    }
+
+    fn identifier(&self, part: Part, name: &str) -> Result<(), Error> {
+        self.limit(part, name.len(), Limit::Name)?;
+        if is_identifier(name) {
+            return Ok(());
+        }
+        Err(self.invalid(part, format!("{name:?} is not an identifier")))
+    }
+}
+
+/// True if the path from the expression to some leaf has more than `height` nodes.
+fn deeper_than(expr: &Expr, height: usize) -> bool {
+    height == 0 || expr.children().any(|child| deeper_than(child, height - 1))
+}
+
+/// True for types that can be written; the common ones are found without printing them.
+pub(crate) fn has_name(dtype: DType) -> bool {
+    Scalar::ALL.into_iter().any(|scalar| scalar.dtype() == Some(dtype))
+        || dtype.to_string().parse() == Ok(dtype)
+}

@@ -1,0 +1,110 @@
+//! Whether results mean something.
+
+use std::collections::HashSet;
+
+use abi_spec::Scalar;
+
+use crate::declaration::{Device, Dim, Function, Output, ResultType, Shape, Strides, ValueType};
+use crate::error::{Error, Part};
+use crate::language::Limit;
+use crate::resolve::validate::{Checker, has_name};
+
+impl Checker<'_> {
+    pub(crate) fn result(&self) -> Result<(), Error> {
+        let Function { signature, body, .. } = self.function;
+        match &signature.result {
+            ResultType::Scalar(_) if body.status.is_some() => {
+                let reason = "a kernel that is called with `try` returns a status, not the result";
+                Err(self.invalid(Part::Result, reason))
+            }
+            ResultType::None | ResultType::Scalar(_) => Ok(()),
+            ResultType::Written(ty) => self.value_type(ty, Limit::Nesting.max()),
+            ResultType::Allocated(outputs) => self.outputs(outputs),
+        }
+    }
+
+    /// A type of at most `depth` levels.
+    fn value_type(&self, ty: &ValueType, depth: usize) -> Result<(), Error> {
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(Error::limit(self.index, self.function, Part::Result, Limit::Nesting));
+        };
+        match ty {
+            ValueType::Scalar(Scalar::Bool | Scalar::Int64 | Scalar::Float64 | Scalar::Ptr)
+            | ValueType::Any
+            | ValueType::Kind(_) => Ok(()),
+            ValueType::Scalar(scalar) => {
+                let reason = format!("no value has the type {scalar}: bool, int64, float64 or ptr");
+                Err(self.invalid(Part::Result, reason))
+            }
+            ValueType::Optional(inner) | ValueType::Sequence(_, inner) => {
+                self.value_type(inner, depth)
+            }
+            ValueType::Mapping(_, types) => {
+                types.iter().try_for_each(|ty| self.value_type(ty, depth))
+            }
+            ValueType::Tuple(types) => {
+                self.limit(Part::Result, types.len(), Limit::Results)?;
+                types.iter().try_for_each(|ty| self.value_type(ty, depth))
+            }
+        }
+    }
+
+    fn outputs(&self, outputs: &[Output]) -> Result<(), Error> {
+        self.limit(Part::Result, outputs.len(), Limit::Results)?;
+        if outputs.is_empty() {
+            return Err(self.invalid(Part::Result, "there is no result"));
+        }
+        let mut names = HashSet::with_capacity(outputs.len());
+        for (index, output) in outputs.iter().enumerate() {
+            let part = Part::Output(index);
+            self.name(part, &output.name)?;
+            if !names.insert(&output.name[..]) {
+                let reason = format!("an earlier result has the name `{}`", output.name);
+                return Err(self.invalid(part, reason));
+            }
+            self.output(part, output)?;
+        }
+        Ok(())
+    }
+
+    /// What can be asked of an allocator.
+    fn output(&self, part: Part, output: &Output) -> Result<(), Error> {
+        let tensor = &output.tensor;
+        let Shape::Dims(dims) = &tensor.shape else {
+            return Err(self.invalid(part, "the rank of a result must be known"));
+        };
+        self.limit(part, dims.len(), Limit::Rank)?;
+        for dim in dims {
+            match dim {
+                Dim::Any => return Err(self.invalid(part, "the extents of a result must be known")),
+                Dim::Expr(expr) => self.expr(part, expr)?,
+            }
+        }
+        if tensor.strides != Strides::Contiguous {
+            return Err(self.invalid(part, "a tensor that is allocated is contiguous"));
+        }
+        let &[dtype] = &tensor.dtypes[..] else {
+            return Err(self.invalid(part, "a tensor that is allocated has one type of elements"));
+        };
+        if tensor.storage {
+            return Err(
+                self.invalid(part, "a tensor that is allocated has the type that is declared")
+            );
+        }
+        if !has_name(dtype) {
+            let reason = format!("`{dtype}` is not the type of an element");
+            return Err(self.invalid(part, reason));
+        }
+        if let Some(align) = tensor.align
+            && !align.is_power_of_two()
+        {
+            return Err(self.invalid(part, format!("{align} is not a power of two")));
+        }
+        match tensor.device {
+            Device::Type(ty) if ty.name().is_none() => {
+                Err(self.invalid(part, format!("`{ty}` is not a known type of device")))
+            }
+            Device::Type(_) | Device::Any => Ok(()),
+        }
+    }
+}
