@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     .parse()?;
 
     // Declaration → host IR → object file, for whatever links it later.
-    let module = lower(&library, &Options::default())?;
+    let module = lower(&library.resolve()?, &Options::default());
     let object = driver::backend(&driver::Options::default())?.object(&module)?;
     println!("object: ELF {}", object.starts_with(b"\x7fELF"));
 

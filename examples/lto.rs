@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     "
     .parse()?;
     let llvm = Llvm::default();
-    let wrapper = llvm.bitcode(&lower(&library, &Options::default())?)?;
+    let wrapper = llvm.bitcode(&lower(&library.resolve()?, &Options::default()))?;
 
     // The graph compiler's part. What is linked becomes internal to the module.
     let graph = GRAPH.replace("WORD", &(1_u64 | 2 << 32 | 32 << 40 | 1 << 48).to_string());

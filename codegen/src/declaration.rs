@@ -2,7 +2,8 @@
 //!
 //! Everything here is plain data with public fields. `Display` prints canonical text and `FromStr`
 //! parses it back; [`validate`](crate::Library::validate) says whether it means something. The text is that
-//! of the functions: import trees, whose bytes are no text, and the entry are given as values only.
+//! of the functions: import trees, whose bytes are no text, the entry and the prefix of a
+//! system library are given as values only.
 
 mod expression;
 mod results;
@@ -27,12 +28,18 @@ pub struct Library {
     pub imports: Option<ImportTree<'static>>,
     /// The function that a call of the loaded module calls: exported as `main` too.
     pub entry: Option<String>,
+    /// Be part of a program instead of a file to load: a *system library* of this prefix, which may be
+    /// empty. Its functions are registered when the program starts and found by
+    /// `ffi.SystemLib(prefix)`; what it exports has the prefix in its name, so that libraries of different
+    /// prefixes can be linked into one program. Loaders of its imports run while the runtime holds the lock
+    /// of its system libraries: they must not ask for another one.
+    pub system_lib: Option<String>,
 }
 
 /// A library of these functions that imports nothing.
 impl From<Vec<Function>> for Library {
     fn from(functions: Vec<Function>) -> Library {
-        Library { functions, imports: None, entry: None }
+        Library { functions, ..Library::default() }
     }
 }
 

@@ -6,7 +6,7 @@ use abi_spec::library_bin::TreeError;
 
 use crate::declaration::Function;
 use crate::language::{Limit, MAX_NAME, is_identifier};
-use crate::resolve::values;
+use crate::resolve::value::values;
 
 /// Why a text or a [`Library`](crate::Library) is not valid.
 ///
@@ -289,7 +289,7 @@ impl Part {
             Some(param) if is_name(&param.name) => param.name.clone(),
             Some(_) | None => format!("parameter {index}"),
         };
-        let value = |index: usize| match values::values(&function.signature).get(index) {
+        let value = |index: usize| match values(&function.signature).values().nth(index) {
             Some(value) if is_name(&function.signature.params[value.param].name) => {
                 value.path.replace(|c: char| c.is_control(), "_").replace("[__]", "[_]")
             }

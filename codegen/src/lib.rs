@@ -16,7 +16,7 @@
 //!     library.functions[0].signature.to_string(),
 //!     "scale(x: Tensor([n, 64], float32), factor: float64) -> None where n % 4 == 0"
 //! );
-//! let module = lower(&library, &Options::default())?;
+//! let module = lower(&library.resolve()?, &Options::default());
 //! ir::verify(&module);
 //! assert!(module.to_string().contains("export func @__tvm_ffi_scale("));
 //! # Ok::<(), tvm_ffi_codegen::Error>(())
@@ -49,3 +49,4 @@ pub use declaration::{
 };
 pub use error::{Error, Part, Position, Site};
 pub use lower::{Options, Routines, Unchecked, library::metadata, lower, routines};
+pub use resolve::Resolved;

@@ -5,18 +5,22 @@
 //! [`explain`](routines), which redoes them one by one from a constant descriptor and raises the first
 //! fault. Code and descriptor are made from the same steps, so they cannot disagree on the order.
 
-pub(crate) mod body;
-pub(crate) mod explain;
+mod body;
+mod check;
+mod explain;
+mod function;
 pub(crate) mod library;
-pub(crate) mod prologue;
+mod operators;
+mod prologue;
+mod state;
 mod unchecked;
+mod value;
+mod wrapper;
 
 use abi_spec::runtime::{self, CType};
 
-use crate::declaration::Library;
-use crate::error::{Error, Part};
 use crate::ir::{self, Linkage, Signature, Symbol, SymbolKind, Type};
-use crate::resolve::validate::{MAIN, resolve_all};
+use crate::resolve::{MAIN, Resolved};
 use explain::codes::Used;
 pub use unchecked::Unchecked;
 
@@ -25,16 +29,8 @@ pub use unchecked::Unchecked;
 pub struct Options {
     /// Where the cold routines come from.
     pub routines: Routines,
-    /// Accept `self: ptr`, whose value is the handle of the call.
-    pub closures: bool,
     /// Have getters of the functions' [metadata](crate::lower::library::metadata) and documentation.
     pub metadata: bool,
-    /// Be part of a program instead of a file to load: a *system library* of this prefix, which may be
-    /// empty. Its functions are registered when the program starts and found by
-    /// `ffi.SystemLib(prefix)`; what it exports has the prefix in its name, so that libraries of different
-    /// prefixes can be linked into one program. Loaders of its imports run while the runtime holds the lock
-    /// of its system libraries: they must not ask for another one.
-    pub system_lib: Option<String>,
     /// Checks that are left out.
     pub unchecked: Unchecked,
 }
@@ -42,13 +38,7 @@ pub struct Options {
 /// As a library needs it that is compiled ahead of time: complete.
 impl Default for Options {
     fn default() -> Self {
-        Options {
-            routines: Routines::Embedded,
-            closures: false,
-            metadata: true,
-            system_lib: None,
-            unchecked: Unchecked::NONE,
-        }
+        Options { routines: Routines::Embedded, metadata: true, unchecked: Unchecked::NONE }
     }
 }
 
@@ -71,37 +61,40 @@ impl Routines {
     }
 }
 
-/// Lowers a library. Fails only if the library is not valid.
-pub fn lower(library: &Library, options: &Options) -> Result<ir::Module, Error> {
-    let mut all = resolve_all(library)?;
-    all.iter_mut().for_each(|resolved| options.unchecked.apply(resolved));
+/// Lowers a library. This cannot fail, and what it yields verifies.
+///
+/// ```
+/// use tvm_ffi_codegen::{Library, Options, ir, lower};
+///
+/// let library: Library = "half(x: float64) -> float64 = half(x);".parse()?;
+/// let module = lower(&library.resolve()?, &Options::default());
+/// ir::verify(&module);
+/// # Ok::<(), tvm_ffi_codegen::Error>(())
+/// ```
+pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
     let mut module = ir::Module::default();
     let mut used = Used::default();
-    for (index, resolved) in all.iter().enumerate() {
-        let function = resolved.scope.function;
-        if function.signature.has_self() && !options.closures {
-            let reason = "`self` is the context of a closure, which exists in process only";
-            return Err(Error::invalid(index, function, Part::Param(0), reason));
-        }
-        prologue::wrapper::wrapper(&mut module, resolved, options.routines.linkage(), &mut used);
+    let (library, linkage) = (resolved.library, options.routines.linkage());
+    for function in &resolved.functions {
+        let function = options.unchecked.apply(function);
+        function::wrapper(&mut module, &function, linkage, &mut used);
     }
     if let Some(entry) = library.entry.as_deref().filter(|&entry| entry != MAIN) {
         library::about::entry(&mut module, entry);
     }
     if options.metadata {
-        let linkage = options.routines.linkage();
         library.functions.iter().for_each(|f| library::about::metadata(&mut module, f, linkage));
     }
     if options.routines == Routines::Embedded {
         explain::routines::define_used(&mut module, Linkage::Local, used);
     }
     if let Some(tree) = &library.imports {
-        library::embed::imports(&mut module, tree)?;
+        library::embed::imports(&mut module, tree);
     }
-    if let Some(prefix) = &options.system_lib {
-        library::system::register(&mut module, prefix)?;
+    if let Some(prefix) = &library.system_lib {
+        library::system::register(&mut module, prefix);
     }
-    Ok(module)
+    module
 }
 
 /// A module that exports every shared routine, for wrappers lowered with [`Routines::Shared`].

@@ -1,11 +1,145 @@
-//! What declarations mean: names, kinds, the order of checks, and everything that can be wrong.
+//! What declarations mean: names, kinds, ownership and the order of checks. Everything that can be wrong
+//! with a declaration is said here, once; [`lower`](crate::lower()) cannot fail.
 
-pub(crate) mod accept;
-pub(crate) mod kind;
-pub(crate) mod linear;
-pub(crate) mod outputs;
-pub(crate) mod scope;
-pub(crate) mod steps;
-pub(crate) mod validate;
-pub(crate) mod validate_results;
-pub(crate) mod values;
+pub(crate) mod accepted;
+mod body;
+mod form;
+mod form_results;
+pub(crate) mod function;
+pub(crate) mod ids;
+mod linear;
+pub(crate) mod names;
+pub(crate) mod operator;
+mod order;
+pub(crate) mod prototype;
+pub(crate) mod step;
+pub(crate) mod term;
+pub(crate) mod typing;
+pub(crate) mod value;
+
+use std::collections::{HashMap, HashSet};
+
+use abi_spec::symbol::{PREFIX, validate_name};
+
+use crate::declaration::Library;
+use crate::error::{Error, Part};
+use crate::language::Limit;
+use function::Function;
+
+/// A library with its meaning.
+#[derive(Clone, Debug)]
+pub struct Resolved<'a> {
+    /// What was declared.
+    pub(crate) library: &'a Library,
+    /// Its functions, in order.
+    pub(crate) functions: Vec<Function<'a>>,
+}
+
+impl Library {
+    /// Says whether every declaration means something, and whether the imports can be embedded. Errors
+    /// carry no position; parsing a library from text validates it too, and knows the positions.
+    pub fn validate(&self) -> Result<(), Error> {
+        self.resolve().map(drop)
+    }
+
+    /// The meaning of every declaration, from which [`lower`](crate::lower()) makes host IR.
+    ///
+    /// ```
+    /// let library: tvm_ffi_codegen::Library = "half(x: float64) -> float64 = half(x);".parse()?;
+    /// let resolved = library.resolve()?;
+    /// # drop(resolved);
+    /// # Ok::<(), tvm_ffi_codegen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first thing that is wrong with the library, see [`Error`].
+    pub fn resolve(&self) -> Result<Resolved<'_>, Error> {
+        if self.functions.len() > Limit::Functions.max() {
+            return Err(Error::Limit { limit: Limit::Functions, site: None, position: None });
+        }
+        let functions = functions(self)?;
+        entry(self)?;
+        self.imports.as_ref().map_or(Ok(()), |tree| tree.validate())?;
+        self.system_lib.as_ref().map_or(Ok(()), |prefix| system_lib(prefix, &functions))?;
+        Ok(Resolved { library: self, functions })
+    }
+}
+
+impl Resolved<'_> {
+    /// Says whether every function can be in a file, where nobody gives closures their context.
+    pub fn ahead_of_time(&self) -> Result<(), Error> {
+        let declared = self.library.functions.iter().enumerate();
+        match declared.into_iter().find(|(_, function)| function.signature.has_self()) {
+            Some((index, function)) => {
+                let reason = "`self` is the context of a closure, which exists in process only";
+                Err(Error::invalid(index, function, Part::Param(0), reason))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
+    let mut names = HashSet::with_capacity(library.functions.len());
+    let mut prototypes = HashMap::with_capacity(library.functions.len());
+    let mut all = Vec::with_capacity(library.functions.len());
+    for (index, declared) in library.functions.iter().enumerate() {
+        let invalid = |part, reason| Error::invalid(index, declared, part, reason);
+        form::check(index, declared)?;
+        if !names.insert(declared.signature.name.as_str()) {
+            let reason = "an earlier function has this name".to_owned();
+            return Err(invalid(Part::Name, reason));
+        }
+        let function = body::resolve(declared).map_err(|(part, reason)| invalid(part, reason))?;
+        for call in function.calls() {
+            let (symbol, found) = (call.symbol, &call.prototype);
+            let known = prototypes.entry(symbol).or_insert_with(|| found.clone());
+            if known != found {
+                let reason = format!("`{symbol}` is called as {found}, but earlier as {known}");
+                return Err(invalid(Part::Callee, reason));
+            }
+        }
+        all.push(function);
+    }
+    Ok(all)
+}
+
+/// The name of the function that is called when a module is.
+pub(crate) const MAIN: &str = "main";
+
+/// The entry is one of the functions, and the only one that is called [`MAIN`].
+fn entry(library: &Library) -> Result<(), Error> {
+    let Some(entry) = library.entry.as_deref() else { return Ok(()) };
+    let find = |name| library.functions.iter().position(|f| f.signature.name == name);
+    if find(entry).is_none() {
+        return Err(Error::Entry { name: entry.to_owned() });
+    }
+    match find(MAIN).filter(|_| entry != MAIN) {
+        Some(index) => {
+            let reason =
+                format!("`{MAIN}` is declared twice: it is the name of the entry `{entry}` too");
+            Err(Error::invalid(index, &library.functions[index], Part::Name, reason))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The prefix of a system library can be part of names, and no kernel has one of the names that it makes.
+fn system_lib(prefix: &str, functions: &[Function<'_>]) -> Result<(), Error> {
+    let invalid = |reason| Err(Error::Prefix { prefix: prefix.to_owned(), reason });
+    if prefix.is_empty() {
+        return Ok(());
+    }
+    if let Err(error) = validate_name(prefix) {
+        return invalid(error.to_string());
+    }
+    let is_taken = |symbol: &str| {
+        let rest = symbol.strip_prefix(prefix).and_then(|rest| rest.strip_prefix(PREFIX));
+        rest.is_some_and(|rest| rest.starts_with('_'))
+    };
+    let mut symbols = functions.iter().flat_map(Function::calls).map(|call| call.symbol);
+    match symbols.find(|symbol| is_taken(symbol)) {
+        Some(symbol) => invalid(format!("a kernel has the name `{symbol}`")),
+        None => Ok(()),
+    }
+}

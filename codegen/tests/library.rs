@@ -26,7 +26,7 @@ fn the_entry_is_exported_as_main() {
         (&["main"], Some("main"), &["__tvm_ffi_main"]),
     ];
     for (functions, entry, expected) in rows {
-        let module = lower(&library(functions, entry), &bare()).unwrap();
+        let module = lower(&library(functions, entry).resolve().unwrap(), &bare());
         ir::verify(&module);
         assert_eq!(exports(&module), expected, "{functions:?} {entry:?}");
     }
@@ -37,7 +37,6 @@ fn entries_that_cannot_be_are_errors() {
     let unknown = library(&["f"], Some("g"));
     let error = Error::Entry { name: "g".to_owned() };
     assert_eq!(unknown.validate(), Err(error.clone()));
-    assert_eq!(lower(&unknown, &bare()).map(drop), Err(error.clone()));
     assert_eq!(error.to_string(), "entry: there is no function \"g\"");
 
     let twice = library(&["f", "main"], Some("f"));
@@ -51,11 +50,12 @@ fn entries_that_cannot_be_are_errors() {
 
 #[test]
 fn system_libraries_register_what_they_export() {
-    let options =
-        |prefix: &str| Options { system_lib: Some(prefix.to_owned()), ..Options::default() };
     // The new name of the first is the old name of the second.
-    let library = library(&["a", "xa"], Some("a"));
-    let module = lower(&library, &options("x")).unwrap();
+    let of = |prefix: &str| {
+        let system_lib = Some(prefix.to_owned());
+        Library { system_lib, ..library(&["a", "xa"], Some("a")) }
+    };
+    let module = lower(&of("x").resolve().unwrap(), &Options::default());
     ir::verify(&module);
     let registered = [
         "__tvm_ffi_xa",
@@ -79,7 +79,7 @@ fn system_libraries_register_what_they_export() {
     assert_eq!(constructors, ["tvm_ffi_codegen.register"]);
     assert!(module.to_string().contains("constructor @tvm_ffi_codegen.register\n"));
 
-    let plain = lower(&library, &Options { metadata: false, ..options("") }).unwrap();
+    let plain = lower(&of("").resolve().unwrap(), &bare());
     assert_eq!(exports(&plain), ["__tvm_ffi_a", "__tvm_ffi_xa", "__tvm_ffi_main"]);
 }
 
@@ -98,8 +98,8 @@ fn prefixes_that_cannot_be_are_errors() {
     ];
     let library: Library = "f() -> None = k__tvm_ffi__library_ctx();".parse().unwrap();
     for (prefix, message) in rows {
-        let options = Options { system_lib: Some(prefix.to_owned()), ..Options::default() };
-        let error = lower(&library, &options).unwrap_err();
+        let library = Library { system_lib: Some(prefix.to_owned()), ..library.clone() };
+        let error = library.validate().unwrap_err();
         assert!(matches!(&error, Error::Prefix { prefix: found, .. } if found == prefix));
         assert_eq!(error.to_string(), message);
     }

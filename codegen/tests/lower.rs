@@ -26,7 +26,10 @@ const DECLARATIONS: &[&str] = &[
 fn lowered_declarations_verify() {
     for text in DECLARATIONS {
         let library: Library = text.parse().unwrap_or_else(|e| panic!("{text}: {e}"));
-        let module = lower(&library, &Options::default()).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let module = lower(
+            &library.resolve().unwrap_or_else(|e| panic!("{text}: {e}")),
+            &Options::default(),
+        );
         ir::verify(&module);
     }
 }
@@ -47,7 +50,7 @@ fn symbols_fit_the_frame_that_explains_failures() {
             .collect();
         format!("f({}) -> None = k();", tensors.join(", ")).parse::<Library>()
     };
-    ir::verify(&lower(&library(1024).unwrap(), &Options::default()).unwrap());
+    ir::verify(&lower(&library(1024).unwrap().resolve().unwrap(), &Options::default()));
     let error = library(1025).unwrap_err().to_string();
     assert!(error.contains("f: x32.shape[0]: more than 1024 symbols"), "{error}");
 }
@@ -82,7 +85,7 @@ fn imports_are_exported_data() {
     for (nodes, has_context) in rows {
         let library = importing(nodes);
         library.validate().unwrap();
-        let module = lower(&library, &Options::default()).unwrap();
+        let module = lower(&library.resolve().unwrap(), &Options::default());
         ir::verify(&module);
         let blob = module.data.iter().find(|data| module.name(data.symbol).ends_with("_bin"));
         let blob = blob.unwrap();
@@ -92,7 +95,8 @@ fn imports_are_exported_data() {
         assert!(text.contains(&format!("{BIN}{} align 1 {{\n", blob.bytes.len())), "{text}");
         assert_eq!(text.contains(CTX), has_context, "{text}");
     }
-    let plain = lower(&DECLARATIONS[0].parse().unwrap(), &Options::default()).unwrap();
+    let plain: Library = DECLARATIONS[0].parse().unwrap();
+    let plain = lower(&plain.resolve().unwrap(), &Options::default());
     assert!(!plain.to_string().contains("__tvm_ffi__library"));
 }
 
@@ -111,7 +115,6 @@ fn imports_that_cannot_be_loaded_are_errors() {
         let library = importing(nodes);
         let error = Error::Imports { source };
         assert_eq!(library.validate(), Err(error.clone()));
-        assert_eq!(lower(&library, &Options::default()).map(drop), Err(error.clone()));
         assert_eq!(error.to_string(), message);
     }
 }
@@ -122,7 +125,7 @@ fn long_data_is_cut_short_in_text() {
     let tree = library.imports.as_mut().unwrap();
     tree.nodes[1].module = Module::Custom { kind: "a".into(), bytes: vec![b'x'; 1 << 20].into() };
     let size = tree.encoded_len();
-    let module = lower(&library, &Options::default()).unwrap();
+    let module = lower(&library.resolve().unwrap(), &Options::default());
     let text = module.to_string();
     assert!(text.contains(&format!("\n    ({} more bytes)\n}}\n", size - 16384)));
     assert!(text.len() < 1 << 19);

@@ -83,7 +83,7 @@ fn declarations_are_described_in_full() {
 /// Exported names of a lowered library that start so.
 fn exports(text: &str, options: &Options, prefix: &str) -> Vec<String> {
     let library: Library = text.parse().unwrap();
-    let module = lower(&library, options).unwrap();
+    let module = lower(&library.resolve().unwrap(), options);
     ir::verify(&module);
     let exported = module.symbols.iter().filter(|symbol| symbol.linkage == ir::Linkage::Export);
     let names = exported.map(|symbol| symbol.name.clone());

@@ -113,7 +113,9 @@ pub fn lower(library: &Library) -> Result<ir::Module, Error> {
 /// # Errors
 /// Those of [`lower`].
 pub fn lower_with(library: &Library, options: &codegen::Options) -> Result<ir::Module, Error> {
-    codegen::lower(library, options).map_err(|error| declaration(None, error))
+    let resolved = library.resolve().map_err(|error| declaration(None, error))?;
+    resolved.ahead_of_time().map_err(|error| declaration(None, error))?;
+    Ok(codegen::lower(&resolved, options))
 }
 
 fn declaration(path: Option<&Path>, error: codegen::Error) -> Error {

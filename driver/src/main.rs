@@ -194,10 +194,10 @@ fn emit(arguments: &Emit) -> Result<(), Error> {
 /// The module, which has its own copy of what the library imports.
 fn lowered(arguments: &Emit) -> Result<ir::Module, Error> {
     let (imports, entry) = (imports(arguments)?, arguments.entry.clone());
-    let library = Library { imports, entry, ..parse_file(&arguments.file)? };
+    let system_lib = arguments.system_lib.clone();
+    let library = Library { imports, entry, system_lib, ..parse_file(&arguments.file)? };
     let options = codegen::Options {
         metadata: !arguments.no_metadata,
-        system_lib: arguments.system_lib.clone(),
         unchecked: unchecked(&arguments.unchecked),
         ..Default::default()
     };

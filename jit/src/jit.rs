@@ -108,13 +108,11 @@ impl Jit {
         self
     }
 
-    /// How [`Jit::compile`] lowers declarations: with the routines that the runtime shares, closures
-    /// allowed, and without metadata.
+    /// How [`Jit::compile`] lowers declarations: with the routines that the runtime shares, and without
+    /// metadata.
     pub const OPTIONS: Options = Options {
         routines: codegen::Routines::Shared,
-        closures: true,
         metadata: false,
-        system_lib: None,
         unchecked: codegen::Unchecked::NONE,
     };
 
@@ -131,9 +129,9 @@ impl Jit {
     /// known.
     ///
     /// # Errors
-    /// Those of [`Jit::compile`]; a [system library](Options::system_lib) is one.
+    /// Those of [`Jit::compile`]; a [system library](Library::system_lib) is one.
     pub fn compile_with(mut self, library: &Library, options: &Options) -> Result<Compiled, Error> {
-        let source = codegen::lower(library, options)?;
+        let source = codegen::lower(&library.resolve()?, options);
         let signatures = library.functions.iter().map(|function| &function.signature);
         let closures = signatures.filter(|signature| signature.has_self());
         let mut closures: Vec<String> = closures.map(|signature| signature.name.clone()).collect();

@@ -192,7 +192,7 @@ fn runtimes_say_what_they_are() {
 #[test]
 fn ahead_of_time_there_are_no_closures() {
     let library: Library = DECLARATIONS.parse().expect("the declarations are valid");
-    let error = codegen::lower(&library, &Options::default()).unwrap_err().to_string();
+    let error = library.resolve().unwrap().ahead_of_time().unwrap_err().to_string();
     assert_eq!(
         error,
         "add: self: `self` is the context of a closure, which exists in process only"

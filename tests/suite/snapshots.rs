@@ -78,7 +78,8 @@ fn target() -> Triple {
 fn lowered(function: &Function, routines: Routines) -> ir::Module {
     let library = Library::from(vec![function.clone()]);
     let options = Options { routines, metadata: false, ..Options::default() };
-    let module = codegen::lower(&library, &options).unwrap_or_else(|error| panic!("{error}"));
+    let module =
+        codegen::lower(&library.resolve().unwrap_or_else(|error| panic!("{error}")), &options);
     ir::verify(&module);
     module
 }
@@ -185,11 +186,11 @@ fn library_with_everything() {
     let library = Library {
         imports: Some(library_bin::ImportTree { nodes: nodes.map(node).into() }),
         entry: Some("echo".to_owned()),
+        system_lib: Some("my_".to_owned()),
         ..Library::from(vec![function.clone()])
     };
-    let system_lib = Some("my_".to_owned());
-    let options = Options { routines: Routines::Shared, system_lib, ..Options::default() };
-    let module = codegen::lower(&library, &options).unwrap();
+    let options = Options { routines: Routines::Shared, ..Options::default() };
+    let module = codegen::lower(&library.resolve().unwrap(), &options);
     ir::verify(&module);
     snapshot("library", &module, &function);
 }
@@ -204,7 +205,8 @@ fn wrapper_without_checks() {
     let routines = Routines::Shared;
     let options = Options { routines, metadata: false, unchecked, ..Options::default() };
     let library = Library::from(vec![function.clone()]);
-    let module = codegen::lower(&library, &options).unwrap_or_else(|error| panic!("{error}"));
+    let module =
+        codegen::lower(&library.resolve().unwrap_or_else(|error| panic!("{error}")), &options);
     ir::verify(&module);
     snapshot("unchecked", &module, &function);
 }
@@ -212,7 +214,7 @@ fn wrapper_without_checks() {
 #[test]
 fn the_same_declarations_yield_the_same_bytes() {
     let library = cases::library(&cases::table());
-    let module = || codegen::lower(&library, &Options::default()).unwrap();
+    let module = || codegen::lower(&library.resolve().unwrap(), &Options::default());
     assert_eq!(module().to_string(), module().to_string());
     for backend in BACKENDS {
         for form in [driver::Form::Native, driver::Form::Object] {

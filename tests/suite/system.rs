@@ -17,9 +17,9 @@ const KERNELS: &str = "
 /// Writes an object with a system library in it.
 fn object(folder: &TempDir, name: &str, backend: &str, prefix: &str, library: &str) -> PathBuf {
     let library: Library = library.parse().unwrap();
-    let library = Library { entry: Some("f".to_owned()), ..library };
-    let options = Options { system_lib: Some(prefix.to_owned()), ..Options::default() };
-    let module = driver::lower_with(&library, &options).unwrap();
+    let (entry, system_lib) = (Some("f".to_owned()), Some(prefix.to_owned()));
+    let library = Library { entry, system_lib, ..library };
+    let module = driver::lower(&library).unwrap();
     let options = driver::Options { backend: backend.to_owned(), ..driver::Options::default() };
     let path = folder.path().join(name);
     driver::write_module(&module, driver::Form::Object, &path, &options).unwrap();
@@ -93,8 +93,9 @@ fn every_format_has_a_place_for_constructors() {
         "x86_64-pc-windows-msvc",
         "aarch64-pc-windows-msvc",
     ];
-    let options = Options { system_lib: Some("a_".to_owned()), ..Options::default() };
-    let module = codegen::lower(&TWICE.parse().unwrap(), &options).unwrap();
+    let library: Library = TWICE.parse().unwrap();
+    let library = Library { system_lib: Some("a_".to_owned()), ..library };
+    let module = driver::lower(&library).unwrap();
     for (backend, target) in BACKENDS.iter().flat_map(|b| targets.map(|target| (b, target))) {
         let backend = (*backend).to_owned();
         let options =

@@ -2,7 +2,7 @@
 
 use abi_spec::Scalar;
 
-use super::{Mapping, Sequence, Tensor};
+use super::{Dim, Expr, Mapping, Sequence, Shape, Tensor};
 
 /// What a function returns.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,20 @@ pub struct Output {
     pub name: String,
     /// Its extents are expressions over symbols, its strides contiguous.
     pub tensor: Tensor,
+}
+
+impl Output {
+    /// Its extents.
+    pub(crate) fn extents(&self) -> impl Iterator<Item = &Expr> {
+        let dims = match &self.tensor.shape {
+            Shape::AnyRank => &[],
+            Shape::Dims(dims) => &dims[..],
+        };
+        dims.iter().filter_map(|dim| match dim {
+            Dim::Any => None,
+            Dim::Expr(expr) => Some(expr),
+        })
+    }
 }
 
 /// What a kernel may write.

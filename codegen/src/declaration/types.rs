@@ -3,7 +3,7 @@
 use abi_spec::{DType, DeviceType, Scalar, TypeCode};
 
 use crate::declaration::Expr;
-use crate::resolve::kind::literal_scalar;
+use crate::resolve::typing::literal_scalar;
 
 /// Which values a parameter accepts.
 #[derive(Clone, Debug, PartialEq)]

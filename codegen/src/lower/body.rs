@@ -1,5 +1,6 @@
 //! What runs once the arguments are checked: the call, what it is given, and its results.
 
-pub(crate) mod allocate;
-pub(crate) mod call;
+mod allocate;
+mod pass;
 pub(crate) mod results;
+pub(crate) mod statement;

@@ -4,8 +4,12 @@
 //! stays: everything that makes a load legal (types, ranks, element types, pointers that are not NULL, signs of
 //! extents), everything that determines a symbol, and what tells the types of a union apart.
 
-use crate::resolve::steps::{Place, Resolved, Rule, Step};
-use crate::resolve::values::{self, Value};
+use std::borrow::Cow;
+
+use crate::resolve::function::Function;
+use crate::resolve::ids::{SymbolId, Table, ValueId};
+use crate::resolve::step::{Place, Rule, Step};
+use crate::resolve::value::Value;
 
 /// Groups of checks of tensors and shapes that a library does without. A call that would have passed them
 /// does the same without them; one that would not is up to the kernel.
@@ -27,14 +31,22 @@ impl Unchecked {
         Unchecked { shape: false, strides: false, device: false, alignment: false };
 
     /// Leaves checks out.
-    pub(crate) fn apply(self, resolved: &mut Resolved<'_>) {
-        if self != Unchecked::NONE {
-            let mut known = vec![false; resolved.scope.symbols.len()];
-            self.steps(&resolved.scope.values, &mut resolved.steps, &mut known);
+    pub(crate) fn apply<'r, 'a>(self, function: &'r Function<'a>) -> Cow<'r, Function<'a>> {
+        if self == Unchecked::NONE {
+            return Cow::Borrowed(function);
         }
+        let mut function = function.clone();
+        let mut known = Table::like(&function.symbols, false);
+        self.steps(&function.values, &mut function.steps, &mut known);
+        Cow::Owned(function)
     }
 
-    fn steps(self, all: &[Value<'_>], steps: &mut Vec<Step<'_>>, known: &mut [bool]) {
+    fn steps(
+        self,
+        all: &Table<ValueId, Value<'_>>,
+        steps: &mut Vec<Step<'_>>,
+        known: &mut Table<SymbolId, bool>,
+    ) {
         steps.retain(|step| !(self.strides && matches!(step, Step::Compact { .. })));
         for step in steps {
             match step {
@@ -48,15 +60,20 @@ impl Unchecked {
                 | Step::Data { .. }
                 | Step::Settle { .. }
                 | Step::OneOf { .. }
-                | Step::Constraint(_)
-                | Step::Extent(_)
-                | Step::Argument(_) => {}
+                | Step::Require(_)
+                | Step::Evaluate(_) => {}
             }
         }
     }
 
     /// `known` says which symbols an earlier step has determined in every call.
-    fn occurrence(self, all: &[Value<'_>], place: Place, rule: &mut Rule<'_>, known: &mut [bool]) {
+    fn occurrence(
+        self,
+        all: &Table<ValueId, Value<'_>>,
+        place: Place,
+        rule: &mut Rule,
+        known: &mut Table<SymbolId, bool>,
+    ) {
         let (group, is_stride) = match place {
             Place::Stride { .. } => (self.strides, true),
             Place::Value { .. } | Place::Extent { .. } | Place::Number { .. } => {
@@ -65,7 +82,7 @@ impl Unchecked {
         };
         let symbol = match rule {
             Rule::Any => return,
-            Rule::Equal(..) => None,
+            Rule::Equal { .. } => None,
             Rule::Symbol(symbol) | Rule::Solve { symbol, .. } => Some(*symbol),
         };
         if group && symbol.is_none_or(|symbol| known[symbol]) {
@@ -73,11 +90,11 @@ impl Unchecked {
         }
         // A stride may not count, something optional may not be there, and a sequence may be empty.
         let value = place.value();
-        let always = values::optionals(all, value).next().is_none();
+        let always = all[value].guard.is_none();
         if let Some(symbol) = symbol
             && !is_stride
             && always
-            && !values::is_dynamic(all, value)
+            && !all[value].dynamic
         {
             known[symbol] = true;
         }

@@ -1,117 +1,122 @@
-//! Expressions that are linear in one symbol.
+//! Terms that are linear in one symbol.
 
-use crate::declaration::{BinaryOp, Expr};
+use super::ids::SymbolId;
+use super::operator::{Binary, Unary};
+use super::step::Linear;
+use super::term::{Kind, Node, Term};
 
-/// `coefficient * symbol + constant`; neither part mentions the symbol.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Linear {
-    /// Not the literal 0.
-    pub(crate) coefficient: Expr,
-    /// What is added.
-    pub(crate) constant: Expr,
-}
-
-impl Linear {
-    /// The symbol itself.
-    pub(crate) fn identity() -> Linear {
-        Linear { coefficient: Expr::Int(1), constant: Expr::Int(0) }
-    }
-
-    /// True if the expression is the symbol itself.
-    pub(crate) fn is_identity(&self) -> bool {
-        *self == Linear::identity()
-    }
-}
-
-/// Writes `expr` as a linear function of `symbol`, if it is one and depends on it.
-pub(crate) fn linear(expr: &Expr, symbol: &str) -> Option<Linear> {
-    if let Expr::Name(name) = expr
-        && name == symbol
-    {
-        return Some(Linear::identity());
-    }
-    let (coefficient, constant) = split(expr, symbol)?;
-    let coefficient = coefficient.filter(|c| *c != Expr::Int(0))?;
+/// Writes a term as a linear function of `symbol`, if it is one and depends on it.
+pub(super) fn linear(term: &Term, symbol: SymbolId) -> Option<Linear> {
+    let (coefficient, constant) = split(term, symbol)?;
+    let coefficient = coefficient.filter(|c| c.constant() != Some(0))?;
     Some(Linear { coefficient, constant })
 }
 
 /// Coefficient (`None` for zero) and constant.
-fn split(expr: &Expr, symbol: &str) -> Option<(Option<Expr>, Expr)> {
-    if !mentions(expr, symbol) {
-        return Some((None, expr.clone()));
+fn split(term: &Term, symbol: SymbolId) -> Option<(Option<Term>, Term)> {
+    if !mentions(term, symbol) {
+        return Some((None, term.clone()));
     }
-    match expr {
-        Expr::Name(_) => Some((Some(Expr::Int(1)), Expr::Int(0))),
-        Expr::Neg(inner) => {
+    match &term.node {
+        Node::Symbol(_) => Some((Some(Term::int(1)), Term::int(0))),
+        Node::Unary(Unary::Neg, inner) => {
             let (a, b) = split(inner, symbol)?;
             Some((a.map(negate), negate(b)))
         }
-        Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), lhs, rhs) => {
-            let (a, b) = split(lhs, symbol)?;
-            let (c, d) = split(rhs, symbol)?;
+        Node::Binary(op @ (Binary::Add | Binary::Sub), operands) => {
+            let [(a, b), (c, d)] = [split(&operands[0], symbol)?, split(&operands[1], symbol)?];
             let coefficient = match (a, c) {
                 (Some(a), Some(c)) => Some(fold(*op, a, c)),
                 (Some(a), None) => Some(a),
-                (None, Some(c)) => Some(fold(*op, Expr::Int(0), c)),
+                (None, Some(c)) => Some(fold(*op, Term::int(0), c)),
                 (None, None) => None,
             };
             Some((coefficient, fold(*op, b, d)))
         }
-        Expr::Binary(BinaryOp::Mul, lhs, rhs) => {
+        Node::Binary(Binary::Mul, operands) => {
+            let [lhs, rhs] = &**operands;
             let (factor, inner) = if mentions(lhs, symbol) { (rhs, lhs) } else { (lhs, rhs) };
             if mentions(factor, symbol) {
                 return None;
             }
             let (a, b) = split(inner, symbol)?;
-            let times = |e| fold(BinaryOp::Mul, e, (**factor).clone());
+            let times = |term| fold(Binary::Mul, term, factor.clone());
             Some((a.map(times), times(b)))
         }
-        Expr::Binary(BinaryOp::Div | BinaryOp::Rem, ..)
-        | Expr::Int(_)
-        | Expr::Float(_)
-        | Expr::Text(_)
-        | Expr::Null
-        | Expr::Member(..)
-        | Expr::Element(..)
-        | Expr::Field(..)
-        | Expr::Call(..)
-        | Expr::Stream(_)
-        | Expr::Cast(..) => None,
+        Node::Int(_)
+        | Node::Float(_)
+        | Node::Text(_)
+        | Node::Null
+        | Node::Value(_)
+        | Node::Output(_)
+        | Node::OutputData(_)
+        | Node::Property(..)
+        | Node::Unary(..)
+        | Node::Binary(..)
+        | Node::Divide(..)
+        | Node::Narrow(..)
+        | Node::Round(..)
+        | Node::SameText(..)
+        | Node::Stream(_)
+        | Node::OutputStream(_) => None,
     }
 }
 
-fn mentions(expr: &Expr, symbol: &str) -> bool {
-    match expr {
-        Expr::Name(name) => name == symbol,
-        Expr::Int(_)
-        | Expr::Float(_)
-        | Expr::Text(_)
-        | Expr::Null
-        | Expr::Member(..)
-        | Expr::Element(..)
-        | Expr::Field(..)
-        | Expr::Neg(_)
-        | Expr::Binary(..)
-        | Expr::Call(..)
-        | Expr::Stream(_)
-        | Expr::Cast(..) => expr.children().any(|child| mentions(child, symbol)),
-    }
+fn mentions(term: &Term, symbol: SymbolId) -> bool {
+    term.any(&mut |node| *node == Node::Symbol(symbol))
 }
 
-fn negate(expr: Expr) -> Expr {
-    fold(BinaryOp::Sub, Expr::Int(0), expr)
+fn negate(term: Term) -> Term {
+    fold(Binary::Sub, Term::int(0), term)
 }
 
 /// `lhs op rhs`, computed where both are literals and simplified where one is neutral.
-fn fold(op: BinaryOp, lhs: Expr, rhs: Expr) -> Expr {
-    match (op, &lhs, &rhs) {
-        (BinaryOp::Add, Expr::Int(a), Expr::Int(b)) => Expr::Int(a.wrapping_add(*b)),
-        (BinaryOp::Sub, Expr::Int(a), Expr::Int(b)) => Expr::Int(a.wrapping_sub(*b)),
-        (BinaryOp::Mul, Expr::Int(a), Expr::Int(b)) => Expr::Int(a.wrapping_mul(*b)),
-        (BinaryOp::Add, Expr::Int(0), _) => rhs,
-        (BinaryOp::Mul, Expr::Int(1), _) => rhs,
-        (BinaryOp::Mul, Expr::Int(0), _) | (BinaryOp::Mul, _, Expr::Int(0)) => Expr::Int(0),
-        (BinaryOp::Add | BinaryOp::Sub, _, Expr::Int(0)) | (BinaryOp::Mul, _, Expr::Int(1)) => lhs,
-        _ => lhs.binary(op, rhs),
+fn fold(op: Binary, lhs: Term, rhs: Term) -> Term {
+    match (op, lhs.constant(), rhs.constant()) {
+        (_, Some(a), Some(b)) => Term::int(op.fold(a, b)),
+        (Binary::Add, Some(0), _) | (Binary::Mul, Some(1), _) => rhs,
+        (Binary::Mul, Some(0), _) | (Binary::Mul, _, Some(0)) => Term::int(0),
+        (Binary::Add | Binary::Sub, _, Some(0)) | (Binary::Mul, _, Some(1)) => lhs,
+        _ => Term::new(Kind::Int, Node::Binary(op, Box::new([lhs, rhs]))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Library;
+    use crate::resolve::ids::Id;
+
+    /// The extent `dim` as coefficient and constant of `n`, where these are literals.
+    fn row(dim: &str) -> Option<(Option<i64>, Option<i64>)> {
+        let text = format!("f(n: int64, m: int64, x: Tensor([{dim}], int8)) -> None = k();");
+        let library: Library = text.parse().unwrap();
+        let names = crate::resolve::names::Names::new(&library.functions[0]).unwrap();
+        let shape = library.functions[0].signature.params[2].ty.shape().unwrap();
+        let crate::Shape::Dims(dims) = shape else { panic!("{dim}") };
+        let crate::Dim::Expr(expr) = &dims[0] else { panic!("{dim}") };
+        let linear = linear(&names.term(expr).unwrap(), SymbolId::new(0))?;
+        Some((linear.coefficient.constant(), linear.constant.constant()))
+    }
+
+    #[test]
+    fn linear_in_one_symbol() {
+        let rows = [
+            ("n", Some((Some(1), Some(0)))),
+            ("2 * n + 1", Some((Some(2), Some(1)))),
+            ("1 - n", Some((Some(-1), Some(1)))),
+            ("-(n * 3 - 4)", Some((Some(-3), Some(4)))),
+            ("n + n", Some((Some(2), Some(0)))),
+            ("n * m", Some((None, Some(0)))),
+            ("n + m", Some((Some(1), None))),
+            ("n - n", None),
+            ("n * n", None),
+            ("n / 2", None),
+            ("m + 1", None),
+            ("min(n, 4)", None),
+        ];
+        for (dim, expected) in rows {
+            assert_eq!(row(dim), expected, "{dim}");
+        }
     }
 }

@@ -35,7 +35,7 @@ fn parse() -> Library {
 }
 
 fn lower(library: &Library) -> ir::Module {
-    codegen::lower(library, &Jit::OPTIONS).expect("the declaration is valid")
+    codegen::lower(&library.resolve().expect("the declaration is valid"), &Jit::OPTIONS)
 }
 
 fn jit() -> Jit {

@@ -159,8 +159,9 @@ fn status_kernels_pass_errors_on() {
 #[test]
 fn system_libraries_are_refused() {
     for runtime in runtimes() {
-        let options = codegen::Options { system_lib: Some("a_".to_owned()), ..Jit::OPTIONS };
-        let source = codegen::lower(&"f() -> None = k();".parse().unwrap(), &options).unwrap();
+        let library: Library = "f() -> None = k();".parse().unwrap();
+        let library = Library { system_lib: Some("a_".to_owned()), ..library };
+        let source = codegen::lower(&library.resolve().unwrap(), &Jit::OPTIONS);
         extern "C" fn k() {}
         // SAFETY: the kernel takes nothing and returns nothing, and lowering made the host IR.
         let error = unsafe { jit(runtime, &[("k", k as *const u8)]).compile_ir(&source) };

@@ -223,7 +223,7 @@ fn the_context_leads_to_the_imports() {
     register_loader("codegen.test", runtime);
     let imports = tree("codegen.test", &[("_lib", &[1]), ("g() -> int64 = two();", &[])]);
     let library = Library { imports, ..Library::default() };
-    let mut source = codegen::lower(&library, &Jit::OPTIONS).unwrap();
+    let mut source = codegen::lower(&library.resolve().unwrap(), &Jit::OPTIONS);
     crate::ir::wrapper(&mut source, "context", |b| {
         let context = b.module.find("__tvm_ffi__library_ctx").unwrap();
         let address = b.address(context);

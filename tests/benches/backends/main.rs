@@ -21,7 +21,7 @@ fn source(count: usize, tensors: usize, routines: Routines) -> ir::Module {
     let args = list(&|i| format!("p{i}.data"));
     let function = |i| format!("f{i}({params}) -> None = f{i}_kernel({args}, n);\n");
     let library: Library = (0..count).map(function).collect::<String>().parse().expect("valid");
-    lower(&library, &Options { routines, ..Options::default() }).expect("valid")
+    lower(&library.resolve().expect("valid"), &Options { routines, ..Options::default() })
 }
 
 /// The fastest of several, after one to warm up.

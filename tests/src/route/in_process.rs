@@ -35,8 +35,11 @@ impl InProcess {
 
 /// Compiles a library of declarations that call the kernels of this crate.
 fn compile(library: &Library, runtime: &'static Runtime) -> Compiled {
-    let options = Options { routines: Routines::Shared, closures: true, ..Options::default() };
-    ir::verify(&codegen::lower(library, &options).unwrap_or_else(|error| panic!("{error}")));
+    let options = Options { routines: Routines::Shared, ..Options::default() };
+    ir::verify(&codegen::lower(
+        &library.resolve().unwrap_or_else(|error| panic!("{error}")),
+        &options,
+    ));
     let mut jit = Jit::with_runtime(runtime).unwrap_or_else(|error| panic!("{error}"));
     for function in &library.functions {
         let symbol = &function.body.symbol;

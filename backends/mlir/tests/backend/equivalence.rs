@@ -84,7 +84,7 @@ fn same_code_as_llvm_for_lowered_declarations() {
         narrow(a: int8, b: uint16, c: float16, d: bool) -> int64 = narrow_kernel(a, b, c, d);"
         .parse()
         .unwrap();
-    let module = codegen::lower(&library, &codegen::Options::default()).unwrap();
+    let module = codegen::lower(&library.resolve().unwrap(), &codegen::Options::default());
     for triple in ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"] {
         let [llvm, mlir] = both(&module, triple, Optimize::O2);
         assert!(!llvm.is_empty());

@@ -3,12 +3,13 @@
 use abi_spec::layout::ANY;
 use abi_spec::{Scalar, TypeIndex};
 
-use crate::declaration::{Mapping, ResultType, Sequence, ValueKind, ValueType};
+use crate::declaration::ResultType;
 use crate::ir::{Cond, Type, Value};
 use crate::lower::explain::routines::Routine;
-use crate::lower::prologue::scalar::{result_index, write_any};
-use crate::lower::prologue::wrapper::Wrapper;
-use crate::resolve::accept::Accepted;
+use crate::lower::value::write_any;
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::accepted::result_index;
+use crate::resolve::ids::{Id, OutputId};
 
 /// What the wrapper holds while the kernel runs.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +25,7 @@ pub(crate) enum Pending {
 impl Wrapper<'_, '_> {
     /// Makes room for the result, or allocates it.
     pub(crate) fn prepare_result(&mut self) -> Pending {
-        match &self.resolved.scope.function.signature.result {
+        match &self.function.declared.signature.result {
             ResultType::None | ResultType::Scalar(_) => Pending::Nothing,
             ResultType::Written(_) => {
                 let slot = self.b.stack_slot(ANY.size, ANY.align);
@@ -57,7 +58,7 @@ impl Wrapper<'_, '_> {
                 self.routine_value(Routine::TakeResult, &[descriptor, value, result])
             }
             (Pending::Allocated(_), _) if self.outputs.len() == 1 => {
-                let object = self.output_object(0);
+                let object = self.output_object(OutputId::new(0));
                 write_any(&mut self.b, result, TypeIndex::TENSOR, object);
                 self.b.i32(0)
             }
@@ -73,7 +74,7 @@ impl Wrapper<'_, '_> {
     /// Writes what the kernel has returned, or None. Yields the status.
     fn write_returned(&mut self, returned: Option<Value>) -> Value {
         let result = self.b.param(3);
-        match (&self.resolved.scope.function.signature.result, returned) {
+        match (&self.function.declared.signature.result, returned) {
             (ResultType::Scalar(scalar), Some(returned)) => self.scalar_result(*scalar, returned),
             (
                 ResultType::None
@@ -110,48 +111,4 @@ impl Wrapper<'_, '_> {
         let result = self.b.param(3);
         write_any(&mut self.b, result, result_index(scalar), payload);
     }
-}
-
-/// What a kernel may write as a value of this type.
-pub(crate) fn accepted(ty: &ValueType) -> Accepted {
-    match ty {
-        ValueType::Any => {
-            let borrowed = [
-                TypeIndex::DL_TENSOR_PTR,
-                TypeIndex::RAW_STR,
-                TypeIndex::BYTE_ARRAY_PTR,
-                TypeIndex::OBJECT_RVALUE_REF,
-                TypeIndex::UNCHANGED,
-            ];
-            Accepted::of_those(|index| !borrowed.contains(&index)).or(Accepted::GIVEN_OUT)
-        }
-        ValueType::Scalar(scalar) => Accepted::of(&[result_index(*scalar)]),
-        ValueType::Kind(kind) => of_kind(*kind),
-        ValueType::Optional(inner) => accepted(inner).or(Accepted::of(&[TypeIndex::NONE])),
-        ValueType::Tuple(_) | ValueType::Sequence(Sequence::Array, _) => of_kind(ValueKind::Array),
-        ValueType::Sequence(Sequence::List, _) => of_kind(ValueKind::List),
-        ValueType::Mapping(Mapping::Map, _) => of_kind(ValueKind::Map),
-        ValueType::Mapping(Mapping::Dict, _) => of_kind(ValueKind::Dict),
-    }
-}
-
-fn of_kind(kind: ValueKind) -> Accepted {
-    let indices: &[TypeIndex] = match kind {
-        ValueKind::Str => &[TypeIndex::SMALL_STR, TypeIndex::STR],
-        ValueKind::Bytes => &[TypeIndex::SMALL_BYTES, TypeIndex::BYTES],
-        ValueKind::DType => &[TypeIndex::DATA_TYPE],
-        ValueKind::Device => &[TypeIndex::DEVICE],
-        ValueKind::Object => {
-            return Accepted::of_those(TypeIndex::is_object).or(Accepted::GIVEN_OUT);
-        }
-        ValueKind::Shape => &[TypeIndex::SHAPE],
-        ValueKind::Tensor => &[TypeIndex::TENSOR],
-        ValueKind::Array => &[TypeIndex::ARRAY],
-        ValueKind::List => &[TypeIndex::LIST],
-        ValueKind::Map => &[TypeIndex::MAP],
-        ValueKind::Dict => &[TypeIndex::DICT],
-        ValueKind::Function => &[TypeIndex::FUNCTION],
-        ValueKind::Module => &[TypeIndex::MODULE],
-    };
-    Accepted::of(indices)
 }

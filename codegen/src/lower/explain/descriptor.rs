@@ -7,17 +7,16 @@ mod value;
 use std::collections::HashMap;
 
 use crate::lower::explain::codes::{Op, Rpn, RuleCode, Suffix, Used};
-use crate::resolve::kind::constant;
-use crate::resolve::linear::Linear;
-use crate::resolve::scope::Scope;
-use crate::resolve::steps::{Place, Resolved, Rule, Step};
-use crate::resolve::values::{self, Source};
+use crate::resolve::function::Function;
+use crate::resolve::ids::{Id, ValueId};
+use crate::resolve::step::{Linear, Place, Rule, Step};
+use crate::resolve::value::Source;
 
 /// At most so many bytes of a signature, expression or name are quoted; the rest is elided.
 pub(crate) const MAX_QUOTED: usize = 1024;
 
 struct Encoder<'a> {
-    scope: &'a Scope<'a>,
+    function: &'a Function<'a>,
     words: Vec<u32>,
     /// Text so far; its offsets are made absolute at the end.
     text: Vec<u8>,
@@ -30,25 +29,24 @@ struct Encoder<'a> {
 }
 
 /// Encodes a function.
-pub(crate) fn encode(resolved: &Resolved<'_>, used: &mut Used) -> Vec<u8> {
-    let scope = &resolved.scope;
+pub(crate) fn encode(function: &Function<'_>, used: &mut Used) -> Vec<u8> {
     let mut e = Encoder {
-        scope,
+        function,
         words: Vec::with_capacity(256),
         text: Vec::with_capacity(256),
         known: HashMap::new(),
         fixups: Vec::new(),
         used,
     };
-    let signature = &scope.function.signature;
+    let signature = &function.declared.signature;
     e.text(&signature.header().to_string());
     e.backtrace();
     e.words(&[0, 0]);
     e.word(signature.required() as u32);
     e.word(signature.most().map_or(u32::MAX, |most| most as u32));
-    let symbols = scope.symbols.len();
-    e.words(&[symbols as u32, (symbols + scope.values.len()) as u32]);
-    resolved.steps.iter().for_each(|step| e.guarded(step));
+    let symbols = function.symbols.len();
+    e.words(&[symbols as u32, (symbols + function.values.len()) as u32]);
+    function.steps.iter().for_each(|step| e.guarded(step));
     e.op(Op::End);
     e.statuses();
     e.result();
@@ -109,12 +107,12 @@ impl Encoder<'_> {
         self.words(&[bits as u32, (bits >> 32) as u32]);
     }
 
-    fn slot(&self, value: usize) -> u32 {
-        (self.scope.symbols.len() + value) as u32
+    fn slot(&self, value: ValueId) -> u32 {
+        (self.function.symbols.len() + value.index()) as u32
     }
 
-    fn argument(&mut self, value: usize) {
-        self.word(self.scope.argument(value).unwrap_or_default() as u32);
+    fn argument(&mut self, value: ValueId) {
+        self.word(self.function.argument(value).unwrap_or_default() as u32);
     }
 
     fn head(&mut self, op: Op, place: Place) {
@@ -123,8 +121,8 @@ impl Encoder<'_> {
     }
 
     fn operand_head(&mut self, place: Place) {
-        let scope = self.scope;
-        self.text(&scope.values[place.value()].path);
+        let function = self.function;
+        self.text(&function.values[place.value()].path);
         let (suffix, index) = suffix(place);
         self.words(&[suffix as u32, index]);
         self.argument(place.value());
@@ -158,21 +156,21 @@ impl Encoder<'_> {
             | Step::Data { value, .. }
             | Step::Each { value, .. }
             | Step::OneOf { value, .. } => (*value, false),
-            Step::Settle { .. } | Step::Constraint(_) | Step::Extent(_) | Step::Argument(_) => {
+            Step::Settle { .. } | Step::Require(_) | Step::Evaluate(_) => {
                 return self.step(step);
             }
         };
-        let source = self.scope.values[value].source;
-        let mut guards: Vec<usize> = values::optionals(&self.scope.values, value).collect();
+        let source = self.function.values[value].source;
+        let mut guards: Vec<ValueId> = self.function.optionals(value).collect();
         guards.reverse();
         let own = guards.pop_if(|last| *last == value && first);
-        let uncertain = if let Step::Occurrence { rule: Rule::Equal(_, uncertain), .. } = step {
+        let uncertain = if let Step::Occurrence { rule: Rule::Equal { uncertain, .. }, .. } = step {
             &uncertain[..]
         } else {
             &[]
         };
         let presents = guards.into_iter().map(|at| (Op::Present, self.slot(at)));
-        let bounds = uncertain.iter().map(|&symbol| (Op::Bound, symbol as u32));
+        let bounds = uncertain.iter().map(|&symbol| (Op::Bound, symbol.index() as u32));
         let conditions: Vec<(Op, u32)> = presents.chain(bounds).collect();
         self.under(&conditions, |e| {
             if first {
@@ -192,7 +190,7 @@ impl Encoder<'_> {
     }
 
     /// Says where a value is; that of a loop is known from the loop.
-    fn locate(&mut self, value: usize, source: Source) {
+    fn locate(&mut self, value: ValueId, source: Source) {
         let slot = self.slot(value);
         match source {
             Source::Argument(index) | Source::Rest(index) => {
@@ -230,7 +228,7 @@ impl Encoder<'_> {
                 let (_, dim) = suffix(*place);
                 let tensor = self.slot(place.value());
                 self.op(Op::Settle);
-                self.words(&[*symbol as u32, tensor, dim]);
+                self.words(&[symbol.index() as u32, tensor, dim]);
                 self.linear(linear);
             }
             Step::Each { value, steps } => self.each(*value, steps),
@@ -244,65 +242,56 @@ impl Encoder<'_> {
                     self.steps(steps);
                 }
             }
-            Step::Constraint(index) => self.constraint(*index),
-            Step::Extent(expr) => {
+            Step::Require(condition) => self.condition(condition),
+            Step::Evaluate(term) => {
                 self.op(Op::Evaluate);
-                self.expression(expr);
-            }
-            Step::Argument(index) => {
-                self.op(Op::Evaluate);
-                let scope = self.scope;
-                self.expression(&scope.function.body.args[*index]);
+                self.term(term);
             }
         }
     }
 
-    fn each(&mut self, value: usize, steps: &[Step<'_>]) {
-        let scope = self.scope;
+    fn each(&mut self, value: ValueId, steps: &[Step<'_>]) {
         let children = self.children(value);
         let op = if children.len() == 1 { Op::Each } else { Op::Entries };
         self.head(op, Place::Value { value });
-        self.word(values::loops(&scope.values, scope.values[value].source) as u32);
+        self.word(self.function.values[value].depth as u32);
         self.words(&children);
         self.steps(steps);
     }
 
     /// The slots of what is nested directly in a value.
-    fn children(&self, value: usize) -> Vec<u32> {
-        let values = &self.scope.values;
-        let is_child = |&at: &usize| values[at].source.parent() == Some(value);
-        (value + 1..values.len()).filter(is_child).map(|at| self.slot(at)).collect()
+    fn children(&self, value: ValueId) -> Vec<u32> {
+        self.function.values[value].children.iter().map(|&child| self.slot(child)).collect()
     }
 
-    fn rule(&mut self, rule: &Rule<'_>, place: Place) {
+    fn rule(&mut self, rule: &Rule, place: Place) {
         match rule {
             Rule::Any => self.word(RuleCode::Any as u32),
             Rule::Symbol(symbol) => {
-                let many = values::is_dynamic(&self.scope.values, place.value());
+                let many = self.function.values[place.value()].dynamic;
                 let code = if many { RuleCode::SymbolOfMany } else { RuleCode::Symbol };
-                self.words(&[code as u32, *symbol as u32]);
-                let name = self.scope.symbols[*symbol].name;
+                self.words(&[code as u32, symbol.index() as u32]);
+                let name = self.function.symbols[*symbol].name;
                 self.text(name);
             }
-            Rule::Equal(expr, _) => {
+            Rule::Equal { term, text, .. } => {
                 self.word(RuleCode::Equal as u32);
-                let shown = if constant(expr).is_some() { String::new() } else { expr.to_string() };
-                self.text(&shown);
-                self.expression(expr);
+                self.text(text);
+                self.term(term);
             }
-            Rule::Solve { symbol, expr, linear } => {
-                self.words(&[RuleCode::Solve as u32, *symbol as u32]);
-                let name = self.scope.symbols[*symbol].name;
+            Rule::Solve { symbol, text, linear } => {
+                self.words(&[RuleCode::Solve as u32, symbol.index() as u32]);
+                let name = self.function.symbols[*symbol].name;
                 self.text(name);
-                self.text(&expr.to_string());
+                self.text(text);
                 self.linear(linear);
             }
         }
     }
 
     fn linear(&mut self, linear: &Linear) {
-        self.expression(&linear.coefficient);
-        self.expression(&linear.constant);
+        self.term(&linear.coefficient);
+        self.term(&linear.constant);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::declaration::Function;
 use crate::ir::{Builder, Data, Linkage, Module, Symbol, SymbolKind};
 use crate::lower::explain::routines::Routine;
 use crate::lower::library::metadata::{DOC_DATA, METADATA_DATA};
-use crate::lower::prologue::wrapper::safe_call;
+use crate::lower::value::safe_call;
 
 /// Adds the getter of a function's metadata and, if it has documentation, the getter of that.
 pub(crate) fn metadata(module: &mut Module, function: &Function, linkage: Linkage) {

@@ -1,6 +1,6 @@
 //! What a library carries besides its functions: the import tree.
 
-use abi_spec::library_bin::{ImportTree, Module as Imported, TreeError};
+use abi_spec::library_bin::{ImportTree, Module as Imported};
 use abi_spec::symbol::{LIBRARY_BIN, LIBRARY_CTX};
 
 use crate::ir::{Data, Linkage, Module, SymbolKind};
@@ -10,15 +10,14 @@ const LARGE: usize = 1 << 30;
 
 /// Adds the tree as bytes. If it holds the library, the loader has a module for it, and there is a
 /// variable into which it writes that module: kernels find the functions of imports by way of it.
-pub(crate) fn imports(module: &mut Module, tree: &ImportTree<'_>) -> Result<(), TreeError> {
-    let bytes = tree.encode()?;
+pub(crate) fn imports(module: &mut Module, tree: &ImportTree<'_>) {
+    let bytes = tree.encode().expect("the tree was validated when the library was resolved");
     let large = bytes.len() > LARGE;
     let symbol = module.declare(LIBRARY_BIN, Linkage::Export, SymbolKind::Data);
     module.data.push(Data { symbol, bytes, align: 1, writable: false, large });
     if tree.nodes.iter().any(|node| node.module == Imported::Library) {
         context(module);
     }
-    Ok(())
 }
 
 /// A pointer, NULL until the loader writes it.

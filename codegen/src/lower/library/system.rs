@@ -2,9 +2,8 @@
 
 use abi_spec::library_bin::{ImportTree, Module as Imported, Node};
 use abi_spec::runtime;
-use abi_spec::symbol::{LIBRARY_BIN, LIBRARY_CTX, system_symbol, validate_name};
+use abi_spec::symbol::{LIBRARY_BIN, LIBRARY_CTX, system_symbol};
 
-use crate::error::Error;
 use crate::ir::{Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind};
 use crate::lower::library::embed;
 use crate::lower::library::metadata::{DOC_DATA, METADATA_DATA};
@@ -18,10 +17,9 @@ const NAMES: &str = "tvm_ffi_codegen.register.names";
 ///
 /// Where a prefix has no import tree or context, the runtime takes those without prefix, which would be
 /// another library's. So with a prefix there always are both.
-pub(crate) fn register(module: &mut Module, prefix: &str) -> Result<(), Error> {
+pub(crate) fn register(module: &mut Module, prefix: &str) {
     if !prefix.is_empty() {
-        validate_name(prefix).map_err(|error| invalid(prefix, error.to_string()))?;
-        complete(module)?;
+        complete(module);
     }
     let exported = |symbol: &Symbol| module.symbols[symbol.index()].linkage == Linkage::Export;
     let functions = module.functions.iter().map(|function| function.symbol);
@@ -30,29 +28,22 @@ pub(crate) fn register(module: &mut Module, prefix: &str) -> Result<(), Error> {
     if !prefix.is_empty() {
         let renamed = |&symbol: &Symbol| (symbol, prefixed(prefix, module.name(symbol)));
         let renames: Vec<(Symbol, String)> = all.iter().map(renamed).collect();
-        let taken = |name: &str| invalid(prefix, format!("a kernel has the name `{name}`"));
-        module.rename(&renames).map_err(taken)?;
+        module.rename(&renames).expect("no kernel has a name of the runtime behind the prefix");
     }
     let found: Vec<Symbol> =
         all.into_iter().filter(|&symbol| text(module.name(symbol)).is_none()).collect();
     constructor(module, &found);
-    Ok(())
 }
 
 /// Adds what is missing of an import tree of the library alone and its context.
-fn complete(module: &mut Module) -> Result<(), Error> {
+fn complete(module: &mut Module) {
     if module.find(LIBRARY_BIN).is_none() {
         let library = Node { module: Imported::Library, children: Vec::new() };
-        embed::imports(module, &ImportTree { nodes: vec![library] })?;
+        embed::imports(module, &ImportTree { nodes: vec![library] });
     }
     if module.find(LIBRARY_CTX).is_none() {
         embed::context(module);
     }
-    Ok(())
-}
-
-fn invalid(prefix: &str, reason: String) -> Error {
-    Error::Prefix { prefix: prefix.to_owned(), reason }
 }
 
 fn prefixed(prefix: &str, name: &str) -> String {

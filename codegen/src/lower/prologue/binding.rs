@@ -2,14 +2,16 @@
 
 use crate::declaration::ParamType;
 use crate::ir::{Binary, Cond, Type, Value};
-use crate::lower::prologue::wrapper::{SymbolState, Wrapper};
-use crate::resolve::kind::constant;
-use crate::resolve::linear::Linear;
-use crate::resolve::steps::{Place, Rule};
+use crate::lower::operators;
+use crate::lower::state::SymbolState;
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::ids::SymbolId;
+use crate::resolve::operator::Unary;
+use crate::resolve::step::{Linear, Place, Rule};
 
 impl Wrapper<'_, '_> {
     /// Checks one occurrence, or binds a symbol by it.
-    pub(crate) fn occurrence(&mut self, place: Place, rule: &Rule<'_>) {
+    pub(crate) fn occurrence(&mut self, place: Place, rule: &Rule) {
         let (value, counts) = self.place(place);
         match rule {
             Rule::Any => self.sign(place, value),
@@ -21,8 +23,8 @@ impl Wrapper<'_, '_> {
                 }
                 self.bind(*symbol, value, counts);
             }
-            Rule::Equal(expr, uncertain) => {
-                if constant(expr).is_none() {
+            Rule::Equal { term, uncertain, .. } => {
+                if term.constant().is_none() {
                     self.sign(place, value);
                 }
                 let outer = self.checks.mask;
@@ -36,15 +38,15 @@ impl Wrapper<'_, '_> {
                     let both = self.checks.mask.map_or(bound, |mask| self.b.and(mask, bound));
                     self.checks.mask = Some(both);
                 }
-                let expected = self.expression(expr);
+                let expected = self.term(term);
                 self.require_equal(value, expected, counts);
                 self.checks.mask = outer;
             }
             Rule::Solve { symbol, linear, .. } => {
                 self.sign(place, value);
                 if let SymbolState::Maybe(known, bound) = self.symbols[*symbol] {
-                    let constant = self.expression(&linear.constant);
-                    let coefficient = self.expression(&linear.coefficient);
+                    let constant = self.term(&linear.constant);
+                    let coefficient = self.term(&linear.coefficient);
                     let expected = self.b.binary(Binary::Mul, coefficient, known);
                     let expected = self.b.binary(Binary::Add, expected, constant);
                     let free = self.b.not(bound);
@@ -71,7 +73,7 @@ impl Wrapper<'_, '_> {
     fn place(&mut self, place: Place) -> (Value, Option<Value>) {
         match place {
             Place::Value { value } => {
-                let ParamType::Scalar(scalar) = self.resolved.scope.values[value].ty else {
+                let ParamType::Scalar(scalar) = self.function.values[value].ty else {
                     unreachable!("only integers are occurrences")
                 };
                 (self.wide(value, *scalar), None)
@@ -104,7 +106,7 @@ impl Wrapper<'_, '_> {
         self.checks.never(&mut self.b, violated);
     }
 
-    fn bind(&mut self, symbol: usize, value: Value, counts: Option<Value>) {
+    fn bind(&mut self, symbol: SymbolId, value: Value, counts: Option<Value>) {
         self.symbols[symbol] = match (self.symbols[symbol], counts) {
             (SymbolState::Unbound, None) => SymbolState::Bound(value),
             (SymbolState::Unbound, Some(counts)) => SymbolState::Maybe(value, counts),
@@ -130,14 +132,14 @@ impl Wrapper<'_, '_> {
         if linear.is_identity() {
             return value;
         }
-        let constant_part = self.expression(&linear.constant);
+        let constant_part = self.term(&linear.constant);
         let difference = self.b.binary(Binary::Sub, value, constant_part);
-        match constant(&linear.coefficient) {
+        match linear.coefficient.constant() {
             Some(1) => return difference,
-            Some(-1) => return self.negate(difference),
+            Some(-1) => return operators::unary(&mut self.b, Unary::Neg, difference),
             Some(_) | None => {}
         }
-        let coefficient = self.expression(&linear.coefficient);
+        let coefficient = self.term(&linear.coefficient);
         let quotient = self.divide_unless_zero(difference, coefficient, counts);
         let product = self.b.binary(Binary::Mul, quotient, coefficient);
         self.require_equal(product, difference, counts);
@@ -154,11 +156,11 @@ impl Wrapper<'_, '_> {
         self.checks.never(&mut self.b, violated);
         let one = self.b.i64(1);
         let by = self.b.select(zero, one, by);
-        self.floor_divide(value, by).0
+        operators::floor(&mut self.b, value, by).0
     }
 
     /// A symbol that no stride has bound takes the compact value of its first one.
-    pub(crate) fn settle_symbol(&mut self, symbol: usize, place: Place, linear: &Linear) {
+    pub(crate) fn settle_symbol(&mut self, symbol: SymbolId, place: Place, linear: &Linear) {
         let (SymbolState::Maybe(known, bound), Place::Stride { value, dim }) =
             (self.symbols[symbol], place)
         else {
@@ -168,9 +170,9 @@ impl Wrapper<'_, '_> {
         let fallback = if linear.is_identity() {
             compact
         } else {
-            let constant = self.expression(&linear.constant);
+            let constant = self.term(&linear.constant);
             let difference = self.b.binary(Binary::Sub, compact, constant);
-            let coefficient = self.expression(&linear.coefficient);
+            let coefficient = self.term(&linear.coefficient);
             let never = self.b.constant(Type::Bool, 0);
             self.divide_unless_zero(difference, coefficient, Some(never))
         };

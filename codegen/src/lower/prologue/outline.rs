@@ -3,33 +3,35 @@
 use crate::declaration::{Device, Tensor};
 use crate::ir::Value;
 use crate::lower::explain::routines::Routine;
-use crate::lower::prologue::arguments::constant_bytes;
-use crate::lower::prologue::wrapper::Wrapper;
-use crate::resolve::steps::{Resolved, Step};
-use crate::resolve::values;
+use crate::lower::value::constant_bytes;
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::function::Function;
+use crate::resolve::ids::{Table, ValueId};
+use crate::resolve::step::Step;
 
 /// How many tensors are checked inline in a function; with more than these a call for each is cheaper.
 const INLINE: usize = 8;
 
 /// What [`Routine::CheckTensor`] is to check of each value, if it can be left to the routine: a tensor of
 /// compact strides, one element type and a fixed rank, always there.
-pub(crate) fn outlined(resolved: &Resolved<'_>) -> Vec<Option<Vec<u8>>> {
-    let values = &resolved.scope.values;
-    let (mut outlined, mut compact) = (vec![None; values.len()], vec![false; values.len()]);
+pub(crate) fn outlined(function: &Function<'_>) -> Table<ValueId, Option<Vec<u8>>> {
+    let values = &function.values;
+    let mut outlined: Table<ValueId, Option<Vec<u8>>> = Table::like(values, None);
+    let mut compact = Table::like(values, false);
     let mut header = None;
-    for step in &resolved.steps {
+    for step in &function.steps {
         if let Step::Header { tensor, device, .. } = *step {
             header = header_and_device(tensor, device);
         } else if let Step::Compact { value } = *step {
-            compact[value] = values::optionals(values, value).next().is_none();
+            compact[value] = values[value].guard.is_none();
         } else if let Step::Data { value, align } = *step
             && compact[value]
         {
             outlined[value] = header.map(|[header, device]| encode([header, align - 1, device]));
         }
     }
-    if outlined.iter().flatten().count() <= INLINE {
-        outlined.fill(None);
+    if outlined.values().flatten().count() <= INLINE {
+        return Table::like(values, None);
     }
     outlined
 }
@@ -51,12 +53,12 @@ fn encode(words: [u64; 3]) -> Vec<u8> {
 
 impl Wrapper<'_, '_> {
     /// True if the routine checks this tensor.
-    pub(crate) fn is_outlined(&self, value: usize) -> bool {
+    pub(crate) fn is_outlined(&self, value: ValueId) -> bool {
         self.outlined[value].is_some()
     }
 
     /// Leaves a tensor to the routine, if it is one of those: its `DLTensor*`, required not to be NULL.
-    pub(crate) fn outlined_tensor(&mut self, value: usize) -> Option<Value> {
+    pub(crate) fn outlined_tensor(&mut self, value: ValueId) -> Option<Value> {
         let checks = self.outlined[value].clone()?;
         let address = self.any_address(value);
         let checks = constant_bytes(&mut self.b, checks);

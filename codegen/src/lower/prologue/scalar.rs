@@ -3,48 +3,19 @@
 use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::Literal;
-use crate::ir::{AbiType, Binary, Builder, Cond, Convert, Extend, Type, Value};
+use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::explain::routines::Routine;
-use crate::lower::prologue::wrapper::{ValueState, Wrapper};
-use crate::resolve::values::Source;
-
-/// A scalar that has been loaded and checked.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ScalarState {
-    /// In its C type; 16-bit floats as their bits.
-    pub(crate) native: Value,
-    /// As arithmetic sees it, where that has been computed.
-    pub(crate) wide: Option<Value>,
-}
-
-/// How a C function takes or returns a scalar.
-pub(crate) fn abi_type(scalar: Scalar) -> AbiType {
-    let ty = match scalar {
-        Scalar::Bool | Scalar::Int8 | Scalar::Uint8 => Type::I8,
-        Scalar::Int16 | Scalar::Uint16 | Scalar::Float16 | Scalar::BFloat16 => Type::I16,
-        Scalar::Int32 | Scalar::Uint32 => Type::I32,
-        Scalar::Int64 | Scalar::Uint64 => Type::I64,
-        Scalar::Float32 => Type::F32,
-        Scalar::Float64 => Type::F64,
-        Scalar::Ptr => Type::Ptr,
-    };
-    let extend = match ty {
-        Type::I8 | Type::I16 if scalar.is_signed() => Extend::Sign,
-        Type::I8 | Type::I16 => Extend::Zero,
-        Type::Bool | Type::I32 | Type::I64 | Type::F32 | Type::F64 | Type::Ptr => Extend::No,
-    };
-    AbiType { ty, extend }
-}
-
-/// The stored mantissa bits and exponent bias of a 16-bit float type.
-pub(crate) fn half_format(scalar: Scalar) -> (i64, i64) {
-    if scalar == Scalar::BFloat16 { (7, 127) } else { (10, 15) }
-}
+use crate::lower::operators::half_format;
+use crate::lower::state::{ScalarState, ValueState};
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::ids::ValueId;
+use crate::resolve::prototype::abi_type;
+use crate::resolve::value::Source;
 
 impl Wrapper<'_, '_> {
     /// Loads a scalar parameter, with its checks.
-    pub(crate) fn scalar(&mut self, value: usize, scalar: Scalar) {
-        let context = self.resolved.scope.values[value].source == Source::Context;
+    pub(crate) fn scalar(&mut self, value: ValueId, scalar: Scalar) {
+        let context = self.function.values[value].source == Source::Context;
         let state = if context {
             ScalarState { native: self.b.param(0), wide: None }
         } else if scalar.is_int() {
@@ -64,7 +35,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// Requires the type index to be one of int and bool, or of int, bool and float.
-    fn number(&mut self, value: usize, last: TypeIndex) -> (Value, Value) {
+    fn number(&mut self, value: ValueId, last: TypeIndex) -> (Value, Value) {
         let (index, payload) = self.words(value, Type::I64);
         let first = TypeIndex::INT.0;
         let above = self.b.binary_const(Binary::Sub, index, first.into());
@@ -73,14 +44,14 @@ impl Wrapper<'_, '_> {
         (index, self.or_zero(value, payload))
     }
 
-    fn integer(&mut self, value: usize, scalar: Scalar) -> ScalarState {
+    fn integer(&mut self, value: ValueId, scalar: Scalar) -> ScalarState {
         let (_, wide) = self.number(value, TypeIndex::BOOL);
         let native = self.narrow(wide, scalar);
         ScalarState { native, wide: Some(wide) }
     }
 
     /// One of some integers, or of `True` and `False`.
-    pub(crate) fn literal_number(&mut self, value: usize, literals: &[Literal]) -> ScalarState {
+    pub(crate) fn literal_number(&mut self, value: ValueId, literals: &[Literal]) -> ScalarState {
         let (_, wide) = self.number(value, TypeIndex::BOOL);
         let mut none = self.b.constant(Type::Bool, 1);
         for literal in literals {
@@ -117,13 +88,13 @@ impl Wrapper<'_, '_> {
         narrow
     }
 
-    fn boolean(&mut self, value: usize) -> ScalarState {
+    fn boolean(&mut self, value: ValueId) -> ScalarState {
         let (_, payload) = self.number(value, TypeIndex::BOOL);
         let truth = self.b.compare_const(Cond::Ne, payload, 0);
         ScalarState { native: self.b.widen_bool(truth, Type::I8), wide: None }
     }
 
-    fn float(&mut self, value: usize, scalar: Scalar) -> ScalarState {
+    fn float(&mut self, value: ValueId, scalar: Scalar) -> ScalarState {
         let (index, bits) = self.number(value, TypeIndex::FLOAT);
         let is_float = self.b.compare_const(Cond::Eq, index, TypeIndex::FLOAT.0.into());
         let float = self.b.convert(Convert::Bitcast, bits, Type::F64);
@@ -147,7 +118,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// A scalar parameter as arithmetic sees it: `I64`, `F64` or `Ptr`.
-    pub(crate) fn wide(&mut self, value: usize, scalar: Scalar) -> Value {
+    pub(crate) fn wide(&mut self, value: ValueId, scalar: Scalar) -> Value {
         let ValueState::Scalar(state) = self.values[value] else {
             unreachable!("scalars are loaded before they are used")
         };
@@ -179,7 +150,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    fn pointer_param(&mut self, value: usize) -> ScalarState {
+    fn pointer_param(&mut self, value: ValueId) -> ScalarState {
         let (index, payload) = self.words(value, Type::Ptr);
         let b = &mut self.b;
         let no_pointer = b.compare_const(Cond::Ne, index, TypeIndex::OPAQUE_PTR.0.into());
@@ -190,30 +161,4 @@ impl Wrapper<'_, '_> {
         let null = b.null();
         ScalarState { native: b.select(none, null, payload), wide: None }
     }
-}
-
-/// The type index under which a scalar is returned, and its payload as an `I64`, `F64` or `Ptr`.
-pub(crate) fn result_index(scalar: Scalar) -> TypeIndex {
-    match scalar {
-        Scalar::Bool => TypeIndex::BOOL,
-        Scalar::Int8
-        | Scalar::Int16
-        | Scalar::Int32
-        | Scalar::Int64
-        | Scalar::Uint8
-        | Scalar::Uint16
-        | Scalar::Uint32
-        | Scalar::Uint64 => TypeIndex::INT,
-        Scalar::Float16 | Scalar::BFloat16 | Scalar::Float32 | Scalar::Float64 => TypeIndex::FLOAT,
-        Scalar::Ptr => TypeIndex::OPAQUE_PTR,
-    }
-}
-
-/// Writes all 16 bytes of a `TVMFFIAny`.
-pub(crate) fn write_any(b: &mut Builder<'_>, to: Value, index: TypeIndex, payload: Value) {
-    use abi_spec::layout::any;
-    // The type index and the zero padding are neighbours: one aligned word.
-    let head = b.i64(index.0.into());
-    b.store(head, to, any::TYPE_INDEX.offset);
-    b.store(payload, to, any::PAYLOAD.offset);
 }

@@ -6,48 +6,9 @@ use abi_spec::{DType, DeviceType, TypeIndex};
 use crate::declaration::{Device, Tensor};
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::explain::routines::Routine;
-use crate::lower::prologue::check::Checks;
-use crate::lower::prologue::wrapper::{ValueState, Wrapper};
-
-/// What has been loaded of a tensor. Optional values are loaded on first use.
-#[derive(Clone, Debug)]
-pub(crate) struct TensorState {
-    /// The `DLTensor*`.
-    pub(crate) dl: Value,
-    /// `shape`; known after the header check, if the rank is not 0.
-    pub(crate) shape: Option<Value>,
-    strides_pointer: Option<Value>,
-    strides: Option<Strides>,
-    extents: Vec<Option<Value>>,
-    data: Option<Value>,
-    address: Option<Value>,
-    not_empty: Option<Value>,
-}
-
-/// What stands in for the strides.
-#[derive(Clone, Copy, Debug)]
-struct Strides {
-    /// A `Bool`: the pointer is not NULL.
-    present: Value,
-    /// The strides, or the extents where they are NULL: readable in either case.
-    readable: Value,
-}
-
-/// Checks that the common case passes without a call. Where one fails, [`Routine::Settle`] decides.
-#[derive(Debug, Default)]
-pub(crate) struct Soft {
-    pub(crate) checks: Checks,
-    tensors: Vec<Unsettled>,
-    /// How many of the tensors so far must agree on their devices.
-    devices: Option<usize>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Unsettled {
-    value: usize,
-    compact: bool,
-    align: u64,
-}
+use crate::lower::state::{Strides, TensorState, Unsettled, ValueState};
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::ids::ValueId;
 
 // The difference of the type indices has the bits of the size of an object's header.
 const _: () = {
@@ -57,7 +18,7 @@ const _: () = {
 
 impl Wrapper<'_, '_> {
     /// Type and NULL.
-    pub(crate) fn tensor_type(&mut self, value: usize) {
+    pub(crate) fn tensor_type(&mut self, value: ValueId) {
         let dl = match self.outlined_tensor(value) {
             Some(dl) => dl,
             None => self.inline_tensor(value),
@@ -76,7 +37,7 @@ impl Wrapper<'_, '_> {
         });
     }
 
-    fn inline_tensor(&mut self, value: usize) -> Value {
+    fn inline_tensor(&mut self, value: ValueId) -> Value {
         let (index, payload) = self.words(value, Type::Ptr);
         let b = &mut self.b;
         // One of the two differences is odd, so that their product is zero only if one of them is.
@@ -92,7 +53,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// The type index of a value and its payload as `ty`.
-    pub(crate) fn words(&mut self, value: usize, ty: Type) -> (Value, Value) {
+    pub(crate) fn words(&mut self, value: ValueId, ty: Type) -> (Value, Value) {
         let (base, offset) = self.address_of(value);
         let index = self.b.load(Type::I32, base, offset + any::TYPE_INDEX.offset);
         let hint = self.hint(value, "type_index", None);
@@ -104,7 +65,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// What has been loaded of a tensor.
-    pub(crate) fn tensor_state(&mut self, value: usize) -> &mut TensorState {
+    pub(crate) fn tensor_state(&mut self, value: ValueId) -> &mut TensorState {
         let ValueState::Tensor(state) = &mut self.values[value] else {
             unreachable!("tensors are loaded before they are used")
         };
@@ -112,7 +73,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// A field of the `DLTensor`.
-    fn field(&mut self, value: usize, ty: Type, offset: i32, part: &'static str) -> Value {
+    fn field(&mut self, value: ValueId, ty: Type, offset: i32, part: &'static str) -> Value {
         let dl = self.tensor_state(value).dl;
         let loaded = self.b.load(ty, dl, offset);
         let hint = self.hint(value, part, None);
@@ -120,7 +81,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// ndim, dtype, the device if it matters, and the pointer to the extents.
-    pub(crate) fn tensor_header(&mut self, value: usize, tensor: &Tensor, device: bool) {
+    pub(crate) fn tensor_header(&mut self, value: ValueId, tensor: &Tensor, device: bool) {
         let accepted = tensor.accepted();
         match (tensor.rank(), &accepted[..]) {
             _ if self.is_outlined(value) => {}
@@ -186,26 +147,26 @@ impl Wrapper<'_, '_> {
     }
 
     /// `ndim`, 32 bits wide.
-    pub(crate) fn ndim32(&mut self, value: usize) -> Value {
+    pub(crate) fn ndim32(&mut self, value: ValueId) -> Value {
         self.field(value, Type::I32, dl_tensor::NDIM.offset, "ndim")
     }
 
     /// `dtype`, 32 bits wide.
-    pub(crate) fn dtype32(&mut self, value: usize) -> Value {
+    pub(crate) fn dtype32(&mut self, value: ValueId) -> Value {
         self.field(value, Type::I32, dl_tensor::DTYPE.offset, "dtype")
     }
 
     /// `device.device_type`, 32 bits wide.
-    pub(crate) fn device_type32(&mut self, value: usize) -> Value {
+    pub(crate) fn device_type32(&mut self, value: ValueId) -> Value {
         self.field(value, Type::I32, dl_tensor::DEVICE_TYPE.offset, "device_type")
     }
 
     /// `device.device_id`, 32 bits wide.
-    pub(crate) fn device_id32(&mut self, value: usize) -> Value {
+    pub(crate) fn device_id32(&mut self, value: ValueId) -> Value {
         self.field(value, Type::I32, dl_tensor::DEVICE_ID.offset, "device_id")
     }
 
-    fn shape_pointer(&mut self, value: usize, rank: Option<usize>) {
+    fn shape_pointer(&mut self, value: ValueId, rank: Option<usize>) {
         if rank == Some(0) {
             return;
         }
@@ -226,7 +187,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// The device has the declared type, and tensors of one such type share the index.
-    fn device(&mut self, value: usize, device: Device) {
+    fn device(&mut self, value: ValueId, device: Device) {
         self.tensors.push(value);
         if let Device::Type(ty) = device
             && !self.is_outlined(value)
@@ -255,7 +216,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// `value.shape[dim]` of a tensor of fixed rank.
-    pub(crate) fn extent(&mut self, value: usize, dim: usize) -> Value {
+    pub(crate) fn extent(&mut self, value: ValueId, dim: usize) -> Value {
         if let Some(extent) = self.tensor_state(value).extents[dim] {
             return extent;
         }
@@ -267,11 +228,11 @@ impl Wrapper<'_, '_> {
         extent
     }
 
-    fn rank(&mut self, value: usize) -> usize {
+    fn rank(&mut self, value: ValueId) -> usize {
         self.tensor_state(value).extents.len()
     }
 
-    fn strides(&mut self, value: usize) -> Strides {
+    fn strides(&mut self, value: ValueId) -> Strides {
         if let Some(strides) = self.tensor_state(value).strides {
             return strides;
         }
@@ -284,7 +245,7 @@ impl Wrapper<'_, '_> {
         strides
     }
 
-    fn strides_pointer(&mut self, value: usize) -> Value {
+    fn strides_pointer(&mut self, value: ValueId) -> Value {
         if let Some(pointer) = self.tensor_state(value).strides_pointer {
             return pointer;
         }
@@ -294,7 +255,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// The compact stride of a dim: the product of the extents to its right.
-    pub(crate) fn compact_stride(&mut self, value: usize, dim: usize) -> Value {
+    pub(crate) fn compact_stride(&mut self, value: ValueId, dim: usize) -> Value {
         let rank = self.rank(value);
         let extents: Vec<Value> = (dim + 1..rank).map(|dim| self.extent(value, dim)).collect();
         match extents.into_iter().reduce(|a, e| self.b.binary(Binary::Mul, a, e)) {
@@ -304,7 +265,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// The stride of a dim, compact where the strides are NULL.
-    pub(crate) fn stride(&mut self, value: usize, dim: usize) -> Value {
+    pub(crate) fn stride(&mut self, value: ValueId, dim: usize) -> Value {
         let Strides { present, readable } = self.strides(value);
         let loaded = self.b.load(Type::I64, readable, 8 * dim as i32);
         let hint = self.hint(value, "strides", Some(dim));
@@ -314,7 +275,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// `x.numel` of a tensor of fixed rank.
-    pub(crate) fn numel(&mut self, value: usize) -> Value {
+    pub(crate) fn numel(&mut self, value: ValueId) -> Value {
         let rank = self.rank(value);
         let extents: Vec<Value> = (0..rank).map(|dim| self.extent(value, dim)).collect();
         match extents.into_iter().reduce(|a, e| self.b.binary(Binary::Mul, a, e)) {
@@ -324,14 +285,14 @@ impl Wrapper<'_, '_> {
     }
 
     /// A `Bool`: the stride of this dim matters, as its extent is above 1 and there are elements.
-    pub(crate) fn stride_counts(&mut self, value: usize, dim: usize) -> Value {
+    pub(crate) fn stride_counts(&mut self, value: ValueId, dim: usize) -> Value {
         let extent = self.extent(value, dim);
         let several = self.b.compare_const(Cond::Sgt, extent, 1);
         let not_empty = self.not_empty(value);
         self.b.and(several, not_empty)
     }
 
-    fn not_empty(&mut self, value: usize) -> Value {
+    fn not_empty(&mut self, value: ValueId) -> Value {
         if let Some(known) = self.tensor_state(value).not_empty {
             return known;
         }
@@ -346,7 +307,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// Strides equal to the compact ones pass at once; others may still be legal.
-    pub(crate) fn compact(&mut self, value: usize) {
+    pub(crate) fn compact(&mut self, value: ValueId) {
         self.soft.tensors.push(Unsettled { value, compact: true, align: 1 });
         let rank = self.rank(value);
         if rank == 0 {
@@ -372,7 +333,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// A data pointer that is not NULL passes at once; NULL is legal where there are no elements.
-    pub(crate) fn data(&mut self, value: usize, align: u64) {
+    pub(crate) fn data(&mut self, value: ValueId, align: u64) {
         match self.soft.tensors.last_mut() {
             Some(last) if last.value == value => last.align = align,
             Some(_) | None => self.soft.tensors.push(Unsettled { value, compact: false, align }),
@@ -390,17 +351,17 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    fn any_rank(&self, value: usize) -> bool {
-        self.resolved.scope.tensor_of(value).is_some_and(|tensor| tensor.rank().is_none())
+    fn any_rank(&self, value: ValueId) -> bool {
+        self.function.any_rank(value)
     }
 
     /// `x.byte_offset`.
-    pub(crate) fn byte_offset(&mut self, value: usize) -> Value {
+    pub(crate) fn byte_offset(&mut self, value: ValueId) -> Value {
         self.field(value, Type::I64, dl_tensor::BYTE_OFFSET.offset, "byte_offset")
     }
 
     /// `x.data`: the address of the first element.
-    pub(crate) fn address(&mut self, value: usize) -> Value {
+    pub(crate) fn address(&mut self, value: ValueId) -> Value {
         if let Some(address) = self.tensor_state(value).address {
             return address;
         }

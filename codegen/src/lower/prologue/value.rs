@@ -7,18 +7,20 @@ use abi_spec::TypeIndex;
 use abi_spec::layout::{OBJECT, any, byte_array, seq_cell};
 
 use crate::declaration::{Class, Literal, Mapping, ParamType, Sequence, Shape};
-use crate::ir::{Builder, Cond, Convert, Data, Linkage, SymbolKind, Type, Value};
-use crate::lower::explain::routines::Routine;
-use crate::lower::prologue::arguments::constant_bytes;
-use crate::lower::prologue::wrapper::{ValueState, Wrapper};
-use crate::resolve::accept::{MAX_SMALL, accepted, dynamic_key};
-use crate::resolve::kind::{is_text, literal_scalar};
-use crate::resolve::values::Source;
+use crate::ir::{Cond, Convert, Type, Value};
+use crate::lower::explain::routines::{self, Routine};
+use crate::lower::state::ValueState;
+use crate::lower::value::{class_cache, constant_bytes};
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::accepted::{MAX_SMALL, accepted, dynamic_key};
+use crate::resolve::ids::ValueId;
+use crate::resolve::typing::{is_text, literal_scalar};
+use crate::resolve::value::Source;
 
 impl Wrapper<'_, '_> {
     /// Type and NULL.
-    pub(crate) fn value_type(&mut self, value: usize) {
-        let declared = &self.resolved.scope.values[value];
+    pub(crate) fn value_type(&mut self, value: ValueId) {
+        let declared = &self.function.values[value];
         let state = match declared.ty {
             _ if matches!(declared.source, Source::Rest(_)) => self.rest(value),
             ParamType::Str => self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR),
@@ -50,8 +52,8 @@ impl Wrapper<'_, '_> {
     }
 
     /// What the type makes legal to read.
-    pub(crate) fn value_header(&mut self, value: usize) {
-        match (self.resolved.scope.values[value].ty, self.values[value].clone()) {
+    pub(crate) fn value_header(&mut self, value: ValueId) {
+        match (self.function.values[value].ty, self.values[value].clone()) {
             (ParamType::Tuple(elements), ValueState::Tuple(object)) => {
                 let object = self.readable(value, object, OBJECT.size as usize + 16);
                 let size = self.b.load(Type::I64, object, seq_cell::SIZE.in_object());
@@ -72,11 +74,11 @@ impl Wrapper<'_, '_> {
     }
 
     /// `value[dim]` of a shape of fixed rank.
-    pub(crate) fn number_of(&mut self, value: usize, dim: usize) -> Value {
+    pub(crate) fn number_of(&mut self, value: ValueId, dim: usize) -> Value {
         let ValueState::Pair(data, _) = self.values[value] else {
             unreachable!("shapes are loaded before they are used")
         };
-        let shape = self.resolved.scope.values[value].ty.shape();
+        let shape = self.function.values[value].ty.shape();
         let rank = shape.and_then(Shape::rank).unwrap_or(dim + 1);
         let data = self.readable(value, data, 8 * rank);
         let number = self.b.load(Type::I64, data, 8 * dim as i32);
@@ -85,14 +87,14 @@ impl Wrapper<'_, '_> {
     }
 
     /// The address of the `TVMFFIAny`.
-    pub(crate) fn any_address(&mut self, value: usize) -> Value {
+    pub(crate) fn any_address(&mut self, value: ValueId) -> Value {
         let (base, offset) = self.address_of(value);
         if offset == 0 { base } else { self.b.ptr_offset(base, offset.into()) }
     }
 
     /// The arguments from this one on, and how many there are.
-    fn rest(&mut self, value: usize) -> ValueState {
-        let Source::Rest(first) = self.resolved.scope.values[value].source else {
+    fn rest(&mut self, value: ValueId) -> ValueState {
+        let Source::Rest(first) = self.function.values[value].source else {
             unreachable!("this is the variadic parameter")
         };
         let address = self.any_address(value);
@@ -137,13 +139,13 @@ impl Wrapper<'_, '_> {
     }
 
     /// The masks of what a value accepts.
-    fn masks(&mut self, value: usize) -> [Value; 2] {
-        let accepted = accepted(self.resolved.scope.values[value].ty);
+    fn masks(&mut self, value: ValueId) -> [Value; 2] {
+        let accepted = accepted(self.function.values[value].ty);
         [self.b.i64(accepted.low as i64), self.b.i64(accepted.high as i64)]
     }
 
     /// An object of this type, or of any; rvalue references and other types go the long way.
-    fn object(&mut self, value: usize, usual: Option<TypeIndex>) -> Value {
+    fn object(&mut self, value: ValueId, usual: Option<TypeIndex>) -> Value {
         let (index, payload) = self.words(value, Type::Ptr);
         let right = match usual {
             Some(usual) => self.b.compare_const(Cond::Eq, index, usual.0.into()),
@@ -162,8 +164,8 @@ impl Wrapper<'_, '_> {
         self.b.hint(object, hint)
     }
 
-    fn class(&mut self, value: usize) -> ValueState {
-        let ty = self.resolved.scope.values[value].ty;
+    fn class(&mut self, value: ValueId) -> ValueState {
+        let ty = self.function.values[value].ty;
         let indices = TypeIndex::ALL.iter().filter(|index| index.is_object());
         let key = ty.class().and_then(Class::key);
         let usual = key.and_then(|key| indices.copied().find(|i| i.type_key() == Some(key)));
@@ -180,7 +182,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// Text or bytes: the address of an array of bytes, which small values are not.
-    fn text(&mut self, value: usize, small: TypeIndex, object: TypeIndex) -> ValueState {
+    fn text(&mut self, value: ValueId, small: TypeIndex, object: TypeIndex) -> ValueState {
         let (index, payload) = self.words(value, Type::Ptr);
         let address = self.any_address(value);
         let length = self.b.load(Type::I32, address, any::SMALL_LEN.offset);
@@ -214,7 +216,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// An element type or a device: the payload, or what text names.
-    fn word(&mut self, value: usize, usual: TypeIndex, otherwise: Routine) -> ValueState {
+    fn word(&mut self, value: ValueId, usual: TypeIndex, otherwise: Routine) -> ValueState {
         let (index, payload) = self.words(value, Type::I64);
         let right = self.b.compare_const(Cond::Eq, index, usual.0.into());
         let word = if usual == TypeIndex::DATA_TYPE {
@@ -237,7 +239,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// The numbers of a shape; those of an array or list are copied.
-    fn numbers(&mut self, value: usize) -> ValueState {
+    fn numbers(&mut self, value: ValueId) -> ValueState {
         let (index, payload) = self.words(value, Type::Ptr);
         let right = self.b.compare_const(Cond::Eq, index, TypeIndex::SHAPE.0.into());
         let some = self.b.compare_const(Cond::Ne, payload, 0);
@@ -246,7 +248,7 @@ impl Wrapper<'_, '_> {
         let cell = self.readable(value, cell, 16);
         let cell = self.usually(usual, cell, |w| {
             let address = w.any_address(value);
-            let slot = w.b.stack_slot(crate::lower::explain::routines::NUMBERS_SIZE, 8);
+            let slot = w.b.stack_slot(routines::NUMBERS_SIZE, 8);
             let cell = w.routine_value(Routine::Numbers, &[address, slot]);
             w.guard_non_null(cell)
         });
@@ -259,7 +261,7 @@ impl Wrapper<'_, '_> {
         ValueState::Pair(data, size)
     }
 
-    fn literal(&mut self, value: usize, literals: &[Literal]) -> ValueState {
+    fn literal(&mut self, value: ValueId, literals: &[Literal]) -> ValueState {
         if literal_scalar(literals).is_some() {
             return ValueState::Scalar(self.literal_number(value, literals));
         }
@@ -292,7 +294,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// A pointer, an integer that is one, or None.
-    fn stream_value(&mut self, value: usize) -> ValueState {
+    fn stream_value(&mut self, value: ValueId) -> ValueState {
         let (index, payload) = self.words(value, Type::Ptr);
         let pointer = self.b.compare_const(Cond::Eq, index, TypeIndex::OPAQUE_PTR.0.into());
         let int = self.b.compare_const(Cond::Eq, index, TypeIndex::INT.0.into());
@@ -306,22 +308,4 @@ impl Wrapper<'_, '_> {
         let hint = self.hint(value, "", None);
         ValueState::Word(self.b.hint(stream, hint))
     }
-}
-
-/// The variable that holds the type index of a class once it has been looked up.
-fn class_cache(b: &mut Builder<'_>, key: &str) -> Value {
-    let module = &mut *b.module;
-    let name = format!("tvm_ffi_codegen.class.{key}");
-    let known = module.find(&name).is_some();
-    let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
-    if !known {
-        module.data.push(Data {
-            symbol,
-            bytes: vec![0; 8],
-            align: 8,
-            writable: true,
-            large: false,
-        });
-    }
-    b.address(symbol)
 }

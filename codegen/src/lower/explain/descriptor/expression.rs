@@ -1,93 +1,35 @@
-//! Encoding constraints and expressions.
+//! Encoding constraints and terms.
 
 use abi_spec::Scalar;
 
-use crate::declaration::{BinaryOp, Builtin, Expr, Member};
-use crate::declaration::{Comparison, ParamType, Shape};
+use super::Encoder;
 use crate::lower::explain::codes::{LeafKind, Op, Rpn};
-use crate::lower::explain::descriptor::Encoder;
-use crate::lower::prologue::expression::{named_word, text_and_value};
-use crate::lower::prologue::scalar::half_format;
-use crate::resolve::kind::Kind;
-use crate::resolve::scope::Meaning;
-use crate::resolve::steps::Place;
-use crate::resolve::values::Source;
+use crate::lower::operators::half_format;
+use crate::resolve::ids::{Id, ValueId};
+use crate::resolve::operator::{Binary, Division, Unary};
+use crate::resolve::step::{Condition, Place};
+use crate::resolve::term::{Kind, Leaf, Node, Property, Quote, Term};
 
 impl Encoder<'_> {
-    pub(crate) fn constraint(&mut self, index: usize) {
-        let scope = self.scope;
-        let constraint = &scope.function.signature.constraints[index];
+    pub(crate) fn condition(&mut self, condition: &Condition<'_>) {
         self.op(Op::Constraint);
-        match &constraint.message {
+        match condition.message {
             Some(message) => {
                 self.text("");
                 self.text(message);
             }
             None => {
                 self.text("Violated ");
-                self.text(&constraint.comparison().to_string());
+                self.text(&condition.quote.text);
             }
         }
-        self.leaves(&[&constraint.lhs, &constraint.rhs]);
-        if let Some((text, value)) = text_and_value(scope, constraint) {
-            let slot = self.slot(value);
-            self.code(Rpn::SameText);
-            self.words(&[slot]);
-            self.whole_text(text);
-            if constraint.op == Comparison::Ne {
-                self.code(Rpn::Not);
-            }
-            return self.code(Rpn::End);
-        }
-        let float = self.is_float(&constraint.lhs) || self.is_float(&constraint.rhs);
-        self.comparand(&constraint.lhs, &constraint.rhs, float);
-        self.comparand(&constraint.rhs, &constraint.lhs, float);
-        let op = match (constraint.op, float) {
-            (Comparison::Eq, false) => Rpn::Eq,
-            (Comparison::Ne, false) => Rpn::Ne,
-            (Comparison::Lt, false) => Rpn::Lt,
-            (Comparison::Le, false) => Rpn::Le,
-            (Comparison::Gt, false) => Rpn::Gt,
-            (Comparison::Ge, false) => Rpn::Ge,
-            (Comparison::Eq, true) => Rpn::Feq,
-            (Comparison::Ne, true) => Rpn::Fne,
-            (Comparison::Lt, true) => Rpn::Flt,
-            (Comparison::Le, true) => Rpn::Fle,
-            (Comparison::Gt, true) => Rpn::Fgt,
-            (Comparison::Ge, true) => Rpn::Fge,
-        };
-        self.code(op);
+        self.leaves(&condition.quote);
+        self.term(&condition.test);
+    }
+
+    pub(crate) fn term(&mut self, term: &Term) {
+        self.rpn(term);
         self.code(Rpn::End);
-    }
-
-    fn is_float(&self, expr: &Expr) -> bool {
-        self.scope.kind(expr) == Ok(Kind::Float)
-    }
-
-    pub(crate) fn expression(&mut self, expr: &Expr) {
-        self.rpn(expr);
-        self.code(Rpn::End);
-    }
-
-    /// Two operands, as floats if `float`.
-    fn pair(&mut self, lhs: &Expr, rhs: &Expr, float: bool) {
-        for expr in [lhs, rhs] {
-            self.rpn(expr);
-            if float && !self.is_float(expr) {
-                self.code(Rpn::ToFloat);
-            }
-        }
-    }
-
-    /// An operand of a comparison. Text in quotes is what it names.
-    fn comparand(&mut self, expr: &Expr, other: &Expr, float: bool) {
-        if let (Expr::Text(text), Ok(kind)) = (expr, self.scope.kind(other)) {
-            return self.constant(named_word(text, kind) as u64);
-        }
-        self.rpn(expr);
-        if float && !self.is_float(expr) {
-            self.code(Rpn::ToFloat);
-        }
     }
 
     fn constant(&mut self, bits: u64) {
@@ -95,207 +37,179 @@ impl Encoder<'_> {
         self.wide(bits);
     }
 
-    fn rpn(&mut self, expr: &Expr) {
-        match expr {
-            Expr::Int(value) => self.constant(*value as u64),
-            Expr::Float(value) => self.constant(value.to_bits()),
-            Expr::Null | Expr::Text(_) => self.constant(0),
-            Expr::Name(name) => {
-                let slot = match self.scope.meaning(name) {
-                    // The address of what is not allocated yet: nothing that can fail depends on it.
-                    Some(Meaning::Output(_)) => return self.constant(0),
-                    Some(Meaning::Symbol(symbol)) => symbol as u32,
-                    Some(Meaning::Value(value)) => self.slot(value),
-                    None => unreachable!("names are resolved before they are lowered"),
-                };
+    fn rpn(&mut self, term: &Term) {
+        term.operands().iter().for_each(|operand| self.rpn(operand));
+        match &term.node {
+            Node::Int(value) => self.constant(*value as u64),
+            Node::Float(value) => self.constant(value.to_bits()),
+            // Nothing that can fail depends on the address of what is not allocated yet, or on a stream.
+            Node::Null
+            | Node::Text(_)
+            | Node::Output(_)
+            | Node::OutputData(_)
+            | Node::Stream(_)
+            | Node::OutputStream(_) => self.constant(0),
+            Node::Symbol(symbol) => {
                 self.code(Rpn::Slot);
-                self.words(&[slot]);
+                self.word(symbol.index() as u32);
             }
-            Expr::Member(of, member) => self.member(of, *member),
-            Expr::Element(..) | Expr::Field(..) => self.element(expr),
-            Expr::Neg(inner) => {
-                self.rpn(inner);
-                let op = if self.is_float(inner) { Rpn::Fneg } else { Rpn::Neg };
-                self.code(op);
+            Node::Value(value) => {
+                let slot = self.slot(*value);
+                self.code(Rpn::Slot);
+                self.word(slot);
             }
-            Expr::Binary(op, lhs, rhs) => {
-                let float = self.is_float(lhs) || self.is_float(rhs);
-                self.pair(lhs, rhs, float);
-                let rpn = match (op, float) {
-                    (BinaryOp::Add, false) => Rpn::Add,
-                    (BinaryOp::Sub, false) => Rpn::Sub,
-                    (BinaryOp::Mul, false) => Rpn::Mul,
-                    (BinaryOp::Div, false) => return self.division(Rpn::Div, expr),
-                    (BinaryOp::Rem, _) => return self.division(Rpn::Rem, expr),
-                    (BinaryOp::Add, true) => Rpn::Fadd,
-                    (BinaryOp::Sub, true) => Rpn::Fsub,
-                    (BinaryOp::Mul, true) => Rpn::Fmul,
-                    (BinaryOp::Div, true) => Rpn::Fdiv,
-                };
-                self.code(rpn);
+            Node::Property(value, property) => self.property(*value, *property),
+            Node::Unary(op, _) => self.code(unary(*op)),
+            Node::Binary(op, _) => self.code(binary(*op)),
+            Node::Divide(op, _, quote) => {
+                self.code(division(*op));
+                self.text(&quote.text);
+                self.leaves(quote);
             }
-            Expr::Call(builtin, lhs, rhs) => {
-                let float = self.is_float(lhs) || self.is_float(rhs);
-                self.pair(lhs, rhs, float);
-                let rpn = match (builtin, float) {
-                    (Builtin::CeilDiv, _) => return self.division(Rpn::CeilDiv, expr),
-                    (Builtin::Min, false) => Rpn::Min,
-                    (Builtin::Max, false) => Rpn::Max,
-                    (Builtin::Min, true) => Rpn::Fmin,
-                    (Builtin::Max, true) => Rpn::Fmax,
-                };
-                self.code(rpn);
-            }
-            // Computing a stream never fails and constraints do not mention streams.
-            Expr::Stream(_) => self.constant(0),
-            Expr::Cast(scalar, inner) => self.cast(*scalar, inner, expr),
-        }
-    }
-
-    fn division(&mut self, op: Rpn, expr: &Expr) {
-        self.code(op);
-        self.text(&expr.to_string());
-        self.leaves(&[expr]);
-    }
-
-    fn element(&mut self, expr: &Expr) {
-        if let Some(value) = self.scope.value_of(expr) {
-            let slot = self.slot(value);
-            self.code(Rpn::Slot);
-            return self.words(&[slot]);
-        }
-        let Some((value, index)) = self.scope.number_of_shape(expr) else {
-            unreachable!("only tuples and shapes have elements")
-        };
-        let slot = self.slot(value);
-        if let ParamType::Shape(Shape::AnyRank) = self.scope.values[value].ty {
-            self.code(Rpn::Count);
-            self.words(&[slot, index]);
-            self.operand_head(Place::Value { value });
-        }
-        self.code(Rpn::Number);
-        self.words(&[slot, index]);
-    }
-
-    fn member(&mut self, of: &Expr, member: Member) {
-        if let Some(output) = self.scope.output_of(of) {
-            return match self.scope.output_value(output, member) {
-                Some(expr) => self.rpn(&expr),
-                None => self.constant(0),
-            };
-        }
-        let Some(value) = self.scope.value_of(of) else { unreachable!("only values have members") };
-        let slot = self.slot(value);
-        let declared = &self.scope.values[value];
-        let (op, dim) = match (declared.ty, member) {
-            (_, Member::IsSome) => (Rpn::IsSome, None),
-            (_, Member::Size) => match (declared.ty, declared.source) {
-                (_, Source::Rest(first)) => {
-                    self.code(Rpn::RestSize);
-                    return self.words(&[first as u32]);
-                }
-                (ParamType::Shape(_), _) => (Rpn::NumberCount, None),
-                (ParamType::Sequence(..), _) => (Rpn::Length, None),
-                _ => (Rpn::TextSize, None),
-            },
-            (ParamType::Device, Member::DeviceType) => (Rpn::TypeOfDevice, None),
-            (ParamType::Device, _) => (Rpn::IndexOfDevice, None),
-            (ParamType::Tensor(_), Member::Data) => (Rpn::Data, None),
-            (_, Member::Data) => unreachable!("the address of text cannot be computed with"),
-            (_, Member::Shape(dim)) => (Rpn::Extent, Some(dim)),
-            (_, Member::Strides(dim)) => (Rpn::Stride, Some(dim)),
-            (_, Member::Ndim) => (Rpn::Ndim, None),
-            (_, Member::DType) => (Rpn::Dtype, None),
-            (_, Member::Numel) => (Rpn::Numel, None),
-            (_, Member::IsContiguous) => (Rpn::IsCompact, None),
-            (_, Member::DeviceType) => (Rpn::DeviceType, None),
-            (_, Member::DeviceId) => (Rpn::DeviceId, None),
-            (_, Member::ByteOffset) => (Rpn::ByteOffset, None),
-        };
-        let free = self.scope.tensor_of(value).is_some_and(|tensor| tensor.rank().is_none());
-        if let Some(dim) = dim
-            && free
-        {
-            self.code(Rpn::Rank);
-            self.words(&[slot, dim]);
-            self.operand_head(Place::Value { value });
-        }
-        self.code(op);
-        self.word(slot);
-        dim.into_iter().for_each(|dim| self.word(dim));
-    }
-
-    fn cast(&mut self, scalar: Scalar, inner: &Expr, expr: &Expr) {
-        self.rpn(inner);
-        if scalar.is_float() && !self.is_float(inner) {
-            self.code(Rpn::ToFloat);
-        }
-        match scalar {
-            Scalar::Bool => self.code(Rpn::Truth),
-            Scalar::Float64 | Scalar::Int64 | Scalar::Ptr => {}
-            Scalar::Float32 => self.code(Rpn::RoundSingle),
-            Scalar::Float16 | Scalar::BFloat16 => {
-                let (mantissa, bias) = half_format(scalar);
-                self.code(Rpn::RoundHalf);
-                self.words(&[mantissa as u32, bias as u32]);
-            }
-            Scalar::Int8
-            | Scalar::Int16
-            | Scalar::Int32
-            | Scalar::Uint8
-            | Scalar::Uint16
-            | Scalar::Uint32
-            | Scalar::Uint64 => {
+            Node::Narrow(scalar, _, text) => {
                 self.code(Rpn::Narrow);
-                self.text(&expr.to_string());
+                self.text(text);
                 self.text(scalar.name());
                 self.words(&[scalar.bits(), u32::from(scalar.is_signed())]);
             }
+            Node::Round(scalar, _) if *scalar == Scalar::Float32 => self.code(Rpn::RoundSingle),
+            Node::Round(scalar, _) => {
+                let (mantissa, bias) = half_format(*scalar);
+                self.code(Rpn::RoundHalf);
+                self.words(&[mantissa as u32, bias as u32]);
+            }
+            Node::SameText(value, text) => {
+                let slot = self.slot(*value);
+                self.code(Rpn::SameText);
+                self.word(slot);
+                self.whole_text(text);
+            }
         }
     }
 
-    fn leaves(&mut self, exprs: &[&Expr]) {
-        let mut leaves: Vec<&Expr> = Vec::new();
-        exprs.iter().for_each(|expr| collect_leaves(expr, &mut leaves));
+    fn property(&mut self, value: ValueId, property: Property) {
+        let slot = self.slot(value);
+        let (code, index) = match property {
+            Property::Data => (Rpn::Data, None),
+            Property::Extent { dim, checked } => {
+                self.at_least(checked.then_some(Rpn::Rank), value, dim);
+                (Rpn::Extent, Some(dim))
+            }
+            Property::Stride { dim, checked } => {
+                self.at_least(checked.then_some(Rpn::Rank), value, dim);
+                (Rpn::Stride, Some(dim))
+            }
+            Property::Number { index, checked } => {
+                self.at_least(checked.then_some(Rpn::Count), value, index);
+                (Rpn::Number, Some(index))
+            }
+            Property::Ndim => (Rpn::Ndim, None),
+            Property::DType => (Rpn::Dtype, None),
+            Property::DeviceType => (Rpn::DeviceType, None),
+            Property::DeviceId => (Rpn::DeviceId, None),
+            Property::ByteOffset => (Rpn::ByteOffset, None),
+            Property::Numel => (Rpn::Numel, None),
+            Property::IsContiguous => (Rpn::IsCompact, None),
+            Property::NumberCount => (Rpn::NumberCount, None),
+            Property::Length => (Rpn::Length, None),
+            Property::TextSize => (Rpn::TextSize, None),
+            Property::TypeOfDevice => (Rpn::TypeOfDevice, None),
+            Property::IndexOfDevice => (Rpn::IndexOfDevice, None),
+            Property::IsSome => (Rpn::IsSome, None),
+            Property::RestSize { first } => {
+                self.code(Rpn::RestSize);
+                return self.word(first);
+            }
+            Property::Address => unreachable!("the address of text is for the call only"),
+        };
+        self.code(code);
+        self.word(slot);
+        index.into_iter().for_each(|index| self.word(index));
+    }
+
+    /// A check that a value has more than `index` dims or numbers.
+    fn at_least(&mut self, code: Option<Rpn>, value: ValueId, index: u32) {
+        if let Some(code) = code {
+            let slot = self.slot(value);
+            self.code(code);
+            self.words(&[slot, index]);
+            self.operand_head(Place::Value { value });
+        }
+    }
+
+    fn leaves(&mut self, quote: &Quote) {
         self.counted(|e| {
-            e.word(leaves.len() as u32);
-            leaves.into_iter().for_each(|leaf| e.leaf(leaf));
+            e.word(quote.leaves.len() as u32);
+            quote.leaves.iter().for_each(|leaf| e.leaf(leaf));
         });
     }
 
-    fn leaf(&mut self, leaf: &Expr) {
-        self.text(&leaf.to_string());
-        let kind = match self.scope.kind(leaf) {
-            Ok(Kind::Int) => LeafKind::Int,
-            Ok(Kind::Float) => LeafKind::Float,
-            Ok(Kind::DType) => LeafKind::DType,
-            Ok(Kind::Device) => LeafKind::Device,
-            Ok(Kind::Text) => LeafKind::Text,
-            Ok(Kind::Ptr | Kind::Several) | Err(_) => LeafKind::Ptr,
+    fn leaf(&mut self, Leaf { text, term }: &Leaf) {
+        self.text(text);
+        let kind = match term.kind {
+            Kind::Int => LeafKind::Int,
+            Kind::Float => LeafKind::Float,
+            Kind::DType => LeafKind::DType,
+            Kind::Device => LeafKind::Device,
+            Kind::Text => LeafKind::Text,
+            Kind::Ptr | Kind::Several => LeafKind::Ptr,
         };
         self.used.leaf(kind);
         self.word(kind as u32);
-        match (kind, self.scope.value_of(leaf)) {
+        match (kind, &term.node) {
             // The routine finds the text by itself.
-            (LeafKind::Text, Some(value)) => {
-                let slot = self.slot(value);
+            (LeafKind::Text, Node::Value(value)) => {
+                let slot = self.slot(*value);
                 self.constant(slot.into());
                 self.code(Rpn::End);
             }
-            _ => self.expression(leaf),
+            _ => self.term(term),
         }
     }
 }
 
-/// The names and members of an expression, in order, without repetition.
-fn collect_leaves<'e>(expr: &'e Expr, leaves: &mut Vec<&'e Expr>) {
-    let is_leaf =
-        matches!(expr, Expr::Name(_) | Expr::Member(..) | Expr::Element(..) | Expr::Field(..));
-    if is_leaf {
-        if !leaves.contains(&expr) {
-            leaves.push(expr);
-        }
-        return;
+fn unary(op: Unary) -> Rpn {
+    match op {
+        Unary::Neg => Rpn::Neg,
+        Unary::Fneg => Rpn::Fneg,
+        Unary::Not => Rpn::Not,
+        Unary::ToFloat => Rpn::ToFloat,
+        Unary::Truth => Rpn::Truth,
     }
-    expr.children().for_each(|child| collect_leaves(child, leaves));
+}
+
+fn division(op: Division) -> Rpn {
+    match op {
+        Division::Div => Rpn::Div,
+        Division::Rem => Rpn::Rem,
+        Division::CeilDiv => Rpn::CeilDiv,
+    }
+}
+
+fn binary(op: Binary) -> Rpn {
+    match op {
+        Binary::Add => Rpn::Add,
+        Binary::Sub => Rpn::Sub,
+        Binary::Mul => Rpn::Mul,
+        Binary::Min => Rpn::Min,
+        Binary::Max => Rpn::Max,
+        Binary::Fadd => Rpn::Fadd,
+        Binary::Fsub => Rpn::Fsub,
+        Binary::Fmul => Rpn::Fmul,
+        Binary::Fdiv => Rpn::Fdiv,
+        Binary::Fmin => Rpn::Fmin,
+        Binary::Fmax => Rpn::Fmax,
+        Binary::Eq => Rpn::Eq,
+        Binary::Ne => Rpn::Ne,
+        Binary::Lt => Rpn::Lt,
+        Binary::Le => Rpn::Le,
+        Binary::Gt => Rpn::Gt,
+        Binary::Ge => Rpn::Ge,
+        Binary::Feq => Rpn::Feq,
+        Binary::Fne => Rpn::Fne,
+        Binary::Flt => Rpn::Flt,
+        Binary::Fle => Rpn::Fle,
+        Binary::Fgt => Rpn::Fgt,
+        Binary::Fge => Rpn::Fge,
+    }
 }

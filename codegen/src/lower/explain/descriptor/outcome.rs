@@ -2,15 +2,14 @@
 //! its result must be.
 
 use crate::declaration::{ResultType, ValueType};
-use crate::lower::body::results::accepted;
 use crate::lower::explain::codes::header;
 use crate::lower::explain::descriptor::{Encoder, elide};
-use crate::resolve::accept::Accepted;
+use crate::resolve::accepted::{Accepted, returnable};
 
 impl Encoder<'_> {
     /// The text of the one frame that every error shows.
     pub(crate) fn backtrace(&mut self) {
-        let function = self.scope.function;
+        let function = self.function.declared;
         let (file, line) = match &function.location {
             Some(location) => (&location.file[..], location.line),
             None => ("<tvm-ffi-codegen>", 0),
@@ -21,7 +20,7 @@ impl Encoder<'_> {
 
     /// The table of statuses, if the kernel returns one.
     pub(crate) fn statuses(&mut self) {
-        let body = &self.scope.function.body;
+        let body = &self.function.declared.body;
         let Some(errors) = &body.status else {
             return;
         };
@@ -49,7 +48,7 @@ impl Encoder<'_> {
 
     /// What the result must be, if the kernel writes it or it is allocated.
     pub(crate) fn result(&mut self) {
-        let signature = &self.scope.function.signature;
+        let signature = &self.function.declared.signature;
         let start = 4 * self.words.len() as u32;
         match &signature.result {
             ResultType::None | ResultType::Scalar(_) => return,
@@ -83,7 +82,7 @@ impl Encoder<'_> {
     }
 
     fn value_type(&mut self, ty: &ValueType) {
-        let Accepted { low, high } = accepted(ty);
+        let Accepted { low, high } = returnable(ty);
         self.wide(low);
         self.wide(high);
         self.text(&ty.to_string());

@@ -5,21 +5,22 @@ use abi_spec::Scalar;
 use crate::declaration::{Device, Literal, ParamType, Tensor};
 use crate::lower::explain::codes::{Class, LiteralCode, Op};
 use crate::lower::explain::descriptor::Encoder;
-use crate::lower::prologue::scalar::half_format;
-use crate::resolve::accept;
-use crate::resolve::steps::Place;
-use crate::resolve::values::{self, Source};
+use crate::lower::operators::half_format;
+use crate::resolve::accepted;
+use crate::resolve::ids::ValueId;
+use crate::resolve::step::Place;
+use crate::resolve::value::Source;
 
 impl Encoder<'_> {
     /// The text of what a value was expected to be.
-    pub(crate) fn expected(&mut self, value: usize) {
-        let declared = &self.scope.values[value];
-        let text = accept::expected(declared.ty, declared.optional);
+    pub(crate) fn expected(&mut self, value: ValueId) {
+        let declared = &self.function.values[value];
+        let text = accepted::expected(declared.ty, declared.optional);
         self.text(&text);
     }
 
-    pub(crate) fn scalar(&mut self, value: usize, scalar: Scalar) {
-        if self.scope.values[value].source == Source::Context {
+    pub(crate) fn scalar(&mut self, value: ValueId, scalar: Scalar) {
+        if self.function.values[value].source == Source::Context {
             let slot = self.slot(value);
             self.op(Op::Context);
             return self.words(&[slot]);
@@ -41,7 +42,7 @@ impl Encoder<'_> {
         self.text(scalar.name());
     }
 
-    pub(crate) fn header(&mut self, value: usize, tensor: &Tensor, device: bool) {
+    pub(crate) fn header(&mut self, value: ValueId, tensor: &Tensor, device: bool) {
         self.head(Op::Header, Place::Value { value });
         let rank = tensor.rank().map_or(u32::MAX, |rank| rank as u32);
         let device = match tensor.device {
@@ -49,7 +50,7 @@ impl Encoder<'_> {
             Device::Any => 0,
             Device::Type(ty) => ty.0 as u32,
         };
-        let many = values::is_dynamic(&self.scope.values, value);
+        let many = self.function.values[value].dynamic;
         self.words(&[rank, device, u32::from(many)]);
         let names: Vec<String> = tensor.dtypes.iter().map(|dtype| dtype.to_string()).collect();
         self.text(&names.join("|"));
@@ -60,15 +61,15 @@ impl Encoder<'_> {
     }
 
     /// Everything about a value of another type.
-    pub(crate) fn value(&mut self, value: usize) {
+    pub(crate) fn value(&mut self, value: ValueId) {
         let place = Place::Value { value };
-        let ty: &ParamType = self.scope.values[value].ty;
+        let ty: &ParamType = self.function.values[value].ty;
         if let ParamType::Any | ParamType::Union(_) = ty {
             return;
         }
         self.head(Op::Type, place);
         self.expected(value);
-        let accepted = accept::accepted(ty);
+        let accepted = accepted::accepted(ty);
         self.wide(accepted.low);
         self.wide(accepted.high);
         match ty {
@@ -82,7 +83,7 @@ impl Encoder<'_> {
                 self.word(shape.rank().map_or(u32::MAX, |rank| rank as u32));
             }
             ParamType::Object(_) => {
-                if let Some(key) = accept::dynamic_key(ty) {
+                if let Some(key) = accepted::dynamic_key(ty) {
                     self.head(Op::Instance, place);
                     self.expected(value);
                     self.text(key);
@@ -106,7 +107,7 @@ impl Encoder<'_> {
         }
     }
 
-    fn literals(&mut self, value: usize, literals: &[Literal]) {
+    fn literals(&mut self, value: ValueId, literals: &[Literal]) {
         self.head(Op::Literal, Place::Value { value });
         self.expected(value);
         let some = literals.iter().filter(|literal| **literal != Literal::None);

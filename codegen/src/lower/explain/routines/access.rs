@@ -7,7 +7,7 @@ use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::language::MAX_RANK;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::code::{Code, state};
-use crate::resolve::accept::{DYNAMIC, MAX_SMALL};
+use crate::resolve::accepted::{DYNAMIC, MAX_SMALL};
 
 /// Bytes of what [`numbers`] fills: an address, a size, and as many numbers as a shape may have dims.
 pub(crate) const NUMBERS_SIZE: u32 = 16 + 8 * MAX_RANK as u32;

@@ -7,7 +7,7 @@ use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::explain::codes::header;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::code::Code;
-use crate::lower::prologue::scalar::write_any;
+use crate::lower::value::write_any;
 
 /// Words of a tensor in the descriptor.
 const TENSOR_WORDS: i64 = 6;

@@ -6,7 +6,7 @@ use crate::ir::{
 use crate::language::{MAX_NESTING, MAX_VALUES};
 use crate::lower::explain::codes::{Op, Rpn, Used};
 use crate::lower::explain::routines::Routine;
-use crate::resolve::scope::MAX_SYMBOLS;
+use crate::resolve::names::MAX_SYMBOLS;
 
 /// The frame in which a failure is explained; offsets in bytes. Every routine that takes a *state*
 /// takes the address of one.
@@ -44,7 +44,7 @@ pub(crate) mod state {
     /// The size of the whole.
     pub(crate) const SIZE: i32 = TEXT + MAX_TEXT;
 
-    use crate::resolve::scope::MAX_SYMBOLS;
+    use crate::resolve::names::MAX_SYMBOLS;
 
     /// Bytes of a device.
     pub(crate) const DEVICE_SIZE: i32 = 24;

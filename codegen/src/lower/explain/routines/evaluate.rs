@@ -5,7 +5,7 @@ use crate::lower::explain::codes::{LeafKind, Rpn};
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::code::{Code, Variable, state};
 use crate::lower::explain::routines::properties;
-use crate::lower::prologue::expression::floor;
+use crate::lower::operators::floor;
 
 /// The interpreter's registers while one operation runs.
 #[derive(Clone, Copy)]

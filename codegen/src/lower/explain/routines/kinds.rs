@@ -10,7 +10,7 @@ use crate::lower::explain::codes::{LiteralCode, head};
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::code::Code;
 use crate::lower::explain::routines::header::{argument_of, slot_of};
-use crate::resolve::accept::MAX_SMALL;
+use crate::resolve::accepted::MAX_SMALL;
 
 /// The first word after a head, and after a text that follows it.
 const FIRST: u32 = head::END;

@@ -7,7 +7,7 @@ use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::explain::codes::header;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::code::Code;
-use crate::resolve::accept::MAX_SMALL;
+use crate::resolve::accepted::MAX_SMALL;
 
 /// Words of a type in the descriptor.
 const TYPE_WORDS: u32 = 6;

@@ -4,7 +4,7 @@ use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::explain::codes::Suffix;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::code::{Code, state};
-use crate::resolve::values::INDEX;
+use crate::resolve::value::INDEX;
 
 /// `(state, text, length)`
 pub(crate) fn put(c: &mut Code<'_>) {

@@ -1,8 +1,8 @@
 //! Which type indices a type accepts, and how errors print what was expected.
 
-use abi_spec::TypeIndex;
+use abi_spec::{Scalar, TypeIndex};
 
-use crate::declaration::{Class, Literal, Mapping, ParamType, Sequence};
+use crate::declaration::{Class, Literal, Mapping, ParamType, Sequence, ValueKind, ValueType};
 
 /// A set of type indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,4 +119,65 @@ pub(crate) fn expected(ty: &ParamType, optional: bool) -> String {
         | ParamType::Any
         | ParamType::Stream => ty.to_string(),
     }
+}
+
+/// The type index under which a scalar is returned, and its payload as an `I64`, `F64` or `Ptr`.
+pub(crate) fn result_index(scalar: Scalar) -> TypeIndex {
+    match scalar {
+        Scalar::Bool => TypeIndex::BOOL,
+        Scalar::Int8
+        | Scalar::Int16
+        | Scalar::Int32
+        | Scalar::Int64
+        | Scalar::Uint8
+        | Scalar::Uint16
+        | Scalar::Uint32
+        | Scalar::Uint64 => TypeIndex::INT,
+        Scalar::Float16 | Scalar::BFloat16 | Scalar::Float32 | Scalar::Float64 => TypeIndex::FLOAT,
+        Scalar::Ptr => TypeIndex::OPAQUE_PTR,
+    }
+}
+
+/// What a kernel may write as a value of this type.
+pub(crate) fn returnable(ty: &ValueType) -> Accepted {
+    match ty {
+        ValueType::Any => {
+            let borrowed = [
+                TypeIndex::DL_TENSOR_PTR,
+                TypeIndex::RAW_STR,
+                TypeIndex::BYTE_ARRAY_PTR,
+                TypeIndex::OBJECT_RVALUE_REF,
+                TypeIndex::UNCHANGED,
+            ];
+            Accepted::of_those(|index| !borrowed.contains(&index)).or(Accepted::GIVEN_OUT)
+        }
+        ValueType::Scalar(scalar) => Accepted::of(&[result_index(*scalar)]),
+        ValueType::Kind(kind) => of_kind(*kind),
+        ValueType::Optional(inner) => returnable(inner).or(Accepted::of(&[TypeIndex::NONE])),
+        ValueType::Tuple(_) | ValueType::Sequence(Sequence::Array, _) => of_kind(ValueKind::Array),
+        ValueType::Sequence(Sequence::List, _) => of_kind(ValueKind::List),
+        ValueType::Mapping(Mapping::Map, _) => of_kind(ValueKind::Map),
+        ValueType::Mapping(Mapping::Dict, _) => of_kind(ValueKind::Dict),
+    }
+}
+
+fn of_kind(kind: ValueKind) -> Accepted {
+    let indices: &[TypeIndex] = match kind {
+        ValueKind::Str => &[TypeIndex::SMALL_STR, TypeIndex::STR],
+        ValueKind::Bytes => &[TypeIndex::SMALL_BYTES, TypeIndex::BYTES],
+        ValueKind::DType => &[TypeIndex::DATA_TYPE],
+        ValueKind::Device => &[TypeIndex::DEVICE],
+        ValueKind::Object => {
+            return Accepted::of_those(TypeIndex::is_object).or(Accepted::GIVEN_OUT);
+        }
+        ValueKind::Shape => &[TypeIndex::SHAPE],
+        ValueKind::Tensor => &[TypeIndex::TENSOR],
+        ValueKind::Array => &[TypeIndex::ARRAY],
+        ValueKind::List => &[TypeIndex::LIST],
+        ValueKind::Map => &[TypeIndex::MAP],
+        ValueKind::Dict => &[TypeIndex::DICT],
+        ValueKind::Function => &[TypeIndex::FUNCTION],
+        ValueKind::Module => &[TypeIndex::MODULE],
+    };
+    Accepted::of(indices)
 }

@@ -1,13 +1,13 @@
-//! Whether results mean something.
+//! Whether results are well formed.
 
 use std::collections::HashSet;
 
 use abi_spec::Scalar;
 
+use super::form::{Checker, has_name};
 use crate::declaration::{Device, Dim, Function, Output, ResultType, Shape, Strides, ValueType};
 use crate::error::{Error, Part};
 use crate::language::Limit;
-use crate::resolve::validate::{Checker, has_name};
 
 impl Checker<'_> {
     pub(crate) fn result(&self) -> Result<(), Error> {

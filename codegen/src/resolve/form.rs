@@ -1,75 +1,20 @@
-//! Whether declarations mean something.
+//! Whether declarations are well formed: names, limits, types that can exist.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use abi_spec::{DType, Scalar};
 
 use crate::declaration::{
-    Body, Class, Device, Dim, Element, Function, Library, Literal, Location, Param, ParamType,
+    Body, Class, Device, Dim, Element, Expr, Function, Literal, Location, Member, Param, ParamType,
     Shape, StatusError, Strides, Tensor,
 };
-use crate::declaration::{Expr, Member};
 use crate::error::{Error, Part};
 use crate::language::{Limit, is_identifier, is_reserved};
-use crate::lower::body::call::signature as kernel_signature;
-use crate::resolve::steps::{Resolved, resolve};
-use crate::resolve::values::{self, Value};
+use crate::resolve::value::{Value, values};
 
-impl Library {
-    /// Says whether every declaration means something, and whether the imports can be embedded. Errors
-    /// carry no position; parsing a library from text validates it too, and knows the positions.
-    pub fn validate(&self) -> Result<(), Error> {
-        resolve_all(self)?;
-        self.imports.as_ref().map_or(Ok(()), |tree| Ok(tree.validate()?))
-    }
-}
-
-/// The meaning of every function, or why one has none.
-pub(crate) fn resolve_all(library: &Library) -> Result<Vec<Resolved<'_>>, Error> {
-    if library.functions.len() > Limit::Functions.max() {
-        return Err(Error::Limit { limit: Limit::Functions, site: None, position: None });
-    }
-    let mut names = HashSet::with_capacity(library.functions.len());
-    let mut kernels = HashMap::with_capacity(library.functions.len());
-    let mut all = Vec::with_capacity(library.functions.len());
-    for (index, function) in library.functions.iter().enumerate() {
-        let site = Checker { index, function };
-        site.function()?;
-        if !names.insert(function.signature.name.as_str()) {
-            return Err(site.invalid(Part::Name, "an earlier function has this name"));
-        }
-        let resolved = resolve(function).map_err(|(part, reason)| site.invalid(part, reason))?;
-        let signature = kernel_signature(&resolved.scope);
-        let symbol = function.body.symbol.as_str();
-        let known = kernels.entry(symbol).or_insert_with(|| signature.clone());
-        if *known != signature {
-            let reason = format!("`{symbol}` is called as {signature}, but earlier as {known}");
-            return Err(site.invalid(Part::Callee, reason));
-        }
-        all.push(resolved);
-    }
-    check_entry(library)?;
-    Ok(all)
-}
-
-/// The name of the function that is called when a module is.
-pub(crate) const MAIN: &str = "main";
-
-/// The entry is one of the functions, and the only one that is called [`MAIN`].
-fn check_entry(library: &Library) -> Result<(), Error> {
-    let Some(entry) = library.entry.as_deref() else { return Ok(()) };
-    let find = |name| library.functions.iter().position(|f| f.signature.name == name);
-    if find(entry).is_none() {
-        return Err(Error::Entry { name: entry.to_owned() });
-    }
-    match find(MAIN).filter(|_| entry != MAIN) {
-        Some(index) => {
-            let reason =
-                format!("`{MAIN}` is declared twice: it is the name of the entry `{entry}` too");
-            Err(Error::invalid(index, &library.functions[index], Part::Name, reason))
-        }
-        None => Ok(()),
-    }
+/// Says whether function number `index` is well formed, whatever its names stand for.
+pub(super) fn check(index: usize, function: &Function) -> Result<(), Error> {
+    Checker { index, function }.function()
 }
 
 /// What the symbol of a kernel must not start with: exported functions, the runtime's, our own.
@@ -139,7 +84,7 @@ impl Checker<'_> {
                 return Err(Error::limit(self.index, function, Part::Param(index), Limit::Nesting));
             }
         }
-        for (index, value) in values::values(&self.function.signature).iter().enumerate() {
+        for (index, value) in values(&self.function.signature).values().enumerate() {
             self.limit(Part::Param(value.param), index + 1, Limit::Values)?;
             self.value(index, value)?;
         }

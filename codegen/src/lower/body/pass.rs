@@ -1,0 +1,53 @@
+//! Passing values on to the kernel, in the types of its [prototype](crate::resolve::prototype).
+
+use abi_spec::Scalar;
+
+use crate::declaration::ParamType;
+use crate::ir::{Convert, Type, Value};
+use crate::lower::state::ValueState;
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::function::Argument;
+use crate::resolve::ids::ValueId;
+use crate::resolve::prototype::abi_type;
+use crate::resolve::term::{Node, Term};
+
+impl Wrapper<'_, '_> {
+    /// An argument of a call.
+    pub(crate) fn pass(&mut self, argument: &Argument) -> Vec<Value> {
+        match argument {
+            Argument::Value(value) => self.pass_value(*value),
+            Argument::Term(term, scalar) => vec![self.pass_term(term, *scalar)],
+        }
+    }
+
+    /// A term in the C type of a scalar.
+    fn pass_term(&mut self, term: &Term, scalar: Scalar) -> Value {
+        if let Node::Narrow(_, operand, _) | Node::Round(_, operand) = &term.node {
+            return self.cast(scalar, operand);
+        }
+        let value = self.term(term);
+        let ty = abi_type(scalar).ty;
+        let narrow = self.b.ty(value) == Type::I64 && ty != Type::I64;
+        if narrow { self.b.convert(Convert::Trunc, value, ty) } else { value }
+    }
+
+    fn pass_value(&mut self, value: ValueId) -> Vec<Value> {
+        let declared = &self.function.values[value];
+        match self.values[value].clone() {
+            ValueState::Scalar(state) => vec![state.native],
+            ValueState::Tensor(state) => vec![self.or_zero(value, state.dl)],
+            ValueState::Pair(data, size) => vec![data, size],
+            ValueState::Tuple(_) => {
+                declared.children.iter().flat_map(|&child| self.pass_value(child)).collect()
+            }
+            ValueState::Word(word) if *declared.ty == ParamType::DType => {
+                vec![self.b.convert(Convert::Trunc, word, Type::I32)]
+            }
+            ValueState::Word(word) if *declared.ty == ParamType::Device => {
+                self.device_numbers(word).into()
+            }
+            ValueState::Word(word) => vec![word],
+            ValueState::Pending => unreachable!("values are loaded before they are used"),
+        }
+    }
+}

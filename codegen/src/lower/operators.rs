@@ -1,0 +1,129 @@
+//! What operators compute: once for the wrappers' own code and for the routine that evaluates descriptors.
+
+use abi_spec::Scalar;
+
+use crate::ir::{self, Builder, Cond, Convert, Type, Value};
+use crate::resolve::operator::{Binary, Division, Unary};
+
+/// An operation on one operand: `I64`, or `F64` for those that start with `F`.
+pub(crate) fn unary(b: &mut Builder<'_>, op: Unary, value: Value) -> Value {
+    match op {
+        Unary::Neg => {
+            let zero = b.i64(0);
+            b.binary(ir::Binary::Sub, zero, value)
+        }
+        Unary::Fneg => {
+            // Not 0 - x, which loses the sign of zero.
+            let minus_one = b.f64(-1.0);
+            b.binary(ir::Binary::Fmul, value, minus_one)
+        }
+        Unary::Not => truth(b, Cond::Eq, value),
+        Unary::Truth => truth(b, Cond::Ne, value),
+        Unary::ToFloat => b.convert(Convert::SintToFloat, value, Type::F64),
+    }
+}
+
+/// 1 if an integer compares with zero so, else 0.
+fn truth(b: &mut Builder<'_>, cond: Cond, value: Value) -> Value {
+    let truth = b.compare_const(cond, value, 0);
+    b.widen_bool(truth, Type::I64)
+}
+
+/// An operation on two operands, both `F64` for those that start with `F`; comparisons yield a `Bool`.
+pub(crate) fn binary(b: &mut Builder<'_>, op: Binary, lhs: Value, rhs: Value) -> Value {
+    match op {
+        Binary::Add => b.binary(ir::Binary::Add, lhs, rhs),
+        Binary::Sub => b.binary(ir::Binary::Sub, lhs, rhs),
+        Binary::Mul => b.binary(ir::Binary::Mul, lhs, rhs),
+        Binary::Fadd => b.binary(ir::Binary::Fadd, lhs, rhs),
+        Binary::Fsub => b.binary(ir::Binary::Fsub, lhs, rhs),
+        Binary::Fmul => b.binary(ir::Binary::Fmul, lhs, rhs),
+        Binary::Fdiv => b.binary(ir::Binary::Fdiv, lhs, rhs),
+        Binary::Min => choose(b, Cond::Slt, [lhs, rhs], [lhs, rhs]),
+        Binary::Max => choose(b, Cond::Slt, [lhs, rhs], [rhs, lhs]),
+        Binary::Fmin => choose(b, Cond::Flt, [lhs, rhs], [lhs, rhs]),
+        Binary::Fmax => choose(b, Cond::Flt, [lhs, rhs], [rhs, lhs]),
+        Binary::Eq => b.compare(Cond::Eq, lhs, rhs),
+        Binary::Ne => b.compare(Cond::Ne, lhs, rhs),
+        Binary::Lt => b.compare(Cond::Slt, lhs, rhs),
+        Binary::Le => b.compare(Cond::Sle, lhs, rhs),
+        Binary::Gt => b.compare(Cond::Sgt, lhs, rhs),
+        Binary::Ge => b.compare(Cond::Sge, lhs, rhs),
+        Binary::Feq => b.compare(Cond::Feq, lhs, rhs),
+        Binary::Fne => b.compare(Cond::Fne, lhs, rhs),
+        Binary::Flt => b.compare(Cond::Flt, lhs, rhs),
+        Binary::Fle => b.compare(Cond::Fle, lhs, rhs),
+        Binary::Fgt => b.compare(Cond::Fgt, lhs, rhs),
+        Binary::Fge => b.compare(Cond::Fge, lhs, rhs),
+    }
+}
+
+/// The first of `chosen` if `compared` compare so, else the second.
+fn choose(b: &mut Builder<'_>, cond: Cond, compared: [Value; 2], chosen: [Value; 2]) -> Value {
+    let first = b.compare(cond, compared[0], compared[1]);
+    b.select(first, chosen[0], chosen[1])
+}
+
+/// A division by a number that is not zero.
+pub(crate) fn divide(b: &mut Builder<'_>, op: Division, x: Value, y: Value) -> Value {
+    let (quotient, remainder) = floor(b, x, y);
+    pick(b, op, quotient, remainder)
+}
+
+/// A division by a literal that is not zero.
+pub(crate) fn divide_by(b: &mut Builder<'_>, op: Division, x: Value, divisor: i64) -> Value {
+    if divisor == -1 {
+        let (quotient, zero) = (unary(b, Unary::Neg, x), b.i64(0));
+        return pick(b, op, quotient, zero);
+    }
+    let (quotient, remainder) = if divisor > 0 && divisor.count_ones() == 1 {
+        let shift = i64::from(divisor.trailing_zeros());
+        let quotient = b.binary_const(ir::Binary::Ashr, x, shift);
+        (quotient, b.binary_const(ir::Binary::And, x, divisor - 1))
+    } else {
+        let y = b.i64(divisor);
+        floor_unlike_minus_one(b, x, y)
+    };
+    pick(b, op, quotient, remainder)
+}
+
+fn pick(b: &mut Builder<'_>, op: Division, quotient: Value, remainder: Value) -> Value {
+    match op {
+        Division::Div => quotient,
+        Division::Rem => remainder,
+        Division::CeilDiv => {
+            let inexact = truth(b, Cond::Ne, remainder);
+            b.binary(ir::Binary::Add, quotient, inexact)
+        }
+    }
+}
+
+/// Floor quotient and remainder by a divisor that is not zero, but may be -1.
+pub(crate) fn floor(b: &mut Builder<'_>, x: Value, y: Value) -> (Value, Value) {
+    let minus = b.compare_const(Cond::Eq, y, -1);
+    let one = b.i64(1);
+    let safe = b.select(minus, one, y);
+    let (quotient, remainder) = floor_unlike_minus_one(b, x, safe);
+    let negated = unary(b, Unary::Neg, x);
+    (b.select(minus, negated, quotient), remainder)
+}
+
+/// Floor quotient and remainder by a divisor that is neither 0 nor -1.
+fn floor_unlike_minus_one(b: &mut Builder<'_>, x: Value, y: Value) -> (Value, Value) {
+    let quotient = b.binary(ir::Binary::Sdiv, x, y);
+    let remainder = b.binary(ir::Binary::Srem, x, y);
+    let inexact = b.compare_const(Cond::Ne, remainder, 0);
+    let signs = b.binary(ir::Binary::Xor, remainder, y);
+    let unlike = b.compare_const(Cond::Slt, signs, 0);
+    let adjust = b.and(inexact, unlike);
+    let one = b.widen_bool(adjust, Type::I64);
+    let quotient = b.binary(ir::Binary::Sub, quotient, one);
+    let zero = b.i64(0);
+    let addend = b.select(adjust, y, zero);
+    (quotient, b.binary(ir::Binary::Add, remainder, addend))
+}
+
+/// The stored mantissa bits and exponent bias of a 16-bit float type.
+pub(crate) fn half_format(scalar: Scalar) -> (i64, i64) {
+    if scalar == Scalar::BFloat16 { (7, 127) } else { (10, 15) }
+}

@@ -1,0 +1,94 @@
+//! What the wrapper knows of values, symbols and tensors while it is written.
+
+use super::check::Checks;
+use crate::ir::Value;
+use crate::resolve::ids::ValueId;
+
+/// What has been loaded of a tensor. Optional values are loaded on first use.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorState {
+    /// The `DLTensor*`.
+    pub(crate) dl: Value,
+    /// `shape`; known after the header check, if the rank is not 0.
+    pub(crate) shape: Option<Value>,
+    pub(crate) strides_pointer: Option<Value>,
+    pub(crate) strides: Option<Strides>,
+    pub(crate) extents: Vec<Option<Value>>,
+    pub(crate) data: Option<Value>,
+    pub(crate) address: Option<Value>,
+    pub(crate) not_empty: Option<Value>,
+}
+
+/// What stands in for the strides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Strides {
+    /// A `Bool`: the pointer is not NULL.
+    pub(crate) present: Value,
+    /// The strides, or the extents where they are NULL: readable in either case.
+    pub(crate) readable: Value,
+}
+
+/// Checks that the common case passes without a call. Where one fails, a routine decides.
+#[derive(Debug, Default)]
+pub(crate) struct Soft {
+    pub(crate) checks: Checks,
+    pub(crate) tensors: Vec<Unsettled>,
+    /// How many of the tensors so far must agree on their devices.
+    pub(crate) devices: Option<usize>,
+}
+
+/// A tensor about which a routine may have to decide.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unsettled {
+    pub(crate) value: ValueId,
+    pub(crate) compact: bool,
+    pub(crate) align: u64,
+}
+
+/// A scalar that has been loaded and checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScalarState {
+    /// In its C type; 16-bit floats as their bits.
+    pub(crate) native: Value,
+    /// As arithmetic sees it, where that has been computed.
+    pub(crate) wide: Option<Value>,
+}
+
+/// What is known of a tensor that is allocated.
+#[derive(Clone, Debug)]
+pub(crate) struct OutputState {
+    /// `I64` each.
+    pub(crate) extents: Vec<Value>,
+    /// The type and the index of its device, as they stand in a tensor.
+    pub(crate) device: Value,
+    /// The tensor object, once it is there.
+    pub(crate) object: Option<Value>,
+}
+
+/// What has been loaded of a value.
+#[derive(Clone, Debug)]
+pub(crate) enum ValueState {
+    /// Nothing yet.
+    Pending,
+    /// A scalar.
+    Scalar(ScalarState),
+    /// A tensor.
+    Tensor(TensorState),
+    /// One word: an object or another address, or the bits of an element type or a device, `I64`.
+    Word(Value),
+    /// An address and how many bytes or numbers are there.
+    Pair(Value, Value),
+    /// The address of the elements of a tuple.
+    Tuple(Value),
+}
+
+/// The value of a symbol at run time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SymbolState {
+    /// No occurrence so far.
+    Unbound,
+    /// Bound if a stride counted: the value, and a `Bool` that says whether it is bound.
+    Maybe(Value, Value),
+    /// Bound.
+    Bound(Value),
+}

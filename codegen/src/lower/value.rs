@@ -1,0 +1,54 @@
+//! Values in memory and constants of a module, as every part of a wrapper writes them.
+
+use abi_spec::TypeIndex;
+
+use crate::ir::{Builder, Data, Linkage, Signature, SymbolKind, Type, Value};
+
+/// Writes all 16 bytes of a `TVMFFIAny`.
+pub(crate) fn write_any(b: &mut Builder<'_>, to: Value, index: TypeIndex, payload: Value) {
+    use abi_spec::layout::any;
+    // The type index and the zero padding are neighbours: one aligned word.
+    let head = b.i64(index.0.into());
+    b.store(head, to, any::TYPE_INDEX.offset);
+    b.store(payload, to, any::PAYLOAD.offset);
+}
+
+/// The address of constant bytes, of which a module has one copy.
+pub(crate) fn constant_bytes(b: &mut Builder<'_>, bytes: Vec<u8>) -> Value {
+    let module = &mut *b.module;
+    let prefix = "tvm_ffi_codegen.constant.";
+    let is_same = |data: &&Data| {
+        !data.writable && data.bytes == bytes && module.name(data.symbol).starts_with(prefix)
+    };
+    if let Some(data) = module.data.iter().find(is_same) {
+        let symbol = data.symbol;
+        return b.address(symbol);
+    }
+    let count = module.data.iter().filter(|d| module.name(d.symbol).starts_with(prefix)).count();
+    let symbol = module.declare(&format!("{prefix}{count}"), Linkage::Local, SymbolKind::Data);
+    module.data.push(Data { symbol, bytes, align: 1, writable: false, large: false });
+    b.address(symbol)
+}
+
+/// The variable that holds the type index of a class once it has been looked up.
+pub(crate) fn class_cache(b: &mut Builder<'_>, key: &str) -> Value {
+    let module = &mut *b.module;
+    let name = format!("tvm_ffi_codegen.class.{key}");
+    let known = module.find(&name).is_some();
+    let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
+    if !known {
+        module.data.push(Data {
+            symbol,
+            bytes: vec![0; 8],
+            align: 8,
+            writable: true,
+            large: false,
+        });
+    }
+    b.address(symbol)
+}
+
+/// The safe-call signature, `int32_t (void*, const TVMFFIAny*, int32_t, TVMFFIAny*)`.
+pub(crate) fn safe_call() -> Signature {
+    Signature::new(&[Type::Ptr, Type::Ptr, Type::I32, Type::Ptr], Some(Type::I32))
+}

@@ -1,0 +1,166 @@
+//! A wrapper while it is written: what is there, and where.
+
+use abi_spec::layout::{ANY, any};
+
+use super::check::Checks;
+use super::explain::routines::Routine;
+use super::state::{OutputState, Soft, SymbolState, ValueState};
+use crate::declaration::Device;
+use crate::ir::{
+    Binary, Block, Builder, Cond, Convert, Data, Hint, Linkage, Symbol, SymbolKind, Type, Value,
+};
+use crate::resolve::function::Function;
+use crate::resolve::ids::{OutputId, SymbolId, Table, ValueId};
+use crate::resolve::value::Source;
+
+/// A wrapper under construction.
+pub(crate) struct Wrapper<'a, 'm> {
+    pub(crate) b: Builder<'m>,
+    pub(crate) function: &'a Function<'a>,
+    /// The arguments, those that were left out filled in.
+    pub(crate) args: Value,
+    /// How many there are; `None` for the number that is declared.
+    pub(crate) num_args: Option<Value>,
+    /// What has been loaded of each value.
+    pub(crate) values: Table<ValueId, ValueState>,
+    /// For each optional value a `Bool`: it is there, and so is what contains it.
+    pub(crate) present: Table<ValueId, Option<Value>>,
+    /// The value of each symbol.
+    pub(crate) symbols: Table<SymbolId, SymbolState>,
+    /// Which symbols are known not to be negative, since an extent equal to them is not.
+    pub(crate) known_sign: Table<SymbolId, bool>,
+    /// The tensors that are allocated for the kernel.
+    pub(crate) outputs: Table<OutputId, OutputState>,
+    /// Checks to be tested before the kernel is called.
+    pub(crate) checks: Checks,
+    /// Checks that the common case passes.
+    pub(crate) soft: Soft,
+    /// The device of the first tensor whose device index matters, and how it was declared.
+    pub(crate) first_device: Option<(Value, Device)>,
+    /// The tensors so far.
+    pub(crate) tensors: Vec<ValueId>,
+    /// Some check is left to the routine that redoes them all.
+    pub(crate) redo: bool,
+    /// Where a failing check goes.
+    pub(crate) fail: Block,
+    /// What was declared, for the routines.
+    pub(crate) descriptor: Symbol,
+    /// Linkage of the shared routines.
+    pub(crate) linkage: Linkage,
+    /// The name hint of each value.
+    pub(crate) names: Table<ValueId, u32>,
+    /// What a routine is to check of each value that is left to it.
+    pub(crate) outlined: Table<ValueId, Option<Vec<u8>>>,
+}
+
+/// What is there, and where.
+impl Wrapper<'_, '_> {
+    /// The address of a value: a base and an offset in bytes. That of the context is its handle.
+    pub(crate) fn address_of(&mut self, value: ValueId) -> (Value, i32) {
+        match self.function.values[value].source {
+            Source::Context => (self.b.param(0), 0),
+            Source::Argument(index) | Source::Rest(index) => {
+                (self.args, index as i32 * ANY.size as i32)
+            }
+            Source::Element { of, index } => {
+                let ValueState::Tuple(elements) = self.values[of] else {
+                    unreachable!("tuples are loaded before their elements")
+                };
+                (elements, index as i32 * ANY.size as i32)
+            }
+            Source::Each { .. }
+            | Source::Key { .. }
+            | Source::Mapped { .. }
+            | Source::Alternative { .. } => unreachable!("loops are over the descriptor"),
+        }
+    }
+
+    /// Prepares the checks of a value, which apply only where it is there.
+    pub(crate) fn enter(&mut self, value: ValueId) {
+        let declared = &self.function.values[value];
+        if declared.optional {
+            let outer = declared.source.parent().and_then(|of| self.mask(of));
+            let (base, offset) = self.address_of(value);
+            let index = self.b.load(Type::I32, base, offset + any::TYPE_INDEX.offset);
+            let none = abi_spec::TypeIndex::NONE.0.into();
+            let some = self.b.compare_const(Cond::Ne, index, none);
+            let hint = self.hint(value, "is_some", None);
+            self.b.hint(some, hint);
+            let there = outer.map_or(some, |outer| self.b.and(outer, some));
+            self.present[value] = Some(there);
+        }
+        self.only_if_there(value);
+    }
+
+    /// Checks from now on apply only where a value is there.
+    pub(crate) fn only_if_there(&mut self, value: ValueId) {
+        let mask = self.mask(value);
+        self.checks.mask = mask;
+        self.soft.checks.mask = mask;
+    }
+
+    /// A `Bool` that says whether a value is there; `None` if it always is.
+    pub(crate) fn mask(&self, value: ValueId) -> Option<Value> {
+        let nearest = self.function.values[value].guard;
+        nearest.and_then(|optional| self.present[optional])
+    }
+
+    /// An address that can be read where the value is not there: then all is zero for `size` bytes.
+    pub(crate) fn readable(&mut self, value: ValueId, address: Value, size: usize) -> Value {
+        let Some(mask) = self.mask(value) else { return address };
+        let absent = self.absent(size);
+        self.b.select(mask, address, absent)
+    }
+
+    /// The address of zeros.
+    pub(crate) fn absent(&mut self, size: usize) -> Value {
+        const NAME: &str = "tvm_ffi_codegen.absent";
+        let module = &mut *self.b.module;
+        let symbol = module.declare(NAME, Linkage::Local, SymbolKind::Data);
+        match module.data.iter_mut().find(|data| data.symbol == symbol) {
+            Some(data) => data.bytes.resize(size.max(data.bytes.len()), 0),
+            None => {
+                module.data.push(Data {
+                    symbol,
+                    bytes: vec![0; size],
+                    align: 8,
+                    writable: false,
+                    large: false,
+                });
+            }
+        }
+        self.b.address(symbol)
+    }
+
+    /// A word of a value, or zero where it is not there.
+    pub(crate) fn or_zero(&mut self, value: ValueId, word: Value) -> Value {
+        let Some(mask) = self.mask(value) else { return word };
+        let zero = self.b.constant(self.b.ty(word), 0);
+        self.b.select(mask, word, zero)
+    }
+
+    /// Calls a shared routine.
+    pub(crate) fn routine(&mut self, routine: Routine, args: &[Value]) -> Option<Value> {
+        let symbol = routine.declare(self.b.module, self.linkage);
+        self.b.call(symbol, args)
+    }
+
+    /// Calls a shared routine that has a result.
+    pub(crate) fn routine_value(&mut self, routine: Routine, args: &[Value]) -> Value {
+        let symbol = routine.declare(self.b.module, self.linkage);
+        self.b.call_value(symbol, args)
+    }
+
+    /// A name hint below a value.
+    pub(crate) fn hint(&self, value: ValueId, part: &'static str, index: Option<usize>) -> Hint {
+        let index = index.map(|index| index as u32);
+        Hint { name: Some(self.names[value]), part, index }
+    }
+
+    /// Type and index of a device, each an `I32`.
+    pub(crate) fn device_numbers(&mut self, word: Value) -> [Value; 2] {
+        let ty = self.b.convert(Convert::Trunc, word, Type::I32);
+        let index = self.b.binary_const(Binary::Lshr, word, 32);
+        [ty, self.b.convert(Convert::Trunc, index, Type::I32)]
+    }
+}

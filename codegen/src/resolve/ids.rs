@@ -1,0 +1,116 @@
+//! The numbers by which a resolved function refers to its parts, and the tables that they index.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+/// A number of one kind.
+pub(crate) trait Id: Copy {
+    fn new(index: usize) -> Self;
+    fn index(self) -> usize;
+}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+            pub(crate) struct $name(u32);
+
+            impl Id for $name {
+                fn new(index: usize) -> Self {
+                    $name(index as u32)
+                }
+
+                fn index(self) -> usize {
+                    self.0 as usize
+                }
+            }
+        )*
+    };
+}
+
+ids! {
+    /// A [value](super::value::Value) of a call.
+    ValueId;
+    /// A [symbol](super::function::Symbol).
+    SymbolId;
+    /// A tensor that is allocated for the kernel.
+    OutputId;
+}
+
+/// A vector that only one kind of number indexes.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Table<K, T> {
+    entries: Vec<T>,
+    key: PhantomData<K>,
+}
+
+impl<K: Id, T> Table<K, T> {
+    /// As many copies of an entry as another table has entries.
+    pub(crate) fn like<U>(other: &Table<K, U>, entry: T) -> Self
+    where
+        T: Clone,
+    {
+        Table { entries: vec![entry; other.len()], key: PhantomData }
+    }
+
+    /// Appends an entry.
+    pub(crate) fn push(&mut self, entry: T) -> K {
+        self.entries.push(entry);
+        K::new(self.entries.len() - 1)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn keys(&self) -> impl DoubleEndedIterator<Item = K> + use<K, T> {
+        (0..self.entries.len()).map(K::new)
+    }
+
+    pub(crate) fn values(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.entries.iter()
+    }
+
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (K, &T)> + ExactSizeIterator {
+        self.entries.iter().enumerate().map(|(index, entry)| (K::new(index), entry))
+    }
+
+    /// The first entry for which this holds.
+    pub(crate) fn find(&self, wanted: impl FnMut(&T) -> bool) -> Option<K> {
+        self.entries.iter().position(wanted).map(K::new)
+    }
+}
+
+impl<K, T> Default for Table<K, T> {
+    fn default() -> Self {
+        Table { entries: Vec::new(), key: PhantomData }
+    }
+}
+
+impl<K: Id, T> FromIterator<T> for Table<K, T> {
+    fn from_iter<I: IntoIterator<Item = T>>(entries: I) -> Self {
+        Table { entries: entries.into_iter().collect(), key: PhantomData }
+    }
+}
+
+impl<K: Id, T> Index<K> for Table<K, T> {
+    type Output = T;
+
+    fn index(&self, key: K) -> &T {
+        &self.entries[key.index()]
+    }
+}
+
+impl<K: Id, T> IndexMut<K> for Table<K, T> {
+    fn index_mut(&mut self, key: K) -> &mut T {
+        &mut self.entries[key.index()]
+    }
+}
+
+impl<K, T: fmt::Debug> fmt::Debug for Table<K, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.entries.fmt(f)
+    }
+}

@@ -1,0 +1,229 @@
+//! What each name of a function stands for.
+
+use std::collections::HashMap;
+
+use super::function::{Output, Symbol};
+use super::ids::{OutputId, SymbolId, Table, ValueId};
+use super::value::{Source, Value, values};
+use crate::declaration::{Device, Dim, Expr, Function, ParamType, Shape, Strides, Tensor};
+use crate::error::Part;
+
+/// Symbols of one function, integer parameters included: the routine that explains failures has room
+/// for so many.
+pub(crate) const MAX_SYMBOLS: usize = 1024;
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// A symbol; every integer parameter that is always there is one.
+    Symbol(SymbolId),
+    /// Another parameter, as a value.
+    Value(ValueId),
+    /// A tensor that is allocated for the kernel.
+    Output(OutputId),
+}
+
+/// The names of one function.
+#[derive(Debug)]
+pub(super) struct Names<'a> {
+    pub(super) function: &'a Function,
+    /// Its parameters and what is nested in them.
+    pub(super) values: Table<ValueId, Value<'a>>,
+    /// In the order in which they are first mentioned.
+    pub(super) symbols: Table<SymbolId, Symbol<'a>>,
+    /// The tensors that are allocated; their extents are not known yet.
+    pub(super) outputs: Table<OutputId, Output<'a>>,
+    params: HashMap<&'a str, ValueId>,
+    known: HashMap<&'a str, SymbolId>,
+    results: HashMap<&'a str, OutputId>,
+}
+
+impl<'a> Names<'a> {
+    /// Collects the names.
+    pub(super) fn new(function: &'a Function) -> Result<Self, (Part, String)> {
+        let values = values(&function.signature);
+        let is_param = |(_, value): &(ValueId, &Value<'a>)| value.is_param();
+        let named = |(id, value): (ValueId, &Value<'a>)| {
+            (function.signature.params[value.param].name.as_str(), id)
+        };
+        let params = values.iter().filter(is_param).map(named).collect();
+        let (symbols, outputs) = (Table::default(), Table::default());
+        let (known, results) = (HashMap::new(), HashMap::new());
+        let mut names = Names { function, values, symbols, outputs, params, known, results };
+        for id in names.values.keys() {
+            names.collect_value(id)?;
+        }
+        names.collect_outputs()?;
+        Ok(names)
+    }
+
+    fn collect_value(&mut self, id: ValueId) -> Result<(), (Part, String)> {
+        match self.values[id].ty {
+            ParamType::Scalar(_) if self.is_symbol(id) => {
+                let param = self.values[id].param;
+                self.mention(&self.function.signature.params[param].name, Part::Param(param))
+            }
+            ParamType::Tensor(tensor) => {
+                self.collect_shape(id, &tensor.shape)?;
+                self.collect_strides(id, &tensor.strides)
+            }
+            ParamType::Shape(shape) => self.collect_shape(id, shape),
+            ParamType::Scalar(_)
+            | ParamType::Str
+            | ParamType::Bytes
+            | ParamType::DType
+            | ParamType::Device
+            | ParamType::Object(_)
+            | ParamType::Sequence(..)
+            | ParamType::Mapping(..)
+            | ParamType::Tuple(_)
+            | ParamType::Optional(_)
+            | ParamType::Union(_)
+            | ParamType::Literal(_)
+            | ParamType::Any
+            | ParamType::Stream => Ok(()),
+        }
+    }
+
+    /// True for an integer parameter that is always there.
+    fn is_symbol(&self, id: ValueId) -> bool {
+        let value = &self.values[id];
+        let is_int = matches!(value.ty, ParamType::Scalar(scalar) if scalar.is_int());
+        is_int && !value.optional && matches!(value.source, Source::Argument(_))
+    }
+
+    fn collect_shape(&mut self, id: ValueId, shape: &'a Shape) -> Result<(), (Part, String)> {
+        let Shape::Dims(dims) = shape else { return Ok(()) };
+        let part = |dim| super::step::Place::Extent { value: id, dim }.part();
+        dims.iter().enumerate().try_for_each(|(dim, extent)| self.collect_dim(extent, part(dim)))
+    }
+
+    fn collect_strides(&mut self, id: ValueId, strides: &'a Strides) -> Result<(), (Part, String)> {
+        let Strides::List(list) = strides else { return Ok(()) };
+        let part = |dim| super::step::Place::Stride { value: id, dim }.part();
+        list.iter().enumerate().try_for_each(|(dim, stride)| self.collect_dim(stride, part(dim)))
+    }
+
+    fn collect_dim(&mut self, dim: &'a Dim, part: Part) -> Result<(), (Part, String)> {
+        match dim {
+            Dim::Any => Ok(()),
+            Dim::Expr(expr) => self.collect_expr(expr, part),
+        }
+    }
+
+    fn collect_expr(&mut self, expr: &'a Expr, part: Part) -> Result<(), (Part, String)> {
+        if let Expr::Name(name) = expr {
+            return self.mention(name, part);
+        }
+        expr.children().try_for_each(|child| self.collect_expr(child, part))
+    }
+
+    fn mention(&mut self, name: &'a str, part: Part) -> Result<(), (Part, String)> {
+        if self.known.contains_key(name) {
+            return Ok(());
+        }
+        let value = self.params.get(name).copied();
+        if let Some(id) = value
+            && !self.is_symbol(id)
+        {
+            return Err((part, format!("`{name}` is {}, not a symbol", self.describe(id))));
+        }
+        if self.symbols.len() == MAX_SYMBOLS {
+            return Err((part, format!("more than {MAX_SYMBOLS} symbols")));
+        }
+        let symbol = self.symbols.push(Symbol { name, part, value });
+        self.known.insert(name, symbol);
+        Ok(())
+    }
+
+    /// What a parameter is that is no symbol.
+    fn describe(&self, id: ValueId) -> String {
+        let Value { ty, optional, .. } = &self.values[id];
+        let a = if *optional { "an optional" } else { "a" };
+        if ty.tensor().is_some() {
+            "a tensor".to_owned()
+        } else if let ParamType::Scalar(scalar) = ty {
+            format!("{a} {scalar} parameter")
+        } else {
+            format!("{a} parameter of type {ty}")
+        }
+    }
+
+    /// Results share the namespace of parameters and symbols.
+    fn collect_outputs(&mut self) -> Result<(), (Part, String)> {
+        for (index, output) in self.function.signature.outputs().iter().enumerate() {
+            let name = output.name.as_str();
+            let is_param = self.params.contains_key(name);
+            if is_param || self.known.contains_key(name) {
+                let what = if is_param { "parameter" } else { "symbol" };
+                return Err((Part::Output(index), format!("`{name}` is also a {what}")));
+            }
+            let (tensor, extents) = (&output.tensor, Vec::new());
+            let neighbour = self.neighbour(tensor.device);
+            let id = self.outputs.push(Output { tensor, extents, neighbour });
+            self.results.entry(name).or_insert(id);
+        }
+        Ok(())
+    }
+
+    /// The first tensor parameter that is declared for this device. One that is optional, or in something
+    /// else, need not be there.
+    fn neighbour(&self, device: Device) -> Option<ValueId> {
+        let fits = |tensor: &Tensor| device == Device::Any || tensor.device == device;
+        self.values
+            .find(|value| value.is_param() && !value.optional && value.tensor().is_some_and(fits))
+    }
+
+    /// What a name stands for.
+    pub(super) fn meaning(&self, name: &str) -> Option<Meaning> {
+        if let Some(&symbol) = self.known.get(name) {
+            return Some(Meaning::Symbol(symbol));
+        }
+        let param = self.params.get(name).copied().map(Meaning::Value);
+        param.or_else(|| self.results.get(name).copied().map(Meaning::Output))
+    }
+
+    /// The symbol that an integer parameter is an occurrence of.
+    pub(super) fn symbol_of_value(&self, value: ValueId) -> Option<SymbolId> {
+        let name = self.function.signature.params[self.values[value].param].name.as_str();
+        let symbol = self.known.get(name).copied()?;
+        (self.symbols[symbol].value == Some(value)).then_some(symbol)
+    }
+
+    /// The value that an expression consists of: a parameter, or an element of one that is a tuple.
+    pub(super) fn value_of(&self, expr: &Expr) -> Option<ValueId> {
+        match expr {
+            Expr::Name(name) => self.params.get(name.as_str()).copied(),
+            Expr::Element(tuple, index) => self.element(self.value_of(tuple)?, *index as usize),
+            Expr::Field(tuple, name) => {
+                let of = self.value_of(tuple)?;
+                let ParamType::Tuple(elements) = self.values[of].ty else { return None };
+                let named = |element: &crate::Element| element.name.as_ref() == Some(name);
+                self.element(of, elements.iter().position(named)?)
+            }
+            Expr::Int(_)
+            | Expr::Float(_)
+            | Expr::Text(_)
+            | Expr::Null
+            | Expr::Member(..)
+            | Expr::Neg(_)
+            | Expr::Binary(..)
+            | Expr::Call(..)
+            | Expr::Stream(_)
+            | Expr::Cast(..) => None,
+        }
+    }
+
+    /// An element of a tuple.
+    fn element(&self, of: ValueId, index: usize) -> Option<ValueId> {
+        let value = &self.values[of];
+        let is_tuple = matches!(value.ty, ParamType::Tuple(_));
+        value.children.get(index).copied().filter(|_| is_tuple)
+    }
+
+    /// The tensor that is allocated, if an expression consists of one.
+    pub(super) fn output_of(&self, expr: &Expr) -> Option<OutputId> {
+        let Expr::Name(name) = expr else { return None };
+        self.results.get(name.as_str()).copied()
+    }
+}

@@ -1,0 +1,148 @@
+//! The operators of expressions, once their operands have types.
+
+use crate::declaration::{BinaryOp, Builtin, Comparison};
+
+/// Of one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unary {
+    Neg,
+    Fneg,
+    Not,
+    ToFloat,
+    Truth,
+}
+
+/// Of two operands of one type; those that start with `F` take floats, and comparisons yield a truth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binary {
+    Add,
+    Sub,
+    Mul,
+    Min,
+    Max,
+    Fadd,
+    Fsub,
+    Fmul,
+    Fdiv,
+    Fmin,
+    Fmax,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Feq,
+    Fne,
+    Flt,
+    Fle,
+    Fgt,
+    Fge,
+}
+
+/// Of two integers, of which the second may be zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Division {
+    Div,
+    Rem,
+    CeilDiv,
+}
+
+/// An operator between two numbers.
+pub(crate) enum Arithmetic {
+    /// One that always has a result.
+    Total(Binary),
+    /// A division of integers.
+    Division(Division),
+}
+
+/// What an operator as it is written means for integers or floats; `None` if it takes no floats.
+pub(crate) fn arithmetic(op: BinaryOp, float: bool) -> Option<Arithmetic> {
+    Some(match (op, float) {
+        (BinaryOp::Add, false) => Arithmetic::Total(Binary::Add),
+        (BinaryOp::Sub, false) => Arithmetic::Total(Binary::Sub),
+        (BinaryOp::Mul, false) => Arithmetic::Total(Binary::Mul),
+        (BinaryOp::Div, false) => Arithmetic::Division(Division::Div),
+        (BinaryOp::Rem, false) => Arithmetic::Division(Division::Rem),
+        (BinaryOp::Add, true) => Arithmetic::Total(Binary::Fadd),
+        (BinaryOp::Sub, true) => Arithmetic::Total(Binary::Fsub),
+        (BinaryOp::Mul, true) => Arithmetic::Total(Binary::Fmul),
+        (BinaryOp::Div, true) => Arithmetic::Total(Binary::Fdiv),
+        (BinaryOp::Rem, true) => return None,
+    })
+}
+
+/// What a function of two arguments means for integers or floats; `None` if it takes no floats.
+pub(crate) fn builtin(builtin: Builtin, float: bool) -> Option<Arithmetic> {
+    Some(match (builtin, float) {
+        (Builtin::CeilDiv, false) => Arithmetic::Division(Division::CeilDiv),
+        (Builtin::CeilDiv, true) => return None,
+        (Builtin::Min, false) => Arithmetic::Total(Binary::Min),
+        (Builtin::Max, false) => Arithmetic::Total(Binary::Max),
+        (Builtin::Min, true) => Arithmetic::Total(Binary::Fmin),
+        (Builtin::Max, true) => Arithmetic::Total(Binary::Fmax),
+    })
+}
+
+/// A comparison of integers (also of addresses and other words) or floats.
+pub(crate) fn comparison(op: Comparison, float: bool) -> Binary {
+    match (op, float) {
+        (Comparison::Eq, false) => Binary::Eq,
+        (Comparison::Ne, false) => Binary::Ne,
+        (Comparison::Lt, false) => Binary::Lt,
+        (Comparison::Le, false) => Binary::Le,
+        (Comparison::Gt, false) => Binary::Gt,
+        (Comparison::Ge, false) => Binary::Ge,
+        (Comparison::Eq, true) => Binary::Feq,
+        (Comparison::Ne, true) => Binary::Fne,
+        (Comparison::Lt, true) => Binary::Flt,
+        (Comparison::Le, true) => Binary::Fle,
+        (Comparison::Gt, true) => Binary::Fgt,
+        (Comparison::Ge, true) => Binary::Fge,
+    }
+}
+
+impl Binary {
+    /// The value of an operation of integers, wrapping; 1 and 0 are true and false.
+    pub(crate) fn fold(self, a: i64, b: i64) -> i64 {
+        match self {
+            Binary::Add => a.wrapping_add(b),
+            Binary::Sub => a.wrapping_sub(b),
+            Binary::Mul => a.wrapping_mul(b),
+            Binary::Min => a.min(b),
+            Binary::Max => a.max(b),
+            Binary::Eq => i64::from(a == b),
+            Binary::Ne => i64::from(a != b),
+            Binary::Lt => i64::from(a < b),
+            Binary::Le => i64::from(a <= b),
+            Binary::Gt => i64::from(a > b),
+            Binary::Ge => i64::from(a >= b),
+            Binary::Fadd
+            | Binary::Fsub
+            | Binary::Fmul
+            | Binary::Fdiv
+            | Binary::Fmin
+            | Binary::Fmax
+            | Binary::Feq
+            | Binary::Fne
+            | Binary::Flt
+            | Binary::Fle
+            | Binary::Fgt
+            | Binary::Fge => unreachable!("{self:?} takes floats"),
+        }
+    }
+}
+
+impl Division {
+    /// The value for a divisor that is not zero, wrapping.
+    pub(crate) fn fold(self, a: i64, b: i64) -> i64 {
+        let (quotient, remainder) = (a.wrapping_div(b), a.wrapping_rem(b));
+        let below = remainder != 0 && (remainder < 0) != (b < 0);
+        let floor = quotient.wrapping_sub(i64::from(below));
+        match self {
+            Division::Div => floor,
+            Division::Rem => a.wrapping_sub(floor.wrapping_mul(b)),
+            Division::CeilDiv => floor.wrapping_add(i64::from(floor.wrapping_mul(b) != a)),
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! The order of checks, and which occurrence of a symbol binds it: decided here and nowhere else.
+
+use super::ids::{Id, SymbolId, Table, ValueId};
+use super::linear::linear;
+use super::names::Names;
+use super::step::{Linear, Place, Rule, Step};
+use super::term::{Node, Term};
+use crate::declaration::{Dim, Expr, ParamType, Shape, Strides, Tensor};
+use crate::error::Part;
+
+/// What is known of a symbol while the occurrences are visited.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Knowledge {
+    Unknown,
+    /// Determined by a stride, if that stride counts.
+    Maybe,
+    /// Determined by something in this parameter, if it is there.
+    Within(usize),
+    Known,
+}
+
+/// An expression with several unknowns, to be compared once these are known.
+struct Waiting<'a> {
+    place: Place,
+    expr: &'a Expr,
+    term: Term,
+}
+
+/// Collects the steps of one function.
+pub(super) struct Order<'n, 'a> {
+    names: &'n Names<'a>,
+    pub(super) steps: Vec<Step<'a>>,
+    knowledge: Table<SymbolId, Knowledge>,
+    waiting: Vec<Waiting<'a>>,
+    /// The first stride that mentions a symbol.
+    first: Table<SymbolId, Option<(Place, Linear)>>,
+}
+
+impl<'n, 'a> Order<'n, 'a> {
+    /// The steps of the parameters.
+    pub(super) fn new(names: &'n Names<'a>) -> Result<Self, (Part, String)> {
+        let mut order = Order {
+            names,
+            steps: Vec::with_capacity(4 * names.values.len() + 4),
+            knowledge: Table::like(&names.symbols, Knowledge::Unknown),
+            waiting: Vec::new(),
+            first: Table::like(&names.symbols, None),
+        };
+        let params: Vec<ValueId> =
+            names.values.keys().filter(|&id| names.values[id].is_param()).collect();
+        params.into_iter().try_for_each(|value| order.value(value))?;
+        order.settle()?;
+        Ok(order)
+    }
+
+    fn value(&mut self, value: ValueId) -> Result<(), (Part, String)> {
+        let ty: &'a ParamType = self.names.values[value].ty;
+        match ty {
+            ParamType::Scalar(scalar) => {
+                self.steps.push(Step::Scalar { value, scalar: *scalar });
+                if let Some(symbol) = self.names.symbol_of_value(value) {
+                    let place = Place::Value { value };
+                    self.steps.push(Step::Occurrence { place, rule: Rule::Symbol(symbol) });
+                    self.know(symbol);
+                }
+                Ok(())
+            }
+            ParamType::Tensor(tensor) => self.tensor(value, tensor),
+            ParamType::Shape(shape) => {
+                self.steps.push(Step::Value { value });
+                self.dims(shape, |dim| Place::Number { value, dim })
+            }
+            ParamType::Tuple(_) => {
+                self.steps.push(Step::Value { value });
+                self.children(value)
+            }
+            ParamType::Sequence(_, element) if **element == ParamType::Any => {
+                self.steps.push(Step::Value { value });
+                Ok(())
+            }
+            ParamType::Sequence(..) | ParamType::Mapping(..) => {
+                self.steps.push(Step::Value { value });
+                let steps = self.inner(|order| order.children(value))?;
+                self.steps.push(Step::Each { value, steps });
+                Ok(())
+            }
+            ParamType::Union(_) => self.union(value),
+            ParamType::Str
+            | ParamType::Bytes
+            | ParamType::DType
+            | ParamType::Device
+            | ParamType::Object(_)
+            | ParamType::Optional(_)
+            | ParamType::Literal(_)
+            | ParamType::Any
+            | ParamType::Stream => {
+                self.steps.push(Step::Value { value });
+                Ok(())
+            }
+        }
+    }
+
+    fn children(&mut self, value: ValueId) -> Result<(), (Part, String)> {
+        let names = self.names;
+        names.values[value].children.iter().try_for_each(|&child| self.value(child))
+    }
+
+    /// The steps of what is known in a loop or a branch only.
+    fn inner(
+        &mut self,
+        body: impl FnOnce(&mut Self) -> Result<(), (Part, String)>,
+    ) -> Result<Vec<Step<'a>>, (Part, String)> {
+        let outer = std::mem::take(&mut self.steps);
+        body(self)?;
+        self.compare_within(Self::is_dynamic);
+        let steps = std::mem::replace(&mut self.steps, outer);
+        self.no_dynamic_left()?;
+        Ok(steps)
+    }
+
+    /// A type that does not fit must leave no trace, so the types of a union bind nothing.
+    fn union(&mut self, value: ValueId) -> Result<(), (Part, String)> {
+        self.steps.push(Step::Value { value });
+        let (names, before) = (self.names, self.knowledge.clone());
+        let mut types = Vec::new();
+        for &child in &names.values[value].children {
+            types.push(self.inner(|order| order.value(child))?);
+            let changed = before.keys().find(|&at| before[at] != self.knowledge[at]);
+            if let Some(symbol) = changed {
+                let name = names.symbols[symbol].name;
+                let reason = format!("a union cannot determine the symbol `{name}`");
+                return Err((Part::Type(child.index()), reason));
+            }
+        }
+        self.steps.push(Step::OneOf { value, types });
+        Ok(())
+    }
+
+    /// Nothing that is checked in a loop can wait for what is known after it.
+    fn no_dynamic_left(&self) -> Result<(), (Part, String)> {
+        match self.waiting.iter().find(|waiting| self.is_dynamic(waiting.place)) {
+            Some(Waiting { place, expr, .. }) => {
+                Err((place.part(), format!("not all symbols of `{expr}` are known here")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn tensor(&mut self, value: ValueId, tensor: &'a Tensor) -> Result<(), (Part, String)> {
+        self.steps.push(Step::Header { value, tensor, device: true });
+        self.dims(&tensor.shape, |dim| Place::Extent { value, dim })?;
+        match &tensor.strides {
+            Strides::Contiguous => self.steps.push(Step::Compact { value }),
+            Strides::Any => {}
+            Strides::List(list) => {
+                for (dim, stride) in list.iter().enumerate() {
+                    self.dim(Place::Stride { value, dim }, stride)?;
+                }
+            }
+        }
+        self.steps.push(Step::Data { value, align: tensor.alignment() });
+        Ok(())
+    }
+
+    fn dims(
+        &mut self,
+        shape: &'a Shape,
+        place: impl Fn(usize) -> Place,
+    ) -> Result<(), (Part, String)> {
+        let Shape::Dims(dims) = shape else { return Ok(()) };
+        dims.iter().enumerate().try_for_each(|(dim, extent)| self.dim(place(dim), extent))
+    }
+
+    /// True if the value of a place may be absent, or be one of many.
+    fn is_within(&self, place: Place) -> bool {
+        self.names.values[place.value()].guard.is_some() || self.is_dynamic(place)
+    }
+
+    /// True if a place is in a loop, where nothing that is known after it can be waited for.
+    fn is_dynamic(&self, place: Place) -> bool {
+        self.names.values[place.value()].dynamic
+    }
+
+    fn dim(&mut self, place: Place, dim: &'a Dim) -> Result<(), (Part, String)> {
+        let at = |reason| (place.part(), reason);
+        let expr = match dim {
+            Dim::Any => {
+                self.steps.push(Step::Occurrence { place, rule: Rule::Any });
+                return Ok(());
+            }
+            Dim::Expr(expr) => expr,
+        };
+        let term = self.names.dim(expr).map_err(at)?;
+        if let Place::Extent { .. } = place
+            && let Some(extent @ ..=-1) = term.constant()
+        {
+            return Err(at(format!("an extent is never negative, as {extent} is")));
+        }
+        let (rule, bound) = self.rule(expr, &term);
+        if let Rule::Any = rule {
+            self.waiting.push(Waiting { place, expr, term });
+        }
+        self.steps.push(Step::Occurrence { place, rule });
+        if let Some((symbol, linear)) = bound {
+            self.bound(place, symbol, linear);
+        }
+        Ok(())
+    }
+
+    /// What an expression requires of a place at this point, and the symbol that it determines.
+    fn rule(&self, expr: &Expr, term: &Term) -> (Rule, Option<(SymbolId, Linear)>) {
+        let unknown = self.symbols(term, |knowledge| knowledge != Knowledge::Known);
+        match (&term.node, &unknown[..]) {
+            (Node::Symbol(symbol), &[]) => (Rule::Symbol(*symbol), None),
+            (Node::Symbol(symbol), _) => {
+                (Rule::Symbol(*symbol), Some((*symbol, Linear::identity())))
+            }
+            (_, []) => (equal(expr, term.clone(), Vec::new()), None),
+            (_, &[symbol]) => match linear(term, symbol) {
+                Some(linear) => {
+                    let text = expr.to_string();
+                    let rule = Rule::Solve { symbol, text, linear: linear.clone() };
+                    (rule, Some((symbol, linear)))
+                }
+                None => (Rule::Any, None),
+            },
+            _ => (Rule::Any, None),
+        }
+    }
+
+    /// A place may determine a symbol.
+    fn bound(&mut self, place: Place, symbol: SymbolId, linear: Linear) {
+        if self.is_within(place) {
+            if self.knowledge[symbol] == Knowledge::Unknown {
+                let param = self.names.values[place.value()].param;
+                self.knowledge[symbol] = Knowledge::Within(param);
+            }
+            return;
+        }
+        match place {
+            Place::Stride { .. } => {
+                self.knowledge[symbol] = Knowledge::Maybe;
+                self.first[symbol].get_or_insert((place, linear));
+            }
+            Place::Extent { .. } | Place::Value { .. } | Place::Number { .. } => self.know(symbol),
+        }
+    }
+
+    /// Marks a symbol as known and compares the expressions that waited for it.
+    fn know(&mut self, symbol: SymbolId) {
+        if self.knowledge[symbol] == Knowledge::Known {
+            return;
+        }
+        self.knowledge[symbol] = Knowledge::Known;
+        self.compare(|order, waiting| {
+            order.symbols(&waiting.term, |knowledge| knowledge != Knowledge::Known).is_empty()
+        });
+    }
+
+    /// Compares what waits at such places, as far as it is known within their own parameters.
+    fn compare_within(&mut self, wanted: impl Fn(&Self, Place) -> bool) {
+        self.compare(|order, waiting| {
+            let param = order.names.values[waiting.place.value()].param;
+            let known =
+                |knowledge| knowledge == Knowledge::Known || knowledge == Knowledge::Within(param);
+            let unknown = order.symbols(&waiting.term, |knowledge| !known(knowledge));
+            wanted(order, waiting.place) && order.is_within(waiting.place) && unknown.is_empty()
+        });
+    }
+
+    fn compare(&mut self, wanted: impl Fn(&Self, &Waiting<'a>) -> bool) {
+        for waiting in std::mem::take(&mut self.waiting) {
+            if wanted(self, &waiting) {
+                let Waiting { place, expr, term } = waiting;
+                let uncertain =
+                    self.symbols(&term, |knowledge| matches!(knowledge, Knowledge::Within(_)));
+                self.steps.push(Step::Occurrence { place, rule: equal(expr, term, uncertain) });
+            } else {
+                self.waiting.push(waiting);
+            }
+        }
+    }
+
+    /// Such symbols of a term, without repetition.
+    fn symbols(&self, term: &Term, wanted: impl Fn(Knowledge) -> bool) -> Vec<SymbolId> {
+        let mut found = Vec::new();
+        term.visit_symbols(&mut |symbol| {
+            if wanted(self.knowledge[symbol]) && !found.contains(&symbol) {
+                found.push(symbol);
+            }
+        });
+        found
+    }
+
+    /// After the last parameter: what only strides determine is known now; nothing may be left.
+    fn settle(&mut self) -> Result<(), (Part, String)> {
+        for symbol in self.names.symbols.keys() {
+            if self.knowledge[symbol] == Knowledge::Maybe
+                && let Some((place, linear)) = self.first[symbol].take()
+            {
+                self.steps.push(Step::Settle { symbol, place, linear });
+                self.know(symbol);
+            }
+        }
+        self.compare_within(|_, _| true);
+        let unknown = self.knowledge.find(|&known| known == Knowledge::Unknown);
+        if let Some(symbol) = unknown {
+            let symbol = &self.names.symbols[symbol];
+            return Err((symbol.part, format!("nothing determines the symbol `{}`", symbol.name)));
+        }
+        self.all_inside()
+    }
+
+    /// What is known within a parameter only must not be used in another.
+    fn all_inside(&self) -> Result<(), (Part, String)> {
+        for (value, declared) in self.names.values.iter() {
+            if let Some(Shape::Dims(dims)) = declared.ty.shape() {
+                self.dims_inside(dims, declared.param, |dim| Place::Extent { value, dim })?;
+            }
+            let strides = declared.ty.tensor().map(|tensor| &tensor.strides);
+            if let Some(Strides::List(dims)) = strides {
+                self.dims_inside(dims, declared.param, |dim| Place::Stride { value, dim })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn dims_inside(
+        &self,
+        dims: &[Dim],
+        param: usize,
+        place: impl Fn(usize) -> Place,
+    ) -> Result<(), (Part, String)> {
+        for (index, dim) in dims.iter().enumerate() {
+            if let Dim::Expr(expr) = dim {
+                let at = |reason| (place(index).part(), reason);
+                let term = self.names.dim(expr).map_err(at)?;
+                self.inside(&term, Some(param)).map_err(at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Requires that a term, which is in a parameter or outside, mentions no symbol that is known within
+    /// another parameter only.
+    pub(super) fn inside(&self, term: &Term, param: Option<usize>) -> Result<(), String> {
+        let mut outside = None;
+        term.visit_symbols(&mut |symbol| match self.knowledge[symbol] {
+            Knowledge::Within(of) if param != Some(of) => outside = Some((symbol, of)),
+            Knowledge::Within(_) | Knowledge::Unknown | Knowledge::Maybe | Knowledge::Known => {}
+        });
+        let Some((symbol, of)) = outside else { return Ok(()) };
+        let name = self.names.symbols[symbol].name;
+        let of = &self.names.function.signature.params[of].name;
+        Err(format!("nothing determines the symbol `{name}` where `{of}` does not"))
+    }
+}
+
+/// Equal to a term; one that never changes is not quoted.
+fn equal(expr: &Expr, term: Term, uncertain: Vec<SymbolId>) -> Rule {
+    let text = if term.constant().is_some() { String::new() } else { expr.to_string() };
+    Rule::Equal { term, text, uncertain }
+}

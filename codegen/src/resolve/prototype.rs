@@ -1,0 +1,78 @@
+//! The C types of kernels: how each kind of value is handed over.
+
+use abi_spec::Scalar;
+
+use super::function::Argument;
+use super::ids::ValueId;
+use super::names::Names;
+use super::typing::{is_text, literal_scalar};
+use super::value::Source;
+use crate::declaration::{Body, ParamType, ResultType};
+use crate::ir::{AbiType, Extend, Signature, Type};
+
+/// How a C function takes or returns a scalar.
+pub(crate) fn abi_type(scalar: Scalar) -> AbiType {
+    let ty = match scalar {
+        Scalar::Bool | Scalar::Int8 | Scalar::Uint8 => Type::I8,
+        Scalar::Int16 | Scalar::Uint16 | Scalar::Float16 | Scalar::BFloat16 => Type::I16,
+        Scalar::Int32 | Scalar::Uint32 => Type::I32,
+        Scalar::Int64 | Scalar::Uint64 => Type::I64,
+        Scalar::Float32 => Type::F32,
+        Scalar::Float64 => Type::F64,
+        Scalar::Ptr => Type::Ptr,
+    };
+    let extend = match ty {
+        Type::I8 | Type::I16 if scalar.is_signed() => Extend::Sign,
+        Type::I8 | Type::I16 => Extend::Zero,
+        Type::Bool | Type::I32 | Type::I64 | Type::F32 | Type::F64 | Type::Ptr => Extend::No,
+    };
+    AbiType { ty, extend }
+}
+
+/// The C type of the function that a body calls.
+pub(super) fn of_call(names: &Names<'_>, body: &Body, args: &[Argument]) -> Signature {
+    let types = |arg: &Argument| match arg {
+        Argument::Value(value) => of_value(names, *value),
+        Argument::Term(_, scalar) => vec![abi_type(*scalar)],
+    };
+    let mut params: Vec<AbiType> = args.iter().flat_map(types).collect();
+    let result = match names.function.signature.result {
+        ResultType::None | ResultType::Allocated(_) => None,
+        ResultType::Scalar(scalar) => Some(abi_type(scalar)),
+        ResultType::Written(_) => {
+            params.push(Type::Ptr.into());
+            None
+        }
+    };
+    let result = if body.status.is_some() { Some(Type::I32.into()) } else { result };
+    Signature { params, result }
+}
+
+fn of_value(names: &Names<'_>, value: ValueId) -> Vec<AbiType> {
+    let pair = || vec![Type::Ptr.into(), Type::I64.into()];
+    let value = &names.values[value];
+    if let Source::Rest(_) = value.source {
+        return pair();
+    }
+    match value.ty {
+        ParamType::Scalar(scalar) => vec![abi_type(*scalar)],
+        ParamType::Str | ParamType::Bytes | ParamType::Shape(_) => pair(),
+        ParamType::DType => vec![Type::I32.into()],
+        ParamType::Device => vec![Type::I32.into(), Type::I32.into()],
+        ParamType::Tuple(_) => {
+            value.children.iter().flat_map(|&child| of_value(names, child)).collect()
+        }
+        ParamType::Literal(literals) if is_text(literals) => pair(),
+        ParamType::Literal(literals) => {
+            vec![literal_scalar(literals).map_or(Type::Ptr.into(), abi_type)]
+        }
+        ParamType::Tensor(_)
+        | ParamType::Object(_)
+        | ParamType::Sequence(..)
+        | ParamType::Mapping(..)
+        | ParamType::Optional(_)
+        | ParamType::Union(_)
+        | ParamType::Any
+        | ParamType::Stream => vec![Type::Ptr.into()],
+    }
+}

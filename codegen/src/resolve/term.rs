@@ -1,0 +1,240 @@
+//! Expressions that mean something: trees whose names are resolved and whose operands have types.
+
+use abi_spec::Scalar;
+
+use super::ids::{OutputId, SymbolId, ValueId};
+use super::operator::{Binary, Division, Unary};
+
+/// What a term yields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// An `int64`; also bools.
+    Int,
+    /// A `float64`.
+    Float,
+    /// An address.
+    Ptr,
+    /// An element type, as its 32 bits.
+    DType,
+    /// A device: type and index.
+    Device,
+    /// Text or bytes: address and size.
+    Text,
+    /// Several numbers or values.
+    Several,
+}
+
+/// A term.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Term {
+    /// What it yields.
+    pub(crate) kind: Kind,
+    /// How.
+    pub(crate) node: Node,
+}
+
+/// How a term is computed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Node {
+    /// An integer, or the word of an element type or device.
+    Int(i64),
+    /// A float.
+    Float(f64),
+    /// Text in quotes, before it is known what it is compared with.
+    Text(String),
+    /// The null pointer.
+    Null,
+    /// A symbol.
+    Symbol(SymbolId),
+    /// A value: a number as arithmetic sees it, the address of anything else.
+    Value(ValueId),
+    /// The `DLTensor*` of a tensor that is allocated.
+    Output(OutputId),
+    /// The address of the first element of a tensor that is allocated.
+    OutputData(OutputId),
+    /// Something about a value; zero where that is not there.
+    Property(ValueId, Property),
+    /// An operation on one operand.
+    Unary(Unary, Box<Term>),
+    /// An operation on two.
+    Binary(Binary, Box<[Term; 2]>),
+    /// An operation on two integers that fails if the second is zero.
+    Divide(Division, Box<[Term; 2]>, Quote),
+    /// A number in an integer type, which it must fit.
+    Narrow(Scalar, Box<Term>, String),
+    /// A float rounded to a float type.
+    Round(Scalar, Box<Term>),
+    /// Whether the text or bytes of a value are these.
+    SameText(ValueId, String),
+    /// The environment's stream of the device of a tensor.
+    Stream(ValueId),
+    /// That of the device on which a tensor is allocated.
+    OutputStream(OutputId),
+}
+
+/// What is asked of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Property {
+    /// The address of the first element of a tensor.
+    Data,
+    /// An extent; `checked` if the rank is not known before.
+    Extent { dim: u32, checked: bool },
+    /// A stride; likewise.
+    Stride { dim: u32, checked: bool },
+    /// The rank of a tensor.
+    Ndim,
+    /// The element type of a tensor.
+    DType,
+    /// The type of the device of a tensor.
+    DeviceType,
+    /// Its index.
+    DeviceId,
+    /// In bytes.
+    ByteOffset,
+    /// The number of elements of a tensor.
+    Numel,
+    /// Whether the strides of a tensor are compact.
+    IsContiguous,
+    /// A number of a shape; `checked` if it may have fewer.
+    Number { index: u32, checked: bool },
+    /// How many numbers a shape has.
+    NumberCount,
+    /// How many elements a sequence has.
+    Length,
+    /// The address of text, bytes, the numbers of a shape, or the further arguments.
+    Address,
+    /// How many bytes text or bytes have.
+    TextSize,
+    /// How many further arguments there are, from this one on.
+    RestSize { first: u32 },
+    /// The type of a device.
+    TypeOfDevice,
+    /// The index of a device.
+    IndexOfDevice,
+    /// Whether an optional value is there.
+    IsSome,
+}
+
+/// How messages quote an expression, and the values that it depends on.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(crate) struct Quote {
+    /// Its text.
+    pub(crate) text: String,
+    /// What it mentions, in order, without repetition.
+    pub(crate) leaves: Vec<Leaf>,
+}
+
+/// A value that a message shows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Leaf {
+    /// What it is called.
+    pub(crate) text: String,
+    /// What it is.
+    pub(crate) term: Term,
+}
+
+impl Term {
+    pub(crate) fn new(kind: Kind, node: Node) -> Term {
+        Term { kind, node }
+    }
+
+    pub(crate) fn int(value: i64) -> Term {
+        Term::new(Kind::Int, Node::Int(value))
+    }
+
+    /// The integer that it always is.
+    pub(crate) fn constant(&self) -> Option<i64> {
+        if let Node::Int(value) = self.node { Some(value) } else { None }
+    }
+
+    /// True if it yields a `float64`.
+    pub(crate) fn is_float(&self) -> bool {
+        self.kind == Kind::Float
+    }
+
+    /// The same as a `float64`.
+    pub(crate) fn to_float(self) -> Term {
+        if self.is_float() {
+            return self;
+        }
+        Term::new(Kind::Float, Node::Unary(Unary::ToFloat, Box::new(self)))
+    }
+
+    /// Direct operands, in order.
+    pub(crate) fn operands(&self) -> &[Term] {
+        match &self.node {
+            Node::Unary(_, operand) | Node::Narrow(_, operand, _) | Node::Round(_, operand) => {
+                std::slice::from_ref(operand)
+            }
+            Node::Binary(_, operands) | Node::Divide(_, operands, _) => &operands[..],
+            Node::Int(_)
+            | Node::Float(_)
+            | Node::Text(_)
+            | Node::Null
+            | Node::Symbol(_)
+            | Node::Value(_)
+            | Node::Output(_)
+            | Node::OutputData(_)
+            | Node::Property(..)
+            | Node::SameText(..)
+            | Node::Stream(_)
+            | Node::OutputStream(_) => &[],
+        }
+    }
+
+    /// True if this node or one below it satisfies `wanted`.
+    pub(crate) fn any(&self, wanted: &mut impl FnMut(&Node) -> bool) -> bool {
+        wanted(&self.node) || self.operands().iter().any(|operand| operand.any(wanted))
+    }
+
+    /// Calls `f` with every occurrence of a symbol.
+    pub(crate) fn visit_symbols(&self, f: &mut impl FnMut(SymbolId)) {
+        if let Node::Symbol(symbol) = self.node {
+            f(symbol);
+        }
+        self.operands().iter().for_each(|operand| operand.visit_symbols(f));
+    }
+
+    /// True if computing it may fail.
+    pub(crate) fn can_fail(&self) -> bool {
+        self.any(&mut |node| match node {
+            Node::Divide(_, operands, _) => operands[1].constant().is_none(),
+            Node::Narrow(..) => true,
+            Node::Property(_, property) => match property {
+                Property::Extent { checked, .. }
+                | Property::Stride { checked, .. }
+                | Property::Number { checked, .. } => *checked,
+                Property::Data
+                | Property::Ndim
+                | Property::DType
+                | Property::DeviceType
+                | Property::DeviceId
+                | Property::ByteOffset
+                | Property::Numel
+                | Property::IsContiguous
+                | Property::NumberCount
+                | Property::Length
+                | Property::Address
+                | Property::TextSize
+                | Property::RestSize { .. }
+                | Property::TypeOfDevice
+                | Property::IndexOfDevice
+                | Property::IsSome => false,
+            },
+            Node::Int(_)
+            | Node::Float(_)
+            | Node::Text(_)
+            | Node::Null
+            | Node::Symbol(_)
+            | Node::Value(_)
+            | Node::Output(_)
+            | Node::OutputData(_)
+            | Node::Unary(..)
+            | Node::Binary(..)
+            | Node::Round(..)
+            | Node::SameText(..)
+            | Node::Stream(_)
+            | Node::OutputStream(_) => false,
+        })
+    }
+}

@@ -1,0 +1,372 @@
+//! From expressions to terms: what names stand for, what operators mean, and what is no expression at all.
+
+use abi_spec::Scalar;
+
+use super::ids::{Id, OutputId, ValueId};
+use super::names::{Meaning, Names};
+use super::operator::{self, Arithmetic, Unary};
+use super::term::{Kind, Leaf, Node, Property, Quote, Term};
+use super::value::Source;
+use crate::declaration::{BinaryOp, Builtin, Expr, Literal, Member, Output, ParamType, Tensor};
+
+impl Names<'_> {
+    /// What an expression means, or why it means nothing.
+    pub(super) fn term(&self, expr: &Expr) -> Result<Term, String> {
+        match expr {
+            Expr::Int(value) => Ok(Term::int(*value)),
+            Expr::Float(value) if value.is_finite() => {
+                Ok(Term::new(Kind::Float, Node::Float(*value)))
+            }
+            Expr::Float(value) => Err(format!("{value} is not a finite number")),
+            Expr::Text(text) => Ok(Term::new(Kind::Text, Node::Text(text.clone()))),
+            Expr::Null => Ok(Term::new(Kind::Ptr, Node::Null)),
+            Expr::Name(name) => match self.meaning(name) {
+                Some(Meaning::Symbol(symbol)) => Ok(Term::new(Kind::Int, Node::Symbol(symbol))),
+                Some(Meaning::Value(value)) => Ok(self.whole(value)),
+                Some(Meaning::Output(output)) => Ok(Term::new(Kind::Ptr, Node::Output(output))),
+                None => Err(format!("nothing determines the symbol `{name}`")),
+            },
+            Expr::Member(of, member) => self.member(of, *member),
+            Expr::Element(of, _) | Expr::Field(of, _) => self.element_term(expr, of),
+            Expr::Neg(inner) => self.negation(inner),
+            Expr::Binary(op, lhs, rhs) => self.binary(expr, *op, lhs, rhs),
+            Expr::Call(builtin, lhs, rhs) => self.call(expr, *builtin, lhs, rhs),
+            Expr::Stream(of) => self.stream(of),
+            Expr::Cast(scalar, inner) => self.cast(expr, *scalar, inner),
+        }
+    }
+
+    /// A value as one term.
+    fn whole(&self, value: ValueId) -> Term {
+        Term::new(self.kind_of_value(value), Node::Value(value))
+    }
+
+    fn kind_of_value(&self, value: ValueId) -> Kind {
+        if let Source::Rest(_) = self.values[value].source {
+            return Kind::Several;
+        }
+        match self.values[value].ty {
+            ParamType::Scalar(scalar) => kind_of_scalar(*scalar),
+            ParamType::Str | ParamType::Bytes => Kind::Text,
+            ParamType::DType => Kind::DType,
+            ParamType::Device => Kind::Device,
+            ParamType::Shape(_) | ParamType::Tuple(_) => Kind::Several,
+            ParamType::Literal(literals) => match literal_scalar(literals) {
+                Some(scalar) => kind_of_scalar(scalar),
+                None if is_text(literals) => Kind::Text,
+                None => Kind::Ptr,
+            },
+            ParamType::Tensor(_)
+            | ParamType::Object(_)
+            | ParamType::Sequence(..)
+            | ParamType::Mapping(..)
+            | ParamType::Optional(_)
+            | ParamType::Union(_)
+            | ParamType::Any
+            | ParamType::Stream => Kind::Ptr,
+        }
+    }
+
+    fn element_term(&self, expr: &Expr, of: &Expr) -> Result<Term, String> {
+        if let Some(value) = self.value_of(expr) {
+            return Ok(self.whole(value));
+        }
+        match (self.value_of(of).map(|value| (value, self.values[value].ty)), expr) {
+            (Some((value, ParamType::Shape(shape))), Expr::Element(_, index)) => {
+                let checked = match shape.rank() {
+                    Some(rank) if *index as usize >= rank => {
+                        let reason = "numbers, which leaves no number";
+                        return Err(format!("`{of}` has {rank} {reason} {index}"));
+                    }
+                    Some(_) => false,
+                    None => true,
+                };
+                Ok(property(Kind::Int, value, Property::Number { index: *index, checked }))
+            }
+            (Some((_, ParamType::Tuple(_))), _) => {
+                Err(format!("the tuple `{of}` has no element `{expr}`"))
+            }
+            (Some(_) | None, _) => Err(format!("`{of}` has no elements that can be named")),
+        }
+    }
+
+    fn member(&self, of: &Expr, member: Member) -> Result<Term, String> {
+        if let Some(output) = self.output_of(of) {
+            return self.output_member(output, member);
+        }
+        let Some(id) = self.value_of(of) else {
+            return Err(format!("`{of}` is not a tensor and has no members"));
+        };
+        let value = &self.values[id];
+        if member == Member::IsSome {
+            let always = || format!("`{of}` is not optional: it is always there");
+            let term = || property(Kind::Int, id, Property::IsSome);
+            return value.optional.then(term).ok_or_else(always);
+        }
+        let rest = if let Source::Rest(first) = value.source { Some(first as u32) } else { None };
+        let found = match (value.ty, rest, member) {
+            (ParamType::Tensor(tensor), ..) => Some(tensor_member(of, tensor, member)?),
+            (_, Some(first), Member::Size) => Some((Kind::Int, Property::RestSize { first })),
+            (_, Some(_), Member::Data) => Some((Kind::Ptr, Property::Address)),
+            (_, Some(_), _) => None,
+            (ty, None, member) => value_member(of, ty, member)?,
+        };
+        let found = found.map(|(kind, found)| property(kind, id, found));
+        found.ok_or_else(|| format!("`{of}` has no member `{member}`"))
+    }
+
+    fn output_member(&self, output: OutputId, member: Member) -> Result<Term, String> {
+        let declared = &self.function.signature.outputs()[output.index()];
+        let name = &declared.name;
+        match (member, known_member(declared, member)) {
+            (Member::Data, _) => Ok(Term::new(Kind::Ptr, Node::OutputData(output))),
+            (_, Some(expr)) => self.term(&expr),
+            (Member::Shape(dim) | Member::Strides(dim), None) => {
+                let rank = declared.extents().count();
+                Err(format!("`{name}` has rank {rank}, which leaves no dim {dim}"))
+            }
+            (member, None) => {
+                Err(format!("`{name}.{member}` is not known before `{name}` is allocated"))
+            }
+        }
+    }
+
+    /// An operand of arithmetic.
+    fn number(&self, expr: &Expr) -> Result<Term, String> {
+        let term = self.term(expr)?;
+        let what = match term.kind {
+            Kind::Int | Kind::Float => return Ok(term),
+            Kind::Ptr => "an address",
+            Kind::DType => "an element type",
+            Kind::Device => "a device",
+            Kind::Text => "text",
+            Kind::Several => "several values",
+        };
+        Err(format!("`{expr}` is {what}, not a number"))
+    }
+
+    /// Two operands of one kind, and whether they are floats.
+    fn both(&self, lhs: &Expr, rhs: &Expr) -> Result<([Term; 2], bool), String> {
+        let operands = [self.number(lhs)?, self.number(rhs)?];
+        let float = operands.iter().any(Term::is_float);
+        Ok((if float { operands.map(Term::to_float) } else { operands }, float))
+    }
+
+    fn negation(&self, inner: &Expr) -> Result<Term, String> {
+        let term = self.number(inner)?;
+        Ok(match (term.constant(), term.kind) {
+            (Some(value), _) => Term::int(value.wrapping_neg()),
+            (None, Kind::Float) => Term::new(Kind::Float, Node::Unary(Unary::Fneg, term.into())),
+            (None, kind) => Term::new(kind, Node::Unary(Unary::Neg, term.into())),
+        })
+    }
+
+    fn binary(&self, expr: &Expr, op: BinaryOp, lhs: &Expr, rhs: &Expr) -> Result<Term, String> {
+        let (operands, float) = self.both(lhs, rhs)?;
+        let meaning = operator::arithmetic(op, float);
+        let meaning = meaning.ok_or_else(|| format!("`{}` takes integers", op.text()))?;
+        self.operation(expr, meaning, operands, rhs)
+    }
+
+    fn call(&self, expr: &Expr, callee: Builtin, lhs: &Expr, rhs: &Expr) -> Result<Term, String> {
+        let (operands, float) = self.both(lhs, rhs)?;
+        let meaning = operator::builtin(callee, float);
+        let meaning = meaning.ok_or_else(|| format!("`{}` takes integers", callee.text()))?;
+        self.operation(expr, meaning, operands, rhs)
+    }
+
+    fn operation(
+        &self,
+        expr: &Expr,
+        op: Arithmetic,
+        operands: [Term; 2],
+        rhs: &Expr,
+    ) -> Result<Term, String> {
+        let kind = operands[0].kind;
+        let constants = (operands[0].constant(), operands[1].constant());
+        match op {
+            Arithmetic::Total(op) => {
+                if let (Some(a), Some(b)) = constants {
+                    return Ok(Term::int(op.fold(a, b)));
+                }
+                Ok(Term::new(kind, Node::Binary(op, operands.into())))
+            }
+            Arithmetic::Division(_) if constants.1 == Some(0) => {
+                Err(format!("division by `{rhs}`, which is zero"))
+            }
+            Arithmetic::Division(op) => {
+                if let (Some(a), Some(b)) = constants {
+                    return Ok(Term::int(op.fold(a, b)));
+                }
+                let quote = self.quote(expr.to_string(), &[expr])?;
+                Ok(Term::new(kind, Node::Divide(op, operands.into(), quote)))
+            }
+        }
+    }
+
+    fn stream(&self, of: &Expr) -> Result<Term, String> {
+        let tensor = self.value_of(of).filter(|&value| self.values[value].tensor().is_some());
+        match (tensor, self.output_of(of)) {
+            (Some(value), _) => Ok(Term::new(Kind::Ptr, Node::Stream(value))),
+            (None, Some(output)) => Ok(Term::new(Kind::Ptr, Node::OutputStream(output))),
+            (None, None) => Err(format!("stream takes a tensor, not `{of}`")),
+        }
+    }
+
+    fn cast(&self, expr: &Expr, scalar: Scalar, inner: &Expr) -> Result<Term, String> {
+        let term = self.number(inner)?;
+        if scalar == Scalar::Ptr {
+            return Err("nothing converts to `ptr`".to_owned());
+        }
+        if scalar == Scalar::Float64 {
+            return Ok(term.to_float());
+        }
+        if scalar.is_float() {
+            return Ok(Term::new(Kind::Float, Node::Round(scalar, term.to_float().into())));
+        }
+        if term.is_float() {
+            return Err(format!("`{scalar}` takes an integer, not the float `{inner}`"));
+        }
+        let node = match scalar {
+            Scalar::Int64 => return Ok(term),
+            Scalar::Bool => Node::Unary(Unary::Truth, term.into()),
+            scalar => Node::Narrow(scalar, term.into(), expr.to_string()),
+        };
+        Ok(Term::new(Kind::Int, node))
+    }
+
+    /// A text with the values that it depends on.
+    pub(super) fn quote(&self, text: String, exprs: &[&Expr]) -> Result<Quote, String> {
+        let mut found: Vec<&Expr> = Vec::new();
+        exprs.iter().for_each(|expr| collect_leaves(expr, &mut found));
+        let leaf = |expr: &&Expr| Ok(Leaf { text: expr.to_string(), term: self.term(expr)? });
+        Ok(Quote { text, leaves: found.iter().map(leaf).collect::<Result<_, String>>()? })
+    }
+}
+
+fn property(kind: Kind, of: ValueId, property: Property) -> Term {
+    Term::new(kind, Node::Property(of, property))
+}
+
+fn kind_of_scalar(scalar: Scalar) -> Kind {
+    if scalar == Scalar::Ptr {
+        Kind::Ptr
+    } else if scalar.is_float() {
+        Kind::Float
+    } else {
+        Kind::Int
+    }
+}
+
+fn tensor_member(of: &Expr, tensor: &Tensor, member: Member) -> Result<(Kind, Property), String> {
+    let checked = |dim: u32| match tensor.rank() {
+        Some(rank) if dim as usize >= rank => {
+            Err(format!("`{of}` has rank {rank}, which leaves no dim {dim}"))
+        }
+        Some(_) => Ok(false),
+        None => Ok(true),
+    };
+    Ok(match member {
+        Member::Data => (Kind::Ptr, Property::Data),
+        Member::DType => (Kind::DType, Property::DType),
+        Member::Shape(dim) => (Kind::Int, Property::Extent { dim, checked: checked(dim)? }),
+        Member::Strides(dim) => (Kind::Int, Property::Stride { dim, checked: checked(dim)? }),
+        Member::Ndim => (Kind::Int, Property::Ndim),
+        Member::DeviceType => (Kind::Int, Property::DeviceType),
+        Member::DeviceId => (Kind::Int, Property::DeviceId),
+        Member::ByteOffset => (Kind::Int, Property::ByteOffset),
+        Member::Numel => (Kind::Int, Property::Numel),
+        Member::IsContiguous => (Kind::Int, Property::IsContiguous),
+        Member::Size | Member::IsSome => {
+            return Err(format!("the tensor `{of}` has no member `{member}`"));
+        }
+    })
+}
+
+/// A member of what is neither a tensor nor the further arguments; `None` if there is no such member.
+fn value_member(
+    of: &Expr,
+    ty: &ParamType,
+    member: Member,
+) -> Result<Option<(Kind, Property)>, String> {
+    let when = |wanted, kind, found| (member == wanted).then_some((kind, found));
+    let pair = |count| {
+        let address = when(Member::Data, Kind::Ptr, Property::Address);
+        address.or(when(Member::Size, Kind::Int, count))
+    };
+    Ok(match ty {
+        ParamType::Str | ParamType::Bytes => pair(Property::TextSize),
+        ParamType::Shape(_) => pair(Property::NumberCount),
+        ParamType::Literal(literals) if is_text(literals) => pair(Property::TextSize),
+        ParamType::Sequence(..) => when(Member::Size, Kind::Int, Property::Length),
+        ParamType::Device => {
+            let ty = when(Member::DeviceType, Kind::Int, Property::TypeOfDevice);
+            ty.or(when(Member::DeviceId, Kind::Int, Property::IndexOfDevice))
+        }
+        ParamType::Scalar(_)
+        | ParamType::Tensor(_)
+        | ParamType::DType
+        | ParamType::Object(_)
+        | ParamType::Mapping(..)
+        | ParamType::Tuple(_)
+        | ParamType::Optional(_)
+        | ParamType::Union(_)
+        | ParamType::Literal(_)
+        | ParamType::Any
+        | ParamType::Stream => return Err(format!("`{of}` is not a tensor and has no members")),
+    })
+}
+
+/// A number about a tensor that is known before it is allocated.
+fn known_member(output: &Output, member: Member) -> Option<Expr> {
+    let extents: Vec<&Expr> = output.extents().collect();
+    let product = |extents: &[&Expr]| {
+        let all = extents.iter().map(|extent| (*extent).clone());
+        all.reduce(|product, extent| product.binary(BinaryOp::Mul, extent)).unwrap_or(Expr::Int(1))
+    };
+    match member {
+        Member::Shape(dim) => extents.get(dim as usize).map(|extent| (*extent).clone()),
+        Member::Strides(dim) => extents.get(dim as usize + 1..).map(product),
+        Member::Ndim => Some(Expr::Int(extents.len() as i64)),
+        Member::Numel => Some(product(&extents)),
+        Member::IsContiguous => Some(Expr::Int(1)),
+        Member::Data
+        | Member::DeviceType
+        | Member::DeviceId
+        | Member::ByteOffset
+        | Member::DType
+        | Member::Size
+        | Member::IsSome => None,
+    }
+}
+
+/// The scalar type that all literals have, `None` aside.
+pub(crate) fn literal_scalar(literals: &[Literal]) -> Option<Scalar> {
+    let mut types = literals.iter().filter_map(|literal| match literal {
+        Literal::None => None,
+        Literal::Bool(_) => Some(Some(Scalar::Bool)),
+        Literal::Int(_) => Some(Some(Scalar::Int64)),
+        Literal::Float(_) | Literal::Str(_) => Some(None),
+    });
+    let first = types.next()??;
+    types.all(|ty| ty == Some(first)).then_some(first)
+}
+
+/// True if all literals are text, `None` aside.
+pub(crate) fn is_text(literals: &[Literal]) -> bool {
+    let mut some = literals.iter().filter(|literal| **literal != Literal::None).peekable();
+    some.peek().is_some() && some.all(|literal| matches!(literal, Literal::Str(_)))
+}
+
+/// The names and members of an expression, in order, without repetition.
+fn collect_leaves<'e>(expr: &'e Expr, leaves: &mut Vec<&'e Expr>) {
+    let is_leaf =
+        matches!(expr, Expr::Name(_) | Expr::Member(..) | Expr::Element(..) | Expr::Field(..));
+    if is_leaf {
+        if !leaves.contains(&expr) {
+            leaves.push(expr);
+        }
+        return;
+    }
+    expr.children().for_each(|child| collect_leaves(child, leaves));
+}
