@@ -24,6 +24,22 @@ pub(crate) struct TensorState {
     not_empty: Option<Value>,
 }
 
+impl TensorState {
+    /// Nothing is loaded but these; `rank` is known after the header check.
+    pub(crate) fn new(dl: Value, shape: Option<Value>, rank: Option<usize>) -> TensorState {
+        TensorState {
+            dl,
+            shape,
+            strides_pointer: None,
+            strides: None,
+            extents: vec![None; rank.unwrap_or(0)],
+            data: None,
+            address: None,
+            not_empty: None,
+        }
+    }
+}
+
 /// What stands in for the strides.
 #[derive(Clone, Copy, Debug)]
 struct Strides {
@@ -64,16 +80,7 @@ impl Wrapper<'_, '_> {
         };
         let hint = self.hint(value, "", None);
         self.b.hint(dl, hint);
-        self.values[value] = ValueState::Tensor(TensorState {
-            dl,
-            shape: None,
-            strides_pointer: None,
-            strides: None,
-            extents: Vec::new(),
-            data: None,
-            address: None,
-            not_empty: None,
-        });
+        self.values[value] = ValueState::Tensor(TensorState::new(dl, None, None));
     }
 
     fn inline_tensor(&mut self, value: usize) -> Value {
@@ -227,7 +234,6 @@ impl Wrapper<'_, '_> {
 
     /// The device has the declared type, and tensors of one such type share the index.
     fn device(&mut self, value: usize, device: Device) {
-        self.tensors.push(value);
         if let Device::Type(ty) = device
             && !self.is_outlined(value)
         {
@@ -235,16 +241,14 @@ impl Wrapper<'_, '_> {
             let wrong = self.b.binary_const(Binary::Sub, found, ty.0.into());
             self.checks.zero32(&mut self.b, wrong);
         }
-        if device == Device::Type(DeviceType::CPU) {
+        if device == Device::Type(DeviceType::CPU) || self.devices.is_some() {
             return;
         }
+        self.tensors.push(value);
         let word = self.field(value, Type::I64, dl_tensor::DEVICE_TYPE.offset, "device");
-        // One that is not there has no device, so only the routine can tell.
-        let always = self.mask(value).is_none();
         match (self.first_device, device) {
-            (None, _) if always => self.first_device = Some((word, device)),
-            (None, _) => self.first_device = Some((word, Device::Any)),
-            (Some((first, of)), _) if of == device && device != Device::Any && always => {
+            (None, _) => self.first_device = Some((word, device)),
+            (Some((first, of)), _) if of == device && device != Device::Any => {
                 self.checks.equal(&mut self.b, word, first);
             }
             (Some((first, _)), _) => {
@@ -465,13 +469,12 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Asks about the first `count` tensors; NULL stands for one that is not there.
+    /// Asks about the first `count` tensors.
     fn same_devices(&mut self, count: usize) {
         let table = self.b.stack_slot(8 * count as u32, 8);
         for at in 0..count {
             let value = self.tensors[at];
             let dl = self.tensor_state(value).dl;
-            let dl = self.or_zero(value, dl);
             self.b.store(dl, table, 8 * at as i32);
         }
         let count = self.b.i64(count as i64);

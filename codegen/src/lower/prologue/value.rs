@@ -6,13 +6,12 @@
 use abi_spec::TypeIndex;
 use abi_spec::layout::{OBJECT, any, byte_array, seq_cell};
 
-use crate::declaration::{Class, Literal, Mapping, ParamType, Sequence, Shape};
+use crate::declaration::{Class, Mapping, ParamType, Sequence, Shape};
 use crate::ir::{Builder, Cond, Convert, Data, Linkage, SymbolKind, Type, Value};
 use crate::lower::explain::routines::Routine;
 use crate::lower::prologue::arguments::constant_bytes;
 use crate::lower::prologue::wrapper::{ValueState, Wrapper};
 use crate::resolve::accept::{MAX_SMALL, accepted, dynamic_key};
-use crate::resolve::kind::{is_text, literal_scalar};
 use crate::resolve::values::Source;
 
 impl Wrapper<'_, '_> {
@@ -180,7 +179,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// Text or bytes: the address of an array of bytes, which small values are not.
-    fn text(&mut self, value: usize, small: TypeIndex, object: TypeIndex) -> ValueState {
+    pub(crate) fn text(&mut self, value: usize, small: TypeIndex, object: TypeIndex) -> ValueState {
         let (index, payload) = self.words(value, Type::Ptr);
         let address = self.any_address(value);
         let length = self.b.load(Type::I32, address, any::SMALL_LEN.offset);
@@ -259,38 +258,6 @@ impl Wrapper<'_, '_> {
         ValueState::Pair(data, size)
     }
 
-    fn literal(&mut self, value: usize, literals: &[Literal]) -> ValueState {
-        if literal_scalar(literals).is_some() {
-            return ValueState::Scalar(self.literal_number(value, literals));
-        }
-        if !is_text(literals) {
-            self.redo = true;
-            let address = self.any_address(value);
-            return ValueState::Word(self.or_zero(value, address));
-        }
-        let state = self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR);
-        if let ValueState::Pair(data, size) = state {
-            let mut none = self.b.constant(Type::Bool, 1);
-            for literal in literals {
-                if let Literal::Str(text) = literal {
-                    let same = self.text_equals(data, size, text);
-                    let other = self.b.not(same);
-                    none = self.b.and(none, other);
-                }
-            }
-            self.checks.never(&mut self.b, none);
-        }
-        state
-    }
-
-    /// A `Bool`: the bytes are those of a text.
-    pub(crate) fn text_equals(&mut self, data: Value, size: Value, text: &str) -> Value {
-        let known = constant_bytes(&mut self.b, text.as_bytes().to_vec());
-        let length = self.b.i64(text.len() as i64);
-        let same = self.routine_value(Routine::SameText, &[data, size, known, length]);
-        self.b.compare_const(Cond::Ne, same, 0)
-    }
-
     /// A pointer, an integer that is one, or None.
     fn stream_value(&mut self, value: usize) -> ValueState {
         let (index, payload) = self.words(value, Type::Ptr);
@@ -310,10 +277,14 @@ impl Wrapper<'_, '_> {
 
 /// The variable that holds the type index of a class once it has been looked up.
 fn class_cache(b: &mut Builder<'_>, key: &str) -> Value {
+    cache(b, &format!("tvm_ffi_codegen.class.{key}"))
+}
+
+/// A variable of the module, 8 bytes, at first 0.
+pub(crate) fn cache(b: &mut Builder<'_>, name: &str) -> Value {
     let module = &mut *b.module;
-    let name = format!("tvm_ffi_codegen.class.{key}");
-    let known = module.find(&name).is_some();
-    let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
+    let known = module.find(name).is_some();
+    let symbol = module.declare(name, Linkage::Local, SymbolKind::Data);
     if !known {
         module.data.push(Data {
             symbol,

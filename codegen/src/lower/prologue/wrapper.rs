@@ -12,6 +12,7 @@ use crate::lower::explain::codes::Used;
 use crate::lower::explain::descriptor;
 use crate::lower::explain::routines::Routine;
 use crate::lower::prologue::check::Checks;
+use crate::lower::prologue::registry::Held;
 use crate::lower::prologue::{arguments, outline};
 use crate::resolve::steps::{Resolved, Step};
 use crate::resolve::values::{self, Source};
@@ -49,8 +50,14 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) first_device: Option<(Value, Device)>,
     /// The tensors so far.
     pub(crate) tensors: Vec<usize>,
-    /// Some check is left to the routine that redoes them all.
-    pub(crate) redo: bool,
+    /// The table of devices that must agree, where only the call knows which do.
+    pub(crate) devices: Option<Value>,
+    /// Where the value is that a loop or a union is at: the address of each that is in one.
+    pub(crate) places: Vec<Option<Value>>,
+    /// What is owned at this point.
+    pub(crate) held: Vec<Held>,
+    /// What fails here may be right for another type of a union.
+    pub(crate) in_union: bool,
     /// Where a failing check goes.
     pub(crate) fail: Block,
     /// What was declared, for the routines.
@@ -97,9 +104,9 @@ pub(crate) fn safe_call() -> Signature {
 }
 
 /// Adds the wrapper of one function, and its descriptor, to the module.
-pub(crate) fn wrapper(
+pub(crate) fn wrapper<'a>(
     module: &mut Module,
-    resolved: &Resolved<'_>,
+    resolved: &'a Resolved<'a>,
     linkage: Linkage,
     used: &mut Used,
 ) {
@@ -112,7 +119,7 @@ pub(crate) fn wrapper(
         b.hint(param, name);
     }
     let values = &resolved.scope.values;
-    let names = values.iter().map(|value| b.name(&value.path)).collect();
+    let names = values.iter().map(|value| b.name(&printable(&value.path))).collect();
     let (miscounted, fail) = (b.cold_block("miscounted"), b.cold_block("fail"));
     let given = b.param(2);
     let (args, num_args) = arguments::count(&mut b, signature, miscounted);
@@ -130,14 +137,19 @@ pub(crate) fn wrapper(
         soft: Soft::default(),
         first_device: None,
         tensors: Vec::new(),
-        redo: false,
+        devices: None,
+        places: vec![None; values.len()],
+        held: Vec::new(),
+        in_union: false,
         fail,
         descriptor,
         linkage,
         names,
         outlined: outline::outlined(resolved),
     };
-    w.steps();
+    w.device_table();
+    w.check_steps(&resolved.steps);
+    w.settle_tensors();
     call::call(&mut w);
     w.b.switch_to(miscounted);
     let args = w.b.param(1);
@@ -149,6 +161,15 @@ pub(crate) fn wrapper(
     module.functions.push(function);
 }
 
+/// A path whose indices are `i` where they are known at run time only.
+fn printable(path: &str) -> String {
+    let mut parts = path.split(values::INDEX);
+    let first = parts.next().unwrap_or_default().to_owned();
+    // The depth of the loop follows in one character.
+    let depth = |part: &str| part.chars().next().map_or(0, char::len_utf8);
+    parts.fold(first, |path, part| path + "i" + &part[depth(part)..])
+}
+
 fn declare_descriptor(module: &mut Module, resolved: &Resolved<'_>, used: &mut Used) -> Symbol {
     let name = format!("tvm_ffi_codegen.descriptor.{}", resolved.scope.function.signature.name);
     let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
@@ -157,35 +178,27 @@ fn declare_descriptor(module: &mut Module, resolved: &Resolved<'_>, used: &mut U
     symbol
 }
 
-impl Wrapper<'_, '_> {
-    /// Checks and binds, a group of values at a time: types, then headers, then the rest, since each
-    /// makes the loads of the next legal.
-    fn steps(&mut self) {
-        let resolved = self.resolved;
-        let steps = &resolved.steps[..];
+impl<'a> Wrapper<'a, '_> {
+    /// Checks and binds, a group of values at a time.
+    pub(crate) fn check_steps(&mut self, steps: &'a [Step<'a>]) {
         let mut start = 0;
         while start < steps.len() {
             let end = self.end_of_group(steps, start);
+            start += self.optional_tensor(&steps[start..end]);
             let group = &steps[start..end];
-            group.iter().for_each(|step| self.check_type(step));
-            self.flush();
-            group.iter().for_each(|step| self.check_header(step));
-            self.flush();
-            group.iter().for_each(|step| self.check_rest(step));
+            group.iter().filter_map(Step::opens).for_each(|value| self.enter(value));
+            self.check_group(group);
             start = end;
         }
-        self.settle_tensors();
-        if self.redo {
-            self.flush();
-            let num_args = self.num_args();
-            let raised = self.explanation(Routine::Redo, self.args, num_args);
-            let passed = self.b.compare_const(Cond::Eq, raised, 0);
-            let (failed, next) = (self.b.cold_block("failed"), self.b.block("next"));
-            self.b.branch(passed, next, failed);
-            self.b.switch_to(failed);
-            self.b.ret(Some(raised));
-            self.b.switch_to(next);
-        }
+    }
+
+    /// Checks types, then headers, then the rest, since each makes the loads of the next legal.
+    pub(crate) fn check_group(&mut self, group: &'a [Step<'a>]) {
+        group.iter().for_each(|step| self.check_type(step));
+        self.flush();
+        group.iter().for_each(|step| self.check_header(step));
+        self.flush();
+        group.iter().for_each(|step| self.check_rest(step));
     }
 
     /// How many arguments there are, those that were left out included.
@@ -194,13 +207,13 @@ impl Wrapper<'_, '_> {
         self.num_args.unwrap_or_else(|| self.b.i32(declared as i32))
     }
 
-    fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         self.checks.flush(&mut self.b, self.fail);
     }
 
     fn check_type(&mut self, step: &Step<'_>) {
         let Some(value) = step.opens() else { return };
-        self.enter(value);
+        self.only_if_there(value);
         if let Step::Scalar { scalar, .. } = step {
             self.scalar(value, *scalar);
         } else if let Step::Header { .. } = step {
@@ -220,10 +233,11 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    fn check_rest(&mut self, step: &Step<'_>) {
+    fn check_rest(&mut self, step: &'a Step<'a>) {
         self.checks.mask = None;
         match step {
-            Step::Scalar { .. } | Step::Header { .. } | Step::Value { .. } => {}
+            Step::Scalar { .. } | Step::Value { .. } | Step::Header { device: false, .. } => {}
+            Step::Header { value, tensor, device: true } => self.note_device(*value, tensor.device),
             Step::Extent(_) | Step::Argument(_) => {}
             Step::Occurrence { place, rule } => {
                 self.only_if_there(place.value());
@@ -239,7 +253,8 @@ impl Wrapper<'_, '_> {
                 self.data(*value, *align);
             }
             Step::Settle { symbol, place, linear } => self.settle_symbol(*symbol, *place, linear),
-            Step::Each { .. } | Step::OneOf { .. } => self.redo = true,
+            Step::Each { value, steps } => self.each(*value, steps),
+            Step::OneOf { value, types } => self.one_of(*value, types),
             Step::Constraint(index) => self.constraint(*index),
         }
         self.checks.mask = None;
@@ -247,27 +262,24 @@ impl Wrapper<'_, '_> {
 
     /// Raises the first fault of these arguments and returns.
     fn explain(&mut self, args: Value, num_args: Value) {
-        let status = self.explanation(Routine::Explain, args, num_args);
-        self.b.ret(Some(status));
-    }
-
-    fn explanation(&mut self, routine: Routine, args: Value, num_args: Value) -> Value {
         let has_self = self.resolved.scope.function.signature.has_self();
         let handle = if has_self { self.b.param(0) } else { self.b.null() };
         let descriptor = self.b.address(self.descriptor);
-        self.routine_value(routine, &[handle, args, num_args, descriptor])
+        let raised = self.routine(Routine::Explain, &[handle, args, num_args, descriptor]);
+        self.b.ret(raised);
     }
 
     /// One past the last step of the group that starts at `start`: the steps of [`GROUP`] values. What is
-    /// in a tuple can be read once the tuple has been checked.
+    /// in a tuple can be read once the tuple has been checked; what is branched around is alone.
     fn end_of_group(&self, steps: &[Step<'_>], start: usize) -> usize {
         let mut count = 0;
         for (at, step) in steps.iter().enumerate().skip(start) {
             let Some(value) = step.opens() else { continue };
-            if count == GROUP {
+            let alone = self.is_branched(value);
+            if count == GROUP || (count > 0 && alone) {
                 return at;
             }
-            count += 1;
+            count = if alone { GROUP } else { count + 1 };
             if let ParamType::Tuple(_) = self.resolved.scope.values[value].ty {
                 return at + 1;
             }
@@ -294,12 +306,15 @@ impl Wrapper<'_, '_> {
             Source::Each { .. }
             | Source::Key { .. }
             | Source::Mapped { .. }
-            | Source::Alternative { .. } => unreachable!("loops are over the descriptor"),
+            | Source::Alternative { .. } => match self.places[value] {
+                Some(place) => (place, 0),
+                None => unreachable!("a loop or a union knows where it is"),
+            },
         }
     }
 
-    /// Prepares the checks of a value, which apply only where it is there.
-    fn enter(&mut self, value: usize) {
+    /// Finds out whether a value is there.
+    pub(crate) fn enter(&mut self, value: usize) {
         let declared = &self.resolved.scope.values[value];
         if declared.optional {
             let outer = declared.source.parent().and_then(|of| self.mask(of));
@@ -312,7 +327,6 @@ impl Wrapper<'_, '_> {
             let there = outer.map_or(some, |outer| self.b.and(outer, some));
             self.present[value] = Some(there);
         }
-        self.only_if_there(value);
     }
 
     /// Checks from now on apply only where a value is there.
