@@ -5,18 +5,19 @@ use abi_spec::symbol;
 use super::check::Checks;
 use super::explain::codes::Used;
 use super::explain::descriptor;
-use super::state::{Soft, SymbolState, ValueState};
+use super::state::{SymbolState, ValueState};
 use super::value::safe_call;
 use super::wrapper::Wrapper;
 use super::{body, prologue};
 use crate::ir::{Builder, Data, Linkage, Module, Symbol, SymbolKind};
 use crate::resolve::function::Function;
 use crate::resolve::ids::Table;
+use crate::resolve::value::INDEX;
 
 /// Adds the wrapper of one function, and its descriptor, to the module.
-pub(crate) fn wrapper(
+pub(crate) fn wrapper<'a>(
     module: &mut Module,
-    function: &Function<'_>,
+    function: &'a Function<'a>,
     linkage: Linkage,
     used: &mut Used,
 ) {
@@ -29,7 +30,7 @@ pub(crate) fn wrapper(
         b.hint(param, name);
     }
     let values = &function.values;
-    let names = values.values().map(|value| b.name(&value.path)).collect();
+    let names = values.values().map(|value| b.name(&printable(&value.path))).collect();
     let (miscounted, fail) = (b.cold_block("miscounted"), b.cold_block("fail"));
     let given = b.param(2);
     let (args, num_args) = prologue::arguments::count(&mut b, signature, miscounted);
@@ -43,18 +44,20 @@ pub(crate) fn wrapper(
         symbols: Table::like(&function.symbols, SymbolState::Unbound),
         known_sign: Table::like(&function.symbols, false),
         outputs: Table::default(),
-        checks: Checks::default(),
-        soft: Soft::default(),
+        checks: Checks { fail, mask: None },
         first_device: None,
         tensors: Vec::new(),
-        redo: false,
-        fail,
+        devices: None,
+        places: Table::like(values, None),
+        held: Vec::new(),
+        in_union: false,
         descriptor,
         linkage,
         names,
         outlined: prologue::outline::outlined(function),
     };
-    w.steps();
+    w.device_table();
+    w.check_steps(&function.steps);
     body::statement::body(&mut w);
     w.b.switch_to(miscounted);
     let args = w.b.param(1);
@@ -64,6 +67,15 @@ pub(crate) fn wrapper(
     w.explain(args, num_args);
     let function = w.b.finish();
     module.functions.push(function);
+}
+
+/// A path whose indices are `i` where they are known at run time only.
+fn printable(path: &str) -> String {
+    let mut parts = path.split(INDEX);
+    let first = parts.next().unwrap_or_default().to_owned();
+    // The depth of the loop follows in one character.
+    let depth = |part: &str| part.chars().next().map_or(0, char::len_utf8);
+    parts.fold(first, |path, part| path + "i" + &part[depth(part)..])
 }
 
 fn declare_descriptor(module: &mut Module, function: &Function<'_>, used: &mut Used) -> Symbol {

@@ -2,9 +2,17 @@
 
 pub(crate) mod arguments;
 mod binding;
+mod devices;
 mod expression;
+mod literal;
+mod mapping;
+mod optional;
 pub(crate) mod outline;
+mod registry;
 mod scalar;
+mod scope;
+mod sequence;
 mod steps;
 mod tensor;
+mod union;
 mod value;

@@ -1,8 +1,6 @@
 //! What the wrapper knows of values, symbols and tensors while it is written.
 
-use super::check::Checks;
-use crate::ir::Value;
-use crate::resolve::ids::ValueId;
+use crate::ir::{Block, Value};
 
 /// What has been loaded of a tensor. Optional values are loaded on first use.
 #[derive(Clone, Debug)]
@@ -17,6 +15,8 @@ pub(crate) struct TensorState {
     pub(crate) data: Option<Value>,
     pub(crate) address: Option<Value>,
     pub(crate) not_empty: Option<Value>,
+    /// Where a tensor of odd strides goes, which a routine is to judge once its data is checked.
+    pub(crate) unusual: Option<Block>,
 }
 
 /// What stands in for the strides.
@@ -28,21 +28,30 @@ pub(crate) struct Strides {
     pub(crate) readable: Value,
 }
 
-/// Checks that the common case passes without a call. Where one fails, a routine decides.
-#[derive(Debug, Default)]
-pub(crate) struct Soft {
-    pub(crate) checks: Checks,
-    pub(crate) tensors: Vec<Unsettled>,
-    /// How many of the tensors so far must agree on their devices.
-    pub(crate) devices: Option<usize>,
+impl TensorState {
+    /// Nothing is loaded but these; `rank` is known after the header check.
+    pub(crate) fn new(dl: Value, shape: Option<Value>, rank: Option<usize>) -> TensorState {
+        TensorState {
+            dl,
+            shape,
+            strides_pointer: None,
+            strides: None,
+            extents: vec![None; rank.unwrap_or(0)],
+            data: None,
+            address: None,
+            not_empty: None,
+            unusual: None,
+        }
+    }
 }
 
-/// A tensor about which a routine may have to decide.
+/// What is owned, and released on every way out.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Unsettled {
-    pub(crate) value: ValueId,
-    pub(crate) compact: bool,
-    pub(crate) align: u64,
+pub(crate) enum Held {
+    /// An object.
+    Object(Value),
+    /// What the `TVMFFIAny` at an address holds.
+    Any(Value),
 }
 
 /// A scalar that has been loaded and checked.

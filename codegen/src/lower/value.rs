@@ -32,18 +32,17 @@ pub(crate) fn constant_bytes(b: &mut Builder<'_>, bytes: Vec<u8>) -> Value {
 
 /// The variable that holds the type index of a class once it has been looked up.
 pub(crate) fn class_cache(b: &mut Builder<'_>, key: &str) -> Value {
+    cache(b, &format!("tvm_ffi_codegen.class.{key}"))
+}
+
+/// A variable of the module, 8 bytes, at first 0.
+pub(crate) fn cache(b: &mut Builder<'_>, name: &str) -> Value {
     let module = &mut *b.module;
-    let name = format!("tvm_ffi_codegen.class.{key}");
-    let known = module.find(&name).is_some();
-    let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
+    let known = module.find(name).is_some();
+    let symbol = module.declare(name, Linkage::Local, SymbolKind::Data);
     if !known {
-        module.data.push(Data {
-            symbol,
-            bytes: vec![0; 8],
-            align: 8,
-            writable: true,
-            large: false,
-        });
+        let bytes = vec![0; 8];
+        module.data.push(Data { symbol, bytes, align: 8, writable: true, large: false });
     }
     b.address(symbol)
 }

@@ -4,10 +4,10 @@ use abi_spec::layout::{ANY, any};
 
 use super::check::Checks;
 use super::explain::routines::Routine;
-use super::state::{OutputState, Soft, SymbolState, ValueState};
+use super::state::{Held, OutputState, SymbolState, ValueState};
 use crate::declaration::Device;
 use crate::ir::{
-    Binary, Block, Builder, Cond, Convert, Data, Hint, Linkage, Symbol, SymbolKind, Type, Value,
+    Binary, Builder, Cond, Convert, Data, Hint, Linkage, Symbol, SymbolKind, Type, Value,
 };
 use crate::resolve::function::Function;
 use crate::resolve::ids::{OutputId, SymbolId, Table, ValueId};
@@ -31,18 +31,20 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) known_sign: Table<SymbolId, bool>,
     /// The tensors that are allocated for the kernel.
     pub(crate) outputs: Table<OutputId, OutputState>,
-    /// Checks to be tested before the kernel is called.
+    /// Where failing checks go.
     pub(crate) checks: Checks,
-    /// Checks that the common case passes.
-    pub(crate) soft: Soft,
     /// The device of the first tensor whose device index matters, and how it was declared.
     pub(crate) first_device: Option<(Value, Device)>,
     /// The tensors so far.
     pub(crate) tensors: Vec<ValueId>,
-    /// Some check is left to the routine that redoes them all.
-    pub(crate) redo: bool,
-    /// Where a failing check goes.
-    pub(crate) fail: Block,
+    /// The table of devices that must agree, where only the call knows which do.
+    pub(crate) devices: Option<Value>,
+    /// Where the value is that a loop or a union is at: the address of each that is in one.
+    pub(crate) places: Table<ValueId, Option<Value>>,
+    /// What is owned at this point.
+    pub(crate) held: Vec<Held>,
+    /// What fails here may be right for another type of a union.
+    pub(crate) in_union: bool,
     /// What was declared, for the routines.
     pub(crate) descriptor: Symbol,
     /// Linkage of the shared routines.
@@ -71,11 +73,14 @@ impl Wrapper<'_, '_> {
             Source::Each { .. }
             | Source::Key { .. }
             | Source::Mapped { .. }
-            | Source::Alternative { .. } => unreachable!("loops are over the descriptor"),
+            | Source::Alternative { .. } => match self.places[value] {
+                Some(place) => (place, 0),
+                None => unreachable!("a loop or a union knows where it is"),
+            },
         }
     }
 
-    /// Prepares the checks of a value, which apply only where it is there.
+    /// Finds out whether a value is there.
     pub(crate) fn enter(&mut self, value: ValueId) {
         let declared = &self.function.values[value];
         if declared.optional {
@@ -89,14 +94,12 @@ impl Wrapper<'_, '_> {
             let there = outer.map_or(some, |outer| self.b.and(outer, some));
             self.present[value] = Some(there);
         }
-        self.only_if_there(value);
     }
 
     /// Checks from now on apply only where a value is there.
     pub(crate) fn only_if_there(&mut self, value: ValueId) {
         let mask = self.mask(value);
         self.checks.mask = mask;
-        self.soft.checks.mask = mask;
     }
 
     /// A `Bool` that says whether a value is there; `None` if it always is.

@@ -159,7 +159,7 @@ impl<'a> Names<'a> {
             (Kind::Int, Kind::Int) => Ok((compare(operator::comparison(op, false), a, b), None)),
             (Kind::Int | Kind::Float, Kind::Int | Kind::Float) => {
                 let op = operator::comparison(op, true);
-                Ok((compare(op, a.to_float(), b.to_float()), None))
+                Ok((compare(op, a.into_float(), b.into_float()), None))
             }
             (Kind::Ptr, Kind::Ptr) => words(a, b, "addresses"),
             (Kind::DType, Kind::DType) => words(a, b, "element types"),

@@ -153,7 +153,7 @@ impl Term {
     }
 
     /// The same as a `float64`.
-    pub(crate) fn to_float(self) -> Term {
+    pub(crate) fn into_float(self) -> Term {
         if self.is_float() {
             return self;
         }

@@ -149,7 +149,7 @@ impl Names<'_> {
     fn both(&self, lhs: &Expr, rhs: &Expr) -> Result<([Term; 2], bool), String> {
         let operands = [self.number(lhs)?, self.number(rhs)?];
         let float = operands.iter().any(Term::is_float);
-        Ok((if float { operands.map(Term::to_float) } else { operands }, float))
+        Ok((if float { operands.map(Term::into_float) } else { operands }, float))
     }
 
     fn negation(&self, inner: &Expr) -> Result<Term, String> {
@@ -219,18 +219,21 @@ impl Names<'_> {
             return Err("nothing converts to `ptr`".to_owned());
         }
         if scalar == Scalar::Float64 {
-            return Ok(term.to_float());
+            return Ok(term.into_float());
         }
         if scalar.is_float() {
-            return Ok(Term::new(Kind::Float, Node::Round(scalar, term.to_float().into())));
+            return Ok(Term::new(Kind::Float, Node::Round(scalar, term.into_float().into())));
         }
         if term.is_float() {
             return Err(format!("`{scalar}` takes an integer, not the float `{inner}`"));
         }
-        let node = match scalar {
-            Scalar::Int64 => return Ok(term),
-            Scalar::Bool => Node::Unary(Unary::Truth, term.into()),
-            scalar => Node::Narrow(scalar, term.into(), expr.to_string()),
+        if scalar == Scalar::Int64 {
+            return Ok(term);
+        }
+        let node = if scalar == Scalar::Bool {
+            Node::Unary(Unary::Truth, term.into())
+        } else {
+            Node::Narrow(scalar, term.into(), expr.to_string())
         };
         Ok(Term::new(Kind::Int, node))
     }

@@ -21,7 +21,6 @@ fn return_call(w: &mut Wrapper<'_, '_>, call: &Call<'_>) {
     let early =
         |w: &mut Wrapper<'_, '_>, arg: &Argument| (!arg.is_allocated()).then(|| w.pass(arg));
     let args: Vec<Option<Vec<Value>>> = call.args.iter().map(|arg| early(w, arg)).collect();
-    w.checks.flush(&mut w.b, w.fail);
     let pending = w.prepare_result();
     let late = |(early, arg): (Option<Vec<Value>>, _)| early.unwrap_or_else(|| w.pass(arg));
     let mut args: Vec<Value> = args.into_iter().zip(&call.args).flat_map(late).collect();

@@ -18,8 +18,7 @@ impl Wrapper<'_, '_> {
     /// Requires a constraint to hold.
     pub(crate) fn require(&mut self, condition: &Condition<'_>) {
         let holds = self.truth(&condition.test);
-        let violated = self.b.not(holds);
-        self.checks.never(&mut self.b, violated);
+        self.checks.always(&mut self.b, holds);
     }
 
     /// A term that is 1 or 0, as a `Bool`.
@@ -199,7 +198,7 @@ impl Wrapper<'_, '_> {
             }
             None => holds,
         };
-        self.b.guard(holds, self.fail);
+        self.b.guard(holds, self.checks.fail);
     }
 
     /// Leaves if the divisor is zero.
@@ -217,7 +216,7 @@ impl Wrapper<'_, '_> {
             y = self.b.select(zero, one, y);
         } else {
             let some = self.b.compare_const(Cond::Ne, y, 0);
-            self.b.guard(some, self.fail);
+            self.b.guard(some, self.checks.fail);
         }
         operators::divide(&mut self.b, op, x, y)
     }

@@ -53,17 +53,9 @@ impl Wrapper<'_, '_> {
     /// One of some integers, or of `True` and `False`.
     pub(crate) fn literal_number(&mut self, value: ValueId, literals: &[Literal]) -> ScalarState {
         let (_, wide) = self.number(value, TypeIndex::BOOL);
-        let mut none = self.b.constant(Type::Bool, 1);
-        for literal in literals {
-            let number = match literal {
-                Literal::Int(number) => *number,
-                Literal::Bool(truth) => i64::from(*truth),
-                Literal::None | Literal::Float(_) | Literal::Str(_) => continue,
-            };
-            let other = self.b.compare_const(Cond::Ne, wide, number);
-            none = self.b.and(none, other);
-        }
-        self.checks.never(&mut self.b, none);
+        let known = self.is_number_of(wide, literals);
+        let other = self.b.not(known);
+        self.checks.never(&mut self.b, other);
         let truth = literals.iter().any(|literal| matches!(literal, Literal::Bool(_)));
         let native = match truth {
             true => self.b.convert(Convert::Trunc, wide, Type::I8),

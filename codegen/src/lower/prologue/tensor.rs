@@ -5,16 +5,11 @@ use abi_spec::{DType, DeviceType, TypeIndex};
 
 use crate::declaration::{Device, Tensor};
 use crate::ir::{Binary, Cond, Convert, Type, Value};
+use crate::lower::check::Checks;
 use crate::lower::explain::routines::Routine;
-use crate::lower::state::{Strides, TensorState, Unsettled, ValueState};
+use crate::lower::state::{Strides, TensorState, ValueState};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::ValueId;
-
-// The difference of the type indices has the bits of the size of an object's header.
-const _: () = {
-    let difference = TypeIndex::TENSOR.0 - TypeIndex::DL_TENSOR_PTR.0;
-    assert!(difference % 2 == 1 && difference & OBJECT.size as i32 == OBJECT.size as i32);
-};
 
 impl Wrapper<'_, '_> {
     /// Type and NULL.
@@ -25,30 +20,41 @@ impl Wrapper<'_, '_> {
         };
         let hint = self.hint(value, "", None);
         self.b.hint(dl, hint);
-        self.values[value] = ValueState::Tensor(TensorState {
-            dl,
-            shape: None,
-            strides_pointer: None,
-            strides: None,
-            extents: Vec::new(),
-            data: None,
-            address: None,
-            not_empty: None,
-        });
+        self.values[value] = ValueState::Tensor(TensorState::new(dl, None, None));
     }
 
+    /// An object or a `DLTensor*`, of which neither is the rule: Python passes both.
     fn inline_tensor(&mut self, value: ValueId) -> Value {
         let (index, payload) = self.words(value, Type::Ptr);
+        if self.checks.mask.is_some() {
+            return self.masked_tensor(value, index, payload);
+        }
         let b = &mut self.b;
-        // One of the two differences is odd, so that their product is zero only if one of them is.
-        let [object, view] = [TypeIndex::TENSOR, TypeIndex::DL_TENSOR_PTR]
-            .map(|ty| b.binary_const(Binary::Sub, index, ty.0.into()));
-        let neither = b.binary(Binary::Mul, object, view);
-        self.checks.zero32(b, neither);
-        let header = b.binary_const(Binary::And, view, OBJECT.size.into());
-        let header = b.convert(Convert::Zext, header, Type::I64);
-        let dl = b.ptr_add(payload, header);
         self.checks.non_null(b, payload);
+        let [object, other, join] = ["object", "other", "tensor"].map(|label| b.block(label));
+        let dl = b.block_param(join, Type::Ptr, crate::ir::Hint::default());
+        let is_object = b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
+        b.branch(is_object, object, other);
+        b.switch_to(object);
+        let inside = b.ptr_offset(payload, OBJECT.size.into());
+        b.jump(join, &[inside]);
+        b.switch_to(other);
+        self.checks.equal_const(b, index, TypeIndex::DL_TENSOR_PTR.0.into());
+        b.jump(join, &[payload]);
+        b.switch_to(join);
+        dl
+    }
+
+    /// The same for one that may be absent.
+    fn masked_tensor(&mut self, value: ValueId, index: Value, payload: Value) -> Value {
+        let b = &mut self.b;
+        let [object, view] = [TypeIndex::TENSOR, TypeIndex::DL_TENSOR_PTR]
+            .map(|ty| b.compare_const(Cond::Eq, index, ty.0.into()));
+        let tensor = b.or(object, view);
+        self.checks.always(b, tensor);
+        self.checks.non_null(b, payload);
+        let inside = b.ptr_offset(payload, OBJECT.size.into());
+        let dl = b.select(object, inside, payload);
         self.readable(value, dl, DL_TENSOR.size as usize)
     }
 
@@ -188,31 +194,47 @@ impl Wrapper<'_, '_> {
 
     /// The device has the declared type, and tensors of one such type share the index.
     fn device(&mut self, value: ValueId, device: Device) {
-        self.tensors.push(value);
         if let Device::Type(ty) = device
             && !self.is_outlined(value)
         {
             let found = self.device_type32(value);
-            let wrong = self.b.binary_const(Binary::Sub, found, ty.0.into());
-            self.checks.zero32(&mut self.b, wrong);
+            self.checks.equal_const(&mut self.b, found, ty.0.into());
         }
         if device == Device::Type(DeviceType::CPU) {
             return;
         }
+        if self.devices.is_some() {
+            return self.note_device(value);
+        }
+        self.tensors.push(value);
         let word = self.field(value, Type::I64, dl_tensor::DEVICE_TYPE.offset, "device");
-        // One that is not there has no device, so only the routine can tell.
-        let always = self.mask(value).is_none();
         match (self.first_device, device) {
-            (None, _) if always => self.first_device = Some((word, device)),
-            (None, _) => self.first_device = Some((word, Device::Any)),
-            (Some((first, of)), _) if of == device && device != Device::Any && always => {
+            (None, _) => self.first_device = Some((word, device)),
+            (Some((first, of)), _) if of == device && device != Device::Any => {
                 self.checks.equal(&mut self.b, word, first);
             }
-            (Some((first, _)), _) => {
-                self.soft.checks.equal(&mut self.b, word, first);
-                self.soft.devices = Some(self.tensors.len());
-            }
+            (Some((first, _)), _) => self.same_device_or_type(word, first),
         }
+    }
+
+    /// Tensors on one device are the rule; else a routine compares those so far.
+    fn same_device_or_type(&mut self, word: Value, first: Value) {
+        let same = self.b.eq(word, first);
+        let (slow, next) = (self.b.cold_block("devices"), self.b.block("next"));
+        self.b.branch(same, next, slow);
+        self.b.switch_to(slow);
+        let count = self.tensors.len();
+        let table = self.b.stack_slot(8 * count as u32, 8);
+        for at in 0..count {
+            let dl = self.tensor_state(self.tensors[at]).dl;
+            self.b.store(dl, table, 8 * at as i32);
+        }
+        let count = self.b.i64(count as i64);
+        let same = self.routine_value(Routine::SameDevices, &[table, count]);
+        let same = self.b.compare_const(Cond::Ne, same, 0);
+        self.b.guard(same, self.checks.fail);
+        self.b.jump(next, &[]);
+        self.b.switch_to(next);
     }
 
     /// `value.shape[dim]` of a tensor of fixed rank.
@@ -308,51 +330,85 @@ impl Wrapper<'_, '_> {
 
     /// Strides equal to the compact ones pass at once; others may still be legal.
     pub(crate) fn compact(&mut self, value: ValueId) {
-        self.soft.tensors.push(Unsettled { value, compact: true, align: 1 });
         let rank = self.rank(value);
-        if rank == 0 {
+        if self.is_outlined(value) || rank == 0 && !self.function.any_rank(value) {
             return;
         }
+        let unusual = self.b.cold_block("unusual");
+        self.tensor_state(value).unusual = Some(unusual);
+        if self.function.any_rank(value) {
+            return;
+        }
+        // Whatever is used after the checks is loaded before the first branch to what is unusual.
+        self.address(value);
         let extents: Vec<Value> = (1..rank).map(|dim| self.extent(value, dim)).collect();
         let strides = self.strides_pointer(value);
-        let hints: Vec<_> = (0..rank).map(|dim| self.hint(value, "strides", Some(dim))).collect();
+        let strides = self.or_zero(value, strides);
+        let [some, done] = ["strides", "next"].map(|label| self.b.block(label));
         let absent = self.b.compare_const(Cond::Eq, strides, 0);
-        self.soft.checks.unless(&mut self.b, absent, |checks, b| {
-            let mut compact = b.i64(1);
-            for dim in (0..rank).rev() {
-                let stride = b.load(Type::I64, strides, 8 * dim as i32);
-                b.hint(stride, hints[dim]);
-                checks.equal(b, stride, compact);
-                if dim > 0 {
-                    let extent = extents[dim - 1];
-                    let last = dim + 1 == rank;
-                    compact = if last { extent } else { b.binary(Binary::Mul, compact, extent) };
-                }
+        self.b.branch(absent, done, some);
+        self.b.switch_to(some);
+        let checks = Checks { fail: unusual, mask: None };
+        let mut compact = self.b.i64(1);
+        for dim in (0..rank).rev() {
+            let stride = self.b.load(Type::I64, strides, 8 * dim as i32);
+            let hint = self.hint(value, "strides", Some(dim));
+            self.b.hint(stride, hint);
+            checks.equal(&mut self.b, stride, compact);
+            if dim > 0 {
+                let extent = extents[dim - 1];
+                let last = dim + 1 == rank;
+                compact = if last { extent } else { self.b.binary(Binary::Mul, compact, extent) };
             }
-        });
+        }
+        self.b.jump(done, &[]);
+        self.b.switch_to(done);
     }
 
     /// A data pointer that is not NULL passes at once; NULL is legal where there are no elements.
     pub(crate) fn data(&mut self, value: ValueId, align: u64) {
-        match self.soft.tensors.last_mut() {
-            Some(last) if last.value == value => last.align = align,
-            Some(_) | None => self.soft.tensors.push(Unsettled { value, compact: false, align }),
+        if self.is_outlined(value) {
+            return;
+        }
+        let data = self.data_pointer(value);
+        let compact = self.tensor_state(value).unusual.take();
+        let unusual = compact.unwrap_or_else(|| self.b.cold_block("unusual"));
+        let next = self.b.block("next");
+        if self.function.any_rank(value) {
+            let there = self.mask(value).unwrap_or_else(|| self.b.constant(Type::Bool, 1));
+            self.b.branch(there, unusual, next);
+        } else {
+            let address = (align > 1).then(|| self.address(value));
+            let checks = self.checks.or_go_to(unusual);
+            checks.non_null(&mut self.b, data);
+            if let Some(address) = address {
+                let address = self.b.convert(Convert::PtrToInt, address, Type::I64);
+                checks.aligned(&mut self.b, address, align);
+            }
+            self.b.jump(next, &[]);
+        }
+        self.b.switch_to(unusual);
+        let settled = self.settled(value, align, compact.is_some());
+        self.b.branch(settled, next, self.checks.fail);
+        self.b.switch_to(next);
+    }
+
+    /// A `Bool`: the data of a tensor and, if so declared, its compact strides are legal.
+    fn settled(&mut self, value: ValueId, align: u64, compact: bool) -> Value {
+        let dl = self.tensor_state(value).dl;
+        let mask = self.b.i64(align as i64 - 1);
+        let compact = self.b.i32(i32::from(compact));
+        let settled = self.routine_value(Routine::Settle, &[dl, mask, compact]);
+        self.b.compare_const(Cond::Ne, settled, 0)
+    }
+
+    fn data_pointer(&mut self, value: ValueId) -> Value {
+        if let Some(data) = self.tensor_state(value).data {
+            return data;
         }
         let data = self.field(value, Type::Ptr, dl_tensor::DATA.offset, "data");
         self.tensor_state(value).data = Some(data);
-        if self.any_rank(value) {
-            return;
-        }
-        self.soft.checks.non_null(&mut self.b, data);
-        if align > 1 {
-            let address = self.address(value);
-            let address = self.b.convert(Convert::PtrToInt, address, Type::I64);
-            self.soft.checks.aligned(&mut self.b, address, align);
-        }
-    }
-
-    fn any_rank(&self, value: ValueId) -> bool {
-        self.function.any_rank(value)
+        data
     }
 
     /// `x.byte_offset`.
@@ -365,79 +421,12 @@ impl Wrapper<'_, '_> {
         if let Some(address) = self.tensor_state(value).address {
             return address;
         }
-        let data = match self.tensor_state(value).data {
-            Some(data) => data,
-            None => self.field(value, Type::Ptr, dl_tensor::DATA.offset, "data"),
-        };
+        let data = self.data_pointer(value);
         let offset = self.byte_offset(value);
         let address = self.b.ptr_add(data, offset);
         let hint = self.hint(value, "address", None);
         self.b.hint(address, hint);
         self.tensor_state(value).address = Some(address);
         address
-    }
-
-    /// Ends the checks: tensors of free rank always ask [`Routine::Settle`], others where they must.
-    pub(crate) fn settle_tensors(&mut self) {
-        let mut soft = std::mem::take(&mut self.soft);
-        let is_free = |tensor: &Unsettled| self.any_rank(tensor.value);
-        let (free, fixed): (Vec<_>, Vec<_>) = soft.tensors.drain(..).partition(is_free);
-        for tensor in free {
-            let settled = self.settle(tensor);
-            let violated = self.b.not(settled);
-            self.checks.never(&mut self.b, violated);
-        }
-        let Some(unusual) = soft.checks.take(&mut self.b) else {
-            return;
-        };
-        let violated = self.checks.take(&mut self.b);
-        let any = violated.map_or(unusual, |violated| self.b.or(violated, unusual));
-        let any = self.b.compare_const(Cond::Ne, any, 0);
-        let (slow, next) = (self.b.cold_block("unusual"), self.b.block("next"));
-        self.b.branch(any, slow, next);
-        self.b.switch_to(slow);
-        if let Some(violated) = violated {
-            let held = self.b.compare_const(Cond::Eq, violated, 0);
-            self.b.guard(held, self.fail);
-        }
-        for tensor in fixed {
-            let settled = self.settle(tensor);
-            self.b.guard(settled, self.fail);
-        }
-        if let Some(count) = soft.devices {
-            self.same_devices(count);
-        }
-        self.b.jump(next, &[]);
-        self.b.switch_to(next);
-    }
-
-    fn settle(&mut self, tensor: Unsettled) -> Value {
-        let dl = self.tensor_state(tensor.value).dl;
-        let mask = self.b.i64(tensor.align as i64 - 1);
-        let compact = self.b.i32(i32::from(tensor.compact));
-        let settled = self.routine_value(Routine::Settle, &[dl, mask, compact]);
-        let settled = self.b.compare_const(Cond::Ne, settled, 0);
-        match self.mask(tensor.value) {
-            Some(mask) => {
-                let absent = self.b.not(mask);
-                self.b.or(absent, settled)
-            }
-            None => settled,
-        }
-    }
-
-    /// Asks about the first `count` tensors; NULL stands for one that is not there.
-    fn same_devices(&mut self, count: usize) {
-        let table = self.b.stack_slot(8 * count as u32, 8);
-        for at in 0..count {
-            let value = self.tensors[at];
-            let dl = self.tensor_state(value).dl;
-            let dl = self.or_zero(value, dl);
-            self.b.store(dl, table, 8 * at as i32);
-        }
-        let count = self.b.i64(count as i64);
-        let same = self.routine_value(Routine::SameDevices, &[table, count]);
-        let same = self.b.compare_const(Cond::Ne, same, 0);
-        self.b.guard(same, self.fail);
     }
 }

@@ -6,7 +6,7 @@
 use abi_spec::TypeIndex;
 use abi_spec::layout::{OBJECT, any, byte_array, seq_cell};
 
-use crate::declaration::{Class, Literal, Mapping, ParamType, Sequence, Shape};
+use crate::declaration::{Class, Mapping, ParamType, Sequence, Shape};
 use crate::ir::{Cond, Convert, Type, Value};
 use crate::lower::explain::routines::{self, Routine};
 use crate::lower::state::ValueState;
@@ -14,7 +14,6 @@ use crate::lower::value::{class_cache, constant_bytes};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{MAX_SMALL, accepted, dynamic_key};
 use crate::resolve::ids::ValueId;
-use crate::resolve::typing::{is_text, literal_scalar};
 use crate::resolve::value::Source;
 
 impl Wrapper<'_, '_> {
@@ -134,7 +133,7 @@ impl Wrapper<'_, '_> {
 
     fn guard_non_null(&mut self, pointer: Value) -> Value {
         let some = self.b.compare_const(Cond::Ne, pointer, 0);
-        self.b.guard(some, self.fail);
+        self.b.guard(some, self.checks.fail);
         pointer
     }
 
@@ -182,7 +181,12 @@ impl Wrapper<'_, '_> {
     }
 
     /// Text or bytes: the address of an array of bytes, which small values are not.
-    fn text(&mut self, value: ValueId, small: TypeIndex, object: TypeIndex) -> ValueState {
+    pub(crate) fn text(
+        &mut self,
+        value: ValueId,
+        small: TypeIndex,
+        object: TypeIndex,
+    ) -> ValueState {
         let (index, payload) = self.words(value, Type::Ptr);
         let address = self.any_address(value);
         let length = self.b.load(Type::I32, address, any::SMALL_LEN.offset);
@@ -231,7 +235,7 @@ impl Wrapper<'_, '_> {
             let [low, high] = w.masks(value);
             let named = w.routine_value(otherwise, &[address, low, high, slot]);
             let named = w.b.compare_const(Cond::Ne, named, 0);
-            w.b.guard(named, w.fail);
+            w.b.guard(named, w.checks.fail);
             w.b.load(Type::I64, slot, 0)
         });
         let hint = self.hint(value, "", None);
@@ -259,38 +263,6 @@ impl Wrapper<'_, '_> {
         let hint = self.hint(value, "size", None);
         self.b.hint(size, hint);
         ValueState::Pair(data, size)
-    }
-
-    fn literal(&mut self, value: ValueId, literals: &[Literal]) -> ValueState {
-        if literal_scalar(literals).is_some() {
-            return ValueState::Scalar(self.literal_number(value, literals));
-        }
-        if !is_text(literals) {
-            self.redo = true;
-            let address = self.any_address(value);
-            return ValueState::Word(self.or_zero(value, address));
-        }
-        let state = self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR);
-        if let ValueState::Pair(data, size) = state {
-            let mut none = self.b.constant(Type::Bool, 1);
-            for literal in literals {
-                if let Literal::Str(text) = literal {
-                    let same = self.text_equals(data, size, text);
-                    let other = self.b.not(same);
-                    none = self.b.and(none, other);
-                }
-            }
-            self.checks.never(&mut self.b, none);
-        }
-        state
-    }
-
-    /// A `Bool`: the bytes are those of a text.
-    pub(crate) fn text_equals(&mut self, data: Value, size: Value, text: &str) -> Value {
-        let known = constant_bytes(&mut self.b, text.as_bytes().to_vec());
-        let length = self.b.i64(text.len() as i64);
-        let same = self.routine_value(Routine::SameText, &[data, size, known, length]);
-        self.b.compare_const(Cond::Ne, same, 0)
     }
 
     /// A pointer, an integer that is one, or None.

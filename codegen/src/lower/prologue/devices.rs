@@ -1,0 +1,120 @@
+//! Devices of tensors that are optional, in a loop or in a union: noted while the function runs.
+//!
+//! Tensors of one type of device, other than the cpu, must share its index. Where the declaration says how
+//! many tensors there are, they are compared with each other; else with a table in the frame.
+
+use abi_spec::DeviceType;
+use abi_spec::layout::dl_tensor;
+
+use crate::declaration::Device;
+use crate::ir::{Binary, Block, Builder, Cond, Convert, Hint, Type, Value};
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::function::Function;
+use crate::resolve::ids::ValueId;
+use crate::resolve::step::Step;
+
+/// Devices that a table has room for; there are fewer types.
+const MAX_DEVICES: i64 = 24;
+
+/// A table: a count, then devices as they stand in a tensor.
+const TABLE_SIZE: u32 = 8 + 8 * MAX_DEVICES as u32;
+const FIRST: i32 = 8;
+
+/// True if it is known at run time only which tensors must share a device.
+fn vary(function: &Function<'_>) -> bool {
+    let mut headers = Vec::new();
+    collect(&function.steps, &mut headers);
+    let varies = |value: ValueId| {
+        let value = &function.values[value];
+        value.dynamic || value.guard.is_some()
+    };
+    headers.into_iter().any(varies)
+}
+
+/// The tensors whose device matters, and need not be the cpu.
+fn collect(steps: &[Step<'_>], headers: &mut Vec<ValueId>) {
+    for step in steps {
+        match step {
+            Step::Header { value, tensor, device } => {
+                let other = *device && tensor.device != Device::Type(DeviceType::CPU);
+                headers.extend(other.then_some(*value));
+            }
+            Step::Each { steps, .. } => collect(steps, headers),
+            Step::OneOf { types, .. } => types.iter().for_each(|steps| collect(steps, headers)),
+            Step::Scalar { .. }
+            | Step::Value { .. }
+            | Step::Occurrence { .. }
+            | Step::Compact { .. }
+            | Step::Data { .. }
+            | Step::Settle { .. }
+            | Step::Require(_)
+            | Step::Evaluate(_) => {}
+        }
+    }
+}
+
+impl Wrapper<'_, '_> {
+    /// Makes a table of devices, if one is needed.
+    pub(crate) fn device_table(&mut self) {
+        if vary(self.function) {
+            let table = self.b.stack_slot(TABLE_SIZE, 8);
+            let zero = self.b.i64(0);
+            self.b.store(zero, table, 0);
+            self.b.store(zero, table, FIRST);
+            self.devices = Some(table);
+        }
+    }
+
+    /// Requires a tensor to be on the same device as those of its type before it.
+    pub(crate) fn note_device(&mut self, value: ValueId) {
+        let Some(table) = self.devices else { return };
+        let dl = self.tensor_state(value).dl;
+        let found = self.b.load(Type::I64, dl, dl_tensor::DEVICE_TYPE.offset);
+        let first = self.b.load(Type::I64, table, FIRST);
+        let other = self.b.compare(Cond::Ne, found, first);
+        let ty = self.b.convert(Convert::Trunc, found, Type::I32);
+        let indexed = self.b.compare_const(Cond::Ugt, ty, DeviceType::CPU.0.into());
+        let unknown = self.b.and(other, indexed);
+        let unknown = self.mask(value).map_or(unknown, |mask| self.b.and(mask, unknown));
+        let fail = self.checks.fail;
+        self.b.if_then(unknown, |b| note(b, table, found, fail));
+    }
+}
+
+/// Compares a device with that of its type in a table, or adds it; leaves for `fail` if they differ.
+fn note(b: &mut Builder<'_>, table: Value, found: Value, fail: Block) {
+    let [head, body, same, other, new, add, done] =
+        ["devices", "device", "same_type", "other", "new", "add", "noted"]
+            .map(|label| b.block(label));
+    let at = b.block_param(head, Type::I64, Hint::default());
+    let (zero, count) = (b.i64(0), b.load(Type::I64, table, 0));
+    let ty = b.convert(Convert::Trunc, found, Type::I32);
+    b.jump(head, &[zero]);
+    b.switch_to(head);
+    let more = b.compare(Cond::Slt, at, count);
+    b.branch(more, body, new);
+    b.switch_to(body);
+    let offset = b.binary_const(Binary::Shl, at, 3);
+    let entry = b.ptr_add(table, offset);
+    let known = b.load(Type::I64, entry, FIRST);
+    let known_type = b.convert(Convert::Trunc, known, Type::I32);
+    let is_same = b.eq(known_type, ty);
+    b.branch(is_same, same, other);
+    b.switch_to(same);
+    let agrees = b.eq(known, found);
+    b.branch(agrees, done, fail);
+    b.switch_to(other);
+    let next = b.binary_const(Binary::Add, at, 1);
+    b.jump(head, &[next]);
+    b.switch_to(new);
+    let room = b.compare_const(Cond::Slt, count, MAX_DEVICES);
+    b.branch(room, add, done);
+    b.switch_to(add);
+    let offset = b.binary_const(Binary::Shl, count, 3);
+    let entry = b.ptr_add(table, offset);
+    b.store(found, entry, FIRST);
+    let count = b.binary_const(Binary::Add, count, 1);
+    b.store(count, table, 0);
+    b.jump(done, &[]);
+    b.switch_to(done);
+}

@@ -1,0 +1,186 @@
+//! Mappings: a loop over the entries by the runtime's own iterator, as nothing else can read them.
+//!
+//! The iterator is a function object: 0 asks it for a key, 1 for a value, 2 moves it on and says whether there
+//! is another entry. It is owned by the loop, and so are the key and the value of a turn.
+
+use abi_spec::TypeIndex;
+use abi_spec::layout::{ANY, any, object};
+
+use crate::declaration::ParamType;
+use crate::ir::{Block, Cond, Convert, Type, Value};
+use crate::lower::prologue::registry::{Global, WayOut};
+use crate::lower::prologue::scope::require_nothing;
+use crate::lower::state::{Held, ValueState};
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::accepted::accepted;
+use crate::resolve::ids::{SymbolId, ValueId};
+use crate::resolve::step::Step;
+
+/// What says how many entries there are, and what makes the iterator: of a `Map` and of a `Dict`.
+const SIZE: [&str; 2] = ["ffi.MapSize", "ffi.DictSize"];
+const ITERATOR: [&str; 2] = ["ffi.MapForwardIterFunctor", "ffi.DictForwardIterFunctor"];
+
+/// Moves the iterator on.
+const MOVE_ON: i64 = 2;
+
+/// A loop over the entries.
+struct Entries<'a> {
+    steps: &'a [Step<'a>],
+    iterator: Global,
+    /// An argument, and a result.
+    call: [Value; 2],
+    /// The key and the value: where they are put, if they are looked at.
+    parts: [(ValueId, Option<Value>); 2],
+    /// The symbols that a turn may bind; the next one compares with them.
+    symbols: Vec<SymbolId>,
+    /// Where the loop ends, with the symbols.
+    after: Block,
+    way_out: WayOut,
+}
+
+impl<'a> Wrapper<'a, '_> {
+    /// The loop over the entries of a mapping.
+    pub(crate) fn mapping(&mut self, value: ValueId, steps: &'a [Step<'a>]) {
+        let symbols = self.unbound_in(steps);
+        let after = self.b.block("next");
+        let states = self.carried_to(after, &symbols);
+        let nothing = self.carry(&symbols);
+        if let Some(there) = self.mask(value) {
+            self.go_unless(there, after, &nothing);
+        }
+        let outside = self.enter_scope(value);
+        let way_out = WayOut { owned: self.held.len(), fail: outside.fail };
+        let call = [0, 1].map(|_| self.b.stack_slot(ANY.size, ANY.align));
+        let is_map = self.pass_mapping(value, call[0]);
+        let size = self.global(is_map, SIZE, way_out);
+        self.call_global(size, call, way_out);
+        let size = self.b.load(Type::I64, call[1], any::PAYLOAD.offset);
+        let some = self.b.compare_const(Cond::Ne, size, 0);
+        self.go_unless(some, after, &nothing);
+        let maker = self.global(is_map, ITERATOR, way_out);
+        self.call_global(maker, call, way_out);
+        let object = self.b.load(Type::Ptr, call[1], any::PAYLOAD.offset);
+        let iterator = maker.made(object);
+        let parts = self.parts(value, steps);
+        self.entries(&Entries {
+            steps,
+            iterator,
+            call,
+            parts,
+            symbols: symbols.clone(),
+            after,
+            way_out,
+        });
+        self.b.switch_to(after);
+        self.leave_scope(outside);
+        self.set_symbols(&symbols, &states);
+    }
+
+    /// Makes a mapping the argument of a call; yields whether it is a `Map`.
+    fn pass_mapping(&mut self, value: ValueId, argument: Value) -> Value {
+        let ValueState::Word(mapping) = self.values[value] else {
+            unreachable!("mappings are loaded before their entries")
+        };
+        let index = self.b.load(Type::I32, mapping, object::TYPE_INDEX.offset);
+        let is_map = self.b.compare_const(Cond::Eq, index, TypeIndex::MAP.0.into());
+        let head = self.b.convert(Convert::Zext, index, Type::I64);
+        self.b.store(head, argument, any::TYPE_INDEX.offset);
+        self.b.store(mapping, argument, any::PAYLOAD.offset);
+        is_map
+    }
+
+    /// Where key and value are put. One that may be anything is not asked for.
+    fn parts(&mut self, value: ValueId, steps: &[Step<'_>]) -> [(ValueId, Option<Value>); 2] {
+        let values = &self.function.values;
+        let children = self.function.values[value].children.clone();
+        let opens = |child: ValueId| steps.iter().filter(move |step| step.opens() == Some(child));
+        let wanted =
+            |child| opens(child).any(|step| !require_nothing(values, std::slice::from_ref(step)));
+        [children[0], children[1]].map(|child| {
+            let slot = self.b.stack_slot(ANY.size, ANY.align);
+            self.clear_any(slot);
+            self.places[child] = Some(slot);
+            (child, wanted(child).then_some(slot))
+        })
+    }
+
+    fn entries(&mut self, entries: &Entries<'a>) {
+        let Entries { iterator, ref symbols, way_out, .. } = *entries;
+        let int = self.b.i64(TypeIndex::INT.0.into());
+        self.b.store(int, entries.call[0], any::TYPE_INDEX.offset);
+        let start = self.carry(symbols);
+        let head = self.b.block("entry");
+        let states = self.carried_to(head, symbols);
+        self.b.jump(head, &start);
+        self.b.switch_to(head);
+        self.set_symbols(symbols, &states);
+        self.held.push(Held::Object(iterator.object));
+        self.entry(entries);
+        let symbols = self.carry(symbols);
+        self.ask(entries, MOVE_ON, entries.call[1]);
+        self.held.truncate(way_out.owned);
+        let more = self.b.load(Type::I64, entries.call[1], any::PAYLOAD.offset);
+        let more = self.b.compare_const(Cond::Ne, more, 0);
+        let [again, end] = ["again", "end"].map(|label| self.b.block(label));
+        self.b.branch(more, again, end);
+        self.b.switch_to(again);
+        self.b.jump(head, &symbols);
+        self.b.switch_to(end);
+        self.release_held(&[Held::Object(iterator.object)]);
+        self.b.jump(entries.after, &symbols);
+    }
+
+    /// Key and value of a turn: asked for, checked, released.
+    fn entry(&mut self, entries: &Entries<'a>) {
+        let WayOut { owned, fail } = entries.way_out;
+        for (which, (_, slot)) in entries.parts.iter().enumerate() {
+            if let Some(slot) = *slot {
+                self.ask(entries, which as i64, slot);
+                self.held.push(Held::Any(slot));
+            }
+        }
+        let (wrong, next) = (self.b.cold_block("wrong"), self.b.block("next"));
+        self.checks.fail = wrong;
+        self.check_steps(entries.steps);
+        self.b.jump(next, &[]);
+        self.b.switch_to(wrong);
+        let held = self.held[owned..].to_vec();
+        self.release_held(&held);
+        self.b.jump(fail, &[]);
+        self.b.switch_to(next);
+        self.held.truncate(owned + 1);
+        for (child, slot) in entries.parts {
+            if let Some(slot) = slot.filter(|_| self.may_be_object(child)) {
+                self.release_held(&[Held::Any(slot)]);
+            }
+        }
+    }
+
+    /// Calls the iterator with a number.
+    fn ask(&mut self, entries: &Entries<'_>, what: i64, result: Value) {
+        let what = self.b.i64(what);
+        self.b.store(what, entries.call[0], any::PAYLOAD.offset);
+        self.call_global(entries.iterator, [entries.call[0], result], entries.way_out);
+    }
+
+    /// True if a value that has been checked may have to be released.
+    fn may_be_object(&self, value: ValueId) -> bool {
+        match self.function.values[value].ty {
+            ParamType::Scalar(_) => false,
+            ParamType::Tensor(_) | ParamType::Optional(_) => true,
+            ty @ (ParamType::Str
+            | ParamType::Bytes
+            | ParamType::DType
+            | ParamType::Device
+            | ParamType::Shape(_)
+            | ParamType::Object(_)
+            | ParamType::Sequence(..)
+            | ParamType::Mapping(..)
+            | ParamType::Tuple(_)
+            | ParamType::Union(_)
+            | ParamType::Literal(_)
+            | ParamType::Any
+            | ParamType::Stream) => accepted(ty).high != 0,
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Functions of the runtime's registry that a prologue calls, and what it owns meanwhile.
+
+use abi_spec::layout::{any, byte_array};
+use abi_spec::{TypeIndex, runtime};
+
+use crate::ir::{Block, Cond, Type, Value};
+use crate::lower::explain::routines::Routine;
+use crate::lower::state::Held;
+use crate::lower::value::cache;
+use crate::lower::value::constant_bytes;
+use crate::lower::wrapper::Wrapper;
+
+/// What happens when a call of the runtime fails.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WayOut {
+    /// How many of the things that are [held](Wrapper::held) belong to what is around.
+    pub(crate) owned: usize,
+    /// Where a failing check goes there.
+    pub(crate) fail: Block,
+}
+
+/// A function object: one of two of the registry, or what that has made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Global {
+    pub(crate) object: Value,
+    /// A `Bool`: it is the first of the two.
+    first: Value,
+    names: [&'static str; 2],
+}
+
+impl Global {
+    /// What it has made, under its name.
+    pub(crate) fn made(self, object: Value) -> Global {
+        Global { object, ..self }
+    }
+}
+
+impl Wrapper<'_, '_> {
+    /// One of two functions of the registry. It is looked up once, and kept.
+    pub(crate) fn global(
+        &mut self,
+        first: Value,
+        names: [&'static str; 2],
+        way_out: WayOut,
+    ) -> Global {
+        let caches =
+            names.map(|name| cache(&mut self.b, &format!("tvm_ffi_codegen.function.{name}")));
+        let cache = self.b.select(first, caches[0], caches[1]);
+        let known = self.b.load(Type::Ptr, cache, 0);
+        let (look_up, join) = (self.b.cold_block("look_up"), self.b.block("found"));
+        let object = self.b.block_param(join, Type::Ptr, "function");
+        let is_known = self.b.compare_const(Cond::Ne, known, 0);
+        let usual = self.b.block("usual");
+        self.b.branch(is_known, usual, look_up);
+        self.b.switch_to(usual);
+        self.b.jump(join, &[known]);
+        self.b.switch_to(look_up);
+        let found = self.look_up(first, names, way_out);
+        self.b.store(found, cache, 0);
+        self.b.jump(join, &[found]);
+        self.b.switch_to(join);
+        Global { object, first, names }
+    }
+
+    /// Asks the registry; a function that it does not have is one for `explain` to report.
+    fn look_up(&mut self, first: Value, names: [&'static str; 2], way_out: WayOut) -> Value {
+        let [data, size] = self.name_of(first, names);
+        let (array, out) = (self.b.stack_slot(16, 8), self.b.stack_slot(8, 8));
+        self.b.store(data, array, byte_array::DATA.offset);
+        self.b.store(size, array, byte_array::SIZE.offset);
+        let null = self.b.null();
+        self.b.store(null, out, 0);
+        let get = crate::lower::runtime(self.b.module, &runtime::FUNCTION_GET_GLOBAL);
+        let status = self.b.call_value(get, &[array, out]);
+        self.require_status(status, first, names, way_out);
+        let found = self.b.load(Type::Ptr, out, 0);
+        let some = self.b.compare_const(Cond::Ne, found, 0);
+        let (missing, next) = (self.b.cold_block("missing"), self.b.block("next"));
+        self.b.branch(some, next, missing);
+        self.b.switch_to(missing);
+        self.release_own(way_out);
+        self.b.jump(way_out.fail, &[]);
+        self.b.switch_to(next);
+        found
+    }
+
+    fn name_of(&mut self, first: Value, names: [&'static str; 2]) -> [Value; 2] {
+        let [a, b] = names.map(|name| constant_bytes(&mut self.b, name.into()));
+        let [c, d] = names.map(|name| self.b.i64(name.len() as i64));
+        [self.b.select(first, a, b), self.b.select(first, c, d)]
+    }
+
+    /// Calls a function with one argument.
+    pub(crate) fn call_global(
+        &mut self,
+        function: Global,
+        [argument, result]: [Value; 2],
+        way_out: WayOut,
+    ) {
+        self.clear_any(result);
+        let call = crate::lower::runtime(self.b.module, &runtime::FUNCTION_CALL);
+        let one = self.b.i32(1);
+        let status = self.b.call_value(call, &[function.object, argument, one, result]);
+        self.require_status(status, function.first, function.names, way_out);
+    }
+
+    /// Goes on if a call of one of two functions has succeeded.
+    fn require_status(
+        &mut self,
+        status: Value,
+        first: Value,
+        names: [&'static str; 2],
+        way_out: WayOut,
+    ) {
+        let (failed, next) = (self.b.cold_block("failed"), self.b.block("next"));
+        let passed = self.b.compare_const(Cond::Eq, status, 0);
+        self.b.branch(passed, next, failed);
+        self.b.switch_to(failed);
+        let name = self.name_of(first, names);
+        self.give_up(status, name, way_out);
+        self.b.switch_to(next);
+    }
+
+    /// Passes on the error of the runtime. In a union it is forgotten, since another type may do.
+    fn give_up(&mut self, status: Value, [name, length]: [Value; 2], way_out: WayOut) {
+        if self.in_union {
+            self.release_own(way_out);
+            self.forget_error();
+            return self.b.jump(way_out.fail, &[]);
+        }
+        let held = self.held.clone();
+        self.release_held(&held);
+        let descriptor = self.b.address(self.descriptor);
+        let raised = self.routine(Routine::FailCall, &[descriptor, name, length, status]);
+        self.b.ret(raised);
+    }
+
+    /// Takes the error out of the thread's slot and releases it.
+    fn forget_error(&mut self) {
+        let error = self.b.stack_slot(8, 8);
+        let null = self.b.null();
+        self.b.store(null, error, 0);
+        let take = crate::lower::runtime(self.b.module, &runtime::ERROR_MOVE_FROM_RAISED);
+        self.b.call(take, &[error]);
+        let error = self.b.load(Type::Ptr, error, 0);
+        self.release_held(&[Held::Object(error)]);
+    }
+
+    fn release_own(&mut self, way_out: WayOut) {
+        let own = self.held[way_out.owned..].to_vec();
+        self.release_held(&own);
+    }
+
+    /// Releases things, the last one first.
+    pub(crate) fn release_held(&mut self, held: &[Held]) {
+        let release = crate::lower::runtime(self.b.module, &runtime::OBJECT_DEC_REF);
+        for &held in held.iter().rev() {
+            match held {
+                Held::Object(object) => drop(self.b.call(release, &[object])),
+                Held::Any(value) => {
+                    let index = self.b.load(Type::I32, value, any::TYPE_INDEX.offset);
+                    let object = TypeIndex::STATIC_OBJECT_BEGIN.0.into();
+                    let is_object = self.b.compare_const(Cond::Sge, index, object);
+                    self.b.if_then(is_object, |b| {
+                        let object = b.load(Type::Ptr, value, any::PAYLOAD.offset);
+                        b.call(release, &[object]);
+                    });
+                }
+            }
+        }
+    }
+
+    /// Makes a `TVMFFIAny` None.
+    pub(crate) fn clear_any(&mut self, value: Value) {
+        let none = self.b.i64(TypeIndex::NONE.0.into());
+        self.b.store(none, value, any::TYPE_INDEX.offset);
+        self.b.store(none, value, any::PAYLOAD.offset);
+    }
+}

@@ -1,0 +1,134 @@
+//! Unions: the type index tells which of the types come into question; these are tried one by one.
+//!
+//! A union binds no symbols, and the kernel gets the value as it is: it does not matter which of its types
+//! a value has, so those that only the runtime can tell are tried last.
+
+use abi_spec::TypeIndex;
+use abi_spec::layout::any;
+
+use crate::declaration::ParamType;
+use crate::ir::{Binary, Block, Cond, Convert, Type, Value};
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::accepted::{Accepted, DYNAMIC, accepted};
+use crate::resolve::ids::ValueId;
+use crate::resolve::step::Step;
+
+impl<'a> Wrapper<'a, '_> {
+    /// Requires a value to be of one of the types of a union.
+    pub(crate) fn one_of(&mut self, value: ValueId, types: &'a [Vec<Step<'a>>]) {
+        let address = self.any_address(value);
+        let done = self.b.block("fits");
+        if let Some(there) = self.mask(value) {
+            let some = self.b.block("some");
+            self.b.branch(there, some, done);
+            self.b.switch_to(some);
+        }
+        let index = self.b.load(Type::I32, address, any::TYPE_INDEX.offset);
+        let hint = self.hint(value, "type_index", None);
+        self.b.hint(index, hint);
+        let mut alternatives: Vec<_> =
+            self.function.values[value].children.clone().into_iter().zip(types).collect();
+        alternatives.sort_by_key(|(child, _)| self.may_parse(*child));
+        let count = alternatives.len();
+        for (nth, (child, steps)) in alternatives.into_iter().enumerate() {
+            let other = if nth + 1 == count { self.checks.fail } else { self.b.block("other") };
+            self.places[child] = Some(address);
+            self.alternative(child, steps, index, other);
+            self.b.jump(done, &[]);
+            self.b.switch_to(other);
+        }
+        self.b.switch_to(done);
+    }
+
+    /// One type of a union; leaves for `other` if the value is not of it.
+    fn alternative(&mut self, value: ValueId, steps: &'a [Step<'a>], index: Value, other: Block) {
+        let outside = self.enter_scope(value);
+        let in_union = std::mem::replace(&mut self.in_union, true);
+        self.checks.fail = other;
+        if let Some(accepted) = self.told_by_index(value) {
+            let candidate = self.is_accepted(index, accepted);
+            self.b.guard(candidate, other);
+        }
+        self.check_steps(steps);
+        self.in_union = in_union;
+        self.leave_scope(outside);
+    }
+
+    /// What the runtime may have to parse.
+    fn may_parse(&self, value: ValueId) -> bool {
+        matches!(self.function.values[value].ty, ParamType::DType | ParamType::Device)
+    }
+
+    /// The type indices that a value of a type may have; `None` where its own check asks for nothing else, or
+    /// where it may have any.
+    fn told_by_index(&self, value: ValueId) -> Option<Accepted> {
+        let declared = &self.function.values[value];
+        let mut accepted = match declared.ty {
+            ParamType::Scalar(_)
+            | ParamType::Tensor(_)
+            | ParamType::Stream
+            | ParamType::Any
+            | ParamType::Union(_)
+            | ParamType::Optional(_) => return None,
+            ParamType::Str
+            | ParamType::Bytes
+            | ParamType::DType
+            | ParamType::Device
+            | ParamType::Shape(_)
+            | ParamType::Object(_)
+            | ParamType::Sequence(..)
+            | ParamType::Mapping(..)
+            | ParamType::Tuple(_)
+            | ParamType::Literal(_) => accepted(declared.ty),
+        };
+        if accepted.high != 0 {
+            accepted = accepted.or(Accepted::of(&[TypeIndex::OBJECT_RVALUE_REF]));
+        }
+        if declared.optional {
+            accepted = accepted.or(Accepted::of(&[TypeIndex::NONE]));
+        }
+        Some(accepted)
+    }
+
+    /// A `Bool`: a type index is in a set.
+    fn is_accepted(&mut self, index: Value, accepted: Accepted) -> Value {
+        let dynamic = accepted.high >> DYNAMIC & 1 == 1;
+        let high = accepted.high & !(1 << DYNAMIC);
+        let mut parts = Vec::new();
+        // Most sets span less than 64 indices, but not all.
+        let first = accepted.low.trailing_zeros();
+        if first < 64 && high != 0 && high.ilog2() < first {
+            parts.push(self.is_in(index, first, accepted.low >> first | high << (64 - first)));
+        } else {
+            parts.extend((first < 64).then(|| self.is_in(index, first, accepted.low >> first)));
+            let above = high.trailing_zeros();
+            parts.extend((above < 64).then(|| self.is_in(index, 64 + above, high >> above)));
+        }
+        if dynamic {
+            let first = TypeIndex::DYN_OBJECT_BEGIN.0.into();
+            parts.push(self.b.compare_const(Cond::Sge, index, first));
+        }
+        let any = parts.into_iter().reduce(|any, part| self.b.or(any, part));
+        any.unwrap_or_else(|| self.b.constant(Type::Bool, 0))
+    }
+
+    /// A `Bool`: an index is `first` and a number of which the bit is set. That of 0 is.
+    fn is_in(&mut self, index: Value, first: u32, bits: u64) -> Value {
+        if bits == 1 {
+            return self.b.compare_const(Cond::Eq, index, first.into());
+        }
+        let above = self.b.binary_const(Binary::Sub, index, first.into());
+        let last = i64::from(bits.ilog2());
+        let within = self.b.compare_const(Cond::Ule, above, last);
+        if bits.trailing_ones() == bits.count_ones() {
+            return within;
+        }
+        let shift = self.b.convert(Convert::Zext, above, Type::I64);
+        let shift = self.b.binary_const(Binary::And, shift, 63);
+        let bits = self.b.i64(bits as i64);
+        let bit = self.b.binary(Binary::Lshr, bits, shift);
+        let bit = self.b.binary_const(Binary::And, bit, 1);
+        let set = self.b.compare_const(Cond::Ne, bit, 0);
+        self.b.and(within, set)
+    }
+}
