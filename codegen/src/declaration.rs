@@ -6,16 +6,20 @@
 //! system library are given as values only.
 
 mod expression;
+mod leaf;
 mod results;
 mod types;
 
 use abi_spec::library_bin::ImportTree;
 
 pub use expression::{BinaryOp, Builtin, Expr, Member};
+pub(crate) use leaf::Kind;
+pub use leaf::Leaf;
 pub use results::{Output, ResultType, ValueKind, ValueType};
 pub use types::{
     Class, Device, Dim, Element, Literal, Mapping, ParamType, Sequence, Shape, Strides, Tensor,
 };
+pub(crate) use types::{is_text, literal_scalar};
 
 /// What one shared object exports.
 #[derive(Clone, Debug, Default, PartialEq)]

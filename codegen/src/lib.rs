@@ -44,8 +44,8 @@ mod resolve;
 pub use backend::Backend;
 pub use declaration::{
     BinaryOp, Body, Builtin, Class, Comparison, Constraint, Device, Dim, Element, Expr, Function,
-    Library, Literal, Location, Mapping, Member, Output, Param, ParamType, ResultType, Sequence,
-    Shape, Signature, StatusError, Strides, Tensor, ValueKind, ValueType,
+    Leaf, Library, Literal, Location, Mapping, Member, Output, Param, ParamType, ResultType,
+    Sequence, Shape, Signature, StatusError, Strides, Tensor, ValueKind, ValueType,
 };
 pub use error::{Error, Part, Position, Site};
 pub use lower::{Options, Routines, Unchecked, library::metadata, lower, routines};

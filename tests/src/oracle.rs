@@ -139,16 +139,11 @@ impl<'a> Place<'a> {
             ParamType::Mapping(Mapping::Map, _) => "Map".to_owned(),
             ParamType::Mapping(Mapping::Dict, _) => "Dict".to_owned(),
             ParamType::Scalar(_)
-            | ParamType::Str
-            | ParamType::Bytes
-            | ParamType::DType
-            | ParamType::Device
+            | ParamType::Leaf(_)
             | ParamType::Object(_)
             | ParamType::Optional(_)
             | ParamType::Union(_)
-            | ParamType::Literal(_)
-            | ParamType::Any
-            | ParamType::Stream => self.ty.to_string(),
+            | ParamType::Literal(_) => self.ty.to_string(),
         };
         let literal = matches!(self.ty, ParamType::Literal(_));
         if self.optional && !literal { format!("Optional[{word}]") } else { word }

@@ -2,8 +2,7 @@
 
 use abi_spec::{DType, DeviceType, Scalar, TypeCode};
 
-use crate::declaration::Expr;
-use crate::resolve::typing::literal_scalar;
+use super::{Expr, Leaf};
 
 /// Which values a parameter accepts.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,14 +11,8 @@ pub enum ParamType {
     Scalar(Scalar),
     /// A tensor object or a `DLTensor*`.
     Tensor(Tensor),
-    /// Text: a string object, a small string or a `const char*`.
-    Str,
-    /// Bytes: a bytes object, small bytes or a `TVMFFIByteArray*`.
-    Bytes,
-    /// An element type, or text that names one.
-    DType,
-    /// A device, or text that names one.
-    Device,
+    /// A type without parts: text, an element type, anything.
+    Leaf(Leaf),
     /// A shape, or an array or list of integers. The dims are what its numbers must be.
     Shape(Shape),
     /// An object of a class.
@@ -36,10 +29,6 @@ pub enum ParamType {
     Union(Vec<ParamType>),
     /// One of several values.
     Literal(Vec<Literal>),
-    /// Any value.
-    Any,
-    /// A stream: an opaque pointer, its address as an integer, or None for the default stream.
-    Stream,
 }
 
 /// What is required of a tensor.
@@ -235,15 +224,10 @@ impl ParamType {
             ParamType::Union(types) => types.iter().collect(),
             ParamType::Scalar(_)
             | ParamType::Tensor(_)
-            | ParamType::Str
-            | ParamType::Bytes
-            | ParamType::DType
-            | ParamType::Device
+            | ParamType::Leaf(_)
             | ParamType::Shape(_)
             | ParamType::Object(_)
-            | ParamType::Literal(_)
-            | ParamType::Any
-            | ParamType::Stream => Vec::new(),
+            | ParamType::Literal(_) => Vec::new(),
         }
     }
 
@@ -284,19 +268,15 @@ impl ParamType {
         let (ty, optional) = self.required();
         match ty {
             _ if *literal == Literal::None && optional => true,
-            ParamType::Scalar(Scalar::Ptr) | ParamType::Stream => *literal == Literal::None,
+            ParamType::Scalar(Scalar::Ptr) => *literal == Literal::None,
             ParamType::Scalar(scalar) if scalar.is_float() => {
                 matches!(literal, Literal::Float(_) | Literal::Int(_) | Literal::Bool(_))
             }
             ParamType::Scalar(_) => matches!(literal, Literal::Int(_) | Literal::Bool(_)),
-            ParamType::Str | ParamType::DType | ParamType::Device => {
-                matches!(literal, Literal::Str(_))
-            }
+            ParamType::Leaf(leaf) => leaf.takes(literal),
             ParamType::Union(types) => types.iter().any(|ty| ty.takes(literal)),
             ParamType::Literal(literals) => literals.contains(literal),
-            ParamType::Any => true,
             ParamType::Tensor(_)
-            | ParamType::Bytes
             | ParamType::Shape(_)
             | ParamType::Object(_)
             | ParamType::Sequence(..)
@@ -317,4 +297,22 @@ impl Class {
             Class::Key(key) => Some(key),
         }
     }
+}
+
+/// The scalar type that all literals have, `None` aside.
+pub(crate) fn literal_scalar(literals: &[Literal]) -> Option<Scalar> {
+    let mut types = literals.iter().filter_map(|literal| match literal {
+        Literal::None => None,
+        Literal::Bool(_) => Some(Some(Scalar::Bool)),
+        Literal::Int(_) => Some(Some(Scalar::Int64)),
+        Literal::Float(_) | Literal::Str(_) => Some(None),
+    });
+    let first = types.next()??;
+    types.all(|ty| ty == Some(first)).then_some(first)
+}
+
+/// True if all literals are text, `None` aside.
+pub(crate) fn is_text(literals: &[Literal]) -> bool {
+    let mut some = literals.iter().filter(|literal| **literal != Literal::None).peekable();
+    some.peek().is_some() && some.all(|literal| matches!(literal, Literal::Str(_)))
 }

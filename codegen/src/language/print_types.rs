@@ -22,10 +22,7 @@ impl Display for ParamType {
         match self {
             ParamType::Scalar(scalar) => scalar.fmt(f),
             ParamType::Tensor(tensor) => tensor.fmt(f),
-            ParamType::Str => f.write_str("str"),
-            ParamType::Bytes => f.write_str("bytes"),
-            ParamType::DType => f.write_str("dtype"),
-            ParamType::Device => f.write_str("Device"),
+            ParamType::Leaf(leaf) => f.write_str(leaf.name()),
             ParamType::Shape(Shape::AnyRank) => f.write_str("Shape"),
             ParamType::Shape(shape) => write!(f, "Shape({shape})"),
             ParamType::Object(class) => class.fmt(f),
@@ -51,8 +48,6 @@ impl Display for ParamType {
                 f.write_str("Literal")?;
                 entries(f, literals)
             }
-            ParamType::Any => f.write_str("Any"),
-            ParamType::Stream => f.write_str("Stream"),
         }
     }
 }

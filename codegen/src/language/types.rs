@@ -7,7 +7,8 @@ use super::limit::Limit;
 use super::reserved;
 use super::token::Token;
 use crate::declaration::{
-    Class, Device, Dim, Element, Literal, Mapping, ParamType, Sequence, Shape, Strides, Tensor,
+    Class, Device, Dim, Element, Leaf, Literal, Mapping, ParamType, Sequence, Shape, Strides,
+    Tensor,
 };
 use crate::error::Part;
 
@@ -231,15 +232,12 @@ impl Parser<'_> {
 
 /// Types that are one word.
 fn simple(word: &str) -> Option<ParamType> {
+    if let Some(leaf) = Leaf::named(word) {
+        return Some(ParamType::Leaf(leaf));
+    }
     Some(match word {
-        "str" => ParamType::Str,
-        "bytes" => ParamType::Bytes,
-        "dtype" => ParamType::DType,
-        "Device" => ParamType::Device,
         "Function" => ParamType::Object(Class::Function),
         "Module" => ParamType::Object(Class::Module),
-        "Any" => ParamType::Any,
-        "Stream" => ParamType::Stream,
         other => ParamType::Scalar(reserved::scalar(other)?),
     })
 }

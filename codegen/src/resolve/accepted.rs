@@ -2,7 +2,9 @@
 
 use abi_spec::{Scalar, TypeIndex};
 
-use crate::declaration::{Class, Literal, Mapping, ParamType, Sequence, ValueKind, ValueType};
+use crate::declaration::{
+    Class, Leaf, Literal, Mapping, ParamType, Sequence, ValueKind, ValueType,
+};
 
 /// A set of type indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +22,9 @@ pub(crate) const MAX_SMALL: i64 = 7;
 pub(crate) const DYNAMIC: u32 = 63;
 
 impl Accepted {
+    /// All that there are.
+    pub(crate) const ALL: Accepted = Accepted { low: !0, high: !0 };
+
     /// All that are given out at run time.
     pub(crate) const GIVEN_OUT: Accepted = Accepted { low: 0, high: 1 << DYNAMIC };
 
@@ -48,12 +53,7 @@ impl Accepted {
 pub(crate) fn accepted(ty: &ParamType) -> Accepted {
     use TypeIndex as T;
     match ty {
-        ParamType::Str => Accepted::of(&[T::RAW_STR, T::SMALL_STR, T::STR]),
-        ParamType::Bytes => Accepted::of(&[T::BYTE_ARRAY_PTR, T::SMALL_BYTES, T::BYTES]),
-        ParamType::DType => Accepted::of(&[T::DATA_TYPE])
-            .or(accepted(&ParamType::Str))
-            .or(accepted(&ParamType::Bytes)),
-        ParamType::Device => Accepted::of(&[T::DEVICE]).or(accepted(&ParamType::Str)),
+        ParamType::Leaf(leaf) => leaf.facts().accepted.map_or(Accepted::ALL, Accepted::of),
         ParamType::Shape(_) => Accepted::of(&[T::SHAPE, T::ARRAY, T::LIST]),
         ParamType::Object(class) => class_accepted(class),
         ParamType::Sequence(..) => Accepted::of(&[T::ARRAY, T::LIST]),
@@ -62,8 +62,7 @@ pub(crate) fn accepted(ty: &ParamType) -> Accepted {
         ParamType::Literal(literals) => {
             literals.iter().map(literal_accepted).fold(Accepted::default(), Accepted::or)
         }
-        ParamType::Any | ParamType::Union(_) => Accepted { low: !0, high: !0 },
-        ParamType::Stream => Accepted::of(&[T::OPAQUE_PTR, T::INT, T::NONE]),
+        ParamType::Union(_) => Accepted::ALL,
         ParamType::Scalar(_) | ParamType::Tensor(_) | ParamType::Optional(_) => Accepted::default(),
     }
 }
@@ -84,7 +83,7 @@ fn literal_accepted(literal: &Literal) -> Accepted {
         Literal::None => Accepted::default(),
         Literal::Bool(_) | Literal::Int(_) => Accepted::of(&[TypeIndex::INT, TypeIndex::BOOL]),
         Literal::Float(_) => Accepted::of(&[TypeIndex::INT, TypeIndex::BOOL, TypeIndex::FLOAT]),
-        Literal::Str(_) => accepted(&ParamType::Str),
+        Literal::Str(_) => accepted(&ParamType::Leaf(Leaf::Str)),
     }
 }
 
@@ -108,16 +107,11 @@ pub(crate) fn expected(ty: &ParamType, optional: bool) -> String {
         ParamType::Mapping(Mapping::Dict, _) => "Dict".to_owned(),
         ParamType::Tuple(_) => "Tuple".to_owned(),
         ParamType::Scalar(_)
-        | ParamType::Str
-        | ParamType::Bytes
-        | ParamType::DType
-        | ParamType::Device
+        | ParamType::Leaf(_)
         | ParamType::Object(_)
         | ParamType::Optional(_)
         | ParamType::Union(_)
-        | ParamType::Literal(_)
-        | ParamType::Any
-        | ParamType::Stream => ty.to_string(),
+        | ParamType::Literal(_) => ty.to_string(),
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use abi_spec::{DType, Scalar};
 
 use crate::declaration::{
-    Body, Class, Device, Dim, Element, Expr, Function, Literal, Location, Member, Param, ParamType,
-    Shape, StatusError, Strides, Tensor,
+    Body, Class, Device, Dim, Element, Expr, Function, Leaf, Literal, Location, Member, Param,
+    ParamType, Shape, StatusError, Strides, Tensor,
 };
 use crate::error::{Error, Part};
 use crate::language::{Limit, is_identifier, is_reserved};
@@ -95,7 +95,7 @@ impl Checker<'_> {
     fn tail(&self, params: &[Param]) -> Result<(), Error> {
         for (index, Param { name, ty, default, variadic }) in params.iter().enumerate() {
             let invalid = |part, reason: &str| Err(self.invalid(part, reason));
-            if *variadic && (index + 1 != params.len() || *ty != ParamType::Any) {
+            if *variadic && (index + 1 != params.len() || *ty != ParamType::Leaf(Leaf::Any)) {
                 let reason = "a variadic parameter is the last one and has the type `Any`";
                 return invalid(Part::Param(index), reason);
             }
@@ -141,23 +141,18 @@ impl Checker<'_> {
                 if optional { Err(self.invalid(part, reason)) } else { Ok(()) }
             }
             ParamType::Literal(literals) => self.literals(part, literals),
-            ParamType::Any if value.optional => {
+            ParamType::Leaf(Leaf::Any) if value.optional => {
                 Err(self.invalid(part, "`Any` includes None already"))
             }
-            ParamType::Scalar(Scalar::Ptr) | ParamType::Stream if value.optional => {
+            ParamType::Scalar(Scalar::Ptr) | ParamType::Leaf(Leaf::Stream) if value.optional => {
                 Err(self.invalid(part, format!("`{}` includes None already", value.ty)))
             }
             ParamType::Scalar(_)
-            | ParamType::Str
-            | ParamType::Bytes
-            | ParamType::DType
-            | ParamType::Device
+            | ParamType::Leaf(_)
             | ParamType::Shape(Shape::AnyRank)
             | ParamType::Object(_)
             | ParamType::Sequence(..)
-            | ParamType::Mapping(..)
-            | ParamType::Any
-            | ParamType::Stream => Ok(()),
+            | ParamType::Mapping(..) => Ok(()),
         }
     }
 

@@ -69,19 +69,14 @@ impl<'a> Names<'a> {
             }
             ParamType::Shape(shape) => self.collect_shape(id, shape),
             ParamType::Scalar(_)
-            | ParamType::Str
-            | ParamType::Bytes
-            | ParamType::DType
-            | ParamType::Device
+            | ParamType::Leaf(_)
             | ParamType::Object(_)
             | ParamType::Sequence(..)
             | ParamType::Mapping(..)
             | ParamType::Tuple(_)
             | ParamType::Optional(_)
             | ParamType::Union(_)
-            | ParamType::Literal(_)
-            | ParamType::Any
-            | ParamType::Stream => Ok(()),
+            | ParamType::Literal(_) => Ok(()),
         }
     }
 

@@ -5,7 +5,7 @@ use super::linear::linear;
 use super::names::Names;
 use super::step::{Linear, Place, Rule, Step};
 use super::term::{Node, Term};
-use crate::declaration::{Dim, Expr, ParamType, Shape, Strides, Tensor};
+use crate::declaration::{Dim, Expr, Leaf, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 
 /// What is known of a symbol while the occurrences are visited.
@@ -74,7 +74,7 @@ impl<'n, 'a> Order<'n, 'a> {
                 self.steps.push(Step::Value { value });
                 self.children(value)
             }
-            ParamType::Sequence(_, element) if **element == ParamType::Any => {
+            ParamType::Sequence(_, element) if **element == ParamType::Leaf(Leaf::Any) => {
                 self.steps.push(Step::Value { value });
                 Ok(())
             }
@@ -85,15 +85,10 @@ impl<'n, 'a> Order<'n, 'a> {
                 Ok(())
             }
             ParamType::Union(_) => self.union(value),
-            ParamType::Str
-            | ParamType::Bytes
-            | ParamType::DType
-            | ParamType::Device
+            ParamType::Leaf(_)
             | ParamType::Object(_)
             | ParamType::Optional(_)
-            | ParamType::Literal(_)
-            | ParamType::Any
-            | ParamType::Stream => {
+            | ParamType::Literal(_) => {
                 self.steps.push(Step::Value { value });
                 Ok(())
             }

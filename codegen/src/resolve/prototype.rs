@@ -5,9 +5,8 @@ use abi_spec::Scalar;
 use super::function::Argument;
 use super::ids::ValueId;
 use super::names::Names;
-use super::typing::{is_text, literal_scalar};
 use super::value::Source;
-use crate::declaration::{Body, ParamType, ResultType};
+use crate::declaration::{Body, ParamType, ResultType, is_text, literal_scalar};
 use crate::ir::{AbiType, Extend, Signature, Type};
 
 /// How a C function takes or returns a scalar.
@@ -56,9 +55,10 @@ fn of_value(names: &Names<'_>, value: ValueId) -> Vec<AbiType> {
     }
     match value.ty {
         ParamType::Scalar(scalar) => vec![abi_type(*scalar)],
-        ParamType::Str | ParamType::Bytes | ParamType::Shape(_) => pair(),
-        ParamType::DType => vec![Type::I32.into()],
-        ParamType::Device => vec![Type::I32.into(), Type::I32.into()],
+        ParamType::Leaf(leaf) => {
+            leaf.facts().passed.iter().map(|&scalar| abi_type(scalar)).collect()
+        }
+        ParamType::Shape(_) => pair(),
         ParamType::Tuple(_) => {
             value.children.iter().flat_map(|&child| of_value(names, child)).collect()
         }
@@ -71,8 +71,6 @@ fn of_value(names: &Names<'_>, value: ValueId) -> Vec<AbiType> {
         | ParamType::Sequence(..)
         | ParamType::Mapping(..)
         | ParamType::Optional(_)
-        | ParamType::Union(_)
-        | ParamType::Any
-        | ParamType::Stream => vec![Type::Ptr.into()],
+        | ParamType::Union(_) => vec![Type::Ptr.into()],
     }
 }

@@ -4,25 +4,7 @@ use abi_spec::Scalar;
 
 use super::ids::{OutputId, SymbolId, ValueId};
 use super::operator::{Binary, Division, Unary};
-
-/// What a term yields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// An `int64`; also bools.
-    Int,
-    /// A `float64`.
-    Float,
-    /// An address.
-    Ptr,
-    /// An element type, as its 32 bits.
-    DType,
-    /// A device: type and index.
-    Device,
-    /// Text or bytes: address and size.
-    Text,
-    /// Several numbers or values.
-    Several,
-}
+pub(crate) use crate::declaration::Kind;
 
 /// A term.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,9 +5,11 @@ use abi_spec::Scalar;
 use super::ids::{Id, OutputId, ValueId};
 use super::names::{Meaning, Names};
 use super::operator::{self, Arithmetic, Unary};
-use super::term::{Kind, Leaf, Node, Property, Quote, Term};
+use super::term::{Leaf, Node, Property, Quote, Term};
 use super::value::Source;
-use crate::declaration::{BinaryOp, Builtin, Expr, Literal, Member, Output, ParamType, Tensor};
+use crate::declaration::{
+    BinaryOp, Builtin, Expr, Kind, Member, Output, ParamType, Tensor, is_text, literal_scalar,
+};
 
 impl Names<'_> {
     /// What an expression means, or why it means nothing.
@@ -47,9 +49,7 @@ impl Names<'_> {
         }
         match self.values[value].ty {
             ParamType::Scalar(scalar) => kind_of_scalar(*scalar),
-            ParamType::Str | ParamType::Bytes => Kind::Text,
-            ParamType::DType => Kind::DType,
-            ParamType::Device => Kind::Device,
+            ParamType::Leaf(leaf) => leaf.facts().kind,
             ParamType::Shape(_) | ParamType::Tuple(_) => Kind::Several,
             ParamType::Literal(literals) => match literal_scalar(literals) {
                 Some(scalar) => kind_of_scalar(scalar),
@@ -61,9 +61,7 @@ impl Names<'_> {
             | ParamType::Sequence(..)
             | ParamType::Mapping(..)
             | ParamType::Optional(_)
-            | ParamType::Union(_)
-            | ParamType::Any
-            | ParamType::Stream => Kind::Ptr,
+            | ParamType::Union(_) => Kind::Ptr,
         }
     }
 
@@ -298,25 +296,25 @@ fn value_member(
         address.or(when(Member::Size, Kind::Int, count))
     };
     Ok(match ty {
-        ParamType::Str | ParamType::Bytes => pair(Property::TextSize),
+        ParamType::Leaf(leaf) if leaf.facts().kind == Kind::Text => pair(Property::TextSize),
         ParamType::Shape(_) => pair(Property::NumberCount),
         ParamType::Literal(literals) if is_text(literals) => pair(Property::TextSize),
         ParamType::Sequence(..) => when(Member::Size, Kind::Int, Property::Length),
-        ParamType::Device => {
+        ParamType::Leaf(leaf) if leaf.facts().kind == Kind::Device => {
             let ty = when(Member::DeviceType, Kind::Int, Property::TypeOfDevice);
             ty.or(when(Member::DeviceId, Kind::Int, Property::IndexOfDevice))
         }
         ParamType::Scalar(_)
         | ParamType::Tensor(_)
-        | ParamType::DType
+        | ParamType::Leaf(_)
         | ParamType::Object(_)
         | ParamType::Mapping(..)
         | ParamType::Tuple(_)
         | ParamType::Optional(_)
         | ParamType::Union(_)
-        | ParamType::Literal(_)
-        | ParamType::Any
-        | ParamType::Stream => return Err(format!("`{of}` is not a tensor and has no members")),
+        | ParamType::Literal(_) => {
+            return Err(format!("`{of}` is not a tensor and has no members"));
+        }
     })
 }
 
@@ -341,24 +339,6 @@ fn known_member(output: &Output, member: Member) -> Option<Expr> {
         | Member::Size
         | Member::IsSome => None,
     }
-}
-
-/// The scalar type that all literals have, `None` aside.
-pub(crate) fn literal_scalar(literals: &[Literal]) -> Option<Scalar> {
-    let mut types = literals.iter().filter_map(|literal| match literal {
-        Literal::None => None,
-        Literal::Bool(_) => Some(Some(Scalar::Bool)),
-        Literal::Int(_) => Some(Some(Scalar::Int64)),
-        Literal::Float(_) | Literal::Str(_) => Some(None),
-    });
-    let first = types.next()??;
-    types.all(|ty| ty == Some(first)).then_some(first)
-}
-
-/// True if all literals are text, `None` aside.
-pub(crate) fn is_text(literals: &[Literal]) -> bool {
-    let mut some = literals.iter().filter(|literal| **literal != Literal::None).peekable();
-    some.peek().is_some() && some.all(|literal| matches!(literal, Literal::Str(_)))
 }
 
 /// The names and members of an expression, in order, without repetition.

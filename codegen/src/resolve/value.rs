@@ -158,16 +158,11 @@ fn nested<'a>(value: &Value<'a>, of: ValueId) -> Vec<(String, &'a ParamType, Sou
         }
         ParamType::Scalar(_)
         | ParamType::Tensor(_)
-        | ParamType::Str
-        | ParamType::Bytes
-        | ParamType::DType
-        | ParamType::Device
+        | ParamType::Leaf(_)
         | ParamType::Shape(_)
         | ParamType::Object(_)
         | ParamType::Optional(_)
-        | ParamType::Literal(_)
-        | ParamType::Any
-        | ParamType::Stream => Vec::new(),
+        | ParamType::Literal(_) => Vec::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use abi_spec::{DType, Device, DeviceType, Scalar};
-use codegen::{Class, Dim, Literal, ParamType, Shape};
+use codegen::{Class, Dim, Leaf, Literal, ParamType, Shape};
 
 use super::Choices;
 use super::arguments::{evaluate, fitting_scalar, fitting_tensor, stranger};
@@ -180,15 +180,15 @@ pub(super) fn fitting(choices: &mut Choices<'_>, values: &mut Values, ty: &Param
         ParamType::Scalar(scalar) if scalar.is_int() => Argument::Int(choices.pick(&[1, 0, 7])),
         ParamType::Scalar(scalar) => fitting_scalar(choices, *scalar),
         ParamType::Tensor(tensor) => Argument::Tensor(fitting_tensor(choices, values, tensor)),
-        ParamType::Str => text(choices),
-        ParamType::Bytes => bytes(choices),
-        ParamType::DType => match choices.below(4) {
+        ParamType::Leaf(Leaf::Str) => text(choices),
+        ParamType::Leaf(Leaf::Bytes) => bytes(choices),
+        ParamType::Leaf(Leaf::DType) => match choices.below(4) {
             0 => Argument::Str("bfloat16x2".to_owned()),
             1 => Argument::Bytes(b"int8".to_vec()),
             2 => Argument::RawStr("bool".to_owned()),
             _ => Argument::DType(DType::FLOAT32),
         },
-        ParamType::Device => match choices.below(4) {
+        ParamType::Leaf(Leaf::Device) => match choices.below(4) {
             0 => Argument::Str("cpu".to_owned()),
             1 => Argument::RawStr("cuda:1".to_owned()),
             _ => Argument::Device(Device { ty: DeviceType::CUDA, id: 1 }),
@@ -213,8 +213,8 @@ pub(super) fn fitting(choices: &mut Choices<'_>, values: &mut Values, ty: &Param
             fitting(choices, values, &types[at])
         }
         ParamType::Literal(literals) => literal(&literals[choices.below(literals.len())]),
-        ParamType::Any => stranger(choices),
-        ParamType::Stream => match choices.below(3) {
+        ParamType::Leaf(Leaf::Any) => stranger(choices),
+        ParamType::Leaf(Leaf::Stream) => match choices.below(3) {
             0 => Argument::Int(16),
             1 => Argument::None,
             _ => Argument::Pointer(16),
@@ -243,7 +243,7 @@ fn bytes(choices: &mut Choices<'_>) -> Argument {
 
 /// A real mapping of at most two entries; the keys are of scalar types or text, and differ.
 fn mapping(choices: &mut Choices<'_>, values: &mut Values, types: &[ParamType; 2]) -> Argument {
-    let is_text = types[0] == ParamType::Str;
+    let is_text = types[0] == ParamType::Leaf(Leaf::Str);
     let keys = if is_text { ["k", "a longer key"] } else { ["", ""] };
     let mut entries = Vec::new();
     for (index, key) in keys.iter().take(choices.pick(&[1, 2, 0])).enumerate() {
@@ -310,10 +310,10 @@ pub(super) fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &Pa
     let (Argument::Array(elements) | Argument::List(elements)) = argument else {
         *argument = match (form, ty) {
             (0, _) => Argument::None,
-            (1 | 2, ParamType::Device) => {
+            (1 | 2, ParamType::Leaf(Leaf::Device)) => {
                 Argument::Str(choices.pick(&["gpu", "cuda:x"]).to_owned())
             }
-            (1 | 2, ParamType::DType) => {
+            (1 | 2, ParamType::Leaf(Leaf::DType)) => {
                 Argument::Str(choices.pick(&["INT32", "no such"]).to_owned())
             }
             (1 | 2, ParamType::Shape(_)) => Argument::Shape(vec![choices.pick(&[2, 5]); 2]),
@@ -345,5 +345,5 @@ fn element_type(ty: &ParamType, at: usize) -> &ParamType {
     {
         return &element.ty;
     }
-    &ParamType::Any
+    &ParamType::Leaf(Leaf::Any)
 }

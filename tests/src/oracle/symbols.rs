@@ -89,14 +89,9 @@ impl<'a> Symbols<'a> {
             ParamType::Mapping(_, types) => types.iter().for_each(|ty| self.mention_type(ty)),
             ParamType::Union(types) => types.iter().for_each(|ty| self.mention_type(ty)),
             ParamType::Scalar(_)
-            | ParamType::Str
-            | ParamType::Bytes
-            | ParamType::DType
-            | ParamType::Device
+            | ParamType::Leaf(_)
             | ParamType::Object(_)
-            | ParamType::Literal(_)
-            | ParamType::Any
-            | ParamType::Stream => {}
+            | ParamType::Literal(_) => {}
         }
     }
 

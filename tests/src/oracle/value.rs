@@ -1,7 +1,7 @@
 //! The checks of values that are neither scalars nor tensors, and of what is nested in them.
 
 use abi_spec::{DType, Device};
-use codegen::{Class, Element, Literal, ParamType, Shape};
+use codegen::{Class, Element, Leaf, Literal, ParamType, Shape};
 
 use super::{Call, Checked, Fault, Found, MISSING, Place, borrowed, type_name, words};
 use crate::argument::Argument;
@@ -27,13 +27,15 @@ impl<'a> Call<'a> {
 
     fn content(&mut self, place: &Place<'a>) -> Checked<()> {
         match place.ty {
-            ParamType::Str | ParamType::Bytes => {
+            ParamType::Leaf(Leaf::Str) | ParamType::Leaf(Leaf::Bytes) => {
                 let size = place.given.map_or(0, |given| text(given).map_or(0, <[u8]>::len));
                 self.note(place, Found::Several(size, Vec::new()));
                 Ok(())
             }
-            ParamType::DType => place.given.map_or(Ok(()), dtype),
-            ParamType::Device => place.given.map_or(Ok(()), |given| device(place, given)),
+            ParamType::Leaf(Leaf::DType) => place.given.map_or(Ok(()), dtype),
+            ParamType::Leaf(Leaf::Device) => {
+                place.given.map_or(Ok(()), |given| device(place, given))
+            }
             ParamType::Shape(shape) => self.shape(place, shape),
             ParamType::Tuple(elements) => self.tuple(place, elements),
             ParamType::Sequence(_, element) => self.sequence(place, element),
@@ -41,7 +43,7 @@ impl<'a> Call<'a> {
             ParamType::Literal(literals) => {
                 place.given.map_or(Ok(()), |given| literal(place, literals, given))
             }
-            ParamType::Object(_) | ParamType::Any | ParamType::Stream => {
+            ParamType::Object(_) | ParamType::Leaf(Leaf::Any) | ParamType::Leaf(Leaf::Stream) => {
                 let found = if place.given.is_some() { Found::Other } else { MISSING };
                 self.note(place, found);
                 Ok(())
@@ -95,7 +97,7 @@ impl<'a> Call<'a> {
     fn sequence(&mut self, place: &Place<'a>, element: &'a ParamType) -> Checked<()> {
         let given = place.given.map(elements_of);
         self.note(place, Found::Several(given.map_or(0, <[_]>::len), Vec::new()));
-        if *element == ParamType::Any {
+        if *element == ParamType::Leaf(Leaf::Any) {
             return Ok(());
         }
         let Some(given) = given.filter(|given| !given.is_empty()) else {
@@ -183,7 +185,7 @@ fn entries_of(given: &Argument) -> &[(Argument, Argument)] {
 
 /// What a union accepts is up to its types, and `Any` is anything, NULL included.
 fn is_free(ty: &ParamType) -> bool {
-    matches!(ty, ParamType::Union(_) | ParamType::Any)
+    matches!(ty, ParamType::Union(_) | ParamType::Leaf(Leaf::Any))
 }
 
 fn wrong_size(place: &Place<'_>, expected: usize, got: usize) -> Fault {
@@ -221,10 +223,10 @@ fn accepts(ty: &ParamType, index: i32) -> bool {
     let is_str = matches!(index, 8 | 11 | 65);
     let is_bytes = matches!(index, 9 | 12 | 66);
     match ty {
-        ParamType::Str => is_str,
-        ParamType::Bytes => is_bytes,
-        ParamType::DType => index == 5 || is_str || is_bytes,
-        ParamType::Device => index == 6 || is_str,
+        ParamType::Leaf(Leaf::Str) => is_str,
+        ParamType::Leaf(Leaf::Bytes) => is_bytes,
+        ParamType::Leaf(Leaf::DType) => index == 5 || is_str || is_bytes,
+        ParamType::Leaf(Leaf::Device) => index == 6 || is_str,
         ParamType::Shape(_) => matches!(index, 69 | 71 | 75),
         ParamType::Object(Class::Function) => index == 68,
         ParamType::Object(Class::Module) => index == 73,
@@ -234,8 +236,8 @@ fn accepts(ty: &ParamType, index: i32) -> bool {
         ParamType::Sequence(..) => matches!(index, 71 | 75),
         ParamType::Mapping(..) => matches!(index, 72 | 76),
         ParamType::Tuple(_) => index == 71,
-        ParamType::Any | ParamType::Union(_) => index >= 0,
-        ParamType::Stream => matches!(index, 0 | 1 | 4),
+        ParamType::Leaf(Leaf::Any) | ParamType::Union(_) => index >= 0,
+        ParamType::Leaf(Leaf::Stream) => matches!(index, 0 | 1 | 4),
         ParamType::Literal(literals) => literals.iter().any(|literal| match literal {
             Literal::None => false,
             Literal::Bool(_) | Literal::Int(_) => matches!(index, 1 | 2),

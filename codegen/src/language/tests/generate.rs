@@ -7,7 +7,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::declaration::{BinaryOp, Builtin, Expr, Member};
+use crate::declaration::{BinaryOp, Builtin, Expr, Leaf, Member};
 use crate::declaration::{
     Body, Class, Comparison, Constraint, Device, Dim, Element, Function, Library, Literal,
     Location, Mapping, Output, Param, ParamType, ResultType, Sequence, Shape, Signature,
@@ -115,13 +115,13 @@ fn class() -> impl Strategy<Value = Class> {
 /// A type of at most a few levels.
 fn param_type() -> impl Strategy<Value = ParamType> {
     let simple = [
-        ParamType::Str,
-        ParamType::Bytes,
-        ParamType::DType,
-        ParamType::Device,
+        ParamType::Leaf(Leaf::Str),
+        ParamType::Leaf(Leaf::Bytes),
+        ParamType::Leaf(Leaf::DType),
+        ParamType::Leaf(Leaf::Device),
         ParamType::Shape(Shape::AnyRank),
-        ParamType::Any,
-        ParamType::Stream,
+        ParamType::Leaf(Leaf::Any),
+        ParamType::Leaf(Leaf::Stream),
     ];
     let leaf = prop_oneof![
         4 => scalar().prop_map(ParamType::Scalar),

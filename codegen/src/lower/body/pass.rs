@@ -2,7 +2,7 @@
 
 use abi_spec::Scalar;
 
-use crate::declaration::ParamType;
+use crate::declaration::{Leaf, ParamType};
 use crate::ir::{Convert, Type, Value};
 use crate::lower::state::ValueState;
 use crate::lower::wrapper::Wrapper;
@@ -40,10 +40,10 @@ impl Wrapper<'_, '_> {
             ValueState::Tuple(_) => {
                 declared.children.iter().flat_map(|&child| self.pass_value(child)).collect()
             }
-            ValueState::Word(word) if *declared.ty == ParamType::DType => {
+            ValueState::Word(word) if *declared.ty == ParamType::Leaf(Leaf::DType) => {
                 vec![self.b.convert(Convert::Trunc, word, Type::I32)]
             }
-            ValueState::Word(word) if *declared.ty == ParamType::Device => {
+            ValueState::Word(word) if *declared.ty == ParamType::Leaf(Leaf::Device) => {
                 self.device_numbers(word).into()
             }
             ValueState::Word(word) => vec![word],

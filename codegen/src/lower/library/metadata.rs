@@ -134,37 +134,20 @@ enum StridesText {
 
 impl ParamText {
     fn new(param: &Param) -> ParamText {
-        let tensor = match &param.ty {
-            ParamType::Tensor(tensor) => Some(TensorText {
-                shape: match &tensor.shape {
-                    Shape::AnyRank => None,
-                    Shape::Dims(dims) => Some(texts(dims)),
-                },
-                dtype: texts(&tensor.dtypes).join("|"),
-                strides: match &tensor.strides {
-                    Strides::Contiguous => StridesText::Word("contiguous"),
-                    Strides::Any => StridesText::Word("any"),
-                    Strides::List(dims) => StridesText::List(texts(dims)),
-                },
-                device: tensor.device.to_string(),
-                align: tensor.alignment(),
-            }),
-            ParamType::Scalar(_)
-            | ParamType::Str
-            | ParamType::Bytes
-            | ParamType::DType
-            | ParamType::Device
-            | ParamType::Shape(_)
-            | ParamType::Object(_)
-            | ParamType::Sequence(..)
-            | ParamType::Mapping(..)
-            | ParamType::Tuple(_)
-            | ParamType::Optional(_)
-            | ParamType::Union(_)
-            | ParamType::Literal(_)
-            | ParamType::Any
-            | ParamType::Stream => None,
-        };
+        let tensor = param.ty.tensor().map(|tensor| TensorText {
+            shape: match &tensor.shape {
+                Shape::AnyRank => None,
+                Shape::Dims(dims) => Some(texts(dims)),
+            },
+            dtype: texts(&tensor.dtypes).join("|"),
+            strides: match &tensor.strides {
+                Strides::Contiguous => StridesText::Word("contiguous"),
+                Strides::Any => StridesText::Word("any"),
+                Strides::List(dims) => StridesText::List(texts(dims)),
+            },
+            device: tensor.device.to_string(),
+            align: tensor.alignment(),
+        });
         let default = param.default.as_ref().map(ToString::to_string);
         let (name, ty, variadic) = (param.name.clone(), param.ty.to_string(), param.variadic);
         ParamText { name, ty, default, variadic, tensor }
@@ -261,10 +244,7 @@ fn param_schema(ty: &ParamType) -> Schema {
     match ty {
         ParamType::Scalar(scalar) => scalar_schema(*scalar),
         ParamType::Tensor(_) => "DLTensor*".into(),
-        ParamType::Str => "ffi.String".into(),
-        ParamType::Bytes => "ffi.Bytes".into(),
-        ParamType::DType => "DataType".into(),
-        ParamType::Device => "Device".into(),
+        ParamType::Leaf(leaf) => leaf.facts().schema.into(),
         ParamType::Shape(_) => "ffi.Shape".into(),
         ParamType::Object(class) => {
             let name = class.key().map_or("ffi.Object".into(), |key| key.to_owned().into());
@@ -280,8 +260,6 @@ fn param_schema(ty: &ParamType) -> Schema {
         ParamType::Optional(inner) => Schema::of("Optional", [&**inner]),
         ParamType::Union(types) => Schema::of("Variant", types),
         ParamType::Literal(literals) => literals_schema(literals),
-        ParamType::Any => "Any".into(),
-        ParamType::Stream => "void*".into(),
     }
 }
 

@@ -168,19 +168,14 @@ impl<'a> Wrapper<'a, '_> {
         match self.function.values[value].ty {
             ParamType::Scalar(_) => false,
             ParamType::Tensor(_) | ParamType::Optional(_) => true,
-            ty @ (ParamType::Str
-            | ParamType::Bytes
-            | ParamType::DType
-            | ParamType::Device
+            ty @ (ParamType::Leaf(_)
             | ParamType::Shape(_)
             | ParamType::Object(_)
             | ParamType::Sequence(..)
             | ParamType::Mapping(..)
             | ParamType::Tuple(_)
             | ParamType::Union(_)
-            | ParamType::Literal(_)
-            | ParamType::Any
-            | ParamType::Stream) => accepted(ty).high != 0,
+            | ParamType::Literal(_)) => accepted(ty).high != 0,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Scopes of the prologue: loops, alternatives and branches. What is loaded in one is not known after it; what
 //! it binds leaves it as parameters of the block after it.
 
-use crate::declaration::ParamType;
+use crate::declaration::{Leaf, ParamType};
 use crate::ir::{Block, Hint, Type, Value};
 use crate::lower::state::{SymbolState, ValueState};
 use crate::lower::wrapper::Wrapper;
@@ -125,5 +125,5 @@ pub(crate) fn require_nothing(
 ) -> bool {
     steps
         .iter()
-        .all(|step| matches!(step, Step::Value { value } if *all[*value].ty == ParamType::Any))
+        .all(|step| matches!(step, Step::Value { value } if *all[*value].ty == ParamType::Leaf(Leaf::Any)))
 }

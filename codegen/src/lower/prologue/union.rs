@@ -6,7 +6,7 @@
 use abi_spec::TypeIndex;
 use abi_spec::layout::any;
 
-use crate::declaration::ParamType;
+use crate::declaration::{Leaf, ParamType};
 use crate::ir::{Binary, Block, Cond, Convert, Type, Value};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{Accepted, DYNAMIC, accepted};
@@ -56,7 +56,7 @@ impl<'a> Wrapper<'a, '_> {
 
     /// What the runtime may have to parse.
     fn may_parse(&self, value: ValueId) -> bool {
-        matches!(self.function.values[value].ty, ParamType::DType | ParamType::Device)
+        matches!(self.function.values[value].ty, ParamType::Leaf(Leaf::DType | Leaf::Device))
     }
 
     /// The type indices that a value of a type may have; `None` where its own check asks for nothing else, or
@@ -66,14 +66,10 @@ impl<'a> Wrapper<'a, '_> {
         let mut accepted = match declared.ty {
             ParamType::Scalar(_)
             | ParamType::Tensor(_)
-            | ParamType::Stream
-            | ParamType::Any
+            | ParamType::Leaf(Leaf::Stream | Leaf::Any)
             | ParamType::Union(_)
             | ParamType::Optional(_) => return None,
-            ParamType::Str
-            | ParamType::Bytes
-            | ParamType::DType
-            | ParamType::Device
+            ParamType::Leaf(Leaf::Str | Leaf::Bytes | Leaf::DType | Leaf::Device)
             | ParamType::Shape(_)
             | ParamType::Object(_)
             | ParamType::Sequence(..)

@@ -6,7 +6,7 @@
 use abi_spec::TypeIndex;
 use abi_spec::layout::{OBJECT, any, byte_array, seq_cell};
 
-use crate::declaration::{Class, Mapping, ParamType, Sequence, Shape};
+use crate::declaration::{Class, Leaf, Mapping, ParamType, Sequence, Shape};
 use crate::ir::{Cond, Convert, Type, Value};
 use crate::lower::explain::routines::{self, Routine};
 use crate::lower::state::ValueState;
@@ -22,10 +22,14 @@ impl Wrapper<'_, '_> {
         let declared = &self.function.values[value];
         let state = match declared.ty {
             _ if matches!(declared.source, Source::Rest(_)) => self.rest(value),
-            ParamType::Str => self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR),
-            ParamType::Bytes => self.text(value, TypeIndex::SMALL_BYTES, TypeIndex::BYTES),
-            ParamType::DType => self.word(value, TypeIndex::DATA_TYPE, Routine::ToDtype),
-            ParamType::Device => self.word(value, TypeIndex::DEVICE, Routine::ToDevice),
+            ParamType::Leaf(Leaf::Str) => self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR),
+            ParamType::Leaf(Leaf::Bytes) => {
+                self.text(value, TypeIndex::SMALL_BYTES, TypeIndex::BYTES)
+            }
+            ParamType::Leaf(Leaf::DType) => {
+                self.word(value, TypeIndex::DATA_TYPE, Routine::ToDtype)
+            }
+            ParamType::Leaf(Leaf::Device) => self.word(value, TypeIndex::DEVICE, Routine::ToDevice),
             ParamType::Shape(_) => self.numbers(value),
             ParamType::Object(_) => self.class(value),
             ParamType::Sequence(sequence, _) => ValueState::Word(match sequence {
@@ -38,11 +42,11 @@ impl Wrapper<'_, '_> {
             }),
             ParamType::Tuple(_) => ValueState::Tuple(self.object(value, Some(TypeIndex::ARRAY))),
             ParamType::Literal(literals) => self.literal(value, literals),
-            ParamType::Any | ParamType::Union(_) => {
+            ParamType::Leaf(Leaf::Any) | ParamType::Union(_) => {
                 let address = self.any_address(value);
                 ValueState::Word(self.or_zero(value, address))
             }
-            ParamType::Stream => self.stream_value(value),
+            ParamType::Leaf(Leaf::Stream) => self.stream_value(value),
             ParamType::Scalar(_) | ParamType::Tensor(_) | ParamType::Optional(_) => {
                 unreachable!("these have steps of their own")
             }

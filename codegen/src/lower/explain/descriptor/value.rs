@@ -2,7 +2,7 @@
 
 use abi_spec::Scalar;
 
-use crate::declaration::{Device, Literal, ParamType, Tensor};
+use crate::declaration::{Device, Leaf, Literal, ParamType, Tensor};
 use crate::lower::explain::codes::{Class, LiteralCode, Op};
 use crate::lower::explain::descriptor::Encoder;
 use crate::lower::operators::half_format;
@@ -64,7 +64,7 @@ impl Encoder<'_> {
     pub(crate) fn value(&mut self, value: ValueId) {
         let place = Place::Value { value };
         let ty: &ParamType = self.function.values[value].ty;
-        if let ParamType::Any | ParamType::Union(_) = ty {
+        if let ParamType::Leaf(Leaf::Any) | ParamType::Union(_) = ty {
             return;
         }
         self.head(Op::Type, place);
@@ -73,8 +73,8 @@ impl Encoder<'_> {
         self.wide(accepted.low);
         self.wide(accepted.high);
         match ty {
-            ParamType::DType => self.head(Op::Dtype, place),
-            ParamType::Device => {
+            ParamType::Leaf(Leaf::DType) => self.head(Op::Dtype, place),
+            ParamType::Leaf(Leaf::Device) => {
                 self.head(Op::Device, place);
                 self.expected(value);
             }
@@ -96,14 +96,11 @@ impl Encoder<'_> {
             ParamType::Literal(literals) => self.literals(value, literals),
             ParamType::Scalar(_)
             | ParamType::Tensor(_)
-            | ParamType::Str
-            | ParamType::Bytes
+            | ParamType::Leaf(Leaf::Str | Leaf::Bytes | Leaf::Any | Leaf::Stream)
             | ParamType::Sequence(..)
             | ParamType::Mapping(..)
             | ParamType::Optional(_)
-            | ParamType::Union(_)
-            | ParamType::Any
-            | ParamType::Stream => {}
+            | ParamType::Union(_) => {}
         }
     }
 
