@@ -27,7 +27,7 @@ fn the_entry_is_exported_as_main() {
     ];
     for (functions, entry, expected) in rows {
         let module = lower(&library(functions, entry), &bare()).unwrap();
-        ir::verify(&module);
+        ir::verify(&module).unwrap();
         assert_eq!(exports(&module), expected, "{functions:?} {entry:?}");
     }
 }
@@ -56,7 +56,7 @@ fn system_libraries_register_what_they_export() {
     // The new name of the first is the old name of the second.
     let library = library(&["a", "xa"], Some("a"));
     let module = lower(&library, &options("x")).unwrap();
-    ir::verify(&module);
+    ir::verify(&module).unwrap();
     let registered = [
         "__tvm_ffi_xa",
         "__tvm_ffi_xxa",

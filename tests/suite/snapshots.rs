@@ -79,7 +79,7 @@ fn lowered(function: &Function, routines: Routines) -> ir::Module {
     let library = Library::from(vec![function.clone()]);
     let options = Options { routines, metadata: false, ..Options::default() };
     let module = codegen::lower(&library, &options).unwrap_or_else(|error| panic!("{error}"));
-    ir::verify(&module);
+    ir::verify(&module).unwrap();
     module
 }
 
@@ -190,7 +190,7 @@ fn library_with_everything() {
     let system_lib = Some("my_".to_owned());
     let options = Options { routines: Routines::Shared, system_lib, ..Options::default() };
     let module = codegen::lower(&library, &options).unwrap();
-    ir::verify(&module);
+    ir::verify(&module).unwrap();
     snapshot("library", &module, &function);
 }
 
@@ -205,7 +205,7 @@ fn wrapper_without_checks() {
     let options = Options { routines, metadata: false, unchecked, ..Options::default() };
     let library = Library::from(vec![function.clone()]);
     let module = codegen::lower(&library, &options).unwrap_or_else(|error| panic!("{error}"));
-    ir::verify(&module);
+    ir::verify(&module).unwrap();
     snapshot("unchecked", &module, &function);
 }
 

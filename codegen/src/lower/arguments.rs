@@ -114,7 +114,7 @@ pub(super) fn constant_bytes(b: &mut Builder<'_>, bytes: Vec<u8>) -> Value {
     }
     let count = module.data.iter().filter(|d| module.name(d.symbol).starts_with(prefix)).count();
     let symbol = module.declare(&format!("{prefix}{count}"), Linkage::Local, SymbolKind::Data);
-    module.data.push(Data { symbol, bytes, align: 1, writable: false, large: false });
+    module.data.push(Data::constant(symbol, bytes, 1));
     b.address(symbol)
 }
 

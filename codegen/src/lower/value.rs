@@ -315,13 +315,7 @@ fn class_cache(b: &mut Builder<'_>, key: &str) -> Value {
     let known = module.find(&name).is_some();
     let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
     if !known {
-        module.data.push(Data {
-            symbol,
-            bytes: vec![0; 8],
-            align: 8,
-            writable: true,
-            large: false,
-        });
+        module.data.push(Data::variable(symbol, vec![0; 8], 8));
     }
     b.address(symbol)
 }

@@ -151,7 +151,7 @@ fn declare_descriptor(module: &mut Module, resolved: &Resolved<'_>, used: &mut U
     let name = format!("tvm_ffi_codegen.descriptor.{}", resolved.scope.function.signature.name);
     let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
     let bytes = descriptor::encode(resolved, used);
-    module.data.push(Data { symbol, bytes, align: 8, writable: false, large: false });
+    module.data.push(Data::constant(symbol, bytes, 8));
     symbol
 }
 
@@ -341,13 +341,7 @@ impl Wrapper<'_, '_> {
         match module.data.iter_mut().find(|data| data.symbol == symbol) {
             Some(data) => data.bytes.resize(size.max(data.bytes.len()), 0),
             None => {
-                module.data.push(Data {
-                    symbol,
-                    bytes: vec![0; size],
-                    align: 8,
-                    writable: false,
-                    large: false,
-                });
+                module.data.push(Data::constant(symbol, vec![0; size], 8));
             }
         }
         self.b.address(symbol)
