@@ -11,6 +11,6 @@ pub(crate) fn module() -> Module {
     let function = b.finish();
     module.constructors.push(function.symbol);
     module.functions.push(function);
-    verify(&module);
+    verify(&module).unwrap();
     module
 }

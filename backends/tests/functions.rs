@@ -33,3 +33,15 @@ pub(crate) fn define(
     let function = b.finish();
     module.functions.push(function);
 }
+
+/// Calls such a function: it reads `input` and writes its answer.
+pub(crate) fn call(address: usize, input: &[u64]) -> u64 {
+    let mut output = 0;
+    // SAFETY: the tests in these folders define the function with this signature; it reads no more than
+    // the test passes, and what owns the code outlives the call.
+    unsafe {
+        let function: extern "C" fn(*const u64, *mut u64) = std::mem::transmute(address);
+        function(input.as_ptr(), &mut output);
+    }
+    output
+}

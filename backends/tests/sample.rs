@@ -23,7 +23,7 @@ pub(crate) fn kernel() -> Signature {
 
 fn data(module: &mut Module, name: &str, linkage: Linkage, bytes: &[u8], writable: bool) -> Symbol {
     let symbol = module.declare(name, linkage, SymbolKind::Data);
-    module.data.push(Data { symbol, bytes: bytes.to_vec(), align: 8, writable, large: false });
+    module.data.push(Data { writable, ..Data::constant(symbol, bytes.to_vec(), 8) });
     symbol
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn module() -> Module {
     b.ret(sum);
     let function = b.finish();
     module.functions.push(function);
-    ir::verify(&module);
+    ir::verify(&module).unwrap();
     module
 }
 

@@ -1,6 +1,16 @@
-//! The coarse interface that makes backends interchangeable.
+//! What every backend shares: the interface, the plan of symbols, the error type, facts of targets.
+//!
+//! Backends translate and decide nothing. What they would otherwise decide each on its own is here:
+//! which names become what ([`plan()`]), what a platform's C ABI says ([`Facts`]), which machines there are
+//! code generators for ([`Machine`]).
 
-use std::error::Error;
+mod error;
+mod plan;
+mod target;
+
+pub use error::Error;
+pub use plan::{Action, Existing, Place, Plan, State, plan, unused_name};
+pub use target::{Facts, LARGE, Machine, Narrow, Side};
 
 use crate::ir::Module;
 
@@ -11,8 +21,14 @@ pub trait Backend {
     fn name(&self) -> &'static str;
 
     /// The backend's own text form of the module.
-    fn text(&self, module: &Module) -> Result<String, Box<dyn Error + Send + Sync>>;
+    ///
+    /// # Errors
+    /// [`Error::Malformed`], [`Error::Target`], [`Error::Native`].
+    fn text(&self, module: &Module) -> Result<String, Error>;
 
     /// A relocatable object file.
-    fn object(&self, module: &Module) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>>;
+    ///
+    /// # Errors
+    /// As for [`text`](Backend::text).
+    fn object(&self, module: &Module) -> Result<Vec<u8>, Error>;
 }

@@ -15,7 +15,7 @@
 //! b.ret(Some(twice));
 //! let function = b.finish();
 //! module.functions.push(function);
-//! verify(&module);
+//! verify(&module).unwrap();
 //! assert_eq!(
 //!     module.to_string(),
 //!     "export func @twice(%p0: i64) -> i64 {\nentry:\n    %v1: i64 = add %p0, %p0\n    return %v1\n}\n"
@@ -23,17 +23,19 @@
 //! ```
 
 mod build;
+mod flow;
 mod inst;
 mod module;
 mod order;
 mod print;
+mod symbols;
 mod types;
 mod verify;
 
 pub use build::Builder;
+pub use flow::Values;
 pub use inst::{Binary, Cond, Convert, Inst, Target, Terminator};
-pub use module::{
-    BlockData, Data, Function, Hint, Linkage, Module, SymbolData, SymbolKind, ValueData,
-};
+pub use module::{BlockData, Data, Function, Hint, Module, Part, Relocation, ValueData};
+pub use symbols::{DeclareError, Linkage, SymbolData, SymbolKind};
 pub use types::{AbiType, Block, Extend, Signature, Symbol, Type, Value};
-pub use verify::verify;
+pub use verify::{Malformed, verify};

@@ -17,7 +17,7 @@
 //!     "scale(x: Tensor([n, 64], float32), factor: float64) -> None where n % 4 == 0"
 //! );
 //! let module = lower(&library.resolve()?, &Options::default());
-//! ir::verify(&module);
+//! ir::verify(&module).unwrap();
 //! assert!(module.to_string().contains("export func @__tvm_ffi_scale("));
 //! # Ok::<(), tvm_ffi_codegen::Error>(())
 //! ```
@@ -33,7 +33,7 @@
 
 #![forbid(unsafe_code)]
 
-mod backend;
+pub mod backend;
 mod declaration;
 mod error;
 pub mod ir;

@@ -68,7 +68,7 @@ impl Routines {
 ///
 /// let library: Library = "half(x: float64) -> float64 = half(x);".parse()?;
 /// let module = lower(&library.resolve()?, &Options::default());
-/// ir::verify(&module);
+/// ir::verify(&module).unwrap();
 /// # Ok::<(), tvm_ffi_codegen::Error>(())
 /// ```
 pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {

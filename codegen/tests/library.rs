@@ -27,7 +27,7 @@ fn the_entry_is_exported_as_main() {
     ];
     for (functions, entry, expected) in rows {
         let module = lower(&library(functions, entry).resolve().unwrap(), &bare());
-        ir::verify(&module);
+        ir::verify(&module).unwrap();
         assert_eq!(exports(&module), expected, "{functions:?} {entry:?}");
     }
 }
@@ -56,7 +56,7 @@ fn system_libraries_register_what_they_export() {
         Library { system_lib, ..library(&["a", "xa"], Some("a")) }
     };
     let module = lower(&of("x").resolve().unwrap(), &Options::default());
-    ir::verify(&module);
+    ir::verify(&module).unwrap();
     let registered = [
         "__tvm_ffi_xa",
         "__tvm_ffi_xxa",

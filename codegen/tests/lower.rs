@@ -30,13 +30,13 @@ fn lowered_declarations_verify() {
             &library.resolve().unwrap_or_else(|e| panic!("{text}: {e}")),
             &Options::default(),
         );
-        ir::verify(&module);
+        ir::verify(&module).unwrap();
     }
 }
 
 #[test]
 fn routines_verify() {
-    ir::verify(&routines());
+    ir::verify(&routines()).unwrap();
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn symbols_fit_the_frame_that_explains_failures() {
             .collect();
         format!("f({}) -> None = k();", tensors.join(", ")).parse::<Library>()
     };
-    ir::verify(&lower(&library(1024).unwrap().resolve().unwrap(), &Options::default()));
+    ir::verify(&lower(&library(1024).unwrap().resolve().unwrap(), &Options::default())).unwrap();
     let error = library(1025).unwrap_err().to_string();
     assert!(error.contains("f: x32.shape[0]: more than 1024 symbols"), "{error}");
 }
@@ -86,7 +86,7 @@ fn imports_are_exported_data() {
         let library = importing(nodes);
         library.validate().unwrap();
         let module = lower(&library.resolve().unwrap(), &Options::default());
-        ir::verify(&module);
+        ir::verify(&module).unwrap();
         let blob = module.data.iter().find(|data| module.name(data.symbol).ends_with("_bin"));
         let blob = blob.unwrap();
         assert_eq!(ImportTree::decode(&blob.bytes).as_ref(), Ok(library.imports.as_ref().unwrap()));

@@ -84,7 +84,7 @@ fn declarations_are_described_in_full() {
 fn exports(text: &str, options: &Options, prefix: &str) -> Vec<String> {
     let library: Library = text.parse().unwrap();
     let module = lower(&library.resolve().unwrap(), options);
-    ir::verify(&module);
+    ir::verify(&module).unwrap();
     let exported = module.symbols.iter().filter(|symbol| symbol.linkage == ir::Linkage::Export);
     let names = exported.map(|symbol| symbol.name.clone());
     names.filter(|name| name.starts_with(prefix)).collect()

@@ -93,12 +93,14 @@ fn with_cranelift(
         return Err(refused("cranelift", reason));
     }
     let backend = cranelift(options)?;
-    match product {
+    let bytes = match product {
         Product::Text => backend.text(module).map(String::into_bytes),
         Product::Object => backend.object(module),
-        Product::Bitcode => Err("bitcode is a form of llvm and mlir".into()),
-    }
-    .map_err(|source| refused("cranelift", source))
+        Product::Bitcode => {
+            return Err(refused("cranelift", "bitcode is a form of llvm and mlir"));
+        }
+    };
+    bytes.map_err(|source| refused("cranelift", source))
 }
 
 #[cfg(feature = "llvm")]

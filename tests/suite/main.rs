@@ -8,6 +8,8 @@ mod declarations;
 mod export_macro;
 mod imports;
 mod metadata;
+mod mirror;
+mod once;
 mod properties;
 mod snapshots;
 mod system;

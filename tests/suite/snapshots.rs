@@ -80,7 +80,7 @@ fn lowered(function: &Function, routines: Routines) -> ir::Module {
     let options = Options { routines, metadata: false, ..Options::default() };
     let module =
         codegen::lower(&library.resolve().unwrap_or_else(|error| panic!("{error}")), &options);
-    ir::verify(&module);
+    ir::verify(&module).unwrap();
     module
 }
 
@@ -191,7 +191,7 @@ fn library_with_everything() {
     };
     let options = Options { routines: Routines::Shared, ..Options::default() };
     let module = codegen::lower(&library.resolve().unwrap(), &options);
-    ir::verify(&module);
+    ir::verify(&module).unwrap();
     snapshot("library", &module, &function);
 }
 
@@ -207,7 +207,7 @@ fn wrapper_without_checks() {
     let library = Library::from(vec![function.clone()]);
     let module =
         codegen::lower(&library.resolve().unwrap_or_else(|error| panic!("{error}")), &options);
-    ir::verify(&module);
+    ir::verify(&module).unwrap();
     snapshot("unchecked", &module, &function);
 }
 

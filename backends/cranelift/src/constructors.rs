@@ -1,5 +1,6 @@
 //! Functions that run when the code is loaded: their addresses, in the section that each format has for them.
 
+use codegen::backend::Error;
 use codegen::ir;
 use cranelift_module::FuncOrDataId;
 use cranelift_object::ObjectProduct;
@@ -9,10 +10,10 @@ use cranelift_object::object::{
     elf, macho,
 };
 
-use crate::error::Error;
+use crate::refused;
 
 /// Writes the section, unless it is empty.
-pub(crate) fn write(
+pub(crate) fn define(
     product: &mut ObjectProduct,
     source: &ir::Module,
     symbols: &[FuncOrDataId],
@@ -20,7 +21,7 @@ pub(crate) fn write(
     if source.constructors.is_empty() {
         return Ok(());
     }
-    let (segment, name, kind, flags) = place(product.object.format());
+    let (segment, name, kind, flags) = section(product.object.format());
     let section = product.object.add_section(segment.into(), name.into(), kind);
     product.object.section_mut(section).flags = flags;
     for constructor in &source.constructors {
@@ -30,14 +31,13 @@ pub(crate) fn write(
         let (kind, encoding) = (RelocationKind::Absolute, RelocationEncoding::Generic);
         let flags = RelocationFlags::Generic { kind, encoding, size: 64 };
         let address = Relocation { offset, symbol, addend: 0, flags };
-        let added = product.object.add_relocation(section, address);
-        added.map_err(|error| Error::Native { reason: error.to_string() })?;
+        product.object.add_relocation(section, address).map_err(refused)?;
     }
     Ok(())
 }
 
 /// Segment, name, kind and flags of the section.
-fn place(format: BinaryFormat) -> (&'static str, &'static str, SectionKind, SectionFlags) {
+fn section(format: BinaryFormat) -> (&'static str, &'static str, SectionKind, SectionFlags) {
     if format == BinaryFormat::MachO {
         let flags = SectionFlags::MachO { flags: macho::S_MOD_INIT_FUNC_POINTERS };
         ("__DATA", "__mod_init_func", SectionKind::Data, flags)

@@ -1,31 +1,33 @@
 //! Data objects.
 
+use codegen::backend::{Error, Facts, LARGE};
 use codegen::ir;
-use cranelift_module::{DataDescription, DataId, Module};
-use target_lexicon::{Architecture, BinaryFormat, Triple};
+use cranelift_module::{DataDescription, FuncOrDataId, Module, ModuleRelocTarget};
 
-use crate::error::Error;
-
-/// Where constants go that are out of the reach of code.
-pub(crate) const LARGE: &str = ".lrodata";
+use crate::native;
 
 /// Defines a constant (or, as it was declared, a variable). `description` is storage to reuse.
 pub(crate) fn define(
     module: &mut dyn Module,
-    id: DataId,
+    symbols: &[FuncOrDataId],
     source: &ir::Data,
     description: &mut DataDescription,
 ) -> Result<(), Error> {
+    let FuncOrDataId::Data(id) = symbols[source.symbol.index()] else { return Ok(()) };
     description.clear();
     description.define(source.bytes.as_slice().into());
     description.set_align(u64::from(source.align));
-    if source.large && has_large(module.isa().triple()) {
+    if source.large && Facts::of(module.isa().triple()).large {
         description.set_custom_section(LARGE);
     }
-    module.define_data(id, description).map_err(Error::from)
-}
-
-/// True for targets that have [`LARGE`].
-pub(crate) fn has_large(triple: &Triple) -> bool {
-    triple.architecture == Architecture::X86_64 && triple.binary_format == BinaryFormat::Elf
+    for relocation in &source.relocations {
+        let target: ModuleRelocTarget = match symbols[relocation.symbol.index()] {
+            FuncOrDataId::Func(id) => id.into(),
+            FuncOrDataId::Data(id) => id.into(),
+        };
+        // What it names may be a function, too; only so is there an addend.
+        let target = description.import_global_value(target);
+        description.write_data_addr(relocation.offset, target, relocation.addend);
+    }
+    module.define_data(id, description).map_err(native)
 }

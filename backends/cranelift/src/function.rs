@@ -1,24 +1,23 @@
-//! Functions: the translation table from host IR to Cranelift IR.
+//! Functions: the translation table from host IR to Cranelift IR. What each instruction becomes is in
+//! `instruction`.
 //!
 //! Host IR is in static single assignment form with block parameters, and so is Cranelift IR: a value
 //! becomes a value, a block the block of the same number, written straight into the data flow graph.
 
 use std::collections::BTreeMap;
 
-use codegen::ir::{self, Binary, Cond, Convert, Inst, Target, Terminator, Type};
+use codegen::backend::Error;
+use codegen::ir::{self, Inst, Target, Terminator};
 use cranelift_codegen::Context;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::entity::packed_option::ReservedValue;
-use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::immediates::{Ieee32, Ieee64, Imm64};
 use cranelift_codegen::ir::{
-    Block, BlockArg, FuncRef, Function, GlobalValue, InsertBuilder, InstBuilder, MemFlagsData,
-    StackSlotData, StackSlotKind, UserFuncName, Value,
+    Block, BlockArg, Function, InsertBuilder, InstBuilder, UserFuncName, Value,
 };
 use cranelift_module::{FuncId, FuncOrDataId, Module};
 
-use crate::error::Error;
-use crate::symbols;
+use crate::native;
+use crate::symbols::Reference;
 use crate::types::{self, ty};
 
 /// What functions refer to, and storage that is reused from one function to the next.
@@ -35,15 +34,6 @@ pub(crate) struct Functions<'a> {
     pub(crate) references: BTreeMap<ir::Symbol, Reference>,
 }
 
-/// A symbol as one function knows it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Reference {
-    /// A function.
-    Function(FuncRef),
-    /// A data object.
-    Data(GlobalValue),
-}
-
 impl<'a> Functions<'a> {
     pub(crate) fn new(module: &'a mut dyn Module, symbols: &'a [FuncOrDataId]) -> Self {
         let (context, values, references) = (Context::new(), Vec::new(), BTreeMap::new());
@@ -58,7 +48,7 @@ pub(crate) fn define(
     source: &ir::Function,
 ) -> Result<(), Error> {
     translate(functions, id, source);
-    functions.module.define_function(id, &mut functions.context).map_err(Error::from)
+    functions.module.define_function(id, &mut functions.context).map_err(native)
 }
 
 /// Translates one function; it stays in the context.
@@ -106,56 +96,41 @@ fn blocks(func: &mut Function, source: &ir::Function, values: &mut [Value]) {
 }
 
 /// One function while its instructions are written.
-struct Body<'a> {
-    module: &'a dyn Module,
-    symbols: &'a [FuncOrDataId],
-    source: &'a ir::Function,
-    cursor: FuncCursor<'a>,
-    values: &'a mut [Value],
-    references: &'a mut BTreeMap<ir::Symbol, Reference>,
+pub(crate) struct Body<'a> {
+    pub(crate) module: &'a dyn Module,
+    pub(crate) symbols: &'a [FuncOrDataId],
+    pub(crate) source: &'a ir::Function,
+    pub(crate) cursor: FuncCursor<'a>,
+    pub(crate) values: &'a mut [Value],
+    pub(crate) references: &'a mut BTreeMap<ir::Symbol, Reference>,
 }
 
 impl<'a> Body<'a> {
     /// The instruction table.
     fn inst(&mut self, inst: &Inst) -> Option<Value> {
-        Some(match inst {
-            Inst::Const { ty, bits } => self.constant(*ty, *bits),
-            Inst::Address { symbol } => self.address(*symbol),
-            Inst::StackSlot { size, align } => self.stack_slot(*size, *align),
-            Inst::Load { ty: of, base, offset, align } => {
-                let (flags, base) = (memory(*of, *align), self.value(*base));
-                self.ins().load(ty(*of), flags, base, *offset)
-            }
+        match inst {
+            Inst::Const { ty, bits } => Some(self.constant(*ty, *bits)),
+            Inst::Address { symbol } => Some(self.address(*symbol)),
+            Inst::StackSlot { size, align } => Some(self.stack_slot(*size, *align)),
+            Inst::Load { ty, base, offset, align } => Some(self.load(*ty, *base, *offset, *align)),
             Inst::Store { value, base, offset, align } => {
-                let flags = memory(self.source.ty(*value), *align);
-                let (value, base) = (self.value(*value), self.value(*base));
-                self.ins().store(flags, value, base, *offset);
-                return None;
+                self.store(*value, *base, *offset, *align)
             }
-            Inst::PtrAdd { base, offset } => {
-                let (base, offset) = (self.value(*base), self.value(*offset));
-                self.ins().iadd(base, offset)
+            Inst::AtomicLoad { ty, base, offset } => Some(self.atomic_load(*ty, *base, *offset)),
+            Inst::AtomicStore { value, base, offset } => self.atomic_store(*value, *base, *offset),
+            Inst::CompareExchange { base, expected, new } => {
+                Some(self.compare_exchange(*base, *expected, *new))
             }
-            Inst::Binary { op, lhs, rhs } => self.binary(*op, *lhs, *rhs),
-            Inst::Compare { cond, lhs, rhs } => self.compare(*cond, *lhs, *rhs),
-            Inst::Select { cond, then, otherwise } => {
-                let [cond, then, otherwise] = [cond, then, otherwise].map(|v| self.value(*v));
-                self.ins().select(cond, then, otherwise)
-            }
-            Inst::Convert { op, value, to } => self.convert(*op, *value, *to),
-            Inst::Call { callee, args } => {
-                let (callee, args) = (self.callee(*callee), self.list(args));
-                let call = self.ins().call(callee, &args);
-                return self.cursor.func.dfg.inst_results(call).first().copied();
-            }
+            Inst::PtrAdd { base, offset } => Some(self.ptr_add(*base, *offset)),
+            Inst::Binary { op, lhs, rhs } => Some(self.binary(*op, *lhs, *rhs)),
+            Inst::Compare { cond, lhs, rhs } => Some(self.compare(*cond, *lhs, *rhs)),
+            Inst::Select { cond, then, otherwise } => Some(self.select(*cond, *then, *otherwise)),
+            Inst::Convert { op, value, to } => Some(self.convert(*op, *value, *to)),
+            Inst::Call { callee, args } => self.call(*callee, args),
             Inst::CallIndirect { signature, callee, args } => {
-                let signature = types::signature(self.module.isa(), signature);
-                let signature = types::import(self.cursor.func, &signature);
-                let (callee, args) = (self.value(*callee), self.list(args));
-                let call = self.ins().call_indirect(signature, callee, &args);
-                return self.cursor.func.dfg.inst_results(call).first().copied();
+                self.call_indirect(signature, *callee, args)
             }
-        })
+        }
     }
 
     /// How a block ends.
@@ -178,123 +153,15 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn binary(&mut self, op: Binary, lhs: ir::Value, rhs: ir::Value) -> Value {
-        let (lhs, rhs) = (self.value(lhs), self.value(rhs));
-        let ins = self.ins();
-        match op {
-            Binary::Add => ins.iadd(lhs, rhs),
-            Binary::Sub => ins.isub(lhs, rhs),
-            Binary::Mul => ins.imul(lhs, rhs),
-            Binary::Sdiv => ins.sdiv(lhs, rhs),
-            Binary::Srem => ins.srem(lhs, rhs),
-            Binary::Udiv => ins.udiv(lhs, rhs),
-            Binary::Urem => ins.urem(lhs, rhs),
-            Binary::And => ins.band(lhs, rhs),
-            Binary::Or => ins.bor(lhs, rhs),
-            Binary::Xor => ins.bxor(lhs, rhs),
-            Binary::Shl => ins.ishl(lhs, rhs),
-            Binary::Lshr => ins.ushr(lhs, rhs),
-            Binary::Ashr => ins.sshr(lhs, rhs),
-            Binary::Fadd => ins.fadd(lhs, rhs),
-            Binary::Fsub => ins.fsub(lhs, rhs),
-            Binary::Fmul => ins.fmul(lhs, rhs),
-            Binary::Fdiv => ins.fdiv(lhs, rhs),
-        }
-    }
-
-    fn compare(&mut self, cond: Cond, lhs: ir::Value, rhs: ir::Value) -> Value {
-        let (lhs, rhs) = (self.value(lhs), self.value(rhs));
-        let ins = self.ins();
-        match cond {
-            Cond::Eq => ins.icmp(IntCC::Equal, lhs, rhs),
-            Cond::Ne => ins.icmp(IntCC::NotEqual, lhs, rhs),
-            Cond::Slt => ins.icmp(IntCC::SignedLessThan, lhs, rhs),
-            Cond::Sle => ins.icmp(IntCC::SignedLessThanOrEqual, lhs, rhs),
-            Cond::Sgt => ins.icmp(IntCC::SignedGreaterThan, lhs, rhs),
-            Cond::Sge => ins.icmp(IntCC::SignedGreaterThanOrEqual, lhs, rhs),
-            Cond::Ult => ins.icmp(IntCC::UnsignedLessThan, lhs, rhs),
-            Cond::Ule => ins.icmp(IntCC::UnsignedLessThanOrEqual, lhs, rhs),
-            Cond::Ugt => ins.icmp(IntCC::UnsignedGreaterThan, lhs, rhs),
-            Cond::Uge => ins.icmp(IntCC::UnsignedGreaterThanOrEqual, lhs, rhs),
-            Cond::Feq => ins.fcmp(FloatCC::Equal, lhs, rhs),
-            Cond::Fne => ins.fcmp(FloatCC::NotEqual, lhs, rhs),
-            Cond::Flt => ins.fcmp(FloatCC::LessThan, lhs, rhs),
-            Cond::Fle => ins.fcmp(FloatCC::LessThanOrEqual, lhs, rhs),
-            Cond::Fgt => ins.fcmp(FloatCC::GreaterThan, lhs, rhs),
-            Cond::Fge => ins.fcmp(FloatCC::GreaterThanOrEqual, lhs, rhs),
-        }
-    }
-
-    /// Pointers are `i64` already, so that to change between the two takes no instruction.
-    fn convert(&mut self, op: Convert, value: ir::Value, to: Type) -> Value {
-        let (value, to) = (self.value(value), ty(to));
-        let ins = self.ins();
-        match op {
-            // The only integer of this width that widens is a `Bool`, which is one already.
-            Convert::Zext if to == types::BOOL => value,
-            Convert::Zext => ins.uextend(to, value),
-            Convert::Sext => ins.sextend(to, value),
-            Convert::Trunc => ins.ireduce(to, value),
-            Convert::SintToFloat => ins.fcvt_from_sint(to, value),
-            Convert::UintToFloat => ins.fcvt_from_uint(to, value),
-            Convert::Promote => ins.fpromote(to, value),
-            Convert::Demote => ins.fdemote(to, value),
-            Convert::Bitcast => ins.bitcast(to, MemFlagsData::new(), value),
-            Convert::PtrToInt | Convert::IntToPtr => value,
-        }
-    }
-
-    /// Cranelift wants narrow integers zero-extended.
-    fn constant(&mut self, of: Type, bits: u64) -> Value {
-        let ins = self.ins();
-        let integer = |bits: u64| Imm64::new(bits as i64);
-        match of {
-            Type::Bool => ins.iconst(ty(of), integer(u64::from(bits != 0))),
-            Type::I8 => ins.iconst(ty(of), integer(u64::from(bits as u8))),
-            Type::I16 => ins.iconst(ty(of), integer(u64::from(bits as u16))),
-            Type::I32 => ins.iconst(ty(of), integer(u64::from(bits as u32))),
-            Type::I64 | Type::Ptr => ins.iconst(ty(of), integer(bits)),
-            Type::F32 => ins.f32const(Ieee32::with_bits(bits as u32)),
-            Type::F64 => ins.f64const(Ieee64::with_bits(bits)),
-        }
-    }
-
-    fn stack_slot(&mut self, size: u32, align: u32) -> Value {
-        let shift = align.trailing_zeros() as u8;
-        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size, shift);
-        let slot = self.cursor.func.create_sized_stack_slot(data);
-        self.ins().stack_addr(types::POINTER, slot, 0)
-    }
-
-    fn address(&mut self, symbol: ir::Symbol) -> Value {
-        match self.reference(symbol) {
-            Reference::Function(function) => self.ins().func_addr(types::POINTER, function),
-            Reference::Data(data) => self.ins().symbol_value(types::POINTER, data),
-        }
-    }
-
-    fn callee(&mut self, symbol: ir::Symbol) -> FuncRef {
-        match self.reference(symbol) {
-            Reference::Function(function) => function,
-            Reference::Data(_) => unreachable!("verified host IR calls functions only"),
-        }
-    }
-
-    fn reference(&mut self, symbol: ir::Symbol) -> Reference {
-        let (module, func) = (self.module, &mut *self.cursor.func);
-        let id = self.symbols[symbol.index()];
-        *self.references.entry(symbol).or_insert_with(|| symbols::refer(module, id, func))
-    }
-
-    fn ins(&mut self) -> InsertBuilder<'_, &mut FuncCursor<'a>> {
+    pub(crate) fn ins(&mut self) -> InsertBuilder<'_, &mut FuncCursor<'a>> {
         self.cursor.ins()
     }
 
-    fn value(&self, value: ir::Value) -> Value {
+    pub(crate) fn value(&self, value: ir::Value) -> Value {
         self.values[value.index()]
     }
 
-    fn list(&self, values: &[ir::Value]) -> Vec<Value> {
+    pub(crate) fn list(&self, values: &[ir::Value]) -> Vec<Value> {
         values.iter().map(|&value| self.value(value)).collect()
     }
 
@@ -302,9 +169,4 @@ impl<'a> Body<'a> {
         let args = target.args.iter().map(|&arg| self.value(arg).into());
         (Block::from_u32(target.block.index() as u32), args.collect())
     }
-}
-
-/// An access that does not trap, and is aligned if the host IR says so.
-fn memory(ty: Type, align: u32) -> MemFlagsData {
-    if align >= ty.bytes() { MemFlagsData::trusted() } else { MemFlagsData::new().with_notrap() }
 }

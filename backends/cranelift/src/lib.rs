@@ -46,56 +46,27 @@
 
 mod constructors;
 mod data;
-mod error;
 mod function;
+mod instruction;
 mod object;
+mod once;
 mod print;
 mod symbols;
 mod types;
 mod unwind;
 
+use codegen::backend::Plan;
 use codegen::{Backend, ir};
 use cranelift_codegen::ir::Signature;
 use cranelift_codegen::isa::TargetIsa;
-use cranelift_module::{DataDescription, FuncId, FuncOrDataId, Module};
+use cranelift_module::{DataDescription, FuncId, FuncOrDataId, Module, ModuleError};
 use target_lexicon::Triple;
 
-pub use error::Error;
+pub use codegen::backend::Error;
 pub use object::{Settings, isa};
 
-/// Code generation by Cranelift.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cranelift {
-    /// The target.
-    pub triple: Triple,
-}
-
-impl Default for Cranelift {
-    /// For the machine that this runs on.
-    fn default() -> Self {
-        Cranelift { triple: Triple::host() }
-    }
-}
-
-impl Backend for Cranelift {
-    fn name(&self) -> &'static str {
-        "cranelift"
-    }
-
-    fn text(
-        &self,
-        module: &ir::Module,
-    ) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
-        Ok(print::text(&self.triple, module)?)
-    }
-
-    fn object(
-        &self,
-        module: &ir::Module,
-    ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
-        Ok(object::object(&self.triple, module)?)
-    }
-}
+/// The name of the backend.
+const NAME: &str = "cranelift";
 
 /// Emits `source` into `module`, a JIT's or an object's; the functions it exports, in order.
 ///
@@ -104,16 +75,14 @@ impl Backend for Cranelift {
 /// are renamed where their name is taken, so that several host IR modules fit into one native module.
 ///
 /// # Errors
-/// [`Error::Kernel`], [`Error::Defined`] and [`Error::Constructors`] before anything is changed;
-/// [`Error::Native`] if Cranelift cannot compile a function.
-///
-/// # Panics
-/// If `source` does not pass [`ir::verify`].
+/// [`Error::Malformed`], [`Error::Kernel`], [`Error::Defined`] and [`Error::Constructors`] before anything
+/// is changed; [`Error::Native`] if Cranelift cannot compile a function.
 pub fn emit(module: &mut dyn Module, source: &ir::Module) -> Result<Vec<FuncId>, Error> {
+    ir::verify(source)?;
     if !source.constructors.is_empty() {
         return Err(Error::Constructors);
     }
-    let plan = symbols::plan(module, source)?;
+    let plan = codegen::backend::plan(source, &symbols::Names(module), symbols::PLACE)?;
     let symbols = define(module, source, &plan, None)?;
     let exported =
         |f: &&ir::Function| source.symbols[f.symbol.index()].linkage == ir::Linkage::Export;
@@ -125,18 +94,17 @@ pub fn emit(module: &mut dyn Module, source: &ir::Module) -> Result<Vec<FuncId>,
 fn define(
     module: &mut dyn Module,
     source: &ir::Module,
-    plan: &[symbols::Plan<'_>],
+    plan: &[Plan<'_, FuncOrDataId>],
     mut tables: Option<&mut unwind::Tables>,
 ) -> Result<Vec<FuncOrDataId>, Error> {
     let symbols = symbols::declare(module, source, plan)?;
+    let defined = |symbol: ir::Symbol| plan[symbol.index()].defined().is_some();
     let mut description = DataDescription::new();
-    for data in &source.data {
-        if let FuncOrDataId::Data(id) = symbols[data.symbol.index()] {
-            data::define(module, id, data, &mut description)?;
-        }
+    for data in source.data.iter().filter(|data| defined(data.symbol)) {
+        data::define(module, &symbols, data, &mut description)?;
     }
     let mut functions = function::Functions::new(module, &symbols);
-    for function in &source.functions {
+    for function in source.functions.iter().filter(|function| defined(function.symbol)) {
         if let Some(id) = function_id(symbols[function.symbol.index()]) {
             function::define(&mut functions, id, function)?;
             if let (Some(tables), Some(code)) = (&mut tables, functions.context.compiled_code()) {
@@ -157,4 +125,53 @@ fn function_id(id: FuncOrDataId) -> Option<FuncId> {
 /// The native type of a function, for users who define their kernel in the same module.
 pub fn signature(isa: &dyn TargetIsa, source: &ir::Signature) -> Signature {
     types::signature(isa, source)
+}
+
+/// Cranelift refuses.
+fn refused(reason: impl ToString) -> Error {
+    Error::Native { backend: NAME, reason: reason.to_string() }
+}
+
+/// What a module says when it refuses.
+fn native(error: ModuleError) -> Error {
+    refused(match &error {
+        // Its `Display` says only that the verifier failed, not where.
+        ModuleError::Compilation(error) => format!("{error:?}"),
+        ModuleError::Undeclared(_)
+        | ModuleError::IncompatibleDeclaration(_)
+        | ModuleError::IncompatibleSignature(..)
+        | ModuleError::DuplicateDefinition(_)
+        | ModuleError::InvalidImportDefinition(_)
+        | ModuleError::Allocation { .. }
+        | ModuleError::Backend(_)
+        | ModuleError::Flag(_) => error.to_string(),
+    })
+}
+
+/// Code generation by Cranelift.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cranelift {
+    /// The target.
+    pub triple: Triple,
+}
+
+impl Default for Cranelift {
+    /// For the machine that this runs on.
+    fn default() -> Self {
+        Cranelift { triple: Triple::host() }
+    }
+}
+
+impl Backend for Cranelift {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn text(&self, module: &ir::Module) -> Result<String, Error> {
+        print::text(&self.triple, module)
+    }
+
+    fn object(&self, module: &ir::Module) -> Result<Vec<u8>, Error> {
+        object::object(&self.triple, module)
+    }
 }

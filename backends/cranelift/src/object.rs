@@ -1,17 +1,18 @@
 //! Object files: the code generator for a target, and the native module as bytes.
 
+use codegen::backend::{self, Error, Facts, Machine, Place};
 use codegen::ir;
 use cranelift_codegen::isa::{self, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable, Flags};
 use cranelift_module::{FuncOrDataId, default_libcall_names};
 use cranelift_object::object::write::{CoffExportStyle, Object, Symbol, SymbolId};
 use cranelift_object::object::{SectionFlags, SymbolFlags, SymbolScope};
-use cranelift_object::{ObjectBuilder, ObjectModule};
-use target_lexicon::{Architecture, BinaryFormat, Endianness, Environment, PointerWidth, Triple};
+use cranelift_object::{ObjectBuilder, ObjectModule, ObjectProduct};
+use target_lexicon::{BinaryFormat, Environment, Triple};
 
-use crate::error::Error;
+use crate::symbols::Names;
 use crate::unwind::Tables;
-use crate::{constructors, data, define, symbols};
+use crate::{constructors, define, native, once, refused};
 
 /// How code is generated, apart from the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,76 +38,87 @@ impl Settings {
 /// The code generator for a target, with the target's generic CPU.
 ///
 /// # Errors
-/// [`Error::Target`] if Cranelift has none, or the machine is not a 64-bit little-endian one.
+/// [`Error::Target`] if the machine is not a [known one](Machine).
 pub fn isa(triple: &Triple, settings: Settings) -> Result<OwnedTargetIsa, Error> {
+    Machine::of(triple)?;
     let unsupported = |reason: String| Error::Target { triple: triple.clone(), reason };
-    supported(triple).map_err(|reason| unsupported(reason.into()))?;
-    let native = |error: settings::SetError| Error::Native { reason: error.to_string() };
     let pic = settings.pic && triple.binary_format != BinaryFormat::Coff;
     let mut flags = settings::builder();
-    flags.set("is_pic", &pic.to_string()).map_err(native)?;
-    flags.set("opt_level", if settings.optimize { "speed" } else { "none" }).map_err(native)?;
-    flags.set("enable_verifier", &settings.verify.to_string()).map_err(native)?;
+    flags.set("is_pic", &pic.to_string()).map_err(refused)?;
+    flags.set("opt_level", if settings.optimize { "speed" } else { "none" }).map_err(refused)?;
+    flags.set("enable_verifier", &settings.verify.to_string()).map_err(refused)?;
     let builder = isa::lookup(triple.clone()).map_err(|error| unsupported(error.to_string()))?;
     builder.finish(Flags::new(flags)).map_err(|error| unsupported(error.to_string()))
 }
 
-/// Host IR is for 64-bit little-endian machines, and objects come in three formats.
-fn supported(triple: &Triple) -> Result<(), &'static str> {
-    let riscv = matches!(triple.architecture, Architecture::Riscv64(_));
-    let format = triple.binary_format;
-    if triple.pointer_width() != Ok(PointerWidth::U64) {
-        return Err("not a 64-bit machine");
-    }
-    if triple.endianness() != Ok(Endianness::Little) {
-        return Err("not a little-endian machine");
-    }
-    let known = matches!(format, BinaryFormat::Coff | BinaryFormat::Macho) && !riscv;
-    if format != BinaryFormat::Elf && !known {
-        return Err("no such object format for this machine");
-    }
-    Ok(())
-}
-
-/// An empty native module for a target.
-pub(crate) fn module(triple: &Triple) -> Result<ObjectModule, Error> {
+/// An empty native module for a target, perhaps with a section for every function and data object.
+pub(crate) fn module(triple: &Triple, sections: bool) -> Result<ObjectModule, Error> {
     let isa = isa(triple, Settings::OBJECT)?;
-    let builder = ObjectBuilder::new(isa, "host", default_libcall_names())?;
+    let builder = ObjectBuilder::new(isa, "host", default_libcall_names());
+    let mut builder = builder.map_err(native)?;
+    builder.per_function_section(sections).per_data_object_section(sections);
     Ok(ObjectModule::new(builder))
 }
 
 /// Object bytes: position-independent, optimised, exports visible to the loader.
 pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Error> {
-    let mut module = module(triple)?;
-    let mut plan = symbols::plan(&module, source)?;
+    ir::verify(source)?;
+    let once = source.symbols.iter().any(|symbol| symbol.linkage == ir::Linkage::Once);
+    let mut module = module(triple, once)?;
     let elf = triple.binary_format == BinaryFormat::Elf;
-    let aliased = if elf { symbols::bypass_exports(&mut plan, source) } else { Vec::new() };
+    let place = Place { once: true, aliases: elf };
+    let plan = backend::plan(source, &Names(&module), place)?;
     let mut tables = elf.then(Tables::default);
     let symbols = define(&mut module, source, &plan, tables.as_mut())?;
     let mut product = module.finish();
     if let Some(tables) = tables {
         tables.write(&mut product)?;
     }
-    constructors::write(&mut product, source, &symbols)?;
-    for large in source.data.iter().filter(|data| data.large && data::has_large(triple)) {
-        if let FuncOrDataId::Data(id) = symbols[large.symbol.index()] {
-            let symbol = product.data_symbol(id);
-            mark_large(&mut product.object, symbol);
+    constructors::define(&mut product, source, &symbols)?;
+    mark(&mut product, triple, source, &symbols);
+    for ((symbol, plan), &id) in source.symbols.iter().zip(&plan).zip(&symbols) {
+        if plan.alias.is_some() {
+            let local = native_symbol(&product, id);
+            add_export(&mut product.object, local, &symbol.name);
         }
     }
-    for symbol in aliased {
-        let id = match symbols[symbol.index()] {
-            FuncOrDataId::Func(id) => product.function_symbol(id),
-            FuncOrDataId::Data(id) => product.data_symbol(id),
-        };
-        export(&mut product.object, id, source.name(symbol));
+    let mut bytes = product.emit().map_err(refused)?;
+    if once && triple.binary_format == BinaryFormat::Coff {
+        once::sections_first(&mut bytes).ok_or_else(|| refused("a damaged COFF file"))?;
+    }
+    Ok(bytes)
+}
+
+/// Says of sections and symbols what the interface of a module cannot.
+fn mark(
+    product: &mut ObjectProduct,
+    triple: &Triple,
+    source: &ir::Module,
+    symbols: &[FuncOrDataId],
+) {
+    let large = |data: &&ir::Data| data.large && Facts::of(triple).large;
+    for data in source.data.iter().filter(large) {
+        let symbol = native_symbol(product, symbols[data.symbol.index()]);
+        mark_large(&mut product.object, symbol);
+    }
+    for (symbol, &id) in source.symbols.iter().zip(symbols) {
+        if symbol.linkage == ir::Linkage::Once {
+            let symbol = native_symbol(product, id);
+            once::mark(&mut product.object, symbol);
+        }
     }
     if triple.binary_format == BinaryFormat::Coff {
         let gnu = matches!(triple.environment, Environment::Gnu | Environment::GnuLlvm);
         let style = if gnu { CoffExportStyle::Gnu } else { CoffExportStyle::Msvc };
         product.object.add_coff_exports(style);
     }
-    product.emit().map_err(|error| Error::Native { reason: error.to_string() })
+}
+
+fn native_symbol(product: &ObjectProduct, id: FuncOrDataId) -> SymbolId {
+    match id {
+        FuncOrDataId::Func(id) => product.function_symbol(id),
+        FuncOrDataId::Data(id) => product.data_symbol(id),
+    }
 }
 
 /// The section may be out of the reach of code; of the processor supplement of the ELF specification.
@@ -122,7 +134,7 @@ fn mark_large(object: &mut Object<'_>, symbol: SymbolId) {
 }
 
 /// Exports what a local symbol stands for under another name.
-fn export(object: &mut Object<'_>, local: SymbolId, name: &str) {
+fn add_export(object: &mut Object<'_>, local: SymbolId, name: &str) {
     let &Symbol { value, size, kind, section, .. } = object.symbol(local);
     object.add_symbol(Symbol {
         name: name.into(),

@@ -3,6 +3,7 @@
 
 use std::fmt::{self, Write};
 
+use codegen::backend::{self, Error};
 use codegen::ir;
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::entity::packed_option::ReservedValue;
@@ -11,17 +12,18 @@ use cranelift_codegen::write::{FuncWriter, PlainWriter, decorate_function};
 use cranelift_module::FuncOrDataId;
 use target_lexicon::Triple;
 
-use crate::error::Error;
-use crate::function::{Functions, Reference, translate};
-use crate::{object, symbols};
+use crate::function::{Functions, translate};
+use crate::symbols::{self, Names, PLACE, Reference};
+use crate::{object, refused};
 
 /// Bytes of a data object that are shown.
 const SHOWN: usize = 48;
 
 /// The data objects as comments, then every function.
 pub(crate) fn text(triple: &Triple, source: &ir::Module) -> Result<String, Error> {
-    let mut module = object::module(triple)?;
-    let plan = symbols::plan(&module, source)?;
+    ir::verify(source)?;
+    let mut module = object::module(triple, false)?;
+    let plan = backend::plan(source, &Names(&module), PLACE)?;
     let symbols = symbols::declare(&mut module, source, &plan)?;
     let mut functions = Functions::new(&mut module, &symbols);
     let mut text = String::new();
@@ -38,16 +40,8 @@ pub(crate) fn text(triple: &Triple, source: &ir::Module) -> Result<String, Error
         }
         Ok(())
     };
-    write().map_err(|error: fmt::Error| Error::Native { reason: error.to_string() })?;
+    write().map_err(|error: fmt::Error| refused(error))?;
     Ok(text)
-}
-
-fn linkage(linkage: ir::Linkage) -> &'static str {
-    match linkage {
-        ir::Linkage::Import => "import",
-        ir::Linkage::Local => "local",
-        ir::Linkage::Export => "export",
-    }
 }
 
 fn print_data(text: &mut String, source: &ir::Module, data: &ir::Data) -> fmt::Result {
@@ -56,8 +50,13 @@ fn print_data(text: &mut String, source: &ir::Module, data: &ir::Data) -> fmt::R
     let access = if data.writable { ", writable" } else { "" };
     let shown = data.bytes[..size.min(SHOWN)].escape_ascii();
     let more = if size > SHOWN { "…" } else { "" };
-    let (linkage, name) = (linkage(symbol.linkage), symbol.name.escape_debug());
-    writeln!(text, "; {linkage} @{name}, {size} bytes, align {align}{access}: \"{shown}\"{more}")
+    let (linkage, name) = (symbol.linkage, symbol.name.escape_debug());
+    writeln!(text, "; {linkage} @{name}, {size} bytes, align {align}{access}: \"{shown}\"{more}")?;
+    for relocation in &data.relocations {
+        let name = source.name(relocation.symbol).escape_debug();
+        writeln!(text, ";   {} = @{name}{:+}", relocation.offset, relocation.addend)?;
+    }
+    Ok(())
 }
 
 fn print_function(
@@ -71,7 +70,7 @@ fn print_function(
     if !text.is_empty() {
         text.push('\n');
     }
-    writeln!(text, "; {} @{}", linkage(symbol.linkage), symbol.name.escape_debug())?;
+    writeln!(text, "; {} @{}", symbol.linkage, symbol.name.escape_debug())?;
     for (symbol, reference) in &functions.references {
         let name = source.name(*symbol).escape_debug();
         match reference {

@@ -1,114 +1,45 @@
-//! Symbols: what the caller's module has is checked against what the host IR wants before anything is
-//! declared, so that a refusal leaves no trace.
+//! Symbols: what the caller's module has under the names of the host IR, and who each of them is there.
 
-use std::borrow::Cow;
-
-use codegen::ir::{self, Inst};
+use codegen::backend::{Action, Error, Existing, Place, Plan, State};
+use codegen::ir;
 use cranelift_codegen::ir::{
-    AbiParam, ExtFuncData, ExternalName, Function, GlobalValueData, Signature, UserExternalName,
+    AbiParam, ExtFuncData, ExternalName, FuncRef, Function, GlobalValue, GlobalValueData,
+    Signature, UserExternalName,
 };
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_module::{FuncOrDataId, Linkage, Module};
 use target_lexicon::{Architecture, BinaryFormat};
 
-use crate::error::Error;
-use crate::function::Reference;
+use crate::native;
 use crate::types;
 
-/// What becomes of one symbol of the host IR.
-#[derive(Debug)]
-pub(crate) enum Plan<'a> {
-    /// The caller's module has it.
-    Reuse(FuncOrDataId),
-    /// It is declared under this name.
-    Declare(Cow<'a, str>, Linkage),
-}
+/// What a module of anybody's can express, as far as its interface tells.
+pub(crate) const PLACE: Place = Place { once: false, aliases: false };
 
-/// Plans every symbol, in the order of the host IR. Changes nothing.
-pub(crate) fn plan<'a>(
-    module: &dyn Module,
-    source: &'a ir::Module,
-) -> Result<Vec<Plan<'a>>, Error> {
-    let plan_one = |symbol: &'a ir::SymbolData| {
-        let name = Cow::Borrowed(symbol.name.as_str());
-        let found = module.get_name(&symbol.name);
-        Ok(match (symbol.linkage, found) {
-            (ir::Linkage::Import, Some(id)) => {
-                check_type(module, symbol, id)?;
-                Plan::Reuse(id)
-            }
-            (ir::Linkage::Import, None) => Plan::Declare(name, Linkage::Import),
-            (ir::Linkage::Local, Some(_)) => {
-                Plan::Declare(unused_name(module, source, &symbol.name).into(), Linkage::Local)
-            }
-            (ir::Linkage::Local, None) => Plan::Declare(name, Linkage::Local),
-            (ir::Linkage::Export, Some(id)) => {
-                check_undefined(module, symbol, id)?;
-                check_type(module, symbol, id)?;
-                Plan::Declare(name, Linkage::Export)
-            }
-            (ir::Linkage::Export, None) => Plan::Declare(name, Linkage::Export),
-        })
-    };
-    source.symbols.iter().map(plan_one).collect()
-}
+/// The names that the caller's module has.
+pub(crate) struct Names<'a>(pub(crate) &'a dyn Module);
 
-/// Lets the host IR's own code reach what it exports as locals, so that no library loaded earlier can
-/// take their place; the caller then exports the symbols that are returned. Only what code refers to is
-/// changed, and the locals are called what LLVM calls them.
-pub(crate) fn bypass_exports(plan: &mut [Plan<'_>], source: &ir::Module) -> Vec<ir::Symbol> {
-    let insts = source.functions.iter().flat_map(|f| &f.blocks).flat_map(|block| &block.insts);
-    let mut aliased = Vec::new();
-    for symbol in insts.filter_map(|(_, inst)| referred(inst)) {
-        if let plan @ Plan::Declare(_, Linkage::Export) = &mut plan[symbol.index()] {
-            let name = format!(".L{}$local", source.name(symbol));
-            *plan = Plan::Declare(name.into(), Linkage::Local);
-            aliased.push(symbol);
-        }
+impl Existing for Names<'_> {
+    type Native = FuncOrDataId;
+
+    fn find(&self, name: &str) -> Option<FuncOrDataId> {
+        self.0.get_name(name)
     }
-    aliased
-}
 
-/// The symbol that an instruction refers to.
-fn referred(inst: &Inst) -> Option<ir::Symbol> {
-    match inst {
-        Inst::Address { symbol } | Inst::Call { callee: symbol, .. } => Some(*symbol),
-        Inst::Const { .. }
-        | Inst::StackSlot { .. }
-        | Inst::Load { .. }
-        | Inst::Store { .. }
-        | Inst::PtrAdd { .. }
-        | Inst::Binary { .. }
-        | Inst::Compare { .. }
-        | Inst::Select { .. }
-        | Inst::Convert { .. }
-        | Inst::CallIndirect { .. } => None,
+    /// What the module declares with any other linkage than that of imports it defines or has promised
+    /// to define; the `Module` trait does not tell which.
+    fn state(&self, id: FuncOrDataId) -> State {
+        let declarations = self.0.declarations();
+        let linkage = match id {
+            FuncOrDataId::Func(id) => declarations.get_function_decl(id).linkage,
+            FuncOrDataId::Data(id) => declarations.get_data_decl(id).linkage,
+        };
+        if linkage.is_definable() { State::Defined } else { State::Declared }
     }
-}
 
-/// `name.1`, `name.2`, …: the first that neither the caller's module nor the host IR has.
-fn unused_name(module: &dyn Module, source: &ir::Module, name: &str) -> String {
-    let names = (1_u32..).map(|i| format!("{name}.{i}"));
-    let mut unused = names.filter(|n| module.get_name(n).is_none() && source.find(n).is_none());
-    unused.next().expect("there are more numbers than symbols")
-}
-
-/// A name to export may be imported by the caller's module, but not be its own. What it declares with
-/// any other linkage it defines or has promised to define; the `Module` trait does not tell which.
-fn check_undefined(
-    module: &dyn Module,
-    symbol: &ir::SymbolData,
-    id: FuncOrDataId,
-) -> Result<(), Error> {
-    let declarations = module.declarations();
-    let linkage = match id {
-        FuncOrDataId::Func(id) => declarations.get_function_decl(id).linkage,
-        FuncOrDataId::Data(id) => declarations.get_data_decl(id).linkage,
-    };
-    if linkage.is_definable() {
-        return Err(Error::Defined { symbol: symbol.name.clone() });
+    fn check(&self, symbol: &ir::SymbolData, id: FuncOrDataId) -> Result<(), Error> {
+        check_type(self.0, symbol, id)
     }
-    Ok(())
 }
 
 /// A symbol that is there must be the same kind of thing, and a function must take and return values of
@@ -129,7 +60,7 @@ fn check_type(module: &dyn Module, symbol: &ir::SymbolData, id: FuncOrDataId) ->
         (ir::SymbolKind::Function(wanted), FuncOrDataId::Func(id)) => {
             let wanted = types::signature(module.isa(), wanted);
             let found = &module.declarations().get_function_decl(id).signature;
-            let exact = symbol.linkage == ir::Linkage::Export;
+            let exact = symbol.linkage != ir::Linkage::Import;
             match difference(&wanted, found, exact) {
                 Some((argument, expected, found)) => mismatch(argument, expected, found),
                 None => Ok(()),
@@ -158,30 +89,53 @@ fn difference(
     (!same).then(|| (None, wanted.to_string(), found.to_string()))
 }
 
-/// Declares what the plan declares; who each symbol is, in the order of the host IR.
+/// Declares what the plan declares; who each symbol is, in the order of the host IR. What has another
+/// name for our own code is defined under that.
 pub(crate) fn declare(
     module: &mut dyn Module,
     source: &ir::Module,
-    plan: &[Plan<'_>],
+    plan: &[Plan<'_, FuncOrDataId>],
 ) -> Result<Vec<FuncOrDataId>, Error> {
     let mut writable = vec![false; source.symbols.len()];
     source.data.iter().for_each(|data| writable[data.symbol.index()] = data.writable);
-    let declare_one = |((symbol, plan), writable): ((&ir::SymbolData, &Plan<'_>), bool)| {
-        let (name, linkage) = match plan {
-            Plan::Reuse(id) => return Ok(*id),
-            Plan::Declare(name, linkage) => (name, *linkage),
+    let declare_one = |((symbol, plan), writable): ((&ir::SymbolData, &Plan<'_, _>), bool)| {
+        let (name, linkage) = match (&plan.alias, &plan.action) {
+            (_, Action::Reuse(id)) => return Ok(*id),
+            (Some(alias), _) => (alias.as_str(), Linkage::Local),
+            (None, Action::Define(_, linkage)) => (symbol.name.as_str(), native_linkage(*linkage)),
+            (None, Action::Declare(name, linkage)) => (name.as_ref(), native_linkage(*linkage)),
         };
         match &symbol.kind {
             ir::SymbolKind::Function(signature) => {
                 let signature = types::signature(module.isa(), signature);
-                Ok(FuncOrDataId::Func(module.declare_function(name, linkage, &signature)?))
+                let id = module.declare_function(name, linkage, &signature);
+                Ok(FuncOrDataId::Func(id.map_err(native)?))
             }
             ir::SymbolKind::Data => {
-                Ok(FuncOrDataId::Data(module.declare_data(name, linkage, writable, false)?))
+                let id = module.declare_data(name, linkage, writable, false);
+                Ok(FuncOrDataId::Data(id.map_err(native)?))
             }
         }
     };
     source.symbols.iter().zip(plan).zip(writable).map(declare_one).collect()
+}
+
+fn native_linkage(linkage: ir::Linkage) -> Linkage {
+    match linkage {
+        ir::Linkage::Import => Linkage::Import,
+        ir::Linkage::Local => Linkage::Local,
+        ir::Linkage::Export => Linkage::Export,
+        ir::Linkage::Once => Linkage::Hidden,
+    }
+}
+
+/// A symbol as one function knows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reference {
+    /// A function.
+    Function(FuncRef),
+    /// A data object.
+    Data(GlobalValue),
 }
 
 /// Makes a symbol known to one function.

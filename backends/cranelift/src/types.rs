@@ -1,9 +1,9 @@
 //! Types and signatures.
 
+use codegen::backend::{Facts, Side};
 use codegen::ir;
 use cranelift_codegen::ir::{AbiParam, Function, SigRef, Signature, Type, types};
 use cranelift_codegen::isa::TargetIsa;
-use target_lexicon::Architecture;
 
 /// The type of a comparison's result, as `icmp` yields it.
 pub(crate) const BOOL: Type = types::I8;
@@ -25,12 +25,26 @@ pub(crate) fn ty(ty: ir::Type) -> Type {
     }
 }
 
-/// The signature under the C calling convention of the target.
+/// The signature under the C calling convention of the target. Who sends a narrow integer extends it as the
+/// signature says; Cranelift's code never relies on what it receives.
 pub(crate) fn signature(isa: &dyn TargetIsa, source: &ir::Signature) -> Signature {
+    let facts = Facts::of(isa.triple());
     let mut signature = Signature::new(isa.default_call_conv());
-    signature.params.extend(source.params.iter().map(|&abi| parameter(isa, abi)));
-    signature.returns.extend(source.result.map(|abi| parameter(isa, abi)));
+    let argument = |&abi| parameter(abi, facts.argument(abi, Side::Sender));
+    signature.params.extend(source.params.iter().map(argument));
+    let result = |abi| parameter(abi, facts.result(abi, Side::Sender));
+    signature.returns.extend(source.result.map(result));
     signature
+}
+
+/// A parameter or result.
+fn parameter(abi: ir::AbiType, extend: ir::Extend) -> AbiParam {
+    let parameter = AbiParam::new(ty(abi.ty));
+    match extend {
+        ir::Extend::No => parameter,
+        ir::Extend::Sign => parameter.sext(),
+        ir::Extend::Zero => parameter.uext(),
+    }
 }
 
 /// The reference by which one function knows a signature; the same for equal signatures.
@@ -39,17 +53,5 @@ pub(crate) fn import(func: &mut Function, signature: &Signature) -> SigRef {
     match known {
         Some((reference, _)) => reference,
         None => func.import_signature(signature.clone()),
-    }
-}
-
-/// A parameter or result. The C ABI of riscv64 keeps 32-bit integers sign-extended in registers.
-fn parameter(isa: &dyn TargetIsa, abi: ir::AbiType) -> AbiParam {
-    let parameter = AbiParam::new(ty(abi.ty));
-    let riscv = matches!(isa.triple().architecture, Architecture::Riscv64(_));
-    match abi.extend {
-        ir::Extend::No if riscv && abi.ty == ir::Type::I32 => parameter.sext(),
-        ir::Extend::No => parameter,
-        ir::Extend::Sign => parameter.sext(),
-        ir::Extend::Zero => parameter.uext(),
     }
 }

@@ -3,6 +3,7 @@
 //! `cranelift-object` can write them too, but with absolute addresses, which the read-only segment of a
 //! shared library must not have.
 
+use cranelift_codegen::CompiledCode;
 use cranelift_codegen::gimli::constants::{DW_EH_PE_pcrel, DW_EH_PE_sdata4};
 use cranelift_codegen::gimli::write::{
     Address, CieId, EhFrame, EndianVec, FrameTable, RelocateWriter, Relocation, RelocationTarget,
@@ -10,7 +11,6 @@ use cranelift_codegen::gimli::write::{
 use cranelift_codegen::gimli::{DwEhPe, LittleEndian};
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_codegen::isa::unwind::UnwindInfo;
-use cranelift_codegen::{CodegenError, CompiledCode};
 use cranelift_module::FuncId;
 use cranelift_object::ObjectProduct;
 use cranelift_object::object::write::{self, Object, StandardSection, Symbol, SymbolId};
@@ -18,7 +18,9 @@ use cranelift_object::object::{
     Architecture, RelocationEncoding, RelocationFlags, RelocationKind, elf,
 };
 
-use crate::error::Error;
+use codegen::backend::Error;
+
+use crate::refused;
 
 /// The tables of the functions defined so far.
 #[derive(Debug, Default)]
@@ -36,8 +38,8 @@ impl Tables {
         id: FuncId,
         code: &CompiledCode,
     ) -> Result<(), Error> {
-        let native = |error: CodegenError| Error::Native { reason: error.to_string() };
-        let Some(UnwindInfo::SystemV(info)) = code.create_unwind_info(isa).map_err(native)? else {
+        let info = code.create_unwind_info(isa).map_err(refused)?;
+        let Some(UnwindInfo::SystemV(info)) = info else {
             return Ok(());
         };
         let Some(cie) = self.cie.or_else(|| self.add_cie(isa)) else { return Ok(()) };
@@ -61,8 +63,7 @@ impl Tables {
         }
         let mut section =
             EhFrame(Section { bytes: EndianVec::new(LittleEndian), relocations: vec![] });
-        let native = |reason: String| Error::Native { reason };
-        self.frames.write_eh_frame(&mut section).map_err(|error| native(error.to_string()))?;
+        self.frames.write_eh_frame(&mut section).map_err(refused)?;
         let Section { bytes, relocations } = section.0;
         let frame = product.object.section_id(StandardSection::EhFrame);
         product.object.append_section_data(frame, bytes.slice(), 8);
@@ -70,8 +71,7 @@ impl Tables {
             let RelocationTarget::Symbol(function) = relocation.target else { continue };
             let function = product.function_symbol(self.functions[function]);
             let relocation = distance(&mut product.object, function, &relocation);
-            let added = product.object.add_relocation(frame, relocation);
-            added.map_err(|error| native(error.to_string()))?;
+            product.object.add_relocation(frame, relocation).map_err(refused)?;
         }
         Ok(())
     }

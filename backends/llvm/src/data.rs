@@ -1,67 +1,66 @@
 //! Data objects.
 
-use codegen::ir;
-use inkwell::module::{Linkage, Module};
+use codegen::backend::{Error, LARGE};
+use codegen::ir::{self, Part, Relocation};
+use inkwell::module::Module;
 use inkwell::targets::TargetData;
-use inkwell::types::{AnyTypeEnum, BasicTypeEnum};
-use inkwell::values::{BasicValueEnum, GlobalValue, UnnamedAddress};
+use inkwell::types::{AnyType, BasicTypeEnum};
+use inkwell::values::{BasicValueEnum, GlobalValue, PointerValue, UnnamedAddress};
 
-use crate::error::Error;
+use crate::raw;
+use crate::symbols::Symbols;
 use crate::types::Types;
 
-/// Where constants go that are out of the reach of code.
-const LARGE: &str = ".lrodata";
-
-/// Declares data, whose type is then known by its first byte only.
-pub(crate) fn declare<'ctx>(
-    module: &Module<'ctx>,
-    types: &Types<'ctx>,
-    name: &str,
-) -> GlobalValue<'ctx> {
-    module.add_global(types.context.i8_type(), None, name)
-}
-
-/// Defines a constant or variable.
+/// Gives a declared data object its contents.
 pub(crate) fn define<'ctx>(
-    module: &Module<'ctx>,
     types: &Types<'ctx>,
-    symbol: &ir::SymbolData,
+    symbols: &Symbols<'ctx>,
     source: &ir::Data,
-) -> GlobalValue<'ctx> {
-    let bytes = types.context.const_string(&source.bytes, false);
-    let global = module.add_global(bytes.get_type(), None, &symbol.name);
-    describe(types, global, source, bytes.into());
-    if symbol.linkage == ir::Linkage::Local {
-        global.set_linkage(Linkage::Private);
-        if !source.writable {
-            global.set_unnamed_address(UnnamedAddress::Global);
-        }
-    }
-    global
-}
-
-/// Defines in place what [`check_type`] has admitted.
-pub(crate) fn define_declared(types: &Types<'_>, global: GlobalValue<'_>, source: &ir::Data) {
+    linkage: ir::Linkage,
+) {
+    let global = symbols.natives[source.symbol.index()].global;
     let bytes = match BasicTypeEnum::try_from(global.get_value_type()) {
         Ok(ty) if is_zero(source) => ty.const_zero(),
-        Ok(_) | Err(()) => types.context.const_string(&source.bytes, false).into(),
+        Ok(_) | Err(()) => contents(types, source, |symbol| symbols.references[symbol.index()]),
     };
-    describe(types, global, source, bytes);
-    global.set_linkage(Linkage::External);
-}
-
-fn describe<'ctx>(
-    types: &Types<'ctx>,
-    global: GlobalValue<'ctx>,
-    source: &ir::Data,
-    bytes: BasicValueEnum<'ctx>,
-) {
     global.set_initializer(&bytes);
     global.set_alignment(source.align);
     global.set_constant(!source.writable);
-    if source.large && types.large {
+    if linkage == ir::Linkage::Local && !source.writable {
+        global.set_unnamed_address(UnnamedAddress::Global);
+    }
+    if source.large && types.facts.large {
         global.set_section(Some(LARGE));
     }
+}
+
+/// The type of a data object: bytes, or bytes and addresses.
+pub(crate) fn ty<'ctx>(types: &Types<'ctx>, source: &ir::Data) -> BasicTypeEnum<'ctx> {
+    let null = types.ty(ir::Type::Ptr).into_pointer_type().const_null();
+    contents(types, source, |_| null).get_type()
+}
+
+/// The contents of a data object, where symbols are at these addresses.
+fn contents<'ctx>(
+    types: &Types<'ctx>,
+    source: &ir::Data,
+    address: impl Fn(ir::Symbol) -> PointerValue<'ctx>,
+) -> BasicValueEnum<'ctx> {
+    let bytes = |bytes: &[u8]| types.context.const_string(bytes, false).into();
+    if source.relocations.is_empty() {
+        return bytes(&source.bytes);
+    }
+    let (byte, long) = (types.context.i8_type(), types.context.i64_type());
+    let part = |part| match part {
+        Part::Bytes(part) => bytes(part),
+        Part::Address(Relocation { symbol, addend: 0, .. }) => address(symbol).into(),
+        Part::Address(Relocation { symbol, addend, .. }) => {
+            let addend = long.const_int(addend as u64, true);
+            raw::const_offset(byte, address(symbol), addend).into()
+        }
+    };
+    let parts: Vec<_> = source.parts().into_iter().map(part).collect();
+    types.context.const_struct(&parts, true).into()
 }
 
 /// A declaration to be defined in place must have the type of the bytes, or, since a variable that starts
@@ -74,8 +73,8 @@ pub(crate) fn check_type<'ctx>(
     global: GlobalValue<'ctx>,
 ) -> Result<(), Error> {
     let (size, found) = (data.bytes.len(), global.get_value_type());
-    let expected = types.context.const_string(&data.bytes, false).get_type();
-    if found == AnyTypeEnum::from(expected) {
+    let expected = ty(types, data);
+    if found == expected.as_any_type_enum() {
         return Ok(());
     }
     let layout = module.get_data_layout().as_str().to_string_lossy().into_owned();
@@ -92,5 +91,5 @@ pub(crate) fn check_type<'ctx>(
 }
 
 fn is_zero(data: &ir::Data) -> bool {
-    data.bytes.iter().all(|&byte| byte == 0)
+    data.relocations.is_empty() && data.bytes.iter().all(|&byte| byte == 0)
 }

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
 
+use codegen::backend::Error;
 use inkwell::context::ContextRef;
 use inkwell::llvm_sys::LLVMDiagnosticSeverity;
 use inkwell::llvm_sys::core::{
@@ -12,7 +13,7 @@ use inkwell::llvm_sys::core::{
 };
 use inkwell::llvm_sys::prelude::{LLVMContextRef, LLVMDiagnosticInfoRef};
 
-use crate::error::Error;
+use crate::refused;
 
 /// Does `work` and returns what it returns, or the first error that LLVM reports meanwhile.
 pub(crate) fn collect<T>(
@@ -24,7 +25,7 @@ pub(crate) fn collect<T>(
     let result = work();
     drop(handler);
     match first.into_inner() {
-        Some(reason) => Err(Error::Native { reason }),
+        Some(reason) => Err(refused(reason)),
         None => result,
     }
 }

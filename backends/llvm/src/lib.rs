@@ -57,80 +57,97 @@ mod constructors;
 mod cpu;
 mod data;
 mod diagnostic;
-mod error;
 mod function;
+mod instruction;
 mod link;
 pub mod object;
 mod raw;
 mod symbols;
 mod types;
 
-use std::error::Error as StdError;
-
-use codegen::ir;
+use codegen::backend::{self, Plan};
+use codegen::{Backend, ir};
 use inkwell::context::{AsContextRef, Context};
 use inkwell::module::Module;
+use inkwell::support::LLVMString;
 use inkwell::types::FunctionType;
 use inkwell::values::FunctionValue;
 use target_lexicon::Triple;
 
-pub use error::Error;
+pub use codegen::backend::Error;
 pub use link::{Input, link};
 pub use object::{Optimize, compile, optimize, verify};
 
+/// The name of the backend.
+const NAME: &str = "llvm";
+
 /// Emits `source` into `module`, the caller's own; the functions it exports, in order.
 ///
-/// A symbol that the module has is used: a declaration or definition of what `source` imports, a
-/// declaration of what it exports. After an error the module is as it was.
+/// What the host IR imports may be declared or defined in `module` already, a kernel for instance, and is
+/// used then. What it exports may be declared there, but not defined. Locals are renamed where their name
+/// is taken, so that several host IR modules fit into one native module.
+///
+/// # Errors
+/// [`Error::Malformed`], [`Error::Kernel`] and [`Error::Defined`] before anything is changed;
+/// [`Error::Native`] if LLVM refuses.
 pub fn emit<'ctx>(
     module: &Module<'ctx>,
     source: &ir::Module,
 ) -> Result<Vec<FunctionValue<'ctx>>, Error> {
+    ir::verify(source)?;
     let types = types::Types::new(module);
-    let plan = symbols::plan(module, &types, source)?;
-    let mut symbols = symbols::declare(module, &types, source, &plan);
-    if let Err(error) = define(module, &types, source, &mut symbols) {
-        symbols.withdraw(module, source, &plan);
-        return Err(error);
-    }
-    let mut exports = Vec::new();
-    for source_function in &source.functions {
-        let symbol = source_function.symbol.index();
-        if let Some(function) = symbols.natives[symbol].function {
-            let linkage = source.symbols[symbol].linkage;
-            function::describe(&types, function, source_function, linkage);
-            if linkage == ir::Linkage::Export {
-                exports.push(function);
-            }
-        }
-    }
-    constructors::define(module, &types, source, &symbols.natives);
-    symbols.finish(module, &types, source, &plan);
-    Ok(exports)
+    let names = symbols::Names { module, types: &types, source };
+    let plan = backend::plan(source, &names, symbols::PLACE)?;
+    let symbols = define(module, &types, source, &plan)?;
+    let exported =
+        |f: &&ir::Function| source.symbols[f.symbol.index()].linkage == ir::Linkage::Export;
+    let functions = source.functions.iter().filter(exported);
+    Ok(functions.filter_map(|f| symbols.natives[f.symbol.index()].function).collect())
 }
 
-/// Defines every function.
+/// Declares and defines what has been planned; who each symbol is.
 fn define<'ctx>(
     module: &Module<'ctx>,
     types: &types::Types<'ctx>,
     source: &ir::Module,
-    symbols: &mut symbols::Symbols<'ctx>,
-) -> Result<(), Error> {
-    let mut functions = function::Functions::new(module, types, source, symbols);
-    for function in &source.functions {
-        function::define(&mut functions, function)?;
+    plan: &[Plan<'_, raw::Found<'ctx>>],
+) -> Result<symbols::Symbols<'ctx>, Error> {
+    let symbols = symbols::declare(module, types, source, plan);
+    for data in &source.data {
+        if let Some(linkage) = plan[data.symbol.index()].defined() {
+            data::define(types, &symbols, data, linkage);
+        }
     }
-    Ok(())
+    let defined = |symbol: ir::Symbol| plan[symbol.index()].defined().is_some();
+    let mut functions = function::Functions::new(types, source, &symbols);
+    for function in source.functions.iter().filter(|function| defined(function.symbol)) {
+        if let Some(native) = symbols.natives[function.symbol.index()].function {
+            function::define(&mut functions, native, function)?;
+        }
+    }
+    constructors::define(module, types, source, &symbols.natives);
+    Ok(symbols)
 }
 
 /// The native type of a function, for users who define their kernel in the same module.
 ///
-/// Parameters and results narrower than 32 bits need the attribute `signext` or `zeroext` as well.
+/// Where the [facts](backend::Facts) of the target say so, parameters and results narrower than 32 bits have
+/// the attribute `signext` or `zeroext` as well.
 pub fn signature<'ctx>(
     context: impl AsContextRef<'ctx>,
     source: &ir::Signature,
 ) -> FunctionType<'ctx> {
-    types::signature(raw::context(context), source)
+    types::signature_in(raw::context(context), source)
+}
+
+/// LLVM refuses.
+fn refused(reason: impl ToString) -> Error {
+    Error::Native { backend: NAME, reason: reason.to_string() }
+}
+
+/// What LLVM says when it refuses.
+fn native(reason: LLVMString) -> Error {
+    refused(reason.to_string_lossy().trim_end())
 }
 
 /// LLVM's code generator for one target, as a [`Backend`](codegen::Backend).
@@ -189,16 +206,16 @@ impl Llvm {
     }
 }
 
-impl codegen::Backend for Llvm {
+impl Backend for Llvm {
     fn name(&self) -> &'static str {
-        "llvm"
+        NAME
     }
 
-    fn text(&self, module: &ir::Module) -> Result<String, Box<dyn StdError + Send + Sync>> {
-        Ok(Llvm::text(self, module)?)
+    fn text(&self, module: &ir::Module) -> Result<String, Error> {
+        Llvm::text(self, module)
     }
 
-    fn object(&self, module: &ir::Module) -> Result<Vec<u8>, Box<dyn StdError + Send + Sync>> {
-        Ok(Llvm::object(self, module)?)
+    fn object(&self, module: &ir::Module) -> Result<Vec<u8>, Error> {
+        Llvm::object(self, module)
     }
 }

@@ -1,12 +1,13 @@
 //! Kernels as LLVM IR, linked into the module that calls them.
 
+use codegen::backend::Error;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::{Linkage, Module};
 
 use crate::diagnostic::collect;
-use crate::error::Error;
 use crate::object::{same_target, verify};
 use crate::raw::{self, Found};
+use crate::{native, refused};
 
 /// A kernel in LLVM's text or bitcode form.
 #[derive(Clone, Copy, Debug)]
@@ -53,12 +54,12 @@ fn parse<'ctx>(module: &Module<'ctx>, input: &Input<'_>) -> Result<Module<'ctx>,
         } else {
             context.create_module_from_ir(buffer)
         };
-        let kernel = kernel.map_err(|reason| Error::native(&reason))?;
+        let kernel = kernel.map_err(native)?;
         verify(&kernel)?;
         Ok(kernel)
     })
-    .map_err(|error| error.within(input.name))?;
-    fits(module, &kernel).map_err(|reason| Error::Native { reason }.within(input.name))?;
+    .map_err(|error| within(error, input.name))?;
+    fits(module, &kernel).map_err(|reason| within(refused(reason), input.name))?;
     raw::dissolve_comdats(&kernel);
     Ok(kernel)
 }
@@ -86,7 +87,20 @@ fn is_bitcode(bytes: &[u8]) -> bool {
 fn link_in<'ctx>(module: &Module<'ctx>, name: &str, kernel: Module<'ctx>) -> Result<(), Error> {
     collect(module.get_context(), || {
         let linked = module.link_in_module(kernel);
-        linked.map_err(|reason| Error::native(&reason))
+        linked.map_err(native)
     })
-    .map_err(|error| error.within(name))
+    .map_err(|error| within(error, name))
+}
+
+/// Says in which input it went wrong.
+fn within(error: Error, input: &str) -> Error {
+    match error {
+        Error::Native { reason, .. } => refused(format!("{input}: {reason}")),
+        Error::Malformed(_)
+        | Error::Kernel { .. }
+        | Error::Defined { .. }
+        | Error::Constructors
+        | Error::Context
+        | Error::Target { .. } => error,
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Once;
 
+use codegen::backend::{Error, Machine};
 use inkwell::OptimizationLevel;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Module;
@@ -10,16 +11,13 @@ use inkwell::targets::{
     FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetMachineOptions,
     TargetTriple,
 };
-use target_lexicon::{
-    Aarch64Architecture, Architecture, BinaryFormat, DeploymentTarget, OperatingSystem,
-    Riscv64Architecture, Triple,
-};
+use target_lexicon::{BinaryFormat, DeploymentTarget, OperatingSystem, Triple};
 
 use crate::Llvm;
 use crate::constructors;
 use crate::cpu;
 use crate::diagnostic::collect;
-use crate::error::Error;
+use crate::native;
 use crate::types::Attributes;
 
 /// How much LLVM optimises.
@@ -67,7 +65,7 @@ pub fn compile(module: &Module<'_>, llvm: &Llvm) -> Result<Vec<u8>, Error> {
             constructors::place(module);
         }
         let object = machine.write_to_memory_buffer(module, FileType::Object);
-        Ok(object.map_err(|reason| Error::native(&reason))?.as_slice().to_vec())
+        Ok(object.map_err(native)?.as_slice().to_vec())
     })
 }
 
@@ -80,7 +78,7 @@ pub fn optimize(module: &Module<'_>, llvm: &Llvm) -> Result<(), Error> {
 
 /// Runs LLVM's verifier on a module.
 pub fn verify(module: &Module<'_>) -> Result<(), Error> {
-    module.verify().map_err(|reason| Error::native(&reason))
+    module.verify().map_err(native)
 }
 
 fn passes(module: &Module<'_>, llvm: &Llvm, machine: &TargetMachine) -> Result<(), Error> {
@@ -89,7 +87,7 @@ fn passes(module: &Module<'_>, llvm: &Llvm, machine: &TargetMachine) -> Result<(
         spare_cold(module);
     }
     let done = module.run_passes(llvm.optimize.passes(), machine, PassBuilderOptions::create());
-    done.map_err(|reason| Error::native(&reason))
+    done.map_err(native)
 }
 
 /// Leaves alone the functions that are cold as ours are: they are most of a small module, and at this level to
@@ -158,7 +156,7 @@ pub(crate) fn machine(llvm: &Llvm) -> Result<TargetMachine, Error> {
         Target::initialize_riscv(&config);
     });
     let unsupported = |reason| Error::Target { triple: llvm.triple.clone(), reason };
-    let architecture = supported(&llvm.triple).map_err(|reason| unsupported(reason.into()))?;
+    let architecture = architecture(&llvm.triple)?;
     let cpu = if llvm.cpu == "generic" { architecture.generic } else { &llvm.cpu };
     if !cpu::known(architecture.cpus, cpu) {
         return Err(unsupported(format!("no processor `{cpu}`")));
@@ -187,40 +185,25 @@ struct Known {
     abi: &'static str,
 }
 
-fn architecture(triple: &Triple) -> Option<Known> {
+fn architecture(triple: &Triple) -> Result<Known, Error> {
     let known = Known { name: "", cpus: "", generic: "generic", features: "", abi: "" };
-    let architecture = triple.architecture;
-    if architecture == Architecture::X86_64 {
-        Some(Known { name: "x86_64", cpus: cpu::X86_64, generic: "x86-64", ..known })
-    } else if architecture == Architecture::Aarch64(Aarch64Architecture::Aarch64) {
-        let (generic, features) = match triple.operating_system.is_like_darwin() {
-            true => ("apple-m1", "+ccidx"),
-            false => ("generic", "+fp-armv8,+neon,+v8a"),
-        };
-        Some(Known { name: "aarch64", cpus: cpu::AARCH64, generic, features, ..known })
-    } else if architecture == Architecture::Riscv64(Riscv64Architecture::Riscv64)
-        || architecture == Architecture::Riscv64(Riscv64Architecture::Riscv64gc)
-    {
-        let (generic, features, abi) = (
-            "generic-rv64",
-            "+i,+m,+a,+f,+d,+c,+zicsr,+zaamo,+zalrsc,+zca,+zcd,+zmmul,+relax",
-            "lp64d",
-        );
-        Some(Known { name: "riscv64", cpus: cpu::RISCV64, generic, features, abi })
-    } else {
-        None
-    }
-}
-
-/// Host IR is for 64-bit little-endian machines, and objects come in three formats.
-fn supported(triple: &Triple) -> Result<Known, &'static str> {
-    let known = architecture(triple).ok_or("not a known machine")?;
-    let elf = triple.binary_format == BinaryFormat::Elf;
-    let other = [BinaryFormat::Coff, BinaryFormat::Macho].contains(&triple.binary_format);
-    if elf || (other && known.name != "riscv64") {
-        return Ok(known);
-    }
-    Err("no such object format for this machine")
+    Ok(match Machine::of(triple)? {
+        Machine::X86_64 => Known { name: "x86_64", cpus: cpu::X86_64, generic: "x86-64", ..known },
+        Machine::Aarch64 => {
+            let (generic, features) = match triple.operating_system.is_like_darwin() {
+                true => ("apple-m1", "+ccidx"),
+                false => ("generic", "+fp-armv8,+neon,+v8a"),
+            };
+            Known { name: "aarch64", cpus: cpu::AARCH64, generic, features, ..known }
+        }
+        Machine::Riscv64 => Known {
+            name: "riscv64",
+            cpus: cpu::RISCV64,
+            generic: "generic-rv64",
+            features: "+i,+m,+a,+f,+d,+c,+zicsr,+zaamo,+zalrsc,+zca,+zcd,+zmmul,+relax",
+            abi: "lp64d",
+        },
+    })
 }
 
 /// The triple as LLVM spells it: without the extensions in the name of the architecture, and with the

@@ -6,13 +6,11 @@ use inkwell::llvm_sys::LLVMTypeKind;
 use inkwell::llvm_sys::comdat::LLVMSetComdat;
 use inkwell::llvm_sys::core::{
     LLVMAddAlias2, LLVMAliasGetAliasee, LLVMContextSetDiscardValueNames,
-    LLVMContextShouldDiscardValueNames, LLVMDeleteFunction, LLVMDeleteGlobal,
-    LLVMGetAggregateElement, LLVMGetArrayLength2, LLVMGetFirstGlobalAlias, LLVMGetInitializer,
+    LLVMContextShouldDiscardValueNames, LLVMDeleteGlobal, LLVMGetAggregateElement,
+    LLVMGetArrayLength2, LLVMGetFirstGlobalAlias, LLVMGetInitializer,
     LLVMGetNamedFunctionWithLength, LLVMGetNamedGlobalAlias, LLVMGetNamedGlobalIFunc,
-    LLVMGetNamedGlobalWithLength, LLVMGetNextGlobalAlias, LLVMGetTypeKind, LLVMGetUndef,
-    LLVMGlobalGetValueType, LLVMReplaceAllUsesWith, LLVMTypeOf,
+    LLVMGetNamedGlobalWithLength, LLVMGetNextGlobalAlias, LLVMGetTypeKind, LLVMGlobalGetValueType,
 };
-use inkwell::llvm_sys::prelude::LLVMValueRef;
 use inkwell::module::{Linkage, Module};
 use inkwell::types::IntType;
 use inkwell::values::{
@@ -31,6 +29,16 @@ pub(crate) fn offset<'ctx>(
     unsafe { builder.build_gep(byte, base, &[offset], name) }
 }
 
+/// The same for constants.
+pub(crate) fn const_offset<'ctx>(
+    byte: IntType<'ctx>,
+    base: PointerValue<'ctx>,
+    offset: IntValue<'ctx>,
+) -> PointerValue<'ctx> {
+    // SAFETY: `i8` takes one index, an integer.
+    unsafe { base.const_gep(byte, &[offset]) }
+}
+
 /// What a name stands for in a module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found<'ctx> {
@@ -41,7 +49,7 @@ pub(crate) enum Found<'ctx> {
     /// Another name of a function, or of data.
     Alias(GlobalValue<'ctx>, Option<FunctionValue<'ctx>>),
     /// A function that is chosen when the program is loaded.
-    Resolver,
+    Resolver(GlobalValue<'ctx>),
 }
 
 impl<'ctx> Found<'ctx> {
@@ -50,7 +58,7 @@ impl<'ctx> Found<'ctx> {
         match self {
             Found::Function(function) => function.count_basic_blocks() != 0,
             Found::Variable(variable) => !variable.is_declaration(),
-            Found::Alias(..) | Found::Resolver => true,
+            Found::Alias(..) | Found::Resolver(_) => true,
         }
     }
 
@@ -59,7 +67,7 @@ impl<'ctx> Found<'ctx> {
         match self {
             Found::Function(function) => Some(function.as_global_value()),
             Found::Variable(global) | Found::Alias(global, _) => Some(global),
-            Found::Resolver => None,
+            Found::Resolver(_) => None,
         }
     }
 }
@@ -84,7 +92,7 @@ pub(crate) fn find<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Found<'ctx
             return Some(Found::Alias(GlobalValue::new(alias), function));
         }
         let resolver = LLVMGetNamedGlobalIFunc(module, bytes, length);
-        (!resolver.is_null()).then_some(Found::Resolver)
+        (!resolver.is_null()).then(|| Found::Resolver(GlobalValue::new(resolver)))
     }
 }
 
@@ -144,67 +152,29 @@ fn is_visible(linkage: Linkage) -> bool {
     }
 }
 
-/// Replaces a placeholder by a new alias of `target`, seen in this module only, and gives it its name.
-pub(crate) fn become_alias<'ctx>(
+/// Another name of `target`, seen in this module only.
+pub(crate) fn add_alias<'ctx>(
     module: &Module<'ctx>,
-    placeholder: GlobalValue<'ctx>,
     target: GlobalValue<'ctx>,
-) {
-    let name = placeholder.get_name().to_string_lossy().into_owned();
+    name: &str,
+) -> GlobalValue<'ctx> {
     const ADDRESS_SPACE: u32 = 0;
-    // SAFETY: both are globals of this module, and the caller gives up the placeholder.
-    unsafe {
-        let (target, old) = (target.as_value_ref(), placeholder.as_value_ref());
+    // SAFETY: the target is a global of this module, which gets its definition before anybody looks.
+    let alias = unsafe {
+        let target = target.as_value_ref();
         let ty = LLVMGlobalGetValueType(target);
         let alias = LLVMAddAlias2(module.as_mut_ptr(), ty, ADDRESS_SPACE, target, c"".as_ptr());
-        LLVMReplaceAllUsesWith(old, alias);
-        LLVMDeleteGlobal(old);
-        let alias = GlobalValue::new(alias);
-        alias.set_linkage(Linkage::Internal);
-        alias.set_name(&name);
-    }
+        GlobalValue::new(alias)
+    };
+    alias.set_linkage(Linkage::Internal);
+    alias.set_name(name);
+    alias
 }
 
-/// Removes a function and what uses it no longer needs.
-pub(crate) fn erase_function(function: FunctionValue<'_>) {
-    // SAFETY: nothing refers to the function any more, and the caller gives it up.
-    unsafe {
-        forget_uses(function.as_value_ref());
-        LLVMDeleteFunction(function.as_value_ref());
-    }
-}
-
-/// Removes a variable.
+/// Removes a variable that nothing refers to.
 pub(crate) fn erase_variable(variable: GlobalValue<'_>) {
-    // SAFETY: nothing refers to the variable any more, and the caller gives it up.
-    unsafe {
-        forget_uses(variable.as_value_ref());
-        LLVMDeleteGlobal(variable.as_value_ref());
-    }
-}
-
-/// Makes a declaration of a definition again: its blocks leave with a function that is thrown away.
-pub(crate) fn erase_body<'ctx>(module: &Module<'ctx>, function: FunctionValue<'ctx>) {
-    let bin = module.add_function("", function.get_type(), None);
-    for block in function.get_basic_blocks() {
-        if block.remove_from_function().is_ok() {
-            bin.append_existing_basic_block(block);
-        }
-    }
-    for param in function.get_params() {
-        // SAFETY: the parameter is alive.
-        unsafe { forget_uses(param.as_value_ref()) };
-    }
-    erase_function(bin);
-}
-
-/// Lets whatever uses a value use nothing instead.
-///
-/// # Safety
-/// The value must be alive.
-unsafe fn forget_uses(value: LLVMValueRef) {
-    // SAFETY: the caller's promise; the replacement has the same type.
-    unsafe { LLVMReplaceAllUsesWith(value, LLVMGetUndef(LLVMTypeOf(value))) }
+    // SAFETY: the variable is alive, and the caller gives it up.
+    unsafe { LLVMDeleteGlobal(variable.as_value_ref()) }
 }
 
 /// Dissolves the groups of definitions that a linker would keep or drop together.

@@ -1,73 +1,54 @@
-//! Symbols: what the caller's module has is checked against what the host IR wants before anything is
-//! declared, so that a refusal leaves no trace.
+//! Symbols: what the caller's module has under the names of the host IR, and who each of them is there.
 
+use codegen::backend::{Action, Error, Existing, Place, Plan, State};
 use codegen::ir;
-use inkwell::DLLStorageClass;
 use inkwell::attributes::AttributeLoc;
-use inkwell::module::Module;
+use inkwell::module::{Linkage, Module};
 use inkwell::types::FunctionType;
 use inkwell::values::{FunctionValue, GlobalValue, PointerValue};
+use inkwell::{DLLStorageClass, GlobalVisibility};
 
 use crate::data;
-use crate::error::Error;
 use crate::raw::{self, Found};
 use crate::types::Types;
 
-/// What becomes of one symbol of the host IR.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Plan<'ctx> {
-    /// The caller's module has it; what is exported is defined there in place.
-    Reuse(Native<'ctx>),
-    /// It is declared.
-    Declare,
+/// What a module can express.
+pub(crate) const PLACE: Place = Place { once: true, aliases: true };
+
+/// The names that the caller's module has.
+pub(crate) struct Names<'a, 'ctx> {
+    pub(crate) module: &'a Module<'ctx>,
+    pub(crate) types: &'a Types<'ctx>,
+    pub(crate) source: &'a ir::Module,
 }
 
-/// A symbol in the caller's module.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Native<'ctx> {
-    /// Its name or that of an alias.
-    pub(crate) global: GlobalValue<'ctx>,
-    /// What is called; `None` for data.
-    pub(crate) function: Option<FunctionValue<'ctx>>,
-}
+impl<'ctx> Existing for Names<'_, 'ctx> {
+    type Native = Found<'ctx>;
 
-impl<'ctx> From<FunctionValue<'ctx>> for Native<'ctx> {
-    fn from(function: FunctionValue<'ctx>) -> Self {
-        Native { global: function.as_global_value(), function: Some(function) }
+    fn find(&self, name: &str) -> Option<Found<'ctx>> {
+        raw::find(self.module, name)
     }
-}
 
-/// Plans every symbol, in the order of the host IR. Changes nothing.
-pub(crate) fn plan<'ctx>(
-    module: &Module<'ctx>,
-    types: &Types<'ctx>,
-    source: &ir::Module,
-) -> Result<Vec<Plan<'ctx>>, Error> {
-    let plan_one = |(symbol, data): (&ir::SymbolData, Option<&ir::Data>)| {
-        // LLVM itself finds a new name for a local symbol.
-        let exported = match symbol.linkage {
-            ir::Linkage::Local => return Ok(Plan::Declare),
-            ir::Linkage::Import => false,
-            ir::Linkage::Export => true,
-        };
-        let Some(found) = raw::find(module, &symbol.name) else { return Ok(Plan::Declare) };
-        if exported && found.is_defined() {
-            return Err(Error::Defined { symbol: symbol.name.clone() });
+    fn state(&self, found: Found<'ctx>) -> State {
+        let once = |global: GlobalValue<'_>| global.get_linkage() == Linkage::LinkOnceODR;
+        match found.is_defined() {
+            false => State::Declared,
+            true if found.global().is_some_and(once) => State::Once,
+            true => State::Defined,
         }
-        let native = check_type(types, symbol, found)?;
-        if let Some(data) = data {
-            data::check_type(module, types, symbol, data, native.global)?;
-        }
-        Ok(Plan::Reuse(native))
-    };
-    source.symbols.iter().zip(definitions(source)).map(plan_one).collect()
-}
+    }
 
-/// The definition of each symbol that is data and defined.
-fn definitions(source: &ir::Module) -> Vec<Option<&ir::Data>> {
-    let mut definition = vec![None; source.symbols.len()];
-    source.data.iter().for_each(|data| definition[data.symbol.index()] = Some(data));
-    definition
+    fn check(&self, symbol: &ir::SymbolData, found: Found<'ctx>) -> Result<(), Error> {
+        check_type(self.types, symbol, found)?;
+        let definition = self.source.find(&symbol.name);
+        let definition = self.source.data.iter().find(|data| Some(data.symbol) == definition);
+        match (definition, found) {
+            (Some(data), Found::Variable(global)) => {
+                data::check_type(self.module, self.types, symbol, data, global)
+            }
+            (Some(_) | None, _) => Ok(()),
+        }
+    }
 }
 
 /// A symbol that is there must be the same kind of thing, and a function must take and return values of
@@ -76,25 +57,22 @@ fn check_type<'ctx>(
     types: &Types<'ctx>,
     symbol: &ir::SymbolData,
     found: Found<'ctx>,
-) -> Result<Native<'ctx>, Error> {
+) -> Result<(), Error> {
     let mismatch = |argument, expected: String, found: String| {
         Err(Error::Kernel { symbol: symbol.name.clone(), argument, expected, found })
     };
-    let native = match found {
-        Found::Function(function) => function.into(),
-        Found::Variable(global) => Native { global, function: None },
-        Found::Alias(global, function) => Native { global, function },
-        Found::Resolver => return mismatch(None, expected(symbol), "an ifunc".into()),
-    };
-    match (&symbol.kind, native.function) {
-        (ir::SymbolKind::Data, None) => Ok(native),
+    match (&symbol.kind, Native::from(found).function) {
+        _ if matches!(found, Found::Resolver(_)) => {
+            mismatch(None, expected(symbol), "an ifunc".into())
+        }
+        (ir::SymbolKind::Data, None) => Ok(()),
         (ir::SymbolKind::Data, Some(_)) => mismatch(None, expected(symbol), "a function".into()),
         (ir::SymbolKind::Function(_), None) => mismatch(None, expected(symbol), "data".into()),
         (ir::SymbolKind::Function(wanted), Some(function)) => {
-            let exact = symbol.linkage == ir::Linkage::Export;
+            let exact = symbol.linkage != ir::Linkage::Import;
             match difference(types, wanted, function, exact) {
                 Some((argument, expected, found)) => mismatch(argument, expected, found),
-                None => Ok(native),
+                None => Ok(()),
             }
         }
     }
@@ -162,120 +140,98 @@ fn type_difference(
     (None, text(expected.print_to_string()), text(found.print_to_string()))
 }
 
+/// A symbol in the caller's module.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Native<'ctx> {
+    /// Its name or that of an alias.
+    pub(crate) global: GlobalValue<'ctx>,
+    /// What is called; `None` for data.
+    pub(crate) function: Option<FunctionValue<'ctx>>,
+}
+
 /// Every symbol of the host IR in the caller's module.
 pub(crate) struct Symbols<'ctx> {
     /// Who each symbol is, in the order of the host IR.
     pub(crate) natives: Vec<Native<'ctx>>,
-    /// How our own code reaches it, once it does.
-    references: Vec<Option<PointerValue<'ctx>>>,
-    /// Stand-ins for the local names of what is exported, and what they stand for.
-    placeholders: Vec<(GlobalValue<'ctx>, GlobalValue<'ctx>)>,
+    /// How our own code reaches it.
+    pub(crate) references: Vec<PointerValue<'ctx>>,
 }
 
-/// Declares what the plan declares. Names that must be kept come before names that LLVM may change.
+/// Declares what the plan declares.
 pub(crate) fn declare<'ctx>(
     module: &Module<'ctx>,
     types: &Types<'ctx>,
     source: &ir::Module,
-    plan: &[Plan<'ctx>],
+    plan: &[Plan<'_, Found<'ctx>>],
 ) -> Symbols<'ctx> {
-    let definition = definitions(source);
-    let declare_one = |local: bool, i: usize| {
-        let (symbol, data) = (&source.symbols[i], definition[i]);
-        match plan[i] {
-            Plan::Reuse(native) => (!local).then_some(native),
-            Plan::Declare => ((symbol.linkage == ir::Linkage::Local) == local)
-                .then(|| declare_symbol(module, types, symbol, data)),
+    let mut definition = vec![None; source.symbols.len()];
+    source.data.iter().for_each(|data| definition[data.symbol.index()] = Some(data));
+    let mut symbols = Symbols { natives: Vec::new(), references: Vec::new() };
+    for ((symbol, plan), data) in source.symbols.iter().zip(plan).zip(definition) {
+        let native = match &plan.action {
+            Action::Reuse(found) | Action::Define(found, _) => Native::from(*found),
+            Action::Declare(name, _) => declare_symbol(module, types, symbol, name, data),
+        };
+        if let Some(linkage) = plan.defined() {
+            describe(module, types, native, linkage);
         }
-    };
-    let kept: Vec<_> = (0..plan.len()).map(|i| declare_one(false, i)).collect();
-    let either = |(i, kept): (usize, Option<_>)| kept.or_else(|| declare_one(true, i));
-    let natives = kept.into_iter().enumerate().filter_map(either).collect();
-    Symbols { natives, references: vec![None; plan.len()], placeholders: Vec::new() }
+        let alias = plan.alias.as_ref().map(|name| raw::add_alias(module, native.global, name));
+        symbols.references.push(alias.unwrap_or(native.global).as_pointer_value());
+        symbols.natives.push(native);
+    }
+    symbols
 }
 
 fn declare_symbol<'ctx>(
     module: &Module<'ctx>,
     types: &Types<'ctx>,
     symbol: &ir::SymbolData,
+    name: &str,
     data: Option<&ir::Data>,
 ) -> Native<'ctx> {
     match &symbol.kind {
         ir::SymbolKind::Function(signature) => {
-            let function = module.add_function(&symbol.name, types.signature(signature), None);
+            let function = module.add_function(name, types.signature(signature), None);
             if symbol.linkage == ir::Linkage::Import {
-                types.extend(function, signature);
+                types.extend_import(function, signature);
             }
-            function.into()
+            Native { global: function.as_global_value(), function: Some(function) }
         }
         ir::SymbolKind::Data => {
-            let global = match data {
-                Some(data) => data::define(module, types, symbol, data),
-                None => data::declare(module, types, &symbol.name),
-            };
-            Native { global, function: None }
+            let ty = data.map_or(types.ty(ir::Type::I8), |data| data::ty(types, data));
+            Native { global: module.add_global(ty, None, name), function: None }
         }
     }
 }
 
-impl<'ctx> Symbols<'ctx> {
-    /// The address of a symbol in our own code. What is exported is reached by a local name, so that a
-    /// library loaded earlier that exports the same cannot take its place.
-    pub(crate) fn reference(
-        &mut self,
-        module: &Module<'ctx>,
-        types: &Types<'ctx>,
-        source: &ir::SymbolData,
-        symbol: ir::Symbol,
-    ) -> PointerValue<'ctx> {
-        let (native, reference) =
-            (self.natives[symbol.index()], &mut self.references[symbol.index()]);
-        *reference.get_or_insert_with(|| match source.linkage {
-            ir::Linkage::Import | ir::Linkage::Local => native.global.as_pointer_value(),
-            ir::Linkage::Export => {
-                let name = format!("{}.local", source.name);
-                let placeholder = data::declare(module, types, &name);
-                self.placeholders.push((placeholder, native.global));
-                placeholder.as_pointer_value()
-            }
-        })
+/// Says who sees what is about to be defined.
+fn describe(module: &Module<'_>, types: &Types<'_>, native: Native<'_>, linkage: ir::Linkage) {
+    let (global, is_data) = (native.global, native.function.is_none());
+    global.set_linkage(match linkage {
+        ir::Linkage::Local if is_data => Linkage::Private,
+        ir::Linkage::Local => Linkage::Internal,
+        ir::Linkage::Export | ir::Linkage::Import => Linkage::External,
+        ir::Linkage::Once => Linkage::LinkOnceODR,
+    });
+    if types.facts.export && linkage == ir::Linkage::Export {
+        global.set_dll_storage_class(DLLStorageClass::Export);
     }
-
-    /// Completes what has been defined, now that nothing can fail any more.
-    pub(crate) fn finish(
-        self,
-        module: &Module<'ctx>,
-        types: &Types<'ctx>,
-        source: &ir::Module,
-        plan: &[Plan<'ctx>],
-    ) {
-        for data in &source.data {
-            if let Plan::Reuse(native) = plan[data.symbol.index()] {
-                data::define_declared(types, native.global, data);
-            }
-        }
-        for (symbol, native) in source.symbols.iter().zip(&self.natives) {
-            if types.coff && symbol.linkage == ir::Linkage::Export {
-                native.global.set_dll_storage_class(DLLStorageClass::Export);
-            }
-        }
-        for (placeholder, target) in self.placeholders {
-            raw::become_alias(module, placeholder, target);
+    if linkage == ir::Linkage::Once {
+        global.set_visibility(GlobalVisibility::Hidden);
+        if types.facts.groups {
+            let name = global.get_name().to_string_lossy();
+            global.set_comdat(module.get_or_insert_comdat(&name));
         }
     }
+}
 
-    /// Takes back all that was added.
-    pub(crate) fn withdraw(self, module: &Module<'ctx>, source: &ir::Module, plan: &[Plan<'ctx>]) {
-        for ((symbol, native), plan) in source.symbols.iter().zip(&self.natives).zip(plan) {
-            match (plan, native.function) {
-                (Plan::Declare, Some(function)) => raw::erase_function(function),
-                (Plan::Declare, None) => raw::erase_variable(native.global),
-                (Plan::Reuse(_), Some(function)) if symbol.linkage == ir::Linkage::Export => {
-                    raw::erase_body(module, function);
-                }
-                (Plan::Reuse(_), _) => {}
-            }
-        }
-        self.placeholders.iter().for_each(|&(placeholder, _)| raw::erase_variable(placeholder));
+impl<'ctx> From<Found<'ctx>> for Native<'ctx> {
+    fn from(found: Found<'ctx>) -> Self {
+        let (global, function) = match found {
+            Found::Function(function) => (function.as_global_value(), Some(function)),
+            Found::Variable(global) | Found::Resolver(global) => (global, None),
+            Found::Alias(global, function) => (global, function),
+        };
+        Native { global, function }
     }
 }

@@ -1,5 +1,6 @@
 //! Types, signatures and attributes.
 
+use codegen::backend::{Facts, Side};
 use codegen::ir;
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -12,12 +13,8 @@ use inkwell::values::{CallSiteValue, FunctionValue, MetadataValue};
 pub(crate) struct Types<'ctx> {
     pub(crate) context: ContextRef<'ctx>,
     pub(crate) attributes: Attributes,
-    /// The C ABI of riscv64 keeps 32-bit integers sign-extended in registers.
-    riscv: bool,
-    /// Symbols are exported from a DLL only if they say so.
-    pub(crate) coff: bool,
-    /// There is a section for constants that are out of the reach of code.
-    pub(crate) large: bool,
+    /// Of the target that the module names.
+    pub(crate) facts: Facts,
     weights: Weights<'ctx>,
 }
 
@@ -47,68 +44,72 @@ impl<'ctx> Types<'ctx> {
         Types {
             context,
             attributes: Attributes::new(context),
-            riscv: triple.starts_with("riscv64"),
-            coff: triple.contains("-windows"),
-            large: has_large(&triple),
+            facts: Facts::of_text(&triple),
             weights: Weights::new(context),
         }
     }
 
     /// The type of a value in a register.
     pub(crate) fn ty(&self, of: ir::Type) -> BasicTypeEnum<'ctx> {
-        ty(self.context, of)
+        type_in(self.context, of)
     }
 
     /// The type of a function. Extension is an attribute, not part of it.
     pub(crate) fn signature(&self, source: &ir::Signature) -> FunctionType<'ctx> {
-        signature(self.context, source)
+        signature_in(self.context, source)
     }
 
-    /// The attribute of a parameter or result, if it has one.
-    pub(crate) fn extension(&self, abi: ir::AbiType) -> Option<Attribute> {
-        match abi.extend {
-            ir::Extend::No if self.riscv && abi.ty == ir::Type::I32 => {
-                Some(self.attributes.signext)
-            }
+    /// What callers and the optimiser may assume of a function that is defined here.
+    pub(crate) fn describe(&self, function: FunctionValue<'ctx>, source: &ir::Function) {
+        let attributes = &self.attributes;
+        let mut add = |attribute| function.add_attribute(AttributeLoc::Function, attribute);
+        add(attributes.nounwind);
+        if source.cold {
+            attributes.cold.into_iter().for_each(&mut add);
+        }
+        if source.no_inline {
+            add(attributes.noinline);
+        }
+        for (place, extend) in self.extensions(&source.signature, [Side::Receiver, Side::Sender]) {
+            function.add_attribute(place, extend);
+        }
+    }
+
+    /// The attributes of the parameters and the result of a function that is called only.
+    pub(crate) fn extend_import(&self, function: FunctionValue<'ctx>, source: &ir::Signature) {
+        for (place, extend) in self.extensions(source, [Side::Sender, Side::Receiver]) {
+            function.add_attribute(place, extend);
+        }
+    }
+
+    /// The attributes of a call.
+    pub(crate) fn extend_call(&self, call: CallSiteValue<'ctx>, source: &ir::Signature) {
+        for (place, extend) in self.extensions(source, [Side::Sender, Side::Receiver]) {
+            call.add_attribute(place, extend);
+        }
+    }
+
+    /// Where extension attributes stand, for one side of the arguments and of the result.
+    fn extensions(
+        &self,
+        source: &ir::Signature,
+        [argument, result]: [Side; 2],
+    ) -> impl Iterator<Item = (AttributeLoc, Attribute)> {
+        let params = source.params.iter().enumerate();
+        let params = params.map(move |(i, &abi)| {
+            (AttributeLoc::Param(i as u32), self.facts.argument(abi, argument))
+        });
+        let result =
+            source.result.map(|abi| (AttributeLoc::Return, self.facts.result(abi, result)));
+        params.chain(result).filter_map(|(place, extend)| Some((place, self.extension(extend)?)))
+    }
+
+    fn extension(&self, extend: ir::Extend) -> Option<Attribute> {
+        match extend {
             ir::Extend::No => None,
             ir::Extend::Sign => Some(self.attributes.signext),
             ir::Extend::Zero => Some(self.attributes.zeroext),
         }
-    }
-
-    /// The attributes of the parameters and the result of a function that is declared or defined here.
-    pub(crate) fn extend(&self, function: FunctionValue<'ctx>, source: &ir::Signature) {
-        for (place, attribute) in self.extensions(source) {
-            function.add_attribute(place, attribute);
-        }
-    }
-
-    /// The attributes of a call. The callee may be anybody's: that its result is extended is true only
-    /// if it says so.
-    pub(crate) fn extend_call(
-        &self,
-        call: CallSiteValue<'ctx>,
-        source: &ir::Signature,
-        callee: Option<FunctionValue<'ctx>>,
-    ) {
-        for (place, attribute) in self.extensions(source) {
-            let id = attribute.get_enum_kind_id();
-            let promised = |callee: FunctionValue<'ctx>| callee.get_enum_attribute(place, id);
-            if place != AttributeLoc::Return || callee.is_none_or(|f| promised(f).is_some()) {
-                call.add_attribute(place, attribute);
-            }
-        }
-    }
-
-    /// Where extension attributes stand.
-    fn extensions(
-        &self,
-        source: &ir::Signature,
-    ) -> impl Iterator<Item = (AttributeLoc, Attribute)> {
-        let params = source.params.iter().enumerate();
-        let params = params.map(|(i, &abi)| (AttributeLoc::Param(i as u32), abi));
-        let all = params.chain(source.result.map(|abi| (AttributeLoc::Return, abi)));
-        all.filter_map(|(place, abi)| Some((place, self.extension(abi)?)))
     }
 
     /// What a branch says of its edges, of which cold ones are unlikely: kind and value.
@@ -162,7 +163,7 @@ const LIKELY: u64 = 2000;
 const UNLIKELY: u64 = 1;
 
 /// The type of a value in a register.
-fn ty(context: ContextRef<'_>, ty: ir::Type) -> BasicTypeEnum<'_> {
+fn type_in(context: ContextRef<'_>, ty: ir::Type) -> BasicTypeEnum<'_> {
     match ty {
         ir::Type::Bool => context.bool_type().into(),
         ir::Type::I8 => context.i8_type().into(),
@@ -176,19 +177,13 @@ fn ty(context: ContextRef<'_>, ty: ir::Type) -> BasicTypeEnum<'_> {
 }
 
 /// The type of a function in a context.
-pub(crate) fn signature<'ctx>(
+pub(crate) fn signature_in<'ctx>(
     context: ContextRef<'ctx>,
     source: &ir::Signature,
 ) -> FunctionType<'ctx> {
-    let params: Vec<_> = source.params.iter().map(|abi| ty(context, abi.ty).into()).collect();
+    let params: Vec<_> = source.params.iter().map(|abi| type_in(context, abi.ty).into()).collect();
     match source.result {
-        Some(abi) => ty(context, abi.ty).fn_type(&params, false),
+        Some(abi) => type_in(context, abi.ty).fn_type(&params, false),
         None => context.void_type().fn_type(&params, false),
     }
-}
-
-/// True for x86-64 in ELF.
-fn has_large(triple: &str) -> bool {
-    let other = ["-windows", "-apple", "-darwin", "-macos"];
-    triple.starts_with("x86_64") && !other.iter().any(|system| triple.contains(system))
 }

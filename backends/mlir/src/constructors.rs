@@ -3,8 +3,7 @@
 use codegen::ir;
 use melior::ir::{BlockLike, Module};
 
-use crate::op::Ops;
-use crate::symbols::Reference;
+use crate::op::{Ops, Reference};
 
 /// Adds a list to the module, which may have others, if there is anything to list.
 pub(crate) fn define<'c>(

@@ -1,18 +1,97 @@
 //! Data objects.
 
-use codegen::ir;
+use codegen::backend::{Error, LARGE};
+use codegen::ir::{self, Part};
+use melior::dialect::llvm::r#type::{array, r#struct};
+use melior::ir::operation::{OperationLike, OperationMutLike};
+use melior::ir::{Attribute, BlockLike, BlockRef, Operation, RegionLike, Type, Value};
 
 use crate::op::Ops;
-use crate::symbols::Native;
+use crate::symbols::Symbols;
+use crate::{raw, refused};
 
 /// Gives a declared data object its contents.
 pub(crate) fn define<'c>(
     ops: &Ops<'c>,
+    symbols: &mut Symbols<'c, '_>,
     source: &ir::Data,
     linkage: ir::Linkage,
-    global: &mut Native<'c, '_>,
 ) {
-    for (name, value) in ops.contents(source, linkage) {
-        global.set(name, value);
+    let global = &mut symbols.natives[source.symbol.index()];
+    for (name, value) in ops.contents_attributes(source, ty(ops, source), linkage) {
+        global.set_attribute(name, value);
     }
+    if source.large && ops.facts.large {
+        global.set_attribute("section", ops.string(LARGE));
+    }
+    if source.relocations.is_empty() {
+        global.set_attribute("value", raw::bytes_attribute(ops.context, &source.bytes));
+        return;
+    }
+    let region = raw::region(global);
+    let block = region.append_block(ops.block(std::iter::empty()));
+    let name = |symbol: ir::Symbol| symbols.references[symbol.index()].name;
+    contents(ops, source, &block, name);
+}
+
+/// The type of a data object: bytes, or bytes and addresses.
+pub(crate) fn ty<'c>(ops: &Ops<'c>, source: &ir::Data) -> Type<'c> {
+    let bytes = |bytes: &[u8]| array(ops.types.i8, bytes.len() as u32);
+    if source.relocations.is_empty() {
+        return bytes(&source.bytes);
+    }
+    let part = |part| match part {
+        Part::Bytes(part) => bytes(part),
+        Part::Address(_) => ops.types.ptr,
+    };
+    let parts: Vec<Type> = source.parts().into_iter().map(part).collect();
+    r#struct(ops.context, &parts, true)
+}
+
+/// Writes operations that make the contents of a data object, whose symbols have these names.
+fn contents<'c, 'a>(
+    ops: &Ops<'c>,
+    source: &ir::Data,
+    block: &BlockRef<'c, 'a>,
+    name: impl Fn(ir::Symbol) -> Attribute<'c>,
+) {
+    let push = |operation: Operation<'c>| -> Value<'c, 'a> {
+        let operation = block.append_operation(operation);
+        operation.results().next().map(Value::from).expect("the operation has a result")
+    };
+    let all = ty(ops, source);
+    let mut structure = push(ops.op("llvm.mlir.undef", &[], &[all], &[]));
+    for (part, position) in source.parts().into_iter().zip(0..) {
+        let part = match part {
+            Part::Bytes(bytes) => {
+                let ty = array(ops.types.i8, bytes.len() as u32);
+                push(ops.constant(ty, raw::bytes_attribute(ops.context, bytes)))
+            }
+            Part::Address(relocation) => {
+                let base = push(ops.address_of(name(relocation.symbol)));
+                let long = ops.types.i64;
+                match relocation.addend {
+                    0 => base,
+                    addend => {
+                        let addend = push(ops.constant(long, ops.integer(long, addend)));
+                        push(ops.ptr_add(base, addend))
+                    }
+                }
+            }
+        };
+        structure = push(ops.insert(all, structure, part, position));
+    }
+    block.append_operation(ops.op("llvm.return", &[structure], &[], &[]));
+}
+
+/// The most bytes of a data object: its type has 32 bits for their number.
+const MAX_BYTES: usize = u32::MAX as usize;
+
+/// Checks that every data object has a type.
+pub(crate) fn check_sizes(source: &ir::Module) -> Result<(), Error> {
+    let too_large = source.data.iter().find(|data| data.bytes.len() > MAX_BYTES);
+    too_large.map_or(Ok(()), |data| {
+        let name = source.name(data.symbol);
+        Err(refused(format!("`{name}` is larger than {MAX_BYTES} bytes")))
+    })
 }

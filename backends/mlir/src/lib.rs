@@ -44,8 +44,9 @@
 
 mod constructors;
 mod data;
-mod error;
+mod diagnostic;
 mod function;
+mod instruction;
 mod link;
 pub mod object;
 mod op;
@@ -53,65 +54,85 @@ mod raw;
 mod symbols;
 mod types;
 
-use std::error::Error as StdError;
-
+use codegen::backend::{self, Plan};
 use codegen::{Backend, ir};
 use inkwell::context::Context as LlvmContext;
 use melior::Context;
 use melior::dialect::DialectHandle;
+use melior::ir::operation::OperationRefMut;
 use melior::ir::{Location, Module, Type};
 use target_lexicon::Triple;
 
 pub use backend_llvm::Optimize;
-pub use error::Error;
+pub use codegen::backend::Error;
 pub use link::{Input, link};
 pub use object::{compile, verify};
 
 use op::Ops;
 use types::Types;
 
+/// The name of the backend.
+const NAME: &str = "mlir";
+
 /// Emits `source` into `module`, the caller's own, of `context`; loads the `llvm` dialect if need be.
 ///
 /// What the host IR imports may be declared or defined in `module` already, a kernel for instance, and is
 /// used then. What it exports may be declared there, but not defined. Locals are renamed where their name
-/// is taken, so that several host IR modules fit into one module of MLIR.
+/// is taken, so that several host IR modules fit into one native module.
 ///
 /// # Errors
-/// [`Error::Context`], [`Error::Kernel`] and [`Error::Defined`], before anything is changed.
-///
-/// # Panics
-/// If `source` does not pass [`ir::verify`].
+/// [`Error::Malformed`], [`Error::Context`], [`Error::Kernel`] and [`Error::Defined`], and
+/// [`Error::Native`] for data of 4 GiB, before anything is changed.
 pub fn emit<'c>(
     context: &'c Context,
     module: &Module<'c>,
     source: &ir::Module,
 ) -> Result<(), Error> {
+    ir::verify(source)?;
     prepare(context, module)?;
+    data::check_sizes(source)?;
     let ops = Ops::new(context, &object::triple(module));
-    let existing = symbols::existing(module);
-    let plan = symbols::plan(&ops, &existing, source)?;
-    let mut symbols = symbols::declare(&ops, &existing, source, plan);
-    for data in &source.data {
-        let symbol = data.symbol.index();
-        let linkage = source.symbols[symbol].linkage;
-        data::define(&ops, data, linkage, &mut symbols.natives[symbol]);
-    }
-    for function in &source.functions {
-        let native = &mut symbols.natives[function.symbol.index()];
-        function::define(&ops, source, &symbols.references, function, native);
-    }
-    let references = std::mem::take(&mut symbols.references);
-    symbols.finish(module, source);
-    constructors::define(&ops, module, source, &references);
+    let names = symbols::Names { ops: &ops, operations: symbols::existing(module) };
+    let plan = backend::plan(source, &names, symbols::PLACE)?;
+    define(module, &names, source, &plan);
     Ok(())
+}
+
+/// Declares and defines what has been planned.
+fn define<'c, 'a>(
+    module: &'a Module<'c>,
+    names: &symbols::Names<'_, 'c, 'a>,
+    source: &ir::Module,
+    plan: &[Plan<'_, OperationRefMut<'c, 'a>>],
+) {
+    let ops = names.ops;
+    let mut symbols = symbols::declare(module, names, source, plan);
+    for data in &source.data {
+        if let Some(linkage) = plan[data.symbol.index()].defined() {
+            data::define(ops, &mut symbols, data, linkage);
+        }
+    }
+    let defined = |symbol: ir::Symbol| plan[symbol.index()].defined().is_some();
+    let mut functions = function::Functions::new(ops, source, &symbols.references);
+    for function in source.functions.iter().filter(|function| defined(function.symbol)) {
+        let native = &mut symbols.natives[function.symbol.index()];
+        function::define(&mut functions, native, function);
+    }
+    constructors::define(ops, module, source, &symbols.references);
 }
 
 /// The native type of a function, for users who define their kernel in the same module.
 ///
-/// Parameters and results narrower than 32 bits need the attribute `llvm.signext` or `llvm.zeroext` too.
+/// Where the [facts](backend::Facts) of the target say so, parameters and results narrower than 32 bits have
+/// the attribute `llvm.signext` or `llvm.zeroext` as well.
 pub fn signature<'c>(context: &'c Context, source: &ir::Signature) -> Type<'c> {
     load_dialect(context);
     Types::new(context).signature(source)
+}
+
+/// MLIR refuses.
+fn refused(reason: impl ToString) -> Error {
+    Error::Native { backend: NAME, reason: reason.to_string() }
 }
 
 /// Makes sure that the module is of the context, and that the context knows the dialect.
@@ -183,14 +204,14 @@ impl Mlir {
 
 impl Backend for Mlir {
     fn name(&self) -> &'static str {
-        "mlir"
+        NAME
     }
 
-    fn text(&self, module: &ir::Module) -> Result<String, Box<dyn StdError + Send + Sync>> {
-        Ok(Mlir::text(self, module)?)
+    fn text(&self, module: &ir::Module) -> Result<String, Error> {
+        Mlir::text(self, module)
     }
 
-    fn object(&self, module: &ir::Module) -> Result<Vec<u8>, Box<dyn StdError + Send + Sync>> {
-        Ok(Mlir::object(self, module)?)
+    fn object(&self, module: &ir::Module) -> Result<Vec<u8>, Error> {
+        Mlir::object(self, module)
     }
 }

@@ -1,16 +1,17 @@
 //! Kernels that come as a module of their own.
 
+use std::collections::HashMap;
+
+use codegen::backend::{Error, unused_name};
 use melior::Context;
 use melior::ir::attribute::StringAttribute;
 use melior::ir::operation::{OperationMutLike, OperationRefMut};
 use melior::ir::{BlockLike, Location, Module, Operation};
 
-use crate::error::{Error, diagnosed};
-use crate::op::Ops;
-use crate::symbols::{
-    Existing, check_same, existing, function_type, is_defined, kind, name, operations, unused_name,
-};
-use crate::{prepare, raw};
+use crate::diagnostic::diagnosed;
+use crate::op::{Ops, is_defined};
+use crate::symbols::{check_same, existing, function_type, kind, name, operations};
+use crate::{prepare, raw, refused};
 
 /// A kernel in the text form of the `llvm` dialect.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +47,7 @@ pub fn link<'c>(
 }
 
 fn parse<'c>(context: &'c Context, input: &Input<'_>) -> Result<Module<'c>, Error> {
-    let named = |reason| Error::Native { reason: format!("{}: {reason}", input.name) };
+    let named = |reason: String| refused(format!("{}: {reason}", input.name));
     let text = std::str::from_utf8(input.bytes).map_err(|error| named(error.to_string()))?;
     if text.contains('\0') {
         return Err(named("a NUL character".into()));
@@ -97,7 +98,7 @@ enum Step<'c, 'a> {
 fn plan<'c, 'a>(
     ops: &Ops<'c>,
     operation: &OperationRefMut<'c, '_>,
-    present: &Existing<'c, 'a>,
+    present: &HashMap<&'c str, OperationRefMut<'c, 'a>>,
 ) -> Result<Step<'c, 'a>, Error> {
     let Some((name, found)) = name(operation).and_then(|name| Some((name, *present.get(name)?)))
     else {
@@ -117,7 +118,7 @@ fn plan<'c, 'a>(
 fn rename_locals<'c>(
     ops: &Ops<'c>,
     kernels: &Module<'c>,
-    present: &Existing<'c, '_>,
+    present: &HashMap<&'c str, OperationRefMut<'c, '_>>,
 ) -> Result<(), Error> {
     let own = existing(kernels);
     for mut operation in operations(kernels).filter(|operation| ops.is_local(operation)) {
@@ -126,7 +127,7 @@ fn rename_locals<'c>(
         };
         let new = unused_name(old, |name| present.contains_key(name) || own.contains_key(name));
         if !raw::rename_uses(kernels, old, &new) {
-            return Err(Error::Native { reason: format!("the uses of @{old} are not known") });
+            return Err(refused(format!("the uses of @{old} are not known")));
         }
         operation.set_attribute("sym_name", StringAttribute::new(ops.context, &new).into());
     }

@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 
 use backend_llvm::Llvm;
+use codegen::backend::Error;
 use codegen::ir;
 use inkwell::DLLStorageClass;
 use inkwell::context::Context as LlvmContext;
@@ -14,8 +15,8 @@ use melior::ir::operation::{OperationLike, OperationMutLike};
 use melior::utility::register_all_llvm_translations;
 use target_lexicon::BinaryFormat;
 
-use crate::error::{Error, diagnosed};
-use crate::{Mlir, prepare, raw};
+use crate::diagnostic::diagnosed;
+use crate::{Mlir, prepare, raw, refused};
 
 /// Compiles a module to an object file. The module may be anybody's, if all of it is in the `llvm`
 /// dialect or another that translates to LLVM IR; it takes on the target if it has none.
@@ -29,13 +30,13 @@ pub fn compile<'c>(
     if mlir.triple.binary_format == BinaryFormat::Coff {
         export(&translated);
     }
-    Ok(backend_llvm::object::compile(&translated, &mlir.llvm())?)
+    backend_llvm::object::compile(&translated, &mlir.llvm())
 }
 
 /// Runs MLIR's verifier on a module.
 pub fn verify<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), Error> {
     prepare(context, module)?;
-    diagnosed(context, || module.as_operation().verify().then_some(())).map_err(Error::native)
+    diagnosed(context, || module.as_operation().verify().then_some(())).map_err(refused)
 }
 
 /// Translates a module to LLVM IR, after MLIR's verifier.
@@ -46,7 +47,7 @@ pub fn translate<'c, 'l>(
 ) -> Result<LlvmModule<'l>, Error> {
     verify(context, module)?;
     register_all_llvm_translations(context);
-    diagnosed(context, || raw::translate(module, llvm)).map_err(Error::native)
+    diagnosed(context, || raw::translate(module, llvm)).map_err(refused)
 }
 
 /// Makes visible to the loader what is so in the other object formats without being asked; the `llvm`

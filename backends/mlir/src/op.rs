@@ -1,12 +1,12 @@
 //! Operations of the `llvm` dialect as LLVM 22 spells them: names of attributes, operand segments,
 //! branch weights. Nothing else in this crate knows a spelling that a version of LLVM may change.
 
+mod inst;
 mod symbol;
 
-use codegen::ir;
+use codegen::backend::Facts;
 use melior::Context;
 use melior::dialect::llvm::attributes::{Linkage, linkage};
-use melior::dialect::llvm::r#type::array;
 use melior::ir::attribute::{
     DenseI32ArrayAttribute, FlatSymbolRefAttribute, FloatAttribute, IntegerAttribute,
     StringAttribute, TypeAttribute,
@@ -14,31 +14,23 @@ use melior::ir::attribute::{
 use melior::ir::operation::OperationBuilder;
 use melior::ir::{Attribute, Block, Identifier, Location, Operation, Type, Value};
 
-use crate::symbols::Reference;
-use crate::types::{Types, has_large};
+use crate::types::Types;
 
-pub(crate) use symbol::{ARG_ATTRS, CONVENTION, FUNC, GLOBAL, LINKAGE, RES_ATTRS};
+pub(crate) use inst::{FCMP, ICMP, Reference};
+pub(crate) use symbol::{
+    ARG_ATTRS, CONVENTION, FUNC, GLOBAL, RES_ATTRS, SIGNEXT, ZEROEXT, is_defined,
+};
 
 /// A named attribute.
 pub(crate) type Named<'c> = (Identifier<'c>, Attribute<'c>);
-
-/// A comparison of integers or pointers.
-pub(crate) const ICMP: &str = "llvm.icmp";
-/// A comparison of floats.
-pub(crate) const FCMP: &str = "llvm.fcmp";
-
-/// How likely an edge into a cold block is, against the other edge.
-const UNLIKELY: [i32; 2] = [1, 2000];
 
 /// What building operations needs, looked up once per module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ops<'c> {
     pub(crate) context: &'c Context,
     pub(crate) types: Types<'c>,
-    /// The target is riscv64.
-    pub(crate) riscv: bool,
-    /// There is a section for constants that are out of the reach of code.
-    pub(crate) large: bool,
+    /// Of the target that the module names.
+    pub(crate) facts: Facts,
     /// What diagnostics call the code being emitted.
     location: Location<'c>,
     names: Names<'c>,
@@ -54,6 +46,12 @@ pub(crate) struct Ops<'c> {
     external: Attribute<'c>,
     internal: Attribute<'c>,
     private: Attribute<'c>,
+    once: Attribute<'c>,
+}
+
+/// An attribute of the `llvm` dialect by its text.
+fn parse<'c>(context: &'c Context, text: &str) -> Attribute<'c> {
+    Attribute::parse(context, text).expect("an attribute of the dialect, which is loaded")
 }
 
 /// Names of attributes.
@@ -71,6 +69,8 @@ struct Names<'c> {
     linkage: Identifier<'c>,
     op_bundle_sizes: Identifier<'c>,
     operand_segment_sizes: Identifier<'c>,
+    ordering: Identifier<'c>,
+    position: Identifier<'c>,
     predicate: Identifier<'c>,
     raw_constant_indices: Identifier<'c>,
     res_attrs: Identifier<'c>,
@@ -91,9 +91,11 @@ impl<'c> Names<'c> {
             function_type: id("function_type"),
             global_name: id("global_name"),
             global_type: id("global_type"),
-            linkage: id(LINKAGE),
+            linkage: id(symbol::LINKAGE),
             op_bundle_sizes: id("op_bundle_sizes"),
             operand_segment_sizes: id("operandSegmentSizes"),
+            ordering: id("ordering"),
+            position: id("position"),
             predicate: id("predicate"),
             raw_constant_indices: id("rawConstantIndices"),
             res_attrs: id(RES_ATTRS),
@@ -111,8 +113,7 @@ impl<'c> Ops<'c> {
         Ops {
             context,
             types,
-            riscv: triple.starts_with("riscv64"),
-            large: has_large(triple),
+            facts: Facts::of_text(triple),
             location: Location::unknown(context),
             names: Names::new(context),
             unit: Attribute::unit(context),
@@ -123,6 +124,7 @@ impl<'c> Ops<'c> {
             external: linkage(context, Linkage::External),
             internal: linkage(context, Linkage::Internal),
             private: linkage(context, Linkage::Private),
+            once: parse(context, "#llvm.linkage<linkonce_odr>"),
         }
     }
 
@@ -172,122 +174,13 @@ impl<'c> Ops<'c> {
         (self.names.alignment, value)
     }
 
-    fn string(&self, text: &str) -> Attribute<'c> {
+    pub(crate) fn string(&self, text: &str) -> Attribute<'c> {
         StringAttribute::new(self.context, text).into()
     }
 
     /// How operations refer to a symbol.
     pub(crate) fn symbol(&self, name: &str) -> Attribute<'c> {
         FlatSymbolRefAttribute::new(self.context, name).into()
-    }
-
-    pub(crate) fn constant(&self, ty: Type<'c>, value: Attribute<'c>) -> Operation<'c> {
-        self.op("llvm.mlir.constant", &[], &[ty], &[(self.names.value, value)])
-    }
-
-    pub(crate) fn address_of(&self, symbol: Attribute<'c>) -> Operation<'c> {
-        let name = (self.names.global_name, symbol);
-        self.op("llvm.mlir.addressof", &[], &[self.types.ptr], &[name])
-    }
-
-    /// `size` bytes; `one` is a constant 1.
-    pub(crate) fn alloca(&self, one: Value<'c, '_>, size: u32, align: u32) -> Operation<'c> {
-        let bytes = array(self.types.i8, size);
-        let ty = (self.names.elem_type, TypeAttribute::new(bytes).into());
-        self.op("llvm.alloca", &[one], &[self.types.ptr], &[ty, self.alignment(align)])
-    }
-
-    pub(crate) fn load(&self, ty: Type<'c>, address: Value<'c, '_>, align: u32) -> Operation<'c> {
-        self.op("llvm.load", &[address], &[ty], &[self.alignment(align)])
-    }
-
-    pub(crate) fn store(
-        &self,
-        value: Value<'c, '_>,
-        address: Value<'c, '_>,
-        align: u32,
-    ) -> Operation<'c> {
-        self.op("llvm.store", &[value, address], &[], &[self.alignment(align)])
-    }
-
-    /// `base + offset` for a constant in bytes; not `i32::MIN`, which stands for an operand.
-    pub(crate) fn offset(&self, base: Value<'c, '_>, offset: i32) -> Operation<'c> {
-        let index = DenseI32ArrayAttribute::new(self.context, &[offset]).into();
-        self.element_pointer(&[base], index)
-    }
-
-    /// `base + offset` for an `i64` in bytes.
-    pub(crate) fn ptr_add(&self, base: Value<'c, '_>, offset: Value<'c, '_>) -> Operation<'c> {
-        self.element_pointer(&[base, offset], self.dynamic_index)
-    }
-
-    fn element_pointer(&self, operands: &[Value<'c, '_>], index: Attribute<'c>) -> Operation<'c> {
-        let byte = (self.names.elem_type, self.byte);
-        let index = (self.names.raw_constant_indices, index);
-        self.op("llvm.getelementptr", operands, &[self.types.ptr], &[byte, index])
-    }
-
-    /// `llvm.icmp` or `llvm.fcmp`; `predicate` is the number of its enumeration.
-    pub(crate) fn compare(
-        &self,
-        name: &str,
-        predicate: i64,
-        lhs: Value<'c, '_>,
-        rhs: Value<'c, '_>,
-    ) -> Operation<'c> {
-        let predicate = (self.names.predicate, self.integer(self.types.i64, predicate));
-        self.op(name, &[lhs, rhs], &[self.types.i1], &[predicate])
-    }
-
-    /// A call of `callee`, or of the first operand.
-    pub(crate) fn call(
-        &self,
-        callee: Option<&Reference<'c>>,
-        signature: &ir::Signature,
-        operands: &[Value<'c, '_>],
-    ) -> Operation<'c> {
-        let result = signature.result.map(|abi| self.types.ty(abi.ty));
-        let mut attributes = vec![
-            (self.names.operand_segment_sizes, self.sizes(&[operands.len(), 0])),
-            (self.names.op_bundle_sizes, self.no_sizes),
-        ];
-        attributes.extend(callee.map(|callee| (self.names.callee, callee.name)));
-        let convention = callee.and_then(|callee| callee.convention);
-        attributes.extend(convention.map(|convention| (self.names.convention, convention)));
-        let extends = callee.is_none_or(|callee| callee.extends);
-        attributes.extend(self.named_extensions(signature, extends));
-        self.op("llvm.call", operands, result.as_slice(), &attributes)
-    }
-
-    fn sizes(&self, sizes: &[usize]) -> Attribute<'c> {
-        let sizes: Vec<i32> = sizes.iter().map(|&size| size as i32).collect();
-        DenseI32ArrayAttribute::new(self.context, &sizes).into()
-    }
-
-    pub(crate) fn br(&self, block: &Block<'c>, args: &[Value<'c, '_>]) -> Operation<'c> {
-        build(self.start("llvm.br", args, &[]).add_successors(&[block]))
-    }
-
-    /// `operands` are the condition, then the arguments of both blocks.
-    pub(crate) fn cond_br(
-        &self,
-        operands: &[Value<'c, '_>],
-        blocks: [&Block<'c>; 2],
-        args: [usize; 2],
-        cold: [bool; 2],
-    ) -> Operation<'c> {
-        let sizes = (self.names.operand_segment_sizes, self.sizes(&[1, args[0], args[1]]));
-        let weights = match cold {
-            [true, false] => Some(UNLIKELY),
-            [false, true] => Some([UNLIKELY[1], UNLIKELY[0]]),
-            [true, true] | [false, false] => None,
-        };
-        let weights = weights.map(|weights| {
-            let weights = DenseI32ArrayAttribute::new(self.context, &weights);
-            (self.names.branch_weights, weights.into())
-        });
-        let start = self.start("llvm.cond_br", operands, &[sizes]);
-        build(start.add_attributes(weights.as_slice()).add_successors(&blocks))
     }
 }
 

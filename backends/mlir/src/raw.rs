@@ -5,8 +5,10 @@ use inkwell::module::Module as LlvmModule;
 use melior::Context;
 use melior::dialect::DialectHandle;
 use melior::dialect::llvm::r#type::{function, void};
-use melior::ir::operation::OperationRefMut;
-use melior::ir::{Attribute, Module, Type, TypeLike};
+use melior::ir::operation::{OperationLike, OperationRefMut};
+use melior::ir::{
+    Attribute, AttributeLike, BlockLike, Module, Operation, RegionRef, Type, TypeLike,
+};
 use mlir_sys as sys;
 
 /// A string attribute of any bytes; melior's are UTF-8.
@@ -31,6 +33,34 @@ pub(crate) fn function_parts<'c>(
         let result = sys::mlirLLVMFunctionTypeGetReturnType(ty.to_raw());
         Some(((0..count).map(input).collect(), Type::from_raw(result)))
     }
+}
+
+/// How operations refer to a symbol within another.
+pub(crate) fn nested_symbol<'c>(
+    context: &'c Context,
+    outer: &str,
+    inner: Attribute<'c>,
+) -> Attribute<'c> {
+    let outer = sys::MlirStringRef { data: outer.as_ptr().cast(), length: outer.len() };
+    let inner = inner.to_raw();
+    // SAFETY: the context is alive, MLIR copies the name, and `inner` is one symbol reference.
+    unsafe { Attribute::from_raw(sys::mlirSymbolRefAttrGet(context.to_raw(), outer, 1, &inner)) }
+}
+
+/// Adds an operation to the top level of a module.
+pub(crate) fn append<'c, 'a>(
+    module: &'a Module<'c>,
+    operation: Operation<'c>,
+) -> OperationRefMut<'c, 'a> {
+    let operation = module.body().append_operation(operation).to_raw();
+    // SAFETY: the module, which is alive, owns the operation.
+    unsafe { OperationRefMut::from_raw(operation) }
+}
+
+/// Where the body of a function, or the contents of a data object, go.
+pub(crate) fn region<'c, 'a>(operation: &OperationRefMut<'c, 'a>) -> RegionRef<'c, 'a> {
+    // SAFETY: functions and data objects have a region, which lives as long as they do.
+    unsafe { RegionRef::from_raw(sys::mlirOperationGetRegion(operation.to_raw(), 0)) }
 }
 
 /// Removes an operation from its module and frees it.

@@ -58,25 +58,3 @@ impl<'c> Types<'c> {
         function(result, &params, false)
     }
 }
-
-/// The caller or callee fills the upper bits with copies of the sign.
-pub(crate) const SIGNEXT: &str = "llvm.signext";
-/// The caller or callee fills the upper bits with zeros.
-pub(crate) const ZEROEXT: &str = "llvm.zeroext";
-
-/// The attribute of a parameter or result, if it has one. The C ABI of riscv64 keeps 32-bit integers
-/// sign-extended in registers.
-pub(crate) fn extension(abi: ir::AbiType, riscv: bool) -> Option<&'static str> {
-    match abi.extend {
-        ir::Extend::No if riscv && abi.ty == ir::Type::I32 => Some(SIGNEXT),
-        ir::Extend::No => None,
-        ir::Extend::Sign => Some(SIGNEXT),
-        ir::Extend::Zero => Some(ZEROEXT),
-    }
-}
-
-/// True for x86-64 in ELF.
-pub(crate) fn has_large(triple: &str) -> bool {
-    let other = ["-windows", "-apple", "-darwin", "-macos"];
-    triple.starts_with("x86_64") && !other.iter().any(|system| triple.contains(system))
-}

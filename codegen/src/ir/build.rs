@@ -1,8 +1,9 @@
-//! Building one function: a method per instruction, and structured control flow on top.
+//! Building one function: a method per instruction. Structured control flow on top is in `flow`.
 
 use super::inst::{Binary, Cond, Convert, Inst, Target, Terminator};
-use super::module::{BlockData, Function, Hint, Linkage, Module, SymbolKind, ValueData};
+use super::module::{BlockData, Function, Hint, Module, ValueData};
 use super::order::reverse_postorder;
+use super::symbols::{Linkage, SymbolKind};
 use super::types::{AbiType, Block, Signature, Symbol, Type, Value};
 
 /// Appends to the current block of a function.
@@ -18,13 +19,25 @@ pub struct Builder<'m> {
 
 impl<'m> Builder<'m> {
     /// Declares a function and starts its entry block.
+    ///
+    /// # Panics
+    /// As [`Module::declare`].
     pub fn function(
         module: &'m mut Module,
         name: &str,
         linkage: Linkage,
         signature: Signature,
     ) -> Self {
-        let symbol = module.declare(name, linkage, SymbolKind::Function(signature.clone()));
+        let symbol = module.declare(name, linkage, SymbolKind::Function(signature));
+        Builder::define(module, symbol)
+    }
+
+    /// Starts the entry block of a function that has been declared, and perhaps called, before.
+    ///
+    /// # Panics
+    /// If the symbol is data.
+    pub fn define(module: &'m mut Module, symbol: Symbol) -> Self {
+        let signature = module.signature(symbol).expect("a function is defined").clone();
         let function = Function {
             symbol,
             signature,
@@ -205,6 +218,22 @@ impl<'m> Builder<'m> {
         self.function.blocks[self.current.index()].insts.push((None, inst));
     }
 
+    /// A load in one piece that sees what the matching store had before it.
+    pub fn atomic_load(&mut self, ty: Type, base: Value, offset: i32) -> Value {
+        self.push(ty, Inst::AtomicLoad { ty, base, offset })
+    }
+
+    /// A store in one piece, after all that precedes it.
+    pub fn atomic_store(&mut self, value: Value, base: Value, offset: i32) {
+        let inst = Inst::AtomicStore { value, base, offset };
+        self.function.blocks[self.current.index()].insts.push((None, inst));
+    }
+
+    /// Replaces `expected` at `base` by `new`; what was there.
+    pub fn compare_exchange(&mut self, base: Value, expected: Value, new: Value) -> Value {
+        self.push(self.ty(expected), Inst::CompareExchange { base, expected, new })
+    }
+
     /// `base + offset`.
     pub fn ptr_add(&mut self, base: Value, offset: Value) -> Value {
         self.push(Type::Ptr, Inst::PtrAdd { base, offset })
@@ -289,7 +318,7 @@ impl<'m> Builder<'m> {
     }
 
     /// Ends the block with a branch.
-    pub fn branch(&mut self, cond: Value, then: Block, otherwise: Block) {
+    pub fn branch(&mut self, cond: Value, then: impl Into<Target>, otherwise: impl Into<Target>) {
         let (then, otherwise) = (then.into(), otherwise.into());
         self.end(Terminator::Branch { cond, then, otherwise });
     }
@@ -297,65 +326,6 @@ impl<'m> Builder<'m> {
     /// Ends the block with a return.
     pub fn ret(&mut self, value: Option<Value>) {
         self.end(Terminator::Return(value));
-    }
-
-    /// Goes on in a new block if `ok`, else leaves for `fail`.
-    pub fn guard(&mut self, ok: Value, fail: Block) {
-        let next = self.block("next");
-        self.branch(ok, next, fail);
-        self.switch_to(next);
-    }
-
-    /// Runs `body` if `cond`, then goes on. `body` may end its block itself.
-    pub fn if_then(&mut self, cond: Value, body: impl FnOnce(&mut Self)) {
-        let (then, join) = (self.block("then"), self.block("join"));
-        self.branch(cond, then, join);
-        self.switch_to(then);
-        body(self);
-        if !self.ended() {
-            self.jump(join, &[]);
-        }
-        self.switch_to(join);
-    }
-
-    /// Runs one of two bodies and goes on with the value that it yields.
-    pub fn if_else(
-        &mut self,
-        cond: Value,
-        ty: Type,
-        then: impl FnOnce(&mut Self) -> Value,
-        otherwise: impl FnOnce(&mut Self) -> Value,
-    ) -> Value {
-        let (yes, no, join) = (self.block("then"), self.block("else"), self.block("join"));
-        let result = self.block_param(join, ty, Hint::default());
-        self.branch(cond, yes, no);
-        self.switch_to(yes);
-        let value = then(self);
-        self.jump(join, &[value]);
-        self.switch_to(no);
-        let value = otherwise(self);
-        self.jump(join, &[value]);
-        self.switch_to(join);
-        result
-    }
-
-    /// Repeats `body` while `cond` yields true.
-    pub fn while_loop(
-        &mut self,
-        cond: impl FnOnce(&mut Self) -> Value,
-        body: impl FnOnce(&mut Self),
-    ) {
-        let (head, inner, done) = (self.block("loop"), self.block("body"), self.block("done"));
-        self.jump(head, &[]);
-        self.switch_to(head);
-        let again = cond(self);
-        self.branch(again, inner, done);
-        self.switch_to(inner);
-        body(self);
-        if !self.ended() {
-            self.jump(head, &[]);
-        }
-        self.switch_to(done);
     }
 }
 

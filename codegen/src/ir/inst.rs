@@ -52,6 +52,35 @@ pub enum Inst {
         /// Of `base + offset`, in bytes.
         align: u32,
     },
+    /// Reads `ty` at `base + offset` in one piece. What was written before the [`Inst::AtomicStore`] or
+    /// [`Inst::CompareExchange`] whose value this reads is seen by whatever follows (acquire).
+    AtomicLoad {
+        /// Type of the result: `I32`, `I64` or `Ptr`.
+        ty: Type,
+        /// A `Ptr`; `base + offset` is aligned to the size of the type.
+        base: Value,
+        /// In bytes.
+        offset: i32,
+    },
+    /// Writes `value` at `base + offset` in one piece, after all that precedes it (release). No result.
+    AtomicStore {
+        /// What: an `I32`, `I64` or `Ptr`.
+        value: Value,
+        /// A `Ptr`; `base + offset` is aligned to the size of the type.
+        base: Value,
+        /// In bytes.
+        offset: i32,
+    },
+    /// Writes `new` at `base` if `expected` is there, in one piece; the result is what was there. Orders
+    /// as an atomic load and an atomic store together, or as an atomic load if it writes nothing.
+    CompareExchange {
+        /// A `Ptr`, aligned to the size of the type.
+        base: Value,
+        /// What is replaced: an `I32`, `I64` or `Ptr`.
+        expected: Value,
+        /// What replaces it; of the same type.
+        new: Value,
+    },
     /// `base + offset`, wrapping. The result may point anywhere.
     PtrAdd {
         /// A `Ptr`.
@@ -111,6 +140,57 @@ pub enum Inst {
         /// As the signature says.
         args: Vec<Value>,
     },
+}
+
+impl Inst {
+    /// Shows every value that the instruction reads to `visit`.
+    pub fn operands(&self, mut visit: impl FnMut(Value)) {
+        match self {
+            Inst::Const { .. } | Inst::Address { .. } | Inst::StackSlot { .. } => {}
+            Inst::Load { base, .. } | Inst::AtomicLoad { base, .. } => visit(*base),
+            Inst::Store { value, base, .. } | Inst::AtomicStore { value, base, .. } => {
+                [*value, *base].into_iter().for_each(visit);
+            }
+            Inst::CompareExchange { base, expected, new } => {
+                [*base, *expected, *new].into_iter().for_each(visit);
+            }
+            Inst::PtrAdd { base, offset } => {
+                [*base, *offset].into_iter().for_each(visit);
+            }
+            Inst::Binary { lhs, rhs, .. } | Inst::Compare { lhs, rhs, .. } => {
+                [*lhs, *rhs].into_iter().for_each(visit);
+            }
+            Inst::Select { cond, then, otherwise } => {
+                [*cond, *then, *otherwise].into_iter().for_each(visit);
+            }
+            Inst::Convert { value, .. } => visit(*value),
+            Inst::Call { args, .. } => args.iter().copied().for_each(visit),
+            Inst::CallIndirect { callee, args, .. } => {
+                visit(*callee);
+                args.iter().copied().for_each(visit);
+            }
+        }
+    }
+
+    /// The symbol that the instruction refers to.
+    pub fn symbol(&self) -> Option<Symbol> {
+        match self {
+            Inst::Address { symbol } | Inst::Call { callee: symbol, .. } => Some(*symbol),
+            Inst::Const { .. }
+            | Inst::StackSlot { .. }
+            | Inst::Load { .. }
+            | Inst::Store { .. }
+            | Inst::AtomicLoad { .. }
+            | Inst::AtomicStore { .. }
+            | Inst::CompareExchange { .. }
+            | Inst::PtrAdd { .. }
+            | Inst::Binary { .. }
+            | Inst::Compare { .. }
+            | Inst::Select { .. }
+            | Inst::Convert { .. }
+            | Inst::CallIndirect { .. } => None,
+        }
+    }
 }
 
 /// Arithmetic. Integer operations wrap.
@@ -230,6 +310,18 @@ impl From<Block> for Target {
     }
 }
 
+impl From<(Block, &[Value])> for Target {
+    fn from((block, args): (Block, &[Value])) -> Self {
+        Target { block, args: args.to_vec() }
+    }
+}
+
+impl<const N: usize> From<(Block, [Value; N])> for Target {
+    fn from((block, args): (Block, [Value; N])) -> Self {
+        Target { block, args: args.to_vec() }
+    }
+}
+
 /// How a block ends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Terminator {
@@ -257,6 +349,16 @@ impl Terminator {
             Terminator::Return(_) => (None, None),
         };
         first.into_iter().chain(second)
+    }
+
+    /// Shows every value that the terminator reads to `visit`.
+    pub fn operands(&self, mut visit: impl FnMut(Value)) {
+        match self {
+            Terminator::Jump(_) => {}
+            Terminator::Branch { cond, .. } => visit(*cond),
+            Terminator::Return(value) => value.iter().copied().for_each(&mut visit),
+        }
+        self.targets().flat_map(|target| &target.args).copied().for_each(visit);
     }
 
     pub(super) fn targets_mut(&mut self) -> impl Iterator<Item = &mut Target> {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::inst::{Inst, Terminator};
+use super::symbols::SymbolData;
 use super::types::{Block, Signature, Symbol, Type, Value};
 
 /// What one library compiles to: functions, constant data, and the symbols both use.
@@ -17,38 +18,7 @@ pub struct Module {
     /// Functions without parameters and result that run when the code is loaded, before anything else in
     /// it. Object files have a place for them; what has none refuses the module.
     pub constructors: Vec<Symbol>,
-    by_name: HashMap<String, Symbol>,
-}
-
-/// A name and what it stands for.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SymbolData {
-    /// As the linker sees it, without the extra underscore of Mach-O.
-    pub name: String,
-    /// Who defines it and who sees it.
-    pub linkage: Linkage,
-    /// Function or data.
-    pub kind: SymbolKind,
-}
-
-/// Who defines a symbol and who sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Linkage {
-    /// Defined elsewhere: the runtime, the user's kernel.
-    Import,
-    /// Defined here, seen in this module only. A backend may rename it to avoid a collision.
-    Local,
-    /// Defined here, visible to the loader.
-    Export,
-}
-
-/// What a symbol names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SymbolKind {
-    /// A function of this signature.
-    Function(Signature),
-    /// A data object.
-    Data,
+    pub(super) by_name: HashMap<String, Symbol>,
 }
 
 /// The definition of a function.
@@ -126,60 +96,54 @@ pub struct Data {
     /// the target has a place for such constants, it goes there: `.lrodata` in ELF on x86-64. Code must
     /// not refer to it by its distance.
     pub large: bool,
+    /// Addresses in the contents, in ascending order. The linker or loader writes them, so that a constant
+    /// that has any is one only from then on; none is large.
+    pub relocations: Vec<Relocation>,
 }
 
-impl Module {
-    /// The symbol of this name, declared now if it is new.
-    ///
-    /// # Panics
-    /// If the name stands for something else already: lowering decides on names, so this is a bug.
-    pub fn declare(&mut self, name: &str, linkage: Linkage, kind: SymbolKind) -> Symbol {
-        if let Some(&symbol) = self.by_name.get(name) {
-            assert!(self.symbols[symbol.index()].kind == kind, "{name} declared as two things");
-            return symbol;
+/// Eight bytes of a data object that hold an address. In [`Data::bytes`] they are zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Relocation {
+    /// Where they are: a multiple of 8.
+    pub offset: u32,
+    /// Whose address.
+    pub symbol: Symbol,
+    /// Bytes to add to it.
+    pub addend: i64,
+}
+
+/// A part of a data object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// At least one byte.
+    Bytes(&'a [u8]),
+    /// An address.
+    Address(Relocation),
+}
+
+impl Data {
+    /// The contents, in order: bytes, and the addresses between them.
+    pub fn parts(&self) -> Vec<Part<'_>> {
+        let (mut parts, mut done) = (Vec::new(), 0);
+        for &relocation in &self.relocations {
+            let offset = relocation.offset as usize;
+            parts.extend((done < offset).then(|| Part::Bytes(&self.bytes[done..offset])));
+            parts.push(Part::Address(relocation));
+            done = offset + Type::Ptr.bytes() as usize;
         }
-        let symbol = Symbol(self.symbols.len() as u32);
-        self.symbols.push(SymbolData { name: name.to_owned(), linkage, kind });
-        self.by_name.insert(name.to_owned(), symbol);
-        symbol
+        let size = self.bytes.len();
+        parts.extend((done < size).then(|| Part::Bytes(&self.bytes[done..size])));
+        parts
     }
 
-    /// Gives symbols other names, all at once.
-    ///
-    /// # Errors
-    /// A name that another symbol has; then nothing has changed.
-    pub fn rename<'a>(&mut self, renames: &'a [(Symbol, String)]) -> Result<(), &'a str> {
-        let kept = |symbol: Symbol| renames.iter().all(|&(renamed, _)| renamed != symbol);
-        let taken = |name: &str| self.by_name.get(name).is_some_and(|&symbol| kept(symbol));
-        if let Some((_, name)) = renames.iter().find(|(_, name)| taken(name)) {
-            return Err(name);
-        }
-        for &(symbol, _) in renames {
-            self.by_name.remove(&self.symbols[symbol.index()].name);
-        }
-        for (symbol, name) in renames {
-            self.symbols[symbol.index()].name = name.clone();
-            self.by_name.insert(name.clone(), *symbol);
-        }
-        Ok(())
+    /// A constant, of bytes only and not large.
+    pub fn constant(symbol: Symbol, bytes: Vec<u8>, align: u32) -> Self {
+        Data { symbol, bytes, align, writable: false, large: false, relocations: Vec::new() }
     }
 
-    /// The symbol of this name, if it has been declared.
-    pub fn find(&self, name: &str) -> Option<Symbol> {
-        self.by_name.get(name).copied()
-    }
-
-    /// The name of a symbol.
-    pub fn name(&self, symbol: Symbol) -> &str {
-        &self.symbols[symbol.index()].name
-    }
-
-    /// The signature of a function symbol; `None` for data.
-    pub fn signature(&self, symbol: Symbol) -> Option<&Signature> {
-        match &self.symbols[symbol.index()].kind {
-            SymbolKind::Function(signature) => Some(signature),
-            SymbolKind::Data => None,
-        }
+    /// A variable that starts with these bytes.
+    pub fn variable(symbol: Symbol, bytes: Vec<u8>, align: u32) -> Self {
+        Data { writable: true, ..Data::constant(symbol, bytes, align) }
     }
 }
 
@@ -192,6 +156,14 @@ impl Function {
     /// Blocks with their entities, in layout order.
     pub fn blocks(&self) -> impl Iterator<Item = (Block, &BlockData)> {
         self.blocks.iter().enumerate().map(|(i, data)| (Block(i as u32), data))
+    }
+
+    /// The name of a block in every text form: what it is for, and its number.
+    pub fn label(&self, block: Block) -> String {
+        match block.index() {
+            0 => "entry".to_owned(),
+            i => format!("{}{i}", self.blocks[i].label),
+        }
     }
 
     /// A unique printable name for each value, made of its hint, or of its number where it has none.

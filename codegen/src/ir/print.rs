@@ -3,7 +3,8 @@
 use std::fmt::{self, Write as _};
 
 use super::inst::{Inst, Target, Terminator};
-use super::module::{BlockData, Data, Function, Linkage, Module, SymbolKind};
+use super::module::{BlockData, Data, Function, Module};
+use super::symbols::{Linkage, SymbolKind};
 use super::types::{Block, Symbol, Value};
 
 impl fmt::Display for Module {
@@ -38,14 +39,6 @@ fn separate(f: &mut fmt::Formatter<'_>, first: &mut bool) -> fmt::Result {
     if std::mem::take(first) { Ok(()) } else { f.write_str("\n") }
 }
 
-fn linkage(linkage: Linkage) -> &'static str {
-    match linkage {
-        Linkage::Import => "import",
-        Linkage::Local => "local",
-        Linkage::Export => "export",
-    }
-}
-
 /// Bytes of a data object that are printed.
 const SHOWN: usize = 16 << 10;
 
@@ -59,7 +52,7 @@ fn print_data(f: &mut fmt::Formatter<'_>, module: &Module, data: &Data) -> fmt::
     };
     let (size, align) = (data.bytes.len(), data.align);
     let name = &symbol.name;
-    writeln!(f, "{} data @{name}{access} size {size} align {align} {{", linkage(symbol.linkage))?;
+    writeln!(f, "{} data @{name}{access} size {size} align {align} {{", symbol.linkage)?;
     for line in data.bytes[..size.min(SHOWN)].chunks(32) {
         f.write_str("    \"")?;
         for &byte in line {
@@ -73,6 +66,10 @@ fn print_data(f: &mut fmt::Formatter<'_>, module: &Module, data: &Data) -> fmt::
     }
     if size > SHOWN {
         writeln!(f, "    ({} more bytes)", size - SHOWN)?;
+    }
+    for relocation in &data.relocations {
+        let name = module.name(relocation.symbol);
+        writeln!(f, "    {} = address @{name}{:+}", relocation.offset, relocation.addend)?;
     }
     f.write_str("}\n")
 }
@@ -91,7 +88,7 @@ pub(super) fn print_function(
 ) -> fmt::Result {
     let symbol = &module.symbols[function.symbol.index()];
     let printer = Printer { module, function, names: function.value_names() };
-    write!(f, "{} func @{}(", linkage(symbol.linkage), symbol.name)?;
+    write!(f, "{} func @{}(", symbol.linkage, symbol.name)?;
     for (i, (abi, &value)) in
         function.signature.params.iter().zip(&function.blocks[0].params).enumerate()
     {
@@ -149,6 +146,15 @@ impl Printer<'_> {
             Inst::Store { value, base, offset, align } => {
                 write!(f, "store {}, {}{offset:+} align {align}", v(value), v(base))
             }
+            Inst::AtomicLoad { base, offset, .. } => {
+                write!(f, "atomic_load {}{offset:+}", v(base))
+            }
+            Inst::AtomicStore { value, base, offset } => {
+                write!(f, "atomic_store {}, {}{offset:+}", v(value), v(base))
+            }
+            Inst::CompareExchange { base, expected, new } => {
+                write!(f, "compare_exchange {}, {}, {}", v(base), v(expected), v(new))
+            }
             Inst::PtrAdd { base, offset } => write!(f, "ptr_add {}, {}", v(base), v(offset)),
             Inst::Binary { op, lhs, rhs } => {
                 write!(f, "{} {}, {}", mnemonic(op), v(lhs), v(rhs))
@@ -190,10 +196,7 @@ impl Printer<'_> {
     }
 
     fn label(&self, block: Block) -> String {
-        match block.index() {
-            0 => "entry".to_owned(),
-            i => format!("{}{i}", self.function.blocks[i].label),
-        }
+        self.function.label(block)
     }
 
     fn list(&self, values: &[Value]) -> String {

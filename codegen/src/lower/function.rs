@@ -82,6 +82,6 @@ fn declare_descriptor(module: &mut Module, function: &Function<'_>, used: &mut U
     let name = format!("tvm_ffi_codegen.descriptor.{}", function.declared.signature.name);
     let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
     let bytes = descriptor::encode(function, used);
-    module.data.push(Data { symbol, bytes, align: 8, writable: false, large: false });
+    module.data.push(Data::constant(symbol, bytes, 8));
     symbol
 }

@@ -26,7 +26,7 @@ pub(crate) fn constant_bytes(b: &mut Builder<'_>, bytes: Vec<u8>) -> Value {
     }
     let count = module.data.iter().filter(|d| module.name(d.symbol).starts_with(prefix)).count();
     let symbol = module.declare(&format!("{prefix}{count}"), Linkage::Local, SymbolKind::Data);
-    module.data.push(Data { symbol, bytes, align: 1, writable: false, large: false });
+    module.data.push(Data::constant(symbol, bytes, 1));
     b.address(symbol)
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn cache(b: &mut Builder<'_>, name: &str) -> Value {
     let symbol = module.declare(name, Linkage::Local, SymbolKind::Data);
     if !known {
         let bytes = vec![0; 8];
-        module.data.push(Data { symbol, bytes, align: 8, writable: true, large: false });
+        module.data.push(Data::variable(symbol, bytes, 8));
     }
     b.address(symbol)
 }

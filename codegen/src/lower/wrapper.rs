@@ -123,13 +123,7 @@ impl Wrapper<'_, '_> {
         match module.data.iter_mut().find(|data| data.symbol == symbol) {
             Some(data) => data.bytes.resize(size.max(data.bytes.len()), 0),
             None => {
-                module.data.push(Data {
-                    symbol,
-                    bytes: vec![0; size],
-                    align: 8,
-                    writable: false,
-                    large: false,
-                });
+                module.data.push(Data::constant(symbol, vec![0; size], 8));
             }
         }
         self.b.address(symbol)

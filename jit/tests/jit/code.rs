@@ -18,7 +18,7 @@ use tvm_ffi_codegen_jit::{
 
 /// Compiles host IR of this file, which is sound for what this file passes.
 fn compile(runtime: &'static Runtime, module: &Module) -> Result<Compiled, Error> {
-    codegen::ir::verify(module);
+    codegen::ir::verify(module).unwrap();
     // SAFETY: see above.
     unsafe { Jit::with_runtime(runtime)?.compile_ir(module) }
 }
@@ -226,7 +226,7 @@ fn memory_is_never_writable_and_executable() {
     let mut module = Module::default();
     for (name, writable) in [("constant", false), ("variable", true)] {
         let symbol = module.declare(&format!("{name}_data"), Linkage::Local, SymbolKind::Data);
-        module.data.push(Data { symbol, bytes: vec![1; 8], align: 8, writable, large: false });
+        module.data.push(Data { writable, ..Data::constant(symbol, vec![1; 8], 8) });
         wrapper(&mut module, name, |b| {
             let address = b.address(symbol);
             succeed(b, 4, address);

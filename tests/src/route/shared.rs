@@ -62,7 +62,7 @@ pub fn build(library: &Library, backend: &str, path: &Path) {
 fn build_with_options(library: &Library, backend: &str, options: &Options, path: &Path) {
     let library = with_recorder(library);
     let module = driver::lower_with(&library, options).unwrap_or_else(|error| panic!("{error}"));
-    ir::verify(&module);
+    ir::verify(&module).unwrap();
     let kernels = driver::link::Input::new("kernels.o", kernels().object.clone());
     let kernels = vec![kernels.unwrap_or_else(|error| panic!("{error}"))];
     let backend = backend.to_owned();

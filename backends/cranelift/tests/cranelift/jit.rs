@@ -6,6 +6,8 @@ use cranelift_module::{FuncOrDataId, Module as _, default_libcall_names};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_cranelift::{Settings, emit, isa};
 
+use crate::functions;
+
 /// An empty module for this process, with the verifier on; `name` resolves to `address`.
 pub(crate) fn empty(optimize: bool, imports: &[(&str, *const u8)]) -> JITModule {
     let settings = Settings { optimize, verify: true, ..Settings::JIT };
@@ -25,18 +27,15 @@ impl Running {
         Running(module)
     }
 
-    /// Calls a function of [`functions`](crate::functions): it reads `input` and writes its answer.
-    pub(crate) fn call(&self, name: &str, input: &[u64]) -> u64 {
+    /// Where a function is.
+    pub(crate) fn address(&self, name: &str) -> usize {
         let Some(FuncOrDataId::Func(id)) = self.0.get_name(name) else { panic!("no {name}") };
-        let address = self.0.get_finalized_function(id);
-        let mut output = 0;
-        // SAFETY: the tests in this folder define the function with this signature; it reads no more
-        // than the test passes, and the module that owns the code outlives the call.
-        unsafe {
-            let function: extern "C" fn(*const u64, *mut u64) = std::mem::transmute(address);
-            function(input.as_ptr(), &mut output);
-        }
-        output
+        self.0.get_finalized_function(id).addr()
+    }
+
+    /// Calls a function of [`functions`](crate::functions).
+    pub(crate) fn call(&self, name: &str, input: &[u64]) -> u64 {
+        functions::call(self.address(name), input)
     }
 }
 
@@ -51,7 +50,7 @@ impl Drop for Running {
 
 /// Emits and starts one module, once per optimisation level: both must do the same.
 pub(crate) fn run(source: &Module, imports: &[(&str, *const u8)]) -> [Running; 2] {
-    ir::verify(source);
+    ir::verify(source).unwrap();
     [false, true].map(|optimize| {
         let mut module = empty(optimize, imports);
         emit(&mut module, source).unwrap();

@@ -36,7 +36,7 @@ fn wrapper() -> Module {
     b.ret(Some(minus));
     let function = b.finish();
     module.functions.push(function);
-    codegen::ir::verify(&module);
+    codegen::ir::verify(&module).unwrap();
     module
 }
 

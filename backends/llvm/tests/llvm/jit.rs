@@ -7,6 +7,8 @@ use inkwell::execution_engine::ExecutionEngine;
 use inkwell::module::Module as Native;
 use tvm_ffi_codegen_llvm::{Llvm, Optimize, emit, optimize, verify};
 
+use crate::functions;
+
 /// The host, at a level.
 pub(crate) fn host(optimize: Optimize) -> Llvm {
     Llvm { optimize, ..Llvm::default() }
@@ -35,7 +37,10 @@ impl Running {
         verify(module).unwrap_or_else(|error| panic!("{error}\n{}", module.to_string()));
         let imports: Vec<_> = imports
             .iter()
-            .filter_map(|&(name, address)| Some((module.get_function(name)?, address as usize)))
+            .filter_map(|&(name, address)| {
+                let function = module.get_function(name).map(|f| f.as_global_value());
+                Some((function.or_else(|| module.get_global(name))?, address.addr()))
+            })
             .collect();
         optimize(module, &host(level)).unwrap();
         let native = match level {
@@ -43,29 +48,24 @@ impl Running {
             Optimize::O1 | Optimize::O2 | Optimize::O3 => OptimizationLevel::Default,
         };
         let engine = module.create_jit_execution_engine(native).unwrap();
-        imports
-            .iter()
-            .for_each(|(function, address)| engine.add_global_mapping(function, *address));
+        imports.iter().for_each(|(global, address)| engine.add_global_mapping(global, *address));
         Running(engine)
     }
 
-    /// Calls a function of [`functions`](crate::functions): it reads `input` and writes its answer.
+    /// Where a function is.
+    pub(crate) fn address(&self, name: &str) -> usize {
+        self.0.get_function_address(name).unwrap()
+    }
+
+    /// Calls a function of [`functions`](crate::functions).
     pub(crate) fn call(&self, name: &str, input: &[u64]) -> u64 {
-        let address = self.0.get_function_address(name).unwrap();
-        let mut output = 0;
-        // SAFETY: the tests in this folder define the function with this signature; it reads no more
-        // than the test passes, and the engine that owns the code outlives the call.
-        unsafe {
-            let function: extern "C" fn(*const u64, *mut u64) = std::mem::transmute(address);
-            function(input.as_ptr(), &mut output);
-        }
-        output
+        functions::call(self.address(name), input)
     }
 }
 
 /// Emits and starts one module, once per optimisation level: both must do the same.
 pub(crate) fn run(source: &Module, imports: &[(&str, *const u8)]) -> [Running; 2] {
-    ir::verify(source);
+    ir::verify(source).unwrap();
     [Optimize::O0, Optimize::O2].map(|level| {
         let module = empty();
         emit(&module, source).unwrap();

@@ -92,7 +92,7 @@ fn refused(module: &Native<'_>, inputs: &[Input<'_>]) -> String {
     let before = module.print_to_string().to_string();
     let error = link(module, inputs).unwrap_err();
     assert_eq!(module.print_to_string().to_string(), before);
-    let Error::Native { reason } = error else { panic!("{error}") };
+    let Error::Native { reason, .. } = error else { panic!("{error}") };
     reason
 }
 

@@ -11,14 +11,22 @@ mod symbols;
 mod text;
 
 // What every backend that runs in process must do alike.
+#[path = "../../../tests/atomics.rs"]
+mod atomics;
 #[path = "../../../tests/constructor.rs"]
 mod constructor;
+#[path = "../../../tests/flow.rs"]
+mod flow;
 #[path = "../../../tests/functions.rs"]
 mod functions;
 #[path = "../../../tests/instructions.rs"]
 mod instructions;
+#[path = "../../../tests/once.rs"]
+mod once;
 #[path = "../../../tests/operators.rs"]
 mod operators;
+#[path = "../../../tests/relocations.rs"]
+mod relocations;
 #[path = "../../../tests/sample.rs"]
 mod sample;
 #[path = "../../../tests/sections.rs"]

@@ -21,6 +21,11 @@ fn bytes(triple: &str, optimize: Optimize) -> Vec<u8> {
     target(triple, optimize).object(&sample::module()).unwrap()
 }
 
+/// The objects that a module is compiled to: one for each level.
+pub(crate) fn compiled(triple: &str, module: &ir::Module) -> Vec<Vec<u8>> {
+    LEVELS.map(|level| target(triple, level).object(module).unwrap()).into()
+}
+
 /// Runs a check on the sample compiled for each target at each level.
 pub(crate) fn each(check: impl Fn(&str, &object::File<'_>)) {
     for triple in TRIPLES {
@@ -125,19 +130,42 @@ fn same_source_same_bytes() {
     }
 }
 
+/// What is declared, and what is defined, of a byte and a word.
 #[test]
-fn only_riscv_extends_32_bits() {
+fn integers_are_extended_as_the_platform_says() {
+    let byte = ir::AbiType { ty: ir::Type::I8, extend: ir::Extend::Zero };
+    let params = vec![byte, ir::Type::I32.into()];
+    let signature = ir::Signature { params, result: Some(byte) };
     let mut module = ir::Module::default();
-    let signature = ir::Signature::new(&[ir::Type::I32, ir::Type::F32], Some(ir::Type::I32));
-    module.declare("f", ir::Linkage::Import, ir::SymbolKind::Function(signature));
-    for triple in TRIPLES {
+    let kind = ir::SymbolKind::Function(signature.clone());
+    let callee = module.declare("callee", ir::Linkage::Import, kind);
+    let mut b = ir::Builder::function(&mut module, "f", ir::Linkage::Export, signature);
+    let value = b.call(callee, &[b.param(0), b.param(1)]);
+    b.ret(value);
+    let function = b.finish();
+    module.functions.push(function);
+    for (triple, declared, defined) in [
+        (
+            "x86_64-unknown-linux-gnu",
+            "i8 @callee(i8 zeroext, i32)",
+            "zeroext i8 @f(i8 zeroext %p0, i32 %p1)",
+        ),
+        ("x86_64-pc-windows-msvc", "i8 @callee(i8, i32)", "dllexport i8 @f(i8 %p0, i32 %p1)"),
+        ("aarch64-unknown-linux-gnu", "i8 @callee(i8, i32)", "i8 @f(i8 %p0, i32 %p1)"),
+        (
+            "aarch64-apple-darwin",
+            "zeroext i8 @callee(i8 zeroext, i32)",
+            "zeroext i8 @f(i8 zeroext %p0, i32 %p1)",
+        ),
+        (
+            "riscv64gc-unknown-linux-gnu",
+            "zeroext i8 @callee(i8 zeroext, i32 signext)",
+            "zeroext i8 @f(i8 zeroext %p0, i32 signext %p1)",
+        ),
+    ] {
         let text = target(triple, Optimize::O0).text(&module).unwrap();
-        let expected = if triple.starts_with("riscv") {
-            "declare signext i32 @f(i32 signext, float)"
-        } else {
-            "declare i32 @f(i32, float)"
-        };
-        assert!(text.contains(expected), "{triple} {text}");
+        assert!(text.contains(&format!("declare {declared}\n")), "{triple} {text}");
+        assert!(text.contains(&format!("define {defined}")), "{triple} {text}");
     }
 }
 

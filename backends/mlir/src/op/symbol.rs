@@ -1,15 +1,12 @@
 //! Functions, data objects and aliases, and what they say of themselves.
 
+use codegen::backend::Side;
 use codegen::ir;
-use melior::dialect::llvm::r#type::array;
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, TypeAttribute};
 use melior::ir::operation::{OperationLike, OperationMutLike};
 use melior::ir::{Attribute, BlockLike, Identifier, Operation, Region, RegionLike, Type, Value};
 
-use super::{Named, Ops, build};
-use crate::raw;
-use crate::symbols::is_defined;
-use crate::types::extension;
+use super::{Named, Ops, build, parse};
 
 /// A function.
 pub(crate) const FUNC: &str = "llvm.func";
@@ -24,11 +21,22 @@ pub(crate) const RES_ATTRS: &str = "res_attrs";
 /// The calling convention of a function or call.
 pub(crate) const CONVENTION: &str = "CConv";
 /// The attribute that says who sees a symbol.
-pub(crate) const LINKAGE: &str = "linkage";
-/// Where constants go that are out of the reach of code.
-const LARGE: &str = ".lrodata";
-/// `unnamed_addr`: the address of a data object is never compared.
-const UNNAMED: i64 = 2;
+pub(super) const LINKAGE: &str = "linkage";
+/// A list of groups of which a linker keeps one copy, and an entry.
+const COMDAT: &str = "llvm.comdat";
+const SELECTOR: &str = "llvm.comdat_selector";
+/// `visibility_`: no loader sees it.
+const HIDDEN: i64 = 1;
+/// Who fills the upper bits fills them with copies of the sign.
+pub(crate) const SIGNEXT: &str = "llvm.signext";
+/// Who fills the upper bits fills them with zeros.
+pub(crate) const ZEROEXT: &str = "llvm.zeroext";
+
+/// True if a function has a body, or a data object contents.
+pub(crate) fn is_defined<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> bool {
+    let body = operation.region(0).is_ok_and(|region| region.first_block().is_some());
+    body || operation.has_attribute("value")
+}
 
 impl<'c> Ops<'c> {
     /// True if a symbol is seen in its module only.
@@ -40,9 +48,53 @@ impl<'c> Ops<'c> {
         linkage.is_ok_and(|linkage| linkage == self.internal || linkage == self.private)
     }
 
-    /// The linkage of what everybody sees.
-    pub(crate) fn external(&self) -> Attribute<'c> {
-        self.external
+    /// True if a linker keeps one copy of a symbol.
+    pub(crate) fn is_once<'a>(&self, symbol: &impl OperationLike<'c, 'a>) -> bool
+    where
+        'c: 'a,
+    {
+        symbol.attribute(LINKAGE) == Ok(self.once)
+    }
+
+    /// Who sees a symbol.
+    fn linkage(&self, linkage: ir::Linkage, is_data: bool) -> Attribute<'c> {
+        match linkage {
+            ir::Linkage::Import | ir::Linkage::Export => self.external,
+            ir::Linkage::Local if is_data => self.private,
+            ir::Linkage::Local => self.internal,
+            ir::Linkage::Once => self.once,
+        }
+    }
+
+    /// What a symbol says of who sees it, once it is to be defined. `groups` is the name of the list of
+    /// groups that has an entry for it.
+    pub(crate) fn visibility(
+        &self,
+        linkage: ir::Linkage,
+        is_data: bool,
+        group: Option<Attribute<'c>>,
+    ) -> Vec<(&'static str, Attribute<'c>)> {
+        let mut attributes = vec![(LINKAGE, self.linkage(linkage, is_data))];
+        if linkage == ir::Linkage::Once {
+            attributes.push(("visibility_", self.integer(self.types.i64, HIDDEN)));
+            attributes.extend(group.map(|group| ("comdat", group)));
+        }
+        attributes
+    }
+
+    /// A list of groups, of each of which a linker keeps one copy.
+    pub(crate) fn groups(&self, name: &str, symbols: &[&str]) -> Operation<'c> {
+        const ANY: i64 = 0;
+        let region = Region::new();
+        let block = region.append_block(self.block(std::iter::empty()));
+        for symbol in symbols {
+            let kind = Identifier::new(self.context, "comdat");
+            let kind = (kind, self.integer(self.types.i64, ANY));
+            let name = (self.names.sym_name, self.string(symbol));
+            block.append_operation(self.op(SELECTOR, &[], &[], &[name, kind]));
+        }
+        let name = [(self.names.sym_name, self.string(name))];
+        build(self.start(COMDAT, &[], &name).add_regions([region]))
     }
 
     /// Makes a definition local if everybody sees it.
@@ -52,26 +104,14 @@ impl<'c> Ops<'c> {
         }
     }
 
-    /// A function without a body.
-    pub(crate) fn func(
-        &self,
-        name: &str,
-        linkage: ir::Linkage,
-        signature: &ir::Signature,
-        ty: Type<'c>,
-    ) -> Operation<'c> {
-        let linkage = match linkage {
-            ir::Linkage::Import | ir::Linkage::Export => self.external,
-            ir::Linkage::Local => self.internal,
-        };
+    /// A function without a body, seen by everybody.
+    pub(crate) fn func(&self, name: &str, ty: Type<'c>) -> Operation<'c> {
         let attributes = [
             (self.names.sym_name, self.string(name)),
             (self.names.function_type, TypeAttribute::new(ty).into()),
-            (self.names.linkage, linkage),
+            (self.names.linkage, self.external),
         ];
-        let extensions: Vec<_> = self.named_extensions(signature, true).collect();
-        let start = self.start(FUNC, &[], &attributes).add_attributes(&extensions);
-        build(start.add_regions([Region::new()]))
+        build(self.start(FUNC, &[], &attributes).add_regions([Region::new()]))
     }
 
     /// The attributes that a function gets with its body.
@@ -91,40 +131,29 @@ impl<'c> Ops<'c> {
         attributes
     }
 
-    /// The type of a data object.
-    pub(crate) fn bytes(&self, count: usize) -> Type<'c> {
-        array(self.types.i8, count as u32)
-    }
-
-    /// A data object without contents.
-    pub(crate) fn global(&self, name: &str, linkage: ir::Linkage, ty: Type<'c>) -> Operation<'c> {
-        let linkage = match linkage {
-            ir::Linkage::Import | ir::Linkage::Export => self.external,
-            ir::Linkage::Local => self.private,
-        };
+    /// A data object without contents, seen by everybody.
+    pub(crate) fn global(&self, name: &str, ty: Type<'c>) -> Operation<'c> {
         let attributes = [
             (self.names.sym_name, self.string(name)),
             (self.names.global_type, TypeAttribute::new(ty).into()),
-            (self.names.linkage, linkage),
+            (self.names.linkage, self.external),
         ];
         build(self.start(GLOBAL, &[], &attributes).add_regions([Region::new()]))
     }
 
     /// The attributes that a data object gets with its contents.
-    pub(crate) fn contents(
+    pub(crate) fn contents_attributes(
         &self,
         data: &ir::Data,
+        ty: Type<'c>,
         linkage: ir::Linkage,
     ) -> Vec<(&'static str, Attribute<'c>)> {
-        let ty = self.bytes(data.bytes.len());
+        /// The address is never compared.
+        const UNNAMED: i64 = 2;
         let mut attributes = vec![
             ("global_type", TypeAttribute::new(ty).into()),
-            ("value", raw::bytes_attribute(self.context, &data.bytes)),
             ("alignment", self.integer(self.types.i64, i64::from(data.align))),
         ];
-        if data.large && self.large {
-            attributes.push(("section", self.string(LARGE)));
-        }
         if !data.writable {
             attributes.push(("constant", self.unit));
             if linkage == ir::Linkage::Local {
@@ -154,7 +183,7 @@ impl<'c> Ops<'c> {
         const PRIORITY: i64 = 65535;
         let list = |entries: &[Attribute<'c>]| ArrayAttribute::new(self.context, entries).into();
         let all = |entry| vec![entry; functions.len()];
-        let no_data = Attribute::parse(self.context, "#llvm.zero").unwrap_or(self.unit);
+        let no_data = parse(self.context, "#llvm.zero");
         let name = |name| Identifier::new(self.context, name);
         let attributes = [
             (name("ctors"), list(functions)),
@@ -166,39 +195,51 @@ impl<'c> Ops<'c> {
 
     /// The C calling convention.
     pub(crate) fn c_convention(&self) -> Attribute<'c> {
-        Attribute::parse(self.context, "#llvm.cconv<ccc>").unwrap_or(self.unit)
+        parse(self.context, "#llvm.cconv<ccc>")
     }
 
-    /// What a signature says of extension: one attribute for the parameters, one for the result, where
-    /// any is extended and, for the result, if `result`.
+    /// Has a function say how one side extends its arguments, and its result.
+    pub(crate) fn extend<'a>(
+        &self,
+        function: &mut impl OperationMutLike<'c, 'a>,
+        signature: &ir::Signature,
+        sides: [Side; 2],
+    ) where
+        'c: 'a,
+    {
+        for (name, value) in self.extensions(signature, sides) {
+            function.set_attribute(name.as_string_ref().as_str().unwrap_or_default(), value);
+        }
+    }
+
+    /// What one side says of the extension of arguments, and of the result: an attribute for each, where
+    /// any is extended.
     pub(crate) fn extensions(
         &self,
         signature: &ir::Signature,
-        result: bool,
-    ) -> [Option<(&'static str, Attribute<'c>)>; 2] {
-        let list = |name, abis: &[ir::AbiType]| {
-            let found = || abis.iter().map(|&abi| extension(abi, self.riscv));
-            found().any(|extension| extension.is_some()).then(|| {
-                let each: Vec<Attribute> = found().map(|name| self.flag(name)).collect();
-                (name, ArrayAttribute::new(self.context, &each).into())
-            })
-        };
-        let results = if result { signature.result.as_slice() } else { &[] };
-        [list(ARG_ATTRS, &signature.params), list(RES_ATTRS, results)]
-    }
-
-    pub(super) fn named_extensions(
-        &self,
-        signature: &ir::Signature,
-        result: bool,
+        [argument, result]: [Side; 2],
     ) -> impl Iterator<Item = Named<'c>> {
-        let [params, result] = self.extensions(signature, result);
-        let params = params.map(|(_, value)| (self.names.arg_attrs, value));
-        params.into_iter().chain(result.map(|(_, value)| (self.names.res_attrs, value)))
+        let argument = |&abi: &ir::AbiType| self.facts.argument(abi, argument);
+        let result = |&abi: &ir::AbiType| self.facts.result(abi, result);
+        let arguments: Vec<ir::Extend> = signature.params.iter().map(argument).collect();
+        let results: Vec<ir::Extend> = signature.result.iter().map(result).collect();
+        let list = |extends: &[ir::Extend]| {
+            let each: Vec<Attribute> = extends.iter().map(|&extend| self.flag(extend)).collect();
+            ArrayAttribute::new(self.context, &each).into()
+        };
+        [(self.names.arg_attrs, arguments), (self.names.res_attrs, results)]
+            .into_iter()
+            .filter(|(_, extends)| extends.iter().any(|&extend| extend != ir::Extend::No))
+            .map(move |(name, extends)| (name, list(&extends)))
     }
 
     /// A dictionary of at most one unit attribute.
-    fn flag(&self, name: Option<&str>) -> Attribute<'c> {
+    fn flag(&self, extend: ir::Extend) -> Attribute<'c> {
+        let name = match extend {
+            ir::Extend::No => None,
+            ir::Extend::Sign => Some(SIGNEXT),
+            ir::Extend::Zero => Some(ZEROEXT),
+        };
         let entry = name.map(|name| (Identifier::new(self.context, name), self.unit));
         DictionaryAttribute::new(self.context, entry.as_slice()).into()
     }

@@ -19,7 +19,8 @@ fn sections(bytes: &[u8]) -> Sections {
         let place = (symbol.section_index(), symbol.address());
         format!("{} {place:?}", symbol.name().unwrap())
     };
-    let wanted = [".text", ".rodata", ".lrodata", ".data", ".bss", "__text", "__const"];
+    let wanted =
+        [".text", ".rodata", ".rdata", ".lrodata", ".data", ".bss", "__text", "__const", "__data"];
     let sections = file
         .sections()
         .filter(|section| wanted.iter().any(|wanted| section.name().unwrap().starts_with(wanted)));
@@ -45,7 +46,7 @@ fn both(module: &ir::Module, triple: &str, optimize: Optimize) -> [Sections; 2] 
 
 #[test]
 fn the_module_has_every_instruction() {
-    assert_eq!(kinds(&every()), [true; 12]);
+    assert_eq!(kinds(&every()), [true; 15]);
 }
 
 #[test]

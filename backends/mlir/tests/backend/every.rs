@@ -1,8 +1,10 @@
 //! A module with every instruction, operation, condition, conversion and terminator on every type.
 
+mod code;
+
 use codegen::ir::{
-    AbiType, Binary, Builder, Cond, Convert, Data, Extend, Function, Inst, Linkage, Module,
-    Signature, SymbolKind, Terminator, Type, Value, verify,
+    Binary, Builder, Cond, Convert, Data, Inst, Linkage, Module, Relocation, Signature, SymbolKind,
+    Type, Value, verify,
 };
 
 const INTS: [Type; 4] = [Type::I8, Type::I16, Type::I32, Type::I64];
@@ -110,9 +112,9 @@ pub(crate) fn every() -> Module {
     constants(&mut module);
     memory(&mut module);
     symbols(&mut module);
-    calls(&mut module);
-    flow(&mut module);
-    verify(&module);
+    code::calls(&mut module);
+    code::flow(&mut module);
+    verify(&module).unwrap();
     module
 }
 
@@ -232,6 +234,16 @@ fn memory(module: &mut Module) {
             b.store(value, near, 16);
         });
     }
+    for ty in [Type::I32, Type::I64, Type::Ptr] {
+        define(module, &format!("atomic_{ty}"), ty, |b, expected, new, out| {
+            let base = out.base;
+            let first = b.atomic_load(ty, base, 64);
+            let old = b.compare_exchange(base, expected, new);
+            b.atomic_store(old, base, -8);
+            b.atomic_store(first, base, 0);
+            out.write(b, old);
+        });
+    }
     define(module, "slots", Type::I64, |b, lhs, rhs, out| {
         let sink = b.module.declare(
             "sink",
@@ -250,7 +262,7 @@ fn memory(module: &mut Module) {
 
 fn data(module: &mut Module, name: &str, linkage: Linkage, bytes: &[u8], writable: bool) {
     let symbol = module.declare(name, linkage, SymbolKind::Data);
-    module.data.push(Data { symbol, bytes: bytes.to_vec(), align: 8, writable, large: false });
+    module.data.push(Data { writable, ..Data::constant(symbol, bytes.to_vec(), 8) });
 }
 
 fn symbols(module: &mut Module) {
@@ -263,10 +275,23 @@ fn symbols(module: &mut Module) {
     data(module, "blob", Linkage::Export, &[1; 100], false);
     let blob = module.data.last_mut().expect("added above");
     blob.large = true;
-    let mut addresses: Vec<_> = ["table", "counter", "empty", "version", "state"]
-        .into_iter()
-        .filter_map(|name| module.find(name))
-        .collect();
+    let symbols = ["table", "version", "binary_i8"].map(|name| module.find(name));
+    for (name, linkage, writable) in [
+        ("pointers", Linkage::Local, false),
+        ("shared", Linkage::Once, false),
+        ("places", Linkage::Export, true),
+    ] {
+        data(module, name, linkage, &[0; 40], writable);
+        let relocations = symbols.iter().flatten().zip([(8, 0), (16, 3), (24, -8)]);
+        let relocation = |(&symbol, (offset, addend))| Relocation { offset, symbol, addend };
+        let pointers = module.data.last_mut().expect("added above");
+        pointers.relocations = relocations.map(relocation).collect();
+    }
+    let mut addresses: Vec<_> =
+        ["table", "counter", "empty", "version", "state", "pointers", "shared", "places"]
+            .into_iter()
+            .filter_map(|name| module.find(name))
+            .collect();
     addresses.push(module.declare("environ", Linkage::Import, SymbolKind::Data));
     addresses.extend(["binary_i8", "sink"].into_iter().filter_map(|name| module.find(name)));
     define(module, "addresses", Type::I64, |b, index, step, out| {
@@ -287,113 +312,9 @@ fn symbols(module: &mut Module) {
     });
 }
 
-fn calls(module: &mut Module) {
-    let narrow = |ty, extend| AbiType { ty, extend };
-    let params = vec![
-        narrow(Type::I8, Extend::Sign),
-        narrow(Type::I8, Extend::Zero),
-        narrow(Type::I16, Extend::Sign),
-        narrow(Type::I16, Extend::Zero),
-        Type::I32.into(),
-        Type::I64.into(),
-        Type::F32.into(),
-        Type::F64.into(),
-        Type::Ptr.into(),
-    ];
-    let signature = Signature { params, result: Some(narrow(Type::I16, Extend::Zero)) };
-    let kernel = module.declare("kernel", Linkage::Import, SymbolKind::Function(signature.clone()));
-    let mut b = Builder::function(module, "forward", Linkage::Export, signature.clone());
-    let args: Vec<Value> = (0..signature.params.len()).map(|i| b.param(i)).collect();
-    let direct = b.call_value(kernel, &args);
-    let address = b.address(kernel);
-    let indirect = b.call_indirect(signature.clone(), address, &args);
-    let pointer = b.load(Type::Ptr, args[8], 0);
-    let other = b.call_indirect(signature, pointer, &args);
-    let sum = [indirect, other]
-        .into_iter()
-        .flatten()
-        .fold(direct, |sum, value| b.binary(Binary::Add, sum, value));
-    b.call_indirect(Signature::new(&[Type::I64], None), pointer, &args[5..6]);
-    b.ret(Some(sum));
-    let function = b.finish();
-    module.functions.push(function);
-}
-
-/// A loop over block parameters, cold blocks on either side, a branch to one block with different
-/// arguments, and calls of a cold and of a local function that is not to be inlined.
-fn flow(module: &mut Module) {
-    let signature = Signature::new(&[Type::I64], Some(Type::I64));
-    let kind = SymbolKind::Function(signature.clone());
-    let fail = module.declare("fail", Linkage::Local, kind.clone());
-    let external = module.declare("external", Linkage::Import, kind);
-    for (name, cold) in [("fail", true), ("square", false)] {
-        let mut b = Builder::function(module, name, Linkage::Local, signature.clone());
-        if cold {
-            b.set_cold();
-        } else {
-            b.set_no_inline();
-        }
-        let n = b.param(0);
-        let square = b.binary(Binary::Mul, n, n);
-        let value = b.call_value(external, &[square]);
-        b.ret(Some(value));
-        let function = b.finish();
-        module.functions.push(function);
-    }
-    let square = module.find("square").expect("declared above");
-    let mut b = Builder::function(module, "flow", Linkage::Export, signature);
-    let n = b.param(0);
-    let (negative, odd) = (b.cold_block("negative"), b.cold_block("odd"));
-    let (head, body, done) = (b.block("head"), b.block("body"), b.block("done"));
-    let (i, sum) = (b.block_param(head, Type::I64, "i"), b.block_param(head, Type::I64, "sum"));
-    let (result, flag) =
-        (b.block_param(done, Type::I64, "result"), b.block_param(done, Type::Bool, "flag"));
-    let ok = b.compare_const(Cond::Sge, n, 0);
-    b.guard(ok, negative);
-    let bit = b.binary_const(Binary::And, n, 1);
-    let is_odd = b.compare_const(Cond::Ne, bit, 0);
-    let even = b.block("even");
-    b.branch(is_odd, odd, even);
-    b.switch_to(even);
-    let zero = b.i64(0);
-    b.jump(head, &[zero, zero]);
-    b.switch_to(head);
-    let again = b.compare(Cond::Slt, i, n);
-    b.branch(again, body, done);
-    b.switch_to(body);
-    let squared = b.call_value(square, &[i]);
-    let (next, total) = (b.binary_const(Binary::Add, i, 1), b.binary(Binary::Add, sum, squared));
-    let large = b.compare_const(Cond::Ugt, squared, 100);
-    b.branch(large, head, head);
-    b.switch_to(negative);
-    let code = b.call_value(fail, &[n]);
-    b.jump(done, &[code, ok]);
-    b.switch_to(odd);
-    let code = b.call_value(fail, &[bit]);
-    b.ret(Some(code));
-    b.switch_to(done);
-    let extra = b.widen_bool(flag, Type::I64);
-    let value = b.binary(Binary::Sub, result, extra);
-    b.ret(Some(value));
-    let mut function = b.finish();
-    pass(&mut function, "head", [vec![], vec![sum, again]]);
-    pass(&mut function, "body", [vec![next, total], vec![next, sum]]);
-    module.functions.push(function);
-}
-
-/// Gives the branch of a block its arguments, for which the builder has no method.
-fn pass(function: &mut Function, label: &str, args: [Vec<Value>; 2]) {
-    let block = function.blocks.iter_mut().find(|block| block.label == label);
-    let Some(Terminator::Branch { then, otherwise, .. }) = block.and_then(|b| b.end.as_mut())
-    else {
-        panic!("{label} ends in a branch");
-    };
-    [then.args, otherwise.args] = args;
-}
-
 /// True if the module has an instruction of each kind: what the match below forgets does not compile.
-pub(crate) fn kinds(module: &Module) -> [bool; 12] {
-    let mut seen = [false; 12];
+pub(crate) fn kinds(module: &Module) -> [bool; 15] {
+    let mut seen = [false; 15];
     let blocks = module.functions.iter().flat_map(|function| &function.blocks);
     for (_, inst) in blocks.flat_map(|block| &block.insts) {
         let kind = match inst {
@@ -402,13 +323,16 @@ pub(crate) fn kinds(module: &Module) -> [bool; 12] {
             Inst::StackSlot { .. } => 2,
             Inst::Load { .. } => 3,
             Inst::Store { .. } => 4,
-            Inst::PtrAdd { .. } => 5,
-            Inst::Binary { .. } => 6,
-            Inst::Compare { .. } => 7,
-            Inst::Select { .. } => 8,
-            Inst::Convert { .. } => 9,
-            Inst::Call { .. } => 10,
-            Inst::CallIndirect { .. } => 11,
+            Inst::AtomicLoad { .. } => 5,
+            Inst::AtomicStore { .. } => 6,
+            Inst::CompareExchange { .. } => 7,
+            Inst::PtrAdd { .. } => 8,
+            Inst::Binary { .. } => 9,
+            Inst::Compare { .. } => 10,
+            Inst::Select { .. } => 11,
+            Inst::Convert { .. } => 12,
+            Inst::Call { .. } => 13,
+            Inst::CallIndirect { .. } => 14,
         };
         seen[kind] = true;
     }

@@ -4,13 +4,33 @@
 mod constructors;
 mod equivalence;
 mod every;
+mod jit;
 mod linking;
+mod objects;
 mod symbols;
 mod text;
 
-// What other backends are tested with too.
+// What every backend must do alike.
+#[path = "../../../tests/atomics.rs"]
+mod atomics;
 #[path = "../../../tests/constructor.rs"]
 mod constructor;
+#[path = "../../../tests/flow.rs"]
+mod flow;
+#[path = "../../../tests/functions.rs"]
+mod functions;
+#[path = "../../../tests/instructions.rs"]
+mod instructions;
+#[path = "../../../tests/once.rs"]
+mod once;
+#[path = "../../../tests/operators.rs"]
+mod operators;
+#[path = "../../../tests/relocations.rs"]
+mod relocations;
+#[path = "../../../tests/sample.rs"]
+mod sample;
+#[path = "../../../tests/sections.rs"]
+mod sections;
 
 use codegen::ir::{Builder, Linkage, Module, Signature, SymbolKind, Type};
 
@@ -26,7 +46,7 @@ fn caller(name: &str, kernel: &str) -> Module {
     b.ret(Some(sum));
     let function = b.finish();
     module.functions.push(function);
-    codegen::ir::verify(&module);
+    codegen::ir::verify(&module).unwrap();
     module
 }
 

@@ -54,7 +54,7 @@ fn constant(module: &mut Module, name: &str, text: String) -> Text {
     let symbol = module.declare(name, Linkage::Export, SymbolKind::Data);
     let (length, mut bytes) = (text.len(), text.into_bytes());
     bytes.push(0);
-    module.data.push(Data { symbol, bytes, align: 1, writable: false, large: false });
+    module.data.push(Data::constant(symbol, bytes, 1));
     Text { symbol, length }
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn imports(module: &mut Module, tree: &ImportTree<'_>) {
     let bytes = tree.encode().expect("the tree was validated when the library was resolved");
     let large = bytes.len() > LARGE;
     let symbol = module.declare(LIBRARY_BIN, Linkage::Export, SymbolKind::Data);
-    module.data.push(Data { symbol, bytes, align: 1, writable: false, large });
+    module.data.push(Data { large, ..Data::constant(symbol, bytes, 1) });
     if tree.nodes.iter().any(|node| node.module == Imported::Library) {
         context(module);
     }
@@ -23,5 +23,5 @@ pub(crate) fn imports(module: &mut Module, tree: &ImportTree<'_>) {
 /// A pointer, NULL until the loader writes it.
 pub(crate) fn context(module: &mut Module) {
     let symbol = module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
-    module.data.push(Data { symbol, bytes: vec![0; 8], align: 8, writable: true, large: false });
+    module.data.push(Data::variable(symbol, vec![0; 8], 8));
 }

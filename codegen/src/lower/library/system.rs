@@ -78,5 +78,5 @@ fn constructor(module: &mut Module, found: &[Symbol]) {
     let function = b.finish();
     module.constructors.push(function.symbol);
     module.functions.push(function);
-    module.data.push(Data { symbol: names, bytes, align: 1, writable: false, large: false });
+    module.data.push(Data::constant(names, bytes, 1));
 }

@@ -85,8 +85,7 @@ impl<'m> Code<'m> {
     /// The function, and its constants.
     pub(crate) fn finish(self) -> (Function, Option<Data>) {
         let bytes = self.text;
-        let data =
-            self.data.map(|symbol| Data { symbol, bytes, align: 8, writable: false, large: false });
+        let data = self.data.map(|symbol| Data::constant(symbol, bytes, 8));
         (self.b.finish(), data)
     }
 

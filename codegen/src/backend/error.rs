@@ -3,13 +3,16 @@
 use std::error;
 use std::fmt;
 
-use cranelift_module::ModuleError;
 use target_lexicon::Triple;
 
-/// Why a module could not be emitted. After [`Kernel`](Error::Kernel), [`Defined`](Error::Defined) and
-/// [`Constructors`](Error::Constructors) the caller's module is as it was.
+use crate::ir::Malformed;
+
+/// Why a module could not be emitted. After any error but [`Native`](Error::Native) the caller's module is
+/// as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
+    /// The host IR is malformed.
+    Malformed(Malformed),
     /// A symbol exists in the caller's module as something else.
     Kernel {
         /// Its name.
@@ -22,14 +25,16 @@ pub enum Error {
         /// What the caller's module has.
         found: String,
     },
-    /// A name to export is defined, or promised to be defined, in the caller's module.
+    /// A name to define is defined, or promised to be defined, in the caller's module.
     Defined {
         /// The name.
         symbol: String,
     },
     /// The host IR has constructors, for which the interface of the caller's module has no place: a JIT
-    /// would never run them. An object of [`Cranelift`](crate::Cranelift) has one.
+    /// would never run them. Object files have one.
     Constructors,
+    /// The module belongs to another context than the one given.
+    Context,
     /// There is no code generator for the target.
     Target {
         /// The target asked for.
@@ -37,8 +42,11 @@ pub enum Error {
         /// Why not.
         reason: String,
     },
-    /// Cranelift refused.
+    /// The native compiler refused. The caller's module may then hold some of what was emitted, and is
+    /// to be thrown away.
     Native {
+        /// The name of the backend.
+        backend: &'static str,
         /// What it says.
         reason: String,
     },
@@ -47,6 +55,7 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Error::Malformed(malformed) => write!(f, "{malformed}"),
             Error::Kernel { symbol, argument: Some(i), expected, found } => {
                 write!(f, "`{symbol}`: argument {i} is {found} in the module, expected {expected}")
             }
@@ -55,28 +64,29 @@ impl fmt::Display for Error {
             }
             Error::Defined { symbol } => write!(f, "`{symbol}` is defined in the module already"),
             Error::Constructors => f.write_str("constructors need an object file"),
+            Error::Context => f.write_str("the module belongs to another context"),
             Error::Target { triple, reason } => write!(f, "unsupported target {triple}: {reason}"),
-            Error::Native { reason } => write!(f, "cranelift: {reason}"),
+            Error::Native { backend, reason } => write!(f, "{backend}: {reason}"),
         }
     }
 }
 
-impl error::Error for Error {}
+impl error::Error for Error {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Error::Malformed(malformed) => Some(malformed),
+            Error::Kernel { .. }
+            | Error::Defined { .. }
+            | Error::Constructors
+            | Error::Context
+            | Error::Target { .. }
+            | Error::Native { .. } => None,
+        }
+    }
+}
 
-impl From<ModuleError> for Error {
-    fn from(error: ModuleError) -> Self {
-        let reason = match &error {
-            // Its `Display` says only that the verifier failed, not where.
-            ModuleError::Compilation(error) => format!("{error:?}"),
-            ModuleError::Undeclared(_)
-            | ModuleError::IncompatibleDeclaration(_)
-            | ModuleError::IncompatibleSignature(..)
-            | ModuleError::DuplicateDefinition(_)
-            | ModuleError::InvalidImportDefinition(_)
-            | ModuleError::Allocation { .. }
-            | ModuleError::Backend(_)
-            | ModuleError::Flag(_) => error.to_string(),
-        };
-        Error::Native { reason }
+impl From<Malformed> for Error {
+    fn from(malformed: Malformed) -> Self {
+        Error::Malformed(malformed)
     }
 }

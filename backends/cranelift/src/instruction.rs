@@ -1,0 +1,217 @@
+//! Instructions: what each of host IR becomes in Cranelift IR.
+
+use codegen::ir::{self, Binary, Cond, Convert, Type};
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::immediates::{Ieee32, Ieee64, Imm64};
+use cranelift_codegen::ir::{
+    FuncRef, Inst, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Value,
+};
+
+use crate::function::Body;
+use crate::symbols::{self, Reference};
+use crate::types::{self, ty};
+
+impl Body<'_> {
+    /// Cranelift wants narrow integers zero-extended.
+    pub(crate) fn constant(&mut self, of: Type, bits: u64) -> Value {
+        let ins = self.ins();
+        let integer = |bits: u64| Imm64::new(bits as i64);
+        match of {
+            Type::Bool => ins.iconst(ty(of), integer(u64::from(bits != 0))),
+            Type::I8 => ins.iconst(ty(of), integer(u64::from(bits as u8))),
+            Type::I16 => ins.iconst(ty(of), integer(u64::from(bits as u16))),
+            Type::I32 => ins.iconst(ty(of), integer(u64::from(bits as u32))),
+            Type::I64 | Type::Ptr => ins.iconst(ty(of), integer(bits)),
+            Type::F32 => ins.f32const(Ieee32::with_bits(bits as u32)),
+            Type::F64 => ins.f64const(Ieee64::with_bits(bits)),
+        }
+    }
+
+    pub(crate) fn address(&mut self, symbol: ir::Symbol) -> Value {
+        match self.reference(symbol) {
+            Reference::Function(function) => self.ins().func_addr(types::POINTER, function),
+            Reference::Data(data) => self.ins().symbol_value(types::POINTER, data),
+        }
+    }
+
+    pub(crate) fn stack_slot(&mut self, size: u32, align: u32) -> Value {
+        let shift = align.trailing_zeros() as u8;
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size, shift);
+        let slot = self.cursor.func.create_sized_stack_slot(data);
+        self.ins().stack_addr(types::POINTER, slot, 0)
+    }
+
+    pub(crate) fn load(&mut self, of: Type, base: ir::Value, offset: i32, align: u32) -> Value {
+        let base = self.value(base);
+        self.ins().load(ty(of), memory(of, align), base, offset)
+    }
+
+    pub(crate) fn store(
+        &mut self,
+        value: ir::Value,
+        base: ir::Value,
+        offset: i32,
+        align: u32,
+    ) -> Option<Value> {
+        let flags = memory(self.source.ty(value), align);
+        let (value, base) = (self.value(value), self.value(base));
+        self.ins().store(flags, value, base, offset);
+        None
+    }
+
+    pub(crate) fn atomic_load(&mut self, of: Type, base: ir::Value, offset: i32) -> Value {
+        let at = self.at(base, offset);
+        self.ins().atomic_load(ty(of), memory(of, of.bytes()), at)
+    }
+
+    pub(crate) fn atomic_store(
+        &mut self,
+        value: ir::Value,
+        base: ir::Value,
+        offset: i32,
+    ) -> Option<Value> {
+        let of = self.source.ty(value);
+        let (at, value) = (self.at(base, offset), self.value(value));
+        self.ins().atomic_store(memory(of, of.bytes()), value, at);
+        None
+    }
+
+    pub(crate) fn compare_exchange(
+        &mut self,
+        base: ir::Value,
+        expected: ir::Value,
+        new: ir::Value,
+    ) -> Value {
+        let of = self.source.ty(expected);
+        let [base, expected, new] = [base, expected, new].map(|value| self.value(value));
+        self.ins().atomic_cas(memory(of, of.bytes()), base, expected, new)
+    }
+
+    pub(crate) fn ptr_add(&mut self, base: ir::Value, offset: ir::Value) -> Value {
+        let (base, offset) = (self.value(base), self.value(offset));
+        self.ins().iadd(base, offset)
+    }
+
+    pub(crate) fn binary(&mut self, op: Binary, lhs: ir::Value, rhs: ir::Value) -> Value {
+        let (lhs, rhs) = (self.value(lhs), self.value(rhs));
+        let ins = self.ins();
+        match op {
+            Binary::Add => ins.iadd(lhs, rhs),
+            Binary::Sub => ins.isub(lhs, rhs),
+            Binary::Mul => ins.imul(lhs, rhs),
+            Binary::Sdiv => ins.sdiv(lhs, rhs),
+            Binary::Srem => ins.srem(lhs, rhs),
+            Binary::Udiv => ins.udiv(lhs, rhs),
+            Binary::Urem => ins.urem(lhs, rhs),
+            Binary::And => ins.band(lhs, rhs),
+            Binary::Or => ins.bor(lhs, rhs),
+            Binary::Xor => ins.bxor(lhs, rhs),
+            Binary::Shl => ins.ishl(lhs, rhs),
+            Binary::Lshr => ins.ushr(lhs, rhs),
+            Binary::Ashr => ins.sshr(lhs, rhs),
+            Binary::Fadd => ins.fadd(lhs, rhs),
+            Binary::Fsub => ins.fsub(lhs, rhs),
+            Binary::Fmul => ins.fmul(lhs, rhs),
+            Binary::Fdiv => ins.fdiv(lhs, rhs),
+        }
+    }
+
+    pub(crate) fn compare(&mut self, cond: Cond, lhs: ir::Value, rhs: ir::Value) -> Value {
+        let (lhs, rhs) = (self.value(lhs), self.value(rhs));
+        let ins = self.ins();
+        match cond {
+            Cond::Eq => ins.icmp(IntCC::Equal, lhs, rhs),
+            Cond::Ne => ins.icmp(IntCC::NotEqual, lhs, rhs),
+            Cond::Slt => ins.icmp(IntCC::SignedLessThan, lhs, rhs),
+            Cond::Sle => ins.icmp(IntCC::SignedLessThanOrEqual, lhs, rhs),
+            Cond::Sgt => ins.icmp(IntCC::SignedGreaterThan, lhs, rhs),
+            Cond::Sge => ins.icmp(IntCC::SignedGreaterThanOrEqual, lhs, rhs),
+            Cond::Ult => ins.icmp(IntCC::UnsignedLessThan, lhs, rhs),
+            Cond::Ule => ins.icmp(IntCC::UnsignedLessThanOrEqual, lhs, rhs),
+            Cond::Ugt => ins.icmp(IntCC::UnsignedGreaterThan, lhs, rhs),
+            Cond::Uge => ins.icmp(IntCC::UnsignedGreaterThanOrEqual, lhs, rhs),
+            Cond::Feq => ins.fcmp(FloatCC::Equal, lhs, rhs),
+            Cond::Fne => ins.fcmp(FloatCC::NotEqual, lhs, rhs),
+            Cond::Flt => ins.fcmp(FloatCC::LessThan, lhs, rhs),
+            Cond::Fle => ins.fcmp(FloatCC::LessThanOrEqual, lhs, rhs),
+            Cond::Fgt => ins.fcmp(FloatCC::GreaterThan, lhs, rhs),
+            Cond::Fge => ins.fcmp(FloatCC::GreaterThanOrEqual, lhs, rhs),
+        }
+    }
+
+    pub(crate) fn select(
+        &mut self,
+        cond: ir::Value,
+        then: ir::Value,
+        otherwise: ir::Value,
+    ) -> Value {
+        let [cond, then, otherwise] = [cond, then, otherwise].map(|value| self.value(value));
+        self.ins().select(cond, then, otherwise)
+    }
+
+    /// Pointers are `i64` already, so that to change between the two takes no instruction.
+    pub(crate) fn convert(&mut self, op: Convert, value: ir::Value, to: Type) -> Value {
+        let (value, to) = (self.value(value), ty(to));
+        let ins = self.ins();
+        match op {
+            // The only integer of this width that widens is a `Bool`, which is one already.
+            Convert::Zext if to == types::BOOL => value,
+            Convert::Zext => ins.uextend(to, value),
+            Convert::Sext => ins.sextend(to, value),
+            Convert::Trunc => ins.ireduce(to, value),
+            Convert::SintToFloat => ins.fcvt_from_sint(to, value),
+            Convert::UintToFloat => ins.fcvt_from_uint(to, value),
+            Convert::Promote => ins.fpromote(to, value),
+            Convert::Demote => ins.fdemote(to, value),
+            Convert::Bitcast => ins.bitcast(to, MemFlagsData::new(), value),
+            Convert::PtrToInt | Convert::IntToPtr => value,
+        }
+    }
+
+    pub(crate) fn call(&mut self, callee: ir::Symbol, args: &[ir::Value]) -> Option<Value> {
+        let (callee, args) = (self.callee(callee), self.list(args));
+        let call = self.ins().call(callee, &args);
+        self.result(call)
+    }
+
+    pub(crate) fn call_indirect(
+        &mut self,
+        signature: &ir::Signature,
+        callee: ir::Value,
+        args: &[ir::Value],
+    ) -> Option<Value> {
+        let signature = types::signature(self.module.isa(), signature);
+        let signature = types::import(self.cursor.func, &signature);
+        let (callee, args) = (self.value(callee), self.list(args));
+        let call = self.ins().call_indirect(signature, callee, &args);
+        self.result(call)
+    }
+
+    fn result(&self, call: Inst) -> Option<Value> {
+        self.cursor.func.dfg.inst_results(call).first().copied()
+    }
+
+    /// `base + offset`.
+    fn at(&mut self, base: ir::Value, offset: i32) -> Value {
+        let base = self.value(base);
+        if offset == 0 { base } else { self.ins().iadd_imm_s(base, i64::from(offset)) }
+    }
+
+    fn callee(&mut self, symbol: ir::Symbol) -> FuncRef {
+        match self.reference(symbol) {
+            Reference::Function(function) => function,
+            Reference::Data(_) => unreachable!("verified host IR calls functions only"),
+        }
+    }
+
+    fn reference(&mut self, symbol: ir::Symbol) -> Reference {
+        let (module, func) = (self.module, &mut *self.cursor.func);
+        let id = self.symbols[symbol.index()];
+        *self.references.entry(symbol).or_insert_with(|| symbols::refer(module, id, func))
+    }
+}
+
+/// An access that does not trap, and is aligned if the host IR says so.
+fn memory(ty: Type, align: u32) -> MemFlagsData {
+    if align >= ty.bytes() { MemFlagsData::trusted() } else { MemFlagsData::new().with_notrap() }
+}

@@ -1,0 +1,89 @@
+//! Symbols that every module defines which uses them, and of which a linker keeps one copy: section groups
+//! in ELF, COMDAT sections in COFF, weak definitions in Mach-O.
+
+use cranelift_object::object::pe::{
+    IMAGE_SCN_LNK_NRELOC_OVFL, IMAGE_SYM_CLASS_STATIC, ImageFileHeader, ImageRelocation,
+    ImageSectionHeader, ImageSymbol,
+};
+use cranelift_object::object::write::{Comdat, Object, SymbolId};
+use cranelift_object::object::{
+    BinaryFormat, ComdatKind, LittleEndian as LE, SectionFlags, elf, pod,
+};
+
+/// Lets the linker choose between this definition and others of its name. The symbol is hidden, and
+/// alone in its section.
+pub(crate) fn mark(object: &mut Object<'_>, symbol: SymbolId) {
+    let Some(section) = object.symbol(symbol).section.id() else { return };
+    let format = object.format();
+    // COFF has another meaning for the word.
+    object.symbol_mut(symbol).weak = format != BinaryFormat::Coff;
+    if format == BinaryFormat::MachO {
+        return;
+    }
+    if let SectionFlags::Elf { sh_flags } = object.section_flags_mut(section) {
+        *sh_flags |= u64::from(elf::SHF_GROUP);
+    }
+    object.section_symbol(section);
+    object.add_comdat(Comdat { kind: ComdatKind::Any, symbol, sections: vec![section] });
+}
+
+/// Moves the symbols of sections to the front of a COFF file: a linker takes the first symbol in a COMDAT
+/// section for the section's own, and the next for that of the group. `None` if it is no such file.
+pub(crate) fn sections_first(bytes: &mut [u8]) -> Option<()> {
+    let (header, _) = pod::from_bytes::<ImageFileHeader>(bytes).ok()?;
+    let start = header.pointer_to_symbol_table.get(LE) as usize;
+    let count = header.number_of_symbols.get(LE) as usize;
+    let sections = usize::from(header.number_of_sections.get(LE));
+    let (symbols, _) = pod::slice_from_bytes_mut::<ImageSymbol>(&mut bytes[start..], count).ok()?;
+    let number = reorder(symbols);
+    let (headers, _) = pod::slice_from_bytes::<ImageSectionHeader>(
+        &bytes[size_of::<ImageFileHeader>()..],
+        sections,
+    )
+    .ok()?;
+    let headers: Vec<ImageSectionHeader> = headers.to_vec();
+    for section in &headers {
+        for relocation in relocations(bytes, section)? {
+            let old = relocation.symbol_table_index.get(LE) as usize;
+            relocation.symbol_table_index.set(LE, *number.get(old)?);
+        }
+    }
+    Some(())
+}
+
+/// Reorders a table of symbols, each of which may have more records behind it; the new number of each.
+fn reorder(symbols: &mut [ImageSymbol]) -> Vec<u32> {
+    let records = |first: usize| 1 + usize::from(symbols[first].number_of_aux_symbols);
+    let next = |first: &usize| Some(first + records(*first)).filter(|&i| i < symbols.len());
+    let first = (!symbols.is_empty()).then_some(0);
+    let mut order: Vec<usize> = std::iter::successors(first, next).collect();
+    let is_section = |symbol: &ImageSymbol| {
+        let own = symbol.storage_class == IMAGE_SYM_CLASS_STATIC;
+        own && symbol.section_number.get(LE) != 0 && symbol.number_of_aux_symbols == 1
+    };
+    order.sort_by_key(|&first| !is_section(&symbols[first]));
+    let (mut number, mut sorted) = (vec![0; symbols.len()], Vec::with_capacity(symbols.len()));
+    for first in order {
+        number[first] = sorted.len() as u32;
+        sorted.extend_from_slice(&symbols[first..first + records(first)]);
+    }
+    symbols.copy_from_slice(&sorted);
+    number
+}
+
+/// The relocations of a section. Where there are very many, the first says how many and is none.
+fn relocations<'a>(
+    bytes: &'a mut [u8],
+    section: &ImageSectionHeader,
+) -> Option<&'a mut [ImageRelocation]> {
+    let start = section.pointer_to_relocations.get(LE) as usize;
+    let mut count = usize::from(section.number_of_relocations.get(LE));
+    let mut skipped = 0;
+    if section.characteristics.get(LE) & IMAGE_SCN_LNK_NRELOC_OVFL != 0 {
+        let (first, _) = pod::from_bytes::<ImageRelocation>(bytes.get(start..)?).ok()?;
+        count = first.virtual_address.get(LE) as usize;
+        skipped = 1;
+    }
+    let (all, _) = pod::slice_from_bytes_mut(bytes.get_mut(start..)?, count).ok()?;
+    all.get_mut(skipped..)
+}

@@ -1,0 +1,199 @@
+//! Instructions: what each of host IR becomes in the `llvm` dialect.
+
+use codegen::ir::{self, Binary, Cond, Convert, Type};
+use melior::ir::Value;
+
+use crate::function::Body;
+use crate::op::{FCMP, ICMP};
+
+impl<'c, 'a> Body<'_, '_, 'c, 'a> {
+    pub(crate) fn constant(&self, of: Type, bits: u64) -> Value<'c, 'a> {
+        let ops = &self.ops;
+        let ty = ops.types.ty(of);
+        let value = match of {
+            Type::Bool => ops.integer(ty, i64::from(bits != 0)),
+            Type::I8 => ops.integer(ty, i64::from(bits as i8)),
+            Type::I16 => ops.integer(ty, i64::from(bits as i16)),
+            Type::I32 => ops.integer(ty, i64::from(bits as i32)),
+            Type::I64 => ops.integer(ty, bits as i64),
+            Type::Ptr if bits == 0 => return self.push(ops.op("llvm.mlir.zero", &[], &[ty], &[])),
+            Type::Ptr => {
+                let address = self.constant(Type::I64, bits);
+                return self.push(ops.op("llvm.inttoptr", &[address], &[ty], &[]));
+            }
+            // On the way through `f64` a signalling NaN would become quiet.
+            Type::F32 if f32::from_bits(bits as u32).is_nan() => {
+                let bits = self.constant(Type::I32, bits);
+                return self.push(ops.op("llvm.bitcast", &[bits], &[ty], &[]));
+            }
+            Type::F32 => ops.float(ty, f64::from(f32::from_bits(bits as u32))),
+            Type::F64 => ops.float(ty, f64::from_bits(bits)),
+        };
+        self.push(ops.constant(ty, value))
+    }
+
+    pub(crate) fn address(&self, symbol: ir::Symbol) -> Value<'c, 'a> {
+        self.push(self.ops.address_of(self.functions.references[symbol.index()].name))
+    }
+
+    pub(crate) fn stack_slot(&self, size: u32, align: u32) -> Value<'c, 'a> {
+        let one = self.constant(Type::I32, 1);
+        self.push(self.ops.alloca(one, size, align))
+    }
+
+    pub(crate) fn load(&self, of: Type, base: ir::Value, offset: i32, align: u32) -> Value<'c, 'a> {
+        let at = self.at(base, offset);
+        self.push(self.ops.load(self.ops.types.ty(of), at, align))
+    }
+
+    pub(crate) fn store(
+        &self,
+        value: ir::Value,
+        base: ir::Value,
+        offset: i32,
+        align: u32,
+    ) -> Option<Value<'c, 'a>> {
+        let at = self.at(base, offset);
+        self.append(self.ops.store(self.value(value), at, align))
+    }
+
+    pub(crate) fn atomic_load(&self, of: Type, base: ir::Value, offset: i32) -> Value<'c, 'a> {
+        let at = self.at(base, offset);
+        self.push(self.ops.atomic_load(self.ops.types.ty(of), at, of.bytes()))
+    }
+
+    pub(crate) fn atomic_store(
+        &self,
+        value: ir::Value,
+        base: ir::Value,
+        offset: i32,
+    ) -> Option<Value<'c, 'a>> {
+        let at = self.at(base, offset);
+        let align = self.source.ty(value).bytes();
+        self.append(self.ops.atomic_store(self.value(value), at, align))
+    }
+
+    pub(crate) fn compare_exchange(
+        &self,
+        base: ir::Value,
+        expected: ir::Value,
+        new: ir::Value,
+    ) -> Value<'c, 'a> {
+        let ty = self.ty(expected);
+        let operands = [base, expected, new].map(|value| self.value(value));
+        let both = self.push(self.ops.compare_exchange(ty, operands));
+        self.push(self.ops.extract(ty, both, 0))
+    }
+
+    pub(crate) fn ptr_add(&self, base: ir::Value, offset: ir::Value) -> Value<'c, 'a> {
+        self.push(self.ops.ptr_add(self.value(base), self.value(offset)))
+    }
+
+    pub(crate) fn binary(&self, op: Binary, lhs: ir::Value, rhs: ir::Value) -> Value<'c, 'a> {
+        let name = match op {
+            Binary::Add => "llvm.add",
+            Binary::Sub => "llvm.sub",
+            Binary::Mul => "llvm.mul",
+            Binary::Sdiv => "llvm.sdiv",
+            Binary::Srem => "llvm.srem",
+            Binary::Udiv => "llvm.udiv",
+            Binary::Urem => "llvm.urem",
+            Binary::And => "llvm.and",
+            Binary::Or => "llvm.or",
+            Binary::Xor => "llvm.xor",
+            Binary::Shl => "llvm.shl",
+            Binary::Lshr => "llvm.lshr",
+            Binary::Ashr => "llvm.ashr",
+            Binary::Fadd => "llvm.fadd",
+            Binary::Fsub => "llvm.fsub",
+            Binary::Fmul => "llvm.fmul",
+            Binary::Fdiv => "llvm.fdiv",
+        };
+        let operands = [self.value(lhs), self.value(rhs)];
+        self.push(self.ops.op(name, &operands, &[self.ty(lhs)], &[]))
+    }
+
+    /// Predicates by their numbers in `ICmpPredicate` and `FCmpPredicate`.
+    pub(crate) fn compare(&self, cond: Cond, lhs: ir::Value, rhs: ir::Value) -> Value<'c, 'a> {
+        let (name, predicate) = match cond {
+            Cond::Eq => (ICMP, 0),
+            Cond::Ne => (ICMP, 1),
+            Cond::Slt => (ICMP, 2),
+            Cond::Sle => (ICMP, 3),
+            Cond::Sgt => (ICMP, 4),
+            Cond::Sge => (ICMP, 5),
+            Cond::Ult => (ICMP, 6),
+            Cond::Ule => (ICMP, 7),
+            Cond::Ugt => (ICMP, 8),
+            Cond::Uge => (ICMP, 9),
+            Cond::Feq => (FCMP, 1),
+            Cond::Fne => (FCMP, 13),
+            Cond::Flt => (FCMP, 4),
+            Cond::Fle => (FCMP, 5),
+            Cond::Fgt => (FCMP, 2),
+            Cond::Fge => (FCMP, 3),
+        };
+        self.push(self.ops.compare(name, predicate, self.value(lhs), self.value(rhs)))
+    }
+
+    pub(crate) fn select(
+        &self,
+        cond: ir::Value,
+        then: ir::Value,
+        otherwise: ir::Value,
+    ) -> Value<'c, 'a> {
+        let operands = [self.value(cond), self.value(then), self.value(otherwise)];
+        self.push(self.ops.op("llvm.select", &operands, &[self.ty(then)], &[]))
+    }
+
+    pub(crate) fn convert(&self, op: Convert, value: ir::Value, to: Type) -> Value<'c, 'a> {
+        let name = match op {
+            Convert::Zext => "llvm.zext",
+            Convert::Sext => "llvm.sext",
+            Convert::Trunc => "llvm.trunc",
+            Convert::SintToFloat => "llvm.sitofp",
+            Convert::UintToFloat => "llvm.uitofp",
+            Convert::Promote => "llvm.fpext",
+            Convert::Demote => "llvm.fptrunc",
+            Convert::Bitcast => "llvm.bitcast",
+            Convert::PtrToInt => "llvm.ptrtoint",
+            Convert::IntToPtr => "llvm.inttoptr",
+        };
+        self.push(self.ops.op(name, &[self.value(value)], &[self.ops.types.ty(to)], &[]))
+    }
+
+    pub(crate) fn call(&self, callee: ir::Symbol, args: &[ir::Value]) -> Option<Value<'c, 'a>> {
+        let signature = self.functions.source.signature(callee).expect("functions are called");
+        let reference = &self.functions.references[callee.index()];
+        if reference.alias {
+            let mut operands = vec![self.address(callee)];
+            operands.extend(self.list(args));
+            return self.append(self.ops.call(None, signature, &operands));
+        }
+        self.append(self.ops.call(Some(reference), signature, &self.list(args)))
+    }
+
+    pub(crate) fn call_indirect(
+        &self,
+        signature: &ir::Signature,
+        callee: ir::Value,
+        args: &[ir::Value],
+    ) -> Option<Value<'c, 'a>> {
+        let mut operands = vec![self.value(callee)];
+        operands.extend(self.list(args));
+        self.append(self.ops.call(None, signature, &operands))
+    }
+
+    /// `base + offset`. The smallest offset is not constant, for its number stands for an operand.
+    fn at(&self, base: ir::Value, offset: i32) -> Value<'c, 'a> {
+        let base = self.value(base);
+        match offset {
+            0 => base,
+            i32::MIN => {
+                let offset = self.constant(Type::I64, i64::from(offset) as u64);
+                self.push(self.ops.ptr_add(base, offset))
+            }
+            _ => self.push(self.ops.offset(base, offset)),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Operations in the bodies of functions.
+
+use codegen::backend::Side;
+use codegen::ir;
+use melior::dialect::llvm::r#type::{array, r#struct};
+use melior::ir::attribute::{DenseI32ArrayAttribute, DenseI64ArrayAttribute, TypeAttribute};
+use melior::ir::{Attribute, Block, Identifier, Operation, Type, Value};
+
+use super::{Named, Ops, build};
+
+/// A comparison of integers or pointers.
+pub(crate) const ICMP: &str = "llvm.icmp";
+/// A comparison of floats.
+pub(crate) const FCMP: &str = "llvm.fcmp";
+
+/// How likely an edge into a cold block is, against the other edge.
+const UNLIKELY: [i32; 2] = [1, 2000];
+
+/// Orderings of atomic accesses by their numbers in `AtomicOrdering`.
+const ACQUIRE: i64 = 4;
+const RELEASE: i64 = 5;
+const ACQUIRE_RELEASE: i64 = 6;
+
+/// How code refers to a symbol.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reference<'c> {
+    /// Its name, or that of an alias.
+    pub(crate) name: Attribute<'c>,
+    /// The name is that of an alias, which the dialect calls by its address only.
+    pub(crate) alias: bool,
+    /// The calling convention, where the caller's module has the function.
+    pub(crate) convention: Option<Attribute<'c>>,
+}
+
+impl<'c> Ops<'c> {
+    pub(crate) fn constant(&self, ty: Type<'c>, value: Attribute<'c>) -> Operation<'c> {
+        self.op("llvm.mlir.constant", &[], &[ty], &[(self.names.value, value)])
+    }
+
+    pub(crate) fn address_of(&self, symbol: Attribute<'c>) -> Operation<'c> {
+        let name = (self.names.global_name, symbol);
+        self.op("llvm.mlir.addressof", &[], &[self.types.ptr], &[name])
+    }
+
+    /// `size` bytes; `one` is a constant 1.
+    pub(crate) fn alloca(&self, one: Value<'c, '_>, size: u32, align: u32) -> Operation<'c> {
+        let bytes = array(self.types.i8, size);
+        let ty = (self.names.elem_type, TypeAttribute::new(bytes).into());
+        self.op("llvm.alloca", &[one], &[self.types.ptr], &[ty, self.alignment(align)])
+    }
+
+    pub(crate) fn load(&self, ty: Type<'c>, address: Value<'c, '_>, align: u32) -> Operation<'c> {
+        self.op("llvm.load", &[address], &[ty], &[self.alignment(align)])
+    }
+
+    pub(crate) fn store(
+        &self,
+        value: Value<'c, '_>,
+        address: Value<'c, '_>,
+        align: u32,
+    ) -> Operation<'c> {
+        self.op("llvm.store", &[value, address], &[], &[self.alignment(align)])
+    }
+
+    pub(crate) fn atomic_load(
+        &self,
+        ty: Type<'c>,
+        address: Value<'c, '_>,
+        align: u32,
+    ) -> Operation<'c> {
+        let ordering = (self.names.ordering, self.integer(self.types.i64, ACQUIRE));
+        self.op("llvm.load", &[address], &[ty], &[self.alignment(align), ordering])
+    }
+
+    pub(crate) fn atomic_store(
+        &self,
+        value: Value<'c, '_>,
+        address: Value<'c, '_>,
+        align: u32,
+    ) -> Operation<'c> {
+        let ordering = (self.names.ordering, self.integer(self.types.i64, RELEASE));
+        self.op("llvm.store", &[value, address], &[], &[self.alignment(align), ordering])
+    }
+
+    /// Yields what was there, and whether it was what is expected.
+    pub(crate) fn compare_exchange(
+        &self,
+        ty: Type<'c>,
+        operands: [Value<'c, '_>; 3],
+    ) -> Operation<'c> {
+        let ordering = |name, value| {
+            (Identifier::new(self.context, name), self.integer(self.types.i64, value))
+        };
+        let orderings =
+            [ordering("success_ordering", ACQUIRE_RELEASE), ordering("failure_ordering", ACQUIRE)];
+        let result = r#struct(self.context, &[ty, self.types.i1], false);
+        self.op("llvm.cmpxchg", &operands, &[result], &orderings)
+    }
+
+    /// A part of a structure.
+    pub(crate) fn extract(
+        &self,
+        ty: Type<'c>,
+        structure: Value<'c, '_>,
+        position: i64,
+    ) -> Operation<'c> {
+        self.op("llvm.extractvalue", &[structure], &[ty], &[self.position(position)])
+    }
+
+    /// A structure with another part.
+    pub(crate) fn insert(
+        &self,
+        ty: Type<'c>,
+        structure: Value<'c, '_>,
+        part: Value<'c, '_>,
+        position: i64,
+    ) -> Operation<'c> {
+        self.op("llvm.insertvalue", &[structure, part], &[ty], &[self.position(position)])
+    }
+
+    fn position(&self, position: i64) -> Named<'c> {
+        (self.names.position, DenseI64ArrayAttribute::new(self.context, &[position]).into())
+    }
+
+    /// `base + offset` for a constant in bytes; not `i32::MIN`, which stands for an operand.
+    pub(crate) fn offset(&self, base: Value<'c, '_>, offset: i32) -> Operation<'c> {
+        let index = DenseI32ArrayAttribute::new(self.context, &[offset]).into();
+        self.element_pointer(&[base], index)
+    }
+
+    /// `base + offset` for an `i64` in bytes.
+    pub(crate) fn ptr_add(&self, base: Value<'c, '_>, offset: Value<'c, '_>) -> Operation<'c> {
+        self.element_pointer(&[base, offset], self.dynamic_index)
+    }
+
+    fn element_pointer(&self, operands: &[Value<'c, '_>], index: Attribute<'c>) -> Operation<'c> {
+        let byte = (self.names.elem_type, self.byte);
+        let index = (self.names.raw_constant_indices, index);
+        self.op("llvm.getelementptr", operands, &[self.types.ptr], &[byte, index])
+    }
+
+    /// `llvm.icmp` or `llvm.fcmp`; `predicate` is the number of its enumeration.
+    pub(crate) fn compare(
+        &self,
+        name: &str,
+        predicate: i64,
+        lhs: Value<'c, '_>,
+        rhs: Value<'c, '_>,
+    ) -> Operation<'c> {
+        let predicate = (self.names.predicate, self.integer(self.types.i64, predicate));
+        self.op(name, &[lhs, rhs], &[self.types.i1], &[predicate])
+    }
+
+    /// A call of `callee`, or of the first operand.
+    pub(crate) fn call(
+        &self,
+        callee: Option<&Reference<'c>>,
+        signature: &ir::Signature,
+        operands: &[Value<'c, '_>],
+    ) -> Operation<'c> {
+        let result = signature.result.map(|abi| self.types.ty(abi.ty));
+        let mut attributes = vec![
+            (self.names.operand_segment_sizes, self.sizes(&[operands.len(), 0])),
+            (self.names.op_bundle_sizes, self.no_sizes),
+        ];
+        attributes.extend(callee.map(|callee| (self.names.callee, callee.name)));
+        let convention = callee.and_then(|callee| callee.convention);
+        attributes.extend(convention.map(|convention| (self.names.convention, convention)));
+        attributes.extend(self.extensions(signature, [Side::Sender, Side::Receiver]));
+        self.op("llvm.call", operands, result.as_slice(), &attributes)
+    }
+
+    fn sizes(&self, sizes: &[usize]) -> Attribute<'c> {
+        let sizes: Vec<i32> = sizes.iter().map(|&size| size as i32).collect();
+        DenseI32ArrayAttribute::new(self.context, &sizes).into()
+    }
+
+    pub(crate) fn br(&self, block: &Block<'c>, args: &[Value<'c, '_>]) -> Operation<'c> {
+        build(self.start("llvm.br", args, &[]).add_successors(&[block]))
+    }
+
+    /// `operands` are the condition, then the arguments of both blocks.
+    pub(crate) fn cond_br(
+        &self,
+        operands: &[Value<'c, '_>],
+        blocks: [&Block<'c>; 2],
+        args: [usize; 2],
+        cold: [bool; 2],
+    ) -> Operation<'c> {
+        let sizes = (self.names.operand_segment_sizes, self.sizes(&[1, args[0], args[1]]));
+        let weights = match cold {
+            [true, false] => Some(UNLIKELY),
+            [false, true] => Some([UNLIKELY[1], UNLIKELY[0]]),
+            [true, true] | [false, false] => None,
+        };
+        let weights = weights.map(|weights| {
+            let weights = DenseI32ArrayAttribute::new(self.context, &weights);
+            (self.names.branch_weights, weights.into())
+        });
+        let start = self.start("llvm.cond_br", operands, &[sizes]);
+        build(start.add_attributes(weights.as_slice()).add_successors(&blocks))
+    }
+}

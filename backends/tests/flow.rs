@@ -1,0 +1,141 @@
+//! Structured control flow: branches with values, loops that carry values, functions that call each other.
+
+use codegen::ir::{Binary, Builder, Cond, Linkage, Module, Signature, SymbolKind, Type};
+
+use crate::{functions, jit};
+
+fn check(module: &Module, name: &str, rows: &[(&[u64], u64)]) {
+    for running in jit::run(module, &[]) {
+        for (input, expected) in rows {
+            assert_eq!(running.call(name, input), *expected, "{name} of {input:x?}");
+        }
+    }
+}
+
+#[test]
+fn loops_carry_values() {
+    let mut module = Module::default();
+    functions::define(&mut module, "gcd", &[Type::I64, Type::I64], |b, v| {
+        let [divisor, _] = b.loop_with(
+            [v[0], v[1]],
+            |b, [_, rest]| b.compare_const(Cond::Ne, rest, 0),
+            |b, [x, y]| [y, b.binary(Binary::Urem, x, y)],
+        );
+        divisor
+    });
+    check(&module, "gcd", &[(&[48, 36], 12), (&[7, 0], 7), (&[0, 7], 7), (&[u64::MAX, 3], 3)]);
+}
+
+#[test]
+fn loops_carry_any_number_of_values() {
+    let mut module = Module::default();
+    functions::define(
+        &mut module,
+        "rotate",
+        &[Type::I64, Type::I64, Type::I64, Type::I64],
+        |b, v| {
+            let state = b.loop_with(
+                v.to_vec(),
+                |b, state| b.compare_const(Cond::Ne, state[3], 0),
+                |b, state| {
+                    let left = b.binary_const(Binary::Sub, state[3], 1);
+                    vec![state[1], state[2], state[0], left]
+                },
+            );
+            state[0]
+        },
+    );
+    let row = |turns| [10, 20, 30, turns];
+    check(&module, "rotate", &[(&row(0), 10), (&row(1), 20), (&row(2), 30), (&row(3), 10)]);
+}
+
+/// A loop whose body returns in the middle, within a function that otherwise returns after it.
+#[test]
+fn a_body_may_leave() {
+    let mut module = Module::default();
+    let signature = Signature::new(&[Type::I64], Some(Type::I64));
+    let mut b = Builder::function(&mut module, "find", Linkage::Local, signature);
+    let (n, zero) = (b.param(0), b.i64(0));
+    b.loop_with(
+        zero,
+        |b, i| b.compare(Cond::Slt, i, n),
+        |b, i| {
+            let square = b.binary(Binary::Mul, i, i);
+            let found = b.compare(Cond::Eq, square, n);
+            b.if_then(found, |b| b.ret(Some(i)));
+            b.binary_const(Binary::Add, i, 1)
+        },
+    );
+    let none = b.i64(-1);
+    b.ret(Some(none));
+    let function = b.finish();
+    let find = function.symbol;
+    module.functions.push(function);
+    functions::define(&mut module, "root", &[Type::I64], |b, v| b.call_value(find, &[v[0]]));
+    check(&module, "root", &[(&[49], 7), (&[50], u64::MAX), (&[0], u64::MAX), (&[4], 2)]);
+}
+
+#[test]
+fn two_bodies_yield_several_values_or_none() {
+    let mut module = Module::default();
+    functions::define(&mut module, "order", &[Type::I64, Type::I64], |b, v| {
+        let (x, y) = (v[0], v[1]);
+        let less = b.compare(Cond::Slt, x, y);
+        let [low, high] = b.if_else(less, [Type::I64; 2], |_| [x, y], |_| [y, x]);
+        let equal = b.compare(Cond::Eq, x, y);
+        let slot = b.stack_slot(8, 8);
+        let (seven, nine) = (b.i64(7), b.i64(9));
+        b.if_else(equal, (), |b| b.store(seven, slot, 0), |b| b.store(nine, slot, 0));
+        let tenfold = b.binary_const(Binary::Mul, low, 10);
+        let sum = b.binary(Binary::Add, tenfold, high);
+        let stored = b.load(Type::I64, slot, 0);
+        let hundredfold = b.binary_const(Binary::Mul, stored, 100);
+        b.binary(Binary::Add, sum, hundredfold)
+    });
+    check(&module, "order", &[(&[1, 2], 912), (&[2, 1], 912), (&[3, 3], 733)]);
+}
+
+#[test]
+fn branches_hand_over_values() {
+    let mut module = Module::default();
+    functions::define(&mut module, "clamp", &[Type::I64], |b, v| {
+        let join = b.block("join");
+        let result = b.block_param(join, Type::I64, "result");
+        let (next, limit) = (b.block("next"), b.i64(10));
+        let above = b.compare(Cond::Sgt, v[0], limit);
+        b.branch(above, (join, [limit]), next);
+        b.switch_to(next);
+        let below = b.compare_const(Cond::Slt, v[0], 0);
+        let zero = b.i64(0);
+        b.branch(below, (join, &[zero][..]), (join, [v[0]]));
+        b.switch_to(join);
+        result
+    });
+    let minus = -5_i64 as u64;
+    check(&module, "clamp", &[(&[3], 3), (&[11], 10), (&[minus], 0)]);
+}
+
+/// Each of two functions calls the other, which is declared before and defined after.
+#[test]
+fn functions_may_be_declared_first() {
+    let mut module = Module::default();
+    let signature = Signature::new(&[Type::I64], Some(Type::I64));
+    let kind = SymbolKind::Function(signature);
+    let [even, odd] =
+        ["even", "odd"].map(|name| module.declare(name, Linkage::Import, kind.clone()));
+    for (name, itself, other, at_zero) in [("odd", odd, even, 0), ("even", even, odd, 1)] {
+        assert_eq!(module.declare(name, Linkage::Local, kind.clone()), itself);
+        let mut b = Builder::define(&mut module, itself);
+        let n = b.param(0);
+        let done = b.compare_const(Cond::Eq, n, 0);
+        let answer = b.i64(at_zero);
+        b.if_then(done, |b| b.ret(Some(answer)));
+        let less = b.binary_const(Binary::Sub, n, 1);
+        let value = b.call_value(other, &[less]);
+        b.ret(Some(value));
+        let function = b.finish();
+        module.functions.push(function);
+    }
+    functions::define(&mut module, "is_even", &[Type::I64], |b, v| b.call_value(even, &[v[0]]));
+    check(&module, "is_even", &[(&[0], 1), (&[7], 0), (&[8], 1)]);
+}

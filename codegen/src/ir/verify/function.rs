@@ -1,0 +1,258 @@
+//! Checks one function.
+
+use super::types::{binary_takes, cond_takes, convert_takes, is_atomic};
+use super::{Malformed, check, malformed};
+use crate::ir::inst::{Binary, Cond, Inst, Target, Terminator};
+use crate::ir::module::{BlockData, Function, Module};
+use crate::ir::order;
+use crate::ir::symbols::SymbolKind;
+use crate::ir::types::{Signature, Symbol, Type, Value};
+
+/// Checks a function, whose symbol is one of the module.
+pub(super) fn verify(module: &Module, function: &Function) -> Result<(), Malformed> {
+    let name = || Some(format!("func @{}", module.name(function.symbol)));
+    entities(module, function).map_err(|reason| Malformed { reason, function: name() })?;
+    shape(module, function)
+        .and_then(|()| {
+            let dominators = order::dominators(function);
+            let place = places(function)?;
+            Verifier { module, function, dominators, place }.function()
+        })
+        .map_err(|reason| malformed(module, function, reason))
+}
+
+/// Whatever is named must exist; nothing else is looked at before this is known.
+fn entities(module: &Module, function: &Function) -> Result<(), String> {
+    let mut unknown = None;
+    let mut known = |value: Value| {
+        if value.index() >= function.values.len() {
+            unknown = Some(value.to_string());
+        }
+    };
+    for block in &function.blocks {
+        block.params.iter().for_each(|&param| known(param));
+        for (result, inst) in &block.insts {
+            result.iter().for_each(|&result| known(result));
+            inst.operands(&mut known);
+        }
+        block.end.iter().for_each(|end| end.operands(&mut known));
+    }
+    let insts = function.blocks.iter().flat_map(|block| &block.insts);
+    let symbols = insts.filter_map(|(_, inst)| inst.symbol());
+    let targets = function.blocks.iter().flat_map(|block| &block.end).flat_map(Terminator::targets);
+    let mut blocks = targets.map(|target| target.block);
+    let hints = function.values.iter().filter_map(|value| value.hint.name);
+    let unknown = unknown
+        .or_else(|| symbols.filter(|s| s.index() >= module.symbols.len()).map(text).next())
+        .or_else(|| blocks.find(|b| b.index() >= function.blocks.len()).map(|b| b.to_string()))
+        .or_else(|| hints.filter(|&n| n as usize >= function.names.len()).map(hint).next());
+    check(!function.blocks.is_empty(), || "there are no blocks".into())?;
+    unknown.map_or(Ok(()), |unknown| Err(format!("{unknown} does not exist")))
+}
+
+fn text(symbol: Symbol) -> String {
+    symbol.to_string()
+}
+
+fn hint(name: u32) -> String {
+    format!("name {name}")
+}
+
+/// What holds for the function as a whole.
+fn shape(module: &Module, function: &Function) -> Result<(), String> {
+    let symbol = &module.symbols[function.symbol.index()];
+    let same = match &symbol.kind {
+        SymbolKind::Function(signature) => *signature == function.signature,
+        SymbolKind::Data => false,
+    };
+    check(same, || "signature differs from its symbol's".into())?;
+    let entry = function.blocks[0].params.iter().map(|&param| function.ty(param));
+    let declared = function.signature.params.iter().map(|abi| abi.ty);
+    check(entry.eq(declared), || "entry parameters differ from the signature".into())?;
+    let order = order::reverse_postorder(&function.blocks);
+    check(order.into_iter().eq(0..function.blocks.len()), || {
+        "blocks are not in reverse postorder, or unreachable".into()
+    })
+}
+
+/// Block, and position within it: 0 for parameters.
+type Place = (usize, usize);
+
+/// Where each value is defined.
+fn places(function: &Function) -> Result<Vec<Option<Place>>, String> {
+    let mut place = vec![None; function.values.len()];
+    let mut define = |value: Value, at| {
+        let before = place[value.index()].replace(at);
+        check(before.is_none(), || format!("{value} is defined twice"))
+    };
+    for (block, data) in function.blocks() {
+        data.params.iter().try_for_each(|&param| define(param, (block.index(), 0)))?;
+        for (at, (result, _)) in data.insts.iter().enumerate() {
+            result.iter().try_for_each(|&value| define(value, (block.index(), at + 1)))?;
+        }
+    }
+    Ok(place)
+}
+
+struct Verifier<'a> {
+    module: &'a Module,
+    function: &'a Function,
+    /// Immediate dominator of each block; the entry's is itself.
+    dominators: Vec<usize>,
+    /// Where each value is defined.
+    place: Vec<Option<Place>>,
+}
+
+impl Verifier<'_> {
+    fn function(&self) -> Result<(), String> {
+        for (block, data) in self.function.blocks() {
+            self.block(block.index(), data)?;
+        }
+        Ok(())
+    }
+
+    fn block(&self, block: usize, data: &BlockData) -> Result<(), String> {
+        for (at, (result, inst)) in data.insts.iter().enumerate() {
+            let slot = matches!(inst, Inst::StackSlot { .. });
+            check(!slot || block == 0, || "stack slot outside the entry".into())?;
+            self.uses((block, at + 1), |visit| inst.operands(visit))?;
+            let ty = self.result_type(inst)?;
+            let found = result.map(|value| self.function.ty(value));
+            check(ty == found, || format!("{inst:?} yields {ty:?}, not {found:?}"))?;
+        }
+        let end = data.end.as_ref().ok_or("a block has no terminator")?;
+        self.uses((block, data.insts.len() + 1), |visit| end.operands(visit))?;
+        self.end(end)
+    }
+
+    /// Every value that is read at a place has been made by then.
+    fn uses(&self, at: Place, operands: impl FnOnce(&mut dyn FnMut(Value))) -> Result<(), String> {
+        let mut result = Ok(());
+        operands(&mut |value| {
+            if result.is_ok() {
+                result = self.use_of(value, at);
+            }
+        });
+        result
+    }
+
+    fn use_of(&self, value: Value, at: Place) -> Result<(), String> {
+        let (block, position) = self.place[value.index()]
+            .ok_or_else(|| format!("{value} is used but never defined"))?;
+        let mut from = at.0;
+        while from > block {
+            from = self.dominators[from];
+        }
+        let dominated = from == block && (block != at.0 || position < at.1);
+        check(dominated, || format!("{value} does not dominate its use"))
+    }
+
+    fn end(&self, end: &Terminator) -> Result<(), String> {
+        match end {
+            Terminator::Jump(_) => {}
+            Terminator::Branch { cond, .. } => self.typed(*cond, Type::Bool)?,
+            Terminator::Return(value) => {
+                let found = value.map(|value| self.function.ty(value));
+                let declared = self.function.signature.result.map(|abi| abi.ty);
+                check(found == declared, || "wrong type returned".into())?;
+            }
+        }
+        end.targets().try_for_each(|target| self.target(target))
+    }
+
+    fn target(&self, Target { block, args }: &Target) -> Result<(), String> {
+        check(block.index() != 0, || "jump to the entry".into())?;
+        let params = &self.function.blocks[block.index()].params;
+        let types = |values: &[Value]| -> Vec<Type> {
+            values.iter().map(|&value| self.function.ty(value)).collect()
+        };
+        let same = args.len() == params.len()
+            && args.iter().zip(params).all(|(&a, &b)| self.function.ty(a) == self.function.ty(b));
+        check(same, || format!("{block} takes {:?}, not {:?}", types(params), types(args)))
+    }
+
+    /// The type of the result, if there is one.
+    fn result_type(&self, inst: &Inst) -> Result<Option<Type>, String> {
+        let ty = |value: &Value| self.function.ty(*value);
+        match inst {
+            Inst::Const { ty, .. } => Ok(Some(*ty)),
+            Inst::Address { .. } => Ok(Some(Type::Ptr)),
+            Inst::StackSlot { align, .. } => slot(*align).map(Some),
+            Inst::Load { ty, base, align, .. } => self.access(*ty, *base, *align).map(Some),
+            Inst::Store { value, base, align, .. } => {
+                self.access(ty(value), *base, *align).map(|_| None)
+            }
+            Inst::AtomicLoad { ty, base, .. } => self.atomic(*ty, *base).map(Some),
+            Inst::AtomicStore { value, base, .. } => self.atomic(ty(value), *base).map(|_| None),
+            Inst::CompareExchange { base, expected, new } => {
+                self.typed(*new, ty(expected))?;
+                self.atomic(ty(expected), *base).map(Some)
+            }
+            Inst::PtrAdd { base, offset } => {
+                self.typed(*offset, Type::I64)?;
+                self.typed(*base, Type::Ptr).map(|()| Some(Type::Ptr))
+            }
+            Inst::Binary { op, lhs, rhs } => self.binary(*op, *lhs, *rhs).map(Some),
+            Inst::Compare { cond, lhs, rhs } => self.compare(*cond, *lhs, *rhs).map(Some),
+            Inst::Select { cond, then, otherwise } => {
+                self.typed(*cond, Type::Bool)?;
+                self.typed(*otherwise, ty(then)).map(|()| Some(ty(then)))
+            }
+            Inst::Convert { op, value, to } => {
+                let legal = convert_takes(*op, ty(value), *to);
+                check(legal, || format!("{op:?} from {} to {to}", ty(value)))?;
+                Ok(Some(*to))
+            }
+            Inst::Call { callee, args } => self.call(self.callee(*callee)?, args),
+            Inst::CallIndirect { signature, callee, args } => {
+                self.typed(*callee, Type::Ptr)?;
+                self.call(signature, args)
+            }
+        }
+    }
+
+    fn binary(&self, op: Binary, lhs: Value, rhs: Value) -> Result<Type, String> {
+        let ty = self.function.ty(lhs);
+        self.typed(rhs, ty)?;
+        check(binary_takes(op, ty), || format!("{op:?} of {ty}")).map(|()| ty)
+    }
+
+    fn compare(&self, cond: Cond, lhs: Value, rhs: Value) -> Result<Type, String> {
+        let ty = self.function.ty(lhs);
+        self.typed(rhs, ty)?;
+        check(cond_takes(cond, ty), || format!("{cond:?} of {ty}")).map(|()| Type::Bool)
+    }
+
+    fn callee(&self, callee: Symbol) -> Result<&Signature, String> {
+        let signature = self.module.signature(callee);
+        signature.ok_or_else(|| format!("call of data {}", self.module.name(callee)))
+    }
+
+    fn call(&self, signature: &Signature, args: &[Value]) -> Result<Option<Type>, String> {
+        let found = || args.iter().map(|&arg| self.function.ty(arg));
+        let same = found().eq(signature.params.iter().map(|param| param.ty));
+        check(same, || format!("call of {signature} with {:?}", found().collect::<Vec<_>>()))?;
+        Ok(signature.result.map(|abi| abi.ty))
+    }
+
+    fn access(&self, ty: Type, base: Value, align: u32) -> Result<Type, String> {
+        self.typed(base, Type::Ptr)?;
+        let legal = ty != Type::Bool && align.is_power_of_two();
+        check(legal, || format!("access to {ty} at alignment {align}")).map(|()| ty)
+    }
+
+    fn atomic(&self, ty: Type, base: Value) -> Result<Type, String> {
+        self.typed(base, Type::Ptr)?;
+        check(is_atomic(ty), || format!("atomic access to {ty}")).map(|()| ty)
+    }
+
+    fn typed(&self, value: Value, ty: Type) -> Result<(), String> {
+        let found = self.function.ty(value);
+        check(found == ty, || format!("{value} is {found}, not {ty}"))
+    }
+}
+
+fn slot(align: u32) -> Result<Type, String> {
+    let legal = align.is_power_of_two() && align <= 16;
+    check(legal, || format!("stack slot of alignment {align}")).map(|()| Type::Ptr)
+}
