@@ -33,7 +33,8 @@ mod verify;
 pub use build::Builder;
 pub use inst::{Binary, Cond, Convert, Inst, Target, Terminator};
 pub use module::{
-    BlockData, Data, Function, Hint, Linkage, Module, SymbolData, SymbolKind, ValueData,
+    BlockData, Data, DataPrinter, Function, Hint, Linkage, Module, SymbolData, SymbolKind,
+    ValueData,
 };
 pub use types::{AbiType, Block, Extend, Signature, Symbol, Type, Value};
 pub use verify::verify;

@@ -1,9 +1,11 @@
 //! The call of the kernel, and what its result becomes.
 
-use crate::declaration::ResultType;
-use crate::ir::{AbiType, Cond, Linkage, Signature, SymbolKind, Type, Value};
+use crate::declaration::{ResultType, StatusError};
+use crate::ir::{AbiType, Cond, Convert, Linkage, Signature, SymbolKind, Type, Value};
 use crate::lower::body::results::Pending;
+use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
+use crate::lower::explain::site::{self, Fault};
 use crate::lower::prologue::arguments::c_types;
 use crate::lower::prologue::scalar::abi_type;
 use crate::lower::prologue::wrapper::Wrapper;
@@ -57,9 +59,34 @@ fn check_status(w: &mut Wrapper<'_, '_>, status: Value, pending: Pending) {
     let (fail, next) = (w.b.cold_block("failed"), w.b.block("next"));
     w.b.branch(failed, fail, next);
     w.b.switch_to(fail);
-    let descriptor = w.b.address(w.descriptor);
-    let raised = w.routine(Routine::FailStatus, &[descriptor, status]);
+    let fault = status_fault(w);
+    let status = w.b.convert(Convert::Sext, status, Type::I64);
+    let raised = w.fail_at(&fault, &[status]);
     w.release(pending);
     w.b.ret(raised);
     w.b.switch_to(next);
+}
+
+/// What a status means that is not zero, where the kernel has left no error.
+fn status_fault<'a>(w: &Wrapper<'a, '_>) -> Fault<'a> {
+    let body = &w.resolved.scope.function.body;
+    let errors = body.status.as_deref().unwrap_or_default();
+    let own = |error: &'a StatusError| Some((error.status?, &error.kind[..], &error.message[..]));
+    let other = errors.iter().find(|error| error.status.is_none());
+    let (kind, subject) = match other {
+        Some(error) => (&error.kind[..], error.message.clone()),
+        None => ("", format!("Failed {}", body.symbol)),
+    };
+    let cases = errors.iter().filter_map(own).collect();
+    Fault { complaint: Complaint::Status, callee: true, kind, subject, cases }
+}
+
+impl Wrapper<'_, '_> {
+    /// Fails at a site of its own; yields the status.
+    pub(crate) fn fail_at(&mut self, fault: &Fault<'_>, values: &[Value]) -> Option<Value> {
+        let site = site::add(&mut self.b, self.descriptor, fault);
+        let descriptor = self.b.address(self.descriptor);
+        let values = self.b.values(values);
+        self.routine(Routine::FailAt, &[descriptor, site, values])
+    }
 }

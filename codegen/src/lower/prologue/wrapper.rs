@@ -9,7 +9,8 @@ use crate::ir::{
 };
 use crate::lower::body::call;
 use crate::lower::explain::codes::Used;
-use crate::lower::explain::descriptor;
+use crate::lower::explain::descriptor::{self, Descriptor};
+use crate::lower::explain::print::print;
 use crate::lower::explain::routines::Routine;
 use crate::lower::prologue::check::Checks;
 use crate::lower::prologue::{arguments, outline};
@@ -55,6 +56,8 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) fail: Block,
     /// What was declared, for the routines.
     pub(crate) descriptor: Symbol,
+    /// Bytes that interpreting it takes.
+    room: u32,
     /// Linkage of the shared routines.
     linkage: Linkage,
     /// The name hint of each value.
@@ -104,7 +107,7 @@ pub(crate) fn wrapper(
     used: &mut Used,
 ) {
     let signature = &resolved.scope.function.signature;
-    let descriptor = declare_descriptor(module, resolved, used);
+    let (descriptor, room) = declare_descriptor(module, resolved, used);
     let name = symbol::function_symbol(&signature.name);
     let mut b = Builder::function(module, &name, Linkage::Export, safe_call());
     for (i, name) in ["handle", "args", "num_args", "result"].into_iter().enumerate() {
@@ -133,6 +136,7 @@ pub(crate) fn wrapper(
         redo: false,
         fail,
         descriptor,
+        room,
         linkage,
         names,
         outlined: outline::outlined(resolved),
@@ -149,12 +153,17 @@ pub(crate) fn wrapper(
     module.functions.push(function);
 }
 
-fn declare_descriptor(module: &mut Module, resolved: &Resolved<'_>, used: &mut Used) -> Symbol {
+fn declare_descriptor(
+    module: &mut Module,
+    resolved: &Resolved<'_>,
+    used: &mut Used,
+) -> (Symbol, u32) {
     let name = format!("tvm_ffi_codegen.descriptor.{}", resolved.scope.function.signature.name);
     let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
-    let bytes = descriptor::encode(resolved, used);
+    let Descriptor { bytes, room } = descriptor::encode(resolved, used);
     module.data.push(Data { symbol, bytes, align: 8, writable: false, large: false });
-    symbol
+    module.printers.push((symbol, print));
+    (symbol, room)
 }
 
 impl Wrapper<'_, '_> {
@@ -255,7 +264,7 @@ impl Wrapper<'_, '_> {
         let has_self = self.resolved.scope.function.signature.has_self();
         let handle = if has_self { self.b.param(0) } else { self.b.null() };
         let descriptor = self.b.address(self.descriptor);
-        self.routine_value(routine, &[handle, args, num_args, descriptor])
+        self.routine_value(routine.with_room(self.room), &[handle, args, num_args, descriptor])
     }
 
     /// One past the last step of the group that starts at `start`: the steps of [`GROUP`] values. What is
