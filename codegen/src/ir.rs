@@ -35,7 +35,9 @@ mod verify;
 pub use build::Builder;
 pub use flow::Values;
 pub use inst::{Binary, Cond, Convert, Inst, Target, Terminator};
-pub use module::{BlockData, Data, Function, Hint, Module, Part, Relocation, ValueData};
+pub use module::{
+    BlockData, Data, DataPrinter, Function, Hint, Module, Part, Relocation, ValueData,
+};
 pub use symbols::{DeclareError, Linkage, SymbolData, SymbolKind};
 pub use types::{AbiType, Block, Extend, Signature, Symbol, Type, Value};
 pub use verify::{Malformed, verify};

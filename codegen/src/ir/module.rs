@@ -18,8 +18,13 @@ pub struct Module {
     /// Functions without parameters and result that run when the code is loaded, before anything else in
     /// it. Object files have a place for them; what has none refuses the module.
     pub constructors: Vec<Symbol>,
+    /// How to print data that has a form of its own, instead of its bytes.
+    pub printers: Vec<(Symbol, DataPrinter)>,
     pub(super) by_name: HashMap<String, Symbol>,
 }
+
+/// The lines that a data object prints as.
+pub type DataPrinter = fn(&[u8]) -> String;
 
 /// The definition of a function.
 #[derive(Clone, Debug)]

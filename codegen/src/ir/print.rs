@@ -53,6 +53,10 @@ fn print_data(f: &mut fmt::Formatter<'_>, module: &Module, data: &Data) -> fmt::
     let (size, align) = (data.bytes.len(), data.align);
     let name = &symbol.name;
     writeln!(f, "{} data @{name}{access} size {size} align {align} {{", symbol.linkage)?;
+    if let Some((_, print)) = module.printers.iter().find(|(symbol, _)| *symbol == data.symbol) {
+        print(&data.bytes).lines().try_for_each(|line| writeln!(f, "    {line}"))?;
+        return f.write_str("}\n");
+    }
     for line in data.bytes[..size.min(SHOWN)].chunks(32) {
         f.write_str("    \"")?;
         for &byte in line {

@@ -4,7 +4,8 @@ use abi_spec::symbol;
 
 use super::check::Checks;
 use super::explain::codes::Used;
-use super::explain::descriptor;
+use super::explain::descriptor::{self, Descriptor};
+use super::explain::print::print;
 use super::state::{SymbolState, ValueState};
 use super::value::safe_call;
 use super::wrapper::Wrapper;
@@ -22,7 +23,7 @@ pub(crate) fn wrapper<'a>(
     used: &mut Used,
 ) {
     let signature = &function.declared.signature;
-    let descriptor = declare_descriptor(module, function, used);
+    let (descriptor, room) = declare_descriptor(module, function, used);
     let name = symbol::function_symbol(&signature.name);
     let mut b = Builder::function(module, &name, Linkage::Export, safe_call());
     for (i, name) in ["handle", "args", "num_args", "result"].into_iter().enumerate() {
@@ -52,6 +53,7 @@ pub(crate) fn wrapper<'a>(
         held: Vec::new(),
         in_union: false,
         descriptor,
+        room,
         linkage,
         names,
         outlined: prologue::outline::outlined(function),
@@ -78,10 +80,15 @@ fn printable(path: &str) -> String {
     parts.fold(first, |path, part| path + "i" + &part[depth(part)..])
 }
 
-fn declare_descriptor(module: &mut Module, function: &Function<'_>, used: &mut Used) -> Symbol {
+fn declare_descriptor(
+    module: &mut Module,
+    function: &Function<'_>,
+    used: &mut Used,
+) -> (Symbol, u32) {
     let name = format!("tvm_ffi_codegen.descriptor.{}", function.declared.signature.name);
     let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
-    let bytes = descriptor::encode(function, used);
+    let Descriptor { bytes, room } = descriptor::encode(function, used);
     module.data.push(Data::constant(symbol, bytes, 8));
-    symbol
+    module.printers.push((symbol, print));
+    (symbol, room)
 }

@@ -4,6 +4,7 @@ use abi_spec::layout::{ANY, any};
 
 use super::check::Checks;
 use super::explain::routines::Routine;
+use super::explain::site::{self, Fault};
 use super::state::{Held, OutputState, SymbolState, ValueState};
 use crate::declaration::Device;
 use crate::ir::{
@@ -47,6 +48,8 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) in_union: bool,
     /// What was declared, for the routines.
     pub(crate) descriptor: Symbol,
+    /// Bytes that interpreting it takes.
+    pub(crate) room: u32,
     /// Linkage of the shared routines.
     pub(crate) linkage: Linkage,
     /// The name hint of each value.
@@ -159,5 +162,13 @@ impl Wrapper<'_, '_> {
         let ty = self.b.convert(Convert::Trunc, word, Type::I32);
         let index = self.b.binary_const(Binary::Lshr, word, 32);
         [ty, self.b.convert(Convert::Trunc, index, Type::I32)]
+    }
+
+    /// Fails at a site of its own; yields the status.
+    pub(crate) fn fail_at(&mut self, fault: &Fault<'_>, values: &[Value]) -> Option<Value> {
+        let site = site::add(&mut self.b, self.descriptor, fault);
+        let descriptor = self.b.address(self.descriptor);
+        let values = self.b.values(values);
+        self.routine(Routine::FailAt, &[descriptor, site, values])
     }
 }

@@ -36,10 +36,8 @@ impl InProcess {
 /// Compiles a library of declarations that call the kernels of this crate.
 fn compile(library: &Library, runtime: &'static Runtime) -> Compiled {
     let options = Options { routines: Routines::Shared, ..Options::default() };
-    ir::verify(&codegen::lower(
-        &library.resolve().unwrap_or_else(|error| panic!("{error}")),
-        &options,
-    ));
+    let resolved = library.resolve().unwrap_or_else(|error| panic!("{error}"));
+    ir::verify(&codegen::lower(&resolved, &options)).unwrap_or_else(|error| panic!("{error}"));
     let mut jit = Jit::with_runtime(runtime).unwrap_or_else(|error| panic!("{error}"));
     for function in &library.functions {
         let symbol = &function.body.symbol;

@@ -5,7 +5,9 @@ use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::ResultType;
 use crate::ir::{Cond, Type, Value};
+use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
+use crate::lower::explain::site::Fault;
 use crate::lower::value::write_any;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::result_index;
@@ -97,8 +99,7 @@ impl Wrapper<'_, '_> {
             let (fail, next) = (self.b.cold_block("too_large"), self.b.block("next"));
             self.b.branch(too_large, fail, next);
             self.b.switch_to(fail);
-            let descriptor = self.b.address(self.descriptor);
-            let raised = self.routine(Routine::FailResult, &[descriptor, returned]);
+            let raised = self.fail_at(&Fault::plain(Complaint::ResultRange), &[returned]);
             self.b.ret(raised);
             self.b.switch_to(next);
         }

@@ -1,8 +1,10 @@
 //! The statements of a body, in order.
 
-use crate::ir::{Cond, Linkage, SymbolKind, Value};
+use crate::declaration::StatusError;
+use crate::ir::{Cond, Convert, Linkage, SymbolKind, Type, Value};
 use crate::lower::body::results::Pending;
-use crate::lower::explain::routines::Routine;
+use crate::lower::explain::complaints::Complaint;
+use crate::lower::explain::site::Fault;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::{Argument, Call, Statement};
 
@@ -33,21 +35,35 @@ fn return_call(w: &mut Wrapper<'_, '_>, call: &Call<'_>) {
     if call.status.is_some()
         && let Some(status) = returned.take()
     {
-        check_status(w, status, pending);
+        check_status(w, call, status, pending);
     }
     w.finish(pending, returned);
 }
 
 /// Leaves with the kernel's error if its status is not zero.
-fn check_status(w: &mut Wrapper<'_, '_>, status: Value, pending: Pending) {
+fn check_status(w: &mut Wrapper<'_, '_>, call: &Call<'_>, status: Value, pending: Pending) {
     w.b.hint(status, "status");
     let failed = w.b.compare_const(Cond::Ne, status, 0);
     let (fail, next) = (w.b.cold_block("failed"), w.b.block("next"));
     w.b.branch(failed, fail, next);
     w.b.switch_to(fail);
-    let descriptor = w.b.address(w.descriptor);
-    let raised = w.routine(Routine::FailStatus, &[descriptor, status]);
+    let fault = status_fault(call);
+    let status = w.b.convert(Convert::Sext, status, Type::I64);
+    let raised = w.fail_at(&fault, &[status]);
     w.release(pending);
     w.b.ret(raised);
     w.b.switch_to(next);
+}
+
+/// What a status means that is not zero, where the kernel has left no error.
+fn status_fault<'a>(call: &Call<'a>) -> Fault<'a> {
+    let errors = call.status.unwrap_or_default();
+    let own = |error: &'a StatusError| Some((error.status?, &error.kind[..], &error.message[..]));
+    let other = errors.iter().find(|error| error.status.is_none());
+    let (kind, subject) = match other {
+        Some(error) => (&error.kind[..], error.message.clone()),
+        None => ("", format!("Failed {}", call.symbol)),
+    };
+    let cases = errors.iter().filter_map(own).collect();
+    Fault { complaint: Complaint::Status, callee: true, kind, subject, cases }
 }

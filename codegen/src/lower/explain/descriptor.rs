@@ -6,7 +6,10 @@ mod value;
 
 use std::collections::HashMap;
 
-use crate::lower::explain::codes::{Op, Rpn, RuleCode, Suffix, Used};
+use crate::lower::explain::codes::{
+    Coded, Head, Header, Op, Place as PlaceRecord, Rpn, RuleCode, Span, Suffix, Text, Used, step,
+};
+use crate::lower::explain::schema::Part;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{Id, ValueId};
 use crate::resolve::step::{Linear, Place, Rule, Step};
@@ -15,64 +18,98 @@ use crate::resolve::value::Source;
 /// At most so many bytes of a signature, expression or name are quoted; the rest is elided.
 pub(crate) const MAX_QUOTED: usize = 1024;
 
+/// No more devices than this are compared with each other.
+const MAX_DEVICES: u32 = 64;
+
+/// A descriptor, and how much room it takes to interpret it.
+#[derive(Debug)]
+pub(crate) struct Descriptor {
+    pub(crate) bytes: Vec<u8>,
+    /// Bytes of [`Header::room`].
+    pub(crate) room: u32,
+}
+
 struct Encoder<'a> {
     function: &'a Function<'a>,
     words: Vec<u32>,
-    /// Text so far; its offsets are made absolute at the end.
     text: Vec<u8>,
     /// Where each text starts.
     known: HashMap<String, u32>,
-    /// Positions of words that hold an offset into `text`.
-    fixups: Vec<usize>,
     /// What the routines must know.
     used: &'a mut Used,
+    header: Header,
+    /// Operands of the expression that is being encoded.
+    depth: i32,
 }
 
 /// Encodes a function.
-pub(crate) fn encode(function: &Function<'_>, used: &mut Used) -> Vec<u8> {
+pub(crate) fn encode(function: &Function<'_>, used: &mut Used) -> Descriptor {
     let mut e = Encoder {
         function,
-        words: Vec::with_capacity(256),
+        words: vec![0; Header::WORDS as usize],
         text: Vec::with_capacity(256),
         known: HashMap::new(),
-        fixups: Vec::new(),
         used,
+        header: Header::default(),
+        depth: 0,
     };
     let signature = &function.declared.signature;
-    e.text(&signature.header().to_string());
-    e.backtrace();
-    e.words(&[0, 0]);
-    e.word(signature.required() as u32);
-    e.word(signature.most().map_or(u32::MAX, |most| most as u32));
-    let symbols = function.symbols.len();
-    e.words(&[symbols as u32, (symbols + function.values.len()) as u32]);
+    let symbols = function.symbols.len() as u32;
+    e.header.signature = e.quoted(&signature.header().to_string());
+    e.header.backtrace = e.backtrace();
+    e.header.least = signature.required() as u32;
+    e.header.most = signature.most().map(|most| most as u32);
+    e.header.symbols = symbols;
+    e.header.slots = symbols + function.values.len() as u32;
     function.steps.iter().for_each(|step| e.guarded(step));
-    e.op(Op::End);
-    e.statuses();
+    e.step_record(step::End {});
     e.result();
     e.finish()
 }
 
+impl Header {
+    /// Bytes of the arrays that interpreting takes. The sum cannot overflow.
+    pub(crate) fn room(self) -> u32 {
+        16 * self.slots + 8 * (self.symbols + self.loops + self.operands) + 16 * self.devices
+    }
+}
+
 impl Encoder<'_> {
-    fn finish(mut self) -> Vec<u8> {
-        let base = 4 * self.words.len() as u32;
-        for &at in &self.fixups {
-            self.words[at] += base;
-        }
-        let mut bytes: Vec<u8> = Vec::with_capacity(base as usize + self.text.len());
-        bytes.extend(self.words.iter().flat_map(|word| word.to_le_bytes()));
+    fn finish(mut self) -> Descriptor {
+        self.header.texts = 4 * self.words.len() as u32;
+        self.text.resize(self.text.len().next_multiple_of(4), 0);
+        self.header.size = self.header.texts + self.text.len() as u32;
+        self.header.devices = self.header.devices.min(MAX_DEVICES);
+        let mut words = Vec::with_capacity(self.words.len());
+        self.header.encode(&mut words);
+        words.extend(&self.words[words.len()..]);
+        let mut bytes: Vec<u8> = Vec::with_capacity(self.header.size as usize);
+        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         bytes.extend(self.text);
-        bytes
+        Descriptor { bytes, room: self.header.room() }
+    }
+
+    /// Writes a record.
+    fn part(&mut self, part: impl Part) {
+        part.encode(&mut self.words);
+    }
+
+    /// Writes a step.
+    fn step_record<S: Coded<Code = Op>>(&mut self, step: S) {
+        self.op(S::CODE);
+        self.part(step);
     }
 
     fn op(&mut self, op: Op) {
         self.used.op(op);
-        self.word(op as u32);
+        self.part(op);
     }
 
     fn code(&mut self, code: Rpn) {
         self.used.code(code);
-        self.word(code as u32);
+        self.part(code);
+        self.depth += code.effect();
+        self.header.operands = self.header.operands.max(self.depth.unsigned_abs());
     }
 
     fn word(&mut self, word: u32) {
@@ -83,50 +120,60 @@ impl Encoder<'_> {
         self.words.extend_from_slice(words);
     }
 
+    /// Writes what [`Encoder::quoted`] yields.
     fn text(&mut self, text: &str) {
-        self.whole_text(&elide(text));
+        let text = self.quoted(text);
+        self.part(text);
+    }
+
+    /// Writes what [`Encoder::whole`] yields.
+    fn whole_text(&mut self, text: &str) {
+        let text = self.whole(text);
+        self.part(text);
+    }
+
+    /// A text that messages quote.
+    fn quoted(&mut self, text: &str) -> Text {
+        self.whole(&elide(text))
     }
 
     /// A text that is compared or given as it is, not quoted: all of it.
-    fn whole_text(&mut self, text: &str) {
-        let offset = match self.known.get(text) {
-            Some(&offset) => offset,
-            None => {
-                let offset = self.text.len() as u32;
-                self.text.extend_from_slice(text.as_bytes());
-                self.known.insert(text.to_string(), offset);
-                offset
-            }
-        };
-        self.fixups.push(self.words.len());
-        self.words(&[offset, text.len() as u32]);
+    fn whole(&mut self, text: &str) -> Text {
+        let length = text.len() as u32;
+        if let Some(&offset) = self.known.get(text) {
+            return Text(Span { offset, length });
+        }
+        let offset = self.text.len() as u32;
+        self.text.extend_from_slice(text.as_bytes());
+        self.known.insert(text.to_string(), offset);
+        Text(Span { offset, length })
     }
 
     /// 64 bits as two words.
     fn wide(&mut self, bits: u64) {
-        self.words(&[bits as u32, (bits >> 32) as u32]);
+        self.part(bits);
     }
 
     fn slot(&self, value: ValueId) -> u32 {
         (self.function.symbols.len() + value.index()) as u32
     }
 
-    fn argument(&mut self, value: ValueId) {
-        self.word(self.function.argument(value).unwrap_or_default() as u32);
+    fn head(&mut self, place: Place) -> Head {
+        let function = self.function;
+        let path = self.quoted(&function.values[place.value()].path);
+        let (suffix, index) = suffix(place);
+        let argument = function.argument(place.value()).unwrap_or_default() as u32;
+        let slot = self.slot(place.value());
+        Head { place: PlaceRecord { path, suffix, index }, argument, slot }
     }
 
-    fn head(&mut self, op: Op, place: Place) {
-        self.op(op);
-        self.operand_head(place);
+    fn head_of(&mut self, value: ValueId) -> Head {
+        self.head(Place::Value { value })
     }
 
     fn operand_head(&mut self, place: Place) {
-        let function = self.function;
-        self.text(&function.values[place.value()].path);
-        let (suffix, index) = suffix(place);
-        self.words(&[suffix as u32, index]);
-        self.argument(place.value());
-        self.word(self.slot(place.value()));
+        let head = self.head(place);
+        self.part(head);
     }
 
     /// Writes words after their number.
@@ -141,7 +188,7 @@ impl Encoder<'_> {
     fn steps(&mut self, steps: &[Step<'_>]) {
         self.counted(|e| {
             steps.iter().for_each(|step| e.guarded(step));
-            e.op(Op::End);
+            e.step_record(step::End {});
         });
     }
 
@@ -194,13 +241,11 @@ impl Encoder<'_> {
         let slot = self.slot(value);
         match source {
             Source::Argument(index) | Source::Rest(index) => {
-                self.op(Op::Argument);
-                self.words(&[slot, index as u32]);
+                self.step_record(step::Argument { slot, index: index as u32 });
             }
             Source::Element { of, index } => {
                 let tuple = self.slot(of);
-                self.op(Op::Element);
-                self.words(&[slot, tuple, index as u32]);
+                self.step_record(step::Element { slot, tuple, index: index as u32 });
             }
             Source::Context
             | Source::Each { .. }
@@ -213,50 +258,53 @@ impl Encoder<'_> {
     fn step(&mut self, step: &Step<'_>) {
         match step {
             Step::Scalar { value, scalar } => self.scalar(*value, *scalar),
-            Step::Header { value, tensor, device } => self.header(*value, tensor, *device),
+            Step::Header { value, tensor, device } => self.tensor(*value, tensor, *device),
             Step::Value { value } => self.value(*value),
-            Step::Occurrence { place, rule } => {
-                self.head(Op::Occurrence, *place);
-                self.rule(rule, *place);
+            Step::Occurrence { place, rule } => self.occurrence(*place, rule),
+            Step::Compact { value } => {
+                let head = self.head_of(*value);
+                self.step_record(step::Compact { head });
             }
-            Step::Compact { value } => self.head(Op::Compact, Place::Value { value: *value }),
             Step::Data { value, align } => {
-                self.head(Op::Data, Place::Value { value: *value });
-                self.wide(align - 1);
+                let head = self.head_of(*value);
+                self.step_record(step::Data { head, mask: align - 1 });
             }
             Step::Settle { symbol, place, linear } => {
                 let (_, dim) = suffix(*place);
                 let tensor = self.slot(place.value());
-                self.op(Op::Settle);
-                self.words(&[symbol.index() as u32, tensor, dim]);
+                self.step_record(step::Settle { symbol: symbol.index() as u32, tensor, dim });
                 self.linear(linear);
             }
             Step::Each { value, steps } => self.each(*value, steps),
-            Step::OneOf { value, types } => {
-                self.head(Op::OneOf, Place::Value { value: *value });
-                self.expected(*value);
-                self.word(types.len() as u32);
-                let slots = self.children(*value);
-                for (slot, steps) in slots.into_iter().zip(types) {
-                    self.word(slot);
-                    self.steps(steps);
-                }
-            }
+            Step::OneOf { value, types } => self.one_of(*value, types),
             Step::Require(condition) => self.condition(condition),
             Step::Evaluate(term) => {
-                self.op(Op::Evaluate);
+                self.step_record(step::Evaluate {});
                 self.term(term);
             }
         }
     }
 
     fn each(&mut self, value: ValueId, steps: &[Step<'_>]) {
-        let children = self.children(value);
-        let op = if children.len() == 1 { Op::Each } else { Op::Entries };
-        self.head(op, Place::Value { value });
-        self.word(self.function.values[value].depth as u32);
-        self.words(&children);
+        let head = self.head_of(value);
+        let depth = self.function.values[value].depth as u32;
+        self.header.loops = self.header.loops.max(depth + 1);
+        match self.children(value)[..] {
+            [element] => self.step_record(step::Each { head, depth, element }),
+            [key, value, ..] => self.step_record(step::Entries { head, depth, key, value }),
+            [] => unreachable!("containers have elements"),
+        }
         self.steps(steps);
+    }
+
+    fn one_of(&mut self, value: ValueId, types: &[Vec<Step<'_>>]) {
+        let (head, expected) = (self.head_of(value), self.expected(value));
+        self.step_record(step::OneOf { head, expected });
+        self.word(types.len() as u32);
+        for (slot, steps) in self.children(value).into_iter().zip(types) {
+            self.word(slot);
+            self.steps(steps);
+        }
     }
 
     /// The slots of what is nested directly in a value.
@@ -264,28 +312,25 @@ impl Encoder<'_> {
         self.function.values[value].children.iter().map(|&child| self.slot(child)).collect()
     }
 
-    fn rule(&mut self, rule: &Rule, place: Place) {
-        match rule {
-            Rule::Any => self.word(RuleCode::Any as u32),
+    fn occurrence(&mut self, place: Place, rule: &Rule) {
+        let head = self.head(place);
+        let (code, symbol, shown) = match rule {
+            Rule::Any => (RuleCode::Any, 0, ""),
             Rule::Symbol(symbol) => {
                 let many = self.function.values[place.value()].dynamic;
                 let code = if many { RuleCode::SymbolOfMany } else { RuleCode::Symbol };
-                self.words(&[code as u32, symbol.index() as u32]);
-                let name = self.function.symbols[*symbol].name;
-                self.text(name);
+                (code, symbol.index(), self.function.symbols[*symbol].name)
             }
-            Rule::Equal { term, text, .. } => {
-                self.word(RuleCode::Equal as u32);
-                self.text(text);
-                self.term(term);
-            }
-            Rule::Solve { symbol, text, linear } => {
-                self.words(&[RuleCode::Solve as u32, symbol.index() as u32]);
-                let name = self.function.symbols[*symbol].name;
-                self.text(name);
-                self.text(text);
-                self.linear(linear);
-            }
+            Rule::Equal { text, .. } => (RuleCode::Equal, 0, &text[..]),
+            Rule::Solve { symbol, text, .. } => (RuleCode::Solve, symbol.index(), &text[..]),
+        };
+        let shown = self.quoted(shown);
+        self.step_record(step::Occurrence { head, symbol: symbol as u32, shown });
+        self.part(code);
+        match rule {
+            Rule::Any | Rule::Symbol(_) => {}
+            Rule::Equal { term, .. } => self.term(term),
+            Rule::Solve { linear, .. } => self.linear(linear),
         }
     }
 
@@ -305,7 +350,7 @@ fn suffix(place: Place) -> (Suffix, u32) {
 }
 
 /// A text that is too long to be quoted loses its end.
-fn elide(text: &str) -> std::borrow::Cow<'_, str> {
+pub(crate) fn elide(text: &str) -> std::borrow::Cow<'_, str> {
     if text.len() <= MAX_QUOTED {
         return text.into();
     }

@@ -10,9 +10,7 @@ mod explain;
 mod float;
 mod give;
 mod half;
-mod header;
 mod kinds;
-mod layout;
 mod loops;
 mod names;
 mod occurrence;
@@ -20,8 +18,10 @@ mod properties;
 mod raise;
 mod result;
 mod scalar;
-mod status;
+mod state;
+mod tensor;
 mod text;
+mod values;
 mod view;
 
 pub(crate) use access::NUMBERS_SIZE;
@@ -34,7 +34,7 @@ use crate::lower::explain::codes::Used;
 /// often it is called, and the function that builds it.
 macro_rules! routines {
     ($($(#[$doc:meta])* $name:ident $symbol:literal [$($param:ident),*] -> $result:expr, $heat:ident, $build:path;)*) => {
-        /// The shared routines. Those that return `i32` yield 0 or 1, or -1 once they have raised.
+        /// The shared routines. Questions yield 0 or 1.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Routine {
             $($(#[$doc])* $name,)*
@@ -57,7 +57,7 @@ macro_rules! routines {
                 }
             }
 
-            fn build(self) -> fn(&mut code::Code<'_>) {
+            fn build(self) -> fn(&mut Builder<'_>, Used) {
                 match self {
                     $(Routine::$name => $build,)*
                 }
@@ -88,16 +88,18 @@ enum Heat {
 routines! {
     /// `(handle, args, num_args, descriptor)`: raises the first fault and returns -1.
     Explain "explain" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::explain;
-    /// `(descriptor, status)`: passes on the error of a kernel, or raises one; returns -1.
-    FailStatus "fail_status" [Ptr, I32] -> Some(I32), cold, status::fail_status;
-    /// `(descriptor, result)`: raises that an unsigned result is too large; returns -1.
-    FailResult "fail_result" [Ptr, I64] -> Some(I32), cold, result::fail_result;
-    /// `(descriptor, name, length, status)`: passes on the error of the runtime, or raises one; returns -1.
-    FailCall "fail_call" [Ptr, Ptr, I64, I32] -> Some(I32), cold, status::fail_call;
+    /// The same with room for every function.
+    ExplainLarge "explain_large" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::explain_large;
+    /// `(handle, args, num_args, descriptor)`: 0 if all checks pass, or -1 once the first fault has been raised.
+    Redo "redo" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::redo;
+    /// The same with room for every function.
+    RedoLarge "redo_large" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::redo_large;
+    /// `(descriptor, site, values)`: passes on the error of a callee, or raises what the site says; returns -1.
+    FailAt "fail_at" [Ptr, Ptr, Ptr] -> Some(I32), cold, raise::fail_at;
     /// `(descriptor, value, result)`: hands on what the kernel has written, or raises and returns -1.
     TakeResult "take_result" [Ptr, Ptr, Ptr] -> Some(I32), hot, result::take_result;
-    /// `(descriptor, value)`: whether what the kernel has written is what was declared.
-    Returnable "returnable" [Ptr, Ptr] -> Some(I32), hot, result::returnable;
+    /// `(state, descriptor, value)`: not 0 if what the kernel has written is not what was declared.
+    CheckResult "check_result" [Ptr, Ptr, Ptr] -> Some(I32), hot, result::check_result;
     /// `(type, value)`: whether a value has a type.
     Accepts "accepts" [Ptr, Ptr] -> Some(I32), hot, result::accepts;
     /// `(descriptor, value)`: raises why a value is not what was declared and releases it; returns -1.
@@ -106,13 +108,10 @@ routines! {
     Release "release" [Ptr, I64] -> None, hot, result::release;
     /// `(descriptor, extents, devices, tensors)`: allocates tensors, or raises and returns -1.
     Allocate "allocate" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::allocate;
-    /// `(descriptor, tensor, extents)`: whether a tensor cannot be allocated; 1 once it has raised that.
+    /// `(descriptor, output, prototype, tensor)`: allocates one, or raises and returns -1.
+    AllocateOne "allocate_one" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::allocate_one;
+    /// `(descriptor, output, extents)`: -1 once it has raised that a tensor cannot be allocated.
     CheckSize "check_size" [Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::check_size;
-    /// `(descriptor, tensor, dim, extent)`: raises that an extent is negative or, for the dim -1, that the
-    /// tensor is too large; returns -1.
-    FailExtent "fail_extent" [Ptr, Ptr, I64, I64] -> Some(I32), cold, allocate::fail_extent;
-    /// `(descriptor, tensor, alignment)`: raises that an allocator is no good; returns -1.
-    FailTensor "fail_tensor" [Ptr, Ptr, I64] -> Some(I32), cold, allocate::fail_tensor;
     /// `(descriptor, tensors, result)`: an array of tensors, or raises and returns -1.
     MakeArray "make_array" [Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::make_array;
     /// `(dl, alignment mask, must be compact)`: whether extents, strides and data are acceptable.
@@ -127,80 +126,14 @@ routines! {
     CompactAt "compact_at" [Ptr, I64] -> Some(I64), cold, view::compact_at;
     /// `(dl)`: whether no extent is 0.
     NotEmpty "not_empty" [Ptr] -> Some(I32), cold, view::not_empty;
+    /// `(dl)`: the product of the extents.
+    Numel "numel" [Ptr] -> Some(I64), hot, view::numel;
+    /// `(dl)`: whether the strides are compact.
+    IsCompact "is_compact" [Ptr] -> Some(I32), hot, view::is_compact;
     /// `(bits of an f64, mantissa bits, bias)`: the nearest 16-bit float, ties to even.
     RoundHalf "round_half" [I64, I64, I64] -> Some(I16), hot, half::round;
     /// `(bits, mantissa bits, bias)`: a 16-bit float as an `f64`.
     WidenHalf "widen_half" [I64, I64, I64] -> Some(F64), hot, half::widen;
-    /// `(state)`: evaluates the expression at the program counter; 1 if that has raised.
-    Evaluate "evaluate" [Ptr] -> Some(I32), cold, evaluate::evaluate;
-    /// `(state, place, argument)`: an extent, stride or parameter; 1 if that has raised.
-    Occurrence "occurrence" [Ptr] -> Some(I32), cold, occurrence::occurrence;
-    /// `(state, arg)`: the tensor header check; 1 if that has raised.
-    Header "header" [Ptr] -> Some(I32), cold, header::header;
-    /// `(state, text, length, place, suffix, length, argument)`: starts a message about a place.
-    Begin "begin" [Ptr, Ptr, I64, Ptr, Ptr, I64, I64] -> None, cold, raise::begin;
-    /// `(state, text, length, subject, length)`: starts a message about something else.
-    BeginCall "begin_call" [Ptr, Ptr, I64, Ptr, I64] -> None, cold, raise::begin_call;
-    /// `(state, kind, length)`: raises the message as an error; returns -1.
-    Raise "raise" [Ptr, Ptr, I64] -> Some(I32), cold, raise::raise;
-    /// `(state, leaves)`: appends the values that an expression depends on.
-    Leaves "leaves" [Ptr, Ptr] -> None, cold, evaluate::leaves;
-    /// `(state, text, length)`: appends text as far as it fits.
-    Put "put" [Ptr, Ptr, I64] -> None, cold, text::put;
-    /// `(state, value)`: appends a signed number.
-    PutInt "put_int" [Ptr, I64] -> None, cold, text::put_int;
-    /// `(state, value)`: appends an unsigned number.
-    PutUnsigned "put_unsigned" [Ptr, I64] -> None, cold, text::put_unsigned;
-    /// `(state, value)`: appends a float, as short as reading it back allows.
-    PutFloat "put_float" [Ptr, F64] -> None, cold, float::put_float;
-    /// `(number, factor)`: multiplies a big integer.
-    BigScale "big_scale" [Ptr, I64] -> None, cold, float::big_scale;
-    /// `(a, b, c)`: the sign of `a + b - c`, of big integers.
-    BigCompare "big_compare" [Ptr, Ptr, Ptr] -> Some(I32), cold, float::big_compare;
-    /// `(a, b)`: subtracts a big integer from another.
-    BigSubtract "big_subtract" [Ptr, Ptr] -> None, cold, float::big_subtract;
-    /// `(state, place)`: appends `x.shape[0]`.
-    PutPlace "put_place" [Ptr, Ptr] -> None, cold, text::put_place;
-    /// `(state, word)`: appends an element type.
-    PutDtype "put_dtype" [Ptr, I64] -> None, cold, names::put_dtype;
-    /// `(state, type, index)`: appends a device.
-    PutDevice "put_device" [Ptr, I64, I64] -> None, cold, names::put_device;
-    /// `(state, any)`: appends the type of a value.
-    PutType "put_type" [Ptr, Ptr] -> None, cold, names::put_type;
-    /// `(handle, args, num_args, descriptor)`: 0 if all checks pass, or -1 once the first fault has been raised.
-    Redo "redo" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::redo;
-    /// `(state)`: steps from the program counter on; 1 if that has raised.
-    Interpret "interpret" [Ptr] -> Some(I32), cold, explain::interpret;
-    /// `(state)`: a scalar; 1 if that has raised. The same holds for those below that take the state alone.
-    Scalar "scalar" [Ptr] -> Some(I32), cold, scalar::scalar;
-    /// `(state)`: compact strides.
-    Compact "compact" [Ptr] -> Some(I32), cold, layout::compact;
-    /// `(state)`: data pointer and alignment.
-    Data "data" [Ptr] -> Some(I32), cold, layout::data;
-    /// `(state)`: a symbol that no stride has bound.
-    SettleSymbol "settle_symbol" [Ptr] -> Some(I32), cold, layout::settle;
-    /// `(state)`: a constraint.
-    Constraint "constraint" [Ptr] -> Some(I32), cold, explain::constraint;
-    /// `(state)`: the type of a value.
-    Type "type" [Ptr] -> Some(I32), cold, kinds::check_type;
-    /// `(state)`: the class of an object.
-    Instance "instance" [Ptr] -> Some(I32), cold, kinds::instance;
-    /// `(state)`: the size of a tuple.
-    Size "size" [Ptr] -> Some(I32), cold, kinds::size;
-    /// `(state)`: an element type.
-    Dtype "dtype" [Ptr] -> Some(I32), cold, kinds::dtype;
-    /// `(state)`: a device.
-    Device "device" [Ptr] -> Some(I32), cold, kinds::device;
-    /// `(state)`: the numbers of a shape.
-    CheckNumbers "check_numbers" [Ptr] -> Some(I32), cold, kinds::check_numbers;
-    /// `(state)`: one of several values.
-    Literal "literal" [Ptr] -> Some(I32), cold, kinds::literal;
-    /// `(state)`: the elements of a sequence.
-    Each "each" [Ptr] -> Some(I32), cold, loops::each;
-    /// `(state)`: the keys and values of a mapping.
-    Entries "entries" [Ptr] -> Some(I32), cold, loops::entries;
-    /// `(state)`: one of several types.
-    OneOf "one_of" [Ptr] -> Some(I32), cold, loops::one_of;
     /// `(any, low mask, high mask)`: the object, if its type is in the set; else NULL.
     Object "object" [Ptr, I64, I64] -> Some(Ptr), hot, access::object;
     /// `(any, low mask, high mask, array)`: text as an array of bytes, or NULL.
@@ -215,17 +148,110 @@ routines! {
     ToDevice "to_device" [Ptr, I64, I64, Ptr] -> Some(I32), cold, kinds::to_device;
     /// `(object, type key, length, cache)`: whether the object is of this class.
     IsInstance "is_instance" [Ptr, Ptr, I64, Ptr] -> Some(I32), hot, access::is_instance;
-    /// `(dl)`: the product of the extents.
-    Numel "numel" [Ptr] -> Some(I64), hot, view::numel;
-    /// `(dl)`: whether the strides are compact.
-    IsCompact "is_compact" [Ptr] -> Some(I32), hot, view::is_compact;
-    /// `(state, text, length)`: appends text in quotes.
-    PutQuoted "put_quoted" [Ptr, Ptr, I64] -> None, cold, kinds::put_quoted;
     /// `(text, length, result)`: the whole of a function that returns a constant text.
     GiveText "give_text" [Ptr, I64, Ptr] -> Some(I32), cold, give::text;
+
+    /// `(state, descriptor)`: what messages need.
+    Open "open" [Ptr, Ptr] -> None, cold, explain::open;
+    /// `(state, descriptor, room)`: all steps. The routines from here on that return `i32` and take a state
+    /// yield 0 if nothing is wrong, 1 if something is, and -1 if the descriptor is damaged.
+    Replay "replay" [Ptr, Ptr, I64] -> Some(I32), cold, explain::replay;
+    /// `(state)`: steps from the program counter on.
+    Interpret "interpret" [Ptr] -> Some(I32), cold, explain::interpret;
+    /// `(state)`: a step, as all that take the state alone.
+    Argument "argument" [Ptr] -> Some(I32), cold, values::argument;
+    /// See [`step`](super::codes::step), and so on.
+    Element "element" [Ptr] -> Some(I32), cold, values::element;
+    Present "present" [Ptr] -> Some(I32), cold, values::present;
+    Bound "bound" [Ptr] -> Some(I32), cold, values::bound;
+    Context "context" [Ptr] -> Some(I32), cold, values::context;
+    Scalar "scalar" [Ptr] -> Some(I32), cold, scalar::scalar;
+    Tensor "tensor" [Ptr] -> Some(I32), cold, tensor::tensor;
+    Occurrence "occurrence" [Ptr] -> Some(I32), cold, occurrence::occurrence;
+    Compact "compact" [Ptr] -> Some(I32), cold, tensor::compact;
+    Data "data" [Ptr] -> Some(I32), cold, tensor::data;
+    SettleSymbol "settle_symbol" [Ptr] -> Some(I32), cold, tensor::settle;
+    Type "type" [Ptr] -> Some(I32), cold, kinds::check_type;
+    Instance "instance" [Ptr] -> Some(I32), cold, kinds::instance;
+    Size "size" [Ptr] -> Some(I32), cold, kinds::size;
+    Dtype "dtype" [Ptr] -> Some(I32), cold, kinds::dtype;
+    Device "device" [Ptr] -> Some(I32), cold, kinds::device;
+    CheckNumbers "check_numbers" [Ptr] -> Some(I32), cold, kinds::check_numbers;
+    Literal "literal" [Ptr] -> Some(I32), cold, kinds::literal;
+    Each "each" [Ptr] -> Some(I32), cold, loops::each;
+    Entries "entries" [Ptr] -> Some(I32), cold, loops::entries;
+    OneOf "one_of" [Ptr] -> Some(I32), cold, loops::one_of;
+    Constraint "constraint" [Ptr] -> Some(I32), cold, explain::constraint;
+    /// `(state)`: the expression at the program counter, into the first operand.
+    Evaluate "evaluate" [Ptr] -> Some(I32), cold, evaluate::evaluate;
+    /// `(state, slot)`: the `TVMFFIAny` of a slot, or NULL.
+    AnyOf "any_of" [Ptr, I64] -> Some(Ptr), cold, values::any_of;
+    /// `(state, slot)`: the `DLTensor*` in a slot, or NULL.
+    TensorOf "tensor_of" [Ptr, I64] -> Some(Ptr), cold, values::tensor_of;
+    /// `(state, slot)`: the object in a slot, or NULL.
+    ObjectOf "object_of" [Ptr, I64] -> Some(Ptr), cold, values::object_of;
+    /// `(state, slot, array)`: the text in a slot, which may be empty.
+    TextOf "text_of" [Ptr, I64, Ptr] -> None, cold, values::text_of;
+    /// `(object, index)`: a number of a shape or sequence, or 0.
+    NumberAt "number_at" [Ptr, I64] -> Some(I64), cold, values::number_at;
+    /// `(state, complaint, values…)`: raises, unless a fault is no error now; 1.
+    Complain "complain" [Ptr, I64, I64, I64, I64, I64] -> Some(I32), cold, raise::complain;
+    /// `(state, complaint, value)`: raises that the descriptor is wrong; -1.
+    Broken "broken" [Ptr, I64, I64] -> Some(I32), cold, raise::broken;
+    /// `(descriptor, site, values)`: raises what a site says; 1.
+    SaySite "say_site" [Ptr, Ptr, Ptr] -> Some(I32), cold, raise::say_site;
+    /// `(state, complaint, values, kind, length)`: raises; 1.
+    Say "say" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, raise::say;
+    /// `(state, kind, length)`: raises the message as an error.
+    Raise "raise" [Ptr, Ptr, I64] -> None, cold, raise::raise;
+    /// `(state, text, length)`: appends text with values in it.
+    Compose "compose" [Ptr, Ptr, I64] -> Some(I32), cold, text::compose;
+    /// `(state, code)`: appends a value.
+    PutPiece "put_piece" [Ptr, I64] -> Some(I32), cold, text::put_piece;
+    /// `(state, leaves)`: appends the values that an expression depends on.
+    Leaves "leaves" [Ptr, Ptr] -> Some(I32), cold, evaluate::leaves;
+    /// `(state, text, length)`: appends text as far as it fits.
+    Put "put" [Ptr, Ptr, I64] -> None, cold, text::put;
+    /// `(state, text, length)`: appends text in quotes.
+    PutQuoted "put_quoted" [Ptr, Ptr, I64] -> None, cold, text::put_quoted;
+    /// `(state, value)`: appends a signed number.
+    PutInt "put_int" [Ptr, I64] -> None, cold, text::put_int;
+    /// `(state, value)`: appends an unsigned number.
+    PutUnsigned "put_unsigned" [Ptr, I64] -> None, cold, text::put_unsigned;
+    /// `(state, value)`: appends a float, as short as reading it back allows.
+    PutFloat "put_float" [Ptr, F64] -> None, cold, float::put_float;
+    /// `(state, bits)`: appends a positive number.
+    PutDigits "put_digits" [Ptr, I64] -> None, cold, float::put_digits;
+    /// `(number, factor)`: multiplies a big integer.
+    BigScale "big_scale" [Ptr, I64] -> None, cold, float::big_scale;
+    /// `(a, b, c)`: the sign of `a + b - c`, of big integers.
+    BigCompare "big_compare" [Ptr, Ptr, Ptr] -> Some(I32), cold, float::big_compare;
+    /// `(a, b)`: subtracts a big integer from another.
+    BigSubtract "big_subtract" [Ptr, Ptr] -> None, cold, float::big_subtract;
+    /// `(state, place)`: appends `x.shape[0]`.
+    PutPlace "put_place" [Ptr, Ptr] -> Some(I32), cold, text::put_place;
+    /// `(state, word)`: appends an element type.
+    PutDtype "put_dtype" [Ptr, I64] -> None, cold, names::put_dtype;
+    /// `(state, type, index)`: appends a device.
+    PutDevice "put_device" [Ptr, I64, I64] -> None, cold, names::put_device;
+    /// `(state, any)`: appends the type of a value.
+    PutType "put_type" [Ptr, Ptr] -> None, cold, names::put_type;
+    /// `(state, any)`: appends the type of a value that a kernel has written.
+    PutWritten "put_written" [Ptr, Ptr] -> None, cold, result::put_written;
 }
 
 impl Routine {
+    /// The one that has room for a descriptor: [`Routine::Explain`] or [`Routine::Redo`], or the larger one.
+    pub(crate) fn with_room(self, room: u32) -> Routine {
+        if room <= explain::ORDINARY {
+            self
+        } else if self == Routine::Redo {
+            Routine::RedoLarge
+        } else {
+            Routine::ExplainLarge
+        }
+    }
+
     /// Its symbol, declared if this module does not know it yet.
     pub(crate) fn declare(self, module: &mut Module, linkage: Linkage) -> Symbol {
         module.declare(self.name(), linkage, SymbolKind::Function(self.signature()))
@@ -259,9 +285,7 @@ fn define(module: &mut Module, routine: Routine, linkage: Linkage, used: Used) {
         Heat::outline => builder.set_no_inline(),
         Heat::cold => builder.set_cold(),
     }
-    let mut code = code::Code::new(builder, linkage, used);
-    routine.build()(&mut code);
-    let (function, text) = code.finish();
+    routine.build()(&mut builder, used);
+    let function = builder.finish();
     module.functions.push(function);
-    module.data.extend(text);
 }

@@ -3,8 +3,9 @@
 use abi_spec::layout::{any, byte_array};
 use abi_spec::{TypeIndex, runtime};
 
-use crate::ir::{Block, Cond, Type, Value};
-use crate::lower::explain::routines::Routine;
+use crate::ir::{Block, Cond, Convert, Type, Value};
+use crate::lower::explain::complaints::Complaint;
+use crate::lower::explain::site::Fault;
 use crate::lower::state::Held;
 use crate::lower::value::cache;
 use crate::lower::value::constant_bytes;
@@ -130,8 +131,9 @@ impl Wrapper<'_, '_> {
         }
         let held = self.held.clone();
         self.release_held(&held);
-        let descriptor = self.b.address(self.descriptor);
-        let raised = self.routine(Routine::FailCall, &[descriptor, name, length, status]);
+        let status = self.b.convert(Convert::Sext, status, Type::I64);
+        let fault = Fault { callee: true, ..Fault::plain(Complaint::Failed) };
+        let raised = self.fail_at(&fault, &[name, length, status]);
         self.b.ret(raised);
     }
 

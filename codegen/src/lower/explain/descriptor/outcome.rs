@@ -1,49 +1,20 @@
-//! What surrounds a call in the descriptor: the backtrace of its errors, what its status means, and what
-//! its result must be.
+//! What surrounds a call in the descriptor: the backtrace of its errors, and what its result must be.
 
 use crate::declaration::{ResultType, ValueType};
-use crate::lower::explain::codes::header;
+use crate::lower::explain::codes::{Output, Outputs, Text, Type, Written};
 use crate::lower::explain::descriptor::{Encoder, elide};
 use crate::resolve::accepted::{Accepted, returnable};
 
 impl Encoder<'_> {
     /// The text of the one frame that every error shows.
-    pub(crate) fn backtrace(&mut self) {
+    pub(crate) fn backtrace(&mut self) -> Text {
         let function = self.function.declared;
         let (file, line) = match &function.location {
             Some(location) => (&location.file[..], location.line),
             None => ("<tvm-ffi-codegen>", 0),
         };
         let name = elide(&function.signature.name);
-        self.whole_text(&format!("  File \"{file}\", line {line}, in {name}\n"));
-    }
-
-    /// The table of statuses, if the kernel returns one.
-    pub(crate) fn statuses(&mut self) {
-        let body = &self.function.declared.body;
-        let Some(errors) = &body.status else {
-            return;
-        };
-        self.words[header::STATUSES as usize] = 4 * self.words.len() as u32;
-        let (own, mut other) =
-            (errors.iter().filter(|error| error.status.is_some()), errors.iter());
-        self.word(own.clone().count() as u32);
-        for error in own {
-            self.word(error.status.unwrap_or_default() as u32);
-            self.text(&error.kind);
-            self.text(&error.message);
-        }
-        self.word(0);
-        match other.find(|error| error.status.is_none()) {
-            Some(error) => {
-                self.text(&error.kind);
-                self.text(&error.message);
-            }
-            None => {
-                self.text("RuntimeError");
-                self.whole_text(&format!("Failed {}", elide(&body.symbol)));
-            }
-        }
+        self.whole(&format!("  File \"{file}\", line {line}, in {name}\n"))
     }
 
     /// What the result must be, if the kernel writes it or it is allocated.
@@ -51,41 +22,43 @@ impl Encoder<'_> {
         let signature = &self.function.declared.signature;
         let start = 4 * self.words.len() as u32;
         match &signature.result {
-            ResultType::None | ResultType::Scalar(_) => return,
-            ResultType::Written(ty) => self.written(ty),
+            ResultType::None | ResultType::Scalar(_) => {}
+            ResultType::Written(ty) => {
+                self.header.written = start;
+                self.written(ty);
+            }
             ResultType::Allocated(outputs) => {
-                self.word(outputs.len() as u32);
+                self.header.outputs = start;
+                self.part(Outputs { count: outputs.len() as u32 });
                 for output in outputs {
                     let tensor = &output.tensor;
-                    self.words(&[output.extents().count() as u32, tensor.dtypes[0].to_word()]);
-                    self.wide(tensor.alignment());
-                    self.text(&output.name);
+                    let name = self.quoted(&output.name);
+                    let (rank, dtype) =
+                        (output.extents().count() as u32, tensor.dtypes[0].to_word());
+                    self.part(Output { rank, dtype, align: tensor.alignment(), name });
                 }
             }
         }
-        self.words[header::RESULT as usize] = start;
     }
 
     fn written(&mut self, ty: &ValueType) {
-        self.value_type(ty);
-        match elements(ty) {
-            Elements::One(types) => {
-                self.words(&[types.len() as u32, 1]);
-                types.iter().for_each(|ty| self.value_type(ty));
-            }
-            Elements::Many(ty) => {
-                self.words(&[u32::MAX, 1]);
-                self.value_type(ty);
-            }
-            Elements::Any => self.words(&[u32::MAX, 0]),
+        let (count, types) = match elements(ty) {
+            Elements::One(types) => (Some(types.len() as u32), types),
+            Elements::Many(ty) => (None, std::slice::from_ref(ty)),
+            Elements::Any => (None, &[][..]),
+        };
+        let checked = !matches!(elements(ty), Elements::Any);
+        let ty = self.value_type(ty);
+        self.part(Written { ty, count, checked });
+        for ty in types {
+            let ty = self.value_type(ty);
+            self.part(ty);
         }
     }
 
-    fn value_type(&mut self, ty: &ValueType) {
+    fn value_type(&mut self, ty: &ValueType) -> Type {
         let Accepted { low, high } = returnable(ty);
-        self.wide(low);
-        self.wide(high);
-        self.text(&ty.to_string());
+        Type { low, high, expected: self.quoted(&ty.to_string()) }
     }
 }
 

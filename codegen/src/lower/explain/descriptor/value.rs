@@ -3,29 +3,26 @@
 use abi_spec::Scalar;
 
 use crate::declaration::{Device, Leaf, Literal, ParamType, Tensor};
-use crate::lower::explain::codes::{Class, LiteralCode, Op};
-use crate::lower::explain::descriptor::Encoder;
+use crate::lower::explain::codes::{Class, Literal as LiteralRecord, LiteralCode, Text, step};
+use crate::lower::explain::descriptor::{Encoder, MAX_DEVICES};
 use crate::lower::operators::half_format;
 use crate::resolve::accepted;
 use crate::resolve::ids::ValueId;
-use crate::resolve::step::Place;
 use crate::resolve::value::Source;
 
 impl Encoder<'_> {
     /// The text of what a value was expected to be.
-    pub(crate) fn expected(&mut self, value: ValueId) {
+    pub(crate) fn expected(&mut self, value: ValueId) -> Text {
         let declared = &self.function.values[value];
         let text = accepted::expected(declared.ty, declared.optional);
-        self.text(&text);
+        self.quoted(&text)
     }
 
     pub(crate) fn scalar(&mut self, value: ValueId, scalar: Scalar) {
         if self.function.values[value].source == Source::Context {
             let slot = self.slot(value);
-            self.op(Op::Context);
-            return self.words(&[slot]);
+            return self.step_record(step::Context { slot });
         }
-        self.head(Op::Scalar, Place::Value { value });
         let class = if scalar.is_int() {
             Class::Int
         } else if scalar.is_float() {
@@ -35,65 +32,74 @@ impl Encoder<'_> {
         } else {
             Class::Ptr
         };
-        self.words(&[class as u32, scalar.bits(), u32::from(scalar.is_signed())]);
-        self.expected(value);
         let (mantissa, bias) = half_format(scalar);
-        self.words(&[mantissa as u32, bias as u32]);
-        self.text(scalar.name());
+        let step = step::Scalar {
+            head: self.head_of(value),
+            class,
+            bits: scalar.bits(),
+            signed: scalar.is_signed(),
+            expected: self.expected(value),
+            mantissa: mantissa as u32,
+            bias: bias as u32,
+            name: self.quoted(scalar.name()),
+        };
+        self.step_record(step);
     }
 
-    pub(crate) fn header(&mut self, value: ValueId, tensor: &Tensor, device: bool) {
-        self.head(Op::Header, Place::Value { value });
-        let rank = tensor.rank().map_or(u32::MAX, |rank| rank as u32);
-        let device = match tensor.device {
-            _ if !device => u32::MAX,
+    pub(crate) fn tensor(&mut self, value: ValueId, tensor: &Tensor, device: bool) {
+        let names: Vec<String> = tensor.dtypes.iter().map(|dtype| dtype.to_string()).collect();
+        let many = self.function.values[value].dynamic;
+        let device = device.then_some(match tensor.device {
             Device::Any => 0,
             Device::Type(ty) => ty.0 as u32,
+        });
+        // Tensors of a loop may be on devices of all types.
+        let devices = if many && device == Some(0) { MAX_DEVICES } else { 1 };
+        self.header.devices = (self.header.devices + devices).min(MAX_DEVICES);
+        let step = step::Tensor {
+            head: self.head_of(value),
+            rank: tensor.rank().map(|rank| rank as u32),
+            device,
+            many,
+            dtypes: self.quoted(&names.join("|")),
+            expected: self.expected(value),
         };
-        let many = self.function.values[value].dynamic;
-        self.words(&[rank, device, u32::from(many)]);
-        let names: Vec<String> = tensor.dtypes.iter().map(|dtype| dtype.to_string()).collect();
-        self.text(&names.join("|"));
+        self.step_record(step);
         let accepted = tensor.accepted();
         self.word(accepted.len() as u32);
         accepted.iter().for_each(|dtype| self.word(dtype.to_word()));
-        self.expected(value);
     }
 
     /// Everything about a value of another type.
     pub(crate) fn value(&mut self, value: ValueId) {
-        let place = Place::Value { value };
         let ty: &ParamType = self.function.values[value].ty;
         if let ParamType::Leaf(Leaf::Any) | ParamType::Union(_) = ty {
             return;
         }
-        self.head(Op::Type, place);
-        self.expected(value);
+        let (head, expected) = (self.head_of(value), self.expected(value));
         let accepted = accepted::accepted(ty);
-        self.wide(accepted.low);
-        self.wide(accepted.high);
+        let (low, high) = (accepted.low, accepted.high);
+        self.step_record(step::Type { head, expected, low, high });
         match ty {
-            ParamType::Leaf(Leaf::DType) => self.head(Op::Dtype, place),
-            ParamType::Leaf(Leaf::Device) => {
-                self.head(Op::Device, place);
-                self.expected(value);
-            }
+            ParamType::Leaf(Leaf::DType) => self.step_record(step::Dtype { head }),
+            ParamType::Leaf(Leaf::Device) => self.step_record(step::Device { head, expected }),
             ParamType::Shape(shape) => {
-                self.head(Op::Numbers, place);
-                self.word(shape.rank().map_or(u32::MAX, |rank| rank as u32));
+                let rank = shape.rank().map(|rank| rank as u32);
+                self.step_record(step::Numbers { head, rank });
             }
             ParamType::Object(_) => {
                 if let Some(key) = accepted::dynamic_key(ty) {
-                    self.head(Op::Instance, place);
-                    self.expected(value);
-                    self.text(key);
+                    let key = self.quoted(key);
+                    self.step_record(step::Instance { head, expected, key });
                 }
             }
             ParamType::Tuple(elements) => {
-                self.head(Op::Size, place);
-                self.word(elements.len() as u32);
+                self.step_record(step::Size { head, size: elements.len() as u32 });
             }
-            ParamType::Literal(literals) => self.literals(value, literals),
+            ParamType::Literal(literals) => {
+                self.step_record(step::Literal { head, expected });
+                self.literals(literals);
+            }
             ParamType::Scalar(_)
             | ParamType::Tensor(_)
             | ParamType::Leaf(Leaf::Str | Leaf::Bytes | Leaf::Any | Leaf::Stream)
@@ -104,27 +110,20 @@ impl Encoder<'_> {
         }
     }
 
-    fn literals(&mut self, value: ValueId, literals: &[Literal]) {
-        self.head(Op::Literal, Place::Value { value });
-        self.expected(value);
+    fn literals(&mut self, literals: &[Literal]) {
         let some = literals.iter().filter(|literal| **literal != Literal::None);
         self.word(some.clone().count() as u32);
         for literal in some {
-            match literal {
-                Literal::Int(number) => {
-                    self.word(LiteralCode::Int as u32);
-                    self.wide(*number as u64);
-                }
-                Literal::Bool(truth) => {
-                    self.word(LiteralCode::Int as u32);
-                    self.wide(u64::from(*truth));
-                }
+            let (code, bits) = match literal {
+                Literal::Int(number) => (LiteralCode::Int, *number as u64),
+                Literal::Bool(truth) => (LiteralCode::Int, u64::from(*truth)),
                 Literal::Str(text) => {
-                    self.word(LiteralCode::Text as u32);
-                    self.whole_text(text);
+                    let Text(span) = self.whole(text);
+                    (LiteralCode::Text, u64::from(span.length) << 32 | u64::from(span.offset))
                 }
                 Literal::None | Literal::Float(_) => unreachable!("not in literal types"),
-            }
+            };
+            self.part(LiteralRecord { code, bits });
         }
     }
 }

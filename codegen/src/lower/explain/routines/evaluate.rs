@@ -1,260 +1,282 @@
 //! Evaluating the expressions of a descriptor.
 
-use crate::ir::{Binary, Block, Cond, Convert, Type, Value};
-use crate::lower::explain::codes::{LeafKind, Rpn};
+use crate::ir::{Binary, Block, Builder, Cond, Convert, Hint, Type, Value};
+use crate::lower::explain::codes::{LeafKind, Rpn, Text, Used, operation};
+use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
-use crate::lower::explain::routines::code::{Code, Variable, state};
 use crate::lower::explain::routines::properties;
+use crate::lower::explain::routines::scalar::{round_half, round_single};
+use crate::lower::explain::routines::state::Field;
+use crate::lower::explain::schema::At;
 use crate::lower::operators::floor;
 
-/// The interpreter's registers while one operation runs.
+/// One operation while it runs. Operands that are not there are read all the same, below the stack, where
+/// other parts of the state are; the check of the depth finds it out.
 #[derive(Clone, Copy)]
 pub(crate) struct Machine {
-    /// The state.
     pub(crate) s: Value,
+    used: Used,
     /// The operation's code.
-    pub(crate) op: Value,
-    /// Depth of the operand stack.
-    depth: Variable,
-    /// Where the next operation starts.
-    pub(crate) next: Block,
+    op: Value,
+    /// The last operand, and the one before it.
+    top: Value,
+    below: Value,
+    /// The number of operands.
+    depth: Value,
+    /// Goes on with a last operand and their number.
+    push: Block,
+    /// Goes on with so many operands.
+    next: Block,
 }
 
-/// `(state)`: evaluates the expression at the program counter into the first operand of the stack.
-pub(crate) fn evaluate(c: &mut Code<'_>) {
-    let s = c.state();
-    let zero = c.b.i64(0);
-    let depth = c.variable(zero);
-    let next = c.b.block("operation");
-    c.b.jump(next, &[]);
-    c.b.switch_to(next);
-    let word = c.take_words(s, 1);
-    let op = c.word(word, 0);
-    let m = Machine { s, op, depth, next };
-    c.operation(op, Rpn::End, next, |c| c.return_code(0));
-    loads(c, m);
-    properties::fields(c, m);
-    properties::properties(c, m);
-    integers(c, m);
-    divisions(c, m);
-    floats(c, m);
-    conversions(c, m);
-    comparisons(c, m);
-    // No other code is ever encoded.
-    c.return_code(0);
+/// `(state)`: evaluates the expression at the program counter into the first operand.
+pub(crate) fn evaluate(b: &mut Builder<'_>, used: Used) {
+    let s = b.param(0);
+    let (next, push) = (b.block("operation"), b.block("push"));
+    let depth = b.block_param(next, Type::I64, "depth");
+    let [value, after] = [Type::I64; 2].map(|ty| b.block_param(push, ty, Hint::default()));
+    let zero = b.i64(0);
+    b.jump(next, &[zero]);
+    b.switch_to(next);
+    let count = b.field(s, Field::OperandCount);
+    let inside = b.compare(Cond::Ule, depth, count);
+    b.intact(s, inside);
+    let op = b.take_word(s);
+    let operands = b.field(s, Field::Operands);
+    let end = b.element(operands, depth);
+    let [top, below] = [-8, -16].map(|at| b.load(Type::I64, end, at));
+    let m = Machine { s, used, op, top, below, depth, push, next };
+    m.case(b, Rpn::End, |b| b.return_code(0));
+    loads(b, m);
+    properties::fields(b, m);
+    properties::properties(b, m);
+    integers(b, m);
+    divisions(b, m);
+    floats(b, m);
+    conversions(b, m);
+    comparisons(b, m);
+    b.unknown(s, op);
+    b.switch_to(push);
+    let room = b.compare(Cond::Ule, after, count);
+    b.intact(s, room);
+    let operands = b.field(s, Field::Operands);
+    let end = b.element(operands, after);
+    b.store(value, end, -8);
+    b.jump(next, &[after]);
 }
 
-impl Code<'_> {
-    pub(crate) fn push(&mut self, m: Machine, value: Value) {
-        let bits = match self.b.ty(value) {
-            Type::F64 => self.b.convert(Convert::Bitcast, value, Type::I64),
-            Type::Ptr => self.b.convert(Convert::PtrToInt, value, Type::I64),
-            Type::Bool => self.b.widen_bool(value, Type::I64),
-            Type::I64 | Type::I8 | Type::I16 | Type::I32 | Type::F32 => value,
-        };
-        let depth = self.get(m.depth);
-        let stack = self.b.ptr_offset(m.s, state::STACK.into());
-        let at = self.element(stack, depth);
-        self.b.store(bits, at, 0);
-        self.add_to(m.depth, 1);
+impl Machine {
+    /// An operation that ends its block itself.
+    fn case(self, b: &mut Builder<'_>, op: Rpn, body: impl FnOnce(&mut Builder<'_>)) {
+        if self.used.has_code(op) {
+            b.case(self.op, op as u32, self.next, |b| {
+                body(b);
+                []
+            });
+        }
     }
 
-    fn pop(&mut self, m: Machine) -> Value {
-        self.add_to(m.depth, -1);
-        let depth = self.get(m.depth);
-        let stack = self.b.ptr_offset(m.s, state::STACK.into());
-        self.load_element(stack, depth)
-    }
-
-    fn pop_float(&mut self, m: Machine) -> Value {
-        let bits = self.pop(m);
-        self.b.convert(Convert::Bitcast, bits, Type::F64)
-    }
-
-    /// Right operand, left operand.
-    fn pop_two(&mut self, m: Machine) -> (Value, Value) {
-        let rhs = self.pop(m);
-        (self.pop(m), rhs)
-    }
-
-    pub(crate) fn unary(&mut self, m: Machine, op: Rpn, f: impl FnOnce(&mut Self, Value) -> Value) {
-        self.operation(m.op, op, m.next, |c| {
-            let value = c.pop(m);
-            let result = f(c, value);
-            c.push(m, result);
+    /// An operation that replaces so many operands by a value.
+    fn replace(
+        self,
+        b: &mut Builder<'_>,
+        op: Rpn,
+        operands: i64,
+        body: impl FnOnce(&mut Builder<'_>) -> Value,
+    ) {
+        self.case(b, op, |b| {
+            let value = body(b);
+            let value = b.as_word(value);
+            let depth = b.binary_const(Binary::Add, self.depth, 1 - operands);
+            b.jump(self.push, &[value, depth]);
         });
     }
 
-    fn binary_op(&mut self, m: Machine, op: Rpn, f: impl FnOnce(&mut Self, Value, Value) -> Value) {
-        self.operation(m.op, op, m.next, |c| {
-            let (lhs, rhs) = c.pop_two(m);
-            let result = f(c, lhs, rhs);
-            c.push(m, result);
+    /// An operation without operands.
+    pub(crate) fn load(
+        self,
+        b: &mut Builder<'_>,
+        op: Rpn,
+        body: impl FnOnce(&mut Builder<'_>) -> Value,
+    ) {
+        self.replace(b, op, 0, body);
+    }
+
+    /// An operation that only checks something.
+    pub(crate) fn check(self, b: &mut Builder<'_>, op: Rpn, body: impl FnOnce(&mut Builder<'_>)) {
+        self.case(b, op, |b| {
+            body(b);
+            b.jump(self.next, &[self.depth]);
         });
     }
 
-    fn float_op(&mut self, m: Machine, op: Rpn, f: impl FnOnce(&mut Self, Value, Value) -> Value) {
-        self.operation(m.op, op, m.next, |c| {
-            let rhs = c.pop_float(m);
-            let lhs = c.pop_float(m);
-            let result = f(c, lhs, rhs);
-            c.push(m, result);
+    pub(crate) fn unary(
+        self,
+        b: &mut Builder<'_>,
+        op: Rpn,
+        f: impl FnOnce(&mut Builder<'_>, Value) -> Value,
+    ) {
+        self.replace(b, op, 1, |b| f(b, self.top));
+    }
+
+    fn binary(
+        self,
+        b: &mut Builder<'_>,
+        op: Rpn,
+        f: impl FnOnce(&mut Builder<'_>, Value, Value) -> Value,
+    ) {
+        self.replace(b, op, 2, |b| f(b, self.below, self.top));
+    }
+
+    fn float(
+        self,
+        b: &mut Builder<'_>,
+        op: Rpn,
+        f: impl FnOnce(&mut Builder<'_>, Value, Value) -> Value,
+    ) {
+        self.binary(b, op, |b, x, y| {
+            let [x, y] = [x, y].map(|bits| b.convert(Convert::Bitcast, bits, Type::F64));
+            f(b, x, y)
         });
     }
 }
 
-fn loads(c: &mut Code<'_>, m: Machine) {
-    c.operation(m.op, Rpn::Const, m.next, |c| {
-        let words = c.take_words(m.s, 2);
-        let value = c.b.load_aligned(Type::I64, words, 0, 4);
-        c.push(m, value);
+fn loads(b: &mut Builder<'_>, m: Machine) {
+    m.load(b, Rpn::Const, |b| b.take::<operation::Const>(m.s).bits(b));
+    m.load(b, Rpn::Slot, |b| {
+        let slot = b.take::<operation::Slot>(m.s).slot(b);
+        b.in_count(m.s, slot, Field::SlotCount);
+        b.symbol_value(m.s, slot)
     });
-    c.operation(m.op, Rpn::Slot, m.next, |c| {
-        let word = c.take_words(m.s, 1);
-        let index = c.word(word, 0);
-        let slot = c.slot(m.s, index);
-        let value = c.b.load(Type::I64, slot, 0);
-        c.push(m, value);
-    });
 }
 
-fn integers(c: &mut Code<'_>, m: Machine) {
+fn integers(b: &mut Builder<'_>, m: Machine) {
     for (op, binary) in [(Rpn::Add, Binary::Add), (Rpn::Sub, Binary::Sub), (Rpn::Mul, Binary::Mul)]
     {
-        c.binary_op(m, op, |c, a, b| c.b.binary(binary, a, b));
+        m.binary(b, op, |b, x, y| b.binary(binary, x, y));
     }
-    c.binary_op(m, Rpn::Min, |c, a, b| {
-        let less = c.b.compare(Cond::Slt, a, b);
-        c.b.select(less, a, b)
+    m.binary(b, Rpn::Min, |b, x, y| {
+        let less = b.compare(Cond::Slt, x, y);
+        b.select(less, x, y)
     });
-    c.binary_op(m, Rpn::Max, |c, a, b| {
-        let less = c.b.compare(Cond::Slt, a, b);
-        c.b.select(less, b, a)
+    m.binary(b, Rpn::Max, |b, x, y| {
+        let less = b.compare(Cond::Slt, x, y);
+        b.select(less, y, x)
     });
-    c.unary(m, Rpn::Neg, negate);
+    m.unary(b, Rpn::Neg, negate);
+    m.unary(b, Rpn::Not, |b, value| b.compare_const(Cond::Eq, value, 0));
 }
 
-fn negate(c: &mut Code<'_>, value: Value) -> Value {
-    let zero = c.b.i64(0);
-    c.b.binary(Binary::Sub, zero, value)
+fn negate(b: &mut Builder<'_>, value: Value) -> Value {
+    let zero = b.i64(0);
+    b.binary(Binary::Sub, zero, value)
 }
 
 /// Floor quotient and remainder by a divisor that is not zero.
-pub(crate) fn divide(c: &mut Code<'_>, a: Value, b: Value) -> (Value, Value) {
-    let minus = c.b.compare_const(Cond::Eq, b, -1);
-    let one = c.b.i64(1);
-    let safe = c.b.select(minus, one, b);
-    let (quotient, remainder) = floor(&mut c.b, a, safe);
-    let negated = negate(c, a);
-    (c.b.select(minus, negated, quotient), remainder)
+pub(crate) fn divide(b: &mut Builder<'_>, x: Value, y: Value) -> (Value, Value) {
+    let minus = b.compare_const(Cond::Eq, y, -1);
+    let one = b.i64(1);
+    let safe = b.select(minus, one, y);
+    let (quotient, remainder) = floor(b, x, safe);
+    let negated = negate(b, x);
+    (b.select(minus, negated, quotient), remainder)
 }
 
-fn divisions(c: &mut Code<'_>, m: Machine) {
-    division(c, m, Rpn::Div, |c, a, b| divide(c, a, b).0);
-    division(c, m, Rpn::Rem, |c, a, b| divide(c, a, b).1);
-    division(c, m, Rpn::CeilDiv, |c, a, b| {
-        let (quotient, remainder) = divide(c, a, b);
-        let inexact = c.b.compare_const(Cond::Ne, remainder, 0);
-        let one = c.b.widen_bool(inexact, Type::I64);
-        c.b.binary(Binary::Add, quotient, one)
+fn divisions(b: &mut Builder<'_>, m: Machine) {
+    m.binary(b, Rpn::Div, |b, x, y| {
+        let record = b.take::<operation::Div>(m.s);
+        let text = record.text(b);
+        not_zero(b, m, text, y);
+        divide(b, x, y).0
+    });
+    m.binary(b, Rpn::Rem, |b, x, y| {
+        let record = b.take::<operation::Rem>(m.s);
+        let text = record.text(b);
+        not_zero(b, m, text, y);
+        divide(b, x, y).1
+    });
+    m.binary(b, Rpn::CeilDiv, |b, x, y| {
+        let record = b.take::<operation::CeilDiv>(m.s);
+        let text = record.text(b);
+        not_zero(b, m, text, y);
+        let (quotient, remainder) = divide(b, x, y);
+        let inexact = b.compare_const(Cond::Ne, remainder, 0);
+        let one = b.truth(inexact);
+        b.binary(Binary::Add, quotient, one)
     });
 }
 
-/// An operation of two integers that raises if the second is zero.
-fn division(
-    c: &mut Code<'_>,
-    m: Machine,
-    op: Rpn,
-    f: impl FnOnce(&mut Code<'_>, Value, Value) -> Value,
-) {
-    c.operation(m.op, op, m.next, |c| {
-        let (a, b) = c.pop_two(m);
-        let words = c.take_words(m.s, 3);
-        let zero = c.b.compare_const(Cond::Eq, b, 0);
-        c.when(zero, |c| {
-            let text = c.text_at(m.s, words, 0);
-            c.begin_call(m.s, "Division by zero in ", text);
-            let leaves = c.b.ptr_offset(words, 8);
-            c.call(Routine::Leaves, &[m.s, leaves]);
-            c.raise_and_stop(m.s, "ValueError");
-        });
-        c.skip(m.s, words, 2);
-        let result = f(c, a, b);
-        c.push(m, result);
+/// Complains of a divisor of zero; skips the values that the message quotes.
+fn not_zero(b: &mut Builder<'_>, m: Machine, text: At<Text>, divisor: Value) {
+    let leaves = b.field(m.s, Field::Pc);
+    let words = b.take_word(m.s);
+    b.skip(m.s, words);
+    let zero = b.compare_const(Cond::Eq, divisor, 0);
+    b.if_then(zero, |b| {
+        let text = text.address(b);
+        b.complain(m.s, Complaint::Division, &[text, leaves]);
     });
 }
 
-fn floats(c: &mut Code<'_>, m: Machine) {
+fn floats(b: &mut Builder<'_>, m: Machine) {
     for (op, binary) in [
         (Rpn::Fadd, Binary::Fadd),
         (Rpn::Fsub, Binary::Fsub),
         (Rpn::Fmul, Binary::Fmul),
         (Rpn::Fdiv, Binary::Fdiv),
     ] {
-        c.float_op(m, op, |c, a, b| c.b.binary(binary, a, b));
+        m.float(b, op, |b, x, y| b.binary(binary, x, y));
     }
-    c.float_op(m, Rpn::Fmin, |c, a, b| {
-        let less = c.b.compare(Cond::Flt, a, b);
-        c.b.select(less, a, b)
+    m.float(b, Rpn::Fmin, |b, x, y| {
+        let less = b.compare(Cond::Flt, x, y);
+        b.select(less, x, y)
     });
-    c.float_op(m, Rpn::Fmax, |c, a, b| {
-        let less = c.b.compare(Cond::Flt, a, b);
-        c.b.select(less, b, a)
+    m.float(b, Rpn::Fmax, |b, x, y| {
+        let less = b.compare(Cond::Flt, x, y);
+        b.select(less, y, x)
     });
-    c.unary(m, Rpn::Fneg, |c, bits| c.b.binary_const(Binary::Xor, bits, i64::MIN));
+    m.unary(b, Rpn::Fneg, |b, bits| b.binary_const(Binary::Xor, bits, i64::MIN));
 }
 
-fn conversions(c: &mut Code<'_>, m: Machine) {
-    c.unary(m, Rpn::ToFloat, |c, value| c.b.convert(Convert::SintToFloat, value, Type::F64));
-    c.unary(m, Rpn::Truth, |c, value| c.b.compare_const(Cond::Ne, value, 0));
-    c.unary(m, Rpn::RoundSingle, |c, bits| {
-        let value = c.b.convert(Convert::Bitcast, bits, Type::F64);
-        let single = c.b.convert(Convert::Demote, value, Type::F32);
-        c.b.convert(Convert::Promote, single, Type::F64)
+fn conversions(b: &mut Builder<'_>, m: Machine) {
+    m.unary(b, Rpn::ToFloat, |b, value| b.convert(Convert::SintToFloat, value, Type::F64));
+    m.unary(b, Rpn::Truth, |b, value| b.compare_const(Cond::Ne, value, 0));
+    m.unary(b, Rpn::RoundSingle, round_single);
+    m.unary(b, Rpn::RoundHalf, |b, bits| {
+        let record = b.take::<operation::RoundHalf>(m.s);
+        let format = [record.mantissa(b), record.bias(b)];
+        round_half(b, bits, format)
     });
-    c.unary(m, Rpn::RoundHalf, |c, bits| {
-        let words = c.take_words(m.s, 2);
-        let (mantissa, bias) = (c.word(words, 0), c.word(words, 1));
-        let half = c.call_value(Routine::RoundHalf, &[bits, mantissa, bias]);
-        let half = c.b.convert(Convert::Zext, half, Type::I64);
-        c.call_value(Routine::WidenHalf, &[half, mantissa, bias])
-    });
-    c.unary(m, Rpn::Narrow, |c, value| {
-        let words = c.take_words(m.s, 6);
-        let (bits, signed) = (c.word(words, 4), c.word(words, 5));
-        let fits = fits(c, value, bits, signed);
-        let overflow = c.b.not(fits);
-        c.when(overflow, |c| {
-            let text = c.text_at(m.s, words, 0);
-            c.begin_call(m.s, "Out of range ", text);
-            c.say(m.s, ", expected ");
-            c.say_text(m.s, words, 2);
-            c.say(m.s, " but got ");
-            c.call(Routine::PutInt, &[m.s, value]);
-            c.raise_and_stop(m.s, "ValueError");
+    m.unary(b, Rpn::Narrow, |b, value| {
+        let record = b.take::<operation::Narrow>(m.s);
+        let (bits, signed) = (record.bits(b), record.signed(b));
+        let fits = fits(b, value, bits, signed);
+        b.unless(fits, |b| {
+            let [text, name] = [record.text(b), record.name(b)].map(|text| text.address(b));
+            b.complain(m.s, Complaint::Narrow, &[text, name, value]);
         });
         value
     });
 }
 
 /// Whether a number fits an integer type of so many bits.
-pub(crate) fn fits(c: &mut Code<'_>, value: Value, bits: Value, signed: Value) -> Value {
+pub(crate) fn fits(b: &mut Builder<'_>, value: Value, bits: Value, is_signed: Value) -> Value {
     // What is left above the value bits must be all zeros, or all ones of a signed type.
-    let one = c.b.i64(1);
-    let is_signed = c.b.compare_const(Cond::Ne, signed, 0);
-    let lower = c.b.binary(Binary::Sub, bits, one);
+    let one = b.i64(1);
+    let lower = b.binary(Binary::Sub, bits, one);
     // A shift by 64 is not defined; for uint64 the sign bit decides.
-    let value_bits = c.b.select(is_signed, lower, bits);
-    let wide = c.b.compare_const(Cond::Eq, value_bits, 64);
-    let value_bits = c.b.select(wide, lower, value_bits);
-    let above = c.b.binary(Binary::Ashr, value, value_bits);
-    let zeros = c.b.compare_const(Cond::Eq, above, 0);
-    let ones = c.b.compare_const(Cond::Eq, above, -1);
-    let ones = c.b.and(ones, is_signed);
-    c.b.or(zeros, ones)
+    let value_bits = b.select(is_signed, lower, bits);
+    let wide = b.compare_const(Cond::Eq, value_bits, 64);
+    let value_bits = b.select(wide, lower, value_bits);
+    let value_bits = b.binary_const(Binary::And, value_bits, 63);
+    let above = b.binary(Binary::Ashr, value, value_bits);
+    let zeros = b.compare_const(Cond::Eq, above, 0);
+    let ones = b.compare_const(Cond::Eq, above, -1);
+    let ones = b.and(ones, is_signed);
+    b.or(zeros, ones)
 }
 
-fn comparisons(c: &mut Code<'_>, m: Machine) {
+fn comparisons(b: &mut Builder<'_>, m: Machine) {
     for (op, cond) in [
         (Rpn::Eq, Cond::Eq),
         (Rpn::Ne, Cond::Ne),
@@ -263,7 +285,7 @@ fn comparisons(c: &mut Code<'_>, m: Machine) {
         (Rpn::Gt, Cond::Sgt),
         (Rpn::Ge, Cond::Sge),
     ] {
-        c.binary_op(m, op, |c, a, b| c.b.compare(cond, a, b));
+        m.binary(b, op, |b, x, y| b.compare(cond, x, y));
     }
     for (op, cond) in [
         (Rpn::Feq, Cond::Feq),
@@ -273,70 +295,36 @@ fn comparisons(c: &mut Code<'_>, m: Machine) {
         (Rpn::Fgt, Cond::Fgt),
         (Rpn::Fge, Cond::Fge),
     ] {
-        c.float_op(m, op, |c, a, b| c.b.compare(cond, a, b));
+        m.float(b, op, |b, x, y| b.compare(cond, x, y));
     }
 }
 
 /// `(state, leaves)`: `, n = 6, m = 0`. Moves the program counter.
-pub(crate) fn leaves(c: &mut Code<'_>) {
-    let [s, leaves] = [0, 1].map(|i| c.b.param(i));
-    let count = c.word(leaves, 1);
-    let first = c.b.ptr_offset(leaves, 8);
-    c.b.store(first, s, state::PC);
-    c.count_to(count, |c, _| {
-        let words = c.take_words(s, 3);
-        c.say(s, ", ");
-        c.say_text(s, words, 0);
-        c.say(s, " = ");
-        c.call(Routine::Evaluate, &[s]);
-        let kind = c.word(words, 2);
-        let done = c.b.block("quoted");
-        leaf(c, s, kind, done);
-        address(c, s);
-        c.b.jump(done, &[]);
-        c.b.switch_to(done);
+pub(crate) fn leaves(b: &mut Builder<'_>, _: Used) {
+    let [s, leaves] = [0, 1].map(|i| b.param(i));
+    b.set_field(s, Field::Pc, leaves);
+    b.take_word(s);
+    let count = b.take_word(s);
+    b.count_to(count, |b, _| {
+        let name = b.take::<Text>(s);
+        let kind = b.take_word(s);
+        b.say(s, ", ");
+        b.say_text(s, name);
+        b.say(s, " = ");
+        b.try_routine(Routine::Evaluate, &[s]);
+        let operands = b.field(s, Field::Operands);
+        b.set_field(s, Field::Values, operands);
+        let text = b.compare_const(Cond::Eq, kind, (LeafKind::Text as u32).into());
+        b.if_then(text, |b| {
+            // The operand is the slot of the text; there is room for two.
+            let slot = b.load(Type::I64, operands, 0);
+            let [data, size] = b.text_of(s, slot);
+            let pair = b.stack_slot(16, 8);
+            b.store(data, pair, 0);
+            b.store(size, pair, 8);
+            b.set_field(s, Field::Values, pair);
+        });
+        b.try_routine(Routine::PutPiece, &[s, kind]);
     });
-    c.b.ret(None);
-}
-
-fn leaf(c: &mut Code<'_>, s: Value, kind: Value, done: Block) {
-    let mut case = |kind_code: LeafKind, say: &dyn Fn(&mut Code<'_>, Value)| {
-        if c.used.has_leaf(kind_code) {
-            c.case(kind, kind_code as u32, done, |c| {
-                let value = c.b.load(Type::I64, s, state::STACK);
-                say(c, value);
-            });
-        }
-    };
-    case(LeafKind::Int, &|c, value| {
-        c.call(Routine::PutInt, &[s, value]);
-    });
-    case(LeafKind::Float, &|c, bits| {
-        let value = c.b.convert(Convert::Bitcast, bits, Type::F64);
-        c.call(Routine::PutFloat, &[s, value]);
-    });
-    case(LeafKind::DType, &|c, value| {
-        c.call(Routine::PutDtype, &[s, value]);
-    });
-    case(LeafKind::Device, &|c, value| {
-        let ty = c.b.convert(Convert::Trunc, value, Type::I32);
-        let ty = c.b.convert(Convert::Sext, ty, Type::I64);
-        let index = c.b.binary_const(Binary::Ashr, value, 32);
-        c.call(Routine::PutDevice, &[s, ty, index]);
-    });
-    case(LeafKind::Text, &|c, slot| {
-        let [data, size] = c.text_of(s, slot);
-        c.call(Routine::PutQuoted, &[s, data, size]);
-    });
-}
-
-/// Addresses differ from run to run, so only NULL is told from the rest.
-fn address(c: &mut Code<'_>, s: Value) {
-    let value = c.b.load(Type::I64, s, state::STACK);
-    let null = c.b.compare_const(Cond::Eq, value, 0);
-    let [null_text, null_length] = c.literal("NULL");
-    let [some_text, some_length] = c.literal("a non-NULL pointer");
-    let text = c.b.select(null, null_text, some_text);
-    let length = c.b.select(null, null_length, some_length);
-    c.call(Routine::Put, &[s, text, length]);
+    b.return_code(0);
 }

@@ -1,176 +1,218 @@
 //! Redoing the checks of a call one by one, and raising the first fault.
 
-use crate::ir::{Cond, Convert, Type, Value};
-use crate::lower::explain::codes::{Op, header};
+use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
+use crate::lower::explain::codes::{Header, Op, Used};
+use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
-use crate::lower::explain::routines::code::{Code, state};
-use crate::lower::explain::routines::loops;
+use crate::lower::explain::routines::state::{DEVICE_SIZE, Field};
+use crate::lower::explain::schema::{At, Part};
+
+/// Bytes of arrays for an ordinary function: 48 values with as many symbols, say.
+pub(crate) const ORDINARY: u32 = 1280;
+
+/// Bytes for any function.
+const EVERY: u32 = {
+    use crate::language::{MAX_NESTING, MAX_VALUES};
+    use crate::resolve::names::MAX_SYMBOLS;
+    let slots = 16 * (MAX_VALUES + MAX_SYMBOLS);
+    let words = 8 * (MAX_SYMBOLS + MAX_NESTING + 1 + 2 * MAX_NESTING);
+    (slots + words) as u32 + 16 * 64
+};
 
 /// `(handle, args, num_args, descriptor)`: for arguments that have a fault.
-pub(crate) fn explain(c: &mut Code<'_>) {
-    let args = [0, 1, 2, 3].map(|i| c.b.param(i));
-    let raised = c.call_value(Routine::Redo, &args);
-    let some = c.b.compare_const(Cond::Ne, raised, 0);
-    c.when(some, |c| c.b.ret(Some(raised)));
-    // Reached only if the wrapper saw a fault that is none: a bug in lowering.
-    let s = c.new_state(args[3]);
-    let subject = c.literal("check");
-    c.begin_call(s, "Unexplained failed ", subject);
-    let code = c.raise(s, "InternalError");
-    c.b.ret(Some(code));
+pub(crate) fn explain(b: &mut Builder<'_>, _: Used) {
+    entry(b, ORDINARY, true);
 }
 
-/// `(handle, args, num_args, descriptor)`
-pub(crate) fn redo(c: &mut Code<'_>) {
-    let [handle, args, num_args, descriptor] = [0, 1, 2, 3].map(|i| c.b.param(i));
-    let s = c.new_state(descriptor);
-    c.b.store(handle, s, state::HANDLE);
-    c.b.store(args, s, state::ARGS);
-    let num_args = c.b.convert(Convert::Sext, num_args, Type::I64);
-    c.b.store(num_args, s, state::NUM_ARGS);
-    count(c, s, num_args, descriptor);
-    let zero = c.b.i64(0);
-    c.b.store(zero, s, state::DEVICE_COUNT);
-    let symbols = c.word(descriptor, header::SYMBOLS);
-    c.count_to(symbols, |c, symbol| {
-        let origin = c.origin(s, symbol);
-        c.b.store(zero, origin, 0);
-    });
-    let slots = c.word(descriptor, header::SLOTS);
-    let null = c.b.null();
-    c.count_to(slots, |c, slot| c.locate(s, slot, null));
-    let first = c.b.ptr_offset(descriptor, 4 * i64::from(header::STEPS));
-    c.b.store(first, s, state::PC);
-    let raised = c.call_value(Routine::Interpret, &[s]);
-    let passed = c.b.compare_const(Cond::Eq, raised, 0);
-    c.when(passed, |c| c.return_code(0));
-    c.return_code(-1);
+/// The same for functions that take more room.
+pub(crate) fn explain_large(b: &mut Builder<'_>, _: Used) {
+    entry(b, EVERY, true);
 }
 
-/// `(state)`: steps from the program counter to their end; 1 if that has raised.
-pub(crate) fn interpret(c: &mut Code<'_>) {
-    let s = c.state();
-    let (next, stop) = (c.b.block("step"), c.b.block("stop"));
-    c.b.jump(next, &[]);
-    c.b.switch_to(next);
-    let word = c.take_words(s, 1);
-    let op = c.word(word, 0);
-    c.step(op, Op::Argument, next, |c| {
-        let words = c.take_words(s, 2);
-        let args = c.b.load(Type::Ptr, s, state::ARGS);
-        let index = c.word(words, 1);
-        let any = c.argument(args, index);
-        let slot = c.word(words, 0);
-        c.locate(s, slot, any);
-    });
-    for (code, routine) in [
-        (Op::Scalar, Routine::Scalar),
-        (Op::Header, Routine::Header),
-        (Op::Occurrence, Routine::Occurrence),
-        (Op::Compact, Routine::Compact),
-        (Op::Data, Routine::Data),
-        (Op::Settle, Routine::SettleSymbol),
-        (Op::Type, Routine::Type),
-        (Op::Instance, Routine::Instance),
-        (Op::Size, Routine::Size),
-        (Op::Dtype, Routine::Dtype),
-        (Op::Device, Routine::Device),
-        (Op::Numbers, Routine::CheckNumbers),
-        (Op::Literal, Routine::Literal),
-        (Op::Each, Routine::Each),
-        (Op::Entries, Routine::Entries),
-        (Op::OneOf, Routine::OneOf),
-        (Op::Constraint, Routine::Constraint),
-        (Op::Evaluate, Routine::Evaluate),
-    ] {
-        c.step(op, code, next, |c| {
-            let raised = c.call_value(routine, &[s]);
-            let raised = c.b.compare_const(Cond::Ne, raised, 0);
-            c.b.branch(raised, stop, next);
-        });
+/// `(handle, args, num_args, descriptor)`: 0 if nothing is wrong.
+pub(crate) fn redo(b: &mut Builder<'_>, _: Used) {
+    entry(b, ORDINARY, false);
+}
+
+/// The same for functions that take more room.
+pub(crate) fn redo_large(b: &mut Builder<'_>, _: Used) {
+    entry(b, EVERY, false);
+}
+
+/// Replays in a frame with so much room for arrays; some fault there must be if `must`.
+fn entry(b: &mut Builder<'_>, room: u32, must: bool) {
+    let [handle, args, num_args, descriptor] = [0, 1, 2, 3].map(|i| b.param(i));
+    let s = b.state_slot(room);
+    b.set_field(s, Field::Handle, handle);
+    b.set_field(s, Field::Args, args);
+    let num_args = b.convert(Convert::Sext, num_args, Type::I64);
+    b.set_field(s, Field::NumArgs, num_args);
+    let room = b.i64(room.into());
+    let raised = b.routine_value(Routine::Replay, &[s, descriptor, room]);
+    let some = b.compare_const(Cond::Ne, raised, 0);
+    b.return_if(some, -1);
+    if must {
+        // Reached only if the wrapper saw a fault that is none: a bug in lowering.
+        let complaint = b.i64(Complaint::Unexplained as i64);
+        let zero = b.i64(0);
+        b.routine(Routine::Broken, &[s, complaint, zero]);
     }
-    c.step(op, Op::Context, next, |c| {
-        let words = c.take_words(s, 1);
-        let slot = c.word(words, 0);
-        let slot = c.slot(s, slot);
-        let handle = c.b.load(Type::Ptr, s, state::HANDLE);
-        c.b.store(handle, slot, 0);
-    });
-    c.step(op, Op::Element, next, |c| loops::element(c, s));
-    c.step(op, Op::Present, next, |c| present(c, s));
-    c.step(op, Op::Bound, next, |c| bound(c, s));
-    c.return_code(0);
-    c.b.switch_to(stop);
-    c.return_code(1);
+    b.return_code(if must { -1 } else { 0 });
+}
+
+/// `(state, descriptor)`: the fields that messages need.
+pub(crate) fn open(b: &mut Builder<'_>, _: Used) {
+    let [s, descriptor] = [0, 1].map(|i| b.param(i));
+    let header = At::<Header>::new(descriptor);
+    b.set_field(s, Field::Descriptor, descriptor);
+    let texts = header.texts(b);
+    let address = b.ptr_add(descriptor, texts);
+    b.set_field(s, Field::Texts, address);
+    b.set_field(s, Field::End, address);
+    let size = header.size(b);
+    let size = b.binary(Binary::Sub, size, texts);
+    b.set_field(s, Field::TextSize, size);
+    let zero = b.i64(0);
+    b.set_field(s, Field::Quiet, zero);
+    b.ret(None);
+}
+
+/// `(state, descriptor, room)`: all steps; 0 if they pass.
+pub(crate) fn replay(b: &mut Builder<'_>, _: Used) {
+    let [s, descriptor, room] = [0, 1, 2].map(|i| b.param(i));
+    b.routine(Routine::Open, &[s, descriptor]);
+    let header = At::<Header>::new(descriptor);
+    count(b, s, header);
+    arrays(b, s, header, room);
+    let first = header.end(b);
+    b.set_field(s, Field::Pc, first);
+    let raised = b.routine_value(Routine::Interpret, &[s]);
+    b.ret(Some(raised));
 }
 
 /// The number of arguments.
-fn count(c: &mut Code<'_>, s: Value, found: Value, descriptor: Value) {
-    let (least, most) =
-        (c.word(descriptor, header::LEAST), c.signed_word(descriptor, header::MOST));
-    let few = c.b.compare(Cond::Slt, found, least);
-    let many = c.b.compare(Cond::Sgt, found, most);
-    let limited = c.b.compare_const(Cond::Ne, most, -1);
-    let many = c.b.and(many, limited);
-    let fault = c.b.or(few, many);
-    c.when(fault, |c| {
-        let subject = c.literal("number of arguments");
-        c.begin_call(s, "Mismatched ", subject);
-        c.say(s, ", expected ");
-        let unlimited = c.b.not(limited);
-        c.when(unlimited, |c| c.say(s, "at least "));
-        c.call(Routine::PutInt, &[s, least]);
-        let range = c.b.compare(Cond::Ne, least, most);
-        let range = c.b.and(range, limited);
-        c.when(range, |c| {
-            c.say(s, " to ");
-            c.call(Routine::PutInt, &[s, most]);
+fn count(b: &mut Builder<'_>, s: Value, header: At<Header>) {
+    let (least, most) = (header.least(b), header.most(b));
+    let found = b.field(s, Field::NumArgs);
+    let few = b.compare(Cond::Slt, found, least);
+    let many = b.compare(Cond::Sgt, found, most);
+    let limited = b.compare_const(Cond::Ne, most, -1);
+    let many = b.and(many, limited);
+    let wrong = b.or(few, many);
+    b.if_then(wrong, |b| {
+        let range = b.compare(Cond::Ne, least, most);
+        let range = b.and(range, limited);
+        b.refuse(s, range, Complaint::CountRange, &[least, most, found]);
+        let complaint = b.either(limited, Complaint::Count, Complaint::CountLeast);
+        b.complain_of(s, complaint, &[least, found]);
+    });
+}
+
+/// Lays out the arrays as the counts of the descriptor say, and fills them with zeros.
+fn arrays(b: &mut Builder<'_>, s: Value, header: At<Header>, room: Value) {
+    let symbols = header.symbols(b);
+    let slots = header.slots(b);
+    let all = [
+        (Field::Operands, header.operands(b), Some(Field::OperandCount), 8),
+        (Field::Devices, header.devices(b), Some(Field::DeviceRoom), DEVICE_SIZE),
+        (Field::Loops, header.loops(b), Some(Field::LoopCount), 8),
+        (Field::Origins, symbols, Some(Field::Symbols), 8),
+        (Field::Slots, slots, Some(Field::SlotCount), 8),
+        (Field::Anys, slots, None, 8),
+    ];
+    let zero = b.i64(0);
+    let start = b.arrays(s);
+    let mut end = zero;
+    for (array, count, field, size) in all {
+        let at = b.ptr_add(start, end);
+        b.set_field(s, array, at);
+        field.into_iter().for_each(|field| b.set_field(s, field, count));
+        let bytes = b.binary_const(Binary::Mul, count, size);
+        end = b.binary(Binary::Add, end, bytes);
+    }
+    let fits = b.compare(Cond::Sle, end, room);
+    let named = b.compare(Cond::Sle, symbols, slots);
+    let fits = b.and(fits, named);
+    b.intact(s, fits);
+    b.set_field(s, Field::DeviceCount, zero);
+    let words = b.binary_const(Binary::Lshr, end, 3);
+    b.count_to(words, |b, at| {
+        let at = b.element(start, at);
+        b.store(zero, at, 0);
+    });
+}
+
+/// The routine for each step, which takes the state.
+fn routine(op: Op) -> Option<Routine> {
+    Some(match op {
+        Op::End => return None,
+        Op::Argument => Routine::Argument,
+        Op::Element => Routine::Element,
+        Op::Present => Routine::Present,
+        Op::Bound => Routine::Bound,
+        Op::Context => Routine::Context,
+        Op::Scalar => Routine::Scalar,
+        Op::Tensor => Routine::Tensor,
+        Op::Occurrence => Routine::Occurrence,
+        Op::Compact => Routine::Compact,
+        Op::Data => Routine::Data,
+        Op::Settle => Routine::SettleSymbol,
+        Op::Type => Routine::Type,
+        Op::Instance => Routine::Instance,
+        Op::Size => Routine::Size,
+        Op::Dtype => Routine::Dtype,
+        Op::Device => Routine::Device,
+        Op::Numbers => Routine::CheckNumbers,
+        Op::Literal => Routine::Literal,
+        Op::Each => Routine::Each,
+        Op::Entries => Routine::Entries,
+        Op::OneOf => Routine::OneOf,
+        Op::Constraint => Routine::Constraint,
+        Op::Evaluate => Routine::Evaluate,
+    })
+}
+
+/// `(state)`: steps from the program counter to their end.
+pub(crate) fn interpret(b: &mut Builder<'_>, used: Used) {
+    let s = b.param(0);
+    let (next, ran, stop) = (b.block("step"), b.block("ran"), b.block("stop"));
+    let raised = b.block_param(ran, Type::I32, "raised");
+    b.jump(next, &[]);
+    b.switch_to(next);
+    let op = b.take_word(s);
+    for &code in Op::ALL.iter().filter(|&&code| used.has_op(code)) {
+        b.case(op, code as u32, ran, |b| {
+            let Some(routine) = routine(code) else {
+                let passed = b.i32(0);
+                b.ret(Some(passed));
+                return [passed];
+            };
+            [b.routine_value(routine, &[s])]
         });
-        c.say(s, " but got ");
-        c.call(Routine::PutInt, &[s, found]);
-        let code = c.raise(s, "TypeError");
-        c.b.ret(Some(code));
-    });
+    }
+    b.unknown(s, op);
+    b.switch_to(ran);
+    let some = b.compare_const(Cond::Ne, raised, 0);
+    b.branch(some, stop, next);
+    b.switch_to(stop);
+    b.ret(Some(raised));
 }
 
-/// Skips what follows unless a value is there; one that is None has no other value.
-fn present(c: &mut Code<'_>, s: Value) {
-    let words = c.take_words(s, 2);
-    let slot = c.word(words, 0);
-    let there = c.is_some(s, slot);
-    let absent = c.b.compare_const(Cond::Eq, there, 0);
-    c.when(absent, |c| {
-        let at = c.slot(s, slot);
-        let zero = c.b.i64(0);
-        c.b.store(zero, at, 0);
-        c.skip(s, words, 1);
+/// `(state)`: a condition of the `where` clause.
+pub(crate) fn constraint(b: &mut Builder<'_>, _: Used) {
+    use crate::lower::explain::codes::step;
+    let (s, step) = b.step::<step::Constraint>();
+    let leaves = step.end(b);
+    let words = b.take_word(s);
+    b.skip(s, words);
+    let holds = b.evaluate_or_stop(s);
+    let violated = b.compare_const(Cond::Eq, holds, 0);
+    b.if_then(violated, |b| {
+        let [before, subject] = [step.before(b), step.subject(b)].map(|text| text.address(b));
+        b.complain(s, Complaint::Violated, &[before, subject, leaves]);
     });
+    b.return_code(0);
 }
 
-/// Skips what follows unless a symbol is bound.
-fn bound(c: &mut Code<'_>, s: Value) {
-    let words = c.take_words(s, 2);
-    let symbol = c.word(words, 0);
-    let origin = c.origin(s, symbol);
-    let origin = c.b.load(Type::I64, origin, 0);
-    let free = c.b.compare_const(Cond::Eq, origin, 0);
-    c.when(free, |c| c.skip(s, words, 1));
-}
-
-/// `(state)`: a comparison of the `where` clause; 1 if that has raised.
-pub(crate) fn constraint(c: &mut Code<'_>) {
-    let s = c.state();
-    let words = c.take_words(s, 5);
-    c.skip(s, words, 4);
-    c.evaluate_or_stop(s);
-    let holds = c.b.load(Type::I64, s, state::STACK);
-    let violated = c.b.compare_const(Cond::Eq, holds, 0);
-    c.when(violated, |c| {
-        let ([text, length], subject) = (c.text_at(s, words, 0), c.text_at(s, words, 2));
-        c.call(Routine::BeginCall, &[s, text, length, subject[0], subject[1]]);
-        let leaves = c.b.ptr_offset(words, 16);
-        c.call(Routine::Leaves, &[s, leaves]);
-        c.raise_and_stop(s, "ValueError");
-    });
-    c.return_code(0);
-}
+// A descriptor is no larger than the frame that the largest function takes.
+const _: () = assert!(Header::WORDS < 32 && ORDINARY < EVERY);

@@ -3,17 +3,16 @@
 //! A format is the number of its stored mantissa bits and its exponent bias: 10 and 15 for `float16`,
 //! 7 and 127 for `bfloat16`. All ones in the exponent is infinity or NaN.
 
-use crate::ir::{Binary, Cond, Convert, Type, Value};
-use crate::lower::explain::routines::code::Code;
+use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
+use crate::lower::explain::codes::Used;
 
 const MANTISSA: i64 = 52;
 const BIAS: i64 = 1023;
 const INFINITY: i64 = 0x7ff << MANTISSA;
 
 /// `(bits of an f64, mantissa bits, bias)`: the nearest value, ties to even; NaN stays NaN.
-pub(crate) fn round(c: &mut Code<'_>) {
-    let [bits, mantissa, bias] = [0, 1, 2].map(|i| c.b.param(i));
-    let b = &mut c.b;
+pub(crate) fn round(b: &mut Builder<'_>, _: Used) {
+    let [bits, mantissa, bias] = [0, 1, 2].map(|i| b.param(i));
     let sign = b.binary_const(Binary::Lshr, bits, 63);
     let sign = b.binary_const(Binary::Shl, sign, 15);
     let magnitude = b.binary_const(Binary::And, bits, i64::MAX);
@@ -33,14 +32,12 @@ pub(crate) fn round(c: &mut Code<'_>) {
     let shift = b.select(far, limit, shift);
     let significand = b.binary_const(Binary::And, magnitude, (1 << MANTISSA) - 1);
     let significand = b.binary_const(Binary::Or, significand, 1 << MANTISSA);
-    let rounded = shift_to_even(c, significand, shift);
+    let rounded = shift_to_even(b, significand, shift);
     // The significand of a normal result has its leading one, which adds one to the exponent field.
-    let b = &mut c.b;
     let lower = b.binary(Binary::Sub, field, one);
     let lower = b.binary(Binary::Shl, lower, mantissa);
     let result = b.binary(Binary::Add, lower, rounded);
-    let infinity = infinity(c, mantissa);
-    let b = &mut c.b;
+    let infinity = infinity(b, mantissa);
     let overflow = b.compare(Cond::Sgt, result, infinity);
     let result = b.select(overflow, infinity, result);
     let quiet = b.binary_const(Binary::Lshr, infinity, 1);
@@ -53,8 +50,7 @@ pub(crate) fn round(c: &mut Code<'_>) {
 }
 
 /// `value >> shift`, rounded to nearest, ties to even.
-fn shift_to_even(c: &mut Code<'_>, value: Value, shift: Value) -> Value {
-    let b = &mut c.b;
+fn shift_to_even(b: &mut Builder<'_>, value: Value, shift: Value) -> Value {
     let one = b.i64(1);
     let floor = b.binary(Binary::Lshr, value, shift);
     let unit = b.binary(Binary::Shl, one, shift);
@@ -70,18 +66,16 @@ fn shift_to_even(c: &mut Code<'_>, value: Value, shift: Value) -> Value {
 }
 
 /// The bits of infinity: 15 bits without those of the mantissa.
-fn infinity(c: &mut Code<'_>, mantissa: Value) -> Value {
-    let b = &mut c.b;
+fn infinity(b: &mut Builder<'_>, mantissa: Value) -> Value {
     let all = b.i64(0x7fff);
     let high = b.binary(Binary::Lshr, all, mantissa);
     b.binary(Binary::Shl, high, mantissa)
 }
 
 /// `(bits, mantissa bits, bias)`: the same value as an `f64`.
-pub(crate) fn widen(c: &mut Code<'_>) {
-    let [bits, mantissa, bias] = [0, 1, 2].map(|i| c.b.param(i));
-    let infinity = infinity(c, mantissa);
-    let b = &mut c.b;
+pub(crate) fn widen(b: &mut Builder<'_>, _: Used) {
+    let [bits, mantissa, bias] = [0, 1, 2].map(|i| b.param(i));
+    let infinity = infinity(b, mantissa);
     let sign = b.binary_const(Binary::Lshr, bits, 15);
     let sign = b.binary_const(Binary::Shl, sign, 63);
     let magnitude = b.binary_const(Binary::And, bits, 0x7fff);

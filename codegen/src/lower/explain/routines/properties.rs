@@ -2,175 +2,168 @@
 
 use abi_spec::layout::{DL_TENSOR, OBJECT, dl_tensor, seq_cell, shape_cell};
 
-use crate::ir::{Binary, Cond, Convert, Type, Value};
-use crate::lower::explain::codes::{Rpn, head};
+use crate::ir::{Binary, Builder, Cond, Type, Value};
+use crate::lower::explain::codes::{Head, Rpn, operation};
+use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
-use crate::lower::explain::routines::code::{Code, state};
 use crate::lower::explain::routines::evaluate::Machine;
+use crate::lower::explain::routines::state::Field;
+use crate::lower::explain::schema::At;
 
-impl Code<'_> {
-    /// What is in the slot that the next word names.
-    fn take_word(&mut self, m: Machine) -> Value {
-        let word = self.take_words(m.s, 1);
-        let slot = self.word(word, 0);
-        let slot = self.slot(m.s, slot);
-        self.b.load(Type::I64, slot, 0)
-    }
-
-    /// The object or tensor whose slot the next word names, and whether it is there. One that is not is all
-    /// zeros.
-    fn take_pointer(&mut self, m: Machine) -> (Value, Value) {
-        let word = self.take_word(m);
-        let there = self.b.compare_const(Cond::Ne, word, 0);
-        let zeros = self.table(&[0; OBJECT.size as usize + DL_TENSOR.size as usize]);
-        let pointer = self.b.convert(Convert::IntToPtr, word, Type::Ptr);
-        (self.b.select(there, pointer, zeros), there)
-    }
-
-    /// A property of something, which is zero where that is not there.
-    fn property(
-        &mut self,
-        m: Machine,
-        op: Rpn,
-        read: impl FnOnce(&mut Self, Value, Value) -> Value,
-    ) {
-        self.operation(m.op, op, m.next, |c| {
-            let (pointer, there) = c.take_pointer(m);
-            let value = read(c, pointer, there);
-            let is_address = c.b.ty(value) == Type::Ptr;
-            let value =
-                if is_address { c.b.convert(Convert::PtrToInt, value, Type::I64) } else { value };
-            let zero = c.b.i64(0);
-            let value = c.b.select(there, value, zero);
-            c.push(m, value);
-        });
-    }
-
-    /// Number `index` of an array at `base`, which may be NULL where there is nothing.
-    fn number_at(&mut self, base: Value, index: Value) -> Value {
-        let some = self.b.compare_const(Cond::Ne, base, 0);
-        let zero = self.table(&[0; 8]);
-        let at = self.element(base, index);
-        let at = self.b.select(some, at, zero);
-        self.b.load(Type::I64, at, 0)
-    }
-
-    fn signed_field(&mut self, base: Value, offset: i32) -> Value {
-        let field = self.b.load(Type::I32, base, offset);
-        self.b.convert(Convert::Sext, field, Type::I64)
-    }
+/// A tensor or object that an operation is about.
+#[derive(Clone, Copy)]
+struct Subject {
+    /// Its address, or that of zeros.
+    address: Value,
+    /// A `Bool`: it is there.
+    there: Value,
 }
 
-/// `index, head`: raises unless there are more than `index`, where the value is there.
-fn at_least(c: &mut Code<'_>, m: Machine, count: Value, there: Value, what: &str) {
-    let words = c.take_words(m.s, 1 + i64::from(head::END));
-    let index = c.word(words, 0);
-    let few = c.b.compare(Cond::Sle, count, index);
-    let missing = c.b.and(few, there);
-    c.when(missing, |c| {
-        let place = c.b.ptr_offset(words, 4);
-        let argument = c.word(place, head::ARGUMENT);
-        c.begin(m.s, "Mismatched ", place, what, argument);
-        c.say(m.s, "at least ");
-        let least = c.b.binary_const(Binary::Add, index, 1);
-        c.call(Routine::PutInt, &[m.s, least]);
-        c.say(m.s, " but got ");
-        c.call(Routine::PutInt, &[m.s, count]);
-        c.raise_and_stop(m.s, "ValueError");
+/// The subject in a slot.
+fn subject(b: &mut Builder<'_>, m: Machine, find: Routine, slot: Value) -> Subject {
+    let found = b.routine_value(find, &[m.s, slot]);
+    let there = b.compare_const(Cond::Ne, found, 0);
+    let zeros = b.table(&[0; OBJECT.size as usize + DL_TENSOR.size as usize]);
+    Subject { address: b.select(there, found, zeros), there }
+}
+
+/// A property of a tensor, at the slot that the next word names.
+fn of_tensor(
+    b: &mut Builder<'_>,
+    m: Machine,
+    op: Rpn,
+    read: impl FnOnce(&mut Builder<'_>, Value) -> Value,
+) {
+    m.load(b, op, |b| {
+        let slot = b.take_word(m.s);
+        let dl = subject(b, m, Routine::TensorOf, slot);
+        let value = read(b, dl.address);
+        let value = b.as_word(value);
+        or_zero(b, dl, value)
     });
 }
 
-pub(crate) fn fields(c: &mut Code<'_>, m: Machine) {
-    c.property(m, Rpn::Extent, |c, dl, _| {
-        let word = c.take_words(m.s, 1);
-        let dim = c.word(word, 0);
-        let shape = c.b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
-        c.number_at(shape, dim)
+fn or_zero(b: &mut Builder<'_>, subject: Subject, value: Value) -> Value {
+    let zero = b.i64(0);
+    b.select(subject.there, value, zero)
+}
+
+/// Complains unless there are more than `index`, where the value is there.
+fn at_least(
+    b: &mut Builder<'_>,
+    m: Machine,
+    [count, index]: [Value; 2],
+    there: Value,
+    head: At<Head>,
+    complaint: Complaint,
+) {
+    let few = b.compare(Cond::Sle, count, index);
+    let missing = b.and(few, there);
+    b.if_then(missing, |b| {
+        let head = head.address(b);
+        let least = b.binary_const(Binary::Add, index, 1);
+        b.complain(m.s, complaint, &[head, least, count]);
     });
-    c.property(m, Rpn::Stride, |c, dl, _| {
-        let word = c.take_words(m.s, 1);
-        let dim = c.word(word, 0);
-        c.call_value(Routine::StrideAt, &[dl, dim])
+}
+
+/// Properties of tensors.
+pub(crate) fn fields(b: &mut Builder<'_>, m: Machine) {
+    m.load(b, Rpn::Extent, |b| {
+        let record = b.take::<operation::Extent>(m.s);
+        let (slot, dim) = (record.slot(b), record.dim(b));
+        of_dim(b, m, slot, dim, |b, dl| b.extent(dl, dim))
     });
-    c.operation(m.op, Rpn::Rank, m.next, |c| {
-        let (dl, there) = c.take_pointer(m);
-        let ndim = c.ndim(dl);
-        at_least(c, m, ndim, there, ".ndim");
+    m.load(b, Rpn::Stride, |b| {
+        let record = b.take::<operation::Stride>(m.s);
+        let (slot, dim) = (record.slot(b), record.dim(b));
+        of_dim(b, m, slot, dim, |b, dl| b.routine_value(Routine::StrideAt, &[dl, dim]))
     });
-    c.property(m, Rpn::Ndim, |c, dl, _| c.ndim(dl));
-    c.property(m, Rpn::DeviceType, |c, dl, _| c.signed_field(dl, dl_tensor::DEVICE_TYPE.offset));
-    c.property(m, Rpn::DeviceId, |c, dl, _| c.signed_field(dl, dl_tensor::DEVICE_ID.offset));
-    c.property(m, Rpn::ByteOffset, |c, dl, _| {
-        c.b.load(Type::I64, dl, dl_tensor::BYTE_OFFSET.offset)
+    m.check(b, Rpn::Rank, |b| {
+        let record = b.take::<operation::Rank>(m.s);
+        let (slot, index, head) = (record.slot(b), record.index(b), record.head(b));
+        let dl = subject(b, m, Routine::TensorOf, slot);
+        let ndim = b.ndim(dl.address);
+        at_least(b, m, [ndim, index], dl.there, head, Complaint::RankLeast);
     });
-    c.property(m, Rpn::Data, |c, dl, _| c.first_element(dl));
-    c.property(m, Rpn::Dtype, |c, dl, _| {
-        let dtype = c.b.load(Type::I32, dl, dl_tensor::DTYPE.offset);
-        c.b.convert(Convert::Zext, dtype, Type::I64)
-    });
-    c.property(m, Rpn::Numel, |c, dl, _| c.call_value(Routine::Numel, &[dl]));
-    c.property(m, Rpn::IsCompact, |c, dl, _| {
-        let compact = c.call_value(Routine::IsCompact, &[dl]);
-        c.b.convert(Convert::Zext, compact, Type::I64)
-    });
+    of_tensor(b, m, Rpn::Ndim, |b, dl| b.ndim(dl));
+    of_tensor(b, m, Rpn::DeviceType, |b, dl| b.signed(dl, dl_tensor::DEVICE_TYPE.offset));
+    of_tensor(b, m, Rpn::DeviceId, |b, dl| b.signed(dl, dl_tensor::DEVICE_ID.offset));
+    of_tensor(b, m, Rpn::ByteOffset, |b, dl| b.load(Type::I64, dl, dl_tensor::BYTE_OFFSET.offset));
+    of_tensor(b, m, Rpn::Data, |b, dl| b.first_element(dl));
+    of_tensor(b, m, Rpn::Dtype, |b, dl| b.unsigned(dl, dl_tensor::DTYPE.offset));
+    of_tensor(b, m, Rpn::Numel, |b, dl| b.routine_value(Routine::Numel, &[dl]));
+    of_tensor(b, m, Rpn::IsCompact, |b, dl| b.ask(Routine::IsCompact, &[dl]));
+}
+
+/// A number of a dim that a tensor must have, if it is there.
+fn of_dim(
+    b: &mut Builder<'_>,
+    m: Machine,
+    slot: Value,
+    dim: Value,
+    read: impl FnOnce(&mut Builder<'_>, Value) -> Value,
+) -> Value {
+    let dl = subject(b, m, Routine::TensorOf, slot);
+    b.if_else(
+        dl.there,
+        Type::I64,
+        |b| {
+            b.has_dim(m.s, dl.address, dim);
+            read(b, dl.address)
+        },
+        |b| b.i64(0),
+    )
 }
 
 /// Properties of other values.
-pub(crate) fn properties(c: &mut Code<'_>, m: Machine) {
-    c.property(m, Rpn::Length, |c, object, _| {
-        c.b.load(Type::I64, object, seq_cell::SIZE.in_object())
+pub(crate) fn properties(b: &mut Builder<'_>, m: Machine) {
+    for (op, field) in [(Rpn::Length, seq_cell::SIZE), (Rpn::NumberCount, shape_cell::SIZE)] {
+        m.load(b, op, |b| {
+            let slot = b.take_word(m.s);
+            let object = subject(b, m, Routine::ObjectOf, slot);
+            let count = b.load(Type::I64, object.address, field.in_object());
+            or_zero(b, object, count)
+        });
+    }
+    m.load(b, Rpn::Number, |b| {
+        let record = b.take::<operation::Number>(m.s);
+        let (slot, index) = (record.slot(b), record.index(b));
+        let object = subject(b, m, Routine::ObjectOf, slot);
+        b.routine_value(Routine::NumberAt, &[object.address, index])
     });
-    c.property(m, Rpn::NumberCount, |c, object, _| {
-        c.b.load(Type::I64, object, shape_cell::SIZE.in_object())
+    m.check(b, Rpn::Count, |b| {
+        let record = b.take::<operation::Count>(m.s);
+        let (slot, index, head) = (record.slot(b), record.index(b), record.head(b));
+        let object = subject(b, m, Routine::ObjectOf, slot);
+        let count = b.load(Type::I64, object.address, shape_cell::SIZE.in_object());
+        at_least(b, m, [count, index], object.there, head, Complaint::SizeLeast);
     });
-    c.property(m, Rpn::Number, |c, object, _| {
-        let word = c.take_words(m.s, 1);
-        let index = c.word(word, 0);
-        c.number_of(object, index)
+    m.load(b, Rpn::IsSome, |b| {
+        let slot = b.take_word(m.s);
+        b.is_some(m.s, slot)
     });
-    c.operation(m.op, Rpn::Count, m.next, |c| {
-        let (object, there) = c.take_pointer(m);
-        let count = c.b.load(Type::I64, object, shape_cell::SIZE.in_object());
-        at_least(c, m, count, there, ".size");
+    m.load(b, Rpn::TextSize, |b| {
+        let slot = b.take_word(m.s);
+        b.text_of(m.s, slot)[1]
     });
-    c.operation(m.op, Rpn::IsSome, m.next, |c| {
-        let word = c.take_words(m.s, 1);
-        let slot = c.word(word, 0);
-        let there = c.is_some(m.s, slot);
-        c.push(m, there);
+    m.load(b, Rpn::SameText, |b| {
+        let record = b.take::<operation::SameText>(m.s);
+        let (slot, text) = (record.slot(b), record.text(b));
+        let [data, size] = b.text_of(m.s, slot);
+        let [text, length] = b.text_at(m.s, text);
+        b.ask(Routine::SameText, &[data, size, text, length])
     });
-    c.operation(m.op, Rpn::TextSize, m.next, |c| {
-        let word = c.take_words(m.s, 1);
-        let slot = c.word(word, 0);
-        let [_, size] = c.text_of(m.s, slot);
-        c.push(m, size);
+    for (op, part) in [(Rpn::TypeOfDevice, 0), (Rpn::IndexOfDevice, 1)] {
+        m.load(b, op, |b| {
+            let slot = b.take_word(m.s);
+            b.in_count(m.s, slot, Field::SlotCount);
+            let device = b.symbol_value(m.s, slot);
+            b.split_device(device)[part]
+        });
+    }
+    m.load(b, Rpn::RestSize, |b| {
+        let first = b.take_word(m.s);
+        let count = b.field(m.s, Field::NumArgs);
+        b.binary(Binary::Sub, count, first)
     });
-    c.operation(m.op, Rpn::SameText, m.next, |c| {
-        let words = c.take_words(m.s, 3);
-        let slot = c.word(words, 0);
-        let [data, size] = c.text_of(m.s, slot);
-        let [text, length] = c.text_at(m.s, words, 1);
-        let same = c.call_value(Routine::SameText, &[data, size, text, length]);
-        let same = c.b.convert(Convert::Zext, same, Type::I64);
-        c.push(m, same);
-    });
-    c.operation(m.op, Rpn::TypeOfDevice, m.next, |c| {
-        let device = c.take_word(m);
-        let ty = c.b.convert(Convert::Trunc, device, Type::I32);
-        let ty = c.b.convert(Convert::Sext, ty, Type::I64);
-        c.push(m, ty);
-    });
-    c.operation(m.op, Rpn::IndexOfDevice, m.next, |c| {
-        let device = c.take_word(m);
-        let index = c.b.binary_const(Binary::Ashr, device, 32);
-        c.push(m, index);
-    });
-    c.operation(m.op, Rpn::RestSize, m.next, |c| {
-        let word = c.take_words(m.s, 1);
-        let first = c.word(word, 0);
-        let count = c.b.load(Type::I64, m.s, state::NUM_ARGS);
-        let rest = c.b.binary(Binary::Sub, count, first);
-        c.push(m, rest);
-    });
-    c.unary(m, Rpn::Not, |c, value| c.b.compare_const(Cond::Eq, value, 0));
 }

@@ -1,132 +1,218 @@
-//! Starting a message, and raising it as an error.
+//! Complaining: composing the message of a fault, and raising it as an error.
 
 use abi_spec::layout::{BYTE_ARRAY, byte_array};
 use abi_spec::runtime;
 
-use crate::ir::{Cond, Type, Value};
-use crate::lower::explain::codes::header;
+use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
+use crate::lower::explain::codes::{Case, Header, Meaning, Site, Used};
+use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
-use crate::lower::explain::routines::code::{Code, state};
+use crate::lower::explain::routines::names::{name_at, name_table};
+use crate::lower::explain::routines::state::Field;
+use crate::lower::explain::schema::{At, Part};
 
-/// ``<text><place><suffix> on argument #<argument> when calling: `<signature>`, expected ``
-pub(crate) fn begin(c: &mut Code<'_>) {
-    let [s, text, length, place, suffix, suffix_length, argument] =
-        [0, 1, 2, 3, 4, 5, 6].map(|i| c.b.param(i));
-    c.start(s);
-    c.call(Routine::Put, &[s, text, length]);
-    c.call(Routine::PutPlace, &[s, place]);
-    c.call(Routine::Put, &[s, suffix, suffix_length]);
-    c.say(s, " on argument #");
-    c.call(Routine::PutUnsigned, &[s, argument]);
-    c.calling(s);
-    c.say(s, ", expected ");
-    c.b.ret(None);
+/// How many values a complaint of a step may have.
+const VALUES: usize = 4;
+
+/// `(state, complaint, values…)`: raises, unless a fault is no error now; 1.
+pub(crate) fn complain(b: &mut Builder<'_>, _: Used) {
+    let (s, complaint) = (b.param(0), b.param(1));
+    let quiet = b.is_quiet(s);
+    b.return_if(quiet, 1);
+    let values = b.stack_slot(8 * VALUES as u32, 8);
+    for at in 0..VALUES {
+        let value = b.param(2 + at);
+        b.store(value, values, 8 * at as i32);
+    }
+    let (null, zero) = (b.null(), b.i64(0));
+    let code = b.routine_value(Routine::Say, &[s, complaint, values, null, zero]);
+    b.ret(Some(code));
 }
 
-/// ``<text><subject> when calling: `<signature>` ``
-pub(crate) fn begin_call(c: &mut Code<'_>) {
-    let [s, text, length, subject, subject_length] = [0, 1, 2, 3, 4].map(|i| c.b.param(i));
-    c.start(s);
-    c.call(Routine::Put, &[s, text, length]);
-    c.call(Routine::Put, &[s, subject, subject_length]);
-    c.calling(s);
-    c.b.ret(None);
+/// `(state, complaint, value)`: raises in any case; -1.
+pub(crate) fn broken(b: &mut Builder<'_>, _: Used) {
+    let [s, complaint, value] = [0, 1, 2].map(|i| b.param(i));
+    let zero = b.i64(0);
+    b.set_field(s, Field::Quiet, zero);
+    b.routine(Routine::Complain, &[s, complaint, value, zero, zero, zero]);
+    b.return_code(-1);
 }
 
-/// `(state, kind, length)`: a constant backtrace spares the walk up the native stack.
-pub(crate) fn raise(c: &mut Code<'_>) {
-    let [s, kind, kind_length] = [0, 1, 2].map(|i| c.b.param(i));
-    let quiet = c.is_quiet(s);
-    c.when(quiet, |c| c.return_code(-1));
+/// `(state, complaint, values, kind, length)`: composes the message and raises it; 1. A kind that is empty is
+/// that of the complaint.
+pub(crate) fn say(b: &mut Builder<'_>, _: Used) {
+    let [s, complaint, values, kind, length] = [0, 1, 2, 3, 4].map(|i| b.param(i));
+    b.set_field(s, Field::Values, values);
+    let zero = b.i64(0);
+    b.set_field(s, Field::Length, zero);
+    let texts: Vec<[Vec<u8>; 2]> =
+        Complaint::ALL.iter().map(|c| [c.kind().into(), c.template()]).collect();
+    let table = b.table(&name_table(texts.as_flattened().iter().map(|text| &text[..])));
+    let own = b.binary_const(Binary::Shl, complaint, 1);
+    let template = b.binary_const(Binary::Add, own, 1);
+    let [template, size] = name_at(b, table, template);
+    b.try_routine(Routine::Compose, &[s, template, size]);
+    let [own, own_length] = name_at(b, table, own);
+    let given = b.compare_const(Cond::Ne, length, 0);
+    let kind = b.select(given, kind, own);
+    let length = b.select(given, length, own_length);
+    b.routine(Routine::Raise, &[s, kind, length]);
+    b.return_code(1);
+}
+
+/// `(state, kind, length)`: raises the message. A constant backtrace spares the walk up the native stack.
+pub(crate) fn raise(b: &mut Builder<'_>, _: Used) {
+    let [s, kind, kind_length] = [0, 1, 2].map(|i| b.param(i));
     let size = BYTE_ARRAY.size as i32;
-    let arrays = c.b.stack_slot(3 * BYTE_ARRAY.size, 8);
-    let error = c.b.stack_slot(8, 8);
-    let null = c.b.null();
-    c.b.store(null, error, 0);
-    let message = c.b.ptr_offset(s, state::TEXT.into());
-    let length = c.b.load(Type::I64, s, state::LENGTH);
-    let descriptor = c.b.load(Type::Ptr, s, state::DESCRIPTOR);
-    let [backtrace, backtrace_length] = c.text_at(s, descriptor, header::BACKTRACE);
+    let arrays = b.stack_slot(3 * BYTE_ARRAY.size, 8);
+    let error = b.stack_slot(8, 8);
+    let null = b.null();
+    b.store(null, error, 0);
+    let (message, length) = (b.message(s), b.field(s, Field::Length));
+    let descriptor = b.field(s, Field::Descriptor);
+    let backtrace = At::<Header>::new(descriptor).backtrace(b);
+    let [backtrace, backtrace_length] = b.text_at(s, backtrace);
     let parts = [(kind, kind_length), (message, length), (backtrace, backtrace_length)];
     for (i, (data, length)) in parts.into_iter().enumerate() {
         let at = i as i32 * size;
-        c.b.store(data, arrays, at + byte_array::DATA.offset);
-        c.b.store(length, arrays, at + byte_array::SIZE.offset);
+        b.store(data, arrays, at + byte_array::DATA.offset);
+        b.store(length, arrays, at + byte_array::SIZE.offset);
     }
-    let message = c.b.ptr_offset(arrays, size.into());
-    let backtrace = c.b.ptr_offset(arrays, (2 * size).into());
-    let create = crate::lower::runtime(c.b.module, &runtime::ERROR_CREATE);
-    let status = c.b.call_value(create, &[arrays, message, backtrace, error]);
-    let created = c.b.compare_const(Cond::Eq, status, 0);
-    c.when(created, |c| {
-        let error = c.b.load(Type::Ptr, error, 0);
-        set_raised(c, error);
+    let message = b.ptr_offset(arrays, size.into());
+    let backtrace = b.ptr_offset(arrays, (2 * size).into());
+    let status = b.runtime(&runtime::ERROR_CREATE, &[arrays, message, backtrace, error]);
+    let created = b.compare_const(Cond::Eq, status, 0);
+    b.if_then(created, |b| {
+        let error = b.load(Type::Ptr, error, 0);
+        b.set_raised(error);
     });
-    c.return_code(-1);
+    b.ret(None);
 }
 
-/// Stores an owned error in the thread's slot.
-pub(crate) fn set_raised(c: &mut Code<'_>, error: Value) {
-    let set = crate::lower::runtime(c.b.module, &runtime::ERROR_SET_RAISED);
-    c.b.call(set, &[error]);
-    let release = crate::lower::runtime(c.b.module, &runtime::OBJECT_DEC_REF);
-    c.b.call(release, &[error]);
-}
-
-impl Code<'_> {
-    /// A fresh state for a descriptor.
-    pub(crate) fn new_state(&mut self, descriptor: Value) -> Value {
-        let s = self.b.stack_slot(state::SIZE as u32, 8);
-        self.b.store(descriptor, s, state::DESCRIPTOR);
-        let zero = self.b.i64(0);
-        self.b.store(zero, s, state::QUIET);
-        s
+impl Builder<'_> {
+    /// Stores an owned error in the thread's slot.
+    fn set_raised(&mut self, error: Value) {
+        let set = crate::lower::runtime(self.module, &runtime::ERROR_SET_RAISED);
+        self.call(set, &[error]);
+        self.release_object(error);
     }
 
-    /// Starts an empty message.
-    pub(crate) fn start(&mut self, s: Value) {
-        let zero = self.b.i64(0);
-        self.b.store(zero, s, state::LENGTH);
+    /// Takes the error out of the thread's slot; NULL if there is none.
+    fn take_error(&mut self) -> Value {
+        let error = self.stack_slot(8, 8);
+        let null = self.null();
+        self.store(null, error, 0);
+        let take = crate::lower::runtime(self.module, &runtime::ERROR_MOVE_FROM_RAISED);
+        self.call(take, &[error]);
+        self.load(Type::Ptr, error, 0)
     }
 
-    /// `` when calling: `<signature>` ``
-    pub(crate) fn calling(&mut self, s: Value) {
-        self.say(s, " when calling: `");
-        let descriptor = self.b.load(Type::Ptr, s, state::DESCRIPTOR);
-        self.say_text(s, descriptor, header::SIGNATURE);
-        self.say(s, "`");
+    /// Takes the error out of the thread's slot and releases it.
+    pub(crate) fn forget_error(&mut self) {
+        let error = self.take_error();
+        self.release_object(error);
     }
 
-    /// Starts a message about a place.
-    pub(crate) fn begin(
+    /// A function of the runtime has failed: its error is passed on, unless a fault is no error; returns 1.
+    pub(crate) fn stop_after_call(&mut self, s: Value, name: [Value; 2], status: Value) {
+        let quiet = self.is_quiet(s);
+        self.if_then(quiet, |b| {
+            b.forget_error();
+            b.return_code(1);
+        });
+        let error = self.take_error();
+        let own = self.compare_const(Cond::Ne, error, 0);
+        self.if_then(own, |b| {
+            b.set_raised(error);
+            b.return_code(1);
+        });
+        let status = self.convert(Convert::Sext, status, Type::I64);
+        self.complain(s, Complaint::Failed, &[name[0], name[1], status]);
+    }
+
+    /// The address of a constant site, and of its values on the stack, as [`Routine::FailAt`] takes them.
+    pub(crate) fn site(
         &mut self,
-        s: Value,
-        text: &str,
-        place: Value,
-        suffix: &str,
-        argument: Value,
-    ) {
-        let [text, length] = self.literal(text);
-        let [suffix, suffix_length] = self.literal(suffix);
-        let args = [s, text, length, place, suffix, suffix_length, argument];
-        self.call(Routine::Begin, &args);
+        complaint: Complaint,
+        callee: bool,
+        values: &[Value],
+    ) -> [Value; 2] {
+        let mut words = Vec::new();
+        let meaning = Meaning::default();
+        Site { next: 0, complaint: complaint as u32, callee, meaning, cases: 0 }.encode(&mut words);
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let site = self.table(&bytes);
+        [site, self.values(values)]
     }
 
-    /// Starts a message about something else.
-    pub(crate) fn begin_call(&mut self, s: Value, text: &str, subject: [Value; 2]) {
-        let [text, length] = self.literal(text);
-        self.call(Routine::BeginCall, &[s, text, length, subject[0], subject[1]]);
+    /// The address of values on the stack.
+    pub(crate) fn values(&mut self, values: &[Value]) -> Value {
+        let slot = self.stack_slot(8 * values.len().max(1) as u32, 8);
+        for (at, &value) in values.iter().enumerate() {
+            self.store(value, slot, 8 * at as i32);
+        }
+        slot
     }
+}
 
-    /// Raises the message; yields -1.
-    pub(crate) fn raise(&mut self, s: Value, kind: &str) -> Value {
-        let [kind, length] = self.literal(kind);
-        self.call_value(Routine::Raise, &[s, kind, length])
-    }
+/// `(descriptor, site, values)`: passes on the error of a callee, or raises what the site says; -1.
+pub(crate) fn fail_at(b: &mut Builder<'_>, _: Used) {
+    let [descriptor, site, values] = [0, 1, 2].map(|i| b.param(i));
+    let at = At::<Site>::new(site);
+    let callee = at.callee(b);
+    b.if_then(callee, |b| {
+        let error = b.take_error();
+        let own = b.compare_const(Cond::Ne, error, 0);
+        b.if_then(own, |b| {
+            b.set_raised(error);
+            b.return_code(-1);
+        });
+    });
+    b.routine(Routine::SaySite, &[descriptor, site, values]);
+    b.return_code(-1);
+}
 
-    /// Raises the message and returns 1.
-    pub(crate) fn raise_and_stop(&mut self, s: Value, kind: &str) {
-        self.raise(s, kind);
-        self.return_code(1);
-    }
+/// `(descriptor, site, values)`: raises what a site says of these values; 1.
+pub(crate) fn say_site(b: &mut Builder<'_>, _: Used) {
+    let [descriptor, site, values] = [0, 1, 2].map(|i| b.param(i));
+    let s = b.state_slot(0);
+    b.routine(Routine::Open, &[s, descriptor]);
+    let at = At::<Site>::new(site);
+    let complaint = at.complaint(b);
+    let known = b.compare_const(Cond::Ult, complaint, Complaint::ALL.len() as i64);
+    b.unless(known, |b| b.unknown(s, complaint));
+    let meaning = meaning(b, s, at, values);
+    let subject = meaning.subject(b).address(b);
+    b.set_field(s, Field::First, subject);
+    let kind = meaning.kind(b);
+    let [kind, length] = b.text_at(s, kind);
+    // The texts of a constant site are empty.
+    let code = b.routine_value(Routine::Say, &[s, complaint, values, kind, length]);
+    b.ret(Some(code));
+}
+
+/// That of the first value, if it is among the cases of a site, else that of the site.
+fn meaning(b: &mut Builder<'_>, s: Value, site: At<Site>, values: Value) -> At<Meaning> {
+    let size = i64::from(4 * Case::WORDS);
+    let (count, first) = (site.cases(b), site.end(b));
+    let bytes = b.binary_const(Binary::Mul, count, size);
+    let (texts, all) = (b.field(s, Field::Texts), b.field(s, Field::TextSize));
+    let (end, limit) = (b.ptr_add(first, bytes), b.ptr_add(texts, all));
+    let inside = b.compare(Cond::Ule, end, limit);
+    let none = b.compare_const(Cond::Eq, count, 0);
+    let inside = b.or(inside, none);
+    b.intact(s, inside);
+    let own = site.meaning(b).address(b);
+    let status = b.unsigned(values, 0);
+    let [found] = b.fold(count, [own], |b, at, [found]| {
+        let at = b.binary_const(Binary::Mul, at, size);
+        let case = At::<Case>::new(b.ptr_add(first, at));
+        let about = case.status(b);
+        let same = b.eq(about, status);
+        let open = b.eq(found, own);
+        let same = b.and(same, open);
+        let meaning = case.meaning(b).address(b);
+        [b.select(same, meaning, found)]
+    });
+    At::new(found)
 }

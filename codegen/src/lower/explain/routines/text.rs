@@ -1,135 +1,406 @@
-//! Appending text and numbers to a message.
+//! Composing a message: constant text, and the values in it.
 
-use crate::ir::{Binary, Cond, Convert, Type, Value};
-use crate::lower::explain::codes::Suffix;
+use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
+use crate::lower::explain::codes::{Head, Header, LeafKind, Op, Place, Suffix, Text, Used};
 use crate::lower::explain::routines::Routine;
-use crate::lower::explain::routines::code::{Code, state};
-use crate::resolve::value::INDEX;
+use crate::lower::explain::routines::state::{Field, MAX_TEXT};
+use crate::lower::explain::schema::At;
 
-/// `(state, text, length)`
-pub(crate) fn put(c: &mut Code<'_>) {
-    let [s, text, wanted] = [0, 1, 2].map(|i| c.b.param(i));
-    let length = c.b.load(Type::I64, s, state::LENGTH);
-    let capacity = c.b.i64(state::MAX_TEXT.into());
-    let room = c.b.binary(Binary::Sub, capacity, length);
-    let fits = c.b.compare(Cond::Ult, wanted, room);
-    let count = c.b.select(fits, wanted, room);
-    let end = c.b.binary(Binary::Add, length, count);
-    c.b.store(end, s, state::LENGTH);
-    let buffer = c.b.ptr_offset(s, state::TEXT.into());
-    let to = c.b.ptr_add(buffer, length);
-    c.count_to(count, |c, at| {
-        let from = c.b.ptr_add(text, at);
-        let to = c.b.ptr_add(to, at);
-        let byte = c.b.load(Type::I8, from, 0);
-        c.b.store(byte, to, 0);
+impl Builder<'_> {
+    /// Appends constant text.
+    pub(crate) fn say(&mut self, s: Value, text: &str) {
+        let [address, length] = self.text(text);
+        self.routine(Routine::Put, &[s, address, length]);
+    }
+
+    /// Appends a text of the descriptor.
+    pub(crate) fn say_text(&mut self, s: Value, text: At<Text>) {
+        let [address, length] = self.text_at(s, text);
+        self.routine(Routine::Put, &[s, address, length]);
+    }
+}
+
+/// `(state, text, length)`: appends text as far as it fits.
+pub(crate) fn put(b: &mut Builder<'_>, _: Used) {
+    let [s, text, wanted] = [0, 1, 2].map(|i| b.param(i));
+    let length = b.field(s, Field::Length);
+    let capacity = b.i64(MAX_TEXT.into());
+    let room = b.binary(Binary::Sub, capacity, length);
+    let fits = b.compare(Cond::Ult, wanted, room);
+    let count = b.select(fits, wanted, room);
+    let end = b.binary(Binary::Add, length, count);
+    b.set_field(s, Field::Length, end);
+    let buffer = b.message(s);
+    let to = b.ptr_add(buffer, length);
+    b.count_to(count, |b, at| {
+        let from = b.ptr_add(text, at);
+        let to = b.ptr_add(to, at);
+        let byte = b.load(Type::I8, from, 0);
+        b.store(byte, to, 0);
     });
-    c.b.ret(None);
+    b.ret(None);
 }
 
-/// `(state, value)`
-pub(crate) fn put_int(c: &mut Code<'_>) {
-    let [s, value] = [0, 1].map(|i| c.b.param(i));
-    let negative = c.b.compare_const(Cond::Slt, value, 0);
-    c.when(negative, |c| c.say(s, "-"));
-    let zero = c.b.i64(0);
-    let negated = c.b.binary(Binary::Sub, zero, value);
-    let magnitude = c.b.select(negative, negated, value);
-    c.call(Routine::PutUnsigned, &[s, magnitude]);
-    c.b.ret(None);
-}
+/// Characters below this stand for values.
+const FIRST_CHARACTER: i64 = 32;
 
-/// `(state, value)`: at most 20 digits, from the last to the first.
-pub(crate) fn put_unsigned(c: &mut Code<'_>) {
-    let [s, value] = [0, 1].map(|i| c.b.param(i));
-    let digits = c.b.stack_slot(24, 8);
-    let rest = c.variable(value);
-    let end = c.b.i64(24);
-    let at = c.variable(end);
-    let more = c.b.i32(1);
-    let more = c.variable(more);
-    c.repeat(
-        |c| {
-            let more = c.get(more);
-            c.b.compare_const(Cond::Ne, more, 0)
-        },
-        |c| {
-            c.add_to(at, -1);
-            let value = c.get(rest);
-            let ten = c.b.i64(10);
-            let quotient = c.b.binary(Binary::Udiv, value, ten);
-            let digit = c.b.binary(Binary::Urem, value, ten);
-            let digit = c.b.binary_const(Binary::Add, digit, b'0'.into());
-            let digit = c.b.convert(Convert::Trunc, digit, Type::I8);
-            let index = c.get(at);
-            let to = c.b.ptr_add(digits, index);
-            c.b.store(digit, to, 0);
-            c.set(rest, quotient);
-            let again = c.b.compare_const(Cond::Ne, quotient, 0);
-            let again = c.b.widen_bool(again, Type::I32);
-            c.set(more, again);
+/// `(state, text, length)`: appends text, and a value for each [`LeafKind`] in it.
+pub(crate) fn compose(b: &mut Builder<'_>, _: Used) {
+    let [s, text, length] = [0, 1, 2].map(|i| b.param(i));
+    let byte_at = |b: &mut Builder<'_>, at: Value| {
+        let at = b.ptr_add(text, at);
+        let byte = b.load(Type::I8, at, 0);
+        b.convert(Convert::Zext, byte, Type::I64)
+    };
+    let zero = b.i64(0);
+    b.repeat(
+        [zero],
+        |b, [at]| b.compare(Cond::Slt, at, length),
+        |b, [at]| {
+            let [end] = b.repeat(
+                [at],
+                |b, [at]| {
+                    let more = b.compare(Cond::Slt, at, length);
+                    let readable = b.select(more, at, zero);
+                    let byte = byte_at(b, readable);
+                    let plain = b.compare_const(Cond::Uge, byte, FIRST_CHARACTER);
+                    b.and(more, plain)
+                },
+                |b, [at]| [b.binary_const(Binary::Add, at, 1)],
+            );
+            let from = b.ptr_add(text, at);
+            let plain = b.binary(Binary::Sub, end, at);
+            b.routine(Routine::Put, &[s, from, plain]);
+            let more = b.compare(Cond::Slt, end, length);
+            [b.if_else(more, Type::I64, |b| piece(b, s, byte_at, end), |_| end)]
         },
     );
-    let start = c.get(at);
-    let text = c.b.ptr_add(digits, start);
-    let length = c.b.binary(Binary::Sub, end, start);
-    c.call(Routine::Put, &[s, text, length]);
-    c.b.ret(None);
+    b.return_code(0);
 }
 
-/// `(state, place)`
-pub(crate) fn put_place(c: &mut Code<'_>) {
-    let [s, place] = [0, 1].map(|i| c.b.param(i));
-    put_path(c, s, place);
-    let suffix = c.word(place, 2);
-    let (index, done) = (c.b.block("index"), c.b.block("done"));
-    for (code, text) in
-        [(Suffix::Shape, ".shape["), (Suffix::Strides, ".strides["), (Suffix::Number, "[")]
-    {
-        c.case(suffix, code as u32, index, |c| c.say(s, text));
+/// Appends the piece at an offset; yields the offset behind it.
+fn piece(
+    b: &mut Builder<'_>,
+    s: Value,
+    byte_at: impl Fn(&mut Builder<'_>, Value) -> Value,
+    at: Value,
+) -> Value {
+    let code = byte_at(b, at);
+    let next = b.binary_const(Binary::Add, at, 1);
+    let index = b.compare_const(Cond::Eq, code, (LeafKind::Index as u32).into());
+    b.if_else(
+        index,
+        Type::I64,
+        |b| {
+            let depth = byte_at(b, next);
+            let depth = b.binary_const(Binary::Sub, depth, 1);
+            b.in_count(s, depth, Field::LoopCount);
+            let loops = b.field(s, Field::Loops);
+            let number = b.load_element(loops, depth);
+            b.routine(Routine::PutInt, &[s, number]);
+            b.binary_const(Binary::Add, next, 1)
+        },
+        |b| {
+            b.try_routine(Routine::PutPiece, &[s, code]);
+            next
+        },
+    )
+}
+
+/// Whether some message has such a piece.
+fn may_occur(used: Used, kind: LeafKind) -> bool {
+    let tensors = [LeafKind::DType, LeafKind::Device, LeafKind::DeviceType];
+    let rare = [LeafKind::Float, LeafKind::DType, LeafKind::Device, LeafKind::DeviceType];
+    let quoted = [Op::Constraint, Op::Evaluate, Op::Occurrence].iter().any(|&op| used.has_op(op));
+    let by_step = (used.has_op(Op::Tensor) && tensors.contains(&kind))
+        || (quoted && kind == LeafKind::Leaves);
+    by_step || used.has_leaf(kind) || !(rare.contains(&kind) || kind == LeafKind::Leaves)
+}
+
+/// The pieces, and what they append.
+struct Pieces {
+    s: Value,
+    used: Used,
+    code: Value,
+    done: crate::ir::Block,
+}
+
+impl Pieces {
+    /// A piece that is not a value.
+    fn case(&self, b: &mut Builder<'_>, kind: LeafKind, say: impl FnOnce(&mut Builder<'_>)) {
+        b.case(self.code, kind as u32, self.done, |b| {
+            say(b);
+            []
+        });
     }
-    c.b.jump(done, &[]);
-    c.b.switch_to(index);
-    let value = c.word(place, 3);
-    c.call(Routine::PutUnsigned, &[s, value]);
-    c.say(s, "]");
-    c.b.jump(done, &[]);
-    c.b.switch_to(done);
-    c.b.ret(None);
+
+    /// A piece that is a value.
+    fn value(
+        &self,
+        b: &mut Builder<'_>,
+        kind: LeafKind,
+        say: impl FnOnce(&mut Builder<'_>, Value),
+    ) {
+        if may_occur(self.used, kind) {
+            self.case(b, kind, |b| {
+                let value = self.next(b);
+                say(b, value);
+            });
+        }
+    }
+
+    /// The next value.
+    fn next(&self, b: &mut Builder<'_>) -> Value {
+        let values = b.field(self.s, Field::Values);
+        let next = b.ptr_offset(values, 8);
+        b.set_field(self.s, Field::Values, next);
+        b.load(Type::I64, values, 0)
+    }
+
+    fn pointer(&self, b: &mut Builder<'_>, value: Value) -> Value {
+        let _ = self;
+        b.convert(Convert::IntToPtr, value, Type::Ptr)
+    }
+}
+
+/// `(state, code)`: appends a piece of a message.
+pub(crate) fn put_piece(b: &mut Builder<'_>, used: Used) {
+    let [s, code] = [0, 1].map(|i| b.param(i));
+    let done = b.block("said");
+    let p = Pieces { s, used, code, done };
+    numbers(b, &p);
+    values(b, &p);
+    places(b, &p);
+    b.unknown(s, code);
+    b.switch_to(done);
+    b.return_code(0);
+}
+
+fn numbers(b: &mut Builder<'_>, p: &Pieces) {
+    let s = p.s;
+    let put = |routine: Routine| {
+        move |b: &mut Builder<'_>, value: Value| {
+            b.routine(routine, &[s, value]);
+        }
+    };
+    p.value(b, LeafKind::Int, put(Routine::PutInt));
+    p.value(b, LeafKind::Unsigned, put(Routine::PutUnsigned));
+    p.value(b, LeafKind::DType, put(Routine::PutDtype));
+    p.value(b, LeafKind::Device, |b, word| {
+        let [ty, index] = b.split_device(word);
+        b.routine(Routine::PutDevice, &[s, ty, index]);
+    });
+    p.value(b, LeafKind::DeviceType, |b, ty| device_type(b, s, ty));
+    p.value(b, LeafKind::Float, |b, bits| {
+        let value = b.convert(Convert::Bitcast, bits, Type::F64);
+        b.routine(Routine::PutFloat, &[s, value]);
+    });
+    // Addresses differ from run to run, so only NULL is told from the rest.
+    p.value(b, LeafKind::Ptr, |b, value| {
+        let null = b.compare_const(Cond::Eq, value, 0);
+        choice(b, s, null, ["NULL", "a non-NULL pointer"]);
+    });
+    p.value(b, LeafKind::Truth, |b, value| {
+        let truth = b.compare_const(Cond::Ne, value, 0);
+        choice(b, s, truth, ["True", "False"]);
+    });
+}
+
+fn choice(b: &mut Builder<'_>, s: Value, first: Value, texts: [&str; 2]) {
+    let [one, other] = texts.map(|text| b.text(text));
+    let [text, length] = [0, 1].map(|part| b.select(first, one[part], other[part]));
+    b.routine(Routine::Put, &[s, text, length]);
+}
+
+/// Appends the name of a device type, which is that of its device 0 without the index.
+fn device_type(b: &mut Builder<'_>, s: Value, ty: Value) {
+    let zero = b.i64(0);
+    b.routine(Routine::PutDevice, &[s, ty, zero]);
+    let cpu = b.compare_const(Cond::Eq, ty, abi_spec::DeviceType::CPU.0.into());
+    b.unless(cpu, |b| {
+        let length = b.field(s, Field::Length);
+        let shorter = b.binary_const(Binary::Sub, length, 2);
+        b.set_field(s, Field::Length, shorter);
+        b.return_code(0);
+    });
+}
+
+fn values(b: &mut Builder<'_>, p: &Pieces) {
+    let s = p.s;
+    for (kind, routine) in [(LeafKind::Text, Routine::PutQuoted), (LeafKind::Plain, Routine::Put)] {
+        p.value(b, kind, |b, text| {
+            let (text, length) = (p.pointer(b, text), p.next(b));
+            b.routine(routine, &[s, text, length]);
+        });
+    }
+    p.value(b, LeafKind::Quote, |b, text| {
+        let text = p.pointer(b, text);
+        b.say_text(s, At::new(text));
+    });
+    for (kind, routine) in
+        [(LeafKind::Type, Routine::PutType), (LeafKind::Written, Routine::PutWritten)]
+    {
+        p.value(b, kind, |b, any| {
+            let any = p.pointer(b, any);
+            b.routine(routine, &[s, any]);
+        });
+    }
+    p.value(b, LeafKind::Leaves, |b, leaves| {
+        let leaves = p.pointer(b, leaves);
+        b.try_routine(Routine::Leaves, &[s, leaves]);
+    });
+}
+
+fn places(b: &mut Builder<'_>, p: &Pieces) {
+    let s = p.s;
+    p.value(b, LeafKind::Place, |b, place| {
+        let place = p.pointer(b, place);
+        b.try_routine(Routine::PutPlace, &[s, place]);
+    });
+    p.value(b, LeafKind::At, |b, head| {
+        let head = p.pointer(b, head);
+        b.set_field(s, Field::First, head);
+        b.try_routine(Routine::PutPlace, &[s, head]);
+    });
+    p.value(b, LeafKind::Path, |b, head| {
+        let head = p.pointer(b, head);
+        b.set_field(s, Field::First, head);
+        put_path(b, s, At::new(head));
+    });
+    p.case(b, LeafKind::Subject, |b| {
+        let text = b.field(s, Field::First);
+        b.say_text(s, At::new(text));
+    });
+    p.case(b, LeafKind::On, |b| {
+        let head = b.field(s, Field::First);
+        b.say(s, " on argument #");
+        let argument = At::<Head>::new(head).argument(b);
+        b.routine(Routine::PutUnsigned, &[s, argument]);
+        calling(b, s);
+    });
+    p.case(b, LeafKind::Calling, |b| calling(b, s));
+}
+
+/// `` when calling: `<signature>` ``
+fn calling(b: &mut Builder<'_>, s: Value) {
+    b.say(s, " when calling: `");
+    let descriptor = b.field(s, Field::Descriptor);
+    let signature = At::<Header>::new(descriptor).signature(b);
+    b.say_text(s, signature);
+    b.say(s, "`");
 }
 
 /// The path of a value, with the number of the element where one of many is meant.
-fn put_path(c: &mut Code<'_>, s: Value, place: Value) {
-    let [text, length] = c.text_at(s, place, 0);
-    let zero = c.b.i64(0);
-    let at = c.variable(zero);
-    let one = c.b.i64(1);
-    c.repeat(
-        |c| {
-            let at = c.get(at);
-            c.b.compare(Cond::Slt, at, length)
+fn put_path(b: &mut Builder<'_>, s: Value, place: At<Place>) {
+    let path = place.path(b);
+    let [text, length] = b.text_at(s, path);
+    b.try_routine(Routine::Compose, &[s, text, length]);
+}
+
+/// `(state, place)`: `x.shape[0]`
+pub(crate) fn put_place(b: &mut Builder<'_>, _: Used) {
+    let [s, place] = [0, 1].map(|i| b.param(i));
+    let place = At::<Place>::new(place);
+    put_path(b, s, place);
+    let suffix = place.suffix(b);
+    let (index, done) = (b.block("index"), b.block("done"));
+    b.case(suffix, Suffix::None as u32, done, |_| []);
+    for (code, text) in
+        [(Suffix::Shape, ".shape["), (Suffix::Strides, ".strides["), (Suffix::Number, "[")]
+    {
+        b.case(suffix, code as u32, index, |b| {
+            b.say(s, text);
+            []
+        });
+    }
+    b.unknown(s, suffix);
+    b.switch_to(index);
+    let number = place.index(b);
+    b.routine(Routine::PutUnsigned, &[s, number]);
+    b.say(s, "]");
+    b.jump(done, &[]);
+    b.switch_to(done);
+    b.return_code(0);
+}
+
+/// `(state, value)`
+pub(crate) fn put_int(b: &mut Builder<'_>, _: Used) {
+    let [s, value] = [0, 1].map(|i| b.param(i));
+    let negative = b.compare_const(Cond::Slt, value, 0);
+    b.if_then(negative, |b| b.say(s, "-"));
+    let zero = b.i64(0);
+    let negated = b.binary(Binary::Sub, zero, value);
+    let magnitude = b.select(negative, negated, value);
+    b.routine(Routine::PutUnsigned, &[s, magnitude]);
+    b.ret(None);
+}
+
+/// `(state, value)`: at most 20 digits, from the last to the first.
+pub(crate) fn put_unsigned(b: &mut Builder<'_>, _: Used) {
+    const ROOM: i64 = 24;
+    let [s, value] = [0, 1].map(|i| b.param(i));
+    let digits = b.stack_slot(ROOM as u32, 8);
+    let (end, one) = (b.i64(ROOM), b.i64(1));
+    // The first digit is written even of 0.
+    let [_, start, _] = b.repeat(
+        [value, end, one],
+        |b, [rest, _, first]| {
+            let more = b.or(rest, first);
+            b.compare_const(Cond::Ne, more, 0)
         },
-        |c| {
-            let index = c.get(at);
-            c.add_to(at, 1);
-            let from = c.b.ptr_add(text, index);
-            let byte = c.b.load(Type::I8, from, 0);
-            let number = c.b.compare_const(Cond::Eq, byte, i64::from(INDEX as u32));
-            let (loops, plain, next) = (c.b.block("loop"), c.b.block("plain"), c.b.block("next"));
-            c.b.branch(number, loops, plain);
-            c.b.switch_to(plain);
-            c.call(Routine::Put, &[s, from, one]);
-            c.b.jump(next, &[]);
-            c.b.switch_to(loops);
-            c.add_to(at, 1);
-            let depth = c.b.load(Type::I8, from, 1);
-            let depth = c.b.convert(Convert::Zext, depth, Type::I64);
-            let depth = c.b.binary_const(Binary::Sub, depth, 1);
-            let base = c.b.ptr_offset(s, state::LOOPS.into());
-            let number = c.load_element(base, depth);
-            c.call(Routine::PutInt, &[s, number]);
-            c.b.jump(next, &[]);
-            c.b.switch_to(next);
+        |b, [rest, at, _]| {
+            let ten = b.i64(10);
+            let quotient = b.binary(Binary::Udiv, rest, ten);
+            let digit = b.binary(Binary::Urem, rest, ten);
+            let digit = b.binary_const(Binary::Add, digit, b'0'.into());
+            let digit = b.convert(Convert::Trunc, digit, Type::I8);
+            let at = b.binary_const(Binary::Sub, at, 1);
+            let to = b.ptr_add(digits, at);
+            b.store(digit, to, 0);
+            [quotient, at, b.i64(0)]
         },
     );
+    let text = b.ptr_add(digits, start);
+    let length = b.binary(Binary::Sub, end, start);
+    b.routine(Routine::Put, &[s, text, length]);
+    b.ret(None);
+}
+
+/// `(state, text, length)`: text in quotes; long text loses its end, and what is not plain ASCII is escaped.
+pub(crate) fn put_quoted(b: &mut Builder<'_>, _: Used) {
+    const SHOWN: i64 = 64;
+    let [s, text, length] = [0, 1, 2].map(|i| b.param(i));
+    b.say(s, "\"");
+    let shown = b.i64(SHOWN);
+    let long = b.compare(Cond::Sgt, length, shown);
+    let count = b.select(long, shown, length);
+    b.count_to(count, |b, at| {
+        let at = b.ptr_add(text, at);
+        let byte = b.load(Type::I8, at, 0);
+        let byte = b.convert(Convert::Zext, byte, Type::I64);
+        let graphic = b.binary_const(Binary::Sub, byte, b' '.into());
+        let graphic = b.compare_const(Cond::Ult, graphic, i64::from(b'~' - b' ') + 1);
+        let quote = b.compare_const(Cond::Ne, byte, b'"'.into());
+        let slash = b.compare_const(Cond::Ne, byte, b'\\'.into());
+        let plain = b.and(quote, slash);
+        let plain = b.and(plain, graphic);
+        let escaped = b.not(plain);
+        let one = b.i64(1);
+        b.if_then(plain, |b| {
+            b.routine(Routine::Put, &[s, at, one]);
+        });
+        b.if_then(escaped, |b| {
+            b.say(s, "\\x");
+            for shift in [4, 0] {
+                let digit = b.binary_const(Binary::Lshr, byte, shift);
+                let digit = b.binary_const(Binary::And, digit, 15);
+                let [digits, _] = b.text("0123456789abcdef");
+                let digit = b.ptr_add(digits, digit);
+                b.routine(Routine::Put, &[s, digit, one]);
+            }
+        });
+    });
+    b.if_then(long, |b| b.say(s, "..."));
+    b.say(s, "\"");
+    b.ret(None);
 }

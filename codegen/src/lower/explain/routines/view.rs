@@ -1,247 +1,186 @@
 //! Questions about a tensor whose extents can be read.
 
-use abi_spec::layout::{any, dl_tensor};
-use abi_spec::{DeviceType, TypeIndex};
+use abi_spec::DeviceType;
+use abi_spec::layout::{DL_TENSOR, dl_tensor};
 
-use crate::ir::{Binary, Cond, Convert, Type, Value};
+use crate::ir::{Binary, Builder, Cond, Type, Value};
+use crate::lower::explain::codes::Used;
 use crate::lower::explain::routines::Routine;
-use crate::lower::explain::routines::code::Code;
-
-impl Code<'_> {
-    /// `ndim` of a tensor, 64 bits wide.
-    pub(crate) fn ndim(&mut self, dl: Value) -> Value {
-        let ndim = self.b.load(Type::I32, dl, dl_tensor::NDIM.offset);
-        self.b.convert(Convert::Sext, ndim, Type::I64)
-    }
-
-    /// `shape[dim]` of a tensor.
-    pub(crate) fn extent(&mut self, dl: Value, dim: Value) -> Value {
-        let shape = self.b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
-        self.load_element(shape, dim)
-    }
-
-    /// The address of the first element.
-    pub(crate) fn first_element(&mut self, dl: Value) -> Value {
-        let data = self.b.load(Type::Ptr, dl, dl_tensor::DATA.offset);
-        let offset = self.b.load(Type::I64, dl, dl_tensor::BYTE_OFFSET.offset);
-        self.b.ptr_add(data, offset)
-    }
-
-    /// The `DLTensor*` of an argument that is a tensor.
-    pub(crate) fn tensor_of(&mut self, arg: Value) -> Value {
-        let index = self.b.load(Type::I32, arg, any::TYPE_INDEX.offset);
-        let payload = self.b.load(Type::Ptr, arg, any::PAYLOAD.offset);
-        let is_object = self.b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
-        let inside = self.b.ptr_offset(payload, abi_spec::layout::OBJECT.size.into());
-        self.b.select(is_object, inside, payload)
-    }
-
-    /// The address of argument `index`.
-    pub(crate) fn argument(&mut self, args: Value, index: Value) -> Value {
-        let offset = self.b.binary_const(Binary::Mul, index, abi_spec::layout::ANY.size.into());
-        self.b.ptr_add(args, offset)
-    }
-}
 
 /// `(dl, alignment mask, must be compact)`: 1 if no extent is negative, the strides are as they must
 /// be where that matters, there is data where there are elements, and it is aligned.
-pub(crate) fn settle(c: &mut Code<'_>) {
-    let [dl, mask, must] = [0, 1, 2].map(|i| c.b.param(i));
-    let strides = c.b.load(Type::Ptr, dl, dl_tensor::STRIDES.offset);
-    let present = c.b.compare_const(Cond::Ne, strides, 0);
-    let wanted = c.b.compare_const(Cond::Ne, must, 0);
-    let checked = c.b.and(present, wanted);
-    let checked = c.b.widen_bool(checked, Type::I64);
-    let shape = c.b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
-    let readable = c.b.select(present, strides, shape);
-    let (zero, one) = (c.b.i64(0), c.b.i64(1));
-    let (odd, empty, product) = (c.variable(zero), c.variable(zero), c.variable(one));
-    let ndim = c.ndim(dl);
-    c.count_to(ndim, |c, from_end| {
-        let dim = c.b.binary(Binary::Sub, ndim, from_end);
-        let dim = c.b.binary_const(Binary::Sub, dim, 1);
-        let extent = c.load_element(shape, dim);
-        let negative = c.b.compare_const(Cond::Slt, extent, 0);
-        c.when(negative, |c| c.return_code(0));
-        let none = c.b.compare_const(Cond::Eq, extent, 0);
-        gather(c, empty, none);
-        let stride = c.load_element(readable, dim);
-        let compact = c.get(product);
-        let unlike = c.b.compare(Cond::Ne, stride, compact);
-        let several = c.b.compare_const(Cond::Ne, extent, 1);
-        let wrong = c.b.and(unlike, several);
-        gather(c, odd, wrong);
-        let next = c.b.binary(Binary::Mul, compact, extent);
-        c.set(product, next);
+pub(crate) fn settle(b: &mut Builder<'_>, _: Used) {
+    let [dl, mask, must] = [0, 1, 2].map(|i| b.param(i));
+    let strides = b.load(Type::Ptr, dl, dl_tensor::STRIDES.offset);
+    let present = b.compare_const(Cond::Ne, strides, 0);
+    let wanted = b.compare_const(Cond::Ne, must, 0);
+    let checked = b.and(present, wanted);
+    let checked = b.truth(checked);
+    let shape = b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
+    let readable = b.select(present, strides, shape);
+    let (zero, one, ndim) = (b.i64(0), b.i64(1), b.ndim(dl));
+    let last = b.binary_const(Binary::Sub, ndim, 1);
+    let [odd, empty, _] = b.fold(ndim, [zero, zero, one], |b, at, [odd, empty, product]| {
+        let dim = b.binary(Binary::Sub, last, at);
+        let extent = b.load_element(shape, dim);
+        let negative = b.compare_const(Cond::Slt, extent, 0);
+        b.return_if(negative, 0);
+        let none = b.compare_const(Cond::Eq, extent, 0);
+        let stride = b.load_element(readable, dim);
+        let unlike = b.compare(Cond::Ne, stride, product);
+        let several = b.compare_const(Cond::Ne, extent, 1);
+        let wrong = b.and(unlike, several);
+        let (wrong, none) = (b.truth(wrong), b.truth(none));
+        let product = b.binary(Binary::Mul, product, extent);
+        [b.or(odd, wrong), b.or(empty, none), product]
     });
-    let odd = c.get(odd);
-    let odd = c.b.and(odd, checked);
-    let data = c.b.load(Type::Ptr, dl, dl_tensor::DATA.offset);
-    let null = c.b.compare_const(Cond::Eq, data, 0);
-    let null = c.b.widen_bool(null, Type::I64);
-    let fault = c.b.or(odd, null);
-    let empty = c.get(empty);
-    let fault = c.b.compare(Cond::Ugt, fault, empty);
-    let address = c.first_element(dl);
-    let address = c.b.convert(Convert::PtrToInt, address, Type::I64);
-    let low = c.b.and(address, mask);
-    let misaligned = c.b.compare_const(Cond::Ne, low, 0);
-    let fault = c.b.or(fault, misaligned);
-    let ok = c.b.not(fault);
-    let ok = c.b.widen_bool(ok, Type::I32);
-    c.b.ret(Some(ok));
+    let odd = b.and(odd, checked);
+    let data = b.load(Type::Ptr, dl, dl_tensor::DATA.offset);
+    let null = b.compare_const(Cond::Eq, data, 0);
+    let null = b.truth(null);
+    let fault = b.or(odd, null);
+    let fault = b.compare(Cond::Ugt, fault, empty);
+    let address = b.first_element(dl);
+    let address = b.as_word(address);
+    let low = b.and(address, mask);
+    let misaligned = b.compare_const(Cond::Ne, low, 0);
+    let fault = b.or(fault, misaligned);
+    let ok = b.not(fault);
+    let ok = b.widen_bool(ok, Type::I32);
+    b.ret(Some(ok));
 }
 
 /// `(any, checks)`: the `DLTensor*`, or NULL if the value is no tensor, or one that some check refuses. The
 /// checks are three words: dtype and ndim, the mask of the alignment, and the device type or 0.
-pub(crate) fn check_tensor(c: &mut Code<'_>) {
-    let [any, checks] = [0, 1].map(|i| c.b.param(i));
-    let [header, mask, device] = [0, 8, 16].map(|at| c.b.load_aligned(Type::I64, checks, at, 1));
-    let null = c.b.null();
-    let refuse = |c: &mut Code<'_>, wrong: Value| c.when(wrong, |c| c.b.ret(Some(null)));
-    let index = c.b.load(Type::I32, any, any::TYPE_INDEX.offset);
-    let [object, view] = [TypeIndex::TENSOR, TypeIndex::DL_TENSOR_PTR]
-        .map(|ty| c.b.compare_const(Cond::Ne, index, ty.0.into()));
-    let neither = c.b.and(object, view);
-    let payload = c.b.load(Type::Ptr, any, any::PAYLOAD.offset);
-    let nothing = c.b.compare_const(Cond::Eq, payload, 0);
-    let wrong = c.b.or(neither, nothing);
-    refuse(c, wrong);
-    let dl = c.tensor_of(any);
-    let found = c.b.load(Type::I64, dl, dl_tensor::NDIM.offset);
-    let wrong = c.b.compare(Cond::Ne, found, header);
-    refuse(c, wrong);
-    let found = c.b.load(Type::I32, dl, dl_tensor::DEVICE_TYPE.offset);
-    let found = c.b.convert(Convert::Zext, found, Type::I64);
-    let other = c.b.compare(Cond::Ne, found, device);
-    let matters = c.b.compare_const(Cond::Ne, device, 0);
-    let wrong = c.b.and(other, matters);
-    let shape = c.b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
-    let nothing = c.b.compare_const(Cond::Eq, shape, 0);
-    let ndim = c.ndim(dl);
-    let some = c.b.compare_const(Cond::Ne, ndim, 0);
-    let nothing = c.b.and(nothing, some);
-    let wrong = c.b.or(wrong, nothing);
-    refuse(c, wrong);
-    let compact = c.b.i32(1);
-    let settled = c.call_value(Routine::Settle, &[dl, mask, compact]);
-    let wrong = c.b.compare_const(Cond::Eq, settled, 0);
-    refuse(c, wrong);
-    c.b.ret(Some(dl));
+pub(crate) fn check_tensor(b: &mut Builder<'_>, _: Used) {
+    let [any, checks] = [0, 1].map(|i| b.param(i));
+    let [header, mask, device] = [0, 8, 16].map(|at| b.load_aligned(Type::I64, checks, at, 1));
+    let [tensor, some] = b.is_tensor(any);
+    let right = b.and(tensor, some);
+    let wrong = b.not(right);
+    b.null_if(wrong);
+    let dl = b.tensor_in(any);
+    let found = b.load(Type::I64, dl, dl_tensor::NDIM.offset);
+    let wrong = b.compare(Cond::Ne, found, header);
+    b.null_if(wrong);
+    let found = b.unsigned(dl, dl_tensor::DEVICE_TYPE.offset);
+    let other = b.compare(Cond::Ne, found, device);
+    let matters = b.compare_const(Cond::Ne, device, 0);
+    let wrong = b.and(other, matters);
+    let shape = b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
+    let nothing = b.compare_const(Cond::Eq, shape, 0);
+    let ndim = b.ndim(dl);
+    let some = b.compare_const(Cond::Ne, ndim, 0);
+    let nothing = b.and(nothing, some);
+    let wrong = b.or(wrong, nothing);
+    b.null_if(wrong);
+    let compact = b.i32(1);
+    let settled = b.ask(Routine::Settle, &[dl, mask, compact]);
+    let wrong = b.not(settled);
+    b.null_if(wrong);
+    b.ret(Some(dl));
 }
 
-/// `variable |= condition`
-fn gather(
-    c: &mut Code<'_>,
-    variable: crate::lower::explain::routines::code::Variable,
-    condition: Value,
-) {
-    let condition = c.b.widen_bool(condition, Type::I64);
-    let before = c.get(variable);
-    let after = c.b.or(before, condition);
-    c.set(variable, after);
-}
-
-/// `(dl)`
-pub(crate) fn not_empty(c: &mut Code<'_>) {
-    let dl = c.b.param(0);
-    let ndim = c.ndim(dl);
-    c.count_to(ndim, |c, dim| {
-        let extent = c.extent(dl, dim);
-        let none = c.b.compare_const(Cond::Eq, extent, 0);
-        c.when(none, |c| c.return_code(0));
+/// `(dl)`: 1 if no extent is 0.
+pub(crate) fn not_empty(b: &mut Builder<'_>, _: Used) {
+    let dl = b.param(0);
+    let ndim = b.ndim(dl);
+    b.count_to(ndim, |b, dim| {
+        let extent = b.extent(dl, dim);
+        let none = b.compare_const(Cond::Eq, extent, 0);
+        b.return_if(none, 0);
     });
-    c.return_code(1);
+    b.return_code(1);
 }
 
 /// `(dl, dim)`: the product of the extents to the right.
-pub(crate) fn compact_at(c: &mut Code<'_>) {
-    let [dl, dim] = [0, 1].map(|i| c.b.param(i));
-    let one = c.b.i64(1);
-    let product = c.variable(one);
-    let ndim = c.ndim(dl);
-    let right = c.b.binary(Binary::Add, dim, one);
-    let count = c.b.binary(Binary::Sub, ndim, right);
-    c.count_to(count, |c, at| {
-        let dim = c.b.binary(Binary::Add, right, at);
-        let extent = c.extent(dl, dim);
-        let before = c.get(product);
-        let after = c.b.binary(Binary::Mul, before, extent);
-        c.set(product, after);
+pub(crate) fn compact_at(b: &mut Builder<'_>, _: Used) {
+    let [dl, dim] = [0, 1].map(|i| b.param(i));
+    let (one, ndim) = (b.i64(1), b.ndim(dl));
+    let right = b.binary(Binary::Add, dim, one);
+    let count = b.binary(Binary::Sub, ndim, right);
+    let [product] = b.fold(count, [one], |b, at, [product]| {
+        let dim = b.binary(Binary::Add, right, at);
+        let extent = b.extent(dl, dim);
+        [b.binary(Binary::Mul, product, extent)]
     });
-    let product = c.get(product);
-    c.b.ret(Some(product));
+    b.ret(Some(product));
 }
 
-/// `(dl, dim)`
-pub(crate) fn stride_at(c: &mut Code<'_>) {
-    let [dl, dim] = [0, 1].map(|i| c.b.param(i));
-    let strides = c.b.load(Type::Ptr, dl, dl_tensor::STRIDES.offset);
-    let present = c.b.compare_const(Cond::Ne, strides, 0);
-    c.when(present, |c| {
-        let stride = c.load_element(strides, dim);
-        c.b.ret(Some(stride));
+/// `(dl, dim)`: the stride, which is compact where there are none.
+pub(crate) fn stride_at(b: &mut Builder<'_>, _: Used) {
+    let [dl, dim] = [0, 1].map(|i| b.param(i));
+    let strides = b.load(Type::Ptr, dl, dl_tensor::STRIDES.offset);
+    let present = b.compare_const(Cond::Ne, strides, 0);
+    b.if_then(present, |b| {
+        let stride = b.load_element(strides, dim);
+        b.ret(Some(stride));
     });
-    let compact = c.call_value(Routine::CompactAt, &[dl, dim]);
-    c.b.ret(Some(compact));
+    let compact = b.routine_value(Routine::CompactAt, &[dl, dim]);
+    b.ret(Some(compact));
 }
 
-/// `(tensors, count)`: no two of these tensors are on different devices of one type, the cpu aside. NULL
+/// `(tensors, count)`: 1 if no two of these tensors are on different devices of one type, the cpu aside. NULL
 /// stands for one that is not there.
-pub(crate) fn same_devices(c: &mut Code<'_>) {
-    let [tensors, count] = [0, 1].map(|i| c.b.param(i));
-    c.count_to(count, |c, second| {
-        let [ty, index] = device_of(c, tensors, second);
-        let cpu = c.b.compare_const(Cond::Ule, ty, DeviceType::CPU.0.into());
-        let other = c.b.not(cpu);
-        c.when(other, |c| {
-            c.count_to(second, |c, first| {
-                let [first_ty, first_index] = device_of(c, tensors, first);
-                let same = c.b.eq(ty, first_ty);
-                let apart = c.b.compare(Cond::Ne, index, first_index);
-                let fault = c.b.and(same, apart);
-                c.when(fault, |c| c.return_code(0));
+pub(crate) fn same_devices(b: &mut Builder<'_>, _: Used) {
+    let [tensors, count] = [0, 1].map(|i| b.param(i));
+    b.count_to(count, |b, second| {
+        let [ty, index] = device_at(b, tensors, second);
+        let cpu = b.compare_const(Cond::Ule, ty, DeviceType::CPU.0.into());
+        let other = b.not(cpu);
+        b.if_then(other, |b| {
+            b.count_to(second, |b, first| {
+                let [first_ty, first_index] = device_at(b, tensors, first);
+                let same = b.eq(ty, first_ty);
+                let apart = b.compare(Cond::Ne, index, first_index);
+                let fault = b.and(same, apart);
+                b.return_if(fault, 0);
             });
         });
     });
-    c.return_code(1);
+    b.return_code(1);
 }
 
 /// Type and index of the device of a tensor of the table; type 0 if it is not there.
-fn device_of(c: &mut Code<'_>, tensors: Value, at: Value) -> [Value; 2] {
-    let entry = c.element(tensors, at);
-    let dl = c.b.load(Type::Ptr, entry, 0);
-    let null = c.b.compare_const(Cond::Eq, dl, 0);
-    let zeros = c.table(&[0; abi_spec::layout::DL_TENSOR.size as usize]);
-    let dl = c.b.select(null, zeros, dl);
-    let ty = c.b.load(Type::I32, dl, dl_tensor::DEVICE_TYPE.offset);
-    let index = c.b.load(Type::I32, dl, dl_tensor::DEVICE_ID.offset);
-    [ty, index]
+fn device_at(b: &mut Builder<'_>, tensors: Value, at: Value) -> [Value; 2] {
+    let entry = b.element(tensors, at);
+    let dl = b.load(Type::Ptr, entry, 0);
+    let null = b.compare_const(Cond::Eq, dl, 0);
+    let zeros = b.table(&[0; DL_TENSOR.size as usize]);
+    let dl = b.select(null, zeros, dl);
+    [dl_tensor::DEVICE_TYPE, dl_tensor::DEVICE_ID].map(|part| b.load(Type::I32, dl, part.offset))
 }
 
 /// `(dl)`: the product of the extents.
-pub(crate) fn numel(c: &mut Code<'_>) {
-    let dl = c.b.param(0);
-    let first = c.b.i64(-1);
-    let product = c.call_value(Routine::CompactAt, &[dl, first]);
-    c.b.ret(Some(product));
+pub(crate) fn numel(b: &mut Builder<'_>, _: Used) {
+    let dl = b.param(0);
+    let first = b.i64(-1);
+    let product = b.routine_value(Routine::CompactAt, &[dl, first]);
+    b.ret(Some(product));
 }
 
 /// `(dl)`: 1 if the strides are compact, where that matters.
-pub(crate) fn is_compact(c: &mut Code<'_>) {
-    let dl = c.b.param(0);
-    let elements = c.call_value(Routine::NotEmpty, &[dl]);
-    let empty = c.b.compare_const(Cond::Eq, elements, 0);
-    c.when(empty, |c| c.return_code(1));
-    let ndim = c.ndim(dl);
-    c.count_to(ndim, |c, dim| {
-        let extent = c.extent(dl, dim);
-        let several = c.b.compare_const(Cond::Ne, extent, 1);
-        let stride = c.call_value(Routine::StrideAt, &[dl, dim]);
-        let compact = c.call_value(Routine::CompactAt, &[dl, dim]);
-        let unlike = c.b.compare(Cond::Ne, stride, compact);
-        let odd = c.b.and(several, unlike);
-        c.when(odd, |c| c.return_code(0));
+pub(crate) fn is_compact(b: &mut Builder<'_>, _: Used) {
+    let dl = b.param(0);
+    let elements = b.ask(Routine::NotEmpty, &[dl]);
+    let empty = b.not(elements);
+    b.return_if(empty, 1);
+    let ndim = b.ndim(dl);
+    b.count_to(ndim, |b, dim| {
+        let [odd, ..] = b.odd_stride(dl, dim);
+        b.return_if(odd, 0);
     });
-    c.return_code(1);
+    b.return_code(1);
+}
+
+impl Builder<'_> {
+    /// Whether the stride of a dim is not compact, a `Bool`; the stride, and what it would be.
+    pub(crate) fn odd_stride(&mut self, dl: Value, dim: Value) -> [Value; 3] {
+        let extent = self.extent(dl, dim);
+        let several = self.compare_const(Cond::Ne, extent, 1);
+        let stride = self.routine_value(Routine::StrideAt, &[dl, dim]);
+        let compact = self.routine_value(Routine::CompactAt, &[dl, dim]);
+        let unlike = self.compare(Cond::Ne, stride, compact);
+        [self.and(several, unlike), stride, compact]
+    }
 }

@@ -1,0 +1,106 @@
+//! All that can be said to be wrong: kinds of errors and their messages.
+//!
+//! `{int}` and the like stand for the values, in order; `{on}` for no value, but for that of `{at}` or `{path}`,
+//! the [`Head`](super::codes::Head) of the step; see [`LeafKind`].
+
+use crate::lower::explain::codes::LeafKind;
+
+/// Declares the complaints: name, kind of error, message.
+macro_rules! complaints {
+    ($($name:ident: $kind:literal $text:literal;)*) => {
+        /// Something that is wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u32)]
+        pub(crate) enum Complaint { $($name,)* }
+
+        impl Complaint {
+            /// All of them, in order.
+            pub(crate) const ALL: &[Complaint] = &[$(Complaint::$name),*];
+
+            /// The kind of the error.
+            pub(crate) const fn kind(self) -> &'static str {
+                match self { $(Complaint::$name => $kind,)* }
+            }
+
+            /// The message with its placeholders.
+            pub(crate) const fn text(self) -> &'static str {
+                match self { $(Complaint::$name => $text,)* }
+            }
+        }
+    };
+}
+
+complaints! {
+    Count: "TypeError" "Mismatched number of arguments{calling}, expected {int} but got {int}";
+    CountLeast: "TypeError" "Mismatched number of arguments{calling}, expected at least {int} but got {int}";
+    CountRange: "TypeError" "Mismatched number of arguments{calling}, expected {int} to {int} but got {int}";
+    Type: "TypeError" "Mismatched type of {at}{on}, expected {quote} but got {type}";
+    TypeNull: "TypeError" "Mismatched type of {at}{on}, expected {quote} but got NULL";
+    Number: "TypeError" "Mismatched type of {path}[{int}]{on}, expected int but got {type}";
+    Range: "ValueError" "Out of range {at}{on}, expected {quote} but got {int}";
+    SmallSize: "ValueError" "Out of range {at}.size{on}, expected at most {int} but got {int}";
+    Size: "ValueError" "Mismatched {at}.size{on}, expected {int} but got {int}";
+    SizeMost: "ValueError" "Mismatched {at}.size{on}, expected at most {int} but got {int}";
+    SizeLeast: "ValueError" "Mismatched {at}.size{on}, expected at least {int} but got {int}";
+    Rank: "ValueError" "Mismatched {at}.ndim{on}, expected {int} but got {int}";
+    RankLeast: "ValueError" "Mismatched {at}.ndim{on}, expected at least {int} but got {int}";
+    RankNegative: "ValueError" "Mismatched {at}.ndim{on}, expected a non-negative rank but got {int}";
+    Dtype: "TypeError" "Mismatched {at}.dtype{on}, expected {quote} but got {dtype}";
+    Device: "ValueError" "Mismatched {at}.device{on}, expected {devicetype} but got {device}";
+    OtherDevice: "ValueError" "Mismatched {at}.device{on}, expected {device} but got {device}";
+    OtherDeviceOf: "ValueError" "Mismatched {at}.device{on}, expected {device} (= {place}.device) but got {device}";
+    NoShape: "ValueError" "Mismatched {at}.shape{on}, expected a non-NULL pointer but got NULL";
+    NoData: "ValueError" "Mismatched {at}.data{on}, expected a non-NULL pointer but got NULL";
+    Negative: "ValueError" "Mismatched {at}{on}, expected a non-negative extent but got {int}";
+    NegativeAt: "ValueError" "Mismatched {path}.shape[{int}]{on}, expected a non-negative extent but got {int}";
+    Contiguous: "ValueError" "Mismatched {path}.strides[{int}]{on}, expected {int} (contiguous) but got {int}";
+    Misaligned: "ValueError" "Misaligned {at}.data{on}, expected a multiple of {unsigned} bytes but got remainder {unsigned}";
+    Symbol: "ValueError" "Mismatched {at}{on}, expected {int} (= {quote}) but got {int}";
+    SymbolAt: "ValueError" "Mismatched {at}{on}, expected {int} (= {place}) but got {int}";
+    Constant: "ValueError" "Mismatched {at}{on}, expected {int} but got {int}";
+    Unsolved: "ValueError" "Mismatched {at}{on}, expected {quote} but got {int}";
+    LiteralInt: "ValueError" "Mismatched {at}{on}, expected {quote} but got {int}";
+    LiteralBool: "ValueError" "Mismatched {at}{on}, expected {quote} but got {truth}";
+    LiteralText: "ValueError" "Mismatched {at}{on}, expected {quote} but got {text}";
+    Violated: "ValueError" "{quote}{quote}{calling}{leaves}";
+    Division: "ValueError" "Division by zero in {quote}{calling}{leaves}";
+    Narrow: "ValueError" "Out of range {quote}{calling}, expected {quote} but got {int}";
+    ResultType: "TypeError" "Mismatched type of result{calling}, expected {quote} but got {written}";
+    ElementType: "TypeError" "Mismatched type of result[{int}]{calling}, expected {quote} but got {written}";
+    ResultSize: "ValueError" "Mismatched result.size{calling}, expected {int} but got {int}";
+    ResultSmall: "ValueError" "Mismatched result.small_str_len{calling}, expected at most {int} but got {unsigned}";
+    ResultPadding: "ValueError" "Mismatched result.zero_padding{calling}, expected {int} but got {unsigned}";
+    ResultRange: "OverflowError" "Out of range result{calling}, expected int64 but got {unsigned}";
+    Status: "RuntimeError" "{subject}{calling}, status = {int}";
+    Failed: "RuntimeError" "Failed {plain}{calling}, status = {int}";
+    Missing: "RuntimeError" "Missing function {plain}{calling}";
+    OutputExtent: "ValueError" "Mismatched {quote}.shape[{int}]{calling}, expected a non-negative extent but got {int}";
+    OutputSize: "ValueError" "Out of range size of {quote}{calling}, expected at most {int} bytes but got more";
+    Allocator: "RuntimeError" "Mismatched {quote}{calling}, expected an allocator of compact tensors at multiples of {unsigned} bytes";
+    Unexplained: "InternalError" "Unexplained failed check{calling}";
+    UnknownCode: "InternalError" "Unknown code {int} in the descriptor{calling}";
+    Damaged: "InternalError" "Damaged descriptor{calling}";
+}
+
+impl Complaint {
+    /// The message with a code for each placeholder.
+    ///
+    /// # Panics
+    /// If a placeholder is none.
+    pub(crate) fn template(self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (at, part) in self.text().split('{').enumerate() {
+            let (name, rest) =
+                if at == 0 { ("", part) } else { part.split_once('}').unwrap_or((part, "")) };
+            if at > 0 {
+                let kind =
+                    LeafKind::ALL.iter().find(|kind| format!("{kind:?}").to_lowercase() == name);
+                let kind =
+                    kind.unwrap_or_else(|| panic!("{self:?}: {{{name}}} stands for nothing"));
+                bytes.push(*kind as u8);
+            }
+            bytes.extend_from_slice(rest.as_bytes());
+        }
+        bytes
+    }
+}

@@ -1,0 +1,84 @@
+//! Sites: what a failure after the checks says. Each is added to the descriptor of its function.
+
+use crate::ir::{Builder, Data, Symbol, Value};
+use crate::lower::explain::codes::{Case, Header, Meaning, Site, Span, Text};
+use crate::lower::explain::complaints::Complaint;
+use crate::lower::explain::descriptor::elide;
+use crate::lower::explain::schema::{Part, Words};
+
+/// What is wrong at a place of a function's body.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault<'a> {
+    pub(crate) complaint: Complaint,
+    /// An error that the callee has left goes first.
+    pub(crate) callee: bool,
+    /// The kind of the error; if empty that of the complaint.
+    pub(crate) kind: &'a str,
+    /// What it is about; may be empty.
+    pub(crate) subject: String,
+    /// What the first value means, where it is one of these statuses: kind and subject.
+    pub(crate) cases: Vec<(i32, &'a str, &'a str)>,
+}
+
+impl Fault<'_> {
+    /// A complaint about nothing in particular.
+    pub(crate) fn plain(complaint: Complaint) -> Self {
+        Fault { complaint, callee: false, kind: "", subject: String::new(), cases: Vec::new() }
+    }
+}
+
+/// Adds a site to a descriptor, which is one of the last data of the module; yields its address.
+pub(crate) fn add(b: &mut Builder<'_>, descriptor: Symbol, fault: &Fault<'_>) -> Value {
+    let data = b.module.data.iter_mut().rfind(|data| data.symbol == descriptor);
+    let offset = append(data.unwrap_or_else(|| unreachable!("descriptors come first")), fault);
+    let base = b.address(descriptor);
+    b.ptr_offset(base, offset.into())
+}
+
+/// Appends words and texts; yields the offset in bytes.
+fn append(data: &mut Data, fault: &Fault<'_>) -> u32 {
+    let mut header = header(&data.bytes);
+    let offset = data.bytes.len() as u32;
+    let words = Site::WORDS + Case::WORDS * fault.cases.len() as u32;
+    let mut text = Vec::new();
+    let mut span = |quoted: &str| {
+        let quoted = elide(quoted);
+        let start = offset + 4 * words - header.texts + text.len() as u32;
+        text.extend_from_slice(quoted.as_bytes());
+        Text(Span { offset: start, length: quoted.len() as u32 })
+    };
+    let mut encoded = Vec::with_capacity(words as usize);
+    Site {
+        next: header.site,
+        complaint: fault.complaint as u32,
+        callee: fault.callee,
+        meaning: Meaning { kind: span(fault.kind), subject: span(&fault.subject) },
+        cases: fault.cases.len() as u32,
+    }
+    .encode(&mut encoded);
+    for &(status, kind, subject) in &fault.cases {
+        let meaning = Meaning { kind: span(kind), subject: span(subject) };
+        Case { status: status as u32, meaning }.encode(&mut encoded);
+    }
+    data.bytes.extend(encoded.iter().flat_map(|word| word.to_le_bytes()));
+    data.bytes.extend(text);
+    data.bytes.resize(data.bytes.len().next_multiple_of(4), 0);
+    header.site = offset;
+    header.size = data.bytes.len() as u32;
+    let mut encoded = Vec::with_capacity(Header::WORDS as usize);
+    header.encode(&mut encoded);
+    for (to, word) in data.bytes.chunks_exact_mut(4).zip(encoded) {
+        to.copy_from_slice(&word.to_le_bytes());
+    }
+    offset
+}
+
+fn header(bytes: &[u8]) -> Header {
+    let words: Vec<u32> = bytes
+        .chunks_exact(4)
+        .take(Header::WORDS as usize)
+        .map(|word| word.iter().rev().fold(0, |all, &byte| all << 8 | u32::from(byte)))
+        .collect();
+    let header = Header::decode(&mut Words { left: &words });
+    header.unwrap_or_else(|| unreachable!("a descriptor starts with its header"))
+}
