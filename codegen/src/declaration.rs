@@ -6,6 +6,7 @@
 //! system library are given as values only.
 
 mod expression;
+pub(crate) mod limit;
 mod results;
 mod types;
 
@@ -16,6 +17,7 @@ pub use results::{Output, ResultType, ValueKind, ValueType};
 pub use types::{
     Class, Device, Dim, Element, Literal, Mapping, ParamType, Sequence, Shape, Strides, Tensor,
 };
+pub(crate) use types::{is_text, literal_scalar};
 
 /// What one shared object exports.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -188,4 +190,11 @@ impl Signature {
     pub fn has_self(&self) -> bool {
         self.params.first().is_some_and(|param| param.name == "self")
     }
+}
+
+/// True for ASCII identifiers, reserved or not.
+pub(crate) fn is_identifier(word: &str) -> bool {
+    let mut bytes = word.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }

@@ -3,7 +3,6 @@
 use abi_spec::{DType, DeviceType, Scalar, TypeCode};
 
 use crate::declaration::Expr;
-use crate::resolve::typing::literal_scalar;
 
 /// Which values a parameter accepts.
 #[derive(Clone, Debug, PartialEq)]
@@ -317,4 +316,22 @@ impl Class {
             Class::Key(key) => Some(key),
         }
     }
+}
+
+/// The scalar type that all literals have, `None` aside.
+pub(crate) fn literal_scalar(literals: &[Literal]) -> Option<Scalar> {
+    let mut types = literals.iter().filter_map(|literal| match literal {
+        Literal::None => None,
+        Literal::Bool(_) => Some(Some(Scalar::Bool)),
+        Literal::Int(_) => Some(Some(Scalar::Int64)),
+        Literal::Float(_) | Literal::Str(_) => Some(None),
+    });
+    let first = types.next()??;
+    types.all(|ty| ty == Some(first)).then_some(first)
+}
+
+/// True if all literals are text, `None` aside.
+pub(crate) fn is_text(literals: &[Literal]) -> bool {
+    let mut some = literals.iter().filter(|literal| **literal != Literal::None).peekable();
+    some.peek().is_some() && some.all(|literal| matches!(literal, Literal::Str(_)))
 }

@@ -5,9 +5,8 @@ use abi_spec::Scalar;
 use super::function::Argument;
 use super::ids::ValueId;
 use super::names::Names;
-use super::typing::{is_text, literal_scalar};
 use super::value::Source;
-use crate::declaration::{Body, ParamType, ResultType};
+use crate::declaration::{Body, ParamType, ResultType, is_text, literal_scalar};
 use crate::ir::{AbiType, Extend, Signature, Type};
 
 /// How a C function takes or returns a scalar.

@@ -7,7 +7,9 @@ use super::names::{Meaning, Names};
 use super::operator::{self, Arithmetic, Unary};
 use super::term::{Kind, Leaf, Node, Property, Quote, Term};
 use super::value::Source;
-use crate::declaration::{BinaryOp, Builtin, Expr, Literal, Member, Output, ParamType, Tensor};
+use crate::declaration::{
+    BinaryOp, Builtin, Expr, Member, Output, ParamType, Tensor, is_text, literal_scalar,
+};
 
 impl Names<'_> {
     /// What an expression means, or why it means nothing.
@@ -341,24 +343,6 @@ fn known_member(output: &Output, member: Member) -> Option<Expr> {
         | Member::Size
         | Member::IsSome => None,
     }
-}
-
-/// The scalar type that all literals have, `None` aside.
-pub(crate) fn literal_scalar(literals: &[Literal]) -> Option<Scalar> {
-    let mut types = literals.iter().filter_map(|literal| match literal {
-        Literal::None => None,
-        Literal::Bool(_) => Some(Some(Scalar::Bool)),
-        Literal::Int(_) => Some(Some(Scalar::Int64)),
-        Literal::Float(_) | Literal::Str(_) => Some(None),
-    });
-    let first = types.next()??;
-    types.all(|ty| ty == Some(first)).then_some(first)
-}
-
-/// True if all literals are text, `None` aside.
-pub(crate) fn is_text(literals: &[Literal]) -> bool {
-    let mut some = literals.iter().filter(|literal| **literal != Literal::None).peekable();
-    some.peek().is_some() && some.all(|literal| matches!(literal, Literal::Str(_)))
 }
 
 /// The names and members of an expression, in order, without repetition.

@@ -2,14 +2,13 @@
 
 use abi_spec::TypeIndex;
 
-use crate::declaration::Literal;
+use crate::declaration::{Literal, is_text, literal_scalar};
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::explain::routines::Routine;
 use crate::lower::state::ValueState;
 use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::ValueId;
-use crate::resolve::typing::{is_text, literal_scalar};
 
 /// How many bytes are compared inline.
 const INLINE: usize = 32;
