@@ -18,6 +18,9 @@ pub(crate) mod term;
 pub(crate) mod typing;
 pub(crate) mod value;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{HashMap, HashSet};
 
 use abi_spec::symbol::{PREFIX, validate_name};
