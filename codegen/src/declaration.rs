@@ -7,6 +7,7 @@
 
 mod expression;
 mod leaf;
+pub(crate) mod limit;
 mod results;
 mod types;
 
@@ -192,4 +193,11 @@ impl Signature {
     pub fn has_self(&self) -> bool {
         self.params.first().is_some_and(|param| param.name == "self")
     }
+}
+
+/// True for ASCII identifiers, reserved or not.
+pub(crate) fn is_identifier(word: &str) -> bool {
+    let mut bytes = word.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }

@@ -4,9 +4,8 @@ use std::fmt;
 
 use abi_spec::library_bin::TreeError;
 
-use crate::declaration::Function;
-use crate::language::{Limit, MAX_NAME, is_identifier};
-use crate::resolve::value::values;
+use crate::declaration::is_identifier;
+use crate::declaration::limit::{Limit, MAX_NAME};
 
 /// Why a text or a [`Library`](crate::Library) is not valid.
 ///
@@ -69,22 +68,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// A part of function number `index` that means nothing; without a position.
-    pub(crate) fn invalid(
-        index: usize,
-        function: &Function,
-        part: Part,
-        reason: impl Into<String>,
-    ) -> Error {
-        let site = Site::new(index, function, part);
-        Error::Invalid { site, reason: reason.into(), position: None }
-    }
-
-    /// A part of function number `index` that is too large; without a position.
-    pub(crate) fn limit(index: usize, function: &Function, part: Part, limit: Limit) -> Error {
-        Error::Limit { limit, site: Some(Site::new(index, function, part)), position: None }
-    }
-
     /// Where the fault is in the text; `None` if there is no text.
     pub fn position(&self) -> Option<&Position> {
         match self {
@@ -224,13 +207,6 @@ pub struct Site {
     pub path: String,
 }
 
-impl Site {
-    fn new(index: usize, function: &Function, part: Part) -> Site {
-        let name = function.signature.name.clone();
-        Site { function: index, name, part, path: part.path(function) }
-    }
-}
-
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if is_name(&self.name) {
@@ -243,7 +219,7 @@ impl fmt::Display for Site {
 }
 
 /// True for names that can be shown as they are.
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     is_identifier(name) && name.len() <= MAX_NAME
 }
 
@@ -281,40 +257,4 @@ pub enum Part {
     Argument(usize),
     /// What a status means.
     Status(usize),
-}
-
-impl Part {
-    fn path(self, function: &Function) -> String {
-        let param = |index: usize| match function.signature.params.get(index) {
-            Some(param) if is_name(&param.name) => param.name.clone(),
-            Some(_) | None => format!("parameter {index}"),
-        };
-        let value = |index: usize| match values(&function.signature).values().nth(index) {
-            Some(value) if is_name(&function.signature.params[value.param].name) => {
-                value.path.replace(|c: char| c.is_control(), "_").replace("[__]", "[_]")
-            }
-            Some(value) => format!("parameter {}", value.param),
-            None => format!("value {index}"),
-        };
-        match self {
-            Part::Docs => "docs".to_owned(),
-            Part::Location => "location".to_owned(),
-            Part::Name => String::new(),
-            Part::Param(index) => param(index),
-            Part::Default(index) => format!("{}'s default", param(index)),
-            Part::Type(index) => value(index),
-            Part::Dim(index, dim) => format!("{}.shape[{dim}]", value(index)),
-            Part::Stride(index, dim) => format!("{}.strides[{dim}]", value(index)),
-            Part::Align(index) => format!("{}.align", value(index)),
-            Part::Constraint(index) => format!("constraint {index}"),
-            Part::Result => "result".to_owned(),
-            Part::Output(index) => match function.signature.outputs().get(index) {
-                Some(output) if is_name(&output.name) => output.name.clone(),
-                Some(_) | None => format!("result {index}"),
-            },
-            Part::Callee => "callee".to_owned(),
-            Part::Argument(index) => format!("call argument {index}"),
-            Part::Status(index) => format!("error {index}"),
-        }
-    }
 }

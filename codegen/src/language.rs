@@ -136,7 +136,6 @@
 //! the structure needs, and no option that holds its default. Parsing it yields an equal value, if the
 //! value is valid and its text is no longer than [`MAX_TEXT`]; an `align` that is the default is read as `None`.
 
-mod limit;
 mod token;
 
 mod cursor;
@@ -154,11 +153,11 @@ mod tests;
 
 use std::str::FromStr;
 
-pub use limit::{
+pub use crate::declaration::limit::{
     Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_ERRORS, MAX_FILE, MAX_FUNCTIONS, MAX_MESSAGE,
     MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS, MAX_SYMBOL, MAX_TEXT, MAX_VALUES,
 };
-pub(crate) use reserved::{is_identifier, is_reserved};
+pub(crate) use reserved::is_reserved;
 
 use crate::declaration::Expr;
 use crate::declaration::{Function, Library, Signature};

@@ -12,16 +12,16 @@ mod function;
 pub(crate) mod library;
 mod operators;
 mod prologue;
+mod runtime;
 mod state;
 mod unchecked;
 mod value;
 mod wrapper;
 
-use abi_spec::runtime::{self, CType};
-
-use crate::ir::{self, Linkage, Signature, Symbol, SymbolKind, Type};
+use crate::ir::{self, Linkage};
 use crate::resolve::{MAIN, Resolved};
 use explain::codes::Used;
+pub(crate) use runtime::runtime;
 pub use unchecked::Unchecked;
 
 /// How to lower.
@@ -103,20 +103,4 @@ pub fn routines() -> ir::Module {
     explain::routines::declare_all(&mut module, Linkage::Export);
     explain::routines::define_used(&mut module, Linkage::Export, Used::ALL);
     module
-}
-
-/// Declares a function of the runtime.
-pub(crate) fn runtime(module: &mut ir::Module, function: &runtime::Function) -> Symbol {
-    let params: Vec<Type> = function.params.iter().filter_map(|&ty| c_type(ty)).collect();
-    let signature = Signature::new(&params, c_type(function.result));
-    module.declare(function.name, Linkage::Import, SymbolKind::Function(signature))
-}
-
-fn c_type(ty: CType) -> Option<Type> {
-    match ty {
-        CType::Void => None,
-        CType::I32 => Some(Type::I32),
-        CType::Ptr(_) => Some(Type::Ptr),
-        CType::ByteArray => unreachable!("generated code calls no function that passes structs"),
-    }
 }

@@ -12,18 +12,22 @@ pub(crate) mod names;
 pub(crate) mod operator;
 mod order;
 pub(crate) mod prototype;
+mod site;
 pub(crate) mod step;
 pub(crate) mod term;
 pub(crate) mod typing;
 pub(crate) mod value;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, HashSet};
 
 use abi_spec::symbol::{PREFIX, validate_name};
 
 use crate::declaration::Library;
+use crate::declaration::limit::Limit;
 use crate::error::{Error, Part};
-use crate::language::Limit;
 use function::Function;
 
 /// A library with its meaning.

@@ -11,7 +11,7 @@ fn metadata(declaration: &str) -> Value {
 #[test]
 fn schemas_name_the_types_of_the_runtime() {
     let rows = [
-        ("f() -> None = k();", r#"[{"type":"None"}]"#),
+        ("f(a: Any) -> None = k();", r#"[{"type":"None"},{"type":"Any"}]"#),
         (
             "f(b: bool, p: ptr) -> bool = k(b, p);",
             r#"[{"type":"bool"},{"type":"bool"},{"type":"void*"}]"#,
@@ -25,18 +25,36 @@ fn schemas_name_the_types_of_the_runtime() {
             r#"[{"type":"float"},{"type":"DLTensor*"}]"#,
         ),
         (
-            "f() -> Optional[Tuple[int64, str, Array, Any]] = k();",
-            r#"[{"type":"Optional","args":[{"type":"Tuple","args":[{"type":"int"},{"type":"ffi.String"},{"type":"ffi.Array","args":[{"type":"Any"}]},{"type":"Any"}]}]}]"#,
+            "f(n: int8) -> Optional[Tuple[int64, str, Array, Any]] = k();",
+            r#"[{"type":"Optional","args":[{"type":"Tuple","args":[{"type":"int"},{"type":"ffi.String"},{"type":"ffi.Array","args":[{"type":"Any"}]},{"type":"Any"}]}]},{"type":"int"}]"#,
         ),
-        ("f() -> out: Tensor([1], int8) = k(out);", r#"[{"type":"ffi.Tensor"}]"#),
         (
-            "f() -> (a: Tensor([1], int8), b: Tensor([1], int8)) = k(a, b);",
-            r#"[{"type":"ffi.Array","args":[{"type":"ffi.Tensor"}]}]"#,
+            "f(n: int64) -> out: Tensor([n], int8) = k(out);",
+            r#"[{"type":"ffi.Tensor"},{"type":"int"}]"#,
+        ),
+        (
+            "f(n: int64) -> (a: Tensor([n], int8), b: Tensor([n], int8)) = k(a, b);",
+            r#"[{"type":"ffi.Array","args":[{"type":"ffi.Tensor"}]},{"type":"int"}]"#,
         ),
         ("f(self: ptr, n: int64) -> int64 = k(self, n);", r#"[{"type":"int"},{"type":"int"}]"#),
     ];
     for (declaration, args) in rows {
         let schema = format!(r#"{{"type":"ffi.Function","args":{args}}}"#);
+        assert_eq!(metadata(declaration)["type_schema"], schema, "{declaration}");
+    }
+}
+
+/// As `args` they would read as functions of anything; a schema with both forms is refused by 0.1.15.
+#[test]
+fn functions_without_parameters_say_so() {
+    let rows = [
+        ("f() -> None = k();", r#"{"type":"None"}"#),
+        ("f(self: ptr) -> int8 = k(self);", r#"{"type":"int"}"#),
+        ("f() -> Array = k();", r#"{"type":"ffi.Array","args":[{"type":"Any"}]}"#),
+    ];
+    for (declaration, result) in rows {
+        let named = format!(r#"{{"return":[{result}],"params":[]}}"#);
+        let schema = format!(r#"{{"type":"ffi.Function","named_args":{named}}}"#);
         assert_eq!(metadata(declaration)["type_schema"], schema, "{declaration}");
     }
 }

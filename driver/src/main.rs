@@ -1,5 +1,7 @@
 //! The command line. Exit codes: 0, 1 if the input is at fault, 2 for wrong usage.
 
+#![forbid(unsafe_code)]
+
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

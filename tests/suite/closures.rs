@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use codegen::{Library, Options};
+use codegen::Library;
 use jit::{Compiled, Context, Error, FfiFunction, Jit, Kind, Returned, Runtime, Value};
 use tvm_ffi_codegen_tests::ffi;
 

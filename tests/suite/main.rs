@@ -5,12 +5,15 @@ mod caller;
 mod closures;
 mod collisions;
 mod declarations;
+#[cfg(feature = "mlir")]
+mod equivalence;
 mod export_macro;
 mod imports;
 mod metadata;
 mod mirror;
 mod once;
 mod properties;
+mod same_bytes;
 mod snapshots;
 mod system;
 mod table;

@@ -1,183 +1,103 @@
-//! One wrapper in every language, in `snapshots/<case>/`: host IR and what each backend makes of it.
+//! Wrappers to read, in `snapshots/<case>/`: a dozen in every language, the others as host IR. One test each.
 
-use std::path::Path;
+mod folder;
+mod native;
+
+use std::path::{Path, PathBuf};
 
 use abi_spec::library_bin;
 use codegen::{Function, Library, Options, Routines, Unchecked, ir};
-use cranelift_codegen::verify_function;
 use insta::{Settings, assert_snapshot};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_tests::cases;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
-/// Functions of the table, one for each thing that lowering does.
-const CASES: [&str; 53] = [
-    "none_result",
-    "give_bool",
-    "give_int8",
-    "give_uint64",
-    "give_float32",
-    "give_float16",
-    "bfloat16_of_bits",
-    "give_ptr",
-    "everything",
-    "add_one",
-    "scale",
-    "scalar_tensor",
-    "any_extent",
-    "any_rank",
-    "last_extent",
-    "across",
-    "length_last",
-    "twice",
-    "known_factor",
-    "product",
-    "free",
-    "fixed_strides",
-    "shared_stride",
-    "stride_and_extent",
-    "cuda",
-    "any_device",
-    "stream_of_any",
-    "floor",
-    "float_constraint",
-    "attempt",
-    "meaning",
-    "words",
-    "give_str",
-    "status_and_object",
-    "one_output",
-    "two_outputs",
-    "text",
-    "literal_text",
-    "element_type",
-    "a_device",
-    "a_stream",
-    "a_thing",
-    "optional_int",
-    "defaults",
-    "default_and_tail",
-    "either",
-    "named",
-    "maybe_tuple",
-    "optional_tensor",
-    "mapping",
-    "tensor_list",
-    "fixed_shape",
-    "two_types",
-];
+/// A test for each function of the table that is named, and the list of their names.
+macro_rules! wrappers {
+    ($(#[$doc:meta])* $module:ident, $languages:expr; $($case:ident)*) => {
+        $(#[$doc])*
+        mod $module {
+            pub(super) const CASES: &[&str] = &[$(stringify!($case)),*];
+            $(
+                #[test]
+                fn $case() {
+                    super::wrapper(stringify!($case), $languages);
+                }
+            )*
+        }
+    };
+}
+
+wrappers! {
+    /// A dozen at most: each is four files.
+    every_language, super::BACKENDS;
+    add_one scale free give_int8 float_constraint text named optional_tensor tensor_list either one_output meaning
+}
+
+wrappers! {
+    /// What else lowering does.
+    host_ir, &[];
+    none_result give_float16 scalar_tensor any_rank length_last product shared_stride
+    any_device stream_of_any floor words give_str status_and_object two_outputs literal_text element_type a_device
+    a_stream a_thing optional_int defaults default_and_tail mapping fixed_shape two_types
+}
+
+/// Host IR that is not the wrapper of a function of the table.
+const OTHERS: [&str; 3] = ["library", "routines", "unchecked"];
 
 /// The target of all snapshots, so that they are the same on every machine.
-const TARGET: &str = "x86_64-unknown-linux-gnu";
+pub(crate) fn target() -> Triple {
+    "x86_64-unknown-linux-gnu".parse().expect("a known target")
+}
 
-fn target() -> Triple {
-    TARGET.parse().expect("a known target")
+/// Where the snapshots are.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../snapshots")
 }
 
 /// Lowered, and checked by our own verifier.
-fn lowered(function: &Function, routines: Routines) -> ir::Module {
+pub(crate) fn lowered(function: &Function, options: &Options) -> ir::Module {
     let library = Library::from(vec![function.clone()]);
-    let options = Options { routines, metadata: false, ..Options::default() };
-    let module =
-        codegen::lower(&library.resolve().unwrap_or_else(|error| panic!("{error}")), &options);
+    let resolved = library.resolve().unwrap_or_else(|error| panic!("{error}"));
+    let module = codegen::lower(&resolved, options);
     ir::verify(&module).unwrap();
     module
 }
 
-/// The text form of a backend, which its native verifier has accepted.
-fn native(module: &ir::Module, backend: &str) -> String {
-    let options = driver::Options {
-        backend: backend.to_owned(),
-        target: target(),
-        ..driver::Options::default()
-    };
-    let text = driver::emit_module(module, driver::Form::Native, &options);
-    let text = text.unwrap_or_else(|error| panic!("{backend}: {error}"));
-    let text = String::from_utf8(text).expect("the native form is text");
-    match backend {
-        "cranelift" => verify_clif(&text),
-        #[cfg(feature = "llvm")]
-        "llvm" => verify_llvm(&text),
-        #[cfg(feature = "mlir")]
-        "mlir" => verify_mlir(&text),
-        _ => unreachable!("every backend has a verifier"),
-    }
-    text
+/// Only the wrapper.
+pub(crate) fn bare() -> Options {
+    Options { routines: Routines::Shared, metadata: false, ..Options::default() }
 }
 
-/// Parses CLIF back and runs Cranelift's verifier.
-fn verify_clif(text: &str) {
-    let isa = backend_cranelift::isa(&target(), backend_cranelift::Settings::OBJECT);
-    let isa = isa.unwrap_or_else(|error| panic!("{error}"));
-    let functions = cranelift_reader::parse_functions(text);
-    for function in functions.unwrap_or_else(|error| panic!("{error}\n{text}")) {
-        verify_function(&function, &*isa).unwrap_or_else(|error| panic!("{error}\n{function}"));
-    }
+fn wrapper(case: &str, languages: &[&str]) {
+    let table = cases::table();
+    let function = table.iter().map(|case| &case.function).find(|f| f.signature.name == case);
+    let function = function.unwrap_or_else(|| panic!("the table has no {case}"));
+    snapshot(case, &lowered(function, &bare()), &function.to_string(), languages);
 }
 
-/// Parses LLVM IR back, runs LLVM's verifier, and prints the same text again.
-#[cfg(feature = "llvm")]
-fn verify_llvm(text: &str) {
-    use inkwell::context::Context;
-    use inkwell::memory_buffer::MemoryBuffer;
-    let context = Context::create();
-    let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "snapshot");
-    let module = context.create_module_from_ir(buffer).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    backend_llvm::verify(&module).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let without_id = |text: &str| -> Vec<String> {
-        let is_id =
-            |line: &&str| line.starts_with("; ModuleID") || line.starts_with("source_filename");
-        text.lines().filter(|line| !is_id(line)).map(str::to_owned).collect()
-    };
-    assert_eq!(without_id(&module.print_to_string().to_string()), without_id(text));
-}
-
-/// Parses MLIR back, runs MLIR's verifier, and prints the same text again.
-#[cfg(feature = "mlir")]
-fn verify_mlir(text: &str) {
-    let context = melior::Context::new();
-    melior::dialect::DialectHandle::llvm().load_dialect(&context);
-    let module = melior::ir::Module::parse(&context, text).unwrap_or_else(|| panic!("{text}"));
-    backend_mlir::verify(&context, &module).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    assert_eq!(module.as_operation().to_string().trim_end(), text.trim_end());
-}
-
-fn snapshot(case: &str, module: &ir::Module, declaration: &Function) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../snapshots").join(case);
+/// Compares the host IR and some of the other languages with the snapshots. Every language is verified.
+fn snapshot(case: &str, module: &ir::Module, description: &str, languages: &[&str]) {
     let mut settings = Settings::clone_current();
-    settings.set_snapshot_path(folder);
+    settings.set_snapshot_path(folder().join(case));
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.set_description(declaration.to_string());
+    settings.set_description(description);
     settings.bind(|| {
         assert_snapshot!("ir", module.to_string());
         for backend in BACKENDS {
-            assert_snapshot!(*backend, native(module, backend));
+            let text = native::text(module, backend);
+            if languages.contains(backend) {
+                assert_snapshot!(*backend, text);
+            }
         }
     });
-}
-
-#[test]
-fn wrappers() {
-    let table = cases::table();
-    for case in CASES {
-        let function = table.iter().map(|case| &case.function).find(|f| f.signature.name == case);
-        let function = function.unwrap_or_else(|| panic!("the table has no {case}"));
-        snapshot(case, &lowered(function, Routines::Shared), function);
-    }
-}
-
-/// With the routines in the module, as ahead of time.
-#[test]
-fn wrapper_with_routines() {
-    let function: Function = "embedded(a: int8) -> int8 = echo_int8(a);".parse().unwrap();
-    snapshot("embedded", &lowered(&function, Routines::Embedded), &function);
 }
 
 /// All that a library can have besides wrappers: metadata, documentation, an entry, imports, and the
 /// registration of a system library.
 #[test]
-fn library_with_everything() {
+fn library() {
     let text = "/// Echoes.\n@\"library.ffi\":2 echo(a: int8) -> int8 = echo_int8(a);";
     let function: Function = text.parse().unwrap();
     let custom = library_bin::Module::Custom { kind: "data".into(), bytes: b"bytes"[..].into() };
@@ -189,90 +109,39 @@ fn library_with_everything() {
         system_lib: Some("my_".to_owned()),
         ..Library::from(vec![function.clone()])
     };
-    let options = Options { routines: Routines::Shared, ..Options::default() };
+    let options = Options { metadata: true, ..bare() };
     let module = codegen::lower(&library.resolve().unwrap(), &options);
     ir::verify(&module).unwrap();
-    snapshot("library", &module, &function);
+    snapshot("library", &module, &function.to_string(), &[]);
 }
 
 /// Without the checks that callers may have made already.
 #[test]
-fn wrapper_without_checks() {
+fn unchecked() {
     let text = "unchecked(x: Tensor([n, 64], float32, device=cuda, align=16), y: Tensor([n], float32, strides=[s], \
                 device=cuda)) -> None = record_2(n, s);";
     let function: Function = text.parse().unwrap();
     let unchecked = Unchecked { shape: true, strides: true, device: true, alignment: true };
-    let routines = Routines::Shared;
-    let options = Options { routines, metadata: false, unchecked, ..Options::default() };
-    let library = Library::from(vec![function.clone()]);
-    let module =
-        codegen::lower(&library.resolve().unwrap_or_else(|error| panic!("{error}")), &options);
+    let module = lowered(&function, &Options { unchecked, ..bare() });
+    snapshot("unchecked", &module, &function.to_string(), &[]);
+}
+
+/// Two of the routines that wrappers share, with their texts; the others are declared only.
+#[test]
+fn routines() {
+    let mut module = codegen::routines();
     ir::verify(&module).unwrap();
-    snapshot("unchecked", &module, &function);
-}
-
-#[test]
-fn the_same_declarations_yield_the_same_bytes() {
-    let library = cases::library(&cases::table());
-    let module = || codegen::lower(&library.resolve().unwrap(), &Options::default());
-    assert_eq!(module().to_string(), module().to_string());
-    for backend in BACKENDS {
-        for form in [driver::Form::Native, driver::Form::Object] {
-            let options = || driver::Options {
-                backend: (*backend).to_owned(),
-                target: target(),
-                ..driver::Options::default()
-            };
-            let bytes = || driver::emit_module(&module(), form, &options()).unwrap();
-            assert!(bytes() == bytes(), "{backend}, {form:?}");
-        }
-    }
-}
-
-/// LLVM and MLIR are two ways to the same machine code.
-#[cfg(feature = "mlir")]
-#[test]
-fn llvm_and_mlir_compile_to_the_same_code() {
-    for case in cases::table() {
-        let module = lowered(&case.function, Routines::Shared);
-        let object = |backend: &str| {
-            let options = driver::Options {
-                backend: backend.to_owned(),
-                target: target(),
-                optimization: driver::Optimization::O2,
-                ..driver::Options::default()
-            };
-            code(&driver::emit_module(&module, driver::Form::Object, &options).unwrap())
-        };
-        assert!(object("llvm") == object("mlir"), "{}", case.function);
-    }
-}
-
-/// What an object holds: its sections, and their relocations by the names of symbols.
-#[cfg(feature = "mlir")]
-fn code(bytes: &[u8]) -> Vec<String> {
-    use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
-    let file = object::File::parse(bytes).expect("the backend wrote an object");
-    let name = |index| {
-        let symbol = file.symbol_by_index(index).expect("relocations refer to symbols");
-        symbol.name().expect("symbols have names").to_owned()
+    let is_shown = |symbol: &ir::SymbolData| {
+        let name = symbol.name.strip_prefix("tvm_ffi_codegen.").unwrap_or_default();
+        let name = name.strip_suffix(".text").unwrap_or(name);
+        name == "raise" || name == "settle"
     };
-    let relocation = |(offset, relocation): (u64, object::Relocation)| {
-        let RelocationTarget::Symbol(symbol) = relocation.target() else {
-            return format!("{offset} {:?}", relocation.target());
-        };
-        let (kind, addend) = (relocation.kind(), relocation.addend());
-        format!("{offset} {} {kind:?} {addend}", name(symbol))
-    };
-    let described = file.sections().filter(|section| {
-        let name = section.name().unwrap_or_default();
-        name.starts_with(".text") || name.contains("rodata") || name.starts_with(".data")
-    });
-    described
-        .flat_map(|section| {
-            let data = section.data().expect("a section has data");
-            let head = format!("{:?} {data:x?}", section.name());
-            std::iter::once(head).chain(section.relocations().map(relocation)).collect::<Vec<_>>()
-        })
-        .collect()
+    let shown: Vec<bool> = module.symbols.iter().map(is_shown).collect();
+    module.functions.retain(|function| shown[function.symbol.index()]);
+    module.data.retain(|data| shown[data.symbol.index()]);
+    assert_eq!(module.functions.len(), 2);
+    for symbol in module.symbols.iter_mut().filter(|symbol| !is_shown(symbol)) {
+        symbol.linkage = ir::Linkage::Import;
+    }
+    snapshot("routines", &module, "Two of the routines that wrappers share.", &[]);
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use codegen::{Library, Options};
+use codegen::Library;
 use object::{BinaryFormat, Object, ObjectSection, RelocationKind, SectionFlags, elf};
 use tempfile::TempDir;
 use tvm_ffi_codegen_tests::ffi::config;

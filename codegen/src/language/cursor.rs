@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use logos::{Lexer, Logos};
 
-use super::limit::{Limit, MAX_TEXT};
 use super::token::{Token, describe};
+use crate::declaration::limit::{Limit, MAX_TEXT};
 use crate::error::{Error, Part, Position};
 
 /// What a rule yields; the error is boxed to keep the good case small.

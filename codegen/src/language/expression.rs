@@ -5,9 +5,9 @@
 //! such as `a + b + c`, which is parsed in a loop, cannot grow without bound either.
 
 use super::cursor::{Parsed, Parser};
-use super::limit::Limit;
 use super::reserved::{self, Word};
 use super::token::Token;
+use crate::declaration::limit::Limit;
 use crate::declaration::{BinaryOp, Builtin, Expr, Member};
 
 /// How tightly operators bind; what is not an operator binds tightest.

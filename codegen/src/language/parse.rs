@@ -5,9 +5,9 @@
 //! after it.
 
 use super::cursor::{Parsed, Parser};
-use super::limit::Limit;
 use super::reserved::{self, Word};
 use super::token::Token;
+use crate::declaration::limit::Limit;
 use crate::declaration::{
     Body, Comparison, Constraint, Function, Library, Location, Param, Signature, StatusError,
 };

@@ -3,9 +3,9 @@
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::expression::Precedence;
-use super::reserved::{is_identifier, is_reserved};
+use super::reserved::is_reserved;
 use crate::declaration::{Body, Constraint, Function, Library, Location, Signature, StatusError};
-use crate::declaration::{Expr, Member};
+use crate::declaration::{Expr, Member, is_identifier};
 
 /// The declarations, an empty line between them; not the imports, which the language cannot say.
 impl Display for Library {

@@ -50,10 +50,3 @@ pub(super) fn scalar(word: &str) -> Option<Scalar> {
 pub(crate) fn is_reserved(word: &str) -> bool {
     classify(word) != Word::Name
 }
-
-/// True for ASCII identifiers, reserved or not.
-pub(crate) fn is_identifier(word: &str) -> bool {
-    let mut bytes = word.bytes();
-    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
-        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}

@@ -3,10 +3,10 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::cursor::{Parsed, Parser};
-use super::limit::Limit;
 use super::print::list;
 use super::reserved;
 use super::token::Token;
+use crate::declaration::limit::Limit;
 use crate::declaration::{Mapping, Output, ResultType, Sequence, ValueKind, ValueType};
 use crate::error::Part;
 

@@ -3,9 +3,9 @@
 use abi_spec::{DType, DeviceType};
 
 use super::cursor::{Parsed, Parser};
-use super::limit::Limit;
 use super::reserved;
 use super::token::Token;
+use crate::declaration::limit::Limit;
 use crate::declaration::{
     Class, Device, Dim, Element, Leaf, Literal, Mapping, ParamType, Sequence, Shape, Strides,
     Tensor,

@@ -4,12 +4,14 @@ use std::collections::HashSet;
 
 use abi_spec::{DType, Scalar};
 
+use crate::declaration::is_identifier;
+use crate::declaration::limit::Limit;
 use crate::declaration::{
     Body, Class, Device, Dim, Element, Expr, Function, Leaf, Literal, Location, Member, Param,
     ParamType, Shape, StatusError, Strides, Tensor,
 };
 use crate::error::{Error, Part};
-use crate::language::{Limit, is_identifier, is_reserved};
+use crate::language::is_reserved;
 use crate::resolve::value::{Value, values};
 
 /// Says whether function number `index` is well formed, whatever its names stand for.
@@ -121,13 +123,7 @@ impl Checker<'_> {
         match value.ty {
             ParamType::Tensor(tensor) => self.tensor(index, tensor),
             ParamType::Shape(Shape::Dims(dims)) => self.dims(index, dims, Part::Dim),
-            ParamType::Object(Class::Key(key)) => {
-                self.limit(part, key.len(), Limit::Name)?;
-                if key.is_empty() || key.contains(char::is_control) {
-                    return Err(self.invalid(part, format!("{key:?} is no type key")));
-                }
-                Ok(())
-            }
+            ParamType::Object(Class::Key(key)) => self.key(part, key),
             ParamType::Tuple(elements) => self.elements(part, elements),
             ParamType::Optional(_) => {
                 Err(self.invalid(part, "an `Optional` inside of another adds nothing"))
@@ -154,6 +150,14 @@ impl Checker<'_> {
             | ParamType::Sequence(..)
             | ParamType::Mapping(..) => Ok(()),
         }
+    }
+
+    fn key(&self, part: Part, key: &str) -> Result<(), Error> {
+        self.limit(part, key.len(), Limit::Name)?;
+        if key.is_empty() || key.contains(char::is_control) {
+            return Err(self.invalid(part, format!("{key:?} is no type key")));
+        }
+        Ok(())
     }
 
     fn elements(&self, part: Part, elements: &[Element]) -> Result<(), Error> {

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use abi_spec::Scalar;
 
 use super::form::{Checker, has_name};
+use crate::declaration::limit::Limit;
 use crate::declaration::{Device, Dim, Function, Output, ResultType, Shape, Strides, ValueType};
 use crate::error::{Error, Part};
-use crate::language::Limit;
 
 impl Checker<'_> {
     pub(crate) fn result(&self) -> Result<(), Error> {

@@ -23,26 +23,8 @@ fn split(term: &Term, symbol: SymbolId) -> Option<(Option<Term>, Term)> {
             let (a, b) = split(inner, symbol)?;
             Some((a.map(negate), negate(b)))
         }
-        Node::Binary(op @ (Binary::Add | Binary::Sub), operands) => {
-            let [(a, b), (c, d)] = [split(&operands[0], symbol)?, split(&operands[1], symbol)?];
-            let coefficient = match (a, c) {
-                (Some(a), Some(c)) => Some(fold(*op, a, c)),
-                (Some(a), None) => Some(a),
-                (None, Some(c)) => Some(fold(*op, Term::int(0), c)),
-                (None, None) => None,
-            };
-            Some((coefficient, fold(*op, b, d)))
-        }
-        Node::Binary(Binary::Mul, operands) => {
-            let [lhs, rhs] = &**operands;
-            let (factor, inner) = if mentions(lhs, symbol) { (rhs, lhs) } else { (lhs, rhs) };
-            if mentions(factor, symbol) {
-                return None;
-            }
-            let (a, b) = split(inner, symbol)?;
-            let times = |term| fold(Binary::Mul, term, factor.clone());
-            Some((a.map(times), times(b)))
-        }
+        Node::Binary(op @ (Binary::Add | Binary::Sub), operands) => sum(*op, operands, symbol),
+        Node::Binary(Binary::Mul, operands) => product(operands, symbol),
         Node::Int(_)
         | Node::Float(_)
         | Node::Text(_)
@@ -60,6 +42,29 @@ fn split(term: &Term, symbol: SymbolId) -> Option<(Option<Term>, Term)> {
         | Node::Stream(_)
         | Node::OutputStream(_) => None,
     }
+}
+
+/// Splits a sum or a difference.
+fn sum(op: Binary, operands: &[Term; 2], symbol: SymbolId) -> Option<(Option<Term>, Term)> {
+    let [(a, b), (c, d)] = [split(&operands[0], symbol)?, split(&operands[1], symbol)?];
+    let coefficient = match (a, c) {
+        (Some(a), Some(c)) => Some(fold(op, a, c)),
+        (Some(a), None) => Some(a),
+        (None, Some(c)) => Some(fold(op, Term::int(0), c)),
+        (None, None) => None,
+    };
+    Some((coefficient, fold(op, b, d)))
+}
+
+/// Splits a product of which one factor mentions the symbol.
+fn product([lhs, rhs]: &[Term; 2], symbol: SymbolId) -> Option<(Option<Term>, Term)> {
+    let (factor, inner) = if mentions(lhs, symbol) { (rhs, lhs) } else { (lhs, rhs) };
+    if mentions(factor, symbol) {
+        return None;
+    }
+    let (a, b) = split(inner, symbol)?;
+    let times = |term| fold(Binary::Mul, term, factor.clone());
+    Some((a.map(times), times(b)))
 }
 
 fn mentions(term: &Term, symbol: SymbolId) -> bool {

@@ -1,5 +1,7 @@
 //! The order of checks, and which occurrence of a symbol binds it: decided here and nowhere else.
 
+use abi_spec::Scalar;
+
 use super::ids::{Id, SymbolId, Table, ValueId};
 use super::linear::linear;
 use super::names::Names;
@@ -57,12 +59,7 @@ impl<'n, 'a> Order<'n, 'a> {
         let ty: &'a ParamType = self.names.values[value].ty;
         match ty {
             ParamType::Scalar(scalar) => {
-                self.steps.push(Step::Scalar { value, scalar: *scalar });
-                if let Some(symbol) = self.names.symbol_of_value(value) {
-                    let place = Place::Value { value };
-                    self.steps.push(Step::Occurrence { place, rule: Rule::Symbol(symbol) });
-                    self.know(symbol);
-                }
+                self.scalar(value, *scalar);
                 Ok(())
             }
             ParamType::Tensor(tensor) => self.tensor(value, tensor),
@@ -74,24 +71,28 @@ impl<'n, 'a> Order<'n, 'a> {
                 self.steps.push(Step::Value { value });
                 self.children(value)
             }
-            ParamType::Sequence(_, element) if **element == ParamType::Leaf(Leaf::Any) => {
-                self.steps.push(Step::Value { value });
-                Ok(())
+            ParamType::Sequence(_, element) if **element != ParamType::Leaf(Leaf::Any) => {
+                self.each(value)
             }
-            ParamType::Sequence(..) | ParamType::Mapping(..) => {
-                self.steps.push(Step::Value { value });
-                let steps = self.inner(|order| order.children(value))?;
-                self.steps.push(Step::Each { value, steps });
-                Ok(())
-            }
+            ParamType::Mapping(..) => self.each(value),
             ParamType::Union(_) => self.union(value),
-            ParamType::Leaf(_)
+            ParamType::Sequence(..)
+            | ParamType::Leaf(_)
             | ParamType::Object(_)
             | ParamType::Optional(_)
             | ParamType::Literal(_) => {
                 self.steps.push(Step::Value { value });
                 Ok(())
             }
+        }
+    }
+
+    fn scalar(&mut self, value: ValueId, scalar: Scalar) {
+        self.steps.push(Step::Scalar { value, scalar });
+        if let Some(symbol) = self.names.symbol_of_value(value) {
+            let place = Place::Value { value };
+            self.steps.push(Step::Occurrence { place, rule: Rule::Symbol(symbol) });
+            self.know(symbol);
         }
     }
 
@@ -111,6 +112,13 @@ impl<'n, 'a> Order<'n, 'a> {
         let steps = std::mem::replace(&mut self.steps, outer);
         self.no_dynamic_left()?;
         Ok(steps)
+    }
+
+    fn each(&mut self, value: ValueId) -> Result<(), (Part, String)> {
+        self.steps.push(Step::Value { value });
+        let steps = self.inner(|order| order.children(value))?;
+        self.steps.push(Step::Each { value, steps });
+        Ok(())
     }
 
     /// A type that does not fit must leave no trace, so the types of a union bind nothing.

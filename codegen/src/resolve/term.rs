@@ -97,6 +97,33 @@ pub(crate) enum Property {
     IsSome,
 }
 
+impl Property {
+    /// True if it may not be there.
+    fn can_fail(self) -> bool {
+        match self {
+            Property::Extent { checked, .. }
+            | Property::Stride { checked, .. }
+            | Property::Number { checked, .. } => checked,
+            Property::Data
+            | Property::Ndim
+            | Property::DType
+            | Property::DeviceType
+            | Property::DeviceId
+            | Property::ByteOffset
+            | Property::Numel
+            | Property::IsContiguous
+            | Property::NumberCount
+            | Property::Length
+            | Property::Address
+            | Property::TextSize
+            | Property::RestSize { .. }
+            | Property::TypeOfDevice
+            | Property::IndexOfDevice
+            | Property::IsSome => false,
+        }
+    }
+}
+
 /// How messages quote an expression, and the values that it depends on.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(crate) struct Quote {
@@ -182,27 +209,7 @@ impl Term {
         self.any(&mut |node| match node {
             Node::Divide(_, operands, _) => operands[1].constant().is_none(),
             Node::Narrow(..) => true,
-            Node::Property(_, property) => match property {
-                Property::Extent { checked, .. }
-                | Property::Stride { checked, .. }
-                | Property::Number { checked, .. } => *checked,
-                Property::Data
-                | Property::Ndim
-                | Property::DType
-                | Property::DeviceType
-                | Property::DeviceId
-                | Property::ByteOffset
-                | Property::Numel
-                | Property::IsContiguous
-                | Property::NumberCount
-                | Property::Length
-                | Property::Address
-                | Property::TextSize
-                | Property::RestSize { .. }
-                | Property::TypeOfDevice
-                | Property::IndexOfDevice
-                | Property::IsSome => false,
-            },
+            Node::Property(_, property) => property.can_fail(),
             Node::Int(_)
             | Node::Float(_)
             | Node::Text(_)

@@ -8,8 +8,11 @@
 //! | `declaration` | the rest of the declaration, see below |
 //!
 //! The type schema of a function is `{"type":"ffi.Function","args":[result, parameters…]}`, the form that
-//! every reader accepts. `declaration` is an object, whose texts are those of the
-//! [language](crate::language):
+//! every reader accepts. In it no parameters read as any, so a function without parameters has
+//! `"named_args":{"return":[result],"params":[]}` instead, which readers know from 0.1.15 on (older ones read
+//! a function of anything). The two forms exclude each other: 0.1.15 refuses a schema that has both.
+//!
+//! `declaration` is an object, whose texts are those of the [language](crate::language):
 //!
 //! | key | holds |
 //! |---|---|
@@ -161,24 +164,42 @@ struct Schema {
     name: Cow<'static, str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     args: Vec<Schema>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    named_args: Option<Box<NamedArgs>>,
+}
+
+/// The other form of `args`, of functions only.
+#[derive(Serialize)]
+struct NamedArgs {
+    #[serde(rename = "return")]
+    result: [Schema; 1],
+    params: Vec<Schema>,
 }
 
 impl From<&'static str> for Schema {
     fn from(name: &'static str) -> Self {
-        Schema { name: name.into(), args: Vec::new() }
+        Schema::new(name, Vec::new())
     }
 }
 
 impl Schema {
+    fn new(name: impl Into<Cow<'static, str>>, args: Vec<Schema>) -> Schema {
+        Schema { name: name.into(), args, named_args: None }
+    }
+
     fn of<'t>(name: &'static str, types: impl IntoIterator<Item = &'t ParamType>) -> Schema {
-        Schema { name: name.into(), args: types.into_iter().map(param_schema).collect() }
+        Schema::new(name, types.into_iter().map(param_schema).collect())
     }
 }
 
 fn function_schema(signature: &Signature) -> Schema {
+    let result = result_schema(&signature.result);
+    if signature.arguments().is_empty() {
+        let named_args = Some(Box::new(NamedArgs { result: [result], params: Vec::new() }));
+        return Schema { named_args, ..Schema::from("ffi.Function") };
+    }
     let params = signature.arguments().iter().map(|param| param_schema(&param.ty));
-    let args = std::iter::once(result_schema(&signature.result)).chain(params).collect();
-    Schema { name: "ffi.Function".into(), args }
+    Schema::new("ffi.Function", std::iter::once(result).chain(params).collect())
 }
 
 fn result_schema(result: &ResultType) -> Schema {
@@ -188,7 +209,7 @@ fn result_schema(result: &ResultType) -> Schema {
         ResultType::Scalar(scalar) => scalar_schema(*scalar),
         ResultType::Written(ty) => value_schema(ty),
         ResultType::Allocated(outputs) if outputs.len() == 1 => tensor(),
-        ResultType::Allocated(_) => Schema { name: "ffi.Array".into(), args: vec![tensor()] },
+        ResultType::Allocated(_) => Schema::new("ffi.Array", vec![tensor()]),
     }
 }
 
@@ -197,32 +218,26 @@ fn value_schema(ty: &ValueType) -> Schema {
         ValueType::Any => "Any".into(),
         ValueType::Scalar(scalar) => scalar_schema(*scalar),
         ValueType::Kind(kind) => kind_schema(*kind),
-        ValueType::Optional(inner) => {
-            Schema { name: "Optional".into(), args: vec![value_schema(inner)] }
-        }
+        ValueType::Optional(inner) => Schema::new("Optional", vec![value_schema(inner)]),
         ValueType::Sequence(Sequence::Array, element) => {
-            Schema { name: "ffi.Array".into(), args: vec![value_schema(element)] }
+            Schema::new("ffi.Array", vec![value_schema(element)])
         }
         ValueType::Sequence(Sequence::List, element) => {
-            Schema { name: "ffi.List".into(), args: vec![value_schema(element)] }
+            Schema::new("ffi.List", vec![value_schema(element)])
         }
         ValueType::Mapping(Mapping::Map, types) => {
-            Schema { name: "ffi.Map".into(), args: types.iter().map(value_schema).collect() }
+            Schema::new("ffi.Map", types.iter().map(value_schema).collect())
         }
         ValueType::Mapping(Mapping::Dict, types) => {
-            Schema { name: "ffi.Dict".into(), args: types.iter().map(value_schema).collect() }
+            Schema::new("ffi.Dict", types.iter().map(value_schema).collect())
         }
-        ValueType::Tuple(types) => {
-            Schema { name: "Tuple".into(), args: types.iter().map(value_schema).collect() }
-        }
+        ValueType::Tuple(types) => Schema::new("Tuple", types.iter().map(value_schema).collect()),
     }
 }
 
 fn kind_schema(kind: ValueKind) -> Schema {
-    let of_any = |name: &'static str, count| Schema {
-        name: name.into(),
-        args: (0..count).map(|_| "Any".into()).collect(),
-    };
+    let of_any =
+        |name: &'static str, count| Schema::new(name, (0..count).map(|_| "Any".into()).collect());
     match kind {
         ValueKind::Str => "ffi.String".into(),
         ValueKind::Bytes => "ffi.Bytes".into(),
@@ -247,8 +262,8 @@ fn param_schema(ty: &ParamType) -> Schema {
         ParamType::Leaf(leaf) => leaf.facts().schema.into(),
         ParamType::Shape(_) => "ffi.Shape".into(),
         ParamType::Object(class) => {
-            let name = class.key().map_or("ffi.Object".into(), |key| key.to_owned().into());
-            Schema { name, args: Vec::new() }
+            let name: Cow<_> = class.key().map_or("ffi.Object".into(), |key| key.to_owned().into());
+            Schema::new(name, Vec::new())
         }
         ParamType::Sequence(Sequence::Array, element) => Schema::of("ffi.Array", [&**element]),
         ParamType::Sequence(Sequence::List, element) => Schema::of("ffi.List", [&**element]),
@@ -280,7 +295,7 @@ fn literals_schema(literals: &[Literal]) -> Schema {
     }
     match names[..] {
         [name] => name.into(),
-        _ => Schema { name: "Variant".into(), args: names.into_iter().map(Schema::from).collect() },
+        _ => Schema::new("Variant", names.into_iter().map(Schema::from).collect()),
     }
 }
 

@@ -1,0 +1,67 @@
+//! What an error is about, in words.
+
+use super::value::values;
+use crate::declaration::Function;
+use crate::declaration::limit::Limit;
+use crate::error::{Error, Part, Site, is_name};
+
+impl Error {
+    /// A part of function number `index` that means nothing; without a position.
+    pub(crate) fn invalid(
+        index: usize,
+        function: &Function,
+        part: Part,
+        reason: impl Into<String>,
+    ) -> Error {
+        let site = Site::new(index, function, part);
+        Error::Invalid { site, reason: reason.into(), position: None }
+    }
+
+    /// A part of function number `index` that is too large; without a position.
+    pub(crate) fn limit(index: usize, function: &Function, part: Part, limit: Limit) -> Error {
+        Error::Limit { limit, site: Some(Site::new(index, function, part)), position: None }
+    }
+}
+
+impl Site {
+    fn new(index: usize, function: &Function, part: Part) -> Site {
+        let name = function.signature.name.clone();
+        Site { function: index, name, part, path: part.path(function) }
+    }
+}
+
+impl Part {
+    fn path(self, function: &Function) -> String {
+        let param = |index: usize| match function.signature.params.get(index) {
+            Some(param) if is_name(&param.name) => param.name.clone(),
+            Some(_) | None => format!("parameter {index}"),
+        };
+        let value = |index: usize| match values(&function.signature).values().nth(index) {
+            Some(value) if is_name(&function.signature.params[value.param].name) => {
+                value.path.replace(|c: char| c.is_control(), "_").replace("[__]", "[_]")
+            }
+            Some(value) => format!("parameter {}", value.param),
+            None => format!("value {index}"),
+        };
+        match self {
+            Part::Docs => "docs".to_owned(),
+            Part::Location => "location".to_owned(),
+            Part::Name => String::new(),
+            Part::Param(index) => param(index),
+            Part::Default(index) => format!("{}'s default", param(index)),
+            Part::Type(index) => value(index),
+            Part::Dim(index, dim) => format!("{}.shape[{dim}]", value(index)),
+            Part::Stride(index, dim) => format!("{}.strides[{dim}]", value(index)),
+            Part::Align(index) => format!("{}.align", value(index)),
+            Part::Constraint(index) => format!("constraint {index}"),
+            Part::Result => "result".to_owned(),
+            Part::Output(index) => match function.signature.outputs().get(index) {
+                Some(output) if is_name(&output.name) => output.name.clone(),
+                Some(_) | None => format!("result {index}"),
+            },
+            Part::Callee => "callee".to_owned(),
+            Part::Argument(index) => format!("call argument {index}"),
+            Part::Status(index) => format!("error {index}"),
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! What declarations mean, as tables.
+
+mod order;
+mod print;
+mod prototypes;
+mod terms;
+mod values;

@@ -1,0 +1,56 @@
+//! The C types of kernels.
+
+use crate::Library;
+
+#[test]
+fn arguments_and_results() {
+    let rows = [
+        ("f() -> None = k()", "()"),
+        (
+            "f(b: bool, i: int8, u: uint16) -> uint8 = k(b, i, u)",
+            "(i8 zext, i8 sext, i16 zext) -> i8 zext",
+        ),
+        (
+            "f(i: int32, u: uint32, n: int64, p: ptr) -> int64 = k(i, u, n, p)",
+            "(i32, i32, i64, ptr) -> i64",
+        ),
+        ("f(h: float16, g: bfloat16) -> float16 = k(h, g)", "(i16 zext, i16 zext) -> i16 zext"),
+        ("f(a: float32, b: float64) -> float32 = k(a, b)", "(f32, f64) -> f32"),
+        (
+            "f(x: Tensor([n], int8)) -> None = k(x, x.data, n, x.dtype, x.is_contiguous)",
+            "(ptr, ptr, i64, i32, i8 zext)",
+        ),
+        (
+            "f(s: str, b: bytes, d: dtype, v: Device) -> None = k(s, b, d, v)",
+            "(ptr, i64, ptr, i64, i32, i32, i32)",
+        ),
+        (
+            "f(g: Shape, xs: Array[Any], m: Map[Any, Any], a: Any) -> None = k(g, xs, m, a)",
+            "(ptr, i64, ptr, ptr, ptr)",
+        ),
+        ("f(t: Tuple[int8, Tuple[str, ptr]]) -> None = k(t)", "(i8 sext, ptr, i64, ptr)"),
+        ("f(o: Optional[int16]) -> None = k(o, o.is_some)", "(i16 sext, i8 zext)"),
+        (
+            "f(l: Literal[1, 2], b: Literal[True], s: Literal[\"a\"]) -> None = k(l, b, s)",
+            "(i64, i8 zext, ptr, i64)",
+        ),
+        (
+            "f(u: Union[int8, str], q: Stream, *rest: Any) -> None = k(u, q, rest)",
+            "(ptr, ptr, ptr, i64)",
+        ),
+        (
+            "f(n: int64) -> None = k(int32(n), uint8(n), float32(n), 1, 1.5, null)",
+            "(i32, i8 zext, f32, i64, f64, ptr)",
+        ),
+        ("f(n: int64) -> str = k(n)", "(i64, ptr)"),
+        ("f(n: int64) -> out: Tensor([n], int8) = k(out, out.data)", "(ptr, ptr)"),
+        ("f(n: int64) -> None = try k(n)", "(i64) -> i32"),
+        ("f(n: int64) -> Shape = try k(n)", "(i64, ptr) -> i32"),
+    ];
+    for (text, expected) in rows {
+        let library: Library = format!("{text};").parse().unwrap_or_else(|e| panic!("{e}"));
+        let resolved = library.resolve().unwrap();
+        let prototype = &resolved.functions[0].calls().next().unwrap().prototype;
+        assert_eq!(prototype.to_string(), expected, "{text}");
+    }
+}

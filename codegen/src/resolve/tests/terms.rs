@@ -1,0 +1,149 @@
+//! What expressions yield.
+
+use crate::resolve::names::Names;
+use crate::resolve::term::{Kind, Term};
+use crate::{Expr, Function};
+
+/// The term of an expression over these parameters.
+fn term(text: &str) -> Term {
+    let params = "n: int64, m: int8, b: bool, p: ptr, a: float64, h: float16, o: Optional[int64], \
+                  x: Tensor([k, 2], float32), r: Tensor([...], int8), s: str, d: dtype, v: Device, \
+                  t: Tuple[int64, y: float32, x: Tensor([1], int8)], g: Shape, g2: Shape([2, 3]), \
+                  xs: Array[int8], u: Union[int8, str], l1: Literal[1, 2], lb: Literal[True], \
+                  ls: Literal[\"a\", \"b\"], lm: Literal[1, \"a\"], any: Any, q: Stream, *rest: Any";
+    let function: Function = format!("f({params}) -> None = k();").parse().unwrap();
+    let expr: Expr = text.parse().unwrap();
+    let names = Names::new(&function).unwrap();
+    names.term(&expr).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+#[test]
+fn kinds() {
+    use Kind::{DType, Device, Float, Int, Ptr, Several, Text};
+    let rows: [(Kind, &[&str]); 7] = [
+        (
+            Int,
+            &[
+                "n",
+                "m",
+                "b",
+                "k",
+                "o",
+                "o.is_some",
+                "x.shape[1]",
+                "r.strides[0]",
+                "x.ndim",
+                "x.device_id",
+                "x.device_type",
+                "x.byte_offset",
+                "x.numel",
+                "x.is_contiguous",
+                "s.size",
+                "v.device_type",
+                "v.device_id",
+                "t[0]",
+                "g[0]",
+                "g.size",
+                "xs.size",
+                "l1",
+                "lb",
+                "rest.size",
+                "7",
+                "-n",
+                "n + 1",
+                "n / 2",
+                "n % m",
+                "min(n, m)",
+                "int32(n)",
+                "int64(n)",
+                "bool(n)",
+            ],
+        ),
+        (
+            Float,
+            &[
+                "a",
+                "h",
+                "t.y",
+                "1.5",
+                "-a",
+                "n + a",
+                "a / n",
+                "max(1.5, n)",
+                "float64(n)",
+                "float16(a)",
+                "float32(n)",
+            ],
+        ),
+        (
+            Ptr,
+            &[
+                "p",
+                "x",
+                "x.data",
+                "s.data",
+                "t.x",
+                "t.x.data",
+                "xs",
+                "u",
+                "lm",
+                "any",
+                "q",
+                "rest.data",
+                "stream(x)",
+                "null",
+            ],
+        ),
+        (DType, &["d", "x.dtype"]),
+        (Device, &["v"]),
+        (Text, &["s", "ls", "\"float32\""]),
+        (Several, &["t", "g", "rest"]),
+    ];
+    for (kind, texts) in rows {
+        for text in texts {
+            assert_eq!(term(text).kind, kind, "{text}");
+        }
+    }
+}
+
+#[test]
+fn integers_are_folded() {
+    let rows = [
+        ("2 * 3 - 1", Some(5)),
+        ("-7 / 2", Some(-4)),
+        ("-7 % 2", Some(1)),
+        ("ceildiv(7, 2)", Some(4)),
+        ("max(3, -4)", Some(3)),
+        ("9223372036854775807 + 1", Some(i64::MIN)),
+        ("int64(5)", Some(5)),
+        ("n * 0", None),
+        ("n - n", None),
+        ("int8(5)", None),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(term(text).constant(), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_can_fail() {
+    let rows = [
+        ("n + m", false),
+        ("n / 2", false),
+        ("n / m", true),
+        ("1 + n % m", true),
+        ("a / n", false),
+        ("int32(n)", true),
+        ("int64(n)", false),
+        ("bool(n)", false),
+        ("float32(a)", false),
+        ("x.shape[1]", false),
+        ("r.shape[1]", true),
+        ("r.strides[1]", true),
+        ("g[1]", true),
+        ("g2[1]", false),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(term(text).can_fail(), expected, "{text}");
+    }
+}

@@ -1,0 +1,93 @@
+//! The values of a signature.
+
+use super::print::path;
+use crate::Signature;
+use crate::resolve::ids::Id;
+use crate::resolve::value::{Source, Value, optionals, values};
+
+/// `number path`, `?` if it is optional, where it comes from, and what else there is to say of it.
+fn row(index: usize, value: &Value<'_>) -> String {
+    let source = match value.source {
+        Source::Context => "context".to_owned(),
+        Source::Argument(argument) => format!("argument {argument}"),
+        Source::Rest(first) => format!("rest {first}"),
+        Source::Element { of, index } => format!("element {index} of {}", of.index()),
+        Source::Each { of } => format!("each of {}", of.index()),
+        Source::Key { of } => format!("key of {}", of.index()),
+        Source::Mapped { of } => format!("mapped of {}", of.index()),
+        Source::Alternative { of } => format!("alternative of {}", of.index()),
+    };
+    let optional = if value.optional { "?" } else { "" };
+    let mut text = format!("{index} {}{optional}: {source}", path(&value.path));
+    if value.depth > 0 {
+        text += &format!(", depth {}", value.depth);
+    }
+    if value.dynamic {
+        text += ", dynamic";
+    }
+    if let Some(guard) = value.guard {
+        text += &format!(", guard {}", guard.index());
+    }
+    if !value.children.is_empty() {
+        let children: Vec<String> =
+            value.children.iter().map(|child| child.index().to_string()).collect();
+        text += &format!(", holds {}", children.join(" "));
+    }
+    text
+}
+
+#[test]
+fn values_stand_as_they_are_written() {
+    let rows: [(&str, &[&str]); 7] = [
+        ("n: int64, x: Tensor([n], int8)", &["0 n: argument 0", "1 x: argument 1"]),
+        ("self: ptr, n: Optional[int8]", &["0 self: context", "1 n?: argument 0, guard 1"]),
+        ("a: int8, *rest: Any", &["0 a: argument 0", "1 rest: rest 1"]),
+        ("l: Literal[1, None]", &["0 l?: argument 0, guard 0"]),
+        (
+            "t: Tuple[int8, x: Optional[Tuple[str]], bool], b: bool",
+            &[
+                "0 t: argument 0, holds 1 2 4",
+                "1 t[0]: element 0 of 0",
+                "2 t.x?: element 1 of 0, guard 2, holds 3",
+                "3 t.x[0]: element 0 of 2, guard 2",
+                "4 t[2]: element 2 of 0",
+                "5 b: argument 1",
+            ],
+        ),
+        (
+            "m: Optional[Map[str, Array[Optional[int8]]]]",
+            &[
+                "0 m?: argument 0, guard 0, holds 1 2",
+                "1 m.keys[i]: key of 0, depth 1, dynamic, guard 0",
+                "2 m.values[i]: mapped of 0, depth 1, dynamic, guard 0, holds 3",
+                "3 m.values[i][j]?: each of 2, depth 2, dynamic, guard 3",
+            ],
+        ),
+        (
+            "u: Union[int8, Tuple[str]]",
+            &[
+                "0 u: argument 0, holds 1 2",
+                "1 u: alternative of 0, dynamic",
+                "2 u: alternative of 0, dynamic, holds 3",
+                "3 u[0]: element 0 of 2, dynamic",
+            ],
+        ),
+    ];
+    for (params, expected) in rows {
+        let signature: Signature = format!("f({params}) -> None").parse().unwrap();
+        let all = values(&signature);
+        let found: Vec<String> = all.iter().map(|(id, value)| row(id.index(), value)).collect();
+        assert_eq!(found, expected, "{params}");
+    }
+}
+
+/// From the inside.
+#[test]
+fn all_that_must_be_there() {
+    let text = "f(t: Optional[Tuple[int8, Tuple[Optional[Tuple[str]]]]]) -> None";
+    let signature: Signature = text.parse().unwrap();
+    let all = values(&signature);
+    let found = all.keys().map(|id| optionals(&all, id).map(Id::index).collect::<Vec<_>>());
+    let expected: [&[usize]; 5] = [&[0], &[0], &[0], &[3, 0], &[3, 0]];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+}

@@ -1,0 +1,7 @@
+//! The rules of the architecture that the sources themselves must keep.
+
+mod crates;
+mod paths;
+mod rooms;
+mod sizes;
+mod sources;

@@ -1,0 +1,101 @@
+//! Files and functions that a reader can take in.
+
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+
+use crate::sources::{Source, sources};
+
+/// Lines of a file of `lower/` and `resolve/`.
+const MAX_FILE: usize = 400;
+
+/// Lines of a function, from its first word to its closing brace.
+const MAX_FUNCTION: usize = 40;
+
+/// What is longer nevertheless. This list names nothing that is not too long.
+const LONG: [&str; 22] = [
+    "ir/verify.rs: result_type",
+    "lower/explain/descriptor/expression.rs: rpn",
+    "lower/explain/descriptor/value.rs: value",
+    "lower/explain/routines/access.rs: is_instance",
+    "lower/explain/routines/access.rs: text",
+    "lower/explain/routines/allocate.rs: allocate",
+    "lower/explain/routines/allocate.rs: make_array",
+    "lower/explain/routines/explain.rs: interpret",
+    "lower/explain/routines/float.rs: generate",
+    "lower/explain/routines/header.rs: same_device",
+    "lower/explain/routines/kinds.rs",
+    "lower/explain/routines/kinds.rs: literal",
+    "lower/explain/routines/kinds.rs: to_device",
+    "lower/explain/routines/occurrence.rs: solve",
+    "lower/explain/routines/properties.rs: properties",
+    "lower/explain/routines/result.rs: refuse_result",
+    "lower/explain/routines/scalar.rs: scalar",
+    "lower/explain/routines/view.rs: settle",
+    "lower/function.rs: wrapper",
+    "lower/prologue/binding.rs: occurrence",
+    "lower/prologue/expression.rs: tensor_property",
+    "lower/prologue/tensor.rs",
+];
+
+#[test]
+fn files_and_functions_are_short() {
+    let mut long: Vec<String> = sources("codegen/src").iter().flat_map(too_long).collect();
+    long.sort();
+    let new: Vec<&String> = long.iter().filter(|name| !LONG.contains(&name.as_str())).collect();
+    assert!(new.is_empty(), "longer than {MAX_FILE} or {MAX_FUNCTION} lines: {new:#?}");
+    assert_eq!(long, LONG, "what is not too long any more leaves the list");
+}
+
+/// The file and its functions, if they are. Tables of tests may have as many rows as they need.
+fn too_long(source: &Source) -> Vec<String> {
+    let path = source.path.trim_start_matches("codegen/src/");
+    let is_ours = path.starts_with("lower/") || path.starts_with("resolve/");
+    let is_file = is_ours && source.text.lines().count() > MAX_FILE;
+    let mut functions = Functions::default();
+    functions.visit_file(&source.parse());
+    let is_table = source.module.iter().any(|name| name == "tests");
+    let long = functions.found.into_iter().filter(|(.., lines)| !is_table && *lines > MAX_FUNCTION);
+    let file = is_file.then(|| path.to_owned());
+    file.into_iter().chain(long.map(|(name, ..)| format!("{path}: {name}"))).collect()
+}
+
+/// Functions: name, first line, number of lines.
+#[derive(Default)]
+struct Functions {
+    found: Vec<(String, usize, usize)>,
+}
+
+impl Functions {
+    fn add(&mut self, signature: &syn::Signature, end: Span) {
+        let (first, last) = (signature.span().start().line, end.end().line);
+        self.found.push((signature.ident.to_string(), first, last + 1 - first));
+    }
+}
+
+impl<'ast> Visit<'ast> for Functions {
+    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
+        self.add(&function.sig, function.block.span());
+        visit::visit_item_fn(self, function);
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
+        self.add(&function.sig, function.block.span());
+        visit::visit_impl_item_fn(self, function);
+    }
+
+    fn visit_trait_item_fn(&mut self, function: &'ast syn::TraitItemFn) {
+        self.add(&function.sig, function.span());
+        visit::visit_trait_item_fn(self, function);
+    }
+}
+
+#[test]
+fn the_lines_of_functions_are_counted() {
+    let text = "/// Doc.\nfn one() {}\ntrait T {\n    fn two(\n        a: u8,\n    );\n}\nimpl U {\n    fn three() {\n        fn four() {\n        }\n    }\n}\n";
+    let mut functions = Functions::default();
+    functions.visit_file(&syn::parse_file(text).unwrap());
+    let expected = [("one", 2, 1), ("two", 4, 3), ("three", 9, 4), ("four", 10, 2)];
+    let expected = expected.map(|(name, first, lines)| (name.to_owned(), first, lines));
+    assert_eq!(functions.found, expected);
+}

@@ -1,0 +1,58 @@
+//! The same declarations yield the same bytes, in every process.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use codegen::Options;
+use driver::Form;
+use tvm_ffi_codegen_tests::cases;
+use tvm_ffi_codegen_tests::route::BACKENDS;
+
+use crate::snapshots::target;
+
+/// The folder that another process writes into.
+const FOLDER: &str = "TVM_FFI_CODEGEN_SAME_BYTES";
+
+/// The whole table as one library: host IR, and what each backend makes of it.
+fn emit() -> Vec<(String, Vec<u8>)> {
+    let library = cases::library(&cases::table());
+    let module = codegen::lower(&library.resolve().unwrap(), &Options::default());
+    let mut files = vec![("ir".to_owned(), module.to_string().into_bytes())];
+    for backend in BACKENDS {
+        for form in [Form::Native, Form::Object] {
+            let options = driver::Options {
+                backend: (*backend).to_owned(),
+                target: target(),
+                ..driver::Options::default()
+            };
+            let bytes = driver::emit_module(&module, form, &options).unwrap();
+            files.push((format!("{backend} {form:?}"), bytes));
+        }
+    }
+    files
+}
+
+#[test]
+#[ignore = "the other process of the test below"]
+fn other_process() {
+    let folder = env::var_os(FOLDER).expect("the test below says where to");
+    for (name, bytes) in emit() {
+        fs::write(Path::new(&folder).join(name), bytes).unwrap();
+    }
+}
+
+#[test]
+fn in_every_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut other = Command::new(env::current_exe().unwrap());
+    other.args(["--exact", "same_bytes::other_process", "--ignored"]);
+    let mut other = other.env(FOLDER, folder.path()).spawn().unwrap();
+    let files = emit();
+    assert!(other.wait().unwrap().success());
+    for (name, bytes) in files {
+        let theirs = fs::read(folder.path().join(&name)).unwrap();
+        assert!(theirs == bytes, "{name} is not the same");
+    }
+}
