@@ -12,6 +12,7 @@ use crate::cases::{Call, timed};
 use crate::functions::{Arguments, Calls, Function, Functions, JIT};
 use crate::peers::{Kind, Peers};
 use crate::report::{Plot, Report, Section, Table, number};
+use crate::rust;
 use crate::samples::{Item, interleave};
 use crate::setup::Setup;
 
@@ -149,6 +150,7 @@ pub(crate) fn run(
         tables.push(table);
     }
     summarize(&tables, peers, report);
+    tables.push(rust::handles(setup, &peers.kernels));
     let notes = vec![
         "All functions of a table are called in batches in turn, in one process that pins nothing; \
          each figure is of one round of batches. Everybody calls the same kernels, which are linked into each \

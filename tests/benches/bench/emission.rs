@@ -44,32 +44,50 @@ pub(crate) fn cranelift_alone(recorder: &Recorder) -> f64 {
     time
 }
 
-/// Microseconds of emission, and of compilation to an object, both by Cranelift's own means.
-fn cranelift(source: &ir::Module) -> [f64; 2] {
-    use backend_cranelift::{Settings, emit, isa};
-    let isa = || isa(&Triple::host(), Settings::OBJECT).expect("a known target");
-    let mut dropping = Recorder::dropping(isa());
-    let start = Instant::now();
-    emit(&mut dropping, source).expect("emits");
-    let emitted = Instant::now();
-    let recorder = Recorder::of(source, isa());
-    let contexts = recorder.contexts();
-    let begin = Instant::now();
-    recorder.compile(contexts);
-    let end = Instant::now();
-    [durations([start, emitted])[0], durations([begin, end])[0]]
+/// Microseconds of emission into an empty native module.
+pub(crate) fn emit(source: &ir::Module, backend: &str) -> f64 {
+    emission(source, backend, None)[0]
 }
 
 /// Microseconds of emission into an empty native module, and of its compilation to an object.
-pub(crate) fn emission(source: &ir::Module, backend: &str, level: Optimization) -> [f64; 2] {
+pub(crate) fn emit_and_compile(
+    source: &ir::Module,
+    backend: &str,
+    level: Optimization,
+) -> [f64; 2] {
+    emission(source, backend, Some(level))
+}
+
+/// The latter is left out without a level.
+fn emission(source: &ir::Module, backend: &str, level: Option<Optimization>) -> [f64; 2] {
     match backend {
-        "cranelift" => cranelift(source),
+        "cranelift" => cranelift(source, level.is_some()),
         #[cfg(feature = "llvm")]
         "llvm" => llvm::emission(source, level),
         #[cfg(feature = "mlir")]
         "mlir" => mlir::emission(source, level),
-        name => panic!("no backend {name} at {level:?}"),
+        name => panic!("no backend {name}"),
     }
+}
+
+/// By Cranelift's own means: CLIF, and the bytes of its functions.
+fn cranelift(source: &ir::Module, compile: bool) -> [f64; 2] {
+    use backend_cranelift::{Settings, isa};
+    let isa = || isa(&Triple::host(), Settings::OBJECT).expect("a known target");
+    let mut dropping = Recorder::dropping(isa());
+    let start = Instant::now();
+    backend_cranelift::emit(&mut dropping, source).expect("emits");
+    let [emitted, _] = durations([start, Instant::now()]);
+    let compiled = compile.then(|| compile_alone(&Recorder::of(source, isa())));
+    [emitted, compiled.unwrap_or_default()]
+}
+
+/// Microseconds from CLIF to bytes.
+pub(crate) fn compile_alone(recorder: &Recorder) -> f64 {
+    let contexts = recorder.contexts();
+    let start = Instant::now();
+    recorder.compile(contexts);
+    durations([start, Instant::now()])[0]
 }
 
 #[cfg(feature = "llvm")]
@@ -84,16 +102,16 @@ mod llvm {
 
     use crate::ours::durations;
 
-    pub(super) fn optimize(level: Optimization) -> Optimize {
+    pub(super) fn optimize(level: Option<Optimization>) -> Optimize {
         match level {
-            Optimization::O0 => Optimize::O0,
-            Optimization::O1 => Optimize::O1,
-            Optimization::O2 => Optimize::O2,
-            Optimization::O3 => Optimize::O3,
+            Some(Optimization::O0) | None => Optimize::O0,
+            Some(Optimization::O1) => Optimize::O1,
+            Some(Optimization::O2) => Optimize::O2,
+            Some(Optimization::O3) => Optimize::O3,
         }
     }
 
-    pub(super) fn emission(source: &ir::Module, level: Optimization) -> [f64; 2] {
+    pub(super) fn emission(source: &ir::Module, level: Option<Optimization>) -> [f64; 2] {
         let backend = Llvm { optimize: optimize(level), ..Llvm::default() };
         let context = Context::create();
         // SAFETY: the context is alive. The driver does without names too.
@@ -103,7 +121,9 @@ mod llvm {
         let start = Instant::now();
         backend_llvm::emit(&module, source).expect("emits");
         let emitted = Instant::now();
-        backend_llvm::compile(&module, &backend).expect("compiles");
+        if level.is_some() {
+            backend_llvm::compile(&module, &backend).expect("compiles");
+        }
         let [emit, compile, _] = durations([start, emitted, Instant::now()]);
         [emit, compile]
     }
@@ -119,7 +139,7 @@ mod mlir {
 
     use crate::ours::durations;
 
-    pub(super) fn emission(source: &ir::Module, level: Optimization) -> [f64; 2] {
+    pub(super) fn emission(source: &ir::Module, level: Option<Optimization>) -> [f64; 2] {
         let context = melior::Context::new_with_threading(false);
         let backend = Mlir { optimize: super::llvm::optimize(level), ..Mlir::default() };
         let module =
@@ -127,7 +147,9 @@ mod mlir {
         let start = Instant::now();
         backend_mlir::emit(&context, &module, source).expect("emits");
         let emitted = Instant::now();
-        backend_mlir::compile(&context, &module, &backend).expect("compiles");
+        if level.is_some() {
+            backend_mlir::compile(&context, &module, &backend).expect("compiles");
+        }
         let [emit, compile, _] = durations([start, emitted, Instant::now()]);
         [emit, compile]
     }

@@ -15,6 +15,7 @@ mod plot;
 mod python;
 mod recorder;
 mod report;
+mod rust;
 mod samples;
 mod scale;
 mod setup;

@@ -86,13 +86,14 @@ impl Table {
         if !self.note.is_empty() {
             writeln!(out, "{}\n", self.note).expect("strings grow");
         }
+        let once = self.series.iter().all(|series| series.samples.0.len() == 1);
+        let figures = if once { "" } else { "Minimum / median / maximum, " };
         if let Some(base) = &self.base {
             writeln!(out, "Ratios to {base}, medians of those of each round:\n").expect("grows");
             self.grid(out, |row, column| self.ratio(row, column, base).map(|r| format!("{r:.2}×")));
-            writeln!(out, "\nMinimum / median / maximum, {}:\n", self.unit).expect("grows");
-        } else {
-            writeln!(out, "Minimum / median / maximum, {}:\n", self.unit).expect("grows");
+            out.push('\n');
         }
+        writeln!(out, "{figures}{}:\n", self.unit).expect("strings grow");
         self.grid(out, |row, column| self.cell(row, column).map(spread));
     }
 
@@ -102,6 +103,9 @@ impl Table {
         writeln!(out, "| | {} |", columns.join(" | ")).expect("strings grow");
         writeln!(out, "|---|{}", "---|".repeat(columns.len())).expect("strings grow");
         for row in self.rows() {
+            if columns.iter().all(|column| entry(row, column).is_none()) {
+                continue;
+            }
             let cell = |column: &&str| {
                 entry(row, column).unwrap_or_else(|| self.why_absent(row, column).to_owned())
             };

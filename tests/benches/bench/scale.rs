@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
 use crate::children;
+use crate::emission::emit;
 use crate::ours::{self, JIT_STAGES, durations};
 use crate::peers::{Kernels, Peers};
 use crate::report::{Plot, Report, Section, Table, number};
@@ -123,7 +124,8 @@ pub(crate) fn run(setup: &Setup, report: &mut Report) {
 /// Runs a child, and reads what it prints.
 fn measure(setup: &Setup, kind: &str, count: usize, route: &str) -> Result<Value, String> {
     let limit = setup.pick(LIMIT, Duration::from_secs(5));
-    let ended = children::run(&[NAME, kind, &count.to_string(), route], limit);
+    let ended =
+        children::run(&[NAME, kind, &count.to_string(), route, setup.pick("500", "50")], limit);
     if !ended.is_success() {
         eprintln!("bench: {kind}, {count}, {route}: {} {}", ended.reason(), ended.errors);
         return Err(ended.reason());
@@ -136,11 +138,11 @@ fn add(point: &Value, count: usize, row: &str, [time, bytes, memory]: [&mut Tabl
     let route = point["route"].as_str().unwrap_or_default().to_owned();
     let one = |value: f64| Samples(vec![value]);
     let items = count as f64;
-    let stages = point["stages"].as_object().into_iter().flatten();
-    for (stage, times) in stages {
-        let times = times.as_array().into_iter().flatten().filter_map(Value::as_f64);
+    for stage in point["stages"].as_array().into_iter().flatten() {
+        let name = stage["name"].as_str().unwrap_or_default();
+        let times = stage["times"].as_array().into_iter().flatten().filter_map(Value::as_f64);
         let samples = Samples(times.map(|time| time / items).collect());
-        let (row, column) = (count.to_string(), format!("{route}: {stage}"));
+        let (row, column) = (count.to_string(), format!("{route}: {name}"));
         time.series.push(Series { row, column, samples });
     }
     let number = |name: &str| point[name].as_f64().unwrap_or(f64::NAN);
@@ -152,7 +154,8 @@ fn add(point: &Value, count: usize, row: &str, [time, bytes, memory]: [&mut Tabl
 
 /// The child: one library, one route.
 pub(crate) fn child(setup: &Setup, arguments: &[String]) {
-    let [kind, count, route] = arguments else { panic!("{arguments:?}") };
+    let [kind, count, route, budget] = arguments else { panic!("{arguments:?}") };
+    let budget = Duration::from_millis(budget.parse().expect("a number"));
     let kind = KINDS.iter().find(|known| known.name == kind).expect("a kind");
     let text = (kind.text)(count.parse().expect("a number"));
     let kernels = Peers::built(setup);
@@ -168,12 +171,12 @@ pub(crate) fn child(setup: &Setup, arguments: &[String]) {
             stages = times.iter().map(|(name, _)| (*name, Vec::new())).collect();
         }
         stages.iter_mut().zip(times).for_each(|((_, all), (_, time))| all.push(time));
-        if start.elapsed() > Duration::from_millis(500) {
+        if start.elapsed() > budget {
             break;
         }
     }
-    let stages: serde_json::Map<String, Value> =
-        stages.into_iter().map(|(name, times)| (name.to_owned(), json!(times))).collect();
+    let stage = |(name, times): (&str, Vec<f64>)| json!({ "name": name, "times": times });
+    let stages: Vec<Value> = stages.into_iter().map(stage).collect();
     println!("{}", json!({ "route": route, "stages": stages, "bytes": bytes, "peak": grown }));
 }
 
@@ -188,7 +191,7 @@ fn compile(text: &str, route: &str, kernels: &Kernels) -> (Vec<(&'static str, f6
     let module = ours::lower_for_file(&ours::parse(text), Routines::Embedded);
     let object = ours::object(&module, route, Optimization::O2);
     let [whole, _] = durations([start, Instant::now()]);
-    (vec![("whole", whole)], object.len())
+    (vec![("emit", emit(&module, route)), ("whole", whole)], object.len())
 }
 
 /// The most memory that this process has had, in KiB.

@@ -5,6 +5,7 @@ use std::path::Path;
 use codegen::Routines;
 use driver::Optimization;
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionKind};
+use tvm_ffi_codegen_tests::route::BACKENDS;
 
 use crate::cases::cases;
 use crate::ours;
@@ -57,15 +58,38 @@ pub(crate) fn run(peers: &Peers, report: &mut Report) {
         let plot = if title == TABLES[0].0 { Plot::Marks } else { Plot::None };
         Table { title: title.to_owned(), unit, series: series.collect(), plot, ..Table::default() }
     };
-    let tables: Vec<Table> = TABLES.iter().map(table).collect();
+    let mut tables: Vec<Table> = TABLES.iter().map(table).collect();
+    tables.push(by_tensors());
     summarize(&tables, report);
     let notes = vec![
         "Ours carry the routines that explain failures once per library: that is the code beside the \
-         function; with C++ it is what templates leave. With C, helpers count with the function. Libraries \
-         hold one function and the kernels, and are not stripped."
+         function; with C it is what is not inlined, with C++ also what templates leave. Libraries hold one \
+         function and the kernels, and are not stripped."
             .to_owned(),
     ];
     report.sections.push(Section { title: "Size".to_owned(), notes, tables });
+}
+
+/// How the code grows with the number of tensors, all of one extent.
+fn by_tensors() -> Table {
+    let title = "Code up to the call of the kernel, by the number of tensors".to_owned();
+    let mut table = Table { title, unit: "bytes", ..Table::default() };
+    for count in 1..=8 {
+        let list =
+            |entry: fn(usize) -> String| (0..count).map(entry).collect::<Vec<_>>().join(", ");
+        let params = list(|i| format!("x{i}: Tensor([n], float32)"));
+        let args = list(|i| format!("x{i}.data"));
+        let text = format!("f({params}) -> None = f_kernel({args}, n);");
+        let module = ours::lower_for_file(&ours::parse(&text), Routines::Shared);
+        for backend in BACKENDS {
+            let mut sizes = Sizes::default();
+            of_object(&ours::object(&module, backend, Optimization::O2), "f", &mut sizes);
+            let samples = Samples(sizes.hot.map(|bytes| bytes as f64).into_iter().collect());
+            let (row, column) = (count.to_string(), (*backend).to_owned());
+            table.series.push(Series { row, column, samples });
+        }
+    }
+    table
 }
 
 /// The object file of a function, where there is one.

@@ -14,8 +14,6 @@ use crate::samples::{Samples, Series};
 /// How much of the stack is painted, and how much the thread has.
 const PAINTED: usize = 1 << 20;
 const STACK: usize = 4 << 20;
-/// Bytes between the frame that paints and what it paints.
-const MARGIN: usize = 512;
 const PAINT: u64 = 0x5a5a_c3c3_a5a5_3c3c;
 
 /// Runs the part.
@@ -42,7 +40,7 @@ pub(crate) fn run(all: &[Functions], answers: &Answers, report: &mut Report) {
             }
             touched(function.direct, arguments.of(index), &ffi);
             let bytes = touched(function.direct, arguments.of(index), &ffi);
-            let samples = Samples(vec![bytes.saturating_sub(empty) as f64]);
+            let samples = Samples(vec![(bytes - empty) as f64]);
             table.series.push(Series { row, column, samples });
         }
     }
@@ -80,7 +78,7 @@ struct Job {
 // SAFETY: only one thread uses it, while the other waits.
 unsafe impl Send for Job {}
 
-/// Bytes of stack that a call touches, counted from the frame of its caller.
+/// Bytes of stack that a call touches, with its return address.
 fn touched(function: SafeCall, args: &[Any], ffi: &Ffi) -> usize {
     let (job, ffi) = (Job { function, args: args.as_ptr(), count: args.len() as i32 }, *ffi);
     let run = move || {
@@ -97,15 +95,31 @@ fn touched(function: SafeCall, args: &[Any], ffi: &Ffi) -> usize {
     })
 }
 
+/// Where the stack ends now: what is below is free for callees.
+#[inline(always)]
+fn stack_pointer() -> usize {
+    let pointer: usize;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: reads a register.
+    unsafe {
+        std::arch::asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags))
+    };
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags))
+    };
+    pointer
+}
+
 /// Paints the stack below this frame, calls, and looks how far down the paint is gone.
 #[inline(never)]
 fn on_painted_stack(job: Job) -> usize {
-    let (mut result, here) = (Any::NONE, 0_u64);
-    let top = (&raw const here as usize - MARGIN) & !7;
-    let word = |index: usize| (top - 8 * index) as *mut u64;
+    let (mut result, top) = (Any::NONE, stack_pointer() & !7);
+    let word = |index: usize| (top - 8 * (index + 1)) as *mut u64;
     for index in 0..PAINTED / 8 {
         // SAFETY: the thread's stack reaches further down than this, and nothing down there is in use:
-        // this frame is above, and what it calls now is inlined.
+        // a function that calls others keeps nothing below its end of the stack.
         unsafe { ptr::write_volatile(word(index), PAINT) };
     }
     // SAFETY: the arguments are valid, and the result is a place for one.

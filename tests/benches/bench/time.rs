@@ -10,7 +10,7 @@ use tvm_ffi_codegen_tests::ffi::config;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
 use crate::cases::{Case, cases};
-use crate::emission::{cranelift_alone, emission, jit_isa};
+use crate::emission::{compile_alone, cranelift_alone, emit, emit_and_compile, jit_isa};
 use crate::ours::{self, FILE_STAGES, JIT_STAGES, LEVELS};
 use crate::peers::{Peer, Peers, compilers, link_command};
 use crate::recorder::Recorder;
@@ -65,17 +65,12 @@ fn callable(setup: &Setup, peers: &Peers) -> Table {
         Item {
             column: ALONE.to_owned(),
             rows: names(&["whole"]),
-            run: Box::new(move || vec![cranelift_alone(&recorder)]),
+            run: Box::new(|| vec![cranelift_alone(&recorder)]),
         },
         Item {
             column: "JIT".to_owned(),
-            rows: names(&["of that: emit"]),
-            run: Box::new(move || {
-                let mut dropping = Recorder::dropping(jit_isa());
-                let start = Instant::now();
-                backend_cranelift::emit(&mut dropping, &module).expect("it is well-formed");
-                vec![start.elapsed().as_secs_f64() * 1e6]
-            }),
+            rows: names(&["of that: emit", "of that: compile"]),
+            run: Box::new(|| vec![emit(&module, "cranelift"), compile_alone(&recorder)]),
         },
     ];
     Table {
@@ -134,7 +129,7 @@ fn emitted(setup: &Setup) -> Table {
     for (column, backend, level) in ways() {
         for (what, module) in &modules {
             let rows = vec![format!("{what}: emit"), format!("{what}: compile")];
-            let run = Box::new(move || emission(module, backend, level).to_vec());
+            let run = Box::new(move || emit_and_compile(module, backend, level).to_vec());
             items.push(Item { column: column.clone(), rows, run });
         }
     }
@@ -246,7 +241,7 @@ fn summarize(tables: &[Table], report: &mut Report) {
         report.summary.push(["text → callable".into(), figure, format!("{ALONE}, {alone} µs")]);
     }
     let stage = |row: &&str| Some(format!("{row} {}", number(median(callable, row, "JIT")?)));
-    let stages: Vec<String> = ["parse", "lower", "of that: emit", "emit and compile", "finalize"]
+    let stages: Vec<String> = ["parse", "lower", "of that: emit", "of that: compile", "finalize"]
         .iter()
         .filter_map(stage)
         .collect();

@@ -23,6 +23,10 @@ pub(crate) fn environment(setup: &Setup, name: &str) -> Option<PathBuf> {
 
 /// Runs every script that can be run.
 pub(super) fn systems(setup: &Setup, peers: &mut Peers) {
+    if setup.short {
+        peers.left_out.push("other systems: not in short mode".to_owned());
+        return;
+    }
     for [script, name] in SYSTEMS {
         match system(setup, script, name) {
             Ok(peer) => peers.all.push(peer),
