@@ -3,7 +3,6 @@
 use codegen::ir;
 use cranelift_codegen::ir::{Function, Signature};
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
-use cranelift_codegen::settings::{self, Configurable, Flags};
 use cranelift_codegen::{Context, control::ControlPlane};
 use cranelift_module::{
     DataDescription, DataId, FuncId, Linkage, Module, ModuleDeclarations, ModuleReloc, ModuleResult,
@@ -20,29 +19,18 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     /// Forgets what it is given.
-    pub(crate) fn dropping() -> Recorder {
-        Recorder::new(false)
+    pub(crate) fn dropping(isa: OwnedTargetIsa) -> Recorder {
+        Recorder::new(isa, false)
     }
 
     /// What `source` is in CLIF.
-    pub(crate) fn of(source: &ir::Module) -> Recorder {
-        let mut recorder = Recorder::new(true);
+    pub(crate) fn of(source: &ir::Module, isa: OwnedTargetIsa) -> Recorder {
+        let mut recorder = Recorder::new(isa, true);
         backend_cranelift::emit(&mut recorder, source).expect("it is well-formed");
         recorder
     }
 
-    fn new(keep: bool) -> Recorder {
-        let mut flags = settings::builder();
-        for (name, value) in [
-            ("is_pic", "false"),
-            ("opt_level", "none"),
-            ("unwind_info", "false"),
-            ("enable_verifier", "false"),
-        ] {
-            flags.set(name, value).expect("the flag exists");
-        }
-        let builder = cranelift_native::builder().expect("the host is supported");
-        let isa = builder.finish(Flags::new(flags)).expect("the flags go together");
+    fn new(isa: OwnedTargetIsa, keep: bool) -> Recorder {
         let (functions, data) = (Vec::new(), Vec::new());
         Recorder { isa, declarations: ModuleDeclarations::default(), keep, functions, data }
     }

@@ -1,0 +1,156 @@
+//! What native compilers do by themselves: host IR into their own, that to machine code, and Cranelift from
+//! finished CLIF to memory.
+
+use std::time::Instant;
+
+use codegen::ir;
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::default_libcall_names;
+use driver::Optimization;
+use target_lexicon::Triple;
+
+use crate::ours::durations;
+use crate::recorder::Recorder;
+
+/// Cranelift as the JIT sets it up.
+pub(crate) fn jit_isa() -> OwnedTargetIsa {
+    use cranelift_codegen::settings::{Configurable, Flags, builder};
+    let mut flags = builder();
+    for (name, value) in [
+        ("is_pic", "false"),
+        ("opt_level", "none"),
+        ("unwind_info", "false"),
+        ("enable_verifier", "false"),
+    ] {
+        flags.set(name, value).expect("the flag exists");
+    }
+    let builder = cranelift_native::builder().expect("the host is supported");
+    builder.finish(Flags::new(flags)).expect("the flags go together")
+}
+
+/// Cranelift from finished CLIF to executable memory by its own means.
+pub(crate) fn cranelift_alone(recorder: &Recorder) -> f64 {
+    let contexts = recorder.contexts();
+    let start = Instant::now();
+    let mut builder = JITBuilder::with_isa(recorder.isa.clone(), default_libcall_names());
+    builder.symbol_lookup_fn(Box::new(|_| Some(std::ptr::dangling())));
+    let mut module = JITModule::new(builder);
+    recorder.replay(&mut module, contexts);
+    module.finalize_definitions().expect("everything is defined");
+    let [time, _] = durations([start, Instant::now()]);
+    // SAFETY: its functions are not called.
+    unsafe { module.free_memory() };
+    time
+}
+
+/// Microseconds of emission into an empty native module.
+pub(crate) fn emit(source: &ir::Module, backend: &str) -> f64 {
+    emission(source, backend, None)[0]
+}
+
+/// Microseconds of emission into an empty native module, and of its compilation to an object.
+pub(crate) fn emit_and_compile(
+    source: &ir::Module,
+    backend: &str,
+    level: Optimization,
+) -> [f64; 2] {
+    emission(source, backend, Some(level))
+}
+
+/// The latter is left out without a level.
+fn emission(source: &ir::Module, backend: &str, level: Option<Optimization>) -> [f64; 2] {
+    match backend {
+        "cranelift" => cranelift(source, level.is_some()),
+        #[cfg(feature = "llvm")]
+        "llvm" => llvm::emission(source, level),
+        #[cfg(feature = "mlir")]
+        "mlir" => mlir::emission(source, level),
+        name => panic!("no backend {name}"),
+    }
+}
+
+/// By Cranelift's own means: CLIF, and the bytes of its functions.
+fn cranelift(source: &ir::Module, compile: bool) -> [f64; 2] {
+    use backend_cranelift::{Settings, isa};
+    let isa = || isa(&Triple::host(), Settings::OBJECT).expect("a known target");
+    let mut dropping = Recorder::dropping(isa());
+    let start = Instant::now();
+    backend_cranelift::emit(&mut dropping, source).expect("emits");
+    let [emitted, _] = durations([start, Instant::now()]);
+    let compiled = compile.then(|| compile_alone(&Recorder::of(source, isa())));
+    [emitted, compiled.unwrap_or_default()]
+}
+
+/// Microseconds from CLIF to bytes.
+pub(crate) fn compile_alone(recorder: &Recorder) -> f64 {
+    let contexts = recorder.contexts();
+    let start = Instant::now();
+    recorder.compile(contexts);
+    durations([start, Instant::now()])[0]
+}
+
+#[cfg(feature = "llvm")]
+mod llvm {
+    use std::time::Instant;
+
+    use backend_llvm::{Llvm, Optimize};
+    use codegen::ir;
+    use driver::Optimization;
+    use inkwell::context::Context;
+    use inkwell::llvm_sys::core::LLVMContextSetDiscardValueNames;
+
+    use crate::ours::durations;
+
+    pub(super) fn optimize(level: Option<Optimization>) -> Optimize {
+        match level {
+            Some(Optimization::O0) | None => Optimize::O0,
+            Some(Optimization::O1) => Optimize::O1,
+            Some(Optimization::O2) => Optimize::O2,
+            Some(Optimization::O3) => Optimize::O3,
+        }
+    }
+
+    pub(super) fn emission(source: &ir::Module, level: Option<Optimization>) -> [f64; 2] {
+        let backend = Llvm { optimize: optimize(level), ..Llvm::default() };
+        let context = Context::create();
+        // SAFETY: the context is alive. The driver does without names too.
+        unsafe { LLVMContextSetDiscardValueNames(context.raw(), 1) }
+        let module =
+            backend.module(&context, &ir::Module::default(), &[]).expect("an empty module");
+        let start = Instant::now();
+        backend_llvm::emit(&module, source).expect("emits");
+        let emitted = Instant::now();
+        if level.is_some() {
+            backend_llvm::compile(&module, &backend).expect("compiles");
+        }
+        let [emit, compile, _] = durations([start, emitted, Instant::now()]);
+        [emit, compile]
+    }
+}
+
+#[cfg(feature = "mlir")]
+mod mlir {
+    use std::time::Instant;
+
+    use backend_mlir::Mlir;
+    use codegen::ir;
+    use driver::Optimization;
+
+    use crate::ours::durations;
+
+    pub(super) fn emission(source: &ir::Module, level: Option<Optimization>) -> [f64; 2] {
+        let context = melior::Context::new_with_threading(false);
+        let backend = Mlir { optimize: super::llvm::optimize(level), ..Mlir::default() };
+        let module =
+            backend.module(&context, &ir::Module::default(), &[]).expect("an empty module");
+        let start = Instant::now();
+        backend_mlir::emit(&context, &module, source).expect("emits");
+        let emitted = Instant::now();
+        if level.is_some() {
+            backend_mlir::compile(&context, &module, &backend).expect("compiles");
+        }
+        let [emit, compile, _] = durations([start, emitted, Instant::now()]);
+        [emit, compile]
+    }
+}

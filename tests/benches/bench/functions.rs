@@ -1,0 +1,159 @@
+//! Functions of peers in this process, and arguments to call them with.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::ops::Range;
+use std::path::Path;
+use std::ptr;
+
+use abi_spec::TypeIndex;
+use jit::Compiled;
+use jit::abi::{Any, Object, SafeCall};
+use tvm_ffi_codegen_tests::argument::parse_list;
+use tvm_ffi_codegen_tests::ffi::{self, Ffi};
+use tvm_ffi_codegen_tests::frame::Frame;
+
+use crate::cases::{Call, cases};
+use crate::ours;
+use crate::peers::{Kernels, Peer, open};
+
+/// The name of our functions that the JIT compiles.
+pub(crate) const JIT: &str = "JIT";
+
+/// Arguments of many calls. Only one can exist.
+#[derive(Debug)]
+pub(crate) struct Arguments {
+    frame: Frame,
+    ranges: Vec<Range<usize>>,
+}
+
+impl Arguments {
+    pub(crate) fn new(calls: &[Call], ffi: &Ffi) -> Arguments {
+        let (mut all, mut ranges) = (Vec::new(), Vec::new());
+        for call in calls {
+            let (mut list, rest) = parse_list(&call.arguments).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(rest, "", "{}", call.arguments);
+            ranges.push(all.len()..all.len() + list.len());
+            all.append(&mut list);
+        }
+        let frame = Frame::new(&all, ffi).expect("the runtime has all that is needed");
+        Arguments { frame, ranges }
+    }
+
+    pub(crate) fn of(&self, call: usize) -> &[Any] {
+        &self.frame.args[self.ranges[call].clone()]
+    }
+}
+
+/// The functions of one peer, by case.
+pub(crate) struct Functions {
+    pub(crate) peer: String,
+    pub(crate) by_case: BTreeMap<&'static str, Function>,
+    /// Keeps compiled code.
+    _compiled: Vec<Compiled>,
+}
+
+/// A function by its symbol, and as an object of the runtime.
+#[derive(Clone, Copy)]
+pub(crate) struct Function {
+    pub(crate) direct: SafeCall,
+    pub(crate) object: *mut Object,
+}
+
+impl Functions {
+    /// Those that the JIT compiles.
+    pub(crate) fn jit(kernels: &Kernels, ffi: &Ffi) -> Functions {
+        let (mut by_case, mut compiled) = (BTreeMap::new(), Vec::new());
+        for case in cases() {
+            let code = ours::compile(&case.declaration, kernels);
+            let direct = code.function(case.name).expect("it is declared").as_ptr();
+            by_case.insert(case.name, Function { direct, object: function_object(ffi, direct) });
+            compiled.push(code);
+        }
+        Functions { peer: JIT.to_owned(), by_case, _compiled: compiled }
+    }
+
+    /// Those of a peer's libraries.
+    pub(crate) fn load(peer: &Peer, ffi: &Ffi) -> Result<Functions, String> {
+        for path in peer.needs() {
+            open(&path, true)?;
+        }
+        let mut by_case = BTreeMap::new();
+        for case in cases() {
+            if let Some(path) = peer.library(case.name) {
+                by_case.insert(case.name, load(&path, case.name, ffi)?);
+            }
+        }
+        Ok(Functions { peer: peer.name.clone(), by_case, _compiled: Vec::new() })
+    }
+}
+
+fn load(path: &Path, case: &str, ffi: &Ffi) -> Result<Function, String> {
+    let library = open(path, false)?;
+    // SAFETY: peers export safe calls under this name.
+    let symbol = unsafe { library.get::<SafeCall>(&format!("__tvm_ffi_{case}")) };
+    let direct = *symbol.map_err(|error| error.to_string())?;
+    Ok(Function { direct, object: function_object(ffi, direct) })
+}
+
+/// A function object around a function; it is never freed.
+fn function_object(ffi: &Ffi, function: SafeCall) -> *mut Object {
+    type Free = unsafe extern "C" fn(*mut c_void);
+    type Create =
+        unsafe extern "C" fn(*mut c_void, SafeCall, Option<Free>, *mut *mut Object) -> i32;
+    let mut object = ptr::null_mut();
+    // SAFETY: the type is that of `c_api.h`; the function needs no context.
+    let status = unsafe {
+        let create = ffi.function::<Create>("TVMFFIFunctionCreate").expect("every release has it");
+        create(ptr::null_mut(), function, None, &mut object)
+    };
+    assert_eq!(status, 0, "{:?}", ffi.take_error());
+    object
+}
+
+/// The functions of the runtime that the measured loops call.
+#[derive(Clone, Copy)]
+pub(crate) struct Calls {
+    pub(crate) call: unsafe extern "C" fn(*mut Object, *const Any, i32, *mut Any) -> i32,
+    pub(crate) take_error: unsafe extern "C" fn(*mut *mut Object),
+    pub(crate) release: unsafe extern "C" fn(*mut Object) -> i32,
+}
+
+impl Calls {
+    pub(crate) fn new() -> Calls {
+        let ffi = Ffi::new(ffi::installed());
+        // SAFETY: the types are those of `c_api.h`.
+        unsafe {
+            Calls {
+                call: ffi.function("TVMFFIFunctionCall").expect("every release has it"),
+                take_error: ffi
+                    .function("TVMFFIErrorMoveFromRaised")
+                    .expect("every release has it"),
+                release: ffi.function("TVMFFIObjectDecRef").expect("every release has it"),
+            }
+        }
+    }
+}
+
+/// What a function says to a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Success, with what the kernel has made of its arguments, if the function returns that.
+    Result(Option<i64>),
+    /// An error of this kind.
+    Raises(String),
+    /// What the ABI does not allow.
+    Broken(String),
+}
+
+/// Makes a call by symbol.
+pub(crate) fn answer(function: Function, args: &[Any], ffi: &Ffi) -> Answer {
+    let (mut result, count) = (Any::NONE, args.len() as i32);
+    // SAFETY: the arguments are valid, and the result is a place for one.
+    let status = unsafe { (function.direct)(ptr::null_mut(), args.as_ptr(), count, &mut result) };
+    match (status, ffi.take_error()) {
+        (0, None) => Answer::Result((result.ty() == TypeIndex::INT).then(|| result.bits())),
+        (-1, Some((kind, _))) => Answer::Raises(kind),
+        (status, error) => Answer::Broken(format!("status {status}, error {error:?}")),
+    }
+}

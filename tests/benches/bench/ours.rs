@@ -1,0 +1,133 @@
+//! Everything that the benchmark uses of the library it measures: its public surface.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Instant;
+
+use codegen::{Library, Routines, ir};
+use driver::link::{self, Input, Linker};
+use driver::{Form, Optimization};
+use jit::{Compiled, Jit};
+use tvm_ffi_codegen_tests::ffi;
+
+use crate::peers::Kernels;
+
+/// Levels of optimisation by name; Cranelift knows none.
+pub(crate) const LEVELS: [(&str, Optimization); 4] = [
+    ("-O0", Optimization::O0),
+    ("-O1", Optimization::O1),
+    ("-O2", Optimization::O2),
+    ("-O3", Optimization::O3),
+];
+
+pub(crate) fn parse(text: &str) -> Library {
+    black_box(text).parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// As the JIT lowers: the routines that explain failures are its own.
+pub(crate) fn lower_for_jit(library: &Library) -> ir::Module {
+    codegen::lower(library, &Jit::OPTIONS).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// As for a file, which carries the routines, or as one that finds them elsewhere.
+pub(crate) fn lower_for_file(library: &Library, routines: Routines) -> ir::Module {
+    let options = codegen::Options { routines, ..codegen::Options::default() };
+    driver::lower_with(library, &options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A JIT that knows the kernels of a library.
+pub(crate) fn jit(library: &Library, kernels: &Kernels) -> Jit {
+    let mut jit = Jit::with_runtime(ffi::installed()).unwrap_or_else(|error| panic!("{error}"));
+    for function in &library.functions {
+        let symbol = &function.body.symbol;
+        // SAFETY: kernels.h and the declarations agree, and a kernel that is not there is never called.
+        unsafe { jit.kernel(symbol, kernels.address(symbol)) };
+    }
+    jit
+}
+
+/// From text to what can be called.
+pub(crate) fn compile(text: &str, kernels: &Kernels) -> Compiled {
+    let library = parse(text);
+    jit(&library, kernels).compile(&library).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Names of what [`jit_stages`] measures.
+pub(crate) const JIT_STAGES: [&str; 6] =
+    ["parse", "lower", "make a JIT", "emit and compile", "finalize", "whole"];
+
+/// Microseconds of each stage on the way to what can be called, and the result.
+pub(crate) fn jit_stages(text: &str, kernels: &Kernels) -> ([f64; 6], Compiled) {
+    let start = Instant::now();
+    let library = parse(text);
+    let parsed = Instant::now();
+    let module = lower_for_jit(&library);
+    let lowered = Instant::now();
+    let mut jit = jit(&library, kernels);
+    let made = Instant::now();
+    // SAFETY: lowering made it, and the kernels are what the declarations say.
+    unsafe { jit.emit(&module) }.unwrap_or_else(|error| panic!("{error}"));
+    let emitted = Instant::now();
+    let compiled = jit.finish().unwrap_or_else(|error| panic!("{error}"));
+    let marks = [start, parsed, lowered, made, emitted, Instant::now()];
+    (durations(marks), compiled)
+}
+
+/// Microseconds between marks in time, and of all together.
+pub(crate) fn durations<const N: usize>(marks: [Instant; N]) -> [f64; N] {
+    let micros = |a: Instant, b: Instant| (b - a).as_secs_f64() * 1e6;
+    std::array::from_fn(|i| match marks.get(i + 1) {
+        Some(next) => micros(marks[i], *next),
+        None => micros(marks[0], marks[N - 1]),
+    })
+}
+
+/// Options for a backend and a level.
+pub(crate) fn options(
+    backend: &str,
+    optimization: Optimization,
+    kernels: &[Input],
+) -> driver::Options {
+    let (backend, kernels) = (backend.to_owned(), kernels.to_vec());
+    driver::Options { backend, optimization, kernels, ..driver::Options::default() }
+}
+
+/// A relocatable object of a lowered library.
+pub(crate) fn object(module: &ir::Module, backend: &str, level: Optimization) -> Vec<u8> {
+    let options = options(backend, level, &[]);
+    driver::emit_module(module, Form::Object, &options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// From text to a library on disk.
+pub(crate) fn write_shared(text: &str, backend: &str, kernels: &Kernels, output: &Path) {
+    let options = options(backend, Optimization::O2, &[kernels.input()]);
+    driver::compile_shared(&parse(text), output, &options).unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// Names of what [`file_stages`] measures.
+pub(crate) const FILE_STAGES: [&str; 6] = ["parse", "lower", "object", "link", "write", "whole"];
+
+/// Microseconds of each stage on the way to a library on disk.
+pub(crate) fn file_stages(
+    text: &str,
+    backend: &str,
+    level: Optimization,
+    kernels: &Input,
+    output: &Path,
+) -> [f64; 6] {
+    let start = Instant::now();
+    let library = parse(text);
+    let parsed = Instant::now();
+    let module = lower_for_file(&library, Routines::Embedded);
+    let lowered = Instant::now();
+    let object = object(&module, backend, level);
+    let compiled = Instant::now();
+    let inputs = [Input::new("wrapper.o", object).expect("an object"), kernels.clone()];
+    let target = driver::Options::default().target;
+    let linked = link::shared_bytes(&inputs, &Linker::default(), &target);
+    let linked = linked.unwrap_or_else(|error| panic!("{error}"));
+    let in_memory = Instant::now();
+    let mode = driver::file::Mode::Executable;
+    driver::file::write(output, &linked, mode).unwrap_or_else(|error| panic!("{error}"));
+    durations([start, parsed, lowered, compiled, in_memory, Instant::now()])
+}

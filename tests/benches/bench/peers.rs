@@ -1,0 +1,118 @@
+//! Everybody who has the functions, as folders with one shared library per case, and the kernels of all.
+
+mod build;
+mod python;
+
+use std::path::{Path, PathBuf};
+
+use driver::link::Input;
+use libloading::Library;
+use serde_json::Value;
+
+use crate::setup::Setup;
+
+pub(crate) use build::{compilers, link_command};
+pub(crate) use python::environment;
+
+/// The kernels: linked into every library, and in one of their own for the JIT.
+#[derive(Debug)]
+pub(crate) struct Kernels {
+    pub(crate) object: PathBuf,
+    library: Library,
+}
+
+extern "C" fn nothing() {}
+
+impl Kernels {
+    /// The address of a kernel, or that of one that ignores its arguments.
+    pub(crate) fn address(&self, name: &str) -> *const u8 {
+        // SAFETY: only the address is taken, and the library is never unloaded.
+        let symbol = unsafe { self.library.get::<*const u8>(name) };
+        symbol.map_or(nothing as *const u8, |symbol| *symbol)
+    }
+
+    /// For the driver to link.
+    pub(crate) fn input(&self) -> Input {
+        Input::read(&self.object).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+/// Who made a library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Our backend of this name.
+    Ours(&'static str),
+    /// A C or C++ compiler.
+    Compiler,
+    /// Another system for DSL compilers.
+    System,
+}
+
+/// A folder with a shared library per case.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) folder: PathBuf,
+    /// What it says of the time it takes: cases, stages, milliseconds.
+    pub(crate) times: Value,
+    /// What it says that it does not check, by case.
+    pub(crate) unchecked: Value,
+}
+
+impl Peer {
+    fn new(name: &str, kind: Kind, folder: PathBuf) -> Peer {
+        let (times, unchecked) = (Value::Null, Value::Null);
+        Peer { name: name.to_owned(), kind, folder, times, unchecked }
+    }
+
+    /// What is in a folder.
+    pub(crate) fn of_folder(folder: PathBuf) -> Peer {
+        Peer::new("", Kind::System, folder)
+    }
+
+    /// The library of a case, if there is one.
+    pub(crate) fn library(&self, case: &str) -> Option<PathBuf> {
+        Some(self.folder.join(format!("{case}.so"))).filter(|path| path.exists())
+    }
+
+    /// What is to be opened before any of its libraries, visible to all.
+    pub(crate) fn needs(&self) -> Vec<PathBuf> {
+        let text = std::fs::read_to_string(self.folder.join("needs")).unwrap_or_default();
+        text.lines().filter(|line| !line.is_empty()).map(PathBuf::from).collect()
+    }
+}
+
+/// All peers that this machine has, and why others are left out.
+#[derive(Debug)]
+pub(crate) struct Peers {
+    pub(crate) kernels: Kernels,
+    pub(crate) all: Vec<Peer>,
+    pub(crate) left_out: Vec<String>,
+}
+
+impl Peers {
+    /// Builds what is not built yet.
+    pub(crate) fn new(setup: &Setup) -> Peers {
+        let kernels = build::kernels(setup);
+        let mut peers = Peers { kernels, all: Vec::new(), left_out: Vec::new() };
+        build::ours(setup, &mut peers);
+        build::compiled(setup, &mut peers);
+        python::systems(setup, &mut peers);
+        peers
+    }
+
+    /// The folders of a run whose peers were built before: for children.
+    pub(crate) fn built(setup: &Setup) -> Kernels {
+        build::kernels(setup)
+    }
+}
+
+/// Opens a library for the rest of the process.
+pub(crate) fn open(path: &Path, global: bool) -> Result<&'static Library, String> {
+    use libloading::os::unix::{Library as Unix, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
+    let flags = RTLD_NOW | if global { RTLD_GLOBAL } else { RTLD_LOCAL };
+    // SAFETY: it is a library of a peer, whose initialisers are to run.
+    let library = unsafe { Unix::open(Some(path), flags) }.map_err(|error| error.to_string())?;
+    Ok(Box::leak(Box::new(Library::from(library))))
+}

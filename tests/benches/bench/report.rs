@@ -1,0 +1,201 @@
+//! The report: tables of figures, in Markdown for people and in JSON for programs.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::plot;
+use crate::samples::{Samples, Series};
+
+/// All that one run found.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    /// Lines on the machine and the versions of what was used.
+    pub(crate) machine: Vec<[String; 2]>,
+    /// What was left out, and why.
+    pub(crate) left_out: Vec<String>,
+    /// Measure, figure, beside what.
+    pub(crate) summary: Vec<[String; 3]>,
+    pub(crate) sections: Vec<Section>,
+}
+
+/// What one part found.
+#[derive(Debug, Default)]
+pub(crate) struct Section {
+    pub(crate) title: String,
+    pub(crate) notes: Vec<String>,
+    pub(crate) tables: Vec<Table>,
+}
+
+/// Figures by row and column.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    /// Also the name of its plot.
+    pub(crate) title: String,
+    pub(crate) unit: &'static str,
+    pub(crate) note: String,
+    /// The column that ratios are of, where ratios mean something.
+    pub(crate) base: Option<String>,
+    pub(crate) series: Vec<Series>,
+    /// Row, column, and why there is no figure.
+    pub(crate) absent: Vec<[String; 3]>,
+    pub(crate) plot: Plot,
+}
+
+/// How a table is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Plot {
+    #[default]
+    None,
+    /// A mark for each median, a line from least to most.
+    Marks,
+    /// A curve per column; rows are numbers.
+    Curves,
+}
+
+impl Table {
+    pub(crate) fn rows(&self) -> Vec<&str> {
+        let absent = self.absent.iter().map(|[row, ..]| row.as_str());
+        unique(self.series.iter().map(|series| series.row.as_str()).chain(absent))
+    }
+
+    pub(crate) fn columns(&self) -> Vec<&str> {
+        let absent = self.absent.iter().map(|[_, column, _]| column.as_str());
+        unique(self.series.iter().map(|series| series.column.as_str()).chain(absent))
+    }
+
+    pub(crate) fn cell(&self, row: &str, column: &str) -> Option<&Samples> {
+        let mut all = self.series.iter();
+        all.find(|series| series.row == row && series.column == column).map(|found| &found.samples)
+    }
+
+    /// How a column compares with another one in a row.
+    pub(crate) fn ratio(&self, row: &str, column: &str, base: &str) -> Option<f64> {
+        Some(self.cell(row, column)?.ratio(self.cell(row, base)?))
+    }
+
+    fn why_absent(&self, row: &str, column: &str) -> &str {
+        let mut all = self.absent.iter();
+        all.find(|[r, c, _]| r == row && c == column).map_or("", |[.., why]| why)
+    }
+
+    fn markdown(&self, out: &mut String) {
+        writeln!(out, "\n### {}\n", self.title).expect("strings grow");
+        if !self.note.is_empty() {
+            writeln!(out, "{}\n", self.note).expect("strings grow");
+        }
+        let once = self.series.iter().all(|series| series.samples.0.len() == 1);
+        let figures = if once { "" } else { "Minimum / median / maximum, " };
+        if let Some(base) = &self.base {
+            writeln!(out, "Ratios to {base}, medians of those of each round:\n").expect("grows");
+            self.grid(out, |row, column| self.ratio(row, column, base).map(|r| format!("{r:.2}×")));
+            out.push('\n');
+        }
+        writeln!(out, "{figures}{}:\n", self.unit).expect("strings grow");
+        self.grid(out, |row, column| self.cell(row, column).map(spread));
+    }
+
+    /// A table of one kind of entry.
+    fn grid(&self, out: &mut String, entry: impl Fn(&str, &str) -> Option<String>) {
+        let columns = self.columns();
+        writeln!(out, "| | {} |", columns.join(" | ")).expect("strings grow");
+        writeln!(out, "|---|{}", "---|".repeat(columns.len())).expect("strings grow");
+        for row in self.rows() {
+            if columns.iter().all(|column| entry(row, column).is_none()) {
+                continue;
+            }
+            let cell = |column: &&str| {
+                entry(row, column).unwrap_or_else(|| self.why_absent(row, column).to_owned())
+            };
+            let cells: Vec<String> = columns.iter().map(cell).collect();
+            writeln!(out, "| {row} | {} |", cells.join(" | ")).expect("strings grow");
+        }
+    }
+
+    fn json(&self) -> Value {
+        let cell = |series: &Series| {
+            let base = self.base.as_ref().and_then(|base| self.cell(&series.row, base));
+            let mut cell = series.samples.json();
+            cell["row"] = json!(series.row);
+            cell["column"] = json!(series.column);
+            cell["ratio"] = json!(base.map(|base| series.samples.ratio(base)));
+            cell
+        };
+        let cells: Vec<Value> = self.series.iter().map(cell).collect();
+        let (title, unit, base, absent) = (&self.title, self.unit, &self.base, &self.absent);
+        json!({ "title": title, "unit": unit, "base": base, "cells": cells, "absent": absent })
+    }
+}
+
+impl Report {
+    /// Writes `report.md`, `results.json` and the plots into a folder.
+    pub(crate) fn write(&self, folder: &Path) {
+        let mut text = String::from("# Benchmark\n\n");
+        self.head(&mut text);
+        for section in &self.sections {
+            writeln!(text, "\n## {}", section.title).expect("strings grow");
+            section.notes.iter().for_each(|note| text.push_str(&format!("\n{note}\n")));
+            for table in &section.tables {
+                table.markdown(&mut text);
+                if let Some(file) = plot::draw(table, folder) {
+                    writeln!(text, "\n![{}]({file})", table.title).expect("strings grow");
+                }
+            }
+        }
+        fs::write(folder.join("report.md"), text).expect("the folder is writable");
+        let results = serde_json::to_string_pretty(&self.json()).expect("plain values");
+        fs::write(folder.join("results.json"), results).expect("the folder is writable");
+    }
+
+    fn head(&self, out: &mut String) {
+        out.push_str("| | |\n|---|---|\n");
+        self.machine.iter().for_each(|[k, v]| out.push_str(&format!("| {k} | {v} |\n")));
+        out.push_str("\n## Summary\n\n| measure | figure | beside |\n|---|---|---|\n");
+        for [measure, figure, beside] in &self.summary {
+            writeln!(out, "| {measure} | {figure} | {beside} |").expect("strings grow");
+        }
+        if !self.left_out.is_empty() {
+            out.push_str("\nLeft out:\n\n");
+            self.left_out.iter().for_each(|line| out.push_str(&format!("* {line}\n")));
+        }
+    }
+
+    fn json(&self) -> Value {
+        let section = |section: &Section| {
+            let tables: Vec<Value> = section.tables.iter().map(Table::json).collect();
+            json!({ "title": section.title, "notes": section.notes, "tables": tables })
+        };
+        let sections: Vec<Value> = self.sections.iter().map(section).collect();
+        let (machine, left_out) = (&self.machine, &self.left_out);
+        let summary = &self.summary;
+        json!({ "machine": machine, "summary": summary, "left_out": left_out, "sections": sections })
+    }
+}
+
+/// `least / median / most`, with three significant digits or so; one number where all are the same.
+fn spread(samples: &Samples) -> String {
+    let [min, median, max] = [samples.min(), samples.median(), samples.max()].map(number);
+    if min == max { median } else { format!("{min} / {median} / {max}") }
+}
+
+/// A figure with as many digits as it deserves.
+pub(crate) fn number(value: f64) -> String {
+    match value.abs() {
+        v if v == v.trunc() && v < 1e15 => format!("{value}"),
+        v if v >= 100.0 => format!("{value:.0}"),
+        v if v >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+fn unique<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = Vec::new();
+    all.for_each(|name| {
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    });
+    seen
+}

@@ -1,0 +1,219 @@
+//! What happens when there is much of something: functions, parameters of a kind, constraints, texts, nesting.
+//! Every point is a process of its own.
+
+use std::time::{Duration, Instant};
+
+use codegen::Routines;
+use driver::Optimization;
+use serde_json::{Value, json};
+use tvm_ffi_codegen_tests::route::BACKENDS;
+
+use crate::children;
+use crate::emission::emit;
+use crate::ours::{self, JIT_STAGES, durations};
+use crate::peers::{Kernels, Peers};
+use crate::report::{Plot, Report, Section, Table, number};
+use crate::samples::{Samples, Series};
+use crate::setup::Setup;
+
+/// The name of the child.
+pub(crate) const NAME: &str = "scale";
+
+/// A dimension along which a library grows.
+struct Kind {
+    name: &'static str,
+    /// How many there are at each point.
+    points: &'static [usize],
+    /// A library with so many.
+    text: fn(usize) -> String,
+}
+
+const POINTS: &[usize] = &[1, 10, 100, 1000];
+
+const KINDS: [Kind; 7] = [
+    Kind { name: "functions", points: &[1, 10, 100, 1000, 10_000], text: functions },
+    Kind { name: "tensors", points: POINTS, text: |n| params(n, "Tensor([n], float32)") },
+    Kind {
+        name: "optionals",
+        points: POINTS,
+        text: |n| params(n, "Optional[Tensor([_], float32)]"),
+    },
+    Kind { name: "strings", points: POINTS, text: |n| params(n, "str") },
+    Kind { name: "constraints", points: POINTS, text: constraints },
+    Kind { name: "texts of a literal", points: POINTS, text: literals },
+    Kind { name: "levels of nesting", points: &[1, 4, 16, 48], text: nested },
+];
+
+fn list(count: usize, separator: &str, entry: impl Fn(usize) -> String) -> String {
+    (0..count).map(entry).collect::<Vec<_>>().join(separator)
+}
+
+fn functions(count: usize) -> String {
+    list(count, "\n", |i| {
+        format!(
+            "f{i}(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = k(x.data, y.data, n);"
+        )
+    })
+}
+
+fn params(count: usize, ty: &str) -> String {
+    let (params, args) =
+        (list(count, ", ", |i| format!("x{i}: {ty}")), list(count, ", ", |i| format!("x{i}")));
+    format!("f({params}) -> None = k({args});")
+}
+
+fn constraints(count: usize) -> String {
+    let all = list(count, ", ", |i| format!("n % {} == 0", i + 1));
+    format!("f(x: Tensor([n], float32)) -> None where {all} = k(x.data, n);")
+}
+
+fn literals(count: usize) -> String {
+    format!("f(x: Literal[{}]) -> None = k(x);", list(count, ", ", |i| format!("\"text {i}\"")))
+}
+
+fn nested(depth: usize) -> String {
+    let ty = format!("{}int64{}", "Tuple[".repeat(depth), "]".repeat(depth));
+    format!("f(x: {ty}) -> None = k(x);")
+}
+
+/// The ways to compile: our JIT, and objects by backend.
+fn routes() -> Vec<&'static str> {
+    ["jit"].into_iter().chain(BACKENDS.iter().copied()).collect()
+}
+
+/// The most seconds that a point may take.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Runs the part.
+pub(crate) fn run(setup: &Setup, report: &mut Report) {
+    let per_item = |title: &str, unit| Table { title: title.to_owned(), unit, ..Table::default() };
+    let mut bytes = per_item("Bytes of code and data per item", "bytes");
+    bytes.note =
+        "Of the JIT what is mapped, in whole pages; of backends the object file.".to_owned();
+    let mut memory = per_item("Peak of memory above that of one function", "KiB");
+    memory.note = "The growth of the process's peak during the first compilation.".to_owned();
+    let mut tables = Vec::new();
+    for kind in &KINDS {
+        let mut time = per_item(&format!("Time per item: {}", kind.name), "µs");
+        time.plot = Plot::Curves;
+        for route in routes() {
+            for &count in kind.points.iter().take(setup.pick(usize::MAX, 2)) {
+                let point = measure(setup, kind.name, count, route);
+                let row = format!("{}, {count}", kind.name);
+                match point {
+                    Ok(point) => add(&point, count, &row, [&mut time, &mut bytes, &mut memory]),
+                    Err(why) => {
+                        time.absent.push([count.to_string(), format!("{route}: whole"), why]);
+                        break;
+                    }
+                }
+            }
+        }
+        tables.push(time);
+    }
+    summarize(&tables, &bytes, report);
+    tables.extend([bytes, memory]);
+    let notes = vec![format!(
+        "Every point is a process of its own that compiles as often as fits half a second, at most 31 \
+         times; one that takes longer than {} s is given up, with all larger ones.",
+        LIMIT.as_secs()
+    )];
+    report.sections.push(Section { title: "Scale".to_owned(), notes, tables });
+}
+
+/// Runs a child, and reads what it prints.
+fn measure(setup: &Setup, kind: &str, count: usize, route: &str) -> Result<Value, String> {
+    let limit = setup.pick(LIMIT, Duration::from_secs(5));
+    let ended =
+        children::run(&[NAME, kind, &count.to_string(), route, setup.pick("500", "50")], limit);
+    if !ended.is_success() {
+        eprintln!("bench: {kind}, {count}, {route}: {} {}", ended.reason(), ended.errors);
+        return Err(ended.reason());
+    }
+    serde_json::from_str(&ended.output).map_err(|error| error.to_string())
+}
+
+/// Adds a point to the tables: time, bytes, memory.
+fn add(point: &Value, count: usize, row: &str, [time, bytes, memory]: [&mut Table; 3]) {
+    let route = point["route"].as_str().unwrap_or_default().to_owned();
+    let one = |value: f64| Samples(vec![value]);
+    let items = count as f64;
+    for stage in point["stages"].as_array().into_iter().flatten() {
+        let name = stage["name"].as_str().unwrap_or_default();
+        let times = stage["times"].as_array().into_iter().flatten().filter_map(Value::as_f64);
+        let samples = Samples(times.map(|time| time / items).collect());
+        let (row, column) = (count.to_string(), format!("{route}: {name}"));
+        time.series.push(Series { row, column, samples });
+    }
+    let number = |name: &str| point[name].as_f64().unwrap_or(f64::NAN);
+    let (column, row) = (route, row.to_owned());
+    let samples = one(number("bytes") / items);
+    bytes.series.push(Series { row: row.clone(), column: column.clone(), samples });
+    memory.series.push(Series { row, column, samples: one(number("peak")) });
+}
+
+/// The child: one library, one route.
+pub(crate) fn child(setup: &Setup, arguments: &[String]) {
+    let [kind, count, route, budget] = arguments else { panic!("{arguments:?}") };
+    let budget = Duration::from_millis(budget.parse().expect("a number"));
+    let kind = KINDS.iter().find(|known| known.name == kind).expect("a kind");
+    let text = (kind.text)(count.parse().expect("a number"));
+    let kernels = Peers::built(setup);
+    compile(&functions(1), route, &kernels);
+    let (before, start) = (peak(), Instant::now());
+    let mut stages: Vec<(&str, Vec<f64>)> = Vec::new();
+    let mut bytes = 0;
+    let mut grown = 0;
+    for round in 0..31 {
+        let (times, size) = compile(&text, route, &kernels);
+        if round == 0 {
+            (bytes, grown) = (size, peak() - before);
+            stages = times.iter().map(|(name, _)| (*name, Vec::new())).collect();
+        }
+        stages.iter_mut().zip(times).for_each(|((_, all), (_, time))| all.push(time));
+        if start.elapsed() > budget {
+            break;
+        }
+    }
+    let stage = |(name, times): (&str, Vec<f64>)| json!({ "name": name, "times": times });
+    let stages: Vec<Value> = stages.into_iter().map(stage).collect();
+    println!("{}", json!({ "route": route, "stages": stages, "bytes": bytes, "peak": grown }));
+}
+
+/// Microseconds by stage, and bytes.
+fn compile(text: &str, route: &str, kernels: &Kernels) -> (Vec<(&'static str, f64)>, usize) {
+    if route == "jit" {
+        let (times, compiled) = ours::jit_stages(text, kernels);
+        let named = JIT_STAGES.into_iter().zip(times).filter(|(name, _)| *name != "make a JIT");
+        return (named.collect(), compiled.mapped_bytes());
+    }
+    let start = Instant::now();
+    let module = ours::lower_for_file(&ours::parse(text), Routines::Embedded);
+    let object = ours::object(&module, route, Optimization::O2);
+    let [whole, _] = durations([start, Instant::now()]);
+    (vec![("emit", emit(&module, route)), ("whole", whole)], object.len())
+}
+
+/// The most memory that this process has had, in KiB.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("this is Linux");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    number.and_then(|number| number.parse().ok()).expect("the kernel tells the peak")
+}
+
+fn summarize(tables: &[Table], bytes: &Table, report: &mut Report) {
+    let functions = &tables[0];
+    let (column, few, many) = ("jit: whole", "100", "10000");
+    let [Some(few), Some(many)] = [few, many].map(|row| functions.cell(row, column)) else {
+        return;
+    };
+    let mapped = bytes.cell("functions, 10000", "jit").map(|cell| number(cell.median()));
+    let figure = format!(
+        "{:.2}× per function; {} bytes mapped each",
+        many.median() / few.median(),
+        mapped.unwrap_or_default()
+    );
+    let what = "10,000 functions in one library".to_owned();
+    report.summary.push([what, figure, "100 functions".to_owned()]);
+}

@@ -1,0 +1,92 @@
+//! Where things are, and running other programs.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a run was asked for, and where it works.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    /// Few rounds and few points: shows that everything works.
+    pub(crate) short: bool,
+    /// Parts by name; all of them if there is none.
+    pub(crate) parts: Vec<String>,
+    /// Where everything is written: `target/bench`.
+    pub(crate) folder: PathBuf,
+    /// The sources of other peers.
+    pub(crate) sources: PathBuf,
+}
+
+impl Setup {
+    /// Of the arguments of the process.
+    pub(crate) fn new() -> Setup {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = tests.parent().expect("the crate is in a workspace");
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        let parts = arguments.iter().filter(|a| !a.starts_with("--")).cloned().collect();
+        let short = arguments.iter().any(|a| a == "--short");
+        let target = std::env::var_os("CARGO_TARGET_DIR").map(|target| root.join(target));
+        let folder = target.unwrap_or_else(|| root.join("target")).join("bench");
+        std::fs::create_dir_all(&folder).expect("the target folder is writable");
+        Setup { short, parts, folder, sources: tests.join("benches/peers") }
+    }
+
+    pub(crate) fn wants(&self, part: &str) -> bool {
+        self.parts.is_empty() || self.parts.iter().any(|wanted| wanted == part)
+    }
+
+    /// One of two numbers, the second in short mode.
+    pub(crate) fn pick<T>(&self, full: T, short: T) -> T {
+        if self.short { short } else { full }
+    }
+
+    /// A folder below [`Setup::folder`], made if need be.
+    pub(crate) fn subfolder(&self, name: &str) -> PathBuf {
+        let path = self.folder.join(name);
+        std::fs::create_dir_all(&path).expect("the folder is writable");
+        path
+    }
+
+    /// Lines on this machine and on the versions of what is used.
+    pub(crate) fn machine(&self) -> Vec<[String; 2]> {
+        let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        let cpus = std::thread::available_parallelism().map_or(0, usize::from);
+        let mut lines = vec![
+            ["date".to_owned(), first_line("date", &["-u", "+%Y-%m-%d %H:%M UTC"])],
+            ["commit".to_owned(), first_line("git", &["describe", "--always", "--dirty"])],
+            ["mode".to_owned(), self.pick("full", "short: figures mean little").to_owned()],
+            ["processor".to_owned(), format!("{}, {cpus} cores", cpu.map_or("unknown", |c| c.1))],
+            ["load".to_owned(), first_line("cat", &["/proc/loadavg"])],
+            ["system".to_owned(), first_line("uname", &["-srm"])],
+        ];
+        for program in ["rustc", "gcc", "g++", "clang-22", "llvm-config-22", "python3"] {
+            lines.push([program.to_owned(), first_line(program, &["--version"])]);
+        }
+        let version = "import tvm_ffi; print('apache-tvm-ffi', tvm_ffi.__version__)";
+        lines.push(["runtime".to_owned(), first_line("python3", &["-c", version])]);
+        lines
+    }
+}
+
+/// The first line that a program prints; `not found` if there is no such program.
+fn first_line(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output();
+    let output = output.ok().filter(|output| output.status.success());
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    text.and_then(|text| Some(text.lines().next()?.to_owned())).unwrap_or("not found".to_owned())
+}
+
+/// True if a program can be started.
+pub(crate) fn exists(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+/// Runs a program to its end.
+///
+/// # Panics
+/// If it fails.
+pub(crate) fn must(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}\n{message}");
+}

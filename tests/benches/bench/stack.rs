@@ -1,0 +1,133 @@
+//! How much stack a call touches: it runs on one that was painted before.
+
+use std::ptr;
+
+use jit::abi::{Any, SafeCall};
+use tvm_ffi_codegen_tests::ffi::{self, Ffi};
+
+use crate::answers::Answers;
+use crate::cases::timed;
+use crate::functions::{Arguments, Functions};
+use crate::report::{Plot, Report, Section, Table};
+use crate::samples::{Samples, Series};
+
+/// How much of the stack is painted, and how much the thread has.
+const PAINTED: usize = 1 << 20;
+const STACK: usize = 4 << 20;
+const PAINT: u64 = 0x5a5a_c3c3_a5a5_3c3c;
+
+/// Runs the part.
+pub(crate) fn run(all: &[Functions], answers: &Answers, report: &mut Report) {
+    let (ffi, calls) = (Ffi::new(ffi::installed()), timed());
+    let arguments = Arguments::new(&calls, &ffi);
+    let empty = touched(nothing, &[], &ffi);
+    let mut table = Table {
+        title: "Stack that a call touches".to_owned(),
+        unit: "bytes",
+        note:
+            "The frames of the function and of all that it calls, on a call that is not the first."
+                .to_owned(),
+        plot: Plot::Marks,
+        ..Table::default()
+    };
+    for (index, call) in calls.iter().enumerate() {
+        for functions in all {
+            let (row, column) = (call.name(), functions.peer.clone());
+            let Some(function) = functions.by_case.get(call.case) else { continue };
+            if let Some(fault) = answers.fault(&functions.peer, &row) {
+                table.absent.push([row, column, fault.to_owned()]);
+                continue;
+            }
+            touched(function.direct, arguments.of(index), &ffi);
+            let bytes = touched(function.direct, arguments.of(index), &ffi);
+            let samples = Samples(vec![(bytes - empty) as f64]);
+            table.series.push(Series { row, column, samples });
+        }
+    }
+    let largest = |name: &str, fails: bool| {
+        let rows = calls.iter().filter(|call| call.fails == fails).map(|call| call.name());
+        rows.filter_map(|row| Some(table.cell(&row, name)?.max())).fold(0.0, f64::max)
+    };
+    let line = |name: &str| format!("{} / {} {name}", largest(name, false), largest(name, true));
+    let names: Vec<&str> = all.iter().map(|functions| functions.peer.as_str()).collect();
+    let ours = names.iter().filter(|name| name.ends_with(".so") || **name == "JIT");
+    let ours = ours.map(|name| line(name)).collect::<Vec<_>>().join(", ");
+    let beside = names.iter().filter(|n| ["C, gcc -O2", "C++ macro, checked"].contains(n));
+    let beside = beside.map(|name| line(name)).collect::<Vec<_>>().join(", ");
+    report.summary.push(["most stack, successful / failing call, bytes".into(), ours, beside]);
+    report.sections.push(Section {
+        title: "Stack".to_owned(),
+        tables: vec![table],
+        ..Section::default()
+    });
+}
+
+/// Touches what every call does.
+unsafe extern "C" fn nothing(_: *mut std::ffi::c_void, _: *const Any, _: i32, _: *mut Any) -> i32 {
+    0
+}
+
+/// What a thread calls; the pointers stay valid while it runs.
+#[derive(Clone, Copy)]
+struct Job {
+    function: SafeCall,
+    args: *const Any,
+    count: i32,
+}
+
+// SAFETY: only one thread uses it, while the other waits.
+unsafe impl Send for Job {}
+
+/// Bytes of stack that a call touches, with its return address.
+fn touched(function: SafeCall, args: &[Any], ffi: &Ffi) -> usize {
+    let (job, ffi) = (Job { function, args: args.as_ptr(), count: args.len() as i32 }, *ffi);
+    let run = move || {
+        let bytes = on_painted_stack(job);
+        ffi.take_error();
+        bytes
+    };
+    // Twice in one thread: what is set up at a thread's first error is not counted.
+    let twice = move || run().min(run());
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(STACK);
+        let thread = builder.spawn_scoped(scope, twice).expect("a thread can be made");
+        thread.join().expect("nothing panics there")
+    })
+}
+
+/// Where the stack ends now: what is below is free for callees.
+#[inline(always)]
+fn stack_pointer() -> usize {
+    let pointer: usize;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: reads a register.
+    unsafe {
+        std::arch::asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags))
+    };
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags))
+    };
+    pointer
+}
+
+/// Paints the stack below this frame, calls, and looks how far down the paint is gone.
+#[inline(never)]
+fn on_painted_stack(job: Job) -> usize {
+    let (mut result, top) = (Any::NONE, stack_pointer() & !7);
+    let word = |index: usize| (top - 8 * (index + 1)) as *mut u64;
+    for index in 0..PAINTED / 8 {
+        // SAFETY: the thread's stack reaches further down than this, and nothing down there is in use:
+        // a function that calls others keeps nothing below its end of the stack.
+        unsafe { ptr::write_volatile(word(index), PAINT) };
+    }
+    // SAFETY: the arguments are valid, and the result is a place for one.
+    unsafe { (job.function)(ptr::null_mut(), job.args, job.count, &mut result) };
+    let mut deepest = PAINTED / 8;
+    // SAFETY: as above.
+    while deepest > 0 && unsafe { ptr::read_volatile(word(deepest - 1)) } == PAINT {
+        deepest -= 1;
+    }
+    8 * deepest
+}

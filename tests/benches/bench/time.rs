@@ -1,0 +1,262 @@
+//! How long it takes to get a function: stage by stage, warm, from process start, and to a file.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use codegen::Routines;
+use driver::Optimization;
+use serde_json::Value;
+use tvm_ffi_codegen_tests::ffi::config;
+use tvm_ffi_codegen_tests::route::BACKENDS;
+
+use crate::cases::{Case, cases};
+use crate::emission::{compile_alone, cranelift_alone, emit, emit_and_compile, jit_isa};
+use crate::ours::{self, FILE_STAGES, JIT_STAGES, LEVELS};
+use crate::peers::{Peer, Peers, compilers, link_command};
+use crate::recorder::Recorder;
+use crate::report::{Plot, Report, Section, Table, number};
+use crate::samples::{Item, Samples, Series, interleave};
+use crate::setup::{Setup, must};
+
+const CASE: &str = "add_one";
+const ALONE: &str = "Cranelift alone";
+
+fn text() -> String {
+    let case = cases().into_iter().find(|case| case.name == CASE);
+    case.expect("it is one of them").declaration
+}
+
+/// Names that are owned.
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// Runs the part.
+pub(crate) fn run(setup: &Setup, peers: &Peers, report: &mut Report) {
+    let mut tables = vec![callable(setup, peers), all_cases(setup, peers), emitted(setup)];
+    tables.push(files(setup, peers));
+    tables.push(processes(setup, peers));
+    tables.extend(peers.all.iter().filter_map(own_words));
+    summarize(&tables, report);
+    let notes = vec![
+        "What is in one table is measured in turn, except for the peers' own times.".to_owned(),
+    ];
+    report.sections.push(Section { title: "Time".to_owned(), notes, tables });
+}
+
+/// From text to a callable function, and what Cranelift takes of it.
+fn callable(setup: &Setup, peers: &Peers) -> Table {
+    let text = text();
+    let module = ours::lower_for_jit(&ours::parse(&text));
+    let recorder = Recorder::of(&module, jit_isa());
+    let (kernels, source) = (&peers.kernels, text.as_str());
+    let jit = move || {
+        let (stages, compiled) = ours::jit_stages(source, kernels);
+        let start = Instant::now();
+        drop(compiled);
+        let mut stages = stages.to_vec();
+        stages.push(start.elapsed().as_secs_f64() * 1e6);
+        stages
+    };
+    let mut rows = names(&JIT_STAGES);
+    rows.push("free".to_owned());
+    let items = vec![
+        Item { column: "JIT".to_owned(), rows, run: Box::new(jit) },
+        Item {
+            column: ALONE.to_owned(),
+            rows: names(&["whole"]),
+            run: Box::new(|| vec![cranelift_alone(&recorder)]),
+        },
+        Item {
+            column: "JIT".to_owned(),
+            rows: names(&["of that: emit", "of that: compile"]),
+            run: Box::new(|| vec![emit(&module, "cranelift"), compile_alone(&recorder)]),
+        },
+    ];
+    Table {
+        title: format!("From text to a callable {CASE}"),
+        unit: "µs",
+        note: format!("{ALONE} takes the finished CLIF of the same function to executable memory."),
+        base: Some(ALONE.to_owned()),
+        series: interleave(items, setup.pick(1001, 50)),
+        plot: Plot::Marks,
+        ..Table::default()
+    }
+}
+
+/// From text to a callable function, every case.
+fn all_cases(setup: &Setup, peers: &Peers) -> Table {
+    let kernels = &peers.kernels;
+    let item = |case: Case| -> Item<'_> {
+        let run = move || {
+            let start = Instant::now();
+            let compiled = ours::compile(&case.declaration, kernels);
+            let time = start.elapsed().as_secs_f64() * 1e6;
+            drop(compiled);
+            vec![time]
+        };
+        Item { column: "JIT".to_owned(), rows: names(&[case.name]), run: Box::new(run) }
+    };
+    Table {
+        title: "From text to a callable function, by case".to_owned(),
+        unit: "µs",
+        series: interleave(cases().into_iter().map(item).collect(), setup.pick(201, 20)),
+        ..Table::default()
+    }
+}
+
+/// The backends with their levels: Cranelift has one.
+fn ways() -> Vec<(String, &'static str, Optimization)> {
+    let mut ways = Vec::new();
+    for &backend in BACKENDS {
+        if backend == "cranelift" {
+            ways.push((backend.to_owned(), backend, Optimization::default()));
+            continue;
+        }
+        let levels =
+            LEVELS.iter().map(|(name, level)| (format!("{backend} {name}"), backend, *level));
+        ways.extend(levels);
+    }
+    ways
+}
+
+/// Emission and compilation of one function, with and without the routines that explain failures.
+fn emitted(setup: &Setup) -> Table {
+    let library = ours::parse(&text());
+    let modules = [("wrapper", Routines::Shared), ("with routines", Routines::Embedded)]
+        .map(|(name, routines)| (name, ours::lower_for_file(&library, routines)));
+    let mut items = Vec::new();
+    for (column, backend, level) in ways() {
+        for (what, module) in &modules {
+            let rows = vec![format!("{what}: emit"), format!("{what}: compile")];
+            let run = Box::new(move || emit_and_compile(module, backend, level).to_vec());
+            items.push(Item { column: column.clone(), rows, run });
+        }
+    }
+    Table {
+        title: format!("Emission and compilation of {CASE} by backend"),
+        unit: "µs",
+        note: "Into an empty native module; then to an object, or with Cranelift to bytes."
+            .to_owned(),
+        series: interleave(items, setup.pick(31, 3)),
+        plot: Plot::Marks,
+        ..Table::default()
+    }
+}
+
+/// From text to a library on disk, stage by stage.
+fn files(setup: &Setup, peers: &Peers) -> Table {
+    let (text, folder, input) = (text(), setup.subfolder("time"), peers.kernels.input());
+    let (text, input, output) = (text.as_str(), &input, folder.join("ours.so"));
+    let item = |(column, backend, level)| {
+        let output = output.clone();
+        let run = move || ours::file_stages(text, backend, level, input, &output).to_vec();
+        Item { column, rows: names(&FILE_STAGES), run: Box::new(run) }
+    };
+    Table {
+        title: format!("From text to a shared library with {CASE}"),
+        unit: "µs",
+        series: interleave(ways().into_iter().map(item).collect(), setup.pick(31, 3)),
+        ..Table::default()
+    }
+}
+
+/// Whole processes: compilers, our command line, and a program that compiles in process and calls.
+fn processes(setup: &Setup, peers: &Peers) -> Table {
+    let folder = setup.subfolder("time");
+    let whole = |column: &str, rows: &[&str], commands: Vec<Command>| Item {
+        column: column.to_owned(),
+        rows: names(rows),
+        run: Box::new(process(commands)),
+    };
+    let mut items = Vec::new();
+    for compiler in compilers().iter().filter(|c| peers.all.iter().any(|p| p.name == c.name)) {
+        let [object, shared] = ["o", "so"].map(|end| folder.join("peer").with_extension(end));
+        let link = link_command(compiler, &object, &peers.kernels.object, &shared);
+        let commands = vec![compiler.command(setup, CASE, &object), link];
+        items.push(whole(compiler.name, &["object", "link", "whole"], commands));
+    }
+    if let Some(program) = std::env::var_os("BENCH_COMMAND_LINE") {
+        let source = folder.join("source.ffi");
+        std::fs::write(&source, text()).expect("the folder is writable");
+        let mut command = Command::new(program);
+        command.arg("emit").arg(&source).args(["--emit", "shared", "--link"]);
+        command.arg(&peers.kernels.object).arg("-o").arg(folder.join("command-line.so"));
+        items.push(whole("our command line", &["whole"], vec![command]));
+    }
+    let mut cold = Command::new(env!("CARGO_BIN_EXE_cold"));
+    let runtime = format!("{}/libtvm_ffi.so", config("--libdir"));
+    cold.env("TVM_FFI_LIBRARY", runtime);
+    items.push(whole("JIT, first call", &["whole"], vec![cold]));
+    Table {
+        title: format!("Processes: from start to a library, or to the first call, of {CASE}"),
+        unit: "ms",
+        note: "From the start of a process to its end. Ours ahead of time through Cranelift; \
+               in process with the runtime loaded from a file."
+            .to_owned(),
+        base: Some("C, gcc -O2".to_owned()),
+        series: interleave(items, setup.pick(11, 1)),
+        plot: Plot::Marks,
+        ..Table::default()
+    }
+}
+
+/// Milliseconds of each command, and of all if there are several.
+fn process(mut commands: Vec<Command>) -> impl FnMut() -> Vec<f64> {
+    move || {
+        let mut times: Vec<f64> = Vec::new();
+        for command in &mut commands {
+            let start = Instant::now();
+            must(command);
+            times.push(Duration::as_secs_f64(&start.elapsed()) * 1e3);
+        }
+        if times.len() > 1 {
+            times.push(times.iter().sum());
+        }
+        times
+    }
+}
+
+/// The times that a peer's script has taken itself.
+fn own_words(peer: &Peer) -> Option<Table> {
+    let mut series = Vec::new();
+    for (case, stages) in peer.times.as_object()? {
+        for (stage, times) in stages.as_object()? {
+            let times: Vec<f64> = times.as_array()?.iter().filter_map(Value::as_f64).collect();
+            let (row, column, samples) = (case.clone(), stage.clone(), Samples(times));
+            series.push(Series { row, column, samples });
+        }
+    }
+    let title = format!("{}: from source to a function, by its own script", peer.name);
+    Some(Table { title, unit: "ms", series, ..Table::default() })
+}
+
+fn summarize(tables: &[Table], report: &mut Report) {
+    let median = |table: &Table, row: &str, column: &str| Some(table.cell(row, column)?.median());
+    let [callable, _, _, files, processes, ..] = tables else { return };
+    if let Some(ratio) = callable.ratio("whole", "JIT", ALONE) {
+        let [ours, alone] = ["JIT", ALONE].map(|name| median(callable, "whole", name).map(number));
+        let [ours, alone] = [ours, alone].map(Option::unwrap_or_default);
+        let figure = format!("{ratio:.2}× ({ours} µs)");
+        report.summary.push(["text → callable".into(), figure, format!("{ALONE}, {alone} µs")]);
+    }
+    let stage = |row: &&str| Some(format!("{row} {}", number(median(callable, row, "JIT")?)));
+    let stages: Vec<String> = ["parse", "lower", "of that: emit", "of that: compile", "finalize"]
+        .iter()
+        .filter_map(stage)
+        .collect();
+    report.summary.push(["stages of that, µs".into(), stages.join(", "), String::new()]);
+    let file = |column: &&str| {
+        Some(format!("{} ms {column}", number(median(files, "whole", column)? / 1e3)))
+    };
+    let ours: Vec<String> = ["cranelift", "llvm -O2", "mlir -O2"].iter().filter_map(file).collect();
+    let beside = |column: &&str| {
+        Some(format!("{} ms {column}", number(median(processes, "whole", column)?)))
+    };
+    let compilers = ["C, gcc -O2", "C, clang-22 -O2", "C++ macro, checked"];
+    let others: Vec<String> = compilers.iter().filter_map(beside).collect();
+    report.summary.push(["text → `.so`, warm".into(), ours.join(", "), others.join(", ")]);
+    let cold = ["JIT, first call", "our command line"].iter().filter_map(beside);
+    let cold = cold.collect::<Vec<_>>().join(", ");
+    report.summary.push(["cold, from process start".into(), cold, others.join(", ")]);
+}
