@@ -26,7 +26,8 @@ pub(crate) fn parse(text: &str) -> Library {
 
 /// As the JIT lowers: the routines that explain failures are its own.
 pub(crate) fn lower_for_jit(library: &Library) -> ir::Module {
-    codegen::lower(library, &Jit::OPTIONS).unwrap_or_else(|error| panic!("{error}"))
+    let resolved = library.resolve().unwrap_or_else(|error| panic!("{error}"));
+    codegen::lower(&resolved, &Jit::OPTIONS)
 }
 
 /// As for a file, which carries the routines, or as one that finds them elsewhere.

@@ -1,0 +1,109 @@
+//! What is called: a function for each kind of parameter, with arguments that it takes and some that it
+//! refuses.
+
+/// Functions whose kernels, named after them, do nothing.
+const DECLARATIONS: &str = "
+add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
+    = add_one_kernel(x.data, y.data, n);
+matmul(a: Tensor([m, k], float32), b: Tensor([k, n], float32), c: Tensor([m, n], float32)) -> None
+    = matmul_kernel(a.data, b.data, c.data, m, n, k);
+pair(t: Tuple[Tensor([n], float32), Tensor([n], float32)]) -> None
+    = pair_kernel(t[0].data, t[1].data, n);
+text(s: str) -> None = text_kernel(s.data, s.size);
+list8(xs: Array[Tensor([n], float32)]) -> None = list8_kernel(xs, xs.size);
+union(v: Union[int64, str, Tensor([_], float32)]) -> None = union_kernel(v);
+map8(m: Map[str, int64]) -> None = map8_kernel(m);
+optional(x: Optional[Tensor([n], float32)], k: Optional[int64]) -> None
+    = optional_kernel(x.data, x.is_some, k, k.is_some);
+";
+
+/// A call.
+pub(crate) struct Call {
+    /// What the baseline calls it: the function, then what is special.
+    pub(crate) name: String,
+    /// Arguments as the test table writes them.
+    pub(crate) arguments: String,
+    /// The kind of error that it raises.
+    pub(crate) error: Option<&'static str>,
+}
+
+impl Call {
+    /// The declared name.
+    pub(crate) fn function(&self) -> &str {
+        self.name.split(' ').next().unwrap_or_default()
+    }
+}
+
+/// The names of all functions.
+pub(crate) const FUNCTIONS: [&str; 11] = [
+    "add_one", "matmul", "strided8", "ints16", "pair", "many32", "text", "list8", "union", "map8",
+    "optional",
+];
+
+fn list(count: usize, entry: impl Fn(usize) -> String) -> String {
+    (0..count).map(entry).collect::<Vec<_>>().join(", ")
+}
+
+/// All functions as one text.
+pub(crate) fn declarations() -> String {
+    let function = |name: &str, params: String, args: String| {
+        format!("{name}({params}) -> None = {name}_kernel({args});\n")
+    };
+    let strided = |i| format!("x{i}: Tensor([a, b, c, d], float32, strides=any)");
+    let data = |i| format!("x{i}.data");
+    let many = |i| format!("x{i}: Tensor([n, m], float32)");
+    [
+        DECLARATIONS.to_owned(),
+        function("strided8", list(8, strided), list(8, data) + ", a, b, c, d"),
+        function("ints16", list(16, |i| format!("k{i}: int32")), list(16, |i| format!("k{i}"))),
+        function("many32", list(32, many), list(32, data) + ", n, m"),
+    ]
+    .concat()
+}
+
+/// A tensor object as the runtime makes them, with strides.
+fn tensor(dtype: &str, dims: &[i64]) -> String {
+    let stride = |dim: usize| dims[dim + 1..].iter().product::<i64>();
+    let strides: Vec<i64> = (0..dims.len()).map(stride).collect();
+    format!("{dtype}{dims:?}{{strides={strides:?}, object}}")
+}
+
+/// All calls.
+pub(crate) fn calls() -> Vec<Call> {
+    const STRIDED: &str = "float32[2, 3, 4, 5]{strides=[120, 40, 10, 2], object}";
+    let matrix = |rows, columns| tensor("float32", &[rows, columns]);
+    let vector = &tensor("float32", &[4]);
+    let of = |count, entry: &str| list(count, |_| entry.to_owned());
+    let entries = list(8, |i| format!("\"key {i}\": {i}"));
+    let fine = [
+        ("add_one", of(2, vector)),
+        ("matmul", [matrix(2, 3), matrix(3, 4), matrix(2, 4)].join(", ")),
+        ("strided8", of(8, STRIDED)),
+        ("ints16", list(16, |i| i.to_string())),
+        ("pair", format!("array({})", of(2, vector))),
+        ("many32", of(32, &matrix(2, 3))),
+        ("text small", "\"small\"".to_owned()),
+        ("text object", "\"a longer text\"".to_owned()),
+        ("list8", format!("array({})", of(8, vector))),
+        ("union int", "7".to_owned()),
+        ("union str", "\"a longer text\"".to_owned()),
+        ("union tensor", vector.clone()),
+        ("map8", format!("map({entries})")),
+        ("optional with", format!("{vector}, 7")),
+        ("optional without", "none, none".to_owned()),
+    ];
+    let fails = [
+        ("add_one extents", "ValueError", format!("{vector}, {}", tensor("float32", &[3]))),
+        ("add_one dtype", "TypeError", format!("{vector}, {}", tensor("float64", &[4]))),
+        ("add_one type", "TypeError", format!("{vector}, 7")),
+        ("add_one count", "TypeError", vector.clone()),
+    ];
+    let call = |name: &str, error, arguments| Call {
+        name: name.to_owned(),
+        arguments: format!("({arguments})"),
+        error,
+    };
+    let fine = fine.into_iter().map(|(name, arguments)| call(name, None, arguments));
+    let fails = fails.into_iter().map(|(name, error, text)| call(name, Some(error), text));
+    fine.chain(fails).collect()
+}

@@ -1,0 +1,108 @@
+//! Instructions of wrappers, of every stage that makes them and of the codec of import trees, counted by
+//! valgrind and compared with a committed baseline. Time is not judged.
+//!
+//! ```sh
+//! tests/guard           # fails if a measure needs over 3 % more than the baseline says
+//! tests/guard --renew   # writes the baseline
+//! ```
+//!
+//! The same input costs the same instructions in every run; LLVM's and MLIR's emission vary by 0.3 % with the
+//! length of paths. Needs what `tests/guard` installs.
+
+mod baseline;
+mod bump;
+mod callgrind;
+mod calls;
+mod counted;
+mod stages;
+mod wrappers;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::thread;
+
+use baseline::Baseline;
+use bump::Bump;
+use callgrind::Counts;
+use tvm_ffi_codegen_tests::route::BACKENDS;
+
+#[global_allocator]
+static ALLOCATOR: Bump = Bump::new();
+
+/// MLIR's wrappers are the same machine code as LLVM's.
+const WITH_WRAPPERS: [&str; 2] = ["cranelift", "llvm"];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["measure", group, folder] => {
+            measure(group, Path::new(folder));
+            ExitCode::SUCCESS
+        }
+        _ => guard(words.contains(&"--renew")),
+    }
+}
+
+/// Groups of measures, each for a process of its own; the slowest first.
+fn groups() -> Vec<String> {
+    let emit = BACKENDS.iter().rev().map(|backend| format!("emit {backend}"));
+    let wrappers = WITH_WRAPPERS.iter().filter(|backend| BACKENDS.contains(backend));
+    let wrappers = wrappers.map(|backend| format!("call {backend}"));
+    emit.chain(wrappers).chain(["front".to_owned(), "codec".to_owned()]).collect()
+}
+
+fn measure(group: &str, folder: &Path) {
+    ALLOCATOR.start();
+    match group.split_once(' ') {
+        Some(("call", backend)) => wrappers::measure(folder, backend),
+        Some(("emit", backend)) => stages::back(backend),
+        _ if group == "front" => stages::front(),
+        _ if group == "codec" => stages::codec(),
+        _ => panic!("no group {group}"),
+    }
+}
+
+/// Measures everything, on all processors.
+fn all() -> Counts {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    callgrind::prepare(folder.path());
+    let groups = groups();
+    for group in &groups {
+        if let Some(("call", backend)) = group.split_once(' ') {
+            wrappers::build(folder.path(), backend);
+        }
+    }
+    let (next, counts) = (Mutex::new(groups.iter()), Mutex::new(Counts::new()));
+    let work = || {
+        loop {
+            let Some(group) = next.lock().expect("no panic").next() else { return };
+            let counted = callgrind::run(group, folder.path());
+            counts.lock().expect("no panic").extend(counted);
+        }
+    };
+    thread::scope(|scope| {
+        let workers = thread::available_parallelism().map_or(1, usize::from);
+        (0..workers).for_each(|_| drop(scope.spawn(work)));
+    });
+    counts.into_inner().expect("no panic")
+}
+
+fn guard(renew: bool) -> ExitCode {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("benches/guard/baseline.txt");
+    let now = Baseline::new(all());
+    if renew {
+        std::fs::write(&path, now.to_string()).expect("the baseline can be written");
+        println!("guard: {} measures in {}", now.counts.len(), path.display());
+        return ExitCode::SUCCESS;
+    }
+    match std::fs::read_to_string(&path).unwrap_or_default().parse() {
+        Ok(before) if now.compare(&before) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(reason) => {
+            println!("guard: {}: {reason}", path.display());
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The way from text to code, stage by stage, and the codec of import trees.
+
+use std::hint::black_box;
+
+use abi_spec::library_bin::{ImportTree, Module, Node};
+use codegen::{Library, Options, Routines, lower};
+use driver::Form;
+
+use crate::calls::declarations;
+use crate::counted::{collect, count};
+
+/// The declarations that are measured one by one.
+const NAMES: [&str; 4] = ["add_one", "strided8", "many32", "union"];
+
+fn text(name: &str) -> String {
+    let all = declarations();
+    let found = all.split_inclusive(";\n").find(|text| text.trim_start().starts_with(name));
+    found.unwrap_or_else(|| panic!("no declaration of {name}")).to_owned()
+}
+
+fn parse(text: &str) -> Library {
+    text.parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Without the routines that explain failures, which every library and process has once.
+fn lowered(library: &Library, routines: Routines) -> codegen::ir::Module {
+    let options = Options { routines, ..Options::default() };
+    lower(&library.resolve().unwrap_or_else(|error| panic!("{error}")), &options)
+}
+
+/// Parsing and lowering, which no backend has a part in.
+pub(crate) fn front() {
+    for name in NAMES {
+        let text = text(name);
+        count(&format!("parse {name}"), || collect(|| parse(black_box(&text))));
+        let library = parse(&text);
+        count(&format!("lower {name}"), || collect(|| lowered(&library, Routines::Shared)));
+    }
+    let library = parse(&text("add_one"));
+    let all = || lowered(&library, Routines::Embedded);
+    count("lower add_one with routines", || collect(all));
+}
+
+/// What follows on lowering: for Cranelift emission and compilation, for LLVM emission, for MLIR
+/// emission and printing.
+pub(crate) fn back(backend: &str) {
+    let form = match backend {
+        "cranelift" => Form::Object,
+        "llvm" => Form::Bitcode,
+        _ => Form::Native,
+    };
+    let options = driver::Options { backend: backend.to_owned(), ..driver::Options::default() };
+    for name in NAMES {
+        let module = lowered(&parse(&text(name)), Routines::Shared);
+        let emit = || driver::emit_module(&module, form, &options).expect("emits");
+        count(&format!("emit {backend} {name}"), || collect(emit));
+    }
+}
+
+/// A library with many modules, of which each imports the next two.
+fn tree() -> ImportTree<'static> {
+    const MODULES: usize = 200;
+    let node = |index: usize| Node {
+        module: match index {
+            0 => Module::Library,
+            _ => Module::Custom { kind: "weights".into(), bytes: vec![index as u8; 64].into() },
+        },
+        children: (index + 1..MODULES.min(index + 3)).collect(),
+    };
+    ImportTree { nodes: (0..MODULES).map(node).collect() }
+}
+
+/// Encoding and decoding.
+pub(crate) fn codec() {
+    let tree = tree();
+    let blob = tree.encode().expect("the tree is valid");
+    assert_eq!(ImportTree::decode(&blob).as_ref(), Ok(&tree));
+    count("library_bin encode", || collect(|| black_box(&tree).encode()));
+    count("library_bin decode", || {
+        collect(|| drop(black_box(ImportTree::decode(black_box(&blob)))))
+    });
+}
