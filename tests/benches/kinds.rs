@@ -27,7 +27,7 @@ struct Pair {
     arguments: &'static str,
 }
 
-const PAIRS: [Pair; 4] = [
+const PAIRS: [Pair; 13] = [
     Pair {
         name: "tensors",
         declared: "(x: Tensor([_], float32), y: Tensor([_], float32)) -> int64
@@ -46,7 +46,26 @@ const PAIRS: [Pair; 4] = [
             = bench_data(t[0].data, t[1].data);",
         arguments: "(array(float32[2]{object}, float32[2]{object}))",
     },
+    Pair { name: "list", declared: LIST, arguments: EIGHT_TENSORS },
+    Pair { name: "checked_list", declared: LIST, arguments: EIGHT_TENSORS },
+    Pair { name: "either", declared: EITHER, arguments: "(7)" },
+    Pair { name: "either", declared: EITHER, arguments: "(\"small\")" },
+    Pair { name: "either", declared: EITHER, arguments: "(\"a longer text\")" },
+    Pair { name: "either", declared: EITHER, arguments: "(float32[2]{object})" },
+    Pair { name: "maybe", declared: MAYBE, arguments: "(float32[2]{object})" },
+    Pair { name: "mapping", declared: MAPPING, arguments: EIGHT_ENTRIES },
+    Pair { name: "mapping_by_hand", declared: MAPPING, arguments: EIGHT_ENTRIES },
 ];
+
+const LIST: &str = "(xs: Array[Tensor([n], float32)]) -> int64 = bench_object(xs);";
+const EITHER: &str = "(u: Union[int64, str, Tensor([_], float32)]) -> int64 = bench_object(u);";
+const MAYBE: &str = "(x: Optional[Tensor([_], float32)]) -> int64 = bench_data(x.data, null);";
+const MAPPING: &str = "(m: Map[str, int64]) -> int64 = bench_object(m);";
+
+const EIGHT_TENSORS: &str = "(array(float32[2]{object}, float32[2]{object}, float32[2]{object}, \
+    float32[2]{object}, float32[2]{object}, float32[2]{object}, float32[2]{object}, float32[2]{object}))";
+const EIGHT_ENTRIES: &str = "(map(\"k0\": 0, \"k1\": 1, \"k2\": 2, \"k3\": 3, \"k4\": 4, \"k5\": 5, \
+    \"k6\": 6, \"k7\": 7))";
 
 /// Tensors of the function that has many.
 const MANY: usize = 32;

@@ -10,6 +10,7 @@ mod imports;
 mod metadata;
 mod properties;
 mod snapshots;
+mod stack;
 mod system;
 mod table;
 mod tracebacks;

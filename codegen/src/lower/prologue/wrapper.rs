@@ -163,11 +163,17 @@ pub(crate) fn wrapper<'a>(
 
 /// A path whose indices are `i` where they are known at run time only.
 fn printable(path: &str) -> String {
-    let mut parts = path.split(values::INDEX);
-    let first = parts.next().unwrap_or_default().to_owned();
-    // The depth of the loop follows in one character.
-    let depth = |part: &str| part.chars().next().map_or(0, char::len_utf8);
-    parts.fold(first, |path, part| path + "i" + &part[depth(part)..])
+    let (mut text, mut chars) = (String::with_capacity(path.len()), path.chars());
+    while let Some(next) = chars.next() {
+        if next == values::INDEX {
+            // The depth of the loop follows.
+            chars.next();
+            text.push('i');
+        } else {
+            text.push(next);
+        }
+    }
+    text
 }
 
 fn declare_descriptor(module: &mut Module, resolved: &Resolved<'_>, used: &mut Used) -> Symbol {
