@@ -192,10 +192,10 @@ impl<'a> Resolver<'a> {
                 self.steps.push(Step::Value { value });
                 let outer = std::mem::take(&mut self.steps);
                 self.children(value).into_iter().try_for_each(|child| self.value(child))?;
-                self.compare_within(Self::is_dynamic);
+                self.compare_within(|resolver, place| resolver.is_in(place, value));
                 let steps = std::mem::replace(&mut self.steps, outer);
                 self.steps.push(Step::Each { value, steps });
-                self.no_dynamic_left()
+                self.nothing_left_in(value)
             }
             ParamType::Union(_) => self.union(value),
             ParamType::Str
@@ -227,9 +227,9 @@ impl<'a> Resolver<'a> {
         for child in self.children(value) {
             let outer = std::mem::take(&mut self.steps);
             self.value(child)?;
-            self.compare_within(Self::is_dynamic);
+            self.compare_within(|resolver, place| resolver.is_in(place, child));
             types.push(std::mem::replace(&mut self.steps, outer));
-            self.no_dynamic_left()?;
+            self.nothing_left_in(child)?;
             let changed = (0..before.len()).find(|&at| before[at] != self.knowledge[at]);
             if let Some(symbol) = changed {
                 let name = self.scope.symbols[symbol].name;
@@ -241,9 +241,9 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Nothing that is checked in a loop can wait for what is known after it.
-    fn no_dynamic_left(&self) -> Result<(), (Part, String)> {
-        match self.waiting.iter().find(|(place, _)| self.is_dynamic(*place)) {
+    /// Nothing that is checked in a loop or a union can wait for what is known after it.
+    fn nothing_left_in(&self, value: usize) -> Result<(), (Part, String)> {
+        match self.waiting.iter().find(|(place, _)| self.is_in(*place, value)) {
             Some((place, expr)) => {
                 let reason = format!("not all symbols of `{expr}` are known here");
                 Err((place.part(), reason))
@@ -283,7 +283,13 @@ impl<'a> Resolver<'a> {
         optional.is_some() || self.is_dynamic(place)
     }
 
-    /// True if a place is in a loop, where nothing that is known after it can be waited for.
+    /// True if a place belongs to a value or to what is nested in it.
+    fn is_in(&self, place: Place, value: usize) -> bool {
+        let parent = |&at: &usize| self.scope.values[at].source.parent();
+        std::iter::successors(Some(place.value()), parent).any(|at| at == value)
+    }
+
+    /// True if a place is in a loop or a union.
     fn is_dynamic(&self, place: Place) -> bool {
         values::is_dynamic(&self.scope.values, place.value())
     }

@@ -64,6 +64,20 @@ impl Wrapper<'_, '_> {
         }
     }
 
+    /// What a table holds: the count and the first device.
+    pub(crate) fn noted_devices(&mut self) -> Option<[Value; 2]> {
+        let table = self.devices?;
+        Some([0, FIRST].map(|at| self.b.load(Type::I64, table, at)))
+    }
+
+    /// Forgets what has been noted since.
+    pub(crate) fn forget_devices(&mut self, noted: Option<[Value; 2]>) {
+        if let (Some(table), Some([count, first])) = (self.devices, noted) {
+            self.b.store(count, table, 0);
+            self.b.store(first, table, FIRST);
+        }
+    }
+
     /// Requires a tensor to be on the same device as those of its type before it.
     pub(crate) fn note_device(&mut self, value: usize, device: Device) {
         let Some(table) = self.devices else { return };

@@ -29,13 +29,16 @@ impl<'a> Wrapper<'a, '_> {
         self.b.hint(index, hint);
         let mut alternatives: Vec<_> = self.children(value).into_iter().zip(types).collect();
         alternatives.sort_by_key(|(child, _)| self.may_parse(*child));
-        let count = alternatives.len();
+        let (count, devices) = (alternatives.len(), self.noted_devices());
         for (nth, (child, steps)) in alternatives.into_iter().enumerate() {
             let other = if nth + 1 == count { self.fail } else { self.b.block("other") };
             self.places[child] = Some(address);
             self.alternative(child, steps, index, other);
             self.b.jump(done, &[]);
-            self.b.switch_to(other);
+            if nth + 1 < count {
+                self.b.switch_to(other);
+                self.forget_devices(devices);
+            }
         }
         self.b.switch_to(done);
     }
