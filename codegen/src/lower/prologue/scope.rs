@@ -138,3 +138,18 @@ pub(crate) fn require_nothing(all: &[values::Value<'_>], steps: &[Step<'_>]) -> 
         .iter()
         .all(|step| matches!(step, Step::Value { value } if *all[*value].ty == ParamType::Any))
 }
+
+/// A path whose indices are `i` where they are known at run time only.
+pub(crate) fn printable(path: &str) -> String {
+    let (mut text, mut chars) = (String::with_capacity(path.len()), path.chars());
+    while let Some(next) = chars.next() {
+        if next == values::INDEX {
+            // The depth of the loop follows.
+            chars.next();
+            text.push('i');
+        } else {
+            text.push(next);
+        }
+    }
+    text
+}

@@ -65,8 +65,8 @@ impl<'a> Wrapper<'a, '_> {
     /// The type indices that a value of a type may have; `None` where its own check asks for nothing else, or
     /// where it may have any.
     fn told_by_index(&self, value: usize) -> Option<Accepted> {
-        let declared = &self.resolved.scope.values[value];
-        let mut accepted = match declared.ty {
+        let ty = self.resolved.scope.values[value].ty;
+        let mut accepted = match ty {
             ParamType::Scalar(_)
             | ParamType::Tensor(_)
             | ParamType::Stream
@@ -82,13 +82,10 @@ impl<'a> Wrapper<'a, '_> {
             | ParamType::Sequence(..)
             | ParamType::Mapping(..)
             | ParamType::Tuple(_)
-            | ParamType::Literal(_) => accepted(declared.ty),
+            | ParamType::Literal(_) => accepted(ty),
         };
         if accepted.high != 0 {
             accepted = accepted.or(Accepted::of(&[TypeIndex::OBJECT_RVALUE_REF]));
-        }
-        if declared.optional {
-            accepted = accepted.or(Accepted::of(&[TypeIndex::NONE]));
         }
         Some(accepted)
     }

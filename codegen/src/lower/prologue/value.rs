@@ -20,8 +20,8 @@ impl Wrapper<'_, '_> {
         let declared = &self.resolved.scope.values[value];
         let state = match declared.ty {
             _ if matches!(declared.source, Source::Rest(_)) => self.rest(value),
-            ParamType::Str => self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR),
-            ParamType::Bytes => self.text(value, TypeIndex::SMALL_BYTES, TypeIndex::BYTES),
+            ParamType::Str => pair(self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR)),
+            ParamType::Bytes => pair(self.text(value, TypeIndex::SMALL_BYTES, TypeIndex::BYTES)),
             ParamType::DType => self.word(value, TypeIndex::DATA_TYPE, Routine::ToDtype),
             ParamType::Device => self.word(value, TypeIndex::DEVICE, Routine::ToDevice),
             ParamType::Shape(_) => self.numbers(value),
@@ -179,7 +179,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// Text or bytes: the address of an array of bytes, which small values are not.
-    pub(crate) fn text(&mut self, value: usize, small: TypeIndex, object: TypeIndex) -> ValueState {
+    pub(crate) fn text(&mut self, value: usize, small: TypeIndex, object: TypeIndex) -> [Value; 2] {
         let (index, payload) = self.words(value, Type::Ptr);
         let address = self.any_address(value);
         let length = self.b.load(Type::I32, address, any::SMALL_LEN.offset);
@@ -209,7 +209,7 @@ impl Wrapper<'_, '_> {
         self.b.hint(data, hint);
         let hint = self.hint(value, "size", None);
         self.b.hint(size, hint);
-        ValueState::Pair(data, size)
+        [data, size]
     }
 
     /// An element type or a device: the payload, or what text names.
@@ -273,6 +273,11 @@ impl Wrapper<'_, '_> {
         let hint = self.hint(value, "", None);
         ValueState::Word(self.b.hint(stream, hint))
     }
+}
+
+/// An address and a size.
+pub(crate) fn pair([data, size]: [Value; 2]) -> ValueState {
+    ValueState::Pair(data, size)
 }
 
 /// The variable that holds the type index of a class once it has been looked up.

@@ -13,7 +13,7 @@ use crate::lower::explain::descriptor;
 use crate::lower::explain::routines::Routine;
 use crate::lower::prologue::check::Checks;
 use crate::lower::prologue::registry::Held;
-use crate::lower::prologue::{arguments, outline};
+use crate::lower::prologue::{arguments, outline, scope};
 use crate::resolve::steps::{Resolved, Step};
 use crate::resolve::values::{self, Source};
 
@@ -119,7 +119,7 @@ pub(crate) fn wrapper<'a>(
         b.hint(param, name);
     }
     let values = &resolved.scope.values;
-    let names = values.iter().map(|value| b.name(&printable(&value.path))).collect();
+    let names = values.iter().map(|value| b.name(&scope::printable(&value.path))).collect();
     let (miscounted, fail) = (b.cold_block("miscounted"), b.cold_block("fail"));
     let given = b.param(2);
     let (args, num_args) = arguments::count(&mut b, signature, miscounted);
@@ -159,21 +159,6 @@ pub(crate) fn wrapper<'a>(
     w.explain(args, num_args);
     let function = w.b.finish();
     module.functions.push(function);
-}
-
-/// A path whose indices are `i` where they are known at run time only.
-fn printable(path: &str) -> String {
-    let (mut text, mut chars) = (String::with_capacity(path.len()), path.chars());
-    while let Some(next) = chars.next() {
-        if next == values::INDEX {
-            // The depth of the loop follows.
-            chars.next();
-            text.push('i');
-        } else {
-            text.push(next);
-        }
-    }
-    text
 }
 
 fn declare_descriptor(module: &mut Module, resolved: &Resolved<'_>, used: &mut Used) -> Symbol {
