@@ -15,6 +15,7 @@ mod once;
 mod properties;
 mod same_bytes;
 mod snapshots;
+mod stack;
 mod system;
 mod table;
 mod tracebacks;

@@ -13,7 +13,6 @@ use super::{body, prologue};
 use crate::ir::{Builder, Data, Linkage, Module, Symbol, SymbolKind};
 use crate::resolve::function::Function;
 use crate::resolve::ids::Table;
-use crate::resolve::value::INDEX;
 
 /// Adds the wrapper of one function, and its descriptor, to the module.
 pub(crate) fn wrapper<'a>(
@@ -31,7 +30,8 @@ pub(crate) fn wrapper<'a>(
         b.hint(param, name);
     }
     let values = &function.values;
-    let names = values.values().map(|value| b.name(&printable(&value.path))).collect();
+    let names =
+        values.values().map(|value| b.name(&prologue::scope::printable(&value.path))).collect();
     let (miscounted, fail) = (b.cold_block("miscounted"), b.cold_block("fail"));
     let given = b.param(2);
     let (args, num_args) = prologue::arguments::count(&mut b, signature, miscounted);
@@ -69,15 +69,6 @@ pub(crate) fn wrapper<'a>(
     w.explain(args, num_args);
     let function = w.b.finish();
     module.functions.push(function);
-}
-
-/// A path whose indices are `i` where they are known at run time only.
-fn printable(path: &str) -> String {
-    let mut parts = path.split(INDEX);
-    let first = parts.next().unwrap_or_default().to_owned();
-    // The depth of the loop follows in one character.
-    let depth = |part: &str| part.chars().next().map_or(0, char::len_utf8);
-    parts.fold(first, |path, part| path + "i" + &part[depth(part)..])
 }
 
 fn declare_descriptor(

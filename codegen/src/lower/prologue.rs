@@ -10,7 +10,7 @@ mod optional;
 pub(crate) mod outline;
 mod registry;
 mod scalar;
-mod scope;
+pub(crate) mod scope;
 mod sequence;
 mod steps;
 mod tensor;

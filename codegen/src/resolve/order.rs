@@ -101,22 +101,23 @@ impl<'n, 'a> Order<'n, 'a> {
         names.values[value].children.iter().try_for_each(|&child| self.value(child))
     }
 
-    /// The steps of what is known in a loop or a branch only.
+    /// The steps of what is nested in a value and known in a loop or a branch only.
     fn inner(
         &mut self,
+        of: ValueId,
         body: impl FnOnce(&mut Self) -> Result<(), (Part, String)>,
     ) -> Result<Vec<Step<'a>>, (Part, String)> {
         let outer = std::mem::take(&mut self.steps);
         body(self)?;
-        self.compare_within(Self::is_dynamic);
+        self.compare_within(|order, place| order.is_in(place, of));
         let steps = std::mem::replace(&mut self.steps, outer);
-        self.no_dynamic_left()?;
+        self.nothing_left_in(of)?;
         Ok(steps)
     }
 
     fn each(&mut self, value: ValueId) -> Result<(), (Part, String)> {
         self.steps.push(Step::Value { value });
-        let steps = self.inner(|order| order.children(value))?;
+        let steps = self.inner(value, |order| order.children(value))?;
         self.steps.push(Step::Each { value, steps });
         Ok(())
     }
@@ -127,7 +128,7 @@ impl<'n, 'a> Order<'n, 'a> {
         let (names, before) = (self.names, self.knowledge.clone());
         let mut types = Vec::new();
         for &child in &names.values[value].children {
-            types.push(self.inner(|order| order.value(child))?);
+            types.push(self.inner(child, |order| order.value(child))?);
             let changed = before.keys().find(|&at| before[at] != self.knowledge[at]);
             if let Some(symbol) = changed {
                 let name = names.symbols[symbol].name;
@@ -139,9 +140,9 @@ impl<'n, 'a> Order<'n, 'a> {
         Ok(())
     }
 
-    /// Nothing that is checked in a loop can wait for what is known after it.
-    fn no_dynamic_left(&self) -> Result<(), (Part, String)> {
-        match self.waiting.iter().find(|waiting| self.is_dynamic(waiting.place)) {
+    /// Nothing that is checked in a loop or a union can wait for what is known after it.
+    fn nothing_left_in(&self, value: ValueId) -> Result<(), (Part, String)> {
+        match self.waiting.iter().find(|waiting| self.is_in(waiting.place, value)) {
             Some(Waiting { place, expr, .. }) => {
                 Err((place.part(), format!("not all symbols of `{expr}` are known here")))
             }
@@ -179,7 +180,13 @@ impl<'n, 'a> Order<'n, 'a> {
         self.names.values[place.value()].guard.is_some() || self.is_dynamic(place)
     }
 
-    /// True if a place is in a loop, where nothing that is known after it can be waited for.
+    /// True if a place belongs to a value or to what is nested in it.
+    fn is_in(&self, place: Place, value: ValueId) -> bool {
+        let parent = |&at: &ValueId| self.names.values[at].source.parent();
+        std::iter::successors(Some(place.value()), parent).any(|at| at == value)
+    }
+
+    /// True if a place is in a loop or a union.
     fn is_dynamic(&self, place: Place) -> bool {
         self.names.values[place.value()].dynamic
     }

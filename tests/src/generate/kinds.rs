@@ -165,6 +165,8 @@ fn union(choices: &mut Choices<'_>) -> String {
         "Union[bool, Tuple[int8, str], Device]",
         "Union[Tensor([_, 2], float32), Function, bytes]",
         "Union[Literal[1, \"one\"], Shape([2, _])]",
+        "Union[Map[str, int64], Array[Tensor([_], float32, device=any)], Object[\"test.Thing\"]]",
+        "Union[dtype, str, Map[int64, Union[bool, str]]]",
     ];
     choices.pick(&unions).to_owned()
 }

@@ -128,6 +128,18 @@ impl<'a> Symbols<'a> {
         self.rules = rules;
     }
 
+    /// What is bound.
+    pub(super) fn bindings(&self) -> Vec<(Option<i64>, String)> {
+        self.all.iter().map(|symbol| (symbol.value, symbol.origin.clone())).collect()
+    }
+
+    /// Forgets what has been bound since.
+    pub(super) fn unbind(&mut self, bindings: Vec<(Option<i64>, String)>) {
+        for (symbol, (value, origin)) in self.all.iter_mut().zip(bindings) {
+            (symbol.value, symbol.origin) = (value, origin);
+        }
+    }
+
     /// The value of a symbol that is bound.
     pub(super) fn value(&self, name: &str) -> Option<i64> {
         self.all.iter().find(|symbol| symbol.name == name)?.value
@@ -383,9 +395,9 @@ impl<'a> Call<'a> {
         self.compare_waiting(|symbols, one| symbols.unknown(one.expr).is_empty())
     }
 
-    /// Compares what waits in a loop, and cannot wait any longer.
-    pub(super) fn compare_many(&mut self) -> Checked<()> {
-        self.compare_waiting(|symbols, one| one.many && symbols.is_settled(one))
+    /// Compares what waits in an element of a loop, by its path, and cannot wait any longer.
+    pub(super) fn compare_in(&mut self, path: &str) -> Checked<()> {
+        self.compare_waiting(|symbols, one| one.place.starts_with(path) && symbols.is_settled(one))
     }
 
     fn compare_waiting(

@@ -138,7 +138,8 @@ impl<'a> Call<'a> {
             (inner.uncertain, inner.many) = (true, true);
             self.value(inner)?;
         }
-        self.compare_many()
+        let parts = ["keys", "values"].map(|part| format!("{}.{part}[{index}]", place.path));
+        parts.iter().try_for_each(|path| self.compare_in(path))
     }
 
     fn element(
@@ -150,16 +151,21 @@ impl<'a> Call<'a> {
     ) -> Checked<()> {
         let mut inner = place.inner(format!("{}[{index}]", place.path), ty, given);
         (inner.uncertain, inner.many) = (true, true);
+        let path = inner.path.clone();
         self.value(inner)?;
-        self.compare_many()
+        self.compare_in(&path)
     }
 
-    /// The first type that fits.
+    /// The first type that fits. It binds nothing, and one that does not fit notes no device.
     fn union(&mut self, place: &Place<'a>, types: &'a [ParamType]) -> Checked<()> {
         let Some(given) = place.given else { return Ok(()) };
+        let (bindings, devices) = (self.symbols.bindings(), self.devices.clone());
         let fits = types.iter().any(|ty| {
+            self.devices.clone_from(&devices);
             let inner = place.inner(place.path.clone(), ty, Some(given));
-            self.value(inner).is_ok()
+            let fits = self.value(inner).is_ok();
+            self.symbols.unbind(bindings.clone());
+            fits
         });
         if fits { Ok(()) } else { Err(place.wrong_type(&type_name(borrowed(given)))) }
     }

@@ -65,6 +65,20 @@ impl Wrapper<'_, '_> {
         }
     }
 
+    /// What a table holds: the count and the first device.
+    pub(crate) fn noted_devices(&mut self) -> Option<[Value; 2]> {
+        let table = self.devices?;
+        Some([0, FIRST].map(|at| self.b.load(Type::I64, table, at)))
+    }
+
+    /// Forgets what has been noted since.
+    pub(crate) fn forget_devices(&mut self, noted: Option<[Value; 2]>) {
+        if let (Some(table), Some([count, first])) = (self.devices, noted) {
+            self.b.store(count, table, 0);
+            self.b.store(first, table, FIRST);
+        }
+    }
+
     /// Requires a tensor to be on the same device as those of its type before it.
     pub(crate) fn note_device(&mut self, value: ValueId) {
         let Some(table) = self.devices else { return };
@@ -83,21 +97,18 @@ impl Wrapper<'_, '_> {
 
 /// Compares a device with that of its type in a table, or adds it; leaves for `fail` if they differ.
 fn note(b: &mut Builder<'_>, table: Value, found: Value, fail: Block) {
-    let [head, body, same, other, new, add, done] =
-        ["devices", "device", "same_type", "other", "new", "add", "noted"]
-            .map(|label| b.block(label));
+    let labels = ["devices", "device", "same_type", "other", "new", "noted"];
+    let [head, body, same, other, new, done] = labels.map(|label| b.block(label));
     let at = b.block_param(head, Type::I64, Hint::default());
     let (zero, count) = (b.i64(0), b.load(Type::I64, table, 0));
-    let ty = b.convert(Convert::Trunc, found, Type::I32);
     b.jump(head, &[zero]);
     b.switch_to(head);
     let more = b.compare(Cond::Slt, at, count);
     b.branch(more, body, new);
     b.switch_to(body);
-    let offset = b.binary_const(Binary::Shl, at, 3);
-    let entry = b.ptr_add(table, offset);
+    let entry = entry(b, table, at);
     let known = b.load(Type::I64, entry, FIRST);
-    let known_type = b.convert(Convert::Trunc, known, Type::I32);
+    let [ty, known_type] = [found, known].map(|word| b.convert(Convert::Trunc, word, Type::I32));
     let is_same = b.eq(known_type, ty);
     b.branch(is_same, same, other);
     b.switch_to(same);
@@ -107,14 +118,24 @@ fn note(b: &mut Builder<'_>, table: Value, found: Value, fail: Block) {
     let next = b.binary_const(Binary::Add, at, 1);
     b.jump(head, &[next]);
     b.switch_to(new);
-    let room = b.compare_const(Cond::Slt, count, MAX_DEVICES);
-    b.branch(room, add, done);
-    b.switch_to(add);
-    let offset = b.binary_const(Binary::Shl, count, 3);
-    let entry = b.ptr_add(table, offset);
-    b.store(found, entry, FIRST);
-    let count = b.binary_const(Binary::Add, count, 1);
-    b.store(count, table, 0);
+    add(b, table, count, found);
     b.jump(done, &[]);
     b.switch_to(done);
+}
+
+/// Adds a device, if there is room.
+fn add(b: &mut Builder<'_>, table: Value, count: Value, found: Value) {
+    let room = b.compare_const(Cond::Slt, count, MAX_DEVICES);
+    b.if_then(room, |b| {
+        let entry = entry(b, table, count);
+        b.store(found, entry, FIRST);
+        let count = b.binary_const(Binary::Add, count, 1);
+        b.store(count, table, 0);
+    });
+}
+
+/// The address from which device `at` is [`FIRST`] away.
+fn entry(b: &mut Builder<'_>, table: Value, at: Value) -> Value {
+    let offset = b.binary_const(Binary::Shl, at, 3);
+    b.ptr_add(table, offset)
 }

@@ -5,6 +5,7 @@ use abi_spec::TypeIndex;
 use crate::declaration::{Literal, is_text, literal_scalar};
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::explain::routines::Routine;
+use crate::lower::prologue::value::pair;
 use crate::lower::state::ValueState;
 use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
@@ -22,13 +23,11 @@ impl Wrapper<'_, '_> {
         if !is_text(literals) {
             return self.number_or_text(value, literals);
         }
-        let state = self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR);
-        if let ValueState::Pair(data, size) = state {
-            let known = self.is_text_of(data, size, literals);
-            let other = self.b.not(known);
-            self.checks.never(&mut self.b, other);
-        }
-        state
+        let text = self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR);
+        let known = self.is_text_of(text, literals);
+        let other = self.b.not(known);
+        self.checks.never(&mut self.b, other);
+        pair(text)
     }
 
     /// Literals of several types: the type index says with which ones a value is compared.
@@ -44,10 +43,8 @@ impl Wrapper<'_, '_> {
         let same = self.is_number_of(payload, literals);
         self.b.jump(join, &[same]);
         self.b.switch_to(text);
-        let same = match self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR) {
-            ValueState::Pair(data, size) => self.is_text_of(data, size, literals),
-            _ => unreachable!("text is an address and a size"),
-        };
+        let found = self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR);
+        let same = self.is_text_of(found, literals);
         self.b.jump(join, &[same]);
         self.b.switch_to(join);
         let other = self.b.not(known);
@@ -72,7 +69,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// A `Bool`: a text is one of the literals.
-    fn is_text_of(&mut self, data: Value, size: Value, literals: &[Literal]) -> Value {
+    fn is_text_of(&mut self, [data, size]: [Value; 2], literals: &[Literal]) -> Value {
         let mut any = None;
         for literal in literals {
             if let Literal::Str(text) = literal {

@@ -7,7 +7,7 @@ use abi_spec::TypeIndex;
 use abi_spec::layout::{ANY, any, object};
 
 use crate::declaration::ParamType;
-use crate::ir::{Block, Cond, Convert, Type, Value};
+use crate::ir::{Binary, Block, Cond, Convert, Type, Value};
 use crate::lower::prologue::registry::{Global, WayOut};
 use crate::lower::prologue::scope::require_nothing;
 use crate::lower::state::{Held, ValueState};
@@ -27,6 +27,8 @@ const MOVE_ON: i64 = 2;
 struct Entries<'a> {
     steps: &'a [Step<'a>],
     iterator: Global,
+    /// How many entries there are.
+    size: Value,
     /// An argument, and a result.
     call: [Value; 2],
     /// The key and the value: where they are put, if they are looked at.
@@ -52,8 +54,8 @@ impl<'a> Wrapper<'a, '_> {
         let way_out = WayOut { owned: self.held.len(), fail: outside.fail };
         let call = [0, 1].map(|_| self.b.stack_slot(ANY.size, ANY.align));
         let is_map = self.pass_mapping(value, call[0]);
-        let size = self.global(is_map, SIZE, way_out);
-        self.call_global(size, call, way_out);
+        let counter = self.global(is_map, SIZE, way_out);
+        self.call_global(counter, call, way_out);
         let size = self.b.load(Type::I64, call[1], any::PAYLOAD.offset);
         let some = self.b.compare_const(Cond::Ne, size, 0);
         self.go_unless(some, after, &nothing);
@@ -65,6 +67,7 @@ impl<'a> Wrapper<'a, '_> {
         self.entries(&Entries {
             steps,
             iterator,
+            size,
             call,
             parts,
             symbols: symbols.clone(),
@@ -105,11 +108,12 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     fn entries(&mut self, entries: &Entries<'a>) {
-        let Entries { iterator, ref symbols, way_out, .. } = *entries;
+        let Entries { iterator, size, ref symbols, way_out, after, .. } = *entries;
         let int = self.b.i64(TypeIndex::INT.0.into());
         self.b.store(int, entries.call[0], any::TYPE_INDEX.offset);
-        let start = self.carry(symbols);
-        let head = self.b.block("entry");
+        let [head, again, end] = ["entry", "again", "end"].map(|label| self.b.block(label));
+        let start: Vec<Value> = [size].into_iter().chain(self.carry(symbols)).collect();
+        let left = self.b.block_param(head, Type::I64, "left");
         let states = self.carried_to(head, symbols);
         self.b.jump(head, &start);
         self.b.switch_to(head);
@@ -117,17 +121,23 @@ impl<'a> Wrapper<'a, '_> {
         self.held.push(Held::Object(iterator.object));
         self.entry(entries);
         let symbols = self.carry(symbols);
+        let left = self.b.binary_const(Binary::Sub, left, 1);
+        let last = self.b.compare_const(Cond::Eq, left, 0);
+        let next = self.b.block("next");
+        self.b.branch(last, end, next);
+        self.b.switch_to(next);
         self.ask(entries, MOVE_ON, entries.call[1]);
         self.held.truncate(way_out.owned);
+        // There are fewer only if somebody has taken entries out meanwhile.
         let more = self.b.load(Type::I64, entries.call[1], any::PAYLOAD.offset);
         let more = self.b.compare_const(Cond::Ne, more, 0);
-        let [again, end] = ["again", "end"].map(|label| self.b.block(label));
         self.b.branch(more, again, end);
         self.b.switch_to(again);
-        self.b.jump(head, &symbols);
+        let next: Vec<Value> = [left].into_iter().chain(symbols.iter().copied()).collect();
+        self.b.jump(head, &next);
         self.b.switch_to(end);
         self.release_held(&[Held::Object(iterator.object)]);
-        self.b.jump(entries.after, &symbols);
+        self.b.jump(after, &symbols);
     }
 
     /// Key and value of a turn: asked for, checked, released.

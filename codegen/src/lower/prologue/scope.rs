@@ -127,3 +127,18 @@ pub(crate) fn require_nothing(
         .iter()
         .all(|step| matches!(step, Step::Value { value } if *all[*value].ty == ParamType::Leaf(Leaf::Any)))
 }
+
+/// A path whose indices are `i` where they are known at run time only.
+pub(crate) fn printable(path: &str) -> String {
+    let (mut text, mut chars) = (String::with_capacity(path.len()), path.chars());
+    while let Some(next) = chars.next() {
+        if next == crate::resolve::value::INDEX {
+            // The depth of the loop follows.
+            chars.next();
+            text.push('i');
+        } else {
+            text.push(next);
+        }
+    }
+    text
+}

@@ -29,13 +29,16 @@ impl<'a> Wrapper<'a, '_> {
         let mut alternatives: Vec<_> =
             self.function.values[value].children.clone().into_iter().zip(types).collect();
         alternatives.sort_by_key(|(child, _)| self.may_parse(*child));
-        let count = alternatives.len();
+        let (count, devices) = (alternatives.len(), self.noted_devices());
         for (nth, (child, steps)) in alternatives.into_iter().enumerate() {
             let other = if nth + 1 == count { self.checks.fail } else { self.b.block("other") };
             self.places[child] = Some(address);
             self.alternative(child, steps, index, other);
             self.b.jump(done, &[]);
-            self.b.switch_to(other);
+            if nth + 1 < count {
+                self.b.switch_to(other);
+                self.forget_devices(devices);
+            }
         }
         self.b.switch_to(done);
     }
@@ -62,8 +65,8 @@ impl<'a> Wrapper<'a, '_> {
     /// The type indices that a value of a type may have; `None` where its own check asks for nothing else, or
     /// where it may have any.
     fn told_by_index(&self, value: ValueId) -> Option<Accepted> {
-        let declared = &self.function.values[value];
-        let mut accepted = match declared.ty {
+        let ty = self.function.values[value].ty;
+        let mut accepted = match ty {
             ParamType::Scalar(_)
             | ParamType::Tensor(_)
             | ParamType::Leaf(Leaf::Stream | Leaf::Any)
@@ -75,13 +78,10 @@ impl<'a> Wrapper<'a, '_> {
             | ParamType::Sequence(..)
             | ParamType::Mapping(..)
             | ParamType::Tuple(_)
-            | ParamType::Literal(_) => accepted(declared.ty),
+            | ParamType::Literal(_) => accepted(ty),
         };
         if accepted.high != 0 {
             accepted = accepted.or(Accepted::of(&[TypeIndex::OBJECT_RVALUE_REF]));
-        }
-        if declared.optional {
-            accepted = accepted.or(Accepted::of(&[TypeIndex::NONE]));
         }
         Some(accepted)
     }

@@ -22,9 +22,11 @@ impl Wrapper<'_, '_> {
         let declared = &self.function.values[value];
         let state = match declared.ty {
             _ if matches!(declared.source, Source::Rest(_)) => self.rest(value),
-            ParamType::Leaf(Leaf::Str) => self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR),
+            ParamType::Leaf(Leaf::Str) => {
+                pair(self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR))
+            }
             ParamType::Leaf(Leaf::Bytes) => {
-                self.text(value, TypeIndex::SMALL_BYTES, TypeIndex::BYTES)
+                pair(self.text(value, TypeIndex::SMALL_BYTES, TypeIndex::BYTES))
             }
             ParamType::Leaf(Leaf::DType) => {
                 self.word(value, TypeIndex::DATA_TYPE, Routine::ToDtype)
@@ -190,7 +192,7 @@ impl Wrapper<'_, '_> {
         value: ValueId,
         small: TypeIndex,
         object: TypeIndex,
-    ) -> ValueState {
+    ) -> [Value; 2] {
         let (index, payload) = self.words(value, Type::Ptr);
         let address = self.any_address(value);
         let length = self.b.load(Type::I32, address, any::SMALL_LEN.offset);
@@ -220,7 +222,7 @@ impl Wrapper<'_, '_> {
         self.b.hint(data, hint);
         let hint = self.hint(value, "size", None);
         self.b.hint(size, hint);
-        ValueState::Pair(data, size)
+        [data, size]
     }
 
     /// An element type or a device: the payload, or what text names.
@@ -284,4 +286,9 @@ impl Wrapper<'_, '_> {
         let hint = self.hint(value, "", None);
         ValueState::Word(self.b.hint(stream, hint))
     }
+}
+
+/// An address and a size.
+pub(crate) fn pair([data, size]: [Value; 2]) -> ValueState {
+    ValueState::Pair(data, size)
 }
