@@ -1,8 +1,8 @@
 //! How much stack a call takes: told from paint on it, and on threads that have little.
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jit::abi::Any;
 use jit::{Function, Jit};
@@ -27,8 +27,10 @@ const GAP: usize = 512;
 
 const PAINT: u64 = 0x5ca1_ab1e_0dd5_eed5;
 
-/// The depth of the last call, in bytes.
-static DEPTH: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    /// The depth of the last call, in bytes.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
 
 /// Makes a call on painted stack.
 #[inline(never)]
@@ -44,7 +46,7 @@ fn painted(call: &mut dyn FnMut() -> i32) -> i32 {
     // SAFETY: as above.
     let touched = words().find(|&word| unsafe { word.read_volatile() } != PAINT);
     let lowest = touched.map_or(top, |word| word as usize);
-    DEPTH.store(top + GAP - lowest, Ordering::Relaxed);
+    DEPTH.set(top + GAP - lowest);
     status
 }
 
@@ -62,7 +64,7 @@ fn check(table: &[Case], route: &dyn Route) {
             let outcome = route.run(&[call]).remove(0);
             let failed = outcome.is_some_and(|outcome| matches!(outcome.end, End::Error { .. }));
             let text = format!("{function}{}", print_list(&row.arguments));
-            depths.push((DEPTH.load(Ordering::Relaxed), failed, function, text));
+            depths.push((DEPTH.get(), failed, function, text));
         }
     }
     let route_takes = depths.iter().map(|row| row.0).min().unwrap_or_default();
@@ -70,7 +72,7 @@ fn check(table: &[Case], route: &dyn Route) {
     let failing = depths.iter().filter(|row| row.1 && ours(row.2));
     let deepest = failing.clone().map(|row| row.0 - route_takes).max().unwrap_or_default();
     println!(
-        "{}: at most {deepest} bytes for {} failing calls",
+        "{}: at most {deepest} bytes beyond {route_takes} for {} failing calls",
         route.name(),
         failing.clone().count()
     );
