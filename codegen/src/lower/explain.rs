@@ -7,3 +7,5 @@ pub(crate) mod print;
 pub(crate) mod routines;
 mod schema;
 pub(crate) mod site;
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use abi_spec::TypeIndex;
 use codegen::{Library, Options, ir};
+use driver::Optimization;
 use jit::abi::{Any, Object};
 
 use super::{
@@ -30,11 +31,20 @@ impl Shared {
         Shared::with_options(library, backend, &Options::default())
     }
 
+    /// Compiles, links and loads a library that is optimised as much as this.
+    pub fn optimized(library: &Library, backend: &'static str, level: Optimization) -> Shared {
+        Shared::load(backend, |path| build_at(library, backend, &Options::default(), level, path))
+    }
+
     /// Compiles, links and loads a library that is lowered as the options say.
     pub fn with_options(library: &Library, backend: &'static str, options: &Options) -> Shared {
+        Shared::load(backend, |path| build_with_options(library, backend, options, path))
+    }
+
+    fn load(backend: &'static str, write: impl FnOnce(&Path)) -> Shared {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let path = folder.path().join("library.so");
-        build_with_options(library, backend, options, &path);
+        write(&path);
         let ffi = Ffi::new(ffi::installed());
         let path = text(path.to_str().expect("the path is text"));
         let args = [string(&path), string(c"")];
@@ -60,13 +70,23 @@ pub fn build(library: &Library, backend: &str, path: &Path) {
 }
 
 fn build_with_options(library: &Library, backend: &str, options: &Options, path: &Path) {
+    build_at(library, backend, options, driver::Options::default().optimization, path);
+}
+
+fn build_at(
+    library: &Library,
+    backend: &str,
+    options: &Options,
+    optimization: Optimization,
+    path: &Path,
+) {
     let library = with_recorder(library);
     let module = driver::lower_with(&library, options).unwrap_or_else(|error| panic!("{error}"));
     ir::verify(&module).unwrap();
     let kernels = driver::link::Input::new("kernels.o", kernels().object.clone());
     let kernels = vec![kernels.unwrap_or_else(|error| panic!("{error}"))];
     let backend = backend.to_owned();
-    let options = driver::Options { backend, kernels, ..driver::Options::default() };
+    let options = driver::Options { backend, kernels, optimization, ..driver::Options::default() };
     driver::write_module(&module, driver::Form::Shared, path, &options)
         .unwrap_or_else(|error| panic!("{error}"));
 }

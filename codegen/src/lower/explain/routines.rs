@@ -14,6 +14,7 @@ mod kinds;
 mod loops;
 mod names;
 mod occurrence;
+mod pieces;
 mod properties;
 mod raise;
 mod result;
@@ -204,10 +205,10 @@ routines! {
     Say "say" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, raise::say;
     /// `(state, kind, length)`: raises the message as an error.
     Raise "raise" [Ptr, Ptr, I64] -> None, cold, raise::raise;
-    /// `(state, text, length)`: appends text with values in it.
-    Compose "compose" [Ptr, Ptr, I64] -> Some(I32), cold, text::compose;
+    /// `(state, text, length, limit)`: appends text with values in it.
+    Compose "compose" [Ptr, Ptr, I64, I64] -> Some(I32), cold, text::compose;
     /// `(state, code)`: appends a value.
-    PutPiece "put_piece" [Ptr, I64] -> Some(I32), cold, text::put_piece;
+    PutPiece "put_piece" [Ptr, I64] -> Some(I32), cold, pieces::put_piece;
     /// `(state, leaves)`: appends the values that an expression depends on.
     Leaves "leaves" [Ptr, Ptr] -> Some(I32), cold, evaluate::leaves;
     /// `(state, text, length)`: appends text as far as it fits.
@@ -229,7 +230,7 @@ routines! {
     /// `(a, b)`: subtracts a big integer from another.
     BigSubtract "big_subtract" [Ptr, Ptr] -> None, cold, float::big_subtract;
     /// `(state, place)`: appends `x.shape[0]`.
-    PutPlace "put_place" [Ptr, Ptr] -> Some(I32), cold, text::put_place;
+    PutPlace "put_place" [Ptr, Ptr] -> Some(I32), cold, pieces::put_place;
     /// `(state, word)`: appends an element type.
     PutDtype "put_dtype" [Ptr, I64] -> None, cold, names::put_dtype;
     /// `(state, type, index)`: appends a device.

@@ -43,9 +43,21 @@ pub(crate) fn allocate(b: &mut Builder<'_>, _: Used) {
 
 /// The number of tensors of a descriptor, and where the first one is described.
 fn outputs(b: &mut Builder<'_>, descriptor: Value) -> (Value, Value) {
-    let offset = At::<Header>::new(descriptor).outputs(b);
+    let header = At::<Header>::new(descriptor);
+    let (offset, texts) = (header.outputs(b), header.texts(b));
+    let inside = b.compare(Cond::Ult, offset, texts);
+    let refuse = |b: &mut Builder<'_>| {
+        b.fail_at(descriptor, Complaint::Damaged, false, &[]);
+        b.return_code(-1);
+    };
+    b.unless(inside, refuse);
     let outputs = At::<Outputs>::new(b.ptr_add(descriptor, offset));
-    (outputs.count(b), outputs.end(b))
+    let count = outputs.count(b);
+    let bytes = b.binary_const(Binary::Mul, count, i64::from(4 * Output::WORDS));
+    let end = b.binary(Binary::Add, offset, bytes);
+    let inside = b.compare(Cond::Ult, end, texts);
+    b.unless(inside, refuse);
+    (count, outputs.end(b))
 }
 
 /// The description of a tensor.

@@ -7,8 +7,9 @@ use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::state::{DEVICE_SIZE, Field};
 use crate::lower::explain::schema::{At, Part};
 
-/// Bytes of arrays for an ordinary function: 48 values with as many symbols, say.
-pub(crate) const ORDINARY: u32 = 1280;
+/// Bytes of arrays for an ordinary function: 48 slots, say, half of them of symbols, 4 loops, 12 operands, and
+/// 4 devices.
+pub(crate) const ORDINARY: u32 = 16 * 48 + 8 * (24 + 4 + 12) + 16 * 4;
 
 /// Bytes for any function.
 const EVERY: u32 = {
@@ -65,11 +66,14 @@ pub(crate) fn open(b: &mut Builder<'_>, _: Used) {
     let [s, descriptor] = [0, 1].map(|i| b.param(i));
     let header = At::<Header>::new(descriptor);
     b.set_field(s, Field::Descriptor, descriptor);
-    let texts = header.texts(b);
+    let (texts, size) = (header.texts(b), header.size(b));
+    // Without texts there are neither steps nor words in a message.
+    let sound = b.compare(Cond::Ule, texts, size);
+    let nothing = b.i64(i64::from(4 * Header::WORDS));
+    let [texts, size] = [texts, size].map(|end| b.select(sound, end, nothing));
     let address = b.ptr_add(descriptor, texts);
     b.set_field(s, Field::Texts, address);
     b.set_field(s, Field::End, address);
-    let size = header.size(b);
     let size = b.binary(Binary::Sub, size, texts);
     b.set_field(s, Field::TextSize, size);
     let zero = b.i64(0);

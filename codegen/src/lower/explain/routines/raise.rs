@@ -9,6 +9,7 @@ use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::names::{name_at, name_table};
 use crate::lower::explain::routines::state::Field;
+use crate::lower::explain::routines::text::PIECES;
 use crate::lower::explain::schema::{At, Part};
 
 /// How many values a complaint of a step may have.
@@ -51,7 +52,8 @@ pub(crate) fn say(b: &mut Builder<'_>, _: Used) {
     let own = b.binary_const(Binary::Shl, complaint, 1);
     let template = b.binary_const(Binary::Add, own, 1);
     let [template, size] = name_at(b, table, template);
-    b.try_routine(Routine::Compose, &[s, template, size]);
+    let limit = b.i64(PIECES);
+    b.try_routine(Routine::Compose, &[s, template, size, limit]);
     let [own, own_length] = name_at(b, table, own);
     let given = b.compare_const(Cond::Ne, length, 0);
     let kind = b.select(given, kind, own);

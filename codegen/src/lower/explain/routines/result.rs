@@ -58,7 +58,10 @@ fn used_payload(b: &mut Builder<'_>, value: Value) -> Value {
 /// `(state, descriptor, value)`: complains unless a value is what was declared.
 pub(crate) fn check_result(b: &mut Builder<'_>, _: Used) {
     let [s, descriptor, value] = [0, 1, 2].map(|i| b.param(i));
-    let offset = At::<Header>::new(descriptor).written(b);
+    let header = At::<Header>::new(descriptor);
+    let (offset, texts) = (header.written(b), header.texts(b));
+    let inside = b.compare(Cond::Ult, offset, texts);
+    b.unless(inside, |b| b.complain(s, Complaint::Damaged, &[]));
     let written = At::<Written>::new(b.ptr_add(descriptor, offset));
     let ty = written.ty(b).address(b);
     let accepted = b.ask(Routine::Accepts, &[ty, value]);

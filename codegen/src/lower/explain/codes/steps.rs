@@ -1,0 +1,58 @@
+//! Steps: one check or binding each, in the order in which a failure is reported.
+
+use super::coded::coded;
+use super::{Class, Coded, Head, Tail, Text};
+use crate::lower::explain::schema::{Texts, Words, codes, record};
+
+coded! {
+    /// Steps.
+    Op in step:
+    /// The end of the steps.
+    End {} 0 [];
+    /// Where an argument is.
+    Argument { slot: u32, index: u32 } 0 [];
+    /// Where an element of a tuple is.
+    Element { slot: u32, tuple: u32, index: u32 } 0 [];
+    /// How many words to skip unless the value is not None.
+    Present { slot: u32, words: u32 } 0 [];
+    /// How many words to skip unless the symbol is bound.
+    Bound { slot: u32, words: u32 } 0 [];
+    /// The handle of the call, context of a closure.
+    Context { slot: u32 } 0 [];
+    /// Type and range of a scalar; the format of a 16-bit float.
+    Scalar { head: Head, class: Class, bits: u32, signed: bool, expected: Text, mantissa: u32, bias: u32, name: Text } 0 [];
+    /// The header of a tensor. The device is 0 for any, and none if it is not checked; `many` in a loop.
+    Tensor { head: Head, rank: Option<u32>, device: Option<u32>, many: bool, dtypes: Text, expected: Text } 0 [Numbers];
+    /// An extent, stride, number of a shape, or integer.
+    Occurrence { head: Head, symbol: u32, shown: Text } 0 [Rule];
+    /// Compact strides.
+    Compact { head: Head } 0 [];
+    /// Data and alignment.
+    Data { head: Head, mask: u64 } 0 [];
+    /// A symbol that no stride has bound: coefficient and constant.
+    Settle { symbol: u32, tensor: u32, dim: u32 } 0 [Expression, Expression];
+    /// The type of a value.
+    Type { head: Head, expected: Text, low: u64, high: u64 } 0 [];
+    /// The class of an object.
+    Instance { head: Head, expected: Text, key: Text } 0 [];
+    /// The number of elements.
+    Size { head: Head, size: u32 } 0 [];
+    /// What text names, if it is text.
+    Dtype { head: Head } 0 [];
+    /// What text names, if it is text.
+    Device { head: Head, expected: Text } 0 [];
+    /// The numbers of a shape.
+    Numbers { head: Head, rank: Option<u32> } 0 [];
+    /// One of several values.
+    Literal { head: Head, expected: Text } 0 [Literals];
+    /// The elements of a sequence.
+    Each { head: Head, depth: u32, element: u32 } 0 [Steps];
+    /// The entries of a mapping.
+    Entries { head: Head, depth: u32, key: u32, value: u32 } 0 [Steps];
+    /// One of several types.
+    OneOf { head: Head, expected: Text } 0 [Alternatives];
+    /// A condition, and the two texts that make the message.
+    Constraint { before: Text, subject: Text } 0 [Leaves, Expression];
+    /// An argument of the kernel, or an extent to be allocated.
+    Evaluate {} 0 [Expression];
+}

@@ -1,0 +1,206 @@
+//! How much stack a call takes: told from paint on it, and on threads that have little.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::hint::black_box;
+
+use jit::abi::Any;
+use jit::{Function, Jit};
+use tvm_ffi_codegen_tests::argument::{Argument, parse_list, print_list};
+use tvm_ffi_codegen_tests::cases::{self, Case};
+use tvm_ffi_codegen_tests::ffi::{self, Ffi};
+use tvm_ffi_codegen_tests::frame::Frame;
+use tvm_ffi_codegen_tests::kernels::kernels;
+use tvm_ffi_codegen_tests::outcome::End;
+use tvm_ffi_codegen_tests::route::{Call, InProcess, Route};
+
+use crate::guarded::Guarded;
+
+/// What a failing call may take, all frames together.
+const FAILING: usize = 8 << 10;
+
+/// Bytes of paint.
+const PAINTED: usize = 256 << 10;
+
+/// Bytes right below the painter's frame that are not painted, since it uses them.
+const GAP: usize = 512;
+
+const PAINT: u64 = 0x5ca1_ab1e_0dd5_eed5;
+
+thread_local! {
+    /// The depth of the last call, in bytes.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Makes a call on painted stack.
+#[inline(never)]
+fn painted(call: &mut dyn FnMut() -> i32) -> i32 {
+    let here = black_box(0u64);
+    let top = ((&raw const here) as usize - GAP) & !7;
+    let words = || (top - PAINTED..top).step_by(8).map(|at| at as *mut u64);
+    for word in words() {
+        // SAFETY: the thread has that much stack, and nothing lives below this frame.
+        unsafe { word.write_volatile(PAINT) };
+    }
+    let status = call();
+    // SAFETY: as above.
+    let touched = words().find(|&word| unsafe { word.read_volatile() } != PAINT);
+    let lowest = touched.map_or(top, |word| word as usize);
+    DEPTH.set(top + GAP - lowest);
+    status
+}
+
+/// In these the runtime throws and catches an exception, or looks up a class, in frames of its own.
+const RUNTIME: [&str; 5] =
+    ["element_type", "default_of_any", "optional_union", "unknown_class", "one_output"];
+
+/// Makes all calls of the table; no failing one may take more than is allowed beyond what the route takes.
+fn check(table: &[Case], route: &dyn Route) {
+    let mut depths = Vec::new();
+    for case in table {
+        let function = &case.function.signature.name;
+        for row in &case.rows {
+            let call = Call { function, arguments: &row.arguments, count: row.count };
+            let outcome = route.run(&[call]).remove(0);
+            let failed = outcome.is_some_and(|outcome| matches!(outcome.end, End::Error { .. }));
+            let text = format!("{function}{}", print_list(&row.arguments));
+            depths.push((DEPTH.get(), failed, function, text));
+        }
+    }
+    let route_takes = depths.iter().map(|row| row.0).min().unwrap_or_default();
+    let ours = |function: &str| !RUNTIME.contains(&function);
+    let failing = depths.iter().filter(|row| row.1 && ours(row.2));
+    let deepest = failing.clone().map(|row| row.0 - route_takes).max().unwrap_or_default();
+    println!(
+        "{}: at most {deepest} bytes beyond {route_takes} for {} failing calls",
+        route.name(),
+        failing.clone().count()
+    );
+    let deep: Vec<String> = failing
+        .filter(|row| row.0 - route_takes > FAILING)
+        .map(|row| format!("{} bytes: {}", row.0 - route_takes, row.3))
+        .collect();
+    assert!(deep.is_empty(), "{}\n{}", route.name(), deep.join("\n"));
+    assert!(deepest > 4 << 10, "{}: a message alone has more than {deepest} bytes", route.name());
+}
+
+#[test]
+fn failing_calls_take_little_in_process() {
+    let table = cases::table();
+    let mut route = InProcess::new(&cases::library(&table), ffi::installed());
+    route.around = painted;
+    check(&table, &route);
+}
+
+#[cfg(feature = "llvm")]
+#[test]
+fn failing_calls_take_little_however_optimized() {
+    use driver::Optimization::{O0, O1, O2};
+    use tvm_ffi_codegen_tests::route::Shared;
+    let table = cases::table();
+    for level in [O0, O1, O2] {
+        println!("{level:?}");
+        let mut route = Shared::optimized(&cases::library(&table), "llvm", level);
+        route.around = painted;
+        check(&table, &route);
+    }
+}
+
+/// Calls that fail in many ways, and the least stack that they get beyond what a thread needs that does little.
+const CALLS: [(&str, &str, usize); 6] = [
+    ("f(a: int8) -> None = record_0();", "(300)", 16 << 10),
+    (
+        "f(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = record_0();",
+        "(float32[2], float32[3])",
+        16 << 10,
+    ),
+    ("f(a: float64) -> None where a > 0.1 = record_0();", "(0.09)", 16 << 10),
+    (
+        "f(u: Union[int8, str, Array[Union[int8, Tensor([2], float32)]]]) -> None = record_0();",
+        "(array(1, 300))",
+        16 << 10,
+    ),
+    (
+        "f(xs: Array[Array[Optional[Tensor([n], float32)]]]) -> None = record_0();",
+        "(array(array(float32[2]), array(none, float32[3])))",
+        16 << 10,
+    ),
+    ("f(m: Map[str, int8]) -> None = record_0();", "(map(\"a\": 300))", 16 << 10),
+];
+
+/// A call for a thread.
+struct Job {
+    function: Function,
+    args: *const Any,
+    count: i32,
+    status: i32,
+}
+
+extern "C" fn work(job: *mut c_void) -> *mut c_void {
+    // SAFETY: the job outlives the thread, and the arguments are valid.
+    unsafe {
+        let job = &mut *job.cast::<Job>();
+        let mut result = Any::NONE;
+        job.status = job.function.call_raw(std::ptr::null_mut(), job.args, job.count, &mut result);
+    }
+    std::ptr::null_mut()
+}
+
+/// Runs a job on a thread with this stack.
+fn run(job: &mut Job, memory: *mut u8, size: usize) {
+    // SAFETY: the attributes are set before they are used, the stack is nobody else's, and the thread ends
+    // before this does.
+    unsafe {
+        let (mut attributes, mut thread) = (std::mem::zeroed(), std::mem::zeroed());
+        assert_eq!(libc::pthread_attr_init(&mut attributes), 0);
+        assert_eq!(libc::pthread_attr_setstack(&mut attributes, memory.cast(), size), 0);
+        let job = (&raw mut *job).cast::<c_void>();
+        assert_eq!(libc::pthread_create(&mut thread, &attributes, work, job), 0);
+        assert_eq!(libc::pthread_join(thread, std::ptr::null_mut()), 0);
+        libc::pthread_attr_destroy(&mut attributes);
+    }
+}
+
+fn compile(text: &str) -> Function {
+    let mut jit = Jit::with_runtime(ffi::installed()).expect("there is a code generator");
+    // SAFETY: the kernel takes nothing.
+    unsafe { jit.kernel("record_0", kernels().address("record_0").expect("it is there")) };
+    let library = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+    let compiled = jit.compile(&library).unwrap_or_else(|error| panic!("{text}: {error}"));
+    compiled.function("f").expect("it is declared")
+}
+
+/// A job, its frame, and how it is to end.
+fn job(text: &str, arguments: &[Argument]) -> (Job, Frame) {
+    let frame = Frame::new(arguments, &Ffi::new(ffi::installed())).expect("the runtime has all");
+    let (args, count) = (frame.as_ptr(), arguments.len() as i32);
+    (Job { function: compile(text), args, count, status: 0 }, frame)
+}
+
+/// The stack that a thread takes which calls a function that does little.
+fn thread_takes() -> usize {
+    let stack = Guarded::new(1 << 20);
+    // SAFETY: nobody uses the memory yet.
+    unsafe { stack.memory().write_bytes(0x5c, stack.size()) };
+    let (mut job, _frame) = job("f() -> None = record_0();", &[]);
+    run(&mut job, stack.memory(), stack.size());
+    assert_eq!(job.status, 0);
+    // SAFETY: the thread has ended.
+    let bytes = unsafe { std::slice::from_raw_parts(stack.memory(), stack.size()) };
+    stack.size() - bytes.iter().position(|&byte| byte != 0x5c).expect("it has used some")
+}
+
+#[test]
+fn failing_calls_fit_small_threads() {
+    let takes = thread_takes();
+    for (text, arguments, room) in CALLS {
+        let (arguments, _) = parse_list(arguments).unwrap_or_else(|error| panic!("{error}"));
+        let (mut job, _frame) = job(text, &arguments);
+        let size = (takes + room).next_multiple_of(4 << 10);
+        let stack = Guarded::new(size);
+        // The stack ends where the page begins that cannot be touched.
+        run(&mut job, stack.memory(), size);
+        assert_eq!(job.status, -1, "{text}");
+        assert!(stack.is_intact(), "{text}: something was written below the stack");
+    }
+}
