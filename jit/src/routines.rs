@@ -32,6 +32,9 @@ fn flags() -> Result<Flags, SetError> {
     flags.set("use_colocated_libcalls", "false")?;
     flags.set("opt_level", "none")?;
     flags.set("unwind_info", "false")?;
+    // No frame reaches below the guard page of its thread.
+    flags.set("enable_probestack", "true")?;
+    flags.set("probestack_strategy", "inline")?;
     flags.set("enable_verifier", &cfg!(debug_assertions).to_string())?;
     Ok(Flags::new(flags))
 }
@@ -55,5 +58,17 @@ impl Routines {
     /// The address of a routine.
     pub(crate) fn find(&self, name: &str) -> Option<Address> {
         self.addresses.get(name).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cranelift_codegen::settings::ProbestackStrategy;
+
+    #[test]
+    fn large_frames_touch_every_page() {
+        let isa = super::isa().unwrap();
+        assert!(isa.flags().enable_probestack());
+        assert_eq!(isa.flags().probestack_strategy(), ProbestackStrategy::Inline);
     }
 }

@@ -38,6 +38,9 @@
 //! * Targets: x86-64 and aarch64 in ELF, Mach-O and COFF, riscv64 in ELF, with the generic CPU.
 //! * Unwind tables are written for ELF only. Our functions do not unwind; a debugger or profiler misses
 //!   frames elsewhere.
+//! * Frames above a page touch every page in objects of [`Cranelift`] and with [`isa`]; in another module of the
+//!   caller's if its code generator says so (`enable_probestack`, `probestack_strategy=inline`). On riscv64
+//!   Cranelift touches the far end first, which for frames above two pages may be below the guard page.
 //! * In an ELF object of [`Cranelift`], host code reaches the symbols it exports directly. In a module of
 //!   the caller's that is position-independent, [`emit`] reaches them as the loader resolves them: a
 //!   library that was loaded earlier may take their place.

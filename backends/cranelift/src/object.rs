@@ -47,6 +47,9 @@ pub fn isa(triple: &Triple, settings: Settings) -> Result<OwnedTargetIsa, Error>
     flags.set("is_pic", &pic.to_string()).map_err(refused)?;
     flags.set("opt_level", if settings.optimize { "speed" } else { "none" }).map_err(refused)?;
     flags.set("enable_verifier", &settings.verify.to_string()).map_err(refused)?;
+    // Frames above a page touch every page, so that none reaches below the guard page of its thread.
+    flags.set("enable_probestack", "true").map_err(refused)?;
+    flags.set("probestack_strategy", "inline").map_err(refused)?;
     let builder = isa::lookup(triple.clone()).map_err(|error| unsupported(error.to_string()))?;
     builder.finish(Flags::new(flags)).map_err(|error| unsupported(error.to_string()))
 }

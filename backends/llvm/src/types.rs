@@ -25,6 +25,8 @@ pub(crate) struct Attributes {
     pub(crate) cold: [Attribute; 3],
     pub(crate) noinline: Attribute,
     pub(crate) optnone: Attribute,
+    /// Frames above a page touch every page.
+    pub(crate) probe: Attribute,
     pub(crate) signext: Attribute,
     pub(crate) zeroext: Attribute,
 }
@@ -64,6 +66,9 @@ impl<'ctx> Types<'ctx> {
         let attributes = &self.attributes;
         let mut add = |attribute| function.add_attribute(AttributeLoc::Function, attribute);
         add(attributes.nounwind);
+        if self.facts.probes {
+            add(attributes.probe);
+        }
         if source.cold {
             attributes.cold.into_iter().for_each(&mut add);
         }
@@ -137,6 +142,7 @@ impl Attributes {
             cold: [flag("cold"), flag("minsize"), flag("noinline")],
             noinline: flag("noinline"),
             optnone: flag("optnone"),
+            probe: context.create_string_attribute("probe-stack", "inline-asm"),
             signext: flag("signext"),
             zeroext: flag("zeroext"),
         }

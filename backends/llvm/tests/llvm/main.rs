@@ -17,6 +17,8 @@ mod atomics;
 mod constructor;
 #[path = "../../../tests/flow.rs"]
 mod flow;
+#[path = "../../../tests/frames.rs"]
+mod frames;
 #[path = "../../../tests/functions.rs"]
 mod functions;
 #[path = "../../../tests/instructions.rs"]
@@ -27,6 +29,8 @@ mod once;
 mod operators;
 #[path = "../../../tests/relocations.rs"]
 mod relocations;
+#[path = "../../../tests/results.rs"]
+mod results;
 #[path = "../../../tests/sample.rs"]
 mod sample;
 #[path = "../../../tests/sections.rs"]

@@ -291,7 +291,8 @@ fn linkage_and_attributes_say_what_is_true() {
     let flags = |name: &str| {
         let function = module.get_function(name).unwrap();
         let all = function.attributes(AttributeLoc::Function);
-        let mut kinds: Vec<u32> = all.iter().map(|a| a.get_enum_kind_id()).collect();
+        let flags = all.iter().filter(|attribute| attribute.is_enum());
+        let mut kinds: Vec<u32> = flags.map(|flag| flag.get_enum_kind_id()).collect();
         kinds.sort_unstable();
         (function.get_linkage(), kinds)
     };

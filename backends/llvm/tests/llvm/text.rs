@@ -86,7 +86,7 @@ good2:                                            ; preds = %entry
   ret i64 %v17
 }
 
-attributes #0 = { nounwind }
+attributes #0 = { nounwind "probe-stack"="inline-asm" }
 
 !0 = !{!"branch_weights", i32 1, i32 2000}
 "#;

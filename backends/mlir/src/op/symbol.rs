@@ -123,10 +123,16 @@ impl<'c> Ops<'c> {
         if function.cold || function.no_inline {
             attributes.push(("no_inline", self.unit));
         }
+        let list = |words: &[Attribute<'c>]| ArrayAttribute::new(self.context, words).into();
+        let mut words = Vec::new();
         if function.cold {
-            let words = ["cold", "minsize"].map(|word| self.string(word));
-            let words = ArrayAttribute::new(self.context, &words).into();
-            attributes.push(("passthrough", words));
+            words.extend(["cold", "minsize"].map(|word| self.string(word)));
+        }
+        if self.facts.probes {
+            words.push(list(&["probe-stack", "inline-asm"].map(|word| self.string(word))));
+        }
+        if !words.is_empty() {
+            attributes.push(("passthrough", list(&words)));
         }
         attributes
     }

@@ -34,7 +34,7 @@ fn reads_well() {
     assert_eq!(
         body,
         "  llvm.func @kernel(i64, !llvm.ptr) -> i64
-  llvm.func @f(%arg0: i64) -> i64 attributes {no_unwind} {
+  llvm.func @f(%arg0: i64) -> i64 attributes {no_unwind, passthrough = [[\"probe-stack\", \"inline-asm\"]]} {
     %0 = llvm.mlir.constant(1 : i64) : i64
     %1 = llvm.mlir.zero : !llvm.ptr
     %2 = llvm.call @kernel(%arg0, %1) : (i64, !llvm.ptr) -> i64
