@@ -1,7 +1,7 @@
 //! The tables of descriptors: every record is the same once it is encoded and decoded, and all of a descriptor
 //! prints.
 
-use crate::Function;
+use crate::Library;
 use crate::lower::explain::codes::{
     Case, Head, Header, Literal, Meaning, Op, Output, Outputs, Place, Rpn, Site, Text, Type, Used,
     Written,
@@ -78,9 +78,9 @@ fn complaints_are_messages_with_known_pieces() {
 }
 
 fn printed(text: &str) -> String {
-    let function: Function = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
-    let resolved = crate::resolve::steps::resolve(&function).unwrap_or_else(|_| panic!("{text}"));
-    print(&descriptor::encode(&resolved, &mut Used::default()).bytes)
+    let library: Library = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+    let resolved = library.resolve().unwrap_or_else(|error| panic!("{text}: {error}"));
+    print(&descriptor::encode(&resolved.functions[0], &mut Used::default()).bytes)
 }
 
 #[test]
