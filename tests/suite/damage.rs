@@ -125,7 +125,8 @@ fn fail_at() -> Function {
 fn lowered(text: &str) -> ir::Module {
     let library: Library = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
     let options = Options { routines: Routines::Shared, metadata: false, ..Options::default() };
-    codegen::lower(&library, &options).unwrap_or_else(|error| panic!("{error}"))
+    let resolved = library.resolve().unwrap_or_else(|error| panic!("{error}"));
+    codegen::lower(&resolved, &options)
 }
 
 /// The words of a function's descriptor.
