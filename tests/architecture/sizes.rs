@@ -40,11 +40,14 @@ const LONG: [&str; 22] = [
 
 #[test]
 fn files_and_functions_are_short() {
-    let mut long: Vec<String> = sources("codegen/src").iter().flat_map(too_long).collect();
-    long.sort();
+    let long: Vec<String> = sources("codegen/src").iter().flat_map(too_long).collect();
     let new: Vec<&String> = long.iter().filter(|name| !LONG.contains(&name.as_str())).collect();
-    assert!(new.is_empty(), "longer than {MAX_FILE} or {MAX_FUNCTION} lines: {new:#?}");
-    assert_eq!(long, LONG, "what is not too long any more leaves the list");
+    let gone: Vec<&&str> = LONG.iter().filter(|name| !long.iter().any(|l| l == *name)).collect();
+    let limits = format!("{MAX_FILE} lines of a file, {MAX_FUNCTION} of a function");
+    assert!(
+        new.is_empty() && gone.is_empty(),
+        "{limits}: too long {new:#?}, not any more {gone:#?}"
+    );
 }
 
 /// The file and its functions, if they are. Tables of tests may have as many rows as they need.
