@@ -62,7 +62,7 @@ fn check_status(w: &mut Wrapper<'_, '_>, status: Value, pending: Pending) {
     let fault = status_fault(w);
     let status = w.b.convert(Convert::Sext, status, Type::I64);
     let raised = w.fail_at(&fault, &[status]);
-    w.release(pending);
+    w.leave(pending);
     w.b.ret(raised);
     w.b.switch_to(next);
 }

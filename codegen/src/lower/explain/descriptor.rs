@@ -103,12 +103,12 @@ impl Encoder<'_> {
     }
 
     fn op(&mut self, op: Op) {
-        self.used.op(op);
+        self.used.mark(op);
         self.part(op);
     }
 
     fn code(&mut self, code: Rpn) {
-        self.used.code(code);
+        self.used.mark(code);
         self.part(code);
         self.depth += code.effect();
         self.header.operands = self.header.operands.max(self.depth.unsigned_abs());
@@ -164,6 +164,7 @@ impl Encoder<'_> {
         let scope = self.scope;
         let path = self.quoted(&scope.values[place.value()].path);
         let (suffix, index) = suffix(place);
+        self.used.mark(suffix);
         let argument = scope.argument(place.value()).unwrap_or_default() as u32;
         let slot = self.slot(place.value());
         Head { place: PlaceRecord { path, suffix, index }, argument, slot }
@@ -340,6 +341,7 @@ impl Encoder<'_> {
         };
         let shown = self.quoted(&shown);
         self.step_record(step::Occurrence { head, symbol: symbol as u32, shown });
+        self.used.mark(code);
         self.part(code);
         match rule {
             Rule::Any | Rule::Symbol(_) => {}

@@ -2,7 +2,7 @@
 
 use crate::declaration::{ResultType, ValueType};
 use crate::lower::body::results::accepted;
-use crate::lower::explain::codes::{Output, Outputs, Text, Type, Written};
+use crate::lower::explain::codes::{LeafKind, Output, Outputs, Text, Type, Written};
 use crate::lower::explain::descriptor::{Encoder, elide};
 use crate::resolve::accept::Accepted;
 
@@ -26,6 +26,7 @@ impl Encoder<'_> {
             ResultType::None | ResultType::Scalar(_) => {}
             ResultType::Written(ty) => {
                 self.header.written = start;
+                self.used.leaf(LeafKind::Written);
                 self.written(ty);
             }
             ResultType::Allocated(outputs) => {

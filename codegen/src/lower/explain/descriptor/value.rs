@@ -31,6 +31,7 @@ impl Encoder<'_> {
         } else {
             Class::Ptr
         };
+        self.used.mark(class);
         let (mantissa, bias) = half_format(scalar);
         let step = step::Scalar {
             head: self.head_of(value),

@@ -21,7 +21,7 @@ struct Subject {
 }
 
 /// `(state)`: type and range of a scalar.
-pub(crate) fn scalar(b: &mut Builder<'_>, _: Used) {
+pub(crate) fn scalar(b: &mut Builder<'_>, used: Used) {
     let (s, step) = b.step::<step::Scalar>();
     let head = step.head(b);
     let any = b.any_of(s, head);
@@ -30,14 +30,14 @@ pub(crate) fn scalar(b: &mut Builder<'_>, _: Used) {
     let subject = Subject { s, step, any, index, payload };
     let (class, done) = (step.class(b), b.block("scalar"));
     let value = b.block_param(done, Type::I64, "value");
-    b.case(class, Class::Ptr as u32, done, |b| [subject.pointer(b)]);
-    b.case(class, Class::Float as u32, done, |b| [subject.float(b)]);
-    b.case(class, Class::Bool as u32, done, |b| {
+    b.when(used, class, Class::Ptr, done, |b| [subject.pointer(b)]);
+    b.when(used, class, Class::Float, done, |b| [subject.float(b)]);
+    b.when(used, class, Class::Bool, done, |b| {
         subject.require(b, &[TypeIndex::INT, TypeIndex::BOOL]);
         let truth = b.compare_const(Cond::Ne, payload, 0);
         [b.truth(truth)]
     });
-    b.case(class, Class::Int as u32, done, |b| [subject.int(b)]);
+    b.when(used, class, Class::Int, done, |b| [subject.int(b)]);
     b.unknown(s, class);
     b.switch_to(done);
     b.set_value(s, head, value);
