@@ -39,15 +39,15 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Gives up what the wrapper holds.
-    pub(crate) fn release(&mut self, pending: Pending) {
+    /// Gives up what the wrapper holds, after a failure.
+    pub(crate) fn leave(&mut self, pending: Pending) {
         let (values, count) = match pending {
             Pending::Nothing => return,
             Pending::Written(value) => (value, 1),
             Pending::Allocated(tensors) => (tensors, self.outputs.len()),
         };
         let count = self.b.i64(count as i64);
-        self.routine(Routine::Release, &[values, count]);
+        self.routine(Routine::Leave, &[values, count]);
     }
 
     /// Writes the result and returns.

@@ -14,40 +14,47 @@ pub(crate) use operations::{Rpn, operation};
 pub(crate) use records::*;
 pub(crate) use steps::{Op, step};
 
+/// Codes of which a set is kept.
+pub(crate) trait Code: Copy {
+    /// Which set.
+    const SET: usize;
+    /// The number of its bit, and what stands in a descriptor.
+    fn number(self) -> u32;
+}
+
+/// Says which enums are [`Code`]s, and which sets are theirs.
+macro_rules! sets {
+    ($($name:ident $set:literal),*) => {
+        $(impl Code for $name {
+            const SET: usize = $set;
+
+            fn number(self) -> u32 {
+                self as u32
+            }
+        })*
+    };
+}
+
+sets! { Op 0, Rpn 1, LeafKind 2, RuleCode 3, Suffix 4, Class 5 }
+
 /// The codes that some descriptors use: a module's own copy of the routines knows no others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Used {
-    ops: u64,
-    codes: u128,
-    leaves: u32,
-}
+pub(crate) struct Used([u128; 6]);
 
 impl Used {
     /// All of them.
-    pub(crate) const ALL: Used = Used { ops: !0, codes: !0, leaves: !0 };
+    pub(crate) const ALL: Used = Used([!0; 6]);
 
-    pub(crate) fn op(&mut self, op: Op) {
-        self.ops |= 1 << op as u32;
-    }
-
-    pub(crate) fn code(&mut self, code: Rpn) {
-        self.codes |= 1 << code as u32;
+    pub(crate) fn mark<C: Code>(&mut self, code: C) {
+        self.0[C::SET] |= 1 << code.number();
     }
 
     pub(crate) fn leaf(&mut self, kind: LeafKind) {
-        self.leaves |= 1 << kind as u32;
+        self.mark(kind);
     }
 
-    pub(crate) fn has_op(&self, op: Op) -> bool {
-        self.ops >> op as u32 & 1 != 0
-    }
-
-    pub(crate) fn has_code(&self, code: Rpn) -> bool {
-        self.codes >> code as u32 & 1 != 0
-    }
-
-    pub(crate) fn has_leaf(&self, kind: LeafKind) -> bool {
-        self.leaves >> kind as u32 & 1 != 0
+    pub(crate) fn has<C: Code>(&self, code: C) -> bool {
+        self.0[C::SET] >> code.number() & 1 != 0
     }
 }
 

@@ -101,12 +101,12 @@ impl Encoder<'_> {
     }
 
     fn op(&mut self, op: Op) {
-        self.used.op(op);
+        self.used.mark(op);
         self.part(op);
     }
 
     fn code(&mut self, code: Rpn) {
-        self.used.code(code);
+        self.used.mark(code);
         self.part(code);
         self.depth += code.effect();
         self.header.operands = self.header.operands.max(self.depth.unsigned_abs());
@@ -326,6 +326,7 @@ impl Encoder<'_> {
         };
         let shown = self.quoted(shown);
         self.step_record(step::Occurrence { head, symbol: symbol as u32, shown });
+        self.used.mark(code);
         self.part(code);
         match rule {
             Rule::Any | Rule::Symbol(_) => {}

@@ -80,10 +80,8 @@ impl<'a> Lines<'a> {
     fn tail(&mut self, depth: usize, tail: Tail, words: &mut Words<'_>) -> Option<()> {
         match tail {
             Tail::Numbers => {
-                let count = words.take()?;
-                let all: Option<Vec<String>> =
-                    (0..count).map(|_| Some(format!("{:#x}", words.take()?))).collect();
-                self.add(depth, format!("numbers {}", all?.join(", ")));
+                let line = numbers(words)?;
+                self.add(depth, line);
             }
             Tail::Literals => {
                 for _ in 0..words.take()? {
@@ -152,6 +150,14 @@ impl Literal {
             }
         }
     }
+}
+
+/// `numbers 0x12002`
+fn numbers(words: &mut Words<'_>) -> Option<String> {
+    let count = words.take()?;
+    let all: Option<Vec<String>> =
+        (0..count).map(|_| Some(format!("{:#x}", words.take()?))).collect();
+    Some(format!("numbers {}", all?.join(", ")))
 }
 
 /// `Slot slot 1; Const bits 0x2; Mul`

@@ -107,6 +107,8 @@ routines! {
     RefuseResult "refuse_result" [Ptr, Ptr] -> Some(I32), cold, result::refuse_result;
     /// `(values, count)`: gives up the objects among values.
     Release "release" [Ptr, I64] -> None, hot, result::release;
+    /// `(values, count)`: the same after a failure, whose error stays.
+    Leave "leave" [Ptr, I64] -> None, cold, result::leave;
     /// `(descriptor, extents, devices, tensors)`: allocates tensors, or raises and returns -1.
     Allocate "allocate" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::allocate;
     /// `(descriptor, output, prototype, tensor)`: allocates one, or raises and returns -1.

@@ -25,6 +25,7 @@ impl Encoder<'_> {
             ResultType::None | ResultType::Scalar(_) => {}
             ResultType::Written(ty) => {
                 self.header.written = start;
+                self.used.leaf(LeafKind::Written);
                 self.written(ty);
             }
             ResultType::Allocated(outputs) => {

@@ -32,6 +32,7 @@ impl Encoder<'_> {
         } else {
             Class::Ptr
         };
+        self.used.mark(class);
         let (mantissa, bias) = half_format(scalar);
         let step = step::Scalar {
             head: self.head_of(value),
@@ -97,8 +98,7 @@ impl Encoder<'_> {
                 self.step_record(step::Size { head, size: elements.len() as u32 });
             }
             ParamType::Literal(literals) => {
-                self.step_record(step::Literal { head, expected });
-                self.literals(literals);
+                self.literals(step::Literal { head, expected }, literals)
             }
             ParamType::Scalar(_)
             | ParamType::Tensor(_)
@@ -110,7 +110,8 @@ impl Encoder<'_> {
         }
     }
 
-    fn literals(&mut self, literals: &[Literal]) {
+    fn literals(&mut self, step: step::Literal, literals: &[Literal]) {
+        self.step_record(step);
         let some = literals.iter().filter(|literal| **literal != Literal::None);
         self.word(some.clone().count() as u32);
         for literal in some {

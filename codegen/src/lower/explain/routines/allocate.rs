@@ -33,7 +33,7 @@ pub(crate) fn allocate(b: &mut Builder<'_>, _: Used) {
         let code = b.routine_value(Routine::AllocateOne, &[descriptor, entry, prototype, tensor]);
         let failed = b.compare_const(Cond::Ne, code, 0);
         b.if_then(failed, |b| {
-            b.routine(Routine::Release, &[tensors, at]);
+            b.routine(Routine::Leave, &[tensors, at]);
             b.ret(Some(code));
         });
         [after(b, output, extents)]
@@ -102,7 +102,7 @@ pub(crate) fn allocate_one(b: &mut Builder<'_>, _: Used) {
     b.if_then(failed, |b| {
         let name = b.text(runtime::ENV_TENSOR_ALLOC.name);
         b.fail_call(descriptor, name, status);
-        b.routine(Routine::Release, &[tensor, one]);
+        b.routine(Routine::Leave, &[tensor, one]);
         b.return_code(-1);
     });
     let output = At::<Output>::new(output);
@@ -113,7 +113,7 @@ pub(crate) fn allocate_one(b: &mut Builder<'_>, _: Used) {
     b.unless(usable, |b| {
         let name = output.name(b).address(b);
         b.fail_at(descriptor, Complaint::Allocator, false, &[name, align]);
-        b.routine(Routine::Release, &[tensor, one]);
+        b.routine(Routine::Leave, &[tensor, one]);
         b.return_code(-1);
     });
     b.return_code(0);
@@ -202,9 +202,9 @@ pub(crate) fn make_array(b: &mut Builder<'_>, _: Used) {
     let made = b.and(made, fine);
     b.unless(made, |b| {
         b.fail_call(descriptor, text, status);
-        b.routine(Routine::Release, &[tensors, count]);
+        b.routine(Routine::Leave, &[tensors, count]);
         let one = b.i64(1);
-        b.routine(Routine::Release, &[array, one]);
+        b.routine(Routine::Leave, &[array, one]);
         b.return_code(-1);
     });
     b.routine(Routine::Release, &[tensors, count]);

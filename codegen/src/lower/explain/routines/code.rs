@@ -4,7 +4,7 @@
 use crate::ir::{
     Binary, Block, Builder, Cond, Convert, Data, Hint, Linkage, SymbolKind, Type, Value,
 };
-use crate::lower::explain::codes::{Coded, Text};
+use crate::lower::explain::codes::{Code, Coded, Text, Used};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::state::Field;
@@ -181,6 +181,23 @@ impl Builder<'_> {
             self.jump(done, &values);
         }
         self.switch_to(no);
+    }
+}
+
+/// Codes.
+impl Builder<'_> {
+    /// [`Builder::case`] for a code, if some descriptor has it.
+    pub(crate) fn when<C: Code, const N: usize>(
+        &mut self,
+        used: Used,
+        value: Value,
+        code: C,
+        done: Block,
+        body: impl FnOnce(&mut Self) -> [Value; N],
+    ) {
+        if used.has(code) {
+            self.case(value, code.number(), done, body);
+        }
     }
 }
 

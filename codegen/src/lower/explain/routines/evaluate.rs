@@ -68,12 +68,10 @@ pub(crate) fn evaluate(b: &mut Builder<'_>, used: Used) {
 impl Machine {
     /// An operation that ends its block itself.
     fn case(self, b: &mut Builder<'_>, op: Rpn, body: impl FnOnce(&mut Builder<'_>)) {
-        if self.used.has_code(op) {
-            b.case(self.op, op as u32, self.next, |b| {
-                body(b);
-                []
-            });
-        }
+        b.when(self.used, self.op, op, self.next, |b| {
+            body(b);
+            []
+        });
     }
 
     /// An operation that replaces so many operands by a value.
@@ -300,7 +298,7 @@ fn comparisons(b: &mut Builder<'_>, m: Machine) {
 }
 
 /// `(state, leaves)`: `, n = 6, m = 0`. Moves the program counter.
-pub(crate) fn leaves(b: &mut Builder<'_>, _: Used) {
+pub(crate) fn leaves(b: &mut Builder<'_>, used: Used) {
     let [s, leaves] = [0, 1].map(|i| b.param(i));
     b.set_field(s, Field::Pc, leaves);
     b.take_word(s);
@@ -314,16 +312,16 @@ pub(crate) fn leaves(b: &mut Builder<'_>, _: Used) {
         b.try_routine(Routine::Evaluate, &[s]);
         let operands = b.field(s, Field::Operands);
         b.set_field(s, Field::Values, operands);
-        let text = b.compare_const(Cond::Eq, kind, (LeafKind::Text as u32).into());
-        b.if_then(text, |b| {
-            // The operand is the slot of the text; there is room for two.
-            let slot = b.load(Type::I64, operands, 0);
-            let [data, size] = b.text_of(s, slot);
-            let pair = b.stack_slot(16, 8);
-            b.store(data, pair, 0);
-            b.store(size, pair, 8);
-            b.set_field(s, Field::Values, pair);
-        });
+        if used.has(LeafKind::Text) {
+            let text = b.compare_const(Cond::Eq, kind, (LeafKind::Text as u32).into());
+            b.if_then(text, |b| {
+                // The operand is the slot of the text.
+                let slot = b.load(Type::I64, operands, 0);
+                let text = b.text_of(s, slot);
+                let pair = b.values(&text);
+                b.set_field(s, Field::Values, pair);
+            });
+        }
         b.try_routine(Routine::PutPiece, &[s, kind]);
     });
     b.return_code(0);

@@ -184,7 +184,7 @@ pub(crate) fn interpret(b: &mut Builder<'_>, used: Used) {
     b.jump(next, &[]);
     b.switch_to(next);
     let op = b.take_word(s);
-    for &code in Op::ALL.iter().filter(|&&code| used.has_op(code)) {
+    for &code in Op::ALL.iter().filter(|&&code| used.has(code)) {
         b.case(op, code as u32, ran, |b| {
             let Some(routine) = routine(code) else {
                 let passed = b.i32(0);

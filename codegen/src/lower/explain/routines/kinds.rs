@@ -25,12 +25,12 @@ impl Builder<'_> {
 
     /// A `Bool`: an index is one of these.
     pub(crate) fn is_one_of(&mut self, index: Value, types: &[TypeIndex]) -> Value {
-        let mut any = self.constant(Type::Bool, 0);
+        let mut any = None;
         for ty in types {
             let is = self.compare_const(Cond::Eq, index, ty.0.into());
-            any = self.or(any, is);
+            any = Some(any.map_or(is, |any| self.or(any, is)));
         }
-        any
+        any.unwrap_or_else(|| self.constant(Type::Bool, 0))
     }
 }
 

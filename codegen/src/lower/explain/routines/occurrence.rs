@@ -1,7 +1,7 @@
 //! Explaining extents, strides and integer parameters.
 
 use crate::ir::{Binary, Builder, Cond, Type, Value};
-use crate::lower::explain::codes::{RuleCode, Suffix, Used, step};
+use crate::lower::explain::codes::{Head, RuleCode, Suffix, Used, step};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::evaluate::divide;
@@ -21,51 +21,55 @@ struct Found {
 }
 
 /// `(state)`: one occurrence.
-pub(crate) fn occurrence(b: &mut Builder<'_>, _: Used) {
+pub(crate) fn occurrence(b: &mut Builder<'_>, used: Used) {
     let (s, step) = b.step::<step::Occurrence>();
     let rule = b.take_word(s);
     let head = step.head(b).address(b);
-    let [value, counts] = load(b, s, step, head);
+    let [value, counts] = load(b, used, [s, head], step);
     let counts = b.compare_const(Cond::Ne, counts, 0);
     let found = Found { s, step, head, value, counts };
     let known = b.block("rules");
-    b.case(rule, RuleCode::Any as u32, known, |_| []);
-    b.case(rule, RuleCode::Symbol as u32, known, |b| symbol(b, found, head));
-    b.case(rule, RuleCode::SymbolOfMany as u32, known, |b| {
+    b.when(used, rule, RuleCode::Any, known, |_| []);
+    b.when(used, rule, RuleCode::Symbol, known, |b| symbol(b, found, head));
+    b.when(used, rule, RuleCode::SymbolOfMany, known, |b| {
         let unnamed = b.i64(1);
         symbol(b, found, unnamed)
     });
-    b.case(rule, RuleCode::Equal as u32, known, |b| equal(b, found));
-    b.case(rule, RuleCode::Solve as u32, known, |b| solve(b, found));
+    b.when(used, rule, RuleCode::Equal, known, |b| equal(b, found));
+    b.when(used, rule, RuleCode::Solve, known, |b| solve(b, found));
     b.unknown(s, rule);
     b.switch_to(known);
     b.return_code(0);
 }
 
 /// The number, and 1 if it counts; no extent may be negative.
-fn load(b: &mut Builder<'_>, s: Value, step: At<step::Occurrence>, head: Value) -> [Value; 2] {
+fn load(
+    b: &mut Builder<'_>,
+    used: Used,
+    [s, head]: [Value; 2],
+    step: At<step::Occurrence>,
+) -> [Value; 2] {
     let (at, one) = (step.head(b), b.i64(1));
     let place = at.place(b);
     let (slot, suffix, dim) = (at.slot(b), place.suffix(b), place.index(b));
     let loaded = b.block("loaded");
     let found = [Type::I64; 2].map(|ty| b.block_param(loaded, ty, crate::ir::Hint::default()));
-    b.case(suffix, Suffix::None as u32, loaded, |b| {
+    b.when(used, suffix, Suffix::None, loaded, |b| {
         b.any_of(s, at);
         [b.symbol_value(s, slot), one]
     });
-    b.case(suffix, Suffix::Number as u32, loaded, |b| {
+    b.when(used, suffix, Suffix::Number, loaded, |b| {
         let shape = b.object_of(s, at);
         [b.routine_value(Routine::NumberAt, &[shape, dim]), one]
     });
-    let dl = b.tensor_of(s, at);
-    b.has_dim(s, dl, dim);
-    let extent = b.extent(dl, dim);
-    b.case(suffix, Suffix::Shape as u32, loaded, |b| {
+    b.when(used, suffix, Suffix::Shape, loaded, |b| {
+        let [_, extent] = dim_of(b, s, at, dim);
         let negative = b.compare_const(Cond::Slt, extent, 0);
         b.refuse(s, negative, Complaint::Negative, &[head, extent]);
         [extent, one]
     });
-    b.case(suffix, Suffix::Strides as u32, loaded, |b| {
+    b.when(used, suffix, Suffix::Strides, loaded, |b| {
+        let [dl, extent] = dim_of(b, s, at, dim);
         let stride = b.routine_value(Routine::StrideAt, &[dl, dim]);
         let several = b.compare_const(Cond::Sgt, extent, 1);
         let elements = b.ask(Routine::NotEmpty, &[dl]);
@@ -75,6 +79,13 @@ fn load(b: &mut Builder<'_>, s: Value, step: At<step::Occurrence>, head: Value) 
     b.unknown(s, suffix);
     b.switch_to(loaded);
     found
+}
+
+/// A tensor, and one of its extents.
+fn dim_of(b: &mut Builder<'_>, s: Value, head: At<Head>, dim: Value) -> [Value; 2] {
+    let dl = b.tensor_of(s, head);
+    b.has_dim(s, dl, dim);
+    [dl, b.extent(dl, dim)]
 }
 
 impl Builder<'_> {

@@ -1,20 +1,37 @@
 //! The pieces of a message: what stands for values in it.
 
 use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
-use crate::lower::explain::codes::{Head, Header, LeafKind, Op, Place, Suffix, Used};
+use crate::lower::explain::codes::{Head, Header, LeafKind, Op, Place, Rpn, Suffix, Used};
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::state::Field;
 use crate::lower::explain::routines::text::INDICES;
 use crate::lower::explain::schema::At;
 
-/// Whether some message has such a piece.
+/// Whether some message has such a piece. Those that are not named here are always known.
 fn may_occur(used: Used, kind: LeafKind) -> bool {
-    let tensors = [LeafKind::DType, LeafKind::Device, LeafKind::DeviceType];
-    let rare = [LeafKind::Float, LeafKind::DType, LeafKind::Device, LeafKind::DeviceType];
-    let quoted = [Op::Constraint, Op::Evaluate, Op::Occurrence].iter().any(|&op| used.has_op(op));
-    let by_step = (used.has_op(Op::Tensor) && tensors.contains(&kind))
-        || (quoted && kind == LeafKind::Leaves);
-    by_step || used.has_leaf(kind) || !(rare.contains(&kind) || kind == LeafKind::Leaves)
+    let steps: &[Op] = match kind {
+        LeafKind::DType | LeafKind::Device | LeafKind::DeviceType => &[Op::Tensor],
+        LeafKind::Text => &[Op::Literal, Op::Device],
+        LeafKind::Truth => &[Op::Literal],
+        LeafKind::Leaves => &[Op::Constraint],
+        LeafKind::Float | LeafKind::Ptr | LeafKind::Written => &[],
+        LeafKind::Unused
+        | LeafKind::Index
+        | LeafKind::Int
+        | LeafKind::Unsigned
+        | LeafKind::Plain
+        | LeafKind::Quote
+        | LeafKind::Place
+        | LeafKind::Type
+        | LeafKind::Subject
+        | LeafKind::At
+        | LeafKind::Path
+        | LeafKind::On
+        | LeafKind::Calling => return true,
+    };
+    let divides = [Rpn::Div, Rpn::Rem, Rpn::CeilDiv].iter().any(|&code| used.has(code));
+    let by_operation = kind == LeafKind::Leaves && divides;
+    by_operation || used.has(kind) || steps.iter().any(|&op| used.has(op))
 }
 
 /// The pieces, and what they append.
@@ -199,17 +216,17 @@ fn put_path(b: &mut Builder<'_>, s: Value, place: At<Place>) {
 }
 
 /// `(state, place)`: `x.shape[0]`
-pub(crate) fn put_place(b: &mut Builder<'_>, _: Used) {
+pub(crate) fn put_place(b: &mut Builder<'_>, used: Used) {
     let [s, place] = [0, 1].map(|i| b.param(i));
     let place = At::<Place>::new(place);
     put_path(b, s, place);
     let suffix = place.suffix(b);
     let (index, done) = (b.block("index"), b.block("done"));
-    b.case(suffix, Suffix::None as u32, done, |_| []);
+    b.when(used, suffix, Suffix::None, done, |_| []);
     for (code, text) in
         [(Suffix::Shape, ".shape["), (Suffix::Strides, ".strides["), (Suffix::Number, "[")]
     {
-        b.case(suffix, code as u32, index, |b| {
+        b.when(used, suffix, code, index, |b| {
             b.say(s, text);
             []
         });

@@ -115,7 +115,7 @@ fn of_dim(
     )
 }
 
-/// Properties of other values.
+/// Properties of other values, objects first.
 pub(crate) fn properties(b: &mut Builder<'_>, m: Machine) {
     for (op, field) in [(Rpn::Length, seq_cell::SIZE), (Rpn::NumberCount, shape_cell::SIZE)] {
         m.load(b, op, |b| {
@@ -138,6 +138,11 @@ pub(crate) fn properties(b: &mut Builder<'_>, m: Machine) {
         let count = b.load(Type::I64, object.address, shape_cell::SIZE.in_object());
         at_least(b, m, [count, index], object.there, head, Complaint::SizeLeast);
     });
+    others(b, m);
+}
+
+/// Properties of what is no object.
+fn others(b: &mut Builder<'_>, m: Machine) {
     m.load(b, Rpn::IsSome, |b| {
         let slot = b.take_word(m.s);
         b.is_some(m.s, slot)

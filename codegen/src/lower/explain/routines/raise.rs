@@ -93,14 +93,14 @@ pub(crate) fn raise(b: &mut Builder<'_>, _: Used) {
 
 impl Builder<'_> {
     /// Stores an owned error in the thread's slot.
-    fn set_raised(&mut self, error: Value) {
+    pub(crate) fn set_raised(&mut self, error: Value) {
         let set = crate::lower::runtime(self.module, &runtime::ERROR_SET_RAISED);
         self.call(set, &[error]);
         self.release_object(error);
     }
 
     /// Takes the error out of the thread's slot; NULL if there is none.
-    fn take_error(&mut self) -> Value {
+    pub(crate) fn take_error(&mut self) -> Value {
         let error = self.stack_slot(8, 8);
         let null = self.null();
         self.store(null, error, 0);

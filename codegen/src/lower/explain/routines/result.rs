@@ -146,7 +146,7 @@ pub(crate) fn refuse_result(b: &mut Builder<'_>, _: Used) {
     b.routine(Routine::Open, &[s, descriptor]);
     b.routine(Routine::CheckResult, &[s, descriptor, value]);
     let one = b.i64(1);
-    b.routine(Routine::Release, &[value, one]);
+    b.routine(Routine::Leave, &[value, one]);
     b.return_code(-1);
 }
 
@@ -195,5 +195,16 @@ pub(crate) fn release(b: &mut Builder<'_>, _: Used) {
             b.call(release, &[object]);
         });
     });
+    b.ret(None);
+}
+
+/// `(values, count)`: gives up the objects among values after something has failed. Their deleters may overwrite
+/// the error in the thread's slot, so it is set again.
+pub(crate) fn leave(b: &mut Builder<'_>, _: Used) {
+    let args = [0, 1].map(|i| b.param(i));
+    let error = b.take_error();
+    b.routine(Routine::Release, &args);
+    let some = b.compare_const(Cond::Ne, error, 0);
+    b.if_then(some, |b| b.set_raised(error));
     b.ret(None);
 }

@@ -3,70 +3,83 @@
 use abi_spec::TypeIndex;
 use abi_spec::layout::any;
 
-use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
+use crate::ir::{Builder, Cond, Convert, Type, Value};
 use crate::lower::explain::codes::{Class, Used, step};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::evaluate::fits;
 use crate::lower::explain::schema::At;
 
+/// One scalar while it is checked.
+#[derive(Clone, Copy)]
+struct Subject {
+    s: Value,
+    step: At<step::Scalar>,
+    any: Value,
+    index: Value,
+    payload: Value,
+}
+
 /// `(state)`: type and range of a scalar.
-pub(crate) fn scalar(b: &mut Builder<'_>, _: Used) {
+pub(crate) fn scalar(b: &mut Builder<'_>, used: Used) {
     let (s, step) = b.step::<step::Scalar>();
     let head = step.head(b);
     let any = b.any_of(s, head);
     let index = b.load(Type::I32, any, any::TYPE_INDEX.offset);
     let payload = b.load(Type::I64, any, any::PAYLOAD.offset);
-    let above = b.binary_const(Binary::Sub, index, TypeIndex::INT.0.into());
+    let subject = Subject { s, step, any, index, payload };
     let (class, done) = (step.class(b), b.block("scalar"));
     let value = b.block_param(done, Type::I64, "value");
-    let require = |b: &mut Builder<'_>, ok: Value| {
-        let wrong = b.not(ok);
-        b.if_then(wrong, |b| {
-            let [head, expected] = [head.address(b), step.expected(b).address(b)];
-            b.complain(s, Complaint::Type, &[head, expected, any]);
-        });
-    };
-    let up_to = |b: &mut Builder<'_>, last: TypeIndex| {
-        let number = b.compare_const(Cond::Ule, above, (last.0 - TypeIndex::INT.0).into());
-        require(b, number);
-    };
-    b.case(class, Class::Ptr as u32, done, |b| {
-        let none = b.compare_const(Cond::Eq, index, TypeIndex::NONE.0.into());
-        let pointer = b.compare_const(Cond::Eq, index, TypeIndex::OPAQUE_PTR.0.into());
-        let either = b.or(none, pointer);
-        require(b, either);
-        let zero = b.i64(0);
-        [b.select(none, zero, payload)]
-    });
-    b.case(class, Class::Float as u32, done, |b| {
-        up_to(b, TypeIndex::FLOAT);
-        let is_float = b.compare_const(Cond::Eq, index, TypeIndex::FLOAT.0.into());
-        let converted = b.convert(Convert::SintToFloat, payload, Type::F64);
-        let converted = b.as_word(converted);
-        let bits = b.select(is_float, payload, converted);
-        [round(b, step, bits)]
-    });
-    b.case(class, Class::Bool as u32, done, |b| {
-        up_to(b, TypeIndex::BOOL);
+    b.when(used, class, Class::Ptr, done, |b| [subject.pointer(b)]);
+    b.when(used, class, Class::Float, done, |b| [subject.float(b)]);
+    b.when(used, class, Class::Bool, done, |b| {
+        subject.require(b, &[TypeIndex::INT, TypeIndex::BOOL]);
         let truth = b.compare_const(Cond::Ne, payload, 0);
         [b.truth(truth)]
     });
-    b.case(class, Class::Int as u32, done, |b| {
-        up_to(b, TypeIndex::BOOL);
-        let (bits, signed) = (step.bits(b), step.signed(b));
-        let fits = fits(b, payload, bits, signed);
-        let overflow = b.not(fits);
-        b.if_then(overflow, |b| {
-            let [head, name] = [head.address(b), step.name(b).address(b)];
-            b.complain(s, Complaint::Range, &[head, name, payload]);
-        });
-        [payload]
-    });
+    b.when(used, class, Class::Int, done, |b| [subject.int(b)]);
     b.unknown(s, class);
     b.switch_to(done);
     b.set_value(s, head, value);
     b.return_code(0);
+}
+
+impl Subject {
+    /// Complains unless the value is of one of these types.
+    fn require(self, b: &mut Builder<'_>, types: &[TypeIndex]) {
+        let ok = b.is_one_of(self.index, types);
+        b.unless(ok, |b| {
+            let [head, expected] = [self.step.head(b).address(b), self.step.expected(b).address(b)];
+            b.complain(self.s, Complaint::Type, &[head, expected, self.any]);
+        });
+    }
+
+    fn pointer(self, b: &mut Builder<'_>) -> Value {
+        self.require(b, &[TypeIndex::NONE, TypeIndex::OPAQUE_PTR]);
+        let none = b.is_one_of(self.index, &[TypeIndex::NONE]);
+        let zero = b.i64(0);
+        b.select(none, zero, self.payload)
+    }
+
+    fn float(self, b: &mut Builder<'_>) -> Value {
+        self.require(b, &[TypeIndex::INT, TypeIndex::BOOL, TypeIndex::FLOAT]);
+        let is_float = b.is_one_of(self.index, &[TypeIndex::FLOAT]);
+        let converted = b.convert(Convert::SintToFloat, self.payload, Type::F64);
+        let converted = b.as_word(converted);
+        let bits = b.select(is_float, self.payload, converted);
+        round(b, self.step, bits)
+    }
+
+    fn int(self, b: &mut Builder<'_>) -> Value {
+        self.require(b, &[TypeIndex::INT, TypeIndex::BOOL]);
+        let (bits, signed) = (self.step.bits(b), self.step.signed(b));
+        let fits = fits(b, self.payload, bits, signed);
+        b.unless(fits, |b| {
+            let [head, name] = [self.step.head(b).address(b), self.step.name(b).address(b)];
+            b.complain(self.s, Complaint::Range, &[head, name, self.payload]);
+        });
+        self.payload
+    }
 }
 
 /// A float as arithmetic sees it: rounded to its type.
