@@ -7,6 +7,7 @@ mod collisions;
 mod declarations;
 mod export_macro;
 mod imports;
+mod libcalls;
 mod metadata;
 mod mirror;
 mod once;
