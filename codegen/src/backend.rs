@@ -10,7 +10,7 @@ mod target;
 
 pub use error::Error;
 pub use plan::{Action, Existing, Place, Plan, State, plan, unused_name};
-pub use target::{Facts, LARGE, Machine, Narrow, Side};
+pub use target::{Facts, LARGE, Machine, Narrow, Side, is_apart};
 
 use crate::ir::Module;
 

@@ -11,6 +11,7 @@ mod equivalence;
 mod export_macro;
 mod guarded;
 mod imports;
+mod libcalls;
 mod metadata;
 mod mirror;
 mod once;

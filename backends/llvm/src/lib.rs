@@ -46,6 +46,11 @@
 //! * Targets: x86-64 and aarch64 in ELF, Mach-O and COFF, riscv64 in ELF. Code for aarch64 Linux calls no
 //!   outlined atomics, so kernels that clang compiled without `-mno-outline-atomics` are called, not inlined.
 //! * Our functions do not unwind, and have no unwind tables.
+//! * On Windows LLVM itself refers to `__chkstk`, which touches the pages of a frame above one, and, where floats
+//!   are used, to `_fltused`, a number by whose presence the C library of Visual C++ knows it. Neither can be
+//!   turned off; both are in what every program there is linked with. Nothing else is called that was not asked
+//!   for: loops and cold functions may not become calls of a C library's functions (`no-builtins`), so that LLVM
+//!   inlines them only into functions of which the same is said.
 //! * On a fatal error, which no host IR and no checked kernel causes, LLVM ends the process.
 //!
 //! # Linkage

@@ -1,6 +1,6 @@
 //! Types, signatures and attributes.
 
-use codegen::backend::{Facts, Side};
+use codegen::backend::{self, Facts, Side};
 use codegen::ir;
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -27,6 +27,8 @@ pub(crate) struct Attributes {
     pub(crate) optnone: Attribute,
     /// Frames above a page touch every page.
     pub(crate) probe: Attribute,
+    /// No code becomes a call of a C library's function.
+    pub(crate) no_builtins: Attribute,
     pub(crate) signext: Attribute,
     pub(crate) zeroext: Attribute,
 }
@@ -68,6 +70,9 @@ impl<'ctx> Types<'ctx> {
         add(attributes.nounwind);
         if self.facts.probes {
             add(attributes.probe);
+        }
+        if backend::is_apart(source) {
+            add(attributes.no_builtins);
         }
         if source.cold {
             attributes.cold.into_iter().for_each(&mut add);
@@ -142,6 +147,7 @@ impl Attributes {
             cold: [flag("cold"), flag("minsize"), flag("noinline")],
             noinline: flag("noinline"),
             optnone: flag("optnone"),
+            no_builtins: context.create_string_attribute("no-builtins", ""),
             probe: context.create_string_attribute("probe-stack", "inline-asm"),
             signext: flag("signext"),
             zeroext: flag("zeroext"),

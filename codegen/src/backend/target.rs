@@ -6,7 +6,7 @@ use target_lexicon::{
 };
 
 use super::Error;
-use crate::ir::{AbiType, Extend, Type};
+use crate::ir::{AbiType, Extend, Function, Type};
 
 /// The machines that host IR is for: 64-bit and little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,6 +161,13 @@ impl Facts {
             (Narrow::Extended, Side::Receiver) | (Narrow::Anything, _) => Extend::No,
         }
     }
+}
+
+/// True for a function that may be told to become no call of a C library's function: LLVM makes `strlen`,
+/// `memset` and the like of loops, and of many stores in what is to be small. Such a function is never
+/// inlined into code that is not told so, which is why straight code on the hot path is not.
+pub fn is_apart(function: &Function) -> bool {
+    function.cold || function.no_inline || function.has_loop()
 }
 
 #[cfg(test)]

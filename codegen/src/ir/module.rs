@@ -163,6 +163,14 @@ impl Function {
         self.blocks.iter().enumerate().map(|(i, data)| (Block(i as u32), data))
     }
 
+    /// True if some block may run twice in a call.
+    pub fn has_loop(&self) -> bool {
+        let back = |(block, data): (Block, &BlockData)| {
+            data.end.iter().flat_map(Terminator::targets).any(|target| target.block <= block)
+        };
+        self.blocks().any(back)
+    }
+
     /// The name of a block in every text form: what it is for, and its number.
     pub fn label(&self, block: Block) -> String {
         match block.index() {

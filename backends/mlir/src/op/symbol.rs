@@ -1,6 +1,6 @@
 //! Functions, data objects and aliases, and what they say of themselves.
 
-use codegen::backend::Side;
+use codegen::backend::{self, Side};
 use codegen::ir;
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, TypeAttribute};
 use melior::ir::operation::{OperationLike, OperationMutLike};
@@ -127,6 +127,9 @@ impl<'c> Ops<'c> {
         let mut words = Vec::new();
         if function.cold {
             words.extend(["cold", "minsize"].map(|word| self.string(word)));
+        }
+        if backend::is_apart(function) {
+            words.push(list(&["no-builtins", ""].map(|word| self.string(word))));
         }
         if self.facts.probes {
             words.push(list(&["probe-stack", "inline-asm"].map(|word| self.string(word))));

@@ -1,0 +1,75 @@
+//! Objects call nothing that the host IR does not import: no function of a C library or of a compiler.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::thread;
+
+use codegen::ir::{Linkage, Module};
+use driver::Optimization;
+use object::{BinaryFormat, Object, ObjectSymbol};
+use tvm_ffi_codegen_tests::cases;
+use tvm_ffi_codegen_tests::route::BACKENDS;
+
+const TARGETS: [&str; 7] = [
+    "x86_64-unknown-linux-gnu",
+    "aarch64-unknown-linux-gnu",
+    "riscv64gc-unknown-linux-gnu",
+    "x86_64-apple-darwin",
+    "aarch64-apple-darwin",
+    "x86_64-pc-windows-msvc",
+    "aarch64-pc-windows-msvc",
+];
+
+const LEVELS: [Optimization; 4] =
+    [Optimization::O0, Optimization::O1, Optimization::O2, Optimization::O3];
+
+/// What LLVM refers to on Windows whatever it compiles: a number by whose presence the C library of
+/// Visual C++ knows that floats are used, and the function that touches the pages of a large frame. Both
+/// are in the import library that every program there is linked with.
+const WINDOWS: [&str; 2] = ["_fltused", "__chkstk"];
+
+/// Cranelift has no levels, and MLIR comes to the same code as LLVM.
+fn levels(backend: &str) -> &'static [Optimization] {
+    if backend == "llvm" { &LEVELS } else { &LEVELS[2..3] }
+}
+
+#[test]
+fn objects_refer_to_imports_only() {
+    let library = cases::library(&cases::table());
+    let module = codegen::lower(&library, &codegen::Options::default()).unwrap();
+    let targets = BACKENDS.iter().flat_map(|b| TARGETS.map(|target| (*b, target)));
+    let all = targets.flat_map(|(b, target)| levels(b).iter().map(move |&o| (b, target, o)));
+    let next = Mutex::new(all);
+    let work = || {
+        let next = || next.lock().unwrap().next();
+        while let Some((backend, target, level)) = next() {
+            let others = others(&module, backend, target, level);
+            assert!(others.is_empty(), "{backend} {target} {level:?}: {others:?}");
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+}
+
+/// What an object refers to and the module does not import.
+fn others(module: &Module, backend: &str, target: &str, level: Optimization) -> Vec<String> {
+    let imports = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Import);
+    let imports: BTreeSet<&str> = imports.map(|symbol| symbol.name.as_str()).collect();
+    let options = driver::Options {
+        backend: backend.to_owned(),
+        target: target.parse().unwrap(),
+        optimization: level,
+        ..driver::Options::default()
+    };
+    let bytes = driver::emit_module(module, driver::Form::Object, &options).unwrap();
+    let file = object::File::parse(&*bytes).unwrap();
+    let under = if file.format() == BinaryFormat::MachO { "_" } else { "" };
+    let coff = file.format() == BinaryFormat::Coff;
+    let undefined = file.symbols().filter(|symbol| symbol.is_undefined());
+    undefined
+        .map(|symbol| symbol.name().unwrap().to_owned())
+        .filter(|name| !name.is_empty())
+        .map(|name| name.strip_prefix(under).unwrap().to_owned())
+        .filter(|name| !imports.contains(&**name) && !(coff && WINDOWS.contains(&&**name)))
+        .collect()
+}
