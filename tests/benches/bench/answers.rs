@@ -32,7 +32,7 @@ impl Answers {
     pub(crate) fn new(peers: &Peers) -> Answers {
         let calls: Vec<Call> = timed().into_iter().chain(questions()).collect();
         let mut by_peer = vec![(JIT.to_owned(), ask("jit", calls.len()))];
-        for peer in &peers.all {
+        for peer in peers.all.iter().filter(|peer| peer.has_libraries()) {
             let folder = peer.folder.to_str().expect("the path is text");
             by_peer.push((peer.name.clone(), ask(folder, calls.len())));
         }
@@ -80,13 +80,20 @@ impl Answers {
     }
 }
 
-/// What a peer says itself that it does not check.
+/// What a peer says itself that it does not check: a line per text, and the cases that it is said of.
 fn claims(peer: &Peer) -> Option<String> {
-    let cases = peer.unchecked.as_object()?;
-    let lines = cases.iter().map(|(case, text)| {
-        format!("* {}, {case}: {}", peer.name, text.as_str().unwrap_or_default())
-    });
-    Some(lines.collect::<Vec<_>>().join("\n"))
+    let mut lines: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (case, text) in peer.unchecked.as_object()? {
+        let text = text.as_str().unwrap_or_default();
+        match lines.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, cases)) => cases.push(case),
+            None => lines.push((text, vec![case])),
+        }
+    }
+    let line = |(text, cases): (&str, Vec<&str>)| {
+        format!("* {} says of {}: {text}", peer.name, cases.join(", "))
+    };
+    Some(lines.into_iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
 /// True for ours, and for hand-written C, whose checks are to be identical.

@@ -70,7 +70,8 @@ impl Job<'_> {
     fn good(&self, call: impl Fn(&Self, &mut Any) -> i32) {
         let mut result = Any::NONE;
         assert_eq!(call(self, &mut result), 0);
-        black_box(result);
+        // Its address only: reading all of it at once would wait for the callee's stores, which are smaller.
+        black_box(&mut result);
     }
 
     #[inline(always)]
@@ -97,18 +98,22 @@ pub(crate) fn load_all(peers: &mut Peers) -> Vec<Functions> {
     let ffi = Ffi::new(ffi::installed());
     let mut all = vec![Functions::jit(&peers.kernels, &ffi)];
     let left_out = &mut peers.left_out;
-    peers.all.retain(|peer| match Functions::load(peer, &ffi) {
-        Ok(functions) => {
-            all.push(functions);
-            true
+    for peer in peers.all.iter().filter(|peer| peer.has_libraries()) {
+        match Functions::load(peer, &ffi) {
+            Ok(functions) => all.push(functions),
+            Err(why) => left_out.push(format!("{}: {why}", peer.name)),
         }
-        Err(why) => {
-            left_out.push(format!("{}: {why}", peer.name));
-            false
-        }
-    });
+    }
     all
 }
+
+/// The tables: title, whether the calls fail, how functions are reached.
+const TABLES: [(&str, bool, Way); 4] = [
+    ("Successful calls by symbol", false, Way::Symbol),
+    ("Successful calls through a function object", false, Way::Object),
+    ("Failing calls by symbol", true, Way::Symbol),
+    ("Failing calls through a function object", true, Way::Object),
+];
 
 /// Runs the part.
 pub(crate) fn run(
@@ -120,44 +125,34 @@ pub(crate) fn run(
 ) {
     let (ffi, calls) = (Ffi::new(ffi::installed()), timed());
     let arguments = Arguments::new(&calls, &ffi);
-    let mut tables = Vec::new();
-    for (fails, way, title) in [
-        (false, Way::Symbol, "Successful calls by symbol"),
-        (false, Way::Object, "Successful calls through a function object"),
-        (true, Way::Symbol, "Failing calls by symbol"),
-        (true, Way::Object, "Failing calls through a function object"),
-    ] {
+    let table = |&(title, fails, way): &(&str, bool, Way)| {
         let mut table = Table { title: title.to_owned(), unit: "ns per call", ..Table::default() };
-        table.base = Some(BASE.to_owned()).filter(|base| all.iter().any(|f| f.peer == *base));
+        table.base = Some(BASE.to_owned());
         table.plot = if way == Way::Symbol { Plot::Marks } else { Plot::None };
         let mut items = Vec::new();
         for (index, call) in calls.iter().enumerate().filter(|(_, call)| call.fails == fails) {
+            let (args, calls) = (arguments.of(index), Calls::new());
             for functions in all {
-                let job = |function| Job {
-                    function,
-                    args: arguments.of(index),
-                    way,
-                    fails,
-                    calls: Calls::new(),
-                };
                 match job_of(functions, call, answers) {
-                    Ok(function) => items.push(item(job(function), &functions.peer, call)),
+                    Ok(function) => {
+                        let job = Job { function, args, way, fails, calls };
+                        items.push(item(job, &functions.peer, call));
+                    }
                     Err(why) => table.absent.push([call.name(), functions.peer.clone(), why]),
                 }
             }
         }
         table.series = interleave(items, setup.pick(201, 15));
-        tables.push(table);
-    }
+        table
+    };
+    let mut tables: Vec<Table> = TABLES.iter().map(table).collect();
     summarize(&tables, peers, report);
     tables.push(rust::handles(setup, &peers.kernels));
-    let notes = vec![
-        "All functions of a table are called in batches in turn, in one process that pins nothing; \
-         each figure is of one round of batches. Everybody calls the same kernels, which are linked into each \
-         library. Of failing calls the error is fetched and released."
-            .to_owned(),
-    ];
-    report.sections.push(Section { title: "Calls".to_owned(), notes, tables });
+    let note = "All functions of a table are called in batches in turn, in one process that pins nothing; \
+                each figure is of one round of batches. Everybody calls the same kernels, which are linked \
+                into each library. Of failing calls the error is fetched and released.";
+    let (title, notes) = ("Calls".to_owned(), vec![note.to_owned()]);
+    report.sections.push(Section { title, notes, tables });
 }
 
 fn job_of(functions: &Functions, call: &Call, answers: &Answers) -> Result<Function, String> {
@@ -176,16 +171,19 @@ fn item<'a>(job: Job<'a>, peer: &str, call: &Call) -> Item<'a> {
 fn summarize(tables: &[Table], peers: &Peers, report: &mut Report) {
     let names = peers.all.iter().filter(|peer| matches!(peer.kind, Kind::Ours(_)));
     let ours: Vec<&str> = [JIT].into_iter().chain(names.map(|peer| peer.name.as_str())).collect();
+    let systems = peers.all.iter().filter(|peer| peer.kind == Kind::System);
+    let systems: Vec<&str> = systems.map(|peer| peer.name.as_str()).collect();
     let mut line = |table: &Table, row: &str, what: &str, base: &str| {
         let one = |name: &&str| {
             let (ratio, cell) = (table.ratio(row, name, base)?, table.cell(row, name)?);
             Some(format!("{ratio:.2}× {name} ({} ns)", number(cell.median())))
         };
         let figures: Vec<String> = ours.iter().filter_map(one).collect();
-        let beside =
-            table.cell(row, base).map(|cell| format!("{base}, {} ns", number(cell.median())));
-        if let (false, Some(beside)) = (figures.is_empty(), beside) {
-            report.summary.push([what.to_owned(), figures.join(", "), beside]);
+        let time =
+            |name: &&str| Some(format!("{name}, {} ns", number(table.cell(row, name)?.median())));
+        let beside: Vec<String> = [base].iter().chain(&systems).filter_map(time).collect();
+        if !figures.is_empty() && !beside.is_empty() {
+            report.summary.push([what.to_owned(), figures.join(", "), beside.join("; ")]);
         }
     };
     for (row, what) in [

@@ -12,6 +12,7 @@ mod functions;
 mod ours;
 mod peers;
 mod plot;
+mod processes;
 mod python;
 mod recorder;
 mod report;

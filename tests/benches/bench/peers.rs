@@ -9,6 +9,7 @@ use driver::link::Input;
 use libloading::Library;
 use serde_json::Value;
 
+use crate::cases::cases;
 use crate::setup::Setup;
 
 pub(crate) use build::{compilers, link_command};
@@ -74,6 +75,11 @@ impl Peer {
     /// The library of a case, if there is one.
     pub(crate) fn library(&self, case: &str) -> Option<PathBuf> {
         Some(self.folder.join(format!("{case}.so"))).filter(|path| path.exists())
+    }
+
+    /// False for a peer that only takes times.
+    pub(crate) fn has_libraries(&self) -> bool {
+        cases().iter().any(|case| self.library(case.name).is_some())
     }
 
     /// What is to be opened before any of its libraries, visible to all.

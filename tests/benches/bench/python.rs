@@ -1,4 +1,7 @@
-//! What calls cost from Python, and how long a process takes that loads a library and calls it once.
+//! What calls cost from Python, and how long a process takes until its first call.
+//!
+//! `peers/python.py LIB.so… CASE` and `peers/cold.py (LIB.so | PEER)… CASE` print
+//! `{"LIB.so": {"CASE": [figure, …]}}`; the former adds a library `empty` whose functions do nothing.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,68 +10,110 @@ use serde_json::Value;
 
 use crate::answers::Answers;
 use crate::cases::cases;
-use crate::peers::{Peers, environment};
-use crate::report::{Plot, Report, Section, Table};
+use crate::peers::{Kind, Peers, environment};
+use crate::report::{Plot, Report, Section, Table, number};
 use crate::samples::{Samples, Series};
 use crate::setup::Setup;
 
+const BASE: &str = "C, gcc -O2";
+const EMPTY: &str = "empty";
+
+/// A library or the name of a script, and the name of the column.
+type Word = (String, String);
+
 /// Runs the part.
 pub(crate) fn run(setup: &Setup, peers: &Peers, answers: &Answers, report: &mut Report) {
+    let all: Vec<&str> = cases().iter().map(|case| case.name).collect();
+    let calls = if setup.short { &all[..1] } else { &all[..] };
+    let libraries = |case: &str| libraries(peers, answers, case);
+    let mut tables = Vec::new();
+    let result = calls.iter().try_fold(Vec::new(), |mut all, case| {
+        let mut words = libraries(case);
+        words.push((EMPTY.to_owned(), EMPTY.to_owned()));
+        all.append(&mut measure(setup, "python", &words, case)?);
+        Ok(all)
+    });
+    tables.push(("Calls from Python", "ns per call", result));
+    if !setup.short {
+        let mut words = libraries("add_one");
+        words.extend(systems(setup, peers));
+        let result = measure(setup, "cold", &words, "add_one");
+        tables.push(("From the start of a Python process to its first call", "ms", result));
+    }
     let mut section = Section { title: "From Python".to_owned(), ..Section::default() };
-    for (script, title, unit) in [
-        ("python", "Calls from Python", "ns per call"),
-        ("cold", "From the start of a process to the first result", "ms"),
-    ] {
-        match table(setup, peers, answers, script) {
+    for (title, unit, result) in tables {
+        match result {
             Ok(series) => {
-                let base = Some("C, gcc -O2".to_owned());
-                let (title, plot) = (title.to_owned(), Plot::Marks);
+                let (title, base) = (title.to_owned(), Some(BASE.to_owned()));
+                let plot = Plot::Marks;
                 section.tables.push(Table { title, unit, base, series, plot, ..Table::default() });
             }
             Err(why) => report.left_out.push(format!("{title}: {why}")),
         }
     }
-    if !section.tables.is_empty() {
+    section.notes.push(
+        "`from Python`: with NumPy arrays and Python's own objects; else with objects of the FFI. `empty` does \
+         nothing. A library is loaded by a process that imports the runtime; other systems compile first."
+            .to_owned(),
+    );
+    if let Some(table) = section.tables.first() {
+        summarize(table, report);
         report.sections.push(section);
     }
 }
 
-/// Runs a script over the libraries of each case.
-fn table(
-    setup: &Setup,
-    peers: &Peers,
-    answers: &Answers,
-    script: &str,
-) -> Result<Vec<Series>, String> {
+/// The libraries of a case, of peers that answer its first call as they should.
+fn libraries(peers: &Peers, answers: &Answers, case: &str) -> Vec<Word> {
+    let call = answers.calls.iter().find(|call| call.case == case).expect("every case is called");
+    let fits = |name: &str| answers.fault(name, &call.name()).is_none();
+    let peers = peers.all.iter().filter(|peer| fits(&peer.name));
+    let word = |path: PathBuf| path.into_os_string().into_string().expect("the path is text");
+    peers.filter_map(|peer| Some((word(peer.library(case)?), peer.name.clone()))).collect()
+}
+
+/// The systems that compile when they are started.
+fn systems(setup: &Setup, peers: &Peers) -> Vec<Word> {
+    let systems = peers.all.iter().filter(|p| p.kind == Kind::System && p.has_libraries());
+    let word = |folder: &PathBuf| Some(folder.file_name()?.to_str()?.to_owned());
+    let words = systems.filter_map(|peer| Some((word(&peer.folder)?, peer.name.clone())));
+    words
+        .filter(|(word, _)| environment(setup, word).is_some())
+        .map(|(word, name)| (word, format!("{name}, compiling")))
+        .collect()
+}
+
+/// Runs a script, and reads what it prints.
+fn measure(setup: &Setup, script: &str, words: &[Word], case: &str) -> Result<Vec<Series>, String> {
     let path = setup.sources.join(format!("{script}.py"));
     if !path.exists() {
         return Err(format!("there is no peers/{script}.py"));
     }
     let python = environment(setup, "python").unwrap_or_else(|| "python3".into());
-    let mut series = Vec::new();
-    for case in cases() {
-        let fits = |name: &str| {
-            let calls = answers.calls.iter().filter(|call| call.case == case.name && !call.fails);
-            calls.take(1).all(|call| answers.fault(name, &call.name()).is_none())
-        };
-        let peers = peers.all.iter().filter(|peer| fits(&peer.name));
-        let libraries: Vec<(&str, PathBuf)> =
-            peers.filter_map(|peer| Some((peer.name.as_str(), peer.library(case.name)?))).collect();
-        let mut command = Command::new(&python);
-        command.arg(&path).args(libraries.iter().map(|(_, path)| path)).arg(case.name);
-        let output = command.output().map_err(|error| error.to_string())?;
+    let mut command = Command::new(&python);
+    let given = words.iter().filter(|(word, _)| word != EMPTY);
+    command.arg(&path).args(given.map(|(word, _)| word)).arg(case);
+    let output = command.output().map_err(|error| error.to_string())?;
+    if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() {
-            return Err(format!("{}: {}", case.name, message.lines().last().unwrap_or_default()));
-        }
-        let value: Value = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
-        for (name, path) in libraries {
-            let times = value[path.to_str().expect("the path is text")][case.name].as_array();
-            let times = times.into_iter().flatten().filter_map(Value::as_f64).collect();
-            let (row, column) = (case.name.to_owned(), name.to_owned());
-            series.push(Series { row, column, samples: Samples(times) });
+        return Err(format!("{case}: {}", message.lines().last().unwrap_or_default()));
+    }
+    let value: Value = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
+    let mut series = Vec::new();
+    for (word, column) in words {
+        for (row, times) in value[word].as_object().into_iter().flatten() {
+            let times = times.as_array().into_iter().flatten().filter_map(Value::as_f64);
+            let (row, column, samples) = (row.clone(), column.clone(), Samples(times.collect()));
+            series.push(Series { row, column, samples });
         }
     }
-    series.retain(|series| !series.samples.0.is_empty());
     Ok(series)
+}
+
+fn summarize(table: &Table, report: &mut Report) {
+    let row = "add_one, from Python";
+    let figure =
+        |name: &&str| Some(format!("{} ns {name}", number(table.cell(row, name)?.median())));
+    let join = |names: &[&str]| names.iter().filter_map(figure).collect::<Vec<_>>().join(", ");
+    let (ours, others) = (join(&["LLVM .so", "Cranelift .so"]), join(&[BASE, EMPTY]));
+    report.summary.push(["`add_one` from Python with NumPy".into(), ours, others]);
 }

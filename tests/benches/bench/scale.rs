@@ -167,7 +167,7 @@ pub(crate) fn child(setup: &Setup, arguments: &[String]) {
     for round in 0..31 {
         let (times, size) = compile(&text, route, &kernels);
         if round == 0 {
-            (bytes, grown) = (size, peak() - before);
+            (bytes, grown) = (size, peak().saturating_sub(before));
             stages = times.iter().map(|(name, _)| (*name, Vec::new())).collect();
         }
         stages.iter_mut().zip(times).for_each(|((_, all), (_, time))| all.push(time));

@@ -3,6 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::children::CHILD;
+
+/// What can be measured by name.
+const PARTS: [&str; 6] = ["calls", "time", "scale", "size", "stack", "python"];
+
 /// What a run was asked for, and where it works.
 #[derive(Debug)]
 pub(crate) struct Setup {
@@ -22,7 +27,13 @@ impl Setup {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = tests.parent().expect("the crate is in a workspace");
         let arguments: Vec<String> = std::env::args().skip(1).collect();
-        let parts = arguments.iter().filter(|a| !a.starts_with("--")).cloned().collect();
+        let parts = arguments.iter().filter(|argument| !argument.starts_with("--"));
+        let parts: Vec<String> = parts.cloned().collect();
+        let unknown = parts.iter().find(|part| !PARTS.contains(&part.as_str()));
+        if let (Some(part), true) = (unknown, arguments.first().is_none_or(|a| a != CHILD)) {
+            eprintln!("bench: no part {part}; there are: {}", PARTS.join(" "));
+            std::process::exit(2);
+        }
         let short = arguments.iter().any(|a| a == "--short");
         let target = std::env::var_os("CARGO_TARGET_DIR").map(|target| root.join(target));
         let folder = target.unwrap_or_else(|| root.join("target")).join("bench");

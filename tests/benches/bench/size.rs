@@ -135,9 +135,10 @@ fn of_library(path: &Path) -> Sizes {
         let sections = file.sections().filter(|section| section.name().is_ok_and(wanted));
         Some(sections.map(|section| section.size()).sum())
     };
+    let starts = |name: &str, with: &[&str]| with.iter().any(|start| name.starts_with(start));
     Sizes {
-        code: total(&|name| name.starts_with(".text")),
-        constants: total(&|name| name.starts_with(".rodata") || name.starts_with(".data.rel.ro")),
+        code: total(&|name| starts(name, &[".text", ".ltext"])),
+        constants: total(&|name| starts(name, &[".rodata", ".lrodata", ".data.rel.ro"])),
         // Each takes 24 bytes.
         relocations: total(&|name| name.starts_with(".rela.")).map(|bytes: u64| bytes / 24),
         file: Some(bytes.len() as u64),

@@ -6,8 +6,8 @@ use jit::abi::{Any, SafeCall};
 use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 
 use crate::answers::Answers;
-use crate::cases::timed;
-use crate::functions::{Arguments, Functions};
+use crate::cases::{Call, timed};
+use crate::functions::{Arguments, Functions, JIT};
 use crate::report::{Plot, Report, Section, Table};
 use crate::samples::{Samples, Series};
 
@@ -44,22 +44,24 @@ pub(crate) fn run(all: &[Functions], answers: &Answers, report: &mut Report) {
             table.series.push(Series { row, column, samples });
         }
     }
+    summarize(&table, &calls, all, report);
+    let (title, tables) = ("Stack".to_owned(), vec![table]);
+    report.sections.push(Section { title, tables, ..Section::default() });
+}
+
+fn summarize(table: &Table, calls: &[Call], all: &[Functions], report: &mut Report) {
     let largest = |name: &str, fails: bool| {
-        let rows = calls.iter().filter(|call| call.fails == fails).map(|call| call.name());
+        let rows = calls.iter().filter(|call| call.fails == fails).map(Call::name);
         rows.filter_map(|row| Some(table.cell(&row, name)?.max())).fold(0.0, f64::max)
     };
-    let line = |name: &str| format!("{} / {} {name}", largest(name, false), largest(name, true));
-    let names: Vec<&str> = all.iter().map(|functions| functions.peer.as_str()).collect();
-    let ours = names.iter().filter(|name| name.ends_with(".so") || **name == "JIT");
-    let ours = ours.map(|name| line(name)).collect::<Vec<_>>().join(", ");
-    let beside = names.iter().filter(|n| ["C, gcc -O2", "C++ macro, checked"].contains(n));
-    let beside = beside.map(|name| line(name)).collect::<Vec<_>>().join(", ");
+    let line = |wanted: &dyn Fn(&str) -> bool| {
+        let names = all.iter().map(|functions| functions.peer.as_str()).filter(|name| wanted(name));
+        let one = |name| format!("{} / {} {name}", largest(name, false), largest(name, true));
+        names.map(one).collect::<Vec<_>>().join(", ")
+    };
+    let ours = line(&|name| name == JIT || name.ends_with(".so"));
+    let beside = line(&|name| ["C, gcc -O2", "C++ macro, checked"].contains(&name));
     report.summary.push(["most stack, successful / failing call, bytes".into(), ours, beside]);
-    report.sections.push(Section {
-        title: "Stack".to_owned(),
-        tables: vec![table],
-        ..Section::default()
-    });
 }
 
 /// Touches what every call does.

@@ -1,24 +1,22 @@
 //! How long it takes to get a function: stage by stage, warm, from process start, and to a file.
 
-use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use codegen::Routines;
 use driver::Optimization;
-use serde_json::Value;
-use tvm_ffi_codegen_tests::ffi::config;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
 use crate::cases::{Case, cases};
 use crate::emission::{compile_alone, cranelift_alone, emit, emit_and_compile, jit_isa};
 use crate::ours::{self, FILE_STAGES, JIT_STAGES, LEVELS};
-use crate::peers::{Peer, Peers, compilers, link_command};
+use crate::peers::Peers;
+use crate::processes;
 use crate::recorder::Recorder;
 use crate::report::{Plot, Report, Section, Table, number};
-use crate::samples::{Item, Samples, Series, interleave};
-use crate::setup::{Setup, must};
+use crate::samples::{Item, interleave};
+use crate::setup::Setup;
 
-const CASE: &str = "add_one";
+pub(crate) const CASE: &str = "add_one";
 const ALONE: &str = "Cranelift alone";
 
 fn text() -> String {
@@ -27,7 +25,7 @@ fn text() -> String {
 }
 
 /// Names that are owned.
-fn names(names: &[&str]) -> Vec<String> {
+pub(crate) fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
@@ -35,8 +33,8 @@ fn names(names: &[&str]) -> Vec<String> {
 pub(crate) fn run(setup: &Setup, peers: &Peers, report: &mut Report) {
     let mut tables = vec![callable(setup, peers), all_cases(setup, peers), emitted(setup)];
     tables.push(files(setup, peers));
-    tables.push(processes(setup, peers));
-    tables.extend(peers.all.iter().filter_map(own_words));
+    tables.push(processes::run(setup, peers, &text()));
+    tables.extend(peers.all.iter().filter_map(processes::own_words));
     summarize(&tables, report);
     let notes = vec![
         "What is in one table is measured in turn, except for the peers' own times.".to_owned(),
@@ -159,76 +157,6 @@ fn files(setup: &Setup, peers: &Peers) -> Table {
         series: interleave(ways().into_iter().map(item).collect(), setup.pick(31, 3)),
         ..Table::default()
     }
-}
-
-/// Whole processes: compilers, our command line, and a program that compiles in process and calls.
-fn processes(setup: &Setup, peers: &Peers) -> Table {
-    let folder = setup.subfolder("time");
-    let whole = |column: &str, rows: &[&str], commands: Vec<Command>| Item {
-        column: column.to_owned(),
-        rows: names(rows),
-        run: Box::new(process(commands)),
-    };
-    let mut items = Vec::new();
-    for compiler in compilers().iter().filter(|c| peers.all.iter().any(|p| p.name == c.name)) {
-        let [object, shared] = ["o", "so"].map(|end| folder.join("peer").with_extension(end));
-        let link = link_command(compiler, &object, &peers.kernels.object, &shared);
-        let commands = vec![compiler.command(setup, CASE, &object), link];
-        items.push(whole(compiler.name, &["object", "link", "whole"], commands));
-    }
-    if let Some(program) = std::env::var_os("BENCH_COMMAND_LINE") {
-        let source = folder.join("source.ffi");
-        std::fs::write(&source, text()).expect("the folder is writable");
-        let mut command = Command::new(program);
-        command.arg("emit").arg(&source).args(["--emit", "shared", "--link"]);
-        command.arg(&peers.kernels.object).arg("-o").arg(folder.join("command-line.so"));
-        items.push(whole("our command line", &["whole"], vec![command]));
-    }
-    let mut cold = Command::new(env!("CARGO_BIN_EXE_cold"));
-    let runtime = format!("{}/libtvm_ffi.so", config("--libdir"));
-    cold.env("TVM_FFI_LIBRARY", runtime);
-    items.push(whole("JIT, first call", &["whole"], vec![cold]));
-    Table {
-        title: format!("Processes: from start to a library, or to the first call, of {CASE}"),
-        unit: "ms",
-        note: "From the start of a process to its end. Ours ahead of time through Cranelift; \
-               in process with the runtime loaded from a file."
-            .to_owned(),
-        base: Some("C, gcc -O2".to_owned()),
-        series: interleave(items, setup.pick(11, 1)),
-        plot: Plot::Marks,
-        ..Table::default()
-    }
-}
-
-/// Milliseconds of each command, and of all if there are several.
-fn process(mut commands: Vec<Command>) -> impl FnMut() -> Vec<f64> {
-    move || {
-        let mut times: Vec<f64> = Vec::new();
-        for command in &mut commands {
-            let start = Instant::now();
-            must(command);
-            times.push(Duration::as_secs_f64(&start.elapsed()) * 1e3);
-        }
-        if times.len() > 1 {
-            times.push(times.iter().sum());
-        }
-        times
-    }
-}
-
-/// The times that a peer's script has taken itself.
-fn own_words(peer: &Peer) -> Option<Table> {
-    let mut series = Vec::new();
-    for (case, stages) in peer.times.as_object()? {
-        for (stage, times) in stages.as_object()? {
-            let times: Vec<f64> = times.as_array()?.iter().filter_map(Value::as_f64).collect();
-            let (row, column, samples) = (case.clone(), stage.clone(), Samples(times));
-            series.push(Series { row, column, samples });
-        }
-    }
-    let title = format!("{}: from source to a function, by its own script", peer.name);
-    Some(Table { title, unit: "ms", series, ..Table::default() })
 }
 
 fn summarize(tables: &[Table], report: &mut Report) {
