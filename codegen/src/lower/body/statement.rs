@@ -50,7 +50,7 @@ fn check_status(w: &mut Wrapper<'_, '_>, call: &Call<'_>, status: Value, pending
     let fault = status_fault(call);
     let status = w.b.convert(Convert::Sext, status, Type::I64);
     let raised = w.fail_at(&fault, &[status]);
-    w.release(pending);
+    w.leave(pending);
     w.b.ret(raised);
     w.b.switch_to(next);
 }

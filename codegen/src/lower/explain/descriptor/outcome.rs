@@ -1,7 +1,7 @@
 //! What surrounds a call in the descriptor: the backtrace of its errors, and what its result must be.
 
 use crate::declaration::{ResultType, ValueType};
-use crate::lower::explain::codes::{Output, Outputs, Text, Type, Written};
+use crate::lower::explain::codes::{LeafKind, Output, Outputs, Text, Type, Written};
 use crate::lower::explain::descriptor::{Encoder, elide};
 use crate::resolve::accepted::{Accepted, returnable};
 
