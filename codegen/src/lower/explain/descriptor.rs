@@ -162,6 +162,7 @@ impl Encoder<'_> {
         let function = self.function;
         let path = self.quoted(&function.values[place.value()].path);
         let (suffix, index) = suffix(place);
+        self.used.mark(suffix);
         let argument = function.argument(place.value()).unwrap_or_default() as u32;
         let slot = self.slot(place.value());
         Head { place: PlaceRecord { path, suffix, index }, argument, slot }
