@@ -36,7 +36,7 @@ fn levels(backend: &str) -> &'static [Optimization] {
 #[test]
 fn objects_refer_to_imports_only() {
     let library = cases::library(&cases::table());
-    let module = codegen::lower(&library, &codegen::Options::default()).unwrap();
+    let module = codegen::lower(&library.resolve().unwrap(), &codegen::Options::default());
     let targets = BACKENDS.iter().flat_map(|b| TARGETS.map(|target| (*b, target)));
     let all = targets.flat_map(|(b, target)| levels(b).iter().map(move |&o| (b, target, o)));
     let next = Mutex::new(all);

@@ -7,10 +7,10 @@ use super::explain::codes::Used;
 use super::explain::descriptor::{self, Descriptor};
 use super::explain::print::print;
 use super::state::{SymbolState, ValueState};
-use super::value::safe_call;
+use super::value::exported;
 use super::wrapper::Wrapper;
 use super::{body, prologue};
-use crate::ir::{Builder, Data, Linkage, Module, Symbol, SymbolKind};
+use crate::ir::{Builder, Data, Linkage, Module, Symbol, SymbolKind, Value};
 use crate::resolve::function::Function;
 use crate::resolve::ids::Table;
 
@@ -21,43 +21,14 @@ pub(crate) fn wrapper<'a>(
     linkage: Linkage,
     used: &mut Used,
 ) {
-    let signature = &function.declared.signature;
-    let (descriptor, room) = declare_descriptor(module, function, used);
-    let name = symbol::function_symbol(&signature.name);
-    let mut b = Builder::function(module, &name, Linkage::Export, safe_call());
-    for (i, name) in ["handle", "args", "num_args", "result"].into_iter().enumerate() {
-        let param = b.param(i);
-        b.hint(param, name);
-    }
-    let values = &function.values;
-    let names =
-        values.values().map(|value| b.name(&prologue::scope::printable(&value.path))).collect();
+    let descriptor = declare_descriptor(module, function, used);
+    let mut b = exported(module, &symbol::function_symbol(&function.declared.signature.name));
     let (miscounted, fail) = (b.cold_block("miscounted"), b.cold_block("fail"));
     let given = b.param(2);
-    let (args, num_args) = prologue::arguments::count(&mut b, signature, miscounted);
-    let mut w = Wrapper {
-        b,
-        function,
-        args,
-        num_args,
-        values: Table::like(values, ValueState::Pending),
-        present: Table::like(values, None),
-        symbols: Table::like(&function.symbols, SymbolState::Unbound),
-        known_sign: Table::like(&function.symbols, false),
-        outputs: Table::default(),
-        checks: Checks { fail, mask: None },
-        first_device: None,
-        tensors: Vec::new(),
-        devices: None,
-        places: Table::like(values, None),
-        held: Vec::new(),
-        in_union: false,
-        descriptor,
-        room,
-        linkage,
-        names,
-        outlined: prologue::outline::outlined(function),
-    };
+    let signature = &function.declared.signature;
+    let counted = prologue::arguments::count(&mut b, signature, miscounted);
+    let checks = Checks { fail, mask: None };
+    let mut w = start(b, function, counted, descriptor, (checks, linkage));
     w.device_table();
     w.check_steps(&function.steps);
     body::statement::body(&mut w);
@@ -69,6 +40,42 @@ pub(crate) fn wrapper<'a>(
     w.explain(args, num_args);
     let function = w.b.finish();
     module.functions.push(function);
+}
+
+/// A wrapper that knows its arguments, and nothing of them.
+fn start<'a, 'm>(
+    mut b: Builder<'m>,
+    function: &'a Function<'a>,
+    (args, num_args): (Value, Option<Value>),
+    (descriptor, room): (Symbol, u32),
+    (checks, linkage): (Checks, Linkage),
+) -> Wrapper<'a, 'm> {
+    let values = &function.values;
+    let name = |value: &crate::resolve::value::Value<'_>| prologue::scope::printable(&value.path);
+    let names = values.values().map(|value| b.name(&name(value))).collect();
+    Wrapper {
+        b,
+        function,
+        args,
+        num_args,
+        values: Table::like(values, ValueState::Pending),
+        present: Table::like(values, None),
+        symbols: Table::like(&function.symbols, SymbolState::Unbound),
+        known_sign: Table::like(&function.symbols, false),
+        outputs: Table::default(),
+        checks,
+        first_device: None,
+        tensors: Vec::new(),
+        devices: None,
+        places: Table::like(values, None),
+        held: Vec::new(),
+        in_union: false,
+        descriptor,
+        room,
+        linkage,
+        names,
+        outlined: prologue::outline::outlined(function),
+    }
 }
 
 fn declare_descriptor(

@@ -4,6 +4,7 @@ pub(crate) mod arguments;
 mod binding;
 mod devices;
 mod expression;
+mod layout;
 mod literal;
 mod mapping;
 mod optional;

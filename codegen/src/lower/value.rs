@@ -2,7 +2,7 @@
 
 use abi_spec::TypeIndex;
 
-use crate::ir::{Builder, Data, Linkage, Signature, SymbolKind, Type, Value};
+use crate::ir::{Builder, Data, Linkage, Module, Signature, SymbolKind, Type, Value};
 
 /// Writes all 16 bytes of a `TVMFFIAny`.
 pub(crate) fn write_any(b: &mut Builder<'_>, to: Value, index: TypeIndex, payload: Value) {
@@ -50,4 +50,14 @@ pub(crate) fn cache(b: &mut Builder<'_>, name: &str) -> Value {
 /// The safe-call signature, `int32_t (void*, const TVMFFIAny*, int32_t, TVMFFIAny*)`.
 pub(crate) fn safe_call() -> Signature {
     Signature::new(&[Type::Ptr, Type::Ptr, Type::I32, Type::Ptr], Some(Type::I32))
+}
+
+/// An exported function of the FFI.
+pub(crate) fn exported<'m>(module: &'m mut Module, name: &str) -> Builder<'m> {
+    let mut b = Builder::function(module, name, Linkage::Export, safe_call());
+    for (i, name) in ["handle", "args", "num_args", "result"].into_iter().enumerate() {
+        let param = b.param(i);
+        b.hint(param, name);
+    }
+    b
 }

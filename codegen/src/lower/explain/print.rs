@@ -79,10 +79,7 @@ impl<'a> Lines<'a> {
 
     fn tail(&mut self, depth: usize, tail: Tail, words: &mut Words<'_>) -> Option<()> {
         match tail {
-            Tail::Numbers => {
-                let line = numbers(words)?;
-                self.add(depth, line);
-            }
+            Tail::Numbers => self.add(depth, numbers(words)?),
             Tail::Literals => {
                 for _ in 0..words.take()? {
                     let line = Literal::decode(words)?.show_value(&self.text);

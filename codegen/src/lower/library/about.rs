@@ -4,10 +4,10 @@
 use abi_spec::symbol;
 
 use crate::declaration::Function;
-use crate::ir::{Builder, Data, Linkage, Module, Symbol, SymbolKind};
+use crate::ir::{Data, Linkage, Module, Symbol, SymbolKind};
 use crate::lower::explain::routines::Routine;
 use crate::lower::library::metadata::{DOC_DATA, METADATA_DATA};
-use crate::lower::value::safe_call;
+use crate::lower::value::{exported, safe_call};
 
 /// Adds the getter of a function's metadata and, if it has documentation, the getter of that.
 pub(crate) fn metadata(module: &mut Module, function: &Function, linkage: Linkage) {
@@ -24,22 +24,12 @@ pub(crate) fn metadata(module: &mut Module, function: &Function, linkage: Linkag
 pub(crate) fn entry(module: &mut Module, entry: &str) {
     let kind = SymbolKind::Function(safe_call());
     let callee = module.declare(&symbol::function_symbol(entry), Linkage::Export, kind);
-    let mut b = safe_call_function(module, symbol::MAIN);
+    let mut b = exported(module, symbol::MAIN);
     let args = [0, 1, 2, 3].map(|i| b.param(i));
     let status = b.call(callee, &args);
     b.ret(status);
     let function = b.finish();
     module.functions.push(function);
-}
-
-/// An exported function of the FFI.
-fn safe_call_function<'m>(module: &'m mut Module, name: &str) -> Builder<'m> {
-    let mut b = Builder::function(module, name, Linkage::Export, safe_call());
-    for (i, name) in ["handle", "args", "num_args", "result"].into_iter().enumerate() {
-        let param = b.param(i);
-        b.hint(param, name);
-    }
-    b
 }
 
 /// A text in memory: where, and its length without the NUL that ends it.
@@ -60,7 +50,7 @@ fn constant(module: &mut Module, name: &str, text: String) -> Text {
 
 /// A function without arguments, which the runtime calls with none, so that it does not count them.
 fn getter(module: &mut Module, name: &str, text: Text, linkage: Linkage) {
-    let mut b = safe_call_function(module, name);
+    let mut b = exported(module, name);
     b.set_cold();
     let address = b.address(text.symbol);
     let length = b.i64(text.length as i64);

@@ -8,6 +8,7 @@ use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::SymbolId;
 use crate::resolve::operator::Unary;
 use crate::resolve::step::{Linear, Place, Rule};
+use crate::resolve::term::Term;
 
 impl Wrapper<'_, '_> {
     /// Checks one occurrence, or binds a symbol by it.
@@ -27,46 +28,67 @@ impl Wrapper<'_, '_> {
                 if term.constant().is_none() {
                     self.sign(place, value);
                 }
-                let outer = self.checks.mask;
-                for &symbol in uncertain {
-                    // What a union or an element of a sequence has bound is compared elsewhere.
-                    let bound = match self.symbols[symbol] {
-                        SymbolState::Maybe(_, bound) => bound,
-                        SymbolState::Bound(_) => continue,
-                        SymbolState::Unbound => return,
-                    };
-                    let both = self.checks.mask.map_or(bound, |mask| self.b.and(mask, bound));
-                    self.checks.mask = Some(both);
-                }
-                let expected = self.term(term);
-                self.require_equal(value, expected, counts);
-                self.checks.mask = outer;
+                self.compare(value, term, uncertain, counts);
             }
             Rule::Solve { symbol, linear, .. } => {
                 self.sign(place, value);
                 if let SymbolState::Maybe(known, bound) = self.symbols[*symbol] {
-                    let constant = self.term(&linear.constant);
-                    let coefficient = self.term(&linear.coefficient);
-                    let expected = self.b.binary(Binary::Mul, coefficient, known);
-                    let expected = self.b.binary(Binary::Add, expected, constant);
-                    let free = self.b.not(bound);
-                    let (comparing, solving) = match counts {
-                        None => (bound, free),
-                        Some(counts) => (self.b.and(bound, counts), self.b.and(free, counts)),
-                    };
-                    self.require_equal(value, expected, Some(comparing));
-                    let solved = self.solve(value, linear, Some(solving));
-                    let solved = self.b.select(bound, known, solved);
-                    self.symbols[*symbol] = match counts {
-                        None => SymbolState::Bound(solved),
-                        Some(counts) => SymbolState::Maybe(solved, self.b.or(bound, counts)),
-                    };
-                    return;
+                    return self.compare_or_solve(*symbol, [value, known, bound], linear, counts);
                 }
                 let solved = self.solve(value, linear, counts);
                 self.bind(*symbol, solved, counts);
             }
         }
+    }
+
+    /// Compares a number with a term, where what may not be bound is.
+    fn compare(
+        &mut self,
+        value: Value,
+        term: &Term,
+        uncertain: &[SymbolId],
+        counts: Option<Value>,
+    ) {
+        let outer = self.checks.mask;
+        for &symbol in uncertain {
+            // What a union or an element of a sequence has bound is compared elsewhere.
+            let bound = match self.symbols[symbol] {
+                SymbolState::Maybe(_, bound) => bound,
+                SymbolState::Bound(_) => continue,
+                SymbolState::Unbound => return,
+            };
+            let both = self.checks.mask.map_or(bound, |mask| self.b.and(mask, bound));
+            self.checks.mask = Some(both);
+        }
+        let expected = self.term(term);
+        self.require_equal(value, expected, counts);
+        self.checks.mask = outer;
+    }
+
+    /// Compares a number with an expression of a symbol that is bound, or solves it for one that is not.
+    fn compare_or_solve(
+        &mut self,
+        symbol: SymbolId,
+        [value, known, bound]: [Value; 3],
+        linear: &Linear,
+        counts: Option<Value>,
+    ) {
+        let constant = self.term(&linear.constant);
+        let coefficient = self.term(&linear.coefficient);
+        let expected = self.b.binary(Binary::Mul, coefficient, known);
+        let expected = self.b.binary(Binary::Add, expected, constant);
+        let free = self.b.not(bound);
+        let (comparing, solving) = match counts {
+            None => (bound, free),
+            Some(counts) => (self.b.and(bound, counts), self.b.and(free, counts)),
+        };
+        self.require_equal(value, expected, Some(comparing));
+        let solved = self.solve(value, linear, Some(solving));
+        let solved = self.b.select(bound, known, solved);
+        self.symbols[symbol] = match counts {
+            None => SymbolState::Bound(solved),
+            Some(counts) => SymbolState::Maybe(solved, self.b.or(bound, counts)),
+        };
     }
 
     /// The number at a place, and for a stride whether it counts.

@@ -138,31 +138,15 @@ impl Wrapper<'_, '_> {
             Property::Data => self.address(value),
             Property::Extent { dim, checked: false } => self.extent(value, dim as usize),
             Property::Stride { dim, checked: false } => self.stride(value, dim as usize),
-            Property::Extent { dim, checked: true } => {
-                self.require_rank(value, dim);
-                let shape = self.tensor_state(value).shape;
-                let shape = shape.unwrap_or_else(|| unreachable!("loaded with the header"));
-                let shape = self.readable(value, shape, 8 * (dim as usize + 1));
-                self.b.load(Type::I64, shape, 8 * dim as i32)
-            }
-            Property::Stride { dim, checked: true } => {
-                self.require_rank(value, dim);
-                let (dl, dim) = (self.tensor_state(value).dl, self.b.i64(dim.into()));
-                self.routine_value(Routine::StrideAt, &[dl, dim])
-            }
+            Property::Extent { dim, checked: true } => self.extent_at(value, dim),
+            Property::Stride { dim, checked: true } => self.stride_at(value, dim),
             Property::Ndim => match rank {
                 Some(rank) => self.b.i64(rank as i64),
                 None => self.ndim32(value),
             },
             Property::Numel if rank.is_some() => self.numel(value),
-            Property::Numel => {
-                let dl = self.tensor_state(value).dl;
-                self.routine_value(Routine::Numel, &[dl])
-            }
-            Property::IsContiguous => {
-                let dl = self.tensor_state(value).dl;
-                self.routine_value(Routine::IsCompact, &[dl])
-            }
+            Property::Numel => self.of_tensor(Routine::Numel, value),
+            Property::IsContiguous => self.of_tensor(Routine::IsCompact, value),
             Property::DType => {
                 let dtype = self.dtype32(value);
                 self.b.convert(Convert::Zext, dtype, Type::I64)
@@ -180,6 +164,28 @@ impl Wrapper<'_, '_> {
             | Property::IndexOfDevice
             | Property::IsSome => unreachable!("{property:?} of a tensor"),
         }
+    }
+
+    /// What a routine says of a tensor.
+    fn of_tensor(&mut self, routine: Routine, value: ValueId) -> Value {
+        let dl = self.tensor_state(value).dl;
+        self.routine_value(routine, &[dl])
+    }
+
+    /// An extent of a tensor of free rank.
+    fn extent_at(&mut self, value: ValueId, dim: u32) -> Value {
+        self.require_rank(value, dim);
+        let shape = self.tensor_state(value).shape;
+        let shape = shape.unwrap_or_else(|| unreachable!("loaded with the header"));
+        let shape = self.readable(value, shape, 8 * (dim as usize + 1));
+        self.b.load(Type::I64, shape, 8 * dim as i32)
+    }
+
+    /// A stride of a tensor of free rank.
+    fn stride_at(&mut self, value: ValueId, dim: u32) -> Value {
+        self.require_rank(value, dim);
+        let (dl, dim) = (self.tensor_state(value).dl, self.b.i64(dim.into()));
+        self.routine_value(Routine::StrideAt, &[dl, dim])
     }
 
     /// Leaves at once if a tensor of free rank has no such dim: loads below depend on it.

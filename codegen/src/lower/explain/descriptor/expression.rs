@@ -49,15 +49,8 @@ impl Encoder<'_> {
             | Node::OutputData(_)
             | Node::Stream(_)
             | Node::OutputStream(_) => self.constant(0),
-            Node::Symbol(symbol) => {
-                self.code(Rpn::Slot);
-                self.word(symbol.index() as u32);
-            }
-            Node::Value(value) => {
-                let slot = self.slot(*value);
-                self.code(Rpn::Slot);
-                self.word(slot);
-            }
+            Node::Symbol(symbol) => self.slot_code(Rpn::Slot, symbol.index() as u32),
+            Node::Value(value) => self.slot_code(Rpn::Slot, self.slot(*value)),
             Node::Property(value, property) => self.property(*value, *property),
             Node::Unary(op, _) => self.code(unary(*op)),
             Node::Binary(op, _) => self.code(binary(*op)),
@@ -66,25 +59,34 @@ impl Encoder<'_> {
                 self.text(&quote.text);
                 self.leaves(quote);
             }
-            Node::Narrow(scalar, _, text) => {
-                self.code(Rpn::Narrow);
-                self.text(text);
-                self.text(scalar.name());
-                self.words(&[scalar.bits(), u32::from(scalar.is_signed())]);
-            }
-            Node::Round(scalar, _) if *scalar == Scalar::Float32 => self.code(Rpn::RoundSingle),
-            Node::Round(scalar, _) => {
-                let (mantissa, bias) = half_format(*scalar);
-                self.code(Rpn::RoundHalf);
-                self.words(&[mantissa as u32, bias as u32]);
-            }
+            Node::Narrow(scalar, _, text) => self.narrow(*scalar, text),
+            Node::Round(scalar, _) => self.round(*scalar),
             Node::SameText(value, text) => {
-                let slot = self.slot(*value);
-                self.code(Rpn::SameText);
-                self.word(slot);
+                self.slot_code(Rpn::SameText, self.slot(*value));
                 self.whole_text(text);
             }
         }
+    }
+
+    fn slot_code(&mut self, code: Rpn, slot: u32) {
+        self.code(code);
+        self.word(slot);
+    }
+
+    fn narrow(&mut self, scalar: Scalar, text: &str) {
+        self.code(Rpn::Narrow);
+        self.text(text);
+        self.text(scalar.name());
+        self.words(&[scalar.bits(), u32::from(scalar.is_signed())]);
+    }
+
+    fn round(&mut self, scalar: Scalar) {
+        if scalar == Scalar::Float32 {
+            return self.code(Rpn::RoundSingle);
+        }
+        let (mantissa, bias) = half_format(scalar);
+        self.code(Rpn::RoundHalf);
+        self.words(&[mantissa as u32, bias as u32]);
     }
 
     fn property(&mut self, value: ValueId, property: Property) {
