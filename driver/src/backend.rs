@@ -155,7 +155,7 @@ mod mlir {
     //! Through melior.
 
     use backend_llvm::Llvm;
-    use backend_mlir::{Error, Input, Mlir, compile, object};
+    use backend_mlir::{Error, Input, Mlir, compile, object, text};
     use codegen::ir;
     use melior::Context;
 
@@ -181,7 +181,7 @@ mod mlir {
         let context = Context::new_with_threading(false);
         let module = backend.module(&context, source, &inputs)?;
         match product {
-            Product::Text => Ok(module.as_operation().to_string().into_bytes()),
+            Product::Text => Ok(text(&module, source).into_bytes()),
             Product::Bitcode => {
                 let llvm = inkwell::context::Context::create();
                 let module = object::translate(&context, &module, &llvm)?;

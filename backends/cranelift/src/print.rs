@@ -83,7 +83,8 @@ fn print_function(
     }
     let names = function.value_names();
     let hints = hints(function, &names, &functions.values);
-    decorate_function(&mut Commented { function, hints }, text, func)
+    let labels = function.blocks().map(|(block, _)| function.label(block)).collect();
+    decorate_function(&mut Commented { labels, hints }, text, func)
 }
 
 /// The name of each native value that has one. Values of blocks that were found to be unreachable have
@@ -105,7 +106,8 @@ fn hints<'a>(
 
 /// Writes functions with a comment after what has a name in the host IR.
 struct Commented<'a> {
-    function: &'a ir::Function,
+    /// The label of each block.
+    labels: Vec<String>,
     /// The name of each value; empty for most.
     hints: SecondaryMap<Value, &'a str>,
 }
@@ -120,7 +122,7 @@ impl FuncWriter for Commented<'_> {
     ) -> fmt::Result {
         let mut line = String::new();
         PlainWriter.write_block_header(&mut line, func, block, indent)?;
-        let label = self.function.blocks[block.as_u32() as usize].label;
+        let label = &self.labels[block.as_u32() as usize];
         let params = func.dfg.block_params(block).iter().map(|&param| self.hints[param]);
         let names: Vec<&str> = params.filter(|name| !name.is_empty()).collect();
         write!(w, "{}  ; {label}", line.trim_end())?;

@@ -22,6 +22,9 @@ pub(crate) struct Functions<'f, 'c, 'a> {
     values: Vec<Option<Value<'c, 'a>>>,
     /// Its blocks, by the number of the host IR block.
     blocks: Vec<BlockRef<'c, 'a>>,
+    /// The names of its values; empty if nobody will read them.
+    names: Vec<String>,
+    named: bool,
 }
 
 impl<'f, 'c> Functions<'f, 'c, '_> {
@@ -29,8 +32,10 @@ impl<'f, 'c> Functions<'f, 'c, '_> {
         ops: &'f Ops<'c>,
         source: &'f ir::Module,
         references: &'f [Reference<'c>],
+        named: bool,
     ) -> Self {
-        Functions { ops, source, references, values: Vec::new(), blocks: Vec::new() }
+        let (values, blocks, names) = (Vec::new(), Vec::new(), Vec::new());
+        Functions { ops, source, references, values, blocks, names, named }
     }
 }
 
@@ -40,17 +45,25 @@ pub(crate) fn define<'c, 'a>(
     function: &mut OperationRefMut<'c, 'a>,
     source: &ir::Function,
 ) {
-    let ops = functions.ops.at(functions.source.name(source.symbol));
+    let ops = functions.ops;
     ops.extend(function, &source.signature, [Side::Receiver, Side::Sender]);
     for (name, value) in ops.body_attributes(source) {
         function.set_attribute(name, value);
     }
+    functions.names.clear();
+    if functions.named {
+        functions.names.extend(source.value_names());
+    }
     blocks(functions, function, source);
+    // A name is that of a value where values have names, and else says where a diagnostic comes from.
+    let plain = if functions.named { *ops } else { ops.at(functions.source.name(source.symbol)) };
     let block = functions.blocks[0];
-    let mut body = Body { functions, ops, source, block };
+    let mut body = Body { functions, ops: plain, plain, source, block, result: None };
     for (block, data) in source.blocks() {
         body.block = body.functions.blocks[block.index()];
         for (result, inst) in &data.insts {
+            body.result = *result;
+            body.ops = body.named(*result, "");
             let value = body.inst(inst);
             if let Some(result) = result {
                 body.functions.values[result.index()] = value;
@@ -71,7 +84,8 @@ fn blocks<'c, 'a>(
     functions.values.resize(source.values.len(), None);
     functions.blocks.clear();
     for data in &source.blocks {
-        let params = data.params.iter().map(|&param| ops.types.ty(source.ty(param)));
+        let name = |param: ir::Value| functions.names.get(param.index()).map(String::as_str);
+        let params = data.params.iter().map(|&param| (ops.types.ty(source.ty(param)), name(param)));
         let block = region.append_block(ops.block(params));
         for (i, param) in data.params.iter().enumerate() {
             functions.values[param.index()] = block.argument(i).ok().map(Value::from);
@@ -83,10 +97,15 @@ fn blocks<'c, 'a>(
 /// One function while its instructions are written.
 pub(crate) struct Body<'b, 'f, 'c, 'a> {
     pub(crate) functions: &'b mut Functions<'f, 'c, 'a>,
+    /// For what has the name of the result, if values have names.
     pub(crate) ops: Ops<'c>,
+    /// For what has no name.
+    pub(crate) plain: Ops<'c>,
     pub(crate) source: &'b ir::Function,
     /// The block at whose end instructions are written.
     block: BlockRef<'c, 'a>,
+    /// The result of the instruction that is being written.
+    pub(crate) result: Option<ir::Value>,
 }
 
 impl<'c, 'a> Body<'_, '_, 'c, 'a> {
@@ -119,7 +138,7 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
 
     /// How a block ends.
     fn terminator(&self, end: &Terminator) {
-        let ops = &self.ops;
+        let ops = &self.plain;
         self.append(match end {
             Terminator::Jump(target) => ops.br(&self.target(target), &self.list(&target.args)),
             Terminator::Branch { cond, then, otherwise } if then.block == otherwise.block => {
@@ -143,6 +162,15 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
                 ops.op("llvm.return", value.as_slice(), &[], &[])
             }
         });
+    }
+
+    /// For what has the name of a value, followed by a word, if values have names.
+    pub(crate) fn named(&self, value: Option<ir::Value>, word: &str) -> Ops<'c> {
+        let name = value.and_then(|value| self.functions.names.get(value.index()));
+        name.map_or(self.plain, |name| match word {
+            "" => self.plain.at(name),
+            word => self.plain.at(&format!("{name}{word}")),
+        })
     }
 
     /// Writes an operation that has a result.

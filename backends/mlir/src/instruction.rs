@@ -4,11 +4,14 @@ use codegen::ir::{self, Binary, Cond, Convert, Type};
 use melior::ir::Value;
 
 use crate::function::Body;
-use crate::op::{FCMP, ICMP};
+use crate::op::{FCMP, ICMP, Ops};
 
 impl<'c, 'a> Body<'_, '_, 'c, 'a> {
     pub(crate) fn constant(&self, of: Type, bits: u64) -> Value<'c, 'a> {
-        let ops = &self.ops;
+        self.constant_by(&self.ops, of, bits)
+    }
+
+    fn constant_by(&self, ops: &Ops<'c>, of: Type, bits: u64) -> Value<'c, 'a> {
         let ty = ops.types.ty(of);
         let value = match of {
             Type::Bool => ops.integer(ty, i64::from(bits != 0)),
@@ -18,12 +21,12 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
             Type::I64 => ops.integer(ty, bits as i64),
             Type::Ptr if bits == 0 => return self.push(ops.op("llvm.mlir.zero", &[], &[ty], &[])),
             Type::Ptr => {
-                let address = self.constant(Type::I64, bits);
+                let address = self.constant_by(&self.plain, Type::I64, bits);
                 return self.push(ops.op("llvm.inttoptr", &[address], &[ty], &[]));
             }
             // On the way through `f64` a signalling NaN would become quiet.
             Type::F32 if f32::from_bits(bits as u32).is_nan() => {
-                let bits = self.constant(Type::I32, bits);
+                let bits = self.constant_by(&self.plain, Type::I32, bits);
                 return self.push(ops.op("llvm.bitcast", &[bits], &[ty], &[]));
             }
             Type::F32 => ops.float(ty, f64::from(f32::from_bits(bits as u32))),
@@ -37,12 +40,12 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
     }
 
     pub(crate) fn stack_slot(&self, size: u32, align: u32) -> Value<'c, 'a> {
-        let one = self.constant(Type::I32, 1);
+        let one = self.constant_by(&self.plain, Type::I32, 1);
         self.push(self.ops.alloca(one, size, align))
     }
 
     pub(crate) fn load(&self, of: Type, base: ir::Value, offset: i32, align: u32) -> Value<'c, 'a> {
-        let at = self.at(base, offset);
+        let at = self.at(base, offset, self.result);
         self.push(self.ops.load(self.ops.types.ty(of), at, align))
     }
 
@@ -53,12 +56,12 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
         offset: i32,
         align: u32,
     ) -> Option<Value<'c, 'a>> {
-        let at = self.at(base, offset);
+        let at = self.at(base, offset, Some(value));
         self.append(self.ops.store(self.value(value), at, align))
     }
 
     pub(crate) fn atomic_load(&self, of: Type, base: ir::Value, offset: i32) -> Value<'c, 'a> {
-        let at = self.at(base, offset);
+        let at = self.at(base, offset, self.result);
         self.push(self.ops.atomic_load(self.ops.types.ty(of), at, of.bytes()))
     }
 
@@ -68,7 +71,7 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
         base: ir::Value,
         offset: i32,
     ) -> Option<Value<'c, 'a>> {
-        let at = self.at(base, offset);
+        let at = self.at(base, offset, Some(value));
         let align = self.source.ty(value).bytes();
         self.append(self.ops.atomic_store(self.value(value), at, align))
     }
@@ -81,7 +84,7 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
     ) -> Value<'c, 'a> {
         let ty = self.ty(expected);
         let operands = [base, expected, new].map(|value| self.value(value));
-        let both = self.push(self.ops.compare_exchange(ty, operands));
+        let both = self.push(self.plain.compare_exchange(ty, operands));
         self.push(self.ops.extract(ty, both, 0))
     }
 
@@ -166,7 +169,7 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
         let signature = self.functions.source.signature(callee).expect("functions are called");
         let reference = &self.functions.references[callee.index()];
         if reference.alias {
-            let mut operands = vec![self.address(callee)];
+            let mut operands = vec![self.push(self.plain.address_of(reference.name))];
             operands.extend(self.list(args));
             return self.append(self.ops.call(None, signature, &operands));
         }
@@ -184,16 +187,18 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
         self.append(self.ops.call(None, signature, &operands))
     }
 
-    /// `base + offset`. The smallest offset is not constant, for its number stands for an operand.
-    fn at(&self, base: ir::Value, offset: i32) -> Value<'c, 'a> {
+    /// The address of an access, named after the value that is read or written. The smallest offset is
+    /// not constant, for its number stands for an operand.
+    fn at(&self, base: ir::Value, offset: i32, accessed: Option<ir::Value>) -> Value<'c, 'a> {
         let base = self.value(base);
         match offset {
             0 => base,
             i32::MIN => {
-                let offset = self.constant(Type::I64, i64::from(offset) as u64);
-                self.push(self.ops.ptr_add(base, offset))
+                let bits = i64::from(offset) as u64;
+                let offset = self.constant_by(&self.plain, Type::I64, bits);
+                self.push(self.named(accessed, ".at").ptr_add(base, offset))
             }
-            _ => self.push(self.ops.offset(base, offset)),
+            _ => self.push(self.named(accessed, ".at").offset(base, offset)),
         }
     }
 }

@@ -38,7 +38,7 @@
 //! ```
 //!
 //! # Limits
-//! * Name hints of the host IR are left out: MLIR's text form numbers values.
+//! * [`emit`] leaves out the names of values, which take time; [`Mlir::text`] has them, and the labels of blocks.
 //! * Symbols in the caller's module are found by one walk over its top level per [`emit`]: for many
 //!   libraries in one module, lower them to one host IR module, or accept that walk.
 
@@ -50,6 +50,7 @@ mod instruction;
 mod link;
 pub mod object;
 mod op;
+mod print;
 mod raw;
 mod symbols;
 mod types;
@@ -67,6 +68,7 @@ pub use backend_llvm::Optimize;
 pub use codegen::backend::Error;
 pub use link::{Input, link};
 pub use object::{compile, verify};
+pub use print::text;
 
 use op::Ops;
 use types::Types;
@@ -88,13 +90,23 @@ pub fn emit<'c>(
     module: &Module<'c>,
     source: &ir::Module,
 ) -> Result<(), Error> {
+    emit_named(context, module, source, false)
+}
+
+/// The same, and says what values are called, for whoever reads the text.
+fn emit_named<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    source: &ir::Module,
+    named: bool,
+) -> Result<(), Error> {
     ir::verify(source)?;
     prepare(context, module)?;
     data::check_sizes(source)?;
     let ops = Ops::new(context, &object::triple(module));
     let names = symbols::Names { ops: &ops, operations: symbols::existing(module) };
     let plan = backend::plan(source, &names, symbols::PLACE)?;
-    define(module, &names, source, &plan);
+    define(module, &names, source, &plan, named);
     Ok(())
 }
 
@@ -104,6 +116,7 @@ fn define<'c, 'a>(
     names: &symbols::Names<'_, 'c, 'a>,
     source: &ir::Module,
     plan: &[Plan<'_, OperationRefMut<'c, 'a>>],
+    named: bool,
 ) {
     let ops = names.ops;
     let mut symbols = symbols::declare(module, names, source, plan);
@@ -113,7 +126,7 @@ fn define<'c, 'a>(
         }
     }
     let defined = |symbol: ir::Symbol| plan[symbol.index()].defined().is_some();
-    let mut functions = function::Functions::new(ops, source, &symbols.references);
+    let mut functions = function::Functions::new(ops, source, &symbols.references, named);
     for function in source.functions.iter().filter(|function| defined(function.symbol)) {
         let native = &mut symbols.natives[function.symbol.index()];
         function::define(&mut functions, native, function);
@@ -167,7 +180,8 @@ impl Default for Mlir {
 }
 
 impl Mlir {
-    /// A new module for the target: `kernels` linked into it, then `source` emitted.
+    /// A new module for the target: `kernels` linked into it, then `source` emitted. Its operations know
+    /// the names of values, which [`text`] writes.
     pub fn module<'c>(
         &self,
         context: &'c Context,
@@ -177,14 +191,14 @@ impl Mlir {
         let mut module = Module::new(Location::unknown(context));
         object::adopt(context, &mut module, self)?;
         link(context, &module, kernels)?;
-        emit(context, &module, source)?;
+        emit_named(context, &module, source, true)?;
         Ok(module)
     }
 
     /// The module as MLIR's text form.
     pub fn text(&self, source: &ir::Module) -> Result<String, Error> {
         let context = Context::new_with_threading(false);
-        Ok(self.module(&context, source, &[])?.as_operation().to_string())
+        Ok(text(&self.module(&context, source, &[])?, source))
     }
 
     /// The module as LLVM bitcode, not optimised.

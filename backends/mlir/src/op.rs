@@ -128,7 +128,7 @@ impl<'c> Ops<'c> {
         }
     }
 
-    /// The same, for code that diagnostics call `name`.
+    /// The same, for code that diagnostics, or readers of the text, call `name`.
     pub(crate) fn at(&self, name: &str) -> Self {
         let location = Location::name(self.context, name, Location::unknown(self.context));
         Ops { location, ..*self }
@@ -154,9 +154,14 @@ impl<'c> Ops<'c> {
         OperationBuilder::new(name, self.location).add_operands(operands).add_attributes(attributes)
     }
 
-    /// An empty block.
-    pub(crate) fn block(&self, params: impl Iterator<Item = Type<'c>>) -> Block<'c> {
-        let params: Vec<_> = params.map(|ty| (ty, self.location)).collect();
+    /// An empty block, whose parameters have types and perhaps names.
+    pub(crate) fn block<'n>(
+        &self,
+        params: impl Iterator<Item = (Type<'c>, Option<&'n str>)>,
+    ) -> Block<'c> {
+        let location =
+            |name: Option<&str>| name.map_or(self.location, |name| self.at(name).location);
+        let params: Vec<_> = params.map(|(ty, name)| (ty, location(name))).collect();
         Block::new(&params)
     }
 

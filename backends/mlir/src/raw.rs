@@ -5,7 +5,7 @@ use inkwell::module::Module as LlvmModule;
 use melior::Context;
 use melior::dialect::DialectHandle;
 use melior::dialect::llvm::r#type::{function, void};
-use melior::ir::operation::{OperationLike, OperationRefMut};
+use melior::ir::operation::{OperationLike, OperationPrintingFlags, OperationRefMut};
 use melior::ir::{
     Attribute, AttributeLike, BlockLike, Module, Operation, RegionRef, Type, TypeLike,
 };
@@ -90,6 +90,12 @@ pub(crate) fn load_data_layout(context: &Context) {
     // SAFETY: the function only returns the address of a static table.
     let handle = unsafe { DialectHandle::from_raw(sys::mlirGetDialectHandle__dlti__()) };
     handle.load_dialect(context);
+}
+
+/// Has results called after their locations in text.
+pub(crate) fn name_results(flags: &OperationPrintingFlags) {
+    // SAFETY: the flags are alive.
+    unsafe { sys::mlirOpPrintingFlagsPrintNameLocAsPrefix(flags.to_raw()) }
 }
 
 /// Translates a verified module to LLVM IR; `None` after a diagnostic.

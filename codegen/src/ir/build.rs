@@ -1,8 +1,10 @@
 //! Building one function: a method per instruction. Structured control flow on top is in `flow`.
 
+use std::collections::HashMap;
+
 use super::inst::{Binary, Cond, Convert, Inst, Target, Terminator};
 use super::module::{BlockData, Function, Hint, Module, ValueData};
-use super::order::reverse_postorder;
+use super::order::{drop_unused, reverse_postorder};
 use super::symbols::{Linkage, SymbolKind};
 use super::types::{AbiType, Block, Signature, Symbol, Type, Value};
 
@@ -15,6 +17,15 @@ pub struct Builder<'m> {
     pub module: &'m mut Module,
     function: Function,
     current: Block,
+    /// The constants and addresses that each block has: a second one of a kind is the first.
+    made: HashMap<(Block, Made), Value>,
+}
+
+/// What a block needs only once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Made {
+    Const(Type, u64),
+    Address(Symbol),
 }
 
 impl<'m> Builder<'m> {
@@ -47,7 +58,8 @@ impl<'m> Builder<'m> {
             values: Vec::with_capacity(64),
             names: Vec::new(),
         };
-        let mut builder = Builder { module, function, current: Block(0) };
+        let made = HashMap::new();
+        let mut builder = Builder { module, function, current: Block(0), made };
         let params: Vec<Type> = builder.function.signature.params.iter().map(|p| p.ty).collect();
         let entry = builder.block("entry");
         for (i, ty) in params.into_iter().enumerate() {
@@ -57,7 +69,8 @@ impl<'m> Builder<'m> {
         builder
     }
 
-    /// The function, its reachable blocks in reverse postorder.
+    /// The function, its reachable blocks in reverse postorder, without instructions whose result nobody
+    /// needs and that do nothing else.
     pub fn finish(mut self) -> Function {
         let blocks = &mut self.function.blocks;
         let order = reverse_postorder(blocks);
@@ -72,6 +85,7 @@ impl<'m> Builder<'m> {
         {
             target.block = number[target.block.index()];
         }
+        drop_unused(&mut self.function);
         self.function
     }
 
@@ -160,9 +174,19 @@ impl<'m> Builder<'m> {
         value
     }
 
+    /// The value that the block has already, or a new one.
+    fn once(&mut self, made: Made, ty: Type, inst: Inst) -> Value {
+        if let Some(&value) = self.made.get(&(self.current, made)) {
+            return value;
+        }
+        let value = self.push(ty, inst);
+        self.made.insert((self.current, made), value);
+        value
+    }
+
     /// A constant of any type.
     pub fn constant(&mut self, ty: Type, bits: u64) -> Value {
-        self.push(ty, Inst::Const { ty, bits })
+        self.once(Made::Const(ty, bits), ty, Inst::Const { ty, bits })
     }
 
     /// An `I64` constant.
@@ -187,7 +211,7 @@ impl<'m> Builder<'m> {
 
     /// The address of a symbol.
     pub fn address(&mut self, symbol: Symbol) -> Value {
-        self.push(Type::Ptr, Inst::Address { symbol })
+        self.once(Made::Address(symbol), Type::Ptr, Inst::Address { symbol })
     }
 
     /// Bytes in the frame. Appended to the entry block wherever the builder is.
@@ -357,3 +381,6 @@ impl Builder<'_> {
         self.convert(Convert::Zext, value, to)
     }
 }
+
+#[cfg(test)]
+mod tests;

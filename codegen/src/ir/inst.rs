@@ -191,6 +191,27 @@ impl Inst {
             | Inst::CallIndirect { .. } => None,
         }
     }
+
+    /// True if nothing happens but that a result is made.
+    pub(super) fn is_pure(&self) -> bool {
+        match self {
+            Inst::Const { .. }
+            | Inst::Address { .. }
+            | Inst::StackSlot { .. }
+            | Inst::PtrAdd { .. }
+            | Inst::Binary { .. }
+            | Inst::Compare { .. }
+            | Inst::Select { .. }
+            | Inst::Convert { .. } => true,
+            Inst::Load { .. }
+            | Inst::Store { .. }
+            | Inst::AtomicLoad { .. }
+            | Inst::AtomicStore { .. }
+            | Inst::CompareExchange { .. }
+            | Inst::Call { .. }
+            | Inst::CallIndirect { .. } => false,
+        }
+    }
 }
 
 /// Arithmetic. Integer operations wrap.

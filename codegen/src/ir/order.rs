@@ -55,3 +55,25 @@ fn common(idom: &[usize], mut a: usize, mut b: usize) -> usize {
     }
     a
 }
+
+/// Drops the instructions of a function in reverse postorder whose result nobody reads and that do nothing
+/// else: uses come after their definition, so that one way back finds them all.
+pub(super) fn drop_unused(function: &mut Function) {
+    let mut read = vec![false; function.values.len()];
+    for block in function.blocks.iter().flat_map(|block| &block.end) {
+        block.operands(|value| read[value.index()] = true);
+    }
+    for block in function.blocks.iter_mut().rev() {
+        let mut kept = block.insts.len();
+        for at in (0..block.insts.len()).rev() {
+            let (result, inst) = &block.insts[at];
+            if inst.is_pure() && result.is_none_or(|value| !read[value.index()]) {
+                continue;
+            }
+            inst.operands(|value| read[value.index()] = true);
+            kept -= 1;
+            block.insts.swap(at, kept);
+        }
+        block.insts.drain(..kept);
+    }
+}

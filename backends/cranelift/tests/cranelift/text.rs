@@ -59,10 +59,10 @@ block0(v0: i64, v1: i32):  ; entry: p0, p1
     v13 = icmp ne v11, v12  ; v12 = 0
     brif v13, block1, block2
 
-block1 cold:  ; bad
+block1 cold:  ; bad1
     return v5
 
-block2:  ; good
+block2:  ; good2
     v14 = call fn1(v3, v7)
     v15 = call fn2(v14, v9)
     v16 = func_addr.i64 fn2

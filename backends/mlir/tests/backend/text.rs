@@ -1,6 +1,7 @@
 //! The text form.
 
 use codegen::Backend;
+use codegen::ir::{Data, Linkage, SymbolKind};
 use melior::Context;
 use melior::ir::attribute::FlatSymbolRefAttribute;
 use melior::ir::operation::OperationBuilder;
@@ -15,14 +16,49 @@ fn parse<'c>(context: &'c Context, text: &str) -> Module<'c> {
     Module::parse(context, text).unwrap()
 }
 
+/// The names in the text are of no meaning: it is the module.
 #[test]
-fn every_instruction_verifies_and_prints_the_same_after_parsing() {
+fn every_instruction_verifies_and_is_the_same_after_parsing() {
     let text = Mlir::default().text(&every()).unwrap();
     let context = Context::new();
     let module = parse(&context, &text);
     verify(&context, &module).unwrap();
-    assert_eq!(module.as_operation().to_string(), text);
+    let original = Mlir::default().module(&context, &every(), &[]).unwrap();
+    assert_eq!(module.as_operation().to_string(), original.as_operation().to_string());
     assert_eq!(Mlir::default().text(&every()).unwrap(), text);
+}
+
+/// Blocks and values are called what they are called in the text of host IR.
+#[test]
+fn labels_and_names_are_those_of_host_ir() {
+    let (source, text) = (every(), Mlir::default().text(&every()).unwrap());
+    let body = |name: &str| {
+        let (_, rest) = text.split_once(&format!("llvm.func @{name}(")).unwrap();
+        rest.split_once("\n  }").unwrap().0
+    };
+    let function = source.functions.last().unwrap();
+    let found = body(source.name(function.symbol));
+    assert!(!found.contains("^bb"), "{found}");
+    for (block, data) in function.blocks().skip(1) {
+        let label = function.label(block);
+        assert!(found.contains(&format!("\n  ^{label}")), "{label} {found}");
+        for &param in &data.params {
+            let name = &function.value_names()[param.index()];
+            assert!(found.contains(&format!("%{name}: ")), "{name} {found}");
+        }
+    }
+}
+
+/// What stands between quotes stays.
+#[test]
+fn text_that_looks_like_a_label_stays() {
+    let mut source = caller("^bb0", "^bb1");
+    let symbol = source.declare("text", Linkage::Local, SymbolKind::Data);
+    source.data.push(Data::constant(symbol, b"^bb0".to_vec(), 1));
+    let text = Mlir::default().text(&source).unwrap();
+    for expected in ["llvm.func @\"^bb0\"(", "llvm.call @\"^bb1\"(", "constant @text(\"^bb0\")"] {
+        assert!(text.contains(expected), "{expected} {text}");
+    }
 }
 
 #[test]
@@ -34,12 +70,12 @@ fn reads_well() {
     assert_eq!(
         body,
         "  llvm.func @kernel(i64, !llvm.ptr) -> i64
-  llvm.func @f(%arg0: i64) -> i64 attributes {no_unwind, passthrough = [[\"probe-stack\", \"inline-asm\"]]} {
-    %0 = llvm.mlir.constant(1 : i64) : i64
-    %1 = llvm.mlir.zero : !llvm.ptr
-    %2 = llvm.call @kernel(%arg0, %1) : (i64, !llvm.ptr) -> i64
-    %3 = llvm.add %2, %0 : i64
-    llvm.return %3 : i64
+  llvm.func @f(%p0: i64) -> i64 attributes {no_unwind, passthrough = [[\"probe-stack\", \"inline-asm\"]]} {
+    %v1 = llvm.mlir.constant(1 : i64) : i64
+    %v2 = llvm.mlir.zero : !llvm.ptr
+    %v3 = llvm.call @kernel(%p0, %v2) : (i64, !llvm.ptr) -> i64
+    %v4 = llvm.add %v3, %v1 : i64
+    llvm.return %v4 : i64
   }
 }
 "

@@ -1,7 +1,7 @@
 //! Every linkage against everything that a module may have under the name.
 
 use super::*;
-use crate::ir::{Builder, Data, Relocation, Signature, SymbolKind};
+use crate::ir::{Builder, Data, Relocation, Signature, SymbolKind, Type};
 
 const FULL: Place = Place { once: true, aliases: true };
 const PLAIN: Place = Place { once: false, aliases: false };
@@ -112,7 +112,8 @@ fn what_is_exported_and_used_has_a_local_name() {
     module.data[0].relocations.push(relocation);
     module.declare("loaded.local", Linkage::Import, SymbolKind::Data);
     let mut b = Builder::function(&mut module, "f", Linkage::Export, Signature::default());
-    b.address(data[1]);
+    let address = b.address(data[1]);
+    b.load(Type::I64, address, 0);
     b.ret(None);
     let function = b.finish();
     module.functions.push(function);

@@ -1,0 +1,90 @@
+//! What a builder leaves out.
+
+use super::*;
+use crate::ir::verify;
+
+/// The text of the blocks of a function.
+fn built(body: impl FnOnce(&mut Builder<'_>)) -> String {
+    let mut module = Module::default();
+    let signature = Signature::new(&[Type::I64, Type::Ptr], Some(Type::I64));
+    let mut b = Builder::function(&mut module, "f", Linkage::Export, signature);
+    body(&mut b);
+    let function = b.finish();
+    module.functions.push(function);
+    verify(&module).unwrap();
+    let text = module.to_string();
+    let (_, body) = text.split_once("entry:\n").unwrap();
+    body.strip_suffix("}\n").unwrap().to_owned()
+}
+
+#[test]
+fn a_block_has_every_constant_once() {
+    let text = built(|b| {
+        let (one, two) = (b.i64(1), b.i64(2));
+        assert_eq!(b.i64(1), one);
+        assert_ne!(b.constant(Type::Ptr, 1), one);
+        let next = b.block("next");
+        let sum = b.binary(Binary::Add, one, two);
+        b.jump(next, &[]);
+        b.switch_to(next);
+        let again = b.i64(1);
+        assert_ne!(again, one);
+        let sum = b.binary(Binary::Add, sum, again);
+        b.ret(Some(sum));
+    });
+    let expected = "    %v2: i64 = const 1\n    %v3: i64 = const 2\n    %v5: i64 = add %v2, %v3\n    \
+                    jump next1\nnext1:\n    %v6: i64 = const 1\n    %v7: i64 = add %v5, %v6\n    \
+                    return %v7\n";
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn a_block_has_every_address_once() {
+    let text = built(|b| {
+        let data = b.module.declare("data", Linkage::Import, SymbolKind::Data);
+        let sum = [0, 8].map(|offset| {
+            let place = b.address(data);
+            b.load(Type::I64, place, offset)
+        });
+        let sum = b.binary(Binary::Add, sum[0], sum[1]);
+        b.ret(Some(sum));
+    });
+    assert_eq!(text.matches("address @data").count(), 1, "{text}");
+}
+
+#[test]
+fn what_nobody_reads_is_dropped_unless_it_does_something() {
+    let text = built(|b| {
+        let (n, place) = (b.param(0), b.param(1));
+        b.stack_slot(8, 8);
+        let product = b.binary(Binary::Mul, n, n);
+        let flag = b.compare(Cond::Slt, product, n);
+        b.select(flag, n, product);
+        b.load(Type::I64, place, 0);
+        b.atomic_load(Type::I64, place, 0);
+        let offset = b.i64(16);
+        let far = b.ptr_add(place, offset);
+        b.store(n, far, 0);
+        b.ret(Some(n));
+    });
+    let expected = "    %v6: i64 = load %p1+0 align 8\n    %v7: i64 = atomic_load %p1+0\n    \
+                    %v8: i64 = const 16\n    %v9: ptr = ptr_add %p1, %v8\n    \
+                    store %p0, %v9+0 align 8\n    return %p0\n";
+    assert_eq!(text, expected);
+}
+
+/// What only another turn of a loop reads is read.
+#[test]
+fn values_that_go_around_a_loop_stay() {
+    let text = built(|b| {
+        let zero = b.i64(0);
+        let n = b.param(0);
+        let result = b.loop_with(
+            zero,
+            |b, i| b.compare(Cond::Slt, i, n),
+            |b, i| b.binary_const(Binary::Add, i, 1),
+        );
+        b.ret(Some(result));
+    });
+    assert!(text.contains(" = add %") && text.contains("jump loop1(%v"), "{text}");
+}
