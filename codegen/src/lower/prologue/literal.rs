@@ -38,9 +38,9 @@ impl Wrapper<'_, '_> {
         let is_number = self.b.compare_const(Cond::Ule, above, last.into());
         let [number, text, join] = ["number", "text", "literal"].map(|label| self.b.block(label));
         let known = self.b.block_param(join, Type::Bool, "known");
+        let same = self.is_number_of(payload, literals);
         self.b.branch(is_number, number, text);
         self.b.switch_to(number);
-        let same = self.is_number_of(payload, literals);
         self.b.jump(join, &[same]);
         self.b.switch_to(text);
         let found = self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR);
