@@ -15,24 +15,26 @@ use inkwell::values::AnyValue;
 /// * tensors are passed as `DLTensor*` (type index 7), not as objects that the runtime made;
 /// * ndim and dtype, which are checked as one word, are written as one: here one dimension, and dtype
 ///   `{2, 32, 1}`, a float of 32 bits and one lane;
+/// * other fields are written with the types that the ABI gives them: a type index and a device type, which
+///   are checked one after the other, have 32 bits;
 /// * shapes are constants, data pointers are `nonnull` and `align` says what is promised of them.
 const GRAPH: &str = "
     @shape = private constant [1 x i64] [i64 1024]
     declare i32 @__tvm_ffi_add_one(ptr, ptr, i32, ptr)
     define i32 @graph(ptr nonnull align 16 %x, ptr nonnull align 16 %y) {
-        %tensors = alloca [2 x { ptr, i64, i64, ptr, ptr, i64 }], align 8
+        %tensors = alloca [2 x { ptr, i32, i32, i64, ptr, ptr, i64 }], align 8
         %second = getelementptr i8, ptr %tensors, i64 48
-        store { ptr, i64, i64, ptr, ptr, i64 }
-            { ptr null, i64 1, i64 WORD, ptr @shape, ptr null, i64 0 }, ptr %tensors, align 8
-        store { ptr, i64, i64, ptr, ptr, i64 }
-            { ptr null, i64 1, i64 WORD, ptr @shape, ptr null, i64 0 }, ptr %second, align 8
+        store { ptr, i32, i32, i64, ptr, ptr, i64 }
+            { ptr null, i32 1, i32 0, i64 WORD, ptr @shape, ptr null, i64 0 }, ptr %tensors, align 8
+        store { ptr, i32, i32, i64, ptr, ptr, i64 }
+            { ptr null, i32 1, i32 0, i64 WORD, ptr @shape, ptr null, i64 0 }, ptr %second, align 8
         store ptr %x, ptr %tensors, align 8
         store ptr %y, ptr %second, align 8
-        %args = alloca [3 x { i64, ptr }], align 8
+        %args = alloca [3 x { i32, i32, ptr }], align 8
         %arg = getelementptr i8, ptr %args, i64 16
         %result = getelementptr i8, ptr %args, i64 32
-        store { i64, ptr } { i64 7, ptr null }, ptr %args, align 8
-        store { i64, ptr } { i64 7, ptr null }, ptr %arg, align 8
+        store { i32, i32, ptr } { i32 7, i32 0, ptr null }, ptr %args, align 8
+        store { i32, i32, ptr } { i32 7, i32 0, ptr null }, ptr %arg, align 8
         %first.at = getelementptr i8, ptr %args, i64 8
         store ptr %tensors, ptr %first.at, align 8
         %second.at = getelementptr i8, ptr %args, i64 24

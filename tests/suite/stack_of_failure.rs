@@ -54,22 +54,28 @@ fn painted(call: &mut dyn FnMut() -> i32) -> i32 {
 const RUNTIME: [&str; 5] =
     ["element_type", "default_of_any", "optional_union", "unknown_class", "one_output"];
 
+/// Declarations with these are read by the runtime, whose iterators have frames of its own.
+const READ_BY_RUNTIME: [&str; 2] = ["Map[", "Dict["];
+
 /// Makes all calls of the table; no failing one may take more than is allowed beyond what the route takes.
 fn check(table: &[Case], route: &dyn Route) {
     let mut depths = Vec::new();
     for case in table {
         let function = &case.function.signature.name;
+        let declared = case.function.to_string();
+        let ours = !RUNTIME.contains(&function.as_str())
+            && !READ_BY_RUNTIME.iter().any(|ty| declared.contains(ty));
         for row in &case.rows {
             let call = Call { function, arguments: &row.arguments, count: row.count };
             let outcome = route.run(&[call]).remove(0);
             let failed = outcome.is_some_and(|outcome| matches!(outcome.end, End::Error { .. }));
+            let counts = failed && ours;
             let text = format!("{function}{}", print_list(&row.arguments));
-            depths.push((DEPTH.get(), failed, function, text));
+            depths.push((DEPTH.get(), counts, text));
         }
     }
     let route_takes = depths.iter().map(|row| row.0).min().unwrap_or_default();
-    let ours = |function: &str| !RUNTIME.contains(&function);
-    let failing = depths.iter().filter(|row| row.1 && ours(row.2));
+    let failing = depths.iter().filter(|row| row.1);
     let deepest = failing.clone().map(|row| row.0 - route_takes).max().unwrap_or_default();
     println!(
         "{}: at most {deepest} bytes beyond {route_takes} for {} failing calls",
@@ -78,7 +84,7 @@ fn check(table: &[Case], route: &dyn Route) {
     );
     let deep: Vec<String> = failing
         .filter(|row| row.0 - route_takes > FAILING)
-        .map(|row| format!("{} bytes: {}", row.0 - route_takes, row.3))
+        .map(|row| format!("{} bytes: {}", row.0 - route_takes, row.2))
         .collect();
     assert!(deep.is_empty(), "{}\n{}", route.name(), deep.join("\n"));
     assert!(deepest > 4 << 10, "{}: a message alone has more than {deepest} bytes", route.name());
