@@ -82,7 +82,7 @@ fn probe(
     call(&mut b, routine);
     let function = b.finish();
     module.functions.push(function);
-    ir::verify(&module);
+    ir::verify(&module).unwrap();
     let mut jit = Jit::with_runtime(ffi::installed()).unwrap();
     jit.closure("probe");
     // SAFETY: the routine is what lowering calls.
