@@ -70,6 +70,7 @@ fn others(module: &Module, backend: &str, target: &str, level: Optimization) -> 
         .map(|symbol| symbol.name().unwrap().to_owned())
         .filter(|name| !name.is_empty())
         .map(|name| name.strip_prefix(under).unwrap().to_owned())
-        .filter(|name| !imports.contains(&**name) && !(coff && WINDOWS.contains(&&**name)))
+        .filter(|name| !imports.contains(&**name))
+        .filter(|name| !coff || !WINDOWS.contains(&&**name))
         .collect()
 }

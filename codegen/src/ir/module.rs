@@ -24,7 +24,7 @@ pub struct Module {
 /// The definition of a function.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Its name; not of linkage [`Linkage::Import`].
+    /// Its name; not of linkage [`Linkage::Import`](super::Linkage::Import).
     pub symbol: Symbol,
     /// The same as that of the symbol.
     pub signature: Signature,
@@ -84,7 +84,7 @@ impl From<&'static str> for Hint {
 /// The definition of a constant or variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// Its name; not of linkage [`Linkage::Import`].
+    /// Its name; not of linkage [`Linkage::Import`](super::Linkage::Import).
     pub symbol: Symbol,
     /// Contents.
     pub bytes: Vec<u8>,
