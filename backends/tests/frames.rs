@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use codegen::ir::{Linkage, Module, Signature, SymbolKind, Type};
-use object::{Architecture, Object, ObjectSection, ObjectSymbol, SectionKind};
+use object::{Object, ObjectSection, ObjectSymbol, SectionKind};
 
 use crate::functions;
 use crate::objects::compiled;
@@ -87,17 +87,16 @@ fn a_large_frame_ends_in_the_guard_page() {
 }
 
 /// Instructions that write zero to a page of the frame, by LLVM and by Cranelift.
-fn probes(architecture: Architecture) -> [&'static [u8]; 2] {
-    match architecture {
+fn probes(triple: &str) -> [&'static [u8]; 2] {
+    if triple.starts_with("x86_64") {
         // mov qword ptr [rsp], 0; mov dword ptr [rsp], 0
-        Architecture::X86_64 => {
-            [&[0x48, 0xc7, 0x04, 0x24, 0, 0, 0, 0], &[0xc7, 0x04, 0x24, 0, 0, 0, 0]]
-        }
+        [&[0x48, 0xc7, 0x04, 0x24, 0, 0, 0, 0], &[0xc7, 0x04, 0x24, 0, 0, 0, 0]]
+    } else if triple.starts_with("aarch64") {
         // str xzr, [sp]; str wzr, [sp, x16]
-        Architecture::Aarch64 => [&[0xff, 0x03, 0x00, 0xf9], &[0xff, 0x6b, 0x30, 0xb8]],
+        [&[0xff, 0x03, 0x00, 0xf9], &[0xff, 0x6b, 0x30, 0xb8]]
+    } else {
         // c.sdsp zero, 0(sp); sb zero, 0(t5)
-        Architecture::Riscv64 => [&[0x02, 0xe0], &[0x23, 0x00, 0x0f, 0x00]],
-        other => panic!("{other:?}"),
+        [&[0x02, 0xe0], &[0x23, 0x00, 0x0f, 0x00]]
     }
 }
 
@@ -113,7 +112,7 @@ fn every_target_touches_the_pages_of_a_large_frame() {
                 file.symbols().any(|s| s.is_undefined() && PLATFORM.contains(&s.name().unwrap()));
             let text = file.sections().find(|section| section.kind() == SectionKind::Text).unwrap();
             let code = text.data().unwrap();
-            let probes = probes(file.architecture());
+            let probes = probes(triple);
             let inline = probes.iter().any(|probe| code.windows(probe.len()).any(|w| w == *probe));
             assert!(called != inline, "{triple}: {called} {inline}");
             assert!(inline || triple.contains("windows"), "{triple}");

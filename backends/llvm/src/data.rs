@@ -8,20 +8,19 @@ use inkwell::types::{AnyType, BasicTypeEnum};
 use inkwell::values::{BasicValueEnum, GlobalValue, PointerValue, UnnamedAddress};
 
 use crate::raw;
-use crate::symbols::Symbols;
 use crate::types::Types;
 
 /// Gives a declared data object its contents.
 pub(crate) fn define<'ctx>(
     types: &Types<'ctx>,
-    symbols: &Symbols<'ctx>,
+    global: GlobalValue<'ctx>,
+    references: &[PointerValue<'ctx>],
     source: &ir::Data,
     linkage: ir::Linkage,
 ) {
-    let global = symbols.natives[source.symbol.index()].global;
     let bytes = match BasicTypeEnum::try_from(global.get_value_type()) {
         Ok(ty) if is_zero(source) => ty.const_zero(),
-        Ok(_) | Err(()) => contents(types, source, |symbol| symbols.references[symbol.index()]),
+        Ok(_) | Err(()) => contents(types, source, |symbol| references[symbol.index()]),
     };
     global.set_initializer(&bytes);
     global.set_alignment(source.align);

@@ -120,7 +120,8 @@ fn define<'ctx>(
     let symbols = symbols::declare(module, types, source, plan);
     for data in &source.data {
         if let Some(linkage) = plan[data.symbol.index()].defined() {
-            data::define(types, &symbols, data, linkage);
+            let global = symbols.natives[data.symbol.index()].global;
+            data::define(types, global, &symbols.references, data, linkage);
         }
     }
     let defined = |symbol: ir::Symbol| plan[symbol.index()].defined().is_some();
@@ -155,7 +156,7 @@ fn native(reason: LLVMString) -> Error {
     refused(reason.to_string_lossy().trim_end())
 }
 
-/// LLVM's code generator for one target, as a [`Backend`](codegen::Backend).
+/// LLVM's code generator for one target, as a [`Backend`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Llvm {
     /// The target.

@@ -3,21 +3,20 @@
 use codegen::backend::{Error, LARGE};
 use codegen::ir::{self, Part};
 use melior::dialect::llvm::r#type::{array, r#struct};
-use melior::ir::operation::{OperationLike, OperationMutLike};
+use melior::ir::operation::{OperationLike, OperationMutLike, OperationRefMut};
 use melior::ir::{Attribute, BlockLike, BlockRef, Operation, RegionLike, Type, Value};
 
-use crate::op::Ops;
-use crate::symbols::Symbols;
+use crate::op::{Ops, Reference};
 use crate::{raw, refused};
 
 /// Gives a declared data object its contents.
 pub(crate) fn define<'c>(
     ops: &Ops<'c>,
-    symbols: &mut Symbols<'c, '_>,
+    global: &mut OperationRefMut<'c, '_>,
+    references: &[Reference<'c>],
     source: &ir::Data,
     linkage: ir::Linkage,
 ) {
-    let global = &mut symbols.natives[source.symbol.index()];
     for (name, value) in ops.contents_attributes(source, ty(ops, source), linkage) {
         global.set_attribute(name, value);
     }
@@ -30,7 +29,7 @@ pub(crate) fn define<'c>(
     }
     let region = raw::region(global);
     let block = region.append_block(ops.block(std::iter::empty()));
-    let name = |symbol: ir::Symbol| symbols.references[symbol.index()].name;
+    let name = |symbol: ir::Symbol| references[symbol.index()].name;
     contents(ops, source, &block, name);
 }
 

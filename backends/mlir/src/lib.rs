@@ -122,7 +122,8 @@ fn define<'c, 'a>(
     let mut symbols = symbols::declare(module, names, source, plan);
     for data in &source.data {
         if let Some(linkage) = plan[data.symbol.index()].defined() {
-            data::define(ops, &mut symbols, data, linkage);
+            let global = &mut symbols.natives[data.symbol.index()];
+            data::define(ops, global, &symbols.references, data, linkage);
         }
     }
     let defined = |symbol: ir::Symbol| plan[symbol.index()].defined().is_some();

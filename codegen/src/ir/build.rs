@@ -1,6 +1,6 @@
 //! Building one function: a method per instruction. Structured control flow on top is in `flow`.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::inst::{Binary, Cond, Convert, Inst, Target, Terminator};
 use super::module::{BlockData, Function, Hint, Module, ValueData};
@@ -18,7 +18,7 @@ pub struct Builder<'m> {
     function: Function,
     current: Block,
     /// The constants and addresses that each block has: a second one of a kind is the first.
-    made: HashMap<(Block, Made), Value>,
+    made: FxHashMap<(Block, Made), Value>,
 }
 
 /// What a block needs only once.
@@ -58,7 +58,7 @@ impl<'m> Builder<'m> {
             values: Vec::with_capacity(64),
             names: Vec::new(),
         };
-        let made = HashMap::new();
+        let made = FxHashMap::default();
         let mut builder = Builder { module, function, current: Block(0), made };
         let params: Vec<Type> = builder.function.signature.params.iter().map(|p| p.ty).collect();
         let entry = builder.block("entry");

@@ -29,7 +29,7 @@ pub type DataPrinter = fn(&[u8]) -> String;
 /// The definition of a function.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Its name; not of linkage [`Linkage::Import`].
+    /// Its name; not of linkage [`Linkage::Import`](super::Linkage::Import).
     pub symbol: Symbol,
     /// The same as that of the symbol.
     pub signature: Signature,
@@ -89,7 +89,7 @@ impl From<&'static str> for Hint {
 /// The definition of a constant or variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// Its name; not of linkage [`Linkage::Import`].
+    /// Its name; not of linkage [`Linkage::Import`](super::Linkage::Import).
     pub symbol: Symbol,
     /// Contents.
     pub bytes: Vec<u8>,

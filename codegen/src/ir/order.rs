@@ -25,23 +25,39 @@ pub(super) fn reverse_postorder(blocks: &[BlockData]) -> Vec<usize> {
 /// Cooper, Harvey and Kennedy. The entry's is itself.
 pub(super) fn dominators(function: &Function) -> Vec<usize> {
     let count = function.blocks.len();
-    let mut predecessors = vec![Vec::new(); count];
-    for (block, data) in function.blocks() {
-        for target in data.end.iter().flat_map(Terminator::targets) {
-            predecessors[target.block.index()].push(block.index());
-        }
-    }
+    let (starts, predecessors) = predecessors(function);
     let mut idom = vec![usize::MAX; count];
     idom[0] = 0;
     let mut changed = true;
     while std::mem::take(&mut changed) {
         for block in 1..count {
-            let known = predecessors[block].iter().copied().filter(|&p| idom[p] != usize::MAX);
+            let all = &predecessors[starts[block]..starts[block + 1]];
+            let known = all.iter().copied().filter(|&p| idom[p] != usize::MAX);
             let new = known.reduce(|a, b| common(&idom, a, b)).unwrap_or(0);
             changed |= std::mem::replace(&mut idom[block], new) != new;
         }
     }
     idom
+}
+
+/// The blocks from which each block is reached, one list after the other, and where each list starts.
+fn predecessors(function: &Function) -> (Vec<usize>, Vec<usize>) {
+    let edges = || {
+        function.blocks().flat_map(|(from, data)| {
+            let targets = data.end.iter().flat_map(Terminator::targets);
+            targets.map(move |target| (from.index(), target.block.index()))
+        })
+    };
+    let mut starts = vec![0; function.blocks.len() + 1];
+    edges().for_each(|(_, to)| starts[to + 1] += 1);
+    (1..starts.len()).for_each(|i| starts[i] += starts[i - 1]);
+    let mut next = starts.clone();
+    let mut predecessors = vec![0; starts.last().copied().unwrap_or(0)];
+    for (from, to) in edges() {
+        predecessors[next[to]] = from;
+        next[to] += 1;
+    }
+    (starts, predecessors)
 }
 
 /// The nearest block that dominates both.

@@ -5,6 +5,9 @@ use crate::ir::{
     Binary, Block, Builder, Cond, Convert, Inst, Relocation, Target, Terminator, Type, Value,
 };
 
+/// A change, and what is wrong then.
+type Case<'a, T> = (&'a dyn Fn(&mut T), &'a str);
+
 /// A sound module: `f(n: i64, p: ptr) -> i64` with three blocks, an import and two data objects.
 fn sound() -> Module {
     let mut module = Module::default();
@@ -73,7 +76,7 @@ fn symbols_are_defined_as_their_linkage_says() {
         let symbol = module.find(name).unwrap();
         module.symbols[symbol.index()].linkage = linkage;
     };
-    let cases: [(&dyn Fn(&mut Module), &str); 8] = [
+    let cases: [Case<'_, Module>; 8] = [
         (&|m| linkage(m, "kernel", Linkage::Local), "kernel is defined 0 times, not 1"),
         (&|m| linkage(m, "kernel", Linkage::Once), "kernel is defined 0 times, not 1"),
         (&|m| linkage(m, "f", Linkage::Import), "f is defined 1 times, not 0"),
@@ -103,7 +106,7 @@ fn constructors_run_without_arguments() {
 #[test]
 fn data_is_laid_out_well() {
     let at = |offset: u32| Relocation { offset, symbol: Symbol(0), addend: 0 };
-    let cases: [(&dyn Fn(&mut Data), &str); 10] = [
+    let cases: [Case<'_, Data>; 10] = [
         (&|d| d.align = 3, "table has alignment 3"),
         (&|d| d.align = 0, "table has alignment 0"),
         (&|d| (d.large, d.writable) = (true, true), "table is no constant, and large"),
@@ -130,7 +133,7 @@ fn data_is_laid_out_well() {
 fn what_a_function_names_exists() {
     let jump = |block| Terminator::Jump(Target { block, args: Vec::new() });
     let address = |symbol| (Some(ONE), Inst::Address { symbol });
-    let cases: [(&dyn Fn(&mut Function), &str); 7] = [
+    let cases: [Case<'_, Function>; 7] = [
         (&|f| f.blocks[0].params.push(Value(99)), "v99 does not exist"),
         (&|f| f.blocks[0].insts[0].0 = Some(Value(99)), "v99 does not exist"),
         (&|f| f.blocks[2].end = Some(Terminator::Return(Some(Value(99)))), "v99 does not exist"),
@@ -288,9 +291,8 @@ fn the_function_is_shown() {
     let mut module = sound();
     *end(&mut module, 2) = Terminator::Return(None);
     let error = verify(&module).unwrap_err();
-    let text = format!(
-        "malformed host IR: wrong type returned\nexport func @f(%p0: i64, %p1: ptr) -> i64 {{\n"
-    );
-    assert!(error.to_string().starts_with(&text), "{error}");
+    let text =
+        "malformed host IR: wrong type returned\nexport func @f(%p0: i64, %p1: ptr) -> i64 {\n";
+    assert!(error.to_string().starts_with(text), "{error}");
     assert_eq!(format!("{error:?}"), error.to_string());
 }
