@@ -51,8 +51,15 @@ fn painted(call: &mut dyn FnMut() -> i32) -> i32 {
 }
 
 /// In these the runtime throws and catches an exception, or looks up a class, in frames of its own.
-const RUNTIME: [&str; 5] =
-    ["element_type", "default_of_any", "optional_union", "unknown_class", "one_output"];
+const RUNTIME: [&str; 7] = [
+    "element_type",
+    "default_of_any",
+    "optional_union",
+    "unknown_class",
+    "one_output",
+    "parsed_last",
+    "union_in_list",
+];
 
 /// Declarations with these are read by the runtime, whose iterators have frames of its own.
 const READ_BY_RUNTIME: [&str; 2] = ["Map[", "Dict["];
