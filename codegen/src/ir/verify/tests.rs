@@ -249,9 +249,7 @@ fn accesses_are_typed_and_aligned() {
         (None, Inst::AtomicStore { value: N, base: N, offset: 0 }, "v0 is i64, not ptr"),
         (i64, Inst::CompareExchange { base: P, expected: N, new: P }, "v1 is ptr, not i64"),
     ];
-    for (ty, malformed, reason) in cases {
-        assert_eq!(inst(ty, malformed), reason);
-    }
+    cases.into_iter().for_each(|(ty, wrong, reason)| assert_eq!(inst(ty, wrong), reason));
 }
 
 #[test]
@@ -292,9 +290,7 @@ fn operators_and_calls_are_typed() {
             "v0 is i64, not ptr",
         ),
     ];
-    for (ty, malformed, reason) in cases {
-        assert_eq!(inst(ty, malformed), reason);
-    }
+    cases.into_iter().for_each(|(ty, wrong, reason)| assert_eq!(inst(ty, wrong), reason));
 }
 
 #[test]
