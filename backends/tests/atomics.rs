@@ -96,12 +96,9 @@ fn additions_of_two_threads_all_count() {
     }
 }
 
-/// Who sees a number in the flag sees the same number in the plain word beside it.
-#[test]
-fn what_was_written_before_a_store_is_seen_after_a_load() {
-    let mut module = Module::default();
-    // Writes 1, 2, … to the word and then to the flag, and waits until the flag is 0 again.
-    functions::define(&mut module, "send", &[Type::Ptr, Type::I64], |b, v| {
+/// A function that writes 1, 2, … to a word and then to a flag, and waits until the flag is 0 again.
+fn define_send(module: &mut Module) {
+    functions::define(module, "send", &[Type::Ptr, Type::I64], |b, v| {
         let (place, one) = (v[0], b.i64(1));
         b.loop_with(
             one,
@@ -114,16 +111,18 @@ fn what_was_written_before_a_store_is_seen_after_a_load() {
             },
         )
     });
-    // Waits for a flag that is not 0, adds up the words, and sets the flag to 0.
-    functions::define(&mut module, "receive", &[Type::Ptr, Type::I64], |b, v| {
+}
+
+/// A function that waits for a flag that is not 0, adds up the words, and sets the flag to 0.
+fn define_receive(module: &mut Module) {
+    functions::define(module, "receive", &[Type::Ptr, Type::I64], |b, v| {
         let (place, zero) = (v[0], b.i64(0));
         let [_, sum] = b.loop_with(
             [zero, zero],
             |b, [i, _]| b.compare(Cond::Slt, i, v[1]),
             |b, [i, sum]| {
                 wait(b, place, Cond::Eq);
-                let word = b.load(Type::I64, place, 8);
-                let none = b.i64(0);
+                let (word, none) = (b.load(Type::I64, place, 8), b.i64(0));
                 b.atomic_store(none, place, 0);
                 let next = b.binary_const(Binary::Add, i, 1);
                 [next, b.binary(Binary::Add, sum, word)]
@@ -131,6 +130,14 @@ fn what_was_written_before_a_store_is_seen_after_a_load() {
         );
         sum
     });
+}
+
+/// Who sees a number in the flag sees the same number in the plain word beside it.
+#[test]
+fn what_was_written_before_a_store_is_seen_after_a_load() {
+    let mut module = Module::default();
+    define_send(&mut module);
+    define_receive(&mut module);
     for running in jit::run(&module, &[]) {
         let place = [AtomicU64::new(0), AtomicU64::new(0)];
         let [send, receive] = ["send", "receive"].map(|name| running.address(name));

@@ -7,3 +7,4 @@ mod declarations;
 mod function_objects;
 mod ir;
 mod modules;
+mod shared;

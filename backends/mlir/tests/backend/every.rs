@@ -265,16 +265,8 @@ fn data(module: &mut Module, name: &str, linkage: Linkage, bytes: &[u8], writabl
     module.data.push(Data { writable, ..Data::constant(symbol, bytes.to_vec(), 8) });
 }
 
-fn symbols(module: &mut Module) {
-    let all: Vec<u8> = (0..=255).collect();
-    data(module, "table", Linkage::Local, &all, false);
-    data(module, "counter", Linkage::Local, &[0; 8], true);
-    data(module, "empty", Linkage::Local, &[], false);
-    data(module, "version", Linkage::Export, b"1.0\0", false);
-    data(module, "state", Linkage::Export, &[7; 16], true);
-    data(module, "blob", Linkage::Export, &[1; 100], false);
-    let blob = module.data.last_mut().expect("added above");
-    blob.large = true;
+/// Data objects that hold addresses.
+fn pointers(module: &mut Module) {
     let symbols = ["table", "version", "binary_i8"].map(|name| module.find(name));
     for (name, linkage, writable) in [
         ("pointers", Linkage::Local, false),
@@ -287,6 +279,19 @@ fn symbols(module: &mut Module) {
         let pointers = module.data.last_mut().expect("added above");
         pointers.relocations = relocations.map(relocation).collect();
     }
+}
+
+fn symbols(module: &mut Module) {
+    let all: Vec<u8> = (0..=255).collect();
+    data(module, "table", Linkage::Local, &all, false);
+    data(module, "counter", Linkage::Local, &[0; 8], true);
+    data(module, "empty", Linkage::Local, &[], false);
+    data(module, "version", Linkage::Export, b"1.0\0", false);
+    data(module, "state", Linkage::Export, &[7; 16], true);
+    data(module, "blob", Linkage::Export, &[1; 100], false);
+    let blob = module.data.last_mut().expect("added above");
+    blob.large = true;
+    pointers(module);
     let mut addresses: Vec<_> =
         ["table", "counter", "empty", "version", "state", "pointers", "shared", "places"]
             .into_iter()

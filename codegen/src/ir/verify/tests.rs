@@ -221,8 +221,8 @@ fn edges_and_returns_are_typed() {
 }
 
 #[test]
-fn instructions_are_typed() {
-    use Type::{Bool, F64, I8, I32, I64, Ptr};
+fn accesses_are_typed_and_aligned() {
+    use Type::{Bool, F64, I8, I64, Ptr};
     let i64 = Some(I64);
     let cases = [
         (
@@ -248,6 +248,15 @@ fn instructions_are_typed() {
         (None, Inst::AtomicStore { value: LESS, base: P, offset: 0 }, "atomic access to bool"),
         (None, Inst::AtomicStore { value: N, base: N, offset: 0 }, "v0 is i64, not ptr"),
         (i64, Inst::CompareExchange { base: P, expected: N, new: P }, "v1 is ptr, not i64"),
+    ];
+    cases.into_iter().for_each(|(ty, wrong, reason)| assert_eq!(inst(ty, wrong), reason));
+}
+
+#[test]
+fn operators_and_calls_are_typed() {
+    use Type::{Bool, I32, I64, Ptr};
+    let i64 = Some(I64);
+    let cases = [
         (Some(Ptr), Inst::PtrAdd { base: P, offset: P }, "v1 is ptr, not i64"),
         (i64, Inst::Binary { op: Binary::Add, lhs: N, rhs: P }, "v1 is ptr, not i64"),
         (Some(Ptr), Inst::Binary { op: Binary::Add, lhs: P, rhs: P }, "Add of ptr"),
@@ -281,9 +290,7 @@ fn instructions_are_typed() {
             "v0 is i64, not ptr",
         ),
     ];
-    for (ty, malformed, reason) in cases {
-        assert_eq!(inst(ty, malformed), reason);
-    }
+    cases.into_iter().for_each(|(ty, wrong, reason)| assert_eq!(inst(ty, wrong), reason));
 }
 
 #[test]

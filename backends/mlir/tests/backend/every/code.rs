@@ -1,7 +1,8 @@
 //! Calls and control flow of the module with everything.
 
 use codegen::ir::{
-    AbiType, Binary, Builder, Cond, Extend, Linkage, Module, Signature, SymbolKind, Type, Value,
+    AbiType, Binary, Builder, Cond, Extend, Linkage, Module, Signature, Symbol, SymbolKind, Type,
+    Value,
 };
 
 pub(super) fn calls(module: &mut Module) {
@@ -36,16 +37,13 @@ pub(super) fn calls(module: &mut Module) {
     module.functions.push(function);
 }
 
-/// A loop over block parameters, cold blocks on either side, a branch to one block with different
-/// arguments, and calls of a cold and of a local function that is not to be inlined.
-pub(super) fn flow(module: &mut Module) {
-    let signature = Signature::new(&[Type::I64], Some(Type::I64));
+/// A cold function, one that is not to be inlined, and one that linkers keep once.
+fn callees(module: &mut Module, signature: &Signature) -> [Symbol; 3] {
     let kind = SymbolKind::Function(signature.clone());
-    let fail = module.declare("fail", Linkage::Local, kind.clone());
     let external = module.declare("external", Linkage::Import, kind);
-    for (name, linkage) in
-        [("fail", Linkage::Local), ("square", Linkage::Local), ("common", Linkage::Once)]
-    {
+    let linkages =
+        [("fail", Linkage::Local), ("square", Linkage::Local), ("common", Linkage::Once)];
+    linkages.map(|(name, linkage)| {
         let mut b = Builder::function(module, name, linkage, signature.clone());
         if name == "fail" {
             b.set_cold();
@@ -57,10 +55,17 @@ pub(super) fn flow(module: &mut Module) {
         let value = b.call_value(external, &[square]);
         b.ret(Some(value));
         let function = b.finish();
+        let symbol = function.symbol;
         module.functions.push(function);
-    }
-    let [square, common] =
-        ["square", "common"].map(|name| module.find(name).expect("declared above"));
+        symbol
+    })
+}
+
+/// A loop over block parameters, cold blocks on either side, a branch to one block with different
+/// arguments, and calls of functions of every sort.
+pub(super) fn flow(module: &mut Module) {
+    let signature = Signature::new(&[Type::I64], Some(Type::I64));
+    let [fail, square, common] = callees(module, &signature);
     let mut b = Builder::function(module, "flow", Linkage::Export, signature);
     let n = b.param(0);
     let (negative, odd) = (b.cold_block("negative"), b.cold_block("odd"));
@@ -71,10 +76,8 @@ pub(super) fn flow(module: &mut Module) {
     let ok = b.compare_const(Cond::Sge, n, 0);
     b.guard(ok, negative);
     let bit = b.binary_const(Binary::And, n, 1);
-    let is_odd = b.compare_const(Cond::Ne, bit, 0);
-    let even = b.block("even");
-    b.branch(is_odd, odd, even);
-    b.switch_to(even);
+    let even = b.compare_const(Cond::Eq, bit, 0);
+    b.guard(even, odd);
     let zero = b.i64(0);
     b.jump(head, &[zero, zero]);
     b.switch_to(head);
