@@ -5,6 +5,7 @@
 //! of the functions: import trees, whose bytes are no text, the entry and the prefix of a
 //! system library are given as values only.
 
+mod body;
 mod expression;
 mod leaf;
 pub(crate) mod limit;
@@ -13,10 +14,11 @@ mod types;
 
 use abi_spec::library_bin::ImportTree;
 
-pub use expression::{BinaryOp, Builtin, Expr, Member};
+pub use body::{Action, Body, Call, Callee, KernelCall, Local, Statement, StatusError};
+pub use expression::{BinaryOp, Builtin, Expr, Logic, Member};
 pub(crate) use leaf::Kind;
 pub use leaf::Leaf;
-pub use results::{Output, ResultType, ValueKind, ValueType};
+pub use results::{Output, ResultType};
 pub use types::{
     Class, Device, Dim, Element, Literal, Mapping, ParamType, Sequence, Shape, Strides, Tensor,
 };
@@ -59,6 +61,9 @@ pub struct Function {
     pub signature: Signature,
     /// What runs once the arguments are checked.
     pub body: Body,
+    /// `extern`: the library also has a C function of the same name, which packs its C parameters, calls the
+    /// function, and returns 0, or -1 with the error in the thread's slot.
+    pub external: bool,
 }
 
 /// A line of a source.
@@ -96,16 +101,12 @@ pub struct Param {
     pub variadic: bool,
 }
 
-/// A comparison that must hold.
+/// A condition that must hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constraint {
-    /// Left operand.
-    pub lhs: Expr,
-    /// The comparison.
-    pub op: Comparison,
-    /// Right operand.
-    pub rhs: Expr,
-    /// What the error says; `None` for the comparison itself.
+    /// The condition.
+    pub condition: Expr,
+    /// What the error says; `None` for the condition itself.
     pub message: Option<String>,
 }
 
@@ -140,29 +141,6 @@ impl Comparison {
     }
 }
 
-/// What runs once the arguments are checked: a call of a C-ABI function.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Body {
-    /// The name of the function, as the linker sees it.
-    pub symbol: String,
-    /// What it is called with.
-    pub args: Vec<Expr>,
-    /// The function returns an `int32` status, and anything but zero is an error: the one that the
-    /// function has left in the thread's slot, else one of these, else a RuntimeError.
-    pub status: Option<Vec<StatusError>>,
-}
-
-/// What a status means.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StatusError {
-    /// The status; `None` for any that has no entry of its own.
-    pub status: Option<i32>,
-    /// The kind of the error, such as `ValueError`.
-    pub kind: String,
-    /// What it says.
-    pub message: String,
-}
-
 impl Signature {
     /// The parameters that are arguments of a call: all but `self`.
     pub fn arguments(&self) -> &[Param] {
@@ -185,7 +163,7 @@ impl Signature {
     pub fn outputs(&self) -> &[Output] {
         match &self.result {
             ResultType::Allocated(outputs) => outputs,
-            ResultType::None | ResultType::Scalar(_) | ResultType::Written(_) => &[],
+            ResultType::None | ResultType::Value(_) => &[],
         }
     }
 

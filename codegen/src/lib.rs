@@ -43,9 +43,9 @@ mod resolve;
 
 pub use backend::Backend;
 pub use declaration::{
-    BinaryOp, Body, Builtin, Class, Comparison, Constraint, Device, Dim, Element, Expr, Function,
-    Leaf, Library, Literal, Location, Mapping, Member, Output, Param, ParamType, ResultType,
-    Sequence, Shape, Signature, StatusError, Strides, Tensor, ValueKind, ValueType,
+    Action, BinaryOp, Body, Builtin, Call, Callee, Class, Comparison, Constraint, Device, Dim, Element,
+    Expr, Function, KernelCall, Leaf, Library, Literal, Local, Location, Logic, Mapping, Member, Output,
+    Param, ParamType, ResultType, Sequence, Shape, Signature, Statement, StatusError, Strides, Tensor,
 };
 pub use error::{Error, Part, Position, Site};
 pub use lower::{Options, Routines, Unchecked, library::metadata, lower, routines};

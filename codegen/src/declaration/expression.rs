@@ -2,6 +2,8 @@
 
 use abi_spec::Scalar;
 
+use super::Comparison;
+
 /// An expression over symbols and parameters. Integer arithmetic is `int64`, wrapping, with floor
 /// division; an operation of an integer and a float is one of `float64`.
 ///
@@ -34,6 +36,20 @@ pub enum Expr {
     Stream(Box<Expr>),
     /// `int32(e)`: a checked narrowing, or a rounding to a float type.
     Cast(Scalar, Box<Expr>),
+    /// `True` or `False`.
+    Bool(bool),
+    /// `None`, an argument of a function of the FFI.
+    None,
+    /// `a < b`: a truth.
+    Compare(Comparison, Box<Expr>, Box<Expr>),
+    /// `not a`.
+    Not(Box<Expr>),
+    /// `a and b`: the second operand is evaluated only if the first does not decide.
+    Logic(Logic, Box<Expr>, Box<Expr>),
+    /// `[a, b]`: an array, where a value of the FFI is made.
+    Array(Vec<Expr>),
+    /// `Shape(n, m)`: a shape, where a value of the FFI is made.
+    Shape(Vec<Expr>),
 }
 
 /// What follows the point.
@@ -114,6 +130,25 @@ impl BinaryOp {
     }
 }
 
+/// Operators of truths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Logic {
+    /// `and`
+    And,
+    /// `or`
+    Or,
+}
+
+impl Logic {
+    /// The operator as it is written.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Logic::And => "and",
+            Logic::Or => "or",
+        }
+    }
+}
+
 /// Functions of two arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Builtin {
@@ -152,20 +187,39 @@ impl Expr {
         Expr::Binary(op, Box::new(self), Box::new(rhs))
     }
 
+    /// `self op rhs`, a truth.
+    pub fn compare(self, op: Comparison, rhs: Expr) -> Expr {
+        Expr::Compare(op, Box::new(self), Box::new(rhs))
+    }
+
+    /// `self and rhs`, or `self or rhs`.
+    pub fn logic(self, op: Logic, rhs: Expr) -> Expr {
+        Expr::Logic(op, Box::new(self), Box::new(rhs))
+    }
+
     /// Direct subexpressions, in order.
     pub fn children(&self) -> impl Iterator<Item = &Expr> {
-        let (first, second) = match self {
-            Expr::Int(_) | Expr::Float(_) | Expr::Text(_) | Expr::Null | Expr::Name(_) => {
-                (None, None)
-            }
+        let (first, second, rest) = match self {
+            Expr::Int(_)
+            | Expr::Float(_)
+            | Expr::Text(_)
+            | Expr::Null
+            | Expr::Name(_)
+            | Expr::Bool(_)
+            | Expr::None => (None, None, &[][..]),
             Expr::Member(e, _)
             | Expr::Element(e, _)
             | Expr::Field(e, _)
             | Expr::Neg(e)
+            | Expr::Not(e)
             | Expr::Stream(e)
-            | Expr::Cast(_, e) => (Some(&**e), None),
-            Expr::Binary(_, a, b) | Expr::Call(_, a, b) => (Some(&**a), Some(&**b)),
+            | Expr::Cast(_, e) => (Some(&**e), None, &[][..]),
+            Expr::Binary(_, a, b)
+            | Expr::Call(_, a, b)
+            | Expr::Compare(_, a, b)
+            | Expr::Logic(_, a, b) => (Some(&**a), Some(&**b), &[][..]),
+            Expr::Array(all) | Expr::Shape(all) => (None, None, &all[..]),
         };
-        first.into_iter().chain(second)
+        first.into_iter().chain(second).chain(rest)
     }
 }

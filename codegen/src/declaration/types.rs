@@ -94,6 +94,8 @@ pub enum Class {
     Function,
     /// A module.
     Module,
+    /// A tensor of which nothing is required.
+    Tensor,
     /// Any object.
     Any,
     /// The class of this type key, and those derived from it.
@@ -293,6 +295,7 @@ impl Class {
         match self {
             Class::Function => Some("ffi.Function"),
             Class::Module => Some("ffi.Module"),
+            Class::Tensor => Some("ffi.Tensor"),
             Class::Any => None,
             Class::Key(key) => Some(key),
         }

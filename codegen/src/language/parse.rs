@@ -9,7 +9,7 @@ use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Body, Comparison, Constraint, Function, Library, Location, Param, Signature, StatusError,
+    Body, Comparison, Constraint, Expr, Function, Library, KernelCall, Location, Param, Signature, StatusError,
 };
 use crate::error::Part;
 
@@ -41,7 +41,7 @@ impl Parser<'_> {
         let body = self.body()?;
         let after = if body.status.is_some() { "`errors` or `;`" } else { "`;`" };
         self.expect(Token::Semicolon, after)?;
-        Ok(Function { docs, location, signature, body })
+        Ok(Function { docs, location, signature, body: Body::Call(body), external: false })
     }
 
     fn docs(&mut self) -> String {
@@ -130,7 +130,7 @@ impl Parser<'_> {
             return Err(self.syntax("`,` or `=`", found));
         }
         let message = self.message()?;
-        Ok(Constraint { lhs, op, rhs, message })
+        Ok(Constraint { condition: Expr::compare(lhs, op, rhs), message })
     }
 
     /// `[ "else" quoted ]`
@@ -143,7 +143,7 @@ impl Parser<'_> {
     }
 
     /// What stands between `=` and `;`.
-    fn body(&mut self) -> Parsed<Body> {
+    fn body(&mut self) -> Parsed<KernelCall> {
         let returns_status = self.is_word("try");
         if returns_status {
             self.advance();
@@ -157,7 +157,7 @@ impl Parser<'_> {
             parser.expr()
         })?;
         let status = if returns_status { Some(self.errors()?) } else { None };
-        Ok(Body { symbol, args, status })
+        Ok(KernelCall { symbol, args, status })
     }
 
     /// `[ "errors" "{" … "}" ]`

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::expression::Precedence;
 use super::reserved::is_reserved;
-use crate::declaration::{Body, Constraint, Function, Library, Location, Signature, StatusError};
+use crate::declaration::{Body, Constraint, Function, KernelCall, Library, Location, Signature, StatusError};
 use crate::declaration::{Expr, Member, is_identifier};
 
 /// The declarations, an empty line between them; not the imports, which the language cannot say.
@@ -85,7 +85,7 @@ pub(super) fn list(f: &mut Formatter<'_>, entries: &[impl Display]) -> fmt::Resu
 
 impl Display for Constraint {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.comparison().fmt(f)?;
+        self.condition.fmt(f)?;
         match &self.message {
             Some(message) => {
                 f.write_str(" else ")?;
@@ -96,14 +96,16 @@ impl Display for Constraint {
     }
 }
 
-impl Constraint {
-    /// The comparison without the message.
-    pub fn comparison(&self) -> impl Display {
-        fmt::from_fn(|f| write!(f, "{} {} {}", self.lhs, self.op.text(), self.rhs))
+impl Display for Body {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Body::Call(call) => call.fmt(f),
+            Body::Block(_) => f.write_str("{}"),
+        }
     }
 }
 
-impl Display for Body {
+impl Display for KernelCall {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(if self.status.is_some() { "try " } else { "" })?;
         if is_identifier(&self.symbol) && !is_reserved(&self.symbol) {
@@ -185,6 +187,21 @@ impl Display for Expr {
             Expr::Call(builtin, a, b) => write!(f, "{}({a}, {b})", builtin.text()),
             Expr::Stream(tensor) => write!(f, "stream({tensor})"),
             Expr::Cast(scalar, inner) => write!(f, "{scalar}({inner})"),
+            Expr::Bool(truth) => f.write_str(if *truth { "True" } else { "False" }),
+            Expr::None => f.write_str("None"),
+            Expr::Compare(op, lhs, rhs) => write!(f, "{lhs} {} {rhs}", op.text()),
+            Expr::Not(inner) => write!(f, "not {inner}"),
+            Expr::Logic(op, lhs, rhs) => write!(f, "{lhs} {} {rhs}", op.text()),
+            Expr::Array(all) => {
+                f.write_str("[")?;
+                list(f, all)?;
+                f.write_str("]")
+            }
+            Expr::Shape(all) => {
+                f.write_str("Shape(")?;
+                list(f, all)?;
+                f.write_str(")")
+            }
         }
     }
 }
@@ -210,6 +227,8 @@ fn precedence(expr: &Expr) -> Precedence {
         }
         Expr::Member(..) | Expr::Element(..) | Expr::Field(..) => Precedence::Postfix,
         Expr::Call(..) | Expr::Stream(_) | Expr::Cast(..) => Precedence::Postfix,
+        Expr::Bool(_) | Expr::None | Expr::Array(_) | Expr::Shape(_) => Precedence::Postfix,
+        Expr::Not(_) | Expr::Compare(..) | Expr::Logic(..) => Precedence::Sum,
     }
 }
 

@@ -71,6 +71,7 @@ impl Display for Class {
         match self {
             Class::Function => f.write_str("Function"),
             Class::Module => f.write_str("Module"),
+            Class::Tensor => f.write_str("Tensor"),
             Class::Any => f.write_str("Object"),
             Class::Key(key) => {
                 f.write_str("Object[")?;

@@ -15,6 +15,11 @@ use crate::error::Part;
 impl Parser<'_> {
     /// A type. Its value, and those nested in it, are counted.
     pub(super) fn param_type(&mut self) -> Parsed<ParamType> {
+        self.type_or("`Tensor` or another type such as `float32`")
+    }
+
+    /// A type, where something else may stand too.
+    pub(super) fn type_or(&mut self, expected: &str) -> Parsed<ParamType> {
         self.mark(Part::Type(self.value));
         let word = if self.token == Token::Word { self.slice() } else { "" };
         if word == "Optional" {
@@ -24,7 +29,7 @@ impl Parser<'_> {
         let value = self.value;
         self.value += 1;
         match word {
-            "Tensor" => self.tensor(value).map(ParamType::Tensor),
+            "Tensor" if self.next_is(Token::OpenParen) => self.tensor(value).map(ParamType::Tensor),
             "Shape" => self.shape_type(value),
             "Object" => self.class().map(ParamType::Object),
             "Array" => self.sequence(Sequence::Array),
@@ -34,7 +39,7 @@ impl Parser<'_> {
             "Tuple" => self.entries(Limit::Params, Self::element).map(ParamType::Tuple),
             "Union" => self.entries(Limit::Params, Self::param_type).map(ParamType::Union),
             "Literal" => self.entries(Limit::Params, Self::literal).map(ParamType::Literal),
-            _ => self.lookup("`Tensor` or another type such as `float32`", simple),
+            _ => self.lookup(expected, simple),
         }
     }
 
@@ -60,12 +65,26 @@ impl Parser<'_> {
         })
     }
 
+    /// `Array` is `Array[Any]`, and so on.
+    fn any(&mut self) -> ParamType {
+        self.value += 1;
+        ParamType::Leaf(Leaf::Any)
+    }
+
     fn sequence(&mut self, sequence: Sequence) -> Parsed<ParamType> {
+        if !self.next_is(Token::OpenBracket) {
+            self.advance();
+            return Ok(ParamType::Sequence(sequence, Box::new(self.any())));
+        }
         let element = self.inside(Self::param_type)?;
         Ok(ParamType::Sequence(sequence, Box::new(element)))
     }
 
     fn mapping(&mut self, mapping: Mapping) -> Parsed<ParamType> {
+        if !self.next_is(Token::OpenBracket) {
+            self.advance();
+            return Ok(ParamType::Mapping(mapping, Box::new([self.any(), self.any()])));
+        }
         let types = self.inside(|parser| {
             let key = parser.param_type()?;
             parser.expect(Token::Comma, "`,`")?;
@@ -238,6 +257,7 @@ fn simple(word: &str) -> Option<ParamType> {
     Some(match word {
         "Function" => ParamType::Object(Class::Function),
         "Module" => ParamType::Object(Class::Module),
+        "Tensor" => ParamType::Object(Class::Tensor),
         other => ParamType::Scalar(reserved::scalar(other)?),
     })
 }
