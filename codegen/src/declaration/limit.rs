@@ -27,6 +27,8 @@ pub const MAX_FILE: usize = 4096;
 pub const MAX_ARGUMENTS: usize = 4096;
 /// Entries of what statuses mean.
 pub const MAX_ERRORS: usize = 1024;
+/// Statements of a function, those of inner blocks included.
+pub const MAX_STATEMENTS: usize = 100_000;
 /// Height of an expression, where a literal and a name have height 1; also how deep parentheses and
 /// unary operators nest in a text.
 pub const MAX_NESTING: usize = 64;
@@ -60,6 +62,8 @@ pub enum Limit {
     Arguments,
     /// [`MAX_ERRORS`]
     Errors,
+    /// [`MAX_STATEMENTS`]
+    Statements,
     /// [`MAX_NESTING`]
     Nesting,
     /// [`MAX_NAME`]
@@ -83,6 +87,7 @@ impl Limit {
             Limit::File => MAX_FILE,
             Limit::Arguments => MAX_ARGUMENTS,
             Limit::Errors => MAX_ERRORS,
+            Limit::Statements => MAX_STATEMENTS,
             Limit::Nesting => MAX_NESTING,
             Limit::Name => MAX_NAME,
             Limit::Symbol => MAX_SYMBOL,
@@ -103,6 +108,7 @@ impl Limit {
             Limit::File => ("MAX_FILE", "bytes in the name of a file"),
             Limit::Arguments => ("MAX_ARGUMENTS", "arguments"),
             Limit::Errors => ("MAX_ERRORS", "kinds of errors"),
+            Limit::Statements => ("MAX_STATEMENTS", "statements"),
             Limit::Nesting => ("MAX_NESTING", "levels of nesting"),
             Limit::Name => ("MAX_NAME", "bytes in a name"),
             Limit::Symbol => ("MAX_SYMBOL", "bytes in a symbol"),
