@@ -62,6 +62,7 @@ impl Part {
             Part::Callee => "callee".to_owned(),
             Part::Argument(index) => format!("call argument {index}"),
             Part::Status(index) => format!("error {index}"),
+            Part::Statement(index) => format!("statement {index}"),
         }
     }
 }
