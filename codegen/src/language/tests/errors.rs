@@ -223,7 +223,7 @@ fn syntax() {
         ("f() -> None = k([1);", "1:19: expected an operator, `,` or `]`, found `)`"),
         ("f() -> None = k(Shape);", "1:22: expected `(`, found `)`"),
         ("f() -> None = k(Shape(1);", "1:25: expected an operator, `,` or `)`, found `;`"),
-        ("extern", "1:7: expected `(`, found the end of the text"),
+        ("extern", "1:7: expected the name of a function, found the end of the text"),
         ("extern f", "1:9: expected `(`, found the end of the text"),
         ("extern = k();", "1:8: expected the name of a function, found `=`"),
         ("extern extern f() -> None = k();", "1:15: expected `(`, found `f`"),
