@@ -1,7 +1,7 @@
 //! The parser: bodies and statements. Calls are in [`calls`](super::calls).
 //!
-//! Recursion is bounded by [`MAX_NESTING`](super::MAX_NESTING): blocks are counted, and each `else if` is one
-//! more.
+//! Recursion is bounded by [`MAX_NESTING`](super::MAX_NESTING): no statement stands in more blocks, of which each
+//! `else if` is one.
 
 use super::cursor::{Parsed, Parser};
 use super::expression::Infix;
@@ -40,9 +40,6 @@ impl Parser<'_> {
 
     /// Parses a rule one block deeper.
     fn inner<T>(&mut self, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.blocks == Limit::Nesting.max() {
-            return Err(self.excess(Limit::Nesting));
-        }
         self.blocks += 1;
         let value = rule(self)?;
         self.blocks -= 1;
@@ -59,6 +56,9 @@ impl Parser<'_> {
     /// The other words are those of C functions where `(` follows.
     fn action(&mut self) -> Parsed<Action> {
         self.mark(Part::Statement(self.statements));
+        if self.blocks > Limit::Nesting.max() {
+            return Err(self.excess(Limit::Nesting));
+        }
         if self.statements == Limit::Statements.max() {
             return Err(self.excess(Limit::Statements));
         }

@@ -86,10 +86,10 @@ fn blocks_in_texts() {
     let rows: [(usize, Limit, SizedText); 6] = [
         (MAX_STATEMENTS, Limit::Statements, &|n| block(&"k();".repeat(n))),
         (MAX_STATEMENTS - 1, Limit::Statements, &|n| block(&format!("if a{{{}}}", "k();".repeat(n)))),
-        (MAX_NESTING - 1, Limit::Nesting, &|n| nested("if a{", n)),
-        (MAX_NESTING - 1, Limit::Nesting, &|n| nested("if a{}else{", n)),
-        (MAX_NESTING - 1, Limit::Nesting, &|n| nested("for i in 0..1{", n)),
-        (MAX_NESTING - 1, Limit::Nesting, &|n| block(&vec!["if a{}"; n].join("else "))),
+        (MAX_NESTING, Limit::Nesting, &|n| nested("if a{", n)),
+        (MAX_NESTING, Limit::Nesting, &|n| nested("if a{}else{", n)),
+        (MAX_NESTING, Limit::Nesting, &|n| nested("for i in 0..1{", n)),
+        (MAX_NESTING, Limit::Nesting, &|n| block(&vec!["if a{}"; n].join("else "))),
     ];
     for (row, (max, expected, text)) in rows.iter().enumerate() {
         assert_eq!(limit(parse_library(&text(*max))), None, "row {row}");
@@ -104,7 +104,7 @@ fn blocks_in_texts() {
 #[test]
 fn blocks_and_expressions_nest_by_themselves() {
     let expr = format!("{}x{}", "-(".repeat(MAX_NESTING / 2), ")".repeat(MAX_NESTING / 2));
-    let depth = MAX_NESTING - 1;
+    let depth = MAX_NESTING - 1; // The body is a block too.
     let text = format!("f()->None={{{}return {expr};{}}};", "if a{".repeat(depth), "}".repeat(depth));
     let library = parse_library(&text).unwrap();
     assert_eq!(parse_library(&library.to_string()), Ok(library));
