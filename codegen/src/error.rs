@@ -257,6 +257,17 @@ pub enum Part {
     Argument(usize),
     /// What a status means.
     Status(usize),
-    /// A statement, of all that [`Body::statements`](crate::Body::statements) yields.
+    /// A statement of a program, those of inner blocks counted, in the order in which they are written.
     Statement(usize),
+}
+
+impl Part {
+    /// Entry `index` of a list that starts with this one; what is no list has no other entries.
+    pub(crate) fn number(self, index: usize) -> Part {
+        match self {
+            Part::Argument(first) => Part::Argument(first + index),
+            Part::Status(first) => Part::Status(first + index),
+            other => other,
+        }
+    }
 }

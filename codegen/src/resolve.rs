@@ -3,16 +3,21 @@
 
 pub(crate) mod accepted;
 mod body;
+mod condition;
 mod form;
 mod form_results;
+mod form_statements;
 pub(crate) mod function;
 pub(crate) mod ids;
 mod linear;
 pub(crate) mod names;
 pub(crate) mod operator;
 mod order;
+mod packed;
 pub(crate) mod prototype;
+mod received;
 mod site;
+mod statement;
 pub(crate) mod step;
 pub(crate) mod term;
 pub(crate) mod typing;
@@ -83,10 +88,15 @@ impl Resolved<'_> {
     }
 }
 
+/// The functions of a library by their names.
+type Signatures<'a> = HashMap<&'a str, &'a crate::Signature>;
+
 fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
     let mut names = HashSet::with_capacity(library.functions.len());
     let mut prototypes = HashMap::with_capacity(library.functions.len());
     let mut all = Vec::with_capacity(library.functions.len());
+    let signature = |function: &'_ crate::Function| (&function.signature.name[..], &function.signature);
+    let signatures: Signatures<'_> = library.functions.iter().map(signature).collect();
     for (index, declared) in library.functions.iter().enumerate() {
         let invalid = |part, reason| Error::invalid(index, declared, part, reason);
         form::check(index, declared)?;
@@ -94,7 +104,7 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
             let reason = "an earlier function has this name".to_owned();
             return Err(invalid(Part::Name, reason));
         }
-        let function = body::resolve(declared).map_err(|(part, reason)| invalid(part, reason))?;
+        let function = body::resolve(declared, &signatures).map_err(|(part, reason)| invalid(part, reason))?;
         for call in function.calls() {
             let (symbol, found) = (call.symbol, &call.prototype);
             let known = prototypes.entry(symbol).or_insert_with(|| found.clone());
@@ -141,7 +151,7 @@ fn system_lib(prefix: &str, functions: &[Function<'_>]) -> Result<(), Error> {
         let rest = symbol.strip_prefix(prefix).and_then(|rest| rest.strip_prefix(PREFIX));
         rest.is_some_and(|rest| rest.starts_with('_'))
     };
-    let mut symbols = functions.iter().flat_map(Function::calls).map(|call| call.symbol);
+    let mut symbols = functions.iter().flat_map(|f| f.calls()).map(|call| call.symbol);
     match symbols.find(|symbol| is_taken(symbol)) {
         Some(symbol) => invalid(format!("a kernel has the name `{symbol}`")),
         None => Ok(()),

@@ -7,8 +7,10 @@ use super::Literal;
 /// What a value or an expression yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// An `int64`; also bools.
+    /// An `int64`.
     Int,
+    /// A truth, 0 or 1; a number where one is asked for.
+    Bool,
     /// A `float64`.
     Float,
     /// An address.

@@ -27,7 +27,7 @@ pub const MAX_FILE: usize = 4096;
 pub const MAX_ARGUMENTS: usize = 4096;
 /// Entries of what statuses mean.
 pub const MAX_ERRORS: usize = 1024;
-/// Statements of a body, nested ones included.
+/// Statements of a function, those of inner blocks included.
 pub const MAX_STATEMENTS: usize = 100_000;
 /// Height of an expression, where a literal and a name have height 1; also how deep parentheses and
 /// unary operators nest in a text. Blocks nest as deep once more, where `else if` is an `if` in a block.

@@ -26,10 +26,10 @@ pub struct Output {
     pub tensor: Tensor,
 }
 
-impl Output {
-    /// Its extents.
+impl Tensor {
+    /// Its extents, as far as they are expressions.
     pub(crate) fn extents(&self) -> impl Iterator<Item = &Expr> {
-        let dims = match &self.tensor.shape {
+        let dims = match &self.shape {
             Shape::AnyRank => &[],
             Shape::Dims(dims) => &dims[..],
         };

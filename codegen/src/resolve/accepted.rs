@@ -2,9 +2,7 @@
 
 use abi_spec::{Scalar, TypeIndex};
 
-use crate::declaration::{
-    Class, Leaf, Literal, Mapping, ParamType, Sequence, ValueKind, ValueType,
-};
+use crate::declaration::{Class, Leaf, Literal, Mapping, ParamType, Sequence};
 
 /// A set of type indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +40,11 @@ impl Accepted {
             }
         }
         accepted
+    }
+
+    /// True if some index is in both.
+    pub(crate) fn meets(self, other: Accepted) -> bool {
+        self.low & other.low != 0 || self.high & other.high != 0
     }
 
     pub(crate) fn or(self, other: Accepted) -> Accepted {
@@ -132,46 +135,38 @@ pub(crate) fn result_index(scalar: Scalar) -> TypeIndex {
     }
 }
 
-/// What a kernel may write as a value of this type.
-pub(crate) fn returnable(ty: &ValueType) -> Accepted {
-    match ty {
-        ValueType::Any => {
-            let borrowed = [
-                TypeIndex::DL_TENSOR_PTR,
-                TypeIndex::RAW_STR,
-                TypeIndex::BYTE_ARRAY_PTR,
-                TypeIndex::OBJECT_RVALUE_REF,
-                TypeIndex::UNCHANGED,
-            ];
-            Accepted::of_those(|index| !borrowed.contains(&index)).or(Accepted::GIVEN_OUT)
-        }
-        ValueType::Scalar(scalar) => Accepted::of(&[result_index(*scalar)]),
-        ValueType::Kind(kind) => of_kind(*kind),
-        ValueType::Optional(inner) => returnable(inner).or(Accepted::of(&[TypeIndex::NONE])),
-        ValueType::Tuple(_) | ValueType::Sequence(Sequence::Array, _) => of_kind(ValueKind::Array),
-        ValueType::Sequence(Sequence::List, _) => of_kind(ValueKind::List),
-        ValueType::Mapping(Mapping::Map, _) => of_kind(ValueKind::Map),
-        ValueType::Mapping(Mapping::Dict, _) => of_kind(ValueKind::Dict),
-    }
+/// What a value may be that its receiver owns: no borrowed text, tensor or reference.
+pub(crate) fn owned() -> Accepted {
+    let borrowed = [
+        TypeIndex::DL_TENSOR_PTR,
+        TypeIndex::RAW_STR,
+        TypeIndex::BYTE_ARRAY_PTR,
+        TypeIndex::OBJECT_RVALUE_REF,
+        TypeIndex::UNCHANGED,
+    ];
+    Accepted::of_those(|index| !borrowed.contains(&index)).or(Accepted::GIVEN_OUT)
 }
 
-fn of_kind(kind: ValueKind) -> Accepted {
-    let indices: &[TypeIndex] = match kind {
-        ValueKind::Str => &[TypeIndex::SMALL_STR, TypeIndex::STR],
-        ValueKind::Bytes => &[TypeIndex::SMALL_BYTES, TypeIndex::BYTES],
-        ValueKind::DType => &[TypeIndex::DATA_TYPE],
-        ValueKind::Device => &[TypeIndex::DEVICE],
-        ValueKind::Object => {
-            return Accepted::of_those(TypeIndex::is_object).or(Accepted::GIVEN_OUT);
+/// All that a value of a type may hold, forms of scalars and tensors included.
+pub(crate) fn possible(ty: &ParamType) -> Accepted {
+    use TypeIndex as T;
+    let (required, optional) = ty.required();
+    let none = if optional { Accepted::of(&[T::NONE]) } else { Accepted::default() };
+    none.or(match required {
+        ParamType::Scalar(Scalar::Ptr) => Accepted::of(&[T::OPAQUE_PTR, T::NONE, T::INT]),
+        ParamType::Scalar(scalar) if scalar.is_float() => {
+            Accepted::of(&[T::BOOL, T::INT, T::FLOAT])
         }
-        ValueKind::Shape => &[TypeIndex::SHAPE],
-        ValueKind::Tensor => &[TypeIndex::TENSOR],
-        ValueKind::Array => &[TypeIndex::ARRAY],
-        ValueKind::List => &[TypeIndex::LIST],
-        ValueKind::Map => &[TypeIndex::MAP],
-        ValueKind::Dict => &[TypeIndex::DICT],
-        ValueKind::Function => &[TypeIndex::FUNCTION],
-        ValueKind::Module => &[TypeIndex::MODULE],
-    };
-    Accepted::of(indices)
+        ParamType::Scalar(_) => Accepted::of(&[T::BOOL, T::INT]),
+        ParamType::Tensor(_) => Accepted::of(&[T::DL_TENSOR_PTR, T::TENSOR]),
+        ParamType::Union(types) => types.iter().map(possible).fold(Accepted::default(), Accepted::or),
+        ParamType::Leaf(_)
+        | ParamType::Shape(_)
+        | ParamType::Object(_)
+        | ParamType::Sequence(..)
+        | ParamType::Mapping(..)
+        | ParamType::Tuple(_)
+        | ParamType::Literal(_)
+        | ParamType::Optional(_) => accepted(required),
+    })
 }

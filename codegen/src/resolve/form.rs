@@ -7,12 +7,13 @@ use abi_spec::{DType, Scalar};
 use crate::declaration::is_identifier;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Body, Class, Device, Dim, Element, Expr, Function, Leaf, Literal, Location, Member, Param,
-    ParamType, Shape, StatusError, Strides, Tensor,
+    Body, Class, Device, Dim, Element, Expr, Function, KernelCall, Leaf, Literal, Location, Member,
+    Param, ParamType, Shape, StatusError, Strides, Tensor,
 };
 use crate::error::{Error, Part};
 use crate::language::is_reserved;
-use crate::resolve::value::{Value, values};
+use crate::resolve::ids::Table;
+use crate::resolve::value::{Source, Value, add, values};
 
 /// Says whether function number `index` is well formed, whatever its names stand for.
 pub(super) fn check(index: usize, function: &Function) -> Result<(), Error> {
@@ -21,6 +22,24 @@ pub(super) fn check(index: usize, function: &Function) -> Result<(), Error> {
 
 /// What the symbol of a kernel must not start with: exported functions, the runtime's, our own.
 const RESERVED_PREFIXES: [&str; 3] = [abi_spec::symbol::PREFIX, "TVMFFI", "tvm_ffi_codegen."];
+
+/// Where a type stands.
+#[derive(Clone, Copy)]
+enum Spot {
+    /// It is that of a value of the signature, whose parts have places of their own.
+    Value(usize),
+    /// All of it has this place.
+    Part(Part),
+}
+
+impl Spot {
+    fn part(self, of_value: impl FnOnce(usize) -> Part) -> Part {
+        match self {
+            Spot::Value(value) => of_value(value),
+            Spot::Part(part) => part,
+        }
+    }
+}
 
 /// Checks one function.
 pub(crate) struct Checker<'a> {
@@ -42,7 +61,7 @@ impl Checker<'_> {
     }
 
     fn function(&self) -> Result<(), Error> {
-        let Function { docs, location, signature, body } = self.function;
+        let Function { docs, location, signature, body, external: _ } = self.function;
         self.identifier(Part::Name, &signature.name)?;
         if signature.name.starts_with('_') {
             return Err(self.invalid(Part::Name, "the name of a function must not start with `_`"));
@@ -50,12 +69,11 @@ impl Checker<'_> {
         if docs.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
             return Err(self.invalid(Part::Docs, "must not contain control characters"));
         }
-        location.as_ref().map_or(Ok(()), |location| self.location(location))?;
+        location.as_ref().map_or(Ok(()), |location| self.location(Part::Location, location))?;
         self.params(&signature.params)?;
         self.limit(Part::Name, signature.constraints.len(), Limit::Constraints)?;
         for (index, constraint) in signature.constraints.iter().enumerate() {
-            self.expr(Part::Constraint(index), &constraint.lhs)?;
-            self.expr(Part::Constraint(index), &constraint.rhs)?;
+            self.expr(Part::Constraint(index), &constraint.condition)?;
             if let Some(message) = &constraint.message {
                 self.message(Part::Constraint(index), message)?;
             }
@@ -88,9 +106,20 @@ impl Checker<'_> {
         }
         for (index, value) in values(&self.function.signature).values().enumerate() {
             self.limit(Part::Param(value.param), index + 1, Limit::Values)?;
-            self.value(index, value)?;
+            self.value(Spot::Value(index), value)?;
         }
         Ok(())
+    }
+
+    /// The type of something that is no parameter.
+    pub(crate) fn type_of(&self, part: Part, ty: &ParamType) -> Result<(), Error> {
+        if ty.is_deeper_than(Limit::Nesting.max()) {
+            return Err(Error::limit(self.index, self.function, part, Limit::Nesting));
+        }
+        let mut values = Table::default();
+        add(&mut values, String::new(), ty, 0, Source::Result);
+        self.limit(part, values.len(), Limit::Values)?;
+        values.values().try_for_each(|value| self.value(Spot::Part(part), value))
     }
 
     /// Defaults and the variadic parameter are at the end.
@@ -118,11 +147,11 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn value(&self, index: usize, value: &Value<'_>) -> Result<(), Error> {
-        let part = Part::Type(index);
+    fn value(&self, spot: Spot, value: &Value<'_>) -> Result<(), Error> {
+        let part = spot.part(Part::Type);
         match value.ty {
-            ParamType::Tensor(tensor) => self.tensor(index, tensor),
-            ParamType::Shape(Shape::Dims(dims)) => self.dims(index, dims, Part::Dim),
+            ParamType::Tensor(tensor) => self.tensor(spot, tensor),
+            ParamType::Shape(Shape::Dims(dims)) => self.dims(spot, dims, Part::Dim),
             ParamType::Object(Class::Key(key)) => self.key(part, key),
             ParamType::Tuple(elements) => self.elements(part, elements),
             ParamType::Optional(_) => {
@@ -195,13 +224,13 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn tensor(&self, value: usize, tensor: &Tensor) -> Result<(), Error> {
-        let part = Part::Type(value);
+    fn tensor(&self, spot: Spot, tensor: &Tensor) -> Result<(), Error> {
+        let part = spot.part(Part::Type);
         if let Shape::Dims(dims) = &tensor.shape {
-            self.dims(value, dims, Part::Dim)?;
+            self.dims(spot, dims, Part::Dim)?;
         }
         if let Strides::List(dims) = &tensor.strides {
-            self.dims(value, dims, Part::Stride)?;
+            self.dims(spot, dims, Part::Stride)?;
         }
         if tensor.dtypes.is_empty() {
             return Err(self.invalid(part, "a tensor has a type of elements"));
@@ -232,11 +261,11 @@ impl Checker<'_> {
         {
             let dims = tensor.rank().map_or("any number of".to_owned(), |rank| rank.to_string());
             let reason = format!("{} strides for {dims} dims", strides.len());
-            return Err(self.invalid(Part::Type(value), reason));
+            return Err(self.invalid(spot.part(Part::Type), reason));
         }
         match tensor.align {
             Some(align) if !align.is_power_of_two() => {
-                Err(self.invalid(Part::Align(value), format!("{align} is not a power of two")))
+                Err(self.invalid(spot.part(Part::Align), format!("{align} is not a power of two")))
             }
             Some(_) | None => Ok(()),
         }
@@ -244,44 +273,58 @@ impl Checker<'_> {
 
     fn dims(
         &self,
-        value: usize,
+        spot: Spot,
         dims: &[Dim],
         part: fn(usize, usize) -> Part,
     ) -> Result<(), Error> {
-        self.limit(Part::Type(value), dims.len(), Limit::Rank)?;
+        self.limit(spot.part(Part::Type), dims.len(), Limit::Rank)?;
         for (index, dim) in dims.iter().enumerate() {
             match dim {
                 Dim::Any => {}
-                Dim::Expr(expr) => self.expr(part(value, index), expr)?,
+                Dim::Expr(expr) => self.expr(spot.part(|value| part(value, index)), expr)?,
             }
         }
         Ok(())
     }
 
     fn body(&self, body: &Body) -> Result<(), Error> {
-        self.limit(Part::Callee, body.symbol.len(), Limit::Symbol)?;
-        if body.symbol.is_empty() {
-            return Err(self.invalid(Part::Callee, "the symbol is empty"));
+        match body {
+            Body::Call(call) => self.kernel(call, [Part::Callee, Part::Argument(0), Part::Status(0)]),
+            Body::Block(statements) => self.statements(statements),
         }
-        if body.symbol.contains(char::is_control) {
-            return Err(self.invalid(Part::Callee, "the symbol contains control characters"));
+    }
+
+    /// The call of a C function: where it is, its arguments and its errors are.
+    pub(crate) fn kernel(&self, call: &KernelCall, parts: [Part; 3]) -> Result<(), Error> {
+        let [callee, argument, status] = parts;
+        self.symbol(callee, &call.symbol)?;
+        self.limit(callee, call.args.len(), Limit::Arguments)?;
+        let mut args = call.args.iter().enumerate();
+        args.try_for_each(|(index, arg)| self.expr(argument.number(index), arg))?;
+        call.status.as_ref().map_or(Ok(()), |errors| self.errors([callee, status], errors))
+    }
+
+    fn symbol(&self, part: Part, symbol: &str) -> Result<(), Error> {
+        self.limit(part, symbol.len(), Limit::Symbol)?;
+        if symbol.is_empty() {
+            return Err(self.invalid(part, "the symbol is empty"));
         }
-        if RESERVED_PREFIXES.iter().any(|prefix| body.symbol.starts_with(prefix)) {
-            let reason = format!("the symbol `{}` is reserved for the runtime", body.symbol);
-            return Err(self.invalid(Part::Callee, reason));
+        if symbol.contains(char::is_control) {
+            return Err(self.invalid(part, "the symbol contains control characters"));
         }
-        self.limit(Part::Callee, body.args.len(), Limit::Arguments)?;
-        let mut args = body.args.iter().enumerate();
-        args.try_for_each(|(index, arg)| self.expr(Part::Argument(index), arg))?;
-        body.status.as_ref().map_or(Ok(()), |errors| self.errors(errors))
+        if RESERVED_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix)) {
+            let reason = format!("the symbol `{symbol}` is reserved for the runtime");
+            return Err(self.invalid(part, reason));
+        }
+        Ok(())
     }
 
     /// Every status has one meaning.
-    fn errors(&self, errors: &[StatusError]) -> Result<(), Error> {
-        self.limit(Part::Callee, errors.len(), Limit::Errors)?;
+    fn errors(&self, parts: [Part; 2], errors: &[StatusError]) -> Result<(), Error> {
+        self.limit(parts[0], errors.len(), Limit::Errors)?;
         let mut known = HashSet::with_capacity(errors.len());
         for (index, StatusError { status, kind, message }) in errors.iter().enumerate() {
-            let part = Part::Status(index);
+            let part = parts[1].number(index);
             if *status == Some(0) {
                 return Err(self.invalid(part, "the status 0 is no error"));
             }
@@ -296,21 +339,21 @@ impl Checker<'_> {
     }
 
     /// The line of a backtrace has no escapes.
-    fn location(&self, location: &Location) -> Result<(), Error> {
+    pub(crate) fn location(&self, part: Part, location: &Location) -> Result<(), Error> {
         let Location { file, line } = location;
-        self.limit(Part::Location, file.len(), Limit::File)?;
+        self.limit(part, file.len(), Limit::File)?;
         if file.is_empty() || file.contains(|c: char| c.is_control() || c == '"') {
             let reason = "the name of a file is not empty, without quotes and control characters";
-            return Err(self.invalid(Part::Location, reason));
+            return Err(self.invalid(part, reason));
         }
         if *line == 0 || *line > i32::MAX as u32 {
-            return Err(self.invalid(Part::Location, format!("there is no line {line}")));
+            return Err(self.invalid(part, format!("there is no line {line}")));
         }
         Ok(())
     }
 
     /// What an error says: one line that is never cut.
-    fn message(&self, part: Part, message: &str) -> Result<(), Error> {
+    pub(crate) fn message(&self, part: Part, message: &str) -> Result<(), Error> {
         self.limit(part, message.len(), Limit::Message)?;
         if message.is_empty() {
             return Err(self.invalid(part, "the message is empty"));
@@ -348,7 +391,14 @@ impl Checker<'_> {
             | Expr::Binary(..)
             | Expr::Call(..)
             | Expr::Stream(_)
-            | Expr::Cast(..) => expr.children().try_for_each(|child| self.leaves(part, child)),
+            | Expr::Cast(..)
+            | Expr::Bool(_)
+            | Expr::None
+            | Expr::Compare(..)
+            | Expr::Not(_)
+            | Expr::Logic(..)
+            | Expr::Array(_)
+            | Expr::Shape(_) => expr.children().try_for_each(|child| self.leaves(part, child)),
         }
     }
 
@@ -361,7 +411,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn identifier(&self, part: Part, name: &str) -> Result<(), Error> {
+    pub(crate) fn identifier(&self, part: Part, name: &str) -> Result<(), Error> {
         self.limit(part, name.len(), Limit::Name)?;
         if is_identifier(name) {
             return Ok(());

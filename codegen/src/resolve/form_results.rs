@@ -2,50 +2,24 @@
 
 use std::collections::HashSet;
 
-use abi_spec::Scalar;
-
 use super::form::{Checker, has_name};
 use crate::declaration::limit::Limit;
-use crate::declaration::{Device, Dim, Function, Output, ResultType, Shape, Strides, ValueType};
+use crate::declaration::{
+    Body, Device, Dim, Function, Output, ParamType, ResultType, Shape, Strides, Tensor,
+};
 use crate::error::{Error, Part};
 
 impl Checker<'_> {
     pub(crate) fn result(&self) -> Result<(), Error> {
         let Function { signature, body, .. } = self.function;
-        match &signature.result {
-            ResultType::Scalar(_) if body.status.is_some() => {
+        match (&signature.result, body) {
+            (ResultType::Value(ParamType::Scalar(_)), Body::Call(call)) if call.status.is_some() => {
                 let reason = "a kernel that is called with `try` returns a status, not the result";
                 Err(self.invalid(Part::Result, reason))
             }
-            ResultType::None | ResultType::Scalar(_) => Ok(()),
-            ResultType::Written(ty) => self.value_type(ty, Limit::Nesting.max()),
-            ResultType::Allocated(outputs) => self.outputs(outputs),
-        }
-    }
-
-    /// A type of at most `depth` levels.
-    fn value_type(&self, ty: &ValueType, depth: usize) -> Result<(), Error> {
-        let Some(depth) = depth.checked_sub(1) else {
-            return Err(Error::limit(self.index, self.function, Part::Result, Limit::Nesting));
-        };
-        match ty {
-            ValueType::Scalar(Scalar::Bool | Scalar::Int64 | Scalar::Float64 | Scalar::Ptr)
-            | ValueType::Any
-            | ValueType::Kind(_) => Ok(()),
-            ValueType::Scalar(scalar) => {
-                let reason = format!("no value has the type {scalar}: bool, int64, float64 or ptr");
-                Err(self.invalid(Part::Result, reason))
-            }
-            ValueType::Optional(inner) | ValueType::Sequence(_, inner) => {
-                self.value_type(inner, depth)
-            }
-            ValueType::Mapping(_, types) => {
-                types.iter().try_for_each(|ty| self.value_type(ty, depth))
-            }
-            ValueType::Tuple(types) => {
-                self.limit(Part::Result, types.len(), Limit::Results)?;
-                types.iter().try_for_each(|ty| self.value_type(ty, depth))
-            }
+            (ResultType::None, _) => Ok(()),
+            (ResultType::Value(ty), _) => self.type_of(Part::Result, ty),
+            (ResultType::Allocated(outputs), _) => self.outputs(outputs),
         }
     }
 
@@ -62,14 +36,13 @@ impl Checker<'_> {
                 let reason = format!("an earlier result has the name `{}`", output.name);
                 return Err(self.invalid(part, reason));
             }
-            self.output(part, output)?;
+            self.allocated(part, &output.tensor)?;
         }
         Ok(())
     }
 
     /// What can be asked of an allocator.
-    fn output(&self, part: Part, output: &Output) -> Result<(), Error> {
-        let tensor = &output.tensor;
+    pub(crate) fn allocated(&self, part: Part, tensor: &Tensor) -> Result<(), Error> {
         let Shape::Dims(dims) = &tensor.shape else {
             return Err(self.invalid(part, "the rank of a result must be known"));
         };

@@ -1,10 +1,10 @@
 //! A function with its meaning: what [`lower`](crate::lower()) is made from.
 
-use super::ids::{OutputId, SymbolId, Table, ValueId};
+use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
 use super::step::Step;
-use super::term::Term;
+use super::term::{Kind, Term};
 use super::value::Value;
-use crate::declaration::{Function as Declared, StatusError, Tensor};
+use crate::declaration::{Function as Declared, Location, StatusError, Tensor};
 use crate::error::Part;
 use crate::ir::Signature;
 
@@ -13,16 +13,18 @@ use crate::ir::Signature;
 pub(crate) struct Function<'a> {
     /// The declaration.
     pub(crate) declared: &'a Declared,
-    /// Its parameters and what is nested in them.
+    /// Its parameters, what calls in the body yield, and what is nested in them.
     pub(crate) values: Table<ValueId, Value<'a>>,
     /// In the order in which they are first mentioned.
     pub(crate) symbols: Table<SymbolId, Symbol<'a>>,
-    /// The tensors that are allocated for the kernel.
+    /// The tensors that are allocated: first those of the signature.
     pub(crate) outputs: Table<OutputId, Output<'a>>,
+    /// Numbers, truths and addresses of the body.
+    pub(crate) locals: Table<LocalId, Local<'a>>,
     /// Checks and bindings, in the order in which a failure is reported.
     pub(crate) steps: Vec<Step<'a>>,
     /// What runs once they have passed.
-    pub(crate) body: Vec<Statement<'a>>,
+    pub(crate) body: Body<'a>,
 }
 
 /// A symbol: an integer that extents, strides and integer parameters agree on.
@@ -36,22 +38,81 @@ pub(crate) struct Symbol<'a> {
     pub(crate) value: Option<ValueId>,
 }
 
-/// A tensor that is allocated for the kernel.
+/// A tensor that is allocated.
 #[derive(Clone, Debug)]
 pub(crate) struct Output<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
     /// Its type.
     pub(crate) tensor: &'a Tensor,
     /// Its extents.
     pub(crate) extents: Vec<Term>,
-    /// The tensor parameter whose device it shares; `None` for the first device of its type.
-    pub(crate) neighbour: Option<ValueId>,
+    /// Where it lives.
+    pub(crate) home: Home,
 }
 
-/// A statement of a body.
+/// The device of a tensor that is allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// That of a tensor.
+    Value(ValueId),
+    /// That of another tensor that was allocated.
+    Output(OutputId),
+    /// The first one of its type.
+    First,
+}
+
+/// What a body has given a name.
 #[derive(Clone, Debug)]
-pub(crate) enum Statement<'a> {
-    /// A call of the kernel, whose result is that of the function.
-    Return(Call<'a>),
+pub(crate) struct Local<'a> {
+    /// The name.
+    pub(crate) name: &'a str,
+    /// What it yields.
+    pub(crate) kind: Kind,
+}
+
+/// What runs once the arguments are checked.
+#[derive(Clone, Debug)]
+pub(crate) enum Body<'a> {
+    /// One call, whose result is that of the function.
+    Call {
+        /// The call.
+        call: Call<'a>,
+        /// What it writes.
+        result: Option<Received<'a>>,
+    },
+    /// A program.
+    Block(Vec<Statement<'a>>),
+}
+
+/// A statement of a program.
+#[derive(Clone, Debug)]
+pub(crate) struct Statement<'a> {
+    /// Where it comes from, if not from where the function does.
+    pub(crate) location: Option<&'a Location>,
+    /// What it does.
+    pub(crate) action: Action<'a>,
+}
+
+/// What a statement does.
+#[derive(Clone, Debug)]
+pub(crate) enum Action<'a> {
+    /// Computes a term; names that stand for values need nothing.
+    Let { local: LocalId, term: Term },
+    /// Calls a C function.
+    Kernel { call: Call<'a>, result: KernelResult<'a> },
+    /// Calls a function of the FFI; a result without a name is released.
+    Call { call: PackedCall<'a>, result: Option<Received<'a>> },
+    /// Allocates a tensor.
+    Allocate(OutputId),
+    /// Chooses.
+    If { condition: Term, then: Vec<Statement<'a>>, otherwise: Vec<Statement<'a>> },
+    /// Repeats.
+    For { counter: LocalId, range: [Term; 2], body: Vec<Statement<'a>> },
+    /// Returns.
+    Return(Returned<'a>),
+    /// Raises.
+    Raise { kind: &'a str, message: Vec<Piece<'a>> },
 }
 
 /// A call of a C function.
@@ -67,6 +128,87 @@ pub(crate) struct Call<'a> {
     pub(crate) status: Option<&'a [StatusError]>,
 }
 
+/// What becomes of the result of a C function.
+#[derive(Clone, Debug)]
+pub(crate) enum KernelResult<'a> {
+    /// There is none.
+    None,
+    /// It is returned in its C type.
+    Returned(ValueId),
+    /// It is written.
+    Written(Received<'a>),
+}
+
+/// A value of the FFI that somebody else has made.
+#[derive(Clone, Debug)]
+pub(crate) struct Received<'a> {
+    /// What it is called.
+    pub(crate) value: ValueId,
+    /// What it must be.
+    pub(crate) steps: Vec<Step<'a>>,
+}
+
+/// A call of a function of the FFI.
+#[derive(Clone, Debug)]
+pub(crate) struct PackedCall<'a> {
+    /// The function.
+    pub(crate) callee: Callee<'a>,
+    /// What it is given.
+    pub(crate) args: Vec<Packed<'a>>,
+}
+
+/// A function of the FFI.
+#[derive(Clone, Debug)]
+pub(crate) enum Callee<'a> {
+    /// By its exported symbol, without the prefix.
+    Symbol { name: &'a str, own: bool },
+    /// By the name under which imports or the registry have it.
+    Name(&'a str),
+    /// A value of type `Function`.
+    Value(ValueId),
+}
+
+/// A value of the FFI that the body makes.
+#[derive(Clone, Debug)]
+pub(crate) enum Packed<'a> {
+    /// None.
+    None,
+    /// A number, truth, address, element type or device.
+    Term(Term),
+    /// Text.
+    Text(&'a str),
+    /// A value as it was declared.
+    Value(ValueId),
+    /// A tensor that was allocated.
+    Output(OutputId),
+    /// An array.
+    Array(Vec<Packed<'a>>),
+    /// A shape.
+    Shape(Vec<Term>),
+}
+
+/// What a function returns.
+#[derive(Clone, Debug)]
+pub(crate) enum Returned<'a> {
+    /// None.
+    None,
+    /// The tensors of the signature.
+    Outputs,
+    /// A number in the type of a scalar.
+    Scalar(Term, abi_spec::Scalar),
+    /// A value, and what it must be where that is not known.
+    Packed(Packed<'a>, Option<Received<'a>>),
+}
+
+/// A part of a message.
+#[derive(Clone, Debug)]
+pub(crate) enum Piece<'a> {
+    /// As it is.
+    Text(&'a str),
+    /// A scalar, or the text of a value.
+    Term(Term),
+}
+
 /// What a C function is given.
 #[derive(Clone, Debug)]
 pub(crate) enum Argument {
@@ -74,20 +216,48 @@ pub(crate) enum Argument {
     Value(ValueId),
     /// A term, converted to the C type of a scalar.
     Term(Term, abi_spec::Scalar),
+    /// Text: its address, NUL-terminated, and its size.
+    Text(String),
 }
 
 impl<'a> Function<'a> {
     /// Every call of a C function.
-    pub(crate) fn calls(&self) -> impl Iterator<Item = &Call<'a>> {
-        self.body.iter().map(|statement| match statement {
-            Statement::Return(call) => call,
-        })
+    pub(crate) fn calls(&self) -> Vec<&Call<'a>> {
+        let mut calls = Vec::new();
+        match &self.body {
+            Body::Call { call, .. } => calls.push(call),
+            Body::Block(statements) => collect(statements, &mut |statement| {
+                if let Action::Kernel { call, .. } = &statement.action {
+                    calls.push(call);
+                }
+            }),
+        }
+        calls
     }
 
-    /// The position among the arguments of a call of the one that a value is in; `None` for `self`.
+    /// The statements of a program, nested ones included; none of one call.
+    pub(crate) fn statements(&self) -> Vec<&Statement<'a>> {
+        let mut all = Vec::new();
+        if let Body::Block(statements) = &self.body {
+            collect(statements, &mut |statement| all.push(statement));
+        }
+        all
+    }
+
+    /// The tensors that the function returns.
+    pub(crate) fn results(&self) -> impl Iterator<Item = (OutputId, &Output<'a>)> {
+        self.outputs.iter().take(self.declared.signature.outputs().len())
+    }
+
+    /// The position among the arguments of a call of the one that a value is in; `None` for `self` and for what
+    /// the body has.
     pub(crate) fn argument(&self, value: ValueId) -> Option<usize> {
+        let signature = &self.declared.signature;
         let param = self.values[value].param;
-        if self.declared.signature.has_self() { param.checked_sub(1) } else { Some(param) }
+        if param >= signature.params.len() {
+            return None;
+        }
+        if signature.has_self() { param.checked_sub(1) } else { Some(param) }
     }
 
     /// The declaration of a tensor.
@@ -103,5 +273,24 @@ impl<'a> Function<'a> {
     /// True for tensors whose rank is known at run time only.
     pub(crate) fn any_rank(&self, value: ValueId) -> bool {
         self.tensor(value).is_some_and(|tensor| tensor.rank().is_none())
+    }
+}
+
+fn collect<'s, 'a>(statements: &'s [Statement<'a>], with: &mut impl FnMut(&'s Statement<'a>)) {
+    for statement in statements {
+        with(statement);
+        match &statement.action {
+            Action::If { then, otherwise, .. } => {
+                collect(then, with);
+                collect(otherwise, with);
+            }
+            Action::For { body, .. } => collect(body, with),
+            Action::Let { .. }
+            | Action::Kernel { .. }
+            | Action::Call { .. }
+            | Action::Allocate(_)
+            | Action::Return(_)
+            | Action::Raise { .. } => {}
+        }
     }
 }

@@ -37,6 +37,8 @@ ids! {
     SymbolId;
     /// A tensor that is allocated for the kernel.
     OutputId;
+    /// A number, truth or address that a body has given a name.
+    LocalId;
 }
 
 /// A vector that only one kind of number indexes.

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::function::{Output, Symbol};
-use super::ids::{OutputId, SymbolId, Table, ValueId};
-use super::value::{Source, Value, values};
+use super::function::{Home, Local, Output, Symbol};
+use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
+use super::value::{self, Source, Value, values};
 use crate::declaration::{Device, Dim, Expr, Function, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 
@@ -21,6 +21,8 @@ pub(super) enum Meaning {
     Value(ValueId),
     /// A tensor that is allocated for the kernel.
     Output(OutputId),
+    /// What the body has given a name.
+    Local(LocalId),
 }
 
 /// The names of one function.
@@ -33,9 +35,16 @@ pub(super) struct Names<'a> {
     pub(super) symbols: Table<SymbolId, Symbol<'a>>,
     /// The tensors that are allocated; their extents are not known yet.
     pub(super) outputs: Table<OutputId, Output<'a>>,
+    /// What the body has given a name.
+    pub(super) locals: Table<LocalId, Local<'a>>,
     params: HashMap<&'a str, ValueId>,
     known: HashMap<&'a str, SymbolId>,
     results: HashMap<&'a str, OutputId>,
+    /// The names of the body, and which of them and of the symbols end with which block.
+    given: HashMap<&'a str, Meaning>,
+    ends: Vec<&'a str>,
+    /// The names of values that are no parameters, which count on from these.
+    others: usize,
 }
 
 impl<'a> Names<'a> {
@@ -49,7 +58,20 @@ impl<'a> Names<'a> {
         let params = values.iter().filter(is_param).map(named).collect();
         let (symbols, outputs) = (Table::default(), Table::default());
         let (known, results) = (HashMap::new(), HashMap::new());
-        let mut names = Names { function, values, symbols, outputs, params, known, results };
+        let (locals, given, ends) = (Table::default(), HashMap::new(), Vec::new());
+        let mut names = Names {
+            function,
+            values,
+            symbols,
+            outputs,
+            locals,
+            params,
+            known,
+            results,
+            given,
+            ends,
+            others: 0,
+        };
         for id in names.values.keys() {
             names.collect_value(id)?;
         }
@@ -126,8 +148,12 @@ impl<'a> Names<'a> {
         if self.symbols.len() == MAX_SYMBOLS {
             return Err((part, format!("more than {MAX_SYMBOLS} symbols")));
         }
+        if self.given.contains_key(name) || self.results.contains_key(name) {
+            return Err((part, format!("`{name}` is no symbol")));
+        }
         let symbol = self.symbols.push(Symbol { name, part, value });
         self.known.insert(name, symbol);
+        self.ends.push(name);
         Ok(())
     }
 
@@ -154,8 +180,8 @@ impl<'a> Names<'a> {
                 return Err((Part::Output(index), format!("`{name}` is also a {what}")));
             }
             let (tensor, extents) = (&output.tensor, Vec::new());
-            let neighbour = self.neighbour(tensor.device);
-            let id = self.outputs.push(Output { tensor, extents, neighbour });
+            let home = self.neighbour(tensor.device);
+            let id = self.outputs.push(Output { name, tensor, extents, home });
             self.results.entry(name).or_insert(id);
         }
         Ok(())
@@ -163,10 +189,12 @@ impl<'a> Names<'a> {
 
     /// The first tensor parameter that is declared for this device. One that is optional, or in something
     /// else, need not be there.
-    fn neighbour(&self, device: Device) -> Option<ValueId> {
+    fn neighbour(&self, device: Device) -> Home {
         let fits = |tensor: &Tensor| device == Device::Any || tensor.device == device;
-        self.values
-            .find(|value| value.is_param() && !value.optional && value.tensor().is_some_and(fits))
+        let found = self
+            .values
+            .find(|value| value.is_param() && !value.optional && value.tensor().is_some_and(fits));
+        found.map_or(Home::First, Home::Value)
     }
 
     /// What a name stands for.
@@ -175,20 +203,73 @@ impl<'a> Names<'a> {
             return Some(Meaning::Symbol(symbol));
         }
         let param = self.params.get(name).copied().map(Meaning::Value);
-        param.or_else(|| self.results.get(name).copied().map(Meaning::Output))
+        let result = || self.results.get(name).copied().map(Meaning::Output);
+        param.or_else(result).or_else(|| self.given.get(name).copied())
+    }
+
+    /// A point to which [`Names::end`] returns.
+    pub(super) fn begin(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The end of a block: what it has named since `begin` is unknown again.
+    pub(super) fn end(&mut self, begin: usize) {
+        for name in self.ends.drain(begin..) {
+            self.given.remove(name);
+            self.known.remove(name);
+        }
+    }
+
+    /// Names something in the body.
+    pub(super) fn give(&mut self, name: &'a str, meaning: Meaning) -> Result<(), String> {
+        if self.meaning(name).is_some() {
+            return Err(format!("`{name}` is the name of something else here"));
+        }
+        self.given.insert(name, meaning);
+        self.ends.push(name);
+        Ok(())
+    }
+
+    /// A value of the body, and what is nested in it; its symbols are collected.
+    pub(super) fn result(
+        &mut self,
+        path: String,
+        ty: &'a ParamType,
+    ) -> Result<ValueId, (Part, String)> {
+        let param = self.function.signature.params.len() + self.others;
+        self.others += 1;
+        let first = self.values.len();
+        let id = value::add(&mut self.values, path, ty, param, Source::Result);
+        for id in self.values.keys().skip(first) {
+            self.collect_value(id)?;
+        }
+        Ok(id)
+    }
+
+    /// What a parameter, or a value of the body, is called.
+    pub(super) fn name_of(&self, param: usize) -> String {
+        match self.function.signature.params.get(param) {
+            Some(param) => param.name.clone(),
+            None => "the result".to_owned(),
+        }
     }
 
     /// The symbol that an integer parameter is an occurrence of.
     pub(super) fn symbol_of_value(&self, value: ValueId) -> Option<SymbolId> {
-        let name = self.function.signature.params[self.values[value].param].name.as_str();
-        let symbol = self.known.get(name).copied()?;
+        let param = self.function.signature.params.get(self.values[value].param)?;
+        let symbol = self.known.get(param.name.as_str()).copied()?;
         (self.symbols[symbol].value == Some(value)).then_some(symbol)
     }
 
     /// The value that an expression consists of: a parameter, or an element of one that is a tuple.
     pub(super) fn value_of(&self, expr: &Expr) -> Option<ValueId> {
         match expr {
-            Expr::Name(name) => self.params.get(name.as_str()).copied(),
+            Expr::Name(name) => match self.given.get(name.as_str()) {
+                Some(Meaning::Value(value)) => Some(*value),
+                Some(Meaning::Symbol(_) | Meaning::Output(_) | Meaning::Local(_)) | None => {
+                    self.params.get(name.as_str()).copied()
+                }
+            },
             Expr::Element(tuple, index) => self.element(self.value_of(tuple)?, *index as usize),
             Expr::Field(tuple, name) => {
                 let of = self.value_of(tuple)?;
@@ -205,7 +286,14 @@ impl<'a> Names<'a> {
             | Expr::Binary(..)
             | Expr::Call(..)
             | Expr::Stream(_)
-            | Expr::Cast(..) => None,
+            | Expr::Cast(..)
+            | Expr::Bool(_)
+            | Expr::None
+            | Expr::Compare(..)
+            | Expr::Not(_)
+            | Expr::Logic(..)
+            | Expr::Array(_)
+            | Expr::Shape(_) => None,
         }
     }
 
@@ -219,6 +307,11 @@ impl<'a> Names<'a> {
     /// The tensor that is allocated, if an expression consists of one.
     pub(super) fn output_of(&self, expr: &Expr) -> Option<OutputId> {
         let Expr::Name(name) = expr else { return None };
-        self.results.get(name.as_str()).copied()
+        match self.given.get(name.as_str()) {
+            Some(Meaning::Output(output)) => Some(*output),
+            Some(Meaning::Symbol(_) | Meaning::Value(_) | Meaning::Local(_)) | None => {
+                self.results.get(name.as_str()).copied()
+            }
+        }
     }
 }

@@ -10,9 +10,12 @@ use super::term::{Node, Term};
 use crate::declaration::{Dim, Expr, Leaf, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 
+/// What is known of each symbol.
+pub(super) type Knowledge = Table<SymbolId, Known>;
+
 /// What is known of a symbol while the occurrences are visited.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Knowledge {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
     Unknown,
     /// Determined by a stride, if that stride counts.
     Maybe,
@@ -30,9 +33,9 @@ struct Waiting<'a> {
 
 /// Collects the steps of one function.
 pub(super) struct Order<'n, 'a> {
-    names: &'n Names<'a>,
+    pub(super) names: &'n Names<'a>,
     pub(super) steps: Vec<Step<'a>>,
-    knowledge: Table<SymbolId, Knowledge>,
+    pub(super) knowledge: Knowledge,
     waiting: Vec<Waiting<'a>>,
     /// The first stride that mentions a symbol.
     first: Table<SymbolId, Option<(Place, Linear)>>,
@@ -44,14 +47,30 @@ impl<'n, 'a> Order<'n, 'a> {
         let mut order = Order {
             names,
             steps: Vec::with_capacity(4 * names.values.len() + 4),
-            knowledge: Table::like(&names.symbols, Knowledge::Unknown),
+            knowledge: Table::like(&names.symbols, Known::Unknown),
             waiting: Vec::new(),
             first: Table::like(&names.symbols, None),
         };
         let params: Vec<ValueId> =
             names.values.keys().filter(|&id| names.values[id].is_param()).collect();
         params.into_iter().try_for_each(|value| order.value(value))?;
-        order.settle()?;
+        order.settle(0)?;
+        Ok(order)
+    }
+
+    /// The steps of a value of the body. Symbols that nothing has mentioned before are determined by it.
+    pub(super) fn received(
+        names: &'n Names<'a>,
+        mut knowledge: Knowledge,
+        value: ValueId,
+    ) -> Result<Self, (Part, String)> {
+        while knowledge.len() < names.symbols.len() {
+            knowledge.push(Known::Unknown);
+        }
+        let first = Table::like(&names.symbols, None);
+        let mut order = Order { names, steps: Vec::new(), knowledge, waiting: Vec::new(), first };
+        order.value(value)?;
+        order.settle(value.index())?;
         Ok(order)
     }
 
@@ -219,7 +238,7 @@ impl<'n, 'a> Order<'n, 'a> {
 
     /// What an expression requires of a place at this point, and the symbol that it determines.
     fn rule(&self, expr: &Expr, term: &Term) -> (Rule, Option<(SymbolId, Linear)>) {
-        let unknown = self.symbols(term, |knowledge| knowledge != Knowledge::Known);
+        let unknown = self.symbols(term, |knowledge| knowledge != Known::Known);
         match (&term.node, &unknown[..]) {
             (Node::Symbol(symbol), &[]) => (Rule::Symbol(*symbol), None),
             (Node::Symbol(symbol), _) => {
@@ -241,15 +260,15 @@ impl<'n, 'a> Order<'n, 'a> {
     /// A place may determine a symbol.
     fn bound(&mut self, place: Place, symbol: SymbolId, linear: Linear) {
         if self.is_within(place) {
-            if self.knowledge[symbol] == Knowledge::Unknown {
+            if self.knowledge[symbol] == Known::Unknown {
                 let param = self.names.values[place.value()].param;
-                self.knowledge[symbol] = Knowledge::Within(param);
+                self.knowledge[symbol] = Known::Within(param);
             }
             return;
         }
         match place {
             Place::Stride { .. } => {
-                self.knowledge[symbol] = Knowledge::Maybe;
+                self.knowledge[symbol] = Known::Maybe;
                 self.first[symbol].get_or_insert((place, linear));
             }
             Place::Extent { .. } | Place::Value { .. } | Place::Number { .. } => self.know(symbol),
@@ -258,12 +277,12 @@ impl<'n, 'a> Order<'n, 'a> {
 
     /// Marks a symbol as known and compares the expressions that waited for it.
     fn know(&mut self, symbol: SymbolId) {
-        if self.knowledge[symbol] == Knowledge::Known {
+        if self.knowledge[symbol] == Known::Known {
             return;
         }
-        self.knowledge[symbol] = Knowledge::Known;
+        self.knowledge[symbol] = Known::Known;
         self.compare(|order, waiting| {
-            order.symbols(&waiting.term, |knowledge| knowledge != Knowledge::Known).is_empty()
+            order.symbols(&waiting.term, |knowledge| knowledge != Known::Known).is_empty()
         });
     }
 
@@ -272,7 +291,7 @@ impl<'n, 'a> Order<'n, 'a> {
         self.compare(|order, waiting| {
             let param = order.names.values[waiting.place.value()].param;
             let known =
-                |knowledge| knowledge == Knowledge::Known || knowledge == Knowledge::Within(param);
+                |knowledge| knowledge == Known::Known || knowledge == Known::Within(param);
             let unknown = order.symbols(&waiting.term, |knowledge| !known(knowledge));
             wanted(order, waiting.place) && order.is_within(waiting.place) && unknown.is_empty()
         });
@@ -283,7 +302,7 @@ impl<'n, 'a> Order<'n, 'a> {
             if wanted(self, &waiting) {
                 let Waiting { place, expr, term } = waiting;
                 let uncertain =
-                    self.symbols(&term, |knowledge| matches!(knowledge, Knowledge::Within(_)));
+                    self.symbols(&term, |knowledge| matches!(knowledge, Known::Within(_)));
                 self.steps.push(Step::Occurrence { place, rule: equal(expr, term, uncertain) });
             } else {
                 self.waiting.push(waiting);
@@ -292,7 +311,7 @@ impl<'n, 'a> Order<'n, 'a> {
     }
 
     /// Such symbols of a term, without repetition.
-    fn symbols(&self, term: &Term, wanted: impl Fn(Knowledge) -> bool) -> Vec<SymbolId> {
+    fn symbols(&self, term: &Term, wanted: impl Fn(Known) -> bool) -> Vec<SymbolId> {
         let mut found = Vec::new();
         term.visit_symbols(&mut |symbol| {
             if wanted(self.knowledge[symbol]) && !found.contains(&symbol) {
@@ -302,10 +321,11 @@ impl<'n, 'a> Order<'n, 'a> {
         found
     }
 
-    /// After the last parameter: what only strides determine is known now; nothing may be left.
-    fn settle(&mut self) -> Result<(), (Part, String)> {
+    /// After the last value: what only strides determine is known now; nothing may be left. `first` is the first of
+    /// the values.
+    fn settle(&mut self, first: usize) -> Result<(), (Part, String)> {
         for symbol in self.names.symbols.keys() {
-            if self.knowledge[symbol] == Knowledge::Maybe
+            if self.knowledge[symbol] == Known::Maybe
                 && let Some((place, linear)) = self.first[symbol].take()
             {
                 self.steps.push(Step::Settle { symbol, place, linear });
@@ -313,17 +333,17 @@ impl<'n, 'a> Order<'n, 'a> {
             }
         }
         self.compare_within(|_, _| true);
-        let unknown = self.knowledge.find(|&known| known == Knowledge::Unknown);
+        let unknown = self.knowledge.find(|&known| known == Known::Unknown);
         if let Some(symbol) = unknown {
             let symbol = &self.names.symbols[symbol];
             return Err((symbol.part, format!("nothing determines the symbol `{}`", symbol.name)));
         }
-        self.all_inside()
+        self.all_inside(first)
     }
 
     /// What is known within a parameter only must not be used in another.
-    fn all_inside(&self) -> Result<(), (Part, String)> {
-        for (value, declared) in self.names.values.iter() {
+    fn all_inside(&self, first: usize) -> Result<(), (Part, String)> {
+        for (value, declared) in self.names.values.iter().skip(first) {
             if let Some(Shape::Dims(dims)) = declared.ty.shape() {
                 self.dims_inside(dims, declared.param, |dim| Place::Extent { value, dim })?;
             }
@@ -345,25 +365,29 @@ impl<'n, 'a> Order<'n, 'a> {
             if let Dim::Expr(expr) = dim {
                 let at = |reason| (place(index).part(), reason);
                 let term = self.names.dim(expr).map_err(at)?;
-                self.inside(&term, Some(param)).map_err(at)?;
+                inside(self.names, &self.knowledge, &term, Some(param)).map_err(at)?;
             }
         }
         Ok(())
     }
+}
 
-    /// Requires that a term, which is in a parameter or outside, mentions no symbol that is known within
-    /// another parameter only.
-    pub(super) fn inside(&self, term: &Term, param: Option<usize>) -> Result<(), String> {
-        let mut outside = None;
-        term.visit_symbols(&mut |symbol| match self.knowledge[symbol] {
-            Knowledge::Within(of) if param != Some(of) => outside = Some((symbol, of)),
-            Knowledge::Within(_) | Knowledge::Unknown | Knowledge::Maybe | Knowledge::Known => {}
-        });
-        let Some((symbol, of)) = outside else { return Ok(()) };
-        let name = self.names.symbols[symbol].name;
-        let of = &self.names.function.signature.params[of].name;
-        Err(format!("nothing determines the symbol `{name}` where `{of}` does not"))
-    }
+/// Requires that a term, which is in a parameter or outside, mentions no symbol that is known within
+/// another parameter only.
+pub(super) fn inside(
+    names: &Names<'_>,
+    knowledge: &Knowledge,
+    term: &Term,
+    param: Option<usize>,
+) -> Result<(), String> {
+    let mut outside = None;
+    term.visit_symbols(&mut |symbol| match knowledge[symbol] {
+        Known::Within(of) if param != Some(of) => outside = Some((symbol, of)),
+        Known::Within(_) | Known::Unknown | Known::Maybe | Known::Known => {}
+    });
+    let Some((symbol, of)) = outside else { return Ok(()) };
+    let (name, of) = (names.symbols[symbol].name, names.name_of(of));
+    Err(format!("nothing determines the symbol `{name}` where `{of}` does not"))
 }
 
 /// Equal to a term; one that never changes is not quoted.

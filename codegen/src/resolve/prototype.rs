@@ -6,7 +6,7 @@ use super::function::Argument;
 use super::ids::ValueId;
 use super::names::Names;
 use super::value::Source;
-use crate::declaration::{Body, ParamType, ResultType, is_text, literal_scalar};
+use crate::declaration::{KernelCall, ParamType, is_text, literal_scalar};
 use crate::ir::{AbiType, Extend, Signature, Type};
 
 /// How a C function takes or returns a scalar.
@@ -28,22 +28,39 @@ pub(crate) fn abi_type(scalar: Scalar) -> AbiType {
     AbiType { ty, extend }
 }
 
-/// The C type of the function that a body calls.
-pub(super) fn of_call(names: &Names<'_>, body: &Body, args: &[Argument]) -> Signature {
+/// How a C function yields its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Result {
+    /// It yields none.
+    None,
+    /// It returns a scalar.
+    Scalar(Scalar),
+    /// It writes a value through its last argument.
+    Written,
+}
+
+/// The C type of a function that a body calls.
+pub(super) fn of_call(
+    names: &Names<'_>,
+    call: &KernelCall,
+    args: &[Argument],
+    result: Result,
+) -> Signature {
     let types = |arg: &Argument| match arg {
         Argument::Value(value) => of_value(names, *value),
         Argument::Term(_, scalar) => vec![abi_type(*scalar)],
+        Argument::Text(_) => vec![Type::Ptr.into(), Type::I64.into()],
     };
     let mut params: Vec<AbiType> = args.iter().flat_map(types).collect();
-    let result = match names.function.signature.result {
-        ResultType::None | ResultType::Allocated(_) => None,
-        ResultType::Scalar(scalar) => Some(abi_type(scalar)),
-        ResultType::Written(_) => {
+    let result = match result {
+        Result::None => None,
+        Result::Scalar(scalar) => Some(abi_type(scalar)),
+        Result::Written => {
             params.push(Type::Ptr.into());
             None
         }
     };
-    let result = if body.status.is_some() { Some(Type::I32.into()) } else { result };
+    let result = if call.status.is_some() { Some(Type::I32.into()) } else { result };
     Signature { params, result }
 }
 

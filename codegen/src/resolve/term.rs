@@ -2,8 +2,9 @@
 
 use abi_spec::Scalar;
 
-use super::ids::{OutputId, SymbolId, ValueId};
+use super::ids::{LocalId, OutputId, SymbolId, ValueId};
 use super::operator::{Binary, Division, Unary};
+use crate::declaration::Logic;
 pub(crate) use crate::declaration::Kind;
 
 /// A term.
@@ -28,6 +29,8 @@ pub(crate) enum Node {
     Null,
     /// A symbol.
     Symbol(SymbolId),
+    /// What the body has given a name.
+    Local(LocalId),
     /// A value: a number as arithmetic sees it, the address of anything else.
     Value(ValueId),
     /// The `DLTensor*` of a tensor that is allocated.
@@ -40,6 +43,8 @@ pub(crate) enum Node {
     Unary(Unary, Box<Term>),
     /// An operation on two.
     Binary(Binary, Box<[Term; 2]>),
+    /// An operation on two truths, of which the second is computed only if the first does not decide.
+    Logic(Logic, Box<[Term; 2]>),
     /// An operation on two integers that fails if the second is zero.
     Divide(Division, Box<[Term; 2]>, Quote),
     /// A number in an integer type, which it must fit.
@@ -156,6 +161,12 @@ impl Term {
         if let Node::Int(value) = self.node { Some(value) } else { None }
     }
 
+    /// The same as a number, if it is a truth.
+    pub(crate) fn into_number(self) -> Term {
+        let kind = if self.kind == Kind::Bool { Kind::Int } else { self.kind };
+        Term { kind, ..self }
+    }
+
     /// True if it yields a `float64`.
     pub(crate) fn is_float(&self) -> bool {
         self.kind == Kind::Float
@@ -175,12 +186,15 @@ impl Term {
             Node::Unary(_, operand) | Node::Narrow(_, operand, _) | Node::Round(_, operand) => {
                 std::slice::from_ref(operand)
             }
-            Node::Binary(_, operands) | Node::Divide(_, operands, _) => &operands[..],
+            Node::Binary(_, operands) | Node::Logic(_, operands) | Node::Divide(_, operands, _) => {
+                &operands[..]
+            }
             Node::Int(_)
             | Node::Float(_)
             | Node::Text(_)
             | Node::Null
             | Node::Symbol(_)
+            | Node::Local(_)
             | Node::Value(_)
             | Node::Output(_)
             | Node::OutputData(_)
@@ -215,11 +229,13 @@ impl Term {
             | Node::Text(_)
             | Node::Null
             | Node::Symbol(_)
+            | Node::Local(_)
             | Node::Value(_)
             | Node::Output(_)
             | Node::OutputData(_)
             | Node::Unary(..)
             | Node::Binary(..)
+            | Node::Logic(..)
             | Node::Round(..)
             | Node::SameText(..)
             | Node::Stream(_)

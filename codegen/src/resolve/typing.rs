@@ -2,13 +2,14 @@
 
 use abi_spec::Scalar;
 
-use super::ids::{Id, OutputId, ValueId};
+use super::function::Output;
+use super::ids::{OutputId, ValueId};
 use super::names::{Meaning, Names};
 use super::operator::{self, Arithmetic, Unary};
 use super::term::{Leaf, Node, Property, Quote, Term};
 use super::value::Source;
 use crate::declaration::{
-    BinaryOp, Builtin, Expr, Kind, Member, Output, ParamType, Tensor, is_text, literal_scalar,
+    BinaryOp, Builtin, Expr, Kind, Member, ParamType, Tensor, is_text, literal_scalar,
 };
 
 impl Names<'_> {
@@ -26,6 +27,9 @@ impl Names<'_> {
                 Some(Meaning::Symbol(symbol)) => Ok(Term::new(Kind::Int, Node::Symbol(symbol))),
                 Some(Meaning::Value(value)) => Ok(self.whole(value)),
                 Some(Meaning::Output(output)) => Ok(Term::new(Kind::Ptr, Node::Output(output))),
+                Some(Meaning::Local(local)) => {
+                    Ok(Term::new(self.locals[local].kind, Node::Local(local)))
+                }
                 None => Err(format!("nothing determines the symbol `{name}`")),
             },
             Expr::Member(of, member) => self.member(of, *member),
@@ -35,6 +39,19 @@ impl Names<'_> {
             Expr::Call(builtin, lhs, rhs) => self.call(expr, *builtin, lhs, rhs),
             Expr::Stream(of) => self.stream(of),
             Expr::Cast(scalar, inner) => self.cast(expr, *scalar, inner),
+            Expr::Bool(truth) => Ok(Term::new(Kind::Bool, Node::Int(i64::from(*truth)))),
+            Expr::Compare(op, lhs, rhs) => self.comparison(*op, lhs, rhs),
+            Expr::Not(inner) => {
+                let node = Node::Unary(Unary::Not, self.truth(inner)?.into());
+                Ok(Term::new(Kind::Bool, node))
+            }
+            Expr::Logic(op, lhs, rhs) => {
+                let operands = [self.truth(lhs)?, self.truth(rhs)?];
+                Ok(Term::new(Kind::Bool, Node::Logic(*op, operands.into())))
+            }
+            Expr::None | Expr::Array(_) | Expr::Shape(_) => {
+                Err(format!("`{expr}` is an argument of a function of the FFI only"))
+            }
         }
     }
 
@@ -98,7 +115,7 @@ impl Names<'_> {
         let value = &self.values[id];
         if member == Member::IsSome {
             let always = || format!("`{of}` is not optional: it is always there");
-            let term = || property(Kind::Int, id, Property::IsSome);
+            let term = || property(Kind::Bool, id, Property::IsSome);
             return value.optional.then(term).ok_or_else(always);
         }
         let rest = if let Source::Rest(first) = value.source { Some(first as u32) } else { None };
@@ -114,13 +131,12 @@ impl Names<'_> {
     }
 
     fn output_member(&self, output: OutputId, member: Member) -> Result<Term, String> {
-        let declared = &self.function.signature.outputs()[output.index()];
-        let name = &declared.name;
-        match (member, known_member(declared, member)) {
+        let Output { name, tensor, .. } = self.outputs[output];
+        match (member, known_member(tensor, member)) {
             (Member::Data, _) => Ok(Term::new(Kind::Ptr, Node::OutputData(output))),
             (_, Some(expr)) => self.term(&expr),
             (Member::Shape(dim) | Member::Strides(dim), None) => {
-                let rank = declared.extents().count();
+                let rank = tensor.extents().count();
                 Err(format!("`{name}` has rank {rank}, which leaves no dim {dim}"))
             }
             (member, None) => {
@@ -134,6 +150,7 @@ impl Names<'_> {
         let term = self.term(expr)?;
         let what = match term.kind {
             Kind::Int | Kind::Float => return Ok(term),
+            Kind::Bool => return Ok(term.into_number()),
             Kind::Ptr => "an address",
             Kind::DType => "an element type",
             Kind::Device => "a device",
@@ -141,6 +158,22 @@ impl Names<'_> {
             Kind::Several => "several values",
         };
         Err(format!("`{expr}` is {what}, not a number"))
+    }
+
+    /// A condition, or an operand of logic.
+    pub(super) fn truth(&self, expr: &Expr) -> Result<Term, String> {
+        let term = self.term(expr)?;
+        let what = match term.kind {
+            Kind::Bool => return Ok(term),
+            Kind::Int => "an integer",
+            Kind::Float => "a float",
+            Kind::Ptr => "an address",
+            Kind::DType => "an element type",
+            Kind::Device => "a device",
+            Kind::Text => "text",
+            Kind::Several => "several values",
+        };
+        Err(format!("`{expr}` is {what}, not a truth"))
     }
 
     /// Two operands of one kind, and whether they are floats.
@@ -228,12 +261,10 @@ impl Names<'_> {
         if scalar == Scalar::Int64 {
             return Ok(term);
         }
-        let node = if scalar == Scalar::Bool {
-            Node::Unary(Unary::Truth, term.into())
-        } else {
-            Node::Narrow(scalar, term.into(), expr.to_string())
-        };
-        Ok(Term::new(Kind::Int, node))
+        if scalar == Scalar::Bool {
+            return Ok(Term::new(Kind::Bool, Node::Unary(Unary::Truth, term.into())));
+        }
+        Ok(Term::new(Kind::Int, Node::Narrow(scalar, term.into(), expr.to_string())))
     }
 
     /// A text with the values that it depends on.
@@ -249,9 +280,11 @@ fn property(kind: Kind, of: ValueId, property: Property) -> Term {
     Term::new(kind, Node::Property(of, property))
 }
 
-fn kind_of_scalar(scalar: Scalar) -> Kind {
+pub(super) fn kind_of_scalar(scalar: Scalar) -> Kind {
     if scalar == Scalar::Ptr {
         Kind::Ptr
+    } else if scalar == Scalar::Bool {
+        Kind::Bool
     } else if scalar.is_float() {
         Kind::Float
     } else {
@@ -277,7 +310,7 @@ fn tensor_member(of: &Expr, tensor: &Tensor, member: Member) -> Result<(Kind, Pr
         Member::DeviceId => (Kind::Int, Property::DeviceId),
         Member::ByteOffset => (Kind::Int, Property::ByteOffset),
         Member::Numel => (Kind::Int, Property::Numel),
-        Member::IsContiguous => (Kind::Int, Property::IsContiguous),
+        Member::IsContiguous => (Kind::Bool, Property::IsContiguous),
         Member::Size | Member::IsSome => {
             return Err(format!("the tensor `{of}` has no member `{member}`"));
         }
@@ -319,8 +352,8 @@ fn value_member(
 }
 
 /// A number about a tensor that is known before it is allocated.
-fn known_member(output: &Output, member: Member) -> Option<Expr> {
-    let extents: Vec<&Expr> = output.extents().collect();
+fn known_member(tensor: &Tensor, member: Member) -> Option<Expr> {
+    let extents: Vec<&Expr> = tensor.extents().collect();
     let product = |extents: &[&Expr]| {
         let all = extents.iter().map(|extent| (*extent).clone());
         all.reduce(|product, extent| product.binary(BinaryOp::Mul, extent)).unwrap_or(Expr::Int(1))
@@ -330,7 +363,7 @@ fn known_member(output: &Output, member: Member) -> Option<Expr> {
         Member::Strides(dim) => extents.get(dim as usize + 1..).map(product),
         Member::Ndim => Some(Expr::Int(extents.len() as i64)),
         Member::Numel => Some(product(&extents)),
-        Member::IsContiguous => Some(Expr::Int(1)),
+        Member::IsContiguous => Some(Expr::Bool(true)),
         Member::Data
         | Member::DeviceType
         | Member::DeviceId

@@ -16,7 +16,7 @@ pub(crate) struct Value<'a> {
     pub(crate) ty: &'a ParamType,
     /// None is accepted too.
     pub(crate) optional: bool,
-    /// The parameter that it is, or is nested in.
+    /// The parameter that it is, or is nested in; the results of calls in the body count on from there.
     pub(crate) param: usize,
     /// Where it comes from.
     pub(crate) source: Source,
@@ -39,6 +39,8 @@ pub(crate) enum Source {
     Argument(usize),
     /// All arguments from one on.
     Rest(usize),
+    /// What a call in the body has yielded.
+    Result,
     /// An element of a tuple.
     Element { of: ValueId, index: usize },
     /// Every element of a sequence.
@@ -59,7 +61,7 @@ impl Source {
     /// The value that contains it.
     pub(crate) fn parent(self) -> Option<ValueId> {
         match self {
-            Source::Context | Source::Argument(_) | Source::Rest(_) => None,
+            Source::Context | Source::Argument(_) | Source::Rest(_) | Source::Result => None,
             Source::Element { of, .. }
             | Source::Each { of }
             | Source::Key { of }
@@ -75,6 +77,7 @@ impl Source {
             Source::Context
             | Source::Argument(_)
             | Source::Rest(_)
+            | Source::Result
             | Source::Element { .. }
             | Source::Alternative { .. } => false,
         }
@@ -109,7 +112,7 @@ pub(crate) fn values(signature: &Signature) -> Table<ValueId, Value<'_>> {
 }
 
 /// Adds a value and what is nested in it.
-fn add<'a>(
+pub(crate) fn add<'a>(
     all: &mut Table<ValueId, Value<'a>>,
     path: String,
     ty: &'a ParamType,

@@ -1,0 +1,153 @@
+//! Values that a program makes for functions of the FFI, and whether a function of the library takes them.
+
+use abi_spec::{Scalar, TypeIndex};
+
+use super::accepted::{Accepted, possible};
+use super::function::{Callee, Packed, PackedCall};
+use super::statement::Block;
+use super::term::{Kind, Node, Term};
+use super::value::Source;
+use crate::declaration::{Callee as Declared, Class, Expr, ParamType, ResultType};
+
+/// What a value is, or why it is none.
+type Found<T> = Result<T, String>;
+
+impl<'a> Block<'_, 'a> {
+    /// A function, and how messages call it.
+    pub(super) fn callee(&self, callee: &'a Declared) -> Found<(Callee<'a>, String)> {
+        match callee {
+            Declared::Symbol(name) => {
+                let signature = self.signatures.get(&name[..]);
+                if signature.is_some_and(|signature| signature.has_self()) {
+                    return Err(format!("`{name}` is a closure, whose context nobody has here"));
+                }
+                Ok((Callee::Symbol { name, own: signature.is_some() }, format!("@{name}")))
+            }
+            Declared::Name(name) => Ok((Callee::Name(name), format!("@{name:?}"))),
+            Declared::Value(expr) => {
+                let value = self.names.value_of(expr);
+                let is_function = |ty: &ParamType| matches!(ty, ParamType::Object(Class::Function));
+                match value.filter(|&value| is_function(self.names.values[value].ty)) {
+                    Some(value) => Ok((Callee::Value(value), format!("@({expr})"))),
+                    None => Err(format!("`{expr}` is no value of type `Function`")),
+                }
+            }
+        }
+    }
+
+    /// A value of the FFI.
+    pub(super) fn packed(&self, expr: &'a Expr) -> Found<Packed<'a>> {
+        match expr {
+            Expr::None => return Ok(Packed::None),
+            Expr::Text(text) => return Ok(Packed::Text(text)),
+            Expr::Array(all) => {
+                let all = all.iter().map(|entry| self.packed(entry));
+                return Ok(Packed::Array(all.collect::<Found<_>>()?));
+            }
+            Expr::Shape(all) => {
+                let all = all.iter().map(|number| self.integer(number));
+                return Ok(Packed::Shape(all.collect::<Found<_>>()?));
+            }
+            _ => {}
+        }
+        if let Some(output) = self.names.output_of(expr) {
+            return Ok(Packed::Output(output));
+        }
+        let term = self.term(expr)?;
+        match (term.kind, self.names.value_of(expr)) {
+            (_, Some(value)) => match self.names.values[value].source {
+                Source::Rest(_) => Err(format!("`{expr}` is any number of values, not one")),
+                Source::Context => Ok(Packed::Term(term)),
+                _ => Ok(Packed::Value(value)),
+            },
+            (Kind::Text | Kind::Several, None) => Err(format!("`{expr}` is no value of the FFI")),
+            (_, None) => Ok(Packed::Term(term)),
+        }
+    }
+
+    /// True if a value is surely of a type.
+    pub(super) fn is_of(&self, packed: &Packed<'_>, ty: &ParamType) -> bool {
+        let (required, optional) = ty.required();
+        match (packed, required) {
+            (_, ParamType::Leaf(crate::Leaf::Any)) => true,
+            (Packed::None, _) => optional,
+            (Packed::Text(_), ParamType::Leaf(crate::Leaf::Str)) => true,
+            (Packed::Output(_), ParamType::Object(Class::Tensor | Class::Any)) => true,
+            (Packed::Shape(_), ParamType::Shape(crate::Shape::AnyRank)) => true,
+            (Packed::Term(term), ParamType::Scalar(scalar)) => match term.kind {
+                Kind::Bool => *scalar == Scalar::Bool,
+                Kind::Int => *scalar == Scalar::Int64,
+                Kind::Float => *scalar == Scalar::Float64,
+                Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => false,
+            },
+            (Packed::Value(value), required) => {
+                let value = &self.names.values[*value];
+                *value.ty == *required && (optional || !value.optional)
+            }
+            (Packed::Array(all), ParamType::Sequence(crate::Sequence::Array, element)) => {
+                all.iter().all(|entry| self.is_of(entry, element))
+            }
+            (Packed::Array(all), ParamType::Tuple(elements)) => {
+                let mut pairs = all.iter().zip(elements);
+                all.len() == elements.len()
+                    && pairs.all(|(entry, element)| self.is_of(entry, &element.ty))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a function of this library may take the arguments of a call, and yield its result.
+    pub(super) fn fits(&self, call: &PackedCall<'_>, result: Option<&ParamType>) -> Found<()> {
+        let Callee::Symbol { name, own: true } = call.callee else { return Ok(()) };
+        let Some(signature) = self.signatures.get(name) else { return Ok(()) };
+        let (given, least) = (call.args.len(), signature.required());
+        if given < least || signature.most().is_some_and(|most| given > most) {
+            return Err(format!("`{}` does not take {given} arguments", signature.header()));
+        }
+        for (arg, param) in call.args.iter().zip(signature.arguments()) {
+            if !self.may_be(arg).meets(possible(&param.ty)) {
+                let (param, ty) = (&param.name, &param.ty);
+                return Err(format!("`{param}` of `{name}` is of type `{ty}`"));
+            }
+        }
+        let yields = match &signature.result {
+            ResultType::None => Accepted::of(&[TypeIndex::NONE]),
+            ResultType::Value(ty) => possible(ty),
+            ResultType::Allocated(outputs) if outputs.len() == 1 => {
+                Accepted::of(&[TypeIndex::TENSOR])
+            }
+            ResultType::Allocated(_) => Accepted::of(&[TypeIndex::ARRAY]),
+        };
+        match result.filter(|ty| !possible(ty).meets(yields)) {
+            Some(ty) => Err(format!("`{name}` yields `{}`, not `{ty}`", signature.result)),
+            None => Ok(()),
+        }
+    }
+
+    /// The type indices that a value may have.
+    fn may_be(&self, packed: &Packed<'_>) -> Accepted {
+        use TypeIndex as T;
+        match packed {
+            Packed::None => Accepted::of(&[T::NONE]),
+            Packed::Term(Term { node: Node::Null, .. }) => Accepted::of(&[T::OPAQUE_PTR, T::NONE]),
+            Packed::Term(term) => Accepted::of(match term.kind {
+                Kind::Int => &[T::INT],
+                Kind::Bool => &[T::BOOL],
+                Kind::Float => &[T::FLOAT],
+                Kind::Ptr => &[T::OPAQUE_PTR],
+                Kind::DType => &[T::DATA_TYPE],
+                Kind::Device => &[T::DEVICE],
+                Kind::Text | Kind::Several => &[],
+            }),
+            Packed::Text(_) => Accepted::of(&[T::RAW_STR]),
+            Packed::Value(value) => {
+                let value = &self.names.values[*value];
+                let none = if value.optional { &[T::NONE][..] } else { &[] };
+                possible(value.ty).or(Accepted::of(none))
+            }
+            Packed::Output(_) => Accepted::of(&[T::TENSOR]),
+            Packed::Array(_) => Accepted::of(&[T::ARRAY]),
+            Packed::Shape(_) => Accepted::of(&[T::SHAPE]),
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The statements of a program: names and their scopes, types, and that every path ends with a result.
+
+use abi_spec::Scalar;
+
+use super::Signatures;
+use super::function::{
+    Action, Argument, Call, Home, KernelResult, Local, Output, PackedCall, Piece, Received, Returned,
+    Statement,
+};
+use super::ids::{LocalId, ValueId};
+use super::names::{Meaning, Names};
+use super::order::{Knowledge, inside};
+use super::prototype::{self, Result as Prototype};
+use super::received::receive;
+use super::term::{Kind, Node, Term};
+use crate::declaration::{
+    Action as Declared, Call as DeclaredCall, Expr, KernelCall, Local as Typed, ParamType, ResultType,
+    Statement as DeclaredStatement, Tensor,
+};
+use crate::error::Part;
+
+/// A program while it is resolved.
+pub(super) struct Block<'n, 'a> {
+    pub(super) names: &'n mut Names<'a>,
+    knowledge: Knowledge,
+    pub(super) signatures: &'n Signatures<'a>,
+    /// How many statements have been met.
+    count: usize,
+}
+
+/// What a statement is, or why it means nothing.
+type Found<T> = Result<T, String>;
+
+impl<'n, 'a> Block<'n, 'a> {
+    pub(super) fn new(
+        names: &'n mut Names<'a>,
+        knowledge: Knowledge,
+        signatures: &'n Signatures<'a>,
+    ) -> Self {
+        Block { names, knowledge, signatures, count: 0 }
+    }
+
+    /// The whole program. One that has nothing to return may end without saying so.
+    pub(super) fn body(
+        mut self,
+        statements: &'a [DeclaredStatement],
+    ) -> Result<Vec<Statement<'a>>, (Part, String)> {
+        let (mut body, ended) = self.block(statements)?;
+        if ended {
+            return Ok(body);
+        }
+        let returned = match &self.names.function.signature.result {
+            ResultType::None => Returned::None,
+            ResultType::Allocated(_) => Returned::Outputs,
+            ResultType::Value(_) => {
+                let part = self.count.checked_sub(1).map_or(Part::Result, Part::Statement);
+                return Err((part, "a path ends here without `return` or `raise`".to_owned()));
+            }
+        };
+        body.push(Statement { location: None, action: Action::Return(returned) });
+        Ok(body)
+    }
+
+    /// The statements of a block, and whether none of its paths goes on after it.
+    fn block(
+        &mut self,
+        statements: &'a [DeclaredStatement],
+    ) -> Result<(Vec<Statement<'a>>, bool), (Part, String)> {
+        let begin = self.names.begin();
+        let (mut block, mut ended) = (Vec::with_capacity(statements.len()), false);
+        for statement in statements {
+            let part = Part::Statement(self.count);
+            self.count += 1;
+            let at = |reason| (part, reason);
+            if ended {
+                return Err(at("no path leads to this statement".to_owned()));
+            }
+            let location = statement.location.as_ref();
+            let action = match &statement.action {
+                Declared::If { condition, then, otherwise } => {
+                    let condition = self.truth(condition).map_err(at)?;
+                    let (then, first) = self.block(then)?;
+                    let (otherwise, second) = self.block(otherwise)?;
+                    ended = first && second;
+                    Some(Action::If { condition, then, otherwise })
+                }
+                Declared::For { name, start, end, body } => {
+                    let range = self.range([start, end]).map_err(at)?;
+                    let begin = self.names.begin();
+                    let counter = self.local(name, Kind::Int).map_err(at)?;
+                    let (body, _) = self.block(body)?;
+                    self.names.end(begin);
+                    Some(Action::For { counter, range, body })
+                }
+                other => {
+                    ended = matches!(other, Declared::Return(_) | Declared::Raise { .. });
+                    self.simple(other).map_err(at)?
+                }
+            };
+            block.extend(action.map(|action| Statement { location, action }));
+        }
+        self.names.end(begin);
+        Ok((block, ended))
+    }
+
+    /// A statement without blocks; `None` for one that does nothing.
+    fn simple(&mut self, action: &'a Declared) -> Found<Option<Action<'a>>> {
+        Ok(Some(match action {
+            Declared::Let { name, value } => return self.name(name, value),
+            Declared::Call { result, call } => self.call(result.as_ref(), call)?,
+            Declared::Alloc { name, tensor, on } => self.allocate(name, tensor, on.as_ref())?,
+            Declared::Return(value) => Action::Return(self.returned(value.as_ref())?),
+            Declared::Raise { kind, message } => {
+                let message = message.iter().map(|part| self.piece(part));
+                Action::Raise { kind, message: message.collect::<Found<_>>()? }
+            }
+            Declared::If { .. } | Declared::For { .. } => unreachable!("these have blocks"),
+        }))
+    }
+
+    /// A term whose symbols are known here.
+    pub(super) fn term(&self, expr: &Expr) -> Found<Term> {
+        let term = self.names.term(expr)?;
+        inside(self.names, &self.knowledge, &term, None)?;
+        Ok(term)
+    }
+
+    fn truth(&self, expr: &Expr) -> Found<Term> {
+        let term = self.names.truth(expr)?;
+        inside(self.names, &self.knowledge, &term, None)?;
+        Ok(term)
+    }
+
+    /// An integer.
+    pub(super) fn integer(&self, expr: &Expr) -> Found<Term> {
+        let term = self.term(expr)?.into_number();
+        if term.kind == Kind::Int { Ok(term) } else { Err(format!("`{expr}` is not an integer")) }
+    }
+
+    fn range(&self, [start, end]: [&Expr; 2]) -> Found<[Term; 2]> {
+        Ok([self.integer(start)?, self.integer(end)?])
+    }
+
+    fn local(&mut self, name: &'a str, kind: Kind) -> Found<LocalId> {
+        let local = self.names.locals.push(Local { name, kind });
+        self.names.give(name, Meaning::Local(local))?;
+        Ok(local)
+    }
+
+    /// `let v = e;`
+    fn name(&mut self, name: &'a str, value: &'a Expr) -> Found<Option<Action<'a>>> {
+        let alias = self.names.value_of(value).map(Meaning::Value);
+        let alias = alias.or_else(|| self.names.output_of(value).map(Meaning::Output));
+        let term = self.term(value)?;
+        match (term.kind, alias) {
+            (Kind::Int | Kind::Float | Kind::Bool | Kind::Ptr, None)
+            | (Kind::Int | Kind::Float | Kind::Bool, Some(_)) => {
+                let local = self.local(name, term.kind)?;
+                Ok(Some(Action::Let { local, term }))
+            }
+            (_, Some(alias)) => self.names.give(name, alias).map(|()| None),
+            (Kind::DType | Kind::Device | Kind::Text | Kind::Several, None) => {
+                Err(format!("`{value}` cannot have a name of its own"))
+            }
+        }
+    }
+
+    fn call(&mut self, result: Option<&'a Typed>, call: &'a DeclaredCall) -> Found<Action<'a>> {
+        match call {
+            DeclaredCall::Kernel(call) => self.kernel(result, call),
+            DeclaredCall::Function { callee, args } => {
+                let (callee, path) = self.callee(callee)?;
+                let args = args.iter().map(|arg| self.packed(arg)).collect::<Found<Vec<_>>>()?;
+                let call = PackedCall { callee, args };
+                self.fits(&call, result.map(|result| &result.ty))?;
+                let result = result.map(|result| self.received(path, result)).transpose()?;
+                Ok(Action::Call { call, result })
+            }
+        }
+    }
+
+    /// A result that has a name.
+    fn received(&mut self, path: String, result: &'a Typed) -> Found<Received<'a>> {
+        let received = self.receive(format!("result of {path}"), &result.ty)?;
+        self.names.give(&result.name, Meaning::Value(received.value))?;
+        Ok(received)
+    }
+
+    /// A value that must be of a type.
+    pub(super) fn receive(&mut self, path: String, ty: &'a ParamType) -> Found<Received<'a>> {
+        receive(self.names, &mut self.knowledge, path, ty).map_err(|(_, reason)| reason)
+    }
+
+    fn kernel(&mut self, result: Option<&'a Typed>, call: &'a KernelCall) -> Found<Action<'a>> {
+        let mut args = Vec::with_capacity(call.args.len());
+        for expr in &call.args {
+            let argument = self.names.argument(expr)?;
+            if let Argument::Term(term, _) = &argument {
+                inside(self.names, &self.knowledge, term, None)?;
+            }
+            args.push(argument);
+        }
+        let yields = match result.map(|result| &result.ty) {
+            None => Prototype::None,
+            Some(ParamType::Scalar(_)) if call.status.is_some() => {
+                let reason = "a kernel that is called with `try` returns a status, not the result";
+                return Err(reason.to_owned());
+            }
+            Some(ParamType::Scalar(scalar)) => Prototype::Scalar(*scalar),
+            Some(_) => Prototype::Written,
+        };
+        let prototype = prototype::of_call(self.names, call, &args, yields);
+        let symbol = &call.symbol;
+        let result = match (result, yields) {
+            (None, _) => KernelResult::None,
+            (Some(result), Prototype::Written) => {
+                KernelResult::Written(self.received(symbol.clone(), result)?)
+            }
+            (Some(result), Prototype::None | Prototype::Scalar(_)) => {
+                KernelResult::Returned(self.received(symbol.clone(), result)?.value)
+            }
+        };
+        let call = Call { symbol, prototype, args, status: call.status.as_deref() };
+        Ok(Action::Kernel { call, result })
+    }
+
+    fn allocate(
+        &mut self,
+        name: &'a str,
+        tensor: &'a Tensor,
+        on: Option<&'a Expr>,
+    ) -> Found<Action<'a>> {
+        let extents = tensor.extents().map(|extent| self.integer(extent)).collect::<Found<_>>()?;
+        let home = match on {
+            None => Home::First,
+            Some(on) => self.home(on)?,
+        };
+        let output = self.names.outputs.push(Output { name, tensor, extents, home });
+        self.names.give(name, Meaning::Output(output))?;
+        Ok(Action::Allocate(output))
+    }
+
+    /// Where a tensor lives.
+    fn home(&self, on: &Expr) -> Found<Home> {
+        let is_tensor = |value: &ValueId| self.names.values[*value].tensor().is_some();
+        if let Some(value) = self.names.value_of(on).filter(is_tensor) {
+            if self.names.values[value].guard.is_some() {
+                return Err(format!("`{on}` may not be there"));
+            }
+            return Ok(Home::Value(value));
+        }
+        let output = self.names.output_of(on).map(Home::Output);
+        output.ok_or_else(|| format!("`{on}` is no tensor"))
+    }
+
+    /// A part of a message.
+    fn piece(&self, part: &'a Expr) -> Found<Piece<'a>> {
+        if let Expr::Text(text) = part {
+            return Ok(Piece::Text(text));
+        }
+        let term = self.term(part)?;
+        let text = matches!(term.node, Node::Value(_)) && term.kind == Kind::Text;
+        match term.kind {
+            Kind::Several | Kind::Text if !text => Err(format!("`{part}` cannot be part of a message")),
+            _ => Ok(Piece::Term(term)),
+        }
+    }
+
+    fn returned(&mut self, value: Option<&'a Expr>) -> Found<Returned<'a>> {
+        match (&self.names.function.signature.result, value) {
+            (ResultType::None, None) => Ok(Returned::None),
+            (ResultType::None, Some(Expr::None)) => Ok(Returned::None),
+            (ResultType::None, Some(value)) => Err(format!("nothing is returned, not `{value}`")),
+            (ResultType::Allocated(_), None) => Ok(Returned::Outputs),
+            (ResultType::Allocated(outputs), Some(_)) => {
+                Err(format!("the result is `{}`: `return;`", outputs[0].name))
+            }
+            (ResultType::Value(ty), None) => Err(format!("the result is of type `{ty}`")),
+            (ResultType::Value(ParamType::Scalar(scalar)), Some(value)) => {
+                self.scalar(*scalar, value)
+            }
+            (ResultType::Value(ty), Some(value)) => {
+                let packed = self.packed(value)?;
+                if self.is_of(&packed, ty) {
+                    return Ok(Returned::Packed(packed, None));
+                }
+                let received = self.receive("result".to_owned(), ty)?;
+                Ok(Returned::Packed(packed, Some(received)))
+            }
+        }
+    }
+
+    /// A scalar that is returned: a number that fits, or whatever turns out to be one.
+    fn scalar(&mut self, scalar: Scalar, value: &'a Expr) -> Found<Returned<'a>> {
+        let ResultType::Value(ty) = &self.names.function.signature.result else {
+            unreachable!("the result is a scalar")
+        };
+        let term = self.term(value)?;
+        let fits = match term.kind {
+            Kind::Bool => scalar == Scalar::Bool || scalar.is_int() || scalar.is_float(),
+            Kind::Int => scalar.is_int() || scalar.is_float() || scalar == Scalar::Bool,
+            Kind::Float => scalar.is_float(),
+            Kind::Ptr if self.names.value_of(value).is_none_or(|of| self.is_scalar(of)) => {
+                scalar == Scalar::Ptr
+            }
+            Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => {
+                let packed = self.packed(value)?;
+                let received = self.receive("result".to_owned(), ty)?;
+                return Ok(Returned::Packed(packed, Some(received)));
+            }
+        };
+        if !fits {
+            return Err(format!("`{value}` is no `{scalar}`"));
+        }
+        Ok(Returned::Scalar(converted(term, scalar, value), scalar))
+    }
+
+    fn is_scalar(&self, value: ValueId) -> bool {
+        matches!(self.names.values[value].ty, ParamType::Scalar(_))
+    }
+}
+
+/// A number as a value of a scalar type, which it must fit.
+fn converted(term: Term, scalar: Scalar, value: &Expr) -> Term {
+    let is_float = scalar.is_float();
+    let term = if is_float { term.into_number().into_float() } else { term.into_number() };
+    if scalar.is_int() && scalar != Scalar::Int64 {
+        let text = format!("{scalar}({value})");
+        return Term::new(Kind::Int, Node::Narrow(scalar, Box::new(term), text));
+    }
+    if is_float && scalar != Scalar::Float64 {
+        return Term::new(Kind::Float, Node::Round(scalar, Box::new(term)));
+    }
+    term
+}
