@@ -144,9 +144,7 @@ impl Display for Expr {
             Expr::Cast(scalar, inner) => write!(f, "{scalar}({inner})"),
             Expr::Bool(truth) => f.write_str(if *truth { "True" } else { "False" }),
             Expr::None => f.write_str("None"),
-            Expr::Compare(op, lhs, rhs) => {
-                infix(f, Infix::Comparison(*op), op.text(), [lhs, rhs])
-            }
+            Expr::Compare(op, lhs, rhs) => infix(f, Infix::Comparison(*op), op.text(), [lhs, rhs]),
             Expr::Not(inner) => {
                 f.write_str("not ")?;
                 operand(f, inner, precedence(inner) >= Precedence::Not)

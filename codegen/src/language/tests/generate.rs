@@ -128,7 +128,10 @@ fn literal() -> impl Strategy<Value = Literal> {
 
 fn class() -> impl Strategy<Value = Class> {
     let simple = [Class::Function, Class::Module, Class::Tensor, Class::Any];
-    prop_oneof![(0..simple.len()).prop_map(move |index| simple[index].clone()), text().prop_map(Class::Key)]
+    prop_oneof![
+        (0..simple.len()).prop_map(move |index| simple[index].clone()),
+        text().prop_map(Class::Key)
+    ]
 }
 
 /// A type of at most a few levels.
@@ -191,7 +194,8 @@ pub(super) fn signature() -> impl Strategy<Value = Signature> {
     let constraint = (expr(), option::of(text()))
         .prop_map(|(condition, message)| Constraint { condition, message });
     // The name of a function may be a reserved word.
-    let name = prop_oneof![name(), select(&["where", "Tensor", "and", "extern"]).prop_map(str::to_owned)];
+    let name =
+        prop_oneof![name(), select(&["where", "Tensor", "and", "extern"]).prop_map(str::to_owned)];
     (name, vec(param(), 0..4), result(), vec(constraint, 0..3)).prop_map(
         |(name, params, result, constraints)| Signature { name, params, result, constraints },
     )

@@ -65,8 +65,11 @@ fn simple() -> BoxedStrategy<Action> {
     prop_oneof![
         (local(), value()).prop_map(|(name, value)| Action::Let { name, value }),
         (option::of(result), call()).prop_map(|(result, call)| Action::Call { result, call }),
-        (local(), tensor(), option::of(value()))
-            .prop_map(|(name, tensor, on)| Action::Alloc { name, tensor, on }),
+        (local(), tensor(), option::of(value())).prop_map(|(name, tensor, on)| Action::Alloc {
+            name,
+            tensor,
+            on
+        }),
         option::of(value()).prop_map(Action::Return),
         (name(), vec(value(), 0..4)).prop_map(|(kind, message)| Action::Raise { kind, message }),
     ]
@@ -81,9 +84,8 @@ fn statement() -> BoxedStrategy<Statement> {
     };
     let nested = located(simple()).prop_recursive(4, 12, 3, move |inner| {
         let block = vec(inner, 0..3);
-        let branch = (value(), block.clone(), block.clone()).prop_map(
-            |(condition, then, otherwise)| Action::If { condition, then, otherwise },
-        );
+        let branch = (value(), block.clone(), block.clone())
+            .prop_map(|(condition, then, otherwise)| Action::If { condition, then, otherwise });
         let repetition = (local(), value(), value(), block)
             .prop_map(|(name, start, end, body)| Action::For { name, start, end, body });
         located(prop_oneof![branch, repetition].boxed())

@@ -3,13 +3,13 @@
 use super::errors::call;
 use crate::declaration::{BinaryOp, Builtin, Expr, Logic};
 use crate::declaration::{
-    Comparison, Constraint, Function, Leaf, Library, Location, ParamType, ResultType,
-    StatusError,
+    Comparison, Constraint, Function, Leaf, Library, Location, ParamType, ResultType, StatusError,
 };
 use crate::error::{Error, Part};
 use crate::language::{
     Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_ERRORS, MAX_FILE, MAX_MESSAGE, MAX_NAME,
-    MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, parse_library,
+    MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT,
+    parse_library,
 };
 
 /// The limit that an error names.
@@ -85,7 +85,9 @@ fn blocks_in_texts() {
     let nested = |open: &str, count: usize| block(&(open.repeat(count) + &"}".repeat(count)));
     let rows: [(usize, Limit, SizedText); 6] = [
         (MAX_STATEMENTS, Limit::Statements, &|n| block(&"k();".repeat(n))),
-        (MAX_STATEMENTS - 1, Limit::Statements, &|n| block(&format!("if a{{{}}}", "k();".repeat(n)))),
+        (MAX_STATEMENTS - 1, Limit::Statements, &|n| {
+            block(&format!("if a{{{}}}", "k();".repeat(n)))
+        }),
         (MAX_NESTING, Limit::Nesting, &|n| nested("if a{", n)),
         (MAX_NESTING, Limit::Nesting, &|n| nested("if a{}else{", n)),
         (MAX_NESTING, Limit::Nesting, &|n| nested("for i in 0..1{", n)),
@@ -105,7 +107,8 @@ fn blocks_in_texts() {
 fn blocks_and_expressions_nest_by_themselves() {
     let expr = format!("{}x{}", "-(".repeat(MAX_NESTING / 2), ")".repeat(MAX_NESTING / 2));
     let depth = MAX_NESTING - 1; // The body is a block too.
-    let text = format!("f()->None={{{}return {expr};{}}};", "if a{".repeat(depth), "}".repeat(depth));
+    let text =
+        format!("f()->None={{{}return {expr};{}}};", "if a{".repeat(depth), "}".repeat(depth));
     let library = parse_library(&text).unwrap();
     assert_eq!(parse_library(&library.to_string()), Ok(library));
 }
@@ -115,7 +118,9 @@ fn long_texts() {
     let blanks = |count: usize| limit(" ".repeat(count).parse::<Library>());
     assert_eq!(blanks(MAX_TEXT), None);
     assert_eq!(blanks(MAX_TEXT + 1), Some(Limit::Text));
-    for junk in ["(", "f", "-", "9", "\"", "/", "///\n", "f(", "f()->None={", "\u{1f980}", "#\n", "["] {
+    for junk in
+        ["(", "f", "-", "9", "\"", "/", "///\n", "f(", "f()->None={", "\u{1f980}", "#\n", "["]
+    {
         let text = junk.repeat(200_000);
         let shown =
             text.parse::<Library>().map_or_else(|error| error.to_string(), |_| String::new());

@@ -134,7 +134,8 @@ fn structure() {
     else {
         panic!("an else if")
     };
-    let call = Call::Function { callee: Callee::Name("two".into()), args: vec!["a".parse().unwrap()] };
+    let call =
+        Call::Function { callee: Callee::Name("two".into()), args: vec!["a".parse().unwrap()] };
     assert_eq!(then[0].action, Action::Call { result: None, call });
     let Action::If { otherwise, .. } = &otherwise[0].action else { panic!("an else if") };
     assert_eq!(otherwise.len(), 2);
@@ -209,15 +210,15 @@ fn syntax() {
             "let v = k(1);",
             "1:25: expected an operator or `;`, or a type before `=` and a call, found `(`",
         ),
-        ("let v = @k(1);", "1:24: expected an expression, or a type before `=` and a call, found `@`"),
+        (
+            "let v = @k(1);",
+            "1:24: expected an expression, or a type before `=` and a call, found `@`",
+        ),
         (
             "let v = try k(1);",
             "1:24: expected an expression, or a type before `=` and a call, found `try`",
         ),
-        (
-            "let v: = k();",
-            "1:23: expected `Tensor` or another type such as `float32`, found `=`",
-        ),
+        ("let v: = k();", "1:23: expected `Tensor` or another type such as `float32`, found `=`"),
         ("let v: int8;", "1:27: expected `=`, found `;`"),
         ("let v: int8 = 5;", "1:30: expected a call, found `5`"),
         ("let v: int8 = n + 5;", "1:32: expected `(`, found `+`"),
@@ -226,7 +227,10 @@ fn syntax() {
         ("let t = alloc Tensor([], int8) in x;", "1:47: expected `on` or `;`, found `in`"),
         ("let t = alloc Tensor([], int8) on;", "1:49: expected an expression, found `;`"),
         ("let t = alloc Tensor([], int8) on x y", "1:52: expected an operator or `;`, found `y`"),
-        ("@", "1:17: expected the name of a function, a name in quotes or `(`, found the end of the text"),
+        (
+            "@",
+            "1:17: expected the name of a function, a name in quotes or `(`, found the end of the text",
+        ),
         ("@5();", "1:17: expected the name of a function, a name in quotes or `(`, found `5`"),
         ("@f;", "1:18: expected `(`, found `;`"),
         ("@f(1 2);", "1:21: expected an operator, `,` or `)`, found `2`"),
@@ -243,7 +247,10 @@ fn syntax() {
         ("if a {} else k();", "1:29: expected `if` or `{`, found `k`"),
         ("if a {};", "1:23: expected a statement or `}`, found `;`"),
         ("else {}", "1:16: expected a statement or `}`, found `else`, which needs quotes"),
-        ("if a < b < c {}", "1:25: expected `and` between comparisons, found a second comparison `<`"),
+        (
+            "if a < b < c {}",
+            "1:25: expected `and` between comparisons, found a second comparison `<`",
+        ),
         ("for", "1:19: expected the name of a counter, found the end of the text"),
         ("for i = 0", "1:22: expected `in`, found `=`"),
         ("for i in 0, 1 {}", "1:26: expected an operator or `..`, found `,`"),
@@ -254,7 +261,10 @@ fn syntax() {
         ("return a, b;", "1:24: expected an operator or `;`, found `,`"),
         ("return }", "1:23: expected an expression, found `}`"),
         ("raise;", "1:21: expected a kind of error such as `ValueError`, found `;`"),
-        ("raise \"text\";", "1:22: expected a kind of error such as `ValueError`, found `\"text\"`"),
+        (
+            "raise \"text\";",
+            "1:22: expected a kind of error such as `ValueError`, found `\"text\"`",
+        ),
         ("raise E \"text\" n;", "1:31: expected an operator, `,` or `;`, found `n`"),
         ("/// docs\nk();", "1:16: expected a statement or `}`, found a doc comment"),
         ("launch k();", "1:23: expected `(`, found `k`"),
