@@ -83,11 +83,11 @@
 //!
 //! Blanks, ends of lines and comments may stand between any two tokens; a token is as long as it can
 //! be. Letters are ASCII. Reserved are `where try null stream min max ceildiv else and or not _ None True
-//! False` and the words that types start with. The other words in quotes are names of anything elsewhere. A
-//! statement that starts with `let (`, `for (` or `raise (` calls a C function of that name, and `extern (` is a
-//! function; one that starts with `if` or `return` is no call, so that a condition may start with a parenthesis, and a
-//! C function of that name is called in quotes. One blank after `///` is not part of the documentation. A `-`
-//! directly before a literal is part of it, so that the least `int64` can be written.
+//! False` and the words that types start with. All other words are names: `errors`, `extern` and those of
+//! statements mean something only where the grammar says so and no `(` follows, so that `let(x);` calls a C function.
+//! But what starts with `if` or `return` is always that statement, since a parenthesis may follow; a C function
+//! of such a name is called as `"if"(x);`. One blank after `///` is not part of the documentation. A `-` directly before a
+//! literal is part of it, so that the least `int64` can be written.
 //!
 //! # Types
 //!
@@ -168,7 +168,7 @@
 //! | `@"name"(a)` | of the function of that name among the imports of the library, else in the registry |
 //! | `@(f)(a)` | of a value of type `Function` |
 //! | `let t = alloc Tensor([n], float32) on x;` | workspace from the environment's allocator, on the device of `x`; on the cpu without it |
-//! | `if c { … } else { … }` | |
+//! | `if c { … } else if d { … } else { … }` | `c` is a truth |
 //! | `for i in a..b { … }` | `i` is an `int64`; both ends are evaluated once, and `b` is not reached |
 //! | `return e;`, `return [a, b];`, `return;` | the results as declared |
 //! | `raise ValueError "n is ", n;` | an error; text and scalars are joined |
@@ -196,8 +196,8 @@
 //!
 //! `Display` prints one blank around binary operators and after `,` and `:`, only those parentheses that
 //! the structure needs, no option that holds its default, and each statement and its location on lines of their
-//! own. Parsing it yields an equal value, if the
-//! value is valid and its text is no longer than [`MAX_TEXT`]; an `align` that is the default is read as `None`.
+//! own. Parsing it yields an equal value, if the value is valid and its text is no longer than [`MAX_TEXT`];
+//! an `align` that is the default is read as `None`.
 
 mod token;
 
