@@ -118,21 +118,9 @@ impl Display for Expr {
             Expr::Text(text) => quote(f, text),
             Expr::Null => f.write_str("null"),
             Expr::Name(name) => f.write_str(name),
-            Expr::Member(base, member) => {
-                let plain = !is_literal(base) && precedence(base) == Precedence::Postfix;
-                operand(f, base, plain)?;
-                write!(f, ".{member}")
-            }
-            Expr::Element(base, index) => {
-                let plain = !is_literal(base) && precedence(base) == Precedence::Postfix;
-                operand(f, base, plain)?;
-                write!(f, "[{index}]")
-            }
-            Expr::Field(base, name) => {
-                let plain = !is_literal(base) && precedence(base) == Precedence::Postfix;
-                operand(f, base, plain)?;
-                write!(f, ".{name}")
-            }
+            Expr::Member(base, member) => postfix(f, base, format_args!(".{member}")),
+            Expr::Element(base, index) => postfix(f, base, format_args!("[{index}]")),
+            Expr::Field(base, name) => postfix(f, base, format_args!(".{name}")),
             Expr::Neg(inner) => {
                 f.write_str("-")?;
                 let literal = is_literal(inner) && precedence(inner) == Precedence::Postfix;
@@ -150,18 +138,22 @@ impl Display for Expr {
                 operand(f, inner, precedence(inner) >= Precedence::Not)
             }
             Expr::Logic(op, lhs, rhs) => infix(f, Infix::Logic(*op), op.text(), [lhs, rhs]),
-            Expr::Array(all) => {
-                f.write_str("[")?;
-                list(f, all)?;
-                f.write_str("]")
-            }
-            Expr::Shape(all) => {
-                f.write_str("Shape(")?;
-                list(f, all)?;
-                f.write_str(")")
-            }
+            Expr::Array(all) => several(f, "[", all, "]"),
+            Expr::Shape(all) => several(f, "Shape(", all, ")"),
         }
     }
+}
+
+/// Prints an operand and what follows it directly.
+fn postfix(f: &mut Formatter<'_>, base: &Expr, after: fmt::Arguments<'_>) -> fmt::Result {
+    operand(f, base, !is_literal(base) && precedence(base) == Precedence::Postfix)?;
+    f.write_fmt(after)
+}
+
+fn several(f: &mut Formatter<'_>, open: &str, all: &[Expr], close: &str) -> fmt::Result {
+    f.write_str(open)?;
+    list(f, all)?;
+    f.write_str(close)
 }
 
 /// Prints two operands and the operator between them. Comparisons are not chained, other operators are
