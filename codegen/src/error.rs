@@ -245,13 +245,13 @@ pub enum Part {
     Stride(usize, usize),
     /// The alignment of a value.
     Align(usize),
-    /// A comparison of the `where` clause.
+    /// A condition of the `where` clause.
     Constraint(usize),
     /// The result type.
     Result,
     /// A tensor that is allocated.
     Output(usize),
-    /// The symbol that the body calls.
+    /// The symbol that a body without statements calls.
     Callee,
     /// An argument of the call.
     Argument(usize),

@@ -17,21 +17,17 @@
 //!
 //! ```text
 //! library    = { function }
-//! function   = { doc } [ location ] signature "=" body ";"
+//! function   = { doc } [ location ] [ "extern" ] signature "=" body
 //! location   = "@" quoted ":" int                         (file and line, shown in backtraces)
 //! signature  = word "(" [ param { "," param } ] ")" "->" result
 //!              [ "where" constraint { "," constraint } ]
-//! result     = "None" | scalar | value | output | "(" output { "," output } ")"
-//! value      = "Any" | "str" | "bytes" | "dtype" | "Device" | "Object" | "Shape" | "Tensor" | "Array" | "List"
-//!            | "Map" | "Dict" | "Function" | "Module"
-//!            | ( "Array" | "List" | "Optional" ) "[" inner "]" | ( "Map" | "Dict" ) "[" inner "," inner "]"
-//!            | "Tuple" "[" [ inner { "," inner } ] "]"
-//! inner      = value | "bool" | "int64" | "float64" | "ptr"
+//! result     = "None" | type | output | "(" output { "," output } ")"
 //! output     = name ":" tensor                            (a tensor that is allocated for the kernel)
 //! param      = name ":" type [ "=" literal ] | "*" name ":" "Any"
 //! type       = scalar | "str" | "bytes" | "dtype" | "Device" | "Function" | "Module" | "Any" | "Stream"
-//!            | "Object" [ "[" quoted "]" ] | "Shape" [ "(" shape ")" ] | tensor
-//!            | ( "Array" | "List" | "Optional" ) "[" type "]" | ( "Map" | "Dict" ) "[" type "," type "]"
+//!            | "Object" [ "[" quoted "]" ] | "Shape" [ "(" shape ")" ] | tensor | "Tensor"
+//!            | "Optional" "[" type "]" | ( "Array" | "List" ) [ "[" type "]" ]
+//!            | ( "Map" | "Dict" ) [ "[" type "," type "]" ]
 //!            | "Tuple" "[" [ element { "," element } ] "]" | "Union" "[" type { "," type } "]"
 //!            | "Literal" "[" literal { "," literal } "]"
 //! element    = [ name ":" ] type
@@ -44,19 +40,33 @@
 //! shape      = "[" ( "..." | dims ) "]"
 //! dims       = [ dim { "," dim } ]
 //! dim        = "_" | expr
-//! constraint = expr ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) expr [ "else" quoted ]
-//! body       = [ "try" ] callee "(" [ expr { "," expr } ] ")" [ errors ]
+//! constraint = expr [ "else" quoted ]
+//! body       = kernel ";" | block ";"
+//! block      = "{" { [ location ] statement } "}"
+//! statement  = "let" name "=" expr ";" | "let" name ":" type "=" call ";" | call ";"
+//!            | "let" name "=" "alloc" tensor [ "on" expr ] ";"
+//!            | branch | "for" name "in" expr ".." expr block
+//!            | "return" [ expr ] ";" | "raise" word [ expr { "," expr } ] ";"
+//! branch     = "if" expr block [ "else" ( block | branch ) ]
+//! call       = kernel | "@" ( word | quoted | "(" expr ")" ) "(" args ")"
+//! kernel     = [ "try" ] callee "(" args ")" [ errors ]
 //! callee     = name | quoted
+//! args       = [ expr { "," expr } ]
 //! errors     = "errors" "{" [ status { "," status } ] "}"                    (only after "try")
 //! status     = ( "_" | [ "-" ] int ) ":" word quoted           (each status at most once)
 //!
-//! expr       = term { ( "+" | "-" ) term }
+//! expr       = all { "or" all }
+//! all        = denial { "and" denial }
+//! denial     = "not" denial | comparison
+//! comparison = sum [ ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum ]
+//! sum        = term { ( "+" | "-" ) term }
 //! term       = unary { ( "*" | "/" | "%" ) unary }
 //! unary      = "-" unary | int | float | postfix
 //! postfix    = atom { "." member | "[" int "]" }
 //! member     = "data" | "size" | "ndim" | "dtype" | "numel" | "device_type" | "device_id" | "byte_offset"
 //!            | "is_contiguous" | "is_some" | ( "shape" | "strides" ) "[" int "]" | name
-//! atom       = "null" | name | quoted | "(" expr ")" | scalar "(" expr ")" | "stream" "(" expr ")"
+//! atom       = "null" | "None" | "True" | "False" | name | quoted | "(" expr ")" | "[" args "]"
+//!            | "Shape" "(" args ")" | scalar "(" expr ")" | "stream" "(" expr ")"
 //!            | ( "min" | "max" | "ceildiv" ) "(" expr "," expr ")"
 //!
 //! scalar     = "bool" | "int8" | … | "float64" | "ptr"   (the names of `abi_spec::Scalar`)
@@ -72,8 +82,11 @@
 //! ```
 //!
 //! Blanks, ends of lines and comments may stand between any two tokens; a token is as long as it can
-//! be. Letters are ASCII. Reserved are `where try null stream min max ceildiv else _ None True
-//! False` and the words that types start with; `errors` is no name of anything where it stands. One blank after `///` is not part of the documentation. A `-` directly before a
+//! be. Letters are ASCII. Reserved are `where try null stream min max ceildiv else and or not _ None True
+//! False` and the words that types start with. All other words are names: `errors`, `extern` and those of
+//! statements mean something only where the grammar says so and no `(` follows, so that `let(x);` calls a C function.
+//! But what starts with `if` or `return` is always that statement, since a parenthesis may follow; a C function
+//! of such a name is called as `"if"(x);`. One blank after `///` is not part of the documentation. A `-` directly before a
 //! literal is part of it, so that the least `int64` can be written.
 //!
 //! # Types
@@ -106,13 +119,11 @@
 //!
 //! # Results
 //!
-//! A scalar or `None` is what the kernel returns. A *value* is written by the kernel through a `TVMFFIAny*`, its
-//! last argument, which holds None before: the kernel leaves a value there that it owns. The wrapper checks it
-//! and hands it on, or releases it: also where a status says that the kernel has failed. Never handed on are
-//! borrowed values (a `DLTensor*`, `const char*` or `TVMFFIByteArray*`), objects whose header disagrees with the
-//! type index, and small strings of more than 7 bytes; bytes that mean nothing are set to 0. `int64` is an
-//! integer and nothing else here, and so on. Of elements of tuples, arrays and lists only the outer type is checked,
-//! and nothing of what is in a map.
+//! None and a scalar are what the kernel returns. Any other value is written by the kernel through a `TVMFFIAny*`,
+//! its last argument, which holds None before: the kernel leaves a value there that it owns. The wrapper checks it
+//! as an argument of that type is checked, elements included, and hands it on as declared, or releases it: also where
+//! a status says that the kernel has failed. What nobody can own is no result: a `DLTensor*`, `const char*` or
+//! `TVMFFIByteArray*`.
 //!
 //! An *output* is a compact tensor that the wrapper allocates through `TVMFFIEnvTensorAlloc`, once everything else
 //! was found to be well, and that the kernel fills; several are returned as an array. Its extents are expressions
@@ -121,29 +132,84 @@
 //! body may say `out`, `out.data`, `stream(out)` and, known before it is there, `out.shape[0]`, `out.strides[0]` and
 //! `out.ndim`. What an allocator has raised is passed on; its tensor must be compact and aligned as declared.
 //!
+//! # Statements
+//!
+//! ```
+//! let text = "\
+//! mlp(x: Tensor([n, 64], float32), w: Tensor([64, m], float32), y: Tensor([n, m], float32)) -> None
+//!     = {
+//!         let t = alloc Tensor([n, m], float32) on x;
+//!         @\"blas.matmul\"(x, w, t);
+//!         @relu(t, y);
+//!         let k: int64 = choose_tile(n, m);
+//!         if n > 1024 and k > 0 {
+//!             try wide(y.data, n * m, k);
+//!         } else {
+//!             try narrow(y.data, n * m, k) errors { 1: ValueError \"too small\" };
+//!         }
+//!         for i in 0..ceildiv(n, k) {
+//!             tile(y.data, i * k, m);
+//!         }
+//!     };
+//! ";
+//! let function: tvm_ffi_codegen::Function = text.parse()?;
+//! assert_eq!(format!("{function}\n"), text);
+//! # Ok::<(), tvm_ffi_codegen::Error>(())
+//! ```
+//!
+//! A body in braces is a program of the calls, allocations and the control flow around kernels.
+//!
+//! | statement | meaning |
+//! |---|---|
+//! | `let v = e;` | a number, a truth or an address, or another name for a value in scope |
+//! | `let v: T = call;`, `call;` | the result of a call, checked against `T` as an argument is; without a name it is dropped |
+//! | `k(a)`, `try k(a) errors { … }` | a call of a C function, as in a body of one call |
+//! | `@name(a)` | of `__tvm_ffi_name`, defined here or left to the linker |
+//! | `@"name"(a)` | of the function of that name among the imports of the library, else in the registry |
+//! | `@(f)(a)` | of a value of type `Function` |
+//! | `let t = alloc Tensor([n], float32) on x;` | workspace from the environment's allocator, on the device of `x`; on the cpu without it |
+//! | `if c { … } else if d { … } else { … }` | `c` is a truth |
+//! | `for i in a..b { … }` | `i` is an `int64`; both ends are evaluated once, and `b` is not reached |
+//! | `return e;`, `return [a, b];`, `return;` | the results as declared |
+//! | `raise ValueError "n is ", n;` | an error; text and scalars are joined |
+//! | `@"kernel.py":12` before a statement | the line that its errors show |
+//!
+//! `and` and `or` evaluate their second operand only if the first does not decide, so that `n > 0 and m / n > 2`
+//! divides only where it may; they bind less than `not`, and that less than comparisons. `True`, `False`, `None`,
+//! text, `[a, b]` (an array) and `Shape(n, m)` are arguments of functions of the FFI. The names of a block live
+//! until its end and hide no others. What calls yield and `alloc` gives is owned by its name and released on every
+//! way out of its block, in reverse order.
+//!
+//! `extern` before a signature adds a C function of the same name, which packs its parameters, calls the function
+//! and returns 0, or -1 with the error in the thread's slot.
+//!
 //! # What errors say
 //!
 //! A constraint that is violated raises ``ValueError: Violated n % 4 == 0 when calling: `…`, n = 6``; what
 //! follows `else` stands in place of `Violated n % 4 == 0`. A status that is not zero raises the error that the
 //! kernel has left in the thread's slot; if there is none, the entry of that status, or that of `_`, is the kind
 //! and the text of an error ``<text> when calling: `…`, status = 1``; else it is a RuntimeError `Failed kernel …`.
-//! Every error has a backtrace of one frame: the location of the function, or `<tvm-ffi-codegen>` without a line,
-//! and the function's name.
+//! Every error has a backtrace of one frame: the location of the statement or the function, or
+//! `<tvm-ffi-codegen>` without a line, and the function's name.
 //!
 //! # Canonical text
 //!
 //! `Display` prints one blank around binary operators and after `,` and `:`, only those parentheses that
-//! the structure needs, and no option that holds its default. Parsing it yields an equal value, if the
-//! value is valid and its text is no longer than [`MAX_TEXT`]; an `align` that is the default is read as `None`.
+//! the structure needs, no option that holds its default, and each statement and its location on lines of their
+//! own. Parsing it yields an equal value, if the value is valid and its text is no longer than [`MAX_TEXT`];
+//! an `align` that is the default is read as `None`.
 
 mod token;
 
 mod cursor;
 mod reserved;
 
+mod body;
+mod calls;
 mod expression;
 mod parse;
 mod print;
+mod print_body;
 mod print_types;
 mod results;
 mod types;

@@ -15,22 +15,22 @@ pub const MAX_PARAMS: usize = 1024;
 pub const MAX_VALUES: usize = 1024;
 /// Extents or strides of a tensor, numbers of a shape.
 pub const MAX_RANK: usize = 64;
-/// Comparisons of a `where` clause.
+/// Conditions of a `where` clause.
 pub const MAX_CONSTRAINTS: usize = 1024;
-/// Tensors that a function returns, or elements of a tuple in a result.
+/// Tensors that a function returns.
 pub const MAX_RESULTS: usize = 256;
-/// Bytes of the message of a comparison or a status.
+/// Bytes of the message of a condition or a status.
 pub const MAX_MESSAGE: usize = 1024;
 /// Bytes of the name of a file.
 pub const MAX_FILE: usize = 4096;
-/// Arguments of the call of a body.
+/// Arguments of a call, elements of an array, parts of a message.
 pub const MAX_ARGUMENTS: usize = 4096;
 /// Entries of what statuses mean.
 pub const MAX_ERRORS: usize = 1024;
 /// Statements of a function, those of inner blocks included.
 pub const MAX_STATEMENTS: usize = 100_000;
 /// Height of an expression, where a literal and a name have height 1; also how deep parentheses and
-/// unary operators nest in a text.
+/// unary operators nest in a text. Blocks nest as deep once more, where `else if` is an `if` in a block.
 pub const MAX_NESTING: usize = 64;
 /// Bytes of the name of a function, parameter or symbol; those of an exported name.
 pub const MAX_NAME: usize = abi_spec::symbol::MAX_NAME;

@@ -22,8 +22,12 @@ pub(super) struct Parser<'a> {
     pub(super) depth: usize,
     /// Index of the function that is being parsed.
     pub(super) function: usize,
-    /// How many values of the signature have been parsed.
+    /// How many values of the signature have been parsed; nothing reads it in a body.
     pub(super) value: usize,
+    /// How many blocks are open.
+    pub(super) blocks: usize,
+    /// How many statements of the body have been started.
+    pub(super) statements: usize,
     /// The part of a function whose position is wanted, and where it starts.
     sought: Option<(usize, Part)>,
     found: Option<usize>,
@@ -39,6 +43,8 @@ impl<'a> Parser<'a> {
             depth: 0,
             function: 0,
             value: 0,
+            blocks: 0,
+            statements: 0,
             sought: None,
             found: None,
         };
@@ -65,9 +71,11 @@ impl<'a> Parser<'a> {
         parser.found
     }
 
-    /// Notes that a part of the current function starts at the current token.
+    /// Notes that a part of the current function starts at the current token. The only parts of a
+    /// block are its statements.
     pub(super) fn mark(&mut self, part: Part) {
-        if self.sought == Some((self.function, part)) {
+        let is_part = self.blocks == 0 || matches!(part, Part::Statement(_));
+        if self.sought == Some((self.function, part)) && is_part {
             self.found = Some(self.span.start);
         }
     }
@@ -83,7 +91,19 @@ impl<'a> Parser<'a> {
 
     /// True if this token comes after the current one.
     pub(super) fn next_is(&self, token: Token) -> bool {
-        self.lexer.clone().next() == Some(Ok(token))
+        self.next_are([token])
+    }
+
+    /// True if these tokens come after the current one.
+    pub(super) fn next_are<const N: usize>(&self, tokens: [Token; N]) -> bool {
+        let mut next = self.lexer.clone();
+        tokens.into_iter().all(|token| next.next() == Some(Ok(token)))
+    }
+
+    /// The word that comes after the current token.
+    pub(super) fn next_word(&self) -> Option<&'a str> {
+        let mut next = self.lexer.clone();
+        (next.next() == Some(Ok(Token::Word))).then(|| next.slice())
     }
 
     /// The text of the current token.

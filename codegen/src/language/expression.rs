@@ -1,18 +1,22 @@
 //! The parser: expressions.
 //!
-//! Recursion is bounded twice by [`MAX_NESTING`](super::MAX_NESTING): the parser counts the parentheses and
-//! unary operators that are open, and every expression carries its height, so that a chain
+//! Recursion is bounded twice by [`MAX_NESTING`](super::MAX_NESTING): the parser counts the parentheses,
+//! brackets and unary operators that are open, and every expression carries its height, so that a chain
 //! such as `a + b + c`, which is parsed in a loop, cannot grow without bound either.
 
 use super::cursor::{Parsed, Parser};
 use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::limit::Limit;
-use crate::declaration::{BinaryOp, Builtin, Expr, Member};
+use crate::declaration::{BinaryOp, Builtin, Comparison, Expr, Logic, Member};
 
-/// How tightly operators bind; what is not an operator binds tightest.
+/// How tightly operators bind, loosest first; what is not an operator binds tightest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Precedence {
+    Or,
+    And,
+    Not,
+    Comparison,
     Sum,
     Product,
     Unary,
@@ -20,11 +24,65 @@ pub(super) enum Precedence {
 }
 
 impl Precedence {
-    /// Of a binary operator.
-    pub(super) fn of(op: BinaryOp) -> Precedence {
-        match op {
-            BinaryOp::Add | BinaryOp::Sub => Precedence::Sum,
-            BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => Precedence::Product,
+    /// What binds more tightly, one step up.
+    fn tighter(self) -> Precedence {
+        match self {
+            Precedence::Or => Precedence::And,
+            Precedence::And => Precedence::Not,
+            Precedence::Not => Precedence::Comparison,
+            Precedence::Comparison => Precedence::Sum,
+            Precedence::Sum => Precedence::Product,
+            Precedence::Product => Precedence::Unary,
+            Precedence::Unary | Precedence::Postfix => Precedence::Postfix,
+        }
+    }
+}
+
+/// An operator between two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Infix {
+    Arithmetic(BinaryOp),
+    Comparison(Comparison),
+    Logic(Logic),
+}
+
+impl Infix {
+    /// Those that are signs.
+    const SIGNS: [(Token, Infix); 11] = [
+        (Token::Plus, Infix::Arithmetic(BinaryOp::Add)),
+        (Token::Minus, Infix::Arithmetic(BinaryOp::Sub)),
+        (Token::Star, Infix::Arithmetic(BinaryOp::Mul)),
+        (Token::Slash, Infix::Arithmetic(BinaryOp::Div)),
+        (Token::Percent, Infix::Arithmetic(BinaryOp::Rem)),
+        (Token::Eq, Infix::Comparison(Comparison::Eq)),
+        (Token::Ne, Infix::Comparison(Comparison::Ne)),
+        (Token::Lt, Infix::Comparison(Comparison::Lt)),
+        (Token::Le, Infix::Comparison(Comparison::Le)),
+        (Token::Gt, Infix::Comparison(Comparison::Gt)),
+        (Token::Ge, Infix::Comparison(Comparison::Ge)),
+    ];
+
+    /// The one that is this word, if one is.
+    pub(super) fn named(word: &str) -> Option<Infix> {
+        let logic = [Logic::And, Logic::Or].into_iter().find(|op| op.text() == word);
+        logic.map(Infix::Logic)
+    }
+
+    pub(super) fn precedence(self) -> Precedence {
+        match self {
+            Infix::Arithmetic(BinaryOp::Add | BinaryOp::Sub) => Precedence::Sum,
+            Infix::Arithmetic(BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem) => Precedence::Product,
+            Infix::Comparison(_) => Precedence::Comparison,
+            Infix::Logic(Logic::And) => Precedence::And,
+            Infix::Logic(Logic::Or) => Precedence::Or,
+        }
+    }
+
+    fn join(self, lhs: Expr, rhs: Expr) -> Expr {
+        match self {
+            Infix::Arithmetic(op) => lhs.binary(op, rhs),
+            Infix::Comparison(op) => lhs.compare(op, rhs),
+            Infix::Logic(op) => lhs.logic(op, rhs),
         }
     }
 }
@@ -44,44 +102,44 @@ impl Tree {
 impl Parser<'_> {
     /// An expression.
     pub(super) fn expr(&mut self) -> Parsed<Expr> {
-        Ok(self.sum()?.expr)
+        Ok(self.tree()?.expr)
     }
 
-    fn sum(&mut self) -> Parsed<Tree> {
-        let mut lhs = self.product()?;
-        while let Some(op) = self.operator(Precedence::Sum) {
+    fn tree(&mut self) -> Parsed<Tree> {
+        self.operation(Precedence::Or)
+    }
+
+    /// An expression whose operators bind as tightly as `least`, or more.
+    fn operation(&mut self, least: Precedence) -> Parsed<Tree> {
+        let mut lhs = if least <= Precedence::Not && self.is_word("not") {
             self.advance();
-            let rhs = self.product()?;
-            lhs = self.binary(op, lhs, rhs)?;
+            let operand = self.nested(|parser| parser.operation(Precedence::Not))?;
+            self.above(operand.height, || Expr::Not(Box::new(operand.expr)))?
+        } else {
+            self.unary()?
+        };
+        let mut compared = false;
+        while let Some(infix) = self.infix().filter(|infix| infix.precedence() >= least) {
+            let precedence = infix.precedence();
+            if precedence == Precedence::Comparison && std::mem::replace(&mut compared, true) {
+                let found = format!("a second comparison `{}`", self.slice());
+                return Err(self.syntax("`and` between comparisons", found));
+            }
+            self.advance();
+            let rhs = self.operation(precedence.tighter())?;
+            let height = lhs.height.max(rhs.height);
+            lhs = self.above(height, || infix.join(lhs.expr, rhs.expr))?;
         }
         Ok(lhs)
     }
 
-    fn product(&mut self) -> Parsed<Tree> {
-        let mut lhs = self.unary()?;
-        while let Some(op) = self.operator(Precedence::Product) {
-            self.advance();
-            let rhs = self.unary()?;
-            lhs = self.binary(op, lhs, rhs)?;
+    /// The current token as an operator between two operands.
+    fn infix(&self) -> Option<Infix> {
+        if self.token == Token::Word {
+            return Infix::named(self.slice());
         }
-        Ok(lhs)
-    }
-
-    /// The current token as a binary operator of this precedence.
-    fn operator(&self, precedence: Precedence) -> Option<BinaryOp> {
-        let operators = [
-            (Token::Plus, BinaryOp::Add),
-            (Token::Minus, BinaryOp::Sub),
-            (Token::Star, BinaryOp::Mul),
-            (Token::Slash, BinaryOp::Div),
-            (Token::Percent, BinaryOp::Rem),
-        ];
-        let found = operators.into_iter().find(|(sign, _)| *sign == self.token);
-        found.map(|(_, op)| op).filter(|op| Precedence::of(*op) == precedence)
-    }
-
-    fn binary(&self, op: BinaryOp, lhs: Tree, rhs: Tree) -> Parsed<Tree> {
-        self.above(lhs.height.max(rhs.height), || lhs.expr.binary(op, rhs.expr))
+        let found = Infix::SIGNS.iter().find(|(sign, _)| *sign == self.token);
+        found.map(|(_, infix)| *infix)
     }
 
     /// An expression over others, of which the highest has this height.
@@ -181,16 +239,22 @@ impl Parser<'_> {
         if self.accept(Token::OpenParen) {
             return self.parenthesized();
         }
+        if self.accept(Token::OpenBracket) {
+            let after = "an operator, `,` or `]`";
+            return self.several(Token::CloseBracket, after, Limit::Arguments, Expr::Array);
+        }
         let word = if self.token == Token::Word { self.slice() } else { "_" };
         match reserved::classify(word) {
             Word::Keyword => Err(self.unexpected("an expression")),
-            Word::Name => {
+            Word::Name => Ok(self.leaf(Expr::name(word))),
+            Word::Null => Ok(self.leaf(Expr::Null)),
+            Word::None => Ok(self.leaf(Expr::None)),
+            Word::Bool(truth) => Ok(self.leaf(Expr::Bool(truth))),
+            Word::Shape => {
                 self.advance();
-                Ok(Tree::leaf(Expr::name(word)))
-            }
-            Word::Null => {
-                self.advance();
-                Ok(Tree::leaf(Expr::Null))
+                self.expect(Token::OpenParen, "`(`")?;
+                let after = "an operator, `,` or `)`";
+                self.several(Token::CloseParen, after, Limit::Rank, Expr::Shape)
             }
             Word::Builtin(builtin) => self.builtin(builtin),
             Word::Stream => {
@@ -204,9 +268,34 @@ impl Parser<'_> {
         }
     }
 
+    /// The current word is an expression.
+    fn leaf(&mut self, expr: Expr) -> Tree {
+        self.advance();
+        Tree::leaf(expr)
+    }
+
+    /// Expressions up to `close`, which is skipped, as parts of one.
+    fn several(
+        &mut self,
+        close: Token,
+        after: &str,
+        limit: Limit,
+        expr: fn(Vec<Expr>) -> Expr,
+    ) -> Parsed<Tree> {
+        let mut height = 0;
+        let parts = self.nested(|parser| {
+            parser.list(close, after, limit, |parser, _| {
+                let part = parser.tree()?;
+                height = height.max(part.height);
+                Ok(part.expr)
+            })
+        })?;
+        self.above(height, || expr(parts))
+    }
+
     /// What follows `(`, up to and including `)`.
     fn parenthesized(&mut self) -> Parsed<Tree> {
-        let tree = self.nested(Self::sum)?;
+        let tree = self.nested(Self::tree)?;
         self.expect(Token::CloseParen, "an operator or `)`")?;
         Ok(tree)
     }
@@ -221,7 +310,7 @@ impl Parser<'_> {
     fn builtin(&mut self, builtin: Builtin) -> Parsed<Tree> {
         self.advance();
         self.expect(Token::OpenParen, "`(`")?;
-        let first = self.nested(Self::sum)?;
+        let first = self.nested(Self::tree)?;
         self.expect(Token::Comma, "an operator or `,`")?;
         let second = self.parenthesized()?;
         self.above(first.height.max(second.height), || {

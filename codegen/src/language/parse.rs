@@ -1,16 +1,13 @@
 //! The parser: items and signatures. Types are in [`types`](super::types), expressions in
-//! [`expression`](super::expression).
+//! [`expression`](super::expression), bodies in [`body`](super::body).
 //!
 //! One function per rule of the grammar. A function that parses a rule leaves the parser at the token
 //! after it.
 
 use super::cursor::{Parsed, Parser};
-use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::limit::Limit;
-use crate::declaration::{
-    Body, Comparison, Constraint, Expr, Function, Library, KernelCall, Location, Param, Signature, StatusError,
-};
+use crate::declaration::{Constraint, Function, Library, Location, Param, Signature};
 use crate::error::Part;
 
 impl Parser<'_> {
@@ -27,10 +24,14 @@ impl Parser<'_> {
         Ok(functions.into())
     }
 
-    /// Documentation, location, signature and body, up to and including `;`.
+    /// Documentation, location, `extern`, signature and body, up to and including `;`.
     pub(super) fn function(&mut self) -> Parsed<Function> {
         let docs = self.docs();
         let location = self.location()?;
+        let external = self.is_word("extern") && !self.next_is(Token::OpenParen);
+        if external {
+            self.advance();
+        }
         let signature = self.signature()?;
         let after = if signature.constraints.is_empty() {
             "`where` or `=`"
@@ -39,9 +40,7 @@ impl Parser<'_> {
         };
         self.expect(Token::Assign, after)?;
         let body = self.body()?;
-        let after = if body.status.is_some() { "`errors` or `;`" } else { "`;`" };
-        self.expect(Token::Semicolon, after)?;
-        Ok(Function { docs, location, signature, body: Body::Call(body), external: false })
+        Ok(Function { docs, location, signature, body, external })
     }
 
     fn docs(&mut self) -> String {
@@ -61,7 +60,7 @@ impl Parser<'_> {
     }
 
     /// `[ "@" quoted ":" int ]`
-    fn location(&mut self) -> Parsed<Option<Location>> {
+    pub(super) fn location(&mut self) -> Parsed<Option<Location>> {
         self.mark(Part::Location);
         if !self.accept(Token::At) {
             return Ok(None);
@@ -120,17 +119,9 @@ impl Parser<'_> {
     }
 
     fn constraint(&mut self) -> Parsed<Constraint> {
-        let lhs = self.expr()?;
-        let op =
-            comparison(self.token).ok_or_else(|| self.unexpected("an operator or a comparison"))?;
-        self.advance();
-        let rhs = self.expr()?;
-        if comparison(self.token).is_some() {
-            let found = format!("a second comparison `{}`", self.slice());
-            return Err(self.syntax("`,` or `=`", found));
-        }
+        let condition = self.expr()?;
         let message = self.message()?;
-        Ok(Constraint { condition: Expr::compare(lhs, op, rhs), message })
+        Ok(Constraint { condition, message })
     }
 
     /// `[ "else" quoted ]`
@@ -141,76 +132,4 @@ impl Parser<'_> {
         self.advance();
         self.quoted("a message in quotes").map(Some)
     }
-
-    /// What stands between `=` and `;`.
-    fn body(&mut self) -> Parsed<KernelCall> {
-        let returns_status = self.is_word("try");
-        if returns_status {
-            self.advance();
-        }
-        self.mark(Part::Callee);
-        let symbol = self.symbol()?;
-        self.expect(Token::OpenParen, "`(`")?;
-        let after = "an operator, `,` or `)`";
-        let args = self.list(Token::CloseParen, after, Limit::Arguments, |parser, index| {
-            parser.mark(Part::Argument(index));
-            parser.expr()
-        })?;
-        let status = if returns_status { Some(self.errors()?) } else { None };
-        Ok(KernelCall { symbol, args, status })
-    }
-
-    /// `[ "errors" "{" … "}" ]`
-    fn errors(&mut self) -> Parsed<Vec<StatusError>> {
-        if !self.is_word("errors") {
-            return Ok(Vec::new());
-        }
-        self.advance();
-        self.expect(Token::OpenBrace, "`{`")?;
-        self.list(Token::CloseBrace, "`,` or `}`", Limit::Errors, |parser, index| {
-            parser.mark(Part::Status(index));
-            let status = parser.status()?;
-            parser.expect(Token::Colon, "`:`")?;
-            let kind = parser.word("a kind of error such as `ValueError`")?.to_owned();
-            let message = parser.quoted("a message in quotes")?;
-            Ok(StatusError { status, kind, message })
-        })
-    }
-
-    /// `"_"`, or a number.
-    fn status(&mut self) -> Parsed<Option<i32>> {
-        const EXPECTED: &str = "a status other than 0, or `_`";
-        if self.is_word("_") {
-            self.advance();
-            return Ok(None);
-        }
-        let negative = self.accept(Token::Minus);
-        let magnitude = self.int((1 << 31) - u64::from(!negative), EXPECTED)? as i32;
-        Ok(Some(if negative { magnitude.wrapping_neg() } else { magnitude }))
-    }
-
-    /// A C symbol: an identifier that is not reserved, or a quotation.
-    fn symbol(&mut self) -> Parsed<String> {
-        let text = self.slice();
-        if self.token == Token::Word && reserved::classify(text) == Word::Name {
-            self.advance();
-            return Ok(text.to_owned());
-        }
-        if self.token == Token::Word {
-            return Err(self.syntax("the symbol to call", format!("`{text}`, which needs quotes")));
-        }
-        self.quoted("the symbol to call")
-    }
-}
-
-fn comparison(token: Token) -> Option<Comparison> {
-    let operators = [
-        (Token::Eq, Comparison::Eq),
-        (Token::Ne, Comparison::Ne),
-        (Token::Lt, Comparison::Lt),
-        (Token::Le, Comparison::Le),
-        (Token::Gt, Comparison::Gt),
-        (Token::Ge, Comparison::Ge),
-    ];
-    operators.into_iter().find(|(sign, _)| *sign == token).map(|(_, comparison)| comparison)
 }

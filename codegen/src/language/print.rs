@@ -1,11 +1,10 @@
-//! The printer: canonical text.
+//! The printer: items, signatures and expressions. Types are in [`print_types`](super::print_types), bodies in
+//! [`print_body`](super::print_body).
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
-use super::expression::Precedence;
-use super::reserved::is_reserved;
-use crate::declaration::{Body, Constraint, Function, KernelCall, Library, Location, Signature, StatusError};
-use crate::declaration::{Expr, Member, is_identifier};
+use super::expression::{Infix, Precedence};
+use crate::declaration::{Constraint, Expr, Function, Library, Location, Member, Signature};
 
 /// The declarations, an empty line between them; not the imports, which the language cannot say.
 impl Display for Library {
@@ -29,6 +28,7 @@ impl Display for Function {
         if let Some(location) = &self.location {
             writeln!(f, "{location}")?;
         }
+        f.write_str(if self.external { "extern " } else { "" })?;
         let Signature { result, constraints, .. } = &self.signature;
         write!(f, "{} -> {result}", self.signature.header())?;
         if !constraints.is_empty() {
@@ -96,47 +96,6 @@ impl Display for Constraint {
     }
 }
 
-impl Display for Body {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Body::Call(call) => call.fmt(f),
-            Body::Block(_) => f.write_str("{}"),
-        }
-    }
-}
-
-impl Display for KernelCall {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.status.is_some() { "try " } else { "" })?;
-        if is_identifier(&self.symbol) && !is_reserved(&self.symbol) {
-            f.write_str(&self.symbol)?;
-        } else {
-            quote(f, &self.symbol)?;
-        }
-        f.write_str("(")?;
-        list(f, &self.args)?;
-        f.write_str(")")?;
-        match &self.status {
-            Some(errors) if !errors.is_empty() => {
-                f.write_str(" errors { ")?;
-                list(f, errors)?;
-                f.write_str(" }")
-            }
-            Some(_) | None => Ok(()),
-        }
-    }
-}
-
-impl Display for StatusError {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self.status {
-            Some(status) => write!(f, "{status}: {} ", self.kind)?,
-            None => write!(f, "_: {} ", self.kind)?,
-        }
-        quote(f, &self.message)
-    }
-}
-
 /// Prints a text in quotes.
 pub(super) fn quote(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
     f.write_str("\"")?;
@@ -159,51 +118,52 @@ impl Display for Expr {
             Expr::Text(text) => quote(f, text),
             Expr::Null => f.write_str("null"),
             Expr::Name(name) => f.write_str(name),
-            Expr::Member(base, member) => {
-                let plain = !is_literal(base) && precedence(base) == Precedence::Postfix;
-                operand(f, base, plain)?;
-                write!(f, ".{member}")
-            }
-            Expr::Element(base, index) => {
-                let plain = !is_literal(base) && precedence(base) == Precedence::Postfix;
-                operand(f, base, plain)?;
-                write!(f, "[{index}]")
-            }
-            Expr::Field(base, name) => {
-                let plain = !is_literal(base) && precedence(base) == Precedence::Postfix;
-                operand(f, base, plain)?;
-                write!(f, ".{name}")
-            }
+            Expr::Member(base, member) => postfix(f, base, format_args!(".{member}")),
+            Expr::Element(base, index) => postfix(f, base, format_args!("[{index}]")),
+            Expr::Field(base, name) => postfix(f, base, format_args!(".{name}")),
             Expr::Neg(inner) => {
                 f.write_str("-")?;
                 let literal = is_literal(inner) && precedence(inner) == Precedence::Postfix;
                 operand(f, inner, !literal && precedence(inner) >= Precedence::Unary)
             }
-            Expr::Binary(op, lhs, rhs) => {
-                operand(f, lhs, precedence(lhs) >= Precedence::of(*op))?;
-                write!(f, " {} ", op.text())?;
-                operand(f, rhs, precedence(rhs) > Precedence::of(*op))
-            }
+            Expr::Binary(op, lhs, rhs) => infix(f, Infix::Arithmetic(*op), op.text(), [lhs, rhs]),
             Expr::Call(builtin, a, b) => write!(f, "{}({a}, {b})", builtin.text()),
             Expr::Stream(tensor) => write!(f, "stream({tensor})"),
             Expr::Cast(scalar, inner) => write!(f, "{scalar}({inner})"),
             Expr::Bool(truth) => f.write_str(if *truth { "True" } else { "False" }),
             Expr::None => f.write_str("None"),
-            Expr::Compare(op, lhs, rhs) => write!(f, "{lhs} {} {rhs}", op.text()),
-            Expr::Not(inner) => write!(f, "not {inner}"),
-            Expr::Logic(op, lhs, rhs) => write!(f, "{lhs} {} {rhs}", op.text()),
-            Expr::Array(all) => {
-                f.write_str("[")?;
-                list(f, all)?;
-                f.write_str("]")
+            Expr::Compare(op, lhs, rhs) => infix(f, Infix::Comparison(*op), op.text(), [lhs, rhs]),
+            Expr::Not(inner) => {
+                f.write_str("not ")?;
+                operand(f, inner, precedence(inner) >= Precedence::Not)
             }
-            Expr::Shape(all) => {
-                f.write_str("Shape(")?;
-                list(f, all)?;
-                f.write_str(")")
-            }
+            Expr::Logic(op, lhs, rhs) => infix(f, Infix::Logic(*op), op.text(), [lhs, rhs]),
+            Expr::Array(all) => several(f, "[", all, "]"),
+            Expr::Shape(all) => several(f, "Shape(", all, ")"),
         }
     }
+}
+
+/// Prints an operand and what follows it directly.
+fn postfix(f: &mut Formatter<'_>, base: &Expr, after: fmt::Arguments<'_>) -> fmt::Result {
+    operand(f, base, !is_literal(base) && precedence(base) == Precedence::Postfix)?;
+    f.write_fmt(after)
+}
+
+fn several(f: &mut Formatter<'_>, open: &str, all: &[Expr], close: &str) -> fmt::Result {
+    f.write_str(open)?;
+    list(f, all)?;
+    f.write_str(close)
+}
+
+/// Prints two operands and the operator between them. Comparisons are not chained, other operators are
+/// from left to right.
+fn infix(f: &mut Formatter<'_>, op: Infix, text: &str, [lhs, rhs]: [&Expr; 2]) -> fmt::Result {
+    let own = op.precedence();
+    let first = precedence(lhs);
+    operand(f, lhs, first > own || first == own && own != Precedence::Comparison)?;
+    write!(f, " {text} ")?;
+    operand(f, rhs, precedence(rhs) > own)
 }
 
 /// Prints an operand, in parentheses unless it can stand `plain`.
@@ -221,14 +181,16 @@ fn precedence(expr: &Expr) -> Precedence {
         Expr::Int(value) if *value < 0 => Precedence::Unary,
         Expr::Float(value) if value.is_sign_negative() => Precedence::Unary,
         Expr::Neg(_) => Precedence::Unary,
-        Expr::Binary(op, ..) => Precedence::of(*op),
+        Expr::Binary(op, ..) => Infix::Arithmetic(*op).precedence(),
+        Expr::Compare(op, ..) => Infix::Comparison(*op).precedence(),
+        Expr::Logic(op, ..) => Infix::Logic(*op).precedence(),
+        Expr::Not(_) => Precedence::Not,
         Expr::Int(_) | Expr::Float(_) | Expr::Text(_) | Expr::Null | Expr::Name(_) => {
             Precedence::Postfix
         }
         Expr::Member(..) | Expr::Element(..) | Expr::Field(..) => Precedence::Postfix,
         Expr::Call(..) | Expr::Stream(_) | Expr::Cast(..) => Precedence::Postfix,
         Expr::Bool(_) | Expr::None | Expr::Array(_) | Expr::Shape(_) => Precedence::Postfix,
-        Expr::Not(_) | Expr::Compare(..) | Expr::Logic(..) => Precedence::Sum,
     }
 }
 

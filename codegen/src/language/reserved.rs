@@ -2,7 +2,7 @@
 
 use abi_spec::Scalar;
 
-use crate::declaration::Builtin;
+use crate::declaration::{Builtin, is_identifier};
 
 /// What a word is at the start of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,12 @@ pub(super) enum Word {
     Stream,
     /// `null`
     Null,
+    /// `None`
+    None,
+    /// `True` or `False`
+    Bool(bool),
+    /// `Shape`
+    Shape,
     /// The name of a scalar type.
     Scalar(Scalar),
     /// Reserved, and no expression starts with it.
@@ -21,10 +27,10 @@ pub(super) enum Word {
     Name,
 }
 
-/// The names of the types that are no scalars.
-const TYPES: [&str; 19] = [
-    "Tensor", "str", "bytes", "dtype", "Device", "Shape", "Function", "Module", "Object", "Array",
-    "List", "Map", "Dict", "Tuple", "Optional", "Union", "Literal", "Any", "Stream",
+/// The names of the types that are no scalars; `Shape` also starts an expression.
+const TYPES: [&str; 18] = [
+    "Tensor", "str", "bytes", "dtype", "Device", "Function", "Module", "Object", "Array", "List",
+    "Map", "Dict", "Tuple", "Optional", "Union", "Literal", "Any", "Stream",
 ];
 
 /// Looks a word up.
@@ -35,7 +41,11 @@ pub(super) fn classify(word: &str) -> Word {
         "ceildiv" => Word::Builtin(Builtin::CeilDiv),
         "stream" => Word::Stream,
         "null" => Word::Null,
-        "where" | "try" | "else" | "_" | "None" | "True" | "False" => Word::Keyword,
+        "None" => Word::None,
+        "True" => Word::Bool(true),
+        "False" => Word::Bool(false),
+        "Shape" => Word::Shape,
+        "where" | "try" | "else" | "_" | "and" | "or" | "not" => Word::Keyword,
         other if TYPES.contains(&other) => Word::Keyword,
         other => scalar(other).map_or(Word::Name, Word::Scalar),
     }
@@ -49,4 +59,10 @@ pub(super) fn scalar(word: &str) -> Option<Scalar> {
 /// True for words that cannot name a parameter or a symbol, nor a C symbol without quotes.
 pub(crate) fn is_reserved(word: &str) -> bool {
     classify(word) != Word::Name
+}
+
+/// True for words that name a C function without quotes wherever one is called. A statement that starts
+/// with `if` or `return` is no call, since a parenthesis may follow these words.
+pub(super) fn is_symbol(word: &str) -> bool {
+    is_identifier(word) && !is_reserved(word) && !matches!(word, "if" | "return")
 }

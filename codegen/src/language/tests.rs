@@ -5,6 +5,8 @@ mod canonical;
 mod errors;
 mod fuzz;
 mod generate;
+mod generate_body;
 mod limits;
 mod positions;
 mod round_trip;
+mod statements;

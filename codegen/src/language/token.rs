@@ -39,6 +39,8 @@ pub(super) enum Token {
     Semicolon,
     #[token(".")]
     Dot,
+    #[token("..")]
+    Range,
     #[token("...")]
     Ellipsis,
     #[token("->")]

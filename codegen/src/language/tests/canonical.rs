@@ -1,7 +1,7 @@
 //! Canonical text.
 
-use crate::declaration::{BinaryOp, Expr, Member};
-use crate::declaration::{Library, Signature};
+use crate::declaration::{BinaryOp, Comparison, Expr, Logic, Member};
+use crate::declaration::{Body, Library, Signature};
 use crate::language::parse_library;
 
 #[test]
@@ -42,7 +42,30 @@ fn expressions() {
         ("a.data_\t", "a.data_"),
         ("a.1", "error"),
         ("t [ 1 ] . x . shape[0]", "t[1].x.shape[0]"),
-        ("d == \"cpu\"", "error"),
+        ("d==\"cpu\"", "d == \"cpu\""),
+        ("(a<b)and(c or d)", "a < b and (c or d)"),
+        ("(a and b)or(c and d)", "a and b or c and d"),
+        ("a or(b or c)", "a or (b or c)"),
+        ("(a and b)and c", "a and b and c"),
+        ("not(a<b)", "not a < b"),
+        ("(not a)<b", "(not a) < b"),
+        ("not(not(a and b))", "not not (a and b)"),
+        ("not a and b", "not a and b"),
+        ("-(not a)", "-(not a)"),
+        ("(a<b)==(c<d)", "(a < b) == (c < d)"),
+        ("((a+b)<(c*d))", "a + b < c * d"),
+        ("(a<b)+1", "(a < b) + 1"),
+        ("(a or b).data", "(a or b).data"),
+        ("min(a<b,not c)", "min(a < b, not c)"),
+        ("a<b<c", "error"),
+        ("a+not b", "error"),
+        ("True", "True"),
+        ("None==False", "None == False"),
+        ("[ ]", "[]"),
+        ("[ a,[1,\"t\"] ] [ 0 ]", "[a, [1, \"t\"]][0]"),
+        ("Shape ( )", "Shape()"),
+        ("Shape( n,(m+1) )", "Shape(n, m + 1)"),
+        ("Shape", "error"),
         ("(\"a\\\"b\")", "\"a\\\"b\""),
     ];
     for (text, canonical) in rows {
@@ -62,6 +85,10 @@ fn structure_of_expressions() {
     assert_eq!("-x.shape[1]".parse(), Ok(Expr::Neg(Box::new(shape))));
     assert_eq!("-7".parse(), Ok(Expr::Int(-7)));
     assert_eq!("-(7)".parse(), Ok(Expr::Neg(Box::new(Expr::Int(7)))));
+    let less = |a, b| name(a).compare(Comparison::Lt, name(b));
+    let either = name("x").logic(Logic::Or, less("a", "b").logic(Logic::And, less("c", "d")));
+    assert_eq!("x or a < b and c < d".parse(), Ok(either));
+    assert_eq!("not a < b".parse(), Ok(Expr::Not(Box::new(less("a", "b")))));
     assert_eq!("2-1".parse(), Ok(Expr::Int(2).binary(BinaryOp::Sub, Expr::Int(1))));
 }
 
@@ -95,6 +122,12 @@ fn results() {
         ("Any", "Any"),
         ("Optional [ str ]", "Optional[str]"),
         ("Tuple[int64,Tuple[ ],dtype]", "Tuple[int64, Tuple[], dtype]"),
+        ("Array", "Array[Any]"),
+        ("Map", "Map[Any, Any]"),
+        ("Tensor", "Tensor"),
+        ("Tensor([n],float32)", "Tensor([n], float32)"),
+        ("Object[\"a.B\"]", "Object[\"a.B\"]"),
+        ("Union[int8,Literal[\"a\",None]]", "Union[int8, Literal[\"a\", None]]"),
         ("x:Tensor([n],float32)", "x: Tensor([n], float32)"),
         ("( x:Tensor([],bool,align=1) )", "x: Tensor([], bool)"),
         (
@@ -113,7 +146,7 @@ fn items() {
     let text = "# first\r\n///one\r\n///  two \r\n///\r\n/////three\r\nf()->None=g();# rest\n\
                 f2(a:int8,self:ptr)->ptr where a<1,2>=a else\"no\\\"\"=try\"try\"(a,null);h()->bool=\"a \\\"\\\\b\"();\
                 @ \"k.py\" : 07 i()->None=try k()errors{};\
-                j()->None=try k()errors{1:E\"a\",- 2:where\"b\",_:F\"\"};";
+                extern j()->None=try k()errors{1:E\"a\",- 2:where\"b\",_:F\"\"};";
     let canonical = "\
 /// one
 ///  two 
@@ -133,13 +166,14 @@ h() -> bool
 i() -> None
     = try k();
 
-j() -> None
+extern j() -> None
     = try k() errors { 1: E \"a\", -2: where \"b\", _: F \"\" };
 ";
     let library = parse_library(text).unwrap();
     assert_eq!(library.to_string(), canonical);
     assert_eq!(library.functions[0].docs, "one\n two \n\n//three");
-    assert_eq!(library.functions[2].body.symbol, "a \"\\b");
+    let Body::Call(call) = &library.functions[2].body else { panic!("a call") };
+    assert_eq!(call.symbol, "a \"\\b");
     let one_line = "f2(a: int8, self: ptr) -> ptr where a < 1, 2 >= a else \"no\\\"\"";
     assert_eq!(library.functions[1].signature.to_string(), one_line);
     assert_eq!(library.functions[1].signature.header().to_string(), "f2(a: int8, self: ptr)");

@@ -3,7 +3,9 @@
 use abi_spec::{DType, DeviceType};
 
 use crate::declaration::Expr;
-use crate::declaration::{Device, Dim, Function, Library, ParamType, Shape, Tensor};
+use crate::declaration::{
+    Body, Device, Dim, Function, KernelCall, Library, ParamType, Shape, Tensor,
+};
 use crate::error::Error;
 
 pub(super) fn error(text: &str) -> Error {
@@ -33,7 +35,7 @@ fn syntax() {
             "1:15: expected `None`, a type such as `float32` or `str`, or a name and `:`, found `int`",
         ),
         ("f() -> None", "1:12: expected `where` or `=`, found the end of the text"),
-        ("f() -> None = ;", "1:15: expected the symbol to call, found `;`"),
+        ("f() -> None = ;", "1:15: expected the symbol to call or `{`, found `;`"),
         ("f() -> None = k", "1:16: expected `(`, found the end of the text"),
         ("f() -> None = k(", "1:17: expected an expression, found the end of the text"),
         ("f() -> None = k(1", "1:18: expected an operator, `,` or `)`, found the end of the text"),
@@ -53,7 +55,7 @@ fn syntax() {
             "f(x: tensor) -> None = k();",
             "1:6: expected `Tensor` or another type such as `float32`, found `tensor`",
         ),
-        ("f(x: Tensor[n]) -> None = k();", "1:12: expected `(`, found `[`"),
+        ("f(x: Tensor[n]) -> None = k();", "1:12: expected `,` or `)`, found `[`"),
         ("f(x: Tensor(n, float32)) -> None = k();", "1:13: expected `[`, found `n`"),
         ("f(x: Tensor([n, float32)) -> None = k();", "1:24: expected `(`, found `)`"),
         ("f(x: Tensor([n])) -> None = k();", "1:16: expected `,` and an element type, found `)`"),
@@ -73,7 +75,7 @@ fn syntax() {
             "f(x: Tensor([n] float32)) -> None = k();",
             "1:17: expected `,` and an element type, found `float32`",
         ),
-        ("f(x: Tensor([..], float32)) -> None = k();", "1:14: expected an expression, found `.`"),
+        ("f(x: Tensor([..], float32)) -> None = k();", "1:14: expected an expression, found `..`"),
         ("f(x: Tensor([..., n], float32)) -> None = k();", "1:17: expected `]`, found `,`"),
         (
             "f(x: Tensor([n, ...], float32)) -> None = k();",
@@ -130,29 +132,24 @@ fn syntax() {
             "1:48: expected every option once, found a second `align`",
         ),
         ("f() -> None where = k();", "1:19: expected an expression, found `=`"),
-        ("f() -> None where 1 = k();", "1:21: expected an operator or a comparison, found `=`"),
         (
             "f() -> None where 1 < 2 < 3 = k();",
-            "1:25: expected `,` or `=`, found a second comparison `<`",
+            "1:25: expected `and` between comparisons, found a second comparison `<`",
         ),
         (
             "f() -> None where 1 == 2 == 3 = k();",
-            "1:26: expected `,` or `=`, found a second comparison `==`",
+            "1:26: expected `and` between comparisons, found a second comparison `==`",
         ),
         (
             "f() -> None where 1 < 2 3 = k();",
             "1:25: expected an operator, `else`, `,` or `=`, found `3`",
         ),
-        (
-            "f() -> None where 1 => 2 = k();",
-            "1:21: expected an operator or a comparison, found `=`",
-        ),
+        ("f() -> None where 1 => 2 = k();", "1:22: expected the symbol to call or `{`, found `>`"),
         ("f() -> None where 1 < 2, = k();", "1:26: expected an expression, found `=`"),
-        ("f() -> None where (1 < 2) = k();", "1:22: expected an operator or `)`, found `<`"),
         ("f() -> None = try();", "1:18: expected the symbol to call, found `(`"),
         (
             "f() -> None = min(1, 2);",
-            "1:15: expected the symbol to call, found `min`, which needs quotes",
+            "1:15: expected the symbol to call or `{`, found `min`, which needs quotes",
         ),
         (
             "f() -> None = try try();",
@@ -162,10 +159,10 @@ fn syntax() {
             "f() -> None = try _();",
             "1:19: expected the symbol to call, found `_`, which needs quotes",
         ),
-        ("f() -> None = 5();", "1:15: expected the symbol to call, found `5`"),
+        ("f() -> None = 5();", "1:15: expected the symbol to call or `{`, found `5`"),
         (
             r#"f() -> None = "k;"#,
-            "1:15: expected the symbol to call, found an unterminated quotation",
+            "1:15: expected the symbol to call or `{`, found an unterminated quotation",
         ),
         (
             "f() -> None = \"a\\n\"();",
@@ -174,7 +171,6 @@ fn syntax() {
         ("f() -> None = k(where);", "1:17: expected an expression, found `where`"),
         ("f() -> None = k(else);", "1:17: expected an expression, found `else`"),
         ("f() -> None = k(Tensor);", "1:17: expected an expression, found `Tensor`"),
-        ("f() -> None = k(None);", "1:17: expected an expression, found `None`"),
         ("f() -> None = k(null());", "1:21: expected an operator, `,` or `)`, found `(`"),
         ("f() -> None = k(g());", "1:18: expected an operator, `,` or `)`, found `(`"),
         ("f() -> None = k(x.);", "1:19: expected a member such as `data` or `shape[0]`, found `)`"),
@@ -217,7 +213,17 @@ fn syntax() {
         ("f() -> None = k(int32());", "1:23: expected an expression, found `)`"),
         ("f() -> None = k(int32(1, 2));", "1:24: expected an operator or `)`, found `,`"),
         ("f() -> None = k(stream());", "1:24: expected an expression, found `)`"),
-        ("f() -> None = k(a < b);", "1:19: expected an operator, `,` or `)`, found `<`"),
+        ("f() -> None = k(a <);", "1:20: expected an expression, found `)`"),
+        ("f() -> None = k(a == not b);", "1:22: expected an expression, found `not`"),
+        ("f() -> None = k(a and);", "1:22: expected an expression, found `)`"),
+        ("f() -> None = k(or);", "1:17: expected an expression, found `or`"),
+        ("f() -> None = k([1);", "1:19: expected an operator, `,` or `]`, found `)`"),
+        ("f() -> None = k(Shape);", "1:22: expected `(`, found `)`"),
+        ("f() -> None = k(Shape(1);", "1:25: expected an operator, `,` or `)`, found `;`"),
+        ("extern", "1:7: expected the name of a function, found the end of the text"),
+        ("extern f", "1:9: expected `(`, found the end of the text"),
+        ("extern = k();", "1:8: expected the name of a function, found `=`"),
+        ("extern extern f() -> None = k();", "1:15: expected `(`, found `f`"),
         (
             "f() -> None = k(a & b);",
             "1:19: expected an operator, `,` or `)`, found the character '&'",
@@ -304,6 +310,12 @@ fn built(change: Change) -> String {
     library.validate().expect_err("the change is wrong").to_string()
 }
 
+/// The call that a function is.
+pub(super) fn call(function: &mut Function) -> &mut KernelCall {
+    let Body::Call(call) = &mut function.body else { panic!("the body is a call") };
+    call
+}
+
 fn tensor(function: &mut Function) -> &mut Tensor {
     let ParamType::Tensor(tensor) = &mut function.signature.params[0].ty else {
         panic!("the first parameter is a tensor")
@@ -321,17 +333,17 @@ fn values_built_in_rust() {
             "f: parameter 1: \"é\" is not an identifier",
         ),
         (&|f| f.docs = "a\rb".into(), "f: docs: must not contain control characters"),
-        (&|f| f.body.symbol = "a\0".into(), "f: callee: the symbol contains control characters"),
+        (&|f| call(f).symbol = "a\0".into(), "f: callee: the symbol contains control characters"),
         (
-            &|f| f.body.args[0] = Expr::Float(f64::NAN),
+            &|f| call(f).args[0] = Expr::Float(f64::NAN),
             "f: call argument 0: NaN is not a number that can be written",
         ),
         (
-            &|f| f.body.args[0] = Expr::Neg(Box::new(Expr::Float(f64::INFINITY))),
+            &|f| call(f).args[0] = Expr::Neg(Box::new(Expr::Float(f64::INFINITY))),
             "f: call argument 0: inf is not a number that can be written",
         ),
         (
-            &|f| f.body.args.push(Expr::name("try")),
+            &|f| call(f).args.push(Expr::name("try")),
             "f: call argument 1: the name `try` is reserved",
         ),
         (

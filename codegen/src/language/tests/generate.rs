@@ -7,16 +7,24 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::declaration::{BinaryOp, Builtin, Expr, Leaf, Member};
+use super::generate_body::{body, location};
+use crate::declaration::{BinaryOp, Builtin, Comparison, Expr, Leaf, Logic, Member};
 use crate::declaration::{
-    Body, Class, Comparison, Constraint, Device, Dim, Element, Function, Library, Literal,
-    Location, Mapping, Output, Param, ParamType, ResultType, Sequence, Shape, Signature,
-    StatusError, Strides, Tensor, ValueKind, ValueType,
+    Class, Constraint, Device, Dim, Element, Function, Library, Literal, Mapping, Output, Param,
+    ParamType, ResultType, Sequence, Shape, Signature, Strides, Tensor,
 };
 use crate::language::is_reserved;
 
 const OPERATORS: &[BinaryOp] =
     &[BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div, BinaryOp::Rem];
+const COMPARISONS: &[Comparison] = &[
+    Comparison::Eq,
+    Comparison::Ne,
+    Comparison::Lt,
+    Comparison::Le,
+    Comparison::Gt,
+    Comparison::Ge,
+];
 const BUILTINS: &[Builtin] = &[Builtin::CeilDiv, Builtin::Min, Builtin::Max];
 
 /// A name of a parameter or a symbol.
@@ -46,13 +54,15 @@ fn member() -> impl Strategy<Value = Member> {
 }
 
 /// An expression of at most a handful of levels.
-pub(super) fn expr() -> impl Strategy<Value = Expr> {
+pub(super) fn expr() -> BoxedStrategy<Expr> {
     let finite = float::POSITIVE | float::NEGATIVE | float::NORMAL | float::SUBNORMAL | float::ZERO;
     let leaf = prop_oneof![
         any::<i64>().prop_map(Expr::Int),
         (-3..3i64).prop_map(Expr::Int),
         finite.prop_map(Expr::Float),
         Just(Expr::Null),
+        Just(Expr::None),
+        any::<bool>().prop_map(Expr::Bool),
         text().prop_map(Expr::Text),
         name().prop_map(Expr::Name),
     ];
@@ -63,6 +73,13 @@ pub(super) fn expr() -> impl Strategy<Value = Expr> {
                 .prop_map(|(op, a, b)| Expr::Binary(op, a, b)),
             (select(BUILTINS), boxed.clone(), boxed.clone())
                 .prop_map(|(builtin, a, b)| Expr::Call(builtin, a, b)),
+            (select(COMPARISONS), boxed.clone(), boxed.clone())
+                .prop_map(|(op, a, b)| Expr::Compare(op, a, b)),
+            (select(&[Logic::And, Logic::Or]), boxed.clone(), boxed.clone())
+                .prop_map(|(op, a, b)| Expr::Logic(op, a, b)),
+            boxed.clone().prop_map(Expr::Not),
+            vec(inner.clone(), 0..3).prop_map(Expr::Array),
+            vec(inner.clone(), 0..3).prop_map(Expr::Shape),
             (inner, member()).prop_map(|(base, member)| base.member(member)),
             (boxed.clone(), any::<u32>()).prop_map(|(of, index)| Expr::Element(of, index)),
             (boxed.clone(), element_name()).prop_map(|(of, name)| Expr::Field(of, name)),
@@ -71,13 +88,14 @@ pub(super) fn expr() -> impl Strategy<Value = Expr> {
             (scalar(), boxed).prop_map(|(scalar, inner)| Expr::Cast(scalar, inner)),
         ]
     })
+    .boxed()
 }
 
 fn dims() -> impl Strategy<Value = Vec<Dim>> {
     vec(prop_oneof![Just(Dim::Any), expr().prop_map(Dim::Expr)], 0..4)
 }
 
-fn tensor() -> impl Strategy<Value = Tensor> {
+pub(super) fn tensor() -> impl Strategy<Value = Tensor> {
     let shape = prop_oneof![Just(Shape::AnyRank), dims().prop_map(Shape::Dims)];
     let strides =
         prop_oneof![Just(Strides::Contiguous), Just(Strides::Any), dims().prop_map(Strides::List)];
@@ -109,11 +127,15 @@ fn literal() -> impl Strategy<Value = Literal> {
 }
 
 fn class() -> impl Strategy<Value = Class> {
-    prop_oneof![select(&[Class::Function, Class::Module, Class::Any]), text().prop_map(Class::Key),]
+    let simple = [Class::Function, Class::Module, Class::Tensor, Class::Any];
+    prop_oneof![
+        (0..simple.len()).prop_map(move |index| simple[index].clone()),
+        text().prop_map(Class::Key)
+    ]
 }
 
 /// A type of at most a few levels.
-fn param_type() -> impl Strategy<Value = ParamType> {
+pub(super) fn param_type() -> impl Strategy<Value = ParamType> {
     let simple = [
         ParamType::Leaf(Leaf::Str),
         ParamType::Leaf(Leaf::Bytes),
@@ -154,50 +176,26 @@ fn param() -> impl Strategy<Value = Param> {
 }
 
 /// What may stand in quotes.
-fn text() -> impl Strategy<Value = String> {
+pub(super) fn text() -> impl Strategy<Value = String> {
     "[^\\p{Cc}]{0,9}"
-}
-
-fn value_type() -> impl Strategy<Value = ValueType> {
-    let leaf = prop_oneof![
-        Just(ValueType::Any),
-        scalar().prop_map(ValueType::Scalar),
-        select(ValueKind::ALL).prop_map(ValueType::Kind),
-    ];
-    leaf.prop_recursive(3, 8, 3, |inner| {
-        prop_oneof![
-            inner.clone().prop_map(|ty| ValueType::Optional(Box::new(ty))),
-            vec(inner.clone(), 0..3).prop_map(ValueType::Tuple),
-            (select(&[Sequence::Array, Sequence::List]), inner.clone())
-                .prop_map(|(sequence, ty)| ValueType::Sequence(sequence, Box::new(ty))),
-            (select(&[Mapping::Map, Mapping::Dict]), inner.clone(), inner)
-                .prop_map(|(mapping, key, ty)| ValueType::Mapping(mapping, Box::new([key, ty]))),
-        ]
-    })
 }
 
 fn result() -> impl Strategy<Value = ResultType> {
     let output = (name(), tensor()).prop_map(|(name, tensor)| Output { name, tensor });
-    // A number by itself is what the kernel returns.
-    let written = value_type().prop_map(|ty| match ty {
-        ValueType::Scalar(scalar) => ResultType::Scalar(scalar),
-        ValueType::Any
-        | ValueType::Kind(_)
-        | ValueType::Optional(_)
-        | ValueType::Tuple(_)
-        | ValueType::Sequence(..)
-        | ValueType::Mapping(..) => ResultType::Written(ty),
-    });
-    prop_oneof![Just(ResultType::None), written, vec(output, 1..3).prop_map(ResultType::Allocated),]
+    prop_oneof![
+        Just(ResultType::None),
+        param_type().prop_map(ResultType::Value),
+        vec(output, 1..3).prop_map(ResultType::Allocated),
+    ]
 }
 
 /// A signature, with and without constraints.
 pub(super) fn signature() -> impl Strategy<Value = Signature> {
-    use Comparison::{Eq, Ge, Gt, Le, Lt, Ne};
-    let constraint = (expr(), select(&[Eq, Ne, Lt, Le, Gt, Ge]), expr(), option::of(text()))
-        .prop_map(|(lhs, op, rhs, message)| Constraint { lhs, op, rhs, message });
+    let constraint = (expr(), option::of(text()))
+        .prop_map(|(condition, message)| Constraint { condition, message });
     // The name of a function may be a reserved word.
-    let name = prop_oneof![name(), Just("where".to_owned()), Just("Tensor".to_owned())];
+    let name =
+        prop_oneof![name(), select(&["where", "Tensor", "and", "extern"]).prop_map(str::to_owned)];
     (name, vec(param(), 0..4), result(), vec(constraint, 0..3)).prop_map(
         |(name, params, result, constraints)| Signature { name, params, result, constraints },
     )
@@ -205,14 +203,15 @@ pub(super) fn signature() -> impl Strategy<Value = Signature> {
 
 /// A library of a few functions.
 pub(super) fn library() -> impl Strategy<Value = Library> {
-    let symbol = prop_oneof![name(), text(), Just("try".to_owned()), Just("a\\\"#".to_owned())];
-    let error = (option::of(any::<i32>()), name(), text())
-        .prop_map(|(status, kind, message)| StatusError { status, kind, message });
-    let body = (symbol, vec(expr(), 0..4), option::of(vec(error, 0..3)))
-        .prop_map(|(symbol, args, status)| Body { symbol, args, status });
-    let location = (text(), 0..=i32::MAX as u32).prop_map(|(file, line)| Location { file, line });
     let docs = "([^\\p{Cc}]{0,9}[\n\t ]{0,3}){0,3}";
-    let function = (docs, option::of(location), signature(), body)
-        .prop_map(|(docs, location, signature, body)| Function { docs, location, signature, body });
+    let function = (docs, option::of(location()), signature(), body(), any::<bool>()).prop_map(
+        |(docs, location, signature, body, external)| Function {
+            docs,
+            location,
+            signature,
+            body,
+            external,
+        },
+    );
     vec(function, 0..4).prop_map(Library::from)
 }

@@ -1,13 +1,15 @@
 //! No text is too long or too deep to be refused in an orderly way.
 
-use crate::declaration::{BinaryOp, Builtin, Expr};
+use super::errors::call;
+use crate::declaration::{BinaryOp, Builtin, Expr, Logic};
 use crate::declaration::{
-    Comparison, Constraint, Function, Library, Location, ResultType, StatusError, ValueType,
+    Comparison, Constraint, Function, Leaf, Library, Location, ParamType, ResultType, StatusError,
 };
 use crate::error::{Error, Part};
 use crate::language::{
     Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_ERRORS, MAX_FILE, MAX_MESSAGE, MAX_NAME,
-    MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS, MAX_SYMBOL, MAX_TEXT, parse_library,
+    MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT,
+    parse_library,
 };
 
 /// The limit that an error names.
@@ -25,7 +27,7 @@ type SizedText<'a> = &'a dyn Fn(usize) -> String;
 #[test]
 fn lists_in_texts() {
     let list = |count: usize, entry: &str| vec![entry; count].join(",");
-    let rows: [(usize, Limit, SizedText); 8] = [
+    let rows: [(usize, Limit, SizedText); 10] = [
         (MAX_PARAMS, Limit::Params, &|n| format!("f({})->None=k();", list(n, "a:int8"))),
         (MAX_RANK, Limit::Rank, &|n| format!("f(x:Tensor([{}],bool))->None=k();", list(n, "_"))),
         (MAX_RANK, Limit::Rank, &|n| {
@@ -35,7 +37,9 @@ fn lists_in_texts() {
             format!("f()->None where {}=k();", list(n, "1<2"))
         }),
         (MAX_ARGUMENTS, Limit::Arguments, &|n| format!("f()->None=k({});", list(n, "1"))),
-        (MAX_RESULTS, Limit::Results, &|n| format!("f()->Tuple[{}]=k();", list(n, "str"))),
+        (MAX_ARGUMENTS, Limit::Arguments, &|n| format!("f()->None=k([{}]);", list(n, "1"))),
+        (MAX_RANK, Limit::Rank, &|n| format!("f()->None=k(Shape({}));", list(n, "1"))),
+        (MAX_ARGUMENTS, Limit::Arguments, &|n| format!("f()->None={{raise E {};}};", list(n, "1"))),
         (MAX_RESULTS, Limit::Results, &|n| format!("f()->({})=k();", list(n, "a:Tensor([],bool)"))),
         (MAX_ERRORS, Limit::Errors, &|n| {
             format!("f()->None=try k()errors{{{}}};", list(n, "1:E\"\""))
@@ -54,7 +58,7 @@ fn nesting_in_texts() {
     let around = |open: &str, count: usize, close: &str| {
         format!("{}x{}", open.repeat(count), close.repeat(count))
     };
-    let rows: [(usize, SizedText); 7] = [
+    let rows: [(usize, SizedText); 12] = [
         (MAX_NESTING, &|n| around("(", n, ")")),
         (MAX_NESTING, &chain),
         (MAX_NESTING, &|n| chain(n).replace('+', "*")),
@@ -62,6 +66,11 @@ fn nesting_in_texts() {
         (MAX_NESTING - 1, &|n| around("min(1,", n, ")")),
         (MAX_NESTING - 1, &|n| around("int8(", n, ")")),
         (MAX_NESTING - 1, &|n| around("", n, ".data")),
+        (MAX_NESTING - 1, &|n| around("not ", n, "")),
+        (MAX_NESTING - 1, &|n| around("[", n, "]")),
+        (MAX_NESTING - 1, &|n| around("Shape(1, ", n, ")")),
+        (MAX_NESTING, &|n| chain(n).replace('+', " and ")),
+        (MAX_NESTING - 1, &|n| around("(1<", n, ")")),
     ];
     for (row, (max, text)) in rows.iter().enumerate() {
         assert_eq!(limit(text(*max).parse::<Expr>()), None, "row {row}");
@@ -71,11 +80,47 @@ fn nesting_in_texts() {
 }
 
 #[test]
+fn blocks_in_texts() {
+    let block = |inner: &str| format!("f()->None={{{inner}}};");
+    let nested = |open: &str, count: usize| block(&(open.repeat(count) + &"}".repeat(count)));
+    let rows: [(usize, Limit, SizedText); 6] = [
+        (MAX_STATEMENTS, Limit::Statements, &|n| block(&"k();".repeat(n))),
+        (MAX_STATEMENTS - 1, Limit::Statements, &|n| {
+            block(&format!("if a{{{}}}", "k();".repeat(n)))
+        }),
+        (MAX_NESTING, Limit::Nesting, &|n| nested("if a{", n)),
+        (MAX_NESTING, Limit::Nesting, &|n| nested("if a{}else{", n)),
+        (MAX_NESTING, Limit::Nesting, &|n| nested("for i in 0..1{", n)),
+        (MAX_NESTING, Limit::Nesting, &|n| block(&vec!["if a{}"; n].join("else "))),
+    ];
+    for (row, (max, expected, text)) in rows.iter().enumerate() {
+        assert_eq!(limit(parse_library(&text(*max))), None, "row {row}");
+        assert_eq!(limit(parse_library(&text(*max + 1))), Some(*expected), "row {row}");
+        assert_eq!(limit(parse_library(&text(200_000))), Some(*expected), "row {row}");
+    }
+    let each = block(&"k();".repeat(MAX_STATEMENTS / 2 + 1));
+    assert_eq!(limit(parse_library(&format!("{each}{each}"))), None);
+}
+
+/// The deepest expression in the deepest block.
+#[test]
+fn blocks_and_expressions_nest_by_themselves() {
+    let expr = format!("{}x{}", "-(".repeat(MAX_NESTING / 2), ")".repeat(MAX_NESTING / 2));
+    let depth = MAX_NESTING - 1; // The body is a block too.
+    let text =
+        format!("f()->None={{{}return {expr};{}}};", "if a{".repeat(depth), "}".repeat(depth));
+    let library = parse_library(&text).unwrap();
+    assert_eq!(parse_library(&library.to_string()), Ok(library));
+}
+
+#[test]
 fn long_texts() {
     let blanks = |count: usize| limit(" ".repeat(count).parse::<Library>());
     assert_eq!(blanks(MAX_TEXT), None);
     assert_eq!(blanks(MAX_TEXT + 1), Some(Limit::Text));
-    for junk in ["(", "f", "-", "9", "\"", "/", "///\n", "f(", "\u{1f980}", "#\n", "["] {
+    for junk in
+        ["(", "f", "-", "9", "\"", "/", "///\n", "f(", "f()->None={", "\u{1f980}", "#\n", "["]
+    {
         let text = junk.repeat(200_000);
         let shown =
             text.parse::<Library>().map_or_else(|error| error.to_string(), |_| String::new());
@@ -104,7 +149,7 @@ fn values_built_in_rust() {
     let grow = |f: &dyn Fn(Expr) -> Expr| (0..MAX_NESTING).fold(one(), |expr, _| f(expr));
     let binary = |f: &dyn Fn(Expr) -> Expr| {
         let expr = grow(f);
-        built(|f| f.body.args.push(expr))
+        built(|f| call(f).args.push(expr))
     };
     let nesting = (Limit::Nesting, Part::Argument(1));
     assert_eq!(binary(&|e| Expr::Neg(Box::new(e))), nesting);
@@ -112,8 +157,13 @@ fn values_built_in_rust() {
     assert_eq!(binary(&|e| one().binary(BinaryOp::Add, e)), nesting);
     assert_eq!(binary(&|e| Expr::Call(Builtin::Min, Box::new(one()), Box::new(e))), nesting);
 
-    let (op, rhs, message) = (Comparison::Lt, Expr::Int(2), None);
-    let constraint = Constraint { lhs: one(), op, rhs, message };
+    assert_eq!(binary(&|e| e.compare(Comparison::Lt, one())), nesting);
+    assert_eq!(binary(&|e| one().logic(Logic::Or, e)), nesting);
+    assert_eq!(binary(&|e| Expr::Not(Box::new(e))), nesting);
+    assert_eq!(binary(&|e| Expr::Array(vec![one(), e])), nesting);
+
+    let condition = one().compare(Comparison::Lt, Expr::Int(2));
+    let constraint = Constraint { condition, message: None };
     let message = Some("é".repeat(MAX_MESSAGE / 2 + 1));
     let row =
         built(|f| f.signature.constraints = vec![Constraint { message, ..constraint.clone() }]);
@@ -125,27 +175,25 @@ fn values_built_in_rust() {
     assert_eq!(row, (Limit::File, Part::Location));
     let (kind, message) = ("E".to_owned(), "m".to_owned());
     let error = StatusError { status: None, kind, message };
-    let row = built(|f| f.body.status = Some(vec![error.clone(); MAX_ERRORS + 1]));
+    let row = built(|f| call(f).status = Some(vec![error.clone(); MAX_ERRORS + 1]));
     assert_eq!(row, (Limit::Errors, Part::Callee));
     let long_error = StatusError { message: long(MAX_MESSAGE), ..error };
-    let row = built(|f| f.body.status = Some(vec![long_error]));
+    let row = built(|f| call(f).status = Some(vec![long_error]));
     assert_eq!(row, (Limit::Message, Part::Status(0)));
-    let deep = (0..MAX_NESTING).fold(ValueType::Any, |ty, _| ValueType::Optional(Box::new(ty)));
-    let row = built(|f| f.signature.result = ResultType::Written(deep));
+    let any = || ParamType::Leaf(Leaf::Any);
+    let deep = (0..MAX_NESTING).fold(any(), |ty, _| ParamType::Optional(Box::new(ty)));
+    let row = built(|f| f.signature.result = ResultType::Value(deep));
     assert_eq!(row, (Limit::Nesting, Part::Result));
-    let many = ValueType::Tuple(vec![ValueType::Any; MAX_RESULTS + 1]);
-    let row = built(|f| f.signature.result = ResultType::Written(many));
-    assert_eq!(row, (Limit::Results, Part::Result));
     let row = built(|f| f.signature.params = vec![f.signature.params[1].clone(); MAX_PARAMS + 1]);
     assert_eq!(row, (Limit::Params, Part::Name));
-    let row = built(|f| f.body.args = vec![one(); MAX_ARGUMENTS + 1]);
+    let row = built(|f| call(f).args = vec![one(); MAX_ARGUMENTS + 1]);
     assert_eq!(row, (Limit::Arguments, Part::Callee));
     let row = built(|f| f.signature.name = long(MAX_NAME));
     assert_eq!(row, (Limit::Name, Part::Name));
     let row = built(|f| f.signature.params[1].name = long(MAX_NAME));
     assert_eq!(row, (Limit::Name, Part::Param(1)));
-    let row = built(|f| f.body.args[0] = Expr::Name(long(MAX_NAME)));
+    let row = built(|f| call(f).args[0] = Expr::Name(long(MAX_NAME)));
     assert_eq!(row, (Limit::Name, Part::Argument(0)));
-    let row = built(|f| f.body.symbol = long(MAX_SYMBOL));
+    let row = built(|f| call(f).symbol = long(MAX_SYMBOL));
     assert_eq!(row, (Limit::Symbol, Part::Callee));
 }

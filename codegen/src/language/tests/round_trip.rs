@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::generate;
+use super::{generate, generate_body};
 use crate::declaration::Expr;
 use crate::declaration::Signature;
 use crate::language::cursor::Parser;
@@ -41,6 +41,12 @@ proptest! {
     fn whitespace_and_comments_are_free(signature in generate::signature()) {
         let text = replace_blanks(&signature.to_string(), "\t# \"(é,\r\n\n  ");
         prop_assert_eq!(text.parse::<Signature>(), Ok(signature), "{}", text);
+    }
+
+    #[test]
+    fn whitespace_and_comments_are_free_in_bodies(body in generate_body::body()) {
+        let text = replace_blanks(&format!("{body};"), "\t# \"(é,\r\n\n  ");
+        prop_assert_eq!(Parser::whole(&text, Parser::body), Ok(body), "{}", text);
     }
 }
 

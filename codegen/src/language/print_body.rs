@@ -1,0 +1,140 @@
+//! The printer: bodies.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::print::{list, quote};
+use super::reserved::is_symbol;
+use crate::declaration::{Action, Body, Call, Callee, KernelCall, Local, Statement, StatusError};
+
+/// How far the statements of a body stand from the margin, and those of a block from what is around it.
+const MARGIN: usize = 8;
+const STEP: usize = 4;
+
+/// What stands between `=` and `;`: a call in one line, or a block of several lines as it stands in a function.
+/// The recursion is as deep as blocks are nested, which [`MAX_NESTING`](super::MAX_NESTING) bounds in a valid
+/// library.
+impl Display for Body {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Body::Call(call) => call.fmt(f),
+            Body::Block(statements) => block(f, statements, MARGIN),
+        }
+    }
+}
+
+/// Statements in braces.
+fn block(f: &mut Formatter<'_>, statements: &[Statement], margin: usize) -> fmt::Result {
+    if statements.is_empty() {
+        return f.write_str("{}");
+    }
+    f.write_str("{\n")?;
+    for statement in statements {
+        if let Some(location) = &statement.location {
+            writeln!(f, "{:margin$}{location}", "")?;
+        }
+        write!(f, "{:margin$}", "")?;
+        action(f, &statement.action, margin)?;
+        f.write_str("\n")?;
+    }
+    write!(f, "{:1$}}}", "", margin - STEP)
+}
+
+fn action(f: &mut Formatter<'_>, action: &Action, margin: usize) -> fmt::Result {
+    match action {
+        Action::Let { name, value } => write!(f, "let {name} = {value};"),
+        Action::Call { result: Some(Local { name, ty }), call } => {
+            write!(f, "let {name}: {ty} = {call};")
+        }
+        Action::Call { result: None, call } => write!(f, "{call};"),
+        Action::Alloc { name, tensor, on: Some(on) } => {
+            write!(f, "let {name} = alloc {tensor} on {on};")
+        }
+        Action::Alloc { name, tensor, on: None } => write!(f, "let {name} = alloc {tensor};"),
+        Action::If { condition, then, otherwise } => {
+            write!(f, "if {condition} ")?;
+            block(f, then, margin + STEP)?;
+            alternative(f, otherwise, margin)
+        }
+        Action::For { name, start, end, body } => {
+            write!(f, "for {name} in {start}..{end} ")?;
+            block(f, body, margin + STEP)
+        }
+        Action::Return(Some(value)) => write!(f, "return {value};"),
+        Action::Return(None) => f.write_str("return;"),
+        Action::Raise { kind, message } => {
+            write!(f, "raise {kind}{}", if message.is_empty() { "" } else { " " })?;
+            list(f, message)?;
+            f.write_str(";")
+        }
+    }
+}
+
+/// What follows the first block of an `if`.
+fn alternative(f: &mut Formatter<'_>, otherwise: &[Statement], margin: usize) -> fmt::Result {
+    match otherwise {
+        [] => Ok(()),
+        [Statement { location: None, action: next @ Action::If { .. } }] => {
+            f.write_str(" else ")?;
+            action(f, next, margin)
+        }
+        statements => {
+            f.write_str(" else ")?;
+            block(f, statements, margin + STEP)
+        }
+    }
+}
+
+impl Display for Call {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (callee, args) = match self {
+            Call::Kernel(call) => return call.fmt(f),
+            Call::Function { callee, args } => (callee, args),
+        };
+        write!(f, "{callee}(")?;
+        list(f, args)?;
+        f.write_str(")")
+    }
+}
+
+impl Display for Callee {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("@")?;
+        match self {
+            Callee::Symbol(name) => f.write_str(name),
+            Callee::Name(name) => quote(f, name),
+            Callee::Value(function) => write!(f, "({function})"),
+        }
+    }
+}
+
+impl Display for KernelCall {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.status.is_some() { "try " } else { "" })?;
+        if is_symbol(&self.symbol) {
+            f.write_str(&self.symbol)?;
+        } else {
+            quote(f, &self.symbol)?;
+        }
+        f.write_str("(")?;
+        list(f, &self.args)?;
+        f.write_str(")")?;
+        match &self.status {
+            Some(errors) if !errors.is_empty() => {
+                f.write_str(" errors { ")?;
+                list(f, errors)?;
+                f.write_str(" }")
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+impl Display for StatusError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.status {
+            Some(status) => write!(f, "{status}: {} ", self.kind)?,
+            None => write!(f, "_: {} ", self.kind)?,
+        }
+        quote(f, &self.message)
+    }
+}

@@ -1,0 +1,94 @@
+//! Random bodies.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::generate::{expr, name, param_type, tensor, text};
+use crate::declaration::{
+    Action, Body, Call, Callee, Expr, KernelCall, Local, Location, Statement, StatusError,
+};
+
+/// Words that mean something in statements, and nothing elsewhere.
+const WORDS: &[&str] =
+    &["let", "alloc", "on", "if", "for", "in", "return", "raise", "launch", "image", "extern"];
+
+/// A line of a source.
+pub(super) fn location() -> impl Strategy<Value = Location> {
+    (text(), 0..=i32::MAX as u32).prop_map(|(file, line)| Location { file, line })
+}
+
+/// A call, or statements of a few levels.
+pub(super) fn body() -> impl Strategy<Value = Body> {
+    prop_oneof![kernel_call().prop_map(Body::Call), vec(statement(), 0..4).prop_map(Body::Block)]
+}
+
+fn word() -> impl Strategy<Value = String> {
+    select(WORDS).prop_map(str::to_owned)
+}
+
+fn kernel_call() -> impl Strategy<Value = KernelCall> {
+    let odd = select(&["try", "a\\\"#", "not"]).prop_map(str::to_owned);
+    let symbol = prop_oneof![name(), text(), word(), odd];
+    let error = (option::of(any::<i32>()), name(), text())
+        .prop_map(|(status, kind, message)| StatusError { status, kind, message });
+    (symbol, vec(expr(), 0..4), option::of(vec(error, 0..3)))
+        .prop_map(|(symbol, args, status)| KernelCall { symbol, args, status })
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    let named = prop_oneof![name(), word(), Just("where".to_owned())];
+    let callee = prop_oneof![
+        named.prop_map(Callee::Symbol),
+        text().prop_map(Callee::Name),
+        expr().prop_map(Callee::Value),
+    ];
+    prop_oneof![
+        kernel_call().prop_map(Call::Kernel),
+        (callee, vec(expr(), 0..4)).prop_map(|(callee, args)| Call::Function { callee, args }),
+    ]
+}
+
+/// A new name, which may be one of the words.
+fn local() -> impl Strategy<Value = String> {
+    prop_oneof![4 => name(), 1 => word()]
+}
+
+/// An expression in which the words are names too.
+fn value() -> BoxedStrategy<Expr> {
+    prop_oneof![4 => expr(), 1 => word().prop_map(Expr::Name)].boxed()
+}
+
+fn simple() -> BoxedStrategy<Action> {
+    let result = (local(), param_type()).prop_map(|(name, ty)| Local { name, ty });
+    prop_oneof![
+        (local(), value()).prop_map(|(name, value)| Action::Let { name, value }),
+        (option::of(result), call()).prop_map(|(result, call)| Action::Call { result, call }),
+        (local(), tensor(), option::of(value())).prop_map(|(name, tensor, on)| Action::Alloc {
+            name,
+            tensor,
+            on
+        }),
+        option::of(value()).prop_map(Action::Return),
+        (name(), vec(value(), 0..4)).prop_map(|(kind, message)| Action::Raise { kind, message }),
+    ]
+    .boxed()
+}
+
+fn statement() -> BoxedStrategy<Statement> {
+    let located = |action: BoxedStrategy<Action>| {
+        (option::weighted(0.2, location()), action)
+            .prop_map(|(location, action)| Statement { location, action })
+            .boxed()
+    };
+    let nested = located(simple()).prop_recursive(4, 12, 3, move |inner| {
+        let block = vec(inner, 0..3);
+        let branch = (value(), block.clone(), block.clone())
+            .prop_map(|(condition, then, otherwise)| Action::If { condition, then, otherwise });
+        let repetition = (local(), value(), value(), block)
+            .prop_map(|(name, start, end, body)| Action::For { name, start, end, body });
+        located(prop_oneof![branch, repetition].boxed())
+    });
+    nested.boxed()
+}

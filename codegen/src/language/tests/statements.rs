@@ -1,0 +1,277 @@
+//! Bodies that are programs: canonical text, structure, and what errors say and where they point.
+
+use super::errors::first_line;
+use crate::declaration::{Action, Body, Call, Callee, Function, Library, Statement};
+use crate::error::{Error, Part};
+use crate::language::{locate, parse_library};
+
+/// The statements of a function.
+fn block(function: &Function) -> &[Statement] {
+    let Body::Block(statements) = &function.body else { panic!("the body is a block") };
+    statements
+}
+
+/// The canonical text of a statement, without the margin of its first line.
+fn canonical(text: &str) -> String {
+    match parse_library(&format!("f() -> None = {{{text}}};")) {
+        Ok(library) => {
+            let text = library.to_string();
+            let inner = text.strip_prefix("f() -> None\n    = {\n        ");
+            let inner = inner.and_then(|text| text.strip_suffix("\n    };\n"));
+            inner.unwrap_or(&text).to_owned()
+        }
+        Err(error) => first_line(&error),
+    }
+}
+
+#[test]
+fn one_line() {
+    let rows = [
+        ("let v=a+1;", "let v = a + 1;"),
+        ("let b = (a<1)or b;", "let b = a < 1 or b;"),
+        ("let v:int64=k(a,1);", "let v: int64 = k(a, 1);"),
+        ("let v:Array=try k()errors{};", "let v: Array[Any] = try k();"),
+        ("let v:Tensor([m],int8|bool)=@g();", "let v: Tensor([m], int8|bool) = @g();"),
+        ("let t=alloc Tensor([n],float32,align=4);", "let t = alloc Tensor([n], float32);"),
+        ("let t=alloc Tensor([ ],int8)on x;", "let t = alloc Tensor([], int8) on x;"),
+        ("k ( ) ;", "k();"),
+        ("\"k\"(1);", "k(1);"),
+        ("\"a b\"(1);", "\"a b\"(1);"),
+        ("try k(a)errors{1:E\"t\"};", "try k(a) errors { 1: E \"t\" };"),
+        ("@ f ( a , [ ] ) ;", "@f(a, []);"),
+        ("@ where();", "@where();"),
+        ("@\"blas.matmul\"(None,True,\"t\");", "@\"blas.matmul\"(None, True, \"t\");"),
+        ("@ ( f ) ( Shape(n) );", "@(f)(Shape(n));"),
+        ("@((f[0]))(a);", "@(f[0])(a);"),
+        ("return;", "return;"),
+        ("return(a+b)*c;", "return (a + b) * c;"),
+        ("return[a,b];", "return [a, b];"),
+        ("raise E;", "raise E;"),
+        ("raise where \"n is \",(n),not a;", "raise where \"n is \", n, not a;"),
+        ("if(a)and b{}", "if a and b {}"),
+        ("if (a or b) and c {} else {}", "if (a or b) and c {}"),
+        ("for i in 0..n{}", "for i in 0..n {}"),
+        ("for i in 1.5..2.5 { }", "for i in 1.5..2.5 {}"),
+        ("for i in a .. -1{}", "for i in a..-1 {}"),
+        ("for i in (a or b)..x.ndim+1{}", "for i in a or b..x.ndim + 1 {}"),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(canonical(text), expected, "{text}");
+        assert_eq!(canonical(expected), expected);
+    }
+    assert_eq!(canonical(" # nothing\n"), "f() -> None\n    = {};\n");
+}
+
+#[test]
+fn words_of_statements_are_names_elsewhere() {
+    let rows = [
+        ("let(1);for(2);raise(3);launch(4);", "let(1);|for(2);|raise(3);|launch(4);"),
+        ("\"if\"(1);\"return\"(2);", "\"if\"(1);|\"return\"(2);"),
+        ("alloc();on();in();extern();image();", "alloc();|on();|in();|extern();|image();"),
+        ("try if(1);try let(2);", "try \"if\"(1);|try let(2);"),
+        ("let let=let+1;", "let let = let + 1;"),
+        ("let v=alloc;", "let v = alloc;"),
+        ("let v=alloc and on;", "let v = alloc and on;"),
+        ("let v=alloc.data;", "let v = alloc.data;"),
+        ("let v:int8=alloc(n);", "let v: int8 = alloc(n);"),
+        ("let v:int8=return(n);", "let v: int8 = \"return\"(n);"),
+        ("for in in in..for{}", "for in in in..for {}"),
+        ("if if{return return;}", "if if {|    return return;|}"),
+        ("raise raise raise;", "raise raise raise;"),
+        ("let t=alloc Tensor([let],int8)on on;", "let t = alloc Tensor([let], int8) on on;"),
+        ("@let();@\"let\"();", "@let();|@\"let\"();"),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(canonical(text), expected.replace('|', "\n        "), "{text}");
+    }
+    let library = "let(on: int8, for: int8) -> None\n    = return(on, for);\n\n\
+                   extern(x: int8) -> None\n    = extern(x);\n\n\
+                   extern extern(image: int8) -> None\n    = try if(image);\n";
+    let parsed = parse_library(library).unwrap();
+    let quoted = library.replace("return(", "\"return\"(").replace("if(", "\"if\"(");
+    assert_eq!(parsed.to_string(), quoted);
+    assert_eq!(parse_library(&quoted), Ok(parsed));
+}
+
+const PROGRAM: &str = "\
+f(g: Function, n: int64) -> float64
+    = {
+        @\"k.py\":7
+        let a = n / 2;
+        if a > 1 {
+            one();
+        } else if a == 0 {
+            @\"k.py\":8
+            @\"two\"(a);
+        } else if a < 0 {} else {
+            for i in 0..a {
+                @\"k.py\":9
+                @(g)(i);
+            }
+            return;
+        }
+        if a == 2 {} else {
+            @\"k.py\":10
+            if n == 4 {
+                raise ValueError \"four\";
+            }
+        }
+        let r: Tensor([m], float32) = @h(a);
+        return r.data;
+    };
+";
+
+#[test]
+fn structure() {
+    let library = parse_library(PROGRAM).unwrap();
+    assert_eq!(library.to_string(), PROGRAM);
+    let function = &library.functions[0];
+    let statements = block(function);
+    assert_eq!(statements.len(), 5);
+    assert_eq!(statements[0].location.as_ref().map(|location| location.line), Some(7));
+    let Action::If { otherwise, .. } = &statements[1].action else { panic!("an if") };
+    let [Statement { location: None, action: Action::If { then, otherwise, .. } }] = &otherwise[..]
+    else {
+        panic!("an else if")
+    };
+    let call =
+        Call::Function { callee: Callee::Name("two".into()), args: vec!["a".parse().unwrap()] };
+    assert_eq!(then[0].action, Action::Call { result: None, call });
+    let Action::If { otherwise, .. } = &otherwise[0].action else { panic!("an else if") };
+    assert_eq!(otherwise.len(), 2);
+}
+
+/// A statement starts after its location, and they are numbered in the order in which they are written.
+#[test]
+fn statements_have_positions() {
+    let text = format!("g() -> None = k(1);\n{PROGRAM}");
+    let library = parse_library(&text).unwrap();
+    let function = &library.functions[1];
+    let expected = [
+        "5:9", "6:9", "7:13", "8:16", "10:13", "11:16", "12:13", "14:17", "16:13", "18:9", "20:13",
+        "21:17", "24:9", "25:9",
+    ];
+    assert_eq!(function.body.statements().count(), expected.len());
+    for (index, expected) in expected.into_iter().enumerate() {
+        let error = Error::invalid(1, function, Part::Statement(index), "reason");
+        let located = locate(&text, error);
+        let position = located.position().expect("a position");
+        assert_eq!(format!("{}:{}", position.line, position.column), expected);
+        let site = located.site().expect("a site").to_string();
+        assert_eq!(site, format!("f: statement {index}"));
+    }
+}
+
+/// The parts of a block are not those of the signature, nor of a body of one call.
+#[test]
+fn blocks_have_no_other_parts() {
+    let text = "f() -> None = { k(1); let v: Tensor([1, 2], int8, align=4) = @\"g\"(2); };
+                g(x: Tensor([1], int8, align=4)) -> None = k(3);";
+    let library: Library = parse_library(text).unwrap();
+    let parts = [
+        Part::Callee,
+        Part::Argument(0),
+        Part::Type(0),
+        Part::Dim(0, 0),
+        Part::Align(0),
+        Part::Location,
+    ];
+    for part in parts {
+        let reason = "reason";
+        let inside = locate(text, Error::invalid(0, &library.functions[0], part, reason));
+        let after = locate(text, Error::invalid(1, &library.functions[1], part, reason));
+        let line = |error: Error| error.position().map(|position| (position.line, position.column));
+        let expected = (part == Part::Location).then_some((1, 1));
+        assert_eq!(line(inside), expected, "{part:?}");
+        assert_eq!(line(after).map(|(line, _)| line), Some(2), "{part:?}");
+    }
+}
+
+#[test]
+fn syntax() {
+    let rows = [
+        ("", "1:16: expected a statement or `}`, found the end of the text"),
+        ("}", "1:17: expected `;`, found the end of the text"),
+        (";", "1:16: expected a statement or `}`, found `;`"),
+        ("k();;", "1:20: expected a statement or `}`, found `;`"),
+        ("5;", "1:16: expected a statement or `}`, found `5`"),
+        ("min(1, 2);", "1:16: expected a statement or `}`, found `min`, which needs quotes"),
+        ("k()}", "1:19: expected `;`, found `}`"),
+        ("v = 1;", "1:18: expected `(`, found `=`"),
+        ("try k()}", "1:23: expected `errors` or `;`, found `}`"),
+        ("try k() errors {} x", "1:34: expected `;`, found `x`"),
+        ("let", "1:19: expected a name, found the end of the text"),
+        ("let 5 = 1;", "1:20: expected a name, found `5`"),
+        ("let v;", "1:21: expected `:` or `=`, found `;`"),
+        ("let v == 1;", "1:22: expected `:` or `=`, found `==`"),
+        ("let v = ;", "1:24: expected an expression, found `;`"),
+        ("let v = 1", "1:25: expected an operator or `;`, found the end of the text"),
+        (
+            "let v = k(1);",
+            "1:25: expected an operator or `;`, or a type before `=` and a call, found `(`",
+        ),
+        (
+            "let v = @k(1);",
+            "1:24: expected an expression, or a type before `=` and a call, found `@`",
+        ),
+        (
+            "let v = try k(1);",
+            "1:24: expected an expression, or a type before `=` and a call, found `try`",
+        ),
+        ("let v: = k();", "1:23: expected `Tensor` or another type such as `float32`, found `=`"),
+        ("let v: int8;", "1:27: expected `=`, found `;`"),
+        ("let v: int8 = 5;", "1:30: expected a call, found `5`"),
+        ("let v: int8 = n + 5;", "1:32: expected `(`, found `+`"),
+        ("let t = alloc float32;", "1:30: expected `Tensor`, found `float32`"),
+        ("let t = alloc Tensor;", "1:36: expected `(`, found `;`"),
+        ("let t = alloc Tensor([], int8) in x;", "1:47: expected `on` or `;`, found `in`"),
+        ("let t = alloc Tensor([], int8) on;", "1:49: expected an expression, found `;`"),
+        ("let t = alloc Tensor([], int8) on x y", "1:52: expected an operator or `;`, found `y`"),
+        (
+            "@",
+            "1:17: expected the name of a function, a name in quotes or `(`, found the end of the text",
+        ),
+        ("@5();", "1:17: expected the name of a function, a name in quotes or `(`, found `5`"),
+        ("@f;", "1:18: expected `(`, found `;`"),
+        ("@f(1 2);", "1:21: expected an operator, `,` or `)`, found `2`"),
+        ("@(f", "1:19: expected an operator or `)`, found the end of the text"),
+        ("@(f);", "1:20: expected `(`, found `;`"),
+        ("@\"f\";", "1:20: expected `(`, found `;`"),
+        ("@\"f\":x k();", "1:21: expected the number of a line, found `x`"),
+        ("@\"f\":1", "1:22: expected a statement or `}`, found the end of the text"),
+        ("@\"f\":1}", "1:22: expected a statement or `}`, found `}`"),
+        ("@\"f\":1 @\"g\":2 k();", "1:27: expected `(`, found `:`"),
+        ("if {}", "1:19: expected an expression, found `{`"),
+        ("if a k();", "1:21: expected an operator or `{`, found `k`"),
+        ("if a = 1 {}", "1:21: expected an operator or `{`, found `=`"),
+        ("if a {} else k();", "1:29: expected `if` or `{`, found `k`"),
+        ("if a {};", "1:23: expected a statement or `}`, found `;`"),
+        ("else {}", "1:16: expected a statement or `}`, found `else`, which needs quotes"),
+        (
+            "if a < b < c {}",
+            "1:25: expected `and` between comparisons, found a second comparison `<`",
+        ),
+        ("for", "1:19: expected the name of a counter, found the end of the text"),
+        ("for i = 0", "1:22: expected `in`, found `=`"),
+        ("for i in 0, 1 {}", "1:26: expected an operator or `..`, found `,`"),
+        ("for i in 0...1 {}", "1:26: expected an operator or `..`, found `...`"),
+        ("for i in 0.. {}", "1:29: expected an expression, found `{`"),
+        ("for i in 0..1..2 {}", "1:29: expected an operator or `{`, found `..`"),
+        ("return", "1:22: expected an expression, found the end of the text"),
+        ("return a, b;", "1:24: expected an operator or `;`, found `,`"),
+        ("return }", "1:23: expected an expression, found `}`"),
+        ("raise;", "1:21: expected a kind of error such as `ValueError`, found `;`"),
+        (
+            "raise \"text\";",
+            "1:22: expected a kind of error such as `ValueError`, found `\"text\"`",
+        ),
+        ("raise E \"text\" n;", "1:31: expected an operator, `,` or `;`, found `n`"),
+        ("/// docs\nk();", "1:16: expected a statement or `}`, found a doc comment"),
+        ("launch k();", "1:23: expected `(`, found `k`"),
+    ];
+    for (text, expected) in rows {
+        let error = parse_library(&format!("f() -> None = {{{text}")).expect_err(text);
+        assert!(matches!(error, Error::Syntax { .. }), "{text}");
+        assert_eq!(first_line(&error), expected, "{text}");
+    }
+}
