@@ -179,7 +179,7 @@ impl<'a> Call<'a> {
         for constraint in &self.function.signature.constraints {
             self.constraint(constraint)?;
         }
-        let args = &self.function.body.args;
+        let args = self.function.body.kernel_calls().next().map_or(&[][..], |call| &call.args);
         let values: Vec<Number> =
             args.iter().map(|arg| self.evaluate(arg)).collect::<Checked<_>>()?;
         Ok(self.recorded(&values))

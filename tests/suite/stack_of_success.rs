@@ -50,7 +50,10 @@ fn ordinary() -> Vec<Case> {
 
 /// Compiles declarations into a shared library, with kernels that do nothing.
 fn build(cases: &[Case], backend: &str, folder: &Path) -> Library {
-    let names: BTreeSet<&str> = cases.iter().map(|case| &*case.function.body.symbol).collect();
+    let names: BTreeSet<&str> = cases
+        .iter()
+        .flat_map(|case| case.function.body.kernel_calls().map(|call| &*call.symbol))
+        .collect();
     let define = |name: &str| format!("int {name}(void) {{ return 0; }}\n");
     let [source, object] = ["kernels.c", "kernels.o"].map(|name| folder.join(name));
     std::fs::write(&source, names.into_iter().map(define).collect::<String>()).expect("writes");

@@ -39,8 +39,8 @@ pub(crate) fn lower_for_file(library: &Library, routines: Routines) -> ir::Modul
 /// A JIT that knows the kernels of a library.
 pub(crate) fn jit(library: &Library, kernels: &Kernels) -> Jit {
     let mut jit = Jit::with_runtime(ffi::installed()).unwrap_or_else(|error| panic!("{error}"));
-    for function in &library.functions {
-        let symbol = &function.body.symbol;
+    let calls = library.functions.iter().flat_map(|function| function.body.kernel_calls());
+    for codegen::KernelCall { symbol, .. } in calls {
         // SAFETY: kernels.h and the declarations agree, and a kernel that is not there is never called.
         unsafe { jit.kernel(symbol, kernels.address(symbol)) };
     }

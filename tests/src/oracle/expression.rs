@@ -1,7 +1,7 @@
 //! Expressions and constraints.
 
 use abi_spec::Scalar;
-use codegen::{BinaryOp, Builtin, Comparison, Constraint, Expr, Member};
+use codegen::{BinaryOp, Builtin, Comparison, Constraint, Expr, Logic, Member};
 
 use super::scalar::in_range;
 use super::{Call, Checked, Fault, Found, half, tensor};
@@ -68,6 +68,12 @@ impl Call<'_> {
             Expr::Cast(scalar, inner) => {
                 let value = self.evaluate(inner)?;
                 self.cast(expr, *scalar, value)?
+            }
+            Expr::Bool(_) | Expr::Compare(..) | Expr::Not(_) | Expr::Logic(..) => {
+                Number::Int(i64::from(self.truth(expr)?))
+            }
+            Expr::None | Expr::Array(_) | Expr::Shape(_) => {
+                unreachable!("no declaration has `{expr}`")
             }
         })
     }
@@ -203,23 +209,36 @@ impl Call<'_> {
     }
 
     pub(super) fn constraint(&self, constraint: &Constraint) -> Checked<()> {
-        let (lhs, rhs) = (self.evaluate(&constraint.lhs)?, self.evaluate(&constraint.rhs)?);
-        let holds = match (lhs, rhs) {
-            (Number::Int(a), Number::Int(b)) => compare(constraint.op, &a, &b),
-            (Number::Address { null: a, .. }, Number::Address { null: b, .. }) => {
-                compare(constraint.op, &a, &b)
-            }
-            _ => compare(constraint.op, &lhs.float(), &rhs.float()),
-        };
-        if holds {
+        if self.truth(&constraint.condition)? {
             return Ok(());
         }
-        let leaves = self.leaves(&[&constraint.lhs, &constraint.rhs])?;
+        let leaves = self.leaves(&[&constraint.condition])?;
         let subject = match &constraint.message {
             Some(message) => message.clone(),
             None => format!("Violated {constraint}"),
         };
         Err(Fault::value(subject, leaves))
+    }
+
+    /// Whether a condition holds.
+    fn truth(&self, expr: &Expr) -> Checked<bool> {
+        match expr {
+            Expr::Compare(op, lhs, rhs) => {
+                let (lhs, rhs) = (self.evaluate(lhs)?, self.evaluate(rhs)?);
+                Ok(match (lhs, rhs) {
+                    (Number::Int(a), Number::Int(b)) => compare(*op, &a, &b),
+                    (Number::Address { null: a, .. }, Number::Address { null: b, .. }) => {
+                        compare(*op, &a, &b)
+                    }
+                    _ => compare(*op, &lhs.float(), &rhs.float()),
+                })
+            }
+            Expr::Not(inner) => Ok(!self.truth(inner)?),
+            Expr::Logic(Logic::And, lhs, rhs) => Ok(self.truth(lhs)? && self.truth(rhs)?),
+            Expr::Logic(Logic::Or, lhs, rhs) => Ok(self.truth(lhs)? || self.truth(rhs)?),
+            Expr::Bool(truth) => Ok(*truth),
+            other => Ok(self.evaluate(other)?.float() != 0.0),
+        }
     }
 
     /// `, n = 6, x.shape[0] = 3`: names and members, each once.
@@ -254,7 +273,14 @@ fn collect<'e>(expr: &'e Expr, leaves: &mut Vec<&'e Expr>) {
         | Expr::Binary(..)
         | Expr::Call(..)
         | Expr::Stream(_)
-        | Expr::Cast(..) => expr.children().for_each(|child| collect(child, leaves)),
+        | Expr::Cast(..)
+        | Expr::Bool(_)
+        | Expr::None
+        | Expr::Compare(..)
+        | Expr::Not(_)
+        | Expr::Logic(..)
+        | Expr::Array(_)
+        | Expr::Shape(_) => expr.children().for_each(|child| collect(child, leaves)),
     }
 }
 

@@ -191,7 +191,14 @@ fn names(expr: &Expr) -> Vec<&str> {
         | Expr::Binary(..)
         | Expr::Call(..)
         | Expr::Stream(_)
-        | Expr::Cast(..) => expr.children().flat_map(names).collect(),
+        | Expr::Cast(..)
+        | Expr::Bool(_)
+        | Expr::None
+        | Expr::Compare(..)
+        | Expr::Not(_)
+        | Expr::Logic(..)
+        | Expr::Array(_)
+        | Expr::Shape(_) => expr.children().flat_map(names).collect(),
     }
 }
 
@@ -220,7 +227,14 @@ fn is_linear(expr: &Expr, symbol: &str) -> bool {
         | Expr::Field(..)
         | Expr::Member(..)
         | Expr::Stream(_)
-        | Expr::Cast(..) => false,
+        | Expr::Cast(..)
+        | Expr::Bool(_)
+        | Expr::None
+        | Expr::Compare(..)
+        | Expr::Not(_)
+        | Expr::Logic(..)
+        | Expr::Array(_)
+        | Expr::Shape(_) => false,
     }
 }
 

@@ -39,8 +39,8 @@ fn compile(library: &Library, runtime: &'static Runtime) -> Compiled {
     let resolved = library.resolve().unwrap_or_else(|error| panic!("{error}"));
     ir::verify(&codegen::lower(&resolved, &options)).unwrap_or_else(|error| panic!("{error}"));
     let mut jit = Jit::with_runtime(runtime).unwrap_or_else(|error| panic!("{error}"));
-    for function in &library.functions {
-        let symbol = &function.body.symbol;
+    let calls = library.functions.iter().flat_map(|function| function.body.kernel_calls());
+    for codegen::KernelCall { symbol, .. } in calls {
         let address = kernels().address(symbol).unwrap_or_else(|| panic!("no kernel {symbol}"));
         // SAFETY: the kernels are what the declarations of the table say.
         unsafe { jit.kernel(symbol, address) };
