@@ -95,8 +95,8 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
     let mut names = HashSet::with_capacity(library.functions.len());
     let mut prototypes = HashMap::with_capacity(library.functions.len());
     let mut all = Vec::with_capacity(library.functions.len());
-    let signature = |function: &'_ crate::Function| (&function.signature.name[..], &function.signature);
-    let signatures: Signatures<'_> = library.functions.iter().map(signature).collect();
+    let signatures = library.functions.iter().map(|f| (&f.signature.name[..], &f.signature));
+    let signatures: Signatures<'_> = signatures.collect();
     for (index, declared) in library.functions.iter().enumerate() {
         let invalid = |part, reason| Error::invalid(index, declared, part, reason);
         form::check(index, declared)?;

@@ -158,6 +158,22 @@ impl<'m> Builder<'m> {
         self.current = block;
     }
 
+    /// The block that is appended to.
+    pub fn current(&self) -> Block {
+        self.current
+    }
+
+    /// Makes a slot of the frame at least so large.
+    ///
+    /// # Panics
+    /// If the value is none.
+    pub fn widen_slot(&mut self, slot: Value, bytes: u32) {
+        let entry = self.function.blocks[0].insts.iter_mut();
+        let found = entry.into_iter().find(|(value, _)| *value == Some(slot));
+        let Some((_, Inst::StackSlot { size, .. })) = found else { panic!("{slot} is no slot") };
+        *size = bytes.max(*size);
+    }
+
     /// True if the current block has ended, so that nothing can be appended.
     pub fn ended(&self) -> bool {
         self.function.blocks[self.current.index()].end.is_some()

@@ -1,6 +1,11 @@
-//! What runs once the arguments are checked: the call, what it is given, and its results.
+//! What runs once the arguments are checked: calls, what they are given, control flow, and results.
 
 mod allocate;
+mod call;
+pub(crate) mod fault;
+pub(crate) mod frame;
+mod packed;
 mod pass;
-pub(crate) mod results;
+mod received;
+mod results;
 pub(crate) mod statement;

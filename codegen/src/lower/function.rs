@@ -4,12 +4,13 @@ use abi_spec::symbol;
 
 use super::check::Checks;
 use super::explain::codes::Used;
-use super::explain::descriptor::{self, Descriptor};
+use super::explain::descriptor::{self, Descriptor, Sections};
 use super::explain::print::print;
-use super::state::{SymbolState, ValueState};
+use super::state::{Scope, SymbolState, ValueState};
 use super::value::exported;
 use super::wrapper::Wrapper;
-use super::{body, prologue};
+use super::body::frame::Frame;
+use super::{body, library, prologue};
 use crate::ir::{Builder, Data, Linkage, Module, Symbol, SymbolKind, Value};
 use crate::resolve::function::Function;
 use crate::resolve::ids::Table;
@@ -21,6 +22,9 @@ pub(crate) fn wrapper<'a>(
     linkage: Linkage,
     used: &mut Used,
 ) {
+    if function.calls_by_name() {
+        library::embed::context(module);
+    }
     let descriptor = declare_descriptor(module, function, used);
     let mut b = exported(module, &symbol::function_symbol(&function.declared.signature.name));
     let (miscounted, fail) = (b.cold_block("miscounted"), b.cold_block("fail"));
@@ -28,16 +32,18 @@ pub(crate) fn wrapper<'a>(
     let signature = &function.declared.signature;
     let counted = prologue::arguments::count(&mut b, signature, miscounted);
     let checks = Checks { fail, mask: None };
-    let mut w = start(b, function, counted, descriptor, (checks, linkage));
-    w.device_table();
+    let mut w = start(b, function, counted, descriptor, (checks, linkage), std::mem::take(used));
+    w.device_table(&function.steps);
     w.check_steps(&function.steps);
     body::statement::body(&mut w);
+    w.write_leave();
     w.b.switch_to(miscounted);
     let args = w.b.param(1);
     w.explain(args, given);
     w.b.switch_to(fail);
     let (args, num_args) = (w.args, w.num_args());
     w.explain(args, num_args);
+    *used = w.used;
     let function = w.b.finish();
     module.functions.push(function);
 }
@@ -47,8 +53,9 @@ fn start<'a, 'm>(
     mut b: Builder<'m>,
     function: &'a Function<'a>,
     (args, num_args): (Value, Option<Value>),
-    (descriptor, room): (Symbol, u32),
+    (descriptor, room, sections): (Symbol, u32, Sections),
     (checks, linkage): (Checks, Linkage),
+    used: Used,
 ) -> Wrapper<'a, 'm> {
     let values = &function.values;
     let name = |value: &crate::resolve::value::Value<'_>| prologue::scope::printable(&value.path);
@@ -62,7 +69,12 @@ fn start<'a, 'm>(
         present: Table::like(values, None),
         symbols: Table::like(&function.symbols, SymbolState::Unbound),
         known_sign: Table::like(&function.symbols, false),
-        outputs: Table::default(),
+        outputs: Table::like(&function.outputs, None),
+        locals: Table::like(&function.locals, None),
+        frame: Frame::new(),
+        scope: Scope::OUTER,
+        born: Table::like(values, Scope::OUTER),
+        used,
         checks,
         first_device: None,
         tensors: Vec::new(),
@@ -72,6 +84,7 @@ fn start<'a, 'm>(
         in_union: false,
         descriptor,
         room,
+        sections,
         linkage,
         names,
         outlined: prologue::outline::outlined(function),
@@ -82,11 +95,11 @@ fn declare_descriptor(
     module: &mut Module,
     function: &Function<'_>,
     used: &mut Used,
-) -> (Symbol, u32) {
+) -> (Symbol, u32, Sections) {
     let name = format!("tvm_ffi_codegen.descriptor.{}", function.declared.signature.name);
     let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
-    let Descriptor { bytes, room } = descriptor::encode(function, used);
+    let Descriptor { bytes, room, sections } = descriptor::encode(function, used);
     module.data.push(Data::constant(symbol, bytes, 8));
     module.printers.push((symbol, print));
-    (symbol, room)
+    (symbol, room, sections)
 }

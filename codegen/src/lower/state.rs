@@ -63,6 +63,15 @@ pub(crate) struct ScalarState {
     pub(crate) wide: Option<Value>,
 }
 
+/// A scope of the body: nothing that is learnt in one is known in another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scope(pub(crate) u32);
+
+impl Scope {
+    /// That of the arguments and of the outermost statements.
+    pub(crate) const OUTER: Scope = Scope(0);
+}
+
 /// What is known of a tensor that is allocated.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputState {

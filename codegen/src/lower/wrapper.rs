@@ -3,15 +3,18 @@
 use abi_spec::layout::{ANY, any};
 
 use super::check::Checks;
+use super::body::frame::Frame;
+use super::explain::codes::Used;
+use super::explain::descriptor::{Sections, frame};
 use super::explain::routines::Routine;
 use super::explain::site::{self, Fault};
-use super::state::{Held, OutputState, SymbolState, ValueState};
+use super::state::{Held, OutputState, TensorState, Scope, SymbolState, ValueState};
 use crate::declaration::Device;
 use crate::ir::{
     Binary, Builder, Cond, Convert, Data, Hint, Linkage, Symbol, SymbolKind, Type, Value,
 };
 use crate::resolve::function::Function;
-use crate::resolve::ids::{OutputId, SymbolId, Table, ValueId};
+use crate::resolve::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
 use crate::resolve::value::Source;
 
 /// A wrapper under construction.
@@ -30,8 +33,16 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) symbols: Table<SymbolId, SymbolState>,
     /// Which symbols are known not to be negative, since an extent equal to them is not.
     pub(crate) known_sign: Table<SymbolId, bool>,
-    /// The tensors that are allocated for the kernel.
-    pub(crate) outputs: Table<OutputId, OutputState>,
+    /// The tensors that are allocated.
+    pub(crate) outputs: Table<OutputId, Option<OutputState>>,
+    /// What the body has computed.
+    pub(crate) locals: Table<LocalId, Option<Value>>,
+    /// What the body owns, and how it is left.
+    pub(crate) frame: Frame<'a>,
+    /// The scope that the wrapper is in, and that in which each value was loaded: what is learnt of it elsewhere is
+    /// not known after it.
+    pub(crate) scope: Scope,
+    pub(crate) born: Table<ValueId, Scope>,
     /// Where failing checks go.
     pub(crate) checks: Checks,
     /// The device of the first tensor whose device index matters, and how it was declared.
@@ -50,6 +61,10 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) descriptor: Symbol,
     /// Bytes that interpreting it takes.
     pub(crate) room: u32,
+    /// Where its parts are.
+    pub(crate) sections: Sections,
+    /// What the routines must know.
+    pub(crate) used: Used,
     /// Linkage of the shared routines.
     pub(crate) linkage: Linkage,
     /// The name hint of each value.
@@ -76,9 +91,10 @@ impl Wrapper<'_, '_> {
             Source::Each { .. }
             | Source::Key { .. }
             | Source::Mapped { .. }
-            | Source::Alternative { .. } => match self.places[value] {
+            | Source::Alternative { .. }
+            | Source::Result => match self.places[value] {
                 Some(place) => (place, 0),
-                None => unreachable!("a loop or a union knows where it is"),
+                None => unreachable!("a loop, a union or a call knows where it is"),
             },
         }
     }
@@ -164,9 +180,28 @@ impl Wrapper<'_, '_> {
         [ty, self.b.convert(Convert::Trunc, index, Type::I32)]
     }
 
+    /// Notes what has been loaded of a value.
+    pub(crate) fn set_state(&mut self, value: ValueId, state: ValueState) {
+        self.values[value] = state;
+        self.born[value] = self.scope;
+    }
+
+    /// True if what is learnt of a value here is known as long as the value is.
+    pub(crate) fn keeps(&self, value: ValueId) -> bool {
+        self.born[value] == self.scope
+    }
+
+    /// Notes something about a tensor, if it stays known.
+    pub(crate) fn remember(&mut self, value: ValueId, note: impl FnOnce(&mut TensorState)) {
+        if self.keeps(value) {
+            note(self.tensor_state(value));
+        }
+    }
+
     /// Fails at a site of its own; yields the status.
     pub(crate) fn fail_at(&mut self, fault: &Fault<'_>, values: &[Value]) -> Option<Value> {
-        let site = site::add(&mut self.b, self.descriptor, fault);
+        let frame = self.frame.location.map(|at| frame(Some(at), &self.function.declared.signature.name));
+        let site = site::add(&mut self.b, self.descriptor, fault, frame.as_deref());
         let descriptor = self.b.address(self.descriptor);
         let values = self.b.values(values);
         self.routine(Routine::FailAt, &[descriptor, site, values])

@@ -2,6 +2,7 @@
 
 use abi_spec::DType;
 
+use super::ids::ValueId;
 use super::names::Names;
 use super::operator::{self, Binary, Unary};
 use super::step::Condition;

@@ -244,7 +244,7 @@ impl Checker<'_> {
                 return Err(self.invalid(part, format!("a second `{dtype}`")));
             }
         }
-        self.layout(value, tensor)?;
+        self.layout(spot, tensor)?;
         match tensor.device {
             Device::Type(ty) if ty.name().is_none() => {
                 let reason = format!("`{ty}` is not a known type of device");
@@ -255,7 +255,7 @@ impl Checker<'_> {
     }
 
     /// Strides say something about every dim; alignments are powers of two.
-    fn layout(&self, value: usize, tensor: &Tensor) -> Result<(), Error> {
+    fn layout(&self, spot: Spot, tensor: &Tensor) -> Result<(), Error> {
         if let Strides::List(strides) = &tensor.strides
             && tensor.rank() != Some(strides.len())
         {

@@ -36,6 +36,8 @@ pub(crate) struct Symbol<'a> {
     pub(crate) part: Part,
     /// The integer parameter of the same name.
     pub(crate) value: Option<ValueId>,
+    /// The integer of the body that it is.
+    pub(crate) local: Option<LocalId>,
 }
 
 /// A tensor that is allocated.
@@ -146,6 +148,8 @@ pub(crate) struct Received<'a> {
     pub(crate) value: ValueId,
     /// What it must be.
     pub(crate) steps: Vec<Step<'a>>,
+    /// The symbols that the steps mention and that are known before.
+    pub(crate) known: Vec<SymbolId>,
 }
 
 /// A call of a function of the FFI.
@@ -242,6 +246,14 @@ impl<'a> Function<'a> {
             collect(statements, &mut |statement| all.push(statement));
         }
         all
+    }
+
+    /// True if some call looks its function up.
+    pub(crate) fn calls_by_name(&self) -> bool {
+        let by_name = |statement: &&Statement<'a>| {
+            matches!(&statement.action, Action::Call { call, .. } if matches!(call.callee, Callee::Name(_)))
+        };
+        self.statements().iter().any(by_name)
     }
 
     /// The tensors that the function returns.

@@ -7,6 +7,7 @@ use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
 use super::value::{self, Source, Value, values};
 use crate::declaration::{Device, Dim, Expr, Function, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
+use super::term::Kind;
 
 /// Symbols of one function, integer parameters included: the routine that explains failures has room
 /// for so many.
@@ -148,10 +149,12 @@ impl<'a> Names<'a> {
         if self.symbols.len() == MAX_SYMBOLS {
             return Err((part, format!("more than {MAX_SYMBOLS} symbols")));
         }
-        if self.given.contains_key(name) || self.results.contains_key(name) {
-            return Err((part, format!("`{name}` is no symbol")));
-        }
-        let symbol = self.symbols.push(Symbol { name, part, value });
+        let local = match self.given.get(name) {
+            Some(Meaning::Local(local)) if self.locals[*local].kind == Kind::Int => Some(*local),
+            Some(_) => return Err((part, format!("`{name}` is no integer"))),
+            None => None,
+        };
+        let symbol = self.symbols.push(Symbol { name, part, value, local });
         self.known.insert(name, symbol);
         self.ends.push(name);
         Ok(())

@@ -65,7 +65,9 @@ impl<'n, 'a> Order<'n, 'a> {
         value: ValueId,
     ) -> Result<Self, (Part, String)> {
         while knowledge.len() < names.symbols.len() {
-            knowledge.push(Known::Unknown);
+            let symbol = &names.symbols.values().nth(knowledge.len());
+            let known = symbol.is_some_and(|symbol| symbol.local.is_some());
+            knowledge.push(if known { Known::Known } else { Known::Unknown });
         }
         let first = Table::like(&names.symbols, None);
         let mut order = Order { names, steps: Vec::new(), knowledge, waiting: Vec::new(), first };

@@ -1,8 +1,10 @@
 //! Values that somebody else has made: what they must be, checked as an argument is.
 
 use super::function::Received;
+use super::ids::{SymbolId, Table};
 use super::names::Names;
-use super::order::{Knowledge, Order};
+use super::order::{Knowledge, Known, Order};
+use super::step::{Rule, Step};
 use crate::declaration::ParamType;
 use crate::error::Part;
 
@@ -14,8 +16,59 @@ pub(super) fn receive<'a>(
     ty: &'a ParamType,
 ) -> Result<Received<'a>, (Part, String)> {
     let value = names.result(path, ty)?;
+    let before = Table::like(&names.symbols, false);
+    let before = knowledge.iter().fold(before, |mut all, (symbol, known)| {
+        all[symbol] = *known == Known::Known;
+        all
+    });
     let order = Order::received(names, std::mem::take(knowledge), value)?;
-    let Order { steps, knowledge: known, .. } = order;
-    *knowledge = known;
-    Ok(Received { value, steps })
+    let Order { steps, knowledge: after, .. } = order;
+    *knowledge = after;
+    let mut known = Vec::new();
+    mentioned(&steps, &mut |symbol: SymbolId| {
+        let local = names.symbols[symbol].local.is_some();
+        if (before[symbol] || local) && !known.contains(&symbol) {
+            known.push(symbol);
+        }
+    });
+    Ok(Received { value, steps, known })
+}
+
+/// Calls `f` with every symbol that steps mention.
+fn mentioned(steps: &[Step<'_>], f: &mut impl FnMut(SymbolId)) {
+    for step in steps {
+        match step {
+            Step::Occurrence { rule, .. } => rule_mentions(rule, f),
+            Step::Settle { symbol, linear, .. } => {
+                f(*symbol);
+                linear.coefficient.visit_symbols(f);
+                linear.constant.visit_symbols(f);
+            }
+            Step::Each { steps, .. } => mentioned(steps, f),
+            Step::OneOf { types, .. } => types.iter().for_each(|steps| mentioned(steps, f)),
+            Step::Require(condition) => condition.test.visit_symbols(f),
+            Step::Evaluate(term) => term.visit_symbols(f),
+            Step::Scalar { .. }
+            | Step::Header { .. }
+            | Step::Value { .. }
+            | Step::Compact { .. }
+            | Step::Data { .. } => {}
+        }
+    }
+}
+
+fn rule_mentions(rule: &Rule, f: &mut impl FnMut(SymbolId)) {
+    match rule {
+        Rule::Any => {}
+        Rule::Symbol(symbol) => f(*symbol),
+        Rule::Equal { term, uncertain, .. } => {
+            term.visit_symbols(f);
+            uncertain.iter().for_each(|&symbol| f(symbol));
+        }
+        Rule::Solve { symbol, linear, .. } => {
+            f(*symbol);
+            linear.coefficient.visit_symbols(f);
+            linear.constant.visit_symbols(f);
+        }
+    }
 }

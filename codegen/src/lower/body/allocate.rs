@@ -1,4 +1,4 @@
-//! Tensors that the wrapper allocates for the kernel.
+//! Tensors that the body allocates.
 //!
 //! Everything that can be wrong with the arguments is found before the first of them is allocated; what is
 //! known of them by then are their extents and their devices.
@@ -11,54 +11,61 @@ use crate::ir::{Cond, Type, Value};
 use crate::lower::explain::routines::Routine;
 use crate::lower::state::OutputState;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::Output;
+use crate::resolve::function::{Home, Output};
 use crate::resolve::ids::OutputId;
 use crate::resolve::term::{Kind, Node, Term};
 
 impl Wrapper<'_, '_> {
     /// Computes extents and devices.
-    pub(crate) fn plan_outputs(&mut self) {
-        for output in self.function.outputs.values() {
+    pub(crate) fn plan(&mut self, outputs: &[OutputId]) {
+        for &id in outputs {
+            let output = &self.function.outputs[id];
             let extents = output.extents.iter().map(|extent| self.term(extent)).collect();
             let device = self.output_device(output);
-            self.outputs.push(OutputState { extents, device, object: None });
+            self.outputs[id] = Some(OutputState { extents, device, object: None });
         }
     }
 
     /// The device on which a tensor is allocated.
     fn output_device(&mut self, output: &Output<'_>) -> Value {
-        match (output.neighbour, output.tensor.device) {
-            (Some(value), _) => {
-                let dl = self.tensor_state(value).dl;
-                self.b.load(Type::I64, dl, dl_tensor::DEVICE_TYPE.offset)
-            }
-            (None, Device::Any) => self.b.i64(DeviceType::CPU.0.into()),
-            (None, Device::Type(ty)) => self.b.i64(ty.0.into()),
-        }
+        let dl = match (output.home, output.tensor.device) {
+            (Home::Value(value), _) => self.tensor_state(value).dl,
+            (Home::Output(output), _) => self.output_tensor(output),
+            (Home::First, Device::Any) => return self.b.i64(DeviceType::CPU.0.into()),
+            (Home::First, Device::Type(ty)) => return self.b.i64(ty.0.into()),
+        };
+        self.b.load(Type::I64, dl, dl_tensor::DEVICE_TYPE.offset)
     }
 
-    /// Allocates, or returns with an error. Yields the address of the tensors as values.
-    pub(crate) fn allocate(&mut self) -> Value {
-        let count = self.outputs.len();
+    /// Allocates tensors that were planned, or leaves with an error. They are owned from then on.
+    pub(crate) fn allocate(&mut self, outputs: &[OutputId]) {
+        let planned = outputs.iter().filter_map(|&output| self.outputs[output].clone());
+        let planned: Vec<OutputState> = planned.collect();
         let extents: Vec<Value> =
-            self.outputs.values().flat_map(|output| output.extents.iter().copied()).collect();
-        let devices: Vec<Value> = self.outputs.values().map(|output| output.device).collect();
+            planned.iter().flat_map(|output| output.extents.iter().copied()).collect();
+        let devices: Vec<Value> = planned.iter().map(|output| output.device).collect();
         let (extents, devices) = (self.table(&extents), self.table(&devices));
-        let tensors = self.b.stack_slot(count as u32 * ANY.size, ANY.align);
+        let count = outputs.len() as u32;
+        let tensors = self.own(count);
         let descriptor = self.b.address(self.descriptor);
-        let args = [descriptor, extents, devices, tensors];
+        let section = self.b.i64(self.sections.outputs[&outputs[0]].into());
+        let args = [descriptor, section, extents, devices, tensors];
         let status = self.routine_value(Routine::Allocate, &args);
         let failed = self.b.compare_const(Cond::Ne, status, 0);
         let (fail, next) = (self.b.cold_block("not_allocated"), self.b.block("next"));
         self.b.branch(failed, fail, next);
         self.b.switch_to(fail);
-        self.b.ret(Some(status));
+        self.disown(count);
+        self.exit(Some(status));
+        self.own(count);
         self.b.switch_to(next);
-        for (index, output) in self.outputs.keys().enumerate() {
+        for (index, &output) in outputs.iter().enumerate() {
             let at = (index as u32 * ANY.size) as i32 + any::PAYLOAD.offset;
-            self.outputs[output].object = Some(self.b.load(Type::Ptr, tensors, at));
+            let object = self.b.load(Type::Ptr, tensors, at);
+            if let Some(state) = &mut self.outputs[output] {
+                state.object = Some(object);
+            }
         }
-        tensors
     }
 
     /// Numbers in the frame of the wrapper.
@@ -78,7 +85,7 @@ impl Wrapper<'_, '_> {
 
     /// The tensor object.
     pub(crate) fn output_object(&self, output: OutputId) -> Value {
-        let object = self.outputs[output].object;
+        let object = self.outputs[output].as_ref().and_then(|output| output.object);
         object.unwrap_or_else(|| unreachable!("tensors are allocated before they are passed"))
     }
 
@@ -93,12 +100,11 @@ impl Wrapper<'_, '_> {
     /// `stream(out)`: that of the tensor on whose device it is allocated.
     pub(crate) fn output_stream(&mut self, output: OutputId) -> Value {
         let output = &self.function.outputs[output];
-        if let Some(neighbour) = output.neighbour {
-            return self.term(&Term::new(Kind::Ptr, Node::Stream(neighbour)));
-        }
-        match output.tensor.device {
-            Device::Any | Device::Type(DeviceType::CPU) => self.b.null(),
-            Device::Type(ty) => {
+        match (output.home, output.tensor.device) {
+            (Home::Value(home), _) => self.term(&Term::new(Kind::Ptr, Node::Stream(home))),
+            (Home::Output(home), _) => self.output_stream(home),
+            (Home::First, Device::Any | Device::Type(DeviceType::CPU)) => self.b.null(),
+            (Home::First, Device::Type(ty)) => {
                 let (ty, index) = (self.b.i32(ty.0), self.b.i32(0));
                 let get = crate::lower::runtime(self.b.module, &runtime::ENV_GET_STREAM);
                 self.b.call_value(get, &[ty, index])

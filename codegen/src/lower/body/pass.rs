@@ -1,10 +1,11 @@
-//! Passing values on to the kernel, in the types of its [prototype](crate::resolve::prototype).
+//! Passing values on to C functions, in the types of their [prototype](crate::resolve::prototype).
 
 use abi_spec::Scalar;
 
 use crate::declaration::{Leaf, ParamType};
 use crate::ir::{Convert, Type, Value};
 use crate::lower::state::ValueState;
+use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::Argument;
 use crate::resolve::ids::ValueId;
@@ -17,13 +18,23 @@ impl Wrapper<'_, '_> {
         match argument {
             Argument::Value(value) => self.pass_value(*value),
             Argument::Term(term, scalar) => vec![self.pass_term(term, *scalar)],
+            Argument::Text(text) => {
+                let bytes = [text.as_bytes(), &[0]].concat();
+                let (data, size) = (constant_bytes(&mut self.b, bytes), text.len() as i64);
+                vec![data, self.b.i64(size)]
+            }
         }
     }
 
     /// A term in the C type of a scalar.
     fn pass_term(&mut self, term: &Term, scalar: Scalar) -> Value {
-        if let Node::Narrow(_, operand, _) | Node::Round(_, operand) = &term.node {
-            return self.cast(scalar, operand);
+        match &term.node {
+            Node::Narrow(_, operand, text) => return self.cast(scalar, operand, text),
+            Node::Round(_, operand) => {
+                let value = self.term(operand);
+                return self.round(value, scalar);
+            }
+            _ => {}
         }
         let value = self.term(term);
         let ty = abi_type(scalar).ty;
@@ -49,5 +60,13 @@ impl Wrapper<'_, '_> {
             ValueState::Word(word) => vec![word],
             ValueState::Pending => unreachable!("values are loaded before they are used"),
         }
+    }
+
+    /// Address and size of a value that is text.
+    pub(crate) fn pair_of(&self, value: ValueId) -> [Value; 2] {
+        let ValueState::Pair(data, size) = self.values[value] else {
+            unreachable!("texts are loaded before they are used")
+        };
+        [data, size]
     }
 }

@@ -1,6 +1,5 @@
-//! Results: where they are while the kernel runs, and how they reach the caller.
+//! Results: how they reach the caller. Nothing is written before all else has succeeded.
 
-use abi_spec::layout::ANY;
 use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::ResultType;
@@ -11,105 +10,138 @@ use crate::lower::explain::site::Fault;
 use crate::lower::value::write_any;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::result_index;
-use crate::resolve::ids::{Id, OutputId};
+use crate::resolve::function::{Packed, Received, Returned};
+use crate::resolve::ids::{OutputId, ValueId};
 
-/// What the wrapper holds while the kernel runs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Pending {
-    /// Nothing.
-    Nothing,
-    /// The address of the value that the kernel writes.
-    Written(Value),
-    /// The address of the tensors that were allocated.
-    Allocated(Value),
-}
-
-impl Wrapper<'_, '_> {
-    /// Makes room for the result, or allocates it.
-    pub(crate) fn prepare_result(&mut self) -> Pending {
-        match &self.function.declared.signature.result {
-            ResultType::None | ResultType::Scalar(_) => Pending::Nothing,
-            ResultType::Written(_) => {
-                let slot = self.b.stack_slot(ANY.size, ANY.align);
-                let zero = self.b.i64(0);
-                write_any(&mut self.b, slot, TypeIndex::NONE, zero);
-                Pending::Written(slot)
+impl<'a> Wrapper<'a, '_> {
+    /// Returns from a program.
+    pub(crate) fn return_of(&mut self, returned: &'a Returned<'a>) {
+        match returned {
+            Returned::None => self.return_none(),
+            Returned::Outputs => self.return_outputs(),
+            Returned::Scalar(term, scalar) => {
+                let value = self.term(term);
+                self.return_scalar(*scalar, value);
             }
-            ResultType::Allocated(_) => Pending::Allocated(self.allocate()),
+            Returned::Packed(packed, received) => self.return_packed(packed, received.as_ref()),
         }
     }
 
-    /// Gives up what the wrapper holds, after a failure.
-    pub(crate) fn leave(&mut self, pending: Pending) {
-        let (values, count) = match pending {
-            Pending::Nothing => return,
-            Pending::Written(value) => (value, 1),
-            Pending::Allocated(tensors) => (tensors, self.outputs.len()),
-        };
-        let count = self.b.i64(count as i64);
-        self.routine(Routine::Leave, &[values, count]);
+    /// Returns None.
+    pub(crate) fn return_none(&mut self) {
+        self.release_beyond(0);
+        let (result, zero) = (self.b.param(3), self.b.i64(0));
+        write_any(&mut self.b, result, TypeIndex::NONE, zero);
+        self.succeed();
     }
 
-    /// Writes the result and returns.
-    pub(crate) fn finish(&mut self, pending: Pending, returned: Option<Value>) {
-        let result = self.b.param(3);
-        let descriptor = self.b.address(self.descriptor);
-        let status = match (pending, returned) {
-            (Pending::Nothing, returned) => self.write_returned(returned),
-            (Pending::Written(value), _) => {
-                self.routine_value(Routine::TakeResult, &[descriptor, value, result])
-            }
-            (Pending::Allocated(_), _) if self.outputs.len() == 1 => {
-                let object = self.output_object(OutputId::new(0));
-                write_any(&mut self.b, result, TypeIndex::TENSOR, object);
-                self.b.i32(0)
-            }
-            (Pending::Allocated(tensors), _) => {
-                self.routine_value(Routine::MakeArray, &[descriptor, tensors, result])
-            }
-        };
+    fn succeed(&mut self) {
+        let status = self.b.i32(0);
         self.b.ret(Some(status));
     }
-}
 
-impl Wrapper<'_, '_> {
-    /// Writes what the kernel has returned, or None. Yields the status.
-    fn write_returned(&mut self, returned: Option<Value>) -> Value {
-        let result = self.b.param(3);
-        match (&self.function.declared.signature.result, returned) {
-            (ResultType::Scalar(scalar), Some(returned)) => self.scalar_result(*scalar, returned),
-            (
-                ResultType::None
-                | ResultType::Scalar(_)
-                | ResultType::Written(_)
-                | ResultType::Allocated(_),
-                _,
-            ) => {
-                let zero = self.b.i64(0);
-                write_any(&mut self.b, result, TypeIndex::NONE, zero);
-            }
+    /// Returns what a kernel has returned.
+    pub(crate) fn return_native(&mut self, scalar: Scalar, returned: Value) {
+        self.b.hint(returned, "returned");
+        if scalar == Scalar::Bool {
+            let truth = self.b.compare_const(Cond::Ne, returned, 0);
+            let truth = self.b.widen_bool(truth, Type::I64);
+            return self.return_scalar(scalar, truth);
         }
-        self.b.i32(0)
+        let wide = self.widen(returned, scalar);
+        self.return_scalar(scalar, wide);
     }
 
-    fn scalar_result(&mut self, scalar: Scalar, returned: Value) {
-        self.b.hint(returned, "returned");
+    /// Returns a number: `I64`, `F64` or `Ptr`.
+    fn return_scalar(&mut self, scalar: Scalar, value: Value) {
         if scalar == Scalar::Uint64 {
-            let too_large = self.b.compare_const(Cond::Slt, returned, 0);
+            let too_large = self.b.compare_const(Cond::Slt, value, 0);
             let (fail, next) = (self.b.cold_block("too_large"), self.b.block("next"));
             self.b.branch(too_large, fail, next);
             self.b.switch_to(fail);
-            let raised = self.fail_at(&Fault::plain(Complaint::ResultRange), &[returned]);
-            self.b.ret(raised);
+            let raised = self.fail_at(&Fault::plain(Complaint::ResultRange), &[value]);
+            self.exit(raised);
             self.b.switch_to(next);
         }
-        let payload = if scalar == Scalar::Bool {
-            let truth = self.b.compare_const(Cond::Ne, returned, 0);
-            self.b.widen_bool(truth, Type::I64)
-        } else {
-            self.widen(returned, scalar)
-        };
+        self.release_beyond(0);
         let result = self.b.param(3);
-        write_any(&mut self.b, result, result_index(scalar), payload);
+        write_any(&mut self.b, result, result_index(scalar), value);
+        self.succeed();
+    }
+
+    /// Returns the tensors of the signature, which stand first among what is owned.
+    pub(crate) fn return_outputs(&mut self) {
+        let results: Vec<OutputId> = self.function.results().map(|(output, _)| output).collect();
+        let result = self.b.param(3);
+        if let [output] = results[..] {
+            let object = self.output_object(output);
+            self.release_beyond(1);
+            write_any(&mut self.b, result, TypeIndex::TENSOR, object);
+            return self.succeed();
+        }
+        let tensors = self.owned_at(0);
+        let descriptor = self.b.address(self.descriptor);
+        let count = self.b.i32(results.len() as i32);
+        let array = self.own_none();
+        let args = [descriptor, tensors, count, array];
+        let status = self.routine_value(Routine::MakeArray, &args);
+        self.require_made(status, "not_made");
+        let object = self.b.load(Type::Ptr, array, abi_spec::layout::any::PAYLOAD.offset);
+        self.disown(1);
+        self.release_beyond(0);
+        write_any(&mut self.b, result, TypeIndex::ARRAY, object);
+        self.succeed();
+    }
+
+    /// Returns a value that a kernel has written, which is owned and was checked, as it was declared.
+    pub(crate) fn return_received(&mut self, value: ValueId, at: Value) {
+        self.pack_value(value, at, 0);
+        self.hand_over(at);
+    }
+
+    /// A value of the body: what it borrows is made its own.
+    fn return_packed(&mut self, packed: &Packed<'_>, received: Option<&'a Received<'a>>) {
+        let slot = self.own_none();
+        let owned = self.frame.owned();
+        self.pack_one(packed, slot);
+        if self.frame.owned() == owned {
+            let descriptor = self.b.address(self.descriptor);
+            self.disown(1);
+            let status = self.routine_value(Routine::Own, &[descriptor, slot]);
+            self.require_made(status, "not_owned");
+            self.own(1);
+        } else {
+            // It was made here, and has its owner.
+            self.disown(self.frame.owned() - owned);
+        }
+        if let Some(received) = received {
+            self.receive(received, slot);
+            self.pack_value(received.value, slot, 0);
+        }
+        self.hand_over(slot);
+    }
+
+    /// Returns the value at an address, which is the last one that is owned.
+    fn hand_over(&mut self, at: Value) {
+        self.disown(1);
+        self.release_beyond(0);
+        let result = self.b.param(3);
+        for field in [abi_spec::layout::any::TYPE_INDEX, abi_spec::layout::any::PAYLOAD] {
+            let word = self.b.load(Type::I64, at, field.offset);
+            self.b.store(word, result, field.offset);
+        }
+        self.succeed();
+    }
+
+    /// What one call returns.
+    pub(crate) fn return_call(&mut self, returned: Option<Value>) {
+        match (&self.function.declared.signature.result, returned) {
+            (ResultType::Value(ty), Some(returned)) => {
+                let scalar = ty.scalar().unwrap_or(Scalar::Int64);
+                self.return_native(scalar, returned);
+            }
+            (ResultType::Allocated(_), _) => self.return_outputs(),
+            (ResultType::None | ResultType::Value(_), _) => self.return_none(),
+        }
     }
 }

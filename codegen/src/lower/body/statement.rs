@@ -1,69 +1,138 @@
 //! The statements of a body, in order.
 
-use crate::declaration::StatusError;
-use crate::ir::{Cond, Convert, Linkage, SymbolKind, Type, Value};
-use crate::lower::body::results::Pending;
-use crate::lower::explain::complaints::Complaint;
-use crate::lower::explain::site::Fault;
+use crate::ir::{Binary, Block, Cond, Type, Value};
+use crate::lower::body::fault::Message;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::{Argument, Call, Statement};
+use crate::resolve::function::{Action, Argument, Body, Call, Received, Statement};
+use crate::resolve::ids::{LocalId, OutputId};
+use crate::resolve::term::Term;
 
 /// Writes the body, every path of which returns.
-pub(crate) fn body(w: &mut Wrapper<'_, '_>) {
-    for statement in &w.function.body {
-        match statement {
-            Statement::Return(call) => return_call(w, call),
+pub(crate) fn body<'a>(w: &mut Wrapper<'a, '_>) {
+    let function = w.function;
+    let results: Vec<OutputId> = function.results().map(|(output, _)| output).collect();
+    w.plan(&results);
+    match &function.body {
+        Body::Call { call, result } => one_call(w, call, result.as_ref(), &results),
+        Body::Block(statements) => {
+            if !results.is_empty() {
+                w.allocate(&results);
+            }
+            w.frame.effects = true;
+            block(w, statements);
         }
     }
 }
 
-/// Computes the arguments, tests what is left to test, calls, writes the result and returns.
-fn return_call(w: &mut Wrapper<'_, '_>, call: &Call<'_>) {
-    w.plan_outputs();
+/// Computes the arguments, allocates what is returned, calls, and returns.
+fn one_call<'a>(
+    w: &mut Wrapper<'a, '_>,
+    call: &'a Call<'a>,
+    result: Option<&'a Received<'a>>,
+    results: &[OutputId],
+) {
     let early =
         |w: &mut Wrapper<'_, '_>, arg: &Argument| (!arg.is_allocated()).then(|| w.pass(arg));
     let args: Vec<Option<Vec<Value>>> = call.args.iter().map(|arg| early(w, arg)).collect();
-    let pending = w.prepare_result();
+    if !results.is_empty() {
+        w.allocate(results);
+    }
+    let slot = result.map(|_| w.own_none());
     let late = |(early, arg): (Option<Vec<Value>>, _)| early.unwrap_or_else(|| w.pass(arg));
     let mut args: Vec<Value> = args.into_iter().zip(&call.args).flat_map(late).collect();
-    if let Pending::Written(value) = pending {
-        args.push(value);
+    args.extend(slot);
+    let returned = w.call_kernel(call, &args);
+    match result.zip(slot) {
+        Some((received, slot)) => {
+            w.receive(received, slot);
+            w.return_received(received.value, slot);
+        }
+        None => w.return_call(returned),
     }
-    let kind = SymbolKind::Function(call.prototype.clone());
-    let kernel = w.b.module.declare(call.symbol, Linkage::Import, kind);
-    let mut returned = w.b.call(kernel, &args);
-    if call.status.is_some()
-        && let Some(status) = returned.take()
-    {
-        check_status(w, call, status, pending);
-    }
-    w.finish(pending, returned);
 }
 
-/// Leaves with the kernel's error if its status is not zero.
-fn check_status(w: &mut Wrapper<'_, '_>, call: &Call<'_>, status: Value, pending: Pending) {
-    w.b.hint(status, "status");
-    let failed = w.b.compare_const(Cond::Ne, status, 0);
-    let (fail, next) = (w.b.cold_block("failed"), w.b.block("next"));
-    w.b.branch(failed, fail, next);
-    w.b.switch_to(fail);
-    let fault = status_fault(call);
-    let status = w.b.convert(Convert::Sext, status, Type::I64);
-    let raised = w.fail_at(&fault, &[status]);
-    w.leave(pending);
-    w.b.ret(raised);
+fn block<'a>(w: &mut Wrapper<'a, '_>, statements: &'a [Statement<'a>]) {
+    for statement in statements {
+        w.frame.location = statement.location;
+        action(w, &statement.action);
+    }
+}
+
+fn action<'a>(w: &mut Wrapper<'a, '_>, action: &'a Action<'a>) {
+    match action {
+        Action::Let { local, term } => {
+            let value = w.term(term);
+            let hint = hint(w, *local);
+            w.b.hint(value, hint);
+            w.locals[*local] = Some(value);
+        }
+        Action::Kernel { call, result } => w.kernel(call, result),
+        Action::Call { call, result } => w.call(call, result.as_ref()),
+        Action::Allocate(output) => {
+            w.plan(&[*output]);
+            w.allocate(&[*output]);
+        }
+        Action::If { condition, then, otherwise } => choose(w, condition, [then, otherwise]),
+        Action::For { counter, range, body } => repeat(w, *counter, range, body),
+        Action::Return(returned) => w.return_of(returned),
+        Action::Raise { kind, message } => {
+            let mut text = Message::new(kind);
+            message.iter().for_each(|piece| w.say_piece(&mut text, piece));
+            w.raise(&text);
+        }
+    }
+}
+
+fn choose<'a>(w: &mut Wrapper<'a, '_>, condition: &Term, blocks: [&'a [Statement<'a>]; 2]) {
+    let condition = w.truth(condition);
+    let [then, otherwise, next] = ["then", "else", "next"].map(|label| w.b.block(label));
+    w.b.branch(condition, then, otherwise);
+    for (start, statements) in [then, otherwise].into_iter().zip(blocks) {
+        w.b.switch_to(start);
+        inner(w, statements, next, &[]);
+    }
     w.b.switch_to(next);
 }
 
-/// What a status means that is not zero, where the kernel has left no error.
-fn status_fault<'a>(call: &Call<'a>) -> Fault<'a> {
-    let errors = call.status.unwrap_or_default();
-    let own = |error: &'a StatusError| Some((error.status?, &error.kind[..], &error.message[..]));
-    let other = errors.iter().find(|error| error.status.is_none());
-    let (kind, subject) = match other {
-        Some(error) => (&error.kind[..], error.message.clone()),
-        None => ("", format!("Failed {}", call.symbol)),
-    };
-    let cases = errors.iter().filter_map(own).collect();
-    Fault { complaint: Complaint::Status, callee: true, kind, subject, cases }
+/// A block in a scope of its own, after which `next` follows.
+fn inner<'a>(
+    w: &mut Wrapper<'a, '_>,
+    statements: &'a [Statement<'a>],
+    next: Block,
+    args: &[Value],
+) {
+    w.inner(|w| block(w, statements));
+    if !w.b.ended() {
+        w.b.jump(next, args);
+    }
+}
+
+/// Counts from one number up to another, which is not reached.
+fn repeat<'a>(
+    w: &mut Wrapper<'a, '_>,
+    counter: LocalId,
+    [start, end]: &[Term; 2],
+    body: &'a [Statement<'a>],
+) {
+    let (start, end) = (w.term(start), w.term(end));
+    let [head, turn, next] = ["for", "turn", "next"].map(|label| w.b.block(label));
+    let hint = hint(w, counter);
+    let at = w.b.block_param(head, Type::I64, hint);
+    w.locals[counter] = Some(at);
+    w.b.jump(head, &[start]);
+    w.b.switch_to(head);
+    let more = w.b.compare(Cond::Slt, at, end);
+    w.b.branch(more, turn, next);
+    w.b.switch_to(turn);
+    w.inner(|w| block(w, body));
+    if !w.b.ended() {
+        let following = w.b.binary_const(Binary::Add, at, 1);
+        w.b.jump(head, &[following]);
+    }
+    w.b.switch_to(next);
+}
+
+fn hint(w: &mut Wrapper<'_, '_>, local: LocalId) -> crate::ir::Hint {
+    let name = Some(w.b.name(w.function.locals[local].name));
+    crate::ir::Hint { name, part: "", index: None }
 }

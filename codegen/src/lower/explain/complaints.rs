@@ -65,11 +65,12 @@ complaints! {
     Violated: "ValueError" "{quote}{quote}{calling}{leaves}";
     Division: "ValueError" "Division by zero in {quote}{calling}{leaves}";
     Narrow: "ValueError" "Out of range {quote}{calling}, expected {quote} but got {int}";
-    ResultType: "TypeError" "Mismatched type of result{calling}, expected {quote} but got {written}";
-    ElementType: "TypeError" "Mismatched type of result[{int}]{calling}, expected {quote} but got {written}";
-    ResultSize: "ValueError" "Mismatched result.size{calling}, expected {int} but got {int}";
-    ResultSmall: "ValueError" "Mismatched result.small_str_len{calling}, expected at most {int} but got {unsigned}";
-    ResultPadding: "ValueError" "Mismatched result.zero_padding{calling}, expected {int} but got {unsigned}";
+    Foreign: "TypeError" "Mismatched type of {at}{on}, expected {quote} but got {written}";
+    SmallLength: "ValueError" "Mismatched {at}.small_str_len{on}, expected at most {int} but got {unsigned}";
+    Padding: "ValueError" "Mismatched {at}.zero_padding{on}, expected {int} but got {unsigned}";
+    Borrowed: "TypeError" "Mismatched type of result{calling}, expected an owned value but got a borrowed Tensor";
+    Own: "RuntimeError" "{template}";
+    NoFunction: "TypeError" "Mismatched type of {subject}{calling}, expected Function but got None";
     ResultRange: "OverflowError" "Out of range result{calling}, expected int64 but got {unsigned}";
     Status: "RuntimeError" "{subject}{calling}, status = {int}";
     Failed: "RuntimeError" "Failed {plain}{calling}, status = {int}";

@@ -4,6 +4,8 @@ mod expression;
 mod outcome;
 mod value;
 
+pub(crate) use outcome::{Sections, frame};
+
 use std::collections::HashMap;
 
 use crate::lower::explain::codes::{
@@ -27,6 +29,8 @@ pub(crate) struct Descriptor {
     pub(crate) bytes: Vec<u8>,
     /// Bytes of [`Header::room`].
     pub(crate) room: u32,
+    /// Where its parts are.
+    pub(crate) sections: Sections,
 }
 
 struct Encoder<'a> {
@@ -40,6 +44,9 @@ struct Encoder<'a> {
     header: Header,
     /// Operands of the expression that is being encoded.
     depth: i32,
+    /// The value that has the first slot after the symbols.
+    base: usize,
+    sections: Sections,
 }
 
 /// Encodes a function.
@@ -52,18 +59,20 @@ pub(crate) fn encode(function: &Function<'_>, used: &mut Used) -> Descriptor {
         used,
         header: Header::default(),
         depth: 0,
+        base: 0,
+        sections: Sections::default(),
     };
     let signature = &function.declared.signature;
     let symbols = function.symbols.len() as u32;
     e.header.signature = e.quoted(&signature.header().to_string());
-    e.header.backtrace = e.backtrace();
+    e.header.backtrace = e.backtrace(function.declared.location.as_ref());
     e.header.least = signature.required() as u32;
     e.header.most = signature.most().map(|most| most as u32);
     e.header.symbols = symbols;
-    e.header.slots = symbols + function.values.len() as u32;
+    e.header.slots = symbols;
     function.steps.iter().for_each(|step| e.guarded(step));
     e.step_record(step::End {});
-    e.result();
+    e.body();
     e.finish()
 }
 
@@ -86,7 +95,7 @@ impl Encoder<'_> {
         let mut bytes: Vec<u8> = Vec::with_capacity(self.header.size as usize);
         bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         bytes.extend(self.text);
-        Descriptor { bytes, room: self.header.room() }
+        Descriptor { bytes, room: self.header.room(), sections: self.sections }
     }
 
     /// Writes a record.
@@ -154,8 +163,11 @@ impl Encoder<'_> {
         self.part(bits);
     }
 
-    fn slot(&self, value: ValueId) -> u32 {
-        (self.function.symbols.len() + value.index()) as u32
+    /// Values of the body have their slots where the next one has its.
+    fn slot(&mut self, value: ValueId) -> u32 {
+        let slot = (self.function.symbols.len() + value.index() - self.base) as u32;
+        self.header.slots = self.header.slots.max(slot + 1);
+        slot
     }
 
     fn head(&mut self, place: Place) -> Head {
@@ -163,7 +175,7 @@ impl Encoder<'_> {
         let path = self.quoted(&function.values[place.value()].path);
         let (suffix, index) = suffix(place);
         self.used.mark(suffix);
-        let argument = function.argument(place.value()).unwrap_or_default() as u32;
+        let argument = function.argument(place.value()).map(|argument| argument as u32);
         let slot = self.slot(place.value());
         Head { place: PlaceRecord { path, suffix, index }, argument, slot }
     }
@@ -217,9 +229,9 @@ impl Encoder<'_> {
         } else {
             &[]
         };
-        let presents = guards.into_iter().map(|at| (Op::Present, self.slot(at)));
+        let presents: Vec<_> = guards.into_iter().map(|at| (Op::Present, self.slot(at))).collect();
         let bounds = uncertain.iter().map(|&symbol| (Op::Bound, symbol.index() as u32));
-        let conditions: Vec<(Op, u32)> = presents.chain(bounds).collect();
+        let conditions: Vec<(Op, u32)> = presents.into_iter().chain(bounds).collect();
         self.under(&conditions, |e| {
             if first {
                 e.locate(value, source);
@@ -249,6 +261,7 @@ impl Encoder<'_> {
                 self.step_record(step::Element { slot, tuple, index: index as u32 });
             }
             Source::Context
+            | Source::Result
             | Source::Each { .. }
             | Source::Key { .. }
             | Source::Mapped { .. }
@@ -309,8 +322,9 @@ impl Encoder<'_> {
     }
 
     /// The slots of what is nested directly in a value.
-    fn children(&self, value: ValueId) -> Vec<u32> {
-        self.function.values[value].children.iter().map(|&child| self.slot(child)).collect()
+    fn children(&mut self, value: ValueId) -> Vec<u32> {
+        let function = self.function;
+        function.values[value].children.iter().map(|&child| self.slot(child)).collect()
     }
 
     fn occurrence(&mut self, place: Place, rule: &Rule) {

@@ -1,8 +1,8 @@
 //! Descriptors as text, decoded by the tables they were made from.
 
 use crate::lower::explain::codes::{
-    Case, Header, LeafKind, Literal, LiteralCode, Op, Output, Outputs, Rpn, RuleCode, Site, Span,
-    Tail, Text, Type, Written,
+    Case, Header, LeafKind, Literal, LiteralCode, Op, Output, Outputs, Received, Rpn, RuleCode, Site,
+    Span, Tail, Text,
 };
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::schema::{Part, Texts, Words};
@@ -50,11 +50,13 @@ impl<'a> Lines<'a> {
         self.text = Texts(bytes.get(header.texts as usize..)?);
         self.part::<Header>(0, "header", words)?;
         self.steps(0, words)?;
-        if header.written != 0 {
-            self.written(&mut self.at(header.written)?)?;
+        let mut next = header.outputs;
+        while next != 0 {
+            next = self.outputs(&mut self.at(next)?)?;
         }
-        if header.outputs != 0 {
-            self.outputs(&mut self.at(header.outputs)?)?;
+        let mut next = header.received;
+        while next != 0 {
+            next = self.received(&mut self.at(next)?)?;
         }
         let mut next = header.site;
         while next != 0 {
@@ -115,15 +117,20 @@ impl<'a> Lines<'a> {
         Some(())
     }
 
-    fn written(&mut self, words: &mut Words<'_>) -> Option<()> {
-        let written = self.part::<Written>(0, "result", words)?;
-        let count = if written.checked { written.count.unwrap_or(1) } else { 0 };
-        (0..count).try_for_each(|_| self.part::<Type>(1, "element", words).map(drop))
+    fn received(&mut self, words: &mut Words<'_>) -> Option<u32> {
+        let received = self.part::<Received>(0, "received", words)?;
+        for _ in 0..received.known {
+            let line = format!("known symbol {}", words.take()?);
+            self.add(1, line);
+        }
+        self.steps(1, words)?;
+        Some(received.next)
     }
 
-    fn outputs(&mut self, words: &mut Words<'_>) -> Option<()> {
-        let count = Outputs::decode(words)?.count;
-        (0..count).try_for_each(|_| self.part::<Output>(0, "output", words).map(drop))
+    fn outputs(&mut self, words: &mut Words<'_>) -> Option<u32> {
+        let Outputs { next, count } = Outputs::decode(words)?;
+        (0..count).try_for_each(|_| self.part::<Output>(0, "output", words).map(drop))?;
+        Some(next)
     }
 
     /// Yields where the next one is.

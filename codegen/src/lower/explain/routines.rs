@@ -8,6 +8,7 @@ mod code;
 mod evaluate;
 mod explain;
 mod float;
+mod functions;
 mod give;
 mod half;
 mod kinds;
@@ -97,26 +98,34 @@ routines! {
     RedoLarge "redo_large" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::redo_large;
     /// `(descriptor, site, values)`: passes on the error of a callee, or raises what the site says; returns -1.
     FailAt "fail_at" [Ptr, Ptr, Ptr] -> Some(I32), cold, raise::fail_at;
-    /// `(descriptor, value, result)`: hands on what the kernel has written, or raises and returns -1.
-    TakeResult "take_result" [Ptr, Ptr, Ptr] -> Some(I32), hot, result::take_result;
-    /// `(state, descriptor, value)`: not 0 if what the kernel has written is not what was declared.
-    CheckResult "check_result" [Ptr, Ptr, Ptr] -> Some(I32), hot, result::check_result;
-    /// `(type, value)`: whether a value has a type.
-    Accepts "accepts" [Ptr, Ptr] -> Some(I32), hot, result::accepts;
-    /// `(descriptor, value)`: raises why a value is not what was declared and releases it; returns -1.
-    RefuseResult "refuse_result" [Ptr, Ptr] -> Some(I32), cold, result::refuse_result;
+    /// `(descriptor, section, any, values)`: raises the first fault of a value that somebody else has made; -1.
+    ExplainReceived "explain_received" [Ptr, I64, Ptr, Ptr] -> Some(I32), cold, explain::explain_received;
+    /// The same with room for every function.
+    ExplainReceivedLarge "explain_received_large" [Ptr, I64, Ptr, Ptr] -> Some(I32), cold, explain::explain_received_large;
+    /// `(value)`: whether a value is owned, and its bytes mean something.
+    IsOwned "is_owned" [Ptr] -> Some(I32), hot, result::is_owned;
+    /// `(from, to)`: copies a value without the bytes that mean nothing; a reference to an object becomes it.
+    CopyAny "copy_any" [Ptr, Ptr] -> None, hot, result::copy_any;
+    /// `(descriptor, value)`: makes a value owned, or raises and returns -1.
+    Own "own" [Ptr, Ptr] -> Some(I32), hot, result::own;
+    /// `(descriptor, name, length, cache, context)`: a function by its name; NULL once it has raised.
+    LookUp "look_up" [Ptr, Ptr, I64, Ptr, Ptr] -> Some(Ptr), cold, functions::look_up;
     /// `(values, count)`: gives up the objects among values.
     Release "release" [Ptr, I64] -> None, hot, result::release;
     /// `(values, count)`: the same after a failure, whose error stays.
     Leave "leave" [Ptr, I64] -> None, cold, result::leave;
-    /// `(descriptor, extents, devices, tensors)`: allocates tensors, or raises and returns -1.
-    Allocate "allocate" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::allocate;
+    /// `(descriptor, outputs, extents, devices, tensors)`: allocates tensors, or raises and returns -1.
+    Allocate "allocate" [Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::allocate;
     /// `(descriptor, output, prototype, tensor)`: allocates one, or raises and returns -1.
     AllocateOne "allocate_one" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::allocate_one;
     /// `(descriptor, output, extents)`: -1 once it has raised that a tensor cannot be allocated.
     CheckSize "check_size" [Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::check_size;
-    /// `(descriptor, tensors, result)`: an array of tensors, or raises and returns -1.
-    MakeArray "make_array" [Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::make_array;
+    /// `(descriptor, values, count, result)`: an array of values, or raises and returns -1.
+    MakeArray "make_array" [Ptr, Ptr, I32, Ptr] -> Some(I32), hot, functions::make_array;
+    /// `(descriptor, numbers, count, result)`: a shape of integers, or raises and returns -1.
+    MakeShape "make_shape" [Ptr, Ptr, I32, Ptr] -> Some(I32), hot, functions::make_shape;
+    /// `(descriptor, name, length, values, count, result)`: what a function of the registry makes, or raises and returns -1.
+    Make "make" [Ptr, Ptr, I64, Ptr, I32, Ptr] -> Some(I32), hot, functions::make;
     /// `(dl, alignment mask, must be compact)`: whether extents, strides and data are acceptable.
     Settle "settle" [Ptr, I64, I32] -> Some(I32), hot, view::settle;
     /// `(any, checks)`: the `DLTensor*` of a compact tensor, or NULL if it fails one of these checks.
@@ -159,6 +168,8 @@ routines! {
     /// `(state, descriptor, room)`: all steps. The routines from here on that return `i32` and take a state
     /// yield 0 if nothing is wrong, 1 if something is, and -1 if the descriptor is damaged.
     Replay "replay" [Ptr, Ptr, I64] -> Some(I32), cold, explain::replay;
+    /// `(state, descriptor, room, section, any, values)`: the steps of a value.
+    ReplayReceived "replay_received" [Ptr, Ptr, I64, I64, Ptr, Ptr] -> Some(I32), cold, explain::replay_received;
     /// `(state)`: steps from the program counter on.
     Interpret "interpret" [Ptr] -> Some(I32), cold, explain::interpret;
     /// `(state)`: a step, as all that take the state alone.
@@ -174,6 +185,7 @@ routines! {
     Compact "compact" [Ptr] -> Some(I32), cold, tensor::compact;
     Data "data" [Ptr] -> Some(I32), cold, tensor::data;
     SettleSymbol "settle_symbol" [Ptr] -> Some(I32), cold, tensor::settle;
+    Owned "owned" [Ptr] -> Some(I32), cold, result::check_owned;
     Type "type" [Ptr] -> Some(I32), cold, kinds::check_type;
     Instance "instance" [Ptr] -> Some(I32), cold, kinds::instance;
     Size "size" [Ptr] -> Some(I32), cold, kinds::size;
@@ -250,6 +262,8 @@ impl Routine {
             self
         } else if self == Routine::Redo {
             Routine::RedoLarge
+        } else if self == Routine::ExplainReceived {
+            Routine::ExplainReceivedLarge
         } else {
             Routine::ExplainLarge
         }

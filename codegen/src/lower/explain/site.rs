@@ -1,7 +1,7 @@
 //! Sites: what a failure after the checks says. Each is added to the descriptor of its function.
 
 use crate::ir::{Builder, Data, Symbol, Value};
-use crate::lower::explain::codes::{Case, Header, Meaning, Site, Span, Text};
+use crate::lower::explain::codes::{Callee, Case, Header, Meaning, Site, Span, Text};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::descriptor::elide;
 use crate::lower::explain::schema::{Part, Words};
@@ -10,8 +10,8 @@ use crate::lower::explain::schema::{Part, Words};
 #[derive(Clone, Debug)]
 pub(crate) struct Fault<'a> {
     pub(crate) complaint: Complaint,
-    /// An error that the callee has left goes first.
-    pub(crate) callee: bool,
+    /// Whose error it may be.
+    pub(crate) callee: Callee,
     /// The kind of the error; if empty that of the complaint.
     pub(crate) kind: &'a str,
     /// What it is about; may be empty.
@@ -23,20 +23,28 @@ pub(crate) struct Fault<'a> {
 impl Fault<'_> {
     /// A complaint about nothing in particular.
     pub(crate) fn plain(complaint: Complaint) -> Self {
-        Fault { complaint, callee: false, kind: "", subject: String::new(), cases: Vec::new() }
+        let (callee, subject) = (Callee::None, String::new());
+        Fault { complaint, callee, kind: "", subject, cases: Vec::new() }
     }
 }
 
-/// Adds a site to a descriptor, which is one of the last data of the module; yields its address.
-pub(crate) fn add(b: &mut Builder<'_>, descriptor: Symbol, fault: &Fault<'_>) -> Value {
+/// Adds a site to a descriptor, which is one of the last data of the module; yields its address. The backtrace is
+/// that of the function, unless it has one of its own.
+pub(crate) fn add(
+    b: &mut Builder<'_>,
+    descriptor: Symbol,
+    fault: &Fault<'_>,
+    frame: Option<&str>,
+) -> Value {
     let data = b.module.data.iter_mut().rfind(|data| data.symbol == descriptor);
-    let offset = append(data.unwrap_or_else(|| unreachable!("descriptors come first")), fault);
+    let data = data.unwrap_or_else(|| unreachable!("descriptors come first"));
+    let offset = append(data, fault, frame.unwrap_or_default());
     let base = b.address(descriptor);
     b.ptr_offset(base, offset.into())
 }
 
 /// Appends words and texts; yields the offset in bytes.
-fn append(data: &mut Data, fault: &Fault<'_>) -> u32 {
+fn append(data: &mut Data, fault: &Fault<'_>, frame: &str) -> u32 {
     let mut header = header(&data.bytes);
     let offset = data.bytes.len() as u32;
     let words = Site::WORDS + Case::WORDS * fault.cases.len() as u32;
@@ -52,6 +60,7 @@ fn append(data: &mut Data, fault: &Fault<'_>) -> u32 {
         next: header.site,
         complaint: fault.complaint as u32,
         callee: fault.callee,
+        frame: span(frame),
         meaning: Meaning { kind: span(fault.kind), subject: span(&fault.subject) },
         cases: fault.cases.len() as u32,
     }

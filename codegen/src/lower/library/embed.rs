@@ -20,8 +20,10 @@ pub(crate) fn imports(module: &mut Module, tree: &ImportTree<'_>) {
     }
 }
 
-/// A pointer, NULL until the loader writes it.
+/// A pointer, NULL until the loader writes it; a module has one.
 pub(crate) fn context(module: &mut Module) {
-    let symbol = module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
-    module.data.push(Data::variable(symbol, vec![0; 8], 8));
+    if module.find(LIBRARY_CTX).is_none() {
+        let symbol = module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
+        module.data.push(Data::variable(symbol, vec![0; 8], 8));
+    }
 }

@@ -41,7 +41,7 @@ use serde::Serialize;
 
 use crate::declaration::{
     Function, Literal, Location, Mapping, Param, ParamType, ResultType, Sequence, Shape, Signature,
-    Strides, ValueKind, ValueType,
+    Strides,
 };
 use abi_spec::Scalar;
 
@@ -206,52 +206,9 @@ fn result_schema(result: &ResultType) -> Schema {
     let tensor = || Schema::from("ffi.Tensor");
     match result {
         ResultType::None => "None".into(),
-        ResultType::Scalar(scalar) => scalar_schema(*scalar),
-        ResultType::Written(ty) => value_schema(ty),
+        ResultType::Value(ty) => param_schema(ty),
         ResultType::Allocated(outputs) if outputs.len() == 1 => tensor(),
         ResultType::Allocated(_) => Schema::new("ffi.Array", vec![tensor()]),
-    }
-}
-
-fn value_schema(ty: &ValueType) -> Schema {
-    match ty {
-        ValueType::Any => "Any".into(),
-        ValueType::Scalar(scalar) => scalar_schema(*scalar),
-        ValueType::Kind(kind) => kind_schema(*kind),
-        ValueType::Optional(inner) => Schema::new("Optional", vec![value_schema(inner)]),
-        ValueType::Sequence(Sequence::Array, element) => {
-            Schema::new("ffi.Array", vec![value_schema(element)])
-        }
-        ValueType::Sequence(Sequence::List, element) => {
-            Schema::new("ffi.List", vec![value_schema(element)])
-        }
-        ValueType::Mapping(Mapping::Map, types) => {
-            Schema::new("ffi.Map", types.iter().map(value_schema).collect())
-        }
-        ValueType::Mapping(Mapping::Dict, types) => {
-            Schema::new("ffi.Dict", types.iter().map(value_schema).collect())
-        }
-        ValueType::Tuple(types) => Schema::new("Tuple", types.iter().map(value_schema).collect()),
-    }
-}
-
-fn kind_schema(kind: ValueKind) -> Schema {
-    let of_any =
-        |name: &'static str, count| Schema::new(name, (0..count).map(|_| "Any".into()).collect());
-    match kind {
-        ValueKind::Str => "ffi.String".into(),
-        ValueKind::Bytes => "ffi.Bytes".into(),
-        ValueKind::DType => "DataType".into(),
-        ValueKind::Device => "Device".into(),
-        ValueKind::Object => "ffi.Object".into(),
-        ValueKind::Shape => "ffi.Shape".into(),
-        ValueKind::Tensor => "ffi.Tensor".into(),
-        ValueKind::Array => of_any("ffi.Array", 1),
-        ValueKind::List => of_any("ffi.List", 1),
-        ValueKind::Map => of_any("ffi.Map", 2),
-        ValueKind::Dict => of_any("ffi.Dict", 2),
-        ValueKind::Function => "ffi.Function".into(),
-        ValueKind::Module => "ffi.Module".into(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use abi_spec::library_bin::{ImportTree, Module as Imported, Node};
 use abi_spec::runtime;
-use abi_spec::symbol::{LIBRARY_BIN, LIBRARY_CTX, system_symbol};
+use abi_spec::symbol::{LIBRARY_BIN, system_symbol};
 
 use crate::ir::{Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind};
 use crate::lower::library::embed;
@@ -41,9 +41,7 @@ fn complete(module: &mut Module) {
         let library = Node { module: Imported::Library, children: Vec::new() };
         embed::imports(module, &ImportTree { nodes: vec![library] });
     }
-    if module.find(LIBRARY_CTX).is_none() {
-        embed::context(module);
-    }
+    embed::context(module);
 }
 
 fn prefixed(prefix: &str, name: &str) -> String {

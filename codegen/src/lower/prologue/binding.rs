@@ -3,7 +3,7 @@
 use crate::declaration::ParamType;
 use crate::ir::{Binary, Cond, Type, Value};
 use crate::lower::operators;
-use crate::lower::state::SymbolState;
+use crate::lower::state::{Scope, SymbolState};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::SymbolId;
 use crate::resolve::operator::Unary;
@@ -20,7 +20,9 @@ impl Wrapper<'_, '_> {
                 let extent = matches!(place, Place::Extent { .. });
                 if !self.known_sign[*symbol] {
                     self.sign(place, value);
-                    self.known_sign[*symbol] = extent && counts.is_none();
+                    let new = matches!(self.symbols[*symbol], SymbolState::Unbound);
+                    let stays = new || self.scope == Scope::OUTER;
+                    self.known_sign[*symbol] = extent && counts.is_none() && stays;
                 }
                 self.bind(*symbol, value, counts);
             }

@@ -20,10 +20,10 @@ const MAX_DEVICES: i64 = 24;
 const TABLE_SIZE: u32 = 8 + 8 * MAX_DEVICES as u32;
 const FIRST: i32 = 8;
 
-/// True if it is known at run time only which tensors must share a device.
-fn vary(function: &Function<'_>) -> bool {
+/// True if it is known at run time only which tensors of some steps must share a device.
+fn vary(function: &Function<'_>, steps: &[Step<'_>]) -> bool {
     let mut headers = Vec::new();
-    collect(&function.steps, &mut headers);
+    collect(steps, &mut headers);
     let varies = |value: ValueId| {
         let value = &function.values[value];
         value.dynamic || value.guard.is_some()
@@ -54,9 +54,10 @@ fn collect(steps: &[Step<'_>], headers: &mut Vec<ValueId>) {
 }
 
 impl Wrapper<'_, '_> {
-    /// Makes a table of devices, if one is needed.
-    pub(crate) fn device_table(&mut self) {
-        if vary(self.function) {
+    /// Makes a table of devices, if these steps need one.
+    pub(crate) fn device_table(&mut self, steps: &[Step<'_>]) {
+        self.devices = None;
+        if vary(self.function, steps) {
             let table = self.b.stack_slot(TABLE_SIZE, 8);
             let zero = self.b.i64(0);
             self.b.store(zero, table, 0);

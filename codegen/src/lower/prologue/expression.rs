@@ -3,16 +3,18 @@
 use abi_spec::layout::seq_cell;
 use abi_spec::{DeviceType, Scalar};
 
-use crate::declaration::Device;
+use crate::declaration::{Device, Logic};
 use crate::ir::{Cond, Convert, Type, Value};
+use crate::lower::body::fault::Message;
+use crate::lower::explain::codes::LeafKind;
 use crate::lower::explain::routines::Routine;
 use crate::lower::operators;
 use crate::lower::state::{SymbolState, ValueState};
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::ids::{SymbolId, ValueId};
+use crate::resolve::ids::{LocalId, SymbolId, ValueId};
 use crate::resolve::operator::Division;
 use crate::resolve::step::Condition;
-use crate::resolve::term::{Node, Property, Term};
+use crate::resolve::term::{Node, Property, Quote, Term};
 
 impl Wrapper<'_, '_> {
     /// Requires a constraint to hold.
@@ -22,7 +24,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// A term that is 1 or 0, as a `Bool`.
-    fn truth(&mut self, term: &Term) -> Value {
+    pub(crate) fn truth(&mut self, term: &Term) -> Value {
         let value = self.computed(term);
         if self.b.ty(value) == Type::Bool {
             return value;
@@ -44,6 +46,8 @@ impl Wrapper<'_, '_> {
             Node::Text(_) => unreachable!("text is only compared"),
             Node::Null => self.b.null(),
             Node::Symbol(symbol) => self.symbol(*symbol),
+            Node::Local(local) => self.local(*local),
+            Node::Logic(op, operands) => self.logic(*op, operands),
             Node::Value(value) => self.whole(*value),
             Node::Output(output) => self.output_tensor(*output),
             Node::OutputData(output) => self.output_data(*output),
@@ -56,15 +60,18 @@ impl Wrapper<'_, '_> {
                 let [lhs, rhs] = [self.term(&operands[0]), self.term(&operands[1])];
                 operators::binary(&mut self.b, *op, lhs, rhs)
             }
-            Node::Divide(op, operands, _) => self.division(*op, operands),
-            Node::Narrow(scalar, operand, _) | Node::Round(scalar, operand) => {
-                let native = self.cast(*scalar, operand);
+            Node::Divide(op, operands, quote) => self.division(*op, operands, quote),
+            Node::Narrow(scalar, operand, text) => {
+                let native = self.cast(*scalar, operand, text);
+                self.widen(native, *scalar)
+            }
+            Node::Round(scalar, operand) => {
+                let value = self.term(operand);
+                let native = self.round(value, *scalar);
                 self.widen(native, *scalar)
             }
             Node::SameText(value, text) => {
-                let ValueState::Pair(data, size) = self.values[*value] else {
-                    unreachable!("texts are loaded before they are compared")
-                };
+                let [data, size] = self.pair_of(*value);
                 self.text_equals(data, size, text)
             }
             Node::Stream(value) => self.stream(*value),
@@ -72,17 +79,61 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// A checked conversion, in the C type of `scalar`.
-    pub(crate) fn cast(&mut self, scalar: Scalar, operand: &Term) -> Value {
+    /// A checked conversion to an integer type, in its C type; messages quote it by this text.
+    pub(crate) fn cast(&mut self, scalar: Scalar, operand: &Term, text: &str) -> Value {
         let value = self.term(operand);
-        if scalar.is_float() { self.round(value, scalar) } else { self.narrow(value, scalar) }
+        let fail = self.failing(|_| {
+            let mut message = Message::new("ValueError");
+            message.text("Out of range ").text(text).piece(LeafKind::Calling, &[]);
+            message.text(&format!(", expected {scalar} but got ")).piece(LeafKind::Int, &[value]);
+            message
+        });
+        let outer = std::mem::replace(&mut self.checks.fail, fail);
+        let native = self.narrow(value, scalar);
+        self.checks.fail = outer;
+        native
+    }
+
+    /// Two truths; the second is computed only if the first does not decide.
+    fn logic(&mut self, op: Logic, [first, second]: &[Term; 2]) -> Value {
+        let first = self.truth(first);
+        if !second.can_fail() {
+            let second = self.truth(second);
+            return match op {
+                Logic::And => self.b.and(first, second),
+                Logic::Or => self.b.or(first, second),
+            };
+        }
+        let [other, decided, join] = ["other", "decided", "logic"].map(|label| self.b.block(label));
+        let both = self.b.block_param(join, Type::Bool, crate::ir::Hint::default());
+        let (then, otherwise) = match op {
+            Logic::And => (other, decided),
+            Logic::Or => (decided, other),
+        };
+        self.b.branch(first, then, otherwise);
+        self.b.switch_to(decided);
+        self.b.jump(join, &[first]);
+        self.b.switch_to(other);
+        let second = self.aside(|w| w.truth(second));
+        self.b.jump(join, &[second]);
+        self.b.switch_to(join);
+        both
     }
 
     fn symbol(&mut self, symbol: SymbolId) -> Value {
         match self.symbols[symbol] {
             SymbolState::Bound(value) | SymbolState::Maybe(value, _) => value,
-            SymbolState::Unbound => unreachable!("symbols are bound before they are used"),
+            SymbolState::Unbound => match self.function.symbols[symbol].local {
+                Some(local) => self.local(local),
+                None => unreachable!("symbols are bound before they are used"),
+            },
         }
+    }
+
+    /// What the body has given a name.
+    pub(crate) fn local(&self, local: LocalId) -> Value {
+        let known = self.locals[local];
+        known.unwrap_or_else(|| unreachable!("names are given before they are used"))
     }
 
     /// A value that is one word in terms.
@@ -110,7 +161,7 @@ impl Wrapper<'_, '_> {
             (ValueState::Pair(_, size), Property::Number { index, checked }) => {
                 if checked {
                     let has = self.b.compare_const(Cond::Sgt, size, index.into());
-                    self.guard_where_there(value, has);
+                    self.guard_where_there(value, has, |w| w.too_few(value, "size", index, size));
                 }
                 self.number_of(value, index as usize)
             }
@@ -192,11 +243,30 @@ impl Wrapper<'_, '_> {
     fn require_rank(&mut self, value: ValueId, dim: u32) {
         let ndim = self.ndim32(value);
         let has = self.b.compare_const(Cond::Sgt, ndim, dim.into());
-        self.guard_where_there(value, has);
+        self.guard_where_there(value, has, |w| {
+            let ndim = w.b.convert(Convert::Sext, ndim, Type::I64);
+            w.too_few(value, "ndim", dim, ndim)
+        });
+    }
+
+    /// A value has less of something than an index asks for.
+    fn too_few(&mut self, value: ValueId, of: &str, index: u32, found: Value) -> Message {
+        let (path, argument) = (&self.function.values[value].path, self.function.argument(value));
+        let on = argument.map_or(String::new(), |at| format!(" on argument #{at}"));
+        let mut message = Message::new("ValueError");
+        message.text(&format!("Mismatched {path}.{of}{on}")).piece(LeafKind::Calling, &[]);
+        let least = u64::from(index) + 1;
+        message.text(&format!(", expected at least {least} but got ")).piece(LeafKind::Int, &[found]);
+        message
     }
 
     /// Leaves at once unless a condition holds or the value is not there.
-    fn guard_where_there(&mut self, value: ValueId, holds: Value) {
+    fn guard_where_there(
+        &mut self,
+        value: ValueId,
+        holds: Value,
+        message: impl FnOnce(&mut Self) -> Message,
+    ) {
         let holds = match self.mask(value) {
             Some(mask) => {
                 let absent = self.b.not(mask);
@@ -204,11 +274,12 @@ impl Wrapper<'_, '_> {
             }
             None => holds,
         };
-        self.b.guard(holds, self.checks.fail);
+        let fail = self.failing(message);
+        self.b.guard(holds, fail);
     }
 
     /// Leaves if the divisor is zero.
-    fn division(&mut self, op: Division, operands: &[Term; 2]) -> Value {
+    fn division(&mut self, op: Division, operands: &[Term; 2], quote: &Quote) -> Value {
         let x = self.term(&operands[0]);
         if let Some(divisor) = operands[1].constant() {
             return operators::divide_by(&mut self.b, op, x, divisor);
@@ -222,7 +293,14 @@ impl Wrapper<'_, '_> {
             y = self.b.select(zero, one, y);
         } else {
             let some = self.b.compare_const(Cond::Ne, y, 0);
-            self.b.guard(some, self.checks.fail);
+            let fail = self.failing(|w| {
+                let mut message = Message::new("ValueError");
+                message.text("Division by zero in ").text(&quote.text);
+                message.piece(LeafKind::Calling, &[]);
+                w.leaves(&mut message, quote);
+                message
+            });
+            self.b.guard(some, fail);
         }
         operators::divide(&mut self.b, op, x, y)
     }

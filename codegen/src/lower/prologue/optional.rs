@@ -57,7 +57,7 @@ impl<'a> Wrapper<'a, '_> {
         self.leave_scope(outside);
         self.set_symbols(&symbols, &states);
         let state = TensorState::new(params[0], params.get(1).copied(), rank);
-        self.values[value] = ValueState::Tensor(state);
+        self.set_state(value, ValueState::Tensor(state));
     }
 }
 

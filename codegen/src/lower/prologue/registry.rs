@@ -4,6 +4,7 @@ use abi_spec::layout::{any, byte_array};
 use abi_spec::{TypeIndex, runtime};
 
 use crate::ir::{Block, Cond, Convert, Type, Value};
+use crate::lower::explain::codes::Callee;
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::site::Fault;
 use crate::lower::state::Held;
@@ -132,9 +133,9 @@ impl Wrapper<'_, '_> {
         let held = self.held.clone();
         self.release_held(&held);
         let status = self.b.convert(Convert::Sext, status, Type::I64);
-        let fault = Fault { callee: true, ..Fault::plain(Complaint::Failed) };
+        let fault = Fault { callee: Callee::Kernel, ..Fault::plain(Complaint::Failed) };
         let raised = self.fail_at(&fault, &[name, length, status]);
-        self.b.ret(raised);
+        self.exit(raised);
     }
 
     /// Takes the error out of the thread's slot and releases it.

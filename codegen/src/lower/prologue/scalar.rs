@@ -31,7 +31,7 @@ impl Wrapper<'_, '_> {
         if !context {
             self.b.hint(state.native, hint);
         }
-        self.values[value] = ValueState::Scalar(state);
+        self.set_state(value, ValueState::Scalar(state));
     }
 
     /// Requires the type index to be one of int and bool, or of int, bool and float.
@@ -118,7 +118,9 @@ impl Wrapper<'_, '_> {
             return wide;
         }
         let wide = self.widen(state.native, scalar);
-        self.values[value] = ValueState::Scalar(ScalarState { wide: Some(wide), ..state });
+        if self.keeps(value) {
+            self.values[value] = ValueState::Scalar(ScalarState { wide: Some(wide), ..state });
+        }
         wide
     }
 

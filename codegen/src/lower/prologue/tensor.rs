@@ -19,7 +19,7 @@ impl Wrapper<'_, '_> {
         };
         let hint = self.hint(value, "", None);
         self.b.hint(dl, hint);
-        self.values[value] = ValueState::Tensor(TensorState::new(dl, None, None));
+        self.set_state(value, ValueState::Tensor(TensorState::new(dl, None, None)));
     }
 
     /// An object or a `DLTensor*`, of which neither is the rule: Python passes both.
@@ -245,7 +245,7 @@ impl Wrapper<'_, '_> {
         let extent = self.b.load(Type::I64, shape, 8 * dim as i32);
         let hint = self.hint(value, "shape", Some(dim));
         self.b.hint(extent, hint);
-        self.tensor_state(value).extents[dim] = Some(extent);
+        self.remember(value, |state| state.extents[dim] = Some(extent));
         extent
     }
 
@@ -262,7 +262,7 @@ impl Wrapper<'_, '_> {
         let shape = self.tensor_state(value).shape.unwrap_or(pointer);
         let readable = self.b.select(present, pointer, shape);
         let strides = Strides { present, readable };
-        self.tensor_state(value).strides = Some(strides);
+        self.remember(value, |state| state.strides = Some(strides));
         strides
     }
 
@@ -271,7 +271,7 @@ impl Wrapper<'_, '_> {
             return pointer;
         }
         let pointer = self.field(value, Type::Ptr, dl_tensor::STRIDES.offset, "strides");
-        self.tensor_state(value).strides_pointer = Some(pointer);
+        self.remember(value, |state| state.strides_pointer = Some(pointer));
         pointer
     }
 
@@ -323,7 +323,7 @@ impl Wrapper<'_, '_> {
             let some = self.b.compare_const(Cond::Ne, extent, 0);
             all = if dim == 0 { some } else { self.b.and(all, some) };
         }
-        self.tensor_state(value).not_empty = Some(all);
+        self.remember(value, |state| state.not_empty = Some(all));
         all
     }
 
@@ -332,7 +332,7 @@ impl Wrapper<'_, '_> {
             return data;
         }
         let data = self.field(value, Type::Ptr, dl_tensor::DATA.offset, "data");
-        self.tensor_state(value).data = Some(data);
+        self.remember(value, |state| state.data = Some(data));
         data
     }
 
@@ -351,7 +351,7 @@ impl Wrapper<'_, '_> {
         let address = self.b.ptr_add(data, offset);
         let hint = self.hint(value, "address", None);
         self.b.hint(address, hint);
-        self.tensor_state(value).address = Some(address);
+        self.remember(value, |state| state.address = Some(address));
         address
     }
 }

@@ -53,7 +53,7 @@ impl Wrapper<'_, '_> {
                 unreachable!("these have steps of their own")
             }
         };
-        self.values[value] = state;
+        self.set_state(value, state);
     }
 
     /// What the type makes legal to read.

@@ -42,6 +42,10 @@ coded! {
     RestSize { first: u32 } 1 [];
     /// 1 for 0, else 0.
     Not {} 0 [];
+    /// Skips the words of the second operand if the first is 0.
+    And { words: u32 } -1 [];
+    /// Skips the words of the second operand unless the first is 0.
+    Or { words: u32 } -1 [];
     Add {} -1 [];
     Sub {} -1 [];
     Mul {} -1 [];

@@ -69,9 +69,9 @@ record! {
         operands: u32,
         /// The most devices to be compared.
         devices: u32,
-        /// Where the [`Written`] result is; 0 for nowhere.
-        written: u32,
-        /// Where the [`Outputs`] are; 0 for nowhere.
+        /// The first [`Received`]; 0 for none.
+        received: u32,
+        /// The first [`Outputs`]; 0 for none.
         outputs: u32,
         /// The first [`Site`]; 0 for none.
         site: u32,
@@ -107,7 +107,7 @@ fn show_place(place: &Place, text: &Texts<'_>) -> String {
 
 record! {
     /// Which value a step is about: how messages name it, and its slot.
-    Head { place: Place, argument: u32, slot: u32 }
+    Head { place: Place, argument: Option<u32>, slot: u32 }
 }
 
 codes! {
@@ -172,6 +172,8 @@ codes! {
         Leaves,
         /// What a site is about.
         Subject,
+        /// The same with values in it.
+        Template,
         /// The place of the value, which is a [`Head`].
         At,
         /// Its path.
@@ -189,24 +191,39 @@ record! {
 }
 
 record! {
-    /// A type that a result may have.
-    Type { low: u64, high: u64, expected: Text }
+    /// A value that somebody else has made. The symbols that are known before follow, and the steps.
+    Received {
+        /// The next one of the descriptor; 0 for none.
+        next: u32,
+        /// Where it goes.
+        slot: u32,
+        /// The backtrace of its error; if empty that of every error.
+        frame: Text,
+        /// How many symbols are known.
+        known: u32,
+    }
 }
 
-record! {
-    /// A result that the kernel writes; the types of its elements follow, or of all of them.
-    Written {
-        ty: Type,
-        /// The number of elements, if it is fixed.
-        count: Option<u32>,
-        /// Elements are checked.
-        checked: bool,
+codes! {
+    /// What a site knows of a callee's error.
+    Callee {
+        /// There is no callee.
+        None,
+        /// The error that a kernel has left goes first.
+        Kernel,
+        /// Likewise of a function of the FFI; its status -2 without an error is passed on.
+        Function,
     }
 }
 
 record! {
-    /// Tensors that are allocated: how many [`Output`]s follow.
-    Outputs { count: u32 }
+    /// Tensors that are allocated at once. [`Output`]s follow.
+    Outputs {
+        /// The next ones of the descriptor; 0 for none.
+        next: u32,
+        /// How many follow.
+        count: u32,
+    }
 }
 
 record! {
@@ -231,8 +248,10 @@ record! {
         next: u32,
         /// A [`Complaint`](super::complaints::Complaint).
         complaint: u32,
-        /// An error that the callee has left goes first.
-        callee: bool,
+        /// Whose error it may be.
+        callee: Callee,
+        /// The backtrace of its error; if empty that of every error.
+        frame: Text,
         /// Unless there is a case.
         meaning: Meaning,
         /// How many cases follow.

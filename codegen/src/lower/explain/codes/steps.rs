@@ -31,6 +31,8 @@ coded! {
     Data { head: Head, mask: u64 } 0 [];
     /// A symbol that no stride has bound: coefficient and constant.
     Settle { symbol: u32, tensor: u32, dim: u32 } 0 [Expression, Expression];
+    /// A value that is owned, and whose bytes mean something.
+    Owned { head: Head, expected: Text } 0 [];
     /// The type of a value.
     Type { head: Head, expected: Text, low: u64, high: u64 } 0 [];
     /// The class of an object.

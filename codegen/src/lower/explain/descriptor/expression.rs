@@ -3,6 +3,7 @@
 use abi_spec::Scalar;
 
 use super::Encoder;
+use crate::declaration::Logic;
 use crate::lower::explain::codes::{LeafKind, Op, Rpn};
 use crate::lower::operators::half_format;
 use crate::resolve::ids::{Id, ValueId};
@@ -38,6 +39,9 @@ impl Encoder<'_> {
     }
 
     fn rpn(&mut self, term: &Term) {
+        if let Node::Logic(op, operands) = &term.node {
+            return self.logic(*op, operands);
+        }
         term.operands().iter().for_each(|operand| self.rpn(operand));
         match &term.node {
             Node::Int(value) => self.constant(*value as u64),
@@ -49,8 +53,14 @@ impl Encoder<'_> {
             | Node::OutputData(_)
             | Node::Stream(_)
             | Node::OutputStream(_) => self.constant(0),
+            // Bodies explain their own failures.
+            Node::Local(_) => self.constant(0),
             Node::Symbol(symbol) => self.slot_code(Rpn::Slot, symbol.index() as u32),
-            Node::Value(value) => self.slot_code(Rpn::Slot, self.slot(*value)),
+            Node::Value(value) => {
+                let slot = self.slot(*value);
+                self.slot_code(Rpn::Slot, slot);
+            }
+            Node::Logic(..) => {}
             Node::Property(value, property) => self.property(*value, *property),
             Node::Unary(op, _) => self.code(unary(*op)),
             Node::Binary(op, _) => self.code(binary(*op)),
@@ -62,10 +72,21 @@ impl Encoder<'_> {
             Node::Narrow(scalar, _, text) => self.narrow(*scalar, text),
             Node::Round(scalar, _) => self.round(*scalar),
             Node::SameText(value, text) => {
-                self.slot_code(Rpn::SameText, self.slot(*value));
+                let slot = self.slot(*value);
+                self.slot_code(Rpn::SameText, slot);
                 self.whole_text(text);
             }
         }
+    }
+
+    /// The words of the second operand can be skipped.
+    fn logic(&mut self, op: Logic, [first, second]: &[Term; 2]) {
+        self.rpn(first);
+        self.code(match op {
+            Logic::And => Rpn::And,
+            Logic::Or => Rpn::Or,
+        });
+        self.counted(|e| e.rpn(second));
     }
 
     fn slot_code(&mut self, code: Rpn, slot: u32) {
@@ -149,7 +170,7 @@ impl Encoder<'_> {
     fn leaf(&mut self, Leaf { text, term }: &Leaf) {
         self.text(text);
         let kind = match term.kind {
-            Kind::Int => LeafKind::Int,
+            Kind::Int | Kind::Bool => LeafKind::Int,
             Kind::Float => LeafKind::Float,
             Kind::DType => LeafKind::DType,
             Kind::Device => LeafKind::Device,

@@ -1,10 +1,10 @@
-//! Tensors that are allocated for the kernel, and the array of several of them.
+//! Tensors that are allocated.
 
-use abi_spec::layout::{ANY, BYTE_ARRAY, DL_TENSOR, OBJECT, any, byte_array, dl_tensor};
+use abi_spec::layout::{DL_TENSOR, OBJECT, dl_tensor};
 use abi_spec::{TypeIndex, runtime};
 
 use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
-use crate::lower::explain::codes::{Header, Output, Outputs, Used};
+use crate::lower::explain::codes::{Callee, Header, Output, Outputs, Used};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::schema::{At, Part};
@@ -13,11 +13,11 @@ use crate::lower::value::write_any;
 /// No tensor is larger, in bytes; the size in `int64_t` cannot overflow below.
 const MAX_SIZE: i64 = 1 << 62;
 
-/// `(descriptor, extents, devices, tensors)`: fills `tensors` with owned values. Returns -1 once it has
+/// `(descriptor, outputs, extents, devices, tensors)`: fills `tensors` with owned values. Returns -1 once it has
 /// raised, with nothing allocated.
 pub(crate) fn allocate(b: &mut Builder<'_>, _: Used) {
-    let [descriptor, extents, devices, tensors] = [0, 1, 2, 3].map(|i| b.param(i));
-    let (count, first) = outputs(b, descriptor);
+    let [descriptor, outputs, extents, devices, tensors] = [0, 1, 2, 3, 4].map(|i| b.param(i));
+    let (count, first) = described(b, descriptor, outputs);
     b.fold(count, [extents], |b, at, [extents]| {
         let output = output_at(b, first, at);
         let entry = output.address(b);
@@ -41,13 +41,12 @@ pub(crate) fn allocate(b: &mut Builder<'_>, _: Used) {
     b.return_code(0);
 }
 
-/// The number of tensors of a descriptor, and where the first one is described.
-fn outputs(b: &mut Builder<'_>, descriptor: Value) -> (Value, Value) {
-    let header = At::<Header>::new(descriptor);
-    let (offset, texts) = (header.outputs(b), header.texts(b));
+/// The number of tensors at an offset of a descriptor, and where the first one is described.
+fn described(b: &mut Builder<'_>, descriptor: Value, offset: Value) -> (Value, Value) {
+    let texts = At::<Header>::new(descriptor).texts(b);
     let inside = b.compare(Cond::Ult, offset, texts);
     let refuse = |b: &mut Builder<'_>| {
-        b.fail_at(descriptor, Complaint::Damaged, false, &[]);
+        b.raise_at(descriptor, Complaint::Damaged, Callee::None, &[]);
         b.return_code(-1);
     };
     b.unless(inside, refuse);
@@ -112,7 +111,7 @@ pub(crate) fn allocate_one(b: &mut Builder<'_>, _: Used) {
     let usable = b.ask(Routine::Settle, &[dl, mask, compact]);
     b.unless(usable, |b| {
         let name = output.name(b).address(b);
-        b.fail_at(descriptor, Complaint::Allocator, false, &[name, align]);
+        b.raise_at(descriptor, Complaint::Allocator, Callee::None, &[name, align]);
         b.routine(Routine::Leave, &[tensor, one]);
         b.return_code(-1);
     });
@@ -121,15 +120,21 @@ pub(crate) fn allocate_one(b: &mut Builder<'_>, _: Used) {
 
 impl Builder<'_> {
     /// Raises a complaint from a constant site.
-    fn fail_at(&mut self, descriptor: Value, complaint: Complaint, callee: bool, values: &[Value]) {
+    pub(crate) fn raise_at(
+        &mut self,
+        descriptor: Value,
+        complaint: Complaint,
+        callee: Callee,
+        values: &[Value],
+    ) {
         let [site, values] = self.site(complaint, callee, values);
         self.routine(Routine::FailAt, &[descriptor, site, values]);
     }
 
     /// A function of the runtime has failed: its error is passed on, or one is raised that names it.
-    fn fail_call(&mut self, descriptor: Value, name: [Value; 2], status: Value) {
+    pub(crate) fn fail_call(&mut self, descriptor: Value, name: [Value; 2], status: Value) {
         let status = self.convert(Convert::Sext, status, Type::I64);
-        self.fail_at(descriptor, Complaint::Failed, true, &[name[0], name[1], status]);
+        self.raise_at(descriptor, Complaint::Failed, Callee::Kernel, &[name[0], name[1], status]);
     }
 }
 
@@ -143,7 +148,7 @@ pub(crate) fn check_size(b: &mut Builder<'_>, _: Used) {
         let negative = b.compare_const(Cond::Slt, extent, 0);
         b.if_then(negative, |b| {
             let name = output.name(b).address(b);
-            b.fail_at(descriptor, Complaint::OutputExtent, false, &[name, dim, extent]);
+            b.raise_at(descriptor, Complaint::OutputExtent, Callee::None, &[name, dim, extent]);
             b.return_code(-1);
         });
         let extent = b.convert(Convert::SintToFloat, extent, Type::F64);
@@ -153,7 +158,7 @@ pub(crate) fn check_size(b: &mut Builder<'_>, _: Used) {
     let fits = b.compare(Cond::Fle, size, most);
     b.unless(fits, |b| {
         let (name, most) = (output.name(b).address(b), b.i64(MAX_SIZE));
-        b.fail_at(descriptor, Complaint::OutputSize, false, &[name, most]);
+        b.raise_at(descriptor, Complaint::OutputSize, Callee::None, &[name, most]);
         b.return_code(-1);
     });
     b.return_code(0);
@@ -169,46 +174,4 @@ fn element_size(b: &mut Builder<'_>, output: At<Output>) -> Value {
     let bits = b.convert(Convert::SintToFloat, bits, Type::F64);
     let eighth = b.f64(0.125);
     b.binary(Binary::Fmul, bits, eighth)
-}
-
-/// The global function that makes arrays.
-const MAKE_ARRAY: &str = "ffi.Array";
-
-/// `(descriptor, tensors, result)`: the tensors as an array, which takes them over; -1 if that has raised.
-pub(crate) fn make_array(b: &mut Builder<'_>, _: Used) {
-    let [descriptor, tensors, result] = [0, 1, 2].map(|i| b.param(i));
-    let (count, _) = outputs(b, descriptor);
-    let text = b.text(MAKE_ARRAY);
-    let name = b.stack_slot(BYTE_ARRAY.size, BYTE_ARRAY.align);
-    b.store(text[0], name, byte_array::DATA.offset);
-    b.store(text[1], name, byte_array::SIZE.offset);
-    let (function, array) = (b.stack_slot(8, 8), b.stack_slot(ANY.size, ANY.align));
-    let (null, zero) = (b.null(), b.i64(0));
-    b.store(null, function, 0);
-    write_any(b, array, TypeIndex::NONE, zero);
-    let status = b.runtime(&runtime::FUNCTION_GET_GLOBAL, &[name, function]);
-    let function = b.load(Type::Ptr, function, 0);
-    let some = b.compare_const(Cond::Ne, function, 0);
-    let call = |b: &mut Builder<'_>| {
-        let small = b.convert(Convert::Trunc, count, Type::I32);
-        let status = b.runtime(&runtime::FUNCTION_CALL, &[function, tensors, small, array]);
-        b.release_object(function);
-        status
-    };
-    let status = b.if_else(some, Type::I32, call, |_| status);
-    let index = b.load(Type::I32, array, any::TYPE_INDEX.offset);
-    let made = b.compare_const(Cond::Eq, index, TypeIndex::ARRAY.0.into());
-    let fine = b.compare_const(Cond::Eq, status, 0);
-    let made = b.and(made, fine);
-    b.unless(made, |b| {
-        b.fail_call(descriptor, text, status);
-        b.routine(Routine::Leave, &[tensors, count]);
-        let one = b.i64(1);
-        b.routine(Routine::Leave, &[array, one]);
-        b.return_code(-1);
-    });
-    b.routine(Routine::Release, &[tensors, count]);
-    let array = b.load(Type::Ptr, array, any::PAYLOAD.offset);
-    write_any(b, result, TypeIndex::ARRAY, array);
-    b.return_code(0);
 }

@@ -55,6 +55,7 @@ pub(crate) fn evaluate(b: &mut Builder<'_>, used: Used) {
     floats(b, m);
     conversions(b, m);
     comparisons(b, m);
+    logic(b, m);
     b.unknown(s, op);
     b.switch_to(push);
     let room = b.compare(Cond::Ule, after, count);
@@ -294,6 +295,22 @@ fn comparisons(b: &mut Builder<'_>, m: Machine) {
         (Rpn::Fge, Cond::Fge),
     ] {
         m.float(b, op, |b, x, y| b.compare(cond, x, y));
+    }
+}
+
+/// An operand that decides stays, and the words of the other one are skipped.
+fn logic(b: &mut Builder<'_>, m: Machine) {
+    for (op, decides) in [(Rpn::And, Cond::Eq), (Rpn::Or, Cond::Ne)] {
+        m.case(b, op, |b| {
+            let words = b.take_word(m.s);
+            let decided = b.compare_const(decides, m.top, 0);
+            b.if_then(decided, |b| {
+                b.skip(m.s, words);
+                b.jump(m.next, &[m.depth]);
+            });
+            let depth = b.binary_const(Binary::Sub, m.depth, 1);
+            b.jump(m.next, &[depth]);
+        });
     }
 }
 

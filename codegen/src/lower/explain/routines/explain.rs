@@ -1,7 +1,7 @@
 //! Redoing the checks of a call one by one, and raising the first fault.
 
 use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
-use crate::lower::explain::codes::{Header, Op, Used};
+use crate::lower::explain::codes::{Header, Op, Received, Text, Used};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::state::{DEVICE_SIZE, Field};
@@ -53,12 +53,9 @@ fn entry(b: &mut Builder<'_>, room: u32, must: bool) {
     let some = b.compare_const(Cond::Ne, raised, 0);
     b.return_if(some, -1);
     if must {
-        // Reached only if the wrapper saw a fault that is none: a bug in lowering.
-        let complaint = b.i64(Complaint::Unexplained as i64);
-        let zero = b.i64(0);
-        b.routine(Routine::Broken, &[s, complaint, zero]);
+        return unexplained(b, s);
     }
-    b.return_code(if must { -1 } else { 0 });
+    b.return_code(0);
 }
 
 /// `(state, descriptor)`: the fields that messages need.
@@ -76,9 +73,84 @@ pub(crate) fn open(b: &mut Builder<'_>, _: Used) {
     b.set_field(s, Field::End, address);
     let size = b.binary(Binary::Sub, size, texts);
     b.set_field(s, Field::TextSize, size);
+    let frame = header.backtrace(b).address(b);
+    b.set_field(s, Field::Frame, frame);
     let zero = b.i64(0);
     b.set_field(s, Field::Quiet, zero);
     b.ret(None);
+}
+
+/// `(descriptor, section, any, values)`: raises the first fault of a value that somebody else has made.
+pub(crate) fn explain_received(b: &mut Builder<'_>, _: Used) {
+    received(b, ORDINARY);
+}
+
+/// The same for functions that take more room.
+pub(crate) fn explain_received_large(b: &mut Builder<'_>, _: Used) {
+    received(b, EVERY);
+}
+
+fn received(b: &mut Builder<'_>, room: u32) {
+    let [descriptor, section, any, values] = [0, 1, 2, 3].map(|i| b.param(i));
+    let s = b.state_slot(room);
+    let (null, zero) = (b.null(), b.i64(0));
+    b.set_field(s, Field::Handle, null);
+    b.set_field(s, Field::Args, null);
+    b.set_field(s, Field::NumArgs, zero);
+    let room = b.i64(room.into());
+    let args = [s, descriptor, room, section, any, values];
+    let raised = b.routine_value(Routine::ReplayReceived, &args);
+    let some = b.compare_const(Cond::Ne, raised, 0);
+    b.return_if(some, -1);
+    unexplained(b, s);
+}
+
+/// `(state, descriptor, room, section, any, values)`: the steps of a value, once its symbols are known.
+pub(crate) fn replay_received(b: &mut Builder<'_>, _: Used) {
+    let [s, descriptor, room, section, any, values] = [0, 1, 2, 3, 4, 5].map(|i| b.param(i));
+    b.routine(Routine::Open, &[s, descriptor]);
+    let header = At::<Header>::new(descriptor);
+    arrays(b, s, header, room);
+    let texts = header.texts(b);
+    let inside = b.compare(Cond::Ult, section, texts);
+    b.intact(s, inside);
+    let start = b.ptr_add(descriptor, section);
+    b.set_field(s, Field::Pc, start);
+    let received = b.take::<Received>(s);
+    let frame = received.frame(b);
+    b.set_frame(s, frame);
+    let known = received.known(b);
+    b.count_to(known, |b, at| {
+        let symbol = b.take_word(s);
+        let origin = b.origin(s, symbol);
+        let unnamed = b.i64(1);
+        b.store(unnamed, origin, 0);
+        let value = b.load_element(values, at);
+        b.set_slot(s, symbol, value);
+    });
+    let slot = received.slot(b);
+    b.locate(s, slot, any);
+    let raised = b.routine_value(Routine::Interpret, &[s]);
+    b.ret(Some(raised));
+}
+
+/// Reached only if the wrapper saw a fault that is none: a bug in lowering.
+fn unexplained(b: &mut Builder<'_>, s: Value) {
+    let complaint = b.i64(Complaint::Unexplained as i64);
+    let zero = b.i64(0);
+    b.routine(Routine::Broken, &[s, complaint, zero]);
+    b.return_code(-1);
+}
+
+impl Builder<'_> {
+    /// The backtrace of an error, if it has one of its own.
+    pub(crate) fn set_frame(&mut self, s: Value, frame: At<Text>) {
+        let length = frame.span().length(self);
+        let own = self.compare_const(Cond::Ne, length, 0);
+        let (known, frame) = (self.field(s, Field::Frame), frame.address(self));
+        let frame = self.select(own, frame, known);
+        self.set_field(s, Field::Frame, frame);
+    }
 }
 
 /// `(state, descriptor, room)`: all steps; 0 if they pass.
@@ -161,6 +233,7 @@ fn routine(op: Op) -> Option<Routine> {
         Op::Compact => Routine::Compact,
         Op::Data => Routine::Data,
         Op::Settle => Routine::SettleSymbol,
+        Op::Owned => Routine::Owned,
         Op::Type => Routine::Type,
         Op::Instance => Routine::Instance,
         Op::Size => Routine::Size,

@@ -1,10 +1,10 @@
 //! The pieces of a message: what stands for values in it.
 
 use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
-use crate::lower::explain::codes::{Head, Header, LeafKind, Op, Place, Rpn, Suffix, Used};
+use crate::lower::explain::codes::{Head, Header, LeafKind, Op, Place, Rpn, Suffix, Text, Used};
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::state::Field;
-use crate::lower::explain::routines::text::INDICES;
+use crate::lower::explain::routines::text::{INDICES, PIECES};
 use crate::lower::explain::schema::At;
 
 /// Whether some message has such a piece. Those that are not named here are always known.
@@ -14,7 +14,8 @@ fn may_occur(used: Used, kind: LeafKind) -> bool {
         LeafKind::Text => &[Op::Literal, Op::Device],
         LeafKind::Truth => &[Op::Literal],
         LeafKind::Leaves => &[Op::Constraint],
-        LeafKind::Float | LeafKind::Ptr | LeafKind::Written => &[],
+        LeafKind::Written => &[Op::Owned],
+        LeafKind::Float | LeafKind::Ptr | LeafKind::Template => &[],
         LeafKind::Unused
         | LeafKind::Index
         | LeafKind::Int
@@ -188,11 +189,22 @@ fn places(b: &mut Builder<'_>, p: &Pieces) {
         let text = b.field(s, Field::First);
         b.say_text(s, At::new(text));
     });
+    if may_occur(p.used, LeafKind::Template) {
+        p.case(b, LeafKind::Template, |b| {
+            let text = At::<Text>::new(b.field(s, Field::First));
+            let [text, length] = b.text_at(s, text);
+            let limit = b.i64(PIECES);
+            b.try_routine(Routine::Compose, &[s, text, length, limit]);
+        });
+    }
     p.case(b, LeafKind::On, |b| {
         let head = b.field(s, Field::First);
-        b.say(s, " on argument #");
         let argument = At::<Head>::new(head).argument(b);
-        b.routine(Routine::PutUnsigned, &[s, argument]);
+        let some = b.compare_const(Cond::Ne, argument, -1);
+        b.if_then(some, |b| {
+            b.say(s, " on argument #");
+            b.routine(Routine::PutUnsigned, &[s, argument]);
+        });
         calling(b, s);
     });
     p.case(b, LeafKind::Calling, |b| calling(b, s));

@@ -4,7 +4,7 @@ use abi_spec::layout::{BYTE_ARRAY, byte_array};
 use abi_spec::runtime;
 
 use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
-use crate::lower::explain::codes::{Case, Header, Meaning, Site, Used};
+use crate::lower::explain::codes::{Callee, Case, Meaning, Site, Text, Used};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::names::{name_at, name_table};
@@ -71,8 +71,7 @@ pub(crate) fn raise(b: &mut Builder<'_>, _: Used) {
     let null = b.null();
     b.store(null, error, 0);
     let (message, length) = (b.message(s), b.field(s, Field::Length));
-    let descriptor = b.field(s, Field::Descriptor);
-    let backtrace = At::<Header>::new(descriptor).backtrace(b);
+    let backtrace = At::new(b.field(s, Field::Frame));
     let [backtrace, backtrace_length] = b.text_at(s, backtrace);
     let parts = [(kind, kind_length), (message, length), (backtrace, backtrace_length)];
     for (i, (data, length)) in parts.into_iter().enumerate() {
@@ -136,12 +135,13 @@ impl Builder<'_> {
     pub(crate) fn site(
         &mut self,
         complaint: Complaint,
-        callee: bool,
+        callee: Callee,
         values: &[Value],
     ) -> [Value; 2] {
         let mut words = Vec::new();
-        let meaning = Meaning::default();
-        Site { next: 0, complaint: complaint as u32, callee, meaning, cases: 0 }.encode(&mut words);
+        let (meaning, frame) = (Meaning::default(), Text::default());
+        let complaint = complaint as u32;
+        Site { next: 0, complaint, callee, frame, meaning, cases: 0 }.encode(&mut words);
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let site = self.table(&bytes);
         [site, self.values(values)]
@@ -162,13 +162,20 @@ pub(crate) fn fail_at(b: &mut Builder<'_>, _: Used) {
     let [descriptor, site, values] = [0, 1, 2].map(|i| b.param(i));
     let at = At::<Site>::new(site);
     let callee = at.callee(b);
-    b.if_then(callee, |b| {
+    let some = b.compare_const(Cond::Ne, callee, Callee::None as i64);
+    b.if_then(some, |b| {
         let error = b.take_error();
         let own = b.compare_const(Cond::Ne, error, 0);
         b.if_then(own, |b| {
             b.set_raised(error);
             b.return_code(-1);
         });
+        // Runtimes up to 0.1.8 say so that the host has an error of its own.
+        let function = b.compare_const(Cond::Eq, callee, Callee::Function as i64);
+        let status = b.load(Type::I64, values, 0);
+        let elsewhere = b.compare_const(Cond::Eq, status, -2);
+        let elsewhere = b.and(function, elsewhere);
+        b.return_if(elsewhere, -2);
     });
     b.routine(Routine::SaySite, &[descriptor, site, values]);
     b.return_code(-1);
@@ -183,6 +190,8 @@ pub(crate) fn say_site(b: &mut Builder<'_>, _: Used) {
     let complaint = at.complaint(b);
     let known = b.compare_const(Cond::Ult, complaint, Complaint::ALL.len() as i64);
     b.unless(known, |b| b.unknown(s, complaint));
+    let frame = at.frame(b);
+    b.set_frame(s, frame);
     let meaning = meaning(b, s, at, values);
     let subject = meaning.subject(b).address(b);
     b.set_field(s, Field::First, subject);

@@ -1,29 +1,34 @@
-//! Results that the kernel has written: checked, and handed on or released.
+//! Values that somebody else has made: whether they are owned, how they are copied, and released.
 
-use abi_spec::layout::{any, object, seq_cell};
+use abi_spec::layout::{any, object};
 use abi_spec::{TypeIndex, runtime};
 
 use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
-use crate::lower::explain::codes::{Header, Type as TypeRecord, Used, Written};
+use crate::lower::explain::codes::{Callee, Used, step};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
-use crate::lower::explain::schema::{At, Part};
-use crate::resolve::accepted::MAX_SMALL;
+use crate::resolve::accepted::{Accepted, MAX_SMALL, owned};
 
-/// `(descriptor, value, result)`: hands the value on if it is what was declared; its unused bytes are 0.
-pub(crate) fn take_result(b: &mut Builder<'_>, _: Used) {
-    let [descriptor, value, result] = [0, 1, 2].map(|i| b.param(i));
-    let quiet = b.quiet_state();
-    let wrong = b.ask(Routine::CheckResult, &[quiet, descriptor, value]);
-    b.if_then(wrong, |b| {
-        let code = b.routine_value(Routine::RefuseResult, &[descriptor, value]);
-        b.ret(Some(code));
+/// `(from, to)`: what is copied is the value, its unused bytes are 0.
+pub(crate) fn copy_any(b: &mut Builder<'_>, _: Used) {
+    let [from, to] = [0, 1].map(|i| b.param(i));
+    let rvalue = b.load(Type::I32, from, any::TYPE_INDEX.offset);
+    let rvalue = b.is_one_of(rvalue, &[TypeIndex::OBJECT_RVALUE_REF]);
+    b.if_then(rvalue, |b| {
+        let (index, object) = b.borrow(from);
+        b.store(index, to, any::TYPE_INDEX.offset);
+        b.store(object, to, any::PAYLOAD.offset);
+        b.ret(None);
     });
-    let head = b.load(Type::I64, value, any::TYPE_INDEX.offset);
-    let payload = used_payload(b, value);
-    b.store(head, result, any::TYPE_INDEX.offset);
-    b.store(payload, result, any::PAYLOAD.offset);
-    b.return_code(0);
+    let index = b.load(Type::I32, from, any::TYPE_INDEX.offset);
+    let small = b.is_one_of(index, &[TypeIndex::SMALL_STR, TypeIndex::SMALL_BYTES]);
+    let head = b.load(Type::I64, from, any::TYPE_INDEX.offset);
+    let plain = b.binary_const(Binary::And, head, 0xffff_ffff);
+    let head = b.select(small, head, plain);
+    let payload = used_payload(b, from);
+    b.store(head, to, any::TYPE_INDEX.offset);
+    b.store(payload, to, any::PAYLOAD.offset);
+    b.ret(None);
 }
 
 /// The payload without the bytes that mean nothing.
@@ -55,99 +60,100 @@ fn used_payload(b: &mut Builder<'_>, value: Value) -> Value {
     used
 }
 
-/// `(state, descriptor, value)`: complains unless a value is what was declared.
-pub(crate) fn check_result(b: &mut Builder<'_>, _: Used) {
-    let [s, descriptor, value] = [0, 1, 2].map(|i| b.param(i));
-    let header = At::<Header>::new(descriptor);
-    let (offset, texts) = (header.written(b), header.texts(b));
-    let inside = b.compare(Cond::Ult, offset, texts);
-    b.unless(inside, |b| b.complain(s, Complaint::Damaged, &[]));
-    let written = At::<Written>::new(b.ptr_add(descriptor, offset));
-    let ty = written.ty(b).address(b);
-    let accepted = b.ask(Routine::Accepts, &[ty, value]);
-    b.unless(accepted, |b| {
-        let expected = At::<TypeRecord>::new(ty).expected(b).address(b);
-        b.complain(s, Complaint::ResultType, &[expected, value]);
-    });
-    padding(b, s, value);
-    let index = b.load(Type::I32, value, any::TYPE_INDEX.offset);
-    let sequence = b.is_one_of(index, &[TypeIndex::ARRAY, TypeIndex::LIST]);
-    let checked = written.checked(b);
-    let both = b.and(checked, sequence);
-    b.if_then(both, |b| elements(b, s, written, value));
-    b.return_code(0);
+/// What is wrong with a value that should be owned.
+struct Faults {
+    /// `Bool`s: borrowed, or an object that is none.
+    foreign: Value,
+    /// The second word of the value is more than it may be.
+    long: Value,
+    /// It is that of small text or bytes.
+    small: Value,
+    most: Value,
+    length: Value,
 }
 
-/// The word after the type index is 0, or a length that there is room for.
-fn padding(b: &mut Builder<'_>, s: Value, value: Value) {
+fn faults(b: &mut Builder<'_>, value: Value) -> Faults {
+    let index = b.signed(value, any::TYPE_INDEX.offset);
+    let Accepted { low, high } = owned();
+    let masks = [low, high].map(|mask| b.i64(mask as i64));
+    let accepted = b.accepts(index, masks);
+    let is_object = b.is_object(index);
+    let done = b.block("checked");
+    let foreign = b.block_param(done, Type::Bool, "foreign");
+    let not_accepted = b.not(accepted);
+    let both = b.and(accepted, is_object);
+    b.if_then(both, |b| {
+        let object = b.load(Type::Ptr, value, any::PAYLOAD.offset);
+        let some = b.compare_const(Cond::Ne, object, 0);
+        b.if_then(some, |b| {
+            let own = b.signed(object, object::TYPE_INDEX.offset);
+            let other = b.compare(Cond::Ne, own, index);
+            b.jump(done, &[other]);
+        });
+        let null = b.constant(Type::Bool, 1);
+        b.jump(done, &[null]);
+    });
+    b.jump(done, &[not_accepted]);
+    b.switch_to(done);
     let length = b.unsigned(value, any::SMALL_LEN.offset);
-    let index = b.load(Type::I32, value, any::TYPE_INDEX.offset);
     let small = b.is_one_of(index, &[TypeIndex::SMALL_STR, TypeIndex::SMALL_BYTES]);
     let (zero, most) = (b.i64(0), b.i64(MAX_SMALL));
     let most = b.select(small, most, zero);
     let long = b.compare(Cond::Ugt, length, most);
-    b.if_then(long, |b| {
-        let complaint = b.either(small, Complaint::ResultSmall, Complaint::ResultPadding);
-        b.complain_of(s, complaint, &[most, length]);
-    });
+    Faults { foreign, long, small, most, length }
 }
 
-/// The elements of a sequence: how many, and each.
-fn elements(b: &mut Builder<'_>, s: Value, written: At<Written>, value: Value) {
-    let object = b.load(Type::Ptr, value, any::PAYLOAD.offset);
-    let elements = b.load(Type::Ptr, object, seq_cell::DATA.in_object());
-    let count = b.load(Type::I64, object, seq_cell::SIZE.in_object());
-    let expected = written.count(b);
-    let fixed = b.compare_const(Cond::Ne, expected, -1);
-    let differs = b.compare(Cond::Ne, count, expected);
-    let wrong = b.and(fixed, differs);
-    b.refuse(s, wrong, Complaint::ResultSize, &[expected, count]);
-    // Without a number one type is that of all elements.
-    let each = b.truth(fixed);
-    let step = b.binary_const(Binary::Mul, each, i64::from(4 * TypeRecord::WORDS));
-    let types = written.end(b);
-    b.count_to(count, |b, at| {
-        let offset = b.binary(Binary::Mul, at, step);
-        let ty = b.ptr_add(types, offset);
-        let element = b.any_at(elements, at);
-        let accepted = b.ask(Routine::Accepts, &[ty, element]);
-        b.unless(accepted, |b| {
-            let expected = At::<TypeRecord>::new(ty).expected(b).address(b);
-            b.complain(s, Complaint::ElementType, &[at, expected, element]);
-        });
-    });
-}
-
-/// `(type, value)`: 1 if the type has this value's index, and there is an object where it says so.
-pub(crate) fn accepts(b: &mut Builder<'_>, _: Used) {
-    let [ty, value] = [0, 1].map(|i| b.param(i));
-    let ty = At::<TypeRecord>::new(ty);
-    let index = b.signed(value, any::TYPE_INDEX.offset);
-    let masks = [ty.low(b), ty.high(b)];
-    let accepted = b.accepts(index, masks);
-    let missing = b.not(accepted);
-    b.return_if(missing, 0);
-    let is_object = b.is_object(index);
-    b.if_then(is_object, |b| {
-        let object = b.load(Type::Ptr, value, any::PAYLOAD.offset);
-        let null = b.compare_const(Cond::Eq, object, 0);
-        b.return_if(null, 0);
-        let own = b.signed(object, object::TYPE_INDEX.offset);
-        let other = b.compare(Cond::Ne, own, index);
-        b.return_if(other, 0);
-    });
+/// `(value)`: 1 if a value is owned, there is an object where it says so, and the word after the type index is 0, or
+/// a length that there is room for.
+pub(crate) fn is_owned(b: &mut Builder<'_>, _: Used) {
+    let value = b.param(0);
+    let Faults { foreign, long, .. } = faults(b, value);
+    let fault = b.or(foreign, long);
+    b.return_if(fault, 0);
     b.return_code(1);
 }
 
-/// `(descriptor, value)`: raises what is wrong with a value, and releases it; returns -1.
-pub(crate) fn refuse_result(b: &mut Builder<'_>, _: Used) {
+/// `(state)`: the same as a step.
+pub(crate) fn check_owned(b: &mut Builder<'_>, _: Used) {
+    let (s, step) = b.step::<step::Owned>();
+    let head = step.head(b);
+    let value = b.any_of(s, head);
+    let (head, expected) = (step.head(b).address(b), step.expected(b).address(b));
+    let Faults { foreign, long, small, most, length } = faults(b, value);
+    b.refuse(s, foreign, Complaint::Foreign, &[head, expected, value]);
+    b.if_then(long, |b| {
+        let complaint = b.either(small, Complaint::SmallLength, Complaint::Padding);
+        b.complain_of(s, complaint, &[head, most, length]);
+    });
+    b.return_code(0);
+}
+
+/// `(descriptor, value)`: text is copied, an object gets an owner more; a `DLTensor*` cannot be owned.
+pub(crate) fn own(b: &mut Builder<'_>, _: Used) {
     let [descriptor, value] = [0, 1].map(|i| b.param(i));
-    let s = b.state_slot(0);
-    b.routine(Routine::Open, &[s, descriptor]);
-    b.routine(Routine::CheckResult, &[s, descriptor, value]);
-    let one = b.i64(1);
-    b.routine(Routine::Leave, &[value, one]);
-    b.return_code(-1);
+    let index = b.load(Type::I32, value, any::TYPE_INDEX.offset);
+    let is_object = b.is_object(index);
+    b.if_then(is_object, |b| {
+        let object = b.load(Type::Ptr, value, any::PAYLOAD.offset);
+        b.runtime(&runtime::OBJECT_INC_REF, &[object]);
+        b.return_code(0);
+    });
+    let tensor = b.is_one_of(index, &[TypeIndex::DL_TENSOR_PTR]);
+    b.if_then(tensor, |b| {
+        b.raise_at(descriptor, Complaint::Borrowed, Callee::None, &[]);
+        b.return_code(-1);
+    });
+    let raw = b.is_one_of(index, &[TypeIndex::RAW_STR, TypeIndex::BYTE_ARRAY_PTR]);
+    let plain = b.not(raw);
+    b.return_if(plain, 0);
+    let status = b.runtime(&runtime::ANY_VIEW_TO_OWNED_ANY, &[value, value]);
+    let failed = b.compare_const(Cond::Ne, status, 0);
+    b.if_then(failed, |b| {
+        let name = b.text(runtime::ANY_VIEW_TO_OWNED_ANY.name);
+        b.fail_call(descriptor, name, status);
+        b.return_code(-1);
+    });
+    b.return_code(0);
 }
 
 /// `(state, any)`: how messages print the type of a value that a kernel has written.

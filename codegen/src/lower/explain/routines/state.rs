@@ -24,6 +24,8 @@ fields! {
     Quiet: I64,
     /// The descriptor.
     Descriptor: Ptr,
+    /// The text of the backtrace.
+    Frame: Ptr,
     /// Its texts.
     Texts: Ptr,
     /// Bytes of them, and of the sites after them.

@@ -1,0 +1,226 @@
+//! Calls: of C functions, and of functions of the FFI by symbol, by name and by value.
+
+use abi_spec::symbol::{LIBRARY_CTX, function_symbol};
+use abi_spec::runtime;
+
+use crate::declaration::StatusError;
+use crate::ir::{Cond, Convert, Linkage, SymbolKind, Type, Value};
+use crate::lower::explain::codes::Callee as Blame;
+use crate::lower::explain::complaints::Complaint;
+use crate::lower::explain::routines::Routine;
+use crate::lower::explain::site::Fault;
+use crate::lower::state::ScalarState;
+use crate::lower::state::ValueState;
+use crate::lower::value::{cache, constant_bytes, safe_call};
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::function::{Call, Callee, KernelResult, PackedCall, Received};
+use crate::resolve::ids::ValueId;
+
+impl<'a> Wrapper<'a, '_> {
+    /// Calls a C function with these arguments; what it returns, unless that is a status, which must be 0.
+    pub(crate) fn call_kernel(&mut self, call: &Call<'_>, args: &[Value]) -> Option<Value> {
+        let kind = SymbolKind::Function(call.prototype.clone());
+        let kernel = self.b.module.declare(call.symbol, Linkage::Import, kind);
+        let returned = self.b.call(kernel, args);
+        match returned.filter(|_| call.status.is_some()) {
+            Some(status) => {
+                self.check_status(call, status);
+                None
+            }
+            None => returned,
+        }
+    }
+
+    /// A statement that calls a C function.
+    pub(crate) fn kernel(&mut self, call: &Call<'_>, result: &'a KernelResult<'a>) {
+        let mut args: Vec<Value> = call.args.iter().flat_map(|arg| self.pass(arg)).collect();
+        match result {
+            KernelResult::None => {
+                self.call_kernel(call, &args);
+            }
+            KernelResult::Returned(value) => {
+                if let Some(returned) = self.call_kernel(call, &args) {
+                    self.returned_scalar(*value, returned);
+                }
+            }
+            KernelResult::Written(received) => {
+                let slot = self.own_none();
+                args.push(slot);
+                self.call_kernel(call, &args);
+                self.receive(received, slot);
+            }
+        }
+    }
+
+    /// What a C function returns is a scalar in its C type; of a `bool` any value other than 0 is true.
+    fn returned_scalar(&mut self, value: ValueId, returned: Value) {
+        let is_bool = self.function.values[value].ty.scalar() == Some(abi_spec::Scalar::Bool);
+        let native = if is_bool {
+            let truth = self.b.compare_const(Cond::Ne, returned, 0);
+            self.b.widen_bool(truth, Type::I8)
+        } else {
+            returned
+        };
+        self.set_state(value, ValueState::Scalar(ScalarState { native, wide: None }));
+    }
+
+    /// Leaves with the kernel's error if its status is not zero.
+    fn check_status(&mut self, call: &Call<'_>, status: Value) {
+        self.b.hint(status, "status");
+        let failed = self.b.compare_const(Cond::Ne, status, 0);
+        let (fail, next) = (self.b.cold_block("failed"), self.b.block("next"));
+        self.b.branch(failed, fail, next);
+        self.b.switch_to(fail);
+        let fault = status_fault(call);
+        let status = self.b.convert(Convert::Sext, status, Type::I64);
+        let raised = self.fail_at(&fault, &[status]);
+        self.exit(raised);
+        self.b.switch_to(next);
+    }
+
+    /// A statement that calls a function of the FFI. What is made for its arguments is released after it.
+    pub(crate) fn call(&mut self, call: &PackedCall<'a>, result: Option<&'a Received<'a>>) {
+        let before = self.frame.owned();
+        let slot = self.own_none();
+        let owned = self.frame.owned();
+        let args = self.pack_all(&call.args);
+        let count = self.b.i32(call.args.len() as i32);
+        let status = self.call_packed(&call.callee, [args, count, slot]);
+        self.check_call(call, status, slot);
+        self.release_beyond(owned);
+        self.disown(self.frame.owned() - owned);
+        match result {
+            Some(received) => {
+                self.receive(received, slot);
+                if self.is_plain(received.value) {
+                    self.disown(1);
+                }
+            }
+            None => {
+                self.release_beyond(before);
+                self.disown(1);
+            }
+        }
+    }
+
+    /// True for values that are never objects.
+    fn is_plain(&self, value: ValueId) -> bool {
+        matches!(self.function.values[value].ty, crate::ParamType::Scalar(scalar)
+            if !matches!(scalar, abi_spec::Scalar::Uint64 | abi_spec::Scalar::Ptr))
+    }
+
+    fn call_packed(&mut self, callee: &Callee<'a>, [args, count, result]: [Value; 3]) -> Value {
+        match callee {
+            Callee::Symbol { name, own } => {
+                let linkage = if *own { Linkage::Export } else { Linkage::Import };
+                let kind = SymbolKind::Function(safe_call());
+                let symbol = self.b.module.declare(&function_symbol(name), linkage, kind);
+                let null = self.b.null();
+                self.b.call_value(symbol, &[null, args, count, result])
+            }
+            Callee::Name(name) => {
+                let function = self.function_named(name);
+                self.call_object(function, [args, count, result])
+            }
+            Callee::Value(value) => {
+                let ValueState::Word(function) = self.values[*value] else {
+                    unreachable!("functions are loaded before they are called")
+                };
+                let function = self.or_zero(*value, function);
+                self.require_function(*value, function);
+                self.call_object(function, [args, count, result])
+            }
+        }
+    }
+
+    fn call_object(&mut self, function: Value, [args, count, result]: [Value; 3]) -> Value {
+        let call = crate::lower::runtime(self.b.module, &runtime::FUNCTION_CALL);
+        self.b.call_value(call, &[function, args, count, result])
+    }
+
+    /// An optional function must be there.
+    fn require_function(&mut self, value: ValueId, function: Value) {
+        if self.mask(value).is_none() {
+            return;
+        }
+        let path = self.function.values[value].path.clone();
+        let some = self.b.compare_const(Cond::Ne, function, 0);
+        let (missing, next) = (self.b.cold_block("no_function"), self.b.block("next"));
+        self.b.branch(some, next, missing);
+        self.b.switch_to(missing);
+        let fault = Fault { subject: path, ..Fault::plain(Complaint::NoFunction) };
+        let raised = self.fail_at(&fault, &[]);
+        self.exit(raised);
+        self.b.switch_to(next);
+    }
+
+    /// A function of the imports or of the registry, which is looked up once.
+    fn function_named(&mut self, name: &str) -> Value {
+        let cache = cache(&mut self.b, &format!("tvm_ffi_codegen.callee.{name}"));
+        let known = self.b.atomic_load(Type::Ptr, cache, 0);
+        let [usual, found] = ["usual", "found"].map(|label| self.b.block(label));
+        let look_up = self.b.cold_block("look_up");
+        let function = self.b.block_param(found, Type::Ptr, "function");
+        let is_known = self.b.compare_const(Cond::Ne, known, 0);
+        self.b.branch(is_known, usual, look_up);
+        self.b.switch_to(usual);
+        self.b.jump(found, &[known]);
+        self.b.switch_to(look_up);
+        let new = self.look_up_named(name, cache);
+        let (missing, there) = (self.b.cold_block("missing"), self.b.cold_block("new"));
+        let some = self.b.compare_const(Cond::Ne, new, 0);
+        self.b.branch(some, there, missing);
+        self.b.switch_to(missing);
+        let failed = self.b.i32(-1);
+        self.exit(Some(failed));
+        self.b.switch_to(there);
+        self.b.jump(found, &[new]);
+        self.b.switch_to(found);
+        function
+    }
+
+    fn look_up_named(&mut self, name: &str, cache: Value) -> Value {
+        let text = constant_bytes(&mut self.b, [name.as_bytes(), &[0]].concat());
+        let length = self.b.i64(name.len() as i64);
+        let context = self.b.module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
+        let context = self.b.address(context);
+        let context = self.b.load(Type::Ptr, context, 0);
+        let descriptor = self.b.address(self.descriptor);
+        self.routine_value(Routine::LookUp, &[descriptor, text, length, cache, context])
+    }
+
+    /// Leaves with the callee's error if its status is not zero; there is no result then.
+    fn check_call(&mut self, call: &PackedCall<'_>, status: Value, slot: Value) {
+        let failed = self.b.compare_const(Cond::Ne, status, 0);
+        let (fail, next) = (self.b.cold_block("failed"), self.b.block("next"));
+        self.b.branch(failed, fail, next);
+        self.b.switch_to(fail);
+        // What a callee that fails leaves in the place of its result is not ours.
+        let none = self.b.i64(0);
+        crate::lower::value::write_any(&mut self.b, slot, abi_spec::TypeIndex::NONE, none);
+        let name = match &call.callee {
+            Callee::Symbol { name, .. } | Callee::Name(name) => (*name).to_owned(),
+            Callee::Value(value) => self.function.values[*value].path.clone(),
+        };
+        let subject = format!("Failed {name}");
+        let fault =
+            Fault { callee: Blame::Function, subject, ..Fault::plain(Complaint::Status) };
+        let status = self.b.convert(Convert::Sext, status, Type::I64);
+        let raised = self.fail_at(&fault, &[status]);
+        self.exit(raised);
+        self.b.switch_to(next);
+    }
+}
+
+/// What a status means that is not zero, where the kernel has left no error.
+fn status_fault<'a>(call: &Call<'a>) -> Fault<'a> {
+    let errors = call.status.unwrap_or_default();
+    let own = |error: &'a StatusError| Some((error.status?, &error.kind[..], &error.message[..]));
+    let other = errors.iter().find(|error| error.status.is_none());
+    let (kind, subject) = match other {
+        Some(error) => (&error.kind[..], error.message.clone()),
+        None => ("", format!("Failed {}", call.symbol)),
+    };
+    let cases = errors.iter().filter_map(own).collect();
+    Fault { callee: Blame::Kernel, kind, subject, cases, ..Fault::plain(Complaint::Status) }
+}

@@ -1,0 +1,118 @@
+//! Failures of the body: what is said where they happen.
+
+use crate::ir::{Block, Convert, Type, Value};
+use crate::lower::explain::codes::LeafKind;
+use crate::lower::explain::complaints::Complaint;
+use crate::lower::explain::site::Fault;
+use crate::lower::value::constant_bytes;
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::function::Piece;
+use crate::resolve::term::{Kind, Node, Quote, Term};
+
+/// A message with values in it.
+#[derive(Debug)]
+pub(crate) struct Message {
+    kind: String,
+    /// Text, with the codes of [`LeafKind`] where values stand.
+    template: String,
+    kinds: Vec<LeafKind>,
+    values: Vec<Value>,
+}
+
+impl Message {
+    /// An error of a kind.
+    pub(crate) fn new(kind: &str) -> Message {
+        let (template, kinds, values) = (String::new(), Vec::new(), Vec::new());
+        Message { kind: kind.to_owned(), template, kinds, values }
+    }
+
+    /// Appends text without control characters.
+    pub(crate) fn text(&mut self, text: &str) -> &mut Message {
+        self.template.push_str(text);
+        self
+    }
+
+    /// Appends what stands for values.
+    pub(crate) fn piece(&mut self, kind: LeafKind, values: &[Value]) -> &mut Message {
+        self.template.push(char::from(kind as u8));
+        self.kinds.push(kind);
+        self.values.extend_from_slice(values);
+        self
+    }
+}
+
+impl Wrapper<'_, '_> {
+    /// Where something fails: what the arguments explain if nothing has happened so far, else a block of its own
+    /// that raises the message.
+    pub(crate) fn failing(&mut self, message: impl FnOnce(&mut Self) -> Message) -> Block {
+        if !self.frame.effects {
+            return self.checks.fail;
+        }
+        let (here, block) = (self.b.current(), self.b.cold_block("fault"));
+        self.b.switch_to(block);
+        self.aside(|w| {
+            let message = message(w);
+            w.raise(&message);
+        });
+        self.b.switch_to(here);
+        block
+    }
+
+    /// Raises a message and leaves.
+    pub(crate) fn raise(&mut self, message: &Message) {
+        self.used.leaf(LeafKind::Template);
+        message.kinds.iter().for_each(|&kind| self.used.leaf(kind));
+        let subject = message.template.clone();
+        let fault = Fault { kind: &message.kind, subject, ..Fault::plain(Complaint::Own) };
+        let raised = self.fail_at(&fault, &message.values);
+        self.exit(raised);
+    }
+
+    /// Appends `, n = 6, m = 0`.
+    pub(crate) fn leaves(&mut self, message: &mut Message, quote: &Quote) {
+        for leaf in &quote.leaves {
+            message.text(", ").text(&leaf.text).text(" = ");
+            self.say(message, &leaf.term);
+        }
+    }
+
+    /// Appends a part of a message that the user wrote.
+    pub(crate) fn say_piece(&mut self, message: &mut Message, piece: &Piece<'_>) {
+        match piece {
+            Piece::Text(text) => {
+                let address = constant_bytes(&mut self.b, text.as_bytes().to_vec());
+                let length = self.b.i64(text.len() as i64);
+                message.piece(LeafKind::Plain, &[address, length]);
+            }
+            Piece::Term(term) => self.say(message, term),
+        }
+    }
+
+    /// Appends a value.
+    fn say(&mut self, message: &mut Message, term: &Term) {
+        if let (Kind::Text, Node::Value(value)) = (term.kind, &term.node) {
+            let text = self.pair_of(*value);
+            message.piece(LeafKind::Plain, &text);
+            return;
+        }
+        let kind = match term.kind {
+            Kind::Int => LeafKind::Int,
+            Kind::Bool => LeafKind::Truth,
+            Kind::Float => LeafKind::Float,
+            Kind::Ptr => LeafKind::Ptr,
+            Kind::DType => LeafKind::DType,
+            Kind::Device => LeafKind::Device,
+            Kind::Text | Kind::Several => LeafKind::Ptr,
+        };
+        let value = match term.kind {
+            Kind::Text | Kind::Several => self.b.i64(0),
+            _ => self.term(term),
+        };
+        let word = match self.b.ty(value) {
+            Type::F64 => self.b.convert(Convert::Bitcast, value, Type::I64),
+            Type::Ptr => self.b.convert(Convert::PtrToInt, value, Type::I64),
+            Type::Bool | Type::I8 | Type::I16 | Type::I32 | Type::I64 | Type::F32 => value,
+        };
+        message.piece(kind, &[word]);
+    }
+}

@@ -1,0 +1,159 @@
+//! What the body owns: one array of the frame, in the order of creation, which every way out releases.
+
+use abi_spec::TypeIndex;
+use abi_spec::layout::ANY;
+
+use crate::declaration::Location;
+use crate::ir::{Block, Type, Value};
+use crate::lower::explain::routines::Routine;
+use crate::lower::state::Scope;
+use crate::lower::value::write_any;
+use crate::lower::wrapper::Wrapper;
+
+/// What the body owns, and how it is left.
+#[derive(Debug)]
+pub(crate) struct Frame<'a> {
+    /// How many values are owned here.
+    owned: u32,
+    /// The array, once there is one.
+    values: Option<Value>,
+    /// Where arguments of calls are written, once there is such a place.
+    area: Option<Value>,
+    /// The way out of a failure: a block that takes how many values are owned, and the status.
+    leave: Option<(Block, [Value; 2])>,
+    /// How many scopes there have been.
+    scopes: u32,
+    /// Whether failures are explained where they happen, not by redoing what was done so far.
+    pub(crate) effects: bool,
+    /// Where the statement comes from, if not from where the function does.
+    pub(crate) location: Option<&'a Location>,
+}
+
+impl Frame<'_> {
+    /// Nothing is owned.
+    pub(crate) fn new() -> Self {
+        Frame {
+            owned: 0,
+            values: None,
+            area: None,
+            leave: None,
+            scopes: 0,
+            effects: false,
+            location: None,
+        }
+    }
+
+    /// How many values are owned here.
+    pub(crate) fn owned(&self) -> u32 {
+        self.owned
+    }
+}
+
+impl<'a> Wrapper<'a, '_> {
+    /// The address of the value that is owned as number `index`.
+    pub(crate) fn owned_at(&mut self, index: u32) -> Value {
+        let size = (index + 1) * ANY.size;
+        let values = match self.frame.values {
+            Some(values) => values,
+            None => self.b.stack_slot(size, ANY.align),
+        };
+        self.frame.values = Some(values);
+        self.b.widen_slot(values, size);
+        if index == 0 { values } else { self.b.ptr_offset(values, (index * ANY.size).into()) }
+    }
+
+    /// Room for values that will be owned; they are so from now on.
+    pub(crate) fn own(&mut self, count: u32) -> Value {
+        let first = self.frame.owned;
+        self.frame.owned += count;
+        self.owned_at(self.frame.owned - 1);
+        self.owned_at(first)
+    }
+
+    /// Room for one that is None so far.
+    pub(crate) fn own_none(&mut self) -> Value {
+        let slot = self.own(1);
+        let zero = self.b.i64(0);
+        write_any(&mut self.b, slot, TypeIndex::NONE, zero);
+        slot
+    }
+
+    /// What was made last is not owned after all.
+    pub(crate) fn disown(&mut self, count: u32) {
+        self.frame.owned -= count;
+    }
+
+    /// Room for so many arguments.
+    pub(crate) fn area(&mut self, count: usize) -> Value {
+        let size = count.max(1) as u32 * ANY.size;
+        let area = match self.frame.area {
+            Some(area) => area,
+            None => self.b.stack_slot(size, ANY.align),
+        };
+        self.frame.area = Some(area);
+        self.b.widen_slot(area, size);
+        area
+    }
+
+    /// Releases what is owned beyond the first `count`, which this does not change.
+    pub(crate) fn release_beyond(&mut self, count: u32) {
+        if self.frame.owned > count {
+            let more = self.b.i64((self.frame.owned - count).into());
+            let first = self.owned_at(count);
+            self.routine(Routine::Release, &[first, more]);
+        }
+    }
+
+    /// A scope: what is owned in it is released at its end, and what is learnt in it is not known after it.
+    pub(crate) fn inner(&mut self, body: impl FnOnce(&mut Self)) {
+        let (owned, outer) = (self.frame.owned, self.scope);
+        self.frame.scopes += 1;
+        self.scope = Scope(self.frame.scopes);
+        body(self);
+        if !self.b.ended() {
+            self.release_beyond(owned);
+        }
+        self.frame.owned = owned;
+        self.scope = outer;
+    }
+
+    /// Code that runs on some ways only: what is learnt in it is not known after it.
+    pub(crate) fn aside<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.scope;
+        self.frame.scopes += 1;
+        self.scope = Scope(self.frame.scopes);
+        let value = body(self);
+        self.scope = outer;
+        value
+    }
+
+    /// Leaves with a status after an error has been set: everything is released, and the error stays.
+    pub(crate) fn exit(&mut self, status: Option<Value>) {
+        let Some(status) = status.filter(|_| self.frame.owned > 0) else {
+            return self.b.ret(status);
+        };
+        let block = self.leave_block();
+        let count = self.b.i64(self.frame.owned.into());
+        self.b.jump(block, &[count, status]);
+    }
+
+    fn leave_block(&mut self) -> Block {
+        if let Some((block, _)) = self.frame.leave {
+            return block;
+        }
+        let block = self.b.cold_block("leave");
+        let params =
+            [(Type::I64, "owned"), (Type::I32, "status")].map(|(ty, name)| self.b.block_param(block, ty, name));
+        self.frame.leave = Some((block, params));
+        block
+    }
+
+    /// Writes the way out, if there is one.
+    pub(crate) fn write_leave(&mut self) {
+        let Some((block, [count, status])) = self.frame.leave else { return };
+        self.b.switch_to(block);
+        let values = self.owned_at(0);
+        self.routine(Routine::Leave, &[values, count]);
+        self.b.ret(Some(status));
+    }
+}

@@ -1,0 +1,210 @@
+//! Values of the FFI that the body makes: arguments of calls, elements of arrays, results.
+
+use abi_spec::layout::{ANY, any, object};
+use abi_spec::{Scalar, TypeIndex};
+
+use crate::declaration::{Leaf, ParamType};
+use crate::ir::{Cond, Convert, Type, Value};
+use crate::lower::body::fault::Message;
+use crate::lower::explain::codes::LeafKind;
+use crate::lower::explain::routines::Routine;
+use crate::lower::state::ValueState;
+use crate::lower::value::{constant_bytes, write_any};
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::accepted::result_index;
+use crate::resolve::function::Packed;
+use crate::resolve::ids::ValueId;
+use crate::resolve::term::{Kind, Term};
+
+/// A value that is ready to be written: arrays and shapes have been made.
+enum Made<'p, 'a> {
+    Plain(&'p Packed<'a>),
+    /// One that is owned at an address.
+    Owned(Value),
+}
+
+impl Wrapper<'_, '_> {
+    /// Writes values one after the other; arrays and shapes in them are made first, and owned.
+    pub(crate) fn pack_all(&mut self, all: &[Packed<'_>]) -> Value {
+        let made: Vec<Made<'_, '_>> = all.iter().map(|packed| self.make(packed)).collect();
+        let area = self.area(all.len());
+        for (index, made) in made.iter().enumerate() {
+            let at = index as i32 * ANY.size as i32;
+            match made {
+                Made::Plain(packed) => self.pack(packed, area, at),
+                Made::Owned(from) => self.copy_words(*from, area, at),
+            }
+        }
+        area
+    }
+
+    /// Writes one value to an address. What is made for it is owned.
+    pub(crate) fn pack_one(&mut self, packed: &Packed<'_>, to: Value) {
+        match self.make(packed) {
+            Made::Plain(packed) => self.pack(packed, to, 0),
+            Made::Owned(from) => self.copy_words(from, to, 0),
+        }
+    }
+
+    fn copy_words(&mut self, from: Value, to: Value, at: i32) {
+        for field in [any::TYPE_INDEX, any::PAYLOAD] {
+            let word = self.b.load(Type::I64, from, field.offset);
+            self.b.store(word, to, at + field.offset);
+        }
+    }
+
+    fn make<'p, 'a>(&mut self, packed: &'p Packed<'a>) -> Made<'p, 'a> {
+        match packed {
+            Packed::Array(all) => {
+                let slot = self.own_none();
+                let owned = self.frame.owned();
+                let values = self.pack_all(all);
+                self.make_with(Routine::MakeArray, values, all.len(), slot);
+                self.release_beyond(owned);
+                self.disown(self.frame.owned() - owned);
+                Made::Owned(slot)
+            }
+            Packed::Shape(numbers) => {
+                let slot = self.own_none();
+                let area = self.area(numbers.len());
+                for (index, number) in numbers.iter().enumerate() {
+                    self.pack_term(number, area, index as i32 * ANY.size as i32);
+                }
+                self.make_with(Routine::MakeShape, area, numbers.len(), slot);
+                Made::Owned(slot)
+            }
+            Packed::None
+            | Packed::Term(_)
+            | Packed::Text(_)
+            | Packed::Value(_)
+            | Packed::Output(_) => Made::Plain(packed),
+        }
+    }
+
+    fn make_with(&mut self, routine: Routine, values: Value, count: usize, to: Value) {
+        let (descriptor, count) = (self.b.address(self.descriptor), self.b.i32(count as i32));
+        let status = self.routine_value(routine, &[descriptor, values, count, to]);
+        self.require_made(status, "not_made");
+    }
+
+    /// Goes on if a routine that raises by itself has succeeded.
+    pub(crate) fn require_made(&mut self, status: Value, label: &'static str) {
+        let failed = self.b.compare_const(Cond::Ne, status, 0);
+        let (fail, next) = (self.b.cold_block(label), self.b.block("next"));
+        self.b.branch(failed, fail, next);
+        self.b.switch_to(fail);
+        self.exit(Some(status));
+        self.b.switch_to(next);
+    }
+
+    fn pack(&mut self, packed: &Packed<'_>, to: Value, at: i32) {
+        match packed {
+            Packed::None => {
+                let zero = self.b.i64(0);
+                self.store_any(TypeIndex::NONE, zero, to, at);
+            }
+            Packed::Term(term) => self.pack_term(term, to, at),
+            Packed::Text(text) => {
+                let bytes = [text.as_bytes(), &[0]].concat();
+                let data = constant_bytes(&mut self.b, bytes);
+                self.store_any(TypeIndex::RAW_STR, data, to, at);
+            }
+            Packed::Value(value) => self.pack_value(*value, to, at),
+            Packed::Output(output) => {
+                let object = self.output_object(*output);
+                self.store_any(TypeIndex::TENSOR, object, to, at);
+            }
+            Packed::Array(_) | Packed::Shape(_) => unreachable!("these have been made"),
+        }
+    }
+
+    fn store_any(&mut self, index: TypeIndex, payload: Value, to: Value, at: i32) {
+        let to = if at == 0 { to } else { self.b.ptr_offset(to, at.into()) };
+        write_any(&mut self.b, to, index, payload);
+    }
+
+    fn pack_term(&mut self, term: &Term, to: Value, at: i32) {
+        let value = self.term(term);
+        let index = match term.kind {
+            Kind::Int => TypeIndex::INT,
+            Kind::Bool => TypeIndex::BOOL,
+            Kind::Float => TypeIndex::FLOAT,
+            Kind::Ptr => TypeIndex::OPAQUE_PTR,
+            Kind::DType => TypeIndex::DATA_TYPE,
+            Kind::Device => TypeIndex::DEVICE,
+            Kind::Text | Kind::Several => unreachable!("these are no terms of their own"),
+        };
+        self.store_any(index, value, to, at);
+    }
+
+    /// A value as it was declared: scalars in their kind, references to objects as the objects.
+    pub(crate) fn pack_value(&mut self, value: ValueId, to: Value, at: i32) {
+        let ty = self.function.values[value].ty;
+        match (self.values[value].clone(), ty) {
+            (ValueState::Scalar(_), ty) => {
+                let scalar = ty.scalar().unwrap_or(Scalar::Int64);
+                self.pack_scalar(value, scalar, to, at);
+            }
+            (ValueState::Word(word), ParamType::Leaf(Leaf::DType)) => {
+                self.store_there(value, TypeIndex::DATA_TYPE, word, to, at);
+            }
+            (ValueState::Word(word), ParamType::Leaf(Leaf::Device)) => {
+                self.store_there(value, TypeIndex::DEVICE, word, to, at);
+            }
+            (ValueState::Word(word), ParamType::Leaf(Leaf::Stream)) => {
+                self.store_there(value, TypeIndex::OPAQUE_PTR, word, to, at);
+            }
+            (
+                ValueState::Word(found),
+                ParamType::Object(_) | ParamType::Sequence(..) | ParamType::Mapping(..),
+            ) => {
+                let readable = self.readable(value, found, 8);
+                let index = self.b.load(Type::I32, readable, object::TYPE_INDEX.offset);
+                let index = self.b.convert(Convert::Zext, index, Type::I64);
+                let (index, found) = (self.or_zero(value, index), self.or_zero(value, found));
+                self.b.store(index, to, at + any::TYPE_INDEX.offset);
+                self.b.store(found, to, at + any::PAYLOAD.offset);
+            }
+            (
+                ValueState::Word(_)
+                | ValueState::Tensor(_)
+                | ValueState::Pair(..)
+                | ValueState::Tuple(_)
+                | ValueState::Pending,
+                _,
+            ) => {
+                let from = self.any_address(value);
+                let to = if at == 0 { to } else { self.b.ptr_offset(to, at.into()) };
+                self.routine(Routine::CopyAny, &[from, to]);
+            }
+        }
+    }
+
+    /// None where the value is not there.
+    fn store_there(&mut self, value: ValueId, index: TypeIndex, word: Value, to: Value, at: i32) {
+        let index = self.b.i64(index.0.into());
+        let (index, word) = (self.or_zero(value, index), self.or_zero(value, word));
+        self.b.store(index, to, at + any::TYPE_INDEX.offset);
+        self.b.store(word, to, at + any::PAYLOAD.offset);
+    }
+
+    fn pack_scalar(&mut self, value: ValueId, scalar: Scalar, to: Value, at: i32) {
+        let wide = self.wide(value, scalar);
+        if scalar == Scalar::Uint64 {
+            self.require_int64(wide, &self.function.values[value].path.clone());
+        }
+        self.store_there(value, result_index(scalar), wide, to, at);
+    }
+
+    /// A `uint64` above `int64` is no value of the FFI.
+    fn require_int64(&mut self, wide: Value, path: &str) {
+        let fail = self.failing(|_| {
+            let mut message = Message::new("ValueError");
+            message.text(&format!("Out of range {path}")).piece(LeafKind::Calling, &[]);
+            message.text(", expected int64 but got ").piece(LeafKind::Unsigned, &[wide]);
+            message
+        });
+        let fits = self.b.compare_const(Cond::Sge, wide, 0);
+        self.b.guard(fits, fail);
+    }
+}

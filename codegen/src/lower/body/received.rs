@@ -1,0 +1,59 @@
+//! Values that calls have made: checked as arguments are, and explained by their own part of the descriptor.
+
+use crate::ir::{Block, Cond, Value};
+use crate::lower::explain::routines::Routine;
+use crate::lower::state::SymbolState;
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::function::Received;
+
+impl<'a> Wrapper<'a, '_> {
+    /// Requires the value at an address to be what was declared; leaves if it is not.
+    pub(crate) fn receive(&mut self, received: &'a Received<'a>, at: Value) {
+        let value = received.value;
+        self.places[value] = Some(at);
+        let fail = self.b.cold_block("mismatched");
+        let outer = std::mem::replace(&mut self.checks.fail, fail);
+        let effects = std::mem::replace(&mut self.frame.effects, false);
+        let devices = self.devices;
+        self.device_table(&received.steps);
+        let (first, tensors) = (self.first_device.take(), std::mem::take(&mut self.tensors));
+        for &symbol in &received.known {
+            if let SymbolState::Unbound = self.symbols[symbol]
+                && let Some(local) = self.function.symbols[symbol].local
+            {
+                self.symbols[symbol] = SymbolState::Bound(self.local(local));
+            }
+        }
+        let owned = self.routine_value(Routine::IsOwned, &[at]);
+        let foreign = self.b.compare_const(Cond::Eq, owned, 0);
+        self.checks.never(&mut self.b, foreign);
+        let known: Vec<Value> =
+            received.known.iter().filter_map(|&symbol| self.known(symbol)).collect();
+        self.check_steps(&received.steps);
+        (self.first_device, self.tensors, self.devices) = (first, tensors, devices);
+        self.checks.fail = outer;
+        self.frame.effects = effects;
+        self.explain_received(fail, received, &known);
+    }
+
+    fn known(&self, symbol: crate::resolve::ids::SymbolId) -> Option<Value> {
+        match self.symbols[symbol] {
+            SymbolState::Bound(value) | SymbolState::Maybe(value, _) => Some(value),
+            SymbolState::Unbound => None,
+        }
+    }
+
+    /// Writes the block that says what is wrong with a value.
+    fn explain_received(&mut self, block: Block, received: &Received<'_>, known: &[Value]) {
+        let here = self.b.current();
+        self.b.switch_to(block);
+        let section = self.sections.received[&received.value];
+        let (descriptor, section) = (self.b.address(self.descriptor), self.b.i64(section.into()));
+        let values = if known.is_empty() { self.b.null() } else { self.b.values(known) };
+        let at = self.any_address(received.value);
+        let explain = Routine::ExplainReceived.with_room(self.room);
+        let raised = self.routine(explain, &[descriptor, section, at, values]);
+        self.exit(raised);
+        self.b.switch_to(here);
+    }
+}
