@@ -275,3 +275,20 @@ fn syntax() {
         assert_eq!(first_line(&error), expected, "{text}");
     }
 }
+
+/// What only `validate` finds points to the statement.
+#[test]
+fn meaning() {
+    let rows = [
+        ("let min = 1;", "1:17: f: statement 0: the name `min` is reserved"),
+        ("let not = 1;", "1:17: f: statement 0: the name `not` is reserved"),
+        ("k(1);\n  for _ in 0..1 {}", "2:3: f: statement 1: the name `_` is reserved"),
+        ("@\"k.py\":1 @\"\"();", "1:27: f: statement 0: \"\" names no function"),
+        ("if True { k(); } else if True { \"\"(); }", "1:49: f: statement 3: the symbol is empty"),
+    ];
+    for (text, expected) in rows {
+        let error = format!("f() -> None = {{ {text} }};").parse::<Library>().expect_err(text);
+        assert!(matches!(error, Error::Invalid { .. }), "{text}");
+        assert_eq!(first_line(&error), expected, "{text}");
+    }
+}
