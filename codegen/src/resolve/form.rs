@@ -377,6 +377,11 @@ impl Checker<'_> {
             Expr::Float(value) if !value.is_finite() => {
                 Err(self.invalid(part, format!("{value} is not a number that can be written")))
             }
+            Expr::Array(all) | Expr::Shape(all) => {
+                let shape = matches!(expr, Expr::Shape(_));
+                self.limit(part, all.len(), if shape { Limit::Rank } else { Limit::Arguments })?;
+                all.iter().try_for_each(|entry| self.leaves(part, entry))
+            }
             Expr::Field(inner, name) => {
                 self.identifier(part, name)?;
                 self.leaves(part, inner)
@@ -396,9 +401,7 @@ impl Checker<'_> {
             | Expr::None
             | Expr::Compare(..)
             | Expr::Not(_)
-            | Expr::Logic(..)
-            | Expr::Array(_)
-            | Expr::Shape(_) => expr.children().try_for_each(|child| self.leaves(part, child)),
+            | Expr::Logic(..) => expr.children().try_for_each(|child| self.leaves(part, child)),
         }
     }
 

@@ -87,7 +87,14 @@ pub(super) fn evaluate(choices: &mut Choices<'_>, values: &mut Values, expr: &Ex
         | Expr::Element(..)
         | Expr::Field(..)
         | Expr::Stream(_)
-        | Expr::Cast(..) => 1,
+        | Expr::Cast(..)
+        | Expr::Bool(_)
+        | Expr::None
+        | Expr::Compare(..)
+        | Expr::Not(_)
+        | Expr::Logic(..)
+        | Expr::Array(_)
+        | Expr::Shape(_) => 1,
     }
 }
 

@@ -8,7 +8,7 @@ use codegen::{Class, Dim, Leaf, Literal, ParamType, Shape};
 use super::Choices;
 use super::arguments::{evaluate, fitting_scalar, fitting_tensor, stranger};
 use super::declaration::Names;
-use crate::argument::Argument;
+use crate::argument::{Argument, Tensor};
 
 /// The class of the user, and one below it.
 const CLASS: &str = "test.Thing";
@@ -290,6 +290,7 @@ fn object(choices: &mut Choices<'_>, class: &Class) -> Argument {
     match class {
         Class::Function => Argument::Function,
         Class::Module => Argument::Module,
+        Class::Tensor => Argument::Tensor(Tensor::new(DType::FLOAT32, &[3])),
         Class::Any => Argument::Array(vec![Argument::None]),
         Class::Key(_) if choices.below(2) == 0 => Argument::Registered(vec![CLASS.to_owned()]),
         Class::Key(_) => Argument::Registered(vec!["test.Child".to_owned(), CLASS.to_owned()]),

@@ -236,6 +236,7 @@ fn accepts(ty: &ParamType, index: i32) -> bool {
         ParamType::Shape(_) => matches!(index, 69 | 71 | 75),
         ParamType::Object(Class::Function) => index == 68,
         ParamType::Object(Class::Module) => index == 73,
+        ParamType::Object(Class::Tensor) => index == 70,
         ParamType::Object(Class::Any) => index >= 64,
         // No object has the index 127.
         ParamType::Object(Class::Key(_)) => index >= 127,

@@ -3,8 +3,7 @@
 
 use crate::Library;
 use crate::lower::explain::codes::{
-    Case, Head, Header, Literal, Meaning, Op, Output, Outputs, Place, Rpn, Site, Text, Type, Used,
-    Written,
+    Case, Head, Header, Literal, Meaning, Op, Output, Outputs, Place, Received, Rpn, Site, Text, Used,
 };
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::descriptor;
@@ -43,8 +42,7 @@ fn records_round_trip() {
     check("place", round_trips::<Place>);
     check("head", round_trips::<Head>);
     check("literal", round_trips::<Literal>);
-    check("type", round_trips::<Type>);
-    check("written", round_trips::<Written>);
+    check("received", round_trips::<Received>);
     check("outputs", round_trips::<Outputs>);
     check("output", round_trips::<Output>);
     check("meaning", round_trips::<Meaning>);
@@ -67,7 +65,8 @@ fn complaints_are_messages_with_known_pieces() {
     for complaint in Complaint::ALL {
         let template = complaint.template();
         let names_argument = complaint.text().contains("{on}");
-        let says_where = names_argument || complaint.text().contains("{calling}");
+        let own = *complaint == Complaint::Own;
+        let says_where = own || names_argument || complaint.text().contains("{calling}");
         assert!(
             says_where && !template.contains(&b'{') && !template.contains(&b'}'),
             "{complaint:?}"
@@ -92,7 +91,7 @@ fn descriptors_print() {
     assert_eq!(text, EXPECTED, "{text}");
 }
 
-const EXPECTED: &str = r#"header size 1104, texts 856, signature "f(x: Tensor([n * 2], int8|bool), u: Union[Literal[1, \"a\"], Array[int8]])", backtrace "  File \"<tvm-ffi-codegen>\", line 0, in f\n", least 2, most 2, symbols 1, slots 6, loops 1, operands 2, devices 1, written 776, outputs 0, site 0
+const EXPECTED: &str = r#"header size 1328, texts 1068, signature "f(x: Tensor([n * 2], int8|bool), u: Union[Literal[1, \"a\"], Array[int8]])", backtrace "  File \"<tvm-ffi-codegen>\", line 0, in f\n", least 2, most 2, symbols 1, slots 6, loops 1, operands 2, devices 1, received 776, outputs 0, site 0
 Argument slot 1, index 0
 Tensor head place "x", argument 0, slot 1, rank 1, device 1, many false, dtypes "int8|bool", expected "Tensor"
   numbers 0x10800, 0x10806
@@ -116,6 +115,11 @@ OneOf head place "u", argument 1, slot 2, expected "Union[Literal[1, \"a\"], Arr
 Constraint before "Violated ", subject "n / 2 > 1"
   leaves "n" Int = Slot slot 0
   = Slot slot 0; Const bits 0x2; Div text "n / 2" (leaves "n" Int = Slot slot 0); Const bits 0x1; Gt
-result ty low 0x0, high 0x80, expected "Tuple[str, bool]", count 2, checked true
-  element low 0x800, high 0x2, expected "str"
-  element low 0x4, high 0x0, expected "bool""#;
+received next 0, slot 1, frame "", known 0
+  Owned head place "result", argument none, slot 1, expected "Tuple"
+  Type head place "result", argument none, slot 1, expected "Tuple", low 0x0, high 0x80
+  Size head place "result", argument none, slot 1, size 2
+  Element slot 2, tuple 1, index 0
+  Type head place "result[0]", argument none, slot 2, expected "str", low 0x900, high 0x2
+  Element slot 3, tuple 1, index 1
+  Scalar head place "result[1]", argument none, slot 3, class Bool, bits 8, signed false, expected "bool", mantissa 10, bias 15, name "bool""#;

@@ -19,17 +19,15 @@ fn term(text: &str) -> Term {
 
 #[test]
 fn kinds() {
-    use Kind::{DType, Device, Float, Int, Ptr, Several, Text};
-    let rows: [(Kind, &[&str]); 7] = [
+    use Kind::{Bool, DType, Device, Float, Int, Ptr, Several, Text};
+    let rows: [(Kind, &[&str]); 8] = [
         (
             Int,
             &[
                 "n",
                 "m",
-                "b",
                 "k",
                 "o",
-                "o.is_some",
                 "x.shape[1]",
                 "r.strides[0]",
                 "x.ndim",
@@ -37,7 +35,6 @@ fn kinds() {
                 "x.device_type",
                 "x.byte_offset",
                 "x.numel",
-                "x.is_contiguous",
                 "s.size",
                 "v.device_type",
                 "v.device_id",
@@ -46,7 +43,6 @@ fn kinds() {
                 "g.size",
                 "xs.size",
                 "l1",
-                "lb",
                 "rest.size",
                 "7",
                 "-n",
@@ -56,9 +52,9 @@ fn kinds() {
                 "min(n, m)",
                 "int32(n)",
                 "int64(n)",
-                "bool(n)",
             ],
         ),
+        (Bool, &["b", "o.is_some", "x.is_contiguous", "lb", "bool(n)", "n < m", "b and not b", "True"]),
         (
             Float,
             &[

@@ -8,6 +8,7 @@ use crate::resolve::value::{Source, Value, optionals, values};
 /// `number path`, `?` if it is optional, where it comes from, and what else there is to say of it.
 fn row(index: usize, value: &Value<'_>) -> String {
     let source = match value.source {
+        Source::Result => "result".to_owned(),
         Source::Context => "context".to_owned(),
         Source::Argument(argument) => format!("argument {argument}"),
         Source::Rest(first) => format!("rest {first}"),

@@ -109,11 +109,4 @@ impl Builder<'_> {
     pub(crate) fn arrays(&mut self, s: Value) -> Value {
         self.ptr_offset(s, ARRAYS.into())
     }
-
-    /// The address of a state in which no fault is an error.
-    pub(crate) fn quiet_state(&mut self) -> Value {
-        self.table(&1u64.to_le_bytes())
-    }
 }
-
-const _: () = assert!(Field::Quiet as i32 == 0);
