@@ -386,6 +386,15 @@ impl Checker<'_> {
                 self.identifier(part, name)?;
                 self.leaves(part, inner)
             }
+            Expr::Text(text) if text.contains('\n') => {
+                Err(self.invalid(part, "text in quotes is one line"))
+            }
+            Expr::Array(all) if all.len() > Limit::Arguments.max() => {
+                self.limit(part, all.len(), Limit::Arguments)
+            }
+            Expr::Shape(all) if all.len() > Limit::Rank.max() => {
+                self.limit(part, all.len(), Limit::Rank)
+            }
             Expr::Int(_)
             | Expr::Float(_)
             | Expr::Text(_)

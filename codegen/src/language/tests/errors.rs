@@ -325,7 +325,7 @@ fn tensor(function: &mut Function) -> &mut Tensor {
 
 #[test]
 fn values_built_in_rust() {
-    let rows: [(Change, &str); 12] = [
+    let rows: [(Change, &str); 13] = [
         (&|f| f.signature.name.clear(), "function 0: \"\" is not an identifier"),
         (&|f| f.signature.name = "a\nb".into(), "function 0: \"a\\nb\" is not an identifier"),
         (
@@ -337,6 +337,10 @@ fn values_built_in_rust() {
         (
             &|f| call(f).args[0] = Expr::Float(f64::NAN),
             "f: call argument 0: NaN is not a number that can be written",
+        ),
+        (
+            &|f| call(f).args[0] = Expr::Text("a\nb".into()),
+            "f: call argument 0: text in quotes is one line",
         ),
         (
             &|f| call(f).args[0] = Expr::Neg(Box::new(Expr::Float(f64::INFINITY))),
