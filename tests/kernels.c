@@ -264,6 +264,11 @@ void record_flag_data(uint8_t a, const float *data, int64_t n) {
   put_int(a), put_pointer(data), put_int(n);
 }
 
+void record_taken(int8_t n, double f, uint8_t b, int64_t size, uint8_t some, int64_t other) {
+  begin();
+  put_int(n), put_float(f), put_int(b), put_int(size), put_int(some), put_int(other);
+}
+
 /* Calls a function with one argument, and passes its error on. */
 int32_t call(struct object *function, int64_t a) {
   struct any argument = {.type_index = 1, .value = {.integer = a}}, result = {.type_index = 0};

@@ -43,9 +43,10 @@ mod resolve;
 
 pub use backend::Backend;
 pub use declaration::{
-    Action, BinaryOp, Body, Builtin, Call, Callee, Class, Comparison, Constraint, Device, Dim, Element,
-    Expr, Function, KernelCall, Leaf, Library, Literal, Local, Location, Logic, Mapping, Member, Output,
-    Param, ParamType, ResultType, Sequence, Shape, Signature, Statement, StatusError, Strides, Tensor,
+    Action, BinaryOp, Body, Builtin, Call, Callee, Class, Comparison, Constraint, Device, Dim,
+    Element, Expr, Function, KernelCall, Leaf, Library, Literal, Local, Location, Logic, Mapping,
+    Member, Output, Param, ParamType, ResultType, Sequence, Shape, Signature, Statement,
+    StatusError, Strides, Tensor,
 };
 pub use error::{Error, Part, Position, Site};
 pub use lower::{Options, Routines, Unchecked, library::metadata, lower, routines};

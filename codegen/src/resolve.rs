@@ -104,7 +104,8 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
             let reason = "an earlier function has this name".to_owned();
             return Err(invalid(Part::Name, reason));
         }
-        let function = body::resolve(declared, &signatures).map_err(|(part, reason)| invalid(part, reason))?;
+        let function =
+            body::resolve(declared, &signatures).map_err(|(part, reason)| invalid(part, reason))?;
         for call in function.calls() {
             let (symbol, found) = (call.symbol, &call.prototype);
             let known = prototypes.entry(symbol).or_insert_with(|| found.clone());

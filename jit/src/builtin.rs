@@ -41,6 +41,7 @@ pub(crate) fn symbol(name: &str) -> Option<*const c_void> {
         "TVMFFIEnvTensorAlloc" => tensor::alloc as *const c_void,
         "TVMFFIEnvGetDLPackManagedTensorAllocator" => tensor::get_allocator as *const c_void,
         "TVMFFIEnvSetDLPackManagedTensorAllocator" => tensor::set_allocator as *const c_void,
+        "TVMFFIEnvModLookupFromImports" => array::look_up as *const c_void,
         "TVMFFIEnvCheckSignals" => check_signals as *const c_void,
         _ => return None,
     })

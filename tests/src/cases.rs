@@ -80,7 +80,9 @@ fn read(path: &Path) -> Vec<Case> {
         }
         declaration += line;
         declaration.push('\n');
-        if trimmed.ends_with(';') && declaration.matches('{').count() == declaration.matches('}').count() {
+        if trimmed.ends_with(';')
+            && declaration.matches('{').count() == declaration.matches('}').count()
+        {
             let function =
                 declaration.parse().unwrap_or_else(|e: codegen::Error| fail(e.to_string()));
             declaration.clear();

@@ -144,7 +144,9 @@ impl Body {
         let mut left: Vec<&Statement> = first.iter().rev().collect();
         std::iter::from_fn(move || {
             let next = left.pop()?;
-            left.extend(next.action.blocks().into_iter().rev().flat_map(|block| block.iter().rev()));
+            left.extend(
+                next.action.blocks().into_iter().rev().flat_map(|block| block.iter().rev()),
+            );
             Some(next)
         })
     }
@@ -153,7 +155,9 @@ impl Body {
     pub fn kernel_calls(&self) -> impl Iterator<Item = &KernelCall> {
         let whole = if let Body::Call(call) = self { Some(call) } else { None };
         let nested = self.statements().filter_map(|statement| {
-            let Action::Call { call: Call::Kernel(call), .. } = &statement.action else { return None };
+            let Action::Call { call: Call::Kernel(call), .. } = &statement.action else {
+                return None;
+            };
             Some(call)
         });
         whole.into_iter().chain(nested)

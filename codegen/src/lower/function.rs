@@ -2,6 +2,7 @@
 
 use abi_spec::symbol;
 
+use super::body::frame::Frame;
 use super::check::Checks;
 use super::explain::codes::Used;
 use super::explain::descriptor::{self, Descriptor, Sections};
@@ -9,7 +10,6 @@ use super::explain::print::print;
 use super::state::{Scope, SymbolState, ValueState};
 use super::value::exported;
 use super::wrapper::Wrapper;
-use super::body::frame::Frame;
 use super::{body, library, prologue};
 use crate::ir::{Builder, Data, Linkage, Module, Symbol, SymbolKind, Value};
 use crate::resolve::function::Function;

@@ -2,13 +2,13 @@
 
 use abi_spec::layout::{ANY, any};
 
-use super::check::Checks;
 use super::body::frame::Frame;
+use super::check::Checks;
 use super::explain::codes::Used;
 use super::explain::descriptor::{Sections, frame};
 use super::explain::routines::Routine;
 use super::explain::site::{self, Fault};
-use super::state::{Held, OutputState, TensorState, Scope, SymbolState, ValueState};
+use super::state::{Held, OutputState, Scope, SymbolState, TensorState, ValueState};
 use crate::declaration::Device;
 use crate::ir::{
     Binary, Builder, Cond, Convert, Data, Hint, Linkage, Symbol, SymbolKind, Type, Value,
@@ -200,7 +200,8 @@ impl Wrapper<'_, '_> {
 
     /// Fails at a site of its own; yields the status.
     pub(crate) fn fail_at(&mut self, fault: &Fault<'_>, values: &[Value]) -> Option<Value> {
-        let frame = self.frame.location.map(|at| frame(Some(at), &self.function.declared.signature.name));
+        let frame =
+            self.frame.location.map(|at| frame(Some(at), &self.function.declared.signature.name));
         let site = site::add(&mut self.b, self.descriptor, fault, frame.as_deref());
         let descriptor = self.b.address(self.descriptor);
         let values = self.b.values(values);

@@ -159,7 +159,9 @@ pub(crate) fn possible(ty: &ParamType) -> Accepted {
         }
         ParamType::Scalar(_) => Accepted::of(&[T::BOOL, T::INT]),
         ParamType::Tensor(_) => Accepted::of(&[T::DL_TENSOR_PTR, T::TENSOR]),
-        ParamType::Union(types) => types.iter().map(possible).fold(Accepted::default(), Accepted::or),
+        ParamType::Union(types) => {
+            types.iter().map(possible).fold(Accepted::default(), Accepted::or)
+        }
         ParamType::Leaf(_)
         | ParamType::Shape(_)
         | ParamType::Object(_)

@@ -2,6 +2,7 @@
 
 use abi_spec::Scalar;
 
+use super::Signatures;
 use super::function::{Argument, Body, Call, Function};
 use super::names::Names;
 use super::order::{Knowledge, Order, inside};
@@ -9,7 +10,6 @@ use super::prototype::{self, Result as KernelResult};
 use super::statement::Block;
 use super::step::Step;
 use super::term::{Kind, Node, Term};
-use super::Signatures;
 use crate::declaration::{Body as Declared, Expr, KernelCall, ParamType, ResultType};
 use crate::error::Part;
 

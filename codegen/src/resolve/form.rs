@@ -271,12 +271,7 @@ impl Checker<'_> {
         }
     }
 
-    fn dims(
-        &self,
-        spot: Spot,
-        dims: &[Dim],
-        part: fn(usize, usize) -> Part,
-    ) -> Result<(), Error> {
+    fn dims(&self, spot: Spot, dims: &[Dim], part: fn(usize, usize) -> Part) -> Result<(), Error> {
         self.limit(spot.part(Part::Type), dims.len(), Limit::Rank)?;
         for (index, dim) in dims.iter().enumerate() {
             match dim {
@@ -289,7 +284,9 @@ impl Checker<'_> {
 
     fn body(&self, body: &Body) -> Result<(), Error> {
         match body {
-            Body::Call(call) => self.kernel(call, [Part::Callee, Part::Argument(0), Part::Status(0)]),
+            Body::Call(call) => {
+                self.kernel(call, [Part::Callee, Part::Argument(0), Part::Status(0)])
+            }
             Body::Block(statements) => self.statements(statements),
         }
     }
@@ -388,12 +385,6 @@ impl Checker<'_> {
             }
             Expr::Text(text) if text.contains('\n') => {
                 Err(self.invalid(part, "text in quotes is one line"))
-            }
-            Expr::Array(all) if all.len() > Limit::Arguments.max() => {
-                self.limit(part, all.len(), Limit::Arguments)
-            }
-            Expr::Shape(all) if all.len() > Limit::Rank.max() => {
-                self.limit(part, all.len(), Limit::Rank)
             }
             Expr::Int(_)
             | Expr::Float(_)

@@ -13,7 +13,9 @@ impl Checker<'_> {
     pub(crate) fn result(&self) -> Result<(), Error> {
         let Function { signature, body, .. } = self.function;
         match (&signature.result, body) {
-            (ResultType::Value(ParamType::Scalar(_)), Body::Call(call)) if call.status.is_some() => {
+            (ResultType::Value(ParamType::Scalar(_)), Body::Call(call))
+                if call.status.is_some() =>
+            {
                 let reason = "a kernel that is called with `try` returns a status, not the result";
                 Err(self.invalid(Part::Result, reason))
             }

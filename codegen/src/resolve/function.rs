@@ -250,9 +250,7 @@ impl<'a> Function<'a> {
 
     /// True if some call looks its function up.
     pub(crate) fn calls_by_name(&self) -> bool {
-        let by_name = |statement: &&Statement<'a>| {
-            matches!(&statement.action, Action::Call { call, .. } if matches!(call.callee, Callee::Name(_)))
-        };
+        let by_name = |statement: &&Statement<'a>| matches!(&statement.action, Action::Call { call, .. } if matches!(call.callee, Callee::Name(_)));
         self.statements().iter().any(by_name)
     }
 

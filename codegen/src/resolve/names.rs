@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use super::function::{Home, Local, Output, Symbol};
 use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
+use super::term::Kind;
 use super::value::{self, Source, Value, values};
 use crate::declaration::{Device, Dim, Expr, Function, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
-use super::term::Kind;
 
 /// Symbols of one function, integer parameters included: the routine that explains failures has room
 /// for so many.

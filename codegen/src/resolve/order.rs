@@ -292,8 +292,7 @@ impl<'n, 'a> Order<'n, 'a> {
     fn compare_within(&mut self, wanted: impl Fn(&Self, Place) -> bool) {
         self.compare(|order, waiting| {
             let param = order.names.values[waiting.place.value()].param;
-            let known =
-                |knowledge| knowledge == Known::Known || knowledge == Known::Within(param);
+            let known = |knowledge| knowledge == Known::Known || knowledge == Known::Within(param);
             let unknown = order.symbols(&waiting.term, |knowledge| !known(knowledge));
             wanted(order, waiting.place) && order.is_within(waiting.place) && unknown.is_empty()
         });

@@ -4,8 +4,8 @@ use abi_spec::Scalar;
 
 use super::Signatures;
 use super::function::{
-    Action, Argument, Call, Home, KernelResult, Local, Output, PackedCall, Piece, Received, Returned,
-    Statement,
+    Action, Argument, Call, Home, KernelResult, Local, Output, PackedCall, Piece, Received,
+    Returned, Statement,
 };
 use super::ids::{LocalId, ValueId};
 use super::names::{Meaning, Names};
@@ -14,8 +14,8 @@ use super::prototype::{self, Result as Prototype};
 use super::received::receive;
 use super::term::{Kind, Node, Term};
 use crate::declaration::{
-    Action as Declared, Call as DeclaredCall, Expr, KernelCall, Local as Typed, ParamType, ResultType,
-    Statement as DeclaredStatement, Tensor,
+    Action as Declared, Call as DeclaredCall, Expr, KernelCall, Local as Typed, ParamType,
+    ResultType, Statement as DeclaredStatement, Tensor,
 };
 use crate::error::Part;
 
@@ -261,7 +261,9 @@ impl<'n, 'a> Block<'n, 'a> {
         let term = self.term(part)?;
         let text = matches!(term.node, Node::Value(_)) && term.kind == Kind::Text;
         match term.kind {
-            Kind::Several | Kind::Text if !text => Err(format!("`{part}` cannot be part of a message")),
+            Kind::Several | Kind::Text if !text => {
+                Err(format!("`{part}` cannot be part of a message"))
+            }
             _ => Ok(Piece::Term(term)),
         }
     }

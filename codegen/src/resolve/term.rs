@@ -4,8 +4,8 @@ use abi_spec::Scalar;
 
 use super::ids::{LocalId, OutputId, SymbolId, ValueId};
 use super::operator::{Binary, Division, Unary};
-use crate::declaration::Logic;
 pub(crate) use crate::declaration::Kind;
+use crate::declaration::Logic;
 
 /// A term.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,12 @@
-//! Arrays, and the one global function, which makes them.
+//! Arrays and shapes, and the two global functions, which make them.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
 use abi_spec::TypeIndex;
 
 use super::{function, object};
-use crate::abi::{Any, ByteArray, Object};
+use crate::abi::{Any, ByteArray, Object, SafeCall};
 
 /// What follows the header of an array: its cell, then the elements that it owns.
 #[repr(C)]
@@ -27,7 +27,7 @@ impl Drop for Body {
     }
 }
 
-/// `TVMFFIFunctionGetGlobal`: NULL for every name but `ffi.Array`.
+/// `TVMFFIFunctionGetGlobal`: NULL for every name but `ffi.Array` and `ffi.Shape`.
 ///
 /// # Safety
 /// Both are valid.
@@ -35,11 +35,66 @@ pub(super) unsafe extern "C" fn get_global(name: *const ByteArray, out: *mut *mu
     // SAFETY: as required above; the function needs no context.
     unsafe {
         *out = ptr::null_mut();
-        if (*name).bytes() != b"ffi.Array" {
-            return 0;
-        }
+        let make: SafeCall = match (*name).bytes() {
+            b"ffi.Array" => make,
+            b"ffi.Shape" => make_shape,
+            _ => return 0,
+        };
         function::create(ptr::null_mut(), make, None, out)
     }
+}
+
+/// `TVMFFIEnvModLookupFromImports`: nothing is imported here.
+///
+/// # Safety
+/// `name` is a C string; `out` is valid.
+pub(super) unsafe extern "C" fn look_up(
+    _: *mut c_void,
+    name: *const c_char,
+    out: *mut *mut Object,
+) -> i32 {
+    // SAFETY: as required above.
+    let name = unsafe {
+        *out = ptr::null_mut();
+        CStr::from_ptr(name).to_string_lossy()
+    };
+    let message =
+        format!("Cannot find function {name} in the imported modules or global registry.");
+    super::error::raise(b"RuntimeError", message.as_bytes());
+    -1
+}
+
+/// What follows the header of a shape: its cell, then its numbers.
+#[repr(C)]
+struct ShapeBody {
+    data: *const i64,
+    size: usize,
+    numbers: Box<[i64]>,
+}
+
+/// A shape of arguments that are integers.
+unsafe extern "C" fn make_shape(
+    _: *mut c_void,
+    args: *const Any,
+    count: i32,
+    result: *mut Any,
+) -> i32 {
+    let mut numbers = Vec::with_capacity(count.max(0) as usize);
+    for index in 0..count.max(0) as usize {
+        // SAFETY: there are as many arguments.
+        let number = unsafe { &*args.add(index) };
+        if number.ty() != TypeIndex::INT {
+            super::error::raise(b"TypeError", b"a shape is made of integers");
+            return -1;
+        }
+        numbers.push(number.bits());
+    }
+    let numbers = numbers.into_boxed_slice();
+    let body = ShapeBody { data: numbers.as_ptr(), size: numbers.len(), numbers };
+    let shape = object::allocate(TypeIndex::SHAPE, body);
+    // SAFETY: callers give a place for the result.
+    unsafe { *result = Any::ptr(TypeIndex::SHAPE, shape.cast()) };
+    0
 }
 
 /// An array of owned copies of the arguments.

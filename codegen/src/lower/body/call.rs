@@ -1,7 +1,7 @@
 //! Calls: of C functions, and of functions of the FFI by symbol, by name and by value.
 
-use abi_spec::symbol::{LIBRARY_CTX, function_symbol};
 use abi_spec::runtime;
+use abi_spec::symbol::{LIBRARY_CTX, function_symbol};
 
 use crate::declaration::StatusError;
 use crate::ir::{Cond, Convert, Linkage, SymbolKind, Type, Value};
@@ -203,8 +203,7 @@ impl<'a> Wrapper<'a, '_> {
             Callee::Value(value) => self.function.values[*value].path.clone(),
         };
         let subject = format!("Failed {name}");
-        let fault =
-            Fault { callee: Blame::Function, subject, ..Fault::plain(Complaint::Status) };
+        let fault = Fault { callee: Blame::Function, subject, ..Fault::plain(Complaint::Status) };
         let status = self.b.convert(Convert::Sext, status, Type::I64);
         let raised = self.fail_at(&fault, &[status]);
         self.exit(raised);

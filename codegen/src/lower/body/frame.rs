@@ -142,8 +142,8 @@ impl<'a> Wrapper<'a, '_> {
             return block;
         }
         let block = self.b.cold_block("leave");
-        let params =
-            [(Type::I64, "owned"), (Type::I32, "status")].map(|(ty, name)| self.b.block_param(block, ty, name));
+        let params = [(Type::I64, "owned"), (Type::I32, "status")]
+            .map(|(ty, name)| self.b.block_param(block, ty, name));
         self.frame.leave = Some((block, params));
         block
     }

@@ -1,8 +1,8 @@
 //! Descriptors as text, decoded by the tables they were made from.
 
 use crate::lower::explain::codes::{
-    Case, Header, LeafKind, Literal, LiteralCode, Op, Output, Outputs, Received, Rpn, RuleCode, Site,
-    Span, Tail, Text,
+    Case, Header, LeafKind, Literal, LiteralCode, Op, Output, Outputs, Received, Rpn, RuleCode,
+    Site, Span, Tail, Text,
 };
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::schema::{Part, Texts, Words};

@@ -3,7 +3,8 @@
 
 use crate::Library;
 use crate::lower::explain::codes::{
-    Case, Head, Header, Literal, Meaning, Op, Output, Outputs, Place, Received, Rpn, Site, Text, Used,
+    Case, Head, Header, Literal, Meaning, Op, Output, Outputs, Place, Received, Rpn, Site, Text,
+    Used,
 };
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::descriptor;

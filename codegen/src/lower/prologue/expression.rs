@@ -256,7 +256,9 @@ impl Wrapper<'_, '_> {
         let mut message = Message::new("ValueError");
         message.text(&format!("Mismatched {path}.{of}{on}")).piece(LeafKind::Calling, &[]);
         let least = u64::from(index) + 1;
-        message.text(&format!(", expected at least {least} but got ")).piece(LeafKind::Int, &[found]);
+        message
+            .text(&format!(", expected at least {least} but got "))
+            .piece(LeafKind::Int, &[found]);
         message
     }
 

@@ -54,7 +54,10 @@ fn kinds() {
                 "int64(n)",
             ],
         ),
-        (Bool, &["b", "o.is_some", "x.is_contiguous", "lb", "bool(n)", "n < m", "b and not b", "True"]),
+        (
+            Bool,
+            &["b", "o.is_some", "x.is_contiguous", "lb", "bool(n)", "n < m", "b and not b", "True"],
+        ),
         (
             Float,
             &[

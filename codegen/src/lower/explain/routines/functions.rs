@@ -17,8 +17,7 @@ pub(crate) fn look_up(b: &mut Builder<'_>, _: Used) {
     b.store(null, out, 0);
     let imports = b.compare_const(Cond::Ne, context, 0);
     b.if_then(imports, |b| {
-        let status =
-            b.runtime(&runtime::ENV_MOD_LOOKUP_FROM_IMPORTS, &[context, name, out]);
+        let status = b.runtime(&runtime::ENV_MOD_LOOKUP_FROM_IMPORTS, &[context, name, out]);
         let failed = b.compare_const(Cond::Ne, status, 0);
         b.if_then(failed, |b| not_found(b, descriptor, [name, length], status));
         let function = b.load(Type::Ptr, out, 0);
