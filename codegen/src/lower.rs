@@ -8,6 +8,8 @@
 mod body;
 mod check;
 mod explain;
+mod fault;
+mod frame;
 mod function;
 pub(crate) mod library;
 mod operators;

@@ -5,6 +5,7 @@ pub(crate) mod accepted;
 mod body;
 mod condition;
 mod form;
+mod form_names;
 mod form_results;
 mod form_statements;
 pub(crate) mod function;

@@ -15,6 +15,7 @@ mod libcalls;
 mod metadata;
 mod mirror;
 mod once;
+mod programs;
 mod properties;
 mod same_bytes;
 mod snapshots;

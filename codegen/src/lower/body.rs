@@ -2,8 +2,7 @@
 
 mod allocate;
 mod call;
-pub(crate) mod fault;
-pub(crate) mod frame;
+
 mod packed;
 mod pass;
 mod received;

@@ -2,16 +2,16 @@
 
 use abi_spec::symbol;
 
-use super::body::frame::Frame;
 use super::check::Checks;
 use super::explain::codes::Used;
-use super::explain::descriptor::{self, Descriptor, Sections};
+use super::explain::descriptor::{self, Descriptor};
 use super::explain::print::print;
-use super::state::{Scope, SymbolState, ValueState};
+use super::frame::Frame;
+use super::state::{Devices, Scope, SymbolState, ValueState};
 use super::value::exported;
-use super::wrapper::Wrapper;
+use super::wrapper::{Described, Wrapper};
 use super::{body, library, prologue};
-use crate::ir::{Builder, Data, Linkage, Module, Symbol, SymbolKind, Value};
+use crate::ir::{Builder, Data, Linkage, Module, SymbolKind, Value};
 use crate::resolve::function::Function;
 use crate::resolve::ids::Table;
 
@@ -53,7 +53,7 @@ fn start<'a, 'm>(
     mut b: Builder<'m>,
     function: &'a Function<'a>,
     (args, num_args): (Value, Option<Value>),
-    (descriptor, room, sections): (Symbol, u32, Sections),
+    descriptor: Described,
     (checks, linkage): (Checks, Linkage),
     used: Used,
 ) -> Wrapper<'a, 'm> {
@@ -76,30 +76,22 @@ fn start<'a, 'm>(
         born: Table::like(values, Scope::OUTER),
         used,
         checks,
-        first_device: None,
-        tensors: Vec::new(),
-        devices: None,
+        devices: Devices::default(),
         places: Table::like(values, None),
         held: Vec::new(),
         in_union: false,
         descriptor,
-        room,
-        sections,
         linkage,
         names,
         outlined: prologue::outline::outlined(function),
     }
 }
 
-fn declare_descriptor(
-    module: &mut Module,
-    function: &Function<'_>,
-    used: &mut Used,
-) -> (Symbol, u32, Sections) {
+fn declare_descriptor(module: &mut Module, function: &Function<'_>, used: &mut Used) -> Described {
     let name = format!("tvm_ffi_codegen.descriptor.{}", function.declared.signature.name);
     let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
     let Descriptor { bytes, room, sections } = descriptor::encode(function, used);
     module.data.push(Data::constant(symbol, bytes, 8));
     module.printers.push((symbol, print));
-    (symbol, room, sections)
+    Described { symbol, room, sections }
 }

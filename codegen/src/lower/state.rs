@@ -1,6 +1,8 @@
 //! What the wrapper knows of values, symbols and tensors while it is written.
 
+use crate::declaration::Device;
 use crate::ir::{Block, Value};
+use crate::resolve::ids::ValueId;
 
 /// What has been loaded of a tensor. Optional values are loaded on first use.
 #[derive(Clone, Debug)]
@@ -43,6 +45,17 @@ impl TensorState {
             unusual: None,
         }
     }
+}
+
+/// The devices of tensors that must agree.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Devices {
+    /// That of the first tensor whose device index matters, and how it was declared.
+    pub(crate) first: Option<(Value, Device)>,
+    /// The tensors so far.
+    pub(crate) tensors: Vec<ValueId>,
+    /// The table of devices, where only the call knows which must agree.
+    pub(crate) table: Option<Value>,
 }
 
 /// What is owned, and released on every way out.

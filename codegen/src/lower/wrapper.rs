@@ -2,20 +2,29 @@
 
 use abi_spec::layout::{ANY, any};
 
-use super::body::frame::Frame;
 use super::check::Checks;
 use super::explain::codes::Used;
 use super::explain::descriptor::{Sections, frame};
 use super::explain::routines::Routine;
 use super::explain::site::{self, Fault};
-use super::state::{Held, OutputState, Scope, SymbolState, TensorState, ValueState};
-use crate::declaration::Device;
+use super::frame::Frame;
+use super::state::{Devices, Held, OutputState, Scope, SymbolState, TensorState, ValueState};
 use crate::ir::{
     Binary, Builder, Cond, Convert, Data, Hint, Linkage, Symbol, SymbolKind, Type, Value,
 };
 use crate::resolve::function::Function;
 use crate::resolve::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
 use crate::resolve::value::Source;
+
+/// A descriptor in the module.
+#[derive(Debug)]
+pub(crate) struct Described {
+    pub(crate) symbol: Symbol,
+    /// Bytes that interpreting it takes.
+    pub(crate) room: u32,
+    /// Where its parts are.
+    pub(crate) sections: Sections,
+}
 
 /// A wrapper under construction.
 pub(crate) struct Wrapper<'a, 'm> {
@@ -45,12 +54,8 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) born: Table<ValueId, Scope>,
     /// Where failing checks go.
     pub(crate) checks: Checks,
-    /// The device of the first tensor whose device index matters, and how it was declared.
-    pub(crate) first_device: Option<(Value, Device)>,
-    /// The tensors so far.
-    pub(crate) tensors: Vec<ValueId>,
-    /// The table of devices that must agree, where only the call knows which do.
-    pub(crate) devices: Option<Value>,
+    /// The devices of the tensors so far.
+    pub(crate) devices: Devices,
     /// Where the value is that a loop or a union is at: the address of each that is in one.
     pub(crate) places: Table<ValueId, Option<Value>>,
     /// What is owned at this point.
@@ -58,11 +63,7 @@ pub(crate) struct Wrapper<'a, 'm> {
     /// What fails here may be right for another type of a union.
     pub(crate) in_union: bool,
     /// What was declared, for the routines.
-    pub(crate) descriptor: Symbol,
-    /// Bytes that interpreting it takes.
-    pub(crate) room: u32,
-    /// Where its parts are.
-    pub(crate) sections: Sections,
+    pub(crate) descriptor: Described,
     /// What the routines must know.
     pub(crate) used: Used,
     /// Linkage of the shared routines.
@@ -180,6 +181,11 @@ impl Wrapper<'_, '_> {
         [ty, self.b.convert(Convert::Trunc, index, Type::I32)]
     }
 
+    /// The address of the descriptor.
+    pub(crate) fn descriptor_address(&mut self) -> Value {
+        self.b.address(self.descriptor.symbol)
+    }
+
     /// Notes what has been loaded of a value.
     pub(crate) fn set_state(&mut self, value: ValueId, state: ValueState) {
         self.values[value] = state;
@@ -202,8 +208,8 @@ impl Wrapper<'_, '_> {
     pub(crate) fn fail_at(&mut self, fault: &Fault<'_>, values: &[Value]) -> Option<Value> {
         let frame =
             self.frame.location.map(|at| frame(Some(at), &self.function.declared.signature.name));
-        let site = site::add(&mut self.b, self.descriptor, fault, frame.as_deref());
-        let descriptor = self.b.address(self.descriptor);
+        let site = site::add(&mut self.b, self.descriptor.symbol, fault, frame.as_deref());
+        let descriptor = self.descriptor_address();
         let values = self.b.values(values);
         self.routine(Routine::FailAt, &[descriptor, site, values])
     }

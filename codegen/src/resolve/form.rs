@@ -4,14 +4,12 @@ use std::collections::HashSet;
 
 use abi_spec::{DType, Scalar};
 
-use crate::declaration::is_identifier;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Body, Class, Device, Dim, Element, Expr, Function, KernelCall, Leaf, Literal, Location, Member,
+    Body, Class, Device, Dim, Element, Function, KernelCall, Leaf, Literal, Location, Member,
     Param, ParamType, Shape, StatusError, Strides, Tensor,
 };
 use crate::error::{Error, Part};
-use crate::language::is_reserved;
 use crate::resolve::ids::Table;
 use crate::resolve::value::{Source, Value, add, values};
 
@@ -360,72 +358,6 @@ impl Checker<'_> {
         }
         Ok(())
     }
-
-    pub(crate) fn expr(&self, part: Part, expr: &Expr) -> Result<(), Error> {
-        if deeper_than(expr, Limit::Nesting.max()) {
-            return Err(Error::limit(self.index, self.function, part, Limit::Nesting));
-        }
-        self.leaves(part, expr)
-    }
-
-    fn leaves(&self, part: Part, expr: &Expr) -> Result<(), Error> {
-        match expr {
-            Expr::Name(name) => self.name(part, name),
-            Expr::Float(value) if !value.is_finite() => {
-                Err(self.invalid(part, format!("{value} is not a number that can be written")))
-            }
-            Expr::Array(all) | Expr::Shape(all) => {
-                let shape = matches!(expr, Expr::Shape(_));
-                self.limit(part, all.len(), if shape { Limit::Rank } else { Limit::Arguments })?;
-                all.iter().try_for_each(|entry| self.leaves(part, entry))
-            }
-            Expr::Field(inner, name) => {
-                self.identifier(part, name)?;
-                self.leaves(part, inner)
-            }
-            Expr::Text(text) if text.contains('\n') => {
-                Err(self.invalid(part, "text in quotes is one line"))
-            }
-            Expr::Int(_)
-            | Expr::Float(_)
-            | Expr::Text(_)
-            | Expr::Null
-            | Expr::Member(..)
-            | Expr::Element(..)
-            | Expr::Neg(_)
-            | Expr::Binary(..)
-            | Expr::Call(..)
-            | Expr::Stream(_)
-            | Expr::Cast(..)
-            | Expr::Bool(_)
-            | Expr::None
-            | Expr::Compare(..)
-            | Expr::Not(_)
-            | Expr::Logic(..) => expr.children().try_for_each(|child| self.leaves(part, child)),
-        }
-    }
-
-    /// The name of a parameter or a symbol.
-    pub(crate) fn name(&self, part: Part, name: &str) -> Result<(), Error> {
-        self.identifier(part, name)?;
-        if is_reserved(name) {
-            return Err(self.invalid(part, format!("the name `{name}` is reserved")));
-        }
-        Ok(())
-    }
-
-    pub(crate) fn identifier(&self, part: Part, name: &str) -> Result<(), Error> {
-        self.limit(part, name.len(), Limit::Name)?;
-        if is_identifier(name) {
-            return Ok(());
-        }
-        Err(self.invalid(part, format!("{name:?} is not an identifier")))
-    }
-}
-
-/// True if the path from the expression to some leaf has more than `height` nodes.
-fn deeper_than(expr: &Expr, height: usize) -> bool {
-    height == 0 || expr.children().any(|child| deeper_than(child, height - 1))
 }
 
 /// True for types that can be written; the common ones are found without printing them.

@@ -47,8 +47,8 @@ impl Wrapper<'_, '_> {
         let (extents, devices) = (self.table(&extents), self.table(&devices));
         let count = outputs.len() as u32;
         let tensors = self.own(count);
-        let descriptor = self.b.address(self.descriptor);
-        let section = self.b.i64(self.sections.outputs[&outputs[0]].into());
+        let descriptor = self.descriptor_address();
+        let section = self.b.i64(self.descriptor.sections.outputs[&outputs[0]].into());
         let args = [descriptor, section, extents, devices, tensors];
         let status = self.routine_value(Routine::Allocate, &args);
         let failed = self.b.compare_const(Cond::Ne, status, 0);

@@ -185,7 +185,7 @@ impl<'a> Wrapper<'a, '_> {
         let context = self.b.module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
         let context = self.b.address(context);
         let context = self.b.load(Type::Ptr, context, 0);
-        let descriptor = self.b.address(self.descriptor);
+        let descriptor = self.descriptor_address();
         self.routine_value(Routine::LookUp, &[descriptor, text, length, cache, context])
     }
 

@@ -5,9 +5,9 @@ use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::{Leaf, ParamType};
 use crate::ir::{Cond, Convert, Type, Value};
-use crate::lower::body::fault::Message;
 use crate::lower::explain::codes::LeafKind;
 use crate::lower::explain::routines::Routine;
+use crate::lower::fault::Message;
 use crate::lower::state::ValueState;
 use crate::lower::value::{constant_bytes, write_any};
 use crate::lower::wrapper::Wrapper;
@@ -82,7 +82,7 @@ impl Wrapper<'_, '_> {
     }
 
     fn make_with(&mut self, routine: Routine, values: Value, count: usize, to: Value) {
-        let (descriptor, count) = (self.b.address(self.descriptor), self.b.i32(count as i32));
+        let (descriptor, count) = (self.descriptor_address(), self.b.i32(count as i32));
         let status = self.routine_value(routine, &[descriptor, values, count, to]);
         self.require_made(status, "not_made");
     }
@@ -140,52 +140,58 @@ impl Wrapper<'_, '_> {
     /// A value as it was declared: scalars in their kind, references to objects as the objects.
     pub(crate) fn pack_value(&mut self, value: ValueId, to: Value, at: i32) {
         let ty = self.function.values[value].ty;
-        match (self.values[value].clone(), ty) {
+        let index = match (self.values[value].clone(), ty) {
             (ValueState::Scalar(_), ty) => {
                 let scalar = ty.scalar().unwrap_or(Scalar::Int64);
-                self.pack_scalar(value, scalar, to, at);
+                return self.pack_scalar(value, scalar, to, at);
             }
-            (ValueState::Word(word), ParamType::Leaf(Leaf::DType)) => {
-                self.store_there(value, TypeIndex::DATA_TYPE, word, to, at);
-            }
-            (ValueState::Word(word), ParamType::Leaf(Leaf::Device)) => {
-                self.store_there(value, TypeIndex::DEVICE, word, to, at);
+            (ValueState::Word(word), ParamType::Leaf(leaf @ (Leaf::DType | Leaf::Device))) => {
+                let index =
+                    if *leaf == Leaf::DType { TypeIndex::DATA_TYPE } else { TypeIndex::DEVICE };
+                return self.store_there(value, index, word, to, at);
             }
             (ValueState::Word(word), ParamType::Leaf(Leaf::Stream)) => {
-                self.store_there(value, TypeIndex::OPAQUE_PTR, word, to, at);
+                return self.store_there(value, TypeIndex::OPAQUE_PTR, word, to, at);
             }
             (
                 ValueState::Word(found),
                 ParamType::Object(_) | ParamType::Sequence(..) | ParamType::Mapping(..),
             ) => {
                 let readable = self.readable(value, found, 8);
-                let index = self.b.load(Type::I32, readable, object::TYPE_INDEX.offset);
-                let index = self.b.convert(Convert::Zext, index, Type::I64);
-                let (index, found) = (self.or_zero(value, index), self.or_zero(value, found));
-                self.b.store(index, to, at + any::TYPE_INDEX.offset);
-                self.b.store(found, to, at + any::PAYLOAD.offset);
+                (self.b.load(Type::I32, readable, object::TYPE_INDEX.offset), found)
             }
+            (ValueState::Tensor(_), _) => self.words(value, Type::I64),
             (
                 ValueState::Word(_)
-                | ValueState::Tensor(_)
                 | ValueState::Pair(..)
                 | ValueState::Tuple(_)
                 | ValueState::Pending,
                 _,
-            ) => {
-                let from = self.any_address(value);
-                let to = if at == 0 { to } else { self.b.ptr_offset(to, at.into()) };
-                self.routine(Routine::CopyAny, &[from, to]);
-            }
-        }
+            ) => return self.pack_copy(value, to, at),
+        };
+        let (index, payload) = index;
+        let index = self.b.convert(Convert::Zext, index, Type::I64);
+        self.store_words(value, [index, payload], to, at);
+    }
+
+    /// All of a value but the bytes that mean nothing.
+    fn pack_copy(&mut self, value: ValueId, to: Value, at: i32) {
+        let from = self.any_address(value);
+        let to = if at == 0 { to } else { self.b.ptr_offset(to, at.into()) };
+        self.routine(Routine::CopyAny, &[from, to]);
     }
 
     /// None where the value is not there.
+    fn store_words(&mut self, value: ValueId, words: [Value; 2], to: Value, at: i32) {
+        for (word, field) in words.into_iter().zip([any::TYPE_INDEX, any::PAYLOAD]) {
+            let word = self.or_zero(value, word);
+            self.b.store(word, to, at + field.offset);
+        }
+    }
+
     fn store_there(&mut self, value: ValueId, index: TypeIndex, word: Value, to: Value, at: i32) {
         let index = self.b.i64(index.0.into());
-        let (index, word) = (self.or_zero(value, index), self.or_zero(value, word));
-        self.b.store(index, to, at + any::TYPE_INDEX.offset);
-        self.b.store(word, to, at + any::PAYLOAD.offset);
+        self.store_words(value, [index, word], to, at);
     }
 
     fn pack_scalar(&mut self, value: ValueId, scalar: Scalar, to: Value, at: i32) {

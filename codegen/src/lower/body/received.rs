@@ -14,9 +14,8 @@ impl<'a> Wrapper<'a, '_> {
         let fail = self.b.cold_block("mismatched");
         let outer = std::mem::replace(&mut self.checks.fail, fail);
         let effects = std::mem::replace(&mut self.frame.effects, false);
-        let devices = self.devices;
+        let devices = std::mem::take(&mut self.devices);
         self.device_table(&received.steps);
-        let (first, tensors) = (self.first_device.take(), std::mem::take(&mut self.tensors));
         for &symbol in &received.known {
             if let SymbolState::Unbound = self.symbols[symbol]
                 && let Some(local) = self.function.symbols[symbol].local
@@ -30,7 +29,7 @@ impl<'a> Wrapper<'a, '_> {
         let known: Vec<Value> =
             received.known.iter().filter_map(|&symbol| self.known(symbol)).collect();
         self.check_steps(&received.steps);
-        (self.first_device, self.tensors, self.devices) = (first, tensors, devices);
+        self.devices = devices;
         self.checks.fail = outer;
         self.frame.effects = effects;
         self.explain_received(fail, received, &known);
@@ -47,12 +46,13 @@ impl<'a> Wrapper<'a, '_> {
     fn explain_received(&mut self, block: Block, received: &Received<'_>, known: &[Value]) {
         let here = self.b.current();
         self.b.switch_to(block);
-        let section = self.sections.received[&received.value];
-        let (descriptor, section) = (self.b.address(self.descriptor), self.b.i64(section.into()));
+        let section = self.descriptor.sections.received[&received.value];
+        let (descriptor, section) = (self.descriptor_address(), self.b.i64(section.into()));
         let values = if known.is_empty() { self.b.null() } else { self.b.values(known) };
         let at = self.any_address(received.value);
-        let explain = Routine::ExplainReceived.with_room(self.room);
-        let raised = self.routine(explain, &[descriptor, section, at, values]);
+        let explain = Routine::ExplainReceived.with_room(self.descriptor.room);
+        let count = self.b.i64(known.len() as i64);
+        let raised = self.routine(explain, &[descriptor, section, at, values, count]);
         self.exit(raised);
         self.b.switch_to(here);
     }

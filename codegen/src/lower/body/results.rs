@@ -80,7 +80,7 @@ impl<'a> Wrapper<'a, '_> {
             return self.succeed();
         }
         let tensors = self.owned_at(0);
-        let descriptor = self.b.address(self.descriptor);
+        let descriptor = self.descriptor_address();
         let count = self.b.i32(results.len() as i32);
         let array = self.own_none();
         let args = [descriptor, tensors, count, array];
@@ -105,7 +105,7 @@ impl<'a> Wrapper<'a, '_> {
         let owned = self.frame.owned();
         self.pack_one(packed, slot);
         if self.frame.owned() == owned {
-            let descriptor = self.b.address(self.descriptor);
+            let descriptor = self.descriptor_address();
             self.disown(1);
             let status = self.routine_value(Routine::Own, &[descriptor, slot]);
             self.require_made(status, "not_owned");

@@ -1,7 +1,7 @@
 //! The statements of a body, in order.
 
 use crate::ir::{Binary, Block, Cond, Type, Value};
-use crate::lower::body::fault::Message;
+use crate::lower::fault::Message;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::{Action, Argument, Body, Call, Received, Statement};
 use crate::resolve::ids::{LocalId, OutputId};

@@ -98,10 +98,10 @@ routines! {
     RedoLarge "redo_large" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::redo_large;
     /// `(descriptor, site, values)`: passes on the error of a callee, or raises what the site says; returns -1.
     FailAt "fail_at" [Ptr, Ptr, Ptr] -> Some(I32), cold, raise::fail_at;
-    /// `(descriptor, section, any, values)`: raises the first fault of a value that somebody else has made; -1.
-    ExplainReceived "explain_received" [Ptr, I64, Ptr, Ptr] -> Some(I32), cold, explain::explain_received;
+    /// `(descriptor, section, any, values, count)`: raises the first fault of a value that somebody else has made; -1.
+    ExplainReceived "explain_received" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, explain::explain_received;
     /// The same with room for every function.
-    ExplainReceivedLarge "explain_received_large" [Ptr, I64, Ptr, Ptr] -> Some(I32), cold, explain::explain_received_large;
+    ExplainReceivedLarge "explain_received_large" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, explain::explain_received_large;
     /// `(value)`: whether a value is owned, and its bytes mean something.
     IsOwned "is_owned" [Ptr] -> Some(I32), hot, result::is_owned;
     /// `(from, to)`: copies a value without the bytes that mean nothing; a reference to an object becomes it.
@@ -168,8 +168,8 @@ routines! {
     /// `(state, descriptor, room)`: all steps. The routines from here on that return `i32` and take a state
     /// yield 0 if nothing is wrong, 1 if something is, and -1 if the descriptor is damaged.
     Replay "replay" [Ptr, Ptr, I64] -> Some(I32), cold, explain::replay;
-    /// `(state, descriptor, room, section, any, values)`: the steps of a value.
-    ReplayReceived "replay_received" [Ptr, Ptr, I64, I64, Ptr, Ptr] -> Some(I32), cold, explain::replay_received;
+    /// `(state, descriptor, room, section, any, values, count)`: the steps of a value.
+    ReplayReceived "replay_received" [Ptr, Ptr, I64, I64, Ptr, Ptr, I64] -> Some(I32), cold, explain::replay_received;
     /// `(state)`: steps from the program counter on.
     Interpret "interpret" [Ptr] -> Some(I32), cold, explain::interpret;
     /// `(state)`: a step, as all that take the state alone.

@@ -56,25 +56,25 @@ fn collect(steps: &[Step<'_>], headers: &mut Vec<ValueId>) {
 impl Wrapper<'_, '_> {
     /// Makes a table of devices, if these steps need one.
     pub(crate) fn device_table(&mut self, steps: &[Step<'_>]) {
-        self.devices = None;
+        self.devices.table = None;
         if vary(self.function, steps) {
             let table = self.b.stack_slot(TABLE_SIZE, 8);
             let zero = self.b.i64(0);
             self.b.store(zero, table, 0);
             self.b.store(zero, table, FIRST);
-            self.devices = Some(table);
+            self.devices.table = Some(table);
         }
     }
 
     /// What a table holds: the count and the first device.
     pub(crate) fn noted_devices(&mut self) -> Option<[Value; 2]> {
-        let table = self.devices?;
+        let table = self.devices.table?;
         Some([0, FIRST].map(|at| self.b.load(Type::I64, table, at)))
     }
 
     /// Forgets what has been noted since.
     pub(crate) fn forget_devices(&mut self, noted: Option<[Value; 2]>) {
-        if let (Some(table), Some([count, first])) = (self.devices, noted) {
+        if let (Some(table), Some([count, first])) = (self.devices.table, noted) {
             self.b.store(count, table, 0);
             self.b.store(first, table, FIRST);
         }
@@ -82,7 +82,7 @@ impl Wrapper<'_, '_> {
 
     /// Requires a tensor to be on the same device as those of its type before it.
     pub(crate) fn note_device(&mut self, value: ValueId) {
-        let Some(table) = self.devices else { return };
+        let Some(table) = self.devices.table else { return };
         let dl = self.tensor_state(value).dl;
         let found = self.b.load(Type::I64, dl, dl_tensor::DEVICE_TYPE.offset);
         let first = self.b.load(Type::I64, table, FIRST);

@@ -5,9 +5,9 @@ use abi_spec::{DeviceType, Scalar};
 
 use crate::declaration::{Device, Logic};
 use crate::ir::{Cond, Convert, Type, Value};
-use crate::lower::body::fault::Message;
 use crate::lower::explain::codes::LeafKind;
 use crate::lower::explain::routines::Routine;
+use crate::lower::fault::Message;
 use crate::lower::operators;
 use crate::lower::state::{SymbolState, ValueState};
 use crate::lower::wrapper::Wrapper;

@@ -74,9 +74,11 @@ impl<'a> Wrapper<'a, '_> {
     pub(crate) fn explain(&mut self, args: Value, num_args: Value) {
         let has_self = self.function.declared.signature.has_self();
         let handle = if has_self { self.b.param(0) } else { self.b.null() };
-        let descriptor = self.b.address(self.descriptor);
-        let raised = self
-            .routine(Routine::Explain.with_room(self.room), &[handle, args, num_args, descriptor]);
+        let descriptor = self.descriptor_address();
+        let raised = self.routine(
+            Routine::Explain.with_room(self.descriptor.room),
+            &[handle, args, num_args, descriptor],
+        );
         self.b.ret(raised);
     }
 }

@@ -202,13 +202,13 @@ impl Wrapper<'_, '_> {
         if device == Device::Type(DeviceType::CPU) {
             return;
         }
-        if self.devices.is_some() {
+        if self.devices.table.is_some() {
             return self.note_device(value);
         }
-        self.tensors.push(value);
+        self.devices.tensors.push(value);
         let word = self.field(value, Type::I64, dl_tensor::DEVICE_TYPE.offset, "device");
-        match (self.first_device, device) {
-            (None, _) => self.first_device = Some((word, device)),
+        match (self.devices.first, device) {
+            (None, _) => self.devices.first = Some((word, device)),
             (Some((first, of)), _) if of == device && device != Device::Any => {
                 self.checks.equal(&mut self.b, word, first);
             }
@@ -222,10 +222,10 @@ impl Wrapper<'_, '_> {
         let (slow, next) = (self.b.cold_block("devices"), self.b.block("next"));
         self.b.branch(same, next, slow);
         self.b.switch_to(slow);
-        let count = self.tensors.len();
+        let count = self.devices.tensors.len();
         let table = self.b.stack_slot(8 * count as u32, 8);
         for at in 0..count {
-            let dl = self.tensor_state(self.tensors[at]).dl;
+            let dl = self.tensor_state(self.devices.tensors[at]).dl;
             self.b.store(dl, table, 8 * at as i32);
         }
         let count = self.b.i64(count as i64);

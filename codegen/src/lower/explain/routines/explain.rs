@@ -80,7 +80,7 @@ pub(crate) fn open(b: &mut Builder<'_>, _: Used) {
     b.ret(None);
 }
 
-/// `(descriptor, section, any, values)`: raises the first fault of a value that somebody else has made.
+/// `(descriptor, section, any, values, count)`: raises the first fault of a value that somebody else has made.
 pub(crate) fn explain_received(b: &mut Builder<'_>, _: Used) {
     received(b, ORDINARY);
 }
@@ -91,23 +91,24 @@ pub(crate) fn explain_received_large(b: &mut Builder<'_>, _: Used) {
 }
 
 fn received(b: &mut Builder<'_>, room: u32) {
-    let [descriptor, section, any, values] = [0, 1, 2, 3].map(|i| b.param(i));
+    let [descriptor, section, any, values, count] = [0, 1, 2, 3, 4].map(|i| b.param(i));
     let s = b.state_slot(room);
     let (null, zero) = (b.null(), b.i64(0));
     b.set_field(s, Field::Handle, null);
     b.set_field(s, Field::Args, null);
     b.set_field(s, Field::NumArgs, zero);
     let room = b.i64(room.into());
-    let args = [s, descriptor, room, section, any, values];
+    let args = [s, descriptor, room, section, any, values, count];
     let raised = b.routine_value(Routine::ReplayReceived, &args);
     let some = b.compare_const(Cond::Ne, raised, 0);
     b.return_if(some, -1);
     unexplained(b, s);
 }
 
-/// `(state, descriptor, room, section, any, values)`: the steps of a value, once its symbols are known.
+/// `(state, descriptor, room, section, any, values, count)`: the steps of a value, once its symbols are known.
 pub(crate) fn replay_received(b: &mut Builder<'_>, _: Used) {
-    let [s, descriptor, room, section, any, values] = [0, 1, 2, 3, 4, 5].map(|i| b.param(i));
+    let [s, descriptor, room, section, any, values, count] =
+        [0, 1, 2, 3, 4, 5, 6].map(|i| b.param(i));
     b.routine(Routine::Open, &[s, descriptor]);
     let header = At::<Header>::new(descriptor);
     arrays(b, s, header, room);
@@ -120,6 +121,8 @@ pub(crate) fn replay_received(b: &mut Builder<'_>, _: Used) {
     let frame = received.frame(b);
     b.set_frame(s, frame);
     let known = received.known(b);
+    let given = b.eq(known, count);
+    b.intact(s, given);
     b.count_to(known, |b, at| {
         let symbol = b.take_word(s);
         let origin = b.origin(s, symbol);

@@ -6,7 +6,7 @@ use abi_spec::layout::ANY;
 use crate::declaration::Location;
 use crate::ir::{Block, Type, Value};
 use crate::lower::explain::routines::Routine;
-use crate::lower::state::Scope;
+use crate::lower::state::{Held, Scope};
 use crate::lower::value::write_any;
 use crate::lower::wrapper::Wrapper;
 
@@ -97,6 +97,10 @@ impl<'a> Wrapper<'a, '_> {
 
     /// Releases what is owned beyond the first `count`, which this does not change.
     pub(crate) fn release_beyond(&mut self, count: u32) {
+        if self.frame.owned == count + 1 {
+            let only = self.owned_at(count);
+            return self.release_held(&[Held::Any(only)]);
+        }
         if self.frame.owned > count {
             let more = self.b.i64((self.frame.owned - count).into());
             let first = self.owned_at(count);
