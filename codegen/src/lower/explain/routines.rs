@@ -91,10 +91,6 @@ routines! {
     Explain "explain" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::explain;
     /// The same with room for every function.
     ExplainLarge "explain_large" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::explain_large;
-    /// `(handle, args, num_args, descriptor)`: 0 if all checks pass, or -1 once the first fault has been raised.
-    Redo "redo" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::redo;
-    /// The same with room for every function.
-    RedoLarge "redo_large" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::redo_large;
     /// `(descriptor, site, values)`: passes on the error of a callee, or raises what the site says; returns -1.
     FailAt "fail_at" [Ptr, Ptr, Ptr] -> Some(I32), cold, raise::fail_at;
     /// `(descriptor, value, result)`: hands on what the kernel has written, or raises and returns -1.
@@ -244,15 +240,9 @@ routines! {
 }
 
 impl Routine {
-    /// The one that has room for a descriptor: [`Routine::Explain`] or [`Routine::Redo`], or the larger one.
-    pub(crate) fn with_room(self, room: u32) -> Routine {
-        if room <= explain::ORDINARY {
-            self
-        } else if self == Routine::Redo {
-            Routine::RedoLarge
-        } else {
-            Routine::ExplainLarge
-        }
+    /// The one that explains failures of a function whose descriptor takes so many bytes of arrays.
+    pub(crate) const fn explaining(room: u32) -> Routine {
+        if room <= explain::ORDINARY { Routine::Explain } else { Routine::ExplainLarge }
     }
 
     /// Its symbol, declared if this module does not know it yet.
