@@ -10,6 +10,8 @@ use abi_spec::Scalar;
 pub enum Expr {
     /// An integer literal.
     Int(i64),
+    /// An integer literal above `int64`, in a comparison with a `uint64`.
+    Unsigned(u64),
     /// A float literal; finite.
     Float(f64),
     /// Text, which compares with what is text, names a type of elements or names a device.
@@ -155,9 +157,12 @@ impl Expr {
     /// Direct subexpressions, in order.
     pub fn children(&self) -> impl Iterator<Item = &Expr> {
         let (first, second) = match self {
-            Expr::Int(_) | Expr::Float(_) | Expr::Text(_) | Expr::Null | Expr::Name(_) => {
-                (None, None)
-            }
+            Expr::Int(_)
+            | Expr::Unsigned(_)
+            | Expr::Float(_)
+            | Expr::Text(_)
+            | Expr::Null
+            | Expr::Name(_) => (None, None),
             Expr::Member(e, _)
             | Expr::Element(e, _)
             | Expr::Field(e, _)

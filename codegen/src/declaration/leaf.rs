@@ -9,6 +9,8 @@ use super::Literal;
 pub(crate) enum Kind {
     /// An `int64`; also bools.
     Int,
+    /// A `uint64`, which is an [`Int`](Kind::Int) that wraps but where it is compared or converted.
+    Unsigned,
     /// A `float64`.
     Float,
     /// An address.

@@ -153,6 +153,7 @@ impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Expr::Int(value) => value.fmt(f),
+            Expr::Unsigned(value) => value.fmt(f),
             Expr::Float(value) => float(f, *value),
             Expr::Text(text) => quote(f, text),
             Expr::Null => f.write_str("null"),
@@ -195,7 +196,7 @@ fn operand(f: &mut Formatter<'_>, expr: &Expr, plain: bool) -> fmt::Result {
 }
 
 fn is_literal(expr: &Expr) -> bool {
-    matches!(expr, Expr::Int(_) | Expr::Float(_))
+    matches!(expr, Expr::Int(_) | Expr::Unsigned(_) | Expr::Float(_))
 }
 
 /// How tightly the text of an expression holds together. A literal with a sign is like a negation.
@@ -205,9 +206,8 @@ fn precedence(expr: &Expr) -> Precedence {
         Expr::Float(value) if value.is_sign_negative() => Precedence::Unary,
         Expr::Neg(_) => Precedence::Unary,
         Expr::Binary(op, ..) => Precedence::of(*op),
-        Expr::Int(_) | Expr::Float(_) | Expr::Text(_) | Expr::Null | Expr::Name(_) => {
-            Precedence::Postfix
-        }
+        Expr::Int(_) | Expr::Unsigned(_) | Expr::Float(_) => Precedence::Postfix,
+        Expr::Text(_) | Expr::Null | Expr::Name(_) => Precedence::Postfix,
         Expr::Member(..) | Expr::Element(..) | Expr::Field(..) => Precedence::Postfix,
         Expr::Call(..) | Expr::Stream(_) | Expr::Cast(..) => Precedence::Postfix,
     }

@@ -67,6 +67,23 @@ pub(crate) fn accepted(ty: &ParamType) -> Accepted {
     }
 }
 
+/// What has steps that explain why its value is none of those that are accepted: integers of any size are
+/// compared with literals.
+pub(crate) fn to_explain(ty: &ParamType) -> Accepted {
+    let number = |literal: &Literal| matches!(literal, Literal::Bool(_) | Literal::Int(_));
+    match ty {
+        ParamType::Literal(literals) if literals.iter().any(number) => {
+            accepted(ty).or(Accepted::of(&[TypeIndex::BIG_INT]))
+        }
+        _ => accepted(ty),
+    }
+}
+
+/// True for scalars of which some, beyond `int64`, are objects.
+pub(crate) const fn may_be_object(scalar: Scalar) -> bool {
+    matches!(scalar, Scalar::Uint64 | Scalar::Ptr)
+}
+
 fn class_accepted(class: &Class) -> Accepted {
     let indices = TypeIndex::ALL.iter().filter(|index| index.is_object());
     match class.key() {

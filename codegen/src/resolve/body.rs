@@ -81,7 +81,7 @@ impl<'a> Names<'a> {
     /// Dims are integer expressions over symbols.
     pub(super) fn dim(&self, expr: &Expr) -> Result<Term, String> {
         over_symbols(expr)?;
-        self.term(expr)
+        self.term(expr).map(Term::into_int)
     }
 
     /// An extent is a number that is known before the call.
@@ -90,9 +90,13 @@ impl<'a> Names<'a> {
         let term = self.dim(expr)?;
         match term.kind {
             Kind::Int => Ok(term),
-            Kind::Float | Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => {
-                Err(format!("`{expr}` is not an integer"))
-            }
+            Kind::Unsigned
+            | Kind::Float
+            | Kind::Ptr
+            | Kind::DType
+            | Kind::Device
+            | Kind::Text
+            | Kind::Several => Err(format!("`{expr}` is not an integer")),
         }
     }
 
@@ -114,6 +118,9 @@ impl<'a> Names<'a> {
             (Expr::Cast(scalar, _), _) => *scalar,
             (Expr::Member(_, Member::IsSome | Member::IsContiguous), _) => Scalar::Bool,
             (_, Kind::Int) => Scalar::Int64,
+            (_, Kind::Unsigned) => {
+                return Err(format!("`{expr}` is above int64: only a `uint64` compares with it"));
+            }
             (_, Kind::Float) => Scalar::Float64,
             (_, Kind::DType) => Scalar::Uint32,
             (_, Kind::Ptr) => Scalar::Ptr,
@@ -157,7 +164,13 @@ impl<'a> Names<'a> {
         let words = |a, b, what| Ok((compare(operator::comparison(op, false), a, b), Some(what)));
         match (a.kind, b.kind) {
             (Kind::Int, Kind::Int) => Ok((compare(operator::comparison(op, false), a, b), None)),
-            (Kind::Int | Kind::Float, Kind::Int | Kind::Float) => {
+            (Kind::Int | Kind::Unsigned, Kind::Int | Kind::Unsigned) => {
+                Ok((self.integers(op, [lhs, rhs], [a, b])?, None))
+            }
+            (
+                Kind::Int | Kind::Unsigned | Kind::Float,
+                Kind::Int | Kind::Unsigned | Kind::Float,
+            ) => {
                 let op = operator::comparison(op, true);
                 Ok((compare(op, a.into_float(), b.into_float()), None))
             }
@@ -171,6 +184,37 @@ impl<'a> Names<'a> {
             (Kind::Text, Kind::Text) => Ok((texts(op, a, b)?, Some("texts"))),
             _ => Err(format!("`{lhs}` and `{rhs}` cannot be compared")),
         }
+    }
+
+    /// A comparison of integers of which some are `uint64`: of each other and of literals as what they are, of
+    /// other integers as arithmetic takes them.
+    fn integers(
+        &self,
+        op: Comparison,
+        exprs: [&Expr; 2],
+        operands: [Term; 2],
+    ) -> Result<Term, String> {
+        let exact = |term: &Term| term.kind == Kind::Unsigned || term.constant().is_some();
+        if !operands.iter().all(exact) {
+            // What is above int64 is no operand.
+            exprs.into_iter().try_for_each(|expr| self.number(expr).map(drop))?;
+            let [a, b] = operands.map(Term::into_int);
+            return Ok(compare(operator::comparison(op, false), a, b));
+        }
+        let negative =
+            |term: &Term| term.kind == Kind::Int && term.constant().is_some_and(|n| n < 0);
+        let signs = operands.each_ref().map(|term| if negative(term) { -1 } else { 0 });
+        let ((unsigned, change), [a, b]) = (operator::unsigned(op), operands);
+        if signs == [0, 0] {
+            return Ok(if change { compare(unsigned, b, a) } else { compare(unsigned, a, b) });
+        }
+        // Always or never, once the other operand has been computed, which may fail.
+        let other = if signs[0] < 0 { b } else { a };
+        let always = operator::comparison(op, false).fold(signs[0], signs[1]) != 0;
+        Ok(match always {
+            true => compare(Binary::Ule, Term::int(0), other),
+            false => compare(Binary::Ult, other, Term::int(0)),
+        })
     }
 
     /// True for the addresses of what is no tensor.
@@ -222,7 +266,8 @@ fn over_symbols(expr: &Expr) -> Result<(), String> {
         Expr::Int(_) | Expr::Name(_) | Expr::Neg(_) | Expr::Binary(..) | Expr::Call(..) => {
             expr.children().try_for_each(over_symbols)
         }
-        Expr::Float(_)
+        Expr::Unsigned(_)
+        | Expr::Float(_)
         | Expr::Text(_)
         | Expr::Null
         | Expr::Member(..)

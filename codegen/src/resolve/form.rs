@@ -334,11 +334,15 @@ impl Checker<'_> {
             Expr::Float(value) if !value.is_finite() => {
                 Err(self.invalid(part, format!("{value} is not a number that can be written")))
             }
+            Expr::Unsigned(value) if i64::try_from(*value).is_ok() => {
+                Err(self.invalid(part, format!("{value} is an `int64`")))
+            }
             Expr::Field(inner, name) => {
                 self.identifier(part, name)?;
                 self.leaves(part, inner)
             }
             Expr::Int(_)
+            | Expr::Unsigned(_)
             | Expr::Float(_)
             | Expr::Text(_)
             | Expr::Null

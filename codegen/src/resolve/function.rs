@@ -1,5 +1,7 @@
 //! A function with its meaning: what [`lower`](crate::lower()) is made from.
 
+use abi_spec::Scalar;
+
 use super::ids::{OutputId, SymbolId, Table, ValueId};
 use super::step::Step;
 use super::term::Term;
@@ -34,6 +36,8 @@ pub(crate) struct Symbol<'a> {
     pub(crate) part: Part,
     /// The integer parameter of the same name.
     pub(crate) value: Option<ValueId>,
+    /// An extent, a stride or a number of a shape depends on it: it is an `int64`, whatever the parameter is.
+    pub(crate) measures: bool,
 }
 
 /// A tensor that is allocated for the kernel.
@@ -88,6 +92,13 @@ impl<'a> Function<'a> {
     pub(crate) fn argument(&self, value: ValueId) -> Option<usize> {
         let param = self.values[value].param;
         if self.declared.signature.has_self() { param.checked_sub(1) } else { Some(param) }
+    }
+
+    /// True for a `uint64` that need not fit `int64`: no extent, stride or number of a shape depends on it.
+    pub(crate) fn is_wide(&self, value: ValueId) -> bool {
+        let is_unsigned = self.values[value].ty.scalar() == Some(Scalar::Uint64);
+        let measures = |symbol: &Symbol<'_>| symbol.measures && symbol.value == Some(value);
+        is_unsigned && !self.symbols.iter().any(|(_, symbol)| measures(symbol))
     }
 
     /// The declaration of a tensor.

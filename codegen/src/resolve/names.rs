@@ -108,9 +108,25 @@ impl<'a> Names<'a> {
 
     fn collect_expr(&mut self, expr: &'a Expr, part: Part) -> Result<(), (Part, String)> {
         if let Expr::Name(name) = expr {
-            return self.mention(name, part);
+            self.mention(name, part)?;
+            self.measure(name);
+            return Ok(());
         }
         expr.children().try_for_each(|child| self.collect_expr(child, part))
+    }
+
+    fn measure_all(&mut self, extent: &Expr) {
+        if let Expr::Name(name) = extent {
+            self.measure(name);
+        }
+        extent.children().for_each(|child| self.measure_all(child));
+    }
+
+    /// Something that is an `int64` depends on a symbol, if it is one.
+    fn measure(&mut self, name: &str) {
+        if let Some(&symbol) = self.known.get(name) {
+            self.symbols[symbol].measures = true;
+        }
     }
 
     fn mention(&mut self, name: &'a str, part: Part) -> Result<(), (Part, String)> {
@@ -126,7 +142,7 @@ impl<'a> Names<'a> {
         if self.symbols.len() == MAX_SYMBOLS {
             return Err((part, format!("more than {MAX_SYMBOLS} symbols")));
         }
-        let symbol = self.symbols.push(Symbol { name, part, value });
+        let symbol = self.symbols.push(Symbol { name, part, value, measures: false });
         self.known.insert(name, symbol);
         Ok(())
     }
@@ -153,6 +169,7 @@ impl<'a> Names<'a> {
                 let what = if is_param { "parameter" } else { "symbol" };
                 return Err((Part::Output(index), format!("`{name}` is also a {what}")));
             }
+            output.extents().for_each(|extent| self.measure_all(extent));
             let (tensor, extents) = (&output.tensor, Vec::new());
             let neighbour = self.neighbour(tensor.device);
             let id = self.outputs.push(Output { tensor, extents, neighbour });
@@ -197,6 +214,7 @@ impl<'a> Names<'a> {
                 self.element(of, elements.iter().position(named)?)
             }
             Expr::Int(_)
+            | Expr::Unsigned(_)
             | Expr::Float(_)
             | Expr::Text(_)
             | Expr::Null

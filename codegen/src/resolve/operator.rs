@@ -9,10 +9,13 @@ pub(crate) enum Unary {
     Fneg,
     Not,
     ToFloat,
+    /// Of an integer without a sign.
+    UnsignedToFloat,
     Truth,
 }
 
-/// Of two operands of one type; those that start with `F` take floats, and comparisons yield a truth.
+/// Of two operands of one type; those that start with `F` take floats, those with `U` integers without a sign,
+/// and comparisons yield a truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binary {
     Add,
@@ -32,6 +35,8 @@ pub(crate) enum Binary {
     Le,
     Gt,
     Ge,
+    Ult,
+    Ule,
     Feq,
     Fne,
     Flt,
@@ -102,6 +107,18 @@ pub(crate) fn comparison(op: Comparison, float: bool) -> Binary {
     }
 }
 
+/// The same of integers without a sign, and whether the operands change places.
+pub(crate) fn unsigned(op: Comparison) -> (Binary, bool) {
+    match op {
+        Comparison::Eq => (Binary::Eq, false),
+        Comparison::Ne => (Binary::Ne, false),
+        Comparison::Lt => (Binary::Ult, false),
+        Comparison::Le => (Binary::Ule, false),
+        Comparison::Gt => (Binary::Ult, true),
+        Comparison::Ge => (Binary::Ule, true),
+    }
+}
+
 impl Binary {
     /// The value of an operation of integers, wrapping; 1 and 0 are true and false.
     pub(crate) fn fold(self, a: i64, b: i64) -> i64 {
@@ -117,6 +134,8 @@ impl Binary {
             Binary::Le => i64::from(a <= b),
             Binary::Gt => i64::from(a > b),
             Binary::Ge => i64::from(a >= b),
+            Binary::Ult => i64::from(a.cast_unsigned() < b.cast_unsigned()),
+            Binary::Ule => i64::from(a.cast_unsigned() <= b.cast_unsigned()),
             Binary::Fadd
             | Binary::Fsub
             | Binary::Fmul

@@ -163,10 +163,20 @@ impl Term {
 
     /// The same as a `float64`.
     pub(crate) fn into_float(self) -> Term {
-        if self.is_float() {
-            return self;
-        }
-        Term::new(Kind::Float, Node::Unary(Unary::ToFloat, Box::new(self)))
+        let convert = match self.kind {
+            Kind::Float => return self,
+            Kind::Unsigned => Unary::UnsignedToFloat,
+            Kind::Int | Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => {
+                Unary::ToFloat
+            }
+        };
+        Term::new(Kind::Float, Node::Unary(convert, Box::new(self)))
+    }
+
+    /// The same as arithmetic of integers takes it: what is without a sign wraps.
+    pub(crate) fn into_int(self) -> Term {
+        let kind = if self.kind == Kind::Unsigned { Kind::Int } else { self.kind };
+        Term { kind, ..self }
     }
 
     /// Direct operands, in order.

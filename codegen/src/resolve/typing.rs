@@ -16,6 +16,7 @@ impl Names<'_> {
     pub(super) fn term(&self, expr: &Expr) -> Result<Term, String> {
         match expr {
             Expr::Int(value) => Ok(Term::int(*value)),
+            Expr::Unsigned(value) => Ok(Term::new(Kind::Unsigned, Node::Int(value.cast_signed()))),
             Expr::Float(value) if value.is_finite() => {
                 Ok(Term::new(Kind::Float, Node::Float(*value)))
             }
@@ -23,7 +24,11 @@ impl Names<'_> {
             Expr::Text(text) => Ok(Term::new(Kind::Text, Node::Text(text.clone()))),
             Expr::Null => Ok(Term::new(Kind::Ptr, Node::Null)),
             Expr::Name(name) => match self.meaning(name) {
-                Some(Meaning::Symbol(symbol)) => Ok(Term::new(Kind::Int, Node::Symbol(symbol))),
+                Some(Meaning::Symbol(symbol)) => {
+                    let value = self.symbols[symbol].value;
+                    let kind = value.map_or(Kind::Int, |value| self.kind_of_value(value));
+                    Ok(Term::new(kind, Node::Symbol(symbol)))
+                }
                 Some(Meaning::Value(value)) => Ok(self.whole(value)),
                 Some(Meaning::Output(output)) => Ok(Term::new(Kind::Ptr, Node::Output(output))),
                 None => Err(format!("nothing determines the symbol `{name}`")),
@@ -130,16 +135,20 @@ impl Names<'_> {
     }
 
     /// An operand of arithmetic.
-    fn number(&self, expr: &Expr) -> Result<Term, String> {
+    pub(super) fn number(&self, expr: &Expr) -> Result<Term, String> {
         let term = self.term(expr)?;
         let what = match term.kind {
-            Kind::Int | Kind::Float => return Ok(term),
+            Kind::Unsigned if term.constant().is_some() => "above int64",
+            Kind::Int | Kind::Unsigned | Kind::Float => return Ok(term),
             Kind::Ptr => "an address",
             Kind::DType => "an element type",
             Kind::Device => "a device",
             Kind::Text => "text",
             Kind::Several => "several values",
         };
+        if term.kind == Kind::Unsigned {
+            return Err(format!("`{expr}` is {what}: only a `uint64` compares with it"));
+        }
         Err(format!("`{expr}` is {what}, not a number"))
     }
 
@@ -147,11 +156,11 @@ impl Names<'_> {
     fn both(&self, lhs: &Expr, rhs: &Expr) -> Result<([Term; 2], bool), String> {
         let operands = [self.number(lhs)?, self.number(rhs)?];
         let float = operands.iter().any(Term::is_float);
-        Ok((if float { operands.map(Term::into_float) } else { operands }, float))
+        Ok((operands.map(if float { Term::into_float } else { Term::into_int }), float))
     }
 
     fn negation(&self, inner: &Expr) -> Result<Term, String> {
-        let term = self.number(inner)?;
+        let term = self.number(inner)?.into_int();
         Ok(match (term.constant(), term.kind) {
             (Some(value), _) => Term::int(value.wrapping_neg()),
             (None, Kind::Float) => Term::new(Kind::Float, Node::Unary(Unary::Fneg, term.into())),
@@ -225,7 +234,8 @@ impl Names<'_> {
         if term.is_float() {
             return Err(format!("`{scalar}` takes an integer, not the float `{inner}`"));
         }
-        if scalar == Scalar::Int64 {
+        let same = if term.kind == Kind::Unsigned { Scalar::Uint64 } else { Scalar::Int64 };
+        if scalar == same {
             return Ok(term);
         }
         let node = if scalar == Scalar::Bool {
@@ -233,7 +243,7 @@ impl Names<'_> {
         } else {
             Node::Narrow(scalar, term.into(), expr.to_string())
         };
-        Ok(Term::new(Kind::Int, node))
+        Ok(Term::new(kind_of_scalar(scalar), node))
     }
 
     /// A text with the values that it depends on.
@@ -252,6 +262,8 @@ fn property(kind: Kind, of: ValueId, property: Property) -> Term {
 fn kind_of_scalar(scalar: Scalar) -> Kind {
     if scalar == Scalar::Ptr {
         Kind::Ptr
+    } else if scalar == Scalar::Uint64 {
+        Kind::Unsigned
     } else if scalar.is_float() {
         Kind::Float
     } else {

@@ -51,6 +51,7 @@ pub(super) fn expr() -> impl Strategy<Value = Expr> {
     let leaf = prop_oneof![
         any::<i64>().prop_map(Expr::Int),
         (-3..3i64).prop_map(Expr::Int),
+        (1 << 63..=u64::MAX).prop_map(Expr::Unsigned),
         finite.prop_map(Expr::Float),
         Just(Expr::Null),
         text().prop_map(Expr::Text),

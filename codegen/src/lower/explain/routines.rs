@@ -4,6 +4,7 @@
 
 mod access;
 mod allocate;
+mod big_int;
 mod code;
 mod evaluate;
 mod explain;
@@ -195,6 +196,8 @@ routines! {
     NumberAt "number_at" [Ptr, I64] -> Some(I64), cold, values::number_at;
     /// `(state, complaint, values…)`: raises, unless a fault is no error now; 1.
     Complain "complain" [Ptr, I64, I64, I64, I64, I64] -> Some(I32), cold, raise::complain;
+    /// `(state, complaint, head, expected, object)`: complains of an integer object; 1.
+    ComplainBig "complain_big" [Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), cold, big_int::complain;
     /// `(state, complaint, value)`: raises that the descriptor is wrong; -1.
     Broken "broken" [Ptr, I64, I64] -> Some(I32), cold, raise::broken;
     /// `(descriptor, site, values)`: raises what a site says; 1.

@@ -4,7 +4,7 @@ use abi_spec::layout::seq_cell;
 use abi_spec::{DeviceType, Scalar};
 
 use crate::declaration::Device;
-use crate::ir::{Cond, Convert, Type, Value};
+use crate::ir::{self, Cond, Convert, Type, Value};
 use crate::lower::explain::routines::Routine;
 use crate::lower::operators;
 use crate::lower::state::{SymbolState, ValueState};
@@ -12,7 +12,7 @@ use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::{SymbolId, ValueId};
 use crate::resolve::operator::Division;
 use crate::resolve::step::Condition;
-use crate::resolve::term::{Node, Property, Term};
+use crate::resolve::term::{Kind, Node, Property, Term};
 
 impl Wrapper<'_, '_> {
     /// Requires a constraint to hold.
@@ -75,7 +75,15 @@ impl Wrapper<'_, '_> {
     /// A checked conversion, in the C type of `scalar`.
     pub(crate) fn cast(&mut self, scalar: Scalar, operand: &Term) -> Value {
         let value = self.term(operand);
-        if scalar.is_float() { self.round(value, scalar) } else { self.narrow(value, scalar) }
+        if scalar.is_float() {
+            return self.round(value, scalar);
+        }
+        if operand.kind == Kind::Unsigned && scalar.is_signed() {
+            let above = self.b.binary_const(ir::Binary::Lshr, value, i64::from(scalar.bits()) - 1);
+            self.checks.equal_const(&mut self.b, above, 0);
+            return self.truncate(value, scalar);
+        }
+        self.narrow(value, scalar)
     }
 
     fn symbol(&mut self, symbol: SymbolId) -> Value {

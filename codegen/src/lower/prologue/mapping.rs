@@ -12,7 +12,7 @@ use crate::lower::prologue::registry::{Global, WayOut};
 use crate::lower::prologue::scope::require_nothing;
 use crate::lower::state::{Held, ValueState};
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::accepted::accepted;
+use crate::resolve::accepted::{accepted, may_be_object};
 use crate::resolve::ids::{SymbolId, ValueId};
 use crate::resolve::step::Step;
 
@@ -176,7 +176,7 @@ impl<'a> Wrapper<'a, '_> {
     /// True if a value that has been checked may have to be released.
     fn may_be_object(&self, value: ValueId) -> bool {
         match self.function.values[value].ty {
-            ParamType::Scalar(_) => false,
+            ParamType::Scalar(scalar) => may_be_object(*scalar),
             ParamType::Tensor(_) | ParamType::Optional(_) => true,
             ty @ (ParamType::Leaf(_)
             | ParamType::Shape(_)

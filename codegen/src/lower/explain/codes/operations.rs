@@ -80,4 +80,10 @@ coded! {
     Fle {} -1 [];
     Fgt {} -1 [];
     Fge {} -1 [];
+    /// Of integers without a sign, as the rest.
+    Ult {} -1 [];
+    Ule {} -1 [];
+    /// To a narrower integer.
+    NarrowUnsigned { text: Text, name: Text, bits: u32, signed: bool } 0 [];
+    UnsignedToFloat {} 0 [];
 }

@@ -59,7 +59,7 @@ impl Encoder<'_> {
                 self.text(&quote.text);
                 self.leaves(quote);
             }
-            Node::Narrow(scalar, _, text) => self.narrow(*scalar, text),
+            Node::Narrow(scalar, of, text) => self.narrow(*scalar, of.kind, text),
             Node::Round(scalar, _) => self.round(*scalar),
             Node::SameText(value, text) => {
                 self.slot_code(Rpn::SameText, self.slot(*value));
@@ -73,8 +73,8 @@ impl Encoder<'_> {
         self.word(slot);
     }
 
-    fn narrow(&mut self, scalar: Scalar, text: &str) {
-        self.code(Rpn::Narrow);
+    fn narrow(&mut self, scalar: Scalar, from: Kind, text: &str) {
+        self.code(if from == Kind::Unsigned { Rpn::NarrowUnsigned } else { Rpn::Narrow });
         self.text(text);
         self.text(scalar.name());
         self.words(&[scalar.bits(), u32::from(scalar.is_signed())]);
@@ -150,6 +150,7 @@ impl Encoder<'_> {
         self.text(text);
         let kind = match term.kind {
             Kind::Int => LeafKind::Int,
+            Kind::Unsigned => LeafKind::Unsigned,
             Kind::Float => LeafKind::Float,
             Kind::DType => LeafKind::DType,
             Kind::Device => LeafKind::Device,
@@ -176,6 +177,7 @@ fn unary(op: Unary) -> Rpn {
         Unary::Fneg => Rpn::Fneg,
         Unary::Not => Rpn::Not,
         Unary::ToFloat => Rpn::ToFloat,
+        Unary::UnsignedToFloat => Rpn::UnsignedToFloat,
         Unary::Truth => Rpn::Truth,
     }
 }
@@ -207,6 +209,8 @@ fn binary(op: Binary) -> Rpn {
         Binary::Le => Rpn::Le,
         Binary::Gt => Rpn::Gt,
         Binary::Ge => Rpn::Ge,
+        Binary::Ult => Rpn::Ult,
+        Binary::Ule => Rpn::Ule,
         Binary::Feq => Rpn::Feq,
         Binary::Fne => Rpn::Fne,
         Binary::Flt => Rpn::Flt,

@@ -6,7 +6,7 @@ use crate::declaration::{Device, Leaf, Literal, ParamType, Tensor};
 use crate::lower::explain::codes::{Class, Literal as LiteralRecord, LiteralCode, Text, step};
 use crate::lower::explain::descriptor::{Encoder, MAX_DEVICES};
 use crate::lower::operators::half_format;
-use crate::resolve::accepted;
+use crate::resolve::accepted::{self, Accepted};
 use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
 
@@ -23,7 +23,9 @@ impl Encoder<'_> {
             let slot = self.slot(value);
             return self.step_record(step::Context { slot });
         }
-        let class = if scalar.is_int() {
+        let class = if self.function.is_wide(value) {
+            Class::Unsigned
+        } else if scalar.is_int() {
             Class::Int
         } else if scalar.is_float() {
             Class::Float
@@ -78,8 +80,7 @@ impl Encoder<'_> {
             return;
         }
         let (head, expected) = (self.head_of(value), self.expected(value));
-        let accepted = accepted::accepted(ty);
-        let (low, high) = (accepted.low, accepted.high);
+        let Accepted { low, high } = accepted::to_explain(ty);
         self.step_record(step::Type { head, expected, low, high });
         match ty {
             ParamType::Leaf(Leaf::DType) => self.step_record(step::Dtype { head }),

@@ -238,6 +238,7 @@ fn floats(b: &mut Builder<'_>, m: Machine) {
 
 fn conversions(b: &mut Builder<'_>, m: Machine) {
     m.unary(b, Rpn::ToFloat, |b, value| b.convert(Convert::SintToFloat, value, Type::F64));
+    m.unary(b, Rpn::UnsignedToFloat, |b, value| b.convert(Convert::UintToFloat, value, Type::F64));
     m.unary(b, Rpn::Truth, |b, value| b.compare_const(Cond::Ne, value, 0));
     m.unary(b, Rpn::RoundSingle, round_single);
     m.unary(b, Rpn::RoundHalf, |b, bits| {
@@ -255,6 +256,23 @@ fn conversions(b: &mut Builder<'_>, m: Machine) {
         });
         value
     });
+    m.unary(b, Rpn::NarrowUnsigned, |b, value| narrow_unsigned(b, m, value));
+}
+
+/// An integer without a sign to a narrower type, of fewer bits.
+fn narrow_unsigned(b: &mut Builder<'_>, m: Machine, value: Value) -> Value {
+    let record = b.take::<operation::NarrowUnsigned>(m.s);
+    let (bits, signed) = (record.bits(b), record.signed(b));
+    let sign = b.truth(signed);
+    let bits = b.binary(Binary::Sub, bits, sign);
+    let bits = b.binary_const(Binary::And, bits, 63);
+    let above = b.binary(Binary::Lshr, value, bits);
+    let fits = b.compare_const(Cond::Eq, above, 0);
+    b.unless(fits, |b| {
+        let [text, name] = [record.text(b), record.name(b)].map(|text| text.address(b));
+        b.complain(m.s, Complaint::NarrowUnsigned, &[text, name, value]);
+    });
+    value
 }
 
 /// Whether a number fits an integer type of so many bits.
@@ -282,6 +300,8 @@ fn comparisons(b: &mut Builder<'_>, m: Machine) {
         (Rpn::Le, Cond::Sle),
         (Rpn::Gt, Cond::Sgt),
         (Rpn::Ge, Cond::Sge),
+        (Rpn::Ult, Cond::Ult),
+        (Rpn::Ule, Cond::Ule),
     ] {
         m.binary(b, op, |b, x, y| b.compare(cond, x, y));
     }
