@@ -127,7 +127,10 @@ fn bind(
         let free = b.compare_const(Cond::Eq, bound, 0);
         b.if_then(free, |b| {
             b.set_slot(s, symbol, value);
-            let place = b.as_word(place);
+            // In a union no message names the place, and what is bound there is forgotten after it.
+            let quiet = b.is_quiet(s);
+            let (place, mark) = (b.as_word(place), b.union_mark(s));
+            let place = b.select(quiet, mark, place);
             b.store(place, origin, 0);
             b.return_code(0);
         });
