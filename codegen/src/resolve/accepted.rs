@@ -133,20 +133,8 @@ pub(crate) fn expected(ty: &ParamType, optional: bool) -> String {
 }
 
 /// The type index under which a scalar is returned, and its payload as an `I64`, `F64` or `Ptr`.
-pub(crate) fn result_index(scalar: Scalar) -> TypeIndex {
-    match scalar {
-        Scalar::Bool => TypeIndex::BOOL,
-        Scalar::Int8
-        | Scalar::Int16
-        | Scalar::Int32
-        | Scalar::Int64
-        | Scalar::Uint8
-        | Scalar::Uint16
-        | Scalar::Uint32
-        | Scalar::Uint64 => TypeIndex::INT,
-        Scalar::Float16 | Scalar::BFloat16 | Scalar::Float32 | Scalar::Float64 => TypeIndex::FLOAT,
-        Scalar::Ptr => TypeIndex::OPAQUE_PTR,
-    }
+pub(crate) const fn result_index(scalar: Scalar) -> TypeIndex {
+    scalar.type_index()
 }
 
 /// What a kernel may write as a value of this type.

@@ -5,7 +5,7 @@ use abi_spec::Scalar;
 use super::ids::{Id, OutputId, ValueId};
 use super::names::{Meaning, Names};
 use super::operator::{self, Arithmetic, Unary};
-use super::term::{Leaf, Node, Property, Quote, Term};
+use super::term::{Leaf, Node, OfSeveral, OfTensor, Property, Quote, Term};
 use super::value::Source;
 use crate::declaration::{
     BinaryOp, Builtin, Expr, Kind, Member, Output, ParamType, Tensor, is_text, literal_scalar,
@@ -84,7 +84,11 @@ impl Names<'_> {
                     Some(_) => false,
                     None => true,
                 };
-                Ok(property(Kind::Int, value, Property::Number { index: *index, checked }))
+                Ok(property(
+                    Kind::Int,
+                    value,
+                    Property::Several(OfSeveral::Number { index: *index, checked }),
+                ))
             }
             (Some((_, ParamType::Tuple(_))), _) => {
                 Err(format!("the tuple `{of}` has no element `{expr}`"))
@@ -108,9 +112,14 @@ impl Names<'_> {
         }
         let rest = if let Source::Rest(first) = value.source { Some(first as u32) } else { None };
         let found = match (value.ty, rest, member) {
-            (ParamType::Tensor(tensor), ..) => Some(tensor_member(of, tensor, member)?),
-            (_, Some(first), Member::Size) => Some((Kind::Int, Property::RestSize { first })),
-            (_, Some(_), Member::Data) => Some((Kind::Ptr, Property::Address)),
+            (ParamType::Tensor(tensor), ..) => {
+                let (kind, found) = tensor_member(of, tensor, member)?;
+                Some((kind, Property::Tensor(found)))
+            }
+            (_, Some(first), Member::Size) => {
+                Some((Kind::Int, Property::Several(OfSeveral::RestSize { first })))
+            }
+            (_, Some(_), Member::Data) => Some((Kind::Ptr, Property::Several(OfSeveral::Address))),
             (_, Some(_), _) => None,
             (ty, None, member) => value_member(of, ty, member)?,
         };
@@ -271,7 +280,7 @@ fn kind_of_scalar(scalar: Scalar) -> Kind {
     }
 }
 
-fn tensor_member(of: &Expr, tensor: &Tensor, member: Member) -> Result<(Kind, Property), String> {
+fn tensor_member(of: &Expr, tensor: &Tensor, member: Member) -> Result<(Kind, OfTensor), String> {
     let checked = |dim: u32| match tensor.rank() {
         Some(rank) if dim as usize >= rank => {
             Err(format!("`{of}` has rank {rank}, which leaves no dim {dim}"))
@@ -280,16 +289,16 @@ fn tensor_member(of: &Expr, tensor: &Tensor, member: Member) -> Result<(Kind, Pr
         None => Ok(true),
     };
     Ok(match member {
-        Member::Data => (Kind::Ptr, Property::Data),
-        Member::DType => (Kind::DType, Property::DType),
-        Member::Shape(dim) => (Kind::Int, Property::Extent { dim, checked: checked(dim)? }),
-        Member::Strides(dim) => (Kind::Int, Property::Stride { dim, checked: checked(dim)? }),
-        Member::Ndim => (Kind::Int, Property::Ndim),
-        Member::DeviceType => (Kind::Int, Property::DeviceType),
-        Member::DeviceId => (Kind::Int, Property::DeviceId),
-        Member::ByteOffset => (Kind::Int, Property::ByteOffset),
-        Member::Numel => (Kind::Int, Property::Numel),
-        Member::IsContiguous => (Kind::Int, Property::IsContiguous),
+        Member::Data => (Kind::Ptr, OfTensor::Data),
+        Member::DType => (Kind::DType, OfTensor::DType),
+        Member::Shape(dim) => (Kind::Int, OfTensor::Extent { dim, checked: checked(dim)? }),
+        Member::Strides(dim) => (Kind::Int, OfTensor::Stride { dim, checked: checked(dim)? }),
+        Member::Ndim => (Kind::Int, OfTensor::Ndim),
+        Member::DeviceType => (Kind::Int, OfTensor::DeviceType),
+        Member::DeviceId => (Kind::Int, OfTensor::DeviceId),
+        Member::ByteOffset => (Kind::Int, OfTensor::ByteOffset),
+        Member::Numel => (Kind::Int, OfTensor::Numel),
+        Member::IsContiguous => (Kind::Int, OfTensor::IsContiguous),
         Member::Size | Member::IsSome => {
             return Err(format!("the tensor `{of}` has no member `{member}`"));
         }
@@ -304,13 +313,13 @@ fn value_member(
 ) -> Result<Option<(Kind, Property)>, String> {
     let when = |wanted, kind, found| (member == wanted).then_some((kind, found));
     let pair = |count| {
-        let address = when(Member::Data, Kind::Ptr, Property::Address);
-        address.or(when(Member::Size, Kind::Int, count))
+        let address = when(Member::Data, Kind::Ptr, Property::Several(OfSeveral::Address));
+        address.or(when(Member::Size, Kind::Int, Property::Several(count)))
     };
     Ok(match ty {
-        ParamType::Leaf(leaf) if leaf.facts().kind == Kind::Text => pair(Property::TextSize),
-        ParamType::Shape(_) => pair(Property::NumberCount),
-        ParamType::Literal(literals) if is_text(literals) => pair(Property::TextSize),
+        ParamType::Leaf(leaf) if leaf.facts().kind == Kind::Text => pair(OfSeveral::TextSize),
+        ParamType::Shape(_) => pair(OfSeveral::NumberCount),
+        ParamType::Literal(literals) if is_text(literals) => pair(OfSeveral::TextSize),
         ParamType::Sequence(..) => when(Member::Size, Kind::Int, Property::Length),
         ParamType::Leaf(leaf) if leaf.facts().kind == Kind::Device => {
             let ty = when(Member::DeviceType, Kind::Int, Property::TypeOfDevice);

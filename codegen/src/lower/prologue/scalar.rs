@@ -18,7 +18,7 @@ impl Wrapper<'_, '_> {
     pub(crate) fn scalar(&mut self, value: ValueId, scalar: Scalar) {
         let context = self.function.values[value].source == Source::Context;
         let state = if context {
-            ScalarState { native: self.b.param(0), wide: None }
+            ScalarState { ty: scalar, native: self.b.param(0), wide: None }
         } else if self.function.is_wide(value) {
             self.unsigned(value)
         } else if scalar.is_int() {
@@ -50,7 +50,7 @@ impl Wrapper<'_, '_> {
     fn integer(&mut self, value: ValueId, scalar: Scalar) -> ScalarState {
         let (_, wide) = self.number(value, TypeIndex::BOOL);
         let native = self.narrow(wide, scalar);
-        ScalarState { native, wide: Some(wide) }
+        ScalarState { ty: scalar, native, wide: Some(wide) }
     }
 
     /// A `uint64`, which is an object where it does not fit `int64`.
@@ -64,7 +64,7 @@ impl Wrapper<'_, '_> {
             w.checks.non_negative(&mut w.b, payload);
             payload
         });
-        ScalarState { native, wide: Some(native) }
+        ScalarState { ty: Scalar::Uint64, native, wide: Some(native) }
     }
 
     /// What `usual` yields, unless the type is another: then 64 bits of an integer object, of which there must
@@ -107,11 +107,8 @@ impl Wrapper<'_, '_> {
         let other = self.b.not(known);
         self.checks.never(&mut self.b, other);
         let truth = literals.iter().any(|literal| matches!(literal, Literal::Bool(_)));
-        let native = match truth {
-            true => self.b.convert(Convert::Trunc, wide, Type::I8),
-            false => wide,
-        };
-        ScalarState { native, wide: Some(wide) }
+        let ty = if truth { Scalar::Bool } else { Scalar::Int64 };
+        ScalarState { ty, native: self.truncate(wide, ty), wide: Some(wide) }
     }
 
     /// An `I64` in a narrower integer type, with the check that it fits.
@@ -141,7 +138,8 @@ impl Wrapper<'_, '_> {
     fn boolean(&mut self, value: ValueId) -> ScalarState {
         let (_, payload) = self.number(value, TypeIndex::BOOL);
         let truth = self.b.compare_const(Cond::Ne, payload, 0);
-        ScalarState { native: self.b.widen_bool(truth, Type::I8), wide: None }
+        let native = self.b.widen_bool(truth, Type::I8);
+        ScalarState { ty: Scalar::Bool, native, wide: None }
     }
 
     fn float(&mut self, value: ValueId, scalar: Scalar) -> ScalarState {
@@ -150,7 +148,7 @@ impl Wrapper<'_, '_> {
         let float = self.b.convert(Convert::Bitcast, bits, Type::F64);
         let converted = self.b.convert(Convert::SintToFloat, bits, Type::F64);
         let value = self.b.select(is_float, float, converted);
-        ScalarState { native: self.round(value, scalar), wide: None }
+        ScalarState { ty: scalar, native: self.round(value, scalar), wide: None }
     }
 
     /// An `F64` rounded to a float type.
@@ -168,14 +166,12 @@ impl Wrapper<'_, '_> {
     }
 
     /// A scalar parameter as arithmetic sees it: `I64`, `F64` or `Ptr`.
-    pub(crate) fn wide(&mut self, value: ValueId, scalar: Scalar) -> Value {
-        let ValueState::Scalar(state) = self.values[value] else {
-            unreachable!("scalars are loaded before they are used")
-        };
+    pub(crate) fn wide(&mut self, value: ValueId) -> Value {
+        let state = self.values[value].scalar();
         if let Some(wide) = state.wide {
             return wide;
         }
-        let wide = self.widen(state.native, scalar);
+        let wide = self.widen(state.native, state.ty);
         self.values[value] = ValueState::Scalar(ScalarState { wide: Some(wide), ..state });
         wide
     }
@@ -211,6 +207,7 @@ impl Wrapper<'_, '_> {
             let zero = w.b.i64(0);
             w.b.select(none, zero, payload)
         });
-        ScalarState { native: self.b.convert(Convert::IntToPtr, bits, Type::Ptr), wide: None }
+        let native = self.b.convert(Convert::IntToPtr, bits, Type::Ptr);
+        ScalarState { ty: Scalar::Ptr, native, wide: None }
     }
 }

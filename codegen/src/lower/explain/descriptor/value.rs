@@ -113,9 +113,9 @@ impl Encoder<'_> {
 
     fn literals(&mut self, step: step::Literal, literals: &[Literal]) {
         self.step_record(step);
-        let some = literals.iter().filter(|literal| **literal != Literal::None);
-        self.word(some.clone().count() as u32);
-        for literal in some {
+        let is_some = |literal: &&Literal| **literal != Literal::None;
+        self.word(literals.iter().filter(is_some).count() as u32);
+        for literal in literals {
             let (code, bits) = match literal {
                 Literal::Int(number) => (LiteralCode::Int, *number as u64),
                 Literal::Bool(truth) => (LiteralCode::Int, u64::from(*truth)),
@@ -123,7 +123,8 @@ impl Encoder<'_> {
                     let Text(span) = self.whole(text);
                     (LiteralCode::Text, u64::from(span.length) << 32 | u64::from(span.offset))
                 }
-                Literal::None | Literal::Float(_) => unreachable!("not in literal types"),
+                Literal::Float(number) => (LiteralCode::Int, number.to_bits()),
+                Literal::None => continue,
             };
             self.part(LiteralRecord { code, bits });
         }

@@ -6,8 +6,7 @@ use abi_spec::layout::{any, big_int};
 use crate::ir::{Block, Builder, Cond, Convert, Type, Value};
 use crate::lower::explain::codes::{Class, Used, step};
 use crate::lower::explain::complaints::Complaint;
-use crate::lower::explain::routines::Routine;
-use crate::lower::explain::routines::evaluate::fits;
+use crate::lower::explain::routines::number::{fits, round_half, round_single};
 use crate::lower::explain::schema::At;
 
 /// One scalar while it is checked.
@@ -147,18 +146,4 @@ fn round(b: &mut Builder<'_>, step: At<step::Scalar>, bits: Value) -> Value {
     b.jump(done, &[half]);
     b.switch_to(done);
     rounded
-}
-
-/// A `float64` to `float32` and back.
-pub(crate) fn round_single(b: &mut Builder<'_>, bits: Value) -> Value {
-    let value = b.convert(Convert::Bitcast, bits, Type::F64);
-    let single = b.convert(Convert::Demote, value, Type::F32);
-    b.convert(Convert::Promote, single, Type::F64)
-}
-
-/// A `float64` to a 16-bit float and back; the format as in [`half`](super::half).
-pub(crate) fn round_half(b: &mut Builder<'_>, bits: Value, [mantissa, bias]: [Value; 2]) -> Value {
-    let half = b.routine_value(Routine::RoundHalf, &[bits, mantissa, bias]);
-    let half = b.convert(Convert::Zext, half, Type::I64);
-    b.routine_value(Routine::WidenHalf, &[half, mantissa, bias])
 }
