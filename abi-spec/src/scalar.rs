@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{DType, ParseError};
+use crate::{DType, ParseError, TypeIndex};
 
 /// A number or an opaque pointer, as the C function behind a declaration sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,6 +39,18 @@ pub enum Scalar {
 }
 
 impl Scalar {
+    /// The type index under which a value of this type is returned.
+    pub const fn type_index(self) -> TypeIndex {
+        match self {
+            Scalar::Bool => TypeIndex::BOOL,
+            Scalar::Int8 | Scalar::Int16 | Scalar::Int32 | Scalar::Int64 => TypeIndex::INT,
+            Scalar::Uint8 | Scalar::Uint16 | Scalar::Uint32 | Scalar::Uint64 => TypeIndex::INT,
+            Scalar::Float16 | Scalar::BFloat16 => TypeIndex::FLOAT,
+            Scalar::Float32 | Scalar::Float64 => TypeIndex::FLOAT,
+            Scalar::Ptr => TypeIndex::OPAQUE_PTR,
+        }
+    }
+
     /// Every scalar type, in the order of the enum.
     pub const ALL: [Scalar; 14] = [
         Scalar::Bool,

@@ -23,6 +23,7 @@
 //! ```
 
 mod build;
+mod declare;
 mod flow;
 mod inst;
 mod module;

@@ -109,7 +109,9 @@
 //!
 //! What is accepted is what the C++ export macro accepts, with these differences: numbers must fit, None is
 //! accepted only where `Optional`, `ptr` or `Stream` says so, `Tensor` is one of its two forms exactly, and an rvalue
-//! reference to an object is borrowed wherever an object other than a tensor is accepted. Text in quotes
+//! reference to an object is borrowed wherever an object other than a tensor is accepted. An integer beyond `int64`,
+//! which the runtime hands over as an object, is a `uint64` or a `ptr` where it fits 64 bits, and out of range
+//! elsewhere. A `uint64` on which an extent or a stride depends must fit `int64`. Text in quotes
 //! is compared with text, and with an element type or a device that it names.
 //!
 //! A symbol that only something optional, or the elements of a sequence or mapping determine may be used in the

@@ -3,6 +3,7 @@
 //! ```text
 //! none  true  -3  0.5  inf  nan            what they are in most languages
 //! 9223372036854775808                      an integer object, where 64 bits do not do
+//! big(2, 5, 0)                             one that claims two words, and the first of them
 //! ptr(16)                                  an opaque pointer
 //! runtime(TVMFFIErrorSetRaisedFromCStr)    one to a function of the runtime
 //! dtype(float32)  device(cuda:1)
@@ -46,6 +47,9 @@ pub enum Argument {
     Int(i64),
     /// An integer that is an object, since it has more than 64 bits.
     BigInt(i128),
+    /// An object that claims to be an integer: how many words of 64 bits it says there are, and at most 32
+    /// that are there.
+    Big(Vec<u64>),
     /// A float.
     Float(f64),
     /// An opaque pointer.
@@ -211,7 +215,7 @@ pub fn type_index(argument: &Argument) -> Option<i32> {
         Argument::Opaque => 74,
         Argument::List(_) => 75,
         Argument::Dict(_) => 76,
-        Argument::BigInt(_) => 78,
+        Argument::BigInt(_) | Argument::Big(_) => 78,
         Argument::Small { index, .. }
         | Argument::Text { index, .. }
         | Argument::Raw { index, .. }

@@ -47,11 +47,14 @@ struct Buffer([f32; 2 * MIDDLE]);
 const MIDDLE: usize = 1024;
 
 /// An object with room for the cell of any class.
+/// Words of the largest one: how many words an integer has, and these.
+const CELL: usize = 33;
+
 #[repr(C)]
 #[derive(Debug)]
 struct Instance {
     header: Object,
-    cell: [u64; 9],
+    cell: [u64; CELL],
 }
 
 /// What an rvalue reference points at, and what was in it at the start.
@@ -164,6 +167,7 @@ impl Frame {
             Argument::Module => self.hold(self.ffi.call_global("ffi.SystemLib", &[])?),
             Argument::Error => self.hold(self.ffi.error("ValueError", "an argument")?),
             Argument::Opaque => self.hold(self.ffi.opaque()?),
+            Argument::Big(cell) => self.object(78, cell),
             Argument::BigInt(value) => self.hold(self.ffi.big_int(*value)?),
         })
     }
@@ -256,7 +260,7 @@ impl Frame {
     fn object(&mut self, type_index: i32, start: &[u64]) -> Any {
         let combined_ref_count = AtomicU64::new(ONE_REFERENCE);
         let header = Object { combined_ref_count, type_index, padding: 0, deleter: Some(released) };
-        let mut cell = [0; 9];
+        let mut cell = [0; CELL];
         cell[..start.len()].copy_from_slice(start);
         self.instances.push(Box::new(Instance { header, cell }));
         let instance = self.instances.last().map(|instance| &raw const **instance);

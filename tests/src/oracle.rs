@@ -189,6 +189,7 @@ impl<'a> Call<'a> {
     fn recorded(&self, values: &[Number]) -> String {
         let texts = values[..7].iter().map(|value| match value {
             Number::Int(value) => value.to_string(),
+            Number::Unsigned(value) => value.cast_signed().to_string(),
             Number::Float(value) if value.is_nan() => "nan".to_owned(),
             Number::Float(value) => format!("{:016x}", value.to_bits()),
             Number::Address { offset, .. } => offset.to_string(),
@@ -226,6 +227,7 @@ fn words(argument: &Argument) -> (i32, i64) {
         | Argument::RawBytes(_)
         | Argument::Runtime(_)
         | Argument::BigInt(_)
+        | Argument::Big(_)
         | Argument::Text { .. }
         | Argument::Object(_)
         | Argument::Registered(_)

@@ -109,6 +109,7 @@ impl Value {
             | Argument::RawStr(_)
             | Argument::RawBytes(_)
             | Argument::BigInt(_)
+            | Argument::Big(_)
             | Argument::Small { .. }
             | Argument::Text { .. }
             | Argument::Registered(_)

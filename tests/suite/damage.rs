@@ -22,7 +22,7 @@ const DAMAGES: [fn(u32) -> u32; 7] = [
 ];
 
 /// A declaration, and arguments with a fault.
-const CALLS: [(&str, &str); 16] = [
+const CALLS: [(&str, &str); 18] = [
     (
         "f(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = k();",
         "(float32[2], float32[3])",
@@ -65,6 +65,14 @@ const CALLS: [(&str, &str); 16] = [
     (
         "f(a: Shape, b: bytes, *rest: Any) -> None where a[1] > 2, rest.size > 1 = k();",
         "(shape(1, 2), \"a\", 1)",
+    ),
+    (
+        "f(a: uint64, l: Literal[1, \"x\"]) -> None where a > 9223372036854775808 = k();",
+        "(18446744073709551615, -9223372036854775809)",
+    ),
+    (
+        "f(a: uint64, p: ptr) -> None where a * 0.5 > 1.0, a < 18446744073709551615 = k(int8(a));",
+        "(18446744073709551614, 9223372036854775808)",
     ),
 ];
 

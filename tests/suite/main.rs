@@ -1,6 +1,7 @@
 //! One binary, since linking takes longer than running.
 
 mod allocated;
+mod big_int;
 mod caller;
 mod closures;
 mod collisions;

@@ -4,6 +4,18 @@
 
 use super::{Struct, structs};
 
+/// What follows the header of an integer that does not fit `int64_t`. Only C++ has a struct for it, whose fields
+/// are private; since 0.1.14.
+pub mod big_int {
+    use crate::layout::{Field, FieldType};
+
+    /// How many words there are, a `size_t`; at least two.
+    pub const SIZE: Field = Field { name: "size_", offset: 0, ty: FieldType::U64 };
+    /// The first word of 64 bits, the least significant one. Together they are in two's complement, and no
+    /// more than it takes.
+    pub const WORDS: Field = Field { name: "words", offset: 8, ty: FieldType::U64 };
+}
+
 structs! {
     /// The cell of shape objects.
     SHAPE_CELL = TVMFFIShapeCell size 16 align 8, shape_cell {

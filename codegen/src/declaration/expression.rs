@@ -12,6 +12,8 @@ use super::Comparison;
 pub enum Expr {
     /// An integer literal.
     Int(i64),
+    /// An integer literal above `int64`, in a comparison with a `uint64`.
+    Unsigned(u64),
     /// A float literal; finite.
     Float(f64),
     /// Text, which compares with what is text, names a type of elements or names a device.
@@ -201,6 +203,7 @@ impl Expr {
     pub fn children(&self) -> impl Iterator<Item = &Expr> {
         let (first, second, rest) = match self {
             Expr::Int(_)
+            | Expr::Unsigned(_)
             | Expr::Float(_)
             | Expr::Text(_)
             | Expr::Null

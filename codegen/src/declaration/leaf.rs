@@ -11,6 +11,8 @@ pub(crate) enum Kind {
     Int,
     /// A truth, 0 or 1; a number where one is asked for.
     Bool,
+    /// A `uint64`, which is an [`Int`](Kind::Int) that wraps but where it is compared or converted.
+    Unsigned,
     /// A `float64`.
     Float,
     /// An address.

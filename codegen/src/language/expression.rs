@@ -165,7 +165,7 @@ impl Parser<'_> {
     fn unary(&mut self) -> Parsed<Tree> {
         let negative = self.accept(Token::Minus);
         if self.token == Token::Int {
-            return Ok(Tree::leaf(Expr::Int(self.int_literal(negative)?)));
+            return self.integer(negative).map(Tree::leaf);
         }
         if self.token == Token::Float {
             return Ok(Tree::leaf(Expr::Float(self.float_literal(negative)?)));
@@ -175,6 +175,15 @@ impl Parser<'_> {
         }
         let operand = self.nested(Self::unary)?;
         self.above(operand.height, || Expr::Neg(Box::new(operand.expr)))
+    }
+
+    /// An integer literal, which may be above `int64`.
+    fn integer(&mut self, negative: bool) -> Parsed<Expr> {
+        if negative {
+            return self.int_literal(negative).map(Expr::Int);
+        }
+        let magnitude = self.int(u64::MAX, "a number up to 18446744073709551615")?;
+        Ok(i64::try_from(magnitude).map_or(Expr::Unsigned(magnitude), Expr::Int))
     }
 
     pub(super) fn int_literal(&mut self, negative: bool) -> Parsed<i64> {

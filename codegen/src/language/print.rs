@@ -114,6 +114,7 @@ impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Expr::Int(value) => value.fmt(f),
+            Expr::Unsigned(value) => value.fmt(f),
             Expr::Float(value) => float(f, *value),
             Expr::Text(text) => quote(f, text),
             Expr::Null => f.write_str("null"),
@@ -172,7 +173,7 @@ fn operand(f: &mut Formatter<'_>, expr: &Expr, plain: bool) -> fmt::Result {
 }
 
 fn is_literal(expr: &Expr) -> bool {
-    matches!(expr, Expr::Int(_) | Expr::Float(_))
+    matches!(expr, Expr::Int(_) | Expr::Unsigned(_) | Expr::Float(_))
 }
 
 /// How tightly the text of an expression holds together. A literal with a sign is like a negation.
@@ -185,9 +186,8 @@ fn precedence(expr: &Expr) -> Precedence {
         Expr::Compare(op, ..) => Infix::Comparison(*op).precedence(),
         Expr::Logic(op, ..) => Infix::Logic(*op).precedence(),
         Expr::Not(_) => Precedence::Not,
-        Expr::Int(_) | Expr::Float(_) | Expr::Text(_) | Expr::Null | Expr::Name(_) => {
-            Precedence::Postfix
-        }
+        Expr::Int(_) | Expr::Unsigned(_) | Expr::Float(_) => Precedence::Postfix,
+        Expr::Text(_) | Expr::Null | Expr::Name(_) => Precedence::Postfix,
         Expr::Member(..) | Expr::Element(..) | Expr::Field(..) => Precedence::Postfix,
         Expr::Call(..) | Expr::Stream(_) | Expr::Cast(..) => Precedence::Postfix,
         Expr::Bool(_) | Expr::None | Expr::Array(_) | Expr::Shape(_) => Precedence::Postfix,

@@ -97,6 +97,7 @@ impl Wrapper<'_, '_> {
         }
         let kind = match term.kind {
             Kind::Int => LeafKind::Int,
+            Kind::Unsigned => LeafKind::Unsigned,
             Kind::Bool => LeafKind::Truth,
             Kind::Float => LeafKind::Float,
             Kind::Ptr => LeafKind::Ptr,

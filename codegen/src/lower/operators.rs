@@ -20,6 +20,7 @@ pub(crate) fn unary(b: &mut Builder<'_>, op: Unary, value: Value) -> Value {
         Unary::Not => truth(b, Cond::Eq, value),
         Unary::Truth => truth(b, Cond::Ne, value),
         Unary::ToFloat => b.convert(Convert::SintToFloat, value, Type::F64),
+        Unary::UnsignedToFloat => b.convert(Convert::UintToFloat, value, Type::F64),
     }
 }
 
@@ -49,6 +50,8 @@ pub(crate) fn binary(b: &mut Builder<'_>, op: Binary, lhs: Value, rhs: Value) ->
         Binary::Le => b.compare(Cond::Sle, lhs, rhs),
         Binary::Gt => b.compare(Cond::Sgt, lhs, rhs),
         Binary::Ge => b.compare(Cond::Sge, lhs, rhs),
+        Binary::Ult => b.compare(Cond::Ult, lhs, rhs),
+        Binary::Ule => b.compare(Cond::Ule, lhs, rhs),
         Binary::Feq => b.compare(Cond::Feq, lhs, rhs),
         Binary::Fne => b.compare(Cond::Fne, lhs, rhs),
         Binary::Flt => b.compare(Cond::Flt, lhs, rhs),

@@ -1,5 +1,7 @@
 //! What the wrapper knows of values, symbols and tensors while it is written.
 
+use abi_spec::Scalar;
+
 use crate::declaration::Device;
 use crate::ir::{Block, Value};
 use crate::resolve::ids::ValueId;
@@ -31,6 +33,11 @@ pub(crate) struct Strides {
 }
 
 impl TensorState {
+    /// The address of the extents, of which there are some.
+    pub(crate) fn extents(&self) -> Value {
+        self.shape.unwrap_or_else(|| unreachable!("the header check has loaded it"))
+    }
+
     /// Nothing is loaded but these; `rank` is known after the header check.
     pub(crate) fn new(dl: Value, shape: Option<Value>, rank: Option<usize>) -> TensorState {
         TensorState {
@@ -70,6 +77,8 @@ pub(crate) enum Held {
 /// A scalar that has been loaded and checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScalarState {
+    /// Its type.
+    pub(crate) ty: Scalar,
     /// In its C type; 16-bit floats as their bits.
     pub(crate) native: Value,
     /// As arithmetic sees it, where that has been computed.
@@ -111,6 +120,33 @@ pub(crate) enum ValueState {
     Pair(Value, Value),
     /// The address of the elements of a tuple.
     Tuple(Value),
+}
+
+/// What a value is loaded as follows from its type; steps load it before anything uses it.
+impl ValueState {
+    pub(crate) fn scalar(&self) -> ScalarState {
+        if let ValueState::Scalar(state) = self { *state } else { self.is_no("scalar") }
+    }
+
+    pub(crate) fn tensor(&mut self) -> &mut TensorState {
+        if let ValueState::Tensor(state) = self { state } else { self.is_no("tensor") }
+    }
+
+    pub(crate) fn word(&self) -> Value {
+        if let ValueState::Word(word) = self { *word } else { self.is_no("word") }
+    }
+
+    pub(crate) fn pair(&self) -> [Value; 2] {
+        if let ValueState::Pair(data, size) = self { [*data, *size] } else { self.is_no("pair") }
+    }
+
+    pub(crate) fn elements(&self) -> Value {
+        if let ValueState::Tuple(elements) = self { *elements } else { self.is_no("tuple") }
+    }
+
+    fn is_no(&self, wanted: &str) -> ! {
+        unreachable!("{self:?} is used as a {wanted}")
+    }
 }
 
 /// The value of a symbol at run time.

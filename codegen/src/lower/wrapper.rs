@@ -84,10 +84,7 @@ impl Wrapper<'_, '_> {
                 (self.args, index as i32 * ANY.size as i32)
             }
             Source::Element { of, index } => {
-                let ValueState::Tuple(elements) = self.values[of] else {
-                    unreachable!("tuples are loaded before their elements")
-                };
-                (elements, index as i32 * ANY.size as i32)
+                (self.values[of].elements(), index as i32 * ANY.size as i32)
             }
             Source::Each { .. }
             | Source::Key { .. }
@@ -126,6 +123,11 @@ impl Wrapper<'_, '_> {
     pub(crate) fn mask(&self, value: ValueId) -> Option<Value> {
         let nearest = self.function.values[value].guard;
         nearest.and_then(|optional| self.present[optional])
+    }
+
+    /// A `Bool` that says whether a value is there.
+    pub(crate) fn there(&mut self, value: ValueId) -> Value {
+        self.mask(value).unwrap_or_else(|| self.b.constant(Type::Bool, 1))
     }
 
     /// An address that can be read where the value is not there: then all is zero for `size` bytes.

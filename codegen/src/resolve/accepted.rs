@@ -70,6 +70,23 @@ pub(crate) fn accepted(ty: &ParamType) -> Accepted {
     }
 }
 
+/// What has steps that explain why its value is none of those that are accepted: integers of any size are
+/// compared with literals.
+pub(crate) fn to_explain(ty: &ParamType) -> Accepted {
+    let number = |literal: &Literal| matches!(literal, Literal::Bool(_) | Literal::Int(_));
+    match ty {
+        ParamType::Literal(literals) if literals.iter().any(number) => {
+            accepted(ty).or(Accepted::of(&[TypeIndex::BIG_INT]))
+        }
+        _ => accepted(ty),
+    }
+}
+
+/// True for scalars of which some, beyond `int64`, are objects.
+pub(crate) const fn may_be_object(scalar: Scalar) -> bool {
+    matches!(scalar, Scalar::Uint64 | Scalar::Ptr)
+}
+
 fn class_accepted(class: &Class) -> Accepted {
     let indices = TypeIndex::ALL.iter().filter(|index| index.is_object());
     match class.key() {
@@ -119,20 +136,8 @@ pub(crate) fn expected(ty: &ParamType, optional: bool) -> String {
 }
 
 /// The type index under which a scalar is returned, and its payload as an `I64`, `F64` or `Ptr`.
-pub(crate) fn result_index(scalar: Scalar) -> TypeIndex {
-    match scalar {
-        Scalar::Bool => TypeIndex::BOOL,
-        Scalar::Int8
-        | Scalar::Int16
-        | Scalar::Int32
-        | Scalar::Int64
-        | Scalar::Uint8
-        | Scalar::Uint16
-        | Scalar::Uint32
-        | Scalar::Uint64 => TypeIndex::INT,
-        Scalar::Float16 | Scalar::BFloat16 | Scalar::Float32 | Scalar::Float64 => TypeIndex::FLOAT,
-        Scalar::Ptr => TypeIndex::OPAQUE_PTR,
-    }
+pub(crate) const fn result_index(scalar: Scalar) -> TypeIndex {
+    scalar.type_index()
 }
 
 /// What a value may be that its receiver owns: no borrowed text, tensor or reference.

@@ -113,7 +113,7 @@ impl<'a> Names<'a> {
     /// Dims are integer expressions over symbols.
     pub(super) fn dim(&self, expr: &Expr) -> Result<Term, String> {
         over_symbols(expr)?;
-        self.term(expr)
+        self.term(expr).map(Term::into_int)
     }
 
     /// An extent of a tensor that is returned is a number that is known before the call.
@@ -144,6 +144,9 @@ impl<'a> Names<'a> {
             (Expr::Cast(scalar, _), _) => *scalar,
             (_, Kind::Bool) => Scalar::Bool,
             (_, Kind::Int) => Scalar::Int64,
+            (_, Kind::Unsigned) => {
+                return Err(format!("`{expr}` is above int64: only a `uint64` compares with it"));
+            }
             (_, Kind::Float) => Scalar::Float64,
             (_, Kind::DType) => Scalar::Uint32,
             (_, Kind::Ptr) => Scalar::Ptr,
@@ -176,7 +179,8 @@ fn over_symbols(expr: &Expr) -> Result<(), String> {
         Expr::Int(_) | Expr::Name(_) | Expr::Neg(_) | Expr::Binary(..) | Expr::Call(..) => {
             expr.children().try_for_each(over_symbols)
         }
-        Expr::Float(_)
+        Expr::Unsigned(_)
+        | Expr::Float(_)
         | Expr::Text(_)
         | Expr::Null
         | Expr::Member(..)

@@ -43,7 +43,13 @@ impl<'a> Names<'a> {
         let words = |a, b, what| same_or_not(op, what).map(|op| compare(op, a, b));
         match (a.kind, b.kind) {
             (Kind::Int, Kind::Int) => Ok(compare(operator::comparison(op, false), a, b)),
-            (Kind::Int | Kind::Float, Kind::Int | Kind::Float) => {
+            (Kind::Int | Kind::Unsigned, Kind::Int | Kind::Unsigned) => {
+                self.integers(op, [lhs, rhs], [a, b])
+            }
+            (
+                Kind::Int | Kind::Unsigned | Kind::Float,
+                Kind::Int | Kind::Unsigned | Kind::Float,
+            ) => {
                 let op = operator::comparison(op, true);
                 Ok(compare(op, a.into_float(), b.into_float()))
             }
@@ -57,6 +63,37 @@ impl<'a> Names<'a> {
             (Kind::Text, Kind::Text) => texts(op, a, b),
             _ => Err(format!("`{lhs}` and `{rhs}` cannot be compared")),
         }
+    }
+
+    /// A comparison of integers of which some are `uint64`: of each other and of literals as what they are, of
+    /// other integers as arithmetic takes them.
+    fn integers(
+        &self,
+        op: Comparison,
+        exprs: [&Expr; 2],
+        operands: [Term; 2],
+    ) -> Result<Term, String> {
+        let exact = |term: &Term| term.kind == Kind::Unsigned || term.constant().is_some();
+        if !operands.iter().all(exact) {
+            // What is above int64 is no operand.
+            exprs.into_iter().try_for_each(|expr| self.number(expr).map(drop))?;
+            let [a, b] = operands.map(Term::into_int);
+            return Ok(compare(operator::comparison(op, false), a, b));
+        }
+        let negative =
+            |term: &Term| term.kind == Kind::Int && term.constant().is_some_and(|n| n < 0);
+        let signs = operands.each_ref().map(|term| if negative(term) { -1 } else { 0 });
+        let ((unsigned, change), [a, b]) = (operator::unsigned(op), operands);
+        if signs == [0, 0] {
+            return Ok(if change { compare(unsigned, b, a) } else { compare(unsigned, a, b) });
+        }
+        // Always or never, once the other operand has been computed, which may fail.
+        let other = if signs[0] < 0 { b } else { a };
+        let always = operator::comparison(op, false).fold(signs[0], signs[1]) != 0;
+        Ok(match always {
+            true => compare(Binary::Ule, Term::int(0), other),
+            false => compare(Binary::Ult, other, Term::int(0)),
+        })
     }
 
     /// True for the addresses of what is no tensor.

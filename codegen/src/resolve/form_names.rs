@@ -20,6 +20,9 @@ impl Checker<'_> {
             Expr::Float(value) if !value.is_finite() => {
                 Err(self.invalid(part, format!("{value} is not a number that can be written")))
             }
+            Expr::Unsigned(value) if i64::try_from(*value).is_ok() => {
+                Err(self.invalid(part, format!("{value} is an `int64`")))
+            }
             Expr::Array(all) | Expr::Shape(all) => {
                 let shape = matches!(expr, Expr::Shape(_));
                 self.limit(part, all.len(), if shape { Limit::Rank } else { Limit::Arguments })?;
@@ -33,6 +36,7 @@ impl Checker<'_> {
                 Err(self.invalid(part, "text in quotes is one line"))
             }
             Expr::Int(_)
+            | Expr::Unsigned(_)
             | Expr::Float(_)
             | Expr::Text(_)
             | Expr::Null

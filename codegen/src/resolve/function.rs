@@ -1,5 +1,7 @@
 //! A function with its meaning: what [`lower`](crate::lower()) is made from.
 
+use abi_spec::Scalar;
+
 use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
 use super::step::Step;
 use super::term::{Kind, Term};
@@ -38,6 +40,8 @@ pub(crate) struct Symbol<'a> {
     pub(crate) value: Option<ValueId>,
     /// The integer of the body that it is.
     pub(crate) local: Option<LocalId>,
+    /// An extent, a stride or a number of a shape depends on it: it is an `int64`, whatever the parameter is.
+    pub(crate) measures: bool,
 }
 
 /// A tensor that is allocated.
@@ -199,7 +203,7 @@ pub(crate) enum Returned<'a> {
     /// The tensors of the signature.
     Outputs,
     /// A number in the type of a scalar.
-    Scalar(Term, abi_spec::Scalar),
+    Scalar(Term, Scalar),
     /// A value, and what it must be where that is not known.
     Packed(Packed<'a>, Option<Received<'a>>),
 }
@@ -219,7 +223,7 @@ pub(crate) enum Argument {
     /// A value, in the C types of its kind.
     Value(ValueId),
     /// A term, converted to the C type of a scalar.
-    Term(Term, abi_spec::Scalar),
+    Term(Term, Scalar),
     /// Text: its address, NUL-terminated, and its size.
     Text(String),
 }
@@ -268,6 +272,13 @@ impl<'a> Function<'a> {
             return None;
         }
         if signature.has_self() { param.checked_sub(1) } else { Some(param) }
+    }
+
+    /// True for a `uint64` that need not fit `int64`: no extent, stride or number of a shape depends on it.
+    pub(crate) fn is_wide(&self, value: ValueId) -> bool {
+        let is_unsigned = self.values[value].ty.scalar() == Some(Scalar::Uint64);
+        let measures = |symbol: &Symbol<'_>| symbol.measures && symbol.value == Some(value);
+        is_unsigned && !self.symbols.iter().any(|(_, symbol)| measures(symbol))
     }
 
     /// The declaration of a tensor.

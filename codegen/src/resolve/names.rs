@@ -131,9 +131,25 @@ impl<'a> Names<'a> {
 
     fn collect_expr(&mut self, expr: &'a Expr, part: Part) -> Result<(), (Part, String)> {
         if let Expr::Name(name) = expr {
-            return self.mention(name, part);
+            self.mention(name, part)?;
+            self.measure(name);
+            return Ok(());
         }
         expr.children().try_for_each(|child| self.collect_expr(child, part))
+    }
+
+    fn measure_all(&mut self, extent: &Expr) {
+        if let Expr::Name(name) = extent {
+            self.measure(name);
+        }
+        extent.children().for_each(|child| self.measure_all(child));
+    }
+
+    /// Something that is an `int64` depends on a symbol, if it is one.
+    fn measure(&mut self, name: &str) {
+        if let Some(&symbol) = self.known.get(name) {
+            self.symbols[symbol].measures = true;
+        }
     }
 
     fn mention(&mut self, name: &'a str, part: Part) -> Result<(), (Part, String)> {
@@ -154,7 +170,7 @@ impl<'a> Names<'a> {
             Some(_) => return Err((part, format!("`{name}` is no integer"))),
             None => None,
         };
-        let symbol = self.symbols.push(Symbol { name, part, value, local });
+        let symbol = self.symbols.push(Symbol { name, part, value, local, measures: false });
         self.known.insert(name, symbol);
         self.ends.push(name);
         Ok(())
@@ -182,6 +198,7 @@ impl<'a> Names<'a> {
                 let what = if is_param { "parameter" } else { "symbol" };
                 return Err((Part::Output(index), format!("`{name}` is also a {what}")));
             }
+            output.tensor.extents().for_each(|extent| self.measure_all(extent));
             let (tensor, extents) = (&output.tensor, Vec::new());
             let home = self.neighbour(tensor.device);
             let id = self.outputs.push(Output { name, tensor, extents, home });
@@ -281,6 +298,7 @@ impl<'a> Names<'a> {
                 self.element(of, elements.iter().position(named)?)
             }
             Expr::Int(_)
+            | Expr::Unsigned(_)
             | Expr::Float(_)
             | Expr::Text(_)
             | Expr::Null

@@ -2,50 +2,74 @@
 
 use crate::declaration::{BinaryOp, Builtin, Comparison};
 
-/// Of one operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unary {
-    Neg,
-    Fneg,
-    Not,
-    ToFloat,
-    Truth,
+/// Declares operators, and a list of them.
+macro_rules! operators {
+    ($(#[$doc:meta])* $name:ident { $($(#[$what:meta])* $operator:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum $name {
+            $($(#[$what])* $operator,)*
+        }
+
+        impl $name {
+            /// All of them.
+            pub(crate) const ALL: &[$name] = &[$($name::$operator),*];
+        }
+    };
 }
 
-/// Of two operands of one type; those that start with `F` take floats, and comparisons yield a truth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Binary {
-    Add,
-    Sub,
-    Mul,
-    Min,
-    Max,
-    Fadd,
-    Fsub,
-    Fmul,
-    Fdiv,
-    Fmin,
-    Fmax,
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    Feq,
-    Fne,
-    Flt,
-    Fle,
-    Fgt,
-    Fge,
+operators! {
+    /// Of one operand.
+    Unary {
+        Neg,
+        Fneg,
+        Not,
+        ToFloat,
+        /// Of an integer without a sign.
+        UnsignedToFloat,
+        Truth,
+    }
 }
 
-/// Of two integers, of which the second may be zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Division {
-    Div,
-    Rem,
-    CeilDiv,
+operators! {
+    /// Of two operands of one type; those that start with `F` take floats, those with `U` integers without a sign,
+    /// and comparisons yield a truth.
+    Binary {
+        Add,
+        Sub,
+        Mul,
+        Min,
+        Max,
+        Fadd,
+        Fsub,
+        Fmul,
+        Fdiv,
+        Fmin,
+        Fmax,
+        Eq,
+        Ne,
+        Lt,
+        Le,
+        Gt,
+        Ge,
+        Ult,
+        Ule,
+        Feq,
+        Fne,
+        Flt,
+        Fle,
+        Fgt,
+        Fge,
+    }
+}
+
+operators! {
+    /// Of two integers, of which the second may be zero.
+    Division {
+        Div,
+        Rem,
+        CeilDiv,
+    }
 }
 
 /// An operator between two numbers.
@@ -102,7 +126,31 @@ pub(crate) fn comparison(op: Comparison, float: bool) -> Binary {
     }
 }
 
+/// The same of integers without a sign, and whether the operands change places.
+pub(crate) fn unsigned(op: Comparison) -> (Binary, bool) {
+    match op {
+        Comparison::Eq => (Binary::Eq, false),
+        Comparison::Ne => (Binary::Ne, false),
+        Comparison::Lt => (Binary::Ult, false),
+        Comparison::Le => (Binary::Ule, false),
+        Comparison::Gt => (Binary::Ult, true),
+        Comparison::Ge => (Binary::Ule, true),
+    }
+}
+
 impl Binary {
+    /// True if the operands are floats.
+    pub(crate) fn takes_floats(self) -> bool {
+        match self {
+            Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv | Binary::Fmin => true,
+            Binary::Fmax | Binary::Feq | Binary::Fne | Binary::Flt | Binary::Fle => true,
+            Binary::Fgt | Binary::Fge => true,
+            Binary::Add | Binary::Sub | Binary::Mul | Binary::Min | Binary::Max => false,
+            Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => false,
+            Binary::Ult | Binary::Ule => false,
+        }
+    }
+
     /// The value of an operation of integers, wrapping; 1 and 0 are true and false.
     pub(crate) fn fold(self, a: i64, b: i64) -> i64 {
         match self {
@@ -117,6 +165,8 @@ impl Binary {
             Binary::Le => i64::from(a <= b),
             Binary::Gt => i64::from(a > b),
             Binary::Ge => i64::from(a >= b),
+            Binary::Ult => i64::from(a.cast_unsigned() < b.cast_unsigned()),
+            Binary::Ule => i64::from(a.cast_unsigned() <= b.cast_unsigned()),
             Binary::Fadd
             | Binary::Fsub
             | Binary::Fmul

@@ -77,6 +77,7 @@ impl<'a> Block<'_, 'a> {
             (Packed::Term(term), ParamType::Scalar(scalar)) => match term.kind {
                 Kind::Bool => *scalar == Scalar::Bool,
                 Kind::Int => *scalar == Scalar::Int64,
+                Kind::Unsigned => *scalar == Scalar::Uint64,
                 Kind::Float => *scalar == Scalar::Float64,
                 Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => false,
             },
@@ -131,7 +132,7 @@ impl<'a> Block<'_, 'a> {
             Packed::None => Accepted::of(&[T::NONE]),
             Packed::Term(Term { node: Node::Null, .. }) => Accepted::of(&[T::OPAQUE_PTR, T::NONE]),
             Packed::Term(term) => Accepted::of(match term.kind {
-                Kind::Int => &[T::INT],
+                Kind::Int | Kind::Unsigned => &[T::INT],
                 Kind::Bool => &[T::BOOL],
                 Kind::Float => &[T::FLOAT],
                 Kind::Ptr => &[T::OPAQUE_PTR],

@@ -133,7 +133,7 @@ impl<'n, 'a> Block<'n, 'a> {
 
     /// An integer.
     pub(super) fn integer(&self, expr: &Expr) -> Found<Term> {
-        let term = self.term(expr)?.into_number();
+        let term = self.term(expr)?.into_int();
         if term.kind == Kind::Int { Ok(term) } else { Err(format!("`{expr}` is not an integer")) }
     }
 
@@ -153,8 +153,8 @@ impl<'n, 'a> Block<'n, 'a> {
         let alias = alias.or_else(|| self.names.output_of(value).map(Meaning::Output));
         let term = self.term(value)?;
         match (term.kind, alias) {
-            (Kind::Int | Kind::Float | Kind::Bool | Kind::Ptr, None)
-            | (Kind::Int | Kind::Float | Kind::Bool, Some(_)) => {
+            (Kind::Int | Kind::Unsigned | Kind::Float | Kind::Bool | Kind::Ptr, None)
+            | (Kind::Int | Kind::Unsigned | Kind::Float | Kind::Bool, Some(_)) => {
                 let local = self.local(name, term.kind)?;
                 Ok(Some(Action::Let { local, term }))
             }
@@ -300,7 +300,9 @@ impl<'n, 'a> Block<'n, 'a> {
         let term = self.term(value)?;
         let fits = match term.kind {
             Kind::Bool => scalar == Scalar::Bool || scalar.is_int() || scalar.is_float(),
-            Kind::Int => scalar.is_int() || scalar.is_float() || scalar == Scalar::Bool,
+            Kind::Int | Kind::Unsigned => {
+                scalar.is_int() || scalar.is_float() || scalar == Scalar::Bool
+            }
             Kind::Float => scalar.is_float(),
             Kind::Ptr if self.names.value_of(value).is_none_or(|of| self.is_scalar(of)) => {
                 scalar == Scalar::Ptr
@@ -326,7 +328,8 @@ impl<'n, 'a> Block<'n, 'a> {
 fn converted(term: Term, scalar: Scalar, value: &Expr) -> Term {
     let is_float = scalar.is_float();
     let term = if is_float { term.into_number().into_float() } else { term.into_number() };
-    if scalar.is_int() && scalar != Scalar::Int64 {
+    let same = if term.kind == Kind::Unsigned { Scalar::Uint64 } else { Scalar::Int64 };
+    if scalar.is_int() && scalar != same {
         let text = format!("{scalar}({value})");
         return Term::new(Kind::Int, Node::Narrow(scalar, Box::new(term), text));
     }

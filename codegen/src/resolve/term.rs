@@ -62,38 +62,12 @@ pub(crate) enum Node {
 /// What is asked of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Property {
-    /// The address of the first element of a tensor.
-    Data,
-    /// An extent; `checked` if the rank is not known before.
-    Extent { dim: u32, checked: bool },
-    /// A stride; likewise.
-    Stride { dim: u32, checked: bool },
-    /// The rank of a tensor.
-    Ndim,
-    /// The element type of a tensor.
-    DType,
-    /// The type of the device of a tensor.
-    DeviceType,
-    /// Its index.
-    DeviceId,
-    /// In bytes.
-    ByteOffset,
-    /// The number of elements of a tensor.
-    Numel,
-    /// Whether the strides of a tensor are compact.
-    IsContiguous,
-    /// A number of a shape; `checked` if it may have fewer.
-    Number { index: u32, checked: bool },
-    /// How many numbers a shape has.
-    NumberCount,
+    /// Of a tensor.
+    Tensor(OfTensor),
+    /// Of text, bytes, a shape, or the further arguments.
+    Several(OfSeveral),
     /// How many elements a sequence has.
     Length,
-    /// The address of text, bytes, the numbers of a shape, or the further arguments.
-    Address,
-    /// How many bytes text or bytes have.
-    TextSize,
-    /// How many further arguments there are, from this one on.
-    RestSize { first: u32 },
     /// The type of a device.
     TypeOfDevice,
     /// The index of a device.
@@ -102,30 +76,55 @@ pub(crate) enum Property {
     IsSome,
 }
 
+/// What is asked of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OfTensor {
+    /// The address of the first element.
+    Data,
+    /// An extent; `checked` if the rank is not known before.
+    Extent { dim: u32, checked: bool },
+    /// A stride; likewise.
+    Stride { dim: u32, checked: bool },
+    /// The rank.
+    Ndim,
+    /// The element type.
+    DType,
+    /// The type of the device.
+    DeviceType,
+    /// Its index.
+    DeviceId,
+    /// In bytes.
+    ByteOffset,
+    /// The number of elements.
+    Numel,
+    /// Whether the strides are compact.
+    IsContiguous,
+}
+
+/// What is asked of a value that is an address and a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OfSeveral {
+    /// The address.
+    Address,
+    /// A number of a shape; `checked` if it may have fewer.
+    Number { index: u32, checked: bool },
+    /// How many numbers a shape has.
+    NumberCount,
+    /// How many bytes text or bytes have.
+    TextSize,
+    /// How many further arguments there are, from this one on.
+    RestSize { first: u32 },
+}
+
 impl Property {
     /// True if it may not be there.
     fn can_fail(self) -> bool {
-        match self {
-            Property::Extent { checked, .. }
-            | Property::Stride { checked, .. }
-            | Property::Number { checked, .. } => checked,
-            Property::Data
-            | Property::Ndim
-            | Property::DType
-            | Property::DeviceType
-            | Property::DeviceId
-            | Property::ByteOffset
-            | Property::Numel
-            | Property::IsContiguous
-            | Property::NumberCount
-            | Property::Length
-            | Property::Address
-            | Property::TextSize
-            | Property::RestSize { .. }
-            | Property::TypeOfDevice
-            | Property::IndexOfDevice
-            | Property::IsSome => false,
-        }
+        matches!(
+            self,
+            Property::Tensor(
+                OfTensor::Extent { checked: true, .. } | OfTensor::Stride { checked: true, .. }
+            ) | Property::Several(OfSeveral::Number { checked: true, .. })
+        )
     }
 }
 
@@ -174,10 +173,24 @@ impl Term {
 
     /// The same as a `float64`.
     pub(crate) fn into_float(self) -> Term {
-        if self.is_float() {
-            return self;
-        }
-        Term::new(Kind::Float, Node::Unary(Unary::ToFloat, Box::new(self)))
+        let convert = match self.kind {
+            Kind::Float => return self,
+            Kind::Unsigned => Unary::UnsignedToFloat,
+            Kind::Int
+            | Kind::Bool
+            | Kind::Ptr
+            | Kind::DType
+            | Kind::Device
+            | Kind::Text
+            | Kind::Several => Unary::ToFloat,
+        };
+        Term::new(Kind::Float, Node::Unary(convert, Box::new(self)))
+    }
+
+    /// The same as arithmetic of integers takes it: what is without a sign wraps.
+    pub(crate) fn into_int(self) -> Term {
+        let other = matches!(self.kind, Kind::Unsigned | Kind::Bool);
+        Term { kind: if other { Kind::Int } else { self.kind }, ..self }
     }
 
     /// Direct operands, in order.
@@ -220,26 +233,10 @@ impl Term {
 
     /// True if computing it may fail.
     pub(crate) fn can_fail(&self) -> bool {
-        self.any(&mut |node| match node {
-            Node::Divide(_, operands, _) => operands[1].constant().is_none(),
-            Node::Narrow(..) => true,
-            Node::Property(_, property) => property.can_fail(),
-            Node::Int(_)
-            | Node::Float(_)
-            | Node::Text(_)
-            | Node::Null
-            | Node::Symbol(_)
-            | Node::Local(_)
-            | Node::Value(_)
-            | Node::Output(_)
-            | Node::OutputData(_)
-            | Node::Unary(..)
-            | Node::Binary(..)
-            | Node::Logic(..)
-            | Node::Round(..)
-            | Node::SameText(..)
-            | Node::Stream(_)
-            | Node::OutputStream(_) => false,
+        self.any(&mut |node| {
+            matches!(node, Node::Narrow(..))
+                || matches!(node, Node::Divide(_, operands, _) if operands[1].constant().is_none())
+                || matches!(node, Node::Property(_, property) if property.can_fail())
         })
     }
 }

@@ -6,7 +6,7 @@ use super::function::Output;
 use super::ids::{OutputId, ValueId};
 use super::names::{Meaning, Names};
 use super::operator::{self, Arithmetic, Unary};
-use super::term::{Leaf, Node, Property, Quote, Term};
+use super::term::{Leaf, Node, OfSeveral, OfTensor, Property, Quote, Term};
 use super::value::Source;
 use crate::declaration::{
     BinaryOp, Builtin, Expr, Kind, Member, ParamType, Tensor, is_text, literal_scalar,
@@ -17,6 +17,7 @@ impl Names<'_> {
     pub(super) fn term(&self, expr: &Expr) -> Result<Term, String> {
         match expr {
             Expr::Int(value) => Ok(Term::int(*value)),
+            Expr::Unsigned(value) => Ok(Term::new(Kind::Unsigned, Node::Int(value.cast_signed()))),
             Expr::Float(value) if value.is_finite() => {
                 Ok(Term::new(Kind::Float, Node::Float(*value)))
             }
@@ -24,7 +25,11 @@ impl Names<'_> {
             Expr::Text(text) => Ok(Term::new(Kind::Text, Node::Text(text.clone()))),
             Expr::Null => Ok(Term::new(Kind::Ptr, Node::Null)),
             Expr::Name(name) => match self.meaning(name) {
-                Some(Meaning::Symbol(symbol)) => Ok(Term::new(Kind::Int, Node::Symbol(symbol))),
+                Some(Meaning::Symbol(symbol)) => {
+                    let value = self.symbols[symbol].value;
+                    let kind = value.map_or(Kind::Int, |value| self.kind_of_value(value));
+                    Ok(Term::new(kind, Node::Symbol(symbol)))
+                }
                 Some(Meaning::Value(value)) => Ok(self.whole(value)),
                 Some(Meaning::Output(output)) => Ok(Term::new(Kind::Ptr, Node::Output(output))),
                 Some(Meaning::Local(local)) => {
@@ -96,7 +101,11 @@ impl Names<'_> {
                     Some(_) => false,
                     None => true,
                 };
-                Ok(property(Kind::Int, value, Property::Number { index: *index, checked }))
+                Ok(property(
+                    Kind::Int,
+                    value,
+                    Property::Several(OfSeveral::Number { index: *index, checked }),
+                ))
             }
             (Some((_, ParamType::Tuple(_))), _) => {
                 Err(format!("the tuple `{of}` has no element `{expr}`"))
@@ -120,9 +129,14 @@ impl Names<'_> {
         }
         let rest = if let Source::Rest(first) = value.source { Some(first as u32) } else { None };
         let found = match (value.ty, rest, member) {
-            (ParamType::Tensor(tensor), ..) => Some(tensor_member(of, tensor, member)?),
-            (_, Some(first), Member::Size) => Some((Kind::Int, Property::RestSize { first })),
-            (_, Some(_), Member::Data) => Some((Kind::Ptr, Property::Address)),
+            (ParamType::Tensor(tensor), ..) => {
+                let (kind, found) = tensor_member(of, tensor, member)?;
+                Some((kind, Property::Tensor(found)))
+            }
+            (_, Some(first), Member::Size) => {
+                Some((Kind::Int, Property::Several(OfSeveral::RestSize { first })))
+            }
+            (_, Some(_), Member::Data) => Some((Kind::Ptr, Property::Several(OfSeveral::Address))),
             (_, Some(_), _) => None,
             (ty, None, member) => value_member(of, ty, member)?,
         };
@@ -146,10 +160,11 @@ impl Names<'_> {
     }
 
     /// An operand of arithmetic.
-    fn number(&self, expr: &Expr) -> Result<Term, String> {
+    pub(super) fn number(&self, expr: &Expr) -> Result<Term, String> {
         let term = self.term(expr)?;
         let what = match term.kind {
-            Kind::Int | Kind::Float => return Ok(term),
+            Kind::Unsigned if term.constant().is_some() => "above int64",
+            Kind::Int | Kind::Unsigned | Kind::Float => return Ok(term),
             Kind::Bool => return Ok(term.into_number()),
             Kind::Ptr => "an address",
             Kind::DType => "an element type",
@@ -157,6 +172,9 @@ impl Names<'_> {
             Kind::Text => "text",
             Kind::Several => "several values",
         };
+        if term.kind == Kind::Unsigned {
+            return Err(format!("`{expr}` is {what}: only a `uint64` compares with it"));
+        }
         Err(format!("`{expr}` is {what}, not a number"))
     }
 
@@ -165,7 +183,7 @@ impl Names<'_> {
         let term = self.term(expr)?;
         let what = match term.kind {
             Kind::Bool => return Ok(term),
-            Kind::Int => "an integer",
+            Kind::Int | Kind::Unsigned => "an integer",
             Kind::Float => "a float",
             Kind::Ptr => "an address",
             Kind::DType => "an element type",
@@ -180,11 +198,11 @@ impl Names<'_> {
     fn both(&self, lhs: &Expr, rhs: &Expr) -> Result<([Term; 2], bool), String> {
         let operands = [self.number(lhs)?, self.number(rhs)?];
         let float = operands.iter().any(Term::is_float);
-        Ok((if float { operands.map(Term::into_float) } else { operands }, float))
+        Ok((operands.map(if float { Term::into_float } else { Term::into_int }), float))
     }
 
     fn negation(&self, inner: &Expr) -> Result<Term, String> {
-        let term = self.number(inner)?;
+        let term = self.number(inner)?.into_int();
         Ok(match (term.constant(), term.kind) {
             (Some(value), _) => Term::int(value.wrapping_neg()),
             (None, Kind::Float) => Term::new(Kind::Float, Node::Unary(Unary::Fneg, term.into())),
@@ -258,13 +276,16 @@ impl Names<'_> {
         if term.is_float() {
             return Err(format!("`{scalar}` takes an integer, not the float `{inner}`"));
         }
-        if scalar == Scalar::Int64 {
+        let same = if term.kind == Kind::Unsigned { Scalar::Uint64 } else { Scalar::Int64 };
+        if scalar == same {
             return Ok(term);
         }
-        if scalar == Scalar::Bool {
-            return Ok(Term::new(Kind::Bool, Node::Unary(Unary::Truth, term.into())));
-        }
-        Ok(Term::new(Kind::Int, Node::Narrow(scalar, term.into(), expr.to_string())))
+        let node = if scalar == Scalar::Bool {
+            Node::Unary(Unary::Truth, term.into())
+        } else {
+            Node::Narrow(scalar, term.into(), expr.to_string())
+        };
+        Ok(Term::new(kind_of_scalar(scalar), node))
     }
 
     /// A text with the values that it depends on.
@@ -285,6 +306,8 @@ pub(super) fn kind_of_scalar(scalar: Scalar) -> Kind {
         Kind::Ptr
     } else if scalar == Scalar::Bool {
         Kind::Bool
+    } else if scalar == Scalar::Uint64 {
+        Kind::Unsigned
     } else if scalar.is_float() {
         Kind::Float
     } else {
@@ -292,7 +315,7 @@ pub(super) fn kind_of_scalar(scalar: Scalar) -> Kind {
     }
 }
 
-fn tensor_member(of: &Expr, tensor: &Tensor, member: Member) -> Result<(Kind, Property), String> {
+fn tensor_member(of: &Expr, tensor: &Tensor, member: Member) -> Result<(Kind, OfTensor), String> {
     let checked = |dim: u32| match tensor.rank() {
         Some(rank) if dim as usize >= rank => {
             Err(format!("`{of}` has rank {rank}, which leaves no dim {dim}"))
@@ -301,16 +324,16 @@ fn tensor_member(of: &Expr, tensor: &Tensor, member: Member) -> Result<(Kind, Pr
         None => Ok(true),
     };
     Ok(match member {
-        Member::Data => (Kind::Ptr, Property::Data),
-        Member::DType => (Kind::DType, Property::DType),
-        Member::Shape(dim) => (Kind::Int, Property::Extent { dim, checked: checked(dim)? }),
-        Member::Strides(dim) => (Kind::Int, Property::Stride { dim, checked: checked(dim)? }),
-        Member::Ndim => (Kind::Int, Property::Ndim),
-        Member::DeviceType => (Kind::Int, Property::DeviceType),
-        Member::DeviceId => (Kind::Int, Property::DeviceId),
-        Member::ByteOffset => (Kind::Int, Property::ByteOffset),
-        Member::Numel => (Kind::Int, Property::Numel),
-        Member::IsContiguous => (Kind::Bool, Property::IsContiguous),
+        Member::Data => (Kind::Ptr, OfTensor::Data),
+        Member::DType => (Kind::DType, OfTensor::DType),
+        Member::Shape(dim) => (Kind::Int, OfTensor::Extent { dim, checked: checked(dim)? }),
+        Member::Strides(dim) => (Kind::Int, OfTensor::Stride { dim, checked: checked(dim)? }),
+        Member::Ndim => (Kind::Int, OfTensor::Ndim),
+        Member::DeviceType => (Kind::Int, OfTensor::DeviceType),
+        Member::DeviceId => (Kind::Int, OfTensor::DeviceId),
+        Member::ByteOffset => (Kind::Int, OfTensor::ByteOffset),
+        Member::Numel => (Kind::Int, OfTensor::Numel),
+        Member::IsContiguous => (Kind::Bool, OfTensor::IsContiguous),
         Member::Size | Member::IsSome => {
             return Err(format!("the tensor `{of}` has no member `{member}`"));
         }
@@ -325,13 +348,13 @@ fn value_member(
 ) -> Result<Option<(Kind, Property)>, String> {
     let when = |wanted, kind, found| (member == wanted).then_some((kind, found));
     let pair = |count| {
-        let address = when(Member::Data, Kind::Ptr, Property::Address);
-        address.or(when(Member::Size, Kind::Int, count))
+        let address = when(Member::Data, Kind::Ptr, Property::Several(OfSeveral::Address));
+        address.or(when(Member::Size, Kind::Int, Property::Several(count)))
     };
     Ok(match ty {
-        ParamType::Leaf(leaf) if leaf.facts().kind == Kind::Text => pair(Property::TextSize),
-        ParamType::Shape(_) => pair(Property::NumberCount),
-        ParamType::Literal(literals) if is_text(literals) => pair(Property::TextSize),
+        ParamType::Leaf(leaf) if leaf.facts().kind == Kind::Text => pair(OfSeveral::TextSize),
+        ParamType::Shape(_) => pair(OfSeveral::NumberCount),
+        ParamType::Literal(literals) if is_text(literals) => pair(OfSeveral::TextSize),
         ParamType::Sequence(..) => when(Member::Size, Kind::Int, Property::Length),
         ParamType::Leaf(leaf) if leaf.facts().kind == Kind::Device => {
             let ty = when(Member::DeviceType, Kind::Int, Property::TypeOfDevice);

@@ -144,6 +144,7 @@ impl<'a> Cursor<'a> {
     /// What has as many entries as it likes, up to the closing parenthesis.
     fn sequence(&mut self, word: &str) -> Option<Result<Argument, String>> {
         Some(match word {
+            "big" => self.rest_of_list(")", Cursor::parsed).map(Argument::Big),
             "shape" => self.rest_of_list(")", Cursor::parsed).map(Argument::Shape),
             "array" => self.rest_of_list(")", Cursor::argument).map(Argument::Array),
             "list" => self.rest_of_list(")", Cursor::argument).map(Argument::List),

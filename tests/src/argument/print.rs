@@ -62,6 +62,7 @@ impl fmt::Display for Argument {
             Argument::Bool(value) => write!(f, "{value}"),
             Argument::Int(value) => write!(f, "{value}"),
             Argument::BigInt(value) => write!(f, "{value}"),
+            Argument::Big(cell) => write!(f, "big({})", Entries(cell)),
             Argument::Float(value) => write!(f, "{value:?}"),
             Argument::Pointer(value) => write!(f, "ptr({value})"),
             Argument::Runtime(name) => write!(f, "runtime({name})"),

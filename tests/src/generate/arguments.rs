@@ -58,6 +58,7 @@ fn dim(choices: &mut Choices<'_>, values: &mut Values, dim: &Dim) -> i64 {
 pub(super) fn evaluate(choices: &mut Choices<'_>, values: &mut Values, expr: &Expr) -> i64 {
     match expr {
         Expr::Int(value) => *value,
+        Expr::Unsigned(value) => value.cast_signed(),
         Expr::Name(name) => symbol(choices, values, name),
         Expr::Neg(inner) => evaluate(choices, values, inner).wrapping_neg(),
         Expr::Binary(op, a, b) => {
@@ -166,12 +167,22 @@ pub(super) fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &Pa
     match (argument, ty) {
         (Argument::Tensor(tensor), _) => change_tensor(choices, tensor),
         (argument, ParamType::Scalar(scalar)) if scalar.is_int() => {
-            *argument = Argument::Int(edge(choices, *scalar));
+            *argument = match choices.once_in(4) {
+                true => big_int(choices),
+                false => Argument::Int(edge(choices, *scalar)),
+            };
         }
         (argument, ParamType::Scalar(scalar)) => *argument = fitting_scalar(choices, *scalar),
         (argument, ParamType::Tensor(_)) => *argument = stranger(choices),
         (argument, other) => kinds::change(choices, argument, other),
     }
+}
+
+/// An integer that does not fit `int64`, but perhaps `uint64`.
+fn big_int(choices: &mut Choices<'_>) -> Argument {
+    let (low, high) = (i128::from(i64::MIN), i128::from(u64::MAX));
+    let values = [-low, high, high + 1, low - 1, -high, 1 << 100, i128::MIN, i128::MAX];
+    Argument::BigInt(choices.pick(&values))
 }
 
 /// A value at the edge of an integer type.
@@ -185,7 +196,7 @@ fn edge(choices: &mut Choices<'_>, scalar: Scalar) -> i64 {
 
 /// A value of any type at all.
 pub(super) fn stranger(choices: &mut Choices<'_>) -> Argument {
-    match choices.below(19) {
+    match choices.below(20) {
         0 => Argument::None,
         1 => Argument::Bool(true),
         2 => Argument::Int(choices.pick(&[0, 3, -1, i64::MAX])),
@@ -215,6 +226,7 @@ pub(super) fn stranger(choices: &mut Choices<'_>) -> Argument {
             length: choices.pick(&[2, 8, u32::MAX]),
         },
         17 => Argument::RValue(choices.once_in(2).then(|| Box::new(Argument::Error))),
+        18 => big_int(choices),
         _ => Argument::Tensor(Tensor::new(DType::FLOAT32, &[3])),
     }
 }

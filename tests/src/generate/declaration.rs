@@ -165,6 +165,10 @@ fn constraint(choices: &mut Choices<'_>, names: &Names) -> String {
     let comparison = match choices.below(8) {
         0 if !names.pointers.is_empty() => format!("{} != null", names.pointers[0]),
         1 if !names.tensors.is_empty() => format!("{}.data != null", names.tensors[0].0),
+        3 => {
+            let literal = choices.pick(&["9223372036854775808", "18446744073709551615", "-1", "7"]);
+            format!("uint64({}) {op} {literal}", int(choices, names, 1))
+        }
         2 => format!("{} {op} {}", float(choices, names, 1), int(choices, names, 1)),
         _ => format!("{} {op} {}", int(choices, names, 2), int(choices, names, 1)),
     };

@@ -1,7 +1,7 @@
 //! Expressions and constraints.
 
 use abi_spec::Scalar;
-use codegen::{BinaryOp, Builtin, Comparison, Constraint, Expr, Logic, Member};
+use codegen::{BinaryOp, Builtin, Comparison, Constraint, Expr, Logic, Member, ParamType};
 
 use super::scalar::in_range;
 use super::{Call, Checked, Fault, Found, half, tensor};
@@ -10,6 +10,8 @@ use super::{Call, Checked, Fault, Found, half, tensor};
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Number {
     Int(i64),
+    /// A `uint64`.
+    Unsigned(u64),
     Float(f64),
     /// An address: of a tensor's first element, a tensor, or anything.
     Address {
@@ -20,9 +22,26 @@ pub(super) enum Number {
 }
 
 impl Number {
+    /// A value of an integer type.
+    pub(super) fn int(value: i64, scalar: Scalar) -> Number {
+        match scalar {
+            Scalar::Uint64 => Number::Unsigned(value.cast_unsigned()),
+            _ => Number::Int(value),
+        }
+    }
+
+    /// As arithmetic of integers takes it.
+    fn wrapped(self) -> Number {
+        match self {
+            Number::Unsigned(value) => Number::Int(value.cast_signed()),
+            Number::Int(_) | Number::Float(_) | Number::Address { .. } => self,
+        }
+    }
+
     fn float(self) -> f64 {
         match self {
             Number::Int(value) => value as f64,
+            Number::Unsigned(value) => value as f64,
             Number::Float(value) => value,
             Number::Address { .. } => unreachable!("addresses are no operands"),
         }
@@ -43,6 +62,7 @@ impl Call<'_> {
     pub(super) fn evaluate(&self, expr: &Expr) -> Checked<Number> {
         Ok(match expr {
             Expr::Int(value) => Number::Int(*value),
+            Expr::Unsigned(value) => Number::Unsigned(*value),
             Expr::Float(value) => Number::Float(*value),
             Expr::Null => Number::Address { null: true, offset: 0 },
             Expr::Text(_) => unreachable!("no declaration has `{expr}`"),
@@ -50,11 +70,9 @@ impl Call<'_> {
             Expr::Field(..) => self.named(&expr.to_string()),
             Expr::Name(name) => self.named(name),
             Expr::Member(of, member) => self.member(of, *member)?,
-            Expr::Neg(inner) => match self.evaluate(inner)? {
+            Expr::Neg(inner) => match self.evaluate(inner)?.wrapped() {
                 Number::Int(value) => Number::Int(value.wrapping_neg()),
-                value @ (Number::Float(_) | Number::Address { .. }) => {
-                    Number::Float(-value.float())
-                }
+                value => Number::Float(-value.float()),
             },
             Expr::Binary(op, lhs, rhs) => {
                 let (lhs, rhs) = (self.evaluate(lhs)?, self.evaluate(rhs)?);
@@ -80,15 +98,19 @@ impl Call<'_> {
 
     /// The value of an integer expression.
     pub(super) fn int(&self, expr: &Expr) -> Checked<i64> {
-        match self.evaluate(expr)? {
+        match self.evaluate(expr)?.wrapped() {
             Number::Int(value) => Ok(value),
-            Number::Float(_) | Number::Address { .. } => unreachable!("{expr} is an integer"),
+            _ => unreachable!("{expr} is an integer"),
         }
     }
 
     fn named(&self, path: &str) -> Number {
         if let Some(value) = self.symbols.value(path) {
-            return Number::Int(value);
+            let is_unsigned =
+                self.function.signature.params.iter().any(|param| {
+                    param.name == path && param.ty == ParamType::Scalar(Scalar::Uint64)
+                });
+            return Number::int(value, if is_unsigned { Scalar::Uint64 } else { Scalar::Int64 });
         }
         match self.find(path) {
             Some(Found::Number(number) | Found::Missing(number)) => *number,
@@ -150,7 +172,7 @@ impl Call<'_> {
     }
 
     fn binary(&self, expr: &Expr, op: BinaryOp, lhs: Number, rhs: Number) -> Checked<Number> {
-        let (Number::Int(a), Number::Int(b)) = (lhs, rhs) else {
+        let (Number::Int(a), Number::Int(b)) = (lhs.wrapped(), rhs.wrapped()) else {
             let (a, b) = (lhs.float(), rhs.float());
             return Ok(Number::Float(match op {
                 BinaryOp::Add => a + b,
@@ -178,7 +200,7 @@ impl Call<'_> {
     }
 
     fn builtin(&self, expr: &Expr, builtin: Builtin, lhs: Number, rhs: Number) -> Checked<Number> {
-        let (Number::Int(a), Number::Int(b)) = (lhs, rhs) else {
+        let (Number::Int(a), Number::Int(b)) = (lhs.wrapped(), rhs.wrapped()) else {
             let (a, b) = (lhs.float(), rhs.float());
             let first = (a < b) == (builtin == Builtin::Min);
             return Ok(Number::Float(if first { a } else { b }));
@@ -197,12 +219,17 @@ impl Call<'_> {
         if scalar.is_float() {
             return Ok(Number::Float(half::round(value.float(), scalar)));
         }
-        let Number::Int(value) = value else { unreachable!("{expr} takes an integer") };
+        let value = match value {
+            Number::Int(value) => i128::from(value),
+            Number::Unsigned(_) if scalar == Scalar::Uint64 => return Ok(value),
+            Number::Unsigned(value) => i128::from(value),
+            Number::Float(_) | Number::Address { .. } => unreachable!("{expr} takes an integer"),
+        };
         if scalar == Scalar::Bool {
             return Ok(Number::Int(i64::from(value != 0)));
         }
         if in_range(value, scalar) {
-            return Ok(Number::Int(value));
+            return Ok(Number::int(value as i64, scalar));
         }
         let rest = format!(", expected {scalar} but got {value}");
         Err(Fault::value(format!("Out of range {expr}"), rest))
@@ -224,14 +251,8 @@ impl Call<'_> {
     fn truth(&self, expr: &Expr) -> Checked<bool> {
         match expr {
             Expr::Compare(op, lhs, rhs) => {
-                let (lhs, rhs) = (self.evaluate(lhs)?, self.evaluate(rhs)?);
-                Ok(match (lhs, rhs) {
-                    (Number::Int(a), Number::Int(b)) => compare(*op, &a, &b),
-                    (Number::Address { null: a, .. }, Number::Address { null: b, .. }) => {
-                        compare(*op, &a, &b)
-                    }
-                    _ => compare(*op, &lhs.float(), &rhs.float()),
-                })
+                let values = (self.evaluate(lhs)?, self.evaluate(rhs)?);
+                Ok(holds(*op, [lhs, rhs], values))
             }
             Expr::Not(inner) => Ok(!self.truth(inner)?),
             Expr::Logic(Logic::And, lhs, rhs) => Ok(self.truth(lhs)? && self.truth(rhs)?),
@@ -249,6 +270,7 @@ impl Call<'_> {
         for leaf in leaves {
             text += &match self.evaluate(leaf)? {
                 Number::Int(value) => format!(", {leaf} = {value}"),
+                Number::Unsigned(value) => format!(", {leaf} = {value}"),
                 Number::Float(value) => format!(", {leaf} = {value:?}"),
                 Number::Address { null: true, .. } => format!(", {leaf} = NULL"),
                 Number::Address { .. } => format!(", {leaf} = a non-NULL pointer"),
@@ -266,6 +288,7 @@ fn collect<'e>(expr: &'e Expr, leaves: &mut Vec<&'e Expr>) {
             }
         }
         Expr::Int(_)
+        | Expr::Unsigned(_)
         | Expr::Float(_)
         | Expr::Null
         | Expr::Text(_)
@@ -281,6 +304,53 @@ fn collect<'e>(expr: &'e Expr, leaves: &mut Vec<&'e Expr>) {
         | Expr::Logic(..)
         | Expr::Array(_)
         | Expr::Shape(_) => expr.children().for_each(|child| collect(child, leaves)),
+    }
+}
+
+/// True for integers that are known before the call.
+fn is_constant(expr: &Expr) -> bool {
+    match expr {
+        Expr::Int(_) | Expr::Unsigned(_) => true,
+        Expr::Neg(_) | Expr::Binary(..) | Expr::Call(..) | Expr::Cast(Scalar::Int64, _) => {
+            expr.children().all(is_constant)
+        }
+        Expr::Float(_)
+        | Expr::Text(_)
+        | Expr::Null
+        | Expr::Name(_)
+        | Expr::Member(..)
+        | Expr::Element(..)
+        | Expr::Field(..)
+        | Expr::Stream(_)
+        | Expr::Cast(..)
+        | Expr::Bool(_)
+        | Expr::None
+        | Expr::Compare(..)
+        | Expr::Not(_)
+        | Expr::Logic(..)
+        | Expr::Array(_)
+        | Expr::Shape(_) => false,
+    }
+}
+
+/// Whether two numbers compare so: `uint64` and literals as what they are, other integers as arithmetic takes them.
+fn holds(op: Comparison, exprs: [&Expr; 2], (lhs, rhs): (Number, Number)) -> bool {
+    let exact =
+        |expr: &Expr, value: &Number| is_constant(expr) || matches!(value, Number::Unsigned(_));
+    let sides = if exact(exprs[0], &lhs) && exact(exprs[1], &rhs) {
+        (lhs, rhs)
+    } else if matches!((lhs, rhs), (Number::Float(_), _) | (_, Number::Float(_))) {
+        (lhs, rhs)
+    } else {
+        (lhs.wrapped(), rhs.wrapped())
+    };
+    match sides {
+        (Number::Int(a), Number::Int(b)) => compare(op, &a, &b),
+        (Number::Unsigned(a), Number::Unsigned(b)) => compare(op, &a, &b),
+        (Number::Int(a), Number::Unsigned(b)) => compare(op, &i128::from(a), &i128::from(b)),
+        (Number::Unsigned(a), Number::Int(b)) => compare(op, &i128::from(a), &i128::from(b)),
+        (Number::Address { null: a, .. }, Number::Address { null: b, .. }) => compare(op, &a, &b),
+        _ => compare(op, &lhs.float(), &rhs.float()),
     }
 }
 

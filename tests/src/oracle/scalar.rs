@@ -3,21 +3,27 @@
 use abi_spec::Scalar;
 
 use super::{Call, Checked, Found, Number, Place, half, type_name, words};
+use crate::argument::Argument;
 
 impl<'a> Call<'a> {
     pub(super) fn scalar(&mut self, place: &Place<'a>, scalar: Scalar) -> Checked<()> {
         let Some(given) = place.given else {
-            let zero = if scalar.is_float() { Number::Float(0.0) } else { Number::Int(0) };
+            let zero = if scalar.is_float() { Number::Float(0.0) } else { Number::int(0, scalar) };
             self.note(place, Found::Missing(zero));
             return Ok(());
         };
+        if let Argument::BigInt(value) = given
+            && (scalar.is_int() || scalar == Scalar::Ptr)
+        {
+            return self.big_int(place, scalar, *value);
+        }
         let (index, bits) = words(given);
         let last = if scalar.is_float() { 3 } else { 2 };
         let is_number = (1..=last).contains(&index);
         if !(if scalar == Scalar::Ptr { index == 0 || index == 4 } else { is_number }) {
             return Err(place.wrong_type(&type_name(given)));
         }
-        if scalar.is_int() && !in_range(bits, scalar) {
+        if scalar.is_int() && !in_range(bits.into(), scalar) {
             let expected = format!("{scalar} but got {bits}");
             return Err(place.fault("ValueError", "Out of range", "", expected));
         }
@@ -29,7 +35,7 @@ impl<'a> Call<'a> {
         } else if scalar == Scalar::Bool {
             Number::Int(i64::from(bits != 0))
         } else {
-            Number::Int(bits)
+            Number::int(bits, scalar)
         };
         self.note(place, Found::Number(number));
         let is_symbol = self.symbols.all().any(|name| name == place.path);
@@ -37,9 +43,31 @@ impl<'a> Call<'a> {
     }
 }
 
-/// True if an `int64` is a value of an integer type.
-pub(super) fn in_range(value: i64, scalar: Scalar) -> bool {
-    let value = i128::from(value);
+impl<'a> Call<'a> {
+    /// An integer that does not fit `int64`; symbols do.
+    fn big_int(&mut self, place: &Place<'a>, scalar: Scalar, value: i128) -> Checked<()> {
+        let symbol = self.symbols.measures(&place.path);
+        let number = match (u64::try_from(value), scalar) {
+            (Ok(_), Scalar::Ptr) => Number::Address { null: false, offset: 0 },
+            (Ok(value), Scalar::Uint64) if !symbol => Number::Unsigned(value),
+            _ => {
+                let within = if symbol && scalar == Scalar::Uint64 { " within int64" } else { "" };
+                let expected = format!("{scalar}{within} but got {value}");
+                return Err(place.fault("ValueError", "Out of range", "", expected));
+            }
+        };
+        self.note(place, Found::Number(number));
+        match number {
+            Number::Unsigned(value) if self.symbols.all().any(|name| name == place.path) => {
+                self.parameter(place, value.cast_signed())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// True if an integer is a value of an integer type.
+pub(super) fn in_range(value: i128, scalar: Scalar) -> bool {
     let values = 1_i128 << scalar.bits();
     let low = if scalar.is_signed() { -values / 2 } else { 0 };
     (low..low + values).contains(&value)

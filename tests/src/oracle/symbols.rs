@@ -24,6 +24,8 @@ pub(super) struct Rules<'a> {
 
 struct Symbol<'a> {
     name: &'a str,
+    /// Something but a parameter mentions it.
+    measures: bool,
     value: Option<i64>,
     /// The place that shows the value.
     origin: String,
@@ -103,15 +105,25 @@ impl<'a> Symbols<'a> {
 
     fn mention(&mut self, name: &'a str) {
         if self.all.iter().all(|symbol| symbol.name != name) {
-            self.all.push(Symbol { name, value: None, origin: String::new(), first: None });
+            let (value, origin) = (None, String::new());
+            self.all.push(Symbol { name, measures: false, value, origin, first: None });
             self.rules.known.push(Known::No);
         }
     }
 
     fn mention_dim(&mut self, dim: &'a Dim) {
         if let Dim::Expr(expr) = dim {
-            names(expr).into_iter().for_each(|name| self.mention(name));
+            for name in names(expr) {
+                self.mention(name);
+                let known = self.all.iter_mut().filter(|symbol| symbol.name == name);
+                known.for_each(|symbol| symbol.measures = true);
+            }
         }
+    }
+
+    /// True for what extents and the like depend on.
+    pub(super) fn measures(&self, name: &str) -> bool {
+        self.all.iter().any(|symbol| symbol.name == name && symbol.measures)
     }
 
     /// The names of all.
@@ -183,7 +195,9 @@ impl<'a> Symbols<'a> {
 fn names(expr: &Expr) -> Vec<&str> {
     match expr {
         Expr::Name(name) => vec![name],
-        Expr::Int(_) | Expr::Float(_) | Expr::Text(_) | Expr::Null => Vec::new(),
+        Expr::Int(_) | Expr::Unsigned(_) | Expr::Float(_) | Expr::Text(_) | Expr::Null => {
+            Vec::new()
+        }
         Expr::Member(..)
         | Expr::Element(..)
         | Expr::Field(..)
@@ -220,6 +234,7 @@ fn is_linear(expr: &Expr, symbol: &str) -> bool {
         Expr::Binary(BinaryOp::Div | BinaryOp::Rem, ..)
         | Expr::Call(..)
         | Expr::Int(_)
+        | Expr::Unsigned(_)
         | Expr::Float(_)
         | Expr::Null
         | Expr::Text(_)

@@ -247,7 +247,7 @@ fn accepts(ty: &ParamType, index: i32) -> bool {
         ParamType::Leaf(Leaf::Stream) => matches!(index, 0 | 1 | 4),
         ParamType::Literal(literals) => literals.iter().any(|literal| match literal {
             Literal::None => false,
-            Literal::Bool(_) | Literal::Int(_) => matches!(index, 1 | 2),
+            Literal::Bool(_) | Literal::Int(_) => matches!(index, 1 | 2 | 78),
             Literal::Float(_) => matches!(index, 1..=3),
             Literal::Str(_) => is_str,
         }),
@@ -327,6 +327,12 @@ fn literal(place: &Place<'_>, literals: &[Literal], given: &Argument) -> Checked
     });
     if known {
         return Ok(());
+    }
+    if let Argument::BigInt(value) = given {
+        return Err(place.mismatch("", format!("{} but got {value}", place.expected())));
+    }
+    if index == 78 {
+        return Err(place.wrong_type(&type_name(given)));
     }
     let got = match text {
         Some(text) => format!("\"{}\"", String::from_utf8_lossy(text)),

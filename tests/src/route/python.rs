@@ -96,6 +96,7 @@ fn expression(argument: &Argument) -> Option<String> {
         Argument::Opaque => "object()".to_owned(),
         Argument::RValue(Some(object)) => moved(object)?,
         Argument::RValue(None)
+        | Argument::Big(_)
         | Argument::RawStr(_)
         | Argument::RawBytes(_)
         | Argument::Small { .. }

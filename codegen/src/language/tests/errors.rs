@@ -184,16 +184,16 @@ fn syntax() {
         ("f() -> None = k(.5);", "1:17: expected an expression, found `.`"),
         ("f() -> None = k(1.5e3);", "1:20: expected an operator, `,` or `)`, found `e3`"),
         (
-            "f() -> None = k(9223372036854775808);",
-            "1:17: expected a number up to 9223372036854775807, found `9223372036854775808`",
+            "f() -> None = k(18446744073709551616);",
+            "1:17: expected a number up to 18446744073709551615, found `18446744073709551616`",
         ),
         (
             "f() -> None = k(-9223372036854775809);",
             "1:18: expected a number down to -9223372036854775808, found `9223372036854775809`",
         ),
         (
-            "f() -> None = k(-(9223372036854775808));",
-            "1:19: expected a number up to 9223372036854775807, found `9223372036854775808`",
+            "f() -> None = k(-(18446744073709551616));",
+            "1:19: expected a number up to 18446744073709551615, found `18446744073709551616`",
         ),
         ("f() -> None = k(0x10);", "1:18: expected an operator, `,` or `)`, found `x10`"),
         ("f() -> None = k(1 +);", "1:20: expected an expression, found `)`"),

@@ -59,6 +59,7 @@ pub(super) fn expr() -> BoxedStrategy<Expr> {
     let leaf = prop_oneof![
         any::<i64>().prop_map(Expr::Int),
         (-3..3i64).prop_map(Expr::Int),
+        (1 << 63..=u64::MAX).prop_map(Expr::Unsigned),
         finite.prop_map(Expr::Float),
         Just(Expr::Null),
         Just(Expr::None),

@@ -1,7 +1,7 @@
 //! Calls: of C functions, and of functions of the FFI by symbol, by name and by value.
 
-use abi_spec::runtime;
 use abi_spec::symbol::{LIBRARY_CTX, function_symbol};
+use abi_spec::{Scalar, runtime};
 
 use crate::declaration::StatusError;
 use crate::ir::{Cond, Convert, Linkage, SymbolKind, Type, Value};
@@ -54,14 +54,14 @@ impl<'a> Wrapper<'a, '_> {
 
     /// What a C function returns is a scalar in its C type; of a `bool` any value other than 0 is true.
     fn returned_scalar(&mut self, value: ValueId, returned: Value) {
-        let is_bool = self.function.values[value].ty.scalar() == Some(abi_spec::Scalar::Bool);
-        let native = if is_bool {
+        let ty = self.function.values[value].ty.scalar().unwrap_or(Scalar::Int64);
+        let native = if ty == Scalar::Bool {
             let truth = self.b.compare_const(Cond::Ne, returned, 0);
             self.b.widen_bool(truth, Type::I8)
         } else {
             returned
         };
-        self.set_state(value, ValueState::Scalar(ScalarState { native, wide: None }));
+        self.set_state(value, ValueState::Scalar(ScalarState { native, ty, wide: None }));
     }
 
     /// Leaves with the kernel's error if its status is not zero.
@@ -106,7 +106,7 @@ impl<'a> Wrapper<'a, '_> {
     /// True for values that are never objects.
     fn is_plain(&self, value: ValueId) -> bool {
         matches!(self.function.values[value].ty, crate::ParamType::Scalar(scalar)
-            if !matches!(scalar, abi_spec::Scalar::Uint64 | abi_spec::Scalar::Ptr))
+            if !matches!(scalar, Scalar::Uint64 | Scalar::Ptr))
     }
 
     fn call_packed(&mut self, callee: &Callee<'a>, [args, count, result]: [Value; 3]) -> Value {

@@ -126,6 +126,10 @@ impl Wrapper<'_, '_> {
     fn pack_term(&mut self, term: &Term, to: Value, at: i32) {
         let value = self.term(term);
         let index = match term.kind {
+            Kind::Unsigned => {
+                self.require_int64(value, "a `uint64`");
+                TypeIndex::INT
+            }
             Kind::Int => TypeIndex::INT,
             Kind::Bool => TypeIndex::BOOL,
             Kind::Float => TypeIndex::FLOAT,
@@ -195,7 +199,7 @@ impl Wrapper<'_, '_> {
     }
 
     fn pack_scalar(&mut self, value: ValueId, scalar: Scalar, to: Value, at: i32) {
-        let wide = self.wide(value, scalar);
+        let wide = self.wide(value);
         if scalar == Scalar::Uint64 {
             self.require_int64(wide, &self.function.values[value].path.clone());
         }

@@ -50,7 +50,7 @@ impl<'a> Wrapper<'a, '_> {
         let (descriptor, section) = (self.descriptor_address(), self.b.i64(section.into()));
         let values = if known.is_empty() { self.b.null() } else { self.b.values(known) };
         let at = self.any_address(received.value);
-        let explain = Routine::ExplainReceived.with_room(self.descriptor.room);
+        let explain = Routine::explaining_received(self.descriptor.room);
         let count = self.b.i64(known.len() as i64);
         let raised = self.routine(explain, &[descriptor, section, at, values, count]);
         self.exit(raised);

@@ -81,6 +81,10 @@ complaints! {
     Unexplained: "InternalError" "Unexplained failed check{calling}";
     UnknownCode: "InternalError" "Unknown code {int} in the descriptor{calling}";
     Damaged: "InternalError" "Damaged descriptor{calling}";
+    BigRange: "ValueError" "Out of range {at}{on}, expected {quote} but got {plain}";
+    BigSymbol: "ValueError" "Out of range {at}{on}, expected {quote} within int64 but got {plain}";
+    LiteralBig: "ValueError" "Mismatched {at}{on}, expected {quote} but got {plain}";
+    NarrowUnsigned: "ValueError" "Out of range {quote}{calling}, expected {quote} but got {unsigned}";
 }
 
 impl Complaint {

@@ -8,6 +8,7 @@ pub(crate) use outcome::{Sections, frame};
 
 use std::collections::HashMap;
 
+use crate::declaration::ParamType;
 use crate::lower::explain::codes::{
     Coded, Head, Header, Op, Place as PlaceRecord, Rpn, RuleCode, Span, Suffix, Text, Used, step,
 };
@@ -303,10 +304,12 @@ impl Encoder<'_> {
         let head = self.head_of(value);
         let depth = self.function.values[value].depth as u32;
         self.header.loops = self.header.loops.max(depth + 1);
-        match self.children(value)[..] {
-            [element] => self.step_record(step::Each { head, depth, element }),
-            [key, value, ..] => self.step_record(step::Entries { head, depth, key, value }),
-            [] => unreachable!("containers have elements"),
+        let children = self.children(value);
+        if let ParamType::Mapping(..) = self.function.values[value].ty {
+            let (key, value) = (children[0], children[1]);
+            self.step_record(step::Entries { head, depth, key, value });
+        } else {
+            self.step_record(step::Each { head, depth, element: children[0] });
         }
         self.steps(steps);
     }

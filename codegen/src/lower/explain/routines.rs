@@ -4,6 +4,7 @@
 
 mod access;
 mod allocate;
+mod big_int;
 mod code;
 mod evaluate;
 mod explain;
@@ -13,7 +14,9 @@ mod give;
 mod half;
 mod kinds;
 mod loops;
+mod machine;
 mod names;
+mod number;
 mod occurrence;
 mod pieces;
 mod properties;
@@ -92,10 +95,6 @@ routines! {
     Explain "explain" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::explain;
     /// The same with room for every function.
     ExplainLarge "explain_large" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::explain_large;
-    /// `(handle, args, num_args, descriptor)`: 0 if all checks pass, or -1 once the first fault has been raised.
-    Redo "redo" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::redo;
-    /// The same with room for every function.
-    RedoLarge "redo_large" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::redo_large;
     /// `(descriptor, site, values)`: passes on the error of a callee, or raises what the site says; returns -1.
     FailAt "fail_at" [Ptr, Ptr, Ptr] -> Some(I32), cold, raise::fail_at;
     /// `(descriptor, section, any, values, count)`: raises the first fault of a value that somebody else has made; -1.
@@ -211,6 +210,8 @@ routines! {
     NumberAt "number_at" [Ptr, I64] -> Some(I64), cold, values::number_at;
     /// `(state, complaint, values…)`: raises, unless a fault is no error now; 1.
     Complain "complain" [Ptr, I64, I64, I64, I64, I64] -> Some(I32), cold, raise::complain;
+    /// `(state, complaint, head, expected, object)`: complains of an integer object; 1.
+    ComplainBig "complain_big" [Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), cold, big_int::complain;
     /// `(state, complaint, value)`: raises that the descriptor is wrong; -1.
     Broken "broken" [Ptr, I64, I64] -> Some(I32), cold, raise::broken;
     /// `(descriptor, site, values)`: raises what a site says; 1.
@@ -256,16 +257,17 @@ routines! {
 }
 
 impl Routine {
-    /// The one that has room for a descriptor: [`Routine::Explain`] or [`Routine::Redo`], or the larger one.
-    pub(crate) fn with_room(self, room: u32) -> Routine {
+    /// The one that explains failures of a function whose descriptor takes so many bytes of arrays.
+    pub(crate) const fn explaining(room: u32) -> Routine {
+        if room <= explain::ORDINARY { Routine::Explain } else { Routine::ExplainLarge }
+    }
+
+    /// The one that explains what is wrong with a value that somebody else has made.
+    pub(crate) const fn explaining_received(room: u32) -> Routine {
         if room <= explain::ORDINARY {
-            self
-        } else if self == Routine::Redo {
-            Routine::RedoLarge
-        } else if self == Routine::ExplainReceived {
-            Routine::ExplainReceivedLarge
+            Routine::ExplainReceived
         } else {
-            Routine::ExplainLarge
+            Routine::ExplainReceivedLarge
         }
     }
 

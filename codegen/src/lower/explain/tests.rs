@@ -105,7 +105,7 @@ Data head place "x", argument 0, slot 1, mask 0x0
 Argument slot 2, index 1
 OneOf head place "u", argument 1, slot 2, expected "Union[Literal[1, \"a\"], Array[int8]]"
   type slot 3
-    Type head place "u", argument 1, slot 3, expected "Literal[1, \"a\"]", low 0x906, high 0x2
+    Type head place "u", argument 1, slot 3, expected "Literal[1, \"a\"]", low 0x906, high 0x4002
     Literal head place "u", argument 1, slot 3, expected "Literal[1, \"a\"]"
       literal 1
       literal "a"

@@ -256,19 +256,7 @@ fn literals_schema(literals: &[Literal]) -> Schema {
     }
 }
 
+/// The type under which the runtime knows a scalar.
 fn scalar_schema(scalar: Scalar) -> Schema {
-    match scalar {
-        Scalar::Bool => "bool",
-        Scalar::Int8
-        | Scalar::Int16
-        | Scalar::Int32
-        | Scalar::Int64
-        | Scalar::Uint8
-        | Scalar::Uint16
-        | Scalar::Uint32
-        | Scalar::Uint64 => "int",
-        Scalar::Float16 | Scalar::BFloat16 | Scalar::Float32 | Scalar::Float64 => "float",
-        Scalar::Ptr => "void*",
-    }
-    .into()
+    scalar.type_index().type_key().unwrap_or("Any").into()
 }

@@ -1,6 +1,5 @@
 //! Symbols: occurrences that bind them or are compared.
 
-use crate::declaration::ParamType;
 use crate::ir::{Binary, Cond, Type, Value};
 use crate::lower::operators;
 use crate::lower::state::{Scope, SymbolState};
@@ -96,12 +95,7 @@ impl Wrapper<'_, '_> {
     /// The number at a place, and for a stride whether it counts.
     fn place(&mut self, place: Place) -> (Value, Option<Value>) {
         match place {
-            Place::Value { value } => {
-                let ParamType::Scalar(scalar) = self.function.values[value].ty else {
-                    unreachable!("only integers are occurrences")
-                };
-                (self.wide(value, *scalar), None)
-            }
+            Place::Value { value } => (self.wide(value), None),
             Place::Extent { value, dim } => (self.extent(value, dim), self.mask(value)),
             Place::Number { value, dim } => (self.number_of(value, dim), self.mask(value)),
             Place::Stride { value, dim } => {

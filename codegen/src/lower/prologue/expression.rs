@@ -4,7 +4,7 @@ use abi_spec::layout::seq_cell;
 use abi_spec::{DeviceType, Scalar};
 
 use crate::declaration::{Device, Logic};
-use crate::ir::{Cond, Convert, Type, Value};
+use crate::ir::{self, Cond, Convert, Type, Value};
 use crate::lower::explain::codes::LeafKind;
 use crate::lower::explain::routines::Routine;
 use crate::lower::fault::Message;
@@ -14,7 +14,7 @@ use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::{LocalId, SymbolId, ValueId};
 use crate::resolve::operator::Division;
 use crate::resolve::step::Condition;
-use crate::resolve::term::{Node, Property, Quote, Term};
+use crate::resolve::term::{Kind, Node, OfSeveral, OfTensor, Property, Quote, Term};
 
 impl Wrapper<'_, '_> {
     /// Requires a constraint to hold.
@@ -71,7 +71,7 @@ impl Wrapper<'_, '_> {
                 self.widen(native, *scalar)
             }
             Node::SameText(value, text) => {
-                let [data, size] = self.pair_of(*value);
+                let [data, size] = self.values[*value].pair();
                 self.text_equals(data, size, text)
             }
             Node::Stream(value) => self.stream(*value),
@@ -82,16 +82,27 @@ impl Wrapper<'_, '_> {
     /// A checked conversion to an integer type, in its C type; messages quote it by this text.
     pub(crate) fn cast(&mut self, scalar: Scalar, operand: &Term, text: &str) -> Value {
         let value = self.term(operand);
+        let shown = if operand.kind == Kind::Unsigned { LeafKind::Unsigned } else { LeafKind::Int };
         let fail = self.failing(|_| {
             let mut message = Message::new("ValueError");
             message.text("Out of range ").text(text).piece(LeafKind::Calling, &[]);
-            message.text(&format!(", expected {scalar} but got ")).piece(LeafKind::Int, &[value]);
+            message.text(&format!(", expected {scalar} but got ")).piece(shown, &[value]);
             message
         });
         let outer = std::mem::replace(&mut self.checks.fail, fail);
-        let native = self.narrow(value, scalar);
+        let native = self.fitted(value, operand.kind, scalar);
         self.checks.fail = outer;
         native
+    }
+
+    /// An integer in the C type of a narrower one, which it must fit.
+    fn fitted(&mut self, value: Value, kind: Kind, scalar: Scalar) -> Value {
+        if kind == Kind::Unsigned && scalar.is_signed() {
+            let above = self.b.binary_const(ir::Binary::Lshr, value, i64::from(scalar.bits()) - 1);
+            self.checks.equal_const(&mut self.b, above, 0);
+            return self.truncate(value, scalar);
+        }
+        self.narrow(value, scalar)
     }
 
     /// Two truths; the second is computed only if the first does not decide.
@@ -105,7 +116,7 @@ impl Wrapper<'_, '_> {
             };
         }
         let [other, decided, join] = ["other", "decided", "logic"].map(|label| self.b.block(label));
-        let both = self.b.block_param(join, Type::Bool, crate::ir::Hint::default());
+        let both = self.b.block_param(join, Type::Bool, ir::Hint::default());
         let (then, otherwise) = match op {
             Logic::And => (other, decided),
             Logic::Or => (decided, other),
@@ -138,42 +149,31 @@ impl Wrapper<'_, '_> {
 
     /// A value that is one word in terms.
     fn whole(&mut self, value: ValueId) -> Value {
-        match self.values[value].clone() {
-            ValueState::Scalar(_) => {
-                let scalar = self.function.values[value].ty.scalar();
-                self.wide(value, scalar.unwrap_or_else(|| unreachable!("this is a scalar")))
+        match &self.values[value] {
+            ValueState::Scalar(_) => self.wide(value),
+            ValueState::Tensor(state) => {
+                let dl = state.dl;
+                self.or_zero(value, dl)
             }
-            ValueState::Tensor(state) => self.or_zero(value, state.dl),
-            ValueState::Word(word) => word,
-            ValueState::Pending | ValueState::Pair(..) | ValueState::Tuple(_) => {
-                unreachable!("several values are no operand")
-            }
+            state => state.word(),
         }
     }
 
     fn property(&mut self, value: ValueId, property: Property) -> Value {
-        let word = match (self.values[value].clone(), property) {
-            (_, Property::IsSome) => {
-                let there = self.mask(value);
-                return there.unwrap_or_else(|| self.b.constant(Type::Bool, 1));
+        let word = match property {
+            Property::IsSome => return self.there(value),
+            Property::Tensor(property) => self.tensor_property(value, property),
+            Property::Several(property) => self.property_of_several(value, property),
+            Property::TypeOfDevice | Property::IndexOfDevice => {
+                let device = self.values[value].word();
+                let [ty, index] = self.device_numbers(device);
+                if property == Property::TypeOfDevice { ty } else { index }
             }
-            (ValueState::Tensor(_), _) => self.tensor_property(value, property),
-            (ValueState::Pair(_, size), Property::Number { index, checked }) => {
-                if checked {
-                    let has = self.b.compare_const(Cond::Sgt, size, index.into());
-                    self.guard_where_there(value, has, |w| w.too_few(value, "size", index, size));
-                }
-                self.number_of(value, index as usize)
-            }
-            (ValueState::Pair(data, _), Property::Address) => data,
-            (ValueState::Pair(_, size), _) => size,
-            (ValueState::Word(device), Property::TypeOfDevice) => self.device_numbers(device)[0],
-            (ValueState::Word(device), Property::IndexOfDevice) => self.device_numbers(device)[1],
-            (ValueState::Word(sequence), Property::Length) => {
+            Property::Length => {
+                let sequence = self.values[value].word();
                 let sequence = self.readable(value, sequence, 40);
                 self.b.load(Type::I64, sequence, seq_cell::SIZE.in_object())
             }
-            (state, property) => unreachable!("{property:?} of {state:?}"),
         };
         let word = if self.b.ty(word) == Type::I32 {
             self.b.convert(Convert::Sext, word, Type::I64)
@@ -183,37 +183,43 @@ impl Wrapper<'_, '_> {
         self.or_zero(value, word)
     }
 
-    fn tensor_property(&mut self, value: ValueId, property: Property) -> Value {
+    fn property_of_several(&mut self, value: ValueId, property: OfSeveral) -> Value {
+        let [data, size] = self.values[value].pair();
+        match property {
+            OfSeveral::Address => data,
+            OfSeveral::Number { index, checked } => {
+                if checked {
+                    let has = self.b.compare_const(Cond::Sgt, size, index.into());
+                    self.guard_where_there(value, has, |w| w.too_few(value, "size", index, size));
+                }
+                self.number_of(value, index as usize)
+            }
+            OfSeveral::NumberCount | OfSeveral::TextSize | OfSeveral::RestSize { .. } => size,
+        }
+    }
+
+    fn tensor_property(&mut self, value: ValueId, property: OfTensor) -> Value {
         let rank = self.function.tensor(value).and_then(|tensor| tensor.rank());
         match property {
-            Property::Data => self.address(value),
-            Property::Extent { dim, checked: false } => self.extent(value, dim as usize),
-            Property::Stride { dim, checked: false } => self.stride(value, dim as usize),
-            Property::Extent { dim, checked: true } => self.extent_at(value, dim),
-            Property::Stride { dim, checked: true } => self.stride_at(value, dim),
-            Property::Ndim => match rank {
+            OfTensor::Data => self.address(value),
+            OfTensor::Extent { dim, checked: false } => self.extent(value, dim as usize),
+            OfTensor::Stride { dim, checked: false } => self.stride(value, dim as usize),
+            OfTensor::Extent { dim, checked: true } => self.extent_at(value, dim),
+            OfTensor::Stride { dim, checked: true } => self.stride_at(value, dim),
+            OfTensor::Ndim => match rank {
                 Some(rank) => self.b.i64(rank as i64),
                 None => self.ndim32(value),
             },
-            Property::Numel if rank.is_some() => self.numel(value),
-            Property::Numel => self.of_tensor(Routine::Numel, value),
-            Property::IsContiguous => self.of_tensor(Routine::IsCompact, value),
-            Property::DType => {
+            OfTensor::Numel if rank.is_some() => self.numel(value),
+            OfTensor::Numel => self.of_tensor(Routine::Numel, value),
+            OfTensor::IsContiguous => self.of_tensor(Routine::IsCompact, value),
+            OfTensor::DType => {
                 let dtype = self.dtype32(value);
                 self.b.convert(Convert::Zext, dtype, Type::I64)
             }
-            Property::DeviceType => self.device_type32(value),
-            Property::DeviceId => self.device_id32(value),
-            Property::ByteOffset => self.byte_offset(value),
-            Property::Number { .. }
-            | Property::NumberCount
-            | Property::Length
-            | Property::Address
-            | Property::TextSize
-            | Property::RestSize { .. }
-            | Property::TypeOfDevice
-            | Property::IndexOfDevice
-            | Property::IsSome => unreachable!("{property:?} of a tensor"),
+            OfTensor::DeviceType => self.device_type32(value),
+            OfTensor::DeviceId => self.device_id32(value),
+            OfTensor::ByteOffset => self.byte_offset(value),
         }
     }
 
@@ -226,8 +232,7 @@ impl Wrapper<'_, '_> {
     /// An extent of a tensor of free rank.
     fn extent_at(&mut self, value: ValueId, dim: u32) -> Value {
         self.require_rank(value, dim);
-        let shape = self.tensor_state(value).shape;
-        let shape = shape.unwrap_or_else(|| unreachable!("loaded with the header"));
+        let shape = self.tensor_state(value).extents();
         let shape = self.readable(value, shape, 8 * (dim as usize + 1));
         self.b.load(Type::I64, shape, 8 * dim as i32)
     }

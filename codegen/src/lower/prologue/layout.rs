@@ -55,7 +55,7 @@ impl Wrapper<'_, '_> {
         let unusual = compact.unwrap_or_else(|| self.b.cold_block("unusual"));
         let next = self.b.block("next");
         if self.function.any_rank(value) {
-            let there = self.mask(value).unwrap_or_else(|| self.b.constant(Type::Bool, 1));
+            let there = self.there(value);
             self.b.branch(there, unusual, next);
         } else {
             let address = (align > 1).then(|| self.address(value));

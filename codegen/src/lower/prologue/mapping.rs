@@ -10,9 +10,9 @@ use crate::declaration::ParamType;
 use crate::ir::{Binary, Block, Cond, Convert, Type, Value};
 use crate::lower::prologue::registry::{Global, WayOut};
 use crate::lower::prologue::scope::require_nothing;
-use crate::lower::state::{Held, ValueState};
+use crate::lower::state::Held;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::accepted::accepted;
+use crate::resolve::accepted::{accepted, may_be_object};
 use crate::resolve::ids::{SymbolId, ValueId};
 use crate::resolve::step::Step;
 
@@ -81,9 +81,7 @@ impl<'a> Wrapper<'a, '_> {
 
     /// Makes a mapping the argument of a call; yields whether it is a `Map`.
     fn pass_mapping(&mut self, value: ValueId, argument: Value) -> Value {
-        let ValueState::Word(mapping) = self.values[value] else {
-            unreachable!("mappings are loaded before their entries")
-        };
+        let mapping = self.values[value].word();
         let index = self.b.load(Type::I32, mapping, object::TYPE_INDEX.offset);
         let is_map = self.b.compare_const(Cond::Eq, index, TypeIndex::MAP.0.into());
         let head = self.b.convert(Convert::Zext, index, Type::I64);
@@ -176,7 +174,7 @@ impl<'a> Wrapper<'a, '_> {
     /// True if a value that has been checked may have to be released.
     fn may_be_object(&self, value: ValueId) -> bool {
         match self.function.values[value].ty {
-            ParamType::Scalar(_) => false,
+            ParamType::Scalar(scalar) => may_be_object(*scalar),
             ParamType::Tensor(_) | ParamType::Optional(_) => true,
             ty @ (ParamType::Leaf(_)
             | ParamType::Shape(_)

@@ -33,7 +33,7 @@ impl<'a> Wrapper<'a, '_> {
     fn branched_tensor(&mut self, value: ValueId, steps: &'a [Step<'a>]) {
         self.enter(value);
         self.checks.mask = None;
-        let Some(there) = self.mask(value) else { unreachable!("the value is optional") };
+        let there = self.there(value);
         let rank = self.function.tensor(value).and_then(|tensor| tensor.rank());
         let symbols = self.unbound_in(steps);
         let join = self.b.block("next");

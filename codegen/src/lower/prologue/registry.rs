@@ -48,7 +48,7 @@ impl Wrapper<'_, '_> {
         let caches =
             names.map(|name| cache(&mut self.b, &format!("tvm_ffi_codegen.function.{name}")));
         let cache = self.b.select(first, caches[0], caches[1]);
-        let known = self.b.load(Type::Ptr, cache, 0);
+        let known = self.b.atomic_load(Type::Ptr, cache, 0);
         let (look_up, join) = (self.b.cold_block("look_up"), self.b.block("found"));
         let object = self.b.block_param(join, Type::Ptr, "function");
         let is_known = self.b.compare_const(Cond::Ne, known, 0);
@@ -58,7 +58,7 @@ impl Wrapper<'_, '_> {
         self.b.jump(join, &[known]);
         self.b.switch_to(look_up);
         let found = self.look_up(first, names, way_out);
-        self.b.store(found, cache, 0);
+        self.b.atomic_store(found, cache, 0);
         self.b.jump(join, &[found]);
         self.b.switch_to(join);
         Global { object, first, names }

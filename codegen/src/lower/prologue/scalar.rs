@@ -1,5 +1,6 @@
 //! Scalar parameters: from `TVMFFIAny` to the C type, and from the C type back.
 
+use abi_spec::layout::big_int;
 use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::Literal;
@@ -17,7 +18,9 @@ impl Wrapper<'_, '_> {
     pub(crate) fn scalar(&mut self, value: ValueId, scalar: Scalar) {
         let context = self.function.values[value].source == Source::Context;
         let state = if context {
-            ScalarState { native: self.b.param(0), wide: None }
+            ScalarState { ty: scalar, native: self.b.param(0), wide: None }
+        } else if self.function.is_wide(value) {
+            self.unsigned(value)
         } else if scalar.is_int() {
             self.integer(value, scalar)
         } else if scalar.is_float() {
@@ -47,7 +50,54 @@ impl Wrapper<'_, '_> {
     fn integer(&mut self, value: ValueId, scalar: Scalar) -> ScalarState {
         let (_, wide) = self.number(value, TypeIndex::BOOL);
         let native = self.narrow(wide, scalar);
-        ScalarState { native, wide: Some(wide) }
+        ScalarState { ty: scalar, native, wide: Some(wide) }
+    }
+
+    /// A `uint64`, which is an object where it does not fit `int64`.
+    fn unsigned(&mut self, value: ValueId) -> ScalarState {
+        let (index, payload) = self.words(value, Type::I64);
+        let first = TypeIndex::INT.0;
+        let above = self.b.binary_const(Binary::Sub, index, first.into());
+        let other = self.b.compare_const(Cond::Ugt, above, (TypeIndex::BOOL.0 - first).into());
+        let payload = self.or_zero(value, payload);
+        let native = self.or_big_int(value, [other, index], |w| {
+            w.checks.non_negative(&mut w.b, payload);
+            payload
+        });
+        ScalarState { ty: Scalar::Uint64, native, wide: Some(native) }
+    }
+
+    /// What `usual` yields, unless the type is another: then 64 bits of an integer object, of which there must
+    /// be no more.
+    fn or_big_int(
+        &mut self,
+        value: ValueId,
+        [other, index]: [Value; 2],
+        usual: impl FnOnce(&mut Self) -> Value,
+    ) -> Value {
+        let mask = self.checks.mask.take();
+        let other = mask.map_or(other, |mask| self.b.and(mask, other));
+        let [number, join] = ["number", "next"].map(|label| self.b.block(label));
+        let big = self.b.cold_block("big");
+        let result = self.b.block_param(join, Type::I64, crate::ir::Hint::default());
+        self.b.branch(other, big, number);
+        self.b.switch_to(number);
+        let usual = usual(self);
+        self.b.jump(join, &[usual]);
+        self.b.switch_to(big);
+        self.checks.equal_const(&mut self.b, index, TypeIndex::BIG_INT.0.into());
+        let (_, object) = self.words(value, Type::Ptr);
+        self.checks.non_null(&mut self.b, object);
+        // Such an object has at least two words, as few as it takes, and the sign is that of the last.
+        let size = self.b.load(Type::I64, object, big_int::SIZE.in_object());
+        self.checks.equal_const(&mut self.b, size, 2);
+        let [low, high] =
+            [0, 8].map(|at| self.b.load(Type::I64, object, big_int::WORDS.in_object() + at));
+        self.checks.equal_const(&mut self.b, high, 0);
+        self.b.jump(join, &[low]);
+        self.b.switch_to(join);
+        self.checks.mask = mask;
+        result
     }
 
     /// One of some integers, or of `True` and `False`.
@@ -57,11 +107,8 @@ impl Wrapper<'_, '_> {
         let other = self.b.not(known);
         self.checks.never(&mut self.b, other);
         let truth = literals.iter().any(|literal| matches!(literal, Literal::Bool(_)));
-        let native = match truth {
-            true => self.b.convert(Convert::Trunc, wide, Type::I8),
-            false => wide,
-        };
-        ScalarState { native, wide: Some(wide) }
+        let ty = if truth { Scalar::Bool } else { Scalar::Int64 };
+        ScalarState { ty, native: self.truncate(wide, ty), wide: Some(wide) }
     }
 
     /// An `I64` in a narrower integer type, with the check that it fits.
@@ -73,17 +120,26 @@ impl Wrapper<'_, '_> {
             }
             return wide;
         }
-        let narrow = self.b.convert(Convert::Trunc, wide, ty);
+        let narrow = self.truncate(wide, scalar);
         let widen = if scalar.is_signed() { Convert::Sext } else { Convert::Zext };
         let again = self.b.convert(widen, narrow, Type::I64);
         self.checks.equal(&mut self.b, again, wide);
         narrow
     }
 
+    /// The low bits of an `I64`.
+    pub(crate) fn truncate(&mut self, wide: Value, scalar: Scalar) -> Value {
+        match abi_type(scalar).ty {
+            Type::I64 => wide,
+            ty => self.b.convert(Convert::Trunc, wide, ty),
+        }
+    }
+
     fn boolean(&mut self, value: ValueId) -> ScalarState {
         let (_, payload) = self.number(value, TypeIndex::BOOL);
         let truth = self.b.compare_const(Cond::Ne, payload, 0);
-        ScalarState { native: self.b.widen_bool(truth, Type::I8), wide: None }
+        let native = self.b.widen_bool(truth, Type::I8);
+        ScalarState { ty: Scalar::Bool, native, wide: None }
     }
 
     fn float(&mut self, value: ValueId, scalar: Scalar) -> ScalarState {
@@ -92,7 +148,7 @@ impl Wrapper<'_, '_> {
         let float = self.b.convert(Convert::Bitcast, bits, Type::F64);
         let converted = self.b.convert(Convert::SintToFloat, bits, Type::F64);
         let value = self.b.select(is_float, float, converted);
-        ScalarState { native: self.round(value, scalar), wide: None }
+        ScalarState { ty: scalar, native: self.round(value, scalar), wide: None }
     }
 
     /// An `F64` rounded to a float type.
@@ -110,14 +166,12 @@ impl Wrapper<'_, '_> {
     }
 
     /// A scalar parameter as arithmetic sees it: `I64`, `F64` or `Ptr`.
-    pub(crate) fn wide(&mut self, value: ValueId, scalar: Scalar) -> Value {
-        let ValueState::Scalar(state) = self.values[value] else {
-            unreachable!("scalars are loaded before they are used")
-        };
+    pub(crate) fn wide(&mut self, value: ValueId) -> Value {
+        let state = self.values[value].scalar();
         if let Some(wide) = state.wide {
             return wide;
         }
-        let wide = self.widen(state.native, scalar);
+        let wide = self.widen(state.native, state.ty);
         if self.keeps(value) {
             self.values[value] = ValueState::Scalar(ScalarState { wide: Some(wide), ..state });
         }
@@ -145,14 +199,17 @@ impl Wrapper<'_, '_> {
     }
 
     fn pointer_param(&mut self, value: ValueId) -> ScalarState {
-        let (index, payload) = self.words(value, Type::Ptr);
+        let (index, payload) = self.words(value, Type::I64);
         let b = &mut self.b;
         let no_pointer = b.compare_const(Cond::Ne, index, TypeIndex::OPAQUE_PTR.0.into());
-        let none = b.compare_const(Cond::Eq, index, TypeIndex::NONE.0.into());
         let not_none = b.compare_const(Cond::Ne, index, TypeIndex::NONE.0.into());
         let neither = b.and(no_pointer, not_none);
-        self.checks.never(b, neither);
-        let null = b.null();
-        ScalarState { native: b.select(none, null, payload), wide: None }
+        let bits = self.or_big_int(value, [neither, index], |w| {
+            let none = w.b.compare_const(Cond::Eq, index, TypeIndex::NONE.0.into());
+            let zero = w.b.i64(0);
+            w.b.select(none, zero, payload)
+        });
+        let native = self.b.convert(Convert::IntToPtr, bits, Type::Ptr);
+        ScalarState { ty: Scalar::Ptr, native, wide: None }
     }
 }

@@ -5,7 +5,7 @@ use abi_spec::layout::{ANY, OBJECT, seq_cell};
 use crate::declaration::ParamType;
 use crate::ir::{Binary, Cond, Hint, Type, Value};
 use crate::lower::prologue::scope::require_nothing;
-use crate::lower::state::{SymbolState, ValueState};
+use crate::lower::state::SymbolState;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::{SymbolId, ValueId};
 use crate::resolve::step::Step;
@@ -42,9 +42,7 @@ impl<'a> Wrapper<'a, '_> {
 
     /// Start and end of the elements of a sequence; one that is not there has none.
     fn elements_of(&mut self, value: ValueId) -> [Value; 2] {
-        let ValueState::Word(sequence) = self.values[value] else {
-            unreachable!("sequences are loaded before their elements")
-        };
+        let sequence = self.values[value].word();
         let sequence = self.readable(value, sequence, OBJECT.size as usize + 16);
         let size = self.b.load(Type::I64, sequence, seq_cell::SIZE.in_object());
         let hint = self.hint(value, "size", None);

@@ -75,10 +75,8 @@ impl<'a> Wrapper<'a, '_> {
         let has_self = self.function.declared.signature.has_self();
         let handle = if has_self { self.b.param(0) } else { self.b.null() };
         let descriptor = self.descriptor_address();
-        let raised = self.routine(
-            Routine::Explain.with_room(self.descriptor.room),
-            &[handle, args, num_args, descriptor],
-        );
+        let routine = Routine::explaining(self.descriptor.room);
+        let raised = self.routine(routine, &[handle, args, num_args, descriptor]);
         self.b.ret(raised);
     }
 }

@@ -71,10 +71,7 @@ impl Wrapper<'_, '_> {
 
     /// What has been loaded of a tensor.
     pub(crate) fn tensor_state(&mut self, value: ValueId) -> &mut TensorState {
-        let ValueState::Tensor(state) = &mut self.values[value] else {
-            unreachable!("tensors are loaded before they are used")
-        };
-        state
+        self.values[value].tensor()
     }
 
     /// A field of the `DLTensor`.
@@ -241,7 +238,7 @@ impl Wrapper<'_, '_> {
         if let Some(extent) = self.tensor_state(value).extents[dim] {
             return extent;
         }
-        let shape = self.tensor_state(value).shape.unwrap_or_else(|| unreachable!("has dims"));
+        let shape = self.tensor_state(value).extents();
         let extent = self.b.load(Type::I64, shape, 8 * dim as i32);
         let hint = self.hint(value, "shape", Some(dim));
         self.b.hint(extent, hint);

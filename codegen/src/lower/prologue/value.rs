@@ -20,8 +20,11 @@ impl Wrapper<'_, '_> {
     /// Type and NULL.
     pub(crate) fn value_type(&mut self, value: ValueId) {
         let declared = &self.function.values[value];
+        if let Source::Rest(first) = declared.source {
+            self.values[value] = self.rest(value, first);
+            return;
+        }
         let state = match declared.ty {
-            _ if matches!(declared.source, Source::Rest(_)) => self.rest(value),
             ParamType::Leaf(Leaf::Str) => {
                 pair(self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR))
             }
@@ -80,9 +83,7 @@ impl Wrapper<'_, '_> {
 
     /// `value[dim]` of a shape of fixed rank.
     pub(crate) fn number_of(&mut self, value: ValueId, dim: usize) -> Value {
-        let ValueState::Pair(data, _) = self.values[value] else {
-            unreachable!("shapes are loaded before they are used")
-        };
+        let [data, _] = self.values[value].pair();
         let shape = self.function.values[value].ty.shape();
         let rank = shape.and_then(Shape::rank).unwrap_or(dim + 1);
         let data = self.readable(value, data, 8 * rank);
@@ -98,10 +99,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// The arguments from this one on, and how many there are.
-    fn rest(&mut self, value: ValueId) -> ValueState {
-        let Source::Rest(first) = self.function.values[value].source else {
-            unreachable!("this is the variadic parameter")
-        };
+    fn rest(&mut self, value: ValueId, first: usize) -> ValueState {
         let address = self.any_address(value);
         let num_args = self.num_args();
         let count = self.b.convert(Convert::Sext, num_args, Type::I64);

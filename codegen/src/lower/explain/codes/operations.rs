@@ -3,6 +3,7 @@
 use super::coded::coded;
 use super::{Coded, Head, Tail, Text};
 use crate::lower::explain::schema::{Texts, Words, codes, record};
+use crate::resolve::operator::{Binary, Division, Unary};
 
 coded! {
     /// Operations of expressions.
@@ -84,4 +85,62 @@ coded! {
     Fle {} -1 [];
     Fgt {} -1 [];
     Fge {} -1 [];
+    /// Of integers without a sign, as the rest.
+    Ult {} -1 [];
+    Ule {} -1 [];
+    /// To a narrower integer.
+    NarrowUnsigned { text: Text, name: Text, bits: u32, signed: bool } 0 [];
+    UnsignedToFloat {} 0 [];
+}
+
+/// Those of operators.
+impl Rpn {
+    pub(crate) fn unary(op: Unary) -> Rpn {
+        match op {
+            Unary::Neg => Rpn::Neg,
+            Unary::Fneg => Rpn::Fneg,
+            Unary::Not => Rpn::Not,
+            Unary::ToFloat => Rpn::ToFloat,
+            Unary::UnsignedToFloat => Rpn::UnsignedToFloat,
+            Unary::Truth => Rpn::Truth,
+        }
+    }
+
+    pub(crate) fn division(op: Division) -> Rpn {
+        match op {
+            Division::Div => Rpn::Div,
+            Division::Rem => Rpn::Rem,
+            Division::CeilDiv => Rpn::CeilDiv,
+        }
+    }
+
+    pub(crate) fn binary(op: Binary) -> Rpn {
+        match op {
+            Binary::Add => Rpn::Add,
+            Binary::Sub => Rpn::Sub,
+            Binary::Mul => Rpn::Mul,
+            Binary::Min => Rpn::Min,
+            Binary::Max => Rpn::Max,
+            Binary::Fadd => Rpn::Fadd,
+            Binary::Fsub => Rpn::Fsub,
+            Binary::Fmul => Rpn::Fmul,
+            Binary::Fdiv => Rpn::Fdiv,
+            Binary::Fmin => Rpn::Fmin,
+            Binary::Fmax => Rpn::Fmax,
+            Binary::Eq => Rpn::Eq,
+            Binary::Ne => Rpn::Ne,
+            Binary::Lt => Rpn::Lt,
+            Binary::Le => Rpn::Le,
+            Binary::Gt => Rpn::Gt,
+            Binary::Ge => Rpn::Ge,
+            Binary::Ult => Rpn::Ult,
+            Binary::Ule => Rpn::Ule,
+            Binary::Feq => Rpn::Feq,
+            Binary::Fne => Rpn::Fne,
+            Binary::Flt => Rpn::Flt,
+            Binary::Fle => Rpn::Fle,
+            Binary::Fgt => Rpn::Fgt,
+            Binary::Fge => Rpn::Fge,
+        }
+    }
 }

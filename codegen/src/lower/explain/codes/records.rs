@@ -112,7 +112,14 @@ record! {
 
 codes! {
     /// Classes of scalars.
-    Class { Int, Bool, Float, Ptr }
+    Class {
+        Int,
+        Bool,
+        Float,
+        Ptr,
+        /// A `uint64`, also beyond `int64`.
+        Unsigned,
+    }
 }
 
 codes! {

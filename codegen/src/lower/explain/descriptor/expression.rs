@@ -7,9 +7,8 @@ use crate::declaration::Logic;
 use crate::lower::explain::codes::{LeafKind, Op, Rpn};
 use crate::lower::operators::half_format;
 use crate::resolve::ids::{Id, ValueId};
-use crate::resolve::operator::{Binary, Division, Unary};
 use crate::resolve::step::{Condition, Place};
-use crate::resolve::term::{Kind, Leaf, Node, Property, Quote, Term};
+use crate::resolve::term::{Kind, Leaf, Node, OfSeveral, OfTensor, Property, Quote, Term};
 
 impl Encoder<'_> {
     pub(crate) fn condition(&mut self, condition: &Condition<'_>) {
@@ -56,24 +55,20 @@ impl Encoder<'_> {
             // Bodies explain their own failures.
             Node::Local(_) => self.constant(0),
             Node::Symbol(symbol) => self.slot_code(Rpn::Slot, symbol.index() as u32),
-            Node::Value(value) => {
-                let slot = self.slot(*value);
-                self.slot_code(Rpn::Slot, slot);
-            }
+            Node::Value(value) => self.of_value(Rpn::Slot, *value),
             Node::Logic(..) => {}
             Node::Property(value, property) => self.property(*value, *property),
-            Node::Unary(op, _) => self.code(unary(*op)),
-            Node::Binary(op, _) => self.code(binary(*op)),
+            Node::Unary(op, _) => self.code(Rpn::unary(*op)),
+            Node::Binary(op, _) => self.code(Rpn::binary(*op)),
             Node::Divide(op, _, quote) => {
-                self.code(division(*op));
+                self.code(Rpn::division(*op));
                 self.text(&quote.text);
                 self.leaves(quote);
             }
-            Node::Narrow(scalar, _, text) => self.narrow(*scalar, text),
+            Node::Narrow(scalar, of, text) => self.narrow(*scalar, of.kind, text),
             Node::Round(scalar, _) => self.round(*scalar),
             Node::SameText(value, text) => {
-                let slot = self.slot(*value);
-                self.slot_code(Rpn::SameText, slot);
+                self.of_value(Rpn::SameText, *value);
                 self.whole_text(text);
             }
         }
@@ -89,13 +84,18 @@ impl Encoder<'_> {
         self.counted(|e| e.rpn(second));
     }
 
+    fn of_value(&mut self, code: Rpn, value: ValueId) {
+        let slot = self.slot(value);
+        self.slot_code(code, slot);
+    }
+
     fn slot_code(&mut self, code: Rpn, slot: u32) {
         self.code(code);
         self.word(slot);
     }
 
-    fn narrow(&mut self, scalar: Scalar, text: &str) {
-        self.code(Rpn::Narrow);
+    fn narrow(&mut self, scalar: Scalar, from: Kind, text: &str) {
+        self.code(if from == Kind::Unsigned { Rpn::NarrowUnsigned } else { Rpn::Narrow });
         self.text(text);
         self.text(scalar.name());
         self.words(&[scalar.bits(), u32::from(scalar.is_signed())]);
@@ -112,42 +112,55 @@ impl Encoder<'_> {
 
     fn property(&mut self, value: ValueId, property: Property) {
         let slot = self.slot(value);
-        let (code, index) = match property {
-            Property::Data => (Rpn::Data, None),
-            Property::Extent { dim, checked } => {
+        match property {
+            Property::Tensor(property) => self.tensor_property(value, property),
+            Property::Several(property) => self.property_of_several(value, property),
+            Property::Length => self.slot_code(Rpn::Length, slot),
+            Property::TypeOfDevice => self.slot_code(Rpn::TypeOfDevice, slot),
+            Property::IndexOfDevice => self.slot_code(Rpn::IndexOfDevice, slot),
+            Property::IsSome => self.slot_code(Rpn::IsSome, slot),
+        }
+    }
+
+    fn tensor_property(&mut self, value: ValueId, property: OfTensor) {
+        let code = match property {
+            OfTensor::Extent { dim, checked } => {
                 self.at_least(checked.then_some(Rpn::Rank), value, dim);
-                (Rpn::Extent, Some(dim))
+                return self.indexed(Rpn::Extent, value, dim);
             }
-            Property::Stride { dim, checked } => {
+            OfTensor::Stride { dim, checked } => {
                 self.at_least(checked.then_some(Rpn::Rank), value, dim);
-                (Rpn::Stride, Some(dim))
+                return self.indexed(Rpn::Stride, value, dim);
             }
-            Property::Number { index, checked } => {
-                self.at_least(checked.then_some(Rpn::Count), value, index);
-                (Rpn::Number, Some(index))
-            }
-            Property::Ndim => (Rpn::Ndim, None),
-            Property::DType => (Rpn::Dtype, None),
-            Property::DeviceType => (Rpn::DeviceType, None),
-            Property::DeviceId => (Rpn::DeviceId, None),
-            Property::ByteOffset => (Rpn::ByteOffset, None),
-            Property::Numel => (Rpn::Numel, None),
-            Property::IsContiguous => (Rpn::IsCompact, None),
-            Property::NumberCount => (Rpn::NumberCount, None),
-            Property::Length => (Rpn::Length, None),
-            Property::TextSize => (Rpn::TextSize, None),
-            Property::TypeOfDevice => (Rpn::TypeOfDevice, None),
-            Property::IndexOfDevice => (Rpn::IndexOfDevice, None),
-            Property::IsSome => (Rpn::IsSome, None),
-            Property::RestSize { first } => {
-                self.code(Rpn::RestSize);
-                return self.word(first);
-            }
-            Property::Address => unreachable!("the address of text is for the call only"),
+            OfTensor::Data => Rpn::Data,
+            OfTensor::Ndim => Rpn::Ndim,
+            OfTensor::DType => Rpn::Dtype,
+            OfTensor::DeviceType => Rpn::DeviceType,
+            OfTensor::DeviceId => Rpn::DeviceId,
+            OfTensor::ByteOffset => Rpn::ByteOffset,
+            OfTensor::Numel => Rpn::Numel,
+            OfTensor::IsContiguous => Rpn::IsCompact,
         };
-        self.code(code);
-        self.word(slot);
-        index.into_iter().for_each(|index| self.word(index));
+        self.of_value(code, value);
+    }
+
+    fn property_of_several(&mut self, value: ValueId, property: OfSeveral) {
+        match property {
+            OfSeveral::Number { index, checked } => {
+                self.at_least(checked.then_some(Rpn::Count), value, index);
+                self.indexed(Rpn::Number, value, index);
+            }
+            OfSeveral::NumberCount => self.of_value(Rpn::NumberCount, value),
+            OfSeveral::TextSize => self.of_value(Rpn::TextSize, value),
+            OfSeveral::RestSize { first } => self.slot_code(Rpn::RestSize, first),
+            // It is for the call only.
+            OfSeveral::Address => self.constant(0),
+        }
+    }
+
+    fn indexed(&mut self, code: Rpn, value: ValueId, index: u32) {
+        self.of_value(code, value);
+        self.word(index);
     }
 
     /// A check that a value has more than `index` dims or numbers.
@@ -171,6 +184,7 @@ impl Encoder<'_> {
         self.text(text);
         let kind = match term.kind {
             Kind::Int | Kind::Bool => LeafKind::Int,
+            Kind::Unsigned => LeafKind::Unsigned,
             Kind::Float => LeafKind::Float,
             Kind::DType => LeafKind::DType,
             Kind::Device => LeafKind::Device,
@@ -188,51 +202,5 @@ impl Encoder<'_> {
             }
             _ => self.term(term),
         }
-    }
-}
-
-fn unary(op: Unary) -> Rpn {
-    match op {
-        Unary::Neg => Rpn::Neg,
-        Unary::Fneg => Rpn::Fneg,
-        Unary::Not => Rpn::Not,
-        Unary::ToFloat => Rpn::ToFloat,
-        Unary::Truth => Rpn::Truth,
-    }
-}
-
-fn division(op: Division) -> Rpn {
-    match op {
-        Division::Div => Rpn::Div,
-        Division::Rem => Rpn::Rem,
-        Division::CeilDiv => Rpn::CeilDiv,
-    }
-}
-
-fn binary(op: Binary) -> Rpn {
-    match op {
-        Binary::Add => Rpn::Add,
-        Binary::Sub => Rpn::Sub,
-        Binary::Mul => Rpn::Mul,
-        Binary::Min => Rpn::Min,
-        Binary::Max => Rpn::Max,
-        Binary::Fadd => Rpn::Fadd,
-        Binary::Fsub => Rpn::Fsub,
-        Binary::Fmul => Rpn::Fmul,
-        Binary::Fdiv => Rpn::Fdiv,
-        Binary::Fmin => Rpn::Fmin,
-        Binary::Fmax => Rpn::Fmax,
-        Binary::Eq => Rpn::Eq,
-        Binary::Ne => Rpn::Ne,
-        Binary::Lt => Rpn::Lt,
-        Binary::Le => Rpn::Le,
-        Binary::Gt => Rpn::Gt,
-        Binary::Ge => Rpn::Ge,
-        Binary::Feq => Rpn::Feq,
-        Binary::Fne => Rpn::Fne,
-        Binary::Flt => Rpn::Flt,
-        Binary::Fle => Rpn::Fle,
-        Binary::Fgt => Rpn::Fgt,
-        Binary::Fge => Rpn::Fge,
     }
 }

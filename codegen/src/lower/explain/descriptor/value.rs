@@ -6,7 +6,7 @@ use crate::declaration::{Device, Leaf, Literal, ParamType, Tensor};
 use crate::lower::explain::codes::{Class, Literal as LiteralRecord, LiteralCode, Text, step};
 use crate::lower::explain::descriptor::{Encoder, MAX_DEVICES};
 use crate::lower::operators::half_format;
-use crate::resolve::accepted;
+use crate::resolve::accepted::{self, Accepted};
 use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
 
@@ -23,7 +23,9 @@ impl Encoder<'_> {
             let slot = self.slot(value);
             return self.step_record(step::Context { slot });
         }
-        let class = if scalar.is_int() {
+        let class = if self.function.is_wide(value) {
+            Class::Unsigned
+        } else if scalar.is_int() {
             Class::Int
         } else if scalar.is_float() {
             Class::Float
@@ -78,8 +80,7 @@ impl Encoder<'_> {
             return;
         }
         let (head, expected) = (self.head_of(value), self.expected(value));
-        let accepted = accepted::accepted(ty);
-        let (low, high) = (accepted.low, accepted.high);
+        let Accepted { low, high } = accepted::to_explain(ty);
         self.step_record(step::Type { head, expected, low, high });
         match ty {
             ParamType::Leaf(Leaf::DType) => self.step_record(step::Dtype { head }),
@@ -112,9 +113,9 @@ impl Encoder<'_> {
 
     fn literals(&mut self, step: step::Literal, literals: &[Literal]) {
         self.step_record(step);
-        let some = literals.iter().filter(|literal| **literal != Literal::None);
-        self.word(some.clone().count() as u32);
-        for literal in some {
+        let is_some = |literal: &&Literal| **literal != Literal::None;
+        self.word(literals.iter().filter(is_some).count() as u32);
+        for literal in literals {
             let (code, bits) = match literal {
                 Literal::Int(number) => (LiteralCode::Int, *number as u64),
                 Literal::Bool(truth) => (LiteralCode::Int, u64::from(*truth)),
@@ -122,7 +123,8 @@ impl Encoder<'_> {
                     let Text(span) = self.whole(text);
                     (LiteralCode::Text, u64::from(span.length) << 32 | u64::from(span.offset))
                 }
-                Literal::None | Literal::Float(_) => unreachable!("not in literal types"),
+                Literal::Float(number) => (LiteralCode::Int, number.to_bits()),
+                Literal::None => continue,
             };
             self.part(LiteralRecord { code, bits });
         }

@@ -207,7 +207,7 @@ pub(crate) fn is_instance(b: &mut Builder<'_>, _: Used) {
     let cached = b.compare_const(Cond::Ne, cache, 0);
     let unknown = b.table(&[0; 8]);
     let readable = b.select(cached, cache, unknown);
-    let known = b.load(Type::I64, readable, 0);
+    let known = b.atomic_load(Type::I64, readable, 0);
     let has = b.compare_const(Cond::Ne, known, 0);
     let class =
         b.if_else(has, Type::I64, |_| known, |b| look_up(b, [key, length], [cache, cached]));
@@ -232,7 +232,7 @@ fn look_up(b: &mut Builder<'_>, [key, length]: [Value; 2], [cache, cached]: [Val
         b.return_code(0);
     });
     let found = b.signed(out, 0);
-    b.if_then(cached, |b| b.store(found, cache, 0));
+    b.if_then(cached, |b| b.atomic_store(found, cache, 0));
     found
 }
 

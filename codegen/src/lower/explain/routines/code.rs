@@ -21,7 +21,9 @@ impl Builder<'_> {
 
     /// The same of one that has a result.
     pub(crate) fn routine_value(&mut self, routine: Routine, args: &[Value]) -> Value {
-        self.routine(routine, args).unwrap_or_else(|| unreachable!("{routine:?} has a result"))
+        let linkage = self.module.symbols[self.symbol().index()].linkage;
+        let symbol = routine.declare(self.module, linkage);
+        self.call_value(symbol, args)
     }
 
     /// Calls a routine that fails with a code other than 0, which is then returned.

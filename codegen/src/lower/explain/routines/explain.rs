@@ -22,26 +22,16 @@ const EVERY: u32 = {
 
 /// `(handle, args, num_args, descriptor)`: for arguments that have a fault.
 pub(crate) fn explain(b: &mut Builder<'_>, _: Used) {
-    entry(b, ORDINARY, true);
+    entry(b, ORDINARY);
 }
 
 /// The same for functions that take more room.
 pub(crate) fn explain_large(b: &mut Builder<'_>, _: Used) {
-    entry(b, EVERY, true);
+    entry(b, EVERY);
 }
 
-/// `(handle, args, num_args, descriptor)`: 0 if nothing is wrong.
-pub(crate) fn redo(b: &mut Builder<'_>, _: Used) {
-    entry(b, ORDINARY, false);
-}
-
-/// The same for functions that take more room.
-pub(crate) fn redo_large(b: &mut Builder<'_>, _: Used) {
-    entry(b, EVERY, false);
-}
-
-/// Replays in a frame with so much room for arrays; some fault there must be if `must`.
-fn entry(b: &mut Builder<'_>, room: u32, must: bool) {
+/// Replays in a frame with so much room for arrays.
+fn entry(b: &mut Builder<'_>, room: u32) {
     let [handle, args, num_args, descriptor] = [0, 1, 2, 3].map(|i| b.param(i));
     let s = b.state_slot(room);
     b.set_field(s, Field::Handle, handle);
@@ -52,10 +42,7 @@ fn entry(b: &mut Builder<'_>, room: u32, must: bool) {
     let raised = b.routine_value(Routine::Replay, &[s, descriptor, room]);
     let some = b.compare_const(Cond::Ne, raised, 0);
     b.return_if(some, -1);
-    if must {
-        return unexplained(b, s);
-    }
-    b.return_code(0);
+    unexplained(b, s);
 }
 
 /// `(state, descriptor)`: the fields that messages need.

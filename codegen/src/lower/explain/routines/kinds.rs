@@ -227,6 +227,7 @@ pub(crate) fn literal(b: &mut Builder<'_>, _: Used) {
     let none = b.compare_const(Cond::Eq, found, 0);
     b.if_then(none, |b| {
         let [head, expected] = [head.address(b), step.expected(b).address(b)];
+        big_literal(b, s, step, [any, index]);
         b.unless(is_number, |b| {
             b.complain(s, Complaint::LiteralText, &[head, expected, text[0], text[1]]);
         });
@@ -235,6 +236,22 @@ pub(crate) fn literal(b: &mut Builder<'_>, _: Used) {
         b.complain_of(s, complaint, &[head, expected, number]);
     });
     b.return_code(0);
+}
+
+/// Complains of an integer that is an object.
+fn big_literal(b: &mut Builder<'_>, s: Value, step: At<step::Literal>, [any, index]: [Value; 2]) {
+    let object = b.load(Type::Ptr, any, any::PAYLOAD.offset);
+    let big = b.is_big_int(index, object);
+    b.if_then(big, |b| {
+        let [head, expected] = [step.head(b).address(b), step.expected(b).address(b)];
+        let complaint = b.i64(Complaint::LiteralBig as i64);
+        b.complain_big(s, complaint, [head, expected, object]);
+    });
+    let hollow = b.is_one_of(index, &[TypeIndex::BIG_INT]);
+    b.if_then(hollow, |b| {
+        let (head, expected) = (step.head(b), step.expected(b));
+        b.wrong_type(s, head, expected, any);
+    });
 }
 
 /// 1 if the literal at the program counter is this number or text.

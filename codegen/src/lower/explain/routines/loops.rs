@@ -199,11 +199,17 @@ pub(crate) fn one_of(b: &mut Builder<'_>, _: Used) {
             |b| {
                 b.locate(s, slot, any);
                 add_quiet(b, s, 1);
+                let devices = b.field(s, Field::DeviceCount);
                 let raised = b.run(s, steps);
                 let broken = b.compare_const(Cond::Slt, raised, 0);
                 b.if_then(broken, |b| b.ret(Some(raised)));
+                forget_bindings(b, s);
                 add_quiet(b, s, -1);
                 let fits = b.compare_const(Cond::Eq, raised, 0);
+                // What does not fit leaves no trace.
+                let noted = b.field(s, Field::DeviceCount);
+                let devices = b.select(fits, noted, devices);
+                b.set_field(s, Field::DeviceCount, devices);
                 b.truth(fits)
             },
             |_| found,
@@ -215,6 +221,27 @@ pub(crate) fn one_of(b: &mut Builder<'_>, _: Used) {
         b.wrong_type(s, head, expected, any);
     });
     b.return_code(0);
+}
+
+/// Symbols that a type of the current union has bound are free again.
+fn forget_bindings(b: &mut Builder<'_>, s: Value) {
+    let (mark, zero) = (b.union_mark(s), b.i64(0));
+    let (count, origins) = (b.field(s, Field::Symbols), b.field(s, Field::Origins));
+    b.count_to(count, |b, symbol| {
+        let at = b.element(origins, symbol);
+        let origin = b.load(Type::I64, at, 0);
+        let here = b.eq(origin, mark);
+        let origin = b.select(here, zero, origin);
+        b.store(origin, at, 0);
+    });
+}
+
+impl Builder<'_> {
+    /// The origin of what the types of the current union bind: no address, and another for each that it is in.
+    pub(crate) fn union_mark(&mut self, s: Value) -> Value {
+        let (zero, depth) = (self.i64(0), self.field(s, Field::Quiet));
+        self.binary(Binary::Sub, zero, depth)
+    }
 }
 
 fn add_quiet(b: &mut Builder<'_>, s: Value, change: i64) {

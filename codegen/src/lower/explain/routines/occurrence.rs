@@ -4,8 +4,8 @@ use crate::ir::{Binary, Builder, Cond, Type, Value};
 use crate::lower::explain::codes::{Head, RuleCode, Suffix, Used, step};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
-use crate::lower::explain::routines::evaluate::divide;
 use crate::lower::explain::schema::At;
+use crate::lower::operators::floor;
 
 /// What the check of one occurrence has found out.
 #[derive(Clone, Copy)]
@@ -127,7 +127,10 @@ fn bind(
         let free = b.compare_const(Cond::Eq, bound, 0);
         b.if_then(free, |b| {
             b.set_slot(s, symbol, value);
-            let place = b.as_word(place);
+            // In a union no message names the place, and what is bound there is forgotten after it.
+            let quiet = b.is_quiet(s);
+            let (place, mark) = (b.as_word(place), b.union_mark(s));
+            let place = b.select(quiet, mark, place);
             b.store(place, origin, 0);
             b.return_code(0);
         });
@@ -177,7 +180,7 @@ fn solve(b: &mut Builder<'_>, found: Found) -> [Value; 0] {
     let zero = b.compare_const(Cond::Eq, coefficient, 0);
     let one = b.i64(1);
     let divisor = b.select(zero, one, coefficient);
-    let (quotient, _) = divide(b, difference, divisor);
+    let (quotient, _) = floor(b, difference, divisor);
     let product = b.binary(Binary::Mul, quotient, divisor);
     let inexact = b.compare(Cond::Ne, product, difference);
     let unsolved = b.or(zero, inexact);

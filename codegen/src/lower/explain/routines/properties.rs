@@ -6,7 +6,7 @@ use crate::ir::{Binary, Builder, Cond, Type, Value};
 use crate::lower::explain::codes::{Head, Rpn, operation};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
-use crate::lower::explain::routines::evaluate::Machine;
+use crate::lower::explain::routines::machine::Machine;
 use crate::lower::explain::routines::state::Field;
 use crate::lower::explain::schema::At;
 

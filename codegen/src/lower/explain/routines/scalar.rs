@@ -1,13 +1,12 @@
 //! Explaining scalars.
 
 use abi_spec::TypeIndex;
-use abi_spec::layout::any;
+use abi_spec::layout::{any, big_int};
 
-use crate::ir::{Builder, Cond, Convert, Type, Value};
+use crate::ir::{Block, Builder, Cond, Convert, Type, Value};
 use crate::lower::explain::codes::{Class, Used, step};
 use crate::lower::explain::complaints::Complaint;
-use crate::lower::explain::routines::Routine;
-use crate::lower::explain::routines::evaluate::fits;
+use crate::lower::explain::routines::number::{fits, round_half, round_single};
 use crate::lower::explain::schema::At;
 
 /// One scalar while it is checked.
@@ -30,14 +29,21 @@ pub(crate) fn scalar(b: &mut Builder<'_>, used: Used) {
     let subject = Subject { s, step, any, index, payload };
     let (class, done) = (step.class(b), b.block("scalar"));
     let value = b.block_param(done, Type::I64, "value");
-    b.when(used, class, Class::Ptr, done, |b| [subject.pointer(b)]);
+    b.when(used, class, Class::Ptr, done, |b| [subject.pointer(b, done)]);
     b.when(used, class, Class::Float, done, |b| [subject.float(b)]);
     b.when(used, class, Class::Bool, done, |b| {
         subject.require(b, &[TypeIndex::INT, TypeIndex::BOOL]);
         let truth = b.compare_const(Cond::Ne, payload, 0);
         [b.truth(truth)]
     });
-    b.when(used, class, Class::Int, done, |b| [subject.int(b)]);
+    b.when(used, class, Class::Int, done, |b| {
+        subject.no_big_int(b);
+        [subject.int(b)]
+    });
+    b.when(used, class, Class::Unsigned, done, |b| {
+        subject.big_int(b, done);
+        [subject.int(b)]
+    });
     b.unknown(s, class);
     b.switch_to(done);
     b.set_value(s, head, value);
@@ -54,7 +60,50 @@ impl Subject {
         });
     }
 
-    fn pointer(self, b: &mut Builder<'_>) -> Value {
+    /// If the value is an integer that is an object, runs `body` with it.
+    fn if_big_int(self, b: &mut Builder<'_>, body: impl FnOnce(&mut Builder<'_>, Value)) {
+        let object = b.load(Type::Ptr, self.any, any::PAYLOAD.offset);
+        let is = b.is_big_int(self.index, object);
+        b.if_then(is, |b| body(b, object));
+    }
+
+    /// What does not fit `int64` is out of range.
+    fn no_big_int(self, b: &mut Builder<'_>) {
+        self.if_big_int(b, |b, object| {
+            // A symbol is an `int64`, whatever the type of its parameter.
+            let (bits, signed) = (self.step.bits(b), self.step.signed(b));
+            let wide = b.compare_const(Cond::Eq, bits, 64);
+            let unsigned = b.not(signed);
+            let symbol = b.and(wide, unsigned);
+            let complaint = b.either(symbol, Complaint::BigSymbol, Complaint::BigRange);
+            self.complain_big(b, complaint, object);
+        });
+    }
+
+    /// Goes on with the 64 bits of what does not fit `int64`; there must be no more.
+    fn big_int(self, b: &mut Builder<'_>, done: Block) {
+        self.if_big_int(b, |b, object| {
+            let size = b.load(Type::I64, object, big_int::SIZE.in_object());
+            let [low, high] =
+                [0, 8].map(|at| b.load(Type::I64, object, big_int::WORDS.in_object() + at));
+            let two = b.compare_const(Cond::Eq, size, 2);
+            let positive = b.compare_const(Cond::Eq, high, 0);
+            let fits = b.and(two, positive);
+            b.unless(fits, |b| {
+                let complaint = b.i64(Complaint::BigRange as i64);
+                self.complain_big(b, complaint, object);
+            });
+            b.jump(done, &[low]);
+        });
+    }
+
+    fn complain_big(self, b: &mut Builder<'_>, complaint: Value, object: Value) {
+        let [head, name] = [self.step.head(b).address(b), self.step.name(b).address(b)];
+        b.complain_big(self.s, complaint, [head, name, object]);
+    }
+
+    fn pointer(self, b: &mut Builder<'_>, done: Block) -> Value {
+        self.big_int(b, done);
         self.require(b, &[TypeIndex::NONE, TypeIndex::OPAQUE_PTR]);
         let none = b.is_one_of(self.index, &[TypeIndex::NONE]);
         let zero = b.i64(0);
@@ -97,18 +146,4 @@ fn round(b: &mut Builder<'_>, step: At<step::Scalar>, bits: Value) -> Value {
     b.jump(done, &[half]);
     b.switch_to(done);
     rounded
-}
-
-/// A `float64` to `float32` and back.
-pub(crate) fn round_single(b: &mut Builder<'_>, bits: Value) -> Value {
-    let value = b.convert(Convert::Bitcast, bits, Type::F64);
-    let single = b.convert(Convert::Demote, value, Type::F32);
-    b.convert(Convert::Promote, single, Type::F64)
-}
-
-/// A `float64` to a 16-bit float and back; the format as in [`half`](super::half).
-pub(crate) fn round_half(b: &mut Builder<'_>, bits: Value, [mantissa, bias]: [Value; 2]) -> Value {
-    let half = b.routine_value(Routine::RoundHalf, &[bits, mantissa, bias]);
-    let half = b.convert(Convert::Zext, half, Type::I64);
-    b.routine_value(Routine::WidenHalf, &[half, mantissa, bias])
 }

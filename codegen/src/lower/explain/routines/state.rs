@@ -64,7 +64,8 @@ fields! {
     Loops: Ptr,
     /// The first device of each type: type and index in 32 bits each, and the place or 0.
     Devices: Ptr,
-    /// For each symbol: 0 while it is not bound, else the place that bound it, or 1.
+    /// For each symbol: 0 while it is not bound, else the place that bound it, or 1; in a union the mark of
+    /// that.
     Origins: Ptr,
     /// The value of each slot.
     Slots: Ptr,

@@ -7,9 +7,9 @@ use crate::ir::{Binary, Builder, Cond, Type, Value};
 use crate::lower::explain::codes::{Used, step};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
-use crate::lower::explain::routines::evaluate::divide;
 use crate::lower::explain::routines::state::{DEVICE_SIZE, Field};
 use crate::lower::explain::schema::At;
+use crate::lower::operators::floor;
 
 /// One tensor while it is checked.
 #[derive(Clone, Copy)]
@@ -214,7 +214,7 @@ pub(crate) fn settle(b: &mut Builder<'_>, _: Used) {
         let difference = b.binary(Binary::Sub, compact, constant);
         let zero = b.compare_const(Cond::Eq, coefficient, 0);
         let divisor = b.select(zero, one, coefficient);
-        let (value, _) = divide(b, difference, divisor);
+        let (value, _) = floor(b, difference, divisor);
         b.set_slot(s, symbol, value);
     });
     b.return_code(0);
