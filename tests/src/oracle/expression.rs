@@ -24,10 +24,10 @@ pub(super) enum Number {
 impl Number {
     /// A value of an integer type.
     pub(super) fn int(value: i64, scalar: Scalar) -> Number {
-        match scalar {
-            Scalar::Uint64 => Number::Unsigned(value.cast_unsigned()),
-            _ => Number::Int(value),
+        if scalar == Scalar::Uint64 {
+            return Number::Unsigned(value.cast_unsigned());
         }
+        Number::Int(value)
     }
 
     /// As arithmetic of integers takes it.
@@ -72,7 +72,9 @@ impl Call<'_> {
             Expr::Member(of, member) => self.member(of, *member)?,
             Expr::Neg(inner) => match self.evaluate(inner)?.wrapped() {
                 Number::Int(value) => Number::Int(value.wrapping_neg()),
-                value => Number::Float(-value.float()),
+                value @ (Number::Unsigned(_) | Number::Float(_) | Number::Address { .. }) => {
+                    Number::Float(-value.float())
+                }
             },
             Expr::Binary(op, lhs, rhs) => {
                 let (lhs, rhs) = (self.evaluate(lhs)?, self.evaluate(rhs)?);
@@ -94,7 +96,9 @@ impl Call<'_> {
     pub(super) fn int(&self, expr: &Expr) -> Checked<i64> {
         match self.evaluate(expr)?.wrapped() {
             Number::Int(value) => Ok(value),
-            _ => unreachable!("{expr} is an integer"),
+            Number::Unsigned(_) | Number::Float(_) | Number::Address { .. } => {
+                unreachable!("{expr} is an integer")
+            }
         }
     }
 
@@ -233,13 +237,9 @@ impl Call<'_> {
         let (lhs, rhs) = (self.evaluate(&constraint.lhs)?, self.evaluate(&constraint.rhs)?);
         let exact =
             |expr: &Expr, value: &Number| is_constant(expr) || matches!(value, Number::Unsigned(_));
-        let sides = if exact(&constraint.lhs, &lhs) && exact(&constraint.rhs, &rhs) {
-            (lhs, rhs)
-        } else if matches!((lhs, rhs), (Number::Float(_), _) | (_, Number::Float(_))) {
-            (lhs, rhs)
-        } else {
-            (lhs.wrapped(), rhs.wrapped())
-        };
+        let exact = exact(&constraint.lhs, &lhs) && exact(&constraint.rhs, &rhs);
+        let float = matches!((lhs, rhs), (Number::Float(_), _) | (_, Number::Float(_)));
+        let sides = if exact || float { (lhs, rhs) } else { (lhs.wrapped(), rhs.wrapped()) };
         let holds = match sides {
             (Number::Int(a), Number::Int(b)) => compare(constraint.op, &a, &b),
             (Number::Unsigned(a), Number::Unsigned(b)) => compare(constraint.op, &a, &b),
