@@ -40,6 +40,7 @@ wrappers! {
     none_result give_float16 scalar_tensor any_rank length_last product shared_stride
     any_device stream_of_any floor words give_str status_and_object two_outputs literal_text element_type a_device
     a_stream a_thing optional_int defaults default_and_tail mapping fixed_shape two_types
+    above_int64
 }
 
 /// Host IR that is not the wrapper of a function of the table.

@@ -74,12 +74,9 @@ pub(crate) fn accepted(ty: &ParamType) -> Accepted {
 /// compared with literals.
 pub(crate) fn to_explain(ty: &ParamType) -> Accepted {
     let number = |literal: &Literal| matches!(literal, Literal::Bool(_) | Literal::Int(_));
-    match ty {
-        ParamType::Literal(literals) if literals.iter().any(number) => {
-            accepted(ty).or(Accepted::of(&[TypeIndex::BIG_INT]))
-        }
-        _ => accepted(ty),
-    }
+    let numbers = matches!(ty, ParamType::Literal(literals) if literals.iter().any(number));
+    let big = if numbers { Accepted::of(&[TypeIndex::BIG_INT]) } else { Accepted::default() };
+    accepted(ty).or(big)
 }
 
 /// True for scalars of which some, beyond `int64`, are objects.

@@ -24,10 +24,10 @@ pub(super) enum Number {
 impl Number {
     /// A value of an integer type.
     pub(super) fn int(value: i64, scalar: Scalar) -> Number {
-        match scalar {
-            Scalar::Uint64 => Number::Unsigned(value.cast_unsigned()),
-            _ => Number::Int(value),
+        if scalar == Scalar::Uint64 {
+            return Number::Unsigned(value.cast_unsigned());
         }
+        Number::Int(value)
     }
 
     /// As arithmetic of integers takes it.
@@ -72,7 +72,9 @@ impl Call<'_> {
             Expr::Member(of, member) => self.member(of, *member)?,
             Expr::Neg(inner) => match self.evaluate(inner)?.wrapped() {
                 Number::Int(value) => Number::Int(value.wrapping_neg()),
-                value => Number::Float(-value.float()),
+                value @ (Number::Unsigned(_) | Number::Float(_) | Number::Address { .. }) => {
+                    Number::Float(-value.float())
+                }
             },
             Expr::Binary(op, lhs, rhs) => {
                 let (lhs, rhs) = (self.evaluate(lhs)?, self.evaluate(rhs)?);
@@ -100,7 +102,9 @@ impl Call<'_> {
     pub(super) fn int(&self, expr: &Expr) -> Checked<i64> {
         match self.evaluate(expr)?.wrapped() {
             Number::Int(value) => Ok(value),
-            _ => unreachable!("{expr} is an integer"),
+            Number::Unsigned(_) | Number::Float(_) | Number::Address { .. } => {
+                unreachable!("{expr} is an integer")
+            }
         }
     }
 

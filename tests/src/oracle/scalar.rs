@@ -57,12 +57,12 @@ impl<'a> Call<'a> {
             }
         };
         self.note(place, Found::Number(number));
-        match number {
-            Number::Unsigned(value) if self.symbols.all().any(|name| name == place.path) => {
-                self.parameter(place, value.cast_signed())
-            }
-            _ => Ok(()),
+        if let Number::Unsigned(value) = number
+            && self.symbols.all().any(|name| name == place.path)
+        {
+            return self.parameter(place, value.cast_signed());
         }
+        Ok(())
     }
 }
 

@@ -155,7 +155,10 @@ impl Wrapper<'_, '_> {
                 let dl = state.dl;
                 self.or_zero(value, dl)
             }
-            state => state.word(),
+            state @ (ValueState::Word(_)
+            | ValueState::Pending
+            | ValueState::Pair(..)
+            | ValueState::Tuple(_)) => state.word(),
         }
     }
 

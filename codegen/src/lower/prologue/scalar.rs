@@ -1,6 +1,6 @@
 //! Scalar parameters: from `TVMFFIAny` to the C type, and from the C type back.
 
-use abi_spec::layout::big_int;
+use abi_spec::layout::{any, big_int};
 use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::Literal;
@@ -86,7 +86,8 @@ impl Wrapper<'_, '_> {
         self.b.jump(join, &[usual]);
         self.b.switch_to(big);
         self.checks.equal_const(&mut self.b, index, TypeIndex::BIG_INT.0.into());
-        let (_, object) = self.words(value, Type::Ptr);
+        let (base, offset) = self.address_of(value);
+        let object = self.b.load(Type::Ptr, base, offset + any::PAYLOAD.offset);
         self.checks.non_null(&mut self.b, object);
         // Such an object has at least two words, as few as it takes, and the sign is that of the last.
         let size = self.b.load(Type::I64, object, big_int::SIZE.in_object());
@@ -129,10 +130,8 @@ impl Wrapper<'_, '_> {
 
     /// The low bits of an `I64`.
     pub(crate) fn truncate(&mut self, wide: Value, scalar: Scalar) -> Value {
-        match abi_type(scalar).ty {
-            Type::I64 => wide,
-            ty => self.b.convert(Convert::Trunc, wide, ty),
-        }
+        let ty = abi_type(scalar).ty;
+        if ty == Type::I64 { wide } else { self.b.convert(Convert::Trunc, wide, ty) }
     }
 
     fn boolean(&mut self, value: ValueId) -> ScalarState {

@@ -6,7 +6,7 @@ use crate::{Expr, Function};
 
 /// The term of an expression over these parameters.
 fn term(text: &str) -> Term {
-    let params = "n: int64, m: int8, b: bool, p: ptr, a: float64, h: float16, o: Optional[int64], \
+    let params = "n: int64, m: int8, b: bool, w: uint64, p: ptr, a: float64, h: float16, o: Optional[int64], \
                   x: Tensor([k, 2], float32), r: Tensor([...], int8), s: str, d: dtype, v: Device, \
                   t: Tuple[int64, y: float32, x: Tensor([1], int8)], g: Shape, g2: Shape([2, 3]), \
                   xs: Array[int8], u: Union[int8, str], l1: Literal[1, 2], lb: Literal[True], \
@@ -19,8 +19,8 @@ fn term(text: &str) -> Term {
 
 #[test]
 fn kinds() {
-    use Kind::{Bool, DType, Device, Float, Int, Ptr, Several, Text};
-    let rows: [(Kind, &[&str]); 8] = [
+    use Kind::{Bool, DType, Device, Float, Int, Ptr, Several, Text, Unsigned};
+    let rows: [(Kind, &[&str]); 9] = [
         (
             Int,
             &[
@@ -52,6 +52,9 @@ fn kinds() {
                 "min(n, m)",
                 "int32(n)",
                 "int64(n)",
+                "-w",
+                "w / 2",
+                "int64(w)",
             ],
         ),
         (
@@ -93,6 +96,7 @@ fn kinds() {
                 "null",
             ],
         ),
+        (Unsigned, &["w", "uint64(w)", "uint64(n)", "9223372036854775808"]),
         (DType, &["d", "x.dtype"]),
         (Device, &["v"]),
         (Text, &["s", "ls", "\"float32\""]),
@@ -135,6 +139,8 @@ fn what_can_fail() {
         ("int32(n)", true),
         ("int64(n)", false),
         ("bool(n)", false),
+        ("uint64(w)", false),
+        ("int64(w)", true),
         ("float32(a)", false),
         ("x.shape[1]", false),
         ("r.shape[1]", true),
