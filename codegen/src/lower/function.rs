@@ -96,7 +96,7 @@ fn declare_descriptor(
     function: &Function<'_>,
     used: &mut Used,
 ) -> (Symbol, u32, Sections) {
-    let name = format!("tvm_ffi_codegen.descriptor.{}", function.declared.signature.name);
+    let name = descriptor::symbol(&function.declared.signature.name);
     let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
     let Descriptor { bytes, room, sections } = descriptor::encode(function, used);
     module.data.push(Data::constant(symbol, bytes, 8));

@@ -14,6 +14,7 @@ mod half;
 mod kinds;
 mod loops;
 mod names;
+mod native;
 mod occurrence;
 mod pieces;
 mod properties;
