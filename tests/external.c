@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <tvm/ffi/c_api.h>
+#include <tvm/ffi/extra/c_env_api.h>
 
 #include "external.h"
 
@@ -50,6 +51,24 @@ double sum(void *data, int64_t n) {
   double total = 0;
   for (int64_t i = 0; i < n; i++) total += ((float *)data)[i];
   return total;
+}
+
+void fill(void *data, int64_t n) { memset(data, 0, (size_t)n * sizeof(float)); }
+
+/* An allocator of tensors. */
+
+static void delete (DLManagedTensorVersioned *self) { free(self->dl_tensor.data), free(self); }
+
+static int allocate(DLTensor *like, DLManagedTensorVersioned **out, void *context,
+                    void (*set_error)(void *, const char *, const char *)) {
+  DLManagedTensorVersioned *made = calloc(1, sizeof *made + sizeof(int64_t));
+  void *data = malloc(1024);
+  if (!made || !data || like->ndim != 1) return set_error(context, "MemoryError", "no memory"), -1;
+  *made = (DLManagedTensorVersioned){.version = {1, 0}, .deleter = delete, .dl_tensor = *like};
+  made->dl_tensor.data = data;
+  made->dl_tensor.shape = memcpy(made + 1, like->shape, sizeof(int64_t));
+  made->dl_tensor.strides = NULL;
+  return *out = made, 0;
 }
 
 /* What is called on. */
@@ -140,6 +159,9 @@ VALUE(any_of_union, echo_union, &text)
 VALUE(none_of_union, echo_union, NULL)
 VALUE(object, echo_object, function)
 VALUE(no_object, echo_object, NULL)
+VALUE(output, make, 3)
+VALUE(no_output, make, -1)
+VALUE(outputs, make_two, 3)
 VALUE(some, echo_some, function)
 VALUE(none, echo_some, NULL)
 
@@ -251,7 +273,7 @@ static void run(const char *name, int (*call)(void)) {
   }
 }
 
-static TVMFFIAny make(const char *name, TVMFFIAny *args, int count) {
+static TVMFFIAny from_registry(const char *name, TVMFFIAny *args, int count) {
   TVMFFIByteArray bytes = {name, strlen(name)};
   TVMFFIObjectHandle maker = NULL;
   TVMFFIAny result = {.type_index = kTVMFFINone};
@@ -273,9 +295,10 @@ int main(int argc, char **argv) {
   library = argv[1];
   x = vector(numbers, &four), y = vector(others, &four), short_y = vector(others, &three);
   TVMFFIAny integers[] = {{.type_index = kTVMFFIInt}, {.type_index = kTVMFFIInt}};
-  array = make("ffi.Array", integers, 2);
+  array = from_registry("ffi.Array", integers, 2);
   TVMFFIByteArray long_text = {LONG, strlen(LONG)};
   if (TVMFFIStringFromByteArray(&long_text, &text)) return 2;
+  if (TVMFFIEnvSetDLPackManagedTensorAllocator(allocate, 0, NULL)) return 2;
   RUN(scalars) RUN(optional) RUN(optional_none) RUN(optional_wide) RUN(texts) RUN(texts_none) RUN(texts_wrong)
   RUN(bool) RUN(int8) RUN(int16) RUN(int32) RUN(int64) RUN(uint8) RUN(uint16) RUN(uint32) RUN(uint64)
   RUN(float16) RUN(bfloat16) RUN(float32) RUN(float64) RUN(ptr) RUN(too_wide)
@@ -283,6 +306,7 @@ int main(int argc, char **argv) {
   RUN(bytes) RUN(long_bytes) RUN(negative_bytes) RUN(dtype) RUN(device)
   RUN(shape) RUN(empty_shape) RUN(large_shape) RUN(no_shape) RUN(negative_shape) RUN(some_shape) RUN(none_shape)
   RUN(any) RUN(any_none) RUN(any_of_union) RUN(none_of_union) RUN(object) RUN(no_object) RUN(some) RUN(none)
+  RUN(output) RUN(no_output) RUN(outputs)
   RUN(tensor) RUN(no_tensor) RUN(tensor_or) RUN(counted) RUN(not_counted) RUN(worded)
   RUN(loader) RUN(loader_without_function) RUN(loader_without_library) RUN(loader_wrong)
   if (faults < 100) printf("only %ld faults\n", faults);

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use codegen::Library;
+use driver::link::Linker;
+use libloading::os::unix;
 use tempfile::TempDir;
 use tvm_ffi_codegen_tests::ffi::config;
 use tvm_ffi_codegen_tests::kernels::cc;
@@ -75,6 +77,38 @@ fn programs_in_c_call_with_plain_types() {
     for backend in others {
         assert_eq!(run(&folder, backend), expected, "{backend}");
     }
+}
+
+#[test]
+fn shared_libraries_show_them_to_the_loader() {
+    let folder = tempfile::tempdir().unwrap();
+    let library: Library = "extern echo(n: int64) -> int64 = { return n; };".parse().unwrap();
+    let runtime = Path::new(&config("--libdir")).join("libtvm_ffi.so");
+    // SAFETY: the runtime may be loaded, and others see it.
+    let runtime = unsafe { unix::Library::open(Some(runtime), unix::RTLD_NOW | unix::RTLD_GLOBAL) };
+    let _runtime = runtime.unwrap();
+    for (number, (backend, linker)) in BACKENDS
+        .iter()
+        .flat_map(|backend| linkers().map(move |linker| (backend, linker)))
+        .enumerate()
+    {
+        let backend = (*backend).to_owned();
+        let options = driver::Options { backend, linker, ..driver::Options::default() };
+        let path = folder.path().join(format!("{number}.so"));
+        driver::compile_shared(&library, &path, &options).unwrap();
+        // SAFETY: the library has no initialisers, and the function is of this type.
+        let (status, result) = unsafe {
+            let loaded = libloading::Library::new(&path).unwrap();
+            let echo = loaded.get::<unsafe extern "C" fn(i64, *mut i64) -> i32>(b"echo").unwrap();
+            let mut result = 0;
+            (echo(-5, &raw mut result), result)
+        };
+        assert_eq!((status, result), (0, -5), "{options:?}");
+    }
+}
+
+fn linkers() -> [Linker; 2] {
+    [Linker::default(), Linker::Cc("cc".into())]
 }
 
 #[test]
