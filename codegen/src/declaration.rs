@@ -61,8 +61,8 @@ pub struct Function {
     pub signature: Signature,
     /// What runs once the arguments are checked.
     pub body: Body,
-    /// `extern`: the library also has a C function of the same name, which packs its C parameters, calls the
-    /// function, and returns 0, or -1 with the error in the thread's slot.
+    /// The library also has a C function of the same name, which packs its C parameters, calls the function, and
+    /// returns 0, or -1 with the error in the thread's slot: `extern`. The [language](crate::language) says more.
     pub external: bool,
 }
 

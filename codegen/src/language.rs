@@ -182,8 +182,27 @@
 //! until its end and hide no others. What calls yield and `alloc` gives is owned by its name and released on every
 //! way out of its block, in reverse order.
 //!
-//! `extern` before a signature adds a C function of the same name, which packs its parameters, calls the function
-//! and returns 0, or -1 with the error in the thread's slot.
+//! # C functions
+//!
+//! `extern` before a signature adds a C function of the same name (in a system library with its prefix), which packs
+//! its parameters, calls the function and returns 0, or -1 with the error in the thread's slot; its header is
+//! [`Resolved::header`](crate::Resolved::header). Whatever it is given is borrowed.
+//!
+//! | parameter | in C | `Optional` |
+//! |---|---|---|
+//! | scalars; literals that are all integers or truths | its C type; a `bool` is one byte, a 16-bit float its bits | the address of it, or NULL |
+//! | `ptr`, `Stream` | `void*` | |
+//! | `str`, `bytes`, literals that are text | `const char*` and `int64_t`; text need not end with a NUL and may contain it | an address or NULL |
+//! | `dtype`; `Device` | `uint32_t`; `int32_t` type and `int32_t` index | the address of the first, or NULL |
+//! | `Shape` | `const int64_t*` and `int64_t`, at most [`MAX_RANK`] integers | an address or NULL |
+//! | `Tensor(…)` | `DLTensor*` | or NULL |
+//! | objects, sequences, mappings, tuples | `TVMFFIObject*` | or NULL |
+//! | `Any`, `Union`, other literals | `const TVMFFIAny*`, NULL for None | |
+//!
+//! The result is written through the last parameter, and only if all went well: a scalar in its C type, anything
+//! else as a `TVMFFIAny` that the caller then owns; NULL drops it. For `-> None` there is no such parameter. A `uint64`
+//! above `int64` is a ValueError, as is a negative size. Parameters with a default are given too. Closures and
+//! variadic functions have no C function, nor has one whose name is a word of C or C++ or that of a kernel.
 //!
 //! # What errors say
 //!

@@ -77,9 +77,13 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
     let mut module = ir::Module::default();
     let mut used = Used::default();
     let (library, linkage) = (resolved.library, options.routines.linkage());
-    for function in &resolved.functions {
+    let mut externals = resolved.externals.iter().peekable();
+    for (index, function) in resolved.functions.iter().enumerate() {
         let function = options.unchecked.apply(function);
         function::wrapper(&mut module, &function, linkage, &mut used);
+        if let Some(external) = externals.next_if(|external| external.function == index) {
+            library::stub::stub(&mut module, external, linkage);
+        }
     }
     if let Some(entry) = library.entry.as_deref().filter(|&entry| entry != MAIN) {
         library::about::entry(&mut module, entry);

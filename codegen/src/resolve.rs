@@ -3,7 +3,9 @@
 
 pub(crate) mod accepted;
 mod body;
+pub(crate) mod c_words;
 mod condition;
+pub(crate) mod external;
 mod form;
 mod form_names;
 mod form_results;
@@ -34,6 +36,7 @@ use abi_spec::symbol::{PREFIX, validate_name};
 use crate::declaration::Library;
 use crate::declaration::limit::Limit;
 use crate::error::{Error, Part};
+use external::External;
 use function::Function;
 
 /// A library with its meaning.
@@ -43,6 +46,8 @@ pub struct Resolved<'a> {
     pub(crate) library: &'a Library,
     /// Its functions, in order.
     pub(crate) functions: Vec<Function<'a>>,
+    /// The C functions beside them.
+    pub(crate) externals: Vec<External<'a>>,
 }
 
 impl Library {
@@ -71,7 +76,8 @@ impl Library {
         entry(self)?;
         self.imports.as_ref().map_or(Ok(()), |tree| tree.validate())?;
         self.system_lib.as_ref().map_or(Ok(()), |prefix| system_lib(prefix, &functions))?;
-        Ok(Resolved { library: self, functions })
+        let externals = external::externals(self, &functions)?;
+        Ok(Resolved { library: self, functions, externals })
     }
 }
 

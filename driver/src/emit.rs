@@ -6,6 +6,7 @@
 use std::io;
 use std::path::Path;
 
+use abi_spec::symbol::PREFIX;
 use codegen::Library;
 use codegen::ir::{self, Linkage};
 use target_lexicon::Triple;
@@ -175,12 +176,22 @@ pub fn emit_module(module: &ir::Module, form: Form, options: &Options) -> Result
         Form::Object => produce(module, Product::Object, options),
         Form::Shared => {
             let host = Input::new(HOST, produce(module, Product::Object, options)?)?;
+            let host = host.showing(c_functions(module));
             check_kernels(module, &host, &options.kernels)?;
             let mut inputs = vec![host];
             inputs.extend_from_slice(&options.kernels);
             link::shared_bytes(&inputs, &options.linker, &options.target)
         }
     }
+}
+
+/// The C functions beside functions of the FFI.
+fn c_functions(module: &ir::Module) -> Vec<String> {
+    let functions =
+        module.functions.iter().map(|function| &module.symbols[function.symbol.index()]);
+    let exported = functions.filter(|symbol| symbol.linkage == Linkage::Export);
+    let own = exported.filter(|symbol| !symbol.name.starts_with(PREFIX));
+    own.map(|symbol| symbol.name.clone()).collect()
 }
 
 /// How messages name the object that the declarations compile to.

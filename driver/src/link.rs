@@ -2,9 +2,9 @@
 //!
 //! Either way nothing but what is given is linked: no start-up files, no C library. Symbols that
 //! the given files leave undefined (those of libtvm_ffi, and what kernels take from the C library)
-//! are found by the loader in the process, all of them when the library is loaded. Only `__tvm_ffi_*` and the
-//! [texts](codegen::metadata) about functions are visible from outside, and references
-//! to them from inside cannot be captured by a library that was loaded earlier.
+//! are found by the loader in the process, all of them when the library is loaded. Only `__tvm_ffi_*`, the
+//! [texts](codegen::metadata) about functions and what an [`Input`] [shows](Input::showing) are visible from
+//! outside, and references to them from inside cannot be captured by a library that was loaded earlier.
 
 mod cc;
 mod input;
@@ -115,6 +115,9 @@ fn check_duplicates(inputs: &[Input]) -> Result<(), Error> {
 }
 
 /// The version script: what a library shows to the loader.
-fn version_script() -> String {
-    format!("{{ global: {PREFIX}*; {METADATA_DATA}*; {DOC_DATA}*; local: *; }};\n")
+fn version_script(inputs: &[Input]) -> String {
+    let fixed = [PREFIX, METADATA_DATA, DOC_DATA].map(|start| format!("{start}*; "));
+    let shown = inputs.iter().flat_map(Input::shown).map(|name| format!("{name}; "));
+    let global: String = fixed.into_iter().chain(shown).collect();
+    format!("{{ global: {global}local: *; }};\n")
 }

@@ -34,7 +34,10 @@ const ROOMS: [Room; 13] = [
             "lower/prologue",
         ],
     ),
-    Room("lower/library", &["ir", "declaration", "lower/floor", "lower/explain"]),
+    Room(
+        "lower/library",
+        &["ir", "declaration", "language", "resolve", "lower/floor", "lower/explain"],
+    ),
     Room(
         "lower",
         &[

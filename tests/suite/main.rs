@@ -10,6 +10,7 @@ mod declarations;
 #[cfg(feature = "mlir")]
 mod equivalence;
 mod export_macro;
+mod external;
 mod guarded;
 mod imports;
 mod libcalls;

@@ -88,7 +88,7 @@ fn start<'a, 'm>(
 }
 
 fn declare_descriptor(module: &mut Module, function: &Function<'_>, used: &mut Used) -> Described {
-    let name = format!("tvm_ffi_codegen.descriptor.{}", function.declared.signature.name);
+    let name = descriptor::symbol(&function.declared.signature.name);
     let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
     let Descriptor { bytes, room, sections } = descriptor::encode(function, used);
     module.data.push(Data::constant(symbol, bytes, 8));

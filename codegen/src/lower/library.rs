@@ -2,5 +2,7 @@
 
 pub(crate) mod about;
 pub(crate) mod embed;
+mod header;
 pub mod metadata;
+pub(crate) mod stub;
 pub(crate) mod system;

@@ -97,8 +97,9 @@ fn one_call<'a>(
         ResultType::Value(ParamType::Scalar(scalar)) => KernelResult::Scalar(*scalar),
         ResultType::Value(_) => KernelResult::Written,
     };
-    let prototype = prototype::of_call(names, call, &args, result);
-    let call = Call { symbol: &call.symbol, prototype, args, status: call.status.as_deref() };
+    let types = prototype::of_call(names, call, &args, result);
+    let (symbol, prototype) = (&call.symbol, types.signature());
+    let call = Call { symbol, prototype, types, args, status: call.status.as_deref() };
     let result = match (&names.function.signature.result, result) {
         (ResultType::Value(ty), KernelResult::Written) => {
             let at = |(_, reason)| (Part::Result, reason);

@@ -18,8 +18,9 @@ pub(super) fn check(index: usize, function: &Function) -> Result<(), Error> {
     Checker { index, function }.function()
 }
 
-/// What the symbol of a kernel must not start with: exported functions, the runtime's, our own.
-const RESERVED_PREFIXES: [&str; 3] = [abi_spec::symbol::PREFIX, "TVMFFI", "tvm_ffi_codegen."];
+/// What no name of the user's may start with for C: exported functions, the runtime's, our own.
+pub(super) const RESERVED_PREFIXES: [&str; 3] =
+    [abi_spec::symbol::PREFIX, "TVMFFI", "tvm_ffi_codegen."];
 
 /// Where a type stands.
 #[derive(Clone, Copy)]

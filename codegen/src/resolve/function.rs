@@ -3,6 +3,7 @@
 use abi_spec::Scalar;
 
 use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
+use super::prototype::Prototype;
 use super::step::Step;
 use super::term::{Kind, Term};
 use super::value::Value;
@@ -126,8 +127,10 @@ pub(crate) enum Action<'a> {
 pub(crate) struct Call<'a> {
     /// Its symbol.
     pub(crate) symbol: &'a str,
-    /// Its C type.
+    /// Its C type, for code.
     pub(crate) prototype: Signature,
+    /// The same as C spells it.
+    pub(crate) types: Prototype,
     /// What it is given.
     pub(crate) args: Vec<Argument>,
     /// What its status means, if that is what it returns.

@@ -209,8 +209,8 @@ impl<'n, 'a> Block<'n, 'a> {
             Some(ParamType::Scalar(scalar)) => Prototype::Scalar(*scalar),
             Some(_) => Prototype::Written,
         };
-        let prototype = prototype::of_call(self.names, call, &args, yields);
-        let symbol = &call.symbol;
+        let types = prototype::of_call(self.names, call, &args, yields);
+        let (symbol, prototype) = (&call.symbol, types.signature());
         let result = match (result, yields) {
             (None, _) => KernelResult::None,
             (Some(result), Prototype::Written) => {
@@ -220,7 +220,7 @@ impl<'n, 'a> Block<'n, 'a> {
                 KernelResult::Returned(self.received(symbol.clone(), result)?.value)
             }
         };
-        let call = Call { symbol, prototype, args, status: call.status.as_deref() };
+        let call = Call { symbol, prototype, types, args, status: call.status.as_deref() };
         Ok(Action::Kernel { call, result })
     }
 

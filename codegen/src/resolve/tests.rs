@@ -1,5 +1,6 @@
 //! What declarations mean, as tables.
 
+mod external;
 mod order;
 mod print;
 mod prototypes;

@@ -34,7 +34,7 @@ const SCRIPT: &str = "exports.map";
 
 /// Writes the inputs and names them on a command line.
 fn prepare(inputs: &[Input], path: &dyn Fn(&str) -> PathBuf) -> io::Result<Vec<OsString>> {
-    fs::write(path(SCRIPT), version_script())?;
+    fs::write(path(SCRIPT), version_script(inputs))?;
     let mut arguments: Vec<OsString> = vec!["-shared".into(), "-nostdlib".into()];
     arguments.extend(OPTIONS.map(|option| format!("-Wl,{option}").into()));
     let mut script = OsString::from("-Wl,--version-script=");

@@ -19,6 +19,7 @@ pub struct Input {
     bytes: Arc<Vec<u8>>,
     archive: bool,
     objects: Vec<Facts>,
+    shown: Vec<String>,
 }
 
 /// What linking needs to know about one object.
@@ -54,7 +55,19 @@ impl Input {
         } else {
             vec![facts(&name, &bytes).map_err(|fault| at(&name, fault))?]
         };
-        Ok(Input { name, bytes: Arc::new(bytes), archive, objects })
+        Ok(Input { name, bytes: Arc::new(bytes), archive, objects, shown: Vec::new() })
+    }
+
+    /// The same, of which these symbols too are visible outside of a library that it is linked into. They are
+    /// identifiers, which a linker takes as they are.
+    #[must_use]
+    pub fn showing(mut self, symbols: Vec<String>) -> Input {
+        self.shown = symbols;
+        self
+    }
+
+    pub(super) fn shown(&self) -> impl Iterator<Item = &str> {
+        self.shown.iter().map(String::as_str)
     }
 
     /// Reads and checks a file.

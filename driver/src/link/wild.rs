@@ -60,7 +60,7 @@ fn arguments(inputs: &[Input], machine: Machine, memory: &Memory) -> Vec<String>
     };
     let fixed = ["ld", "-m", emulation, "-shared", "--no-gc-sections", "--no-identity-comment"];
     let mut arguments: Vec<String> = fixed.into_iter().chain(OPTIONS).map(str::to_owned).collect();
-    memory.put(SCRIPT.into(), Arc::new(version_script().into_bytes()));
+    memory.put(SCRIPT.into(), Arc::new(version_script(inputs).into_bytes()));
     arguments.push(format!("--version-script={SCRIPT}"));
     for (i, input) in inputs.iter().enumerate() {
         // Distinct, and never taken for an option.

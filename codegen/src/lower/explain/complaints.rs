@@ -71,6 +71,9 @@ complaints! {
     Borrowed: "TypeError" "Mismatched type of result{calling}, expected an owned value but got a borrowed Tensor";
     Own: "RuntimeError" "{template}";
     NoFunction: "TypeError" "Mismatched type of {subject}{calling}, expected Function but got None";
+    WideArgument: "ValueError" "Out of range {subject}{calling}, expected int64 but got {unsigned}";
+    NegativeSize: "ValueError" "Out of range {subject}{calling}, expected a non-negative size but got {int}";
+    LargeSize: "ValueError" "Out of range {subject}{calling}, expected at most {int} but got {int}";
     ResultRange: "OverflowError" "Out of range result{calling}, expected int64 but got {unsigned}";
     Status: "RuntimeError" "{subject}{calling}, status = {int}";
     Failed: "RuntimeError" "Failed {plain}{calling}, status = {int}";

@@ -34,6 +34,11 @@ pub(crate) struct Descriptor {
     pub(crate) sections: Sections,
 }
 
+/// The name of the descriptor of a function.
+pub(crate) fn symbol(function: &str) -> String {
+    format!("tvm_ffi_codegen.descriptor.{function}")
+}
+
 struct Encoder<'a> {
     function: &'a Function<'a>,
     words: Vec<u32>,

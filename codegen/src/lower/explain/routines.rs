@@ -16,6 +16,7 @@ mod kinds;
 mod loops;
 mod machine;
 mod names;
+mod native;
 mod number;
 mod occurrence;
 mod pieces;

@@ -2,7 +2,7 @@
 
 use abi_spec::library_bin::{ImportTree, Module as Imported, Node};
 use abi_spec::runtime;
-use abi_spec::symbol::{LIBRARY_BIN, system_symbol};
+use abi_spec::symbol::{LIBRARY_BIN, PREFIX, system_symbol};
 
 use crate::ir::{Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind};
 use crate::lower::library::embed;
@@ -13,7 +13,7 @@ const REGISTER: &str = "tvm_ffi_codegen.register";
 const NAMES: &str = "tvm_ffi_codegen.register.names";
 
 /// Makes the library one of the system: prefixes the names of all that it exports, and adds a constructor
-/// that registers the addresses.
+/// that registers the addresses. C functions have the prefix already, and nobody looks for them by name.
 ///
 /// Where a prefix has no import tree or context, the runtime takes those without prefix, which would be
 /// another library's. So with a prefix there always are both.
@@ -21,7 +21,10 @@ pub(crate) fn register(module: &mut Module, prefix: &str) {
     if !prefix.is_empty() {
         complete(module);
     }
-    let exported = |symbol: &Symbol| module.symbols[symbol.index()].linkage == Linkage::Export;
+    let exported = |symbol: &Symbol| {
+        let is_ours = |name: &str| name.starts_with(PREFIX) || text(name).is_some();
+        module.symbols[symbol.index()].linkage == Linkage::Export && is_ours(module.name(*symbol))
+    };
     let functions = module.functions.iter().map(|function| function.symbol);
     let all = functions.chain(module.data.iter().map(|data| data.symbol));
     let all: Vec<Symbol> = all.filter(exported).collect();

@@ -5,8 +5,6 @@ use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::Literal;
 use crate::ir::{Binary, Cond, Convert, Type, Value};
-use crate::lower::explain::routines::Routine;
-use crate::lower::operators::half_format;
 use crate::lower::state::{ScalarState, ValueState};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::ValueId;
@@ -152,16 +150,7 @@ impl Wrapper<'_, '_> {
 
     /// An `F64` rounded to a float type.
     pub(crate) fn round(&mut self, value: Value, scalar: Scalar) -> Value {
-        if scalar == Scalar::Float64 {
-            return value;
-        }
-        if scalar == Scalar::Float32 {
-            return self.b.convert(Convert::Demote, value, Type::F32);
-        }
-        let (mantissa, bias) = half_format(scalar);
-        let bits = self.b.convert(Convert::Bitcast, value, Type::I64);
-        let (mantissa, bias) = (self.b.i64(mantissa), self.b.i64(bias));
-        self.routine_value(Routine::RoundHalf, &[bits, mantissa, bias])
+        self.b.round(value, scalar, self.linkage)
     }
 
     /// A scalar parameter as arithmetic sees it: `I64`, `F64` or `Ptr`.
@@ -179,22 +168,7 @@ impl Wrapper<'_, '_> {
 
     /// A value of a C type as `I64`, `F64` or `Ptr`.
     pub(crate) fn widen(&mut self, native: Value, scalar: Scalar) -> Value {
-        match scalar {
-            Scalar::Int64 | Scalar::Uint64 | Scalar::Float64 | Scalar::Ptr => native,
-            Scalar::Int8 | Scalar::Int16 | Scalar::Int32 => {
-                self.b.convert(Convert::Sext, native, Type::I64)
-            }
-            Scalar::Bool | Scalar::Uint8 | Scalar::Uint16 | Scalar::Uint32 => {
-                self.b.convert(Convert::Zext, native, Type::I64)
-            }
-            Scalar::Float32 => self.b.convert(Convert::Promote, native, Type::F64),
-            Scalar::Float16 | Scalar::BFloat16 => {
-                let (mantissa, bias) = half_format(scalar);
-                let bits = self.b.convert(Convert::Zext, native, Type::I64);
-                let (mantissa, bias) = (self.b.i64(mantissa), self.b.i64(bias));
-                self.routine_value(Routine::WidenHalf, &[bits, mantissa, bias])
-            }
-        }
+        self.b.widen(native, scalar, self.linkage)
     }
 
     fn pointer_param(&mut self, value: ValueId) -> ScalarState {

@@ -1,0 +1,119 @@
+//! The header for C: what a library offers to C, and what it wants of it.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use crate::declaration::is_identifier;
+use crate::resolve::Resolved;
+use crate::resolve::c_words::is_c_word;
+use crate::resolve::external::External;
+use crate::resolve::function::Call;
+use crate::resolve::prototype::CType;
+
+/// Where the types come from.
+const TYPES: &str = "\
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern \"C\" {
+#endif
+
+/* Whoever looks into these includes <tvm/ffi/c_api.h> before this file. */
+#ifndef DLPACK_DLPACK_H_
+typedef struct DLTensor DLTensor;
+#endif
+#ifndef TVM_FFI_C_API_H_
+typedef struct TVMFFIAny TVMFFIAny;
+typedef struct TVMFFIObject TVMFFIObject;
+#endif
+";
+
+/// What is common to all functions.
+const CONTRACT: &str = "
+/* These return 0, or -1 with the error in the slot of the thread, from where TVMFFIErrorMoveFromRaised takes it.
+ * Arguments are borrowed; NULL stands for None. A result is written only where all went well; what is in a
+ * TVMFFIAny then belongs to the caller, and is dropped if the pointer is NULL. */
+";
+
+impl Resolved<'_> {
+    /// A header for C and C++ with the prototypes of the functions that are `extern`, and of the C functions that the
+    /// library calls; these are left out where `TVM_FFI_NO_KERNELS` is defined, since a kernel may say of its
+    /// pointers what a declaration does not know. Of a C function whose name C cannot spell there is none.
+    ///
+    /// ```
+    /// let text = "extern half(x: float64) -> float64 = half_kernel(x);";
+    /// let library: tvm_ffi_codegen::Library = text.parse()?;
+    /// let header = library.resolve()?.header();
+    /// assert!(header.contains("\nint32_t half(double x, double* result);\n"));
+    /// assert!(header.contains("\ndouble half_kernel(double);\n"));
+    /// # Ok::<(), tvm_ffi_codegen::Error>(())
+    /// ```
+    pub fn header(&self) -> String {
+        let kernels = self.kernels();
+        let externals = self.externals.iter().map(|external| &external.symbol[..]);
+        let first = externals.chain(kernels.iter().map(|kernel| kernel.symbol)).next();
+        let guard = format!("TVM_FFI_{}_H", first.unwrap_or("EMPTY"));
+        let mut text = format!("#ifndef {guard}\n#define {guard}\n\n{TYPES}");
+        if !self.externals.is_empty() {
+            text.push_str(CONTRACT);
+        }
+        for external in &self.externals {
+            put_external(&mut text, external);
+        }
+        if !kernels.is_empty() {
+            text.push_str("\n#ifndef TVM_FFI_NO_KERNELS\n/* What the library calls. */\n");
+            kernels.iter().for_each(|kernel| put_kernel(&mut text, kernel));
+            text.push_str("#endif\n");
+        }
+        text.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n");
+        text + &format!("#endif /* {guard} */\n")
+    }
+
+    /// The C functions that are called and that C has a name for, each once.
+    fn kernels(&self) -> Vec<&Call<'_>> {
+        let mut known = HashSet::new();
+        let calls = self.functions.iter().flat_map(|function| function.calls());
+        let spelled = calls.filter(|call| is_identifier(call.symbol) && !is_c_word(call.symbol));
+        spelled.filter(|call| known.insert(call.symbol)).collect()
+    }
+}
+
+fn put_external(text: &mut String, external: &External<'_>) {
+    let declared = external.declared;
+    text.push_str("\n/*\n");
+    let about = [&declared.docs, "", &declared.signature.to_string()].join("\n");
+    for line in about.trim_start().lines() {
+        // A comment neither ends in its text nor seems to start again.
+        let line = line.replace("*/", "* /").replace("/*", "/ *");
+        let line = format!(" * {line}");
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text.push_str(" */\n");
+    let mut names = HashSet::new();
+    let mut param = |name: String, ty: CType| {
+        let mut name = name;
+        while is_c_word(&name) || name == external.symbol || !names.insert(name.clone()) {
+            name.push('_');
+        }
+        format!("{} {name}", ty.spelling())
+    };
+    let given = external
+        .params
+        .iter()
+        .flat_map(|of| of.types().into_iter().map(|(part, ty)| (format!("{}{part}", of.name), ty)));
+    let result = external.result.ty().map(|ty| ("result".to_owned(), ty));
+    let params: Vec<String> = given.chain(result).map(|(name, ty)| param(name, ty)).collect();
+    put_prototype(text, "int32_t", &external.symbol, &params);
+}
+
+fn put_kernel(text: &mut String, kernel: &Call<'_>) {
+    let params: Vec<String> = kernel.types.params.iter().map(|ty| ty.spelling()).collect();
+    let result = kernel.types.result.map_or("void".to_owned(), CType::spelling);
+    put_prototype(text, &result, kernel.symbol, &params);
+}
+
+fn put_prototype(text: &mut String, result: &str, name: &str, params: &[String]) {
+    let params = if params.is_empty() { "void".to_owned() } else { params.join(", ") };
+    writeln!(text, "{result} {name}({params});").expect("a string takes all text");
+}

@@ -1,0 +1,200 @@
+//! Caller stubs: C functions that pack what they are given and call the function of the FFI beside them.
+
+mod argument;
+
+use abi_spec::TypeIndex;
+use abi_spec::layout::{ANY, any};
+use abi_spec::symbol::function_symbol;
+
+use crate::ir::{
+    Block, Builder, Cond, Convert, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value,
+};
+use crate::lower::explain::complaints::Complaint;
+use crate::lower::explain::descriptor;
+use crate::lower::explain::routines::Routine;
+use crate::lower::explain::site::{self, Fault};
+use crate::lower::value::{safe_call, write_any};
+use crate::resolve::external::{External, Given, Param, Yielded};
+use crate::resolve::prototype::{CType, abi_type};
+
+/// Both words of a `TVMFFIAny`.
+type Words = [Value; 2];
+
+/// A stub under construction.
+struct Stub<'m> {
+    b: Builder<'m>,
+    /// That of the function, for sites.
+    descriptor: Symbol,
+    /// Linkage of the shared routines.
+    linkage: Linkage,
+    /// What is made for the call: None until it is.
+    made: Value,
+    /// How much of that is used so far, and how much there is.
+    used: u32,
+    room: u32,
+    /// Where failures go, with the status.
+    leave: Block,
+}
+
+/// Adds the C function, right after the function that it calls. It returns the status of that, or -1 once it has
+/// raised something of its own.
+pub(crate) fn stub(module: &mut Module, external: &External<'_>, linkage: Linkage) {
+    let name = &external.declared.signature.name;
+    let kind = SymbolKind::Function(safe_call());
+    let function = module.declare(&function_symbol(name), Linkage::Export, kind);
+    let descriptor = module.declare(&descriptor::symbol(name), Linkage::Local, SymbolKind::Data);
+    let mut s = start(module, external, (descriptor, linkage));
+    let status = s.b.block_param(s.leave, Type::I32, "status");
+    let mut next = 0;
+    let args = s.slots(external.params.len() as u32);
+    for (index, param) in external.params.iter().enumerate() {
+        let count = param.types().len();
+        let given: Vec<Value> = (next..next + count).map(|at| s.b.param(at)).collect();
+        next += count;
+        let words = s.argument(param, &given);
+        s.write(words, args, index as i32 * ANY.size as i32);
+    }
+    let result = s.call(function, args, external.params.len());
+    let to = external.result.ty().map(|_| s.b.param(next));
+    s.finish(external.result, result, to);
+    s.b.switch_to(s.leave);
+    s.release_made(Routine::Leave);
+    s.b.ret(Some(status));
+    let function = s.b.finish();
+    module.functions.push(function);
+}
+
+/// A stub that has made nothing yet.
+fn start<'m>(
+    module: &'m mut Module,
+    external: &External<'_>,
+    (descriptor, linkage): (Symbol, Linkage),
+) -> Stub<'m> {
+    let given = external.params.iter().flat_map(|param| param.types());
+    let types = given.map(|(_, ty)| ty).chain(external.result.ty());
+    // Nothing is assumed of the bits above what C hands over: not all callers extend it.
+    let params: Vec<Type> = types.map(|ty: CType| ty.abi().ty).collect();
+    let signature = Signature::new(&params, Some(Type::I32));
+    let mut b = Builder::function(module, &external.symbol, Linkage::Export, signature);
+    let is_made = |param: &&Param<'_>| matches!(param.given, Given::Str | Given::Shape);
+    let room = external.params.iter().filter(is_made).count() as u32;
+    let leave = b.cold_block("leave");
+    let made = b.stack_slot(ANY.size * room.max(1), ANY.align);
+    let none = b.i64(0);
+    for index in 0..room {
+        let at = b.ptr_offset(made, (index * ANY.size).into());
+        write_any(&mut b, at, TypeIndex::NONE, none);
+    }
+    Stub { b, descriptor, linkage, made, used: 0, room, leave }
+}
+
+impl Stub<'_> {
+    /// Calls the function; where its result is.
+    fn call(&mut self, function: Symbol, args: Value, count: usize) -> Value {
+        let result = self.slots(1);
+        let none = self.b.i64(0);
+        write_any(&mut self.b, result, TypeIndex::NONE, none);
+        let (handle, count) = (self.b.null(), self.b.i32(count as i32));
+        let status = self.b.call_value(function, &[handle, args, count, result]);
+        self.go_on(status);
+        self.release_made(Routine::Release);
+        result
+    }
+
+    /// Hands the result over, if somebody wants it, and returns.
+    fn finish(&mut self, yielded: Yielded, result: Value, to: Option<Value>) {
+        if let Some(to) = to {
+            let [wanted, dropped, done] =
+                ["wanted", "dropped", "done"].map(|label| self.b.block(label));
+            let wants = self.b.compare_const(Cond::Ne, to, 0);
+            self.b.branch(wants, wanted, dropped);
+            self.b.switch_to(wanted);
+            self.hand_over(yielded, result, to);
+            self.b.jump(done, &[]);
+            self.b.switch_to(dropped);
+            if yielded == Yielded::Any {
+                self.release(Routine::Release, result, 1);
+            }
+            self.b.jump(done, &[]);
+            self.b.switch_to(done);
+        }
+        self.b.return_code(0);
+    }
+
+    /// A scalar is of the kind of its type, since the function sees to that.
+    fn hand_over(&mut self, yielded: Yielded, result: Value, to: Value) {
+        match yielded {
+            Yielded::None => {}
+            Yielded::Any => {
+                let words = self.read(result);
+                self.write(words, to, 0);
+            }
+            Yielded::Scalar(scalar) => {
+                let ty = abi_type(scalar).ty;
+                let at = any::PAYLOAD.offset;
+                let native = if scalar.is_float() {
+                    let wide = self.b.load(Type::F64, result, at);
+                    self.b.round(wide, scalar, self.linkage)
+                } else if matches!(ty, Type::I64 | Type::Ptr) {
+                    self.b.load(ty, result, at)
+                } else {
+                    let wide = self.b.load(Type::I64, result, at);
+                    self.b.convert(Convert::Trunc, wide, ty)
+                };
+                self.b.store(native, to, 0);
+            }
+        }
+    }
+
+    fn read(&mut self, from: Value) -> Words {
+        [any::TYPE_INDEX, any::PAYLOAD].map(|field| self.b.load(Type::I64, from, field.offset))
+    }
+
+    fn write(&mut self, words: Words, to: Value, at: i32) {
+        for (word, field) in words.into_iter().zip([any::TYPE_INDEX, any::PAYLOAD]) {
+            self.b.store(word, to, at + field.offset);
+        }
+    }
+
+    fn slots(&mut self, count: u32) -> Value {
+        self.b.stack_slot(ANY.size * count.max(1), ANY.align)
+    }
+
+    fn release_made(&mut self, routine: Routine) {
+        if self.room > 0 {
+            self.release(routine, self.made, self.room);
+        }
+    }
+
+    fn release(&mut self, routine: Routine, values: Value, count: u32) {
+        let routine = routine.declare(self.b.module, self.linkage);
+        let count = self.b.i64(count.into());
+        self.b.call(routine, &[values, count]);
+    }
+
+    /// Leaves with a status that is not 0.
+    fn go_on(&mut self, status: Value) {
+        let failed = self.b.compare_const(Cond::Ne, status, 0);
+        let next = self.b.block("next");
+        self.b.branch(failed, (self.leave, [status]), next);
+        self.b.switch_to(next);
+    }
+
+    /// Raises a complaint about a parameter unless a condition holds.
+    fn require(&mut self, ok: Value, complaint: Complaint, subject: String, values: &[Value]) {
+        let (fail, next) = (self.b.cold_block("refused"), self.b.block("next"));
+        self.b.branch(ok, next, fail);
+        self.b.switch_to(fail);
+        self.fail(&Fault { subject, ..Fault::plain(complaint) }, values);
+        self.b.switch_to(next);
+    }
+
+    fn fail(&mut self, fault: &Fault<'_>, values: &[Value]) {
+        let site = site::add(&mut self.b, self.descriptor, fault, None);
+        let descriptor = self.b.address(self.descriptor);
+        let values = self.b.values(values);
+        let fail = Routine::FailAt.declare(self.b.module, self.linkage);
+        let status = self.b.call_value(fail, &[descriptor, site, values]);
+        self.b.jump(self.leave, &[status]);
+    }
+}

@@ -1,0 +1,192 @@
+//! What C hands over, as arguments of the call.
+
+use abi_spec::layout::{ANY, BYTE_ARRAY, byte_array, object};
+use abi_spec::{Scalar, TypeIndex, runtime};
+
+use super::{Stub, Words};
+use crate::ir::{Binary, Cond, Convert, Type, Value};
+use crate::language::MAX_RANK;
+use crate::lower::explain::codes::Callee;
+use crate::lower::explain::complaints::Complaint;
+use crate::lower::explain::routines::Routine;
+use crate::lower::explain::site::Fault;
+use crate::lower::value::write_any;
+use crate::resolve::accepted::result_index;
+use crate::resolve::external::{Given, Param};
+use crate::resolve::prototype::abi_type;
+
+impl Stub<'_> {
+    /// What a parameter is given.
+    pub(super) fn argument(&mut self, param: &Param<'_>, given: &[Value]) -> Words {
+        let (optional, value) = (param.optional, given[0]);
+        match param.given {
+            Given::Scalar(scalar) if optional => self.unless_null(value, |s| {
+                let value = s.b.load(abi_type(scalar).ty, value, 0);
+                s.scalar(param, scalar, value)
+            }),
+            Given::Scalar(scalar) => self.scalar(param, scalar, value),
+            Given::DType | Given::Device => self.plain(param, given),
+            Given::Str => self.text(param, [value, given[1]]),
+            Given::Bytes => self.bytes(param, [value, given[1]]),
+            Given::Shape => self.shape(param, [value, given[1]]),
+            Given::Tensor if optional => {
+                self.unless_null(value, |s| s.words(TypeIndex::DL_TENSOR_PTR, value))
+            }
+            Given::Tensor => self.words(TypeIndex::DL_TENSOR_PTR, value),
+            Given::Object => self.unless_null(value, |s| {
+                let index = s.b.load(Type::I32, value, object::TYPE_INDEX.offset);
+                [s.b.convert(Convert::Zext, index, Type::I64), s.b.as_word(value)]
+            }),
+            Given::Any => self.unless_null(value, |s| s.read(value)),
+        }
+    }
+
+    fn words(&mut self, index: TypeIndex, payload: Value) -> Words {
+        [self.b.i64(index.0.into()), self.b.as_word(payload)]
+    }
+
+    /// None where an address is NULL.
+    fn unless_null(&mut self, address: Value, words: impl FnOnce(&mut Self) -> Words) -> Words {
+        let some = self.b.compare_const(Cond::Ne, address, 0);
+        self.unless_none(some, words)
+    }
+
+    fn unless_none(&mut self, some: Value, words: impl FnOnce(&mut Self) -> Words) -> Words {
+        let [there, absent, next] = ["some", "none", "next"].map(|label| self.b.block(label));
+        let all = ["index", "payload"].map(|name| self.b.block_param(next, Type::I64, name));
+        self.b.branch(some, there, absent);
+        self.b.switch_to(there);
+        let words = words(self);
+        self.b.jump(next, &words);
+        self.b.switch_to(absent);
+        let none = self.b.i64(TypeIndex::NONE.0.into());
+        self.b.jump(next, &[none, none]);
+        self.b.switch_to(next);
+        all
+    }
+
+    /// A number in its C type.
+    fn scalar(&mut self, param: &Param<'_>, scalar: Scalar, native: Value) -> Words {
+        let native = match scalar {
+            Scalar::Bool => {
+                let truth = self.b.compare_const(Cond::Ne, native, 0);
+                self.b.widen_bool(truth, Type::I8)
+            }
+            _ => native,
+        };
+        let wide = self.b.widen(native, scalar, self.linkage);
+        if scalar == Scalar::Uint64 {
+            // Integers of the FFI are signed.
+            let fits = self.b.compare_const(Cond::Sge, wide, 0);
+            self.require(fits, Complaint::WideArgument, param.name.to_owned(), &[wide]);
+        }
+        self.words(result_index(scalar), wide)
+    }
+
+    /// An element type or a device.
+    fn plain(&mut self, param: &Param<'_>, given: &[Value]) -> Words {
+        let (index, ty) = match param.given {
+            Given::DType => (TypeIndex::DATA_TYPE, Type::I32),
+            _ => (TypeIndex::DEVICE, Type::I64),
+        };
+        if param.optional {
+            return self.unless_null(given[0], |s| {
+                let word = s.b.load_aligned(ty, given[0], 0, Type::I32.bytes());
+                let word = if ty == Type::I32 { s.wide(word) } else { word };
+                s.words(index, word)
+            });
+        }
+        let mut word = self.wide(given[0]);
+        if let Some(&high) = given.get(1) {
+            let high = self.wide(high);
+            let high = self.b.binary_const(Binary::Shl, high, 32);
+            word = self.b.or(word, high);
+        }
+        self.words(index, word)
+    }
+
+    fn wide(&mut self, word: Value) -> Value {
+        self.b.convert(Convert::Zext, word, Type::I64)
+    }
+
+    /// Text gets an owner, since only that knows its size.
+    fn text(&mut self, param: &Param<'_>, span: [Value; 2]) -> Words {
+        let there = self.is_there(param, span);
+        self.unless_none(there, |s| {
+            let (array, slot) = (s.byte_array(span), s.make());
+            let function = &runtime::STRING_FROM_BYTE_ARRAY;
+            let status = s.b.runtime(function, &[array, slot]);
+            let failed = s.b.compare_const(Cond::Ne, status, 0);
+            let (fail, next) = (s.b.cold_block("failed"), s.b.block("next"));
+            s.b.branch(failed, fail, next);
+            s.b.switch_to(fail);
+            let none = s.b.i64(0);
+            write_any(&mut s.b, slot, TypeIndex::NONE, none);
+            let subject = format!("Failed {}", function.name);
+            let (callee, complaint) = (Callee::Kernel, Complaint::Status);
+            let fault = Fault { callee, subject, ..Fault::plain(complaint) };
+            let status = s.b.convert(Convert::Sext, status, Type::I64);
+            s.fail(&fault, &[status]);
+            s.b.switch_to(next);
+            s.read(slot)
+        })
+    }
+
+    /// Bytes are borrowed where they are.
+    fn bytes(&mut self, param: &Param<'_>, span: [Value; 2]) -> Words {
+        let there = self.is_there(param, span);
+        self.unless_none(there, |s| {
+            let array = s.byte_array(span);
+            s.words(TypeIndex::BYTE_ARRAY_PTR, array)
+        })
+    }
+
+    /// A shape is made of numbers.
+    fn shape(&mut self, param: &Param<'_>, [numbers, size]: [Value; 2]) -> Words {
+        let there = self.is_there(param, [numbers, size]);
+        let most = self.b.i64(MAX_RANK as i64);
+        let fits = self.b.compare(Cond::Sle, size, most);
+        self.require(fits, Complaint::LargeSize, format!("{}.size", param.name), &[most, size]);
+        self.unless_none(there, |s| {
+            let (area, slot) = (s.slots(MAX_RANK as u32), s.make());
+            s.b.count_to(size, |b, at| {
+                let (number, to) = (b.load_element(numbers, at), b.any_at(area, at));
+                write_any(b, to, TypeIndex::INT, number);
+            });
+            let (descriptor, none) = (s.b.address(s.descriptor), s.b.i64(0));
+            write_any(&mut s.b, slot, TypeIndex::NONE, none);
+            let count = s.b.convert(Convert::Trunc, size, Type::I32);
+            let make = Routine::MakeShape.declare(s.b.module, s.linkage);
+            let status = s.b.call_value(make, &[descriptor, area, count, slot]);
+            s.go_on(status);
+            s.read(slot)
+        })
+    }
+
+    /// Whether there is something at an address, given its size: without `Optional` also where there is nothing of
+    /// it. Sizes are not negative.
+    fn is_there(&mut self, param: &Param<'_>, [address, size]: [Value; 2]) -> Value {
+        let fits = self.b.compare_const(Cond::Sge, size, 0);
+        self.require(fits, Complaint::NegativeSize, format!("{}.size", param.name), &[size]);
+        let some = self.b.compare_const(Cond::Ne, address, 0);
+        if param.optional {
+            return some;
+        }
+        let empty = self.b.compare_const(Cond::Eq, size, 0);
+        self.b.or(some, empty)
+    }
+
+    fn byte_array(&mut self, [data, size]: [Value; 2]) -> Value {
+        let array = self.b.stack_slot(BYTE_ARRAY.size, BYTE_ARRAY.align);
+        self.b.store(data, array, byte_array::DATA.offset);
+        self.b.store(size, array, byte_array::SIZE.offset);
+        array
+    }
+
+    /// Room for a value that the stub owns.
+    fn make(&mut self) -> Value {
+        let at = self.used * ANY.size;
+        self.used += 1;
+        self.b.ptr_offset(self.made, at.into())
+    }
+}

@@ -1,0 +1,201 @@
+//! C functions beside functions of the FFI: what they are called, what they take and what they yield.
+
+use std::collections::HashMap;
+
+use abi_spec::Scalar;
+
+use super::c_words::is_c_word;
+use super::form::RESERVED_PREFIXES;
+use super::function::Function;
+use super::prototype::CType;
+use crate::declaration::{Leaf, Library, ParamType, ResultType, is_text, literal_scalar};
+use crate::error::{Error, Part};
+
+/// The C function of a function that is `extern`.
+#[derive(Clone, Debug)]
+pub(crate) struct External<'a> {
+    /// Position of the function in the library.
+    pub(crate) function: usize,
+    /// The declaration.
+    pub(crate) declared: &'a crate::Function,
+    /// The name of the C function.
+    pub(crate) symbol: String,
+    /// Its parameters, but for the last one, by which it yields its result.
+    pub(crate) params: Vec<Param<'a>>,
+    /// Its result.
+    pub(crate) result: Yielded,
+}
+
+/// A parameter of the function, for which C has one or two.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Param<'a> {
+    /// The name.
+    pub(crate) name: &'a str,
+    /// NULL stands for None.
+    pub(crate) optional: bool,
+    /// How C hands it over.
+    pub(crate) given: Given,
+}
+
+/// How C hands over a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// A scalar by value; an optional one by its address.
+    Scalar(Scalar),
+    /// Text: address and size.
+    Str,
+    /// Bytes: address and size.
+    Bytes,
+    /// An element type by its 32 bits; an optional one by their address.
+    DType,
+    /// A device: type and index; an optional one by the address of both.
+    Device,
+    /// The address and the number of integers.
+    Shape,
+    /// A `DLTensor*`.
+    Tensor,
+    /// The address of an object, which is borrowed.
+    Object,
+    /// The address of a value, which is borrowed.
+    Any,
+}
+
+/// How C gets a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Yielded {
+    /// There is none.
+    None,
+    /// A scalar through a pointer.
+    Scalar(Scalar),
+    /// A value, which the caller then owns, through a pointer.
+    Any,
+}
+
+impl Given {
+    fn of(ty: &ParamType) -> Given {
+        match ty {
+            ParamType::Scalar(scalar) => Given::Scalar(*scalar),
+            ParamType::Leaf(Leaf::Stream) => Given::Scalar(Scalar::Ptr),
+            ParamType::Leaf(Leaf::Str) => Given::Str,
+            ParamType::Leaf(Leaf::Bytes) => Given::Bytes,
+            ParamType::Leaf(Leaf::DType) => Given::DType,
+            ParamType::Leaf(Leaf::Device) => Given::Device,
+            ParamType::Leaf(Leaf::Any) | ParamType::Union(_) | ParamType::Optional(_) => Given::Any,
+            ParamType::Tensor(_) => Given::Tensor,
+            ParamType::Shape(_) => Given::Shape,
+            ParamType::Object(_)
+            | ParamType::Sequence(..)
+            | ParamType::Mapping(..)
+            | ParamType::Tuple(_) => Given::Object,
+            ParamType::Literal(literals) if is_text(literals) => Given::Str,
+            ParamType::Literal(literals) => {
+                literal_scalar(literals).map_or(Given::Any, Given::Scalar)
+            }
+        }
+    }
+}
+
+impl Param<'_> {
+    /// The C types, and what is added to the name for each.
+    pub(crate) fn types(&self) -> Vec<(&'static str, CType)> {
+        let size = ("_size", CType::Scalar(Scalar::Int64));
+        let one = |scalar| match self.optional {
+            true => CType::In(scalar),
+            false => CType::Scalar(scalar),
+        };
+        match self.given {
+            Given::Scalar(scalar) => vec![("", one(scalar))],
+            Given::DType => vec![("", one(Scalar::Uint32))],
+            Given::Device if self.optional => vec![("", CType::In(Scalar::Int32))],
+            Given::Device => ["_type", "_id"].map(|part| (part, one(Scalar::Int32))).to_vec(),
+            Given::Str | Given::Bytes => vec![("", CType::TEXT), size],
+            Given::Shape => vec![("", CType::In(Scalar::Int64)), size],
+            Given::Tensor => vec![("", CType::TENSOR)],
+            Given::Object => vec![("", CType::OBJECT)],
+            Given::Any => vec![("", CType::ANY)],
+        }
+    }
+}
+
+impl Yielded {
+    fn of(result: &ResultType) -> Yielded {
+        match result {
+            ResultType::None => Yielded::None,
+            ResultType::Value(ParamType::Scalar(scalar)) => Yielded::Scalar(*scalar),
+            ResultType::Value(_) | ResultType::Allocated(_) => Yielded::Any,
+        }
+    }
+
+    /// The type of the last parameter.
+    pub(crate) fn ty(self) -> Option<CType> {
+        match self {
+            Yielded::None => None,
+            Yielded::Scalar(scalar) => Some(CType::Out(scalar)),
+            Yielded::Any => Some(CType::OUT_ANY),
+        }
+    }
+}
+
+/// The C functions of a library, in the order of its functions.
+pub(super) fn externals<'a>(
+    library: &'a Library,
+    functions: &[Function<'a>],
+) -> Result<Vec<External<'a>>, Error> {
+    let mut all = Vec::new();
+    let declared = library.functions.iter().enumerate();
+    for (function, declared) in declared.filter(|(_, declared)| declared.external) {
+        let prefix = library.system_lib.as_deref().unwrap_or_default();
+        let external = external(function, declared, prefix);
+        all.push(
+            external.map_err(|(part, reason)| Error::invalid(function, declared, part, reason))?,
+        );
+    }
+    if !all.is_empty() {
+        apart(&all, functions)?;
+    }
+    Ok(all)
+}
+
+fn external<'a>(
+    function: usize,
+    declared: &'a crate::Function,
+    prefix: &str,
+) -> Result<External<'a>, (Part, String)> {
+    let signature = &declared.signature;
+    let symbol = format!("{prefix}{}", signature.name);
+    let reserved = RESERVED_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix));
+    if reserved || is_c_word(&symbol) {
+        return Err((Part::Name, format!("`{symbol}` cannot be the name of a C function")));
+    }
+    if signature.has_self() {
+        let reason = "a closure has no C function: `self` is known to the function object only";
+        return Err((Part::Param(0), reason.to_owned()));
+    }
+    if let Some(last) = signature.params.iter().position(|param| param.variadic) {
+        let reason = "a C function takes as many parameters as it has; pass an `Array` instead";
+        return Err((Part::Param(last), reason.to_owned()));
+    }
+    let param = |param: &'a crate::Param| {
+        let (ty, optional) = param.ty.required();
+        Param { name: &param.name, optional, given: Given::of(ty) }
+    };
+    let params = signature.params.iter().map(param).collect();
+    let result = Yielded::of(&signature.result);
+    Ok(External { function, declared, symbol, params, result })
+}
+
+/// No C function of ours has the name of one that the library calls.
+fn apart(all: &[External<'_>], functions: &[Function<'_>]) -> Result<(), Error> {
+    let calls = functions.iter().flat_map(|caller| {
+        let name = &caller.declared.signature.name;
+        caller.calls().into_iter().map(move |call| (call.symbol, name))
+    });
+    let callers: HashMap<&str, &String> = calls.collect();
+    for External { function, declared, symbol, .. } in all {
+        if let Some(caller) = callers.get(&symbol[..]) {
+            let reason = format!("`{symbol}` is also the C function that `{caller}` calls");
+            return Err(Error::invalid(*function, declared, Part::Name, reason));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! C functions beside functions of the FFI: what they are called, and which there cannot be.
+
+use crate::ir::Linkage;
+use crate::{Error, Library, Options, lower};
+
+#[test]
+fn refusals() {
+    let rows = [
+        ("extern f(n: int64) -> None = f(n);", "1:8: f: `f` is also the C function that `f` calls"),
+        (
+            "g() -> None = { f(); }; extern f(n: int64) -> None = k(n);",
+            "1:32: f: `f` is also the C function that `g` calls",
+        ),
+        (
+            "extern k() -> None = f(); extern f() -> None = k();",
+            "1:8: k: `k` is also the C function that `f` calls",
+        ),
+        ("extern int() -> None = {};", "1:8: int: `int` cannot be the name of a C function"),
+        ("extern class() -> None = {};", "1:8: class: `class` cannot be the name of a C function"),
+        ("extern main() -> None = {};", "1:8: main: `main` cannot be the name of a C function"),
+        (
+            "extern memcpy() -> None = {};",
+            "1:8: memcpy: `memcpy` cannot be the name of a C function",
+        ),
+        (
+            "extern uint8_t() -> None = {};",
+            "1:8: uint8_t: `uint8_t` cannot be the name of a C function",
+        ),
+        (
+            "extern INT8_MAX() -> None = {};",
+            "1:8: INT8_MAX: `INT8_MAX` cannot be the name of a C function",
+        ),
+        (
+            "extern DLTensor() -> None = {};",
+            "1:8: DLTensor: `DLTensor` cannot be the name of a C function",
+        ),
+        (
+            "extern TVMFFIAny() -> None = {};",
+            "1:8: TVMFFIAny: `TVMFFIAny` cannot be the name of a C function",
+        ),
+        (
+            "extern f(self: ptr) -> None = {};",
+            "1:10: f: self: a closure has no C function: `self` is known to the function object only",
+        ),
+        (
+            "extern f(n: int64, *rest: Any) -> None = {};",
+            "1:20: f: rest: a C function takes as many parameters as it has; pass an `Array` instead",
+        ),
+    ];
+    for (text, expected) in rows {
+        let error = text.parse::<Library>().expect_err(text).to_string();
+        assert_eq!(error.lines().next(), Some(expected), "{text}");
+    }
+}
+
+#[test]
+fn others_may_have_these_names() {
+    let text = "int() -> None = f(); main() -> None = { @f(); }; extern f_C() -> None = { @f(); };";
+    text.parse::<Library>().unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// A library with a prefix of its own.
+fn system(text: &str, prefix: &str) -> Library {
+    let library: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
+    Library { system_lib: Some(prefix.to_owned()), ..library }
+}
+
+#[test]
+fn system_libraries_have_their_prefix_in_the_names() {
+    let library = system("extern half(x: float64) -> float64 = k(x);", "my_");
+    let resolved = library.resolve().unwrap();
+    assert!(resolved.header().contains("int32_t my_half(double x, double* result);"));
+    let module = lower(&resolved, &Options::default());
+    let exported = |name| module.symbols[module.find(name).unwrap().index()].linkage;
+    assert_eq!(exported("my_half"), Linkage::Export);
+    assert_eq!(exported("__tvm_ffi_my_half"), Linkage::Export);
+    // Only functions of the FFI are registered.
+    let names = module.find("tvm_ffi_codegen.register.names").unwrap();
+    let names = &module.data.iter().find(|data| data.symbol == names).unwrap().bytes;
+    let names: Vec<_> = names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).collect();
+    assert!(names.contains(&&b"__tvm_ffi_my_half"[..]) && !names.contains(&&b"my_half"[..]));
+}
+
+#[test]
+fn prefixes_make_names_that_are_taken() {
+    let rows = [
+        (
+            system("extern half(x: float64) -> float64 = my_half(x);", "my_"),
+            "half: `my_half` is also the C function that `half` calls",
+        ),
+        (
+            system("extern x() -> None = {};", "TVMFFI"),
+            "x: `TVMFFIx` cannot be the name of a C function",
+        ),
+        (system("extern f() -> None = {};", "in"), ""),
+        (
+            system("extern t() -> None = {};", "floa"),
+            "t: `float` cannot be the name of a C function",
+        ),
+    ];
+    for (library, expected) in rows {
+        let error = library.validate().err().as_ref().map(Error::to_string);
+        assert_eq!(error.unwrap_or_default(), expected);
+    }
+}

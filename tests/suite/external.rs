@@ -1,0 +1,149 @@
+//! C functions beside functions of the FFI, called by a program in C.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use codegen::Library;
+use driver::link::Linker;
+use libloading::os::unix;
+use tempfile::TempDir;
+use tvm_ffi_codegen_tests::ffi::config;
+use tvm_ffi_codegen_tests::kernels::cc;
+use tvm_ffi_codegen_tests::route::{BACKENDS, build};
+
+/// A library that the program loads.
+const LOADED: &str = "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = add_one(x.data, y.data, n);";
+
+fn library() -> Library {
+    include_str!("../external.ffi").parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// A compiler with the headers of the runtime and all warnings.
+fn compiler(program: &str, standard: &str) -> Command {
+    let mut command = Command::new(program);
+    command.args([standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
+    for folder in ["--includedir", "--dlpack-includedir"] {
+        // Those headers are not ours to judge.
+        command.arg("-isystem").arg(config(folder));
+    }
+    command
+}
+
+/// Writes the header and the stand-in for the runtime, and compiles the program up to linking.
+fn prepare(folder: &TempDir) {
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("external.h"), library().resolve().unwrap().header()).unwrap();
+    let runtime = Path::new(&config("--libdir")).join("libtvm_ffi.so");
+    let mut faults = Command::new("cc");
+    faults.args(["-std=gnu11", "-O2", "-shared", "-fPIC"]).arg(source("faults.c"));
+    faults.arg(format!("-I{}", config("--includedir")));
+    faults.arg(format!("-I{}", config("--dlpack-includedir")));
+    cc(faults.arg(runtime).args(["-ldl", "-o"]).arg(path("libfaults.so")));
+    let mut program = compiler("cc", "-std=gnu11");
+    program.arg("-I").arg(folder.path()).arg("-c").arg(source("external.c"));
+    cc(program.arg("-o").arg(path("external.o")));
+}
+
+/// Links the program with an object of the backend, and runs it.
+fn run(folder: &TempDir, backend: &str) -> String {
+    let path = |name: &str| folder.path().join(name);
+    build(&LOADED.parse().unwrap(), backend, &path("library.so"));
+    let options = driver::Options { backend: backend.to_owned(), ..driver::Options::default() };
+    let bytes = driver::emit(&library(), driver::Form::Object, &options).unwrap();
+    std::fs::write(path("stubs.o"), bytes).unwrap();
+    let libraries = config("--libdir");
+    let mut link = Command::new("cc");
+    link.arg(path("external.o")).arg(path("stubs.o"));
+    link.arg(path("libfaults.so"));
+    link.arg(Path::new(&libraries).join("libtvm_ffi.so"));
+    link.arg(format!("-Wl,-rpath,{libraries},-rpath,{}", folder.path().display()));
+    cc(link.arg("-o").arg(path("external")));
+    let output = Command::new(path("external")).arg(path("library.so")).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{backend}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn programs_in_c_call_with_plain_types() {
+    let folder = tempfile::tempdir().unwrap();
+    prepare(&folder);
+    let [first, others @ ..] = BACKENDS else { unreachable!("there is a backend") };
+    let expected = run(&folder, first);
+    insta::assert_snapshot!(expected);
+    for backend in others {
+        assert_eq!(run(&folder, backend), expected, "{backend}");
+    }
+}
+
+#[test]
+fn shared_libraries_show_them_to_the_loader() {
+    let folder = tempfile::tempdir().unwrap();
+    let library: Library = "extern echo(n: int64) -> int64 = { return n; };".parse().unwrap();
+    let runtime = Path::new(&config("--libdir")).join("libtvm_ffi.so");
+    // SAFETY: the runtime may be loaded, and others see it.
+    let runtime = unsafe { unix::Library::open(Some(runtime), unix::RTLD_NOW | unix::RTLD_GLOBAL) };
+    let _runtime = runtime.unwrap();
+    for (number, (backend, linker)) in BACKENDS
+        .iter()
+        .flat_map(|backend| linkers().map(move |linker| (backend, linker)))
+        .enumerate()
+    {
+        let backend = (*backend).to_owned();
+        let options = driver::Options { backend, linker, ..driver::Options::default() };
+        let path = folder.path().join(format!("{number}.so"));
+        driver::compile_shared(&library, &path, &options).unwrap();
+        // SAFETY: the library has no initialisers, and the function is of this type.
+        let (status, result) = unsafe {
+            let loaded = libloading::Library::new(&path).unwrap();
+            let echo = loaded.get::<unsafe extern "C" fn(i64, *mut i64) -> i32>(b"echo").unwrap();
+            let mut result = 0;
+            (echo(-5, &raw mut result), result)
+        };
+        assert_eq!((status, result), (0, -5), "{options:?}");
+    }
+}
+
+fn linkers() -> [Linker; 2] {
+    [Linker::default(), Linker::Cc("cc".into())]
+}
+
+#[test]
+fn headers_need_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = library().resolve().unwrap().header();
+    std::fs::write(folder.path().join("external.h"), &header).unwrap();
+    let twice = "#include \"external.h\"\n#include \"external.h\"\n";
+    let whole = format!("#include <tvm/ffi/c_api.h>\n{twice}");
+    for (program, standard, language) in [("cc", "-std=c99", "c"), ("c++", "-std=c++17", "c++")] {
+        for text in [twice, &whole] {
+            let path = folder.path().join("use");
+            std::fs::write(&path, text).unwrap();
+            let mut compiler = compiler(program, standard);
+            compiler.args(["-fsyntax-only", "-I"]).arg(folder.path());
+            cc(compiler.args(["-x", language]).arg(path));
+        }
+    }
+}
+
+const SMALL: &str = r#"
+/// Ends a comment here: */ and starts one here: /*
+///
+/// Two paragraphs.
+extern words(int: int64, result: int64, int64_t: int64, class: str, class_size: int64) -> int64
+    where int > 0
+    = add(int, class, "text", class.data);
+extern each(x: Optional[Tensor([...], int8)], s: Shape, d: Device, f: Function) -> Any
+    = try each_kernel(x, s, d, f);
+silent() -> out: Tensor([], float32) = fill(out, out.data);
+no_name(n: int64, *rest: Any) -> None = { "no name"(n); nothing(); other(rest, n); other(rest, 1); };
+"#;
+
+#[test]
+fn headers_have_what_c_can_spell() {
+    let library: Library = SMALL.parse().unwrap();
+    insta::assert_snapshot!(library.resolve().unwrap().header());
+}
