@@ -13,6 +13,7 @@ mod form_statements;
 pub(crate) mod function;
 pub(crate) mod ids;
 mod linear;
+mod members;
 pub(crate) mod names;
 pub(crate) mod operator;
 mod order;

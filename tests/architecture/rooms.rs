@@ -66,6 +66,8 @@ fn room(module: &[String]) -> Option<String> {
         ["lower", room @ ("prologue" | "body" | "explain" | "library" | "wrapper"), ..] => {
             format!("lower/{room}")
         }
+        // What a body owns and how it fails is part of the wrapper that is being written.
+        ["lower", "frame" | "fault"] => "lower/wrapper".to_owned(),
         ["lower", ..] => "lower/floor".to_owned(),
         [room, ..] => room.to_owned(),
     })

@@ -1,6 +1,5 @@
 //! What declarations mean, as tables.
 
-mod external;
 mod order;
 mod print;
 mod prototypes;

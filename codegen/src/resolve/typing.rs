@@ -2,15 +2,12 @@
 
 use abi_spec::Scalar;
 
-use super::function::Output;
-use super::ids::{OutputId, ValueId};
+use super::ids::ValueId;
 use super::names::{Meaning, Names};
 use super::operator::{self, Arithmetic, Unary};
-use super::term::{Leaf, Node, OfSeveral, OfTensor, Property, Quote, Term};
+use super::term::{Leaf, Node, Quote, Term};
 use super::value::Source;
-use crate::declaration::{
-    BinaryOp, Builtin, Expr, Kind, Member, ParamType, Tensor, is_text, literal_scalar,
-};
+use crate::declaration::{BinaryOp, Builtin, Expr, Kind, ParamType, is_text, literal_scalar};
 
 impl Names<'_> {
     /// What an expression means, or why it means nothing.
@@ -24,19 +21,7 @@ impl Names<'_> {
             Expr::Float(value) => Err(format!("{value} is not a finite number")),
             Expr::Text(text) => Ok(Term::new(Kind::Text, Node::Text(text.clone()))),
             Expr::Null => Ok(Term::new(Kind::Ptr, Node::Null)),
-            Expr::Name(name) => match self.meaning(name) {
-                Some(Meaning::Symbol(symbol)) => {
-                    let value = self.symbols[symbol].value;
-                    let kind = value.map_or(Kind::Int, |value| self.kind_of_value(value));
-                    Ok(Term::new(kind, Node::Symbol(symbol)))
-                }
-                Some(Meaning::Value(value)) => Ok(self.whole(value)),
-                Some(Meaning::Output(output)) => Ok(Term::new(Kind::Ptr, Node::Output(output))),
-                Some(Meaning::Local(local)) => {
-                    Ok(Term::new(self.locals[local].kind, Node::Local(local)))
-                }
-                None => Err(format!("nothing determines the symbol `{name}`")),
-            },
+            Expr::Name(name) => self.named(name),
             Expr::Member(of, member) => self.member(of, *member),
             Expr::Element(of, _) | Expr::Field(of, _) => self.element_term(expr, of),
             Expr::Neg(inner) => self.negation(inner),
@@ -60,8 +45,22 @@ impl Names<'_> {
         }
     }
 
+    fn named(&self, name: &str) -> Result<Term, String> {
+        Ok(match self.meaning(name) {
+            Some(Meaning::Symbol(symbol)) => {
+                let value = self.symbols[symbol].value;
+                let kind = value.map_or(Kind::Int, |value| self.kind_of_value(value));
+                Term::new(kind, Node::Symbol(symbol))
+            }
+            Some(Meaning::Value(value)) => self.whole(value),
+            Some(Meaning::Output(output)) => Term::new(Kind::Ptr, Node::Output(output)),
+            Some(Meaning::Local(local)) => Term::new(self.locals[local].kind, Node::Local(local)),
+            None => return Err(format!("nothing determines the symbol `{name}`")),
+        })
+    }
+
     /// A value as one term.
-    fn whole(&self, value: ValueId) -> Term {
+    pub(super) fn whole(&self, value: ValueId) -> Term {
         Term::new(self.kind_of_value(value), Node::Value(value))
     }
 
@@ -84,78 +83,6 @@ impl Names<'_> {
             | ParamType::Mapping(..)
             | ParamType::Optional(_)
             | ParamType::Union(_) => Kind::Ptr,
-        }
-    }
-
-    fn element_term(&self, expr: &Expr, of: &Expr) -> Result<Term, String> {
-        if let Some(value) = self.value_of(expr) {
-            return Ok(self.whole(value));
-        }
-        match (self.value_of(of).map(|value| (value, self.values[value].ty)), expr) {
-            (Some((value, ParamType::Shape(shape))), Expr::Element(_, index)) => {
-                let checked = match shape.rank() {
-                    Some(rank) if *index as usize >= rank => {
-                        let reason = "numbers, which leaves no number";
-                        return Err(format!("`{of}` has {rank} {reason} {index}"));
-                    }
-                    Some(_) => false,
-                    None => true,
-                };
-                Ok(property(
-                    Kind::Int,
-                    value,
-                    Property::Several(OfSeveral::Number { index: *index, checked }),
-                ))
-            }
-            (Some((_, ParamType::Tuple(_))), _) => {
-                Err(format!("the tuple `{of}` has no element `{expr}`"))
-            }
-            (Some(_) | None, _) => Err(format!("`{of}` has no elements that can be named")),
-        }
-    }
-
-    fn member(&self, of: &Expr, member: Member) -> Result<Term, String> {
-        if let Some(output) = self.output_of(of) {
-            return self.output_member(output, member);
-        }
-        let Some(id) = self.value_of(of) else {
-            return Err(format!("`{of}` is not a tensor and has no members"));
-        };
-        let value = &self.values[id];
-        if member == Member::IsSome {
-            let always = || format!("`{of}` is not optional: it is always there");
-            let term = || property(Kind::Bool, id, Property::IsSome);
-            return value.optional.then(term).ok_or_else(always);
-        }
-        let rest = if let Source::Rest(first) = value.source { Some(first as u32) } else { None };
-        let found = match (value.ty, rest, member) {
-            (ParamType::Tensor(tensor), ..) => {
-                let (kind, found) = tensor_member(of, tensor, member)?;
-                Some((kind, Property::Tensor(found)))
-            }
-            (_, Some(first), Member::Size) => {
-                Some((Kind::Int, Property::Several(OfSeveral::RestSize { first })))
-            }
-            (_, Some(_), Member::Data) => Some((Kind::Ptr, Property::Several(OfSeveral::Address))),
-            (_, Some(_), _) => None,
-            (ty, None, member) => value_member(of, ty, member)?,
-        };
-        let found = found.map(|(kind, found)| property(kind, id, found));
-        found.ok_or_else(|| format!("`{of}` has no member `{member}`"))
-    }
-
-    fn output_member(&self, output: OutputId, member: Member) -> Result<Term, String> {
-        let Output { name, tensor, .. } = self.outputs[output];
-        match (member, known_member(tensor, member)) {
-            (Member::Data, _) => Ok(Term::new(Kind::Ptr, Node::OutputData(output))),
-            (_, Some(expr)) => self.term(&expr),
-            (Member::Shape(dim) | Member::Strides(dim), None) => {
-                let rank = tensor.extents().count();
-                Err(format!("`{name}` has rank {rank}, which leaves no dim {dim}"))
-            }
-            (member, None) => {
-                Err(format!("`{name}.{member}` is not known before `{name}` is allocated"))
-            }
         }
     }
 
@@ -297,10 +224,6 @@ impl Names<'_> {
     }
 }
 
-fn property(kind: Kind, of: ValueId, property: Property) -> Term {
-    Term::new(kind, Node::Property(of, property))
-}
-
 pub(super) fn kind_of_scalar(scalar: Scalar) -> Kind {
     if scalar == Scalar::Ptr {
         Kind::Ptr
@@ -312,88 +235,6 @@ pub(super) fn kind_of_scalar(scalar: Scalar) -> Kind {
         Kind::Float
     } else {
         Kind::Int
-    }
-}
-
-fn tensor_member(of: &Expr, tensor: &Tensor, member: Member) -> Result<(Kind, OfTensor), String> {
-    let checked = |dim: u32| match tensor.rank() {
-        Some(rank) if dim as usize >= rank => {
-            Err(format!("`{of}` has rank {rank}, which leaves no dim {dim}"))
-        }
-        Some(_) => Ok(false),
-        None => Ok(true),
-    };
-    Ok(match member {
-        Member::Data => (Kind::Ptr, OfTensor::Data),
-        Member::DType => (Kind::DType, OfTensor::DType),
-        Member::Shape(dim) => (Kind::Int, OfTensor::Extent { dim, checked: checked(dim)? }),
-        Member::Strides(dim) => (Kind::Int, OfTensor::Stride { dim, checked: checked(dim)? }),
-        Member::Ndim => (Kind::Int, OfTensor::Ndim),
-        Member::DeviceType => (Kind::Int, OfTensor::DeviceType),
-        Member::DeviceId => (Kind::Int, OfTensor::DeviceId),
-        Member::ByteOffset => (Kind::Int, OfTensor::ByteOffset),
-        Member::Numel => (Kind::Int, OfTensor::Numel),
-        Member::IsContiguous => (Kind::Bool, OfTensor::IsContiguous),
-        Member::Size | Member::IsSome => {
-            return Err(format!("the tensor `{of}` has no member `{member}`"));
-        }
-    })
-}
-
-/// A member of what is neither a tensor nor the further arguments; `None` if there is no such member.
-fn value_member(
-    of: &Expr,
-    ty: &ParamType,
-    member: Member,
-) -> Result<Option<(Kind, Property)>, String> {
-    let when = |wanted, kind, found| (member == wanted).then_some((kind, found));
-    let pair = |count| {
-        let address = when(Member::Data, Kind::Ptr, Property::Several(OfSeveral::Address));
-        address.or(when(Member::Size, Kind::Int, Property::Several(count)))
-    };
-    Ok(match ty {
-        ParamType::Leaf(leaf) if leaf.facts().kind == Kind::Text => pair(OfSeveral::TextSize),
-        ParamType::Shape(_) => pair(OfSeveral::NumberCount),
-        ParamType::Literal(literals) if is_text(literals) => pair(OfSeveral::TextSize),
-        ParamType::Sequence(..) => when(Member::Size, Kind::Int, Property::Length),
-        ParamType::Leaf(leaf) if leaf.facts().kind == Kind::Device => {
-            let ty = when(Member::DeviceType, Kind::Int, Property::TypeOfDevice);
-            ty.or(when(Member::DeviceId, Kind::Int, Property::IndexOfDevice))
-        }
-        ParamType::Scalar(_)
-        | ParamType::Tensor(_)
-        | ParamType::Leaf(_)
-        | ParamType::Object(_)
-        | ParamType::Mapping(..)
-        | ParamType::Tuple(_)
-        | ParamType::Optional(_)
-        | ParamType::Union(_)
-        | ParamType::Literal(_) => {
-            return Err(format!("`{of}` is not a tensor and has no members"));
-        }
-    })
-}
-
-/// A number about a tensor that is known before it is allocated.
-fn known_member(tensor: &Tensor, member: Member) -> Option<Expr> {
-    let extents: Vec<&Expr> = tensor.extents().collect();
-    let product = |extents: &[&Expr]| {
-        let all = extents.iter().map(|extent| (*extent).clone());
-        all.reduce(|product, extent| product.binary(BinaryOp::Mul, extent)).unwrap_or(Expr::Int(1))
-    };
-    match member {
-        Member::Shape(dim) => extents.get(dim as usize).map(|extent| (*extent).clone()),
-        Member::Strides(dim) => extents.get(dim as usize + 1..).map(product),
-        Member::Ndim => Some(Expr::Int(extents.len() as i64)),
-        Member::Numel => Some(product(&extents)),
-        Member::IsContiguous => Some(Expr::Bool(true)),
-        Member::Data
-        | Member::DeviceType
-        | Member::DeviceId
-        | Member::ByteOffset
-        | Member::DType
-        | Member::Size
-        | Member::IsSome => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! C functions beside functions of the FFI: what they are called, and which there cannot be.
 
-use crate::ir::Linkage;
-use crate::{Error, Library, Options, lower};
+use tvm_ffi_codegen::ir::Linkage;
+use tvm_ffi_codegen::{Error, Library, Options, lower};
 
 #[test]
 fn refusals() {
