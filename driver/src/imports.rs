@@ -29,8 +29,8 @@
 //! std::fs::write(&weights, [1, 2, 3])?;
 //! let tree = read_modules(&[("weights".to_owned(), weights)])?;
 //!
-//! let declarations = "twice(n: int64) -> int64 = twice_kernel(n);".parse()?;
-//! let library = Library { imports: Some(tree.clone()), ..declarations };
+//! let library: Library = "twice(n: int64) -> int64 = twice_kernel(n);".parse()?;
+//! let library = library.with_imports(tree.clone());
 //! let object = emit(&library, Form::Object, &Options::default())?;
 //!
 //! let blob = inspect::library_bin(&object)?.expect("the object embeds a tree");

@@ -16,6 +16,7 @@ mod metadata;
 mod mirror;
 mod once;
 mod properties;
+mod runtime_state;
 mod same_bytes;
 mod snapshots;
 mod stack_of_failure;
