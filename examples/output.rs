@@ -44,10 +44,10 @@ fn values() {
 add_one_kernel(ptr, ptr, i64)
 # scale_kernel(ptr, i64, i32, f32) -> i32
 add_one: [2.0, 3.0, 4.0, 5.0, 6.0]
-add_and_scale: [4.0, 6.0, 8.0, 10.0, 12.0], Int(2)
 ValueError: no factor for 5
 ValueError: a factor without end when calling: `add_and_scale(x: Tensor([n], float32), \
 y: Tensor([n], float32), factor: float32 = 2.0)`, status = 1
+add_and_scale: [4.0, 6.0, 8.0, 10.0, 12.0], Int(2)
 ";
     assert_eq!(ran, expected);
 }

@@ -7,7 +7,7 @@ use codegen::{
     Call, Constraint, DType, Expr, Function, KernelCall, Library, Scalar, Signature, Statement,
     Tensor, exprs,
 };
-use jit::{Jit, Tensor as View};
+use jit::{Jit, Tensor as View, Value};
 
 /// `y[i] = x[i] + 1`
 extern "C" fn add_one_kernel(x: *const f32, y: *mut f32, n: i64) {
@@ -91,14 +91,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut x, mut y) = ([1.0_f32, 2.0, 3.0, 4.0, 5.0], [0.0_f32; 5]);
     add_one.call(&[(&View::new(&mut x)).into(), (&View::new(&mut y)).into()])?;
     println!("add_one: {y:?}");
-    let tiles = both.call(&[(&View::new(&mut x)).into(), (&View::new(&mut y)).into()])?;
-    println!("add_and_scale: {y:?}, {tiles:?}");
+
+    let tensors = [View::new(&mut x), View::new(&mut y)];
+    let [from, to] = tensors.each_ref().map(Value::from);
     for factor in [0.0, f64::INFINITY] {
-        let args = [(&View::new(&mut x)).into(), (&View::new(&mut y)).into(), factor.into()];
-        match both.call(&args) {
+        match both.call(&[from, to, factor.into()]) {
             Ok(_) => return Err("a wrong factor was accepted".into()),
             Err(error) => println!("{error}"),
         }
     }
+    let tiles = both.call(&[from, to])?;
+    println!("add_and_scale: {y:?}, {tiles:?}");
     Ok(())
 }

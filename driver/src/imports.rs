@@ -21,7 +21,8 @@
 //! ```
 //! use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
 //! use tvm_ffi_codegen_driver::{Form, Options, emit, inspect};
-//! use codegen::Library;
+//! # use codegen as tvm_ffi_codegen;
+//! use tvm_ffi_codegen::Library;
 //! use abi_spec::library_bin::ImportTree;
 //!
 //! let folder = tempfile::tempdir()?;

@@ -7,7 +7,7 @@
 /// # Safety
 /// All are compact and as large as said.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn matmul_kernel(
+pub(crate) unsafe extern "C" fn matmul_kernel(
     a: *const f32,
     b: *const f32,
     c: *mut f32,
@@ -29,10 +29,16 @@ pub unsafe extern "C" fn matmul_kernel(
 /// # Safety
 /// All are compact and as large as said.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn bias_kernel(a: *const f32, b: *const f32, c: *mut f32, n: i64, m: i64) {
-    for i in 0..n * m {
+pub(crate) unsafe extern "C" fn bias_kernel(
+    a: *const f32,
+    b: *const f32,
+    c: *mut f32,
+    n: i64,
+    m: i64,
+) {
+    for (i, j) in (0..n).flat_map(|i| (0..m).map(move |j| (i * m + j, j))) {
         // SAFETY: inside of all three.
-        unsafe { *c.offset(i as isize) = *a.offset(i as isize) + *b.offset((i % m) as isize) };
+        unsafe { *c.offset(i as isize) = *a.offset(i as isize) + *b.offset(j as isize) };
     }
 }
 
@@ -41,7 +47,7 @@ pub unsafe extern "C" fn bias_kernel(a: *const f32, b: *const f32, c: *mut f32, 
 /// # Safety
 /// Both are compact and as large as said.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn relu_kernel(a: *const f32, c: *mut f32, n: i64) {
+pub(crate) unsafe extern "C" fn relu_kernel(a: *const f32, c: *mut f32, n: i64) {
     for i in 0..n as isize {
         // SAFETY: inside of both.
         unsafe { *c.offset(i) = (*a.offset(i)).max(0.0) };
@@ -53,7 +59,7 @@ pub unsafe extern "C" fn relu_kernel(a: *const f32, c: *mut f32, n: i64) {
 /// # Safety
 /// Both are compact and as large as said.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn reshape_kernel(a: *const f32, c: *mut f32, n: i64) {
+pub(crate) unsafe extern "C" fn reshape_kernel(a: *const f32, c: *mut f32, n: i64) {
     for i in 0..n as isize {
         // SAFETY: inside of both.
         unsafe { *c.offset(i) = *a.offset(i) };
