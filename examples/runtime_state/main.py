@@ -1,6 +1,7 @@
 """Uses a compiled library before and after its runtime is there, from eight threads, and from another library.
 
-Usage: main.py LIBRARY ANOTHER, with the folder of `mylang` in PYTHONPATH.
+Usage: main.py LIBRARY ANOTHER. Both are `kernels.ffi` with `kernels.c`; `mylang` holds `runtime.cc` as
+`libmylang_runtime.so`.
 """
 
 import sys

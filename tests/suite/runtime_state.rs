@@ -12,7 +12,7 @@ use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
 const EXPECTED: &str = "\
-There is no function \"mylang.get_global_state\"
+Cannot find function mylang.get_global_state in the imported modules or global registry.
 failures: 0, calls: 8000, elements: 128000, asked: 8000
 calls: 8001 8001
 calls: 8001, replaced: 0
@@ -22,11 +22,13 @@ fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/runtime_state").join(name)
 }
 
-/// The package in a folder, with its runtime library.
+/// The program and the package in a folder, with its runtime library.
 fn package(folder: &Path) {
     let package = folder.join("mylang");
     fs::create_dir(&package).expect("a folder can be made");
-    fs::copy(source("mylang/__init__.py"), package.join("__init__.py")).expect("a file is copied");
+    for file in ["main.py", "mylang/__init__.py"] {
+        fs::copy(source(file), folder.join(file)).expect("a file is copied");
+    }
     let words = |option: &str| -> Vec<String> {
         config(option).split_whitespace().map(str::to_owned).collect()
     };
@@ -51,12 +53,12 @@ fn libraries_share_the_state_of_their_runtime() {
     for backend in BACKENDS {
         let files = ["library.so", "another.so"].map(|name| folder.path().join(name));
         for file in &files {
-            let (backend, kernels) = (backend.to_owned(), vec![kernels.clone()]);
+            let (backend, kernels) = ((*backend).to_owned(), vec![kernels.clone()]);
             let options = Options { backend, kernels, ..Options::default() };
             driver::compile_shared(&library, file, &options).unwrap_or_else(|e| panic!("{e}"));
         }
         let mut python = Command::new("python3");
-        python.arg(source("main.py")).args(&files).env("PYTHONPATH", folder.path());
+        python.arg(folder.path().join("main.py")).args(&files);
         let output = python.output().expect("use tests/run");
         let text = String::from_utf8_lossy(&output.stdout);
         assert_eq!(text, EXPECTED, "{backend}: {output:?}");
