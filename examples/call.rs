@@ -15,10 +15,9 @@ pub(crate) fn add_one() -> Result<(ir::Module, Signature), Error> {
             = add_one_kernel(x.data, y.data, n);
     "
     .parse()?;
-    let source = lower(&library.resolve()?, &Options::default());
-    let kernel = source.find("add_one_kernel").and_then(|kernel| source.signature(kernel));
-    let kernel = kernel.cloned().unwrap_or_else(|| unreachable!("the declaration calls it"));
-    Ok((source, kernel))
+    let resolved = library.resolve()?;
+    let kernel = resolved.kernels().remove(0);
+    Ok((lower(&resolved, &Options::default()), kernel.signature))
 }
 
 /// The functions of the runtime that host code calls, by their names.

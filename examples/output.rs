@@ -33,6 +33,63 @@ fn quickstart_without_a_runtime() {
     assert_eq!(printed.lines().count(), 3);
 }
 
+/// The text of what was built, and what it does.
+#[test]
+fn values() {
+    let printed = output(&mut Command::new(env!("CARGO_BIN_EXE_values")));
+    let (text, ran) = printed.split_once("# ").expect("kernels after the declarations");
+    let library: codegen::Library = text.parse().expect("what is printed is a library");
+    assert_eq!(library.to_string(), text);
+    let expected = "\
+add_one_kernel(ptr, ptr, i64)
+# scale_kernel(ptr, i64, i32, f32) -> i32
+add_one: [2.0, 3.0, 4.0, 5.0, 6.0]
+ValueError: no factor for 5
+ValueError: a factor without end when calling: `add_and_scale(x: Tensor([n], float32), \
+y: Tensor([n], float32), factor: float32 = 2.0)`, status = 1
+add_and_scale: [4.0, 6.0, 8.0, 10.0, 12.0], Int(2)
+";
+    assert_eq!(ran, expected);
+}
+
+/// By symbol with nothing but Rust, by name with the runtime.
+#[test]
+fn graph() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_graph"));
+    let printed = output(&mut command);
+    let network = "\
+network(x: Tensor([n, 4, 4], float32), w: Tensor([16, 8], float32), b: Tensor([8], float32), \
+y: Tensor([n, 8], float32)) -> None
+    = {
+        let flat = alloc Tensor([n, 16], float32) on x;
+        @reshape(x, flat);
+        let product = alloc Tensor([n, 8], float32) on x;
+        @matmul(flat, w, product);
+        let sum = alloc Tensor([n, 8], float32) on x;
+        @bias(product, b, sum);
+        @relu(sum, y);
+    };
+by symbol, in process: as expected
+";
+    assert_eq!(printed, format!("{network}by name, in process: as expected\n"));
+    let printed = output(command.env_clear().env("PATH", ""));
+    assert_eq!(printed, network);
+}
+
+/// Through LLVM, with an object of the kernels.
+#[cfg(all(feature = "aot", feature = "llvm"))]
+#[test]
+fn graph_ahead_of_time() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (source, object) = (concat!(env!("CARGO_MANIFEST_DIR"), "/graph/kernels.rs"), "graph.o");
+    let object = folder.join(object);
+    let options = ["--edition=2024", "--crate-type=lib", "--emit=obj", "-O", "-Cpanic=abort"];
+    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
+    output(rustc.args(options).args(["-Ccodegen-units=1", source, "-o"]).arg(&object));
+    let printed = output(Command::new(env!("CARGO_BIN_EXE_graph")).arg(object));
+    assert!(printed.ends_with("\nby symbol, ahead of time: as expected\n"), "{printed}");
+}
+
 #[cfg(feature = "aot")]
 #[test]
 fn aot() {

@@ -6,6 +6,7 @@
 //! system library are given as values only.
 
 mod body;
+mod build;
 mod expression;
 mod leaf;
 pub(crate) mod limit;
@@ -26,6 +27,7 @@ pub(crate) use types::{is_text, literal_scalar};
 
 /// What one shared object exports.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Library {
     /// In the order in which they are emitted; names are unique.
     pub functions: Vec<Function>,
@@ -43,15 +45,9 @@ pub struct Library {
     pub system_lib: Option<String>,
 }
 
-/// A library of these functions that imports nothing.
-impl From<Vec<Function>> for Library {
-    fn from(functions: Vec<Function>) -> Library {
-        Library { functions, ..Library::default() }
-    }
-}
-
 /// A declaration: a signature and its body.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Function {
     /// The text after `///`, lines joined by newlines; empty if there is none.
     pub docs: String,
@@ -77,6 +73,7 @@ pub struct Location {
 
 /// What callers see of a function and what errors print.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Signature {
     /// The exported symbol is `__tvm_ffi_<name>`.
     pub name: String,
@@ -90,6 +87,7 @@ pub struct Signature {
 
 /// A parameter.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Param {
     /// Its name.
     pub name: String,
@@ -103,6 +101,7 @@ pub struct Param {
 
 /// A condition that must hold.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Constraint {
     /// The condition.
     pub condition: Expr,

@@ -245,7 +245,7 @@ pub use crate::declaration::limit::{
     MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT,
     MAX_VALUES,
 };
-pub(crate) use reserved::is_reserved;
+pub use reserved::is_reserved;
 
 use crate::declaration::Expr;
 use crate::declaration::{Function, Library, Signature};

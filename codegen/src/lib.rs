@@ -22,6 +22,30 @@
 //! # Ok::<(), tvm_ffi_codegen::Error>(())
 //! ```
 //!
+//! The same library without text, which is what a compiler makes of what it knows:
+//!
+//! ```
+//! use tvm_ffi_codegen::{Call, DType, Expr, Library, Scalar, Signature, Tensor, exprs};
+//!
+//! let [x, n] = ["x", "n"].map(Expr::name);
+//! let scale = Signature::new("scale")
+//!     .param("x", Tensor::new(exprs![&n, 64], DType::FLOAT32))
+//!     .param("factor", Scalar::Float64)
+//!     .require((&n % 4).equal(0))
+//!     .body(Call::kernel("scale_kernel", exprs![x.data(), n.cast(Scalar::Int32), "factor"]));
+//! let library = Library::new([scale]);
+//! assert_eq!(library.to_string().parse(), Ok(library.clone()));
+//! let resolved = library.resolve()?;
+//! assert_eq!(resolved.kernels()[0].signature.to_string(), "(ptr, i32, f64)");
+//! # Ok::<(), tvm_ffi_codegen::Error>(())
+//! ```
+//!
+//! # Constructors
+//! [`Signature::new`] and what follows it, [`Tensor::new`], [`ParamType`], [`Call`], [`Statement`] and the operators
+//! of [`Expr`] build declarations; [`exprs!`] lists expressions of several kinds. Fields stay public, but
+//! structs to which some will come are made with these. Of the ABI, [`DType`], [`DeviceType`], [`Scalar`] and
+//! [`library_bin`] are what declarations are made of.
+//!
 //! # The way of a declaration
 //! 1. [`language`]: text ⇄ [`Library`]. Text and values are two faces of one thing.
 //! 2. `validate`, `scope`, `resolve`: what the names stand for, which occurrence binds a symbol, and the
@@ -41,6 +65,8 @@ pub mod language;
 mod lower;
 mod resolve;
 
+pub use abi_spec::symbol::function_symbol;
+pub use abi_spec::{DType, DeviceType, ParseError, Scalar, TypeCode, library_bin};
 pub use backend::Backend;
 pub use declaration::{
     Action, BinaryOp, Body, Builtin, Call, Callee, Class, Comparison, Constraint, Device, Dim,
@@ -50,4 +76,4 @@ pub use declaration::{
 };
 pub use error::{Error, Part, Position, Site};
 pub use lower::{Options, Routines, Unchecked, library::metadata, lower, routines};
-pub use resolve::Resolved;
+pub use resolve::{Kernel, Resolved};

@@ -37,8 +37,9 @@ use abi_spec::symbol::{PREFIX, validate_name};
 use crate::declaration::Library;
 use crate::declaration::limit::Limit;
 use crate::error::{Error, Part};
+use crate::ir::Signature;
 use external::External;
-use function::Function;
+use function::{Call, Function};
 
 /// A library with its meaning.
 #[derive(Clone, Debug)]
@@ -82,7 +83,41 @@ impl Library {
     }
 }
 
-impl Resolved<'_> {
+/// A C function that a library calls.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Kernel<'a> {
+    /// Its name, as the linker sees it.
+    pub symbol: &'a str,
+    /// Its type under the C calling convention, of which each backend's `signature` makes a native one.
+    pub signature: Signature,
+}
+
+impl<'a> Resolved<'a> {
+    /// The C functions that bodies call, each once, in the order in which they are first called. Each has one type
+    /// in a library.
+    ///
+    /// ```
+    /// let text = "scale(x: Tensor([n], float32), a: int8) -> None = try scale_kernel(x.data, n, a);";
+    /// let library: tvm_ffi_codegen::Library = text.parse()?;
+    /// let kernels = library.resolve()?.kernels();
+    /// assert_eq!(kernels[0].symbol, "scale_kernel");
+    /// assert_eq!(kernels[0].signature.to_string(), "(ptr, i64, i8 sext) -> i32");
+    /// # Ok::<(), tvm_ffi_codegen::Error>(())
+    /// ```
+    pub fn kernels(&self) -> Vec<Kernel<'a>> {
+        let kernel =
+            |call: &Call<'a>| Kernel { symbol: call.symbol, signature: call.prototype.clone() };
+        self.called().into_iter().map(kernel).collect()
+    }
+
+    /// A call of each C function, in the order in which they are first called.
+    pub(crate) fn called(&self) -> Vec<&Call<'a>> {
+        let mut seen = HashSet::new();
+        let mut calls: Vec<_> = self.functions.iter().flat_map(Function::calls).collect();
+        calls.retain(|call| seen.insert(call.symbol));
+        calls
+    }
+
     /// Says whether every function can be in a file, where nobody gives closures their context.
     pub fn ahead_of_time(&self) -> Result<(), Error> {
         let declared = self.library.functions.iter().enumerate();

@@ -5,7 +5,8 @@ use tvm_ffi_codegen::{Error, Library, Options, Part, ir, lower};
 /// Functions of these names, and an entry.
 fn library(functions: &[&str], entry: Option<&str>) -> Library {
     let text: String = functions.iter().map(|name| format!("{name}() -> None = k();")).collect();
-    Library { entry: entry.map(str::to_owned), ..text.parse().unwrap() }
+    let library: Library = text.parse().unwrap();
+    entry.map_or(library.clone(), |entry| library.with_entry(entry))
 }
 
 fn exports(module: &ir::Module) -> Vec<&str> {
@@ -51,10 +52,7 @@ fn entries_that_cannot_be_are_errors() {
 #[test]
 fn system_libraries_register_what_they_export() {
     // The new name of the first is the old name of the second.
-    let of = |prefix: &str| {
-        let system_lib = Some(prefix.to_owned());
-        Library { system_lib, ..library(&["a", "xa"], Some("a")) }
-    };
+    let of = |prefix: &str| library(&["a", "xa"], Some("a")).with_system_lib(prefix);
     let module = lower(&of("x").resolve().unwrap(), &Options::default());
     ir::verify(&module).unwrap();
     let registered = [
@@ -98,7 +96,7 @@ fn prefixes_that_cannot_be_are_errors() {
     ];
     let library: Library = "f() -> None = k__tvm_ffi__library_ctx();".parse().unwrap();
     for (prefix, message) in rows {
-        let library = Library { system_lib: Some(prefix.to_owned()), ..library.clone() };
+        let library = library.clone().with_system_lib(prefix);
         let error = library.validate().unwrap_err();
         assert!(matches!(&error, Error::Prefix { prefix: found, .. } if found == prefix));
         assert_eq!(error.to_string(), message);

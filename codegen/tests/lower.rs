@@ -69,7 +69,7 @@ fn importing(nodes: &[Imported<'_>]) -> Library {
         children: children.to_vec(),
     };
     let tree = ImportTree { nodes: nodes.iter().map(node).collect() };
-    Library { imports: Some(tree), ..DECLARATIONS[0].parse().unwrap() }
+    DECLARATIONS[0].parse::<Library>().unwrap().with_imports(tree)
 }
 
 #[test]

@@ -21,7 +21,8 @@
 //! ```
 //! use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
 //! use tvm_ffi_codegen_driver::{Form, Options, emit, inspect};
-//! use codegen::Library;
+//! # use codegen as tvm_ffi_codegen;
+//! use tvm_ffi_codegen::Library;
 //! use abi_spec::library_bin::ImportTree;
 //!
 //! let folder = tempfile::tempdir()?;
@@ -29,8 +30,8 @@
 //! std::fs::write(&weights, [1, 2, 3])?;
 //! let tree = read_modules(&[("weights".to_owned(), weights)])?;
 //!
-//! let declarations = "twice(n: int64) -> int64 = twice_kernel(n);".parse()?;
-//! let library = Library { imports: Some(tree.clone()), ..declarations };
+//! let library: Library = "twice(n: int64) -> int64 = twice_kernel(n);".parse()?;
+//! let library = library.with_imports(tree.clone());
 //! let object = emit(&library, Form::Object, &Options::default())?;
 //!
 //! let blob = inspect::library_bin(&object)?.expect("the object embeds a tree");

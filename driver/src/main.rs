@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use abi_spec::library_bin::ImportTree;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use codegen::{Library, Unchecked, ir};
+use codegen::{Unchecked, ir};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::file::{self, Mode};
 use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
@@ -195,9 +195,11 @@ fn emit(arguments: &Emit) -> Result<(), Error> {
 
 /// The module, which has its own copy of what the library imports.
 fn lowered(arguments: &Emit) -> Result<ir::Module, Error> {
-    let (imports, entry) = (imports(arguments)?, arguments.entry.clone());
-    let system_lib = arguments.system_lib.clone();
-    let library = Library { imports, entry, system_lib, ..parse_file(&arguments.file)? };
+    let imports = imports(arguments)?;
+    let mut library = parse_file(&arguments.file)?;
+    library.imports = imports;
+    library.entry.clone_from(&arguments.entry);
+    library.system_lib.clone_from(&arguments.system_lib);
     let options = codegen::Options {
         metadata: !arguments.no_metadata,
         unchecked: unchecked(&arguments.unchecked),

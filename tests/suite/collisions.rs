@@ -23,7 +23,7 @@ for module in [one, two]:
 /// Links a library whose entry calls a function that it exports.
 fn library(path: &Path, backend: &str, docs: &str, result: &str, number: u8) {
     let text = format!("/// {docs}\nf() -> {result} = kernel();");
-    let library = Library { entry: Some("f".to_owned()), ..text.parse().unwrap() };
+    let library = text.parse::<Library>().unwrap().with_entry("f");
     let folder = path.parent().unwrap();
     let (source, object) = (folder.join("kernel.c"), folder.join("kernel.o"));
     std::fs::write(
@@ -102,7 +102,7 @@ fn loaders_may_fail_and_may_load_libraries() {
             Node { module: Module::Custom { kind: "again".into(), bytes }, children: vec![] },
         ];
         let library = "outer(a: int8) -> int8 = echo_int8(a);".parse::<Library>().unwrap();
-        let library = Library { imports: Some(ImportTree { nodes }), ..library };
+        let library = library.with_imports(ImportTree { nodes });
         build(&library, backend, &outer);
         assert_eq!(python(LOADER, &[&outer]), "not yet\nloading 20\n1 2 1\n", "{backend}");
     }

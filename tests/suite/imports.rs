@@ -102,8 +102,8 @@ impl Workshop {
         let in_context = nodes.iter().any(|node| node.module == Module::Library);
         let (text, kernels) = if in_context { (DECLARATIONS, KERNELS) } else { (ANSWER, ANSWERER) };
         let kernels = vec![self.kernels(kernels)];
-        let imports = Some(ImportTree { nodes: nodes.to_vec() });
-        let library = Library { imports, ..text.parse().expect("the declarations are valid") };
+        let library: Library = text.parse().expect("the declarations are valid");
+        let library = library.with_imports(ImportTree { nodes: nodes.to_vec() });
         let options = Options { backend: backend.to_owned(), kernels, ..Options::default() };
         driver::compile_shared(&library, &self.path(name), &options)
             .unwrap_or_else(|error| panic!("{backend}: {error}"));
@@ -374,7 +374,7 @@ module loaders: 1
     // What we make of its parts is the very same.
     extract(&ImportTree::decode(&blobs[0]).unwrap(), &folder.path().join("parts")).unwrap();
     let read = driver::imports::read_tree(&folder.path().join("parts/tree.toml")).unwrap();
-    let library = Library { imports: Some(read), ..Library::default() };
+    let library = Library::default().with_imports(read);
     for backend in BACKENDS {
         let options = Options { backend: (*backend).to_owned(), ..Options::default() };
         let object = driver::emit(&library, Form::Object, &options).unwrap();

@@ -19,6 +19,7 @@ mod mirror;
 mod once;
 mod programs;
 mod properties;
+mod runtime_state;
 mod same_bytes;
 mod snapshots;
 mod stack_of_failure;

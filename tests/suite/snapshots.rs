@@ -104,12 +104,10 @@ fn library() {
     let custom = library_bin::Module::Custom { kind: "data".into(), bytes: b"bytes"[..].into() };
     let nodes = [(library_bin::Module::Library, vec![1]), (custom, vec![])];
     let node = |(module, children)| library_bin::Node { module, children };
-    let library = Library {
-        imports: Some(library_bin::ImportTree { nodes: nodes.map(node).into() }),
-        entry: Some("echo".to_owned()),
-        system_lib: Some("my_".to_owned()),
-        ..Library::from(vec![function.clone()])
-    };
+    let library = Library::new([function.clone()])
+        .with_imports(library_bin::ImportTree { nodes: nodes.map(node).into() })
+        .with_entry("echo")
+        .with_system_lib("my_");
     let options = Options { metadata: true, ..bare() };
     let module = codegen::lower(&library.resolve().unwrap(), &options);
     ir::verify(&module).unwrap();

@@ -17,8 +17,7 @@ const KERNELS: &str = "
 /// Writes an object with a system library in it.
 fn object(folder: &TempDir, name: &str, backend: &str, prefix: &str, library: &str) -> PathBuf {
     let library: Library = library.parse().unwrap();
-    let (entry, system_lib) = (Some("f".to_owned()), Some(prefix.to_owned()));
-    let library = Library { entry, system_lib, ..library };
+    let library = library.with_entry("f").with_system_lib(prefix);
     let module = driver::lower(&library).unwrap();
     let options = driver::Options { backend: backend.to_owned(), ..driver::Options::default() };
     let path = folder.path().join(name);
@@ -94,7 +93,7 @@ fn every_format_has_a_place_for_constructors() {
         "aarch64-pc-windows-msvc",
     ];
     let library: Library = TWICE.parse().unwrap();
-    let library = Library { system_lib: Some("a_".to_owned()), ..library };
+    let library = library.with_system_lib("a_");
     let module = driver::lower(&library).unwrap();
     for (backend, target) in BACKENDS.iter().flat_map(|b| targets.map(|target| (b, target))) {
         let backend = (*backend).to_owned();

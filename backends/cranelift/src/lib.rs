@@ -5,8 +5,9 @@
 //! object file. Both do no more than translate; every decision was made when the host IR was lowered.
 //!
 //! ```
-//! use codegen::Backend;
-//! use codegen::ir::{Binary, Builder, Linkage, Module, Signature, Type};
+//! # use codegen as tvm_ffi_codegen;
+//! use tvm_ffi_codegen::Backend;
+//! use tvm_ffi_codegen::ir::{Binary, Builder, Linkage, Module, Signature, Type};
 //! use tvm_ffi_codegen_cranelift::Cranelift;
 //!
 //! let mut module = Module::default();

@@ -7,7 +7,8 @@
 //! translate; every decision was made when the host IR was lowered.
 //!
 //! ```
-//! use codegen::ir::{self, Builder, Linkage, Signature, SymbolKind, Type};
+//! # use codegen as tvm_ffi_codegen;
+//! use tvm_ffi_codegen::ir::{self, Builder, Linkage, Signature, SymbolKind, Type};
 //! use inkwell::context::Context;
 //! use inkwell::module::Linkage as NativeLinkage;
 //! use tvm_ffi_codegen_llvm::{Llvm, emit, optimize, signature};

@@ -5,7 +5,8 @@
 //! LLVM IR and the LLVM backend, which compiles it to the same code as what it emits itself.
 //!
 //! ```
-//! use codegen::ir::{self, Builder, Linkage, Signature, SymbolKind, Type};
+//! # use codegen as tvm_ffi_codegen;
+//! use tvm_ffi_codegen::ir::{self, Builder, Linkage, Signature, SymbolKind, Type};
 //! use melior::{Context, dialect::DialectHandle, ir::Module};
 //! use tvm_ffi_codegen_mlir::{Mlir, compile, emit, verify};
 //!

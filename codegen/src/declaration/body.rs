@@ -13,6 +13,7 @@ pub enum Body {
 
 /// A statement of a program.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Statement {
     /// Where it comes from, as the backtrace of its errors says; `None` for that of the function.
     pub location: Option<Location>,
@@ -102,6 +103,7 @@ pub enum Call {
 
 /// A call of a C function.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct KernelCall {
     /// The name of the function, as the linker sees it.
     pub symbol: String,
@@ -125,6 +127,7 @@ pub enum Callee {
 
 /// What a status means.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StatusError {
     /// The status; `None` for any that has no entry of its own.
     pub status: Option<i32>,
@@ -176,12 +179,5 @@ impl Action {
             | Action::Return(_)
             | Action::Raise { .. } => [&[], &[]],
         }
-    }
-}
-
-/// A statement without a location of its own.
-impl From<Action> for Statement {
-    fn from(action: Action) -> Statement {
-        Statement { location: None, action }
     }
 }

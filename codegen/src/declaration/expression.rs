@@ -174,31 +174,6 @@ impl Builtin {
 }
 
 impl Expr {
-    /// A symbol or parameter.
-    pub fn name(name: impl Into<String>) -> Expr {
-        Expr::Name(name.into())
-    }
-
-    /// `self.member`.
-    pub fn member(self, member: Member) -> Expr {
-        Expr::Member(Box::new(self), member)
-    }
-
-    /// `self op rhs`.
-    pub fn binary(self, op: BinaryOp, rhs: Expr) -> Expr {
-        Expr::Binary(op, Box::new(self), Box::new(rhs))
-    }
-
-    /// `self op rhs`, a truth.
-    pub fn compare(self, op: Comparison, rhs: Expr) -> Expr {
-        Expr::Compare(op, Box::new(self), Box::new(rhs))
-    }
-
-    /// `self and rhs`, or `self or rhs`.
-    pub fn logic(self, op: Logic, rhs: Expr) -> Expr {
-        Expr::Logic(op, Box::new(self), Box::new(rhs))
-    }
-
     /// Direct subexpressions, in order.
     pub fn children(&self) -> impl Iterator<Item = &Expr> {
         let (first, second, rest) = match self {

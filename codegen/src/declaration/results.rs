@@ -19,6 +19,7 @@ pub enum ResultType {
 /// A tensor that the wrapper allocates: compact, on the device of the first tensor parameter that is
 /// declared for the same device, else on the first device of that type.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Output {
     /// Its name, which the arguments of the body may mention.
     pub name: String,

@@ -33,6 +33,7 @@ pub enum ParamType {
 
 /// What is required of a tensor.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Tensor {
     /// Its extents.
     pub shape: Shape,
@@ -145,13 +146,6 @@ pub enum Literal {
 }
 
 impl Tensor {
-    /// A compact cpu tensor at the natural alignment.
-    pub fn new(shape: Shape, dtype: DType) -> Tensor {
-        let device = Device::Type(DeviceType::CPU);
-        let strides = Strides::Contiguous;
-        Tensor { shape, dtypes: vec![dtype], storage: false, strides, device, align: None }
-    }
-
     /// The number of dims, if it is fixed.
     pub(crate) fn rank(&self) -> Option<usize> {
         self.shape.rank()

@@ -57,7 +57,13 @@ pub(super) fn scalar(word: &str) -> Option<Scalar> {
 }
 
 /// True for words that cannot name a parameter or a symbol, nor a C symbol without quotes.
-pub(crate) fn is_reserved(word: &str) -> bool {
+///
+/// ```
+/// use tvm_ffi_codegen::language::is_reserved;
+///
+/// assert!(is_reserved("stream") && is_reserved("int8") && !is_reserved("alloc"));
+/// ```
+pub fn is_reserved(word: &str) -> bool {
     classify(word) != Word::Name
 }
 

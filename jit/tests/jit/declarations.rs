@@ -38,8 +38,7 @@ fn a_library_with_imports_runs() {
             Node { module: library_bin::Module::Library, children: vec![1] },
             Node { module: module("a"), children: vec![] },
         ];
-        let imports = Some(ImportTree { nodes });
-        let library = Library { imports, ..ADD_ONE.parse().unwrap() };
+        let library = ADD_ONE.parse::<Library>().unwrap().with_imports(ImportTree { nodes });
         let kernel = ("add_one_kernel", add_one_kernel as *const u8);
         let compiled = jit(runtime, &[kernel]).compile(&library).unwrap();
         let (mut x, mut y) = ([1.0_f32, 2.0], [0.0_f32; 2]);
@@ -160,7 +159,7 @@ fn status_kernels_pass_errors_on() {
 fn system_libraries_are_refused() {
     for runtime in runtimes() {
         let library: Library = "f() -> None = k();".parse().unwrap();
-        let library = Library { system_lib: Some("a_".to_owned()), ..library };
+        let library = library.with_system_lib("a_");
         let source = codegen::lower(&library.resolve().unwrap(), &Jit::OPTIONS);
         extern "C" fn k() {}
         // SAFETY: the kernel takes nothing and returns nothing, and lowering made the host IR.
@@ -183,7 +182,7 @@ fn the_entry_is_a_function_too() {
     let text = "f(n: int64) -> int64 = same(n); g(self: ptr, n: int64) -> int64 = same(n);";
     for runtime in runtimes() {
         let compile = |entry: &str| {
-            let library = Library { entry: Some(entry.to_owned()), ..text.parse().unwrap() };
+            let library = text.parse::<Library>().unwrap().with_entry(entry);
             let options = codegen::Options { metadata: true, ..Jit::OPTIONS };
             let compiled = jit(runtime, &[("same", same as *const u8)]);
             compiled.compile_with(&library, &options).unwrap()

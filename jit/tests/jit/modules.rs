@@ -33,7 +33,8 @@ fn compile(
     imports: Option<ImportTree<'static>>,
     runtime: &'static Runtime,
 ) -> Compiled {
-    let library = Library { imports, ..text.parse().unwrap() };
+    let mut library: Library = text.parse().unwrap();
+    library.imports = imports;
     let mut jit = Jit::with_runtime(runtime).unwrap();
     // SAFETY: both have the type that declarations here call them with.
     unsafe { jit.kernel("one", one as *const u8).kernel("two", two as *const u8) };
@@ -222,7 +223,8 @@ fn the_context_leads_to_the_imports() {
     let Some((runtime, _guard)) = installed() else { return };
     register_loader("codegen.test", runtime);
     let imports = tree("codegen.test", &[("_lib", &[1]), ("g() -> int64 = two();", &[])]);
-    let library = Library { imports, ..Library::default() };
+    let mut library = Library::default();
+    library.imports = imports;
     let mut source = codegen::lower(&library.resolve().unwrap(), &Jit::OPTIONS);
     crate::ir::wrapper(&mut source, "context", |b| {
         let context = b.module.find("__tvm_ffi__library_ctx").unwrap();
@@ -253,7 +255,8 @@ fn code_stays_only_if_there_is_a_module() {
         // SAFETY: the kernel has the type that the declaration calls it with.
         unsafe { jit.kernel("one", one as *const u8) };
         jit.keep(witness.clone());
-        let library = Library { imports, .."f() -> int64 = one();".parse().unwrap() };
+        let mut library: Library = "f() -> int64 = one();".parse().unwrap();
+        library.imports = imports;
         jit.compile(&library).unwrap()
     };
     let module = into_module(compiled(&witnesses[0], None)).unwrap();

@@ -49,7 +49,8 @@ impl Resolved<'_> {
     /// # Ok::<(), tvm_ffi_codegen::Error>(())
     /// ```
     pub fn header(&self) -> String {
-        let kernels = self.kernels();
+        let mut kernels = self.called();
+        kernels.retain(|call| is_identifier(call.symbol) && !is_c_word(call.symbol));
         let externals = self.externals.iter().map(|external| &external.symbol[..]);
         let first = externals.chain(kernels.iter().map(|kernel| kernel.symbol)).next();
         let guard = format!("TVM_FFI_{}_H", first.unwrap_or("EMPTY"));
@@ -67,14 +68,6 @@ impl Resolved<'_> {
         }
         text.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n");
         text + &format!("#endif /* {guard} */\n")
-    }
-
-    /// The C functions that are called and that C has a name for, each once.
-    fn kernels(&self) -> Vec<&Call<'_>> {
-        let mut known = HashSet::new();
-        let calls = self.functions.iter().flat_map(|function| function.calls());
-        let spelled = calls.filter(|call| is_identifier(call.symbol) && !is_c_word(call.symbol));
-        spelled.filter(|call| known.insert(call.symbol)).collect()
     }
 }
 

@@ -1,0 +1,6 @@
+//! Declarations without text: constructors, conversions and operators.
+
+mod expression;
+mod signature;
+mod statement;
+mod types;

@@ -1,0 +1,202 @@
+//! A graph compiler: a graph with a dynamic batch becomes one host function, whose intermediates are allocated
+//! and whose operators are called by symbol, where they are part of the library, or by name, where somebody else
+//! has registered them. Nothing is written as text. `graph [KERNELS.o]`: with an object of `graph/kernels.rs`, and
+//! with LLVM, also ahead of time.
+
+#[path = "graph/kernels.rs"]
+mod kernels;
+#[path = "graph/workspace.rs"]
+mod workspace;
+
+use std::error::Error;
+use std::ptr;
+
+use codegen::{
+    Call, DType, Expr, Function, Library, ParamType, Shape, Signature, Statement, Tensor, exprs,
+};
+use jit::abi::{Any, SafeCall};
+use jit::{Context, Jit, Runtime, Tensor as View, Value, runtime};
+
+type Done = Result<(), Box<dyn Error>>;
+
+/// An operator, what it is applied to, and the extents of what it computes.
+struct Node {
+    name: &'static str,
+    operator: &'static str,
+    inputs: &'static [&'static str],
+    shape: Vec<Expr>,
+}
+
+/// The graph: `y = relu(reshape(x, [n, 16]) · w + b)`, for any number of rows.
+fn graph() -> [Node; 4] {
+    let node =
+        |name, operator, inputs, m: i64| Node { name, operator, inputs, shape: exprs!["n", m] };
+    [
+        node("flat", "reshape", &["x"], 16),
+        node("product", "matmul", &["flat", "w"], 8),
+        node("sum", "bias", &["product", "b"], 8),
+        node("y", "relu", &["sum"], 8),
+    ]
+}
+
+fn floats(shape: impl Into<Shape>) -> Tensor {
+    Tensor::new(shape, DType::FLOAT32)
+}
+
+/// The host function of the graph: what is not its result is an intermediate.
+fn network(operator: fn(&str, Vec<Expr>) -> Call) -> Function {
+    let nodes = graph();
+    let mut body = Vec::new();
+    for (index, node) in nodes.iter().enumerate() {
+        if index + 1 < nodes.len() {
+            body.push(Statement::alloc_on(node.name, floats(node.shape.clone()), "x"));
+        }
+        let args = node.inputs.iter().chain([&node.name]).map(|name| Expr::name(*name));
+        body.push(Statement::call(operator(node.operator, args.collect())));
+    }
+    Signature::new("network")
+        .param("x", floats(exprs!["n", 4, 4]))
+        .param("w", floats([16, 8]))
+        .param("b", floats([8]))
+        .param("y", floats(exprs!["n", 8]))
+        .body(body)
+}
+
+/// The operators: each checks its arguments and calls its kernel.
+fn operators() -> Vec<Function> {
+    let [a, b, c] = ["a", "b", "c"].map(Expr::name);
+    let matrices = |name| Signature::new(name).param("a", floats(["n", "k"]));
+    let any: fn() -> ParamType = || floats(Shape::AnyRank).into();
+    vec![
+        matrices("matmul").param("b", floats(["k", "m"])).param("c", floats(["n", "m"])).body(
+            Call::kernel("matmul_kernel", exprs![a.data(), b.data(), c.data(), "n", "k", "m"]),
+        ),
+        matrices("bias")
+            .param("b", floats(["k"]))
+            .param("c", floats(["n", "k"]))
+            .body(Call::kernel("bias_kernel", exprs![a.data(), b.data(), c.data(), "n", "k"])),
+        matrices("relu")
+            .param("c", floats(["n", "k"]))
+            .body(Call::kernel("relu_kernel", exprs![a.data(), c.data(), a.numel()])),
+        Signature::new("reshape")
+            .param("a", any())
+            .param("c", any())
+            .require(a.numel().equal(c.numel()))
+            .body(Call::kernel("reshape_kernel", exprs![a.data(), c.data(), a.numel()])),
+    ]
+}
+
+/// The graph and its operators in one library.
+fn by_symbol() -> Library {
+    let network = network(|operator, args| Call::symbol(operator, args));
+    Library::new(operators().into_iter().chain([network]))
+}
+
+/// A JIT that has the kernels.
+fn jit(runtime: &'static Runtime) -> Result<Jit, Box<dyn Error>> {
+    let mut jit = Jit::with_runtime(runtime)?;
+    // SAFETY: each has the type that the operators call it with.
+    unsafe {
+        jit.kernel("matmul_kernel", kernels::matmul_kernel as *const u8);
+        jit.kernel("bias_kernel", kernels::bias_kernel as *const u8);
+        jit.kernel("relu_kernel", kernels::relu_kernel as *const u8);
+        jit.kernel("reshape_kernel", kernels::reshape_kernel as *const u8);
+    }
+    Ok(jit)
+}
+
+/// What the graph computes, written by hand.
+fn reference(x: &[f32], w: &[f32], b: &[f32]) -> Vec<f32> {
+    let element = |row: &[f32], j: usize| {
+        let product: f32 = row.iter().zip(w[j..].iter().step_by(8)).map(|(x, w)| x * w).sum();
+        (product + b[j]).max(0.0)
+    };
+    x.chunks(16).flat_map(|row| (0..8).map(move |j| element(row, j))).collect()
+}
+
+/// Calls the compiled graph with several batches, and compares.
+///
+/// # Safety
+/// The function is that of the graph.
+unsafe fn check(how: &str, function: SafeCall) -> Done {
+    let numbers = |count, step: f32| (0..count).map(|i| (i % 7) as f32 * step - 1.0).collect();
+    let (mut w, mut b): (Vec<f32>, Vec<f32>) = (numbers(128, 0.5), numbers(8, 0.25));
+    for rows in [1, 3, 0, 64] {
+        let (mut x, mut y): (Vec<f32>, _) = (numbers(rows * 16, 0.75), vec![-1.0_f32; rows * 8]);
+        let expected = reference(&x, &w, &b);
+        let tensors = [
+            View::with_shape(&mut x, &[rows, 4, 4])?,
+            View::with_shape(&mut w, &[16, 8])?,
+            View::with_shape(&mut b, &[8])?,
+            View::with_shape(&mut y, &[rows, 8])?,
+        ];
+        let (args, mut result) = (tensors.each_ref().map(Value::from), Any::NONE);
+        // SAFETY: four values that live long enough, and a place for a result.
+        let status = unsafe { function(ptr::null_mut(), args.as_ptr().cast(), 4, &mut result) };
+        if status != 0 || y != expected {
+            return Err(format!("{how}: status {status}, {y:?} instead of {expected:?}").into());
+        }
+    }
+    println!("{how}: as expected");
+    Ok(())
+}
+
+/// With operators that somebody has registered, as `graph.…`.
+fn with_registered_operators() -> Done {
+    let compiled = jit(runtime())?.compile(&Library::new(operators()))?;
+    for operator in operators() {
+        let name = &operator.signature.name;
+        let function = compiled.function(name).ok_or("not declared")?;
+        let object = function.into_ffi_function(Context::none())?;
+        object.register_global(&format!("graph.{name}"), true)?;
+    }
+    let network = network(|operator, args| Call::name(format!("graph.{operator}"), args));
+    let compiled = Jit::with_runtime(runtime())?.compile(&Library::new([network]))?;
+    let function = compiled.function("network").ok_or("not declared")?;
+    // SAFETY: this is the graph.
+    unsafe { check("by name, in process", function.as_ptr()) }
+}
+
+/// Compiled by LLVM, which inlines the operators, into a file that is loaded as any host would.
+#[cfg(all(feature = "aot", feature = "llvm"))]
+fn ahead_of_time(kernels: &str) -> Done {
+    use jit::Kind;
+    use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+    let file = std::path::Path::new(kernels).with_extension("so");
+    let kernels = vec![driver::link::Input::read(kernels.as_ref())?];
+    let options = driver::Options { backend: "llvm".to_owned(), kernels, ..Default::default() };
+    driver::compile_shared(&by_symbol(), &file, &options)?;
+    // The library finds the runtime in the process.
+    let (Kind::Path(libtvm_ffi) | Kind::Environment(libtvm_ffi) | Kind::Config(libtvm_ffi)) =
+        runtime().kind()
+    else {
+        return Err("no libtvm_ffi".into());
+    };
+    // SAFETY: the initialisers of both may run now.
+    let (_runtime, library) =
+        unsafe { (Library::open(Some(libtvm_ffi), RTLD_NOW | RTLD_GLOBAL)?, Library::new(&file)?) };
+    // SAFETY: this is the type of every wrapper, and the library outlives the call.
+    unsafe { check("by symbol, ahead of time", *library.get(b"__tvm_ffi_network")?) }
+}
+
+fn main() -> Done {
+    let library = by_symbol();
+    println!("{}", library.functions[4]);
+    workspace::set(Runtime::builtin())?;
+    let compiled = jit(Runtime::builtin())?.compile(&library)?;
+    let function = compiled.function("network").ok_or("not declared")?;
+    // SAFETY: this is the graph.
+    unsafe { check("by symbol, in process", function.as_ptr())? };
+
+    // The rest needs an installed runtime.
+    if *runtime().kind() == jit::Kind::BuiltIn {
+        return Ok(());
+    }
+    workspace::set(runtime())?;
+    with_registered_operators()?;
+    #[cfg(all(feature = "aot", feature = "llvm"))]
+    if let Some(kernels) = std::env::args().nth(1) {
+        ahead_of_time(&kernels)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! Declarations without text: a function of one call, and one with a body of statements, as a compiler makes
+//! them of what it knows. `cargo doc` of `tvm_ffi_codegen`, as which others import `codegen`, has every constructor.
+
+use std::error::Error;
+
+use codegen::{
+    Call, Constraint, DType, Expr, Function, KernelCall, Library, Scalar, Signature, Statement,
+    Tensor, exprs,
+};
+use jit::{Jit, Tensor as View, Value};
+
+/// `y[i] = x[i] + 1`
+extern "C" fn add_one_kernel(x: *const f32, y: *mut f32, n: i64) {
+    for i in 0..n as usize {
+        // SAFETY: the declaration says that both have `n` elements.
+        unsafe { *y.add(i) = *x.add(i) + 1.0 };
+    }
+}
+
+/// Multiplies a tile of some elements, in place. A status that is not zero is an error.
+extern "C" fn scale_kernel(y: *mut f32, start: i64, count: i32, factor: f32) -> i32 {
+    for i in 0..count as usize {
+        // SAFETY: the declaration calls this with tiles inside of `y`.
+        unsafe { *y.add(start as usize + i) *= factor };
+    }
+    i32::from(!factor.is_finite())
+}
+
+/// `add_one(x, y)`, one call.
+fn add_one() -> Function {
+    let [x, y, n] = ["x", "y", "n"].map(Expr::name);
+    let vector = Tensor::new([&n], DType::FLOAT32);
+    Signature::new("add_one")
+        .param("x", vector.clone())
+        .param("y", vector)
+        .body(Call::kernel("add_one_kernel", exprs![x.data(), y.data(), n]))
+        .with_docs("Adds one to every element.")
+}
+
+/// `add_and_scale(x, y, factor)`: calls the other, then works tile by tile, and returns how many there were.
+fn add_and_scale() -> Function {
+    let [y, n, i, tile, factor] = ["y", "n", "i", "tile", "factor"].map(Expr::name);
+    let rows = Tensor::new([&n], DType::FLOAT32).with_align(4);
+    let scale = KernelCall::new(
+        "scale_kernel",
+        exprs![
+            y.data(),
+            &i * &tile,
+            tile.clone().min(&n - &i * &tile).cast(Scalar::Int32),
+            factor.clone(),
+        ],
+    );
+    let scale = scale.with_error(1, "ValueError", "a factor without end");
+    Signature::new("add_and_scale")
+        .param("x", rows.clone())
+        .param("y", rows)
+        .param_or("factor", Scalar::Float32, 2.0)
+        .returns(Scalar::Int64)
+        .require(Constraint::new(n.clone().less_equal(1 << 20), "too many elements"))
+        .body([
+            Statement::if_then(
+                factor.equal(0.0),
+                [Statement::raise("ValueError", exprs![Expr::text("no factor for "), &n])],
+            ),
+            Statement::call(Call::symbol("add_one", ["x", "y"])),
+            Statement::let_value("tile", 4),
+            Statement::let_value("tiles", n.ceildiv(tile)),
+            Statement::for_each("i", 0, "tiles", [Statement::call(scale)]),
+            Statement::return_value("tiles"),
+        ])
+        .with_location("values.rs", 1)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let library = Library::new([add_one(), add_and_scale()]);
+    print!("{library}");
+    for kernel in library.resolve()?.kernels() {
+        println!("# {}{}", kernel.symbol, kernel.signature);
+    }
+
+    let mut jit = Jit::new()?;
+    // SAFETY: the kernels have these types.
+    unsafe {
+        jit.kernel("add_one_kernel", add_one_kernel as *const u8);
+        jit.kernel("scale_kernel", scale_kernel as *const u8);
+    }
+    let compiled = jit.compile(&library)?;
+    let [add_one, both] = ["add_one", "add_and_scale"].map(|name| compiled.function(name));
+    let (add_one, both) = (add_one.ok_or("not declared")?, both.ok_or("not declared")?);
+
+    let (mut x, mut y) = ([1.0_f32, 2.0, 3.0, 4.0, 5.0], [0.0_f32; 5]);
+    add_one.call(&[(&View::new(&mut x)).into(), (&View::new(&mut y)).into()])?;
+    println!("add_one: {y:?}");
+
+    let tensors = [View::new(&mut x), View::new(&mut y)];
+    let [from, to] = tensors.each_ref().map(Value::from);
+    for factor in [0.0, f64::INFINITY] {
+        match both.call(&[from, to, factor.into()]) {
+            Ok(_) => return Err("a wrong factor was accepted".into()),
+            Err(error) => println!("{error}"),
+        }
+    }
+    let tiles = both.call(&[from, to])?;
+    println!("add_and_scale: {y:?}, {tiles:?}");
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! The example of a language whose compiled libraries share the state of a runtime library, as a user in Python
+//! has it: the package of the runtime, and compiled files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use driver::Options;
+use driver::link::Input;
+use tvm_ffi_codegen_tests::ffi::config;
+use tvm_ffi_codegen_tests::kernels::cc;
+use tvm_ffi_codegen_tests::route::BACKENDS;
+
+const EXPECTED: &str = "\
+Cannot find function mylang.get_global_state in the imported modules or global registry.
+failures: 0, calls: 8000, elements: 128000, asked: 8000
+calls: 8001 8001
+calls: 8001, replaced: 0
+";
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/runtime_state").join(name)
+}
+
+/// The program and the package in a folder, with its runtime library.
+fn package(folder: &Path) {
+    let package = folder.join("mylang");
+    fs::create_dir(&package).expect("a folder can be made");
+    for file in ["main.py", "mylang/__init__.py"] {
+        fs::copy(source(file), folder.join(file)).expect("a file is copied");
+    }
+    let words = |option: &str| -> Vec<String> {
+        config(option).split_whitespace().map(str::to_owned).collect()
+    };
+    cc(Command::new("c++")
+        .args(["-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o"])
+        .arg(package.join("libmylang_runtime.so"))
+        .args(words("--cxxflags"))
+        .arg(source("runtime.cc"))
+        .args(words("--ldflags"))
+        .args(words("--libs")));
+}
+
+#[test]
+fn libraries_share_the_state_of_their_runtime() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    package(folder.path());
+    let object = folder.path().join("kernels.o");
+    let options = ["-O2", "-fPIC", "-Wall", "-Werror", "-c", "-o"];
+    cc(Command::new("cc").args(options).arg(&object).arg(source("kernels.c")));
+    let kernels = Input::read(&object).unwrap_or_else(|error| panic!("{error}"));
+    let library = driver::parse_file(&source("kernels.ffi")).unwrap_or_else(|e| panic!("{e}"));
+    for backend in BACKENDS {
+        let files = ["library.so", "another.so"].map(|name| folder.path().join(name));
+        for file in &files {
+            let (backend, kernels) = ((*backend).to_owned(), vec![kernels.clone()]);
+            let options = Options { backend, kernels, ..Options::default() };
+            driver::compile_shared(&library, file, &options).unwrap_or_else(|e| panic!("{e}"));
+        }
+        let mut python = Command::new("python3");
+        python.arg(folder.path().join("main.py")).args(&files);
+        let output = python.output().expect("use tests/run");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(text, EXPECTED, "{backend}: {output:?}");
+    }
+}
