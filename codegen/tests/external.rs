@@ -61,8 +61,9 @@ fn others_may_have_these_names() {
 
 /// A library with a prefix of its own.
 fn system(text: &str, prefix: &str) -> Library {
-    let library: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
-    Library { system_lib: Some(prefix.to_owned()), ..library }
+    let mut library: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
+    library.system_lib = Some(prefix.to_owned());
+    library
 }
 
 #[test]
