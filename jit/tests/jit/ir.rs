@@ -1,15 +1,41 @@
 //! Hand-written host IR for tests: functions of the FFI that check nothing.
 
-use codegen::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value};
-use tvm_ffi_codegen_jit::{Kind, Runtime, runtime};
+use std::sync::OnceLock;
+use std::time::Duration;
 
-/// Every runtime that there is on this machine.
+use tvm_ffi_codegen::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value};
+use tvm_ffi_codegen_jit::{CallError, Compiled, Error, Jit, Origin, Returned, Runtime, runtime};
+
+/// Every runtime that there is on this machine: the built-in one first.
 pub(crate) fn runtimes() -> Vec<&'static Runtime> {
-    let found = runtime();
-    assert_eq!(found.rejected(), None);
-    let builtin = *found.kind() == Kind::BuiltIn;
-    let found = if builtin { None } else { Some(found) };
-    [Some(Runtime::builtin()), found].into_iter().flatten().collect()
+    static FOUND: OnceLock<Option<&'static Runtime>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let default = runtime();
+        assert_eq!(default.rejected(), None);
+        if *default.origin() != Origin::BuiltIn {
+            return Some(default);
+        }
+        // SAFETY: who runs the tests vouches for the path.
+        unsafe { Runtime::ask_tool(Duration::from_secs(60)) }.ok()
+    });
+    std::iter::once(Runtime::builtin()).chain(*found).collect()
+}
+
+/// Compiles hand-written host IR, which is sound for what its test passes.
+pub(crate) fn compile(runtime: &'static Runtime, module: &Module) -> Result<Compiled, Error> {
+    tvm_ffi_codegen::ir::verify(module).unwrap();
+    // SAFETY: see above.
+    unsafe { Jit::with_runtime(runtime)?.compile_ir(module) }
+}
+
+/// An integer that a call returns.
+pub(crate) fn int(result: Result<Returned, CallError>) -> i64 {
+    result.unwrap().try_into().unwrap()
+}
+
+/// A float that a call returns.
+pub(crate) fn float(result: Result<Returned, CallError>) -> f64 {
+    result.unwrap().try_into().unwrap()
 }
 
 /// `handle`, `args`, `num_args` and `result` of a wrapper.

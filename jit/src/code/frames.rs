@@ -1,0 +1,124 @@
+//! How to unwind the frames of code: exceptions, backtraces and debuggers pass through it.
+//!
+//! The tables are registered with the unwinder of the process, libgcc's or LLVM's. On Windows, whose tables
+//! have another form, nothing is registered.
+
+use cranelift_codegen::gimli::LittleEndian;
+use cranelift_codegen::gimli::write::{Address, EhFrame, EndianVec, FrameTable};
+use cranelift_codegen::isa::TargetIsa;
+use cranelift_codegen::isa::unwind::UnwindInfo;
+
+use crate::error::Error;
+
+/// A function and how to unwind its frame.
+pub(super) struct Frame<'a> {
+    pub(super) address: u64,
+    pub(super) unwind: &'a UnwindInfo,
+}
+
+/// The section `.eh_frame` of these functions; empty if there is nothing to say.
+pub(super) fn section(isa: &dyn TargetIsa, frames: &[Frame<'_>]) -> Result<Vec<u8>, Error> {
+    let Some(cie) = isa.create_systemv_cie().filter(|_| !frames.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let mut table = FrameTable::default();
+    let cie = table.add_cie(cie);
+    for frame in frames {
+        if let UnwindInfo::SystemV(info) = frame.unwind {
+            table.add_fde(cie, info.to_fde(Address::Constant(frame.address)));
+        }
+    }
+    let mut section = EhFrame(EndianVec::new(LittleEndian));
+    let written = table.write_eh_frame(&mut section);
+    written.map_err(|error| Error::Memory { reason: format!("unwind tables: {error}") })?;
+    let mut section = section.0.into_vec();
+    // The end of the list.
+    section.extend([0; 4]);
+    Ok(section)
+}
+
+#[cfg(unix)]
+pub(super) use registered::Registered;
+
+#[cfg(not(unix))]
+pub(super) struct Registered;
+
+#[cfg(not(unix))]
+impl Registered {
+    /// Registers nothing.
+    pub(super) unsafe fn new(_: &[u8]) -> Registered {
+        Registered
+    }
+}
+
+#[cfg(unix)]
+mod registered {
+    use std::ffi::c_void;
+
+    unsafe extern "C" {
+        fn __register_frame(start: *const c_void);
+        fn __deregister_frame(start: *const c_void);
+    }
+
+    /// A section that the unwinder knows until this is dropped.
+    pub(in crate::code) struct Registered {
+        /// Aligned as the unwinder reads it.
+        section: Box<[u64]>,
+        /// Where each entry that was registered starts.
+        entries: Vec<usize>,
+    }
+
+    impl Registered {
+        /// Registers a section.
+        ///
+        /// # Safety
+        /// It is a section `.eh_frame` with its end, of functions that stay until this is dropped.
+        pub(in crate::code) unsafe fn new(bytes: &[u8]) -> Registered {
+            let words = bytes.chunks(8).map(|chunk| {
+                let mut word = [0; 8];
+                word[..chunk.len()].copy_from_slice(chunk);
+                u64::from_ne_bytes(word)
+            });
+            let entries = entries(bytes);
+            let registered = Registered { section: words.collect(), entries };
+            for &entry in &registered.entries {
+                // SAFETY: the section is valid, and stays where it is.
+                unsafe { __register_frame(registered.at(entry)) };
+            }
+            registered
+        }
+
+        fn at(&self, offset: usize) -> *const c_void {
+            self.section.as_ptr().cast::<u8>().wrapping_add(offset).cast()
+        }
+    }
+
+    impl Drop for Registered {
+        fn drop(&mut self) {
+            for &entry in self.entries.iter().rev() {
+                // SAFETY: it was registered.
+                unsafe { __deregister_frame(self.at(entry)) };
+            }
+        }
+    }
+
+    /// What the unwinder wants to be told: libgcc a whole section, LLVM's every description of a function.
+    fn entries(section: &[u8]) -> Vec<usize> {
+        let whole = cfg!(any(all(target_os = "linux", target_env = "gnu"), target_os = "freebsd"));
+        if whole || section.is_empty() {
+            return if section.is_empty() { Vec::new() } else { vec![0] };
+        }
+        let word = |at: usize| {
+            let bytes = section.get(at..at + 4)?;
+            Some(u32::from_ne_bytes(bytes.try_into().ok()?))
+        };
+        let (mut found, mut at) = (Vec::new(), 0);
+        while let (Some(length @ 1..), Some(cie)) = (word(at), word(at + 4)) {
+            if cie != 0 {
+                found.push(at);
+            }
+            at += length as usize + 4;
+        }
+        found
+    }
+}

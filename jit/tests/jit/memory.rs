@@ -1,0 +1,103 @@
+//! Memory of code: how long it lives, how it is protected, how many libraries there may be.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::ir::{compile, identity, int, succeed, wrapper};
+use tvm_ffi_codegen::ir::{Builder, Data, Linkage, Module, SymbolKind, Type, Value};
+use tvm_ffi_codegen_jit::{Jit, Runtime};
+
+/// Counts its drops.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn code_lives_as_long_as_its_last_handle() {
+    let freed = Arc::new(AtomicUsize::new(0));
+    let count = || freed.load(Ordering::SeqCst);
+    let jit = Jit::with_runtime(Runtime::builtin()).unwrap().keep(Counted(freed.clone()));
+    // SAFETY: sound for any one argument.
+    let compiled = unsafe { jit.compile_ir(&identity()) }.unwrap();
+    let function = compiled.function("identity").unwrap();
+    let clones = (compiled.clone(), function.clone());
+    drop((compiled, clones));
+    assert_eq!(count(), 0);
+    assert_eq!(int(function.call((1,))), 1);
+    drop(function);
+    assert_eq!(count(), 1);
+
+    // A JIT that is given up frees as well.
+    let jit = Jit::with_runtime(Runtime::builtin()).unwrap();
+    let mut jit = jit.keep(Counted(freed.clone()));
+    // SAFETY: it is not called.
+    unsafe { jit.emit(&identity()) }.unwrap();
+    drop(jit);
+    assert_eq!(count(), 2);
+}
+
+/// Pages by protection, as `r-xp` and so on, of the mapping that an address is in.
+#[cfg(target_os = "linux")]
+fn protection(address: usize) -> Option<String> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    maps.lines().find_map(|line| {
+        let (range, rest) = line.split_once(' ')?;
+        let (start, end) = range.split_once('-')?;
+        let bound = |text| usize::from_str_radix(text, 16).unwrap();
+        (bound(start) <= address && address < bound(end)).then(|| rest[..4].to_owned())
+    })
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_is_never_writable_and_executable() {
+    let mut module = Module::default();
+    for (name, writable) in [("constant", false), ("variable", true)] {
+        let symbol = module.declare(&format!("{name}_data"), Linkage::Local, SymbolKind::Data);
+        module.data.push(Data { writable, ..Data::constant(symbol, vec![1; 8], 8) });
+        wrapper(&mut module, name, |b| {
+            let address = b.address(symbol);
+            succeed(b, 4, address);
+        });
+    }
+    let compiled = compile(Runtime::builtin(), &module).unwrap();
+    let function = compiled.function("constant").unwrap();
+    assert_eq!(protection(function.as_ptr() as usize).unwrap(), "r-xp");
+    for (name, expected) in [("constant", "r--p"), ("variable", "rw-p")] {
+        let returned = compiled.function(name).unwrap().call(());
+        let address: *mut c_void = returned.unwrap().try_into().unwrap();
+        assert_eq!(protection(address as usize).unwrap(), expected, "{name}");
+    }
+}
+
+/// `f<i>` returns `i` plus what `f<i+1>` returns, so that code spreads over runs of pages and calls across.
+#[test]
+fn large_modules_span_runs_of_pages() {
+    const COUNT: i64 = 1500;
+    let mut module = Module::default();
+    for i in (0..COUNT).rev() {
+        wrapper(&mut module, &format!("f{i}"), |b| {
+            let one = b.i64(i);
+            let sum = if i + 1 == COUNT { one } else { next(b, i, one) };
+            succeed(b, 1, sum);
+        });
+    }
+    fn next(b: &mut Builder<'_>, i: i64, one: Value) -> Value {
+        let symbol = b.module.find(&format!("__tvm_ffi_f{}", i + 1)).unwrap();
+        let slot = b.stack_slot(16, 8);
+        let (handle, args, zero) = (b.null(), b.null(), b.i32(0));
+        b.call(symbol, &[handle, args, zero, slot]);
+        let rest = b.load(Type::I64, slot, 8);
+        b.binary(tvm_ffi_codegen::ir::Binary::Add, one, rest)
+    }
+    let compiled = compile(Runtime::builtin(), &module).unwrap();
+    // The first run of pages is small.
+    assert!(compiled.mapped_bytes() > 32 << 10, "the test should need more than one run");
+    let sum = int(compiled.function("f0").unwrap().call(()));
+    assert_eq!(sum, COUNT * (COUNT - 1) / 2);
+}
