@@ -11,7 +11,8 @@ use crate::value::call::Callee as _;
 use crate::value::function::FfiFunction;
 use crate::value::object::raised;
 
-/// What a closure gets as `self`, and how to free it.
+/// What a closure gets as `self`, and how to free it; nothing by default, for functions that are none.
+#[derive(Default)]
 pub struct Context(Option<Owned>);
 
 /// A pointer and how to free it.

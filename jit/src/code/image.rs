@@ -1,5 +1,6 @@
 //! An ELF file without code: where functions are, what they are called, and how to unwind their frames.
 
+use object::write::StringId;
 use object::write::elf::{FileHeader, SectionHeader, SectionIndex, Sym, Writer};
 use object::{Endianness, elf};
 
@@ -12,6 +13,16 @@ const MACHINE: u16 = if cfg!(target_arch = "aarch64") {
     elf::EM_RISCV
 } else {
     elf::EM_X86_64
+};
+
+/// The header of the file.
+const HEADER: FileHeader = FileHeader {
+    os_abi: elf::ELFOSABI_NONE,
+    abi_version: 0,
+    e_type: elf::ET_REL,
+    e_machine: MACHINE,
+    e_entry: 0,
+    e_flags: 0,
 };
 
 /// A section with neither name nor bytes.
@@ -28,17 +39,17 @@ const SECTION: SectionHeader = SectionHeader {
     sh_entsize: 0,
 };
 
-/// The file. Its section of code is where the functions are, and has no bytes.
+/// The file. Every function has a section of its own, which is where the function is and has no bytes: what
+/// lies between functions may be another library's.
 pub(super) fn image(functions: &[Range], frames: &[u8]) -> Vec<u8> {
-    let start = functions.iter().map(|function| function.start).min().unwrap_or(0);
-    let end = functions.iter().map(|function| function.start + function.size).max().unwrap_or(0);
     let mut bytes = Vec::new();
     let mut file = Writer::new(Endianness::Little, true, &mut bytes);
     file.reserve_file_header();
     file.reserve_null_section_index();
     let (text_name, frames_name) =
         (file.add_section_name(b".text"), file.add_section_name(b".eh_frame"));
-    let text = file.reserve_section_index();
+    let places: Vec<SectionIndex> =
+        functions.iter().map(|_| file.reserve_section_index()).collect();
     file.reserve_section_index();
     file.reserve_symtab_section_index();
     file.reserve_strtab_section_index();
@@ -46,12 +57,10 @@ pub(super) fn image(functions: &[Range], frames: &[u8]) -> Vec<u8> {
     file.reserve_null_symbol_index();
     let symbols: Vec<Sym> = functions
         .iter()
-        .map(|function| {
-            file.reserve_symbol_index(Some(text));
-            Sym {
-                name: Some(file.add_string(function.name.as_bytes())),
-                ..symbol(function, start, text)
-            }
+        .zip(places)
+        .map(|(function, place)| {
+            file.reserve_symbol_index(Some(place));
+            symbol(file.add_string(function.name.as_bytes()), function.size, place)
         })
         .collect();
     let at = file.reserve(frames.len(), 8);
@@ -60,15 +69,7 @@ pub(super) fn image(functions: &[Range], frames: &[u8]) -> Vec<u8> {
     file.reserve_shstrtab();
     file.reserve_section_headers();
 
-    let header = FileHeader {
-        os_abi: elf::ELFOSABI_NONE,
-        abi_version: 0,
-        e_type: elf::ET_REL,
-        e_machine: MACHINE,
-        e_entry: 0,
-        e_flags: 0,
-    };
-    if file.write_file_header(&header).is_err() {
+    if file.write_file_header(&HEADER).is_err() {
         return Vec::new();
     }
     file.write_align(8);
@@ -78,14 +79,16 @@ pub(super) fn image(functions: &[Range], frames: &[u8]) -> Vec<u8> {
     file.write_strtab();
     file.write_shstrtab();
     file.write_null_section_header();
-    file.write_section_header(&SectionHeader {
-        name: Some(text_name),
-        sh_type: elf::SHT_NOBITS,
-        sh_flags: (elf::SHF_ALLOC | elf::SHF_EXECINSTR).into(),
-        sh_addr: start as u64,
-        sh_size: (end - start) as u64,
-        ..SECTION
-    });
+    for function in functions {
+        file.write_section_header(&SectionHeader {
+            name: Some(text_name),
+            sh_type: elf::SHT_NOBITS,
+            sh_flags: (elf::SHF_ALLOC | elf::SHF_EXECINSTR).into(),
+            sh_addr: function.start as u64,
+            sh_size: function.size as u64,
+            ..SECTION
+        });
+    }
     file.write_section_header(&SectionHeader {
         name: Some(frames_name),
         sh_type: elf::SHT_PROGBITS,
@@ -100,15 +103,15 @@ pub(super) fn image(functions: &[Range], frames: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A function, without its name.
-fn symbol(function: &Range, start: usize, section: SectionIndex) -> Sym {
+/// A function at the start of its section.
+fn symbol(name: StringId, size: usize, section: SectionIndex) -> Sym {
     Sym {
-        name: None,
+        name: Some(name),
         section: Some(section),
         st_info: elf::STB_GLOBAL << 4 | elf::STT_FUNC,
         st_other: elf::STV_DEFAULT,
         st_shndx: 0,
-        st_value: (function.start - start) as u64,
-        st_size: function.size as u64,
+        st_value: 0,
+        st_size: size as u64,
     }
 }

@@ -78,11 +78,17 @@ impl TensorObject {
     /// belongs to the caller.
     ///
     /// # Errors
-    /// [`Error::Call`] if the runtime refuses: another major version, for instance.
+    /// [`Error::Mismatch`] for another major version of DLPack; [`Error::Call`] if the runtime refuses.
     pub unsafe fn from_dlpack(
         managed: *mut DLManagedTensorVersioned,
         runtime: &'static Runtime,
     ) -> Result<TensorObject, Error> {
+        // SAFETY: as required above; the version is where every version has it.
+        let [major, minor] = unsafe { (*managed).version };
+        if major != VERSION[0] {
+            let [known, _] = VERSION;
+            return Err(Error::mismatch(format!("DLPack {known}"), format!("{major}.{minor}")));
+        }
         let mut object = ptr::null_mut();
         // SAFETY: as required above; no alignment or layout is demanded.
         let status = unsafe { (runtime.functions.tensor_from_dlpack)(managed, 0, 0, &mut object) };

@@ -1,6 +1,6 @@
 //! Conversions to and from the types of the `tvm-ffi` crate.
-use crate::ir::{float, identity, import, int, wrapper};
-use tvm_ffi_codegen::ir::{Module, Type};
+use crate::ir::{float, identity, int, share};
+use tvm_ffi_codegen::ir::Module;
 use tvm_ffi_codegen_jit::{Context, FfiFunction, HostFunction, Jit, ObjectRef, Origin, runtime};
 
 fn function(module: &Module, name: &str) -> HostFunction {
@@ -33,14 +33,7 @@ fn functions_cross_both_ways() {
 
 #[test]
 fn their_values_are_arguments() {
-    let mut module = Module::default();
-    wrapper(&mut module, "share", |b| {
-        let own = import(b, "TVMFFIAnyViewToOwnedAny", &[Type::Ptr, Type::Ptr], Some(Type::I32));
-        let (args, result) = (b.param(crate::ir::ARGS), b.param(crate::ir::RESULT));
-        let status = b.call(own, &[args, result]);
-        b.ret(status);
-    });
-    let share = function(&module, "share");
+    let share = function(&share(), "share");
     let tensor = tvm_ffi::Tensor::from_slice(&[1_f32, 2.0, 3.0], &[3]).unwrap();
     let returned = share.call((&tensor,)).unwrap();
     let object = ObjectRef::try_from(returned).unwrap();

@@ -81,7 +81,7 @@ pub(crate) fn arg(b: &mut Builder<'_>, ty: Type, index: i32) -> Value {
     b.load(ty, args, 16 * index + 8)
 }
 
-/// A module with one wrapper that returns its first argument as it came.
+/// A module with one wrapper that returns its first argument as it came: no objects.
 pub(crate) fn identity() -> Module {
     let mut module = Module::default();
     wrapper(&mut module, "identity", |b| {
@@ -104,6 +104,18 @@ pub(crate) fn binary(name: &str, symbol: &str) -> Module {
         let (x, y) = (arg(b, Type::I64, 0), arg(b, Type::I64, 1));
         let value = b.call_value(kernel, &[x, y]);
         succeed(b, 1, value);
+    });
+    module
+}
+
+/// A module with one wrapper that returns its first argument, owned.
+pub(crate) fn share() -> Module {
+    let mut module = Module::default();
+    wrapper(&mut module, "share", |b| {
+        let own = import(b, "TVMFFIAnyViewToOwnedAny", &[Type::Ptr, Type::Ptr], Some(Type::I32));
+        let (args, result) = (b.param(ARGS), b.param(RESULT));
+        let status = b.call(own, &[args, result]);
+        b.ret(status);
     });
     module
 }

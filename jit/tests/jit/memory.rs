@@ -101,3 +101,46 @@ fn large_modules_span_runs_of_pages() {
     let sum = int(compiled.function("f0").unwrap().call(()));
     assert_eq!(sum, COUNT * (COUNT - 1) / 2);
 }
+
+/// Mappings of the process; the system allows 65,530.
+#[cfg(target_os = "linux")]
+fn mappings() -> usize {
+    std::fs::read_to_string("/proc/self/maps").unwrap().lines().count()
+}
+
+/// Resident memory of the process, in bytes.
+#[cfg(target_os = "linux")]
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: usize = text.split_whitespace().nth(1).unwrap().parse().unwrap();
+    pages * region::page::size()
+}
+
+/// Live libraries share mappings; when they go, in any order, their memory does, and is used again.
+#[test]
+#[cfg(target_os = "linux")]
+fn twenty_thousand_libraries_live_at_once() {
+    const COUNT: usize = 20_000;
+    let module = identity();
+    let make = |_| compile(Runtime::builtin(), &module).unwrap();
+    let before = mappings();
+    let mut libraries: Vec<_> = (0..COUNT).map(make).collect();
+    let grown = mappings().saturating_sub(before);
+    assert!(grown < 500, "{grown} mappings more");
+    for index in [0, COUNT / 2, COUNT - 1] {
+        let function = libraries[index].function("identity").unwrap();
+        assert_eq!(int(function.call((index,))), index as i64);
+    }
+    let all = resident();
+    // Every other one goes, and as many others come.
+    let mut turn = 0..;
+    libraries.retain(|_| turn.next().unwrap() % 2 == 0);
+    libraries.extend((0..COUNT / 2).map(make));
+    let grown = mappings().saturating_sub(before);
+    assert!(grown < 500, "{grown} mappings more");
+    assert_eq!(int(libraries[COUNT - 1].function("identity").unwrap().call((7,))), 7);
+    drop(libraries);
+    let (size, freed) = (region::page::size(), all.saturating_sub(resident()));
+    // Other tests run meanwhile, and use some.
+    assert!(freed >= COUNT * size / 2, "{freed} bytes of {all} were given back");
+}
