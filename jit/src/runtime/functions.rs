@@ -40,7 +40,6 @@ functions! {
     move_from_raised: "TVMFFIErrorMoveFromRaised", fn(*mut *mut Object);
     function_create: "TVMFFIFunctionCreate",
         fn(*mut c_void, SafeCall, Option<unsafe extern "C" fn(*mut c_void)>, *mut *mut Object) -> i32;
-    function_call: "TVMFFIFunctionCall", fn(*mut Object, *mut Any, i32, *mut Any) -> i32;
     tensor_from_dlpack: "TVMFFITensorFromDLPackVersioned",
         fn(*mut DLManagedTensorVersioned, i32, i32, *mut *mut Object) -> i32;
     tensor_to_dlpack: "TVMFFITensorToDLPackVersioned",

@@ -72,10 +72,12 @@ impl Arg<'_> {
     }
 
     /// The value as it is passed.
+    #[inline]
     pub const fn as_raw(&self) -> &Any {
         &self.any
     }
 
+    #[inline]
     const fn plain<'a>(any: Any) -> Arg<'a> {
         Arg { any, owner: None, note: Note::Plain, borrowed: PhantomData }
     }
@@ -210,6 +212,12 @@ values! {
     ['a] &'a TensorView<'_>, view => tensor(view.view(), true);
     ['a] &'a mut TensorView<'_>, view => tensor(view.view(), view.is_shared());
     ['a] &'a ObjectRef, value => object(value);
+}
+
+#[cfg(feature = "half")]
+values! {
+    [] half::f16, value => value.to_f64().into();
+    [] half::bf16, value => value.to_f64().into();
 }
 
 /// What a function returned, or an array holds. A tensor is only read.

@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 
 use super::arg::{Arg, Held, IntoArg};
-use super::call::{Callee, invoke};
+use super::call::{Callee, fits, perform, refused};
 use super::returned::Returned;
 use crate::abi::Any;
 use crate::error::CallError;
@@ -15,16 +15,38 @@ pub trait Args {
     fn call(self, callee: &impl Callee) -> Result<Returned, CallError>;
 }
 
+/// Ends the call with an error unless the argument fits.
+macro_rules! check {
+    ($callee:expr, $index:expr, $arg:expr) => {
+        if !fits($callee, $index, $arg) {
+            return Err(refused($index, $arg.note(), $arg.owner(), $callee.runtime()));
+        }
+    };
+}
+
 macro_rules! tuples {
     ($($name:ident)*) => {
         impl<$($name: IntoArg),*> Args for ($($name,)*) {
             #[inline]
-            #[allow(non_snake_case, unused_mut, reason = "the names of types are those of values")]
+            #[allow(
+                non_snake_case,
+                unused_assignments,
+                unused_mut,
+                unused_variables,
+                reason = "the names of types are those of values, and there may be none"
+            )]
             fn call(self, callee: &impl Callee) -> Result<Returned, CallError> {
                 let ($($name,)*) = self;
                 $(let mut $name = $name.hold();)*
-                let args = [$($name.arg()),*];
-                invoke(callee, &args, &args.map(|arg: Arg<'_>| *arg.as_raw()))
+                $(let $name = $name.arg();)*
+                let mut index = 0;
+                $(
+                    check!(callee, index, $name);
+                    index += 1;
+                )*
+                let values = [$(*$name.as_raw()),*];
+                // SAFETY: all arguments have been checked, and are borrowed until the call has returned.
+                unsafe { perform(callee, &values) }
             }
         }
     };
@@ -52,15 +74,18 @@ impl<T: IntoArg, const N: usize> Args for [T; N] {
     #[inline]
     fn call(self, callee: &impl Callee) -> Result<Returned, CallError> {
         let mut held = self.map(T::hold);
-        let args = held.each_mut().map(T::Held::arg);
-        invoke(callee, &args, &args.map(|arg| *arg.as_raw()))
+        (&held.each_mut().map(T::Held::arg)).call(callee)
     }
 }
 
 impl<const N: usize> Args for &[Arg<'_>; N] {
     #[inline]
     fn call(self, callee: &impl Callee) -> Result<Returned, CallError> {
-        invoke(callee, self, &self.map(|arg| *arg.as_raw()))
+        for (index, arg) in self.iter().enumerate() {
+            check!(callee, index, *arg);
+        }
+        // SAFETY: all arguments have been checked, and are borrowed until the call has returned.
+        unsafe { perform(callee, &self.map(|arg| *arg.as_raw())) }
     }
 }
 
@@ -68,9 +93,13 @@ impl Args for &[Arg<'_>] {
     fn call(self, callee: &impl Callee) -> Result<Returned, CallError> {
         /// So many are copied without an allocation.
         const FEW: usize = 16;
+        for (index, arg) in self.iter().enumerate() {
+            check!(callee, index, *arg);
+        }
         if self.len() > FEW {
             let values: Vec<Any> = self.iter().map(|arg| *arg.as_raw()).collect();
-            return invoke(callee, self, &values);
+            // SAFETY: all arguments have been checked, and are borrowed until the call has returned.
+            return unsafe { perform(callee, &values) };
         }
         let mut place = [MaybeUninit::uninit(); FEW];
         for (value, arg) in place.iter_mut().zip(self) {
@@ -78,7 +107,8 @@ impl Args for &[Arg<'_>] {
         }
         // SAFETY: as many have just been written.
         let values = unsafe { std::slice::from_raw_parts(place.as_ptr().cast(), self.len()) };
-        invoke(callee, self, values)
+        // SAFETY: as above.
+        unsafe { perform(callee, values) }
     }
 }
 

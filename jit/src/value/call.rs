@@ -5,7 +5,7 @@ use abi_spec::TypeIndex;
 use super::arg::{Arg, Note};
 use super::object::{Owned, raised};
 use super::returned::Returned;
-use crate::abi::Any;
+use crate::abi::{Any, Payload};
 use crate::error::CallError;
 use crate::runtime::Runtime;
 
@@ -53,42 +53,57 @@ pub unsafe trait Callee {
     unsafe fn enter(&self, args: *const Any, num_args: i32, result: *mut Any) -> i32;
 }
 
-/// Calls a function with arguments, given also as the values that are passed.
+/// Whether an argument can be passed.
 #[inline]
-pub(crate) fn invoke<C: Callee>(
-    callee: &C,
-    args: &[Arg<'_>],
-    values: &[Any],
-) -> Result<Returned, CallError> {
-    let (runtime, reads) = (callee.runtime(), callee.reads());
-    for (index, arg) in args.iter().enumerate() {
-        let fits = match arg.note() {
-            Note::Plain => true,
-            Note::Shared => reads.has(index),
-            Note::TooLarge => false,
-        };
-        let ours = arg.owner().is_none_or(|owner| owner.is_same(runtime));
-        let kept = callee.keeps() && arg.as_raw().ty() == TypeIndex::DL_TENSOR_PTR;
-        if !fits || !ours || kept {
-            return Err(refused(index, arg, runtime));
-        }
-    }
+pub(crate) fn fits<C: Callee>(callee: &C, index: usize, arg: Arg<'_>) -> bool {
+    let fits = match arg.note() {
+        Note::Plain => true,
+        Note::Shared => callee.reads().has(index),
+        Note::TooLarge => false,
+    };
+    let ours = arg.owner().is_none_or(|owner| owner.is_same(callee.runtime()));
+    let kept = callee.keeps() && arg.as_raw().ty() == TypeIndex::DL_TENSOR_PTR;
+    fits && ours && !kept
+}
+
+/// Calls a function with the values of arguments that fit.
+///
+/// # Safety
+/// The values are valid during the call, and their arguments [fit](fits).
+#[inline]
+pub(crate) unsafe fn perform<C: Callee>(callee: &C, values: &[Any]) -> Result<Returned, CallError> {
     // No function takes as many.
     let num_args = i32::try_from(values.len()).unwrap_or(i32::MAX);
     let mut result = Any::NONE;
-    // SAFETY: the values are valid while the arguments are borrowed, and fit, as has been checked.
+    // SAFETY: as required above.
     let status = unsafe { callee.enter(values.as_ptr(), num_args, &mut result) };
     if status == 0 {
         // SAFETY: the call has succeeded, and the result is the caller's.
-        return Ok(Returned::from(unsafe { Owned::new(result, runtime) }));
+        return Ok(Returned::from(unsafe { Owned::new(take(&result), callee.runtime()) }));
     }
-    Err(raised(status, runtime))
+    Err(raised(status, callee.runtime()))
+}
+
+/// The result, read word by word, as callees write it: a load of both words at once would have to wait until
+/// the stores are done, which takes as long as the call.
+#[inline]
+fn take(result: &Any) -> Any {
+    let words: *const u64 = (&raw const *result).cast();
+    // SAFETY: a value is two words, all bytes of which are initialised.
+    let [head, payload] = unsafe { [words.read_volatile(), words.add(1).read_volatile()] };
+    let payload = Payload { int: payload as i64 };
+    Any { type_index: head as i32, small_len: (head >> 32) as u32, payload }
 }
 
 /// Why a call is not made.
 #[cold]
-fn refused(index: usize, arg: &Arg<'_>, runtime: &Runtime) -> CallError {
-    if let Some(owner) = arg.owner().filter(|owner| !owner.is_same(runtime)) {
+pub(crate) fn refused(
+    index: usize,
+    note: Note,
+    owner: Option<&Runtime>,
+    runtime: &Runtime,
+) -> CallError {
+    if let Some(owner) = owner.filter(|owner| !owner.is_same(runtime)) {
         let message = format!(
             "argument #{index} is an object of another runtime ({}) than the function ({})",
             owner.origin(),
@@ -96,21 +111,14 @@ fn refused(index: usize, arg: &Arg<'_>, runtime: &Runtime) -> CallError {
         );
         return CallError::new("TypeError", message);
     }
-    match arg.note() {
-        Note::TooLarge => {
-            let message = format!("argument #{index} is an integer beyond int64");
-            CallError::new("OverflowError", message)
-        }
-        Note::Shared => {
-            let message = format!(
-                "argument #{index} is a tensor that others may read, and the function may write to it: \
-                 pass it by `&mut`, if nobody else holds it, or see `Jit::reads`"
-            );
-            CallError::new("TypeError", message)
-        }
-        Note::Plain => {
-            let message = format!("argument #{index} is borrowed memory, which cannot be kept");
-            CallError::new("TypeError", message)
-        }
-    }
+    let (kind, reason) = match note {
+        Note::TooLarge => ("OverflowError", "is an integer beyond int64"),
+        Note::Shared => (
+            "TypeError",
+            "is a tensor that others may read, and the function may write to it: pass it by `&mut`, if \
+             nobody else holds it, or see `Jit::reads`",
+        ),
+        Note::Plain => ("TypeError", "is borrowed memory, which cannot be kept"),
+    };
+    CallError::new(kind, format!("argument #{index} {reason}"))
 }

@@ -60,9 +60,7 @@ impl Returned {
             TypeIndex::FLOAT => Content::Float(f64::from_bits(bits)),
             TypeIndex::OPAQUE_PTR => Content::Pointer(any.pointer()),
             TypeIndex::DATA_TYPE => Content::DType(DType::from_word(bits as u32)),
-            TypeIndex::DEVICE => {
-                Content::Device(Device { ty: DeviceType(bits as i32), id: (bits >> 32) as i32 })
-            }
+            TypeIndex::DEVICE => Content::Device(device(bits)),
             TypeIndex::SMALL_STR => Content::Str(String::from_utf8_lossy(small(any))),
             TypeIndex::SMALL_BYTES => Content::Bytes(small(any)),
             ty if ty.is_object() => self.as_object().map_or(Content::None, content),
@@ -166,16 +164,18 @@ impl fmt::Debug for Returned {
     }
 }
 
-/// A value of one kind, `Err` if it is of another.
+/// Values of one type index, `Err` for others.
 macro_rules! convert {
-    ($($ty:ty: $expected:literal, $content:pat => $value:expr;)*) => {
+    ($($ty:ty: $expected:literal, $index:ident, $any:ident => $value:expr;)*) => {
         $(
             impl TryFrom<Returned> for $ty {
                 type Error = Error;
 
+                #[inline]
                 fn try_from(returned: Returned) -> Result<$ty, Error> {
+                    let $any = returned.as_raw();
                     let value: Option<$ty> =
-                        if let $content = returned.content() { $value } else { None };
+                        if $any.ty() == TypeIndex::$index { $value } else { None };
                     value.ok_or_else(|| returned.unexpected($expected))
                 }
             }
@@ -184,22 +184,26 @@ macro_rules! convert {
 }
 
 convert! {
-    (): "None", Content::None => Some(());
-    bool: "a truth value", Content::Bool(value) => Some(value);
-    i8: "an int8", Content::Int(value) => value.try_into().ok();
-    i16: "an int16", Content::Int(value) => value.try_into().ok();
-    i32: "an int32", Content::Int(value) => value.try_into().ok();
-    i64: "an int64", Content::Int(value) => Some(value);
-    isize: "an int64", Content::Int(value) => value.try_into().ok();
-    u8: "a uint8", Content::Int(value) => value.try_into().ok();
-    u16: "a uint16", Content::Int(value) => value.try_into().ok();
-    u32: "a uint32", Content::Int(value) => value.try_into().ok();
-    u64: "a uint64", Content::Int(value) => value.try_into().ok();
-    usize: "a uint64", Content::Int(value) => value.try_into().ok();
-    f64: "a float", Content::Float(value) => Some(value);
-    DType: "an element type", Content::DType(value) => Some(value);
-    Device: "a device", Content::Device(value) => Some(value);
-    *mut c_void: "a pointer", Content::Pointer(value) => Some(value);
+    (): "None", NONE, any => (any.bits() == 0).then_some(());
+    bool: "a truth value", BOOL, any => Some(any.bits() != 0);
+    i8: "an int8", INT, any => any.bits().try_into().ok();
+    i16: "an int16", INT, any => any.bits().try_into().ok();
+    i32: "an int32", INT, any => any.bits().try_into().ok();
+    i64: "an int64", INT, any => Some(any.bits());
+    isize: "an int64", INT, any => any.bits().try_into().ok();
+    u8: "a uint8", INT, any => any.bits().try_into().ok();
+    u16: "a uint16", INT, any => any.bits().try_into().ok();
+    u32: "a uint32", INT, any => any.bits().try_into().ok();
+    u64: "a uint64", INT, any => any.bits().try_into().ok();
+    usize: "a uint64", INT, any => any.bits().try_into().ok();
+    f64: "a float", FLOAT, any => Some(f64::from_bits(any.bits() as u64));
+    *mut c_void: "a pointer", OPAQUE_PTR, any => Some(any.pointer());
+    DType: "an element type", DATA_TYPE, any => Some(DType::from_word(any.bits() as u32));
+    Device: "a device", DEVICE, any => Some(device(any.bits() as u64));
+}
+
+fn device(bits: u64) -> Device {
+    Device { ty: DeviceType(bits as i32), id: (bits >> 32) as i32 }
 }
 
 /// In `f32`, rounded.

@@ -9,7 +9,7 @@ use super::args::Args;
 use super::call::{Callee, Reads};
 use super::object::{ObjectRef, raised};
 use super::returned::Returned;
-use crate::abi::{Any, ByteArray, Object};
+use crate::abi::{Any, ByteArray, FunctionCell, Object};
 use crate::error::{CallError, Error};
 use crate::runtime::Runtime;
 
@@ -39,9 +39,11 @@ unsafe impl Callee for FfiFunction {
 
     #[inline]
     unsafe fn enter(&self, args: *const Any, num_args: i32, result: *mut Any) -> i32 {
-        let call = self.object.runtime().functions.function_call;
-        // SAFETY: the object is a function; arguments are only read.
-        unsafe { call(self.as_raw(), args.cast_mut(), num_args, result) }
+        // SAFETY: the object is a function, whose cell says how it is called, with the object as its handle.
+        unsafe {
+            let safe_call = (*self.object.cell::<FunctionCell>()).safe_call;
+            safe_call(self.as_raw().cast(), args, num_args, result)
+        }
     }
 }
 
@@ -95,7 +97,7 @@ impl FfiFunction {
         self.object.into_raw()
     }
 
-    /// Calls it through the runtime, as [`HostFunction::call`](crate::HostFunction::call) does directly.
+    /// Calls it, as [`HostFunction::call`](crate::HostFunction::call) does.
     ///
     /// # Errors
     /// What the function raised; a `TypeError` if an argument is an object of another runtime, or memory

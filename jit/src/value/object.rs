@@ -91,6 +91,7 @@ impl ObjectRef {
     }
 
     /// The object; the reference stays here.
+    #[inline]
     pub fn as_raw(&self) -> *mut Object {
         self.0.any.pointer().cast()
     }
@@ -106,6 +107,7 @@ impl ObjectRef {
     }
 
     /// Whose object it is.
+    #[inline]
     pub fn runtime(&self) -> &'static Runtime {
         self.0.runtime
     }
@@ -116,6 +118,7 @@ impl ObjectRef {
     }
 
     /// What follows the header.
+    #[inline]
     pub(crate) fn cell<T>(&self) -> *const T {
         self.as_raw().wrapping_add(1).cast()
     }

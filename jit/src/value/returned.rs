@@ -23,11 +23,13 @@ pub struct Returned(Owned);
 
 impl Returned {
     /// What it is.
+    #[inline]
     pub fn ty(&self) -> TypeIndex {
         self.0.any().ty()
     }
 
     /// True for None.
+    #[inline]
     pub fn is_none(&self) -> bool {
         self.ty() == TypeIndex::NONE
     }
@@ -38,11 +40,13 @@ impl Returned {
     }
 
     /// The runtime of the function that returned it.
+    #[inline]
     pub fn runtime(&self) -> &'static Runtime {
         self.0.runtime()
     }
 
     /// The value as C sees it; an object stays here.
+    #[inline]
     pub fn as_raw(&self) -> &Any {
         self.0.any()
     }

@@ -123,11 +123,13 @@ impl<'a> TensorView<'a> {
     }
 
     /// The tensor as it is passed.
+    #[inline]
     pub fn view(&self) -> &DLTensor {
         &self.view
     }
 
     /// True if its memory is shared, so that nobody may write to it.
+    #[inline]
     pub fn is_shared(&self) -> bool {
         self.shared
     }
@@ -165,6 +167,7 @@ impl<'a> TensorView<'a> {
 }
 
 /// A tensor without dims.
+#[inline]
 pub(crate) fn describe(data: *mut c_void, dtype: DType, device: Device) -> DLTensor {
     DLTensor {
         data,

@@ -4,6 +4,8 @@ mod arguments;
 mod calls;
 #[cfg(feature = "tvm-ffi")]
 mod conversions;
+#[cfg(all(feature = "half", feature = "complex", feature = "ndarray"))]
+mod crates;
 mod declarations;
 mod function_objects;
 mod ir;

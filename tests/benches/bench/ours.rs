@@ -42,7 +42,7 @@ pub(crate) fn jit(library: &Library, kernels: &Kernels) -> Jit {
     for function in &library.functions {
         let symbol = &function.body.symbol;
         // SAFETY: kernels.h and the declarations agree, and a kernel that is not there is never called.
-        unsafe { jit.kernel(symbol, kernels.address(symbol)) };
+        jit = unsafe { jit.kernel(symbol, kernels.address(symbol)) };
     }
     jit
 }
