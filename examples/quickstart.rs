@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // SAFETY: the kernel has the type that the declaration calls it with, and only reads `x`.
     let jit = unsafe { Jit::new()?.kernel("add_one_kernel", kernel).reads("add_one", "x") };
     let add_one = jit.compile(&library)?.function("add_one").ok_or("not declared")?;
-    println!("runtime: {}", runtime().kind());
+    println!("runtime: {}", runtime().origin());
 
     let (x, mut y) = ([1.0_f32, 2.0, 3.0], [0.0_f32; 3]);
     add_one.call((&x, &mut y))?;

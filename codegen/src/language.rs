@@ -157,7 +157,7 @@ pub use crate::declaration::limit::{
     Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_ERRORS, MAX_FILE, MAX_FUNCTIONS, MAX_MESSAGE,
     MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS, MAX_SYMBOL, MAX_TEXT, MAX_VALUES,
 };
-pub(crate) use reserved::is_reserved;
+pub use reserved::is_reserved;
 
 use crate::declaration::Expr;
 use crate::declaration::{Function, Library, Signature};

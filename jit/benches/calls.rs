@@ -9,8 +9,14 @@ use tvm_ffi_codegen_jit::{Arg, Context, HostFunction, Jit, TensorView};
 
 const CALLS: u32 = 200_000;
 const SAMPLES: usize = 61;
+const LIBRARIES: u32 = 20_000;
 
-extern "C" fn add_one(_: *const f32, _: *mut f32, _: i64) {}
+extern "C" fn add_one(x: *const f32, y: *mut f32, n: i64) {
+    for i in 0..n as usize {
+        // SAFETY: the declaration says that both have `n` elements.
+        unsafe { *y.add(i) = *x.add(i) + 1.0 };
+    }
+}
 
 extern "C" fn scale(x: f64, y: i64) -> f64 {
     x * y as f64
@@ -43,16 +49,17 @@ fn raw(function: &HostFunction, args: &[Any; 2]) {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let library: Library = TEXT.parse()?;
+    let address = add_one as *const u8;
     // SAFETY: the kernels have the types that the declarations call them with, and `x` is only read.
     let jit = unsafe {
-        let jit = Jit::new()?.kernel("add_one", add_one as *const u8);
+        let jit = Jit::new()?.kernel("add_one", address);
         jit.kernel("scale", scale as *const u8).reads("add_one", "x")
     };
     let compiled = jit.compile(&library)?;
     let [add_one, scale] = ["add_one", "scale"].map(|name| compiled.function(name));
     let (add_one, scale) = (add_one.ok_or("declared")?, scale.ok_or("declared")?);
 
-    let (x, mut y) = (vec![1.0_f32; 16], vec![0.0_f32; 16]);
+    let (x, mut y) = (vec![1.0_f32; 5], vec![0.0_f32; 5]);
     let mut z = y.clone();
     let (a, mut b) = (TensorView::new(&x), TensorView::new(&mut z));
     let bare = [*Arg::from(&a).as_raw(), *Arg::from(&mut b).as_raw()];
@@ -70,15 +77,36 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let object = add_one.clone().into_ffi_function(Context::none())?;
     report("add_one: FfiFunction", base, time(|| drop(object.call((black_box(&x), &mut y)))));
 
-    let bare = [*Arg::from(2.0).as_raw(), *Arg::from(3).as_raw()];
-    let base = time(|| raw(&scale, &bare));
-    report("scale: call_raw", base, base);
+    // What C would do: fill in the arguments, call, read the result.
     let mut sum = 0.0;
+    let base = time(|| {
+        let args = [*Arg::from(black_box(2.0)).as_raw(), *Arg::from(3).as_raw()];
+        let mut result = Any::NONE;
+        // SAFETY: there are two valid values, and a place for the result.
+        let status = unsafe { scale.call_raw(std::ptr::null_mut(), args.as_ptr(), 2, &mut result) };
+        assert_eq!(status, 0);
+        sum += f64::from_bits(result.bits() as u64);
+    });
+    report("scale: call_raw", base, base);
     let numbers = time(|| {
         let returned = scale.call((black_box(2.0), 3)).expect("they fit");
         sum += f64::try_from(returned).expect("it is a float");
     });
     report("scale: numbers", base, numbers);
     black_box(sum);
+
+    let compile = || -> Result<_, tvm_ffi_codegen_jit::Error> {
+        // SAFETY: as above.
+        unsafe { Jit::new()?.kernel("add_one", address).kernel("scale", address) }.compile(&library)
+    };
+    let start = Instant::now();
+    let live: Vec<_> = (0..LIBRARIES).map(|_| compile()).collect::<Result<_, _>>()?;
+    let made = start.elapsed().as_secs_f64() * 1e6 / f64::from(LIBRARIES);
+    let start = Instant::now();
+    drop(live);
+    let freed = start.elapsed().as_secs_f64() * 1e6 / f64::from(LIBRARIES);
+    println!(
+        "{LIBRARIES} live libraries of two functions: made in {made:.1} us each, freed in {freed:.1}"
+    );
     Ok(())
 }

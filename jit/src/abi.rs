@@ -309,6 +309,10 @@ mod tests {
             type_index = "type_index",
             deleter = "deleter"
         );
+    }
+
+    #[test]
+    fn layouts_of_cells_and_tensors_are_those_of_the_abi() {
         check!(ByteArray, BYTE_ARRAY, data = "data", size = "size");
         check!(FunctionCell, FUNCTION_CELL, safe_call = "safe_call", cpp_call = "cpp_call");
         check!(

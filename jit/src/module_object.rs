@@ -74,7 +74,7 @@ impl Compiled {
         let modules: Vec<ObjectRef> = modules.into_iter().flatten().collect();
         for (node, module) in tree.nodes.iter().zip(&modules) {
             for &child in &node.children {
-                import.call(&[module.into(), (&modules[child]).into()])?;
+                import.call((module, &modules[child]))?;
             }
         }
         Ok(modules.into_iter().next().expect("a tree that has been decoded has a root"))

@@ -2,6 +2,7 @@
 
 mod find;
 mod functions;
+mod optional;
 
 use std::env;
 use std::ffi::c_void;

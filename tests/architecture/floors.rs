@@ -4,13 +4,14 @@ use crate::paths::{Mention, Modules};
 use crate::sources::sources;
 
 /// Files, or whole folders, from the ground up. Inside a folder the order is that of the list too.
-const FLOORS: [&str; 35] = [
+const FLOORS: [&str; 36] = [
     "abi",
     "error",
     "builtin",
     "runtime/functions",
     "runtime/find",
     "runtime",
+    "runtime/optional",
     "value/object",
     "value/returned",
     "value/element",

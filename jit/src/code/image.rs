@@ -55,25 +55,41 @@ pub(super) fn image(functions: &[Range], frames: &[u8]) -> Vec<u8> {
     file.reserve_strtab_section_index();
     file.reserve_shstrtab_section_index();
     file.reserve_null_symbol_index();
-    let symbols: Vec<Sym> = functions
-        .iter()
-        .zip(places)
-        .map(|(function, place)| {
-            file.reserve_symbol_index(Some(place));
-            symbol(file.add_string(function.name.as_bytes()), function.size, place)
-        })
-        .collect();
+    let mut symbols = Vec::with_capacity(functions.len());
+    for (function, place) in functions.iter().zip(places) {
+        file.reserve_symbol_index(Some(place));
+        symbols.push(symbol(file.add_string(function.name.as_bytes()), function.size, place));
+    }
     let at = file.reserve(frames.len(), 8);
     file.reserve_symtab();
     file.reserve_strtab();
     file.reserve_shstrtab();
     file.reserve_section_headers();
-
     if file.write_file_header(&HEADER).is_err() {
         return Vec::new();
     }
     file.write_align(8);
     file.write(frames);
+    let frames = SectionHeader {
+        name: Some(frames_name),
+        sh_type: elf::SHT_PROGBITS,
+        sh_flags: elf::SHF_ALLOC.into(),
+        sh_offset: at as u64,
+        sh_size: frames.len() as u64,
+        ..SECTION
+    };
+    write_rest(&mut file, &symbols, functions, text_name, &frames);
+    bytes
+}
+
+/// Symbols, names, and the headers of all sections.
+fn write_rest(
+    file: &mut Writer<'_>,
+    symbols: &[Sym],
+    functions: &[Range],
+    text: StringId,
+    frames: &SectionHeader,
+) {
     file.write_null_symbol();
     symbols.iter().for_each(|symbol| file.write_symbol(symbol));
     file.write_strtab();
@@ -81,7 +97,7 @@ pub(super) fn image(functions: &[Range], frames: &[u8]) -> Vec<u8> {
     file.write_null_section_header();
     for function in functions {
         file.write_section_header(&SectionHeader {
-            name: Some(text_name),
+            name: Some(text),
             sh_type: elf::SHT_NOBITS,
             sh_flags: (elf::SHF_ALLOC | elf::SHF_EXECINSTR).into(),
             sh_addr: function.start as u64,
@@ -89,18 +105,10 @@ pub(super) fn image(functions: &[Range], frames: &[u8]) -> Vec<u8> {
             ..SECTION
         });
     }
-    file.write_section_header(&SectionHeader {
-        name: Some(frames_name),
-        sh_type: elf::SHT_PROGBITS,
-        sh_flags: elf::SHF_ALLOC.into(),
-        sh_offset: at as u64,
-        sh_size: frames.len() as u64,
-        ..SECTION
-    });
+    file.write_section_header(frames);
     file.write_symtab_section_header(1);
     file.write_strtab_section_header();
     file.write_shstrtab_section_header();
-    bytes
 }
 
 /// A function at the start of its section.

@@ -142,10 +142,11 @@ impl Area {
             .map_err(io::Error::other)?;
         match &mut self.store {
             Store::Pages(pages) => pages.seal(used)?,
-            // SAFETY: the pages are this area's, and whoever wrote to them is done: the module is being
-            // finalized, and will be given other pages.
             Store::Mapping(_) => {
-                unsafe { region::protect(start, range.len(), kind) }.map_err(io::Error::other)?
+                // SAFETY: the pages are this area's, and whoever wrote to them is done: the module is being
+                // finalized, and will be given other pages.
+                let protected = unsafe { region::protect(start, range.len(), kind) };
+                protected.map_err(io::Error::other)?;
             }
         }
         self.sealed = true;

@@ -1,10 +1,8 @@
-//! The functions of a runtime that this crate calls itself.
+//! The functions of every runtime that this crate calls itself.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 
-use super::Runtime;
-use crate::abi::{Any, ByteArray, DLManagedTensorVersioned, Object, SafeCall};
-use crate::error::Error;
+use crate::abi::{DLManagedTensorVersioned, Object, SafeCall};
 
 /// Declares the functions that are looked up at once. All of them exist since 0.1.0.
 macro_rules! functions {
@@ -44,35 +42,4 @@ functions! {
         fn(*mut DLManagedTensorVersioned, i32, i32, *mut *mut Object) -> i32;
     tensor_to_dlpack: "TVMFFITensorToDLPackVersioned",
         fn(*mut Object, *mut *mut DLManagedTensorVersioned) -> i32;
-}
-
-/// Declares functions that some runtimes lack: each is looked up when it is needed.
-macro_rules! optional {
-    ($($field:ident: $symbol:literal, fn($($arg:ty),*) -> $result:ty;)*) => {
-        impl Runtime {
-            $(
-                pub(crate) fn $field(
-                    &self,
-                ) -> Result<unsafe extern "C" fn($($arg),*) -> $result, Error> {
-                    let symbol = self.symbol($symbol);
-                    let symbol = symbol.ok_or(Error::Unavailable { function: $symbol })?;
-                    // SAFETY: what a runtime exports under this name has this type.
-                    Ok(unsafe {
-                        std::mem::transmute::<
-                            *const c_void,
-                            unsafe extern "C" fn($($arg),*) -> $result,
-                        >(symbol)
-                    })
-                }
-            )*
-        }
-    };
-}
-
-optional! {
-    register_symbol: "TVMFFIEnvModRegisterSystemLibSymbol",
-        fn(*const c_char, *const c_void) -> i32;
-    make_bytes: "TVMFFIBytesFromByteArray", fn(*const ByteArray, *mut Any) -> i32;
-    set_global: "TVMFFIFunctionSetGlobal", fn(*const ByteArray, *mut Object, i32) -> i32;
-    get_global: "TVMFFIFunctionGetGlobal", fn(*const ByteArray, *mut *mut Object) -> i32;
 }

@@ -91,12 +91,14 @@ fn values_of_rust_are_arguments() {
         assert_eq!(show(same.call((Device::CPU,))), format!("Device({:?})", Device::CPU));
         assert_eq!(show(same.call([7])), "Int(7)");
         assert_eq!(show(same.call(vec![Arg::from(7)])), "Int(7)");
-        assert_eq!(show(same.call(&[Arg::from(7)])), "Int(7)");
+        let (one, twenty) = ([Arg::from(7)], vec![Arg::from(1); 20]);
+        assert_eq!(show(same.call(&one)), "Int(7)");
+        assert_eq!(show(same.call(&one[..])), "Int(7)");
         let error = same.call((u64::MAX,)).unwrap_err();
         assert_eq!(error.to_string(), "OverflowError: argument #0 is an integer beyond int64");
         let error = same.call([1; 20]).unwrap_err().to_string();
         assert!(error.contains("expected 1 but got 20"), "{error}");
-        let error = same.call(&vec![Arg::from(1); 20]).unwrap_err().to_string();
+        let error = same.call(&twenty).unwrap_err().to_string();
         assert!(error.contains("expected 1 but got 20"), "{error}");
     }
 }
@@ -138,7 +140,7 @@ fn memory_is_borrowed_as_it_is_used() {
         add.call((&x, &mut view)).unwrap();
         let shared = TensorView::new(&x);
         let (a, b): (Arg<'_>, Arg<'_>) = ((&shared).into(), (&mut view).into());
-        add.call(&[a, b]).unwrap();
+        add.call([a, b]).unwrap();
         assert_eq!(y, [16.0, 32.0]);
 
         let mut truths = [true, false];
