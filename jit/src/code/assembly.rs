@@ -13,7 +13,7 @@ use super::debugger::Announced;
 use super::frames::{self, Frame, Registered};
 use super::machine::{OptLevel, isa};
 use super::memory::Memory;
-use super::native::Native;
+use super::native::{Defined, Native};
 use super::perf;
 use super::symbols::Symbols;
 use crate::error::Error;
@@ -62,7 +62,7 @@ pub(crate) struct Linked {
 /// Machine code. What others know of it goes first, then the code.
 pub(crate) struct Text {
     _announced: Option<Announced>,
-    _registered: Registered,
+    _registered: Vec<Registered>,
     pub(crate) memory: Memory,
 }
 
@@ -123,11 +123,17 @@ impl Assembly {
             |error: cranelift_module::ModuleError| Error::Memory { reason: error.to_string() };
         self.native.module.finalize_definitions().map_err(refused)?;
         self.symbols.finish()?;
-        let frames = self.frames()?;
+        let known = self.known();
+        let isa = self.native.module.isa();
+        let frames = frames::section(isa, &known)?;
+        let mut registered = Vec::new();
+        for neighbours in frames::neighbours(known) {
+            let section = frames::section(isa, &neighbours)?;
+            // SAFETY: the section was just made, for functions that stay as long as the memory.
+            registered.push(unsafe { Registered::new(&section) });
+        }
         let named = self.named || observers != Observers::default();
         let ranges = if named { self.ranges() } else { Vec::new() };
-        // SAFETY: the section was just made, for functions that stay as long as the memory.
-        let registered = unsafe { Registered::new(&frames) };
         let announced = announce(&ranges, &frames, observers)?;
         let module = &self.native.module;
         let address = |(name, id)| (name, Address(module.get_finalized_function(id)));
@@ -141,21 +147,21 @@ impl Assembly {
         Ok(Linked { functions, data, ranges, frames, text })
     }
 
-    /// How to unwind the frames of all functions.
-    fn frames(&self) -> Result<Vec<u8>, Error> {
+    /// How to unwind the frames of all functions of which that is known.
+    fn known(&self) -> Vec<Frame<'_>> {
         let module = &self.native.module;
-        let known = self.native.defined.iter().filter_map(|defined| {
-            let address = module.get_finalized_function(defined.id).expose_provenance() as u64;
-            Some(Frame { address, unwind: defined.unwind.as_ref()? })
+        let frames = self.native.defined.iter().filter_map(|defined| {
+            let start = module.get_finalized_function(defined.id).expose_provenance();
+            Some(Frame { start, size: defined.size, unwind: defined.unwind.as_ref()? })
         });
-        frames::section(module.isa(), &known.collect::<Vec<_>>())
+        frames.collect()
     }
 
     /// All functions that were defined.
     fn ranges(&self) -> Vec<Range> {
         let module = &self.native.module;
         let declarations = module.declarations();
-        let range = |defined: &super::native::Defined| Range {
+        let range = |defined: &Defined| Range {
             name: declarations.get_function_decl(defined.id).linkage_name(defined.id).into_owned(),
             start: module.get_finalized_function(defined.id).expose_provenance(),
             size: defined.size,

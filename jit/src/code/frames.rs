@@ -10,10 +10,32 @@ use cranelift_codegen::isa::unwind::UnwindInfo;
 
 use crate::error::Error;
 
+/// Functions that are further apart have others between them, which may be another library's.
+const APART: usize = 4096;
+
 /// A function and how to unwind its frame.
+#[derive(Clone, Copy)]
 pub(super) struct Frame<'a> {
-    pub(super) address: u64,
+    pub(super) start: usize,
+    pub(super) size: usize,
     pub(super) unwind: &'a UnwindInfo,
+}
+
+/// Functions by neighbourhood: libgcc takes all between the first and the last function of a section for that
+/// section's, and sections must not overlap.
+pub(super) fn neighbours<'a>(mut frames: Vec<Frame<'a>>) -> Vec<Vec<Frame<'a>>> {
+    frames.sort_by_key(|frame| frame.start);
+    let mut groups: Vec<Vec<Frame<'a>>> = Vec::new();
+    for frame in frames {
+        let last = groups.last_mut().filter(|group| {
+            group.last().is_some_and(|last| frame.start - (last.start + last.size) < APART)
+        });
+        match last {
+            Some(group) => group.push(frame),
+            None => groups.push(vec![frame]),
+        }
+    }
+    groups
 }
 
 /// The section `.eh_frame` of these functions; empty if there is nothing to say.
@@ -25,7 +47,7 @@ pub(super) fn section(isa: &dyn TargetIsa, frames: &[Frame<'_>]) -> Result<Vec<u
     let cie = table.add_cie(cie);
     for frame in frames {
         if let UnwindInfo::SystemV(info) = frame.unwind {
-            table.add_fde(cie, info.to_fde(Address::Constant(frame.address)));
+            table.add_fde(cie, info.to_fde(Address::Constant(frame.start as u64)));
         }
     }
     let mut section = EhFrame(EndianVec::new(LittleEndian));
@@ -120,5 +142,32 @@ mod registered {
             at += length as usize + 4;
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cranelift_codegen::isa::unwind::CfaUnwindInfo;
+
+    #[test]
+    fn sections_do_not_overlap() {
+        let isa = crate::code::machine::isa(crate::code::machine::OptLevel::None).unwrap();
+        let mut context = cranelift_codegen::Context::new();
+        let mut reused = cranelift_frontend::FunctionBuilderContext::new();
+        let mut b = cranelift_frontend::FunctionBuilder::new(&mut context.func, &mut reused);
+        let block = b.create_block();
+        b.switch_to_block(block);
+        cranelift_codegen::ir::InstBuilder::return_(b.ins(), &[]);
+        b.seal_all_blocks();
+        b.finalize(isa.frontend_config());
+        let code = context.compile(&*isa, &mut Default::default()).unwrap();
+        let Some(unwind) = code.create_unwind_info(&*isa).unwrap() else { return };
+        let UnwindInfo::SystemV(CfaUnwindInfo { .. }) = &unwind else { return };
+        let frame = |start| Frame { start, size: 100, unwind: &unwind };
+        let groups = neighbours([9000, 0, 128, 4200, 14_000].map(frame).to_vec());
+        let starts: Vec<Vec<usize>> =
+            groups.iter().map(|group| group.iter().map(|frame| frame.start).collect()).collect();
+        assert_eq!(starts, [vec![0, 128, 4200], vec![9000], vec![14_000]]);
     }
 }

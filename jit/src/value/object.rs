@@ -71,6 +71,11 @@ impl Drop for Owned {
 ///
 /// It stays on its thread: a class may have no locks. [`FfiFunction`](crate::FfiFunction) and
 /// [`TensorObject`](crate::TensorObject) may move and be shared.
+///
+/// ```compile_fail
+/// fn sent<T: Send>() {}
+/// sent::<tvm_ffi_codegen_jit::ObjectRef>();
+/// ```
 #[derive(Clone)]
 #[repr(transparent)]
 pub struct ObjectRef(Owned);

@@ -92,8 +92,10 @@ fn values_of_rust_are_arguments() {
         assert_eq!(show(same.call([7])), "Int(7)");
         assert_eq!(show(same.call(vec![Arg::from(7)])), "Int(7)");
         let (one, twenty) = ([Arg::from(7)], vec![Arg::from(1); 20]);
-        assert_eq!(show(same.call(&one)), "Int(7)");
+        let again: &[Arg<'_>; 1] = &one;
+        assert_eq!(show(same.call(again)), "Int(7)");
         assert_eq!(show(same.call(&one[..])), "Int(7)");
+        assert_eq!(show(same.call(one)), "Int(7)");
         let error = same.call((u64::MAX,)).unwrap_err();
         assert_eq!(error.to_string(), "OverflowError: argument #0 is an integer beyond int64");
         let error = same.call([1; 20]).unwrap_err().to_string();
