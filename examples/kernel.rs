@@ -1,12 +1,14 @@
 //! What the examples on Cranelift share: `for i in 0..n: y[i] = x[i] + 1`, written with cranelift_frontend.
 
+use std::error::Error;
+
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Signature, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use cranelift_module::{Linkage, Module, ModuleResult};
+use cranelift_module::{Linkage, Module};
 
 /// Defines `add_one_kernel`, of the type that the declaration calls it with.
-pub(crate) fn define(module: &mut dyn Module, signature: Signature) -> ModuleResult<()> {
+pub(crate) fn define(module: &mut dyn Module, signature: Signature) -> Result<(), Box<dyn Error>> {
     let (config, mut context) = (module.target_config(), module.make_context());
     context.func.signature = signature;
     let kernel =
@@ -40,5 +42,5 @@ pub(crate) fn define(module: &mut dyn Module, signature: Signature) -> ModuleRes
     b.ins().return_(&[]);
     b.seal_all_blocks();
     b.finalize(config);
-    module.define_function(kernel, &mut context)
+    Ok(module.define_function(kernel, &mut context)?)
 }

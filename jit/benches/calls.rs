@@ -9,7 +9,7 @@ use tvm_ffi_codegen_jit::{Arg, Context, HostFunction, Jit, TensorView};
 
 const CALLS: u32 = 200_000;
 const SAMPLES: usize = 61;
-const LIBRARIES: u32 = 20_000;
+const LIBRARIES: u32 = 2_000;
 
 extern "C" fn add_one(x: *const f32, y: *mut f32, n: i64) {
     for i in 0..n as usize {

@@ -143,14 +143,15 @@ impl HostFunction {
     #[inline]
     pub fn call(&self, args: impl Args) -> Result<Returned, CallError> {
         if self.closure {
-            return Err(self.without_context());
+            return Err(*self.without_context());
         }
         args.call(self)
     }
 
     #[cold]
-    fn without_context(&self) -> CallError {
-        CallError::new("RuntimeError", format!("closure `{}` needs a context", self.name()))
+    fn without_context(&self) -> Box<CallError> {
+        let message = format!("closure `{}` needs a context", self.name());
+        Box::new(CallError::new("RuntimeError", message))
     }
 
     /// Calls it as C does.

@@ -19,7 +19,7 @@ pub trait Args {
 macro_rules! check {
     ($callee:expr, $index:expr, $arg:expr) => {
         if !fits($callee, $index, $arg) {
-            return Err(refused($index, $arg.note(), $arg.owner(), $callee.runtime()));
+            return Err(*refused($index, $arg.note(), $arg.owner(), $callee.runtime()));
         }
     };
 }

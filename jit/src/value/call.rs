@@ -81,7 +81,15 @@ pub(crate) unsafe fn perform<C: Callee>(callee: &C, values: &[Any]) -> Result<Re
         // SAFETY: the call has succeeded, and the result is the caller's.
         return Ok(Returned::from(unsafe { Owned::new(take(&result), callee.runtime()) }));
     }
-    Err(raised(status, callee.runtime()))
+    Err(*boxed(status, callee.runtime()))
+}
+
+/// What was raised, behind a pointer: a result that others may write to would be kept in memory, and go through
+/// it, in the calls that succeed too.
+#[cold]
+#[inline(never)]
+fn boxed(status: i32, runtime: &'static Runtime) -> Box<CallError> {
+    Box::new(raised(status, runtime))
 }
 
 /// The result, read word by word, as callees write it: a load of both words at once would have to wait until
@@ -102,14 +110,14 @@ pub(crate) fn refused(
     note: Note,
     owner: Option<&Runtime>,
     runtime: &Runtime,
-) -> CallError {
+) -> Box<CallError> {
     if let Some(owner) = owner.filter(|owner| !owner.is_same(runtime)) {
         let message = format!(
             "argument #{index} is an object of another runtime ({}) than the function ({})",
             owner.origin(),
             runtime.origin()
         );
-        return CallError::new("TypeError", message);
+        return Box::new(CallError::new("TypeError", message));
     }
     let (kind, reason) = match note {
         Note::TooLarge => ("OverflowError", "is an integer beyond int64"),
@@ -120,5 +128,5 @@ pub(crate) fn refused(
         ),
         Note::Plain => ("TypeError", "is borrowed memory, which cannot be kept"),
     };
-    CallError::new(kind, format!("argument #{index} {reason}"))
+    Box::new(CallError::new(kind, format!("argument #{index} {reason}")))
 }
