@@ -50,14 +50,19 @@ fn painted(call: &mut dyn FnMut() -> i32) -> i32 {
     status
 }
 
-/// In these the runtime throws and catches an exception, or looks up a class, in frames of its own.
-const RUNTIME: [&str; 7] = [
+/// In these the runtime throws and catches an exception, looks up a class, or makes a backtrace of all its callers
+/// with their debug information, in frames of its own.
+const RUNTIME: [&str; 11] = [
+    "attempt_with_error",
     "element_type",
     "default_of_any",
     "optional_union",
     "unknown_class",
     "one_output",
+    "output_and_status",
+    "own_error_first",
     "parsed_last",
+    "two_outputs",
     "union_in_list",
 ];
 
