@@ -7,6 +7,7 @@ pub(crate) mod call;
 pub(crate) mod content;
 pub(crate) mod element;
 pub(crate) mod function;
+pub(crate) mod held;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 pub(crate) mod object;

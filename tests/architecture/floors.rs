@@ -4,7 +4,7 @@ use crate::paths::{Mention, Modules};
 use crate::sources::sources;
 
 /// Files, or whole folders, from the ground up. Inside a folder the order is that of the list too.
-const FLOORS: [&str; 36] = [
+const FLOORS: [&str; 37] = [
     "abi",
     "error",
     "builtin",
@@ -17,6 +17,7 @@ const FLOORS: [&str; 36] = [
     "value/element",
     "value/view",
     "value/arg",
+    "value/held",
     "value/call",
     "value/args",
     "value/function",

@@ -1,16 +1,14 @@
 //! An argument: any value that can be passed.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 use std::marker::PhantomData;
 
 use abi_spec::{DType, Device, TypeIndex};
 
-use super::element::{Elements, TensorElement};
 use super::object::ObjectRef;
 use super::returned::Returned;
-use super::view::{TensorView, describe};
-use crate::abi::{Any, ByteArray, DLTensor, Object, Payload};
-use crate::builtin;
+use super::view::TensorView;
+use crate::abi::{Any, DLTensor, Payload};
 use crate::runtime::Runtime;
 
 /// What is to be known of an argument besides its value.
@@ -78,7 +76,7 @@ impl Arg<'_> {
     }
 
     #[inline]
-    const fn plain<'a>(any: Any) -> Arg<'a> {
+    pub(crate) const fn plain<'a>(any: Any) -> Arg<'a> {
         Arg { any, owner: None, note: Note::Plain, borrowed: PhantomData }
     }
 
@@ -107,7 +105,7 @@ impl Arg<'_> {
 
 /// The view is borrowed, as shared.
 #[inline]
-fn tensor<'a>(view: &'a DLTensor, shared: bool) -> Arg<'a> {
+pub(crate) fn tensor<'a>(view: &'a DLTensor, shared: bool) -> Arg<'a> {
     let any = Any::ptr(TypeIndex::DL_TENSOR_PTR, (&raw const *view).cast_mut().cast());
     let note = if shared { Note::Shared } else { Note::Plain };
     Arg { any, owner: None, note, borrowed: PhantomData }
@@ -125,7 +123,7 @@ pub(crate) fn object(object: &ObjectRef) -> Arg<'_> {
 /// * `&[T]`, `&[T; N]` and `&Vec<T>` are tensors of one dim that are only read; with `&mut` they may be
 ///   written to. Other shapes and strides are [`TensorView`]s, or arrays of the `ndarray` crate (feature
 ///   `ndarray`).
-/// * Bytes are [`Bytes`], since `&[u8]` is a tensor.
+/// * Bytes are [`Bytes`](crate::Bytes), since `&[u8]` is a tensor.
 /// * `&TensorObject` is only read; by `&mut` it may be written to if nobody else holds it.
 /// * Integers beyond `int64` are refused by the call, and so are objects of another runtime.
 pub trait IntoArg {
@@ -270,130 +268,5 @@ impl<T: Held> Held for Option<T> {
     #[inline]
     fn arg(&mut self) -> Arg<'_> {
         self.as_mut().map_or(Arg::NONE, T::arg)
-    }
-}
-
-/// Bytes, which are not copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bytes<'a>(pub &'a [u8]);
-
-/// Bytes for the time of a call.
-#[derive(Debug)]
-pub struct HeldBytes<'a>(ByteArray, PhantomData<&'a [u8]>);
-
-impl<'a> IntoArg for Bytes<'a> {
-    type Held = HeldBytes<'a>;
-
-    #[inline]
-    fn hold(self) -> HeldBytes<'a> {
-        HeldBytes(ByteArray::new(self.0), PhantomData)
-    }
-}
-
-impl Held for HeldBytes<'_> {
-    #[inline]
-    fn arg(&mut self) -> Arg<'_> {
-        Arg::plain(Any::ptr(TypeIndex::BYTE_ARRAY_PTR, (&raw mut self.0).cast()))
-    }
-}
-
-/// A string for the time of a call, and longer if the callee keeps it: an object that every runtime can
-/// hold, unless it is small.
-#[derive(Debug)]
-pub struct HeldText(Any);
-
-impl IntoArg for &str {
-    type Held = HeldText;
-
-    fn hold(self) -> HeldText {
-        HeldText(builtin::text(self.as_bytes()))
-    }
-}
-
-impl IntoArg for &String {
-    type Held = HeldText;
-
-    fn hold(self) -> HeldText {
-        self.as_str().hold()
-    }
-}
-
-impl Held for HeldText {
-    fn arg(&mut self) -> Arg<'_> {
-        Arg::plain(self.0)
-    }
-}
-
-impl Drop for HeldText {
-    fn drop(&mut self) {
-        if self.0.ty().is_object() {
-            // SAFETY: the reference is given up once, here.
-            unsafe { builtin::dec_ref(self.0.pointer().cast::<Object>()) };
-        }
-    }
-}
-
-/// A tensor of one dim for the time of a call.
-#[derive(Debug)]
-pub struct HeldTensor<'a> {
-    view: DLTensor,
-    len: i64,
-    shared: bool,
-    data: PhantomData<&'a mut [u8]>,
-}
-
-#[inline]
-fn one_dim<'a, E: Elements<'a>>(elements: E) -> HeldTensor<'a> {
-    let (data, len, shared) = elements.parts();
-    let view = describe(data.cast(), E::Element::DTYPE, Device::CPU);
-    HeldTensor { view: DLTensor { ndim: 1, ..view }, len: len as i64, shared, data: PhantomData }
-}
-
-impl Held for HeldTensor<'_> {
-    #[inline]
-    fn arg(&mut self) -> Arg<'_> {
-        self.view.shape = &raw mut self.len;
-        tensor(&self.view, self.shared)
-    }
-}
-
-macro_rules! tensors {
-    ($([$($generics:tt)*] $ty:ty;)*) => {
-        $(
-            impl<'a, T: TensorElement, $($generics)*> IntoArg for $ty {
-                type Held = HeldTensor<'a>;
-
-                #[inline]
-                fn hold(self) -> HeldTensor<'a> {
-                    one_dim(self)
-                }
-            }
-        )*
-    };
-}
-
-tensors! {
-    [] &'a [T];
-    [] &'a mut [T];
-    [] &'a Vec<T>;
-    [] &'a mut Vec<T>;
-    [const N: usize] &'a [T; N];
-    [const N: usize] &'a mut [T; N];
-}
-
-/// A view for the time of a call.
-impl<'a> Held for TensorView<'a> {
-    #[inline]
-    fn arg(&mut self) -> Arg<'_> {
-        self.into()
-    }
-}
-
-/// A text that C knows, as it is.
-impl IntoArg for &std::ffi::CString {
-    type Held = HeldText;
-
-    fn hold(self) -> HeldText {
-        HeldText(builtin::text(CStr::to_bytes(self)))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::ir::{compile, identity, int, succeed, wrapper};
 use tvm_ffi_codegen::ir::{Builder, Data, Linkage, Module, SymbolKind, Type, Value};
-use tvm_ffi_codegen_jit::{Jit, Runtime};
+use tvm_ffi_codegen_jit::{Jit, JitOptions, Observers, Runtime};
 
 /// Counts its drops.
 struct Counted(Arc<AtomicUsize>);
@@ -144,4 +144,30 @@ fn twenty_thousand_libraries_live_at_once() {
     let (size, freed) = (region::page::size(), all.saturating_sub(resident()));
     // Other tests run meanwhile, and use some.
     assert!(freed >= COUNT * size / 2, "{freed} bytes of {all} were given back");
+}
+
+/// Pages, unwind tables and the debugger's list are those of the process: threads that compile, call and drop.
+#[test]
+fn threads_compile_and_drop_at_the_same_time() {
+    const TURNS: usize = 40;
+    let module = identity();
+    let work = &|thread: usize| {
+        let mut live = Vec::new();
+        for turn in 0..TURNS {
+            let debugger = turn % 2 == 0;
+            let observers = Observers { debugger, ..Observers::default() };
+            let options =
+                JitOptions { runtime: Runtime::builtin(), observers, ..JitOptions::default() };
+            // SAFETY: sound for any one number.
+            let compiled = unsafe { Jit::with_options(options).unwrap().compile_ir(&module) };
+            live.push(compiled.unwrap().function("identity").unwrap());
+            if turn % 3 == thread % 3 {
+                live.swap_remove(turn % live.len());
+            }
+            for (index, function) in live.iter().enumerate() {
+                assert_eq!(int(function.call((index,))), index as i64);
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..4).for_each(|thread| drop(scope.spawn(move || work(thread)))));
 }
