@@ -6,7 +6,7 @@ use std::ptr;
 use codegen::ir::{self, Linkage, Signature};
 use codegen::{Error, Library, Options, lower};
 use jit::abi::{Any, SafeCall};
-use jit::{Tensor, Value, runtime};
+use jit::{Arg, TensorView, runtime};
 
 /// Host IR of `add_one`, and the type of the kernel that it calls.
 pub(crate) fn add_one() -> Result<(ir::Module, Signature), Error> {
@@ -33,13 +33,13 @@ pub(crate) fn imports(source: &ir::Module) -> impl Iterator<Item = (&str, *const
 pub(crate) unsafe fn call(code: *const u8) {
     // SAFETY: this is the type of every wrapper.
     let function: SafeCall = unsafe { std::mem::transmute(code) };
-    let (mut x, mut y) = ([1.0_f32, 2.0, 3.0], [0.0_f32; 3]);
+    let (x, mut y) = ([1.0_f32, 2.0, 3.0], [0.0_f32; 3]);
     for len in [3, 2] {
-        let (x, y) = (Tensor::new(&mut x), Tensor::new(&mut y[..len]));
-        let args = [Value::from(&x), Value::from(&y)];
+        let (x, mut y) = (TensorView::new(&x), TensorView::new(&mut y[..len]));
+        let args = [Arg::from(&x), Arg::from(&mut y)].map(|arg| *arg.as_raw());
         let mut result = Any::NONE;
         // SAFETY: two values that live long enough, and a place for a result.
-        let status = unsafe { function(ptr::null_mut(), args.as_ptr().cast(), 2, &mut result) };
+        let status = unsafe { function(ptr::null_mut(), args.as_ptr(), 2, &mut result) };
         println!("add_one with {len} elements of y: status {status}");
     }
     println!("add_one({x:?}) = {y:?}");

@@ -15,7 +15,7 @@ use codegen::{
     Call, DType, Expr, Function, Library, ParamType, Shape, Signature, Statement, Tensor, exprs,
 };
 use jit::abi::{Any, SafeCall};
-use jit::{Context, Jit, Runtime, Tensor as View, Value, runtime};
+use jit::{Arg, Context, Jit, Origin, Runtime, TensorView, runtime};
 
 type Done = Result<(), Box<dyn Error>>;
 
@@ -94,15 +94,14 @@ fn by_symbol() -> Library {
 
 /// A JIT that has the kernels.
 fn jit(runtime: &'static Runtime) -> Result<Jit, Box<dyn Error>> {
-    let mut jit = Jit::with_runtime(runtime)?;
+    let jit = Jit::with_runtime(runtime)?;
     // SAFETY: each has the type that the operators call it with.
-    unsafe {
-        jit.kernel("matmul_kernel", kernels::matmul_kernel as *const u8);
-        jit.kernel("bias_kernel", kernels::bias_kernel as *const u8);
-        jit.kernel("relu_kernel", kernels::relu_kernel as *const u8);
-        jit.kernel("reshape_kernel", kernels::reshape_kernel as *const u8);
-    }
-    Ok(jit)
+    Ok(unsafe {
+        jit.kernel("matmul_kernel", kernels::matmul_kernel as *const u8)
+            .kernel("bias_kernel", kernels::bias_kernel as *const u8)
+            .kernel("relu_kernel", kernels::relu_kernel as *const u8)
+            .kernel("reshape_kernel", kernels::reshape_kernel as *const u8)
+    })
 }
 
 /// What the graph computes, written by hand.
@@ -125,12 +124,12 @@ unsafe fn check(how: &str, function: SafeCall) -> Done {
         let (mut x, mut y): (Vec<f32>, _) = (numbers(rows * 16, 0.75), vec![-1.0_f32; rows * 8]);
         let expected = reference(&x, &w, &b);
         let tensors = [
-            View::with_shape(&mut x, &[rows, 4, 4])?,
-            View::with_shape(&mut w, &[16, 8])?,
-            View::with_shape(&mut b, &[8])?,
-            View::with_shape(&mut y, &[rows, 8])?,
+            TensorView::with_shape(&mut x, &[rows, 4, 4])?,
+            TensorView::with_shape(&mut w, &[16, 8])?,
+            TensorView::with_shape(&mut b, &[8])?,
+            TensorView::with_shape(&mut y, &[rows, 8])?,
         ];
-        let (args, mut result) = (tensors.each_ref().map(Value::from), Any::NONE);
+        let (args, mut result) = (tensors.each_ref().map(Arg::from), Any::NONE);
         // SAFETY: four values that live long enough, and a place for a result.
         let status = unsafe { function(ptr::null_mut(), args.as_ptr().cast(), 4, &mut result) };
         if status != 0 || y != expected {
@@ -160,15 +159,14 @@ fn with_registered_operators() -> Done {
 /// Compiled by LLVM, which inlines the operators, into a file that is loaded as any host would.
 #[cfg(all(feature = "aot", feature = "llvm"))]
 fn ahead_of_time(kernels: &str) -> Done {
-    use jit::Kind;
     use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
     let file = std::path::Path::new(kernels).with_extension("so");
     let kernels = vec![driver::link::Input::read(kernels.as_ref())?];
     let options = driver::Options { backend: "llvm".to_owned(), kernels, ..Default::default() };
     driver::compile_shared(&by_symbol(), &file, &options)?;
     // The library finds the runtime in the process.
-    let (Kind::Path(libtvm_ffi) | Kind::Environment(libtvm_ffi) | Kind::Config(libtvm_ffi)) =
-        runtime().kind()
+    let (Origin::Path(libtvm_ffi) | Origin::Environment(libtvm_ffi) | Origin::Tool(libtvm_ffi)) =
+        runtime().origin()
     else {
         return Err("no libtvm_ffi".into());
     };
@@ -189,7 +187,7 @@ fn main() -> Done {
     unsafe { check("by symbol, in process", function.as_ptr())? };
 
     // The rest needs an installed runtime.
-    if *runtime().kind() == jit::Kind::BuiltIn {
+    if *runtime().origin() == Origin::BuiltIn {
         return Ok(());
     }
     workspace::set(runtime())?;

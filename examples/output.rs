@@ -119,6 +119,19 @@ fn cranelift() {
     assert_eq!(output(&mut Command::new(env!("CARGO_BIN_EXE_cranelift"))), CALLS);
 }
 
+#[cfg(feature = "cranelift")]
+#[test]
+fn jit() {
+    let expected = "\
+HostFunction: add_one([1.0, 2.0, 3.0]) = [2.0, 3.0, 4.0]
+ffi.Function: once more, [3.0, 4.0, 5.0]
+";
+    let printed = output(&mut Command::new(env!("CARGO_BIN_EXE_jit")));
+    let (kernel, rest) = printed.split_once('\n').expect("several lines");
+    assert!(kernel.starts_with("kernel: (i64, i64, i64)"), "{kernel}");
+    assert_eq!(rest, expected);
+}
+
 #[cfg(feature = "llvm")]
 #[test]
 fn llvm() {

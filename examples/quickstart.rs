@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use codegen::Library;
-use jit::{Jit, Tensor, runtime};
+use jit::{Jit, runtime};
 
 /// What a compiler would have generated: it trusts its arguments, the wrapper has checked them.
 extern "C" fn add_one_kernel(x: *const f32, y: *mut f32, n: i64) {
@@ -21,20 +21,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     "
     .parse()?;
 
-    let mut jit = Jit::new()?;
-    // SAFETY: the kernel has the type that the declaration calls it with.
-    unsafe { jit.kernel("add_one_kernel", add_one_kernel as *const u8) };
-    let compiled = jit.compile(&library)?;
-    let add_one = compiled.function("add_one").ok_or("not declared")?;
-    println!("runtime: {}", runtime().kind());
+    let kernel = add_one_kernel as *const u8;
+    // SAFETY: the kernel has the type that the declaration calls it with, and only reads `x`.
+    let jit = unsafe { Jit::new()?.kernel("add_one_kernel", kernel).reads("add_one", "x") };
+    let add_one = jit.compile(&library)?.function("add_one").ok_or("not declared")?;
+    println!("runtime: {}", runtime().origin());
 
-    let (mut x, mut y) = ([1.0_f32, 2.0, 3.0], [0.0_f32; 3]);
-    add_one.call(&[(&Tensor::new(&mut x)).into(), (&Tensor::new(&mut y)).into()])?;
+    let (x, mut y) = ([1.0_f32, 2.0, 3.0], [0.0_f32; 3]);
+    add_one.call((&x, &mut y))?;
     println!("add_one({x:?}) = {y:?}");
 
     let mut wrong = [0.0_f64; 3];
-    let error = add_one.call(&[(&Tensor::new(&mut x)).into(), (&Tensor::new(&mut wrong)).into()]);
-    match error {
+    match add_one.call((&x, &mut wrong)) {
         Ok(_) => Err("a wrong dtype was accepted".into()),
         Err(error) => {
             println!("{error}");

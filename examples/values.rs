@@ -7,7 +7,7 @@ use codegen::{
     Call, Constraint, DType, Expr, Function, KernelCall, Library, Scalar, Signature, Statement,
     Tensor, exprs,
 };
-use jit::{Jit, Tensor as View, Value};
+use jit::Jit;
 
 /// `y[i] = x[i] + 1`
 extern "C" fn add_one_kernel(x: *const f32, y: *mut f32, n: i64) {
@@ -78,29 +78,29 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("# {}{}", kernel.symbol, kernel.signature);
     }
 
-    let mut jit = Jit::new()?;
-    // SAFETY: the kernels have these types.
-    unsafe {
-        jit.kernel("add_one_kernel", add_one_kernel as *const u8);
-        jit.kernel("scale_kernel", scale_kernel as *const u8);
-    }
+    // SAFETY: the kernels have these types, and nothing writes to `x`.
+    let jit = unsafe {
+        Jit::new()?
+            .kernel("add_one_kernel", add_one_kernel as *const u8)
+            .kernel("scale_kernel", scale_kernel as *const u8)
+            .reads("add_one", "x")
+            .reads("add_and_scale", "x")
+    };
     let compiled = jit.compile(&library)?;
     let [add_one, both] = ["add_one", "add_and_scale"].map(|name| compiled.function(name));
     let (add_one, both) = (add_one.ok_or("not declared")?, both.ok_or("not declared")?);
 
-    let (mut x, mut y) = ([1.0_f32, 2.0, 3.0, 4.0, 5.0], [0.0_f32; 5]);
-    add_one.call(&[(&View::new(&mut x)).into(), (&View::new(&mut y)).into()])?;
+    let (x, mut y) = ([1.0_f32, 2.0, 3.0, 4.0, 5.0], [0.0_f32; 5]);
+    add_one.call((&x, &mut y))?;
     println!("add_one: {y:?}");
 
-    let tensors = [View::new(&mut x), View::new(&mut y)];
-    let [from, to] = tensors.each_ref().map(Value::from);
     for factor in [0.0, f64::INFINITY] {
-        match both.call(&[from, to, factor.into()]) {
+        match both.call((&x, &mut y, factor)) {
             Ok(_) => return Err("a wrong factor was accepted".into()),
             Err(error) => println!("{error}"),
         }
     }
-    let tiles = both.call(&[from, to])?;
-    println!("add_and_scale: {y:?}, {tiles:?}");
+    let tiles: i64 = both.call((&x, &mut y))?.try_into()?;
+    println!("add_and_scale: {y:?}, {tiles} tiles");
     Ok(())
 }

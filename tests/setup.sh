@@ -39,6 +39,12 @@ install_tools() {
     install "${packages[@]}"
 }
 
+# The debugger that is to see compiled functions; its test says if there is none, and fails in CI.
+install_debugger() {
+    command -v gdb >/dev/null && return 0
+    command -v apt-get >/dev/null && install gdb || true
+}
+
 # LLVM 22 with MLIR; fails where it cannot be had.
 install_llvm() {
     if [ -n "$(missing "${llvm[@]}")" ] && command -v apt-get >/dev/null; then

@@ -54,27 +54,32 @@ impl Any {
     pub const NONE: Any = Any::int(TypeIndex::NONE, 0);
 
     /// A value whose payload is an integer.
+    #[inline]
     pub const fn int(ty: TypeIndex, int: i64) -> Any {
         Any { type_index: ty.0, small_len: 0, payload: Payload { int } }
     }
 
     /// A value whose payload is a pointer.
+    #[inline]
     pub const fn ptr(ty: TypeIndex, ptr: *mut c_void) -> Any {
         Any { type_index: ty.0, small_len: 0, payload: Payload { ptr } }
     }
 
     /// What the payload is.
+    #[inline]
     pub const fn ty(&self) -> TypeIndex {
         TypeIndex(self.type_index)
     }
 
     /// The payload as an integer.
+    #[inline]
     pub const fn bits(&self) -> i64 {
         // SAFETY: all bytes of the payload are initialised, and any bits are an integer.
         unsafe { self.payload.int }
     }
 
     /// The payload as a pointer.
+    #[inline]
     pub const fn pointer(&self) -> *mut c_void {
         // SAFETY: all bytes of the payload are initialised, and any bits are a pointer.
         unsafe { self.payload.ptr }
@@ -213,6 +218,58 @@ pub struct DLTensor {
     pub byte_offset: u64,
 }
 
+/// `DLManagedTensorVersioned`: a tensor and how to free it, as libraries exchange them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DLManagedTensorVersioned {
+    /// Major and minor version of DLPack; the layout is that of major version 1.
+    pub version: [u32; 2],
+    /// What the deleter needs.
+    pub manager_ctx: *mut c_void,
+    /// Frees everything, this structure too. Called once, on any thread.
+    pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
+    /// Bit 0: read-only.
+    pub flags: u64,
+    /// The tensor.
+    pub tensor: DLTensor,
+}
+
+/// `DLManagedTensor`: the same before DLPack had versions.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DLManagedTensor {
+    /// The tensor.
+    pub tensor: DLTensor,
+    /// What the deleter needs.
+    pub manager_ctx: *mut c_void,
+    /// Frees everything, this structure too. Called once, on any thread.
+    pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
+}
+
+/// `TVMFFISeqCell`: what follows the header of an array.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SeqCell {
+    /// The elements.
+    pub data: *const Any,
+    /// How many.
+    pub size: i64,
+    /// For how many there is room.
+    pub capacity: i64,
+    /// Frees the elements.
+    pub data_deleter: *mut c_void,
+}
+
+/// `TVMFFIShapeCell`: what follows the header of a shape.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ShapeCell {
+    /// The extents.
+    pub data: *const i64,
+    /// How many.
+    pub size: usize,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,6 +309,10 @@ mod tests {
             type_index = "type_index",
             deleter = "deleter"
         );
+    }
+
+    #[test]
+    fn layouts_of_cells_and_tensors_are_those_of_the_abi() {
         check!(ByteArray, BYTE_ARRAY, data = "data", size = "size");
         check!(FunctionCell, FUNCTION_CELL, safe_call = "safe_call", cpp_call = "cpp_call");
         check!(
@@ -275,5 +336,7 @@ mod tests {
             strides = "strides",
             byte_offset = "byte_offset"
         );
+        assert_eq!((size_of::<DLManagedTensor>(), size_of::<DLManagedTensorVersioned>()), (64, 80));
+        assert_eq!(offset_of!(DLManagedTensorVersioned, tensor), 32);
     }
 }

@@ -5,6 +5,7 @@
 //! but `ffi.Array`.
 
 mod array;
+mod dlpack;
 mod error;
 mod function;
 mod object;
@@ -13,9 +14,17 @@ mod string;
 mod tensor;
 mod types;
 
-pub(crate) use error::raise;
-
 use std::ffi::c_void;
+
+use crate::abi::Any;
+
+pub(crate) use error::raise;
+pub(crate) use object::dec_ref;
+
+/// A string that the caller owns: small ones are no objects. Any runtime can hold it.
+pub(crate) fn text(bytes: &[u8]) -> Any {
+    string::text(bytes)
+}
 
 /// The address of a runtime function, if the built-in runtime has it.
 pub(crate) fn symbol(name: &str) -> Option<*const c_void> {
@@ -38,6 +47,10 @@ pub(crate) fn symbol(name: &str) -> Option<*const c_void> {
         "TVMFFITypeKeyToIndex" => types::type_key_to_index as *const c_void,
         "TVMFFIEnvGetStream" => stream::get as *const c_void,
         "TVMFFIEnvSetStream" => stream::set as *const c_void,
+        "TVMFFITensorFromDLPack" => dlpack::from_unversioned as *const c_void,
+        "TVMFFITensorToDLPack" => dlpack::to_unversioned as *const c_void,
+        "TVMFFITensorFromDLPackVersioned" => dlpack::from_versioned as *const c_void,
+        "TVMFFITensorToDLPackVersioned" => dlpack::to_versioned as *const c_void,
         "TVMFFIEnvTensorAlloc" => tensor::alloc as *const c_void,
         "TVMFFIEnvGetDLPackManagedTensorAllocator" => tensor::get_allocator as *const c_void,
         "TVMFFIEnvSetDLPackManagedTensorAllocator" => tensor::set_allocator as *const c_void,

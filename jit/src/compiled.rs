@@ -4,15 +4,16 @@ use std::any;
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::abi::{Any, SafeCall};
-use crate::error::Error;
-use crate::ffi_function::{Context, FfiFunction};
-use crate::memory::Memory;
+use crate::code::address::{Address, Place};
+use crate::code::assembly::Text;
+use crate::error::CallError;
 use crate::runtime::Runtime;
-use crate::symbols::Address;
-use crate::value::{CallError, Returned, Value};
+use crate::value::args::Args;
+use crate::value::call::{Callee, Reads};
+use crate::value::returned::Returned;
 
 /// What one [`Jit`](crate::Jit) compiled. A handle: clones share the code, which is freed with the last
 /// of them and of the functions taken from it.
@@ -29,17 +30,10 @@ pub(crate) struct Code {
     pub(crate) getters: Vec<(String, Address)>,
     /// The import tree and the context, where there are any, by symbol.
     pub(crate) data: Vec<(String, Place)>,
-    /// Owns the code; goes before what the code refers to.
-    pub(crate) memory: Memory,
-    /// See [`Jit::keep`](crate::Jit::keep).
-    pub(crate) _kept: Vec<Box<dyn any::Any + Send + Sync>>,
-}
-
-/// Data of compiled code.
-#[derive(Clone, Copy)]
-pub(crate) struct Place {
-    pub(crate) start: Address,
-    pub(crate) size: usize,
+    /// The code; goes before what it refers to.
+    pub(crate) text: Text,
+    /// See [`Jit::keep`](crate::Jit::keep). Nobody looks at it, so it need not be shared between threads.
+    pub(crate) _kept: Mutex<Vec<Box<dyn any::Any + Send>>>,
 }
 
 /// A function of compiled code.
@@ -48,13 +42,16 @@ pub(crate) struct Entry {
     pub(crate) address: SafeCall,
     /// Reads its handle.
     pub(crate) closure: bool,
+    pub(crate) reads: Reads,
 }
 
 impl Compiled {
     /// The function of this name.
-    pub fn function(&self, name: &str) -> Option<Function> {
+    pub fn function(&self, name: &str) -> Option<HostFunction> {
         let index = self.0.entries.binary_search_by(|entry| entry.name.as_str().cmp(name)).ok()?;
-        Some(Function { address: self.0.entries[index].address, code: self.0.clone(), index })
+        let &Entry { address, closure, reads, .. } = &self.0.entries[index];
+        let (code, runtime) = (self.0.clone(), self.0.runtime);
+        Some(HostFunction { address, runtime, reads, closure, code, index })
     }
 
     /// The names of all functions, in alphabetical order.
@@ -62,10 +59,9 @@ impl Compiled {
         self.0.entries.iter().map(|entry| entry.name.as_str())
     }
 
-    /// How much memory the code and its data take, in bytes: whole mappings, of which only pages that
-    /// are used count for the process.
+    /// How much memory the code and its data take, in bytes: whole pages.
     pub fn mapped_bytes(&self) -> usize {
-        self.0.memory.mapped()
+        self.0.text.memory.size()
     }
 
     /// The runtime that the code calls.
@@ -83,36 +79,79 @@ impl fmt::Debug for Compiled {
 
 /// A compiled function. Keeps its code alive; may be called from any thread.
 #[derive(Clone)]
-pub struct Function {
+pub struct HostFunction {
     address: SafeCall,
+    runtime: &'static Runtime,
+    reads: Reads,
+    closure: bool,
     code: Arc<Code>,
     index: usize,
 }
 
-impl Function {
-    /// Calls it.
+// SAFETY: wrappers check all that kernels rely on, which is what `Jit::kernel` demands to be enough, and
+// write to no tensor but those that `Jit::reads` leaves out. Closures are not called like this.
+unsafe impl Callee for HostFunction {
+    #[inline]
+    fn runtime(&self) -> &'static Runtime {
+        self.runtime
+    }
+
+    #[inline]
+    fn reads(&self) -> Reads {
+        self.reads
+    }
+
+    #[inline]
+    unsafe fn enter(&self, args: *const Any, num_args: i32, result: *mut Any) -> i32 {
+        // SAFETY: as required of the caller; the function ignores its handle.
+        unsafe { (self.address)(ptr::null_mut(), args, num_args, result) }
+    }
+}
+
+impl HostFunction {
+    /// Calls it, with a tuple or an array of what can be an [argument](crate::IntoArg).
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Library;
+    /// use tvm_ffi_codegen_jit::Jit;
+    ///
+    /// extern "C" fn axpy(a: f64, x: *const f64, y: *mut f64, n: i64) {
+    ///     for i in 0..n as usize {
+    ///         // SAFETY: the declaration says that both have `n` elements.
+    ///         unsafe { *y.add(i) += a * *x.add(i) };
+    ///     }
+    /// }
+    ///
+    /// let library: Library = "
+    ///     axpy(x: Tensor([n], float64), y: Tensor([n], float64), a: float64) -> None
+    ///         = axpy(a, x.data, y.data, n);
+    /// ".parse()?;
+    /// // SAFETY: the kernel has the type that the declaration calls it with, and only reads `x`.
+    /// let jit = unsafe { Jit::new()?.kernel("axpy", axpy as *const u8).reads("axpy", "x") };
+    /// let axpy = jit.compile(&library)?.function("axpy").expect("it is declared");
+    ///
+    /// let (x, mut y) = (vec![1.0, 2.0], vec![10.0, 10.0]);
+    /// axpy.call((&x, &mut y, 2.0))?;
+    /// assert_eq!(y, [12.0, 14.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// What the function raised: the checks of the declaration, or the kernel. A closure cannot be
-    /// called like this, since it has no context yet; see [`Function::into_ffi_function`].
-    pub fn call(&self, args: &[Value<'_>]) -> Result<Returned, CallError> {
-        if self.entry().closure {
-            let message = format!("closure `{}` needs a context", self.name());
-            return Err(CallError::new("RuntimeError", message));
+    /// What the function raised: the checks of the declaration, or the kernel. A `TypeError` if an argument
+    /// is an object of another runtime, or memory that is shared and might be written to. A closure cannot
+    /// be called like this, since it has no context yet; see [`HostFunction::into_ffi_function`].
+    #[inline]
+    pub fn call(&self, args: impl Args) -> Result<Returned, CallError> {
+        if self.closure {
+            return Err(*self.without_context());
         }
-        // No function takes as many.
-        let num_args = i32::try_from(args.len()).unwrap_or(i32::MAX);
-        let mut result = Any::NONE;
-        // SAFETY: values are valid and `Value` is a transparent `Any`; there are `num_args` of them or
-        // more. Wrappers check all that kernels rely on, which is what `Jit::kernel` demands to be
-        // enough.
-        let status =
-            unsafe { self.call_raw(ptr::null_mut(), args.as_ptr().cast(), num_args, &mut result) };
-        match status {
-            // SAFETY: the call has succeeded.
-            0 => Ok(unsafe { Returned::take(result, self.code.runtime) }),
-            _ => Err(CallError::take(status, self.code.runtime)),
-        }
+        args.call(self)
+    }
+
+    #[cold]
+    fn without_context(&self) -> Box<CallError> {
+        let message = format!("closure `{}` needs a context", self.name());
+        Box::new(CallError::new("RuntimeError", message))
     }
 
     /// Calls it as C does.
@@ -131,63 +170,30 @@ impl Function {
         unsafe { (self.address)(handle, args, num_args, result) }
     }
 
-    /// Its address, good for as long as a handle to the code lives.
+    /// Its address, good for as long as a handle to the code lives. Errors that it raises are those of its
+    /// [runtime](HostFunction::runtime).
     pub fn as_ptr(&self) -> SafeCall {
         self.address
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
-        &self.entry().name
+        &self.code.entries[self.index].name
     }
 
-    /// Makes a function object of the runtime, which keeps the code and the context alive. The
-    /// kernels of a closure get the context's pointer as `self`.
-    ///
-    /// ```
-    /// use codegen::Library;
-    /// use tvm_ffi_codegen_jit::{Context, Jit, Returned};
-    ///
-    /// extern "C" fn scale(factor: *const f64, x: f64) -> f64 {
-    ///     // SAFETY: the context is an `f64`.
-    ///     unsafe { *factor * x }
-    /// }
-    ///
-    /// let library: Library = "scale(self: ptr, x: float64) -> float64 = scale(self, x);".parse()?;
-    /// let mut jit = Jit::new()?;
-    /// // SAFETY: the kernel has the type that the declaration calls it with.
-    /// unsafe { jit.kernel("scale", scale as *const u8) };
-    /// let function = jit.compile(&library)?.function("scale").expect("it is declared");
-    ///
-    /// // SAFETY: the kernel takes a `*const f64`.
-    /// let twice = function.clone().into_ffi_function(unsafe { Context::new(2.0_f64) })?;
-    /// // SAFETY: as above.
-    /// let thrice = function.into_ffi_function(unsafe { Context::new(3.0_f64) })?;
-    /// assert!(matches!(twice.call(&[7.0.into()])?, Returned::Float(14.0)));
-    /// assert!(matches!(thrice.call(&[7.0.into()])?, Returned::Float(21.0)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::Context`] for a closure without a context; [`Error::Call`] if the runtime refuses.
-    pub fn into_ffi_function(self, context: Context) -> Result<FfiFunction, Error> {
-        if self.entry().closure && context.is_none() {
-            return Err(Error::Context { function: self.name().to_owned() });
-        }
-        FfiFunction::create(self, context)
+    /// The runtime that it calls.
+    pub fn runtime(&self) -> &'static Runtime {
+        self.runtime
     }
 
-    pub(crate) fn runtime(&self) -> &'static Runtime {
-        self.code.runtime
-    }
-
-    fn entry(&self) -> &Entry {
-        &self.code.entries[self.index]
+    /// True if it reads its handle, so that it needs a context.
+    pub fn is_closure(&self) -> bool {
+        self.closure
     }
 }
 
-impl fmt::Debug for Function {
+impl fmt::Debug for HostFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Function({})", self.name())
+        write!(f, "HostFunction({})", self.name())
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong before a function can be called.
+//! What can go wrong: before a function can be called, in a call, and with what it returns.
 
 use std::error;
 use std::fmt;
@@ -6,13 +6,12 @@ use std::path::PathBuf;
 
 use abi_spec::library_bin::DecodeError;
 
-use crate::value::CallError;
-
-/// Why something could not be compiled, loaded or registered.
+/// Why something could not be compiled, loaded, registered or read.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Error {
     /// The declarations are wrong.
-    Declaration(codegen::Error),
+    Declaration(tvm_ffi_codegen::Error),
     /// The backend refused: a kernel has another type, a name is taken, the machine is not supported.
     Backend(backend_cranelift::Error),
     /// Symbols that are called, and that neither [`Jit::kernel`](crate::Jit::kernel) nor the module
@@ -21,14 +20,26 @@ pub enum Error {
         /// Their names, in the order of first use.
         symbols: Vec<String>,
     },
+    /// The declarations have no such function, parameter or kernel.
+    Unknown {
+        /// What is looked for: `function`, `parameter`, `kernel`.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
     /// Memory for code could not be had.
     Memory {
         /// What the system says.
         reason: String,
     },
+    /// The functions could not be written into the file that profilers read.
+    Profile {
+        /// What the system says.
+        reason: String,
+    },
     /// A library is not a TVM FFI runtime.
     Runtime {
-        /// Which library.
+        /// Which library, or the tool that was to name one.
         path: PathBuf,
         /// Why not.
         reason: String,
@@ -45,6 +56,17 @@ pub enum Error {
         /// Elements that there are.
         len: usize,
     },
+    /// A value is of another type, or cannot be seen as what was asked for.
+    Mismatch {
+        /// What was asked for.
+        expected: String,
+        /// What there is.
+        found: String,
+    },
+    /// Somebody else holds the tensor too, and may write to it at any time.
+    Shared,
+    /// Two runtimes are in the process, and this belongs to the other one.
+    Foreign,
     /// A closure, whose declaration starts with `self: ptr`, was given no context.
     Context {
         /// The function.
@@ -63,6 +85,12 @@ pub enum Error {
     Call(CallError),
 }
 
+impl Error {
+    pub(crate) fn mismatch(expected: impl Into<String>, found: impl Into<String>) -> Error {
+        Error::Mismatch { expected: expected.into(), found: found.into() }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -72,7 +100,9 @@ impl fmt::Display for Error {
                 let list: Vec<String> = symbols.iter().map(|name| format!("`{name}`")).collect();
                 write!(f, "undefined: {}", list.join(", "))
             }
+            Error::Unknown { what, name } => write!(f, "no {what} `{name}` is declared"),
             Error::Memory { reason } => write!(f, "no memory for code: {reason}"),
+            Error::Profile { reason } => write!(f, "no map for profilers: {reason}"),
             Error::Runtime { path, reason } => {
                 write!(f, "{} is not a TVM FFI runtime: {reason}", path.display())
             }
@@ -80,6 +110,9 @@ impl fmt::Display for Error {
             Error::Shape { needed, len } => {
                 write!(f, "the shape needs {needed} elements and there are {len}")
             }
+            Error::Mismatch { expected, found } => write!(f, "expected {expected} but got {found}"),
+            Error::Shared => f.write_str("the tensor has other holders, who may write to it"),
+            Error::Foreign => f.write_str("the object belongs to another runtime"),
             Error::Context { function } => write!(f, "closure `{function}` needs a context"),
             Error::Imports(error) => write!(f, "import tree: {error}"),
             Error::Import { kind, reason } => write!(f, "import of kind {kind:?}: {reason}"),
@@ -96,18 +129,23 @@ impl error::Error for Error {
             Error::Call(error) => Some(error),
             Error::Imports(error) => Some(error),
             Error::Undefined { .. }
+            | Error::Unknown { .. }
             | Error::Memory { .. }
+            | Error::Profile { .. }
             | Error::Runtime { .. }
             | Error::Unavailable { .. }
             | Error::Shape { .. }
+            | Error::Mismatch { .. }
+            | Error::Shared
+            | Error::Foreign
             | Error::Context { .. }
             | Error::Import { .. } => None,
         }
     }
 }
 
-impl From<codegen::Error> for Error {
-    fn from(error: codegen::Error) -> Self {
+impl From<tvm_ffi_codegen::Error> for Error {
+    fn from(error: tvm_ffi_codegen::Error) -> Self {
         Error::Declaration(error)
     }
 }
@@ -129,3 +167,28 @@ impl From<CallError> for Error {
         Error::Call(error)
     }
 }
+
+/// An error that a function raised, or that kept a call from being made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallError {
+    /// `TypeError` and the like.
+    pub kind: String,
+    /// The text.
+    pub message: String,
+    /// One line per frame, most recent first; may be empty.
+    pub backtrace: String,
+}
+
+impl CallError {
+    pub(crate) fn new(kind: &str, message: String) -> CallError {
+        CallError { kind: kind.to_owned(), message, backtrace: String::new() }
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.message)
+    }
+}
+
+impl error::Error for CallError {}

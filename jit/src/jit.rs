@@ -2,22 +2,54 @@
 
 use std::any;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use abi_spec::symbol;
-use codegen::{Library, Options, ir};
-use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{DataId, FuncId, FuncOrDataId, Module, default_libcall_names};
+use backend_cranelift::signature;
+use cranelift_codegen::ir::Signature;
+use cranelift_module::Module;
+use tvm_ffi_codegen::{Library, Options, Routines, Unchecked, ir};
 
 use crate::abi::SafeCall;
-use crate::compiled::{Code, Compiled, Entry, Place};
+use crate::code::assembly::{Assembly, Linked, Observers};
+use crate::code::machine::{OptLevel, isa};
+use crate::code::routines::routines;
+use crate::compiled::{Code, Compiled, Entry};
 use crate::error::Error;
-use crate::memory::Memory;
 use crate::runtime::{Runtime, runtime};
-use crate::symbols::{Address, Symbols};
+use crate::value::call::Reads;
 
 /// The name of the function that an entry is exported under too.
 const MAIN: &str = "main";
+
+/// How to compile.
+///
+/// ```
+/// use tvm_ffi_codegen_jit::{JitOptions, Observers, OptLevel};
+///
+/// let options = JitOptions {
+///     opt_level: OptLevel::Speed,
+///     observers: Observers { profiler: true, ..Observers::default() },
+///     ..JitOptions::default()
+/// };
+/// # drop(options);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct JitOptions {
+    /// Whose functions the code calls; [`runtime`] by default.
+    pub runtime: &'static Runtime,
+    /// For kernels that are defined in the [module](Jit::module); none by default.
+    pub opt_level: OptLevel,
+    /// Who is told of functions; nobody by default.
+    pub observers: Observers,
+}
+
+impl Default for JitOptions {
+    fn default() -> Self {
+        let (opt_level, observers) = (OptLevel::default(), Observers::default());
+        JitOptions { runtime: runtime(), opt_level, observers }
+    }
+}
 
 /// Compiles functions into the process.
 ///
@@ -32,55 +64,49 @@ const MAIN: &str = "main";
 ///   tensor's memory is what its extents, strides and type say, readable and writable, and may overlap
 ///   that of other tensors; a `ptr` is what its caller vouched for; a closure's `self` is what its
 ///   [`Context`](crate::Context) holds;
+/// * write only 0 and 1 to tensors of `bool`, and to no tensor that [`Jit::reads`] names;
+/// * leave the memory of a tensor that it returns to those who hold the tensor;
 /// * not unwind;
 /// * stay where it is until the code is freed. [`Jit::keep`] helps.
 pub struct Jit {
-    runtime: &'static Runtime,
-    module: JITModule,
-    memory: Memory,
-    symbols: Symbols,
-    exports: Vec<(String, FuncId)>,
-    data: Vec<(String, DataId)>,
+    options: JitOptions,
+    assembly: Assembly,
     closures: Vec<String>,
-    kept: Vec<Box<dyn any::Any + Send + Sync>>,
+    /// Functions and parameters.
+    reads: Vec<(String, String)>,
+    /// What [`Jit::signature`] has lowered.
+    lowered: Mutex<Option<(Library, ir::Module)>>,
+    kept: Vec<Box<dyn any::Any + Send>>,
 }
 
 impl Jit {
     /// A JIT whose code calls the default [`runtime`].
     ///
     /// # Errors
-    /// [`Error::Runtime`] if `TVM_FFI_LIBRARY` names something that is none; [`Error::Backend`] if there
-    /// is no code generator for this machine.
+    /// Those of [`Jit::with_options`].
     pub fn new() -> Result<Jit, Error> {
-        let runtime = runtime();
-        runtime.rejected().map_or(Ok(()), |error| Err(error.clone()))?;
-        Jit::with_runtime(runtime)
+        Jit::with_options(JitOptions::default())
     }
 
     /// A JIT whose code calls this runtime.
     ///
     /// # Errors
-    /// [`Error::Backend`] if there is no code generator for this machine.
+    /// Those of [`Jit::with_options`].
     pub fn with_runtime(runtime: &'static Runtime) -> Result<Jit, Error> {
-        let routines = runtime.routines()?;
-        Jit::with_symbols(runtime, Symbols::new(runtime, Some(routines)))
+        Jit::with_options(JitOptions { runtime, ..JitOptions::default() })
     }
 
-    /// A JIT for the routines themselves.
-    pub(crate) fn bare(runtime: &'static Runtime) -> Result<Jit, Error> {
-        Jit::with_symbols(runtime, Symbols::new(runtime, None))
-    }
-
-    fn with_symbols(runtime: &'static Runtime, symbols: Symbols) -> Result<Jit, Error> {
-        let memory = Memory::new();
-        let mut builder = JITBuilder::with_isa(runtime.isa()?.clone(), default_libcall_names());
-        builder.memory_provider(Box::new(memory.clone()));
-        let answering = symbols.clone();
-        builder.symbol_lookup_fn(Box::new(move |name| Some(answering.answer(name))));
-        let module = JITModule::new(builder);
-        let (exports, data) = (Vec::new(), Vec::new());
-        let (closures, kept) = (Vec::new(), Vec::new());
-        Ok(Jit { runtime, module, memory, symbols, exports, data, closures, kept })
+    /// A JIT with these options.
+    ///
+    /// # Errors
+    /// [`Error::Runtime`] if `TVM_FFI_LIBRARY` names something that is none, and its runtime was asked for;
+    /// [`Error::Backend`] if there is no code generator for this machine.
+    pub fn with_options(options: JitOptions) -> Result<Jit, Error> {
+        options.runtime.rejected().map_or(Ok(()), |error| Err(error.clone()))?;
+        let routines = routines(options.runtime, options.observers)?;
+        let assembly = Assembly::new(options.runtime, options.opt_level, Some(routines))?;
+        let (closures, reads, kept) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Jit { options, assembly, closures, reads, lowered: Mutex::default(), kept })
     }
 
     /// Gives a kernel by its address. A later one of the same name replaces it; what is defined in the
@@ -88,8 +114,18 @@ impl Jit {
     ///
     /// # Safety
     /// See the contract of kernels.
-    pub unsafe fn kernel(&mut self, symbol: &str, address: *const u8) -> &mut Jit {
-        self.symbols.define(symbol, address);
+    pub unsafe fn kernel(self, symbol: &str, address: *const u8) -> Jit {
+        self.assembly.symbols.define(symbol, address);
+        self
+    }
+
+    /// Says that a function only reads a tensor, so that callers may pass memory that is shared: `&x`.
+    /// Without this a call takes `&mut x` only, since a declaration does not say what kernels write to.
+    ///
+    /// # Safety
+    /// No kernel of the function writes to what it gets for that parameter.
+    pub unsafe fn reads(mut self, function: &str, param: &str) -> Jit {
+        self.reads.push((function.to_owned(), param.to_owned()));
         self
     }
 
@@ -97,32 +133,53 @@ impl Jit {
     /// its functions import may come from the process.
     ///
     /// # Safety
-    /// What is defined here keeps the contract of kernels, and the module is not replaced by another.
-    pub unsafe fn module(&mut self) -> &mut JITModule {
-        &mut self.module
+    /// What is defined here keeps the contract of kernels.
+    pub unsafe fn module(&mut self) -> &mut dyn Module {
+        &mut self.assembly.native
     }
 
-    /// Keeps a value until the code is freed: a library that kernels are in, other compiled code.
-    pub fn keep(&mut self, value: impl Send + Sync + 'static) -> &mut Jit {
+    /// The native type of a kernel, as the declarations call it, before anything is compiled. What is
+    /// lowered for this is kept for [`Jit::compile`].
+    ///
+    /// # Errors
+    /// [`Error::Declaration`] if they are not valid; [`Error::Unknown`] if they call no such kernel.
+    pub fn signature(&self, library: &Library, kernel: &str) -> Result<Signature, Error> {
+        let isa = isa(self.options.opt_level)?;
+        let mut lowered = self.lowered.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let source = match lowered.take().filter(|(known, _)| known == library) {
+            Some((_, source)) => source,
+            None => tvm_ffi_codegen::lower(&library.resolve()?, &Jit::OPTIONS),
+        };
+        let found = source.find(kernel).and_then(|symbol| source.signature(symbol));
+        let found = found.map(|found| signature(&*isa, found));
+        *lowered = Some((library.clone(), source));
+        found.ok_or_else(|| Error::Unknown { what: "kernel", name: kernel.to_owned() })
+    }
+
+    /// Keeps a value until the code is freed: a library that kernels are in, a module that another code
+    /// generator compiled. It is dropped on some thread.
+    pub fn keep(mut self, value: impl Send + 'static) -> Jit {
         self.kept.push(Box::new(value));
         self
     }
 
     /// How [`Jit::compile`] lowers declarations: with the routines that the runtime shares, and without
     /// metadata.
-    pub const OPTIONS: Options = Options {
-        routines: codegen::Routines::Shared,
-        metadata: false,
-        unchecked: codegen::Unchecked::NONE,
-    };
+    pub const OPTIONS: Options =
+        Options { routines: Routines::Shared, metadata: false, unchecked: Unchecked::NONE };
 
-    /// Compiles declarations: [`codegen::lower`] with [`Jit::OPTIONS`], then [`Jit::compile_ir`].
+    /// Compiles declarations: [`tvm_ffi_codegen::lower`] with [`Jit::OPTIONS`], then [`Jit::compile_ir`].
     ///
     /// # Errors
     /// [`Error::Declaration`] if they are not valid; [`Error::Undefined`] naming the kernels that are
-    /// missing; [`Error::Backend`] if a kernel in the module has another type; [`Error::Memory`].
-    pub fn compile(self, library: &Library) -> Result<Compiled, Error> {
-        self.compile_with(library, &Jit::OPTIONS)
+    /// missing; [`Error::Backend`] if a kernel in the module has another type; [`Error::Unknown`] if
+    /// [`Jit::reads`] names what is not declared; [`Error::Memory`].
+    pub fn compile(mut self, library: &Library) -> Result<Compiled, Error> {
+        let lowered = self.lowered.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match lowered.take().filter(|(known, _)| known == library) {
+            Some((_, source)) => self.compile_lowered(library, &source),
+            None => self.compile_with(library, &Jit::OPTIONS),
+        }
     }
 
     /// The same with other options: with metadata, for instance, which [`Compiled::into_module`] makes
@@ -130,8 +187,16 @@ impl Jit {
     ///
     /// # Errors
     /// Those of [`Jit::compile`]; a [system library](Library::system_lib) is one.
-    pub fn compile_with(mut self, library: &Library, options: &Options) -> Result<Compiled, Error> {
-        let source = codegen::lower(&library.resolve()?, options);
+    pub fn compile_with(self, library: &Library, options: &Options) -> Result<Compiled, Error> {
+        let source = tvm_ffi_codegen::lower(&library.resolve()?, options);
+        self.compile_lowered(library, &source)
+    }
+
+    fn compile_lowered(
+        mut self,
+        library: &Library,
+        source: &ir::Module,
+    ) -> Result<Compiled, Error> {
         let signatures = library.functions.iter().map(|function| &function.signature);
         let closures = signatures.filter(|signature| signature.has_self());
         let mut closures: Vec<String> = closures.map(|signature| signature.name.clone()).collect();
@@ -139,13 +204,35 @@ impl Jit {
             closures.push(MAIN.to_owned());
         }
         self.closures.extend(closures);
-        // SAFETY: lowering made it, and who gave kernels promised that they keep their contract.
-        unsafe { self.compile_ir(&source) }
+        let mut reads = self.declared_reads(library)?;
+        let entry = |(name, _): &&(String, Reads)| Some(name) == library.entry.as_ref();
+        let main = reads.iter().filter(entry).map(|&(_, reads)| (MAIN.to_owned(), reads));
+        reads.extend(main.collect::<Vec<_>>());
+        // Lowering made it, and who gave kernels promised that they keep their contract.
+        self.assembly.emit(source)?;
+        self.link(&reads)
+    }
+
+    /// What each function only reads, by [`Jit::reads`].
+    fn declared_reads(&self, library: &Library) -> Result<Vec<(String, Reads)>, Error> {
+        let mut found: Vec<(String, Reads)> = Vec::new();
+        for (name, param) in &self.reads {
+            let unknown = |what, name: &str| Error::Unknown { what, name: name.to_owned() };
+            let function = library.functions.iter().find(|f| f.signature.name == *name);
+            let function = function.ok_or_else(|| unknown("function", name))?;
+            let params = function.signature.params.iter();
+            // The context of a closure is no argument.
+            let mut params = params.skip(usize::from(function.signature.has_self()));
+            let index = params.position(|declared| declared.name == *param);
+            let index = index.ok_or_else(|| unknown("parameter", param))?;
+            found.push((name.clone(), Reads::NONE.and(index)));
+        }
+        Ok(found)
     }
 
     /// Says that the exported function of this name reads its handle. Declarations say so themselves;
     /// this is for host IR that was lowered elsewhere.
-    pub fn closure(&mut self, name: &str) -> &mut Jit {
+    pub fn closure(mut self, name: &str) -> Jit {
         self.closures.push(name.to_owned());
         self
     }
@@ -173,86 +260,44 @@ impl Jit {
     /// # Errors
     /// [`Error::Undefined`] before anything is changed if a symbol is nowhere; [`Error::Backend`].
     pub unsafe fn emit(&mut self, source: &ir::Module) -> Result<(), Error> {
-        let missing = |symbol: &&ir::SymbolData| {
-            symbol.linkage == ir::Linkage::Import
-                && self.module.get_name(&symbol.name).is_none()
-                && self.symbols.find(&symbol.name).is_none()
-        };
-        let symbols: Vec<String> =
-            source.symbols.iter().filter(missing).map(|symbol| symbol.name.clone()).collect();
-        if !symbols.is_empty() {
-            return Err(Error::Undefined { symbols });
-        }
-        let ids = backend_cranelift::emit(&mut self.module, source)?;
-        let exported =
-            source.functions.iter().map(|function| &source.symbols[function.symbol.index()]);
-        let exported = exported.filter(|symbol| symbol.linkage == ir::Linkage::Export);
-        self.exports.extend(exported.map(|symbol| symbol.name.clone()).zip(ids));
-        for name in source.data.iter().map(|data| source.name(data.symbol)) {
-            if name.starts_with(symbol::PREFIX)
-                && let Some(FuncOrDataId::Data(id)) = self.module.get_name(name)
-            {
-                self.data.push((name.to_owned(), id));
-            }
-        }
-        Ok(())
+        self.assembly.emit(source)
     }
 
     /// Links what was emitted, and makes it executable and callable.
     ///
     /// # Errors
-    /// [`Error::Undefined`] if the module refers to something that is nowhere; [`Error::Memory`].
-    pub fn finish(mut self) -> Result<Compiled, Error> {
-        let (runtime, closures) = (self.runtime, std::mem::take(&mut self.closures));
-        let kept = std::mem::take(&mut self.kept);
-        let Linked { functions, data, memory } = self.link()?;
+    /// [`Error::Undefined`] if the module refers to something that is nowhere; [`Error::Memory`];
+    /// [`Error::Profile`].
+    pub fn finish(self) -> Result<Compiled, Error> {
+        self.link(&[])
+    }
+
+    fn link(self, reads: &[(String, Reads)]) -> Result<Compiled, Error> {
+        let Linked { functions, data, text, .. } = self.assembly.link(self.options.observers)?;
         let mut entries = Vec::with_capacity(functions.len());
         let mut getters = Vec::new();
         for (symbol, address) in functions {
-            let name = symbol.strip_prefix(symbol::PREFIX);
-            if name.is_some_and(|name| name.starts_with('_')) {
+            let Some(name) = symbol.strip_prefix(symbol::PREFIX) else { continue };
+            if name.starts_with('_') {
                 getters.push((symbol, address));
-            } else if let Some(name) = name {
-                let closure = closures.iter().any(|closure| closure == name);
-                // SAFETY: this is the address of a function of this type, as `emit` demands.
-                let address = unsafe { std::mem::transmute::<*const u8, SafeCall>(address.0) };
-                entries.push(Entry { name: name.to_owned(), address, closure });
+                continue;
             }
+            let closure = self.closures.iter().any(|closure| closure == name);
+            let reads = reads.iter().filter(|(function, _)| function == name);
+            let reads = reads.fold(Reads::NONE, |all, (_, one)| Reads(all.0 | one.0));
+            // SAFETY: this is the address of a function of this type, as `emit` demands.
+            let address = unsafe { std::mem::transmute::<*const u8, SafeCall>(address.0) };
+            entries.push(Entry { name: name.to_owned(), address, closure, reads });
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        Ok(Compiled(Arc::new(Code { runtime, entries, getters, data, memory, _kept: kept })))
+        let (runtime, kept) = (self.options.runtime, Mutex::new(self.kept));
+        Ok(Compiled(Arc::new(Code { runtime, entries, getters, data, text, _kept: kept })))
     }
-
-    /// The addresses of all exports, and the memory they are in.
-    pub(crate) fn link(mut self) -> Result<Linked, Error> {
-        self.symbols.check(&self.module)?;
-        let memory =
-            |error: cranelift_module::ModuleError| Error::Memory { reason: error.to_string() };
-        self.module.finalize_definitions().map_err(memory)?;
-        self.symbols.finish()?;
-        let module = &self.module;
-        let address = |(name, id)| (name, Address(module.get_finalized_function(id)));
-        let place = |(name, id)| {
-            let (start, size) = module.get_finalized_data(id);
-            (name, Place { start: Address(start), size })
-        };
-        let functions = self.exports.into_iter().map(address).collect();
-        let data = self.data.into_iter().map(place).collect();
-        Ok(Linked { functions, data, memory: self.memory })
-    }
-}
-
-/// Exports by name, and the memory they are in.
-pub(crate) struct Linked {
-    pub(crate) functions: Vec<(String, Address)>,
-    pub(crate) data: Vec<(String, Place)>,
-    pub(crate) memory: Memory,
 }
 
 impl fmt::Debug for Jit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let exports = self.exports.iter().map(|(name, _)| name);
         f.write_str("Jit")?;
-        f.debug_list().entries(exports).finish()
+        f.debug_list().entries(self.assembly.names()).finish()
     }
 }

@@ -4,8 +4,8 @@
 //! from any language that knows TVM FFI.
 //!
 //! ```
-//! use codegen::Library;
-//! use tvm_ffi_codegen_jit::{Jit, Tensor};
+//! use tvm_ffi_codegen::Library;
+//! use tvm_ffi_codegen_jit::Jit;
 //!
 //! extern "C" fn add_one_kernel(x: *const f32, y: *mut f32, n: i64) {
 //!     for i in 0..n as usize {
@@ -18,19 +18,18 @@
 //!     add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
 //!         = add_one_kernel(x.data, y.data, n);
 //! ".parse()?;
-//! let mut jit = Jit::new()?;
-//! // SAFETY: the kernel has the type that the declaration calls it with, and stays where it is.
-//! unsafe { jit.kernel("add_one_kernel", add_one_kernel as *const u8) };
+//! let kernel = add_one_kernel as *const u8;
+//! // SAFETY: the kernel has the type that the declaration calls it with, stays where it is, and reads `x`.
+//! let jit = unsafe { Jit::new()?.kernel("add_one_kernel", kernel).reads("add_one", "x") };
 //! let add_one = jit.compile(&library)?.function("add_one").expect("it is declared");
 //!
-//! let (mut x, mut y) = ([1.0_f32, 2.0, 3.0], [0.0_f32; 3]);
-//! add_one.call(&[(&Tensor::new(&mut x)).into(), (&Tensor::new(&mut y)).into()])?;
+//! let (x, mut y) = ([1.0_f32, 2.0, 3.0], [0.0_f32; 3]);
+//! add_one.call((&x, &mut y))?;
 //! assert_eq!(y, [2.0, 3.0, 4.0]);
 //!
 //! let mut short = [0.0_f32; 2];
-//! let error = add_one.call(&[(&Tensor::new(&mut x)).into(), (&Tensor::new(&mut short)).into()]);
 //! assert_eq!(
-//!     error.unwrap_err().to_string(),
+//!     add_one.call((&x, &mut short)).unwrap_err().to_string(),
 //!     "ValueError: Mismatched y.shape[0] on argument #1 when calling: \
 //!      `add_one(x: Tensor([n], float32), y: Tensor([n], float32))`, \
 //!      expected 3 (= x.shape[0]) but got 2"
@@ -38,45 +37,83 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The runtime
-//! Code calls `TVMFFI*` functions, to raise errors for instance. They come from `libtvm_ffi` where there
-//! is one, else from a small runtime in this crate, so that everything works with nothing but Rust;
-//! [`runtime`] says which.
+//! # Arguments and results
+//! A call takes a tuple of whatever converts, see [`IntoArg`]: numbers, text, slices and other views of memory
+//! as tensors, objects. What it returns converts back: `i64::try_from(returned)?`, `returned.text()?`,
+//! `returned.tensor()?.as_slice::<f32>()?`. Memory is never copied; it is borrowed, as shared where a function
+//! only reads ([`Jit::reads`]).
 //!
-//! # Lifetime
-//! [`Compiled`], [`Function`] and [`FfiFunction`] are handles. The code is freed with the last of them
-//! and of the function objects that the runtime, or somebody it was passed to, still holds.
+//! # The runtime
+//! Code calls `TVMFFI*` functions, to raise errors for instance. They come from `libtvm_ffi` where the process
+//! has it or `TVM_FFI_LIBRARY` names it, else from a small runtime in this crate, so that everything works with
+//! nothing but Rust; [`runtime`] says which, and [`JitOptions`] chooses.
+//!
+//! # Lifetime and threads
+//! [`Compiled`], [`HostFunction`] and [`FfiFunction`] are handles, which any thread may use. The code is freed
+//! with the last of them and of the function objects that the runtime, or somebody it was passed to, still
+//! holds. Libraries share pages of memory, so that there may be as many as there is memory for.
 //!
 //! The code of a library that became a module object, [`Compiled::into_module`], is never freed.
 //!
+//! # Debuggers, profilers, unwinders
+//! Unwinders know the code's frames, so that backtraces and exceptions of C++ pass. GDB, LLDB and `perf` know
+//! functions by name if they are asked for, see [`Observers`].
+//!
 //! # Unsafety
 //! Giving a kernel is a promise, see [`Jit`]; calling a compiled function is safe then. Inside the crate
-//! `unsafe` is where C's side of the ABI is: `abi`, `builtin`, `runtime`, `object`, `ffi_function`, `module`; and in
-//! `memory`.
+//! `unsafe` is where C's side of the ABI is: `abi`, `builtin`, `runtime`, `value`, `closure`, `module_object`;
+//! and in `code`.
+//!
+//! # Floors
+//! From the ground up; each uses those below: `abi`, `error`, `builtin`, `runtime`, `value`, `code`, `compiled`,
+//! `closure`, `module_object`, `jit`.
 
 pub mod abi;
 
 mod builtin;
+mod closure;
+mod code;
 mod compiled;
-#[cfg(feature = "tvm-ffi")]
-mod convert;
 mod error;
-mod ffi_function;
 mod jit;
-mod memory;
-mod module;
-mod object;
-mod routines;
+mod module_object;
 mod runtime;
-mod symbols;
-mod tensor;
 mod value;
 
-pub use compiled::{Compiled, Function};
-pub use error::Error;
-pub use ffi_function::{Context, FfiFunction};
-pub use jit::Jit;
-pub use object::ObjectRef;
-pub use runtime::{Kind, Runtime, runtime};
-pub use tensor::{Element, Tensor};
-pub use value::{CallError, Returned, Value};
+pub use abi_spec::{DType, Device, DeviceType, TypeIndex};
+pub use closure::Context;
+pub use code::assembly::Observers;
+pub use code::machine::OptLevel;
+pub use compiled::{Compiled, HostFunction};
+pub use error::{CallError, Error};
+pub use jit::{Jit, JitOptions};
+pub use runtime::{Origin, Runtime, runtime};
+pub use value::arg::{Arg, Held, IntoArg};
+pub use value::args::Args;
+pub use value::array::{ArrayObject, ShapeObject};
+pub use value::content::Content;
+pub use value::element::{Elements, TensorElement};
+pub use value::function::FfiFunction;
+pub use value::held::{Bytes, HeldBytes, HeldTensor, HeldText};
+pub use value::object::ObjectRef;
+pub use value::returned::Returned;
+pub use value::tensor::TensorObject;
+pub use value::view::TensorView;
+
+/// What is shared between threads, and what is not: as true as it can be.
+const _: () = {
+    const fn sent_and_shared<T: Send + Sync>() {}
+    const fn sent<T: Send>() {}
+    sent_and_shared::<Compiled>();
+    sent_and_shared::<HostFunction>();
+    sent_and_shared::<FfiFunction>();
+    sent_and_shared::<TensorView<'_>>();
+    sent_and_shared::<TensorObject>();
+    sent_and_shared::<ShapeObject>();
+    sent_and_shared::<Context>();
+    sent_and_shared::<Runtime>();
+    sent_and_shared::<Error>();
+    sent_and_shared::<CallError>();
+    sent_and_shared::<JitOptions>();
+    sent::<Jit>();
+};

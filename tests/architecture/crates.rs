@@ -66,11 +66,10 @@ fn backends_do_not_depend_on_the_abi() {
 /// Of the ABI, what generates code in process knows the names of symbols only.
 #[test]
 fn code_generation_in_process_knows_names_only() {
-    let generators = ["jit", "memory", "routines", "symbols"];
+    let is_generator = |module: &str| module == "jit" || module.starts_with("code/");
     let files = sources("jit/src").into_iter();
-    let files: Vec<Source> =
-        files.filter(|file| generators.contains(&&*file.module.join("/"))).collect();
-    assert_eq!(files.len(), generators.len());
+    let files: Vec<Source> = files.filter(|file| is_generator(&file.module.join("/"))).collect();
+    assert!(files.len() > 10, "{files:?}");
     for file in files {
         let words = words_of(&file);
         let mut uses = words.windows(2).filter(|pair| pair[0] == "abi_spec");

@@ -1,6 +1,7 @@
 //! The rules of the architecture that the sources themselves must keep.
 
 mod crates;
+mod floors;
 mod paths;
 mod rooms;
 mod sizes;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A file.
+#[derive(Clone, Debug)]
 pub(crate) struct Source {
     /// Where it is, from the root of the repository on, with `/`.
     pub(crate) path: String,

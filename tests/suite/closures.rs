@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use codegen::Library;
-use jit::{Compiled, Context, Error, FfiFunction, Jit, Kind, Returned, Runtime, Value};
+use jit::{Arg, Compiled, Context, Error, FfiFunction, Jit, Origin, Returned, Runtime};
 use tvm_ffi_codegen_tests::ffi;
 
 /// The context: what is added, and a witness of its life.
@@ -39,15 +39,13 @@ extern "C" fn twice(n: i64) -> i64 {
 /// The declarations, compiled; `witness` is kept as long as the code.
 fn compile(runtime: &'static Runtime, witness: &Arc<()>) -> Compiled {
     let library: Library = DECLARATIONS.parse().expect("the declarations are valid");
-    let mut jit = Jit::with_runtime(runtime).unwrap();
+    let jit = Jit::with_runtime(runtime).unwrap().keep(witness.clone());
     // SAFETY: the kernels have the types that the declarations say, and no closure gets another
     // context than they expect.
-    unsafe {
-        jit.kernel("add", add as *const u8);
-        jit.kernel("first_byte", first_byte as *const u8);
-        jit.kernel("twice", twice as *const u8);
-    }
-    jit.keep(witness.clone());
+    let jit = unsafe {
+        let jit = jit.kernel("add", add as *const u8);
+        jit.kernel("first_byte", first_byte as *const u8).kernel("twice", twice as *const u8)
+    };
     jit.compile(&library).unwrap()
 }
 
@@ -59,10 +57,7 @@ fn adder(compiled: &Compiled, addend: i64, witness: &Arc<()>) -> FfiFunction {
 }
 
 fn int(returned: Result<Returned, jit::CallError>) -> i64 {
-    match returned {
-        Ok(Returned::Int(value)) => value,
-        other => panic!("{other:?}"),
-    }
+    returned.unwrap().try_into().unwrap()
 }
 
 fn runtimes() -> [&'static Runtime; 2] {
@@ -75,9 +70,9 @@ fn each_closure_has_its_own_context() {
         let witness = Arc::new(());
         let compiled = compile(runtime, &witness);
         let (three, ten) = (adder(&compiled, 3, &witness), adder(&compiled, 10, &witness));
-        assert_eq!(int(three.call(&[4.into()])), 7);
-        assert_eq!(int(ten.call(&[4.into()])), 14);
-        assert_eq!(int(three.clone().call(&[0.into()])), 3);
+        assert_eq!(int(three.call((4,))), 7);
+        assert_eq!(int(ten.call((4,))), 14);
+        assert_eq!(int(three.clone().call((0,))), 3);
     }
 }
 
@@ -87,7 +82,7 @@ fn the_context_is_no_argument() {
     for runtime in runtimes() {
         let witness = Arc::new(());
         let three = adder(&compile(runtime, &witness), 3, &witness);
-        let rows: [(&[Value<'_>], String); 3] = [
+        let rows: [(&[Arg<'_>], String); 3] = [
             (&[(-1).into()], format!("ValueError: Violated n >= 0 {CALLED}, n = -1")),
             (
                 &[],
@@ -115,7 +110,7 @@ fn code_and_context_live_as_long_as_the_function() {
         let copy = function.clone();
         drop((compiled, function));
         assert_eq!((Arc::strong_count(&code), Arc::strong_count(&context)), (2, 2));
-        assert_eq!(int(copy.call(&[4.into()])), 7);
+        assert_eq!(int(copy.call((4,))), 7);
         drop(copy);
         assert_eq!((Arc::strong_count(&code), Arc::strong_count(&context)), (1, 1));
     }
@@ -133,7 +128,7 @@ fn raw_contexts_are_freed_once() {
     // SAFETY: the kernel reads the first byte of a text.
     let context = unsafe { Context::from_raw(text, Some(free)) };
     let function = compiled.function("first_byte").unwrap().into_ffi_function(context).unwrap();
-    assert_eq!(int(function.call(&[])), i64::from(b't'));
+    assert_eq!(int(function.call(())), i64::from(b't'));
     drop(function);
     assert_eq!(FREED.load(Ordering::Relaxed), 1);
 }
@@ -142,7 +137,7 @@ fn raw_contexts_are_freed_once() {
 fn closures_need_a_context() {
     let compiled = compile(Runtime::builtin(), &Arc::new(()));
     let add = compiled.function("add").unwrap();
-    let message = add.call(&[1.into()]).unwrap_err().to_string();
+    let message = add.call((1,)).unwrap_err().to_string();
     assert_eq!(message, "RuntimeError: closure `add` needs a context");
     let error = add.into_ffi_function(Context::none()).unwrap_err();
     assert_eq!(error, Error::Context { function: "add".to_owned() });
@@ -153,9 +148,9 @@ fn functions_without_a_context_become_objects_too() {
     for runtime in runtimes() {
         let code = Arc::new(());
         let twice = compile(runtime, &code).function("twice").unwrap();
-        assert_eq!(int(twice.call(&[21.into()])), 42);
+        assert_eq!(int(twice.call((21,))), 42);
         let object = twice.into_ffi_function(Context::none()).unwrap();
-        assert_eq!(int(object.call(&[21.into()])), 42);
+        assert_eq!(int(object.call((21,))), 42);
         drop(object);
         assert_eq!(Arc::strong_count(&code), 1);
     }
@@ -169,20 +164,22 @@ fn global_functions_outlive_their_makers() {
     adder(&compile(runtime, &code), 3, &code).register_global(name, false).unwrap();
     assert_eq!(Arc::strong_count(&code), 3);
     let found = FfiFunction::global(name, runtime).unwrap().unwrap();
-    assert_eq!(int(found.call(&[4.into()])), 7);
+    assert_eq!(int(found.call((4,))), 7);
     let taken = found.register_global(name, false).unwrap_err().to_string();
     assert_eq!(taken, format!("RuntimeError: Global Function `{name}` is already registered"));
     adder(&compile(runtime, &code), 10, &code).register_global(name, true).unwrap();
     drop(found);
     assert_eq!(Arc::strong_count(&code), 3, "the first one is gone");
     let found = FfiFunction::global(name, runtime).unwrap().unwrap();
-    assert_eq!(int(found.call(&[4.into()])), 14);
+    assert_eq!(int(found.call((4,))), 14);
 }
 
 #[test]
 fn runtimes_say_what_they_are() {
-    assert_eq!(*Runtime::builtin().kind(), Kind::BuiltIn);
-    assert!(matches!(ffi::installed().kind(), Kind::Path(path) if path.ends_with("libtvm_ffi.so")));
+    assert_eq!(*Runtime::builtin().origin(), Origin::BuiltIn);
+    assert!(
+        matches!(ffi::installed().origin(), Origin::Path(path) if path.ends_with("libtvm_ffi.so"))
+    );
     let compiled = compile(Runtime::builtin(), &Arc::new(()));
     let function = compiled.function("twice").unwrap().into_ffi_function(Context::none()).unwrap();
     let error = function.register_global("anything", false).unwrap_err();

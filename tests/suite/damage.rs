@@ -3,7 +3,7 @@
 use codegen::ir::{self, Builder, Linkage, Signature, SymbolKind, Type};
 use codegen::{Library, Options, Routines};
 use jit::abi::Any;
-use jit::{Function, Jit};
+use jit::{HostFunction, Jit};
 use tvm_ffi_codegen_tests::argument::parse_list;
 use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 use tvm_ffi_codegen_tests::frame::Frame;
@@ -81,7 +81,7 @@ fn probe(
     routine: &str,
     params: &[Type],
     call: impl FnOnce(&mut Builder<'_>, ir::Symbol),
-) -> Function {
+) -> HostFunction {
     let mut module = ir::Module::default();
     let kind = SymbolKind::Function(Signature::new(params, Some(Type::I32)));
     let routine = module.declare(routine, Linkage::Import, kind);
@@ -91,15 +91,14 @@ fn probe(
     let function = b.finish();
     module.functions.push(function);
     ir::verify(&module).unwrap();
-    let mut jit = Jit::with_runtime(ffi::installed()).unwrap();
-    jit.closure("probe");
+    let jit = Jit::with_runtime(ffi::installed()).unwrap().closure("probe");
     // SAFETY: the routine is what lowering calls.
     let compiled = unsafe { jit.compile_ir(&module) }.unwrap_or_else(|error| panic!("{error}"));
     compiled.function("probe").unwrap()
 }
 
 /// Explains failures.
-fn explain() -> Function {
+fn explain() -> HostFunction {
     let params = [Type::Ptr, Type::Ptr, Type::I32, Type::Ptr];
     probe("tvm_ffi_codegen.explain_large", &params, |b, routine| {
         let null = b.null();
@@ -111,7 +110,7 @@ fn explain() -> Function {
 
 /// Explains the first argument as a value that must be what the part of the descriptor says whose offset is the number
 /// of arguments.
-fn explain_received() -> Function {
+fn explain_received() -> HostFunction {
     let params = [Type::Ptr, Type::I64, Type::Ptr, Type::Ptr, Type::I64];
     probe("tvm_ffi_codegen.explain_received_large", &params, |b, routine| {
         let section = b.convert(ir::Convert::Zext, b.param(2), Type::I64);
@@ -123,7 +122,7 @@ fn explain_received() -> Function {
 }
 
 /// Fails at the site that the number of arguments is the offset of.
-fn fail_at() -> Function {
+fn fail_at() -> HostFunction {
     probe("tvm_ffi_codegen.fail_at", &[Type::Ptr; 3], |b, routine| {
         let (descriptor, count) = (b.param(0), b.param(2));
         let offset = b.convert(ir::Convert::Zext, count, Type::I64);
@@ -152,7 +151,7 @@ fn descriptor(text: &str) -> Vec<u32> {
 
 /// Calls a probe with a descriptor that ends where memory does; what it raises.
 fn raised(
-    probe: &Function,
+    probe: &HostFunction,
     words: &[u32],
     memory: &Guarded,
     args: *const Any,

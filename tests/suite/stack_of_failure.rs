@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::hint::black_box;
 
 use jit::abi::Any;
-use jit::{Function, Jit};
+use jit::{HostFunction, Jit};
 use tvm_ffi_codegen_tests::argument::{Argument, parse_list, print_list};
 use tvm_ffi_codegen_tests::cases::{self, Case};
 use tvm_ffi_codegen_tests::ffi::{self, Ffi};
@@ -50,14 +50,19 @@ fn painted(call: &mut dyn FnMut() -> i32) -> i32 {
     status
 }
 
-/// In these the runtime throws and catches an exception, or looks up a class, in frames of its own.
-const RUNTIME: [&str; 7] = [
+/// In these the runtime throws and catches an exception, looks up a class, or makes a backtrace of all its callers
+/// with their debug information, in frames of its own.
+const RUNTIME: [&str; 11] = [
+    "attempt_with_error",
     "element_type",
     "default_of_any",
     "optional_union",
     "unknown_class",
     "one_output",
+    "output_and_status",
+    "own_error_first",
     "parsed_last",
+    "two_outputs",
     "union_in_list",
 ];
 
@@ -140,7 +145,7 @@ const CALLS: [(&str, &str); 6] = [
 
 /// A call for a thread.
 struct Job {
-    function: Function,
+    function: HostFunction,
     args: *const Any,
     count: i32,
     status: i32,
@@ -171,10 +176,11 @@ fn run(job: &mut Job, memory: *mut u8, size: usize) {
     }
 }
 
-fn compile(text: &str) -> Function {
-    let mut jit = Jit::with_runtime(ffi::installed()).expect("there is a code generator");
+fn compile(text: &str) -> HostFunction {
+    let jit = Jit::with_runtime(ffi::installed()).expect("there is a code generator");
+    let kernel = kernels().address("record_0").expect("it is there");
     // SAFETY: the kernel takes nothing.
-    unsafe { jit.kernel("record_0", kernels().address("record_0").expect("it is there")) };
+    let jit = unsafe { jit.kernel("record_0", kernel) };
     let library = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
     let compiled = jit.compile(&library).unwrap_or_else(|error| panic!("{text}: {error}"));
     compiled.function("f").expect("it is declared")

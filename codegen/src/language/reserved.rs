@@ -56,12 +56,14 @@ pub(super) fn scalar(word: &str) -> Option<Scalar> {
     Scalar::ALL.into_iter().find(|scalar| scalar.name() == word)
 }
 
-/// True for words that cannot name a parameter or a symbol, nor a C symbol without quotes.
+/// True for words that cannot name a parameter or a symbol, nor a C symbol without quotes: whoever makes
+/// declarations of names that others chose renames these first.
 ///
 /// ```
 /// use tvm_ffi_codegen::language::is_reserved;
 ///
-/// assert!(is_reserved("stream") && is_reserved("int8") && !is_reserved("alloc"));
+/// let parameter = |name: &str| if is_reserved(name) { format!("{name}_") } else { name.to_owned() };
+/// assert_eq!((parameter("stream"), parameter("x")), ("stream_".to_owned(), "x".to_owned()));
 /// ```
 pub fn is_reserved(word: &str) -> bool {
     classify(word) != Word::Name

@@ -70,7 +70,7 @@ pub(super) unsafe extern "C" fn inc_ref(object: *mut Object) -> i32 {
 ///
 /// # Safety
 /// `object` is live, and the caller gives its reference up.
-pub(super) unsafe extern "C" fn dec_ref(object: *mut Object) -> i32 {
+pub(crate) unsafe extern "C" fn dec_ref(object: *mut Object) -> i32 {
     if object.is_null() {
         return 0;
     }

@@ -28,6 +28,11 @@ fn owned(bytes: &[u8], small: TypeIndex, object: TypeIndex) -> Any {
     Any::ptr(object, object::allocate(object, Body { cell, bytes: copy }).cast())
 }
 
+/// A string.
+pub(super) fn text(bytes: &[u8]) -> Any {
+    owned(bytes, TypeIndex::SMALL_STR, TypeIndex::STR)
+}
+
 /// `TVMFFIStringFromByteArray`
 ///
 /// # Safety
@@ -37,7 +42,7 @@ pub(super) unsafe extern "C" fn string_from_byte_array(
     out: *mut Any,
 ) -> i32 {
     // SAFETY: as required above.
-    unsafe { *out = owned((*text).bytes(), TypeIndex::SMALL_STR, TypeIndex::STR) };
+    unsafe { *out = self::text((*text).bytes()) };
     0
 }
 
@@ -65,7 +70,7 @@ pub(super) unsafe extern "C" fn any_view_to_owned_any(view: *const Any, out: *mu
         *out = match view.ty() {
             TypeIndex::RAW_STR => {
                 let text = CStr::from_ptr(view.pointer().cast()).to_bytes();
-                owned(text, TypeIndex::SMALL_STR, TypeIndex::STR)
+                self::text(text)
             }
             TypeIndex::BYTE_ARRAY_PTR => {
                 let bytes = (*view.pointer().cast::<ByteArray>()).bytes();

@@ -5,46 +5,19 @@ use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 use std::sync::Mutex;
 
-use abi_spec::TypeIndex;
-
-use super::object;
-use crate::abi::{DLTensor, Object};
-
-/// `DLManagedTensorVersioned`
-#[repr(C)]
-pub(super) struct Managed {
-    version: [u32; 2],
-    manager_ctx: *mut c_void,
-    deleter: Option<unsafe extern "C" fn(*mut Managed)>,
-    flags: u64,
-    tensor: DLTensor,
-}
+use super::dlpack;
+use crate::abi::{DLManagedTensorVersioned, DLTensor, Object};
 
 /// Receives the error of an allocator: context, kind, message.
 type SetError = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char);
 
 /// `DLPackManagedTensorAllocator`
-pub(super) type Allocator =
-    unsafe extern "C" fn(*mut DLTensor, *mut *mut Managed, *mut c_void, SetError) -> i32;
-
-/// What follows the header of a tensor.
-#[repr(C)]
-struct Body {
-    tensor: DLTensor,
-    /// What `tensor` points at where the allocator gave no strides.
-    strides: Box<[i64]>,
-    managed: *mut Managed,
-}
-
-impl Drop for Body {
-    fn drop(&mut self) {
-        // SAFETY: the tensor owns what it was made of.
-        if let Some(deleter) = unsafe { (*self.managed).deleter } {
-            // SAFETY: as above.
-            unsafe { deleter(self.managed) };
-        }
-    }
-}
+pub(super) type Allocator = unsafe extern "C" fn(
+    *mut DLTensor,
+    *mut *mut DLManagedTensorVersioned,
+    *mut c_void,
+    SetError,
+) -> i32;
 
 thread_local! {
     static ALLOCATOR: Cell<Option<Allocator>> = const { Cell::new(None) };
@@ -112,27 +85,6 @@ pub(super) unsafe extern "C" fn alloc(prototype: *mut DLTensor, out: *mut *mut O
         super::raise(b"RuntimeError", message);
         return -1;
     }
-    // SAFETY: the allocator has made a tensor.
-    unsafe { *out = from_managed(managed) };
-    0
-}
-
-/// # Safety
-/// `managed` is a tensor, which the caller gives up.
-unsafe fn from_managed(managed: *mut Managed) -> *mut Object {
-    // SAFETY: as required above; there are as many extents as `ndim` says.
-    let (mut tensor, shape) = unsafe {
-        let tensor = (*managed).tensor;
-        let rank = tensor.ndim as usize;
-        let shape =
-            if rank == 0 { &[][..] } else { std::slice::from_raw_parts(tensor.shape, rank) };
-        (tensor, shape)
-    };
-    let mut strides: Box<[i64]> = Box::new([]);
-    if tensor.strides.is_null() && !shape.is_empty() {
-        let product = |dims: &[i64]| dims.iter().fold(1_i64, |a, b| a.wrapping_mul(*b));
-        strides = (0..shape.len()).map(|dim| product(&shape[dim + 1..])).collect();
-        tensor.strides = strides.as_mut_ptr();
-    }
-    object::allocate(TypeIndex::TENSOR, Body { tensor, strides, managed })
+    // SAFETY: the allocator has made a tensor, which is given up here.
+    unsafe { dlpack::from_versioned(managed, 0, 0, out) }
 }

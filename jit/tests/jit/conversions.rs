@@ -1,9 +1,9 @@
 //! Conversions to and from the types of the `tvm-ffi` crate.
-use crate::ir::{identity, import, wrapper};
-use codegen::ir::{Module, Type};
-use tvm_ffi_codegen_jit::{Context, FfiFunction, Jit, Kind, Returned, runtime};
+use crate::ir::{float, identity, int, share};
+use tvm_ffi_codegen::ir::Module;
+use tvm_ffi_codegen_jit::{Context, FfiFunction, HostFunction, Jit, ObjectRef, Origin, runtime};
 
-fn function(module: &Module, name: &str) -> tvm_ffi_codegen_jit::Function {
+fn function(module: &Module, name: &str) -> HostFunction {
     // SAFETY: the functions of this file are sound for what it passes.
     let compiled = unsafe { Jit::new().unwrap().compile_ir(module) }.unwrap();
     compiled.function(name).unwrap()
@@ -13,39 +13,32 @@ fn function(module: &Module, name: &str) -> tvm_ffi_codegen_jit::Function {
 fn the_crate_brings_the_runtime() {
     // The crate is linked because it is used here.
     assert!(tvm_ffi::Function::get_global("codegen.tests.none").is_err());
-    assert_eq!(*runtime().kind(), Kind::Process);
+    assert_eq!(*runtime().origin(), Origin::Process);
 }
 
 #[test]
 fn functions_cross_both_ways() {
     let object = function(&identity(), "identity").into_ffi_function(Context::none()).unwrap();
-    let theirs = tvm_ffi::Function::from(object);
+    let theirs = tvm_ffi::Function::try_from(object).unwrap();
     let seven = theirs.call_packed(&[tvm_ffi::AnyView::from(&7_i64)]).unwrap();
     assert_eq!(seven.try_as::<i64>(), Some(7));
-    let ours = FfiFunction::from(theirs.clone());
+    let ours = FfiFunction::try_from(theirs.clone()).unwrap();
     drop(theirs);
-    assert!(matches!(ours.call(&[8.into()]), Ok(Returned::Int(8))));
+    assert_eq!(int(ours.call((8,))), 8);
 
     let packed = tvm_ffi::Function::from_packed(|args| Ok(tvm_ffi::Any::from(args.len() as i64)));
-    let packed = FfiFunction::from(packed);
-    assert!(matches!(packed.call(&[().into(), true.into()]), Ok(Returned::Int(2))));
+    let packed = FfiFunction::try_from(packed).unwrap();
+    assert_eq!(int(packed.call(((), true))), 2);
 }
 
 #[test]
 fn their_values_are_arguments() {
-    let mut module = Module::default();
-    wrapper(&mut module, "share", |b| {
-        let own = import(b, "TVMFFIAnyViewToOwnedAny", &[Type::Ptr, Type::Ptr], Some(Type::I32));
-        let (args, result) = (b.param(crate::ir::ARGS), b.param(crate::ir::RESULT));
-        let status = b.call(own, &[args, result]);
-        b.ret(status);
-    });
-    let share = function(&module, "share");
+    let share = function(&share(), "share");
     let tensor = tvm_ffi::Tensor::from_slice(&[1_f32, 2.0, 3.0], &[3]).unwrap();
-    let returned = share.call(&[(&tensor).into()]).unwrap();
-    let Returned::Object(object) = returned else { panic!("{returned:?}") };
-    let same = tvm_ffi::Tensor::try_from(tvm_ffi::Any::from(object)).unwrap();
+    let returned = share.call((&tensor,)).unwrap();
+    let object = ObjectRef::try_from(returned).unwrap();
+    let same = tvm_ffi::Tensor::try_from(tvm_ffi::Any::try_from(object).unwrap()).unwrap();
     assert_eq!(same.data_ptr(), tensor.data_ptr());
     let any = tvm_ffi::Any::from(2.5);
-    assert!(matches!(share.call(&[(&any).into()]), Ok(Returned::Float(2.5))));
+    assert_eq!(float(share.call((&any,))), 2.5);
 }

@@ -3,10 +3,10 @@
 use std::ffi::c_void;
 
 use abi_spec::library_bin::{self, ImportTree, Node};
-use codegen::Library;
-use tvm_ffi_codegen_jit::{Context, Error, Jit, Kind, Returned, Runtime, Tensor, Value};
+use tvm_ffi_codegen::Library;
+use tvm_ffi_codegen_jit::{Arg, Context, Error, Jit, Origin, Runtime, TensorView};
 
-use crate::ir::runtimes;
+use crate::ir::{float, int, runtimes};
 
 extern "C" fn add_one_kernel(x: *const f32, y: *mut f32, n: i64) {
     for i in 0..n as usize {
@@ -22,7 +22,7 @@ fn jit(runtime: &'static Runtime, kernels: &[(&str, *const u8)]) -> Jit {
     let mut jit = Jit::with_runtime(runtime).unwrap();
     for &(symbol, address) in kernels {
         // SAFETY: the kernels of this file are what its declarations call.
-        unsafe { jit.kernel(symbol, address) };
+        jit = unsafe { jit.kernel(symbol, address) };
     }
     jit
 }
@@ -42,8 +42,7 @@ fn a_library_with_imports_runs() {
         let kernel = ("add_one_kernel", add_one_kernel as *const u8);
         let compiled = jit(runtime, &[kernel]).compile(&library).unwrap();
         let (mut x, mut y) = ([1.0_f32, 2.0], [0.0_f32; 2]);
-        let tensors = [Tensor::new(&mut x), Tensor::new(&mut y)];
-        compiled.function("add_one").unwrap().call(&tensors.each_ref().map(Into::into)).unwrap();
+        compiled.function("add_one").unwrap().call((&mut x, &mut y)).unwrap();
         assert_eq!(y, [2.0, 3.0]);
     }
 }
@@ -56,14 +55,13 @@ fn a_declaration_runs_and_refuses() {
         let compiled = jit(runtime, &[kernel]).compile(&library).unwrap();
         let add_one = compiled.function("add_one").unwrap();
         let (mut x, mut y) = ([1.0_f32, 2.0, 3.0], [0.0_f32; 3]);
-        let tensors = [Tensor::new(&mut x), Tensor::new(&mut y)];
-        assert!(matches!(add_one.call(&tensors.each_ref().map(Into::into)), Ok(Returned::None)));
+        assert!(add_one.call((&mut x, &mut y)).unwrap().is_none());
         assert_eq!(y, [2.0, 3.0, 4.0]);
 
         let signature = "`add_one(x: Tensor([n], float32), y: Tensor([n], float32))`";
         let mut ints = [0; 3];
-        let tensors = [Tensor::new(&mut x), Tensor::new(&mut ints)];
-        let tensors = tensors.each_ref().map(Value::from);
+        let mut tensors = [TensorView::new(&mut x), TensorView::new(&mut ints)];
+        let tensors = tensors.each_mut().map(Arg::from);
         let rows = [
             (
                 &tensors[..],
@@ -127,15 +125,15 @@ fn closures_are_declared() {
         let compiled = jit(runtime, &kernels).compile(&library).unwrap();
         assert_eq!(compiled.names().collect::<Vec<_>>(), ["plain", "scale"]);
         let function = compiled.function("scale").unwrap();
-        assert!(function.call(&[1.0.into()]).is_err());
+        assert!(function.call((1.0,)).is_err());
         // SAFETY: the kernel takes a `*const f64`.
         let object = function.into_ffi_function(unsafe { Context::new(3.0_f64) }).unwrap();
-        assert!(matches!(object.call(&[7.0.into()]), Ok(Returned::Float(21.0))));
-        let error = object.call(&[().into()]).unwrap_err().to_string();
+        assert_eq!(float(object.call((7.0,))), 21.0);
+        let error = object.call(((),)).unwrap_err().to_string();
         assert!(error.starts_with("TypeError: Mismatched type of x on argument #0"), "{error}");
         let object =
             compiled.function("plain").unwrap().into_ffi_function(Context::none()).unwrap();
-        assert!(matches!(object.call(&[2.into()]), Ok(Returned::Float(2.5))));
+        assert_eq!(float(object.call((2,))), 2.5);
     }
 }
 
@@ -148,8 +146,8 @@ fn status_kernels_pass_errors_on() {
     for runtime in runtimes() {
         let compiled = jit(runtime, &[("check", check as *const u8)]).compile(&library).unwrap();
         let function = compiled.function("check").unwrap();
-        assert!(matches!(function.call(&[1.into()]), Ok(Returned::None)));
-        let error = function.call(&[8.into()]).unwrap_err();
+        assert!(function.call((1,)).unwrap().is_none());
+        let error = function.call((8,)).unwrap_err();
         assert_eq!(error.kind, "RuntimeError");
         assert!(error.message.contains('7'), "{error}");
     }
@@ -160,12 +158,12 @@ fn system_libraries_are_refused() {
     for runtime in runtimes() {
         let library: Library = "f() -> None = k();".parse().unwrap();
         let library = library.with_system_lib("a_");
-        let source = codegen::lower(&library.resolve().unwrap(), &Jit::OPTIONS);
+        let source = tvm_ffi_codegen::lower(&library.resolve().unwrap(), &Jit::OPTIONS);
         extern "C" fn k() {}
         // SAFETY: the kernel takes nothing and returns nothing, and lowering made the host IR.
         let error = unsafe { jit(runtime, &[("k", k as *const u8)]).compile_ir(&source) };
         let error = error.unwrap_err().to_string();
-        let expected = if *runtime.kind() == Kind::BuiltIn {
+        let expected = if *runtime.origin() == Origin::BuiltIn {
             "undefined: `TVMFFIEnvModRegisterSystemLibSymbol`"
         } else {
             "constructors need an object file"
@@ -183,7 +181,7 @@ fn the_entry_is_a_function_too() {
     for runtime in runtimes() {
         let compile = |entry: &str| {
             let library = text.parse::<Library>().unwrap().with_entry(entry);
-            let options = codegen::Options { metadata: true, ..Jit::OPTIONS };
+            let options = tvm_ffi_codegen::Options { metadata: true, ..Jit::OPTIONS };
             let compiled = jit(runtime, &[("same", same as *const u8)]);
             compiled.compile_with(&library, &options).unwrap()
         };
@@ -191,11 +189,11 @@ fn the_entry_is_a_function_too() {
         // Getters of metadata are none.
         assert_eq!(compiled.names().collect::<Vec<_>>(), ["f", "g", "main"]);
         let main = compiled.function("main").unwrap();
-        assert!(matches!(main.call(&[7.into()]), Ok(Returned::Int(7))));
-        let error = main.call(&[]).unwrap_err().to_string();
+        assert_eq!(int(main.call((7,))), 7);
+        let error = main.call(()).unwrap_err().to_string();
         assert!(error.contains("when calling: `f(n: int64)`, expected 1 but got 0"), "{error}");
         // The entry passes its handle on, so that it is a closure if the function is one.
-        let error = compile("g").function("main").unwrap().call(&[7.into()]).unwrap_err();
+        let error = compile("g").function("main").unwrap().call((7,)).unwrap_err();
         assert_eq!(error.to_string(), "RuntimeError: closure `main` needs a context");
     }
 }

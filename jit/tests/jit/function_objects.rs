@@ -4,9 +4,9 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::ir::{HANDLE, arg, identity, import, runtimes, succeed, wrapper};
-use codegen::ir::{Module, Type};
-use tvm_ffi_codegen_jit::{Context, Error, FfiFunction, Jit, Kind, Returned, Runtime};
+use crate::ir::{HANDLE, arg, identity, import, int, runtimes, succeed, wrapper};
+use tvm_ffi_codegen::ir::{Module, Type};
+use tvm_ffi_codegen_jit::{Context, Error, FfiFunction, Jit, Origin, Runtime};
 
 /// Counts its drops.
 struct Counted(Arc<AtomicUsize>);
@@ -18,9 +18,7 @@ impl Drop for Counted {
 }
 
 fn jit(runtime: &'static Runtime, freed: &Arc<AtomicUsize>) -> Jit {
-    let mut jit = Jit::with_runtime(runtime).unwrap();
-    jit.keep(Counted(freed.clone()));
-    jit
+    Jit::with_runtime(runtime).unwrap().keep(Counted(freed.clone()))
 }
 
 #[test]
@@ -32,10 +30,10 @@ fn function_objects_keep_the_code() {
         let function = compiled.function("identity").unwrap();
         drop(compiled);
         let object = function.into_ffi_function(Context::none()).unwrap();
-        assert!(matches!(object.call(&[41.into()]), Ok(Returned::Int(41))));
+        assert_eq!(int(object.call((41,))), 41);
         let clone = object.clone();
         drop(object);
-        assert!(matches!(clone.call(&[42.into()]), Ok(Returned::Int(42))));
+        assert_eq!(int(clone.call((42,))), 42);
         // SAFETY: the reference goes back and forth.
         let object = unsafe { FfiFunction::from_raw(clone.into_raw(), runtime) }.unwrap();
         assert_eq!(freed.load(Ordering::SeqCst), 0);
@@ -71,16 +69,15 @@ extern "C" fn advance(counter: *const Counter, step: i64) -> i64 {
 fn closures_get_their_context() {
     for runtime in runtimes() {
         let (freed, dropped) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let mut jit = jit(runtime, &freed);
-        jit.closure("next");
+        let jit = jit(runtime, &freed).closure("next");
         // SAFETY: contexts are counters.
         let compiled = unsafe {
-            jit.kernel("kernel", advance as *const u8);
+            let jit = jit.kernel("kernel", advance as *const u8);
             jit.compile_ir(&counter()).unwrap()
         };
         let next = compiled.function("next").unwrap();
         drop(compiled);
-        let error = next.call(&[1.into()]).unwrap_err();
+        let error = next.call((1,)).unwrap_err();
         assert_eq!(error.to_string(), "RuntimeError: closure `next` needs a context");
         let error = next.clone().into_ffi_function(Context::none()).unwrap_err();
         assert_eq!(error, Error::Context { function: "next".into() });
@@ -96,8 +93,7 @@ fn closures_get_their_context() {
         let (first, second) = (make(0), make(100));
         let calls = [(&first, 1, 1), (&second, 5, 105), (&first, 2, 3), (&second, 1, 106)];
         for (object, step, expected) in calls {
-            let returned = object.call(&[step.into()]);
-            assert!(matches!(returned, Ok(Returned::Int(n)) if n == expected), "{returned:?}");
+            assert_eq!(int(object.call((step,))), expected);
         }
         drop((first, next));
         assert_eq!((dropped.load(Ordering::SeqCst), freed.load(Ordering::SeqCst)), (1, 0));
@@ -122,16 +118,15 @@ fn raw_contexts_are_freed_once() {
         succeed(b, 4, handle);
     });
     for (i, runtime) in runtimes().into_iter().enumerate() {
-        let mut jit = Jit::with_runtime(runtime).unwrap();
-        jit.closure("handle");
+        let jit = Jit::with_runtime(runtime).unwrap().closure("handle");
         // SAFETY: the handle is returned and not followed.
         let (function, context) = unsafe {
             let compiled = jit.compile_ir(&module).unwrap();
             (compiled.function("handle").unwrap(), Context::from_raw(pointer, Some(free)))
         };
         let object = function.into_ffi_function(context).unwrap();
-        let returned = object.call(&[]);
-        assert!(matches!(returned, Ok(Returned::Pointer(found)) if found == pointer));
+        let found: *mut c_void = object.call(()).unwrap().try_into().unwrap();
+        assert_eq!(found, pointer);
         assert_eq!(FREED.load(Ordering::SeqCst), 8 * (i + 1));
         drop(object);
         assert_eq!(FREED.load(Ordering::SeqCst), 8 * (i + 2));
@@ -146,7 +141,7 @@ fn global_functions() {
         let function = compiled.unwrap().function("identity").unwrap();
         let object = function.into_ffi_function(Context::none()).unwrap();
         let name = "codegen.tests.identity";
-        if *runtime.kind() == Kind::BuiltIn {
+        if *runtime.origin() == Origin::BuiltIn {
             let error = object.register_global(name, false).unwrap_err();
             assert_eq!(error, Error::Unavailable { function: "TVMFFIFunctionSetGlobal" });
             continue;
@@ -157,7 +152,7 @@ fn global_functions() {
         object.register_global(name, true).unwrap();
         drop(object);
         let found = FfiFunction::global(name, runtime).unwrap().unwrap();
-        assert!(matches!(found.call(&[42.into()]), Ok(Returned::Int(42))));
+        assert_eq!(int(found.call((42,))), 42);
         assert!(FfiFunction::global("codegen.tests.none", runtime).unwrap().is_none());
     }
 }

@@ -1,15 +1,41 @@
 //! Hand-written host IR for tests: functions of the FFI that check nothing.
 
-use codegen::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value};
-use tvm_ffi_codegen_jit::{Kind, Runtime, runtime};
+use std::sync::OnceLock;
+use std::time::Duration;
 
-/// Every runtime that there is on this machine.
+use tvm_ffi_codegen::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value};
+use tvm_ffi_codegen_jit::{CallError, Compiled, Error, Jit, Origin, Returned, Runtime, runtime};
+
+/// Every runtime that there is on this machine: the built-in one first.
 pub(crate) fn runtimes() -> Vec<&'static Runtime> {
-    let found = runtime();
-    assert_eq!(found.rejected(), None);
-    let builtin = *found.kind() == Kind::BuiltIn;
-    let found = if builtin { None } else { Some(found) };
-    [Some(Runtime::builtin()), found].into_iter().flatten().collect()
+    static FOUND: OnceLock<Option<&'static Runtime>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let default = runtime();
+        assert_eq!(default.rejected(), None);
+        if *default.origin() != Origin::BuiltIn {
+            return Some(default);
+        }
+        // SAFETY: who runs the tests vouches for the path.
+        unsafe { Runtime::ask_tool(Duration::from_secs(60)) }.ok()
+    });
+    std::iter::once(Runtime::builtin()).chain(*found).collect()
+}
+
+/// Compiles hand-written host IR, which is sound for what its test passes.
+pub(crate) fn compile(runtime: &'static Runtime, module: &Module) -> Result<Compiled, Error> {
+    tvm_ffi_codegen::ir::verify(module).unwrap();
+    // SAFETY: see above.
+    unsafe { Jit::with_runtime(runtime)?.compile_ir(module) }
+}
+
+/// An integer that a call returns.
+pub(crate) fn int(result: Result<Returned, CallError>) -> i64 {
+    result.unwrap().try_into().unwrap()
+}
+
+/// A float that a call returns.
+pub(crate) fn float(result: Result<Returned, CallError>) -> f64 {
+    result.unwrap().try_into().unwrap()
 }
 
 /// `handle`, `args`, `num_args` and `result` of a wrapper.
@@ -55,7 +81,7 @@ pub(crate) fn arg(b: &mut Builder<'_>, ty: Type, index: i32) -> Value {
     b.load(ty, args, 16 * index + 8)
 }
 
-/// A module with one wrapper that returns its first argument as it came.
+/// A module with one wrapper that returns its first argument as it came: no objects.
 pub(crate) fn identity() -> Module {
     let mut module = Module::default();
     wrapper(&mut module, "identity", |b| {
@@ -78,6 +104,18 @@ pub(crate) fn binary(name: &str, symbol: &str) -> Module {
         let (x, y) = (arg(b, Type::I64, 0), arg(b, Type::I64, 1));
         let value = b.call_value(kernel, &[x, y]);
         succeed(b, 1, value);
+    });
+    module
+}
+
+/// A module with one wrapper that returns its first argument, owned.
+pub(crate) fn share() -> Module {
+    let mut module = Module::default();
+    wrapper(&mut module, "share", |b| {
+        let own = import(b, "TVMFFIAnyViewToOwnedAny", &[Type::Ptr, Type::Ptr], Some(Type::I32));
+        let (args, result) = (b.param(ARGS), b.param(RESULT));
+        let status = b.call(own, &[args, result]);
+        b.ret(status);
     });
     module
 }

@@ -1,10 +1,19 @@
 //! The JIT, with every runtime that there is on the machine.
 
-mod code;
+mod arguments;
+mod calls;
 #[cfg(feature = "tvm-ffi")]
 mod conversions;
+#[cfg(all(feature = "half", feature = "complex", feature = "ndarray"))]
+mod crates;
 mod declarations;
 mod function_objects;
 mod ir;
+mod kernels;
+mod memory;
 mod modules;
+mod observers;
+mod runtime;
 mod shared;
+mod tensors;
+mod unwinding;

@@ -3,20 +3,18 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::ir::{int, runtimes};
 use abi_spec::TypeIndex;
 use abi_spec::library_bin::{ImportTree, LOADER_PREFIX, Module, Node};
-use codegen::{Library, Options};
+use tvm_ffi_codegen::{Library, Options};
 use tvm_ffi_codegen_jit::abi::{Any, ByteArray, Object, SafeCall};
-use tvm_ffi_codegen_jit::{
-    Compiled, Error, FfiFunction, Jit, Kind, ObjectRef, Returned, Runtime, runtime,
-};
+use tvm_ffi_codegen_jit::{Compiled, Error, FfiFunction, Jit, ObjectRef, Returned, Runtime};
 
 /// The installed runtime, if there is one, and the promise of one thread at a time.
 fn installed() -> Option<(&'static Runtime, MutexGuard<'static, ()>)> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let runtime = runtime();
     let guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    (*runtime.kind() != Kind::BuiltIn).then_some((runtime, guard))
+    Some((*runtimes().get(1)?, guard))
 }
 
 extern "C" fn one() -> i64 {
@@ -35,9 +33,9 @@ fn compile(
 ) -> Compiled {
     let mut library: Library = text.parse().unwrap();
     library.imports = imports;
-    let mut jit = Jit::with_runtime(runtime).unwrap();
+    let jit = Jit::with_runtime(runtime).unwrap();
     // SAFETY: both have the type that declarations here call them with.
-    unsafe { jit.kernel("one", one as *const u8).kernel("two", two as *const u8) };
+    let jit = unsafe { jit.kernel("one", one as *const u8).kernel("two", two as *const u8) };
     jit.compile_with(&library, &Options { metadata: true, ..Jit::OPTIONS }).unwrap()
 }
 
@@ -50,26 +48,16 @@ fn into_module(compiled: Compiled) -> Result<ObjectRef, Error> {
 fn ask(module: &ObjectRef, method: &str, name: &str, deep: bool) -> Returned {
     let method = FfiFunction::global(method, module.runtime()).unwrap().unwrap();
     let name = CString::new(name).unwrap();
-    method.call(&[module.into(), name.as_c_str().into(), deep.into()]).unwrap()
-}
-
-fn int(returned: Returned) -> i64 {
-    let Returned::Int(value) = returned else { panic!("{returned:?}") };
-    value
+    method.call((module, name.as_c_str(), deep)).unwrap()
 }
 
 fn call(module: &ObjectRef, name: &str, deep: bool) -> Option<i64> {
-    let Returned::Object(function) = ask(module, "ffi.ModuleGetFunction", name, deep) else {
-        return None;
-    };
-    // SAFETY: the function takes no arguments and may be called on any thread.
-    let function = unsafe { FfiFunction::from_raw(function.into_raw(), module.runtime()) };
-    Some(int(function.unwrap().call(&[]).unwrap()))
+    let function = ask(module, "ffi.ModuleGetFunction", name, deep).option()?;
+    Some(int(FfiFunction::try_from(function).unwrap().call(())))
 }
 
 fn text(module: &ObjectRef, method: &str, name: &str) -> Option<String> {
-    let Returned::Str(text) = ask(module, method, name, false) else { return None };
-    Some(text)
+    ask(module, method, name, false).option()?.try_into().ok()
 }
 
 /// A loader: the bytes are a declaration, and the module is one of it. Bytes that are none raise what is
@@ -92,7 +80,7 @@ unsafe extern "C" fn load(_: *mut c_void, args: *const Any, _: i32, result: *mut
         return 0;
     }
     if declaration.parse::<Library>().is_err() {
-        let raise = runtime().symbol("TVMFFIErrorSetRaisedFromCStr").unwrap();
+        let raise = runtimes()[1].symbol("TVMFFIErrorSetRaisedFromCStr").unwrap();
         // SAFETY: this is the type of the function, and the texts end with NUL.
         unsafe {
             let raise = std::mem::transmute::<
@@ -103,7 +91,7 @@ unsafe extern "C" fn load(_: *mut c_void, args: *const Any, _: i32, result: *mut
         }
         return -1;
     }
-    let module = into_module(compile(declaration, None, runtime())).unwrap();
+    let module = into_module(compile(declaration, None, runtimes()[1])).unwrap();
     *result = Any::ptr(TypeIndex::MODULE, module.into_raw().cast());
     0
 }
@@ -213,19 +201,19 @@ fn from_imports(context: i64, name: &str, runtime: &'static Runtime) -> Option<i
         FfiFunction::from_raw(object, runtime)
     };
     let function = std::mem::ManuallyDrop::new(function?);
-    Some(int(function.call(&[]).unwrap()))
+    Some(int(function.call(())))
 }
 
 /// Kernels find the functions of imports by way of the context, which code of ours reads here.
 #[test]
 fn the_context_leads_to_the_imports() {
-    use codegen::ir;
+    use tvm_ffi_codegen::ir;
     let Some((runtime, _guard)) = installed() else { return };
     register_loader("codegen.test", runtime);
     let imports = tree("codegen.test", &[("_lib", &[1]), ("g() -> int64 = two();", &[])]);
     let mut library = Library::default();
     library.imports = imports;
-    let mut source = codegen::lower(&library.resolve().unwrap(), &Jit::OPTIONS);
+    let mut source = tvm_ffi_codegen::lower(&library.resolve().unwrap(), &Jit::OPTIONS);
     crate::ir::wrapper(&mut source, "context", |b| {
         let context = b.module.find("__tvm_ffi__library_ctx").unwrap();
         let address = b.address(context);
@@ -236,12 +224,12 @@ fn the_context_leads_to_the_imports() {
     // SAFETY: the function is sound with any arguments.
     let compiled = unsafe { jit.compile_ir(&source) }.unwrap();
     let function = compiled.function("context").unwrap();
-    assert!(matches!(function.call(&[]), Ok(Returned::Int(0))));
+    assert_eq!(int(function.call(())), 0);
     let module = into_module(compiled).unwrap();
     let context = call(&module, "context", false).unwrap();
     assert_eq!(from_imports(context, "g", runtime), Some(2));
     // Also for who has taken the function before.
-    assert_eq!(int(function.call(&[]).unwrap()), context);
+    assert_eq!(int(function.call(())), context);
 }
 
 /// Whatever the code needs is kept for ever, and freed where no module was made.
@@ -251,10 +239,9 @@ fn code_stays_only_if_there_is_a_module() {
     register_loader("codegen.test", runtime);
     let witnesses = [(); 4].map(|()| Arc::new(()));
     let compiled = |witness: &Arc<()>, imports| {
-        let mut jit = Jit::with_runtime(runtime).unwrap();
+        let jit = Jit::with_runtime(runtime).unwrap().keep(witness.clone());
         // SAFETY: the kernel has the type that the declaration calls it with.
-        unsafe { jit.kernel("one", one as *const u8) };
-        jit.keep(witness.clone());
+        let jit = unsafe { jit.kernel("one", one as *const u8) };
         let mut library: Library = "f() -> int64 = one();".parse().unwrap();
         library.imports = imports;
         jit.compile(&library).unwrap()
@@ -262,7 +249,7 @@ fn code_stays_only_if_there_is_a_module() {
     let module = into_module(compiled(&witnesses[0], None)).unwrap();
     let taken = ask(&module, "ffi.ModuleGetFunction", "f", false);
     drop(module);
-    assert!(matches!(taken, Returned::Object(_)));
+    assert!(taken.as_object().is_some());
     drop(compiled(&witnesses[1], None));
     let failing = tree("codegen.test", &[("_lib", &[1]), ("nonsense", &[])]);
     assert!(into_module(compiled(&witnesses[2], failing)).is_err());

@@ -2,11 +2,11 @@
 
 use std::thread;
 
-use crate::ir::{arg, runtimes, succeed, wrapper};
-use codegen::ir::{
+use crate::ir::{arg, int, runtimes, succeed, wrapper};
+use tvm_ffi_codegen::ir::{
     Binary, Builder, Cond, Data, Linkage, Module, Relocation, Signature, SymbolKind, Type, verify,
 };
-use tvm_ffi_codegen_jit::{Jit, Returned};
+use tvm_ffi_codegen_jit::Jit;
 
 /// A wrapper that adds its argument to a counter, atomically, by a function whose address is in a table.
 fn adder(name: &str) -> Module {
@@ -57,13 +57,9 @@ fn modules_of_one_jit_share_nothing_and_threads_share_a_module() {
         }
         let compiled = jit.finish().unwrap();
         let [one, two] = ["one", "two"].map(|name| compiled.function(name).unwrap());
-        let add = || (0..TURNS).for_each(|_| drop(one.call(&[3_i64.into()]).unwrap()));
+        let add = || (0..TURNS).for_each(|_| drop(one.call((3_i64,)).unwrap()));
         thread::scope(|scope| (0..2).for_each(|_| drop(scope.spawn(add))));
-        let sum = |result| match result {
-            Ok(Returned::Int(sum)) => sum,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(sum(one.call(&[0_i64.into()])), 6 * TURNS);
-        assert_eq!(sum(two.call(&[5_i64.into()])), 5);
+        assert_eq!(int(one.call((0_i64,))), 6 * TURNS);
+        assert_eq!(int(two.call((5_i64,))), 5);
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn jit(library: &Library, kernels: &Kernels) -> Jit {
     let calls = library.functions.iter().flat_map(|function| function.body.kernel_calls());
     for codegen::KernelCall { symbol, .. } in calls {
         // SAFETY: kernels.h and the declarations agree, and a kernel that is not there is never called.
-        unsafe { jit.kernel(symbol, kernels.address(symbol)) };
+        jit = unsafe { jit.kernel(symbol, kernels.address(symbol)) };
     }
     jit
 }

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use jit::abi::Any;
-use jit::{Context, Tensor, Value};
+use jit::{Arg, Context, TensorView};
 
 use crate::cases::cases;
 use crate::ours;
@@ -34,10 +34,11 @@ pub(crate) fn handles(setup: &Setup, kernels: &Kernels) -> Table {
     let function = function.expect("it is declared");
     let object = function.clone().into_ffi_function(Context::none()).expect("the runtime can");
     let (mut x, mut y) = ([1.0_f32; 5], [0.0_f32; 5]);
-    let (x, y) = (Tensor::new(&mut x), Tensor::new(&mut y));
-    let args: [Value<'_>; 2] = [(&x).into(), (&y).into()];
+    let (mut x, mut y) = (TensorView::new(&mut x), TensorView::new(&mut y));
+    let args: [Arg<'_>; 2] = [(&mut x).into(), (&mut y).into()];
+    let values = args.map(|arg| *arg.as_raw());
     let by_address = || {
-        let (mut result, args) = (Any::NONE, black_box(&args).as_ptr().cast());
+        let (mut result, args) = (Any::NONE, black_box(&values).as_ptr());
         // SAFETY: there are two valid values, and a place for the result.
         let status = unsafe { function.call_raw(std::ptr::null_mut(), args, 2, &mut result) };
         assert_eq!(status, 0);
@@ -45,14 +46,14 @@ pub(crate) fn handles(setup: &Setup, kernels: &Kernels) -> Table {
     let by_handle = || drop(function.call(black_box(&args)).expect("they fit"));
     let by_object = || drop(object.call(black_box(&args)).expect("they fit"));
     let items = vec![
-        item("Function::call_raw", || batch(by_address)),
-        item("Function::call", || batch(by_handle)),
+        item("HostFunction::call_raw", || batch(by_address)),
+        item("HostFunction::call", || batch(by_handle)),
         item("FfiFunction::call", || batch(by_object)),
     ];
     Table {
         title: "Calls through the handles of the JIT".to_owned(),
         unit: "ns per call",
-        base: Some("Function::call_raw".to_owned()),
+        base: Some("HostFunction::call_raw".to_owned()),
         series: interleave(items, setup.pick(201, 15)),
         ..Table::default()
     }

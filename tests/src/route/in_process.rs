@@ -3,7 +3,7 @@
 use std::ptr;
 
 use codegen::{Library, Options, Routines, ir};
-use jit::{Compiled, Function, Jit, Runtime};
+use jit::{Compiled, HostFunction, Jit, Runtime};
 
 use super::{
     ALLOCATOR, Around, Call, RECORDED, Route, perform, plainly, set_allocator, with_recorder,
@@ -28,7 +28,7 @@ impl InProcess {
         InProcess { compiled, ffi: Ffi::new(runtime), around: plainly }
     }
 
-    fn function(&self, name: &str) -> Function {
+    fn function(&self, name: &str) -> HostFunction {
         self.compiled.function(name).unwrap_or_else(|| panic!("no function {name}"))
     }
 }
@@ -43,7 +43,7 @@ fn compile(library: &Library, runtime: &'static Runtime) -> Compiled {
     for codegen::KernelCall { symbol, .. } in calls {
         let address = kernels().address(symbol).unwrap_or_else(|| panic!("no kernel {symbol}"));
         // SAFETY: the kernels are what the declarations of the table say.
-        unsafe { jit.kernel(symbol, address) };
+        jit = unsafe { jit.kernel(symbol, address) };
     }
     jit.compile(library).unwrap_or_else(|error| panic!("{error}"))
 }

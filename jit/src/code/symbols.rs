@@ -7,18 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cranelift_jit::JITModule;
 use cranelift_module::{Linkage, Module, ModuleRelocTarget};
 
+use super::address::Address;
 use crate::error::Error;
-use crate::routines::Routines;
 use crate::runtime::{self, Runtime};
-
-/// An address of code or data.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Address(pub(crate) *const u8);
-
-// SAFETY: an address is just a number until somebody uses it, which is unsafe.
-unsafe impl Send for Address {}
-// SAFETY: as above.
-unsafe impl Sync for Address {}
 
 /// Resolves symbols; a handle, since the JIT module asks and the [`Jit`](crate::Jit) is told.
 #[derive(Clone)]
@@ -26,7 +17,8 @@ pub(crate) struct Symbols(Arc<Shared>);
 
 struct Shared {
     runtime: &'static Runtime,
-    routines: Option<&'static Routines>,
+    /// Routines that are compiled already.
+    routines: Option<&'static HashMap<String, Address>>,
     kernels: Mutex<HashMap<String, Address>>,
     /// Symbols that were asked for and are nowhere.
     missing: Mutex<Vec<String>>,
@@ -35,7 +27,10 @@ struct Shared {
 }
 
 impl Symbols {
-    pub(crate) fn new(runtime: &'static Runtime, routines: Option<&'static Routines>) -> Symbols {
+    pub(crate) fn new(
+        runtime: &'static Runtime,
+        routines: Option<&'static HashMap<String, Address>>,
+    ) -> Symbols {
         Symbols(Arc::new(Shared {
             runtime,
             routines,
@@ -52,7 +47,7 @@ impl Symbols {
 
     /// A routine, a function of the runtime, or a kernel that was given: what declarations may refer to.
     pub(crate) fn find(&self, name: &str) -> Option<Address> {
-        let routine = self.0.routines.and_then(|routines| routines.find(name));
+        let routine = self.0.routines.and_then(|routines| routines.get(name).copied());
         let runtime = || self.0.runtime.symbol(name).map(|symbol| Address(symbol.cast()));
         let kernel = || lock(&self.0.kernels).get(name).copied();
         routine.or_else(runtime).or_else(kernel)

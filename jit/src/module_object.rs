@@ -7,24 +7,27 @@
 
 use std::ffi::CString;
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use abi_spec::TypeIndex;
 use abi_spec::library_bin::{ImportTree, LOADER_PREFIX, Module, Node};
 use abi_spec::symbol::{LIBRARY_BIN, LIBRARY_CTX, PREFIX, system_symbol};
 
 use crate::abi::{Any, ByteArray};
-use crate::compiled::{Code, Compiled, Place};
+use crate::code::address::{Address, Place};
+use crate::compiled::{Code, Compiled};
 use crate::error::Error;
-use crate::ffi_function::FfiFunction;
-use crate::object::ObjectRef;
-use crate::runtime::{Runtime, lock_symbols};
-use crate::symbols::Address;
-use crate::value::{CallError, Returned, Value};
+use crate::runtime::Runtime;
+use crate::value::function::FfiFunction;
+use crate::value::object::{ObjectRef, Owned, raised};
+use crate::value::returned::Returned;
 
 /// The functions of the runtime that modules are made with.
 const SYSTEM_LIB: &str = "ffi.SystemLib";
 const IMPORT: &str = "ffi.ModuleImportModule";
+
+/// The runtime's table of symbols of system libraries has no lock; this one keeps others of this crate away.
+static SYMBOLS: Mutex<()> = Mutex::new(());
 
 impl Compiled {
     /// Makes an `ffi.Module` of the library, as loading a file would: with its functions, metadata and
@@ -71,7 +74,7 @@ impl Compiled {
         let modules: Vec<ObjectRef> = modules.into_iter().flatten().collect();
         for (node, module) in tree.nodes.iter().zip(&modules) {
             for &child in &node.children {
-                import.call(&[module.into(), (&modules[child]).into()])?;
+                import.call((module, &modules[child]))?;
             }
         }
         Ok(modules.into_iter().next().expect("a tree that has been decoded has a root"))
@@ -126,21 +129,15 @@ fn load_module(
     // SAFETY: both places are valid; the runtime copies the bytes.
     let status = unsafe { runtime.make_bytes()?(&array, &mut owned) };
     if status != 0 {
-        return Err(CallError::take(status, runtime).into());
+        return Err(raised(status, runtime).into());
     }
     // SAFETY: long bytes are an object, which comes with a reference.
-    let _owner = owned
-        .ty()
-        .is_object()
-        .then(|| unsafe { ObjectRef::from_raw(owned.pointer().cast(), runtime) });
-    // SAFETY: the value is what the runtime made, and its owner outlives the call.
-    let returned = loader.call(&[unsafe { Value::from_raw(owned) }])?;
-    Ok(module(returned))
+    let owned = Returned::from(unsafe { Owned::new(owned, runtime) });
+    Ok(module(loader.call((&owned,))?))
 }
 
 fn module(returned: Returned) -> Option<ObjectRef> {
-    let Returned::Object(object) = returned else { return None };
-    (object.ty() == TypeIndex::MODULE).then_some(object)
+    returned.into_object().ok().filter(|object| object.ty() == TypeIndex::MODULE)
 }
 
 /// Registers the functions and the context under a prefix that nothing else has, and fetches the module. The
@@ -163,16 +160,16 @@ fn register(code: &Arc<Code>, system_lib: &FfiFunction) -> Result<ObjectRef, Err
     let fixed = fixed.map(|(name, address)| (name.to_owned(), address));
     let all = entries.chain(code.getters.iter().cloned()).chain(fixed);
     let register_symbol = code.runtime.register_symbol()?;
-    let _guard = lock_symbols();
+    let _guard = SYMBOLS.lock().unwrap_or_else(PoisonError::into_inner);
     for (symbol, address) in all {
         let name = CString::new(system_symbol(&prefix, &symbol)).unwrap_or_default();
         // SAFETY: the runtime copies the name, and what is at the address stays.
         let status = unsafe { register_symbol(name.as_ptr(), address.0.cast()) };
         if status != 0 {
-            return Err(CallError::take(status, code.runtime).into());
+            return Err(raised(status, code.runtime).into());
         }
     }
     let prefix = CString::new(prefix).unwrap_or_default();
-    let returned = system_lib.call(&[prefix.as_c_str().into()])?;
+    let returned = system_lib.call((prefix.as_c_str(),))?;
     module(returned).ok_or(Error::Unavailable { function: SYSTEM_LIB })
 }

@@ -1,0 +1,39 @@
+//! A compiler that runs what it compiles: the kernel, written with cranelift_frontend, goes into the module of
+//! the JIT; the function is called from Rust, and as an `ffi.Function` by whoever knows TVM FFI.
+
+mod kernel;
+
+use std::error::Error;
+
+use codegen::Library;
+use jit::{Context, Jit, JitOptions, OptLevel};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let library: Library = "
+        add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
+            = add_one_kernel(x.data, y.data, n);
+    "
+    .parse()?;
+
+    // The kernel is worth the optimizer's time.
+    let mut jit =
+        Jit::with_options(JitOptions { opt_level: OptLevel::Speed, ..JitOptions::default() })?;
+    let signature = jit.signature(&library, "add_one_kernel")?;
+    println!("kernel: {signature}");
+    // SAFETY: the kernel has the type that the declaration calls it with, and only reads `x`.
+    let jit = unsafe {
+        kernel::define(jit.module(), signature)?;
+        jit.reads("add_one", "x")
+    };
+    let add_one = jit.compile(&library)?.function("add_one").ok_or("not declared")?;
+
+    let (x, mut y) = (vec![1.0_f32, 2.0, 3.0], vec![0.0_f32; 3]);
+    add_one.call((&x, &mut y))?;
+    println!("HostFunction: add_one({x:?}) = {y:?}");
+
+    // An object of the runtime, which keeps the code alive; `register_global` makes it known to Python.
+    let object = add_one.into_ffi_function(Context::none())?;
+    object.call((&y.clone(), &mut y))?;
+    println!("ffi.Function: once more, {y:?}");
+    Ok(())
+}

@@ -1,0 +1,177 @@
+//! Tensors of others as objects, and objects as tensors for others. Nothing is copied.
+
+use std::ffi::c_void;
+
+use abi_spec::TypeIndex;
+
+use super::object;
+use crate::abi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor, Object};
+
+/// The version of DLPack that is spoken here.
+const VERSION: [u32; 2] = [1, 1];
+/// The flag of elements below a byte that take a byte each.
+const SUBBYTE_TYPE_PADDED: u64 = 4;
+
+/// What follows the header of a tensor.
+#[repr(C)]
+struct Body {
+    tensor: DLTensor,
+    /// What `tensor` points at where none were given.
+    strides: Box<[i64]>,
+    owner: Owner,
+}
+
+/// What a tensor was made of.
+enum Owner {
+    Versioned(*mut DLManagedTensorVersioned),
+    Unversioned(*mut DLManagedTensor),
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        // SAFETY: the tensor owns what it was made of, and gives it up once.
+        unsafe {
+            match *self {
+                Owner::Versioned(managed) => {
+                    if let Some(deleter) = (*managed).deleter {
+                        deleter(managed);
+                    }
+                }
+                Owner::Unversioned(managed) => {
+                    if let Some(deleter) = (*managed).deleter {
+                        deleter(managed);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Strides of a compact tensor.
+fn compact(shape: &[i64]) -> Box<[i64]> {
+    let product = |dims: &[i64]| dims.iter().fold(1_i64, |a, b| a.wrapping_mul(*b));
+    (0..shape.len()).map(|dim| product(&shape[dim + 1..])).collect()
+}
+
+/// A tensor object, if the tensor is as it is asked for; an error is raised otherwise.
+///
+/// # Safety
+/// The tensor is valid as long as its owner is not dropped; `out` is valid.
+unsafe fn make(
+    mut tensor: DLTensor,
+    owner: Owner,
+    [align, contiguous]: [i32; 2],
+    out: *mut *mut Object,
+) -> i32 {
+    let rank = usize::try_from(tensor.ndim).unwrap_or(0);
+    // SAFETY: there are as many extents, and as many strides unless they are NULL.
+    let dims = |place: *mut i64| unsafe { std::slice::from_raw_parts(place, rank) };
+    let shape = if rank == 0 { &[][..] } else { dims(tensor.shape) };
+    let mut strides = compact(shape);
+    let fits =
+        |((&extent, &found), &expected): ((&i64, &i64), &i64)| extent == 1 || found == expected;
+    let given = if rank == 0 || tensor.strides.is_null() { &strides } else { dims(tensor.strides) };
+    let address = tensor.data.addr().wrapping_add(tensor.byte_offset as usize);
+    let aligned =
+        usize::try_from(align).is_ok_and(|align| align == 0 || address.is_multiple_of(align));
+    let message = if !aligned {
+        format!("FromDLPack: Data is not aligned to {align} bytes.")
+    } else if contiguous != 0 && !shape.iter().zip(given).zip(&strides).all(fits) {
+        "FromDLPack: Tensor is not contiguous.".to_owned()
+    } else {
+        if rank > 0 && tensor.strides.is_null() {
+            tensor.strides = strides.as_mut_ptr();
+        }
+        // SAFETY: as required above.
+        unsafe { *out = object::allocate(TypeIndex::TENSOR, Body { tensor, strides, owner }) };
+        return 0;
+    };
+    // The caller keeps the tensor.
+    std::mem::forget(owner);
+    super::raise(b"RuntimeError", message.as_bytes());
+    -1
+}
+
+/// `TVMFFITensorFromDLPackVersioned`: takes the tensor over, unless there is an error.
+///
+/// # Safety
+/// `managed` is a tensor that is the caller's, and `out` is valid.
+pub(super) unsafe extern "C" fn from_versioned(
+    managed: *mut DLManagedTensorVersioned,
+    align: i32,
+    contiguous: i32,
+    out: *mut *mut Object,
+) -> i32 {
+    // SAFETY: as required above. As in the real runtime, the version does not matter.
+    let flags = unsafe { (*managed).flags };
+    if flags & SUBBYTE_TYPE_PADDED != 0 {
+        super::raise(b"RuntimeError", b"Subbyte type padded is not yet supported");
+        return -1;
+    }
+    // SAFETY: as required above.
+    unsafe { make((*managed).tensor, Owner::Versioned(managed), [align, contiguous], out) }
+}
+
+/// `TVMFFITensorFromDLPack`
+///
+/// # Safety
+/// As for [`from_versioned`].
+pub(super) unsafe extern "C" fn from_unversioned(
+    managed: *mut DLManagedTensor,
+    align: i32,
+    contiguous: i32,
+    out: *mut *mut Object,
+) -> i32 {
+    // SAFETY: as required above.
+    unsafe { make((*managed).tensor, Owner::Unversioned(managed), [align, contiguous], out) }
+}
+
+/// `TVMFFITensorToDLPackVersioned`: the result holds a reference of its own.
+///
+/// # Safety
+/// `tensor` is a live tensor of any origin, and `out` is valid.
+pub(super) unsafe extern "C" fn to_versioned(
+    tensor: *mut Object,
+    out: *mut *mut DLManagedTensorVersioned,
+) -> i32 {
+    unsafe extern "C" fn delete(managed: *mut DLManagedTensorVersioned) {
+        // SAFETY: called once, with what is made below.
+        unsafe { object::dec_ref(Box::from_raw(managed).manager_ctx.cast()) };
+    }
+    // SAFETY: as required above.
+    unsafe {
+        object::inc_ref(tensor);
+        *out = Box::into_raw(Box::new(DLManagedTensorVersioned {
+            version: VERSION,
+            manager_ctx: tensor.cast::<c_void>(),
+            deleter: Some(delete),
+            flags: 0,
+            tensor: *object::body::<DLTensor>(tensor),
+        }));
+    }
+    0
+}
+
+/// `TVMFFITensorToDLPack`
+///
+/// # Safety
+/// As for [`to_versioned`].
+pub(super) unsafe extern "C" fn to_unversioned(
+    tensor: *mut Object,
+    out: *mut *mut DLManagedTensor,
+) -> i32 {
+    unsafe extern "C" fn delete(managed: *mut DLManagedTensor) {
+        // SAFETY: called once, with what is made below.
+        unsafe { object::dec_ref(Box::from_raw(managed).manager_ctx.cast()) };
+    }
+    // SAFETY: as required above.
+    unsafe {
+        object::inc_ref(tensor);
+        *out = Box::into_raw(Box::new(DLManagedTensor {
+            tensor: *object::body::<DLTensor>(tensor),
+            manager_ctx: tensor.cast::<c_void>(),
+            deleter: Some(delete),
+        }));
+    }
+    0
+}

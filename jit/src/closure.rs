@@ -1,0 +1,165 @@
+//! Compiled functions as function objects, and the contexts of closures.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::ptr;
+
+use crate::abi::{Any, SafeCall};
+use crate::compiled::HostFunction;
+use crate::error::Error;
+use crate::value::call::Callee as _;
+use crate::value::function::FfiFunction;
+use crate::value::object::raised;
+
+/// What a closure gets as `self`, and how to free it; nothing by default, for functions that are none.
+#[derive(Default)]
+pub struct Context(Option<Owned>);
+
+/// A pointer and how to free it.
+struct Owned {
+    pointer: *mut c_void,
+    free: Option<unsafe extern "C" fn(*mut c_void)>,
+}
+
+// SAFETY: who makes a context promises that it can be used and freed on any thread.
+unsafe impl Send for Owned {}
+// SAFETY: as above.
+unsafe impl Sync for Owned {}
+
+impl Context {
+    /// No context, for functions that are not closures.
+    pub const fn none() -> Context {
+        Context(None)
+    }
+
+    /// A value of Rust; kernels get a `*const T`. It is dropped with the function object.
+    ///
+    /// # Safety
+    /// The kernels of the closure take a `*const T` as `self`, and may use it as they do from any
+    /// thread while it is shared.
+    pub unsafe fn new<T: Send + Sync + 'static>(value: T) -> Context {
+        unsafe extern "C" fn free<T>(pointer: *mut c_void) {
+            // SAFETY: called once, with the pointer of the box below.
+            drop(unsafe { Box::from_raw(pointer.cast::<T>()) });
+        }
+        let pointer = Box::into_raw(Box::new(value)).cast();
+        Context(Some(Owned { pointer, free: Some(free::<T>) }))
+    }
+
+    /// Any pointer. `free` is called with it once, when the function object goes.
+    ///
+    /// # Safety
+    /// The kernels of the closure may use `pointer` as `self` from any thread until `free` is called,
+    /// for ever if there is none; `free` may be called on any thread.
+    pub const unsafe fn from_raw(
+        pointer: *mut c_void,
+        free: Option<unsafe extern "C" fn(*mut c_void)>,
+    ) -> Context {
+        Context(Some(Owned { pointer, free }))
+    }
+
+    pub(crate) fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
+    fn pointer(&self) -> *mut c_void {
+        self.0.as_ref().map_or(ptr::null_mut(), |owned| owned.pointer)
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if let Some(free) = self.free {
+            // SAFETY: dropped once, as `Context::from_raw` allows.
+            unsafe { free(self.pointer) };
+        }
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Context({:p})", self.pointer())
+    }
+}
+
+/// What a function object holds. The context goes first: freeing it may run the code.
+struct Holder {
+    context: Context,
+    address: SafeCall,
+    _function: HostFunction,
+}
+
+/// The safe call of function objects: replaces the holder by the context.
+unsafe extern "C" fn enter(
+    handle: *mut c_void,
+    args: *const Any,
+    num_args: i32,
+    result: *mut Any,
+) -> i32 {
+    // SAFETY: the handle is the holder that was given together with this function, and the caller
+    // keeps the function object alive.
+    let holder = unsafe { &*handle.cast::<Holder>() };
+    // SAFETY: the rest is passed on as it came; the context is what the closure expects.
+    unsafe { (holder.address)(holder.context.pointer(), args, num_args, result) }
+}
+
+/// The deleter of function objects.
+unsafe extern "C" fn release(handle: *mut c_void) {
+    // SAFETY: called once, with the pointer that `into_ffi_function` gave away.
+    drop(unsafe { Box::from_raw(handle.cast::<Holder>()) });
+}
+
+impl HostFunction {
+    /// Makes a function object of the runtime, which keeps the code and the context alive. The
+    /// kernels of a closure get the context's pointer as `self`.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Library;
+    /// use tvm_ffi_codegen_jit::{Context, Jit};
+    ///
+    /// extern "C" fn scale(factor: *const f64, x: f64) -> f64 {
+    ///     // SAFETY: the context is an `f64`.
+    ///     unsafe { *factor * x }
+    /// }
+    ///
+    /// let library: Library = "scale(self: ptr, x: float64) -> float64 = scale(self, x);".parse()?;
+    /// // SAFETY: the kernel has the type that the declaration calls it with.
+    /// let jit = unsafe { Jit::new()?.kernel("scale", scale as *const u8) };
+    /// let function = jit.compile(&library)?.function("scale").expect("it is declared");
+    ///
+    /// // SAFETY: the kernel takes a `*const f64`.
+    /// let twice = function.clone().into_ffi_function(unsafe { Context::new(2.0_f64) })?;
+    /// // SAFETY: as above.
+    /// let thrice = function.into_ffi_function(unsafe { Context::new(3.0_f64) })?;
+    /// assert_eq!(f64::try_from(twice.call((7.0,))?)?, 14.0);
+    /// assert_eq!(f64::try_from(thrice.call((7.0,))?)?, 21.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Context`] for a closure without a context; [`Error::Call`] if the runtime refuses.
+    pub fn into_ffi_function(self, context: Context) -> Result<FfiFunction, Error> {
+        if self.is_closure() && context.is_none() {
+            return Err(Error::Context { function: self.name().to_owned() });
+        }
+        let (runtime, address, reads) = (self.runtime(), self.as_ptr(), self.reads());
+        // A function that ignores its handle needs no detour.
+        let callee = if context.is_none() { address } else { enter };
+        let holder = Box::into_raw(Box::new(Holder { context, address, _function: self }));
+        let mut object = ptr::null_mut();
+        // SAFETY: `callee` takes the holder, or anything, as its handle; `release` frees the holder.
+        let status = unsafe {
+            (runtime.functions.function_create)(holder.cast(), callee, Some(release), &mut object)
+        };
+        // SAFETY: on success the object comes with a reference, and is this function.
+        match (status, unsafe { FfiFunction::from_raw(object, runtime) }) {
+            // SAFETY: as it was said of the function.
+            (0, Some(object)) => Ok(unsafe { object.reading(reads) }),
+            _ => {
+                // SAFETY: no function object has taken the holder over.
+                unsafe { release(holder.cast()) };
+                Err(raised(status, runtime).into())
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Machine code: where it lies, who its symbols are, and who is told of it.
+
+pub(crate) mod address;
+pub(crate) mod assembly;
+mod debugger;
+mod frames;
+mod image;
+pub(crate) mod machine;
+mod memory;
+mod native;
+mod perf;
+mod pool;
+pub(crate) mod routines;
+pub(crate) mod symbols;

@@ -1,0 +1,183 @@
+//! From host IR to machine code in memory.
+
+use std::collections::HashMap;
+use std::ops::BitOr;
+
+use abi_spec::symbol;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{DataId, FuncId, FuncOrDataId, Module, default_libcall_names};
+use tvm_ffi_codegen::ir;
+
+use super::address::{Address, Place, Range};
+use super::debugger::Announced;
+use super::frames::{self, Frame, Registered};
+use super::machine::{OptLevel, isa};
+use super::memory::Memory;
+use super::native::{Defined, Native};
+use super::perf;
+use super::symbols::Symbols;
+use crate::error::Error;
+use crate::runtime::Runtime;
+
+/// Who is told of functions, besides the unwinder of the process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Observers {
+    /// A debugger that is attached, or will be: GDB and LLDB, by GDB's interface for such code. Linux.
+    pub debugger: bool,
+    /// `perf` and other profilers, by `/tmp/perf-<process>.map`.
+    pub profiler: bool,
+}
+
+impl BitOr for Observers {
+    type Output = Observers;
+
+    fn bitor(self, other: Observers) -> Observers {
+        Observers {
+            debugger: self.debugger || other.debugger,
+            profiler: self.profiler || other.profiler,
+        }
+    }
+}
+
+/// A native module on its way to machine code.
+pub(crate) struct Assembly {
+    pub(crate) native: Native,
+    pub(crate) symbols: Symbols,
+    memory: Memory,
+    exports: Vec<(String, FuncId)>,
+    data: Vec<(String, DataId)>,
+    /// Somebody may ask for names later.
+    named: bool,
+}
+
+/// Exports by name, and what keeps them.
+pub(crate) struct Linked {
+    pub(crate) functions: Vec<(String, Address)>,
+    pub(crate) data: Vec<(String, Place)>,
+    pub(crate) ranges: Vec<Range>,
+    pub(crate) frames: Vec<u8>,
+    pub(crate) text: Text,
+}
+
+/// Machine code. What others know of it goes first, then the code.
+pub(crate) struct Text {
+    _announced: Option<Announced>,
+    _registered: Vec<Registered>,
+    pub(crate) memory: Memory,
+}
+
+impl Assembly {
+    /// An empty one, for code that may call these routines; for the routines themselves if there are none.
+    pub(crate) fn new(
+        runtime: &'static Runtime,
+        level: OptLevel,
+        routines: Option<&'static HashMap<String, Address>>,
+    ) -> Result<Assembly, Error> {
+        let named = routines.is_none();
+        let (memory, symbols) = (Memory::new(), Symbols::new(runtime, routines));
+        let mut builder = JITBuilder::with_isa(isa(level)?, default_libcall_names());
+        builder.memory_provider(Box::new(memory.clone()));
+        let answering = symbols.clone();
+        builder.symbol_lookup_fn(Box::new(move |name| Some(answering.answer(name))));
+        let native = Native { module: JITModule::new(builder), defined: Vec::new() };
+        let (exports, data) = (Vec::new(), Vec::new());
+        Ok(Assembly { native, symbols, memory, exports, data, named })
+    }
+
+    /// The exports so far.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.exports.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Emits host IR and compiles it.
+    pub(crate) fn emit(&mut self, source: &ir::Module) -> Result<(), Error> {
+        let missing = |symbol: &&ir::SymbolData| {
+            symbol.linkage == ir::Linkage::Import
+                && self.native.get_name(&symbol.name).is_none()
+                && self.symbols.find(&symbol.name).is_none()
+        };
+        let symbols: Vec<String> =
+            source.symbols.iter().filter(missing).map(|symbol| symbol.name.clone()).collect();
+        if !symbols.is_empty() {
+            return Err(Error::Undefined { symbols });
+        }
+        let ids = backend_cranelift::emit(&mut self.native, source)?;
+        let exported =
+            source.functions.iter().map(|function| &source.symbols[function.symbol.index()]);
+        let exported = exported.filter(|symbol| symbol.linkage == ir::Linkage::Export);
+        self.exports.extend(exported.map(|symbol| symbol.name.clone()).zip(ids));
+        for name in source.data.iter().map(|data| source.name(data.symbol)) {
+            if name.starts_with(symbol::PREFIX)
+                && let Some(FuncOrDataId::Data(id)) = self.native.get_name(name)
+            {
+                self.data.push((name.to_owned(), id));
+            }
+        }
+        Ok(())
+    }
+
+    /// Links what was emitted, makes it executable, and tells who is to know.
+    pub(crate) fn link(mut self, observers: Observers) -> Result<Linked, Error> {
+        self.symbols.check(&self.native.module)?;
+        let refused =
+            |error: cranelift_module::ModuleError| Error::Memory { reason: error.to_string() };
+        self.native.module.finalize_definitions().map_err(refused)?;
+        self.symbols.finish()?;
+        let known = self.known();
+        let isa = self.native.module.isa();
+        let frames = frames::section(isa, &known)?;
+        let mut registered = Vec::new();
+        for neighbours in frames::neighbours(known) {
+            let section = frames::section(isa, &neighbours)?;
+            // SAFETY: the section was just made, for functions that stay as long as the memory.
+            registered.push(unsafe { Registered::new(&section) });
+        }
+        let named = self.named || observers != Observers::default();
+        let ranges = if named { self.ranges() } else { Vec::new() };
+        let announced = announce(&ranges, &frames, observers)?;
+        let module = &self.native.module;
+        let address = |(name, id)| (name, Address(module.get_finalized_function(id)));
+        let place = |(name, id)| {
+            let (start, size) = module.get_finalized_data(id);
+            (name, Place { start: Address(start), size })
+        };
+        let functions = self.exports.into_iter().map(address).collect();
+        let data = self.data.into_iter().map(place).collect();
+        let text = Text { _announced: announced, _registered: registered, memory: self.memory };
+        Ok(Linked { functions, data, ranges, frames, text })
+    }
+
+    /// How to unwind the frames of all functions of which that is known.
+    fn known(&self) -> Vec<Frame<'_>> {
+        let module = &self.native.module;
+        let frames = self.native.defined.iter().filter_map(|defined| {
+            let start = module.get_finalized_function(defined.id).expose_provenance();
+            Some(Frame { start, size: defined.size, unwind: defined.unwind.as_ref()? })
+        });
+        frames.collect()
+    }
+
+    /// All functions that were defined.
+    fn ranges(&self) -> Vec<Range> {
+        let module = &self.native.module;
+        let declarations = module.declarations();
+        let range = |defined: &Defined| Range {
+            name: declarations.get_function_decl(defined.id).linkage_name(defined.id).into_owned(),
+            start: module.get_finalized_function(defined.id).expose_provenance(),
+            size: defined.size,
+        };
+        self.native.defined.iter().map(range).collect()
+    }
+}
+
+/// Tells observers of functions.
+pub(super) fn announce(
+    ranges: &[Range],
+    frames: &[u8],
+    observers: Observers,
+) -> Result<Option<Announced>, Error> {
+    if observers.profiler {
+        perf::append(ranges)?;
+    }
+    Ok(observers.debugger.then(|| Announced::new(ranges, frames)))
+}

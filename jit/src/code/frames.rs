@@ -1,0 +1,173 @@
+//! How to unwind the frames of code: exceptions, backtraces and debuggers pass through it.
+//!
+//! The tables are registered with the unwinder of the process, libgcc's or LLVM's. On Windows, whose tables
+//! have another form, nothing is registered.
+
+use cranelift_codegen::gimli::LittleEndian;
+use cranelift_codegen::gimli::write::{Address, EhFrame, EndianVec, FrameTable};
+use cranelift_codegen::isa::TargetIsa;
+use cranelift_codegen::isa::unwind::UnwindInfo;
+
+use crate::error::Error;
+
+/// Functions that are further apart have others between them, which may be another library's.
+const APART: usize = 4096;
+
+/// A function and how to unwind its frame.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'a> {
+    pub(super) start: usize,
+    pub(super) size: usize,
+    pub(super) unwind: &'a UnwindInfo,
+}
+
+/// Functions by neighbourhood: libgcc takes all between the first and the last function of a section for that
+/// section's, and sections must not overlap.
+pub(super) fn neighbours<'a>(mut frames: Vec<Frame<'a>>) -> Vec<Vec<Frame<'a>>> {
+    frames.sort_by_key(|frame| frame.start);
+    let mut groups: Vec<Vec<Frame<'a>>> = Vec::new();
+    for frame in frames {
+        let last = groups.last_mut().filter(|group| {
+            group.last().is_some_and(|last| frame.start - (last.start + last.size) < APART)
+        });
+        match last {
+            Some(group) => group.push(frame),
+            None => groups.push(vec![frame]),
+        }
+    }
+    groups
+}
+
+/// The section `.eh_frame` of these functions; empty if there is nothing to say.
+pub(super) fn section(isa: &dyn TargetIsa, frames: &[Frame<'_>]) -> Result<Vec<u8>, Error> {
+    let Some(cie) = isa.create_systemv_cie().filter(|_| !frames.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let mut table = FrameTable::default();
+    let cie = table.add_cie(cie);
+    for frame in frames {
+        if let UnwindInfo::SystemV(info) = frame.unwind {
+            table.add_fde(cie, info.to_fde(Address::Constant(frame.start as u64)));
+        }
+    }
+    let mut section = EhFrame(EndianVec::new(LittleEndian));
+    let written = table.write_eh_frame(&mut section);
+    written.map_err(|error| Error::Memory { reason: format!("unwind tables: {error}") })?;
+    let mut section = section.0.into_vec();
+    // The end of the list.
+    section.extend([0; 4]);
+    Ok(section)
+}
+
+#[cfg(unix)]
+pub(super) use registered::Registered;
+
+#[cfg(not(unix))]
+pub(super) struct Registered;
+
+#[cfg(not(unix))]
+impl Registered {
+    /// Registers nothing.
+    pub(super) unsafe fn new(_: &[u8]) -> Registered {
+        Registered
+    }
+}
+
+#[cfg(unix)]
+mod registered {
+    use std::ffi::c_void;
+
+    unsafe extern "C" {
+        fn __register_frame(start: *const c_void);
+        fn __deregister_frame(start: *const c_void);
+    }
+
+    /// A section that the unwinder knows until this is dropped.
+    pub(in crate::code) struct Registered {
+        /// Aligned as the unwinder reads it.
+        section: Box<[u64]>,
+        /// Where each entry that was registered starts.
+        entries: Vec<usize>,
+    }
+
+    impl Registered {
+        /// Registers a section.
+        ///
+        /// # Safety
+        /// It is a section `.eh_frame` with its end, of functions that stay until this is dropped.
+        pub(in crate::code) unsafe fn new(bytes: &[u8]) -> Registered {
+            let words = bytes.chunks(8).map(|chunk| {
+                let mut word = [0; 8];
+                word[..chunk.len()].copy_from_slice(chunk);
+                u64::from_ne_bytes(word)
+            });
+            let entries = entries(bytes);
+            let registered = Registered { section: words.collect(), entries };
+            for &entry in &registered.entries {
+                // SAFETY: the section is valid, and stays where it is.
+                unsafe { __register_frame(registered.at(entry)) };
+            }
+            registered
+        }
+
+        fn at(&self, offset: usize) -> *const c_void {
+            self.section.as_ptr().cast::<u8>().wrapping_add(offset).cast()
+        }
+    }
+
+    impl Drop for Registered {
+        fn drop(&mut self) {
+            for &entry in self.entries.iter().rev() {
+                // SAFETY: it was registered.
+                unsafe { __deregister_frame(self.at(entry)) };
+            }
+        }
+    }
+
+    /// What the unwinder wants to be told: libgcc a whole section, LLVM's every description of a function.
+    fn entries(section: &[u8]) -> Vec<usize> {
+        let whole = cfg!(any(all(target_os = "linux", target_env = "gnu"), target_os = "freebsd"));
+        if whole || section.is_empty() {
+            return if section.is_empty() { Vec::new() } else { vec![0] };
+        }
+        let word = |at: usize| {
+            let bytes = section.get(at..at + 4)?;
+            Some(u32::from_ne_bytes(bytes.try_into().ok()?))
+        };
+        let (mut found, mut at) = (Vec::new(), 0);
+        while let (Some(length @ 1..), Some(cie)) = (word(at), word(at + 4)) {
+            if cie != 0 {
+                found.push(at);
+            }
+            at += length as usize + 4;
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cranelift_codegen::isa::unwind::CfaUnwindInfo;
+
+    #[test]
+    fn sections_do_not_overlap() {
+        let isa = crate::code::machine::isa(crate::code::machine::OptLevel::None).unwrap();
+        let mut context = cranelift_codegen::Context::new();
+        let mut reused = cranelift_frontend::FunctionBuilderContext::new();
+        let mut b = cranelift_frontend::FunctionBuilder::new(&mut context.func, &mut reused);
+        let block = b.create_block();
+        b.switch_to_block(block);
+        cranelift_codegen::ir::InstBuilder::return_(b.ins(), &[]);
+        b.seal_all_blocks();
+        b.finalize(isa.frontend_config());
+        let code = context.compile(&*isa, &mut Default::default()).unwrap();
+        let Some(unwind) = code.create_unwind_info(&*isa).unwrap() else { return };
+        let UnwindInfo::SystemV(CfaUnwindInfo { .. }) = &unwind else { return };
+        let frame = |start| Frame { start, size: 100, unwind: &unwind };
+        let groups = neighbours([9000, 0, 128, 4200, 14_000].map(frame).to_vec());
+        let starts: Vec<Vec<usize>> =
+            groups.iter().map(|group| group.iter().map(|frame| frame.start).collect()).collect();
+        assert_eq!(starts, [vec![0, 128, 4200], vec![9000], vec![14_000]]);
+    }
+}

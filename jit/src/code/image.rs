@@ -1,0 +1,125 @@
+//! An ELF file without code: where functions are, what they are called, and how to unwind their frames.
+
+use object::write::StringId;
+use object::write::elf::{FileHeader, SectionHeader, SectionIndex, Sym, Writer};
+use object::{Endianness, elf};
+
+use super::address::Range;
+
+/// The machine, as ELF numbers it.
+const MACHINE: u16 = if cfg!(target_arch = "aarch64") {
+    elf::EM_AARCH64
+} else if cfg!(target_arch = "riscv64") {
+    elf::EM_RISCV
+} else {
+    elf::EM_X86_64
+};
+
+/// The header of the file.
+const HEADER: FileHeader = FileHeader {
+    os_abi: elf::ELFOSABI_NONE,
+    abi_version: 0,
+    e_type: elf::ET_REL,
+    e_machine: MACHINE,
+    e_entry: 0,
+    e_flags: 0,
+};
+
+/// A section with neither name nor bytes.
+const SECTION: SectionHeader = SectionHeader {
+    name: None,
+    sh_type: elf::SHT_NULL,
+    sh_flags: 0,
+    sh_addr: 0,
+    sh_offset: 0,
+    sh_size: 0,
+    sh_link: 0,
+    sh_info: 0,
+    sh_addralign: 8,
+    sh_entsize: 0,
+};
+
+/// The file. Every function has a section of its own, which is where the function is and has no bytes: what
+/// lies between functions may be another library's.
+pub(super) fn image(functions: &[Range], frames: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut file = Writer::new(Endianness::Little, true, &mut bytes);
+    file.reserve_file_header();
+    file.reserve_null_section_index();
+    let (text_name, frames_name) =
+        (file.add_section_name(b".text"), file.add_section_name(b".eh_frame"));
+    let places: Vec<SectionIndex> =
+        functions.iter().map(|_| file.reserve_section_index()).collect();
+    file.reserve_section_index();
+    file.reserve_symtab_section_index();
+    file.reserve_strtab_section_index();
+    file.reserve_shstrtab_section_index();
+    file.reserve_null_symbol_index();
+    let mut symbols = Vec::with_capacity(functions.len());
+    for (function, place) in functions.iter().zip(places) {
+        file.reserve_symbol_index(Some(place));
+        symbols.push(symbol(file.add_string(function.name.as_bytes()), function.size, place));
+    }
+    let at = file.reserve(frames.len(), 8);
+    file.reserve_symtab();
+    file.reserve_strtab();
+    file.reserve_shstrtab();
+    file.reserve_section_headers();
+    if file.write_file_header(&HEADER).is_err() {
+        return Vec::new();
+    }
+    file.write_align(8);
+    file.write(frames);
+    let frames = SectionHeader {
+        name: Some(frames_name),
+        sh_type: elf::SHT_PROGBITS,
+        sh_flags: elf::SHF_ALLOC.into(),
+        sh_offset: at as u64,
+        sh_size: frames.len() as u64,
+        ..SECTION
+    };
+    write_rest(&mut file, &symbols, functions, text_name, &frames);
+    bytes
+}
+
+/// Symbols, names, and the headers of all sections.
+fn write_rest(
+    file: &mut Writer<'_>,
+    symbols: &[Sym],
+    functions: &[Range],
+    text: StringId,
+    frames: &SectionHeader,
+) {
+    file.write_null_symbol();
+    symbols.iter().for_each(|symbol| file.write_symbol(symbol));
+    file.write_strtab();
+    file.write_shstrtab();
+    file.write_null_section_header();
+    for function in functions {
+        file.write_section_header(&SectionHeader {
+            name: Some(text),
+            sh_type: elf::SHT_NOBITS,
+            sh_flags: (elf::SHF_ALLOC | elf::SHF_EXECINSTR).into(),
+            sh_addr: function.start as u64,
+            sh_size: function.size as u64,
+            ..SECTION
+        });
+    }
+    file.write_section_header(frames);
+    file.write_symtab_section_header(1);
+    file.write_strtab_section_header();
+    file.write_shstrtab_section_header();
+}
+
+/// A function at the start of its section.
+fn symbol(name: StringId, size: usize, section: SectionIndex) -> Sym {
+    Sym {
+        name: Some(name),
+        section: Some(section),
+        st_info: elf::STB_GLOBAL << 4 | elf::STT_FUNC,
+        st_other: elf::STV_DEFAULT,
+        st_shndx: 0,
+        st_value: 0,
+        st_size: size as u64,
+    }
+}

@@ -1,0 +1,87 @@
+//! The code generator for this machine and its CPU.
+
+use std::sync::OnceLock;
+
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{self, Configurable, Flags, SetError};
+
+use crate::error::Error;
+
+/// How much time Cranelift takes for better code.
+///
+/// Wrappers are chains of compares, which take twice the time and get no faster by it; kernels that are
+/// defined in the [module](crate::Jit::module) do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OptLevel {
+    /// As little as possible: the default.
+    #[default]
+    None,
+    /// Fast code.
+    Speed,
+    /// Fast code, and small where that costs no speed.
+    SpeedAndSize,
+}
+
+/// The code generators, one for each level, made when it is needed.
+static MACHINES: [OnceLock<Result<OwnedTargetIsa, Error>>; 3] = [const { OnceLock::new() }; 3];
+
+impl OptLevel {
+    /// As Cranelift calls it.
+    fn name(self) -> &'static str {
+        match self {
+            OptLevel::None => "none",
+            OptLevel::Speed => "speed",
+            OptLevel::SpeedAndSize => "speed_and_size",
+        }
+    }
+}
+
+/// The code generator of a level.
+pub(crate) fn isa(level: OptLevel) -> Result<OwnedTargetIsa, Error> {
+    let found = MACHINES[level as usize].get_or_init(|| make(level));
+    found.clone()
+}
+
+fn make(level: OptLevel) -> Result<OwnedTargetIsa, Error> {
+    let unsupported = |reason: &str| {
+        let triple = target_lexicon::Triple::host();
+        Error::Backend(backend_cranelift::Error::Target { triple, reason: reason.to_owned() })
+    };
+    let flags = flags(level).map_err(|error| unsupported(&error.to_string()))?;
+    let builder = cranelift_native::builder().map_err(unsupported)?;
+    builder.finish(flags).map_err(|error| unsupported(&error.to_string()))
+}
+
+fn flags(level: OptLevel) -> Result<Flags, SetError> {
+    let mut flags = settings::builder();
+    // Cranelift's JIT wants absolute addresses; the library functions may be far away.
+    flags.set("is_pic", "false")?;
+    flags.set("use_colocated_libcalls", "false")?;
+    flags.set("opt_level", level.name())?;
+    // No frame reaches below the guard page of its thread.
+    flags.set("enable_probestack", "true")?;
+    flags.set("probestack_strategy", "inline")?;
+    flags.set("enable_verifier", &cfg!(debug_assertions).to_string())?;
+    Ok(Flags::new(flags))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cranelift_codegen::settings::ProbestackStrategy;
+
+    #[test]
+    fn large_frames_touch_every_page() {
+        let isa = isa(OptLevel::None).unwrap();
+        assert!(isa.flags().enable_probestack());
+        assert_eq!(isa.flags().probestack_strategy(), ProbestackStrategy::Inline);
+    }
+
+    #[test]
+    fn levels_are_those_of_cranelift() {
+        for level in [OptLevel::None, OptLevel::Speed, OptLevel::SpeedAndSize] {
+            let flags = isa(level).unwrap().flags().clone();
+            assert_eq!(flags.opt_level().to_string(), level.name());
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Memory for code: written first, then executable and read-only, never both.
+//!
+//! The memory of one [`Compiled`](crate::Compiled) is a few runs of pages of the pool that all of them
+//! share, or mappings of its own where it is large.
+
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cranelift_jit::{BranchProtection, JITMemoryKind, JITMemoryProvider};
+use cranelift_module::{ModuleError, ModuleResult};
+use region::{Allocation, Protection};
+
+use super::pool::{KINDS, LARGEST, Pages, whole_pages};
+
+/// Code reaches its data and other code by 32-bit offsets.
+const REACH: usize = i32::MAX as usize;
+
+/// All memory of one JIT module; given back when the last handle goes.
+#[derive(Clone)]
+pub(crate) struct Memory(Arc<Mutex<Areas>>);
+
+#[derive(Default)]
+struct Areas {
+    /// Those with free space, for code, constants and variables.
+    open: [Option<Area>; 3],
+    /// Those that were full, or have been sealed.
+    full: Vec<Area>,
+    /// The chunk of the first run.
+    home: Option<usize>,
+}
+
+/// Pages of one kind.
+struct Area {
+    kind: usize,
+    store: Store,
+    /// What is free.
+    free: Range<usize>,
+    sealed: bool,
+}
+
+/// Who owns the pages.
+enum Store {
+    /// A run of the pool.
+    Pages(Pages),
+    /// A mapping for something large.
+    Mapping(Allocation),
+}
+
+// SAFETY: mappings belong to their area; nothing is tied to a thread.
+unsafe impl Send for Store {}
+
+impl Memory {
+    pub(crate) fn new() -> Memory {
+        Memory(Arc::new(Mutex::new(Areas::default())))
+    }
+
+    /// How much memory there is, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.with(|areas| areas.all().map(|area| area.range().len()).sum())
+    }
+
+    /// Runs `f` on the areas, which are consistent even if a thread panicked while it had them.
+    fn with<T>(&self, f: impl FnOnce(&mut Areas) -> T) -> T {
+        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Areas {
+    fn all(&self) -> impl Iterator<Item = &Area> {
+        self.open.iter().flatten().chain(&self.full)
+    }
+
+    fn allocate(&mut self, size: usize, align: usize, kind: usize) -> io::Result<usize> {
+        if let Some(start) = self.open[kind].as_mut().and_then(|area| area.take(size, align)) {
+            return Ok(start);
+        }
+        self.grow(size.checked_add(align).ok_or(io::ErrorKind::OutOfMemory)?, kind)?;
+        let area = self.open[kind].as_mut().ok_or(io::ErrorKind::OutOfMemory)?;
+        area.take(size, align).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+    }
+
+    /// Opens another area of a kind, twice as large as the one before.
+    fn grow(&mut self, size: usize, kind: usize) -> io::Result<()> {
+        let doubled = 2 * self.open[kind].as_ref().map_or(0, |area| area.range().len());
+        let len = whole_pages(size.max(doubled.min(LARGEST))).ok_or(io::ErrorKind::OutOfMemory)?;
+        let store = if len <= LARGEST {
+            let pages = Pages::take(len, kind, self.home)?;
+            self.home.get_or_insert(pages.home());
+            Store::Pages(pages)
+        } else {
+            let mapping = region::alloc(len, Protection::READ_WRITE);
+            Store::Mapping(mapping.map_err(io::Error::other)?)
+        };
+        let mut area = Area { kind, store, free: 0..0, sealed: false };
+        area.free = area.range();
+        self.full.extend(self.open[kind].replace(area));
+        self.check_reach()
+    }
+
+    fn check_reach(&self) -> io::Result<()> {
+        let ranges = || self.all().map(Area::range);
+        let low = ranges().map(|range| range.start).min().unwrap_or(0);
+        let high = ranges().map(|range| range.end).max().unwrap_or(0);
+        if high - low > REACH {
+            return Err(io::Error::other("memory is more than 2 GiB apart"));
+        }
+        Ok(())
+    }
+
+    /// Gives everything that has been written its final protection.
+    fn seal(&mut self) -> io::Result<()> {
+        self.full.extend(self.open.iter_mut().filter_map(Option::take));
+        for area in self.full.iter_mut().filter(|area| !area.sealed) {
+            area.seal()?;
+        }
+        wasmtime_jit_icache_coherence::pipeline_flush_mt().map_err(io::Error::other)
+    }
+}
+
+impl Area {
+    fn range(&self) -> Range<usize> {
+        match &self.store {
+            Store::Pages(pages) => pages.range(),
+            Store::Mapping(mapping) => mapping.as_range(),
+        }
+    }
+
+    fn take(&mut self, size: usize, align: usize) -> Option<usize> {
+        let start = self.free.start.checked_next_multiple_of(align)?;
+        let end = start.checked_add(size).filter(|end| *end <= self.free.end)?;
+        self.free.start = end;
+        Some(start)
+    }
+
+    fn seal(&mut self) -> io::Result<()> {
+        let (range, kind) = (self.range(), KINDS[self.kind]);
+        let used = self.free.start - range.start;
+        let start = std::ptr::with_exposed_provenance::<u8>(range.start);
+        // SAFETY: the range is mapped and readable, and has just been written as data.
+        unsafe { wasmtime_jit_icache_coherence::clear_cache(start.cast(), used) }
+            .map_err(io::Error::other)?;
+        match &mut self.store {
+            Store::Pages(pages) => pages.seal(used)?,
+            Store::Mapping(_) => {
+                // SAFETY: the pages are this area's, and whoever wrote to them is done: the module is being
+                // finalized, and will be given other pages.
+                let protected = unsafe { region::protect(start, range.len(), kind) };
+                protected.map_err(io::Error::other)?;
+            }
+        }
+        self.sealed = true;
+        Ok(())
+    }
+}
+
+impl JITMemoryProvider for Memory {
+    fn allocate(&mut self, size: usize, align: u64, kind: JITMemoryKind) -> io::Result<*mut u8> {
+        let kind = match kind {
+            JITMemoryKind::Executable => 0,
+            JITMemoryKind::ReadOnly => 1,
+            JITMemoryKind::Writable => 2,
+        };
+        let align = usize::try_from(align).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        let start = self.with(|areas| areas.allocate(size, align, kind))?;
+        Ok(std::ptr::with_exposed_provenance_mut(start))
+    }
+
+    /// Does nothing: the memory goes with its last handle.
+    unsafe fn free_memory(&mut self) {}
+
+    fn finalize(&mut self, _: BranchProtection) -> ModuleResult<()> {
+        self.with(Areas::seal).map_err(|err| ModuleError::Allocation { err })
+    }
+}

@@ -1,0 +1,45 @@
+//! The functions of every runtime that this crate calls itself.
+
+use std::ffi::c_void;
+
+use crate::abi::{DLManagedTensorVersioned, Object, SafeCall};
+
+/// Declares the functions that are looked up at once. All of them exist since 0.1.0.
+macro_rules! functions {
+    ($($field:ident: $symbol:literal, fn($($arg:ty),*) $(-> $result:ty)?;)*) => {
+        /// The functions that every runtime has; their contracts are those of `c_api.h`.
+        #[derive(Clone, Copy)]
+        pub(crate) struct Functions {
+            $(pub(crate) $field: unsafe extern "C" fn($($arg),*) $(-> $result)?,)*
+        }
+
+        impl Functions {
+            /// Looks all of them up; the name of the first that is missing.
+            pub(super) fn resolve(
+                symbol: impl Fn(&str) -> Option<*const c_void>,
+            ) -> Result<Functions, &'static str> {
+                Ok(Functions {
+                    // SAFETY: what a runtime exports under this name has this type.
+                    $($field: unsafe {
+                        std::mem::transmute::<
+                            *const c_void,
+                            unsafe extern "C" fn($($arg),*) $(-> $result)?,
+                        >(symbol($symbol).ok_or($symbol)?)
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    inc_ref: "TVMFFIObjectIncRef", fn(*mut Object) -> i32;
+    dec_ref: "TVMFFIObjectDecRef", fn(*mut Object) -> i32;
+    move_from_raised: "TVMFFIErrorMoveFromRaised", fn(*mut *mut Object);
+    function_create: "TVMFFIFunctionCreate",
+        fn(*mut c_void, SafeCall, Option<unsafe extern "C" fn(*mut c_void)>, *mut *mut Object) -> i32;
+    tensor_from_dlpack: "TVMFFITensorFromDLPackVersioned",
+        fn(*mut DLManagedTensorVersioned, i32, i32, *mut *mut Object) -> i32;
+    tensor_to_dlpack: "TVMFFITensorToDLPackVersioned",
+        fn(*mut Object, *mut *mut DLManagedTensorVersioned) -> i32;
+}

@@ -1,0 +1,272 @@
+//! An argument: any value that can be passed.
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+
+use abi_spec::{DType, Device, TypeIndex};
+
+use super::object::ObjectRef;
+use super::returned::Returned;
+use super::view::TensorView;
+use crate::abi::{Any, DLTensor, Payload};
+use crate::runtime::Runtime;
+
+/// What is to be known of an argument besides its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Note {
+    /// Nothing.
+    Plain,
+    /// A tensor that nobody may write to.
+    Shared,
+    /// An integer that is no `int64`.
+    TooLarge,
+}
+
+/// An argument: any value that can be passed, borrowed for `'a`.
+///
+/// Most arguments need not be spelled like this, see [`IntoArg`]; it is for lists whose length is known at
+/// run time only.
+///
+/// ```
+/// use tvm_ffi_codegen_jit::{Arg, TensorView};
+///
+/// let (data, mut out) = ([1.0_f32; 4], [0.0_f32; 4]);
+/// let (x, mut y) = (TensorView::new(&data), TensorView::new(&mut out));
+/// let args: Vec<Arg> = vec![(&x).into(), (&mut y).into(), 2.0.into(), Arg::NONE];
+/// # drop(args);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Arg<'a> {
+    any: Any,
+    /// Whose object it is.
+    owner: Option<&'static Runtime>,
+    note: Note,
+    borrowed: PhantomData<&'a ()>,
+}
+
+impl Arg<'_> {
+    /// The value None.
+    pub const NONE: Arg<'static> = Arg::plain(Any::NONE);
+
+    /// The null pointer.
+    pub const NULL: Arg<'static> =
+        Arg::plain(Any::ptr(TypeIndex::OPAQUE_PTR, std::ptr::null_mut()));
+
+    /// An opaque pointer.
+    ///
+    /// # Safety
+    /// Every kernel that it is passed to may do with it what it does.
+    pub const unsafe fn pointer(pointer: *mut c_void) -> Arg<'static> {
+        Arg::plain(Any::ptr(TypeIndex::OPAQUE_PTR, pointer))
+    }
+
+    /// Any value at all.
+    ///
+    /// # Safety
+    /// What it points at is valid as its type index says, for as long as the result is used, and may be
+    /// written to; an object is of the runtime of the functions that it is passed to.
+    pub const unsafe fn from_raw<'a>(any: Any) -> Arg<'a> {
+        Arg::plain(any)
+    }
+
+    /// The value as it is passed.
+    #[inline]
+    pub const fn as_raw(&self) -> &Any {
+        &self.any
+    }
+
+    #[inline]
+    pub(crate) const fn plain<'a>(any: Any) -> Arg<'a> {
+        Arg { any, owner: None, note: Note::Plain, borrowed: PhantomData }
+    }
+
+    /// The same value; an object is of this runtime.
+    #[cfg(feature = "tvm-ffi")]
+    pub(crate) fn of(self, runtime: &'static Runtime) -> Self {
+        let owner = self.any.ty().is_object().then_some(runtime);
+        Arg { owner, ..self }
+    }
+
+    /// The same tensor, which may be written to.
+    pub(crate) fn writable(self) -> Self {
+        Arg { note: Note::Plain, ..self }
+    }
+
+    #[inline]
+    pub(crate) fn owner(&self) -> Option<&'static Runtime> {
+        self.owner
+    }
+
+    #[inline]
+    pub(crate) fn note(&self) -> Note {
+        self.note
+    }
+}
+
+/// The view is borrowed, as shared.
+#[inline]
+pub(crate) fn tensor<'a>(view: &'a DLTensor, shared: bool) -> Arg<'a> {
+    let any = Any::ptr(TypeIndex::DL_TENSOR_PTR, (&raw const *view).cast_mut().cast());
+    let note = if shared { Note::Shared } else { Note::Plain };
+    Arg { any, owner: None, note, borrowed: PhantomData }
+}
+
+/// An object; a tensor is only read.
+pub(crate) fn object(object: &ObjectRef) -> Arg<'_> {
+    let note = if object.ty() == TypeIndex::TENSOR { Note::Shared } else { Note::Plain };
+    Arg { any: *object.any(), owner: Some(object.runtime()), note, borrowed: PhantomData }
+}
+
+/// What can be passed: numbers, truth values, `()` for None, text, bytes, element types, devices, objects
+/// and tensors, and `Option` of each.
+///
+/// * `&[T]`, `&[T; N]` and `&Vec<T>` are tensors of one dim that are only read; with `&mut` they may be
+///   written to. Other shapes and strides are [`TensorView`]s, or arrays of the `ndarray` crate (feature
+///   `ndarray`).
+/// * Bytes are [`Bytes`](crate::Bytes), since `&[u8]` is a tensor.
+/// * `&TensorObject` is only read; by `&mut` it may be written to if nobody else holds it.
+/// * Integers beyond `int64` are refused by the call, and so are objects of another runtime.
+pub trait IntoArg {
+    /// What the argument refers to while the call runs.
+    type Held: Held;
+
+    /// Makes it.
+    fn hold(self) -> Self::Held;
+}
+
+/// What an argument refers to while a call runs.
+pub trait Held {
+    /// The argument, which borrows it.
+    fn arg(&mut self) -> Arg<'_>;
+}
+
+impl Held for Arg<'_> {
+    #[inline]
+    fn arg(&mut self) -> Arg<'_> {
+        *self
+    }
+}
+
+/// Values that need nothing but themselves, or what they borrow.
+macro_rules! values {
+    ($($(#[$doc:meta])* [$($life:lifetime)?] $ty:ty, $value:ident => $arg:expr;)*) => {
+        $(
+            $(#[$doc])*
+            impl<'a> From<$ty> for Arg<'a> {
+                #[inline]
+                fn from($value: $ty) -> Self {
+                    $arg
+                }
+            }
+
+            $(#[$doc])*
+            impl<$($life)?> IntoArg for $ty {
+                type Held = values!(@held $($life)?);
+
+                #[inline]
+                fn hold(self) -> Self::Held {
+                    self.into()
+                }
+            }
+        )*
+    };
+    (@held) => { Arg<'static> };
+    (@held $life:lifetime) => { Arg<$life> };
+}
+pub(crate) use values;
+
+/// An integer that fits, or one that the call refuses.
+#[inline]
+fn integer<'a>(value: impl TryInto<i64>) -> Arg<'a> {
+    match value.try_into() {
+        Ok(value) => Arg::plain(Any::int(TypeIndex::INT, value)),
+        Err(_) => Arg { note: Note::TooLarge, ..Arg::NONE },
+    }
+}
+
+values! {
+    [] (), _value => Arg::NONE;
+    [] bool, value => Arg::plain(Any::int(TypeIndex::BOOL, i64::from(value)));
+    [] i8, value => integer(value);
+    [] i16, value => integer(value);
+    [] i32, value => integer(value);
+    [] i64, value => integer(value);
+    [] isize, value => integer(value);
+    [] u8, value => integer(value);
+    [] u16, value => integer(value);
+    [] u32, value => integer(value);
+    [] u64, value => integer(value);
+    [] usize, value => integer(value);
+    [] f32, value => f64::from(value).into();
+    [] f64, float => {
+        let payload = Payload { float };
+        Arg::plain(Any { type_index: TypeIndex::FLOAT.0, small_len: 0, payload })
+    };
+    [] DType, value => Arg::plain(Any::int(TypeIndex::DATA_TYPE, i64::from(value.to_word())));
+    [] Device, value => Arg::plain(Any::int(TypeIndex::DEVICE, value.to_word() as i64));
+    ['a] &'a std::ffi::CStr, text => {
+        Arg::plain(Any::ptr(TypeIndex::RAW_STR, text.as_ptr().cast_mut().cast()))
+    };
+    ['a] &'a TensorView<'_>, view => tensor(view.view(), true);
+    ['a] &'a mut TensorView<'_>, view => tensor(view.view(), view.is_shared());
+    ['a] &'a ObjectRef, value => object(value);
+}
+
+#[cfg(feature = "half")]
+values! {
+    [] half::f16, value => value.to_f64().into();
+    [] half::bf16, value => value.to_f64().into();
+}
+
+/// What a function returned, or an array holds. A tensor is only read.
+impl<'a> From<&'a Returned> for Arg<'a> {
+    fn from(value: &'a Returned) -> Self {
+        let any = *value.as_raw();
+        let owner = any.ty().is_object().then(|| value.runtime());
+        let note = if any.ty() == TypeIndex::TENSOR { Note::Shared } else { Note::Plain };
+        Arg { any, owner, note, borrowed: PhantomData }
+    }
+}
+
+impl<'a> IntoArg for &'a Returned {
+    type Held = Arg<'a>;
+
+    fn hold(self) -> Arg<'a> {
+        self.into()
+    }
+}
+
+impl<'a> IntoArg for Arg<'a> {
+    type Held = Arg<'a>;
+
+    #[inline]
+    fn hold(self) -> Arg<'a> {
+        self
+    }
+}
+
+impl<'a> IntoArg for &Arg<'a> {
+    type Held = Arg<'a>;
+
+    #[inline]
+    fn hold(self) -> Arg<'a> {
+        *self
+    }
+}
+
+/// None, or the value.
+impl<T: IntoArg> IntoArg for Option<T> {
+    type Held = Option<T::Held>;
+
+    #[inline]
+    fn hold(self) -> Self::Held {
+        self.map(T::hold)
+    }
+}
+
+impl<T: Held> Held for Option<T> {
+    #[inline]
+    fn arg(&mut self) -> Arg<'_> {
+        self.as_mut().map_or(Arg::NONE, T::arg)
+    }
+}

@@ -1,0 +1,159 @@
+//! Arrays and shapes.
+
+use std::slice;
+
+use abi_spec::TypeIndex;
+
+use super::arg::{Arg, IntoArg, object, values};
+use super::args::Args;
+use super::function::FfiFunction;
+use super::object::{Class, ObjectRef, Owned};
+use super::returned::Returned;
+use crate::abi::{Any, SeqCell, ShapeCell};
+use crate::error::Error;
+use crate::runtime::Runtime;
+
+/// The global function of every runtime that makes arrays.
+const MAKE: &str = "ffi.Array";
+
+/// Owns one reference to an `ffi.Array`, which never changes.
+#[derive(Clone, Debug)]
+#[repr(transparent)]
+pub struct ArrayObject(ObjectRef);
+
+// SAFETY: transparent, and the accessors below are sound for every array.
+unsafe impl Class for ArrayObject {
+    const TYPE: TypeIndex = TypeIndex::ARRAY;
+}
+
+impl ArrayObject {
+    /// An array of these values.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen_jit::{ArrayObject, runtime};
+    ///
+    /// let array = ArrayObject::new((1, "two", 3.0), runtime())?;
+    /// assert_eq!(array.len(), 3);
+    /// assert_eq!(array.get(1).expect("there are three").text()?, "two");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Call`] for what cannot be kept: memory that is borrowed.
+    pub fn new(elements: impl Args, runtime: &'static Runtime) -> Result<ArrayObject, Error> {
+        let make = FfiFunction::global(MAKE, runtime)?;
+        let make = make.ok_or(Error::Unavailable { function: MAKE })?;
+        let made = make.keeping().call(elements)?.into_object();
+        let array = made.ok().and_then(|made| ArrayObject::try_from(made).ok());
+        array.ok_or(Error::Unavailable { function: MAKE })
+    }
+
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        self.elements().len()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.elements().is_empty()
+    }
+
+    /// An element.
+    pub fn get(&self, index: usize) -> Option<Returned> {
+        self.elements().get(index).map(|element| self.copy(element))
+    }
+
+    /// All elements.
+    pub fn iter(&self) -> impl Iterator<Item = Returned> {
+        self.elements().iter().map(|element| self.copy(element))
+    }
+
+    /// The object.
+    pub fn into_object(self) -> ObjectRef {
+        self.0
+    }
+
+    fn elements(&self) -> &[Any] {
+        let cell = self.0.cell::<SeqCell>();
+        // SAFETY: this is what follows the header of an array, which never changes.
+        let (data, size) = unsafe { ((*cell).data, (*cell).size) };
+        let size = usize::try_from(size).unwrap_or(0);
+        // SAFETY: there are as many elements, which live as long as the array.
+        if size == 0 { &[] } else { unsafe { slice::from_raw_parts(data, size) } }
+    }
+
+    /// Another reference to an element.
+    fn copy(&self, element: &Any) -> Returned {
+        // SAFETY: the array keeps the element alive, and the reference for the copy is taken by cloning
+        // a handle that is then forgotten.
+        let owned = unsafe { Owned::new(*element, self.0.runtime()) };
+        let handle = std::mem::ManuallyDrop::new(owned);
+        Returned::from(Owned::clone(&handle))
+    }
+}
+
+impl From<ArrayObject> for ObjectRef {
+    fn from(array: ArrayObject) -> Self {
+        array.0
+    }
+}
+
+impl TryFrom<ObjectRef> for ArrayObject {
+    type Error = ObjectRef;
+
+    /// The object comes back if it is no array.
+    fn try_from(object: ObjectRef) -> Result<ArrayObject, ObjectRef> {
+        if ArrayObject::of(&object).is_some() { Ok(ArrayObject(object)) } else { Err(object) }
+    }
+}
+
+/// Owns one reference to an `ffi.Shape`, which never changes.
+#[derive(Clone, Debug)]
+#[repr(transparent)]
+pub struct ShapeObject(ObjectRef);
+
+// SAFETY: transparent, and the accessor below is sound for every shape.
+unsafe impl Class for ShapeObject {
+    const TYPE: TypeIndex = TypeIndex::SHAPE;
+}
+
+// SAFETY: counts are atomic, and a shape never changes.
+unsafe impl Send for ShapeObject {}
+// SAFETY: as above.
+unsafe impl Sync for ShapeObject {}
+
+impl ShapeObject {
+    /// The extents.
+    pub fn as_slice(&self) -> &[i64] {
+        let cell = self.0.cell::<ShapeCell>();
+        // SAFETY: this is what follows the header of a shape, which never changes.
+        let (data, size) = unsafe { ((*cell).data, (*cell).size) };
+        // SAFETY: there are as many extents, which live as long as the shape.
+        if size == 0 { &[] } else { unsafe { slice::from_raw_parts(data, size) } }
+    }
+
+    /// The object.
+    pub fn into_object(self) -> ObjectRef {
+        self.0
+    }
+}
+
+impl From<ShapeObject> for ObjectRef {
+    fn from(shape: ShapeObject) -> Self {
+        shape.0
+    }
+}
+
+impl TryFrom<ObjectRef> for ShapeObject {
+    type Error = ObjectRef;
+
+    /// The object comes back if it is no shape.
+    fn try_from(object: ObjectRef) -> Result<ShapeObject, ObjectRef> {
+        if ShapeObject::of(&object).is_some() { Ok(ShapeObject(object)) } else { Err(object) }
+    }
+}
+
+values! {
+    ['a] &'a ArrayObject, array => object(&array.0);
+    ['a] &'a ShapeObject, shape => object(&shape.0);
+}

@@ -1,0 +1,132 @@
+//! A call: what is checked before it, the call itself, and what came of it.
+
+use abi_spec::TypeIndex;
+
+use super::arg::{Arg, Note};
+use super::object::{Owned, raised};
+use super::returned::Returned;
+use crate::abi::{Any, Payload};
+use crate::error::CallError;
+use crate::runtime::Runtime;
+
+/// Which arguments a function only reads: one bit for each of the first 64.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reads(pub(crate) u64);
+
+impl Reads {
+    /// The function may write to any of them.
+    pub(crate) const NONE: Reads = Reads(0);
+
+    /// This one too.
+    pub(crate) fn and(self, index: usize) -> Reads {
+        Reads(self.0 | if index < 64 { 1 << index } else { 0 })
+    }
+
+    #[inline]
+    fn has(self, index: usize) -> bool {
+        index < 64 && self.0 >> index & 1 != 0
+    }
+}
+
+/// What can be called with values.
+///
+/// # Safety
+/// Calling it with as many valid values as are said, of its runtime, none of them a tensor that others read
+/// unless the function only [reads](Callee::reads) it, is sound.
+#[doc(hidden)]
+pub unsafe trait Callee {
+    /// Whose function it is.
+    fn runtime(&self) -> &'static Runtime;
+
+    /// What it only reads.
+    fn reads(&self) -> Reads;
+
+    /// Whether it holds on to what it gets.
+    fn keeps(&self) -> bool {
+        false
+    }
+
+    /// Calls it as C does.
+    ///
+    /// # Safety
+    /// See above; `result` is a place for a value that holds no object.
+    unsafe fn enter(&self, args: *const Any, num_args: i32, result: *mut Any) -> i32;
+}
+
+/// Whether an argument can be passed.
+#[inline]
+pub(crate) fn fits<C: Callee>(callee: &C, index: usize, arg: Arg<'_>) -> bool {
+    let fits = match arg.note() {
+        Note::Plain => true,
+        Note::Shared => callee.reads().has(index),
+        Note::TooLarge => false,
+    };
+    let ours = arg.owner().is_none_or(|owner| owner.is_same(callee.runtime()));
+    let kept = callee.keeps() && arg.as_raw().ty() == TypeIndex::DL_TENSOR_PTR;
+    fits && ours && !kept
+}
+
+/// Calls a function with the values of arguments that fit.
+///
+/// # Safety
+/// The values are valid during the call, and their arguments [fit](fits).
+#[inline]
+pub(crate) unsafe fn perform<C: Callee>(callee: &C, values: &[Any]) -> Result<Returned, CallError> {
+    // No function takes as many.
+    let num_args = i32::try_from(values.len()).unwrap_or(i32::MAX);
+    let mut result = Any::NONE;
+    // SAFETY: as required above.
+    let status = unsafe { callee.enter(values.as_ptr(), num_args, &mut result) };
+    if status == 0 {
+        // SAFETY: the call has succeeded, and the result is the caller's.
+        return Ok(Returned::from(unsafe { Owned::new(take(&result), callee.runtime()) }));
+    }
+    Err(*boxed(status, callee.runtime()))
+}
+
+/// What was raised, behind a pointer: a result that others may write to would be kept in memory, and go through
+/// it, in the calls that succeed too.
+#[cold]
+#[inline(never)]
+fn boxed(status: i32, runtime: &'static Runtime) -> Box<CallError> {
+    Box::new(raised(status, runtime))
+}
+
+/// The result, read word by word, as callees write it: a load of both words at once would have to wait until
+/// the stores are done, which takes as long as the call.
+#[inline]
+fn take(result: &Any) -> Any {
+    let words: *const u64 = (&raw const *result).cast();
+    // SAFETY: a value is two words, all bytes of which are initialised.
+    let [head, payload] = unsafe { [words.read_volatile(), words.add(1).read_volatile()] };
+    let payload = Payload { int: payload as i64 };
+    Any { type_index: head as i32, small_len: (head >> 32) as u32, payload }
+}
+
+/// Why a call is not made.
+#[cold]
+pub(crate) fn refused(
+    index: usize,
+    note: Note,
+    owner: Option<&Runtime>,
+    runtime: &Runtime,
+) -> Box<CallError> {
+    if let Some(owner) = owner.filter(|owner| !owner.is_same(runtime)) {
+        let message = format!(
+            "argument #{index} is an object of another runtime ({}) than the function ({})",
+            owner.origin(),
+            runtime.origin()
+        );
+        return Box::new(CallError::new("TypeError", message));
+    }
+    let (kind, reason) = match note {
+        Note::TooLarge => ("OverflowError", "is an integer beyond int64"),
+        Note::Shared => (
+            "TypeError",
+            "is a tensor that others may read, and the function may write to it: pass it by `&mut`, if \
+             nobody else holds it, or see `Jit::reads`",
+        ),
+        Note::Plain => ("TypeError", "is borrowed memory, which cannot be kept"),
+    };
+    Box::new(CallError::new(kind, format!("argument #{index} {reason}")))
+}

@@ -1,0 +1,102 @@
+//! Rust types that elements of a tensor can have.
+
+use abi_spec::DType;
+#[cfg(feature = "complex")]
+use abi_spec::TypeCode;
+
+/// A Rust type that elements of a tensor can have: numbers and `bool`; with the features `half` and
+/// `complex` also `half::f16`, `half::bf16` and `num_complex::Complex`.
+pub trait TensorElement: sealed::Sealed + Copy + Send + Sync + 'static {
+    /// Its name in the ABI.
+    const DTYPE: DType;
+}
+
+pub(crate) mod sealed {
+    /// Types without padding. Of all but `bool` every bit pattern is a value, so that a kernel can write
+    /// what it likes.
+    pub trait Sealed {
+        /// Whether these bytes are elements of the type.
+        fn are_valid(_bytes: &[u8]) -> bool {
+            true
+        }
+    }
+}
+
+impl sealed::Sealed for bool {
+    fn are_valid(bytes: &[u8]) -> bool {
+        bytes.iter().all(|&byte| byte <= 1)
+    }
+}
+
+impl TensorElement for bool {
+    const DTYPE: DType = DType::BOOL;
+}
+
+macro_rules! elements {
+    ($($(#[$feature:meta])? $ty:ty => $dtype:expr;)*) => {
+        $(
+            $(#[$feature])?
+            impl sealed::Sealed for $ty {}
+            $(#[$feature])?
+            impl TensorElement for $ty {
+                const DTYPE: DType = $dtype;
+            }
+        )*
+    };
+}
+
+elements! {
+    i8 => DType::INT8;
+    i16 => DType::INT16;
+    i32 => DType::INT32;
+    i64 => DType::INT64;
+    u8 => DType::UINT8;
+    u16 => DType::UINT16;
+    u32 => DType::UINT32;
+    u64 => DType::UINT64;
+    f32 => DType::FLOAT32;
+    f64 => DType::FLOAT64;
+    #[cfg(feature = "half")] half::f16 => DType::FLOAT16;
+    #[cfg(feature = "half")] half::bf16 => DType::BFLOAT16;
+    #[cfg(feature = "complex")] num_complex::Complex<f32> => DType::new(TypeCode::Complex, 64, 1);
+    #[cfg(feature = "complex")] num_complex::Complex<f64> => DType::new(TypeCode::Complex, 128, 1);
+}
+
+/// Memory with elements of a tensor: slices, arrays and vectors, borrowed as shared or as mutable.
+pub trait Elements<'a> {
+    /// The type of an element.
+    type Element: TensorElement;
+
+    /// The first element, how many there are, and whether others may read them meanwhile.
+    fn parts(self) -> (*mut Self::Element, usize, bool);
+}
+
+macro_rules! memory {
+    ($([$($generics:tt)*] $ty:ty;)*) => {
+        $(
+            impl<'a, T: TensorElement, $($generics)*> Elements<'a> for &'a $ty {
+                type Element = T;
+
+                #[inline]
+                fn parts(self) -> (*mut T, usize, bool) {
+                    (self.as_ptr().cast_mut(), self.len(), true)
+                }
+            }
+
+            impl<'a, T: TensorElement, $($generics)*> Elements<'a> for &'a mut $ty {
+                type Element = T;
+
+                #[inline]
+                fn parts(self) -> (*mut T, usize, bool) {
+                    (self.as_mut_ptr(), self.len(), false)
+                }
+            }
+        )*
+    };
+}
+
+memory! {
+    [] [T];
+    [] Vec<T>;
+    [const N: usize] [T; N];
+}

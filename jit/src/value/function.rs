@@ -1,0 +1,176 @@
+//! Function objects of the runtime: what other languages and libraries call.
+
+use std::ptr;
+
+use abi_spec::TypeIndex;
+
+use super::arg::{Arg, IntoArg, object, values};
+use super::args::Args;
+use super::call::{Callee, Reads};
+use super::object::{ObjectRef, raised};
+use super::returned::Returned;
+use crate::abi::{Any, ByteArray, FunctionCell, Object};
+use crate::error::{CallError, Error};
+use crate::runtime::Runtime;
+
+/// Owns one reference to a function object of a runtime.
+#[derive(Clone, Debug)]
+pub struct FfiFunction {
+    object: ObjectRef,
+    reads: Reads,
+}
+
+// SAFETY: reference counts are atomic, and a function object may be called and freed on any thread.
+unsafe impl Send for FfiFunction {}
+// SAFETY: as above.
+unsafe impl Sync for FfiFunction {}
+
+// SAFETY: a function object is sound for all valid values, as `FfiFunction::from_raw` demands.
+unsafe impl Callee for FfiFunction {
+    #[inline]
+    fn runtime(&self) -> &'static Runtime {
+        self.object.runtime()
+    }
+
+    #[inline]
+    fn reads(&self) -> Reads {
+        self.reads
+    }
+
+    #[inline]
+    unsafe fn enter(&self, args: *const Any, num_args: i32, result: *mut Any) -> i32 {
+        // SAFETY: the object is a function, whose cell says how it is called, with the object as its handle.
+        unsafe {
+            let safe_call = (*self.object.cell::<FunctionCell>()).safe_call;
+            safe_call(self.as_raw().cast(), args, num_args, result)
+        }
+    }
+}
+
+/// A function that holds on to its arguments.
+pub(crate) struct Keeping(FfiFunction);
+
+// SAFETY: as for the function itself.
+unsafe impl Callee for Keeping {
+    fn runtime(&self) -> &'static Runtime {
+        self.0.runtime()
+    }
+
+    fn reads(&self) -> Reads {
+        Reads::NONE
+    }
+
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    unsafe fn enter(&self, args: *const Any, num_args: i32, result: *mut Any) -> i32 {
+        // SAFETY: as required of the caller.
+        unsafe { self.0.enter(args, num_args, result) }
+    }
+}
+
+impl Keeping {
+    pub(crate) fn call(&self, args: impl Args) -> Result<Returned, CallError> {
+        args.call(self)
+    }
+}
+
+impl FfiFunction {
+    /// Takes over a reference; `None` if it is NULL or not a function.
+    ///
+    /// # Safety
+    /// The object is live and of this runtime, the caller gives one reference up, and the function can be
+    /// called with any valid arguments on any thread.
+    pub unsafe fn from_raw(object: *mut Object, runtime: &'static Runtime) -> Option<FfiFunction> {
+        // SAFETY: as required above.
+        FfiFunction::try_from(unsafe { ObjectRef::from_raw(object, runtime) }?).ok()
+    }
+
+    /// The object; the reference stays here.
+    pub fn as_raw(&self) -> *mut Object {
+        self.object.as_raw()
+    }
+
+    /// The object, with the reference, which the caller must give up some day.
+    pub fn into_raw(self) -> *mut Object {
+        self.object.into_raw()
+    }
+
+    /// Calls it, as [`HostFunction::call`](crate::HostFunction::call) does.
+    ///
+    /// # Errors
+    /// What the function raised; a `TypeError` if an argument is an object of another runtime, or memory
+    /// that is shared and might be written to.
+    #[inline]
+    pub fn call(&self, args: impl Args) -> Result<Returned, CallError> {
+        args.call(self)
+    }
+
+    /// The global function of this name; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Call`] if the runtime refuses.
+    pub fn global(name: &str, runtime: &'static Runtime) -> Result<Option<FfiFunction>, Error> {
+        let get_global = runtime.get_global()?;
+        let (name, mut object) = (ByteArray::new(name.as_bytes()), ptr::null_mut());
+        // SAFETY: both places are valid.
+        match unsafe { get_global(&name, &mut object) } {
+            // SAFETY: the object is a function and comes with a reference. Global functions can be
+            // called by everybody.
+            0 => Ok(unsafe { FfiFunction::from_raw(object, runtime) }),
+            status => Err(raised(status, runtime).into()),
+        }
+    }
+
+    /// Makes it a global function, which every user of the runtime in the process can look up.
+    ///
+    /// # Errors
+    /// [`Error::Call`] if the name is taken and `replace` is false; [`Error::Unavailable`] with the
+    /// built-in runtime.
+    pub fn register_global(&self, name: &str, replace: bool) -> Result<(), Error> {
+        let runtime = self.object.runtime();
+        let name = ByteArray::new(name.as_bytes());
+        let set_global = runtime.set_global()?;
+        // SAFETY: the object is a live function; the runtime takes a reference of its own.
+        match unsafe { set_global(&name, self.as_raw(), i32::from(replace)) } {
+            0 => Ok(()),
+            status => Err(raised(status, runtime).into()),
+        }
+    }
+
+    /// Says what the function only reads.
+    ///
+    /// # Safety
+    /// That is so.
+    pub(crate) unsafe fn reading(self, reads: Reads) -> FfiFunction {
+        FfiFunction { reads, ..self }
+    }
+
+    /// As one that holds on to what it gets.
+    pub(crate) fn keeping(self) -> Keeping {
+        Keeping(self)
+    }
+}
+
+values! {
+    ['a] &'a FfiFunction, function => object(&function.object);
+}
+
+impl From<FfiFunction> for ObjectRef {
+    fn from(function: FfiFunction) -> Self {
+        function.object
+    }
+}
+
+impl TryFrom<ObjectRef> for FfiFunction {
+    type Error = ObjectRef;
+
+    /// The object comes back if it is no function.
+    fn try_from(object: ObjectRef) -> Result<FfiFunction, ObjectRef> {
+        if object.ty() != TypeIndex::FUNCTION {
+            return Err(object);
+        }
+        Ok(FfiFunction { object, reads: Reads::NONE })
+    }
+}

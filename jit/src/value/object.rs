@@ -1,0 +1,185 @@
+//! References to objects of a runtime, and the error that a runtime keeps for a thread.
+
+use std::fmt;
+
+use abi_spec::TypeIndex;
+
+use crate::abi::{Any, ErrorCell, Object};
+use crate::error::CallError;
+use crate::runtime::Runtime;
+
+/// A value and the reference that it holds if it is an object.
+pub(crate) struct Owned {
+    any: Any,
+    runtime: &'static Runtime,
+}
+
+impl Owned {
+    /// Takes over a value.
+    ///
+    /// # Safety
+    /// The value is valid; an object is live, and the caller gives one reference to it up.
+    #[inline]
+    pub(crate) unsafe fn new(any: Any, runtime: &'static Runtime) -> Owned {
+        Owned { any, runtime }
+    }
+
+    #[inline]
+    pub(crate) fn any(&self) -> &Any {
+        &self.any
+    }
+
+    #[inline]
+    pub(crate) fn runtime(&self) -> &'static Runtime {
+        self.runtime
+    }
+
+    /// The value as an object, if it is one.
+    pub(crate) fn as_object(&self) -> Option<&ObjectRef> {
+        let is_object = self.any.ty().is_object() && !self.any.pointer().is_null();
+        // SAFETY: `ObjectRef` is a transparent `Owned` that holds an object.
+        is_object.then(|| unsafe { &*(&raw const *self).cast::<ObjectRef>() })
+    }
+
+    /// The value as an object, if it is one.
+    pub(crate) fn into_object(self) -> Result<ObjectRef, Owned> {
+        if self.as_object().is_some() { Ok(ObjectRef(self)) } else { Err(self) }
+    }
+}
+
+impl Clone for Owned {
+    fn clone(&self) -> Self {
+        if let Some(object) = self.as_object() {
+            // SAFETY: the reference keeps the object alive; the new one is the clone's.
+            unsafe { (self.runtime.functions.inc_ref)(object.as_raw()) };
+        }
+        Owned { any: self.any, runtime: self.runtime }
+    }
+}
+
+impl Drop for Owned {
+    #[inline]
+    fn drop(&mut self) {
+        if self.any.ty().is_object() && !self.any.pointer().is_null() {
+            // SAFETY: this reference is given up once, here.
+            unsafe { (self.runtime.functions.dec_ref)(self.any.pointer().cast()) };
+        }
+    }
+}
+
+/// Owns one reference to an object of any class.
+///
+/// It stays on its thread: a class may have no locks. [`FfiFunction`](crate::FfiFunction) and
+/// [`TensorObject`](crate::TensorObject) may move and be shared.
+///
+/// ```compile_fail
+/// fn sent<T: Send>() {}
+/// sent::<tvm_ffi_codegen_jit::ObjectRef>();
+/// ```
+#[derive(Clone)]
+#[repr(transparent)]
+pub struct ObjectRef(Owned);
+
+impl ObjectRef {
+    /// Takes over a reference; `None` if it is NULL.
+    ///
+    /// # Safety
+    /// The object is live and of this runtime, and the caller gives one reference to it up.
+    pub unsafe fn from_raw(object: *mut Object, runtime: &'static Runtime) -> Option<ObjectRef> {
+        if object.is_null() {
+            return None;
+        }
+        // SAFETY: the object is live.
+        let ty = TypeIndex(unsafe { (*object).type_index });
+        // SAFETY: as required above.
+        Some(ObjectRef(unsafe { Owned::new(Any::ptr(ty, object.cast()), runtime) }))
+    }
+
+    /// The object; the reference stays here.
+    #[inline]
+    pub fn as_raw(&self) -> *mut Object {
+        self.0.any.pointer().cast()
+    }
+
+    /// The object, with the reference, which the caller must give up some day.
+    pub fn into_raw(self) -> *mut Object {
+        std::mem::ManuallyDrop::new(self).as_raw()
+    }
+
+    /// Its class.
+    pub fn ty(&self) -> TypeIndex {
+        self.0.any.ty()
+    }
+
+    /// Whose object it is.
+    #[inline]
+    pub fn runtime(&self) -> &'static Runtime {
+        self.0.runtime
+    }
+
+    /// The object as a value.
+    pub(crate) fn any(&self) -> &Any {
+        &self.0.any
+    }
+
+    /// What follows the header.
+    #[inline]
+    pub(crate) fn cell<T>(&self) -> *const T {
+        self.as_raw().wrapping_add(1).cast()
+    }
+
+    /// True if this is the only reference to the object, weak ones too.
+    pub(crate) fn is_unique(&self) -> bool {
+        const ONE: u64 = 1 | 1 << 32;
+        // SAFETY: the reference keeps the object alive.
+        let count = unsafe { &(*self.as_raw()).combined_ref_count };
+        count.load(std::sync::atomic::Ordering::Acquire) == ONE
+    }
+}
+
+impl From<ObjectRef> for Owned {
+    fn from(object: ObjectRef) -> Self {
+        object.0
+    }
+}
+
+impl fmt::Debug for ObjectRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ObjectRef({}, {:p})", self.ty().0, self.as_raw())
+    }
+}
+
+/// A handle to objects of one class.
+///
+/// # Safety
+/// It is a transparent [`ObjectRef`], and sound for every object of its class.
+pub(crate) unsafe trait Class: Sized {
+    /// The class.
+    const TYPE: TypeIndex;
+
+    /// The object as one of this class.
+    fn of(object: &ObjectRef) -> Option<&Self> {
+        // SAFETY: the handle is a transparent `ObjectRef`, and the object is of its class.
+        (object.ty() == Self::TYPE).then(|| unsafe { &*(&raw const *object).cast::<Self>() })
+    }
+}
+
+/// Takes the error of a call that returned `status` out of the thread's slot.
+#[cold]
+pub(crate) fn raised(status: i32, runtime: &'static Runtime) -> CallError {
+    let mut error = std::ptr::null_mut();
+    // SAFETY: `error` is a valid place.
+    unsafe { (runtime.functions.move_from_raised)(&mut error) };
+    // SAFETY: the error comes with a reference, which is this function's now.
+    let Some(error) = (unsafe { ObjectRef::from_raw(error, runtime) }) else {
+        let message = format!("the call returned {status} without an error");
+        return CallError::new("RuntimeError", message);
+    };
+    let cell = error.cell::<ErrorCell>();
+    // SAFETY: the slot holds errors only; the part of the cell that every release has is read,
+    // and its bytes live as long as the error.
+    let [kind, message, backtrace] =
+        unsafe { [(*cell).kind, (*cell).message, (*cell).backtrace].map(|part| part.bytes()) }
+            .map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    CallError { kind, message, backtrace }
+}

@@ -1,0 +1,325 @@
+//! Tensor objects: typed access, and DLPack in both directions.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use abi_spec::{DType, Device, DeviceType, TypeIndex};
+
+use super::arg::{Arg, IntoArg, object, values};
+use super::element::TensorElement;
+use super::object::{Class, ObjectRef, raised};
+use super::view::{self, TensorView, elements};
+use crate::abi::{DLManagedTensorVersioned, DLTensor};
+use crate::error::Error;
+use crate::runtime::Runtime;
+
+/// The version of DLPack that is spoken here.
+const VERSION: [u32; 2] = [1, 1];
+
+/// Owns one reference to an `ffi.Tensor`.
+///
+/// Its memory can be read and written in Rust while nobody else holds the tensor; see
+/// [`TensorObject::as_slice`].
+///
+/// ```
+/// use tvm_ffi_codegen_jit::{TensorObject, runtime};
+///
+/// let mut tensor = TensorObject::from_vec(vec![1.0_f32, 2.0, 3.0, 4.0], &[2, 2], runtime())?;
+/// tensor.as_mut_slice::<f32>()?[0] = 5.0;
+/// assert_eq!(tensor.as_slice::<f32>()?, [5.0, 2.0, 3.0, 4.0]);
+/// assert_eq!((tensor.shape(), tensor.dtype().to_string()), (&[2, 2][..], "float32".to_owned()));
+/// # Ok::<(), tvm_ffi_codegen_jit::Error>(())
+/// ```
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct TensorObject(ObjectRef);
+
+// SAFETY: counts are atomic, the header of a tensor never changes, its memory is accessed only by the
+// rules of borrowing, and DLPack's deleters may be called on any thread.
+unsafe impl Send for TensorObject {}
+// SAFETY: as above.
+unsafe impl Sync for TensorObject {}
+
+// SAFETY: transparent, and the accessors below are sound for every tensor.
+unsafe impl Class for TensorObject {
+    const TYPE: TypeIndex = TypeIndex::TENSOR;
+}
+
+impl TensorObject {
+    /// A tensor that owns the memory of a vector, on the CPU, compact and row-major. Nothing is copied.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there are as many elements as the shape needs; [`Error::Call`] if the
+    /// runtime refuses.
+    pub fn from_vec<T: TensorElement>(
+        data: Vec<T>,
+        shape: &[usize],
+        runtime: &'static Runtime,
+    ) -> Result<TensorObject, Error> {
+        let (needed, len) = (elements(shape), data.len());
+        if needed != len {
+            return Err(Error::Shape { needed, len });
+        }
+        let managed = manage(data, shape);
+        // SAFETY: it is a tensor, and its deleter may run on any thread.
+        let tensor = unsafe { TensorObject::from_dlpack(managed, runtime) };
+        if tensor.is_err() {
+            // SAFETY: on failure it is still ours.
+            unsafe { free::<T>(managed) };
+        }
+        tensor
+    }
+
+    /// Takes over a tensor of somebody else, without a copy.
+    ///
+    /// # Safety
+    /// `managed` is valid, on any thread, until its deleter is called; nobody writes to its memory while
+    /// it is read by way of the result, nor accesses it while it is written. After an error it still
+    /// belongs to the caller.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for another major version of DLPack; [`Error::Call`] if the runtime refuses.
+    pub unsafe fn from_dlpack(
+        managed: *mut DLManagedTensorVersioned,
+        runtime: &'static Runtime,
+    ) -> Result<TensorObject, Error> {
+        // SAFETY: as required above; the version is where every version has it.
+        let [major, minor] = unsafe { (*managed).version };
+        if major != VERSION[0] {
+            let [known, _] = VERSION;
+            return Err(Error::mismatch(format!("DLPack {known}"), format!("{major}.{minor}")));
+        }
+        let mut object = ptr::null_mut();
+        // SAFETY: as required above; no alignment or layout is demanded.
+        let status = unsafe { (runtime.functions.tensor_from_dlpack)(managed, 0, 0, &mut object) };
+        // SAFETY: on success the object comes with a reference.
+        match (status, unsafe { ObjectRef::from_raw(object, runtime) }) {
+            (0, Some(object)) => Ok(TensorObject(object)),
+            _ => Err(raised(status, runtime).into()),
+        }
+    }
+
+    /// Hands the tensor to somebody else, without a copy. The receiver calls the deleter some day.
+    ///
+    /// # Errors
+    /// [`Error::Call`] if the runtime refuses.
+    pub fn into_dlpack(self) -> Result<*mut DLManagedTensorVersioned, Error> {
+        let (runtime, mut managed) = (self.0.runtime(), ptr::null_mut());
+        // SAFETY: the object is a tensor, of which the result holds a reference of its own.
+        match unsafe { (runtime.functions.tensor_to_dlpack)(self.0.as_raw(), &mut managed) } {
+            0 => Ok(managed),
+            status => Err(raised(status, runtime).into()),
+        }
+    }
+
+    /// The tensor as DLPack sees it.
+    pub fn view(&self) -> &DLTensor {
+        // SAFETY: this is what follows the header of a tensor, and it never changes.
+        unsafe { &*self.0.cell::<DLTensor>() }
+    }
+
+    /// Extents.
+    pub fn shape(&self) -> &[i64] {
+        self.dims(self.view().shape)
+    }
+
+    /// In elements; `None` for compact, row-major.
+    pub fn strides(&self) -> Option<&[i64]> {
+        let strides = self.view().strides;
+        (!strides.is_null()).then(|| self.dims(strides))
+    }
+
+    /// The type of an element.
+    pub fn dtype(&self) -> DType {
+        let &DLTensor { code, bits, lanes, .. } = self.view();
+        DType { code, bits, lanes }
+    }
+
+    /// Where its memory is.
+    pub fn device(&self) -> Device {
+        Device { ty: DeviceType(self.view().device_type), id: self.view().device_id }
+    }
+
+    /// True if its elements lie one after the other, in row-major order.
+    pub fn is_compact(&self) -> bool {
+        let Some(strides) = self.strides() else { return true };
+        let mut expected = 1_i64;
+        let mut dims = self.shape().iter().zip(strides).rev();
+        let compact = dims.all(|(&extent, &stride)| {
+            let fits = extent == 1 || stride == expected;
+            expected = expected.wrapping_mul(extent);
+            fits
+        });
+        compact || self.shape().contains(&0)
+    }
+
+    /// The elements of a compact tensor on the CPU.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if its elements are of another type, not compact or on another device;
+    /// [`Error::Shared`] if somebody else holds the tensor, who might write to it.
+    pub fn as_slice<T: TensorElement>(&self) -> Result<&[T], Error> {
+        let (data, len) = self.elements::<T>()?;
+        // SAFETY: nobody else has the tensor, which is borrowed; there are as many elements, and they
+        // are valid.
+        Ok(unsafe { std::slice::from_raw_parts(data, len) })
+    }
+
+    /// The same for writing.
+    ///
+    /// # Errors
+    /// Those of [`TensorObject::as_slice`].
+    pub fn as_mut_slice<T: TensorElement>(&mut self) -> Result<&mut [T], Error> {
+        let (data, len) = self.elements::<T>()?;
+        // SAFETY: as above, and the tensor is borrowed mutably.
+        Ok(unsafe { std::slice::from_raw_parts_mut(data, len) })
+    }
+
+    /// A copy of the elements in row-major order, whatever the strides.
+    ///
+    /// # Errors
+    /// Those of [`TensorObject::as_slice`], but for those of layout.
+    pub fn to_vec<T: TensorElement>(&self) -> Result<Vec<T>, Error> {
+        let (first, count) = self.first::<T>()?;
+        let Some(strides) = self.strides().filter(|_| !self.is_compact()) else {
+            return self.as_slice().map(<[T]>::to_vec);
+        };
+        let element = |mut index: usize| {
+            let mut offset = 0_isize;
+            for (&extent, &stride) in self.shape().iter().zip(strides).rev() {
+                offset += (index % extent as usize) as isize * stride as isize;
+                index /= extent as usize;
+            }
+            let place = first.wrapping_offset(offset);
+            // SAFETY: the tensor has an element of one of its indices there.
+            let bytes = unsafe { std::slice::from_raw_parts(place.cast::<u8>(), size_of::<T>()) };
+            // SAFETY: as above, and the bytes are an element.
+            T::are_valid(bytes).then(|| unsafe { place.read_unaligned() })
+        };
+        let found: Option<Vec<T>> = (0..count).map(element).collect();
+        found.ok_or_else(|| Error::mismatch("0 or 1", "another byte in a tensor of bool"))
+    }
+
+    /// True if nobody else holds the tensor, so that its memory can be read and written here.
+    pub fn is_unique(&self) -> bool {
+        self.0.is_unique()
+    }
+
+    /// The object.
+    pub fn into_object(self) -> ObjectRef {
+        self.0
+    }
+
+    fn dims(&self, dims: *const i64) -> &[i64] {
+        let rank = self.view().ndim.max(0) as usize;
+        if rank == 0 || dims.is_null() {
+            return &[];
+        }
+        // SAFETY: a tensor has as many extents and strides, which live as long as it does.
+        unsafe { std::slice::from_raw_parts(dims, rank) }
+    }
+
+    /// The element of indices 0 and how many there are, if they can be accessed as this type.
+    fn first<T: TensorElement>(&self) -> Result<(*mut T, usize), Error> {
+        if self.dtype() != T::DTYPE {
+            let expected = format!("a tensor of {}", T::DTYPE);
+            return Err(Error::mismatch(expected, format!("one of {}", self.dtype())));
+        }
+        if ![DeviceType::CPU, DeviceType::CUDA_HOST, DeviceType::ROCM_HOST]
+            .contains(&self.device().ty)
+        {
+            return Err(Error::mismatch(
+                "a tensor on the CPU",
+                format!("one on {}", self.device()),
+            ));
+        }
+        if !self.is_unique() {
+            return Err(Error::Shared);
+        }
+        let extent = |&extent: &i64| usize::try_from(extent).unwrap_or(0);
+        let shape: Vec<usize> = self.shape().iter().map(extent).collect();
+        let offset = self.view().byte_offset as usize;
+        Ok((self.view().data.cast::<u8>().wrapping_add(offset).cast(), elements(&shape)))
+    }
+
+    /// The same of a compact tensor; the address is good for a slice.
+    fn elements<T: TensorElement>(&self) -> Result<(*mut T, usize), Error> {
+        let (data, count) = self.first::<T>()?;
+        if !self.is_compact() {
+            return Err(Error::mismatch("a compact tensor", "one with other strides"));
+        }
+        if count == 0 {
+            return Ok((ptr::dangling_mut(), 0));
+        }
+        if data.is_null() || !data.is_aligned() {
+            return Err(Error::mismatch("aligned memory", format!("the address {data:p}")));
+        }
+        let size = count * size_of::<T>();
+        // SAFETY: a compact tensor has as many elements, and nobody else has the tensor.
+        let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
+        if !T::are_valid(bytes) {
+            return Err(Error::mismatch("0 or 1", "another byte in a tensor of bool"));
+        }
+        Ok((data, count))
+    }
+}
+
+/// What a tensor made of a vector owns.
+struct Owner<T> {
+    _data: Vec<T>,
+    shape: Box<[i64]>,
+}
+
+fn manage<T: TensorElement>(mut data: Vec<T>, shape: &[usize]) -> *mut DLManagedTensorVersioned {
+    let tensor = view::describe(data.as_mut_ptr().cast(), T::DTYPE, Device::CPU);
+    let shape: Box<[i64]> = shape.iter().map(|&extent| extent as i64).collect();
+    let mut owner = Box::new(Owner { _data: data, shape });
+    let (ndim, shape) = (owner.shape.len() as i32, owner.shape.as_mut_ptr());
+    let tensor = DLTensor { ndim, shape, ..tensor };
+    let manager_ctx = Box::into_raw(owner).cast::<c_void>();
+    let deleter = Some(free::<T> as unsafe extern "C" fn(_));
+    let managed =
+        DLManagedTensorVersioned { version: VERSION, manager_ctx, deleter, flags: 0, tensor };
+    Box::into_raw(Box::new(managed))
+}
+
+/// # Safety
+/// Called once, with what [`manage`] made.
+unsafe extern "C" fn free<T>(managed: *mut DLManagedTensorVersioned) {
+    // SAFETY: as required above.
+    unsafe {
+        let managed = Box::from_raw(managed);
+        drop(Box::from_raw(managed.manager_ctx.cast::<Owner<T>>()));
+    }
+}
+
+impl From<TensorObject> for ObjectRef {
+    fn from(tensor: TensorObject) -> Self {
+        tensor.0
+    }
+}
+
+impl TryFrom<ObjectRef> for TensorObject {
+    type Error = ObjectRef;
+
+    /// The object comes back if it is no tensor.
+    fn try_from(object: ObjectRef) -> Result<TensorObject, ObjectRef> {
+        if TensorObject::of(&object).is_some() { Ok(TensorObject(object)) } else { Err(object) }
+    }
+}
+
+/// A view of a tensor object whose memory is read.
+impl<'a> From<&'a TensorObject> for TensorView<'a> {
+    fn from(tensor: &'a TensorObject) -> Self {
+        // SAFETY: the object is borrowed as long as the view, which is shared.
+        unsafe { TensorView::from_dlpack(tensor.view()) }.into_shared()
+    }
+}
+
+values! {
+    ['a] &'a TensorObject, tensor => object(&tensor.0);
+    ['a] &'a mut TensorObject, tensor => {
+        let arg = object(&tensor.0);
+        if tensor.is_unique() { arg.writable() } else { arg }
+    };
+}

@@ -1,0 +1,76 @@
+//! Conversions to and from the types of the `tvm-ffi` crate.
+//!
+//! That crate links `libtvm_ffi`, which makes it the runtime of the process: [`runtime`] finds it. Objects of
+//! another runtime, the built-in one for instance, are refused.
+
+use std::ffi::c_void;
+
+use abi_spec::TypeIndex;
+use tvm_ffi::AnyView;
+use tvm_ffi::tvm_ffi_sys::{TVMFFIAny, TVMFFIErrorMoveFromRaised};
+
+use super::arg::{Arg, IntoArg, values};
+use super::function::FfiFunction;
+use super::object::ObjectRef;
+use crate::abi::Any;
+use crate::error::Error;
+use crate::runtime::{Runtime, runtime};
+
+/// A value of the crate. What it refers to may be written to.
+fn arg<'a>(view: AnyView<'a>) -> Arg<'a> {
+    // SAFETY: a view is a `TVMFFIAny` and a zero-sized marker, in C's order, and valid for `'a`.
+    unsafe { Arg::from_raw(std::mem::transmute::<AnyView<'a>, Any>(view)) }.of(runtime())
+}
+
+values! {
+    ['a] AnyView<'a>, view => arg(view);
+    ['a] &'a tvm_ffi::Any, any => arg(AnyView::from(any));
+    ['a] &'a tvm_ffi::Tensor, tensor => arg(AnyView::from(tensor));
+    ['a] &'a tvm_ffi::Function, function => arg(AnyView::from(function));
+}
+
+/// Whether objects of a runtime are those of the crate.
+fn is_theirs(runtime: &Runtime) -> bool {
+    runtime.id() == TVMFFIErrorMoveFromRaised as *const c_void as usize
+}
+
+/// [`Error::Foreign`] if the object is of another runtime than the crate's.
+impl TryFrom<ObjectRef> for tvm_ffi::Any {
+    type Error = Error;
+
+    fn try_from(object: ObjectRef) -> Result<tvm_ffi::Any, Error> {
+        if !is_theirs(object.runtime()) {
+            return Err(Error::Foreign);
+        }
+        let any = Any::ptr(object.ty(), object.into_raw().cast());
+        // SAFETY: both are a `TVMFFIAny`; the reference goes along.
+        Ok(unsafe { tvm_ffi::Any::from_raw_ffi_any(std::mem::transmute::<Any, TVMFFIAny>(any)) })
+    }
+}
+
+/// [`Error::Foreign`] if the function is of another runtime than the crate's.
+impl TryFrom<FfiFunction> for tvm_ffi::Function {
+    type Error = Error;
+
+    fn try_from(function: FfiFunction) -> Result<tvm_ffi::Function, Error> {
+        let any = tvm_ffi::Any::try_from(ObjectRef::from(function))?;
+        Ok(tvm_ffi::Function::try_from(any).unwrap_or_else(|_| unreachable!("a function is one")))
+    }
+}
+
+/// [`Error::Foreign`] if [`runtime`] was needed before the crate's was loaded.
+impl TryFrom<tvm_ffi::Function> for FfiFunction {
+    type Error = Error;
+
+    fn try_from(function: tvm_ffi::Function) -> Result<FfiFunction, Error> {
+        if !is_theirs(runtime()) {
+            return Err(Error::Foreign);
+        }
+        // SAFETY: the reference is not lost, but becomes that of the new handle.
+        let raw = unsafe { tvm_ffi::Any::into_raw_ffi_any(tvm_ffi::Any::from(function)) };
+        debug_assert_eq!(raw.type_index, TypeIndex::FUNCTION.0);
+        // SAFETY: any function can be called with any valid arguments.
+        let function = unsafe { FfiFunction::from_raw(raw.data_union.v_obj.cast(), runtime()) };
+        Ok(function.unwrap_or_else(|| unreachable!("a function is one")))
+    }
+}

@@ -1,0 +1,198 @@
+//! Tensors over memory of the caller.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::marker::PhantomData;
+
+use abi_spec::{DType, Device};
+
+use super::element::{Elements, TensorElement};
+use crate::abi::DLTensor;
+use crate::error::Error;
+
+/// A `DLTensor` over borrowed memory, without a copy.
+///
+/// Memory is borrowed as the arguments of the call are: what a function only reads may be shared, and is
+/// passed by `&`; what it writes to is borrowed mutably, and the view passed by `&mut`. A function says
+/// what it only reads by [`Jit::reads`](crate::Jit::reads).
+///
+/// ```
+/// use tvm_ffi_codegen_jit::TensorView;
+///
+/// let x = [1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0];
+/// let matrix = TensorView::with_shape(&x, &[2, 3])?;
+/// let columns = TensorView::with_strides(&x, &[3, 2], &[1, 3])?;
+/// assert_eq!((matrix.view().ndim, columns.view().ndim), (2, 2));
+/// # Ok::<(), tvm_ffi_codegen_jit::Error>(())
+/// ```
+pub struct TensorView<'a> {
+    view: DLTensor,
+    /// Extents, then strides if there are any; `view` points at them.
+    dims: Box<[i64]>,
+    shared: bool,
+    data: PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: the memory is borrowed, as shared or as mutable, and all elements may be; through a shared view
+// it is only read.
+unsafe impl Send for TensorView<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for TensorView<'_> {}
+
+impl<'a> TensorView<'a> {
+    /// A tensor of one dim.
+    pub fn new(data: impl Elements<'a>) -> TensorView<'a> {
+        let parts = data.parts();
+        TensorView::compact(parts, &[parts.1])
+    }
+
+    /// A compact row-major tensor.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `data` has as many elements as the shape.
+    pub fn with_shape(data: impl Elements<'a>, shape: &[usize]) -> Result<Self, Error> {
+        let parts = data.parts();
+        let (needed, len) = (elements(shape), parts.1);
+        if needed != len {
+            return Err(Error::Shape { needed, len });
+        }
+        Ok(TensorView::compact(parts, shape))
+    }
+
+    /// A tensor with strides, counted in elements. They may be negative: the element of the lowest
+    /// address is the first of `data`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if `data` does not reach, or if there is not one stride for each extent.
+    pub fn with_strides(
+        data: impl Elements<'a>,
+        shape: &[usize],
+        strides: &[i64],
+    ) -> Result<Self, Error> {
+        let (data, len, shared) = data.parts();
+        let (mut low, mut high) = (0_i128, 0_i128);
+        for (&extent, &stride) in shape.iter().zip(strides) {
+            let last = extent.saturating_sub(1) as i128 * i128::from(stride);
+            (low, high) = (low + last.min(0), high + last.max(0));
+        }
+        let needed = usize::try_from(high - low + 1).unwrap_or(usize::MAX);
+        let empty = shape.contains(&0);
+        if shape.len() != strides.len() || (needed > len && !empty) {
+            return Err(Error::Shape { needed, len });
+        }
+        let first = if empty { 0 } else { (-low) as usize };
+        let dims = shape.iter().map(|&extent| extent as i64).chain(strides.iter().copied());
+        Ok(TensorView::build(data.wrapping_add(first), shape.len(), dims.collect(), shared))
+    }
+
+    /// Any tensor: of other types, on other devices, or wrong on purpose.
+    ///
+    /// # Safety
+    /// The kernels that it is passed to may access what it describes, for as long as it lives, except
+    /// where the checks of a declaration refuse it; also while others do.
+    ///
+    /// # Panics
+    /// If there is not one stride for each extent.
+    pub unsafe fn from_raw(
+        data: *mut c_void,
+        dtype: DType,
+        device: Device,
+        shape: &[i64],
+        strides: Option<&[i64]>,
+    ) -> TensorView<'a> {
+        assert!(strides.is_none_or(|strides| strides.len() == shape.len()), "one stride per dim");
+        let dims = shape.iter().chain(strides.unwrap_or_default()).copied().collect();
+        TensorView::describe(describe(data, dtype, device), shape.len(), dims, false)
+    }
+
+    /// A tensor of somebody else, seen by DLPack.
+    ///
+    /// # Safety
+    /// As for [`TensorView::from_raw`]; there are as many extents as `ndim` says, and as many strides
+    /// unless they are NULL.
+    pub unsafe fn from_dlpack(tensor: &'a DLTensor) -> TensorView<'a> {
+        let rank = tensor.ndim.max(0) as usize;
+        let mut dims = Vec::with_capacity(2 * rank);
+        for part in [tensor.shape, tensor.strides] {
+            if rank > 0 && !part.is_null() {
+                // SAFETY: as required above.
+                dims.extend_from_slice(unsafe { std::slice::from_raw_parts(part, rank) });
+            }
+        }
+        TensorView::describe(*tensor, rank, dims.into(), false)
+    }
+
+    /// The tensor as it is passed.
+    #[inline]
+    pub fn view(&self) -> &DLTensor {
+        &self.view
+    }
+
+    /// True if its memory is shared, so that nobody may write to it.
+    #[inline]
+    pub fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// The same view of memory that is only read.
+    pub(crate) fn into_shared(self) -> TensorView<'a> {
+        TensorView { shared: true, ..self }
+    }
+
+    fn compact<T: TensorElement>(
+        (data, _, shared): (*mut T, usize, bool),
+        shape: &[usize],
+    ) -> Self {
+        let dims = shape.iter().map(|&extent| extent as i64).collect();
+        TensorView::build(data, shape.len(), dims, shared)
+    }
+
+    pub(crate) fn build<T: TensorElement>(
+        data: *mut T,
+        ndim: usize,
+        dims: Box<[i64]>,
+        shared: bool,
+    ) -> Self {
+        TensorView::describe(describe(data.cast(), T::DTYPE, Device::CPU), ndim, dims, shared)
+    }
+
+    /// Completes a view by its dims.
+    fn describe(view: DLTensor, ndim: usize, mut dims: Box<[i64]>, shared: bool) -> Self {
+        let shape = dims.as_mut_ptr();
+        let strided = dims.len() > ndim;
+        let strides = if strided { shape.wrapping_add(ndim) } else { std::ptr::null_mut() };
+        let view = DLTensor { ndim: ndim as i32, shape, strides, ..view };
+        TensorView { view, dims, shared, data: PhantomData }
+    }
+}
+
+/// A tensor without dims.
+#[inline]
+pub(crate) fn describe(data: *mut c_void, dtype: DType, device: Device) -> DLTensor {
+    DLTensor {
+        data,
+        device_type: device.ty.0,
+        device_id: device.id,
+        ndim: 0,
+        code: dtype.code,
+        bits: dtype.bits,
+        lanes: dtype.lanes,
+        shape: std::ptr::null_mut(),
+        strides: std::ptr::null_mut(),
+        byte_offset: 0,
+    }
+}
+
+/// How many elements a shape needs.
+pub(crate) fn elements(shape: &[usize]) -> usize {
+    if shape.contains(&0) {
+        return 0;
+    }
+    shape.iter().fold(1, |product: usize, &extent| product.saturating_mul(extent))
+}
+
+impl fmt::Debug for TensorView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TensorView").field("view", &self.view).field("dims", &self.dims).finish()
+    }
+}

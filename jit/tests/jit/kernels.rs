@@ -1,0 +1,132 @@
+//! Kernels: by address, in the module, missing, and of another type.
+
+use crate::ir::{arg, binary, compile, import, int, runtimes, succeed, wrapper};
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::{AbiParam, InstBuilder, types};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use tvm_ffi_codegen::ir::{Module, Type};
+use tvm_ffi_codegen_jit::{Error, Jit, Runtime};
+
+extern "C" fn subtract(x: i64, y: i64) -> i64 {
+    x - y
+}
+
+#[test]
+fn kernels_are_called_by_address() {
+    for runtime in runtimes() {
+        let jit = Jit::with_runtime(runtime).unwrap();
+        // SAFETY: the kernel is sound for all integers that this test passes.
+        let compiled = unsafe {
+            let jit = jit.kernel("kernel", subtract as *const u8);
+            jit.compile_ir(&binary("subtract", "kernel")).unwrap()
+        };
+        let returned = compiled.function("subtract").unwrap().call((50, 8));
+        assert_eq!(int(returned), 42);
+        assert!(compiled.function("kernel").is_none());
+        assert_eq!(compiled.names().collect::<Vec<_>>(), ["subtract"]);
+    }
+}
+
+/// Defines `name(x, y) = x * y`, or calls `callee` instead of multiplying.
+pub(crate) fn define(jit: &mut Jit, name: &str, callee: Option<&str>) {
+    // SAFETY: what is defined here is sound for the integers that this file passes.
+    let module = unsafe { jit.module() };
+    let mut signature = module.make_signature();
+    signature.params = vec![AbiParam::new(types::I64); 2];
+    signature.returns = vec![AbiParam::new(types::I64)];
+    let linkage = cranelift_module::Linkage::Local;
+    let id = module.declare_function(name, linkage, &signature).unwrap();
+    let (mut context, mut reused) = (Context::new(), FunctionBuilderContext::new());
+    context.func.signature = signature.clone();
+    let mut b = FunctionBuilder::new(&mut context.func, &mut reused);
+    let block = b.create_block();
+    b.append_block_params_for_function_params(block);
+    b.switch_to_block(block);
+    let [x, y] = *b.block_params(block) else { panic!("two parameters") };
+    let product = match callee {
+        None => b.ins().imul(x, y),
+        Some(callee) => {
+            let linkage = cranelift_module::Linkage::Import;
+            let callee = module.declare_function(callee, linkage, &signature).unwrap();
+            let callee = module.declare_func_in_func(callee, b.func);
+            let call = b.ins().call(callee, &[x, y]);
+            b.inst_results(call)[0]
+        }
+    };
+    b.ins().return_(&[product]);
+    b.seal_all_blocks();
+    b.finalize(module.isa().frontend_config());
+    module.define_function(id, &mut context).unwrap();
+}
+
+#[test]
+fn kernels_are_found_in_the_module() {
+    let mut jit = Jit::with_runtime(Runtime::builtin()).unwrap();
+    define(&mut jit, "multiply", None);
+    // SAFETY: the kernel is sound for all integers; what the module defines goes first.
+    let compiled = unsafe {
+        let jit = jit.kernel("multiply", subtract as *const u8);
+        jit.compile_ir(&binary("multiply", "multiply")).unwrap()
+    };
+    let returned = compiled.function("multiply").unwrap().call((6, 7));
+    assert_eq!(int(returned), 42);
+}
+
+#[test]
+fn what_is_defined_nowhere_is_named() {
+    let undefined = |symbols: &[&str]| Error::Undefined {
+        symbols: symbols.iter().map(|&symbol| symbol.to_owned()).collect(),
+    };
+    for runtime in runtimes() {
+        // Symbols of declarations do not come from the process, whatever its type there.
+        for symbol in ["no_such_kernel", "free"] {
+            let error = compile(runtime, &binary("f", symbol)).unwrap_err();
+            assert_eq!(error, undefined(&[symbol]));
+            assert_eq!(error.to_string(), format!("undefined: `{symbol}`"));
+        }
+        // Those of the user's own code do.
+        let mut jit = Jit::with_runtime(runtime).unwrap();
+        define(&mut jit, "imports", Some("no_such_function"));
+        assert_eq!(jit.finish().unwrap_err(), undefined(&["no_such_function"]));
+        #[cfg(unix)]
+        {
+            let mut jit = Jit::with_runtime(runtime).unwrap();
+            define(&mut jit, "imports", Some("labs"));
+            // SAFETY: `labs` ignores its second argument.
+            let compiled = unsafe { jit.compile_ir(&binary("abs", "imports")) }.unwrap();
+            let returned = compiled.function("abs").unwrap().call((-5, 0));
+            assert_eq!(int(returned), 5);
+        }
+        // Promised, and never defined; a kernel given by address is no definition.
+        let mut jit = Jit::with_runtime(runtime).unwrap();
+        // SAFETY: nothing is defined, nor called.
+        let jit = unsafe {
+            let module = jit.module();
+            let signature = module.make_signature();
+            let linkage = cranelift_module::Linkage::Export;
+            module.declare_function("promised", linkage, &signature).unwrap();
+            module.declare_data("promised_data", linkage, false, false).unwrap();
+            jit.kernel("promised", subtract as *const u8)
+        };
+        assert_eq!(jit.finish().unwrap_err(), undefined(&["promised", "promised_data"]));
+    }
+}
+
+#[test]
+fn kernels_of_another_type_are_refused() {
+    let mut jit = Jit::with_runtime(Runtime::builtin()).unwrap();
+    define(&mut jit, "kernel", None);
+    let mut module = Module::default();
+    wrapper(&mut module, "f", |b| {
+        let kernel = import(b, "kernel", &[Type::I64, Type::F64], Some(Type::I64));
+        let (x, y) = (arg(b, Type::I64, 0), arg(b, Type::F64, 1));
+        let value = b.call_value(kernel, &[x, y]);
+        succeed(b, 1, value);
+    });
+    // SAFETY: it is refused.
+    let error = unsafe { jit.compile_ir(&module) }.unwrap_err();
+    let Error::Backend(backend_cranelift::Error::Kernel { symbol, argument, .. }) = error else {
+        panic!("{error}")
+    };
+    assert_eq!((symbol.as_str(), argument), ("kernel", Some(1)));
+}

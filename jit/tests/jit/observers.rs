@@ -1,0 +1,102 @@
+//! Debuggers and profilers see functions by name: real `gdb` and `perf`, where they run.
+//!
+//! Each test starts this program again under the tool, with one test of it, `subject`, to be looked at.
+
+use std::process::{Command, Output};
+
+use tvm_ffi_codegen::Library;
+use tvm_ffi_codegen_jit::{Jit, JitOptions, Observers};
+
+/// Says to `subject` that it is to run, and for how long.
+const ASKED: &str = "TVM_FFI_CODEGEN_TEST_SUBJECT";
+
+extern "C" fn raised() {
+    // SAFETY: a debugger is there, which stops here.
+    unsafe { libc::raise(libc::SIGTRAP) };
+}
+
+/// Takes a while, which the wrapper around it does not.
+extern "C" fn spin(turns: i64) -> i64 {
+    (0..turns).fold(0, |sum, i| std::hint::black_box(sum ^ i))
+}
+
+/// Calls wrappers that observers are told of.
+#[test]
+fn subject() {
+    let Ok(asked) = std::env::var(ASKED) else { return };
+    let text = "observed_trap() -> None = raised(); observed_spin(n: int64) -> int64 = spin(n);";
+    let library: Library = text.parse().unwrap();
+    let debugger = asked == "trap";
+    let observers = Observers { debugger, profiler: !debugger };
+    let jit = Jit::with_options(JitOptions { observers, ..JitOptions::default() }).unwrap();
+    // SAFETY: the kernels have the types that the declarations call them with.
+    let jit =
+        unsafe { jit.kernel("raised", raised as *const u8).kernel("spin", spin as *const u8) };
+    let compiled = jit.compile(&library).unwrap();
+    if asked == "trap" {
+        compiled.function("observed_trap").unwrap().call(()).unwrap();
+        return;
+    }
+    let spin = compiled.function("observed_spin").unwrap();
+    (0..8_000_000_i64).for_each(|_| drop(spin.call((1,)).unwrap()));
+    let map = format!("/tmp/perf-{}.map", std::process::id());
+    println!("map: {map}\n{}", std::fs::read_to_string(&map).unwrap());
+}
+
+/// Runs a tool on `subject`; `None` if the tool is not installed.
+fn run(tool: &str, args: &[&str], asked: &str) -> Option<Output> {
+    let program = std::env::current_exe().unwrap();
+    let mut command = Command::new(tool);
+    command.args(args).arg(program).args(["--exact", "observers::subject", "--nocapture"]);
+    command.env(ASKED, asked).output().ok()
+}
+
+fn text(output: &Output) -> String {
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn gdb_names_wrappers_and_unwinds_them() {
+    let commands = ["-batch", "-nx", "-ex", "run", "-ex", "backtrace 40", "-ex", "kill", "--args"];
+    let Some(output) = run("gdb", &commands, "trap") else {
+        assert!(std::env::var_os("CI").is_none(), "there is no gdb");
+        eprintln!("left out: there is no gdb");
+        return;
+    };
+    let text = text(&output);
+    let frames: Vec<&str> = text.lines().filter(|line| line.starts_with('#')).collect();
+    let find = |name: &str| {
+        let found = frames.iter().position(|frame| frame.contains(name));
+        found.unwrap_or_else(|| panic!("{name}: {text}"))
+    };
+    assert!(find("raised") < find("__tvm_ffi_observed_trap"), "{text}");
+    assert!(find("__tvm_ffi_observed_trap") < find("subject"), "{text}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn perf_names_wrappers() {
+    let folder = std::env::temp_dir().join(format!("tvm-ffi-codegen-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let data = folder.join("perf.data");
+    let file = data.to_str().unwrap();
+    let record = ["record", "-q", "-e", "cpu-clock", "-o", file, "--"];
+    let recorded = run("perf", &record, "spin").filter(|output| output.status.success());
+    let Some(recorded) = recorded else {
+        eprintln!("left out: perf does not run");
+        return;
+    };
+    let map = text(&recorded);
+    let report = ["report", "-i", file, "--stdio", "--sort", "symbol"];
+    let report = Command::new("perf").args(report).output().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let path = map.lines().find_map(|line| line.strip_prefix("map: ")).unwrap();
+    std::fs::remove_file(path).unwrap();
+    for name in ["__tvm_ffi_observed_trap", "__tvm_ffi_observed_spin"] {
+        assert!(map.lines().any(|line| line.ends_with(name)), "{map}");
+    }
+    let report = text(&report);
+    assert!(report.contains("__tvm_ffi_observed_spin"), "{report}");
+}

@@ -1,0 +1,57 @@
+//! Unwinders pass through wrappers: the process's own, from inside a kernel.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::ir::runtimes;
+use tvm_ffi_codegen::Library;
+use tvm_ffi_codegen_jit::Jit;
+
+unsafe extern "C" {
+    fn _Unwind_Backtrace(
+        visit: unsafe extern "C" fn(*mut c_void, *mut c_void) -> i32,
+        data: *mut c_void,
+    ) -> i32;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+    fn _Unwind_FindEnclosingFunction(address: *mut c_void) -> *mut c_void;
+}
+
+unsafe extern "C" fn visit(context: *mut c_void, frames: *mut c_void) -> i32 {
+    // SAFETY: the unwinder passes its context, and the vector that it was given.
+    unsafe { (*frames.cast::<Vec<usize>>()).push(_Unwind_GetIP(context)) };
+    0
+}
+
+static CALLER: AtomicUsize = AtomicUsize::new(0);
+
+/// How many frames there are from here on, and whether one of them is in the wrapper.
+extern "C" fn depth() -> i64 {
+    let mut frames: Vec<usize> = Vec::new();
+    // SAFETY: the vector is what `visit` expects.
+    unsafe { _Unwind_Backtrace(visit, (&raw mut frames).cast()) };
+    let wrapper = CALLER.load(Ordering::SeqCst);
+    let in_wrapper = frames.iter().position(|&address| {
+        // SAFETY: only looks the address up.
+        let start = unsafe {
+            _Unwind_FindEnclosingFunction(std::ptr::with_exposed_provenance_mut(address - 1))
+        };
+        start.addr() == wrapper
+    });
+    // Behind the wrapper come the frames of the test.
+    in_wrapper.map_or(-1, |index| (frames.len() - index) as i64)
+}
+
+#[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn backtraces_pass_through_wrappers() {
+    let library: Library = "depth() -> int64 = depth();".parse().unwrap();
+    for runtime in runtimes() {
+        // SAFETY: the kernel has the type that the declaration calls it with.
+        let jit =
+            unsafe { Jit::with_runtime(runtime).unwrap().kernel("depth", depth as *const u8) };
+        let function = jit.compile(&library).unwrap().function("depth").unwrap();
+        CALLER.store(function.as_ptr() as usize, Ordering::SeqCst);
+        let found: i64 = function.call(()).unwrap().try_into().unwrap();
+        assert!(found > 3, "{found}");
+    }
+}
