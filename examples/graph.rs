@@ -11,9 +11,7 @@ mod workspace;
 use std::error::Error;
 use std::ptr;
 
-use codegen::{
-    Call, DType, Expr, Function, Library, ParamType, Shape, Signature, Statement, Tensor, exprs,
-};
+use codegen::{Call, DType, Expr, Function, Library, Shape, Signature, Statement, Tensor, exprs};
 use jit::abi::{Any, SafeCall};
 use jit::{Context, Jit, Runtime, Tensor as View, Value, runtime};
 
@@ -66,7 +64,6 @@ fn network(operator: fn(&str, Vec<Expr>) -> Call) -> Function {
 fn operators() -> Vec<Function> {
     let [a, b, c] = ["a", "b", "c"].map(Expr::name);
     let matrices = |name| Signature::new(name).param("a", floats(["n", "k"]));
-    let any: fn() -> ParamType = || floats(Shape::AnyRank).into();
     vec![
         matrices("matmul").param("b", floats(["k", "m"])).param("c", floats(["n", "m"])).body(
             Call::kernel("matmul_kernel", exprs![a.data(), b.data(), c.data(), "n", "k", "m"]),
@@ -79,8 +76,8 @@ fn operators() -> Vec<Function> {
             .param("c", floats(["n", "k"]))
             .body(Call::kernel("relu_kernel", exprs![a.data(), c.data(), a.numel()])),
         Signature::new("reshape")
-            .param("a", any())
-            .param("c", any())
+            .param("a", floats(Shape::AnyRank))
+            .param("c", floats(Shape::AnyRank))
             .require(a.numel().equal(c.numel()))
             .body(Call::kernel("reshape_kernel", exprs![a.data(), c.data(), a.numel()])),
     ]
@@ -167,14 +164,14 @@ fn ahead_of_time(kernels: &str) -> Done {
     let options = driver::Options { backend: "llvm".to_owned(), kernels, ..Default::default() };
     driver::compile_shared(&by_symbol(), &file, &options)?;
     // The library finds the runtime in the process.
-    let (Kind::Path(libtvm_ffi) | Kind::Environment(libtvm_ffi) | Kind::Config(libtvm_ffi)) =
+    let (Kind::Path(runtime) | Kind::Environment(runtime) | Kind::Config(runtime)) =
         runtime().kind()
     else {
         return Err("no libtvm_ffi".into());
     };
     // SAFETY: the initialisers of both may run now.
     let (_runtime, library) =
-        unsafe { (Library::open(Some(libtvm_ffi), RTLD_NOW | RTLD_GLOBAL)?, Library::new(&file)?) };
+        unsafe { (Library::open(Some(runtime), RTLD_NOW | RTLD_GLOBAL)?, Library::new(&file)?) };
     // SAFETY: this is the type of every wrapper, and the library outlives the call.
     unsafe { check("by symbol, ahead of time", *library.get(b"__tvm_ffi_network")?) }
 }
