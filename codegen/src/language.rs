@@ -69,9 +69,9 @@
 //!            | "Shape" "(" args ")" | scalar "(" expr ")" | "stream" "(" expr ")"
 //!            | ( "min" | "max" | "ceildiv" ) "(" expr "," expr ")"
 //!
-//! scalar     = "bool" | "int8" | … | "float64" | "ptr"   (the names of `abi_spec::Scalar`)
-//! dtype      = a word that names an `abi_spec::DType`, such as "float32x4"
-//! device     = a word that names an `abi_spec::DeviceType`, such as "cuda"
+//! scalar     = "bool" | "int8" | … | "float64" | "ptr"   (the names of `Scalar`)
+//! dtype      = a word that names an `DType`, such as "float32x4"
+//! device     = a word that names an `DeviceType`, such as "cuda"
 //! name       = a word that is not reserved
 //! word       = ( letter | "_" ) { letter | digit | "_" }
 //! int        = digit { digit }

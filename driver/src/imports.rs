@@ -23,7 +23,7 @@
 //! use tvm_ffi_codegen_driver::{Form, Options, emit, inspect};
 //! # use codegen as tvm_ffi_codegen;
 //! use tvm_ffi_codegen::Library;
-//! use abi_spec::library_bin::ImportTree;
+//! use tvm_ffi_codegen::library_bin::ImportTree;
 //!
 //! let folder = tempfile::tempdir()?;
 //! let weights = folder.path().join("weights.bin");

@@ -115,6 +115,8 @@ types! {
 /// assert_eq!(pair.to_string(), "Tuple[n: int64, Function]");
 /// let table = ParamType::map(Leaf::Str, ParamType::array(pair));
 /// assert_eq!(table.to_string(), "Map[str, Array[Tuple[n: int64, Function]]]");
+/// let streams = ParamType::dict(Scalar::Int64, ParamType::list(Class::of("my.Stream")));
+/// assert_eq!(streams.to_string(), r#"Dict[int64, List[Object["my.Stream"]]]"#);
 /// let mode = ParamType::literal(["relu".into(), Literal::None]);
 /// let some = ParamType::optional(ParamType::union([ParamType::from(Scalar::Bool), mode]));
 /// assert_eq!(some.to_string(), r#"Optional[Union[bool, Literal["relu", None]]]"#);
