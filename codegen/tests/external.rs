@@ -1,7 +1,11 @@
 //! C functions beside functions of the FFI: what they are called, and which there cannot be.
 
+<<<<<<< HEAD:codegen/tests/external.rs
 use tvm_ffi_codegen::ir::Linkage;
 use tvm_ffi_codegen::{Error, Library, Options, lower};
+=======
+use crate::{Error, Library};
+>>>>>>> wt-e:codegen/src/resolve/tests/external.rs
 
 #[test]
 fn refusals() {
@@ -64,22 +68,6 @@ fn system(text: &str, prefix: &str) -> Library {
     let mut library: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
     library.system_lib = Some(prefix.to_owned());
     library
-}
-
-#[test]
-fn system_libraries_have_their_prefix_in_the_names() {
-    let library = system("extern half(x: float64) -> float64 = k(x);", "my_");
-    let resolved = library.resolve().unwrap();
-    assert!(resolved.header().contains("int32_t my_half(double x, double* result);"));
-    let module = lower(&resolved, &Options::default());
-    let exported = |name| module.symbols[module.find(name).unwrap().index()].linkage;
-    assert_eq!(exported("my_half"), Linkage::Export);
-    assert_eq!(exported("__tvm_ffi_my_half"), Linkage::Export);
-    // Only functions of the FFI are registered.
-    let names = module.find("tvm_ffi_codegen.register.names").unwrap();
-    let names = &module.data.iter().find(|data| data.symbol == names).unwrap().bytes;
-    let names: Vec<_> = names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).collect();
-    assert!(names.contains(&&b"__tvm_ffi_my_half"[..]) && !names.contains(&&b"my_half"[..]));
 }
 
 #[test]

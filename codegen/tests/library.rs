@@ -102,3 +102,19 @@ fn prefixes_that_cannot_be_are_errors() {
         assert_eq!(error.to_string(), message);
     }
 }
+
+#[test]
+fn c_functions_have_the_prefix_and_are_not_registered() {
+    let library: Library = "extern half(x: float64) -> float64 = k(x);".parse().unwrap();
+    let library = Library { system_lib: Some("my_".to_owned()), ..library };
+    let resolved = library.resolve().unwrap();
+    assert!(resolved.header().contains("int32_t my_half(double x, double* result);"));
+    let module = lower(&resolved, &bare());
+    ir::verify(&module).unwrap();
+    let functions = exports(&module).into_iter().filter(|name| name.ends_with("half"));
+    assert_eq!(functions.collect::<Vec<_>>(), ["__tvm_ffi_my_half", "my_half"]);
+    let names = module.find("tvm_ffi_codegen.register.names").unwrap();
+    let names = &module.data.iter().find(|data| data.symbol == names).unwrap().bytes;
+    let mut names = names.split(|byte| *byte == 0);
+    assert!(!names.any(|name| name == b"my_half"));
+}

@@ -25,7 +25,8 @@ impl Stub<'_> {
                 s.scalar(param, scalar, value)
             }),
             Given::Scalar(scalar) => self.scalar(param, scalar, value),
-            Given::DType | Given::Device => self.plain(param, given),
+            Given::DType => self.plain(param, given, (TypeIndex::DATA_TYPE, Type::I32)),
+            Given::Device => self.plain(param, given, (TypeIndex::DEVICE, Type::I64)),
             Given::Str => self.text(param, [value, given[1]]),
             Given::Bytes => self.bytes(param, [value, given[1]]),
             Given::Shape => self.shape(param, [value, given[1]]),
@@ -67,13 +68,11 @@ impl Stub<'_> {
 
     /// A number in its C type.
     fn scalar(&mut self, param: &Param<'_>, scalar: Scalar, native: Value) -> Words {
-        let native = match scalar {
-            Scalar::Bool => {
-                let truth = self.b.compare_const(Cond::Ne, native, 0);
-                self.b.widen_bool(truth, Type::I8)
-            }
-            _ => native,
-        };
+        let mut native = native;
+        if scalar == Scalar::Bool {
+            let truth = self.b.compare_const(Cond::Ne, native, 0);
+            native = self.b.widen_bool(truth, Type::I8);
+        }
         let wide = self.b.widen(native, scalar, self.linkage);
         if scalar == Scalar::Uint64 {
             // Integers of the FFI are signed.
@@ -83,12 +82,9 @@ impl Stub<'_> {
         self.words(result_index(scalar), wide)
     }
 
-    /// An element type or a device.
-    fn plain(&mut self, param: &Param<'_>, given: &[Value]) -> Words {
-        let (index, ty) = match param.given {
-            Given::DType => (TypeIndex::DATA_TYPE, Type::I32),
-            _ => (TypeIndex::DEVICE, Type::I64),
-        };
+    /// An element type or a device, which is of this type in memory.
+    fn plain(&mut self, param: &Param<'_>, given: &[Value], of: (TypeIndex, Type)) -> Words {
+        let (index, ty) = of;
         if param.optional {
             return self.unless_null(given[0], |s| {
                 let word = s.b.load_aligned(ty, given[0], 0, Type::I32.bytes());
