@@ -85,8 +85,21 @@ pub enum Error {
         /// The file that defines it again; it may be the same.
         second: String,
     },
-    /// Shared libraries cannot be linked for this target.
-    UnsupportedShared {
+    /// A linked file uses the variable `__tvm_ffi__library_ctx`, which a library without an import tree, or
+    /// with one that does not hold the library, has not.
+    LibraryContext {
+        /// The file.
+        file: String,
+    },
+    /// There is no library of this name where it was looked for.
+    NoLibrary {
+        /// The name.
+        name: String,
+        /// The folders, in order.
+        folders: Vec<PathBuf>,
+    },
+    /// Nothing can be linked for this target.
+    UnsupportedLink {
         /// The target.
         target: target_lexicon::Triple,
     },
@@ -104,8 +117,10 @@ pub enum Error {
 pub enum ObjectFault {
     /// Nothing that this library knows: text, a linker script, an empty file.
     Unrecognized,
-    /// LLVM bitcode, as `clang -flto -c` writes it.
+    /// LLVM bitcode, as `clang -flto -c` writes it, for a backend that does not read it.
     Bitcode,
+    /// Text, for a backend that does not read it.
+    Text,
     /// An archive that holds paths instead of objects.
     ThinArchive,
     /// Recognized, but damaged.
@@ -163,12 +178,25 @@ impl fmt::Display for Error {
             Error::DuplicateSymbol { name, first, second } => {
                 write!(f, "`{name}` is defined by {first} and again by {second}")
             }
-            Error::UnsupportedShared { target } => {
+            Error::LibraryContext { file } => {
                 write!(
                     f,
-                    "cannot link a shared library for {target}: only ELF on x86-64, aarch64 "
+                    "{file} uses `__tvm_ffi__library_ctx`, which a library has that imports "
                 )?;
-                f.write_str("and riscv64 can be linked here; emit an object and link it there")
+                f.write_str("something: give --import or --import-tree (`Library::imports`)")
+            }
+            Error::NoLibrary { name, folders } => {
+                write!(f, "no library `{name}` in ")?;
+                let folders: Vec<_> =
+                    folders.iter().map(|path| path.display().to_string()).collect();
+                f.write_str(&folders.join(", "))
+            }
+            Error::UnsupportedLink { target } => {
+                write!(
+                    f,
+                    "cannot link for {target}: only ELF on x86-64, aarch64 and riscv64 can be "
+                )?;
+                f.write_str("linked here; emit an object without kernels and link it there")
             }
             Error::Linker { name, reason } => write!(f, "linker {name}: {reason}"),
         }
@@ -179,11 +207,17 @@ impl fmt::Display for ObjectFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ObjectFault::Unrecognized => f.write_str("not an object file"),
-            ObjectFault::Bitcode => f.write_str("LLVM bitcode; compile it without -flto"),
+            ObjectFault::Bitcode => {
+                f.write_str("LLVM bitcode: take --backend llvm, or compile it without -flto")
+            }
+            ObjectFault::Text => f.write_str(
+                "text, not an object file; LLVM IR and MLIR are for --backend llvm and mlir",
+            ),
             ObjectFault::ThinArchive => f.write_str("a thin archive; give its members"),
             ObjectFault::Malformed { reason } => write!(f, "malformed object file: {reason}"),
             ObjectFault::NotRelocatable { found } => {
-                write!(f, "expected a relocatable object but got a {found}")
+                let article = if found.starts_with('e') { "an" } else { "a" };
+                write!(f, "expected a relocatable object but got {article} {found}")
             }
             ObjectFault::Target { expected, found } => {
                 write!(f, "expected an object for {expected} but got one for {found}")
@@ -205,7 +239,9 @@ impl error::Error for Error {
             | Error::Object { .. }
             | Error::MissingSymbols { .. }
             | Error::DuplicateSymbol { .. }
-            | Error::UnsupportedShared { .. }
+            | Error::LibraryContext { .. }
+            | Error::NoLibrary { .. }
+            | Error::UnsupportedLink { .. }
             | Error::Linker { .. } => None,
         }
     }

@@ -37,7 +37,7 @@ pub(crate) fn malformed(error: object::Error) -> ObjectFault {
     ObjectFault::Malformed { reason: error.to_string() }
 }
 
-/// What a file is, as messages name it.
+/// What a file is, as reports name it.
 pub(crate) fn kind_name(kind: ObjectKind) -> &'static str {
     if kind == ObjectKind::Relocatable {
         "object"

@@ -89,6 +89,29 @@ fn kernels_in_mlir_become_part_of_the_library() {
     assert_eq!(emit(folder.path(), "--backend mlir --emit bitcode -o mlir.bc"), Ok(()));
 }
 
+/// As the documentation of the backends recommends it; the ending of a name says nothing.
+#[test]
+fn kernels_of_internal_linkage_and_any_name_are_found() {
+    let folder = twice();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let helper = "define internal i64 @helper(i64 %n) { ret i64 %n }\n";
+    let local = LLVM.replace("define i64", "define internal i64");
+    write("local.txt", &format!("{helper}{local}"));
+    write("other.ll", &format!("{helper}@keep = global ptr @helper"));
+    write("local", &MLIR.replace("llvm.func ", "llvm.func internal "));
+    for (backend, kernels) in
+        [("llvm", "--link local.txt --link other.ll"), ("mlir", "--link local")]
+    {
+        for form in ["--emit shared -o twice.so", "--emit shared -O0 -o twice.so"] {
+            let arguments = format!("--backend {backend} {kernels} {form}");
+            assert_eq!(emit(folder.path(), &arguments), Ok(()), "{arguments}");
+            assert_twice(folder.path(), "twice.so");
+        }
+    }
+    let arguments = "--backend llvm --emit bitcode --link local.txt -o bits";
+    assert_eq!(emit(folder.path(), arguments), Ok(()));
+}
+
 #[test]
 fn bad_kernels_leave_nothing_behind() {
     let folder = twice();

@@ -1,6 +1,7 @@
 //! The driver from outside: linking, inspection and the command line.
 
 mod cli;
+mod dependencies;
 mod hostile;
 mod imports;
 mod inspect;
