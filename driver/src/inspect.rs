@@ -9,7 +9,7 @@ use std::mem;
 use abi_spec::library_bin::{self, DecodeError, ImportTree, LOADER_PREFIX};
 use abi_spec::runtime::{self, Version};
 use abi_spec::symbol;
-use codegen::metadata::{DOC_DATA, METADATA_DATA};
+use codegen::metadata::Subject;
 use object::Object;
 
 use crate::ObjectFault;
@@ -129,6 +129,9 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, ObjectFault> {
     for symbol in symbols::symbols(&file, &mut names)? {
         found.add(symbol);
     }
+    for (subject, function, text) in symbols::texts(&file, &mut names)? {
+        found.texts.push((subject, function, Text::Constant(text)));
+    }
     Ok(Inspection {
         machine: Machine::of(&file).to_string(),
         kind: object_file::kind_name(file.kind()),
@@ -190,12 +193,6 @@ struct Found<'data> {
     undefined: Vec<Undefined>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Subject {
-    Metadata,
-    Doc,
-}
-
 impl<'data> Found<'data> {
     fn add(&mut self, symbol: Symbol<'data>) {
         let Symbol { name, defined, weak, size, data } = symbol;
@@ -214,10 +211,6 @@ impl<'data> Found<'data> {
             self.texts.push((Subject::Metadata, function.to_owned(), Text::Computed));
         } else if let Some(function) = name.strip_prefix(symbol::DOC_PREFIX) {
             self.texts.push((Subject::Doc, function.to_owned(), Text::Computed));
-        } else if let Some(function) = name.strip_prefix(METADATA_DATA) {
-            self.texts.push((Subject::Metadata, function.to_owned(), constant(data)));
-        } else if let Some(function) = name.strip_prefix(DOC_DATA) {
-            self.texts.push((Subject::Doc, function.to_owned(), constant(data)));
         } else if let Some(function) = name.strip_prefix(symbol::PREFIX) {
             if function.starts_with('_') {
                 self.reserved.push(name);
@@ -254,10 +247,6 @@ impl<'data> Found<'data> {
         }
         mem::take(&mut self.functions).into_values().collect()
     }
-}
-
-fn constant(data: &[u8]) -> Text {
-    Text::Constant(String::from_utf8_lossy(data).into_owned())
 }
 
 fn decode(prefix: String, data: &[u8]) -> LibraryBin {

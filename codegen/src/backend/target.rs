@@ -82,6 +82,8 @@ pub struct Facts {
     pub words: bool,
     /// There is the section [`LARGE`].
     pub large: bool,
+    /// The section of [`Data::listed`](crate::ir::Data::listed), as assemblers write it.
+    pub list: &'static str,
     /// A linker merges groups of sections; without them it goes by the symbols.
     pub groups: bool,
     /// A symbol is exported from a shared library only if its object says so.
@@ -90,6 +92,9 @@ pub struct Facts {
     /// does so, which compilers call.
     pub probes: bool,
 }
+
+/// The names that [`Facts::list`] has in the files of ELF, Mach-O and COFF.
+pub const LISTS: [&str; 3] = [".tvm_ffi.texts", "__tvm_ffi_texts", ".tvmffi"];
 
 /// Where constants go that are out of the reach of code, in ELF on x86-64.
 pub const LARGE: &str = ".lrodata";
@@ -102,6 +107,7 @@ impl Facts {
         results: Narrow::Extended,
         words: false,
         large: false,
+        list: LISTS[0],
         groups: false,
         export: false,
         probes: true,
@@ -131,6 +137,11 @@ impl Facts {
             results,
             words,
             large: elf && machine(triple) == Some(Machine::X86_64),
+            list: match format {
+                BinaryFormat::Macho => "__TEXT,__tvm_ffi_texts",
+                BinaryFormat::Coff => LISTS[2],
+                _ => LISTS[0],
+            },
             groups: elf || format == BinaryFormat::Coff,
             export: format == BinaryFormat::Coff,
             probes: !windows,

@@ -1,11 +1,16 @@
 //! Reports on objects and libraries of every format.
 
-use abi_spec::library_bin::{DecodeError, ImportTree};
-use tvm_ffi_codegen_driver::inspect::Undefined;
-use tvm_ffi_codegen_driver::link::{self, Dependencies, Linker};
-use tvm_ffi_codegen_driver::{Form, ObjectFault, Options, emit_module, inspect};
+use std::process::Command;
 
-use crate::support::{full, object, tree, twice, undefined};
+use ::object::{Object, ObjectSymbol};
+use abi_spec::library_bin::{DecodeError, ImportTree};
+use tvm_ffi_codegen_driver::inspect::{Text, Undefined};
+use tvm_ffi_codegen_driver::link::{self, Dependencies, Linker};
+use tvm_ffi_codegen_driver::{
+    Form, ObjectFault, Options, compile_shared, emit, emit_module, inspect,
+};
+
+use crate::support::{folder, full, object, tree, twice, undefined};
 
 /// Sizes depend on the compiler.
 fn without_code_sizes(report: &str) -> String {
@@ -122,4 +127,61 @@ fn nothing_else_is_an_object() {
 fn names_cannot_move_the_cursor() {
     let found = inspect(&undefined(&["a\x1b[2Jb"])).unwrap();
     assert_eq!(found.undefined[0].name, "a\\u{1b}[2Jb");
+}
+
+/// Backends of this build.
+fn backends() -> &'static [&'static str] {
+    if cfg!(feature = "mlir") { &["cranelift", "llvm", "mlir"] } else { &["cranelift"] }
+}
+
+#[test]
+fn texts_about_functions_are_in_files_of_every_format() {
+    let library = "/// Docs.\nf() -> None = k(); g() -> None = k();".parse().unwrap();
+    for backend in backends() {
+        for target in ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-msvc"]
+        {
+            let (backend, target) = ((*backend).to_owned(), target.parse().unwrap());
+            let options = Options { backend, target, ..Options::default() };
+            let object = emit(&library, Form::Object, &options).unwrap();
+            let texts = |text: &Text| matches!(text, Text::Constant(_));
+            let found = inspect(&object).unwrap().functions;
+            let found: Vec<_> = found.iter().map(|f| (texts(&f.metadata), f.doc.clone())).collect();
+            let docs = Text::Constant("Docs.".to_owned());
+            assert_eq!(
+                found,
+                [(true, docs), (true, Text::Absent)],
+                "{} {}",
+                options.backend,
+                options.target
+            );
+        }
+    }
+}
+
+#[test]
+fn stripped_libraries_keep_texts_and_export_wrappers_only() {
+    let library = "/// Docs.\nf() -> None = k();".parse().unwrap();
+    let kernels = vec![object("k", "void k(void) {}")];
+    for linker in [Linker::Wild, Linker::Cc("cc".into())] {
+        for backend in backends() {
+            let (backend, linker) = ((*backend).to_owned(), linker.clone());
+            let options =
+                Options { backend, linker, kernels: kernels.clone(), ..Options::default() };
+            let folder = folder();
+            let path = folder.path().join("f.so");
+            compile_shared(&library, &path, &options).unwrap();
+            assert!(Command::new("strip").arg("-s").arg(&path).status().unwrap().success());
+            let bytes = std::fs::read(path).unwrap();
+            let found = inspect(&bytes).unwrap().functions;
+            assert_eq!(found[0].doc, Text::Constant("Docs.".to_owned()));
+            assert!(matches!(&found[0].metadata, Text::Constant(text) if text.starts_with('{')));
+            let file = ::object::File::parse(&*bytes).unwrap();
+            let defined = file.dynamic_symbols().filter(|symbol| !symbol.is_undefined());
+            assert!(
+                defined
+                    .flat_map(|s| s.name().map(str::to_owned))
+                    .all(|name| name.starts_with("__tvm_ffi_"))
+            );
+        }
+    }
 }
