@@ -153,7 +153,7 @@ impl Facts {
         triple.parse().map_or(Facts::UNKNOWN, |triple| Facts::of(&triple))
     }
 
-    /// How one side extends an argument, or relies on its being extended.
+    /// How one side extends an argument, or relies on its being extended: with what, if at all.
     pub fn argument(&self, abi: AbiType, side: Side) -> Extend {
         self.extension(abi, self.arguments, side)
     }
@@ -168,7 +168,10 @@ impl Facts {
             return Extend::Sign;
         }
         match (narrow, side) {
-            (Narrow::Trusted, _) | (Narrow::Extended, Side::Sender) => abi.extend,
+            (Narrow::Trusted, _) | (Narrow::Extended, Side::Sender) => match abi.extend {
+                Extend::Truth => Extend::Zero,
+                extend @ (Extend::No | Extend::Sign | Extend::Zero) => extend,
+            },
             (Narrow::Extended, Side::Receiver) | (Narrow::Anything, _) => Extend::No,
         }
     }
