@@ -1,6 +1,7 @@
 //! The order of checks, and which occurrence of a symbol binds it: decided here and nowhere else.
 
 use abi_spec::Scalar;
+use rustc_hash::FxHashSet;
 
 use super::ids::{Id, SymbolId, Table, ValueId};
 use super::linear::linear;
@@ -26,6 +27,8 @@ struct Waiting<'a> {
     place: Place,
     expr: &'a Expr,
     term: Term,
+    /// How many of its symbols are not known.
+    unknown: usize,
 }
 
 /// Collects the steps of one function.
@@ -33,7 +36,10 @@ pub(super) struct Order<'n, 'a> {
     names: &'n Names<'a>,
     pub(super) steps: Vec<Step<'a>>,
     knowledge: Table<SymbolId, Knowledge>,
-    waiting: Vec<Waiting<'a>>,
+    /// In the order of their places; `None` for those that have been compared.
+    waiting: Vec<Option<Waiting<'a>>>,
+    /// Which of them wait for a symbol.
+    waits: Table<SymbolId, Vec<usize>>,
     /// The first stride that mentions a symbol.
     first: Table<SymbolId, Option<(Place, Linear)>>,
 }
@@ -46,6 +52,7 @@ impl<'n, 'a> Order<'n, 'a> {
             steps: Vec::with_capacity(4 * names.values.len() + 4),
             knowledge: Table::like(&names.symbols, Knowledge::Unknown),
             waiting: Vec::new(),
+            waits: Table::like(&names.symbols, Vec::new()),
             first: Table::like(&names.symbols, None),
         };
         let params: Vec<ValueId> =
@@ -107,11 +114,11 @@ impl<'n, 'a> Order<'n, 'a> {
         of: ValueId,
         body: impl FnOnce(&mut Self) -> Result<(), (Part, String)>,
     ) -> Result<Vec<Step<'a>>, (Part, String)> {
-        let outer = std::mem::take(&mut self.steps);
+        let (outer, before) = (std::mem::take(&mut self.steps), self.waiting.len());
         body(self)?;
-        self.compare_within(|order, place| order.is_in(place, of));
+        self.compare_within(before, |order, place| order.is_in(place, of));
         let steps = std::mem::replace(&mut self.steps, outer);
-        self.nothing_left_in(of)?;
+        self.nothing_left(before)?;
         Ok(steps)
     }
 
@@ -141,8 +148,8 @@ impl<'n, 'a> Order<'n, 'a> {
     }
 
     /// Nothing that is checked in a loop or a union can wait for what is known after it.
-    fn nothing_left_in(&self, value: ValueId) -> Result<(), (Part, String)> {
-        match self.waiting.iter().find(|waiting| self.is_in(waiting.place, value)) {
+    fn nothing_left(&self, before: usize) -> Result<(), (Part, String)> {
+        match self.waiting[before..].iter().flatten().next() {
             Some(Waiting { place, expr, .. }) => {
                 Err((place.part(), format!("not all symbols of `{expr}` are known here")))
             }
@@ -208,7 +215,7 @@ impl<'n, 'a> Order<'n, 'a> {
         }
         let (rule, bound) = self.rule(expr, &term);
         if let Rule::Any = rule {
-            self.waiting.push(Waiting { place, expr, term });
+            self.wait(place, expr, term);
         }
         self.steps.push(Step::Occurrence { place, rule });
         if let Some((symbol, linear)) = bound {
@@ -256,48 +263,68 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    /// Marks a symbol as known and compares the expressions that waited for it.
+    /// Puts off an expression until its symbols are known.
+    fn wait(&mut self, place: Place, expr: &'a Expr, term: Term) {
+        let unknown = self.symbols(&term, |knowledge| knowledge != Knowledge::Known);
+        unknown.iter().for_each(|&symbol| self.waits[symbol].push(self.waiting.len()));
+        self.waiting.push(Some(Waiting { place, expr, term, unknown: unknown.len() }));
+    }
+
+    /// Marks a symbol as known and compares the expressions that waited for nothing else.
     fn know(&mut self, symbol: SymbolId) {
         if self.knowledge[symbol] == Knowledge::Known {
             return;
         }
         self.knowledge[symbol] = Knowledge::Known;
-        self.compare(|order, waiting| {
-            order.symbols(&waiting.term, |knowledge| knowledge != Knowledge::Known).is_empty()
-        });
-    }
-
-    /// Compares what waits at such places, as far as it is known within their own parameters.
-    fn compare_within(&mut self, wanted: impl Fn(&Self, Place) -> bool) {
-        self.compare(|order, waiting| {
-            let param = order.names.values[waiting.place.value()].param;
-            let known =
-                |knowledge| knowledge == Knowledge::Known || knowledge == Knowledge::Within(param);
-            let unknown = order.symbols(&waiting.term, |knowledge| !known(knowledge));
-            wanted(order, waiting.place) && order.is_within(waiting.place) && unknown.is_empty()
-        });
-    }
-
-    fn compare(&mut self, wanted: impl Fn(&Self, &Waiting<'a>) -> bool) {
-        for waiting in std::mem::take(&mut self.waiting) {
-            if wanted(self, &waiting) {
-                let Waiting { place, expr, term } = waiting;
-                let uncertain =
-                    self.symbols(&term, |knowledge| matches!(knowledge, Knowledge::Within(_)));
-                self.steps.push(Step::Occurrence { place, rule: equal(expr, term, uncertain) });
-            } else {
-                self.waiting.push(waiting);
+        for index in std::mem::take(&mut self.waits[symbol]) {
+            let waiting = self.waiting[index].as_mut();
+            let ready = waiting.is_some_and(|waiting| {
+                waiting.unknown -= 1;
+                waiting.unknown == 0
+            });
+            if ready {
+                self.compare(index);
             }
         }
     }
 
-    /// Such symbols of a term, without repetition.
-    fn symbols(&self, term: &Term, wanted: impl Fn(Knowledge) -> bool) -> Vec<SymbolId> {
-        let mut found = Vec::new();
-        term.visit_symbols(&mut |symbol| {
-            if wanted(self.knowledge[symbol]) && !found.contains(&symbol) {
-                found.push(symbol);
+    /// Compares what waits at such places, from this number on, as far as it is known within their parameters.
+    fn compare_within(&mut self, from: usize, wanted: impl Fn(&Self, Place) -> bool) {
+        for index in from..self.waiting.len() {
+            let Some(Waiting { place, term, .. }) = &self.waiting[index] else { continue };
+            let param = self.names.values[place.value()].param;
+            let known =
+                |knowledge| knowledge == Knowledge::Known || knowledge == Knowledge::Within(param);
+            let unknown = self.symbols(term, |knowledge| !known(knowledge));
+            if wanted(self, *place) && self.is_within(*place) && unknown.is_empty() {
+                self.compare(index);
             }
+        }
+    }
+
+    fn compare(&mut self, index: usize) {
+        if let Some(Waiting { place, expr, term, .. }) = self.waiting[index].take() {
+            let uncertain =
+                self.symbols(&term, |knowledge| matches!(knowledge, Knowledge::Within(_)));
+            self.steps.push(Step::Occurrence { place, rule: equal(expr, term, uncertain) });
+        }
+    }
+
+    /// Such symbols of a term, without repetition, in its order.
+    fn symbols(&self, term: &Term, wanted: impl Fn(Knowledge) -> bool) -> Vec<SymbolId> {
+        /// So many are looked through; of more there is a set.
+        const FEW: usize = 16;
+        let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
+        term.visit_symbols(&mut |symbol| {
+            if !wanted(self.knowledge[symbol]) {
+                return;
+            }
+            if found.len() == FEW {
+                seen.extend(found.iter().copied());
+            }
+            let few = found.len() < FEW;
+            let is_new = if few { !found.contains(&symbol) } else { seen.insert(symbol) };
+            found.extend(is_new.then_some(symbol));
         });
         found
     }
@@ -312,7 +339,7 @@ impl<'n, 'a> Order<'n, 'a> {
                 self.know(symbol);
             }
         }
-        self.compare_within(|_, _| true);
+        self.compare_within(0, |_, _| true);
         let unknown = self.knowledge.find(|&known| known == Knowledge::Unknown);
         if let Some(symbol) = unknown {
             let symbol = &self.names.symbols[symbol];

@@ -16,6 +16,7 @@ mod names;
 mod occurrence;
 mod pieces;
 mod properties;
+mod quote;
 mod raise;
 mod result;
 mod scalar;
@@ -216,7 +217,7 @@ routines! {
     /// `(state, text, length)`: appends text as far as it fits.
     Put "put" [Ptr, Ptr, I64] -> None, cold, text::put;
     /// `(state, text, length)`: appends text in quotes.
-    PutQuoted "put_quoted" [Ptr, Ptr, I64] -> None, cold, text::put_quoted;
+    PutQuoted "put_quoted" [Ptr, Ptr, I64] -> None, cold, quote::put_quoted;
     /// `(state, value)`: appends a signed number.
     PutInt "put_int" [Ptr, I64] -> None, cold, text::put_int;
     /// `(state, value)`: appends an unsigned number.

@@ -8,7 +8,7 @@ fn arguments_and_results() {
         ("f() -> None = k()", "()"),
         (
             "f(b: bool, i: int8, u: uint16) -> uint8 = k(b, i, u)",
-            "(i8 zext, i8 sext, i16 zext) -> i8 zext",
+            "(i8 bool, i8 sext, i16 zext) -> i8 zext",
         ),
         (
             "f(i: int32, u: uint32, n: int64, p: ptr) -> int64 = k(i, u, n, p)",
