@@ -3,11 +3,11 @@
 //! The stages are [`parse_file`], [`lower`], [`emit_module`] and [`file::write`]; a shared library is an
 //! object, which [`link::shared_bytes`] links.
 
-use std::io;
 use std::path::Path;
 
 use abi_spec::symbol::LIBRARY_CTX;
 use codegen::ir::{self, Linkage};
+use codegen::language::Limit;
 use codegen::{Library, backend as native};
 
 use crate::backend::backend;
@@ -21,10 +21,9 @@ use crate::{Error, Form, Kernel, Options};
 /// # Errors
 /// [`Error::Read`], also if the file is not UTF-8, and [`Error::Declaration`].
 pub fn parse_file(path: &Path) -> Result<Library, Error> {
-    let text = String::from_utf8(file::read(path)?).map_err(|error| Error::Read {
-        path: path.to_owned(),
-        source: io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()),
-    })?;
+    let too_long = || codegen::Error::Limit { limit: Limit::Text, site: None, position: None };
+    let text = file::text(path, Limit::Text.max())?;
+    let text = text.ok_or_else(|| declaration(Some(path), too_long()))?;
     text.parse().map_err(|error| declaration(Some(path), error))
 }
 

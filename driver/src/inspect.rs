@@ -5,6 +5,7 @@ mod symbols;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
+use std::path::Path;
 
 use abi_spec::library_bin::{self, DecodeError, ImportTree, LOADER_PREFIX};
 use abi_spec::runtime::{self, Version};
@@ -12,8 +13,9 @@ use abi_spec::symbol;
 use codegen::metadata::Subject;
 use object::Object;
 
-use crate::ObjectFault;
+use crate::file;
 use crate::object_file::{self, Machine, Names, RUNTIME_PREFIX};
+use crate::{Error, ObjectFault};
 use symbols::Symbol;
 
 /// What [`inspect`] finds. `Display` prints a report of several lines.
@@ -110,6 +112,16 @@ pub struct Undefined {
     pub name: String,
     /// It may stay undefined.
     pub weak: bool,
+}
+
+/// The contents of a file that [`inspect`] may know. Of others no more than the beginning is read.
+///
+/// # Errors
+/// [`Error::Read`], and [`Error::Object`] for another file.
+pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    let file = path.display().to_string();
+    let unknown = || Error::Object { file, fault: ObjectFault::Unrecognized };
+    file::read_if(path, object_file::begins)?.ok_or_else(unknown)
 }
 
 /// Reads an ELF, Mach-O, COFF or PE file: an object or a shared library.

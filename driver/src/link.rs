@@ -25,7 +25,7 @@ pub use input::Input;
 pub use search::library;
 
 use crate::file::{self, Mode};
-use crate::object_file::Machine;
+use crate::object_file::{self, Machine};
 use crate::{Error, ObjectFault};
 
 /// Options that mean the same to every linker: bind our own references to our own symbols, leave none
@@ -86,6 +86,18 @@ enum Output<'a> {
     Shared(&'a Dependencies),
     /// A relocatable object.
     Object,
+}
+
+/// The contents of a file that can be linked or be a kernel in a language: an object, an archive, a shared library,
+/// bitcode or text. Of others no more than the beginning is read.
+///
+/// # Errors
+/// [`Error::Read`], and [`Error::Object`] for another file.
+pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    let wanted = |head: &[u8]| object_file::begins(head) || !head.contains(&0);
+    let unknown =
+        || Error::Object { file: path.display().to_string(), fault: ObjectFault::Unrecognized };
+    file::read_if(path, wanted)?.ok_or_else(unknown)
 }
 
 /// Links a shared library and writes it; when anything fails, `output` is as it was.

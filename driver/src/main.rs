@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use std::env;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -14,7 +15,7 @@ use codegen::{Library, Unchecked, ir};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::file::{self, Mode};
 use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
-use tvm_ffi_codegen_driver::link::{Dependencies, Input, Linker, library};
+use tvm_ffi_codegen_driver::link::{self, Dependencies, Input, Linker, library};
 use tvm_ffi_codegen_driver::{
     BACKENDS, Error, Form, Kernel, Optimize, Options, backend, inspect, lower_with, parse_file,
     write_module,
@@ -148,6 +149,12 @@ enum LinkerName {
 }
 
 fn main() -> ExitCode {
+    // A file that grows too large is then an error like any other, and leaves nothing behind.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(
+        signal_hook::consts::SIGXFSZ,
+        std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false)),
+    );
     let result = match Cli::parse().command {
         Command::Emit(arguments) => emit(&arguments),
         Command::Inspect { file, extract } => report(&file, extract.as_deref()),
@@ -185,7 +192,22 @@ fn emit(arguments: &Emit) -> Result<(), Error> {
         let message = "objects for --link need --emit object or --emit shared";
         Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
     }
+    refuse_overwriting(arguments, &options.kernels)?;
     write_module(&module, form, &arguments.output, &options)
+}
+
+/// What is read must not be written.
+fn refuse_overwriting(arguments: &Emit, kernels: &[Input]) -> Result<(), Error> {
+    let imports = arguments.import.iter().map(|(_, path)| path.as_path());
+    let inputs = [&*arguments.file].into_iter().chain(imports);
+    let inputs = inputs.chain(arguments.import_tree.as_deref());
+    let inputs = inputs.chain(arguments.linking.link.iter().map(PathBuf::as_path));
+    let mut inputs = inputs.chain(kernels.iter().map(|input| Path::new(input.name())));
+    if inputs.any(|input| file::is_same(&arguments.output, input)) {
+        let source = io::Error::other("it is one of the inputs");
+        return Err(Error::Write { path: arguments.output.clone(), source });
+    }
+    Ok(())
 }
 
 /// Says which arguments mean nothing together.
@@ -217,7 +239,7 @@ fn links(form: Form) -> bool {
 fn add_kernels(options: &mut Options, linking: &Linking) -> Result<(), Error> {
     let backend = backend(options)?;
     for path in &linking.link {
-        let (name, bytes) = (path.display().to_string(), file::read(path)?);
+        let (name, bytes) = (path.display().to_string(), link::read(path)?);
         if backend.reads(&bytes) {
             options.sources.push(Kernel { name, bytes });
         } else {
@@ -288,7 +310,7 @@ fn linker(name: LinkerName) -> Linker {
 }
 
 fn report(path: &Path, folder: Option<&Path>) -> Result<(), Error> {
-    let bytes = file::read(path)?;
+    let bytes = inspect::read(path)?;
     let fault = |fault| Error::Object { file: path.display().to_string(), fault };
     let found = inspect(&bytes).map_err(fault)?;
     if let Some(folder) = folder {

@@ -10,6 +10,13 @@ use crate::ObjectFault;
 /// The first bytes of LLVM bitcode.
 const BITCODE: [u8; 4] = *b"BC\xc0\xde";
 
+/// Whether a file that begins so may be one that [`parse`] reads, an archive or bitcode.
+pub(crate) fn begins(head: &[u8]) -> bool {
+    // What a PE file is stands further on.
+    let marked = [&BITCODE[..], b"MZ"].iter().any(|mark| head.starts_with(mark));
+    marked || FileKind::parse(head).is_ok()
+}
+
 /// Reads the headers of an ELF, Mach-O, COFF or PE file.
 pub(crate) fn parse(bytes: &[u8]) -> Result<object::File<'_>, ObjectFault> {
     if bytes.starts_with(&BITCODE) {

@@ -91,7 +91,7 @@ impl Input {
 
     /// Reads and checks a file.
     pub fn read(path: &Path) -> Result<Input, Error> {
-        Input::new(path.display().to_string(), crate::file::read(path)?)
+        Input::new(path.display().to_string(), super::read(path)?)
     }
 
     /// The name given to [`Input::new`].

@@ -2,6 +2,7 @@
 
 mod cli;
 mod dependencies;
+mod files;
 mod hostile;
 mod imports;
 mod inspect;
