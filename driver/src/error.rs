@@ -5,6 +5,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use target_lexicon::BinaryFormat;
+
 /// Every failure is the fault of the input or of the machine; a bug of this library panics.
 #[derive(Debug)]
 pub enum Error {
@@ -121,8 +123,12 @@ pub enum ObjectFault {
     Bitcode,
     /// Text, for a backend that does not read it.
     Text,
+    /// An archive, where a single file is needed.
+    Archive,
     /// An archive that holds paths instead of objects.
     ThinArchive,
+    /// A file of Apple's systems for several machines.
+    Universal,
     /// Recognized, but damaged.
     Malformed {
         /// What is damaged.
@@ -192,14 +198,25 @@ impl fmt::Display for Error {
                 f.write_str(&folders.join(", "))
             }
             Error::UnsupportedLink { target } => {
-                write!(
-                    f,
-                    "cannot link for {target}: only ELF on x86-64, aarch64 and riscv64 can be "
-                )?;
-                f.write_str("linked here; emit an object without kernels and link it there")
+                write!(f, "cannot link for {target}: {}", elsewhere(target))
             }
             Error::Linker { name, reason } => write!(f, "linker {name}: {reason}"),
         }
+    }
+}
+
+/// How to link for a target that is not linked for here.
+fn elsewhere(target: &target_lexicon::Triple) -> &'static str {
+    match target.binary_format {
+        BinaryFormat::Macho => {
+            "emit an object without kernels, and on macOS link both with \
+             `cc -dynamiclib f.o kernel.o -undefined dynamic_lookup -o f.dylib`"
+        }
+        BinaryFormat::Coff => {
+            "emit an object without kernels, and on Windows link both with \
+             `link /DLL f.obj kernel.obj tvm_ffi.lib`"
+        }
+        _ => "only x86-64, aarch64 and riscv64 are linked for, in ELF",
     }
 }
 
@@ -213,6 +230,12 @@ impl fmt::Display for ObjectFault {
             ObjectFault::Text => f.write_str(
                 "text, not an object file; LLVM IR and MLIR are for --backend llvm and mlir",
             ),
+            ObjectFault::Archive => {
+                f.write_str("an archive; take its members, as `ar x` makes them")
+            }
+            ObjectFault::Universal => {
+                f.write_str("for several machines; take the part of one, as `lipo -thin` makes it")
+            }
             ObjectFault::ThinArchive => f.write_str("a thin archive; give its members"),
             ObjectFault::Malformed { reason } => write!(f, "malformed object file: {reason}"),
             ObjectFault::NotRelocatable { found } => {

@@ -1,5 +1,6 @@
 //! What a library or object offers and needs, read from its symbols. Nothing in it is run.
 
+mod json;
 mod print;
 mod symbols;
 
@@ -18,7 +19,7 @@ use crate::object_file::{self, Machine, Names, RUNTIME_PREFIX};
 use crate::{Error, ObjectFault};
 use symbols::Symbol;
 
-/// What [`inspect`] finds. `Display` prints a report of several lines.
+/// What [`inspect`] finds. `Display` prints a report for people, [`to_json`](Inspection::to_json) one for programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {
     /// Format and machine, such as `ELF x86_64`.
@@ -53,6 +54,28 @@ pub struct Function {
     pub metadata: Text,
     /// Its documentation.
     pub doc: Text,
+}
+
+impl Function {
+    /// The canonical text of its signature, if its metadata are a constant that holds it.
+    pub fn signature(&self) -> Option<String> {
+        Some(self.told()?.pointer("/declaration/signature")?.as_str()?.to_owned())
+    }
+
+    /// File and line, if its metadata are a constant that holds them.
+    fn location(&self) -> Option<String> {
+        let metadata = self.told()?;
+        let place = metadata.pointer("/declaration/location")?;
+        Some(format!("{}:{}", place.get("file")?.as_str()?, place.get("line")?.as_u64()?))
+    }
+
+    /// Its metadata, if they are a constant.
+    fn told(&self) -> Option<serde_json::Value> {
+        match &self.metadata {
+            Text::Constant(metadata) => serde_json::from_str(metadata).ok(),
+            Text::Absent | Text::Computed => None,
+        }
+    }
 }
 
 /// What a file says of a function.

@@ -37,6 +37,9 @@ enum Command {
     Inspect {
         /// A shared library or an object; `-` for standard input.
         file: PathBuf,
+        /// Print JSON, for programs.
+        #[arg(long)]
+        json: bool,
         /// Also write what the library brings along to this folder, with a tree.toml for --import-tree.
         #[arg(long, value_name = "DIR")]
         extract: Option<PathBuf>,
@@ -157,7 +160,7 @@ fn main() -> ExitCode {
     );
     let result = match Cli::parse().command {
         Command::Emit(arguments) => emit(&arguments),
-        Command::Inspect { file, extract } => report(&file, extract.as_deref()),
+        Command::Inspect { file, json, extract } => report(&file, json, extract.as_deref()),
         Command::Check { file } => parse_file(&file).map(drop),
     };
     match result {
@@ -309,7 +312,7 @@ fn linker(name: LinkerName) -> Linker {
     }
 }
 
-fn report(path: &Path, folder: Option<&Path>) -> Result<(), Error> {
+fn report(path: &Path, json: bool, folder: Option<&Path>) -> Result<(), Error> {
     let bytes = inspect::read(path)?;
     let fault = |fault| Error::Object { file: path.display().to_string(), fault };
     let found = inspect(&bytes).map_err(fault)?;
@@ -321,5 +324,6 @@ fn report(path: &Path, folder: Option<&Path>) -> Result<(), Error> {
         let tree = ImportTree::decode(blob).map_err(|error| refused(error.to_string()))?;
         extract(&tree, folder)?;
     }
-    file::write(Path::new("-"), found.to_string().as_bytes(), Mode::Data)
+    let report = if json { found.to_json() } else { found.to_string() };
+    file::write(Path::new("-"), report.as_bytes(), Mode::Data)
 }

@@ -22,8 +22,14 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<object::File<'_>, ObjectFault> {
     if bytes.starts_with(&BITCODE) {
         return Err(ObjectFault::Bitcode);
     }
+    let kind = FileKind::parse(bytes);
+    match kind {
+        Ok(FileKind::Archive) => return Err(ObjectFault::Archive),
+        Ok(FileKind::MachOFat32 | FileKind::MachOFat64) => return Err(ObjectFault::Universal),
+        _ => {}
+    }
     let known = matches!(
-        FileKind::parse(bytes),
+        kind,
         Ok(FileKind::Elf32
             | FileKind::Elf64
             | FileKind::MachO32

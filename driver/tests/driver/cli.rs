@@ -261,8 +261,8 @@ fn wrong_input_is_exit_code_1() {
         ),
         (
             "emit add_one.ffi --emit shared --link kernel.o --target aarch64-apple-darwin -o out.so",
-            "cannot link for aarch64-apple-darwin: only ELF on x86-64, aarch64 and riscv64 can be linked here; \
-             emit an object without kernels and link it there"
+            "cannot link for aarch64-apple-darwin: emit an object without kernels, and on macOS link both with \
+             `cc -dynamiclib f.o kernel.o -undefined dynamic_lookup -o f.dylib`"
                 .into(),
         ),
         ("emit add_one.ffi -o none/out.o", format!("cannot write none/out.o: {missing}")),
@@ -341,6 +341,8 @@ fn inspect_prints_a_report() {
     let report = String::from_utf8(quiet(folder.path(), "inspect add_one.so")).unwrap();
     let library = fs::read(folder.path().join("add_one.so")).unwrap();
     assert_eq!(report, inspect(&library).unwrap().to_string());
+    let json = quiet(folder.path(), "inspect --json add_one.so");
+    assert_eq!(String::from_utf8(json).unwrap(), inspect(&library).unwrap().to_json());
     let piped = run(folder.path(), "inspect -", &library);
     assert_eq!((piped.code, piped.stdout), (0, report.into_bytes()));
 }

@@ -21,7 +21,7 @@ fn samples() -> Vec<Vec<u8>> {
     let mut samples: Vec<Vec<u8>> = targets.into_iter().map(emit).collect();
     let documented = "/// Docs.\nf() -> None = kernel();".parse().unwrap();
     let documented = emit_library(&documented, Form::Object, &Options::default()).unwrap();
-    assert!(inspect(&documented).unwrap().to_string().contains("    /// Docs.\n    {"));
+    assert!(inspect(&documented).unwrap().to_string().contains("  f() -> None\n    Docs.\n    ("));
     samples.push(documented);
     samples.push(shared(std::slice::from_ref(&kernel)).unwrap());
     samples.push(kernel.bytes().to_vec());

@@ -12,17 +12,14 @@ use tvm_ffi_codegen_driver::{
 
 use crate::support::{folder, full, object, tree, twice, undefined};
 
-/// Sizes depend on the compiler.
+/// Sizes of code depend on the compiler.
 fn without_code_sizes(report: &str) -> String {
-    let strip = |line: &str| match line.split_once(": ") {
-        Some((name, rest))
-            if rest.contains("metadata") || rest.contains("doc") || name == "  main" =>
-        {
-            let facts: Vec<&str> =
-                rest.split(", ").filter(|fact| !fact.ends_with("bytes")).collect();
-            format!("{name}: {}\n", facts.join(", "))
-        }
-        _ => format!("{line}\n"),
+    let strip = |line: &str| match line
+        .strip_prefix("    (")
+        .and_then(|facts| facts.split_once(" bytes"))
+    {
+        Some((_, facts)) => format!("    (bytes{facts}\n"),
+        None => format!("{line}\n"),
     };
     report.lines().map(strip).collect()
 }
@@ -31,13 +28,17 @@ fn without_code_sizes(report: &str) -> String {
 fn report_lists_what_is_there() {
     let expected = "\
 functions: 3
-  f: metadata, doc
-  g: doc
-  main: \n\
+  f
+    (bytes, metadata by a call, doc by a call)
+  g
+    (bytes, doc by a call)
+  main
+    (bytes)
 import tree: 137 bytes
-  0: _lib, imports 1 2
-  1: cuda, 3 bytes, imports 2
-  2: data, 2 bytes
+  0: _lib
+    1: cuda, 3 bytes
+      2: data, 2 bytes
+    2: data, as above
 module loaders: 2
   ffi.Module.load_from_bytes.cuda
   ffi.Module.load_from_bytes.data
@@ -56,6 +57,7 @@ needed libraries: none
     let input = full(&tree().encode().unwrap());
     let found = inspect(input.bytes()).unwrap();
     let report = without_code_sizes(&found.to_string());
+    assert!(report.contains(expected), "{report}");
     assert_eq!(report, format!("ELF x86_64 object\n{expected}"));
     let target = target_lexicon::Triple::host();
     for linker in [Linker::Wild, Linker::Cc("cc".into())] {
@@ -117,16 +119,62 @@ fn runtime_functions_we_do_not_know_have_no_release() {
 
 #[test]
 fn nothing_else_is_an_object() {
-    let archive = b"!<arch>\n0123456789abcdef";
-    for bytes in [&b""[..], b"\x7fEL", b"\x7fELF", b"MZ", b"#!/bin/sh\necho hello\n", archive] {
+    for bytes in [&b""[..], b"\x7fEL", b"\x7fELF", b"MZ", b"#!/bin/sh\necho hello\n"] {
         assert_eq!(inspect(bytes), Err(ObjectFault::Unrecognized), "{bytes:?}");
     }
+    assert_eq!(inspect(b"!<arch>\n0123456789abcdef"), Err(ObjectFault::Archive));
+    assert_eq!(inspect(b"\xca\xfe\xba\xbe\0\0\0\x01\0\0\0\0\0\0\0\0"), Err(ObjectFault::Universal));
 }
 
 #[test]
 fn names_cannot_move_the_cursor() {
     let found = inspect(&undefined(&["a\x1b[2Jb"])).unwrap();
     assert_eq!(found.undefined[0].name, "a\\u{1b}[2Jb");
+}
+
+#[test]
+fn functions_are_shown_as_they_are_declared() {
+    let text = "/// Adds.\n///\n/// Twice.\n@\"k.py\":7 f(x: Tensor([n], int8), *rest: Any) -> None where n > 1 = k(x);
+        g(n: int64) -> int64 = l(n);";
+    let object = emit(&text.parse().unwrap(), Form::Object, &Options::default()).unwrap();
+    let found = inspect(&object).unwrap();
+    let expected = "functions: 2
+  f(x: Tensor([n], int8), *rest: Any) -> None where n > 1
+    Adds.
+
+    Twice.
+    (bytes, from k.py:7)
+  g(n: int64) -> int64
+    (bytes)
+import tree: none
+";
+    let report = without_code_sizes(&found.to_string());
+    assert!(report.starts_with(&format!("ELF x86_64 object\n{expected}")), "{report}");
+    let json: serde_json::Value = serde_json::from_str(&found.to_json()).unwrap();
+    let f = &json["functions"][0];
+    assert_eq!((&f["name"], &f["doc"]), (&"f".into(), &"Adds.\n\nTwice.".into()));
+    assert_eq!(f["signature"], "f(x: Tensor([n], int8), *rest: Any) -> None where n > 1");
+    assert_eq!(f["metadata"]["declaration"]["location"]["line"], 7);
+    assert_eq!((&json["functions"][1]["doc"], &json["import_tree"]), (&().into(), &().into()));
+    assert_eq!((&json["machine"], &json["release"]), (&"ELF x86_64".into(), &"0.1.0".into()));
+    assert_eq!(json["undefined"][0], serde_json::json!({ "name": "k", "weak": false }));
+    assert_eq!(json["runtime"][0]["since"], "0.1.0");
+}
+
+#[test]
+fn import_trees_are_told_to_programs() {
+    let found = inspect(full(&tree().encode().unwrap()).bytes()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&found.to_json()).unwrap();
+    let modules = &json["import_tree"]["modules"];
+    let expected = serde_json::json!([
+        { "kind": "_lib", "size": null, "imports": [1, 2] },
+        { "kind": "cuda", "size": 3, "imports": [2] },
+        { "kind": "data", "size": 2, "imports": [] },
+    ]);
+    assert_eq!((modules, &json["library_context"]["size"]), (&expected, &8.into()));
+    assert_eq!(json["functions"][0]["computed"], serde_json::json!(["metadata", "doc"]));
+    let damaged = inspect(full(b"\0").bytes()).unwrap().to_json();
+    assert!(damaged.contains("\"damaged\": "), "{damaged}");
 }
 
 /// Backends of this build.

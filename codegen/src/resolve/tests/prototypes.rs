@@ -18,7 +18,7 @@ fn arguments_and_results() {
         ("f(a: float32, b: float64) -> float32 = k(a, b)", "(f32, f64) -> f32"),
         (
             "f(x: Tensor([n], int8)) -> None = k(x, x.data, n, x.dtype, x.is_contiguous)",
-            "(ptr, ptr, i64, i32, i8 zext)",
+            "(ptr, ptr, i64, i32, i8 bool)",
         ),
         (
             "f(s: str, b: bytes, d: dtype, v: Device) -> None = k(s, b, d, v)",
