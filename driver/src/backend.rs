@@ -43,7 +43,7 @@ const fn names() -> [&'static str; ALL.len()] {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn backend(options: &Options) -> Result<Box<dyn Backend>, Error> {
-    let unknown = || Error::UnknownBackend { name: options.backend.clone() };
+    let unknown = || Error::UnknownBackend { name: options.backend.clone(), known: &BACKENDS };
     let (_, new) = ALL.iter().find(|(name, _)| *name == options.backend).ok_or_else(unknown)?;
     new(options)
 }

@@ -51,6 +51,8 @@ pub enum Error {
     UnknownBackend {
         /// The name asked for.
         name: String,
+        /// Those that there are.
+        known: &'static [&'static str],
     },
     /// A backend or linker exists but was left out of this build.
     NotBuilt {
@@ -165,9 +167,8 @@ impl fmt::Display for Error {
                 write!(f, "{}: {reason}", path.display())
             }
             Error::Target { name, source } => write!(f, "unknown target `{name}`: {source}"),
-            Error::UnknownBackend { name } => {
-                write!(f, "unknown backend `{name}`, expected one of ")?;
-                f.write_str(&crate::BACKENDS.join(", "))
+            Error::UnknownBackend { name, known } => {
+                write!(f, "unknown backend `{name}`, expected one of {}", known.join(", "))
             }
             Error::NotBuilt { name, feature } => {
                 write!(f, "{name} is not part of this build: enable the cargo feature `{feature}`")
@@ -207,16 +208,14 @@ impl fmt::Display for Error {
 
 /// How to link for a target that is not linked for here.
 fn elsewhere(target: &target_lexicon::Triple) -> &'static str {
-    match target.binary_format {
-        BinaryFormat::Macho => {
-            "emit an object without kernels, and on macOS link both with \
-             `cc -dynamiclib f.o kernel.o -undefined dynamic_lookup -o f.dylib`"
-        }
-        BinaryFormat::Coff => {
-            "emit an object without kernels, and on Windows link both with \
-             `link /DLL f.obj kernel.obj tvm_ffi.lib`"
-        }
-        _ => "only x86-64, aarch64 and riscv64 are linked for, in ELF",
+    if target.binary_format == BinaryFormat::Macho {
+        "emit an object without kernels, and on macOS link both with \
+         `cc -dynamiclib f.o kernel.o -undefined dynamic_lookup -o f.dylib`"
+    } else if target.binary_format == BinaryFormat::Coff {
+        "emit an object without kernels, and on Windows link both with \
+         `link /DLL f.obj kernel.obj tvm_ffi.lib`"
+    } else {
+        "only x86-64, aarch64 and riscv64 are linked for, in ELF"
     }
 }
 

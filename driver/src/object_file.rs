@@ -23,10 +23,11 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<object::File<'_>, ObjectFault> {
         return Err(ObjectFault::Bitcode);
     }
     let kind = FileKind::parse(bytes);
-    match kind {
-        Ok(FileKind::Archive) => return Err(ObjectFault::Archive),
-        Ok(FileKind::MachOFat32 | FileKind::MachOFat64) => return Err(ObjectFault::Universal),
-        _ => {}
+    if matches!(kind, Ok(FileKind::Archive)) {
+        return Err(ObjectFault::Archive);
+    }
+    if matches!(kind, Ok(FileKind::MachOFat32 | FileKind::MachOFat64)) {
+        return Err(ObjectFault::Universal);
     }
     let known = matches!(
         kind,

@@ -137,10 +137,12 @@ impl Facts {
             results,
             words,
             large: elf && machine(triple) == Some(Machine::X86_64),
-            list: match format {
-                BinaryFormat::Macho => "__TEXT,__tvm_ffi_texts",
-                BinaryFormat::Coff => LISTS[2],
-                _ => LISTS[0],
+            list: if format == BinaryFormat::Macho {
+                "__TEXT,__tvm_ffi_texts"
+            } else if format == BinaryFormat::Coff {
+                LISTS[2]
+            } else {
+                LISTS[0]
             },
             groups: elf || format == BinaryFormat::Coff,
             export: format == BinaryFormat::Coff,

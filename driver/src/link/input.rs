@@ -77,12 +77,9 @@ impl Input {
         let (kind, objects) = if matches!(FileKind::parse(&*bytes), Ok(FileKind::Archive)) {
             (Kind::Archive, members(&name, &bytes)?)
         } else {
-            let is_text = || str::from_utf8(&bytes).is_ok_and(|text| !text.contains('\0'));
-            let (kind, facts) = read(&name, &bytes).map_err(|fault| match fault {
-                ObjectFault::Unrecognized if !bytes.is_empty() && is_text() => {
-                    at(&name, ObjectFault::Text)
-                }
-                fault => at(&name, fault),
+            let (kind, facts) = read(&name, &bytes).map_err(|fault| {
+                let is_text = fault == ObjectFault::Unrecognized && is_text(&bytes);
+                at(&name, if is_text { ObjectFault::Text } else { fault })
             })?;
             (kind, vec![facts])
         };
@@ -142,6 +139,11 @@ impl Input {
     }
 }
 
+fn is_text(bytes: &[u8]) -> bool {
+    let text = str::from_utf8(bytes).unwrap_or_default();
+    !text.is_empty() && !text.contains('\0')
+}
+
 fn at(file: &str, fault: ObjectFault) -> Error {
     Error::Object { file: file.to_owned(), fault }
 }
@@ -172,10 +174,8 @@ fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
     if !is_library && object.kind() != ObjectKind::Relocatable {
         return Err(ObjectFault::NotRelocatable { found: object_file::kind_name(object.kind()) });
     }
-    let flags = match object.flags() {
-        FileFlags::Elf { e_flags, .. } => e_flags.0,
-        _ => 0,
-    };
+    let flags = object.flags();
+    let flags = if let FileFlags::Elf { e_flags, .. } = flags { e_flags.0 } else { 0 };
     let (file, machine) = (file.to_owned(), Machine::of(&object));
     let (defined, strong, undefined) = Default::default();
     let mut facts = Facts { file, machine, flags, defined, strong, undefined };

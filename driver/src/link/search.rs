@@ -103,10 +103,8 @@ fn is_gnu(target: &Triple) -> bool {
 /// Where the target's libraries are: the folders of Debian and its like, for other machines too, and those of other
 /// systems for the machine that this runs on.
 fn folders(target: &Triple) -> Vec<PathBuf> {
-    let machine = match target.architecture {
-        Architecture::Riscv64(_) => "riscv64".to_owned(),
-        other => other.to_string(),
-    };
+    let is_riscv64 = matches!(target.architecture, Architecture::Riscv64(_));
+    let machine = if is_riscv64 { "riscv64".into() } else { target.architecture.into_str() };
     let (name, host) = (format!("{machine}-linux-gnu"), Triple::host());
     let mut folders: Vec<PathBuf> = if is_gnu(target) {
         ["/usr/local/lib/", "/lib/", "/usr/lib/"].map(|path| format!("{path}{name}").into()).into()
