@@ -1,6 +1,7 @@
 //! Libraries by name: those that are asked for, and what the C library of the target has for kernels.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use target_lexicon::{Architecture, Environment, OperatingSystem, Triple};
@@ -18,7 +19,8 @@ const SYSTEM: [&str; 5] =
 const MAX_SCRIPTS: u32 = 4;
 
 /// The library that `-l name` means: `libNAME.so` or else `libNAME.a`, or the file itself for `:FILE`, in the first
-/// of `folders`, and after them of the target's own, that has it. Several files if it is a linker script.
+/// of `folders`, and after them of the target's own, that has it; where none has, the newest `libNAME.so.VERSION`.
+/// Several files if it is a linker script.
 ///
 /// # Errors
 /// [`Error::NoLibrary`]; [`Error::Read`] and [`Error::Object`] if what is there cannot be used.
@@ -34,6 +36,7 @@ fn find(name: &str, own: &[PathBuf], target: &Triple, depth: u32) -> Result<Vec<
     let folders: Vec<PathBuf> = own.iter().cloned().chain(folders(target)).collect();
     let paths = folders.iter().flat_map(|folder| files.iter().map(|file| folder.join(file)));
     let found = paths.into_iter().find(|path| path.is_file());
+    let found = found.or_else(|| newest(name, &folders));
     let Some(path) = found else {
         return Err(Error::NoLibrary { name: name.to_owned(), folders });
     };
@@ -46,24 +49,46 @@ fn find(name: &str, own: &[PathBuf], target: &Triple, depth: u32) -> Result<Vec<
     for file in files {
         match file.strip_prefix("-l") {
             Some(name) => inputs.extend(find(name, own, target, depth - 1)?),
-            None if Path::new(file).is_absolute() => inputs.push(Input::read(Path::new(file))?),
+            None if Path::new(&file).is_absolute() => inputs.push(Input::read(Path::new(&file))?),
             None => inputs.extend(find(&format!(":{file}"), own, target, depth - 1)?),
         }
     }
     Ok(inputs)
 }
 
+/// The newest `libNAME.so.VERSION` of the first folder that has any: machines that do not develop have no other.
+fn newest(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    let start = format!("lib{name}.so.");
+    let version = |path: &PathBuf| -> Option<Vec<u32>> {
+        let version = path.file_name()?.to_str()?.strip_prefix(&start)?;
+        version.split('.').map(|number| number.parse().ok()).collect()
+    };
+    folders.iter().find_map(|folder| {
+        let paths = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+        let versions = paths.filter_map(|path| Some((version(&path)?, path)));
+        versions.max().map(|(_, path)| path)
+    })
+}
+
 /// The files that a linker script names in `GROUP` and `INPUT`. What is there in case it is needed is left out;
 /// it is among [`SYSTEM`].
-fn script(text: &str) -> Vec<&str> {
-    let starts = ["GROUP", "INPUT"].iter().flat_map(|word| text.match_indices(word));
-    let lists =
-        starts.filter_map(|(at, word)| text[at + word.len()..].trim_start().strip_prefix('('));
-    let mut files = Vec::new();
-    for list in lists {
-        let own = list.split("AS_NEEDED").next().unwrap_or_default();
-        let own = own.split(')').next().unwrap_or_default();
-        files.extend(own.split([' ', '\t', '\n', '\r', ',', '"']).filter(|file| !file.is_empty()));
+fn script(text: &str) -> Vec<String> {
+    let (mut code, mut rest) = (String::new(), text);
+    while let Some((before, comment)) = rest.split_once("/*") {
+        code.push_str(before);
+        rest = comment.split_once("*/").map_or("", |(_, after)| after);
+    }
+    let code = (code + rest).replace('(', " ( ").replace(')', " ) ").replace([',', '"'], " ");
+    let (mut files, mut open, mut last) = (Vec::new(), Vec::new(), "");
+    for word in code.split_whitespace() {
+        match word {
+            "(" => open.push(last),
+            ")" => drop(open.pop()),
+            "AS_NEEDED" => {}
+            file if matches!(open[..], ["GROUP" | "INPUT"]) => files.push(file.to_owned()),
+            _ => {}
+        }
+        last = word;
     }
     files
 }

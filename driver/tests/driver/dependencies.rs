@@ -133,9 +133,15 @@ fn shared_libraries_are_needed_by_their_names() {
     compile(path, "helper", "int helper(int n) { return 3 * n; }", &[]);
     build(path, "-shared helper.o -o libhelper.so");
     build(path, "-shared helper.o -Wl,-soname,libnamed.so.1 -o libnamed.so");
+    for version in ["9", "10", "2.x"] {
+        fs::copy(path.join("libhelper.so"), path.join(format!("libnewest.so.{version}"))).unwrap();
+    }
     fs::copy(path.join("libnamed.so"), path.join("libnamed.so.1")).unwrap();
-    fs::write(path.join("libscript.so"), "/* c */ INPUT ( libhelper.so AS_NEEDED(-lnone) )")
-        .unwrap();
+    fs::write(
+        path.join("libscript.so"),
+        "/* INPUT(none) */ OUTPUT_FORMAT(elf) GROUP ( AS_NEEDED(-lnone) libhelper.so )",
+    )
+    .unwrap();
     let loaded = format!("{}/libtvm_ffi.so", runtime());
     let rows = [
         ("--link libhelper.so", "libhelper.so"),
@@ -143,6 +149,7 @@ fn shared_libraries_are_needed_by_their_names() {
         ("-L. -lnamed", "libnamed.so.1"),
         ("-L . -l :libnamed.so", "libnamed.so.1"),
         ("-L . -l script", "libhelper.so"),
+        ("-L . -l newest", "libnewest.so.10"),
     ];
     for (arguments, name) in rows {
         let arguments = format!("--link kernel.o {arguments} --rpath $ORIGIN");
@@ -171,6 +178,32 @@ fn kernels_may_be_in_shared_libraries_and_archives_found_by_name() {
     }
     let (code, message) = fails(path, "emit f.ffi --emit shared -L . -l none -o out.so");
     assert!(code == 1 && message.starts_with("error: no library `none` in ., /"), "{message}");
+}
+
+/// A C++ kernel with a constructor of its own, and one that OpenMP runs.
+#[test]
+fn kernels_may_need_the_runtime_of_a_language() {
+    let folder = kernel("int kernel(int n) { return n; }");
+    let loaded = format!("{}/libtvm_ffi.so", runtime());
+    let vector = "#include <vector>
+        static std::vector<int> numbers(3, 5);
+        extern \"C\" int kernel(int n) { return n + numbers.at(2); }";
+    let parallel = "int kernel(int n) {
+            int sum = 0;
+            #pragma omp parallel for reduction(+:sum)
+            for (int i = 0; i < n; i++) sum += i;
+            return sum;
+        }";
+    let rows = [
+        ("cxx", vector, &["-x", "c++"][..], "stdc++", "0 12 -1\n"),
+        ("omp", parallel, &["-fopenmp"], "gomp", "0 21 -1\n"),
+    ];
+    for (name, source, options, library, printed) in rows {
+        compile(folder.path(), name, source, options);
+        by_both(folder.path(), &format!("--link {name}.o -l {library}"), |linker| {
+            assert_eq!(run(folder.path(), &loaded, "f.so"), printed, "{linker} {name}");
+        });
+    }
 }
 
 #[test]

@@ -29,10 +29,10 @@ fn arguments_and_results() {
             "(ptr, i64, ptr, ptr, ptr)",
         ),
         ("f(t: Tuple[int8, Tuple[str, ptr]]) -> None = k(t)", "(i8 sext, ptr, i64, ptr)"),
-        ("f(o: Optional[int16]) -> None = k(o, o.is_some)", "(i16 sext, i8 zext)"),
+        ("f(o: Optional[int16]) -> None = k(o, o.is_some)", "(i16 sext, i8 bool)"),
         (
             "f(l: Literal[1, 2], b: Literal[True], s: Literal[\"a\"]) -> None = k(l, b, s)",
-            "(i64, i8 zext, ptr, i64)",
+            "(i64, i8 bool, ptr, i64)",
         ),
         (
             "f(u: Union[int8, str], q: Stream, *rest: Any) -> None = k(u, q, rest)",
