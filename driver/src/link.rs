@@ -169,7 +169,10 @@ fn run(
         #[cfg(feature = "libwild")]
         Linker::Wild => wild::link(inputs, output, machine),
         #[cfg(not(feature = "libwild"))]
-        Linker::Wild => Err(Error::NotBuilt { name: "linker wild", feature: "libwild" }),
+        Linker::Wild => {
+            let _ = machine;
+            Err(Error::NotBuilt { name: "linker wild", feature: "libwild" })
+        }
         Linker::Cc(program) => cc::link(inputs, output, program),
     }
 }
@@ -199,7 +202,7 @@ fn check_duplicates(inputs: &[Input]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the inputs use and none of them defines.
+/// What the inputs must have and none of them defines.
 fn undefined(inputs: &[Input]) -> BTreeSet<&[u8]> {
     let objects = || inputs.iter().flat_map(Input::objects);
     let defined: BTreeSet<&[u8]> = objects().flat_map(|facts| facts.defined()).collect();

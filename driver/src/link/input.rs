@@ -1,6 +1,6 @@
 //! A file to link: checked once, when it is made, so that nothing unknown ever reaches a linker.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -44,8 +44,8 @@ pub(super) struct Facts {
     defined: BTreeSet<Vec<u8>>,
     /// Those of which there may be only one: not weak, common, or in a group that linkers merge.
     strong: BTreeSet<Vec<u8>>,
-    /// What an object wants of others.
-    undefined: BTreeSet<Vec<u8>>,
+    /// What an object wants of others, and whether it must have it.
+    undefined: BTreeMap<Vec<u8>, bool>,
 }
 
 impl Facts {
@@ -53,8 +53,9 @@ impl Facts {
         self.defined.iter().map(Vec::as_slice)
     }
 
+    /// What it cannot do without.
     pub(super) fn undefined(&self) -> impl Iterator<Item = &[u8]> {
-        self.undefined.iter().map(Vec::as_slice)
+        self.undefined.iter().filter(|(_, must)| **must).map(|(name, _)| name.as_slice())
     }
 }
 
@@ -108,7 +109,7 @@ impl Input {
 
     /// True if an object here leaves it to others to define the symbol.
     pub fn uses(&self, symbol: &str) -> bool {
-        self.objects.iter().any(|facts| facts.undefined.contains(symbol.as_bytes()))
+        self.objects.iter().any(|facts| facts.undefined.contains_key(symbol.as_bytes()))
     }
 
     /// True for a shared library, which does not become part of what is linked.
@@ -177,7 +178,7 @@ fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
     let flags = object.flags();
     let flags = if let FileFlags::Elf { e_flags, .. } = flags { e_flags.0 } else { 0 };
     let (file, machine) = (file.to_owned(), Machine::of(&object));
-    let (defined, strong, undefined) = Default::default();
+    let (defined, strong, undefined) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
     let mut facts = Facts { file, machine, flags, defined, strong, undefined };
     let symbols = if is_library { object.dynamic_symbols() } else { object.symbols() };
     let mut names = Names::of(bytes);
@@ -188,7 +189,7 @@ fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
         }
         let name = names.take(symbol.name_bytes())?;
         if symbol.is_undefined() {
-            facts.undefined.insert(name);
+            facts.undefined.insert(name, !symbol.is_weak());
             continue;
         }
         if !is_library && is_strong(&object, &symbol) {

@@ -1,6 +1,6 @@
 //! The Wild linker, in process: it reads and writes memory, and runs on one thread of its own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use libwild::error::Result as WildResult;
 use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData, OutputOptions};
-use object::Architecture;
+use object::{Architecture, Object, ObjectSection, ObjectSymbol, elf};
 
 use super::{Dependencies, Input, OPTIONS, Output, base_name, version_script};
 use crate::Error;
@@ -42,7 +42,32 @@ pub(super) fn link(
         // The message has gone to the panic hook.
         Err(_) => return Err(fail("it panicked".to_owned())),
     }
-    memory.take(Path::new(LIBRARY)).ok_or_else(|| fail("it wrote nothing".to_owned()))
+    let library = memory.take(Path::new(LIBRARY));
+    let mut library = library.ok_or_else(|| fail("it wrote nothing".to_owned()))?;
+    require(&mut library, inputs);
+    Ok(library)
+}
+
+/// Says of what the inputs must have that it must be there. Wild says of it what the library says that has it now: of
+/// a weak definition, that it may be missing.
+fn require(library: &mut [u8], inputs: &[Input]) {
+    /// Bytes of a symbol, and where in it is how it is bound, above four bits of its type.
+    const SYMBOL: usize = 24;
+    const INFO: usize = 4;
+    let wanted: BTreeSet<&[u8]> =
+        inputs.iter().flat_map(Input::objects).flat_map(|facts| facts.undefined()).collect();
+    let Ok(file) = object::File::parse(&*library) else { return };
+    let table = file.section_by_name(".dynsym").and_then(|section| section.file_range());
+    let Some((start, _)) = table else { return };
+    let weak = file.dynamic_symbols().filter(|symbol| symbol.is_undefined() && symbol.is_weak());
+    let weak = weak.filter(|symbol| symbol.name_bytes().is_ok_and(|name| wanted.contains(name)));
+    let places: Vec<usize> =
+        weak.map(|symbol| start as usize + symbol.index().0 * SYMBOL + INFO).collect();
+    for place in places {
+        if let Some(info) = library.get_mut(place) {
+            *info = elf::STB_GLOBAL.0 << 4 | *info & 0xf;
+        }
+    }
 }
 
 fn run(arguments: &[String], memory: &Memory) -> WildResult {
