@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
 
     // Declaration → host IR → object file, for whatever links it later.
     let module = lower(&library.resolve()?, &Options::default());
-    let object = driver::backend(&driver::Options::default())?.object(&module)?;
+    let object = driver::backend(&driver::Options::default())?.object(&module, &[])?;
     println!("object: ELF {}", object.starts_with(b"\x7fELF"));
 
     // Or all the way: the object and the kernel, linked in process.

@@ -89,7 +89,7 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
         library::about::entry(&mut module, entry);
     }
     if options.metadata {
-        library.functions.iter().for_each(|f| library::about::metadata(&mut module, f, linkage));
+        library::about::metadata(&mut module, library, linkage);
     }
     if options.routines == Routines::Embedded {
         explain::routines::define_used(&mut module, Linkage::Local, used);

@@ -26,6 +26,7 @@ pub(crate) mod step;
 pub(crate) mod term;
 pub(crate) mod typing;
 pub(crate) mod value;
+mod waiting;
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,6 @@
 //! C functions beside functions of the FFI: what they are called, and which there cannot be.
 
-<<<<<<< HEAD:codegen/tests/external.rs
-use tvm_ffi_codegen::ir::Linkage;
-use tvm_ffi_codegen::{Error, Library, Options, lower};
-=======
-use crate::{Error, Library};
->>>>>>> wt-e:codegen/src/resolve/tests/external.rs
+use tvm_ffi_codegen::{Error, Library};
 
 #[test]
 fn refusals() {

@@ -1,6 +1,6 @@
 //! Entries and system libraries.
 
-use tvm_ffi_codegen::{Error, Library, Options, Part, ir, lower};
+use tvm_ffi_codegen::{Error, Library, Options, Part, ir, lower, metadata};
 
 /// Functions of these names, and an entry.
 fn library(functions: &[&str], entry: Option<&str>) -> Library {
@@ -64,8 +64,7 @@ fn system_libraries_register_what_they_export() {
         "x__tvm_ffi__library_bin",
         "x__tvm_ffi__library_ctx",
     ];
-    let texts = ["tvm_ffi_codegen.metadata.xa", "tvm_ffi_codegen.metadata.xxa"];
-    let mut all = [&registered[..], &texts].concat();
+    let mut all = registered;
     let mut exported = exports(&module);
     all.sort_unstable();
     exported.sort_unstable();
@@ -73,6 +72,9 @@ fn system_libraries_register_what_they_export() {
     let names =
         module.data.iter().find(|data| module.name(data.symbol).ends_with("names")).unwrap();
     assert_eq!(String::from_utf8(names.bytes.clone()).unwrap(), registered.join("\0") + "\0");
+    let texts = module.data.iter().find(|data| data.listed).unwrap();
+    let texts: Vec<_> = metadata::texts(&texts.bytes).map(|(_, name, _)| name).collect();
+    assert_eq!(texts, [b"xa".as_slice(), b"xxa"]);
     let constructors: Vec<&str> = module.constructors.iter().map(|&s| module.name(s)).collect();
     assert_eq!(constructors, ["tvm_ffi_codegen.register"]);
     assert!(module.to_string().contains("constructor @tvm_ffi_codegen.register\n"));
@@ -106,7 +108,7 @@ fn prefixes_that_cannot_be_are_errors() {
 #[test]
 fn c_functions_have_the_prefix_and_are_not_registered() {
     let library: Library = "extern half(x: float64) -> float64 = k(x);".parse().unwrap();
-    let library = Library { system_lib: Some("my_".to_owned()), ..library };
+    let library = library.with_system_lib("my_");
     let resolved = library.resolve().unwrap();
     assert!(resolved.header().contains("int32_t my_half(double x, double* result);"));
     let module = lower(&resolved, &bare());

@@ -3,101 +3,27 @@
 //! The stages are [`parse_file`], [`lower`], [`emit_module`] and [`file::write`]; a shared library is an
 //! object, which [`link::shared_bytes`] links.
 
-use std::io;
 use std::path::Path;
 
-use abi_spec::symbol::PREFIX;
-use codegen::Library;
+use abi_spec::symbol::{LIBRARY_CTX, PREFIX};
 use codegen::ir::{self, Linkage};
-use target_lexicon::Triple;
+use codegen::language::Limit;
+use codegen::{Library, backend as native};
 
-use crate::backend::{Product, produce};
+use crate::backend::backend;
 use crate::file::{self, Mode};
-use crate::link::{self, Input, Linker};
-use crate::{Error, inspect};
-
-/// What to emit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Host IR as text: the same for every backend and target.
-    Ir,
-    /// The text form of the backend.
-    Native,
-    /// LLVM bitcode; of the backends llvm and mlir.
-    Bitcode,
-    /// A relocatable object.
-    Object,
-    /// A shared library that a TVM FFI host can load.
-    Shared,
-}
-
-/// How much to optimise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Optimization {
-    /// Not at all.
-    O0,
-    /// What is cheap.
-    O1,
-    /// Inlining and vectorisation.
-    #[default]
-    O2,
-    /// Whatever may help.
-    O3,
-}
-
-/// A kernel as LLVM IR, as text or bitcode, or as MLIR's LLVM dialect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kernel {
-    /// What errors call it: the name of its file.
-    pub name: String,
-    /// Its contents.
-    pub bytes: Vec<u8>,
-}
-
-/// How to emit.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// One of [`BACKENDS`](crate::BACKENDS).
-    pub backend: String,
-    /// What machine the code is for.
-    pub target: Triple,
-    /// What processor the code is for, as LLVM names it; of the backends llvm and mlir. Without it, what
-    /// every machine of the target has.
-    pub cpu: Option<String>,
-    /// How much the backends llvm and mlir optimise objects.
-    pub optimization: Optimization,
-    /// Kernels in the language of the backend: they become part of the module and may be inlined.
-    pub sources: Vec<Kernel>,
-    /// For [`Form::Shared`]: the objects that define the other kernels.
-    pub kernels: Vec<Input>,
-    /// For [`Form::Shared`]: who links.
-    pub linker: Linker,
-}
-
-impl Default for Options {
-    /// Cranelift, for the machine that this runs on, with no kernels.
-    fn default() -> Self {
-        Options {
-            backend: "cranelift".to_owned(),
-            target: Triple::host(),
-            cpu: None,
-            optimization: Optimization::default(),
-            sources: Vec::new(),
-            kernels: Vec::new(),
-            linker: Linker::default(),
-        }
-    }
-}
+use crate::link::{self, Input};
+use crate::object_file::RUNTIME_PREFIX;
+use crate::{Error, Form, Kernel, Options};
 
 /// Reads declarations from a file; `-` is standard input.
 ///
 /// # Errors
 /// [`Error::Read`], also if the file is not UTF-8, and [`Error::Declaration`].
 pub fn parse_file(path: &Path) -> Result<Library, Error> {
-    let text = String::from_utf8(file::read(path)?).map_err(|error| Error::Read {
-        path: path.to_owned(),
-        source: io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()),
-    })?;
+    let too_long = || codegen::Error::Limit { limit: Limit::Text, site: None, position: None };
+    let text = file::text(path, Limit::Text.max())?;
+    let text = text.ok_or_else(|| declaration(Some(path), too_long()))?;
     text.parse().map_err(|error| declaration(Some(path), error))
 }
 
@@ -167,21 +93,27 @@ pub fn compile_shared(library: &Library, output: &Path, options: &Options) -> Re
 /// Compiles a lowered library.
 ///
 /// # Errors
-/// Those of [`backend`](crate::backend), of [`link::shared_bytes`], [`Error::Backend`] and [`Error::MissingSymbols`].
+/// Those of [`backend`](crate::backend), of [`link::shared_bytes`] and [`link::object_bytes`],
+/// [`Error::Backend`], [`Error::MissingSymbols`] and [`Error::LibraryContext`].
 pub fn emit_module(module: &ir::Module, form: Form, options: &Options) -> Result<Vec<u8>, Error> {
-    match form {
+    if form == Form::Ir {
+        return Ok(module.to_string().into_bytes());
+    }
+    let backend = backend(options)?;
+    let kernels: Vec<_> = options.sources.iter().map(Kernel::input).collect();
+    let bytes = match form {
         Form::Ir => Ok(module.to_string().into_bytes()),
-        Form::Native => produce(module, Product::Text, options),
-        Form::Bitcode => produce(module, Product::Bitcode, options),
-        Form::Object => produce(module, Product::Object, options),
-        Form::Shared => {
-            let host = Input::new(HOST, produce(module, Product::Object, options)?)?;
-            let host = host.showing(c_functions(module));
-            check_kernels(module, &host, &options.kernels)?;
-            let mut inputs = vec![host];
-            inputs.extend_from_slice(&options.kernels);
-            link::shared_bytes(&inputs, &options.linker, &options.target)
-        }
+        Form::Native => backend.text(module, &kernels).map(String::into_bytes),
+        Form::Bitcode => backend.bitcode(module, &kernels),
+        Form::Object | Form::Shared => backend.object(module, &kernels),
+    };
+    let refused =
+        |source: native::Error| Error::Backend { name: backend.name(), source: source.into() };
+    let bytes = bytes.map_err(refused)?;
+    match form {
+        Form::Ir | Form::Native | Form::Bitcode => Ok(bytes),
+        Form::Object if options.kernels.is_empty() => Ok(bytes),
+        Form::Object | Form::Shared => linked(module, bytes, form, options),
     }
 }
 
@@ -196,6 +128,24 @@ fn c_functions(module: &ir::Module) -> Vec<String> {
 
 /// How messages name the object that the declarations compile to.
 const HOST: &str = "the declarations";
+
+/// The declarations' object and the other kernels, as one file.
+fn linked(
+    module: &ir::Module,
+    host: Vec<u8>,
+    form: Form,
+    options: &Options,
+) -> Result<Vec<u8>, Error> {
+    let Options { kernels, linker, target, dependencies, .. } = options;
+    let mut inputs = vec![Input::new(HOST, host)?.showing(c_functions(module))];
+    inputs.extend_from_slice(kernels);
+    check_context(&inputs)?;
+    if form == Form::Object {
+        return link::object_bytes(&inputs, linker, target);
+    }
+    check_kernels(module, &inputs[0], kernels)?;
+    link::shared_bytes(&inputs, linker, target, dependencies)
+}
 
 /// Writes what [`emit_module`] yields; when anything fails, `output` is as it was.
 ///
@@ -214,13 +164,21 @@ pub fn write_module(
 /// Every symbol that the declarations call must be defined, by an object or by what has become part of
 /// the module; what the kernels want in turn is between them and the loader.
 fn check_kernels(module: &ir::Module, host: &Input, kernels: &[Input]) -> Result<(), Error> {
-    let fault = |fault| Error::Object { file: HOST.to_owned(), fault };
-    let undefined = inspect(host.bytes()).map_err(fault)?.undefined;
     let imports = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Import);
     let missing = imports.filter(|symbol| {
-        undefined.iter().any(|wanted| wanted.name == symbol.name)
-            && !kernels.iter().any(|input| input.defines(&symbol.name))
+        let is_ours = symbol.name.starts_with(RUNTIME_PREFIX);
+        let defined = || kernels.iter().any(|input| input.defines(&symbol.name));
+        !is_ours && host.uses(&symbol.name) && !defined()
     });
     let names: Vec<String> = missing.map(|symbol| symbol.name.clone()).collect();
     if names.is_empty() { Ok(()) } else { Err(Error::MissingSymbols { names }) }
+}
+
+/// The variable of the loader exists where there is an import tree that holds the library, or not at all.
+fn check_context(inputs: &[Input]) -> Result<(), Error> {
+    if inputs.iter().any(|input| input.defines(LIBRARY_CTX)) {
+        return Ok(());
+    }
+    let user = inputs.iter().find(|input| input.uses(LIBRARY_CTX));
+    user.map_or(Ok(()), |input| Err(Error::LibraryContext { file: input.name().to_owned() }))
 }

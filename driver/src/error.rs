@@ -5,6 +5,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use target_lexicon::BinaryFormat;
+
 /// Every failure is the fault of the input or of the machine; a bug of this library panics.
 #[derive(Debug)]
 pub enum Error {
@@ -49,6 +51,8 @@ pub enum Error {
     UnknownBackend {
         /// The name asked for.
         name: String,
+        /// Those that there are.
+        known: &'static [&'static str],
     },
     /// A backend or linker exists but was left out of this build.
     NotBuilt {
@@ -85,8 +89,21 @@ pub enum Error {
         /// The file that defines it again; it may be the same.
         second: String,
     },
-    /// Shared libraries cannot be linked for this target.
-    UnsupportedShared {
+    /// A linked file uses the variable `__tvm_ffi__library_ctx`, which a library without an import tree, or
+    /// with one that does not hold the library, has not.
+    LibraryContext {
+        /// The file.
+        file: String,
+    },
+    /// There is no library of this name where it was looked for.
+    NoLibrary {
+        /// The name.
+        name: String,
+        /// The folders, in order.
+        folders: Vec<PathBuf>,
+    },
+    /// Nothing can be linked for this target.
+    UnsupportedLink {
         /// The target.
         target: target_lexicon::Triple,
     },
@@ -104,10 +121,16 @@ pub enum Error {
 pub enum ObjectFault {
     /// Nothing that this library knows: text, a linker script, an empty file.
     Unrecognized,
-    /// LLVM bitcode, as `clang -flto -c` writes it.
+    /// LLVM bitcode, as `clang -flto -c` writes it, for a backend that does not read it.
     Bitcode,
+    /// Text, for a backend that does not read it.
+    Text,
+    /// An archive, where a single file is needed.
+    Archive,
     /// An archive that holds paths instead of objects.
     ThinArchive,
+    /// A file of Apple's systems for several machines.
+    Universal,
     /// Recognized, but damaged.
     Malformed {
         /// What is damaged.
@@ -144,9 +167,8 @@ impl fmt::Display for Error {
                 write!(f, "{}: {reason}", path.display())
             }
             Error::Target { name, source } => write!(f, "unknown target `{name}`: {source}"),
-            Error::UnknownBackend { name } => {
-                write!(f, "unknown backend `{name}`, expected one of ")?;
-                f.write_str(&crate::BACKENDS.join(", "))
+            Error::UnknownBackend { name, known } => {
+                write!(f, "unknown backend `{name}`, expected one of {}", known.join(", "))
             }
             Error::NotBuilt { name, feature } => {
                 write!(f, "{name} is not part of this build: enable the cargo feature `{feature}`")
@@ -163,15 +185,37 @@ impl fmt::Display for Error {
             Error::DuplicateSymbol { name, first, second } => {
                 write!(f, "`{name}` is defined by {first} and again by {second}")
             }
-            Error::UnsupportedShared { target } => {
+            Error::LibraryContext { file } => {
                 write!(
                     f,
-                    "cannot link a shared library for {target}: only ELF on x86-64, aarch64 "
+                    "{file} uses `__tvm_ffi__library_ctx`, which a library has that imports "
                 )?;
-                f.write_str("and riscv64 can be linked here; emit an object and link it there")
+                f.write_str("something: give --import or --import-tree (`Library::imports`)")
+            }
+            Error::NoLibrary { name, folders } => {
+                write!(f, "no library `{name}` in ")?;
+                let folders: Vec<_> =
+                    folders.iter().map(|path| path.display().to_string()).collect();
+                f.write_str(&folders.join(", "))
+            }
+            Error::UnsupportedLink { target } => {
+                write!(f, "cannot link for {target}: {}", elsewhere(target))
             }
             Error::Linker { name, reason } => write!(f, "linker {name}: {reason}"),
         }
+    }
+}
+
+/// How to link for a target that is not linked for here.
+fn elsewhere(target: &target_lexicon::Triple) -> &'static str {
+    if target.binary_format == BinaryFormat::Macho {
+        "emit an object without kernels, and on macOS link both with \
+         `cc -dynamiclib f.o kernel.o -undefined dynamic_lookup -o f.dylib`"
+    } else if target.binary_format == BinaryFormat::Coff {
+        "emit an object without kernels, and on Windows link both with \
+         `link /DLL f.obj kernel.obj tvm_ffi.lib`"
+    } else {
+        "only x86-64, aarch64 and riscv64 are linked for, in ELF"
     }
 }
 
@@ -179,11 +223,23 @@ impl fmt::Display for ObjectFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ObjectFault::Unrecognized => f.write_str("not an object file"),
-            ObjectFault::Bitcode => f.write_str("LLVM bitcode; compile it without -flto"),
+            ObjectFault::Bitcode => {
+                f.write_str("LLVM bitcode: take --backend llvm, or compile it without -flto")
+            }
+            ObjectFault::Text => f.write_str(
+                "text, not an object file; LLVM IR and MLIR are for --backend llvm and mlir",
+            ),
+            ObjectFault::Archive => {
+                f.write_str("an archive; take its members, as `ar x` makes them")
+            }
+            ObjectFault::Universal => {
+                f.write_str("for several machines; take the part of one, as `lipo -thin` makes it")
+            }
             ObjectFault::ThinArchive => f.write_str("a thin archive; give its members"),
             ObjectFault::Malformed { reason } => write!(f, "malformed object file: {reason}"),
             ObjectFault::NotRelocatable { found } => {
-                write!(f, "expected a relocatable object but got a {found}")
+                let article = if found.starts_with('e') { "an" } else { "a" };
+                write!(f, "expected a relocatable object but got {article} {found}")
             }
             ObjectFault::Target { expected, found } => {
                 write!(f, "expected an object for {expected} but got one for {found}")
@@ -205,7 +261,9 @@ impl error::Error for Error {
             | Error::Object { .. }
             | Error::MissingSymbols { .. }
             | Error::DuplicateSymbol { .. }
-            | Error::UnsupportedShared { .. }
+            | Error::LibraryContext { .. }
+            | Error::NoLibrary { .. }
+            | Error::UnsupportedLink { .. }
             | Error::Linker { .. } => None,
         }
     }

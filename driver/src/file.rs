@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::string::FromUtf8Error;
 
 use crate::Error;
 
@@ -12,30 +13,83 @@ pub const MAX_FILE_BYTES: u64 = 1 << 30;
 /// The path that stands for standard input and output.
 const STANDARD: &str = "-";
 
+/// So much of a file is looked at before the rest is read.
+const HEAD: u64 = 4096;
+
 /// The contents of a file; `-` is standard input.
 pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    Ok(read_if(path, |_| true)?.unwrap_or_default())
+}
+
+/// The contents of a file if this holds for how it begins; otherwise no more of it is read.
+pub(crate) fn read_if(
+    path: &Path,
+    wanted: impl FnOnce(&[u8]) -> bool,
+) -> Result<Option<Vec<u8>>, Error> {
+    let contents = |source: &mut dyn Read, expected| {
+        let mut bytes = Vec::new();
+        source.take(HEAD).read_to_end(&mut bytes)?;
+        if !wanted(&bytes) {
+            return Ok(None);
+        }
+        read_all(source, expected, &mut bytes)?;
+        Ok(Some(bytes))
+    };
+    with(path, contents)
+}
+
+/// The contents of a text file without the mark that says that it is UTF-8; `None` if it is longer than this.
+pub(crate) fn text(path: &Path, max: usize) -> Result<Option<String>, Error> {
+    let contents = |source: &mut dyn Read, _| {
+        let mut bytes = Vec::new();
+        source.take((BYTE_ORDER_MARK.len() + max + 1) as u64).read_to_end(&mut bytes)?;
+        if bytes.starts_with(BYTE_ORDER_MARK) {
+            bytes.drain(..BYTE_ORDER_MARK.len());
+        }
+        if bytes.len() > max {
+            return Ok(None);
+        }
+        let fault =
+            |error: FromUtf8Error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error());
+        String::from_utf8(bytes).map(Some).map_err(fault)
+    };
+    with(path, contents)
+}
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Hands on what a file holds, and how many bytes that are likely to be.
+fn with<T>(
+    path: &Path,
+    read: impl FnOnce(&mut dyn Read, u64) -> io::Result<T>,
+) -> Result<T, Error> {
     let result = if path == Path::new(STANDARD) {
-        read_all(&mut io::stdin().lock(), 0)
+        read(&mut io::stdin().lock(), 0)
     } else {
         File::open(path).and_then(|mut file| {
             let metadata = file.metadata()?;
-            read_all(&mut file, if metadata.is_file() { metadata.len() } else { 0 })
+            read(&mut file, if metadata.is_file() { metadata.len() } else { 0 })
         })
     };
     result.map_err(|source| Error::Read { path: path.to_owned(), source })
 }
 
-/// Reads to the end, which is likely to come after `expected` bytes.
-fn read_all(source: &mut dyn Read, expected: u64) -> io::Result<Vec<u8>> {
+/// Whether two paths lead to one file.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| fs::canonicalize(path).ok();
+    one != Path::new(STANDARD) && place(one).is_some_and(|one| place(other) == Some(one))
+}
+
+/// Reads the rest of what is likely to be so many bytes.
+fn read_all(source: &mut dyn Read, expected: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
     let max = MAX_FILE_BYTES.max(expected);
-    let mut bytes = Vec::new();
     let room = usize::try_from(expected).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    bytes.try_reserve_exact(room)?;
-    source.take(max + 1).read_to_end(&mut bytes)?;
+    bytes.try_reserve_exact(room.saturating_sub(bytes.len()))?;
+    source.take(max + 1 - bytes.len() as u64).read_to_end(bytes)?;
     if bytes.len() as u64 > max {
         return Err(io::Error::other(format!("larger than {max} bytes")));
     }
-    Ok(bytes)
+    Ok(())
 }
 
 /// What a file is for, which decides who may run it.
@@ -86,6 +140,7 @@ fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = mode;
     let mut file = builder.tempfile_in(folder)?;
-    file.write_all(bytes)?;
+    // Its own would name the temporary file.
+    file.as_file_mut().write_all(bytes)?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }

@@ -53,6 +53,9 @@ use crate::file;
 /// What [`extract`] calls the description of the tree.
 pub const TREE_FILE: &str = "tree.toml";
 
+/// The most bytes of a description.
+const MAX_DESCRIPTION: usize = 16 << 20;
+
 /// The most bytes of a kind that are part of a file's name.
 const MAX_KIND: usize = 32;
 
@@ -77,11 +80,15 @@ struct Entry {
 /// The library, importing one module per kind and file, in order.
 ///
 /// # Errors
-/// [`Error::Read`], and [`Error::Import`] for an empty file, or a kind that is empty or `_lib`.
+/// [`Error::Read`], and [`Error::Import`] for an empty file, or a kind that is empty, `_lib`, or holds a
+/// control character.
 pub fn read_modules(modules: &[(String, PathBuf)]) -> Result<ImportTree<'static>, Error> {
     let children = (1..=modules.len()).collect();
     let mut nodes = vec![Node { module: Module::Library, children }];
     for (kind, path) in modules {
+        if kind.contains(char::is_control) {
+            return Err(fault(path, format!("the kind {kind:?} holds a control character")));
+        }
         nodes.push(Node { module: custom(kind, path)?, children: Vec::new() });
     }
     let tree = ImportTree { nodes };
@@ -100,10 +107,8 @@ pub fn read_modules(modules: &[(String, PathBuf)]) -> Result<ImportTree<'static>
 /// [`Error::Read`] for a file that cannot be read, [`Error::Import`] for a description that is not
 /// valid, or not that of a tree that can be loaded.
 pub fn read_tree(path: &Path) -> Result<ImportTree<'static>, Error> {
-    let text = String::from_utf8(file::read(path)?).map_err(|error| Error::Read {
-        path: path.to_owned(),
-        source: io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()),
-    })?;
+    let text = file::text(path, MAX_DESCRIPTION)?;
+    let text = text.ok_or_else(|| fault(path, format!("more than {MAX_DESCRIPTION} bytes")))?;
     let description: Description = toml::from_str(&text).map_err(|error| Error::Import {
         path: path.to_owned(),
         position: position(&text, &error),

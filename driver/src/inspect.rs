@@ -1,22 +1,25 @@
 //! What a library or object offers and needs, read from its symbols. Nothing in it is run.
 
+mod json;
 mod print;
 mod symbols;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
+use std::path::Path;
 
 use abi_spec::library_bin::{self, DecodeError, ImportTree, LOADER_PREFIX};
 use abi_spec::runtime::{self, Version};
 use abi_spec::symbol;
-use codegen::metadata::{DOC_DATA, METADATA_DATA};
+use codegen::metadata::Subject;
 use object::Object;
 
-use crate::ObjectFault;
+use crate::file;
 use crate::object_file::{self, Machine, Names, RUNTIME_PREFIX};
+use crate::{Error, ObjectFault};
 use symbols::Symbol;
 
-/// What [`inspect`] finds. `Display` prints a report of several lines.
+/// What [`inspect`] finds. `Display` prints a report for people, [`to_json`](Inspection::to_json) one for programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {
     /// Format and machine, such as `ELF x86_64`.
@@ -51,6 +54,28 @@ pub struct Function {
     pub metadata: Text,
     /// Its documentation.
     pub doc: Text,
+}
+
+impl Function {
+    /// The canonical text of its signature, if its metadata are a constant that holds it.
+    pub fn signature(&self) -> Option<String> {
+        Some(self.told()?.pointer("/declaration/signature")?.as_str()?.to_owned())
+    }
+
+    /// File and line, if its metadata are a constant that holds them.
+    fn location(&self) -> Option<String> {
+        let metadata = self.told()?;
+        let place = metadata.pointer("/declaration/location")?;
+        Some(format!("{}:{}", place.get("file")?.as_str()?, place.get("line")?.as_u64()?))
+    }
+
+    /// Its metadata, if they are a constant.
+    fn told(&self) -> Option<serde_json::Value> {
+        match &self.metadata {
+            Text::Constant(metadata) => serde_json::from_str(metadata).ok(),
+            Text::Absent | Text::Computed => None,
+        }
+    }
 }
 
 /// What a file says of a function.
@@ -112,6 +137,16 @@ pub struct Undefined {
     pub weak: bool,
 }
 
+/// The contents of a file that [`inspect`] may know. Of others no more than the beginning is read.
+///
+/// # Errors
+/// [`Error::Read`], and [`Error::Object`] for another file.
+pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    let file = path.display().to_string();
+    let unknown = || Error::Object { file, fault: ObjectFault::Unrecognized };
+    file::read_if(path, object_file::begins)?.ok_or_else(unknown)
+}
+
 /// Reads an ELF, Mach-O, COFF or PE file: an object or a shared library.
 ///
 /// # Errors
@@ -128,6 +163,9 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, ObjectFault> {
     let mut names = Names::of(bytes);
     for symbol in symbols::symbols(&file, &mut names)? {
         found.add(symbol);
+    }
+    for (subject, function, text) in symbols::texts(&file, &mut names)? {
+        found.texts.push((subject, function, Text::Constant(text)));
     }
     Ok(Inspection {
         machine: Machine::of(&file).to_string(),
@@ -190,12 +228,6 @@ struct Found<'data> {
     undefined: Vec<Undefined>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Subject {
-    Metadata,
-    Doc,
-}
-
 impl<'data> Found<'data> {
     fn add(&mut self, symbol: Symbol<'data>) {
         let Symbol { name, defined, weak, size, data } = symbol;
@@ -214,10 +246,6 @@ impl<'data> Found<'data> {
             self.texts.push((Subject::Metadata, function.to_owned(), Text::Computed));
         } else if let Some(function) = name.strip_prefix(symbol::DOC_PREFIX) {
             self.texts.push((Subject::Doc, function.to_owned(), Text::Computed));
-        } else if let Some(function) = name.strip_prefix(METADATA_DATA) {
-            self.texts.push((Subject::Metadata, function.to_owned(), constant(data)));
-        } else if let Some(function) = name.strip_prefix(DOC_DATA) {
-            self.texts.push((Subject::Doc, function.to_owned(), constant(data)));
         } else if let Some(function) = name.strip_prefix(symbol::PREFIX) {
             if function.starts_with('_') {
                 self.reserved.push(name);
@@ -254,10 +282,6 @@ impl<'data> Found<'data> {
         }
         mem::take(&mut self.functions).into_values().collect()
     }
-}
-
-fn constant(data: &[u8]) -> Text {
-    Text::Constant(String::from_utf8_lossy(data).into_owned())
 }
 
 fn decode(prefix: String, data: &[u8]) -> LibraryBin {

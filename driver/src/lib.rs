@@ -13,11 +13,11 @@ pub mod imports;
 pub mod inspect;
 pub mod link;
 mod object_file;
+mod options;
 
 pub use backend::{BACKENDS, backend};
-pub use emit::{
-    Form, Kernel, Optimization, Options, compile_shared, emit, emit_module, lower, lower_with,
-    parse_file, write_module,
-};
+pub use codegen::backend::Optimize;
+pub use emit::{compile_shared, emit, emit_module, lower, lower_with, parse_file, write_module};
 pub use error::{Error, ObjectFault};
 pub use inspect::inspect;
+pub use options::{Form, Kernel, Options};

@@ -3,19 +3,21 @@
 #![forbid(unsafe_code)]
 
 use std::env;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use abi_spec::library_bin::ImportTree;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use codegen::{Unchecked, ir};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::file::{self, Mode};
 use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
-use tvm_ffi_codegen_driver::link::{Input, Linker};
+use tvm_ffi_codegen_driver::link::{self, Dependencies, Input, Linker, library};
 use tvm_ffi_codegen_driver::{
-    BACKENDS, Error, Form, Kernel, Optimization, Options, inspect, lower_with, parse_file,
+    BACKENDS, Error, Form, Kernel, Optimize, Options, backend, inspect, lower_with, parse_file,
     write_module,
 };
 
@@ -35,6 +37,9 @@ enum Command {
     Inspect {
         /// A shared library or an object; `-` for standard input.
         file: PathBuf,
+        /// Print JSON, for programs.
+        #[arg(long)]
+        json: bool,
         /// Also write what the library brings along to this folder, with a tree.toml for --import-tree.
         #[arg(long, value_name = "DIR")]
         extract: Option<PathBuf>,
@@ -55,18 +60,12 @@ struct Emit {
     backend: String,
     /// What to emit.
     #[arg(long, value_name = "FORM", default_value = "object")]
-    emit: EmitForm,
+    emit: Form,
     /// How much llvm and mlir optimise.
-    #[arg(short = 'O', value_name = "LEVEL", default_value = "2")]
-    optimization: Level,
-    /// An object, or an archive of objects, that defines kernels; with llvm also .ll and .bc, with mlir
-    /// .mlir, which may be inlined. May be given several times.
-    #[arg(long, value_name = "KERNEL")]
-    link: Vec<PathBuf>,
-    /// Who links a shared library; `wild` is part of this program, `cc` is $CC or else `cc` [default:
-    /// wild].
-    #[arg(long)]
-    linker: Option<LinkerName>,
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t, value_parser = level())]
+    optimization: Optimize,
+    #[command(flatten)]
+    linking: Linking,
     /// A module that the library imports: what FILE holds, for the loader of this kind. May be given
     /// several times.
     #[arg(long, value_name = "KIND=FILE", value_parser = import, conflicts_with = "import_tree")]
@@ -100,18 +99,31 @@ struct Emit {
     output: PathBuf,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum EmitForm {
-    /// Host IR as text
-    Ir,
-    /// The backend's own text form
-    Native,
-    /// LLVM bitcode, by llvm and mlir
-    Bitcode,
-    /// A relocatable object
-    Object,
-    /// A shared library
-    Shared,
+/// What is linked, and how.
+#[derive(Args)]
+struct Linking {
+    /// What defines kernels: an object or an archive of objects; a shared library, which is then needed when
+    /// ours is loaded; with llvm LLVM IR as text or bitcode, with mlir MLIR, which may be inlined. May be given
+    /// several times.
+    #[arg(long, value_name = "KERNEL")]
+    link: Vec<PathBuf>,
+    /// A library by its name, libNAME.so or else libNAME.a, or by that of its file, `:FILE`. May be given several
+    /// times.
+    #[arg(short = 'l', value_name = "NAME")]
+    library: Vec<String>,
+    /// A folder in which libraries are looked for, before those of the system. May be given several times.
+    #[arg(short = 'L', value_name = "DIR")]
+    folder: Vec<PathBuf>,
+    /// A folder in which the loader looks for what the shared library needs; `$ORIGIN` is that of the library. May
+    /// be given several times.
+    #[arg(long, value_name = "DIR")]
+    rpath: Vec<String>,
+    /// Do not say that the shared library needs libtvm_ffi.so: for processes that hold it in another file.
+    #[arg(long)]
+    no_runtime_dependency: bool,
+    /// Who links; `wild` is part of this program, `cc` is $CC or else `cc` [default: wild].
+    #[arg(long)]
+    linker: Option<LinkerName>,
 }
 
 /// A group of checks.
@@ -127,16 +139,10 @@ enum Group {
     Alignment,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Level {
-    #[value(name = "0")]
-    O0,
-    #[value(name = "1")]
-    O1,
-    #[value(name = "2")]
-    O2,
-    #[value(name = "3")]
-    O3,
+/// The levels, which help and errors list.
+fn level() -> impl TypedValueParser<Value = Optimize> {
+    let levels = Optimize::ALL.map(|level| level.name());
+    PossibleValuesParser::new(levels).try_map(|level| level.parse::<Optimize>())
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -146,9 +152,15 @@ enum LinkerName {
 }
 
 fn main() -> ExitCode {
+    // A file that grows too large is then an error like any other, and leaves nothing behind.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(
+        signal_hook::consts::SIGXFSZ,
+        std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false)),
+    );
     let result = match Cli::parse().command {
         Command::Emit(arguments) => emit(&arguments),
-        Command::Inspect { file, extract } => report(&file, extract.as_deref()),
+        Command::Inspect { file, json, extract } => report(&file, json, extract.as_deref()),
         Command::Check { file } => parse_file(&file).map(drop),
     };
     match result {
@@ -161,36 +173,86 @@ fn main() -> ExitCode {
 }
 
 fn emit(arguments: &Emit) -> Result<(), Error> {
-    let form = match arguments.emit {
-        EmitForm::Ir => Form::Ir,
-        EmitForm::Native => Form::Native,
-        EmitForm::Bitcode => Form::Bitcode,
-        EmitForm::Object => Form::Object,
-        EmitForm::Shared => Form::Shared,
-    };
-    let (sources, objects): (Vec<_>, Vec<_>) = arguments.link.iter().partition(|path| is_ir(path));
-    let links = !objects.is_empty() || arguments.linker.is_some();
-    if links && form != Form::Shared {
-        let message = "objects for --link, and --linker, need --emit shared";
-        Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
-    }
-    if arguments.system_lib.is_some() && form == Form::Shared {
-        let message = "--system-lib is for programs, and --emit shared is loaded by them";
+    let (form, linking) = (arguments.emit, &arguments.linking);
+    if let Err(message) = check_usage(arguments) {
         Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
     }
     let module = lowered(arguments).map_err(|error| in_file(error, &arguments.file))?;
-    let source =
-        |path: &PathBuf| Ok(Kernel { name: path.display().to_string(), bytes: file::read(path)? });
-    let options = Options {
+    let mut options = Options {
         backend: arguments.backend.clone(),
         target: target(arguments.target.as_deref())?,
         cpu: arguments.cpu.clone(),
-        optimization: optimization(arguments.optimization),
-        sources: sources.into_iter().map(source).collect::<Result<_, Error>>()?,
-        kernels: objects.into_iter().map(|path| Input::read(path)).collect::<Result<_, _>>()?,
-        linker: arguments.linker.map_or_else(Linker::default, linker),
+        optimization: arguments.optimization,
+        linker: linking.linker.map_or_else(Linker::default, linker),
+        dependencies: Dependencies {
+            runtime: !linking.no_runtime_dependency,
+            rpath: linking.rpath.clone(),
+        },
+        ..Options::default()
     };
+    add_kernels(&mut options, linking)?;
+    if !options.kernels.is_empty() && !links(form) {
+        let message = "objects for --link need --emit object or --emit shared";
+        Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
+    }
+    refuse_overwriting(arguments, &options.kernels)?;
     write_module(&module, form, &arguments.output, &options)
+}
+
+/// What is read must not be written.
+fn refuse_overwriting(arguments: &Emit, kernels: &[Input]) -> Result<(), Error> {
+    let imports = arguments.import.iter().map(|(_, path)| path.as_path());
+    let inputs = [&*arguments.file].into_iter().chain(imports);
+    let inputs = inputs.chain(arguments.import_tree.as_deref());
+    let inputs = inputs.chain(arguments.linking.link.iter().map(PathBuf::as_path));
+    let mut inputs = inputs.chain(kernels.iter().map(|input| Path::new(input.name())));
+    if inputs.any(|input| file::is_same(&arguments.output, input)) {
+        let source = io::Error::other("it is one of the inputs");
+        return Err(Error::Write { path: arguments.output.clone(), source });
+    }
+    Ok(())
+}
+
+/// Says which arguments mean nothing together.
+fn check_usage(arguments: &Emit) -> Result<(), &'static str> {
+    let (form, linking) = (arguments.emit, &arguments.linking);
+    let needs = !linking.rpath.is_empty() || linking.no_runtime_dependency;
+    if needs && form != Form::Shared {
+        return Err("--rpath and --no-runtime-dependency need --emit shared");
+    }
+    let links_any = !linking.library.is_empty() || linking.linker.is_some();
+    if links_any && !links(form) {
+        return Err("-l and --linker need --emit object or --emit shared");
+    }
+    if arguments.system_lib.is_some() && form == Form::Shared {
+        return Err("--system-lib is for programs, and --emit shared is loaded by them");
+    }
+    Ok(())
+}
+
+/// Whether a linker has a part in it.
+fn links(form: Form) -> bool {
+    match form {
+        Form::Ir | Form::Native | Form::Bitcode => false,
+        Form::Object | Form::Shared => true,
+    }
+}
+
+/// Adds what is linked: kernels that the backend reads become part of its module.
+fn add_kernels(options: &mut Options, linking: &Linking) -> Result<(), Error> {
+    let backend = backend(options)?;
+    for path in &linking.link {
+        let (name, bytes) = (path.display().to_string(), link::read(path)?);
+        if backend.reads(&bytes) {
+            options.sources.push(Kernel { name, bytes });
+        } else {
+            options.kernels.push(Input::new(name, bytes)?);
+        }
+    }
+    for name in &linking.library {
+        options.kernels.extend(library(name, &linking.folder, &options.target)?);
+    }
+    Ok(())
 }
 
 /// The module, which has its own copy of what the library imports.
@@ -231,20 +293,6 @@ fn imports(arguments: &Emit) -> Result<Option<ImportTree<'static>>, Error> {
     }
 }
 
-/// Kernels that become part of the module, by the ending of the file's name.
-fn is_ir(path: &Path) -> bool {
-    path.extension().is_some_and(|end| end == "ll" || end == "bc" || end == "mlir")
-}
-
-fn optimization(level: Level) -> Optimization {
-    match level {
-        Level::O0 => Optimization::O0,
-        Level::O1 => Optimization::O1,
-        Level::O2 => Optimization::O2,
-        Level::O3 => Optimization::O3,
-    }
-}
-
 /// Names the file in an error about its declarations.
 fn in_file(error: Error, file: &Path) -> Error {
     if let Error::Declaration { path: None, source } = error {
@@ -266,8 +314,8 @@ fn linker(name: LinkerName) -> Linker {
     }
 }
 
-fn report(path: &Path, folder: Option<&Path>) -> Result<(), Error> {
-    let bytes = file::read(path)?;
+fn report(path: &Path, json: bool, folder: Option<&Path>) -> Result<(), Error> {
+    let bytes = inspect::read(path)?;
     let fault = |fault| Error::Object { file: path.display().to_string(), fault };
     let found = inspect(&bytes).map_err(fault)?;
     if let Some(folder) = folder {
@@ -278,5 +326,6 @@ fn report(path: &Path, folder: Option<&Path>) -> Result<(), Error> {
         let tree = ImportTree::decode(blob).map_err(|error| refused(error.to_string()))?;
         extract(&tree, folder)?;
     }
-    file::write(Path::new("-"), found.to_string().as_bytes(), Mode::Data)
+    let report = if json { found.to_json() } else { found.to_string() };
+    file::write(Path::new("-"), report.as_bytes(), Mode::Data)
 }

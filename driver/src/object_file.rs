@@ -10,13 +10,27 @@ use crate::ObjectFault;
 /// The first bytes of LLVM bitcode.
 const BITCODE: [u8; 4] = *b"BC\xc0\xde";
 
+/// Whether a file that begins so may be one that [`parse`] reads, an archive or bitcode.
+pub(crate) fn begins(head: &[u8]) -> bool {
+    // What a PE file is stands further on.
+    let marked = [&BITCODE[..], b"MZ"].iter().any(|mark| head.starts_with(mark));
+    marked || FileKind::parse(head).is_ok()
+}
+
 /// Reads the headers of an ELF, Mach-O, COFF or PE file.
 pub(crate) fn parse(bytes: &[u8]) -> Result<object::File<'_>, ObjectFault> {
     if bytes.starts_with(&BITCODE) {
         return Err(ObjectFault::Bitcode);
     }
+    let kind = FileKind::parse(bytes);
+    if matches!(kind, Ok(FileKind::Archive)) {
+        return Err(ObjectFault::Archive);
+    }
+    if matches!(kind, Ok(FileKind::MachOFat32 | FileKind::MachOFat64)) {
+        return Err(ObjectFault::Universal);
+    }
     let known = matches!(
-        FileKind::parse(bytes),
+        kind,
         Ok(FileKind::Elf32
             | FileKind::Elf64
             | FileKind::MachO32
@@ -37,7 +51,7 @@ pub(crate) fn malformed(error: object::Error) -> ObjectFault {
     ObjectFault::Malformed { reason: error.to_string() }
 }
 
-/// What a file is, as messages name it.
+/// What a file is, as reports name it.
 pub(crate) fn kind_name(kind: ObjectKind) -> &'static str {
     if kind == ObjectKind::Relocatable {
         "object"

@@ -12,7 +12,7 @@ fn llvm_and_mlir_compile_to_the_same_code() {
             let options = driver::Options {
                 backend: backend.to_owned(),
                 target: target(),
-                optimization: driver::Optimization::O2,
+                optimization: driver::Optimize::O2,
                 ..driver::Options::default()
             };
             code(&driver::emit_module(&module, driver::Form::Object, &options).unwrap())

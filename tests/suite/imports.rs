@@ -352,10 +352,10 @@ fn the_runtime_reads_what_is_encoded() {
 #[test]
 fn trees_of_apache_tvm_are_read() {
     let tree = "import tree: 553 bytes
-  0: _lib, imports 1 2
-  1: const_loader, 123 bytes
-  2: const_loader, 127 bytes, imports 3
-  3: const_loader, 119 bytes
+  0: _lib
+    1: const_loader, 123 bytes
+    2: const_loader, 127 bytes
+      3: const_loader, 119 bytes
 module loaders: 1
   ffi.Module.load_from_bytes.const_loader
 ";

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::thread;
 
 use codegen::ir::{Linkage, Module};
-use driver::Optimization;
+use driver::Optimize;
 use object::{BinaryFormat, Object, ObjectSymbol};
 use tvm_ffi_codegen_tests::cases;
 use tvm_ffi_codegen_tests::route::BACKENDS;
@@ -20,8 +20,7 @@ const TARGETS: [&str; 7] = [
     "aarch64-pc-windows-msvc",
 ];
 
-const LEVELS: [Optimization; 4] =
-    [Optimization::O0, Optimization::O1, Optimization::O2, Optimization::O3];
+const LEVELS: [Optimize; 4] = [Optimize::O0, Optimize::O1, Optimize::O2, Optimize::O3];
 
 /// What LLVM refers to on Windows whatever it compiles: a number by whose presence the C library of
 /// Visual C++ knows that floats are used, and the function that touches the pages of a large frame. Both
@@ -29,7 +28,7 @@ const LEVELS: [Optimization; 4] =
 const WINDOWS: [&str; 2] = ["_fltused", "__chkstk"];
 
 /// Cranelift has no levels, and MLIR comes to the same code as LLVM.
-fn levels(backend: &str) -> &'static [Optimization] {
+fn levels(backend: &str) -> &'static [Optimize] {
     if backend == "llvm" { &LEVELS } else { &LEVELS[2..3] }
 }
 
@@ -52,7 +51,7 @@ fn objects_refer_to_imports_only() {
 }
 
 /// What an object refers to and the module does not import.
-fn others(module: &Module, backend: &str, target: &str, level: Optimization) -> Vec<String> {
+fn others(module: &Module, backend: &str, target: &str, level: Optimize) -> Vec<String> {
     let imports = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Import);
     let imports: BTreeSet<&str> = imports.map(|symbol| symbol.name.as_str()).collect();
     let options = driver::Options {

@@ -94,7 +94,8 @@ fn files_tell_metadata_and_docs() {
         assert_eq!(of("plain").metadata, constant(&plain.metadata()));
         assert_eq!(of("plain").doc, Text::Absent);
         let report = found.to_string();
-        assert!(report.contains("    /// Not \"more\": µ.\n    {\"type_schema\":"), "{report}");
+        assert!(report.contains("    Not \"more\": µ.\n    ("), "{report}");
+        assert!(report.contains("from k.dsl:7)\n"), "{report}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! One copy of what several objects share, whichever backends made them and whoever links.
 
-use driver::link::{Input, Linker, shared_bytes};
+use driver::link::{Dependencies, Input, Linker, shared_bytes};
 use object::{Object, ObjectSymbol};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_tests::route::BACKENDS;
@@ -12,7 +12,7 @@ use counter::{SHARED, user};
 
 fn object(backend: &str, name: &str) -> Input {
     // Better code would do without the function, which is small.
-    let optimization = driver::Optimization::O0;
+    let optimization = driver::Optimize::O0;
     let backend = backend.to_owned();
     let options = driver::Options { backend, optimization, ..driver::Options::default() };
     let bytes = driver::emit_module(&user(name), driver::Form::Object, &options).unwrap();
@@ -25,7 +25,8 @@ fn every_linker_keeps_one_copy() {
     for (first, second) in BACKENDS.iter().flat_map(|a| BACKENDS.iter().map(move |b| (a, b))) {
         for linker in [Linker::Wild, Linker::Cc("cc".into())] {
             let inputs = [object(first, names[0]), object(second, names[1])];
-            let bytes = shared_bytes(&inputs, &linker, &Triple::host()).unwrap();
+            let alone = Dependencies { runtime: false, rpath: Vec::new() };
+            let bytes = shared_bytes(&inputs, &linker, &Triple::host(), &alone).unwrap();
             let file = object::File::parse(&*bytes).unwrap();
             for shared in SHARED {
                 let copies = file.symbols().filter(|s| s.name() == Ok(shared)).count();

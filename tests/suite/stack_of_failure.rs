@@ -113,7 +113,7 @@ fn failing_calls_take_little_in_process() {
 #[cfg(feature = "llvm")]
 #[test]
 fn failing_calls_take_little_however_optimized() {
-    use driver::Optimization::{O0, O1, O2};
+    use driver::Optimize::{O0, O1, O2};
     use tvm_ffi_codegen_tests::route::Shared;
     let table = cases::table();
     for level in [O0, O1, O2] {

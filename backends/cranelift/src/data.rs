@@ -20,6 +20,9 @@ pub(crate) fn define(
     if source.large && Facts::of(module.isa().triple()).large {
         description.set_custom_section(LARGE);
     }
+    if source.listed {
+        description.set_custom_section(Facts::of(module.isa().triple()).list);
+    }
     for relocation in &source.relocations {
         let target: ModuleRelocTarget = match symbols[relocation.symbol.index()] {
             FuncOrDataId::Func(id) => id.into(),

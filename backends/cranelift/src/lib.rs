@@ -6,7 +6,6 @@
 //!
 //! ```
 //! # use codegen as tvm_ffi_codegen;
-//! use tvm_ffi_codegen::Backend;
 //! use tvm_ffi_codegen::ir::{Binary, Builder, Linkage, Module, Signature, Type};
 //! use tvm_ffi_codegen_cranelift::Cranelift;
 //!
@@ -66,7 +65,7 @@ use cranelift_codegen::isa::TargetIsa;
 use cranelift_module::{DataDescription, FuncId, FuncOrDataId, Module, ModuleError};
 use target_lexicon::Triple;
 
-pub use codegen::backend::Error;
+pub use codegen::backend::{Error, Input};
 pub use object::{Settings, isa};
 
 /// The name of the backend.
@@ -166,16 +165,44 @@ impl Default for Cranelift {
     }
 }
 
+impl Cranelift {
+    /// The module as Cranelift's text form.
+    pub fn text(&self, source: &ir::Module) -> Result<String, Error> {
+        print::text(&self.triple, source)
+    }
+
+    /// The module as a relocatable object file.
+    pub fn object(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
+        object::object(&self.triple, source)
+    }
+}
+
+/// There is no form in which Cranelift takes kernels; those of a caller's own module are for [`emit`].
+fn none(kernels: &[Input<'_>]) -> Result<(), Error> {
+    let refused = Error::Unsupported { reason: "only llvm and mlir take kernels in IR" };
+    if kernels.is_empty() { Ok(()) } else { Err(refused) }
+}
+
 impl Backend for Cranelift {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn text(&self, module: &ir::Module) -> Result<String, Error> {
-        print::text(&self.triple, module)
+    fn reads(&self, _kernel: &[u8]) -> bool {
+        false
     }
 
-    fn object(&self, module: &ir::Module) -> Result<Vec<u8>, Error> {
-        object::object(&self.triple, module)
+    fn text(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<String, Error> {
+        none(kernels)?;
+        Cranelift::text(self, source)
+    }
+
+    fn bitcode(&self, _source: &ir::Module, _kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
+        Err(Error::Unsupported { reason: "bitcode is a form of llvm and mlir" })
+    }
+
+    fn object(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
+        none(kernels)?;
+        Cranelift::object(self, source)
     }
 }

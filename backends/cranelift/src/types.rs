@@ -43,7 +43,7 @@ fn parameter(abi: ir::AbiType, extend: ir::Extend) -> AbiParam {
     match extend {
         ir::Extend::No => parameter,
         ir::Extend::Sign => parameter.sext(),
-        ir::Extend::Zero => parameter.uext(),
+        ir::Extend::Zero | ir::Extend::Truth => parameter.uext(),
     }
 }
 

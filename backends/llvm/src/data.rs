@@ -31,6 +31,9 @@ pub(crate) fn define<'ctx>(
     if source.large && types.facts.large {
         global.set_section(Some(LARGE));
     }
+    if source.listed {
+        global.set_section(Some(types.facts.list));
+    }
 }
 
 /// The type of a data object: bytes, or bytes and addresses.

@@ -2,9 +2,10 @@
 
 use codegen::backend::Error;
 use codegen::ir::{self, Binary, Cond, Convert, Type};
-use inkwell::types::FunctionType;
+use inkwell::types::{BasicMetadataTypeEnum, FunctionType, IntType};
 use inkwell::values::{
-    BasicValue, BasicValueEnum, FunctionValue, InstructionOpcode, IntValue, PointerValue,
+    BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue, InstructionOpcode, IntValue,
+    PointerValue,
 };
 use inkwell::{AtomicOrdering, FloatPredicate, IntPredicate};
 
@@ -235,7 +236,9 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         callee: &Callee<'_, 'ctx>,
         args: &[ir::Value],
     ) -> Result<Option<BasicValueEnum<'ctx>>, Error> {
-        let args: Vec<_> = args.iter().map(|&arg| self.value(arg).into()).collect();
+        let params = callee.ty.get_param_types();
+        let args = args.iter().zip(params).map(|(&arg, param)| self.passed(arg, param));
+        let args = args.collect::<Result<Vec<_>, Error>>()?;
         let name = self.name(self.result);
         let call = self.ins().build_indirect_call(callee.ty, callee.pointer, &args, name);
         let call = call.map_err(refused)?;
@@ -243,7 +246,30 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         if let Some(function) = callee.function {
             call.set_call_convention(function.get_call_conventions());
         }
-        Ok(call.try_as_basic_value().basic())
+        let result = call.try_as_basic_value().basic();
+        match (result, callee.signature.result) {
+            (Some(BasicValueEnum::IntValue(truth)), Some(abi)) if is_truth(truth.get_type()) => {
+                let byte = self.functions.types.ty(abi.ty).into_int_type();
+                Ok(Some(self.ins().build_int_z_extend(truth, byte, "").map_err(refused)?.into()))
+            }
+            (result, _) => Ok(result),
+        }
+    }
+
+    /// An argument as the function takes it, which may have `i1` for a byte that holds a truth.
+    fn passed(
+        &self,
+        arg: ir::Value,
+        param: BasicMetadataTypeEnum<'ctx>,
+    ) -> Result<BasicMetadataValueEnum<'ctx>, Error> {
+        match (self.value(arg), param) {
+            (BasicValueEnum::IntValue(value), BasicMetadataTypeEnum::IntType(truth))
+                if is_truth(truth) && !is_truth(value.get_type()) =>
+            {
+                Ok(self.ins().build_int_truncate(value, truth, "").map_err(refused)?.into())
+            }
+            (value, _) => Ok(value.into()),
+        }
     }
 
     /// The address of an access, named after the value that is read or written.
@@ -275,6 +301,10 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         let byte = self.functions.types.context.i8_type();
         raw::offset(self.ins(), byte, base, offset, name).map_err(refused)
     }
+}
+
+fn is_truth(ty: IntType<'_>) -> bool {
+    ty.get_bit_width() == 1
 }
 
 /// What is called, and how.

@@ -80,9 +80,9 @@ use inkwell::types::FunctionType;
 use inkwell::values::FunctionValue;
 use target_lexicon::Triple;
 
-pub use codegen::backend::Error;
-pub use link::{Input, link};
-pub use object::{Optimize, compile, optimize, verify};
+pub use codegen::backend::{Error, Input, Optimize};
+pub use link::link;
+pub use object::{compile, optimize, verify};
 
 /// The name of the backend.
 const NAME: &str = "llvm";
@@ -193,23 +193,17 @@ impl Llvm {
 
     /// The module as LLVM's text form, not optimised.
     pub fn text(&self, source: &ir::Module) -> Result<String, Error> {
-        let context = Context::create();
-        let module = self.module(&context, source, &[])?;
-        Ok(module.print_to_string().to_string_lossy().into_owned())
+        Backend::text(self, source, &[])
     }
 
     /// The module as bitcode, not optimised.
     pub fn bitcode(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
-        let context = Context::create();
-        let module = self.module(&context, source, &[])?;
-        Ok(module.write_bitcode_to_memory().as_slice().to_vec())
+        Backend::bitcode(self, source, &[])
     }
 
     /// The module as a relocatable object file.
     pub fn object(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
-        let context = Context::create();
-        raw::discard_names(raw::context(&context));
-        compile(&self.module(&context, source, &[])?, self)
+        Backend::object(self, source, &[])
     }
 }
 
@@ -218,11 +212,28 @@ impl Backend for Llvm {
         NAME
     }
 
-    fn text(&self, module: &ir::Module) -> Result<String, Error> {
-        Llvm::text(self, module)
+    fn reads(&self, kernel: &[u8]) -> bool {
+        link::reads(kernel)
     }
 
-    fn object(&self, module: &ir::Module) -> Result<Vec<u8>, Error> {
-        Llvm::object(self, module)
+    fn text(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<String, Error> {
+        let context = Context::create();
+        let module = self.module(&context, source, kernels)?;
+        Ok(module.print_to_string().to_string_lossy().into_owned())
+    }
+
+    fn bitcode(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
+        let context = Context::create();
+        let module = self.module(&context, source, kernels)?;
+        Ok(module.write_bitcode_to_memory().as_slice().to_vec())
+    }
+
+    fn object(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
+        let context = Context::create();
+        // Text cannot be read without them.
+        if kernels.is_empty() {
+            raw::discard_names(raw::context(&context));
+        }
+        compile(&self.module(&context, source, kernels)?, self)
     }
 }

@@ -1,6 +1,6 @@
 //! Kernels as LLVM IR, linked into the module that calls them.
 
-use codegen::backend::Error;
+use codegen::backend::{Error, Input};
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::{Linkage, Module};
 
@@ -9,17 +9,15 @@ use crate::object::{same_target, verify};
 use crate::raw::{self, Found};
 use crate::{native, refused};
 
-/// A kernel in LLVM's text or bitcode form.
-#[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
-    /// What errors call it: the name of its file.
-    pub name: &'a str,
-    /// Its contents.
-    pub bytes: &'a [u8],
+/// Bitcode, or text, as LLVM's is.
+pub(crate) fn reads(kernel: &[u8]) -> bool {
+    let is_text = || std::str::from_utf8(kernel).is_ok_and(|text| !text.contains('\0'));
+    is_bitcode(kernel) || is_text()
 }
 
-/// Links kernels into `module`, where [`emit`](crate::emit) then finds them. What they define is not
-/// exported, and disappears where it is inlined. After an error the module is as it was.
+/// Links kernels, in LLVM's text or bitcode form, into `module`, where [`emit`](crate::emit) then finds them,
+/// those of internal linkage too unless several inputs or the module itself know the name. What they define is
+/// not exported, and disappears where it is inlined. After an error the module is as it was.
 pub fn link(module: &Module<'_>, inputs: &[Input<'_>]) -> Result<(), Error> {
     if inputs.is_empty() {
         return Ok(());
@@ -29,6 +27,7 @@ pub fn link(module: &Module<'_>, inputs: &[Input<'_>]) -> Result<(), Error> {
         .map(|input| Ok((input.name, parse(module, input)?)))
         .collect::<Result<Vec<_>, Error>>()?;
     verify(module)?;
+    show_locals(module, &kernels);
     let copy = module.clone();
     for (name, kernel) in &kernels {
         link_in(&copy, name, kernel.clone())?;
@@ -42,6 +41,21 @@ pub fn link(module: &Module<'_>, inputs: &[Input<'_>]) -> Result<(), Error> {
     let linked = names.iter().filter_map(|name| raw::find(module, name));
     linked.filter_map(Found::global).for_each(|global| global.set_linkage(Linkage::Internal));
     Ok(())
+}
+
+/// Functions that only their own module sees are lost in linking unless it calls them. Here it is the module
+/// to come that calls them; a name that anything else goes by stays what it is.
+fn show_locals(module: &Module<'_>, kernels: &[(&str, Module<'_>)]) {
+    let known = |name: &str| {
+        let kernels = kernels.iter().filter(|(_, kernel)| raw::find(kernel, name).is_some());
+        kernels.count() > 1 || raw::find(module, name).is_some()
+    };
+    for function in kernels.iter().flat_map(|(_, kernel)| kernel.get_functions()) {
+        let local = matches!(function.get_linkage(), Linkage::Internal | Linkage::Private);
+        if local && !known(&function.get_name().to_string_lossy()) {
+            function.set_linkage(Linkage::External);
+        }
+    }
 }
 
 /// Parses and checks one kernel.
@@ -101,6 +115,7 @@ fn within(error: Error, input: &str) -> Error {
         | Error::Defined { .. }
         | Error::Constructors
         | Error::Context
-        | Error::Target { .. } => error,
+        | Error::Target { .. }
+        | Error::Unsupported { .. } => error,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Once;
 
-use codegen::backend::{Error, Machine};
+use codegen::backend::{Error, Machine, Optimize};
 use inkwell::OptimizationLevel;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Module;
@@ -20,37 +20,23 @@ use crate::diagnostic::collect;
 use crate::native;
 use crate::types::Attributes;
 
-/// How much LLVM optimises.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Optimize {
-    /// Not at all.
-    O0,
-    /// What is cheap, and no cold function.
-    O1,
-    /// Inlining and vectorisation.
-    #[default]
-    O2,
-    /// More of them.
-    O3,
+/// The optimiser's name of a level.
+const fn pipeline(level: Optimize) -> &'static str {
+    match level {
+        Optimize::O0 => "default<O0>",
+        Optimize::O1 => "default<O1>",
+        Optimize::O2 => "default<O2>",
+        Optimize::O3 => "default<O3>",
+    }
 }
 
-impl Optimize {
-    const fn passes(self) -> &'static str {
-        match self {
-            Optimize::O0 => "default<O0>",
-            Optimize::O1 => "default<O1>",
-            Optimize::O2 => "default<O2>",
-            Optimize::O3 => "default<O3>",
-        }
-    }
-
-    const fn level(self) -> OptimizationLevel {
-        match self {
-            Optimize::O0 => OptimizationLevel::None,
-            Optimize::O1 => OptimizationLevel::Less,
-            Optimize::O2 => OptimizationLevel::Default,
-            Optimize::O3 => OptimizationLevel::Aggressive,
-        }
+/// The code generator's name of a level.
+const fn effort(level: Optimize) -> OptimizationLevel {
+    match level {
+        Optimize::O0 => OptimizationLevel::None,
+        Optimize::O1 => OptimizationLevel::Less,
+        Optimize::O2 => OptimizationLevel::Default,
+        Optimize::O3 => OptimizationLevel::Aggressive,
     }
 }
 
@@ -86,7 +72,7 @@ fn passes(module: &Module<'_>, llvm: &Llvm, machine: &TargetMachine) -> Result<(
     if llvm.optimize == Optimize::O1 {
         spare_cold(module);
     }
-    let done = module.run_passes(llvm.optimize.passes(), machine, PassBuilderOptions::create());
+    let done = module.run_passes(pipeline(llvm.optimize), machine, PassBuilderOptions::create());
     done.map_err(native)
 }
 
@@ -168,7 +154,7 @@ pub(crate) fn machine(llvm: &Llvm) -> Result<TargetMachine, Error> {
         .set_cpu(cpu)
         .set_features(architecture.features)
         .set_abi(architecture.abi)
-        .set_level(llvm.optimize.level())
+        .set_level(effort(llvm.optimize))
         .set_reloc_mode(RelocMode::PIC);
     let machine = target.create_target_machine_from_options(&triple, options);
     machine.ok_or_else(|| unsupported("no code generator".into()))

@@ -94,13 +94,15 @@ fn difference<'ctx>(
     exact: bool,
 ) -> Option<(Option<usize>, String, String)> {
     let (expected, found) = (types.signature(wanted), function.get_type());
-    if expected != found {
+    if expected != found && (exact || types.like(wanted, found) != found) {
         return Some(type_difference(expected, found));
     }
     let other = |abi: &ir::AbiType| match abi.extend {
         ir::Extend::No => None,
         ir::Extend::Sign => Some(("signext", types.attributes.zeroext, "zeroext")),
-        ir::Extend::Zero => Some(("zeroext", types.attributes.signext, "signext")),
+        ir::Extend::Zero | ir::Extend::Truth => {
+            Some(("zeroext", types.attributes.signext, "signext"))
+        }
     };
     let extended = |abi: &ir::AbiType, place| {
         let (wanted, other, name) = other(abi)?;

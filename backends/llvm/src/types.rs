@@ -63,6 +63,27 @@ impl<'ctx> Types<'ctx> {
         signature_in(self.context, source)
     }
 
+    /// The same, with `i1` for each truth for which `own`, the type of a function that is there, has it.
+    pub(crate) fn like(
+        &self,
+        source: &ir::Signature,
+        own: FunctionType<'ctx>,
+    ) -> FunctionType<'ctx> {
+        let truth: BasicTypeEnum<'ctx> = self.context.bool_type().into();
+        let choose = |abi: &ir::AbiType, own: Option<BasicTypeEnum<'ctx>>| match own {
+            Some(own) if abi.extend == ir::Extend::Truth && own == truth => own,
+            Some(_) | None => self.ty(abi.ty),
+        };
+        let types = own.get_param_types();
+        let own_param = |i: usize| types.get(i).and_then(|&ty| BasicTypeEnum::try_from(ty).ok());
+        let given = source.params.iter().enumerate();
+        let given: Vec<_> = given.map(|(i, abi)| choose(abi, own_param(i)).into()).collect();
+        match &source.result {
+            Some(abi) => choose(abi, own.get_return_type()).fn_type(&given, false),
+            None => self.context.void_type().fn_type(&given, false),
+        }
+    }
+
     /// What callers and the optimiser may assume of a function that is defined here.
     pub(crate) fn describe(&self, function: FunctionValue<'ctx>, source: &ir::Function) {
         let attributes = &self.attributes;
@@ -118,7 +139,7 @@ impl<'ctx> Types<'ctx> {
         match extend {
             ir::Extend::No => None,
             ir::Extend::Sign => Some(self.attributes.signext),
-            ir::Extend::Zero => Some(self.attributes.zeroext),
+            ir::Extend::Zero | ir::Extend::Truth => Some(self.attributes.zeroext),
         }
     }
 

@@ -23,6 +23,9 @@ pub(crate) fn define<'c>(
     if source.large && ops.facts.large {
         global.set_attribute("section", ops.string(LARGE));
     }
+    if source.listed {
+        global.set_attribute("section", ops.string(ops.facts.list));
+    }
     if source.relocations.is_empty() {
         global.set_attribute("value", raw::bytes_attribute(ops.context, &source.bytes));
         return;

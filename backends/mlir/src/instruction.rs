@@ -1,10 +1,11 @@
 //! Instructions: what each of host IR becomes in the `llvm` dialect.
 
 use codegen::ir::{self, Binary, Cond, Convert, Type};
-use melior::ir::Value;
+use melior::ir::{Value, ValueLike};
 
 use crate::function::Body;
 use crate::op::{FCMP, ICMP, Ops};
+use crate::raw;
 
 impl<'c, 'a> Body<'_, '_, 'c, 'a> {
     pub(crate) fn constant(&self, of: Type, bits: u64) -> Value<'c, 'a> {
@@ -173,7 +174,21 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
             operands.extend(self.list(args));
             return self.append(self.ops.call(None, signature, &operands));
         }
-        self.append(self.ops.call(Some(reference), signature, &self.list(args)))
+        let Some(own) = reference.function else {
+            return self.append(self.ops.call(Some(reference), signature, &self.list(args)));
+        };
+        let params = raw::function_parts(self.ops.context, own).map_or(Vec::new(), |parts| parts.0);
+        let operands = args.iter().zip(params).map(|(&arg, param)| match self.value(arg) {
+            value if param == self.ty(arg) => value,
+            value => self.push(self.plain.op("llvm.trunc", &[value], &[param], &[])),
+        });
+        let operands: Vec<Value> = operands.collect();
+        let result = self.append(self.ops.call(Some(reference), signature, &operands))?;
+        let wanted = self.ops.types.ty(signature.result?.ty);
+        if result.r#type() == wanted {
+            return Some(result);
+        }
+        self.append(self.ops.op("llvm.zext", &[result], &[wanted], &[]))
     }
 
     pub(crate) fn call_indirect(

@@ -65,9 +65,8 @@ use melior::ir::operation::OperationRefMut;
 use melior::ir::{Location, Module, Type};
 use target_lexicon::Triple;
 
-pub use backend_llvm::Optimize;
-pub use codegen::backend::Error;
-pub use link::{Input, link};
+pub use codegen::backend::{Error, Input, Optimize};
+pub use link::link;
 pub use object::{compile, verify};
 pub use print::text;
 
@@ -199,22 +198,17 @@ impl Mlir {
 
     /// The module as MLIR's text form.
     pub fn text(&self, source: &ir::Module) -> Result<String, Error> {
-        let context = Context::new_with_threading(false);
-        Ok(text(&self.module(&context, source, &[])?, source))
+        Backend::text(self, source, &[])
     }
 
     /// The module as LLVM bitcode, not optimised.
     pub fn bitcode(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
-        let context = Context::new_with_threading(false);
-        let llvm = LlvmContext::create();
-        let module = object::translate(&context, &self.module(&context, source, &[])?, &llvm)?;
-        Ok(module.write_bitcode_to_memory().as_slice().to_vec())
+        Backend::bitcode(self, source, &[])
     }
 
     /// The module as a relocatable object file.
     pub fn object(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
-        let context = Context::new_with_threading(false);
-        compile(&context, &self.module(&context, source, &[])?, self)
+        Backend::object(self, source, &[])
     }
 }
 
@@ -223,11 +217,25 @@ impl Backend for Mlir {
         NAME
     }
 
-    fn text(&self, module: &ir::Module) -> Result<String, Error> {
-        Mlir::text(self, module)
+    fn reads(&self, kernel: &[u8]) -> bool {
+        link::reads(kernel)
     }
 
-    fn object(&self, module: &ir::Module) -> Result<Vec<u8>, Error> {
-        Mlir::object(self, module)
+    fn text(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<String, Error> {
+        let context = Context::new_with_threading(false);
+        Ok(text(&self.module(&context, source, kernels)?, source))
+    }
+
+    fn bitcode(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
+        let context = Context::new_with_threading(false);
+        let llvm = LlvmContext::create();
+        let module = self.module(&context, source, kernels)?;
+        let module = object::translate(&context, &module, &llvm)?;
+        Ok(module.write_bitcode_to_memory().as_slice().to_vec())
+    }
+
+    fn object(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
+        let context = Context::new_with_threading(false);
+        compile(&context, &self.module(&context, source, kernels)?, self)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use codegen::backend::{Error, unused_name};
+use codegen::backend::{Error, Input, unused_name};
 use melior::Context;
 use melior::ir::attribute::StringAttribute;
 use melior::ir::operation::{OperationMutLike, OperationRefMut};
@@ -13,16 +13,12 @@ use crate::op::{Ops, is_defined};
 use crate::symbols::{check_same, existing, function_type, kind, name, operations};
 use crate::{prepare, raw, refused};
 
-/// A kernel in the text form of the `llvm` dialect.
-#[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
-    /// What errors call it: the name of its file.
-    pub name: &'a str,
-    /// Its contents.
-    pub bytes: &'a [u8],
+/// Text, as MLIR's is.
+pub(crate) fn reads(kernel: &[u8]) -> bool {
+    std::str::from_utf8(kernel).is_ok_and(|text| !text.contains('\0'))
 }
 
-/// Moves all of `inputs` into `module`, where their definitions are local: calls of them can be inlined,
+/// Moves all of `inputs`, kernels in the text form of the `llvm` dialect, into `module`, where their definitions are local: calls of them can be inlined,
 /// and nobody else sees them. What one side declares and another defines becomes one symbol. Comes
 /// before [`emit`](crate::emit), which checks the types of the kernels that it calls.
 ///

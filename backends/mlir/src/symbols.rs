@@ -53,7 +53,10 @@ fn check_type(
     let ir::SymbolKind::Function(signature) = &symbol.kind else {
         return check_same(ops, &symbol.name, (GLOBAL, None), (&kind(&found), None));
     };
-    let wanted = (FUNC, Some(ops.types.signature(signature)));
+    let own = function_type(&found).filter(|_| symbol.linkage == ir::Linkage::Import);
+    let wanted = own
+        .map_or(ops.types.signature(signature), |own| ops.types.like(ops.context, signature, own));
+    let wanted = (FUNC, Some(wanted));
     check_same(ops, &symbol.name, wanted, (&kind(&found), function_type(&found)))?;
     let mismatch = |argument, expected: String, found: String| {
         Err(Error::Kernel { symbol: symbol.name.clone(), argument, expected, found })
@@ -63,7 +66,7 @@ fn check_type(
         let (wanted, other) = match abi.extend {
             ir::Extend::No => continue,
             ir::Extend::Sign => (SIGNEXT, ZEROEXT),
-            ir::Extend::Zero => (ZEROEXT, SIGNEXT),
+            ir::Extend::Zero | ir::Extend::Truth => (ZEROEXT, SIGNEXT),
         };
         if extended(&found, place, other) {
             return mismatch(place, format!("{} {wanted}", abi.ty), format!("{} {other}", abi.ty));
@@ -192,10 +195,15 @@ pub(crate) fn declare<'c, 'a>(
         if let Some(linkage) = plan.defined() {
             describe(ops, symbol, &mut native, linkage, groups.as_deref());
         }
-        let mut known = reference(ops, &native, name);
+        let mut known = reference(ops, &native, name, ty);
         if let Some(alias) = &plan.alias {
             raw::append(module, ops.alias(alias, ty, known.name));
-            known = Reference { name: ops.symbol(alias), alias: true, convention: None };
+            known = Reference {
+                name: ops.symbol(alias),
+                alias: true,
+                convention: None,
+                function: None,
+            };
         }
         symbols.natives.push(native);
         symbols.references.push(known);
@@ -257,7 +265,13 @@ fn groups<'c, 'a>(
 }
 
 /// How code refers to a symbol of the module.
-fn reference<'c>(ops: &Ops<'c>, native: &OperationRefMut<'c, '_>, name: &str) -> Reference<'c> {
+fn reference<'c>(
+    ops: &Ops<'c>,
+    native: &OperationRefMut<'c, '_>,
+    name: &str,
+    ty: Type<'c>,
+) -> Reference<'c> {
     let convention = native.attribute(CONVENTION).ok();
-    Reference { name: ops.symbol(name), alias: false, convention }
+    let function = function_type(native).filter(|own| *own != ty);
+    Reference { name: ops.symbol(name), alias: false, convention, function }
 }

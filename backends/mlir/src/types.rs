@@ -6,6 +6,8 @@ use melior::dialect::llvm::r#type::{function, pointer, void};
 use melior::ir::Type;
 use melior::ir::r#type::IntegerType;
 
+use crate::raw;
+
 /// The types of the host IR in one context, looked up once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Types<'c> {
@@ -56,5 +58,25 @@ impl<'c> Types<'c> {
         let params: Vec<Type> = source.params.iter().map(|abi| self.ty(abi.ty)).collect();
         let result = source.result.map_or(self.void, |abi| self.ty(abi.ty));
         function(result, &params, false)
+    }
+
+    /// The same, with `i1` for each truth for which `own`, the type of a function that is there, has it.
+    pub(crate) fn like(
+        &self,
+        context: &'c Context,
+        source: &ir::Signature,
+        own: Type<'c>,
+    ) -> Type<'c> {
+        let Some((params, result)) = raw::function_parts(context, own) else {
+            return self.signature(source);
+        };
+        let choose = |abi: &ir::AbiType, own: Option<&Type<'c>>| match own {
+            Some(own) if abi.extend == ir::Extend::Truth && *own == self.i1 => *own,
+            Some(_) | None => self.ty(abi.ty),
+        };
+        let given = source.params.iter().enumerate();
+        let given: Vec<Type> = given.map(|(i, abi)| choose(abi, params.get(i))).collect();
+        let result = source.result.as_ref().map_or(self.void, |abi| choose(abi, Some(&result)));
+        function(result, &given, false)
     }
 }

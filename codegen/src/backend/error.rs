@@ -42,6 +42,11 @@ pub enum Error {
         /// Why not.
         reason: String,
     },
+    /// The backend has no such form.
+    Unsupported {
+        /// What it lacks, and who has it.
+        reason: &'static str,
+    },
     /// The native compiler refused. The caller's module may then hold some of what was emitted, and is
     /// to be thrown away.
     Native {
@@ -66,6 +71,7 @@ impl fmt::Display for Error {
             Error::Constructors => f.write_str("constructors need an object file"),
             Error::Context => f.write_str("the module belongs to another context"),
             Error::Target { triple, reason } => write!(f, "unsupported target {triple}: {reason}"),
+            Error::Unsupported { reason } => f.write_str(reason),
             Error::Native { backend, reason } => write!(f, "{backend}: {reason}"),
         }
     }
@@ -80,6 +86,7 @@ impl error::Error for Error {
             | Error::Constructors
             | Error::Context
             | Error::Target { .. }
+            | Error::Unsupported { .. }
             | Error::Native { .. } => None,
         }
     }

@@ -82,6 +82,8 @@ pub struct Facts {
     pub words: bool,
     /// There is the section [`LARGE`].
     pub large: bool,
+    /// The section of [`Data::listed`](crate::ir::Data::listed), as assemblers write it.
+    pub list: &'static str,
     /// A linker merges groups of sections; without them it goes by the symbols.
     pub groups: bool,
     /// A symbol is exported from a shared library only if its object says so.
@@ -90,6 +92,9 @@ pub struct Facts {
     /// does so, which compilers call.
     pub probes: bool,
 }
+
+/// The names that [`Facts::list`] has in the files of ELF, Mach-O and COFF.
+pub const LISTS: [&str; 3] = [".tvm_ffi.texts", "__tvm_ffi_texts", ".tvmffi"];
 
 /// Where constants go that are out of the reach of code, in ELF on x86-64.
 pub const LARGE: &str = ".lrodata";
@@ -102,6 +107,7 @@ impl Facts {
         results: Narrow::Extended,
         words: false,
         large: false,
+        list: LISTS[0],
         groups: false,
         export: false,
         probes: true,
@@ -131,6 +137,13 @@ impl Facts {
             results,
             words,
             large: elf && machine(triple) == Some(Machine::X86_64),
+            list: if format == BinaryFormat::Macho {
+                "__TEXT,__tvm_ffi_texts"
+            } else if format == BinaryFormat::Coff {
+                LISTS[2]
+            } else {
+                LISTS[0]
+            },
             groups: elf || format == BinaryFormat::Coff,
             export: format == BinaryFormat::Coff,
             probes: !windows,
@@ -142,7 +155,7 @@ impl Facts {
         triple.parse().map_or(Facts::UNKNOWN, |triple| Facts::of(&triple))
     }
 
-    /// How one side extends an argument, or relies on its being extended.
+    /// How one side extends an argument, or relies on its being extended: with what, if at all.
     pub fn argument(&self, abi: AbiType, side: Side) -> Extend {
         self.extension(abi, self.arguments, side)
     }
@@ -157,7 +170,10 @@ impl Facts {
             return Extend::Sign;
         }
         match (narrow, side) {
-            (Narrow::Trusted, _) | (Narrow::Extended, Side::Sender) => abi.extend,
+            (Narrow::Trusted, _) | (Narrow::Extended, Side::Sender) => match abi.extend {
+                Extend::Truth => Extend::Zero,
+                extend @ (Extend::No | Extend::Sign | Extend::Zero) => extend,
+            },
             (Narrow::Extended, Side::Receiver) | (Narrow::Anything, _) => Extend::No,
         }
     }

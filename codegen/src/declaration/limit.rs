@@ -15,6 +15,12 @@ pub const MAX_PARAMS: usize = 1024;
 pub const MAX_VALUES: usize = 1024;
 /// Extents or strides of a tensor, numbers of a shape.
 pub const MAX_RANK: usize = 64;
+/// Element types of a tensor.
+pub const MAX_DTYPES: usize = 256;
+/// Values of a choice.
+pub const MAX_LITERALS: usize = 1024;
+/// Types of a tuple or a union.
+pub const MAX_TYPES: usize = 1024;
 /// Conditions of a `where` clause.
 pub const MAX_CONSTRAINTS: usize = 1024;
 /// Tensors that a function returns.
@@ -50,6 +56,12 @@ pub enum Limit {
     Values,
     /// [`MAX_RANK`]
     Rank,
+    /// [`MAX_DTYPES`]
+    Dtypes,
+    /// [`MAX_LITERALS`]
+    Literals,
+    /// [`MAX_TYPES`]
+    Types,
     /// [`MAX_CONSTRAINTS`]
     Constraints,
     /// [`MAX_RESULTS`]
@@ -81,6 +93,9 @@ impl Limit {
             Limit::Params => MAX_PARAMS,
             Limit::Values => MAX_VALUES,
             Limit::Rank => MAX_RANK,
+            Limit::Dtypes => MAX_DTYPES,
+            Limit::Literals => MAX_LITERALS,
+            Limit::Types => MAX_TYPES,
             Limit::Constraints => MAX_CONSTRAINTS,
             Limit::Results => MAX_RESULTS,
             Limit::Message => MAX_MESSAGE,
@@ -102,6 +117,9 @@ impl Limit {
             Limit::Params => ("MAX_PARAMS", "parameters"),
             Limit::Values => ("MAX_VALUES", "parameters and nested values"),
             Limit::Rank => ("MAX_RANK", "dims"),
+            Limit::Dtypes => ("MAX_DTYPES", "element types"),
+            Limit::Literals => ("MAX_LITERALS", "values in a `Literal`"),
+            Limit::Types => ("MAX_TYPES", "types in a tuple or union"),
             Limit::Constraints => ("MAX_CONSTRAINTS", "constraints"),
             Limit::Results => ("MAX_RESULTS", "results"),
             Limit::Message => ("MAX_MESSAGE", "bytes in a message"),

@@ -101,6 +101,9 @@ pub struct Data {
     /// the target has a place for such constants, it goes there: `.lrodata` in ELF on x86-64. Code must
     /// not refer to it by its distance.
     pub large: bool,
+    /// A constant that tools look for in files: where the target has sections, it goes into one that they find by
+    /// its name, with its like behind each other. Not [`large`](Data::large).
+    pub listed: bool,
     /// Addresses in the contents, in ascending order. The linker or loader writes them, so that a constant
     /// that has any is one only from then on; none is large.
     pub relocations: Vec<Relocation>,
@@ -141,9 +144,10 @@ impl Data {
         parts
     }
 
-    /// A constant, of bytes only and not large.
+    /// A constant, of bytes only and in no section of its own.
     pub fn constant(symbol: Symbol, bytes: Vec<u8>, align: u32) -> Self {
-        Data { symbol, bytes, align, writable: false, large: false, relocations: Vec::new() }
+        let (writable, large, listed) = (false, false, false);
+        Data { symbol, bytes, align, writable, large, listed, relocations: Vec::new() }
     }
 
     /// A variable that starts with these bytes.

@@ -45,10 +45,11 @@ const SHOWN: usize = 16 << 10;
 /// Printable ASCII as it is, the rest as `\hh`; 32 bytes per line. What is left out is counted.
 fn print_data(f: &mut fmt::Formatter<'_>, module: &Module, data: &Data) -> fmt::Result {
     let symbol = &module.symbols[data.symbol.index()];
-    let access = match (data.writable, data.large) {
-        (true, _) => " writable",
-        (false, true) => " large",
-        (false, false) => "",
+    let access = match (data.writable, data.large, data.listed) {
+        (true, ..) => " writable",
+        (false, true, _) => " large",
+        (false, false, true) => " listed",
+        (false, false, false) => "",
     };
     let (size, align) = (data.bytes.len(), data.align);
     let name = &symbol.name;

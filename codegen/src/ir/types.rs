@@ -71,6 +71,9 @@ pub enum Extend {
     Sign,
     /// With zeros.
     Zero,
+    /// With zeros above a byte that is 0 or 1: C's `bool`. LLVM's C compilers make an `i1` of it, which
+    /// backends take for the byte in a function that is there already.
+    Truth,
 }
 
 /// One parameter or result as the C calling convention sees it.
@@ -94,6 +97,7 @@ impl fmt::Display for AbiType {
             Extend::No => write!(f, "{}", self.ty),
             Extend::Sign => write!(f, "{} sext", self.ty),
             Extend::Zero => write!(f, "{} zext", self.ty),
+            Extend::Truth => write!(f, "{} bool", self.ty),
         }
     }
 }

@@ -89,6 +89,8 @@ fn data(module: &Module, data: &Data) -> Result<(), String> {
     check(data.align.is_power_of_two(), || format!("{name} has alignment {}", data.align))?;
     let constant = !data.writable && data.relocations.is_empty();
     check(constant || !data.large, || format!("{name} is no constant, and large"))?;
+    let plain = constant && !data.large && data.align == 1;
+    check(plain || !data.listed, || format!("{name} is no constant of bytes, and listed"))?;
     check(data.relocations.is_empty() || data.align >= ADDRESS as u32, || {
         format!("{name} holds addresses at alignment {}", data.align)
     })?;

@@ -36,9 +36,9 @@ impl Parser<'_> {
             "List" => self.sequence(Sequence::List),
             "Map" => self.mapping(Mapping::Map),
             "Dict" => self.mapping(Mapping::Dict),
-            "Tuple" => self.entries(Limit::Params, Self::element).map(ParamType::Tuple),
-            "Union" => self.entries(Limit::Params, Self::param_type).map(ParamType::Union),
-            "Literal" => self.entries(Limit::Params, Self::literal).map(ParamType::Literal),
+            "Tuple" => self.entries(Limit::Types, Self::element).map(ParamType::Tuple),
+            "Union" => self.entries(Limit::Types, Self::param_type).map(ParamType::Union),
+            "Literal" => self.entries(Limit::Literals, Self::literal).map(ParamType::Literal),
             _ => self.lookup(expected, simple),
         }
     }
@@ -162,6 +162,9 @@ impl Parser<'_> {
         self.expect(Token::Comma, "`,` and an element type")?;
         let mut tensor = Tensor::new(shape, self.dtype()?);
         while self.accept(Token::Pipe) {
+            if tensor.dtypes.len() == Limit::Dtypes.max() {
+                return Err(self.excess(Limit::Dtypes));
+            }
             let dtype = self.dtype()?;
             tensor.dtypes.push(dtype);
         }

@@ -208,6 +208,7 @@ impl Checker<'_> {
         if literals.iter().all(|literal| *literal == Literal::None) {
             return Err(self.invalid(part, "a literal type has a value that is not None"));
         }
+        self.limit(part, literals.len(), Limit::Literals)?;
         for (index, literal) in literals.iter().enumerate() {
             match literal {
                 Literal::Float(value) => {
@@ -234,6 +235,7 @@ impl Checker<'_> {
         if tensor.dtypes.is_empty() {
             return Err(self.invalid(part, "a tensor has a type of elements"));
         }
+        self.limit(part, tensor.dtypes.len(), Limit::Dtypes)?;
         for (index, dtype) in tensor.dtypes.iter().enumerate() {
             if !has_name(*dtype) {
                 let reason = format!("`{dtype}` is not the type of an element");

@@ -7,6 +7,7 @@ use super::linear::linear;
 use super::names::Names;
 use super::step::{Linear, Place, Rule, Step};
 use super::term::{Node, Term};
+use super::waiting::{Waiting, equal};
 use crate::declaration::{Dim, Expr, Leaf, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 
@@ -24,19 +25,15 @@ pub(super) enum Known {
     Known,
 }
 
-/// An expression with several unknowns, to be compared once these are known.
-struct Waiting<'a> {
-    place: Place,
-    expr: &'a Expr,
-    term: Term,
-}
-
 /// Collects the steps of one function.
 pub(super) struct Order<'n, 'a> {
     pub(super) names: &'n Names<'a>,
     pub(super) steps: Vec<Step<'a>>,
     pub(super) knowledge: Knowledge,
-    waiting: Vec<Waiting<'a>>,
+    /// In the order of their places; `None` for those that have been compared.
+    pub(super) waiting: Vec<Option<Waiting<'a>>>,
+    /// Which of them wait for a symbol.
+    pub(super) waits: Table<SymbolId, Vec<usize>>,
     /// The first stride that mentions a symbol.
     first: Table<SymbolId, Option<(Place, Linear)>>,
 }
@@ -49,6 +46,7 @@ impl<'n, 'a> Order<'n, 'a> {
             steps: Vec::with_capacity(4 * names.values.len() + 4),
             knowledge: Table::like(&names.symbols, Known::Unknown),
             waiting: Vec::new(),
+            waits: Table::like(&names.symbols, Vec::new()),
             first: Table::like(&names.symbols, None),
         };
         let params: Vec<ValueId> =
@@ -69,8 +67,10 @@ impl<'n, 'a> Order<'n, 'a> {
             let known = symbol.is_some_and(|symbol| symbol.local.is_some());
             knowledge.push(if known { Known::Known } else { Known::Unknown });
         }
+        let waits = Table::like(&names.symbols, Vec::new());
         let first = Table::like(&names.symbols, None);
-        let mut order = Order { names, steps: Vec::new(), knowledge, waiting: Vec::new(), first };
+        let (steps, waiting) = (Vec::new(), Vec::new());
+        let mut order = Order { names, steps, knowledge, waiting, waits, first };
         order.value(value)?;
         order.settle(value.index())?;
         Ok(order)
@@ -128,11 +128,11 @@ impl<'n, 'a> Order<'n, 'a> {
         of: ValueId,
         body: impl FnOnce(&mut Self) -> Result<(), (Part, String)>,
     ) -> Result<Vec<Step<'a>>, (Part, String)> {
-        let outer = std::mem::take(&mut self.steps);
+        let (outer, before) = (std::mem::take(&mut self.steps), self.waiting.len());
         body(self)?;
-        self.compare_within(|order, place| order.is_in(place, of));
+        self.compare_within(before, |order, place| order.is_in(place, of));
         let steps = std::mem::replace(&mut self.steps, outer);
-        self.nothing_left_in(of)?;
+        self.nothing_left(before)?;
         Ok(steps)
     }
 
@@ -162,8 +162,8 @@ impl<'n, 'a> Order<'n, 'a> {
     }
 
     /// Nothing that is checked in a loop or a union can wait for what is known after it.
-    fn nothing_left_in(&self, value: ValueId) -> Result<(), (Part, String)> {
-        match self.waiting.iter().find(|waiting| self.is_in(waiting.place, value)) {
+    fn nothing_left(&self, before: usize) -> Result<(), (Part, String)> {
+        match self.waiting[before..].iter().flatten().next() {
             Some(Waiting { place, expr, .. }) => {
                 Err((place.part(), format!("not all symbols of `{expr}` are known here")))
             }
@@ -197,7 +197,7 @@ impl<'n, 'a> Order<'n, 'a> {
     }
 
     /// True if the value of a place may be absent, or be one of many.
-    fn is_within(&self, place: Place) -> bool {
+    pub(super) fn is_within(&self, place: Place) -> bool {
         self.names.values[place.value()].guard.is_some() || self.is_dynamic(place)
     }
 
@@ -229,7 +229,7 @@ impl<'n, 'a> Order<'n, 'a> {
         }
         let (rule, bound) = self.rule(expr, &term);
         if let Rule::Any = rule {
-            self.waiting.push(Waiting { place, expr, term });
+            self.wait(place, expr, term);
         }
         self.steps.push(Step::Occurrence { place, rule });
         if let Some((symbol, linear)) = bound {
@@ -277,51 +277,6 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    /// Marks a symbol as known and compares the expressions that waited for it.
-    fn know(&mut self, symbol: SymbolId) {
-        if self.knowledge[symbol] == Known::Known {
-            return;
-        }
-        self.knowledge[symbol] = Known::Known;
-        self.compare(|order, waiting| {
-            order.symbols(&waiting.term, |knowledge| knowledge != Known::Known).is_empty()
-        });
-    }
-
-    /// Compares what waits at such places, as far as it is known within their own parameters.
-    fn compare_within(&mut self, wanted: impl Fn(&Self, Place) -> bool) {
-        self.compare(|order, waiting| {
-            let param = order.names.values[waiting.place.value()].param;
-            let known = |knowledge| knowledge == Known::Known || knowledge == Known::Within(param);
-            let unknown = order.symbols(&waiting.term, |knowledge| !known(knowledge));
-            wanted(order, waiting.place) && order.is_within(waiting.place) && unknown.is_empty()
-        });
-    }
-
-    fn compare(&mut self, wanted: impl Fn(&Self, &Waiting<'a>) -> bool) {
-        for waiting in std::mem::take(&mut self.waiting) {
-            if wanted(self, &waiting) {
-                let Waiting { place, expr, term } = waiting;
-                let uncertain =
-                    self.symbols(&term, |knowledge| matches!(knowledge, Known::Within(_)));
-                self.steps.push(Step::Occurrence { place, rule: equal(expr, term, uncertain) });
-            } else {
-                self.waiting.push(waiting);
-            }
-        }
-    }
-
-    /// Such symbols of a term, without repetition.
-    fn symbols(&self, term: &Term, wanted: impl Fn(Known) -> bool) -> Vec<SymbolId> {
-        let mut found = Vec::new();
-        term.visit_symbols(&mut |symbol| {
-            if wanted(self.knowledge[symbol]) && !found.contains(&symbol) {
-                found.push(symbol);
-            }
-        });
-        found
-    }
-
     /// After the last value: what only strides determine is known now; nothing may be left. `first` is the first of
     /// the values.
     fn settle(&mut self, first: usize) -> Result<(), (Part, String)> {
@@ -333,7 +288,7 @@ impl<'n, 'a> Order<'n, 'a> {
                 self.know(symbol);
             }
         }
-        self.compare_within(|_, _| true);
+        self.compare_within(0, |_, _| true);
         let unknown = self.knowledge.find(|&known| known == Known::Unknown);
         if let Some(symbol) = unknown {
             let symbol = &self.names.symbols[symbol];
@@ -389,10 +344,4 @@ pub(super) fn inside(
     let Some((symbol, of)) = outside else { return Ok(()) };
     let (name, of) = (names.symbols[symbol].name, names.name_of(of));
     Err(format!("nothing determines the symbol `{name}` where `{of}` does not"))
-}
-
-/// Equal to a term; one that never changes is not quoted.
-fn equal(expr: &Expr, term: Term, uncertain: Vec<SymbolId>) -> Rule {
-    let text = if term.constant().is_some() { String::new() } else { expr.to_string() };
-    Rule::Equal { term, text, uncertain }
 }

@@ -22,6 +22,7 @@ pub(crate) fn abi_type(scalar: Scalar) -> AbiType {
         Scalar::Ptr => Type::Ptr,
     };
     let extend = match ty {
+        Type::I8 if scalar == Scalar::Bool => Extend::Truth,
         Type::I8 | Type::I16 if scalar.is_signed() => Extend::Sign,
         Type::I8 | Type::I16 => Extend::Zero,
         Type::Bool | Type::I32 | Type::I64 | Type::F32 | Type::F64 | Type::Ptr => Extend::No,

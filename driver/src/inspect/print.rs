@@ -1,4 +1,4 @@
-//! The report of an inspection.
+//! The report of an inspection, for people.
 
 use std::fmt::{self, Display};
 
@@ -54,34 +54,55 @@ fn import_tree(f: &mut fmt::Formatter<'_>, tree: Option<&LibraryBin>) -> fmt::Re
         Err(error) => writeln!(f, ", damaged: {error}"),
         Ok(modules) => {
             writeln!(f)?;
-            let mut modules = modules.iter().enumerate();
-            modules.try_for_each(|(i, node)| writeln!(f, "  {i}: {}", module(node)))
+            branches(f, modules)
         }
     }
 }
 
-fn module(module: &Module) -> String {
-    let size = module.size.map_or(String::new(), |size| format!(", {size} bytes"));
-    let imports: Vec<String> = module.imports.iter().map(usize::to_string).collect();
-    let verb = if imports.is_empty() { "" } else { ", imports " };
-    format!("{}{size}{verb}{}", module.kind, imports.join(" "))
+/// Every module below the first that imports it, and where others do a note that it is there.
+fn branches(f: &mut fmt::Formatter<'_>, modules: &[Module]) -> fmt::Result {
+    let mut shown = vec![false; modules.len()];
+    for root in 0..modules.len() {
+        let mut open = if shown[root] { Vec::new() } else { vec![(root, 1)] };
+        while let Some((index, depth)) = open.pop() {
+            let Some(module) = modules.get(index) else { continue };
+            let indent = "  ".repeat(depth);
+            if std::mem::replace(&mut shown[index], true) {
+                writeln!(f, "{indent}{index}: {}, as above", module.kind)?;
+                continue;
+            }
+            let size = module.size.map_or(String::new(), |size| format!(", {size} bytes"));
+            writeln!(f, "{indent}{index}: {}{size}", module.kind)?;
+            open.extend(module.imports.iter().rev().map(|&child| (child, depth + 1)));
+        }
+    }
+    Ok(())
 }
 
+/// The signature, or the name where the file does not say more; documentation below it.
 fn function(function: &Function) -> String {
-    let size = function.size.map(|size| format!("{size} bytes"));
-    let has = |text: &Text, name: &str| (*text != Text::Absent).then(|| name.to_owned());
-    let facts = [size, has(&function.metadata, "metadata"), has(&function.doc, "doc")];
-    let facts: Vec<String> = facts.into_iter().flatten().collect();
-    let separator = if facts.is_empty() { "" } else { ": " };
-    let mut lines = format!("{}{separator}{}", function.name, facts.join(", "));
+    let declared = function.signature();
+    let mut lines = text(declared.as_ref().unwrap_or(&function.name).as_bytes());
     if let Text::Constant(docs) = &function.doc {
-        docs.lines()
-            .for_each(|line| lines.push_str(&format!("\n    /// {}", text(line.as_bytes()))));
+        for line in docs.lines() {
+            let line = text(line.as_bytes());
+            lines.push('\n');
+            lines.push_str(format!("    {line}").trim_end());
+        }
     }
-    if let Text::Constant(metadata) = &function.metadata {
-        lines.push_str(&format!("\n    {}", text(metadata.as_bytes())));
+    let size = function.size.map(|size| format!("{size} bytes"));
+    let place = function.location().map(|place| format!("from {}", text(place.as_bytes())));
+    let facts = [size, place, told(&function.metadata, "metadata"), told(&function.doc, "doc")];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    if !facts.is_empty() {
+        lines.push_str(&format!("\n    ({})", facts.join(", ")));
     }
     lines
+}
+
+/// What only a call would tell.
+fn told(text: &Text, what: &str) -> Option<String> {
+    (*text == Text::Computed).then(|| format!("{what} by a call"))
 }
 
 fn data(data: Option<Data>) -> String {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use abi_spec::library_bin;
 use abi_spec::symbol::LIBRARY_BIN;
-use codegen::metadata::{DOC_DATA, METADATA_DATA};
+use codegen::backend::LISTS;
+use codegen::metadata::{self, Subject};
 use object::{
     BinaryFormat, ExportTarget, NameOrOrdinal, Object, ObjectKind, ObjectSection, ObjectSymbol,
     SectionIndex, SymbolScope,
@@ -20,8 +21,7 @@ pub(super) struct Symbol<'data> {
     pub(super) defined: bool,
     pub(super) weak: bool,
     pub(super) size: Option<u64>,
-    /// The contents of [`LIBRARY_BIN`] and of texts about functions; empty for others, and where the file
-    /// does not hold any.
+    /// The contents of [`LIBRARY_BIN`]; empty for others, and where the file does not hold any.
     pub(super) data: &'data [u8],
 }
 
@@ -75,9 +75,8 @@ fn read_table<'data>(
         let name = names.take(symbol.name_bytes())?;
         let size = (format == BinaryFormat::Elf).then(|| symbol.size());
         let mut data: &[u8] = &[];
-        if let Some(what) = what(c_name(format, &name)).filter(|_| defined) {
-            let place = (symbol.section_index(), symbol.address());
-            data = contents(file, place, size, what, names)?;
+        if defined && is_tree(c_name(format, &name)) {
+            data = contents(file, (symbol.section_index(), symbol.address()), size);
         }
         let weak = symbol.is_weak();
         insert(symbols, c_name(format, &name), Symbol { defined, weak, size, data, ..EMPTY });
@@ -104,9 +103,9 @@ fn read_exports_and_imports<'data>(
             let name = names.take(Ok(name))?;
             let mut data: &[u8] = &[];
             if let ExportTarget::Address { address } = export.target()
-                && let Some(what) = what(c_name(format, &name))
+                && is_tree(c_name(format, &name))
             {
-                data = contents(file, (None, address), None, what, names)?;
+                data = contents(file, (None, address), None);
             }
             let symbol = Symbol { defined: true, weak: export.is_weak(), data, ..EMPTY };
             insert(symbols, c_name(format, &name), symbol);
@@ -134,29 +133,16 @@ fn insert<'data>(symbols: &mut Symbols<'data>, name: &[u8], symbol: Symbol<'data
     }
 }
 
-/// Symbols whose contents are read.
-#[derive(Clone, Copy, Debug)]
-enum What {
-    /// An import tree, which says where it ends.
-    Tree,
-    /// Text that a NUL ends.
-    Text,
+fn is_tree(name: &[u8]) -> bool {
+    name.ends_with(LIBRARY_BIN.as_bytes())
 }
 
-fn what(name: &[u8]) -> Option<What> {
-    let text = [METADATA_DATA, DOC_DATA].iter().any(|prefix| name.starts_with(prefix.as_bytes()));
-    let tree = name.ends_with(LIBRARY_BIN.as_bytes());
-    tree.then_some(What::Tree).or(text.then_some(What::Text))
-}
-
-/// What the file holds at a place. Texts will be copied, and count like names.
+/// What the file holds of an import tree at a place.
 fn contents<'data>(
     file: &object::File<'data>,
     (section, address): (Option<SectionIndex>, u64),
     size: Option<u64>,
-    what: What,
-    names: &mut Names,
-) -> Result<&'data [u8], ObjectFault> {
+) -> &'data [u8] {
     let holds = |section: &object::Section<'data, '_>| {
         address.checked_sub(section.address()).is_some_and(|offset| offset < section.size())
     };
@@ -170,17 +156,27 @@ fn contents<'data>(
     let rest = rest.unwrap_or_default();
     let size = size.filter(|&size| size > 0).and_then(|size| usize::try_from(size).ok());
     let sized = size.and_then(|size| rest.get(..size));
-    let own = match what {
-        What::Tree if sized.is_some() => None,
-        What::Tree => library_bin::blob_len(rest).ok(),
-        What::Text => sized.unwrap_or(rest).iter().position(|&byte| byte == 0),
-    };
-    let found = own.and_then(|size| rest.get(..size)).or(sized).unwrap_or(rest);
-    match what {
-        What::Tree => {}
-        What::Text => names.count(found.len())?,
+    // The tree says where it ends.
+    let own = || library_bin::blob_len(rest).ok().and_then(|size| rest.get(..size));
+    sized.or_else(own).unwrap_or(rest)
+}
+
+/// The texts about functions that the file holds. They are copied, and count like names.
+pub(super) fn texts(
+    file: &object::File<'_>,
+    names: &mut Names,
+) -> Result<Vec<(Subject, String, String)>, ObjectFault> {
+    let listed =
+        file.sections().filter(|section| section.name().is_ok_and(|name| LISTS.contains(&name)));
+    let mut all = Vec::new();
+    for section in listed {
+        let data = section.data().map_err(malformed)?;
+        names.count(data.len())?;
+        let lossy = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        let found = metadata::texts(data);
+        all.extend(found.map(|(subject, name, text)| (subject, lossy(name), lossy(text))));
     }
-    Ok(found)
+    Ok(all)
 }
 
 /// A name of anyone's making, fit to be printed.

@@ -1,6 +1,6 @@
 //! The Wild linker, in process: it reads and writes memory, and runs on one thread of its own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use libwild::error::Result as WildResult;
 use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData, OutputOptions};
-use object::Architecture;
+use object::{Architecture, Object, ObjectSection, ObjectSymbol, elf};
 
-use super::{Input, OPTIONS, version_script};
+use super::{Dependencies, Input, OPTIONS, Output, base_name, version_script};
 use crate::Error;
 use crate::object_file::Machine;
 
@@ -24,10 +24,14 @@ const SCRIPT: &str = "exports.map";
 const ROOM: usize = 64 << 20;
 
 /// Links for a machine that [`Machine::linkable`] knows.
-pub(super) fn link(inputs: &[Input], machine: Machine) -> Result<Vec<u8>, Error> {
+pub(super) fn link(
+    inputs: &[Input],
+    output: Output<'_>,
+    machine: Machine,
+) -> Result<Vec<u8>, Error> {
     let fail = |reason: String| Error::Linker { name: "wild".to_owned(), reason };
     let memory = Memory::default();
-    let arguments = arguments(inputs, machine, &memory);
+    let arguments = arguments(inputs, output, machine, &memory);
     // Wild uses the current pool of threads, and would leave behind one for the whole process.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     let pool = pool.map_err(|error| fail(error.to_string()))?;
@@ -38,7 +42,32 @@ pub(super) fn link(inputs: &[Input], machine: Machine) -> Result<Vec<u8>, Error>
         // The message has gone to the panic hook.
         Err(_) => return Err(fail("it panicked".to_owned())),
     }
-    memory.take(Path::new(LIBRARY)).ok_or_else(|| fail("it wrote nothing".to_owned()))
+    let library = memory.take(Path::new(LIBRARY));
+    let mut library = library.ok_or_else(|| fail("it wrote nothing".to_owned()))?;
+    require(&mut library, inputs);
+    Ok(library)
+}
+
+/// Says of what the inputs must have that it must be there. Wild says of it what the library says that has it now: of
+/// a weak definition, that it may be missing.
+fn require(library: &mut [u8], inputs: &[Input]) {
+    /// Bytes of a symbol, and where in it is how it is bound, above four bits of its type.
+    const SYMBOL: usize = 24;
+    const INFO: usize = 4;
+    let wanted: BTreeSet<&[u8]> =
+        inputs.iter().flat_map(Input::objects).flat_map(|facts| facts.undefined()).collect();
+    let Ok(file) = object::File::parse(&*library) else { return };
+    let table = file.section_by_name(".dynsym").and_then(|section| section.file_range());
+    let Some((start, _)) = table else { return };
+    let weak = file.dynamic_symbols().filter(|symbol| symbol.is_undefined() && symbol.is_weak());
+    let weak = weak.filter(|symbol| symbol.name_bytes().is_ok_and(|name| wanted.contains(name)));
+    let places: Vec<usize> =
+        weak.map(|symbol| start as usize + symbol.index().0 * SYMBOL + INFO).collect();
+    for place in places {
+        if let Some(info) = library.get_mut(place) {
+            *info = elf::STB_GLOBAL.0 << 4 | *info & 0xf;
+        }
+    }
 }
 
 fn run(arguments: &[String], memory: &Memory) -> WildResult {
@@ -50,7 +79,12 @@ fn run(arguments: &[String], memory: &Memory) -> WildResult {
 }
 
 /// The command line, as `ld` would be given it. The files are put into `memory`.
-fn arguments(inputs: &[Input], machine: Machine, memory: &Memory) -> Vec<String> {
+fn arguments(
+    inputs: &[Input],
+    output: Output<'_>,
+    machine: Machine,
+    memory: &Memory,
+) -> Vec<String> {
     let emulation = if machine.architecture == Architecture::Aarch64 {
         "aarch64elf"
     } else if machine.architecture == Architecture::Riscv64 {
@@ -58,13 +92,23 @@ fn arguments(inputs: &[Input], machine: Machine, memory: &Memory) -> Vec<String>
     } else {
         "elf_x86_64"
     };
-    let fixed = ["ld", "-m", emulation, "-shared", "--no-gc-sections", "--no-identity-comment"];
-    let mut arguments: Vec<String> = fixed.into_iter().chain(OPTIONS).map(str::to_owned).collect();
-    memory.put(SCRIPT.into(), Arc::new(version_script(inputs).into_bytes()));
-    arguments.push(format!("--version-script={SCRIPT}"));
+    let mut arguments: Vec<String> = ["ld", "-m", emulation].map(str::to_owned).into();
+    match output {
+        Output::Object => arguments.push("-r".to_owned()),
+        Output::Shared(Dependencies { rpath, runtime: _ }) => {
+            let fixed = ["-shared", "--no-gc-sections", "--no-identity-comment"];
+            arguments.extend(fixed.into_iter().chain(OPTIONS).map(str::to_owned));
+            memory.put(SCRIPT.into(), Arc::new(version_script(inputs).into_bytes()));
+            arguments.push(format!("--version-script={SCRIPT}"));
+            arguments.extend(rpath.iter().map(|folder| format!("--rpath={folder}")));
+        }
+    }
     for (i, input) in inputs.iter().enumerate() {
-        // Distinct, and never taken for an option.
-        let path = format!("{i}/{}", input.name());
+        // Distinct, and never taken for an option. A library that does not say its name is known by that of
+        // its file.
+        let base = base_name(input.name());
+        let as_is = input.is_library() && !base.starts_with('-') && !memory.has(base.as_ref());
+        let path = if as_is { base } else { format!("{i}/{}", input.name()) };
         memory.put(path.clone().into(), input.shared_bytes());
         arguments.push(path);
     }
@@ -84,6 +128,10 @@ impl Memory {
     fn get(&self, path: &Path) -> io::Result<Arc<Vec<u8>>> {
         let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         files.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn has(&self, path: &Path) -> bool {
+        self.get(path).is_ok()
     }
 
     fn take(&self, path: &Path) -> Option<Vec<u8>> {

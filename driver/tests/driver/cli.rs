@@ -221,7 +221,7 @@ fn wrong_input_is_exit_code_1() {
     write("latin.ffi", b"# caf\xe9\n");
     write("twice.ffi", format!("{ADD_ONE}{ADD_ONE}").as_bytes());
     write("closure.ffi", b"f(self: ptr) -> None = k(self);");
-    write("garbage.o", b"OUTPUT_FORMAT(elf64-x86-64)");
+    write("garbage.o", b"\0\x01\x02");
     write("out.so", b"before");
     fs::copy(folder.path().join("kernel.o"), folder.path().join("again.o")).unwrap();
     let missing = "No such file or directory (os error 2)";
@@ -261,8 +261,8 @@ fn wrong_input_is_exit_code_1() {
         ),
         (
             "emit add_one.ffi --emit shared --link kernel.o --target aarch64-apple-darwin -o out.so",
-            "cannot link a shared library for aarch64-apple-darwin: only ELF on x86-64, aarch64 and riscv64 \
-             can be linked here; emit an object and link it there"
+            "cannot link for aarch64-apple-darwin: emit an object without kernels, and on macOS link both with \
+             `cc -dynamiclib f.o kernel.o -undefined dynamic_lookup -o f.dylib`"
                 .into(),
         ),
         ("emit add_one.ffi -o none/out.o", format!("cannot write none/out.o: {missing}")),
@@ -294,13 +294,17 @@ fn kernels_in_ir_need_a_backend_that_takes_them() {
     let folder = add_one();
     fs::write(folder.path().join("kernel.ll"), "define void @add_one_kernel() { ret void }")
         .unwrap();
+    fs::write(folder.path().join("kernel.bc"), b"BC\xc0\xde").unwrap();
+    let text = "text, not an object file; LLVM IR and MLIR are for --backend llvm and mlir";
+    let bitcode = "LLVM bitcode: take --backend llvm, or compile it without -flto";
     let rows = [
-        ("--link kernel.ll", "kernel.ll is no object, and only llvm and mlir take IR"),
-        ("--emit bitcode", "bitcode is a form of llvm and mlir"),
+        ("--link kernel.ll", format!("kernel.ll: {text}")),
+        ("--link kernel.bc", format!("kernel.bc: {bitcode}")),
+        ("--emit bitcode", "backend cranelift: bitcode is a form of llvm and mlir".to_owned()),
     ];
     for (arguments, message) in rows {
         let command = format!("emit add_one.ffi {arguments} -o out.o");
-        let expected = (1, format!("error: backend cranelift: {message}\n"));
+        let expected = (1, format!("error: {message}\n"));
         assert_eq!(fails(folder.path(), &command), expected);
     }
 }
@@ -316,8 +320,11 @@ fn wrong_usage_is_exit_code_2() {
             "emit add_one.ffi --emit exe -o a.o",
             "[possible values: ir, native, bitcode, object, shared]",
         ),
-        ("emit add_one.ffi --link kernel.o -o a.o", "and --linker, need --emit shared"),
-        ("emit add_one.ffi --emit ir --linker cc -o a.o", "and --linker, need --emit shared"),
+        ("emit add_one.ffi --emit ir --link kernel.o -o a.o", "for --link need --emit object or"),
+        ("emit add_one.ffi --emit ir --linker cc -o a.o", "-l and --linker need --emit object or"),
+        ("emit add_one.ffi --emit ir -l m -o a.o", "-l and --linker need --emit object or"),
+        ("emit add_one.ffi --rpath /a -o a.o", "--no-runtime-dependency need --emit shared"),
+        ("emit add_one.ffi -O4 -o a.o", "[possible values: 0, 1, 2, 3]"),
         ("inspect", "<FILE>"),
         ("run add_one.ffi", "unrecognized subcommand"),
     ];
@@ -334,6 +341,8 @@ fn inspect_prints_a_report() {
     let report = String::from_utf8(quiet(folder.path(), "inspect add_one.so")).unwrap();
     let library = fs::read(folder.path().join("add_one.so")).unwrap();
     assert_eq!(report, inspect(&library).unwrap().to_string());
+    let json = quiet(folder.path(), "inspect --json add_one.so");
+    assert_eq!(String::from_utf8(json).unwrap(), inspect(&library).unwrap().to_json());
     let piped = run(folder.path(), "inspect -", &library);
     assert_eq!((piped.code, piped.stdout), (0, report.into_bytes()));
 }

@@ -1,23 +1,25 @@
 //! Reports on objects and libraries of every format.
 
+use std::process::Command;
+
+use ::object::{Object, ObjectSymbol};
 use abi_spec::library_bin::{DecodeError, ImportTree};
-use tvm_ffi_codegen_driver::inspect::Undefined;
-use tvm_ffi_codegen_driver::link::{self, Linker};
-use tvm_ffi_codegen_driver::{Form, ObjectFault, Options, emit_module, inspect};
+use tvm_ffi_codegen_driver::inspect::{Text, Undefined};
+use tvm_ffi_codegen_driver::link::{self, Dependencies, Linker};
+use tvm_ffi_codegen_driver::{
+    Form, ObjectFault, Options, compile_shared, emit, emit_module, inspect,
+};
 
-use crate::support::{full, object, tree, twice, undefined};
+use crate::support::{folder, full, object, tree, twice, undefined};
 
-/// Sizes depend on the compiler.
+/// Sizes of code depend on the compiler.
 fn without_code_sizes(report: &str) -> String {
-    let strip = |line: &str| match line.split_once(": ") {
-        Some((name, rest))
-            if rest.contains("metadata") || rest.contains("doc") || name == "  main" =>
-        {
-            let facts: Vec<&str> =
-                rest.split(", ").filter(|fact| !fact.ends_with("bytes")).collect();
-            format!("{name}: {}\n", facts.join(", "))
-        }
-        _ => format!("{line}\n"),
+    let strip = |line: &str| match line
+        .strip_prefix("    (")
+        .and_then(|facts| facts.split_once(" bytes"))
+    {
+        Some((_, facts)) => format!("    (bytes{facts}\n"),
+        None => format!("{line}\n"),
     };
     report.lines().map(strip).collect()
 }
@@ -26,13 +28,17 @@ fn without_code_sizes(report: &str) -> String {
 fn report_lists_what_is_there() {
     let expected = "\
 functions: 3
-  f: metadata, doc
-  g: doc
-  main: \n\
+  f
+    (bytes, metadata by a call, doc by a call)
+  g
+    (bytes, doc by a call)
+  main
+    (bytes)
 import tree: 137 bytes
-  0: _lib, imports 1 2
-  1: cuda, 3 bytes, imports 2
-  2: data, 2 bytes
+  0: _lib
+    1: cuda, 3 bytes
+      2: data, 2 bytes
+    2: data, as above
 module loaders: 2
   ffi.Module.load_from_bytes.cuda
   ffi.Module.load_from_bytes.data
@@ -51,15 +57,20 @@ needed libraries: none
     let input = full(&tree().encode().unwrap());
     let found = inspect(input.bytes()).unwrap();
     let report = without_code_sizes(&found.to_string());
+    assert!(report.contains(expected), "{report}");
     assert_eq!(report, format!("ELF x86_64 object\n{expected}"));
     let target = target_lexicon::Triple::host();
     for linker in [Linker::Wild, Linker::Cc("cc".into())] {
-        let library = link::shared_bytes(std::slice::from_ref(&input), &linker, &target).unwrap();
+        let dependencies = Dependencies { runtime: false, rpath: Vec::new() };
+        let inputs = std::slice::from_ref(&input);
+        let library = link::shared_bytes(inputs, &linker, &target, &dependencies).unwrap();
         let linked = inspect(&library).unwrap();
-        let report = without_code_sizes(&linked.to_string());
-        assert_eq!(report, format!("ELF x86_64 shared library\n{expected}"), "{linker:?}");
         // Code keeps its size.
         assert_eq!(linked.functions, found.functions, "{linker:?}");
+        assert_eq!(linked.library_bin, found.library_bin, "{linker:?}");
+        assert_eq!((linked.library_ctx, &linked.reserved), (found.library_ctx, &found.reserved));
+        assert_eq!((linked.kind, &linked.runtime), ("shared library", &found.runtime));
+        assert_eq!(linked.needed, ["libc.so.6"], "{linker:?}");
     }
 }
 
@@ -108,14 +119,117 @@ fn runtime_functions_we_do_not_know_have_no_release() {
 
 #[test]
 fn nothing_else_is_an_object() {
-    let archive = b"!<arch>\n0123456789abcdef";
-    for bytes in [&b""[..], b"\x7fEL", b"\x7fELF", b"MZ", b"#!/bin/sh\necho hello\n", archive] {
+    for bytes in [&b""[..], b"\x7fEL", b"\x7fELF", b"MZ", b"#!/bin/sh\necho hello\n"] {
         assert_eq!(inspect(bytes), Err(ObjectFault::Unrecognized), "{bytes:?}");
     }
+    assert_eq!(inspect(b"!<arch>\n0123456789abcdef"), Err(ObjectFault::Archive));
+    assert_eq!(inspect(b"\xca\xfe\xba\xbe\0\0\0\x01\0\0\0\0\0\0\0\0"), Err(ObjectFault::Universal));
 }
 
 #[test]
 fn names_cannot_move_the_cursor() {
     let found = inspect(&undefined(&["a\x1b[2Jb"])).unwrap();
     assert_eq!(found.undefined[0].name, "a\\u{1b}[2Jb");
+}
+
+#[test]
+fn functions_are_shown_as_they_are_declared() {
+    let text = "/// Adds.\n///\n/// Twice.\n@\"k.py\":7 f(x: Tensor([n], int8), *rest: Any) -> None where n > 1 = k(x);
+        g(n: int64) -> int64 = l(n);";
+    let object = emit(&text.parse().unwrap(), Form::Object, &Options::default()).unwrap();
+    let found = inspect(&object).unwrap();
+    let expected = "functions: 2
+  f(x: Tensor([n], int8), *rest: Any) -> None where n > 1
+    Adds.
+
+    Twice.
+    (bytes, from k.py:7)
+  g(n: int64) -> int64
+    (bytes)
+import tree: none
+";
+    let report = without_code_sizes(&found.to_string());
+    assert!(report.starts_with(&format!("ELF x86_64 object\n{expected}")), "{report}");
+    let json: serde_json::Value = serde_json::from_str(&found.to_json()).unwrap();
+    let f = &json["functions"][0];
+    assert_eq!((&f["name"], &f["doc"]), (&"f".into(), &"Adds.\n\nTwice.".into()));
+    assert_eq!(f["signature"], "f(x: Tensor([n], int8), *rest: Any) -> None where n > 1");
+    assert_eq!(f["metadata"]["declaration"]["location"]["line"], 7);
+    assert_eq!((&json["functions"][1]["doc"], &json["import_tree"]), (&().into(), &().into()));
+    assert_eq!((&json["machine"], &json["release"]), (&"ELF x86_64".into(), &"0.1.0".into()));
+    assert_eq!(json["undefined"][0], serde_json::json!({ "name": "k", "weak": false }));
+    assert_eq!(json["runtime"][0]["since"], "0.1.0");
+}
+
+#[test]
+fn import_trees_are_told_to_programs() {
+    let found = inspect(full(&tree().encode().unwrap()).bytes()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&found.to_json()).unwrap();
+    let modules = &json["import_tree"]["modules"];
+    let expected = serde_json::json!([
+        { "kind": "_lib", "size": null, "imports": [1, 2] },
+        { "kind": "cuda", "size": 3, "imports": [2] },
+        { "kind": "data", "size": 2, "imports": [] },
+    ]);
+    assert_eq!((modules, &json["library_context"]["size"]), (&expected, &8.into()));
+    assert_eq!(json["functions"][0]["computed"], serde_json::json!(["metadata", "doc"]));
+    let damaged = inspect(full(b"\0").bytes()).unwrap().to_json();
+    assert!(damaged.contains("\"damaged\": "), "{damaged}");
+}
+
+/// Backends of this build.
+fn backends() -> &'static [&'static str] {
+    if cfg!(feature = "mlir") { &["cranelift", "llvm", "mlir"] } else { &["cranelift"] }
+}
+
+#[test]
+fn texts_about_functions_are_in_files_of_every_format() {
+    let library = "/// Docs.\nf() -> None = k(); g() -> None = k();".parse().unwrap();
+    for backend in backends() {
+        for target in ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-msvc"]
+        {
+            let (backend, target) = ((*backend).to_owned(), target.parse().unwrap());
+            let options = Options { backend, target, ..Options::default() };
+            let object = emit(&library, Form::Object, &options).unwrap();
+            let texts = |text: &Text| matches!(text, Text::Constant(_));
+            let found = inspect(&object).unwrap().functions;
+            let found: Vec<_> = found.iter().map(|f| (texts(&f.metadata), f.doc.clone())).collect();
+            let docs = Text::Constant("Docs.".to_owned());
+            assert_eq!(
+                found,
+                [(true, docs), (true, Text::Absent)],
+                "{} {}",
+                options.backend,
+                options.target
+            );
+        }
+    }
+}
+
+#[test]
+fn stripped_libraries_keep_texts_and_export_wrappers_only() {
+    let library = "/// Docs.\nf() -> None = k();".parse().unwrap();
+    let kernels = vec![object("k", "void k(void) {}")];
+    for linker in [Linker::Wild, Linker::Cc("cc".into())] {
+        for backend in backends() {
+            let (backend, linker) = ((*backend).to_owned(), linker.clone());
+            let options =
+                Options { backend, linker, kernels: kernels.clone(), ..Options::default() };
+            let folder = folder();
+            let path = folder.path().join("f.so");
+            compile_shared(&library, &path, &options).unwrap();
+            assert!(Command::new("strip").arg("-s").arg(&path).status().unwrap().success());
+            let bytes = std::fs::read(path).unwrap();
+            let found = inspect(&bytes).unwrap().functions;
+            assert_eq!(found[0].doc, Text::Constant("Docs.".to_owned()));
+            assert!(matches!(&found[0].metadata, Text::Constant(text) if text.starts_with('{')));
+            let file = ::object::File::parse(&*bytes).unwrap();
+            let defined = file.dynamic_symbols().filter(|symbol| !symbol.is_undefined());
+            assert!(
+                defined
+                    .flat_map(|s| s.name().map(str::to_owned))
+                    .all(|name| name.starts_with("__tvm_ffi_"))
+            );
+        }
+    }
 }

@@ -25,8 +25,12 @@ const MLIR: &str = "llvm.func @twice_kernel(%n: i64) -> i64 {
 
 /// Runs `emit`; the message if it fails.
 fn emit(folder: &Path, arguments: &str) -> Result<(), String> {
+    emit_file(folder, "twice.ffi", arguments)
+}
+
+fn emit_file(folder: &Path, file: &str, arguments: &str) -> Result<(), String> {
     let output = Command::new(env!("CARGO_BIN_EXE_tvm-ffi-codegen"))
-        .args(["emit", "twice.ffi"])
+        .args(["emit", file])
         .args(arguments.split_whitespace())
         .current_dir(folder)
         .output()
@@ -49,18 +53,23 @@ fn assert_twice(folder: &Path, library: &str) {
     let found = inspect(&fs::read(&path).unwrap()).unwrap();
     assert_eq!(found.functions.len(), 1);
     assert!(found.undefined.iter().all(|symbol| symbol.name != "twice_kernel"));
-    type SafeCall = unsafe extern "C" fn(usize, *const i64, i32, *mut i64) -> i32;
-    let (argument, mut result) = ([1_i64, 21], [0_i64; 2]);
+    assert_eq!(call(&path, &[[1, 21]]), (0, [1, 42]));
+}
+
+/// Calls `twice` with values of these type indices: its status and result.
+fn call(path: &Path, arguments: &[[i64; 2]]) -> (i32, [i64; 2]) {
+    type SafeCall = unsafe extern "C" fn(usize, *const [i64; 2], i32, *mut i64) -> i32;
+    let mut result = [0_i64; 2];
     let config = Command::new("tvm-ffi-config").arg("--libdir").output().expect("run tests/run");
     let runtime = format!("{}/libtvm_ffi.so", String::from_utf8(config.stdout).unwrap().trim());
-    // SAFETY: the runtime comes first, as in every host, and the arguments are one integer.
+    // SAFETY: the runtime comes first, as in every host, and the arguments are integers.
     let status = unsafe {
         let _runtime = unix::Library::open(Some(runtime), RTLD_NOW | RTLD_GLOBAL).unwrap();
-        let library = Library::new(&path).unwrap();
+        let library = Library::new(path).unwrap();
         let function = library.get::<SafeCall>(b"__tvm_ffi_twice").unwrap();
-        function(0, argument.as_ptr(), 1, result.as_mut_ptr())
+        function(0, arguments.as_ptr(), arguments.len() as i32, result.as_mut_ptr())
     };
-    assert_eq!((status, result), (0, [1, 42]));
+    (status, result)
 }
 
 #[test]
@@ -87,6 +96,91 @@ fn kernels_in_mlir_become_part_of_the_library() {
     assert_eq!(emit(folder.path(), "--backend mlir --emit native -o twice.mlir"), Ok(()));
     assert!(fs::read_to_string(folder.path().join("twice.mlir")).unwrap().contains("llvm.func"));
     assert_eq!(emit(folder.path(), "--backend mlir --emit bitcode -o mlir.bc"), Ok(()));
+}
+
+/// As the documentation of the backends recommends it; the ending of a name says nothing.
+#[test]
+fn kernels_of_internal_linkage_and_any_name_are_found() {
+    let folder = twice();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let helper = "define internal i64 @helper(i64 %n) { ret i64 %n }\n";
+    let local = LLVM.replace("define i64", "define internal i64");
+    write("local.txt", &format!("{helper}{local}"));
+    write("other.ll", &format!("{helper}@keep = global ptr @helper"));
+    write("local", &MLIR.replace("llvm.func ", "llvm.func internal "));
+    for (backend, kernels) in
+        [("llvm", "--link local.txt --link other.ll"), ("mlir", "--link local")]
+    {
+        for form in ["--emit shared -o twice.so", "--emit shared -O0 -o twice.so"] {
+            let arguments = format!("--backend {backend} {kernels} {form}");
+            assert_eq!(emit(folder.path(), &arguments), Ok(()), "{arguments}");
+            assert_twice(folder.path(), "twice.so");
+        }
+    }
+    let arguments = "--backend llvm --emit bitcode --link local.txt -o bits";
+    assert_eq!(emit(folder.path(), arguments), Ok(()));
+}
+
+/// What C compilers make of `bool`: an `i1`, with the attribute where the platform's ABI extends.
+const TRUTHS: &str = "define EXTEND i1 @k(i1 noundef EXTEND %a, i8 noundef EXTEND %b) {
+  %c = icmp ugt i8 %b, 128
+  %d = xor i1 %a, %c
+  ret i1 %d
+}
+";
+
+#[test]
+fn truths_may_be_as_c_compilers_make_them() {
+    let folder = twice();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("truths.ffi", "twice(a: bool, b: uint8) -> bool = k(a, b);");
+    write("extended.ll", &TRUTHS.replace("EXTEND", "zeroext"));
+    write("plain.ll", &TRUTHS.replace("EXTEND", ""));
+    write(
+        "truths.mlir",
+        "llvm.func @k(%a: i1 {llvm.zeroext}, %b: i8) -> (i1 {llvm.zeroext}) {
+          %c = llvm.mlir.constant(128 : i8) : i8
+          %d = llvm.icmp \"ugt\" %b, %c : i8
+          %e = llvm.xor %a, %d : i1
+          llvm.return %e : i1
+        }",
+    );
+    let rows = [
+        ("llvm", "extended.ll", "x86_64 riscv64gc"),
+        ("llvm", "plain.ll", "x86_64 aarch64"),
+        ("mlir", "truths.mlir", "x86_64 aarch64 riscv64gc"),
+    ];
+    for (backend, kernel, machines) in rows {
+        for level in 0..=2 {
+            let arguments = format!("--backend {backend} --link {kernel} -O{level}");
+            let shared = format!("{arguments} --emit shared -o truths.so");
+            assert_eq!(emit_file(folder.path(), "truths.ffi", &shared), Ok(()));
+            for (a, b) in [(0, 255), (1, 255), (0, 128), (1, 0)] {
+                let path = folder.path().join("truths.so");
+                let expected = [2, i64::from((a == 1) != (b > 128))];
+                assert_eq!(call(&path, &[[1, a], [1, b]]), (0, expected), "{shared} {a} {b}");
+            }
+            for machine in machines.split(' ') {
+                let target = format!("--target {machine}-unknown-linux-gnu -o truths.o");
+                let arguments = format!("{arguments} {target}");
+                assert_eq!(emit_file(folder.path(), "truths.ffi", &arguments), Ok(()));
+            }
+        }
+    }
+    write("byte.ffi", "twice(a: uint8, b: uint8) -> bool = k(a, b);");
+    write("signed.ll", &TRUTHS.replace("EXTEND", "signext"));
+    let truth = "`k`: argument 0 is i1 in the module, expected i8";
+    let sign = "`k`: argument 0 is i8 signext in the module, expected i8 zeroext";
+    let rows = [
+        ("byte.ffi", "llvm", "plain.ll", truth),
+        ("byte.ffi", "mlir", "truths.mlir", truth),
+        ("truths.ffi", "llvm", "signed.ll", sign),
+    ];
+    for (file, backend, kernel, message) in rows {
+        let arguments = format!("--backend {backend} --link {kernel} -o bad.o");
+        let expected = format!("error: backend {backend}: {message}\n");
+        assert_eq!(emit_file(folder.path(), file, &arguments), Err(expected));
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The driver from outside: linking, inspection and the command line.
 
 mod cli;
+mod dependencies;
+mod files;
 mod hostile;
 mod imports;
 mod inspect;

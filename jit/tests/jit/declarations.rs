@@ -197,3 +197,31 @@ fn the_entry_is_a_function_too() {
         assert_eq!(error.to_string(), "RuntimeError: closure `main` needs a context");
     }
 }
+
+extern "C" fn nothing() {}
+
+#[test]
+fn a_message_that_loses_its_end_says_so() {
+    let names: Vec<String> = (0..40).map(|i| format!("{}{i}", "n".repeat(60))).collect();
+    let params: Vec<String> = names.iter().map(|name| format!("{name}: int64")).collect();
+    for runtime in runtimes() {
+        for padding in ["", "a", "ab", "abc"] {
+            let message = format!("{padding}{}", "π".repeat(500));
+            let text = format!(
+                "f({}) -> None where {} == 1 else \"{message}\" = nothing();",
+                params.join(", "),
+                names.join(" + "),
+            );
+            let library: Library = text.parse().unwrap();
+            let compiled = jit(runtime, &[("nothing", nothing as *const u8)]).compile(&library);
+            let compiled = compiled.unwrap();
+            let arguments = vec![Arg::from(7_i64); names.len()];
+            let error = compiled.function("f").unwrap().call(&arguments).unwrap_err();
+            let message = error.to_string();
+            assert!(message.ends_with('…'), "{message}");
+            assert!(!message.contains('\u{fffd}'), "{message}");
+            let body = message.split_once(": ").map_or(&*message, |(_, body)| body);
+            assert_eq!(body.len(), 4096, "{message}");
+        }
+    }
+}

@@ -7,7 +7,7 @@ use codegen::ir;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::default_libcall_names;
-use driver::Optimization;
+use driver::Optimize;
 use target_lexicon::Triple;
 
 use crate::ours::durations;
@@ -50,16 +50,12 @@ pub(crate) fn emit(source: &ir::Module, backend: &str) -> f64 {
 }
 
 /// Microseconds of emission into an empty native module, and of its compilation to an object.
-pub(crate) fn emit_and_compile(
-    source: &ir::Module,
-    backend: &str,
-    level: Optimization,
-) -> [f64; 2] {
+pub(crate) fn emit_and_compile(source: &ir::Module, backend: &str, level: Optimize) -> [f64; 2] {
     emission(source, backend, Some(level))
 }
 
 /// The latter is left out without a level.
-fn emission(source: &ir::Module, backend: &str, level: Option<Optimization>) -> [f64; 2] {
+fn emission(source: &ir::Module, backend: &str, level: Option<Optimize>) -> [f64; 2] {
     match backend {
         "cranelift" => cranelift(source, level.is_some()),
         #[cfg(feature = "llvm")]
@@ -96,23 +92,13 @@ mod llvm {
 
     use backend_llvm::{Llvm, Optimize};
     use codegen::ir;
-    use driver::Optimization;
     use inkwell::context::Context;
     use inkwell::llvm_sys::core::LLVMContextSetDiscardValueNames;
 
     use crate::ours::durations;
 
-    pub(super) fn optimize(level: Option<Optimization>) -> Optimize {
-        match level {
-            Some(Optimization::O0) | None => Optimize::O0,
-            Some(Optimization::O1) => Optimize::O1,
-            Some(Optimization::O2) => Optimize::O2,
-            Some(Optimization::O3) => Optimize::O3,
-        }
-    }
-
-    pub(super) fn emission(source: &ir::Module, level: Option<Optimization>) -> [f64; 2] {
-        let backend = Llvm { optimize: optimize(level), ..Llvm::default() };
+    pub(super) fn emission(source: &ir::Module, level: Option<Optimize>) -> [f64; 2] {
+        let backend = Llvm { optimize: level.unwrap_or(Optimize::O0), ..Llvm::default() };
         let context = Context::create();
         // SAFETY: the context is alive. The driver does without names too.
         unsafe { LLVMContextSetDiscardValueNames(context.raw(), 1) }
@@ -135,13 +121,13 @@ mod mlir {
 
     use backend_mlir::Mlir;
     use codegen::ir;
-    use driver::Optimization;
+    use driver::Optimize;
 
     use crate::ours::durations;
 
-    pub(super) fn emission(source: &ir::Module, level: Option<Optimization>) -> [f64; 2] {
+    pub(super) fn emission(source: &ir::Module, level: Option<Optimize>) -> [f64; 2] {
         let context = melior::Context::new_with_threading(false);
-        let backend = Mlir { optimize: super::llvm::optimize(level), ..Mlir::default() };
+        let backend = Mlir { optimize: level.unwrap_or(Optimize::O0), ..Mlir::default() };
         let module =
             backend.module(&context, &ir::Module::default(), &[]).expect("an empty module");
         let start = Instant::now();

@@ -6,19 +6,15 @@ use std::time::Instant;
 
 use codegen::{Library, Routines, ir};
 use driver::link::{self, Input, Linker};
-use driver::{Form, Optimization};
+use driver::{Form, Optimize};
 use jit::{Compiled, Jit};
 use tvm_ffi_codegen_tests::ffi;
 
 use crate::peers::Kernels;
 
 /// Levels of optimisation by name; Cranelift knows none.
-pub(crate) const LEVELS: [(&str, Optimization); 4] = [
-    ("-O0", Optimization::O0),
-    ("-O1", Optimization::O1),
-    ("-O2", Optimization::O2),
-    ("-O3", Optimization::O3),
-];
+pub(crate) const LEVELS: [(&str, Optimize); 4] =
+    [("-O0", Optimize::O0), ("-O1", Optimize::O1), ("-O2", Optimize::O2), ("-O3", Optimize::O3)];
 
 pub(crate) fn parse(text: &str) -> Library {
     black_box(text).parse().unwrap_or_else(|error| panic!("{error}"))
@@ -84,24 +80,20 @@ pub(crate) fn durations<const N: usize>(marks: [Instant; N]) -> [f64; N] {
 }
 
 /// Options for a backend and a level.
-pub(crate) fn options(
-    backend: &str,
-    optimization: Optimization,
-    kernels: &[Input],
-) -> driver::Options {
+pub(crate) fn options(backend: &str, optimization: Optimize, kernels: &[Input]) -> driver::Options {
     let (backend, kernels) = (backend.to_owned(), kernels.to_vec());
     driver::Options { backend, optimization, kernels, ..driver::Options::default() }
 }
 
 /// A relocatable object of a lowered library.
-pub(crate) fn object(module: &ir::Module, backend: &str, level: Optimization) -> Vec<u8> {
+pub(crate) fn object(module: &ir::Module, backend: &str, level: Optimize) -> Vec<u8> {
     let options = options(backend, level, &[]);
     driver::emit_module(module, Form::Object, &options).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// From text to a library on disk.
 pub(crate) fn write_shared(text: &str, backend: &str, kernels: &Kernels, output: &Path) {
-    let options = options(backend, Optimization::O2, &[kernels.input()]);
+    let options = options(backend, Optimize::O2, &[kernels.input()]);
     driver::compile_shared(&parse(text), output, &options).unwrap_or_else(|e| panic!("{e}"));
 }
 
@@ -112,7 +104,7 @@ pub(crate) const FILE_STAGES: [&str; 6] = ["parse", "lower", "object", "link", "
 pub(crate) fn file_stages(
     text: &str,
     backend: &str,
-    level: Optimization,
+    level: Optimize,
     kernels: &Input,
     output: &Path,
 ) -> [f64; 6] {
@@ -125,7 +117,8 @@ pub(crate) fn file_stages(
     let compiled = Instant::now();
     let inputs = [Input::new("wrapper.o", object).expect("an object"), kernels.clone()];
     let target = driver::Options::default().target;
-    let linked = link::shared_bytes(&inputs, &Linker::default(), &target);
+    let needs = link::Dependencies::default();
+    let linked = link::shared_bytes(&inputs, &Linker::default(), &target, &needs);
     let linked = linked.unwrap_or_else(|error| panic!("{error}"));
     let in_memory = Instant::now();
     let mode = driver::file::Mode::Executable;

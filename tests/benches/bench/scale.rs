@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use codegen::Routines;
-use driver::Optimization;
+use driver::Optimize;
 use serde_json::{Value, json};
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
@@ -189,7 +189,7 @@ fn compile(text: &str, route: &str, kernels: &Kernels) -> (Vec<(&'static str, f6
     }
     let start = Instant::now();
     let module = ours::lower_for_file(&ours::parse(text), Routines::Embedded);
-    let object = ours::object(&module, route, Optimization::O2);
+    let object = ours::object(&module, route, Optimize::O2);
     let [whole, _] = durations([start, Instant::now()]);
     (vec![("emit", emit(&module, route)), ("whole", whole)], object.len())
 }

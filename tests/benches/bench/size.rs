@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use codegen::Routines;
-use driver::Optimization;
+use driver::Optimize;
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionKind};
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
@@ -83,7 +83,7 @@ fn by_tensors() -> Table {
         let module = ours::lower_for_file(&ours::parse(&text), Routines::Shared);
         for backend in BACKENDS {
             let mut sizes = Sizes::default();
-            of_object(&ours::object(&module, backend, Optimization::O2), "f", &mut sizes);
+            of_object(&ours::object(&module, backend, Optimize::O2), "f", &mut sizes);
             let samples = Samples(sizes.hot.map(|bytes| bytes as f64).into_iter().collect());
             let (row, column) = (count.to_string(), (*backend).to_owned());
             table.series.push(Series { row, column, samples });
@@ -97,7 +97,7 @@ fn object_of(peer: &Peer, case: &str, declaration: &str) -> Option<Vec<u8>> {
     match peer.kind {
         Kind::Ours(backend) => {
             let module = ours::lower_for_file(&ours::parse(declaration), Routines::Embedded);
-            Some(ours::object(&module, backend, Optimization::O2))
+            Some(ours::object(&module, backend, Optimize::O2))
         }
         Kind::Compiler => std::fs::read(peer.folder.join(format!("{case}.o"))).ok(),
         Kind::System => None,

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use codegen::Routines;
-use driver::Optimization;
+use driver::Optimize;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
 use crate::cases::{Case, cases};
@@ -104,11 +104,11 @@ fn all_cases(setup: &Setup, peers: &Peers) -> Table {
 }
 
 /// The backends with their levels: Cranelift has one.
-fn ways() -> Vec<(String, &'static str, Optimization)> {
+fn ways() -> Vec<(String, &'static str, Optimize)> {
     let mut ways = Vec::new();
     for &backend in BACKENDS {
         if backend == "cranelift" {
-            ways.push((backend.to_owned(), backend, Optimization::default()));
+            ways.push((backend.to_owned(), backend, Optimize::default()));
             continue;
         }
         let levels =

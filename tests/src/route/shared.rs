@@ -5,7 +5,7 @@ use std::path::Path;
 
 use abi_spec::TypeIndex;
 use codegen::{Library, Options, ir};
-use driver::Optimization;
+use driver::Optimize;
 use jit::abi::{Any, Object};
 
 use super::{
@@ -32,7 +32,7 @@ impl Shared {
     }
 
     /// Compiles, links and loads a library that is optimised as much as this.
-    pub fn optimized(library: &Library, backend: &'static str, level: Optimization) -> Shared {
+    pub fn optimized(library: &Library, backend: &'static str, level: Optimize) -> Shared {
         Shared::load(backend, |path| build_at(library, backend, &Options::default(), level, path))
     }
 
@@ -77,7 +77,7 @@ fn build_at(
     library: &Library,
     backend: &str,
     options: &Options,
-    optimization: Optimization,
+    optimization: Optimize,
     path: &Path,
 ) {
     let library = with_recorder(library);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use codegen::{Backend, ir};
+use codegen::ir;
 use object::{
     BinaryFormat, Object, ObjectComdat, ObjectSection, ObjectSymbol, RelocationFlags,
     RelocationTarget, SectionKind, SymbolKind, elf,

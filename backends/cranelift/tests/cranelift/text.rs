@@ -1,6 +1,5 @@
 //! The text form.
 
-use codegen::Backend;
 use codegen::ir::{Builder, Linkage, Module, Signature, SymbolKind, Type};
 use tvm_ffi_codegen_cranelift::Cranelift;
 

@@ -7,6 +7,7 @@ use melior::ir::attribute::{DenseI32ArrayAttribute, DenseI64ArrayAttribute, Type
 use melior::ir::{Attribute, Block, Identifier, Operation, Type, Value};
 
 use super::{Named, Ops, build};
+use crate::raw;
 
 /// A comparison of integers or pointers.
 pub(crate) const ICMP: &str = "llvm.icmp";
@@ -30,6 +31,8 @@ pub(crate) struct Reference<'c> {
     pub(crate) alias: bool,
     /// The calling convention, where the caller's module has the function.
     pub(crate) convention: Option<Attribute<'c>>,
+    /// Its type, where the caller's module has it with another than the host IR: truths may be `i1` there.
+    pub(crate) function: Option<Type<'c>>,
 }
 
 impl<'c> Ops<'c> {
@@ -158,7 +161,10 @@ impl<'c> Ops<'c> {
         signature: &ir::Signature,
         operands: &[Value<'c, '_>],
     ) -> Operation<'c> {
-        let result = signature.result.map(|abi| self.types.ty(abi.ty));
+        let function = callee.and_then(|callee| callee.function);
+        let own = function.and_then(|function| raw::function_parts(self.context, function));
+        let own = own.map(|(_, result)| result);
+        let result = signature.result.map(|abi| own.unwrap_or(self.types.ty(abi.ty)));
         let mut attributes = vec![
             (self.names.operand_segment_sizes, self.sizes(&[operands.len(), 0])),
             (self.names.op_bundle_sizes, self.no_sizes),

@@ -247,7 +247,7 @@ impl<'c> Ops<'c> {
         let name = match extend {
             ir::Extend::No => None,
             ir::Extend::Sign => Some(SIGNEXT),
-            ir::Extend::Zero => Some(ZEROEXT),
+            ir::Extend::Zero | ir::Extend::Truth => Some(ZEROEXT),
         };
         let entry = name.map(|name| (Identifier::new(self.context, name), self.unit));
         DictionaryAttribute::new(self.context, entry.as_slice()).into()

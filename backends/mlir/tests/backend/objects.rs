@@ -62,7 +62,7 @@ fn a_linker_keeps_one_copy_of_two_backends() {
     for one in &backends {
         for two in backends.iter().filter(|two| two.name() != one.name()) {
             let [first, second] = [(one, "one"), (two, "two")]
-                .map(|(backend, name)| backend.object(&once::user(name)).unwrap());
+                .map(|(backend, name)| backend.object(&once::user(name), &[]).unwrap());
             let folder = tempfile::tempdir().unwrap();
             once::link(folder.path(), &first, &second);
         }

@@ -64,7 +64,7 @@ fn text_that_looks_like_a_label_stays() {
 #[test]
 fn reads_well() {
     let linux = Mlir { triple: "x86_64-unknown-linux-gnu".parse().unwrap(), ..Mlir::default() };
-    let text = Backend::text(&linux, &caller("f", "kernel")).unwrap();
+    let text = Backend::text(&linux, &caller("f", "kernel"), &[]).unwrap();
     let (head, body) = text.split_once('\n').unwrap();
     assert!(head.contains("llvm.target_triple = \"x86_64-unknown-linux-gnu\""), "{head}");
     assert_eq!(

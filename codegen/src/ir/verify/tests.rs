@@ -106,11 +106,16 @@ fn constructors_run_without_arguments() {
 #[test]
 fn data_is_laid_out_well() {
     let at = |offset: u32| Relocation { offset, symbol: Symbol(0), addend: 0 };
-    let cases: [Case<'_, Data>; 10] = [
+    let cases: [Case<'_, Data>; 12] = [
         (&|d| d.align = 3, "table has alignment 3"),
         (&|d| d.align = 0, "table has alignment 0"),
         (&|d| (d.large, d.writable) = (true, true), "table is no constant, and large"),
         (&|d| (d.large, d.relocations) = (true, vec![at(0)]), "table is no constant, and large"),
+        (&|d| d.listed = true, "table is no constant of bytes, and listed"),
+        (
+            &|d| (d.align, d.listed, d.large) = (1, true, true),
+            "table is no constant of bytes, and listed",
+        ),
         (&|d| (d.align, d.relocations) = (4, vec![at(0)]), "table holds addresses at alignment 4"),
         (&|d| d.relocations = vec![at(4)], "table has an address at 4"),
         (&|d| d.relocations = vec![at(8), at(8)], "table has an address at 8"),

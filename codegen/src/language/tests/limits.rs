@@ -8,9 +8,9 @@ use crate::declaration::{
 use crate::declaration::{BinaryOp, Builtin, Expr, Logic};
 use crate::error::{Error, Part};
 use crate::language::{
-    Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_ERRORS, MAX_FILE, MAX_MESSAGE, MAX_NAME,
-    MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT,
-    parse_library,
+    Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_DTYPES, MAX_ERRORS, MAX_FILE, MAX_LITERALS,
+    MAX_MESSAGE, MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS, MAX_STATEMENTS,
+    MAX_SYMBOL, MAX_TEXT, MAX_TYPES, parse_library,
 };
 
 /// The limit that an error names.
@@ -28,7 +28,7 @@ type SizedText<'a> = &'a dyn Fn(usize) -> String;
 #[test]
 fn lists_in_texts() {
     let list = |count: usize, entry: &str| vec![entry; count].join(",");
-    let rows: [(usize, Limit, SizedText); 10] = [
+    let rows: [(usize, Limit, SizedText); 14] = [
         (MAX_PARAMS, Limit::Params, &|n| format!("f({})->None=k();", list(n, "a:int8"))),
         (MAX_RANK, Limit::Rank, &|n| format!("f(x:Tensor([{}],bool))->None=k();", list(n, "_"))),
         (MAX_RANK, Limit::Rank, &|n| {
@@ -37,6 +37,17 @@ fn lists_in_texts() {
         (MAX_CONSTRAINTS, Limit::Constraints, &|n| {
             format!("f()->None where {}=k();", list(n, "1<2"))
         }),
+        (MAX_DTYPES, Limit::Dtypes, &|n| {
+            let types: Vec<String> =
+                (1..=n).map(|lanes| format!("int8x{}", lanes % 65_000 + 2)).collect();
+            format!("f(x:Tensor([],{}))->None=k();", types.join("|"))
+        }),
+        (MAX_LITERALS, Limit::Literals, &|n| {
+            let values: Vec<String> = (0..n).map(|value| value.to_string()).collect();
+            format!("f(x:Literal[{}])->None=k();", values.join(","))
+        }),
+        (MAX_TYPES, Limit::Types, &|n| format!("f(x:Tuple[{}])->None=k();", list(n, "str"))),
+        (MAX_TYPES, Limit::Types, &|n| format!("f(x:Union[{}])->None=k();", list(n, "str"))),
         (MAX_ARGUMENTS, Limit::Arguments, &|n| format!("f()->None=k({});", list(n, "1"))),
         (MAX_ARGUMENTS, Limit::Arguments, &|n| format!("f()->None=k([{}]);", list(n, "1"))),
         (MAX_RANK, Limit::Rank, &|n| format!("f()->None=k(Shape({}));", list(n, "1"))),

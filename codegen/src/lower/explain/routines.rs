@@ -21,6 +21,7 @@ mod number;
 mod occurrence;
 mod pieces;
 mod properties;
+mod quote;
 mod raise;
 mod result;
 mod scalar;
@@ -230,7 +231,7 @@ routines! {
     /// `(state, text, length)`: appends text as far as it fits.
     Put "put" [Ptr, Ptr, I64] -> None, cold, text::put;
     /// `(state, text, length)`: appends text in quotes.
-    PutQuoted "put_quoted" [Ptr, Ptr, I64] -> None, cold, text::put_quoted;
+    PutQuoted "put_quoted" [Ptr, Ptr, I64] -> None, cold, quote::put_quoted;
     /// `(state, value)`: appends a signed number.
     PutInt "put_int" [Ptr, I64] -> None, cold, text::put_int;
     /// `(state, value)`: appends an unsigned number.

@@ -3,21 +3,34 @@
 
 use abi_spec::symbol;
 
-use crate::declaration::Function;
+use crate::declaration::Library;
 use crate::ir::{Data, Linkage, Module, Symbol, SymbolKind};
 use crate::lower::explain::routines::Routine;
-use crate::lower::library::metadata::{DOC_DATA, METADATA_DATA};
+use crate::lower::library::metadata::Subject;
 use crate::lower::value::{exported, safe_call};
 
-/// Adds the getter of a function's metadata and, if it has documentation, the getter of that.
-pub(crate) fn metadata(module: &mut Module, function: &Function, linkage: Linkage) {
-    let name = &function.signature.name;
-    let text = constant(module, &format!("{METADATA_DATA}{name}"), function.metadata());
-    getter(module, &format!("{}{name}", symbol::METADATA_PREFIX), text, linkage);
-    if !function.docs.is_empty() {
-        let text = constant(module, &format!("{DOC_DATA}{name}"), function.docs.clone());
-        getter(module, &format!("{}{name}", symbol::DOC_PREFIX), text, linkage);
+/// Adds the getters of metadata, and of documentation where there is some, for every function of a library whose
+/// symbols get a prefix.
+pub(crate) fn metadata(module: &mut Module, library: &Library, linkage: Linkage) {
+    if library.functions.is_empty() {
+        return;
     }
+    let symbol = module.declare(TEXTS, Linkage::Local, SymbolKind::Data);
+    let mut texts = Texts { symbol, bytes: Vec::new() };
+    let prefix = library.system_lib.as_deref().unwrap_or_default();
+    for function in &library.functions {
+        let name = &function.signature.name;
+        let mut add = |subject: Subject, getter_prefix: &str, text: &str| {
+            let text = texts.add(&subject.record(&format!("{prefix}{name}"), text), text.len());
+            getter(module, &format!("{getter_prefix}{name}"), text, linkage);
+        };
+        add(Subject::Metadata, symbol::METADATA_PREFIX, &function.metadata());
+        if !function.docs.is_empty() {
+            add(Subject::Doc, symbol::DOC_PREFIX, &function.docs);
+        }
+    }
+    let Texts { symbol, bytes } = texts;
+    module.data.push(Data { listed: true, ..Data::constant(symbol, bytes, 1) });
 }
 
 /// Exports the function `main`, which does what the entry does: it passes on all that it gets.
@@ -32,27 +45,38 @@ pub(crate) fn entry(module: &mut Module, entry: &str) {
     module.functions.push(function);
 }
 
+/// The constant that holds the texts of a library.
+const TEXTS: &str = "tvm_ffi_codegen.texts";
+
+/// All texts of a library, in one constant.
+struct Texts {
+    symbol: Symbol,
+    bytes: Vec<u8>,
+}
+
+impl Texts {
+    /// Adds a record that starts with a text of this length.
+    fn add(&mut self, record: &[u8], length: usize) -> Text {
+        let text = Text { symbol: self.symbol, offset: self.bytes.len(), length };
+        self.bytes.extend_from_slice(record);
+        text
+    }
+}
+
 /// A text in memory: where, and its length without the NUL that ends it.
 #[derive(Clone, Copy)]
 struct Text {
     symbol: Symbol,
+    offset: usize,
     length: usize,
-}
-
-/// Others see it too, since tools find it in the file by its name.
-fn constant(module: &mut Module, name: &str, text: String) -> Text {
-    let symbol = module.declare(name, Linkage::Export, SymbolKind::Data);
-    let (length, mut bytes) = (text.len(), text.into_bytes());
-    bytes.push(0);
-    module.data.push(Data::constant(symbol, bytes, 1));
-    Text { symbol, length }
 }
 
 /// A function without arguments, which the runtime calls with none, so that it does not count them.
 fn getter(module: &mut Module, name: &str, text: Text, linkage: Linkage) {
     let mut b = exported(module, name);
     b.set_cold();
-    let address = b.address(text.symbol);
+    let base = b.address(text.symbol);
+    let address = b.ptr_offset(base, text.offset as i64);
     let length = b.i64(text.length as i64);
     let result = b.param(3);
     let give = Routine::GiveText.declare(b.module, linkage);

@@ -32,8 +32,8 @@
 //! | `constraints` | a list of texts |
 //! | `location` | where there is one: an object of `file` and `line` |
 //!
-//! The texts are also exported constants of the library, [`METADATA_DATA`] and [`DOC_DATA`] with the name
-//! of the function, each ended by a NUL, so that they can be read from a file without running anything.
+//! The texts stand in a section of the file that has one of the names [`LISTS`](crate::backend::LISTS), so that they
+//! can be read without running anything: [`texts`] says how.
 
 use std::borrow::Cow;
 
@@ -45,11 +45,54 @@ use crate::declaration::{
 };
 use abi_spec::Scalar;
 
-/// In front of the name of a function: the constant that holds its metadata.
-pub const METADATA_DATA: &str = "tvm_ffi_codegen.metadata.";
+/// What a text says of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Its metadata.
+    Metadata,
+    /// Its documentation.
+    Doc,
+}
 
-/// In front of the name of a function: the constant that holds its documentation.
-pub const DOC_DATA: &str = "tvm_ffi_codegen.doc.";
+impl Subject {
+    const ALL: [Subject; 2] = [Subject::Metadata, Subject::Doc];
+
+    /// In front of the name of the function, behind the text.
+    const fn label(self) -> &'static str {
+        match self {
+            Subject::Metadata => "metadata.",
+            Subject::Doc => "doc.",
+        }
+    }
+
+    /// A text as [`texts`] reads it.
+    pub(crate) fn record(self, function: &str, text: &str) -> Vec<u8> {
+        format!("{text}\0{}{function}\0", self.label()).into_bytes()
+    }
+}
+
+/// The texts about functions in the section of a file: what each says, the name of the function as its symbol has it,
+/// and the text.
+///
+/// Each is the text, a NUL, `metadata.` or `doc.` with the name of the function, and a NUL. Between them there may
+/// be more NULs; what is not of this form is left out.
+///
+/// ```
+/// use tvm_ffi_codegen::metadata::{Subject, texts};
+///
+/// let mut found = texts(b"\0Adds.\0doc.add\0damaged");
+/// assert_eq!(found.next(), Some((Subject::Doc, &b"add"[..], &b"Adds."[..])));
+/// assert_eq!(found.next(), None);
+/// ```
+pub fn texts(section: &[u8]) -> impl Iterator<Item = (Subject, &[u8], &[u8])> {
+    let mut parts = section.split(|&byte| byte == 0).filter(|part| !part.is_empty());
+    let pairs = std::iter::from_fn(move || Some((parts.next()?, parts.next()?)));
+    pairs.filter_map(|(text, label)| {
+        let name = |subject: Subject| label.strip_prefix(subject.label().as_bytes());
+        let found = Subject::ALL.into_iter().find_map(|subject| Some((subject, name(subject)?)));
+        found.map(|(subject, name)| (subject, name, text))
+    })
+}
 
 impl Function {
     /// The metadata that its library carries, as JSON; the [module](crate::lower::library::metadata) says what is in it.
@@ -68,7 +111,7 @@ impl Function {
             signature: signature.to_string(),
             params: signature.arguments().iter().map(ParamText::new).collect(),
             result: signature.result.to_string(),
-            constraints: texts(&signature.constraints),
+            constraints: list(&signature.constraints),
             location: self.location.as_ref().map(|Location { file, line }| Place { file, line }),
         };
         json(&Metadata { type_schema: json(&function_schema(signature)), declaration })
@@ -80,7 +123,7 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("texts and numbers under texts are JSON")
 }
 
-fn texts(values: &[impl ToString]) -> Vec<String> {
+fn list(values: &[impl ToString]) -> Vec<String> {
     values.iter().map(ToString::to_string).collect()
 }
 
@@ -140,13 +183,13 @@ impl ParamText {
         let tensor = param.ty.tensor().map(|tensor| TensorText {
             shape: match &tensor.shape {
                 Shape::AnyRank => None,
-                Shape::Dims(dims) => Some(texts(dims)),
+                Shape::Dims(dims) => Some(list(dims)),
             },
-            dtype: texts(&tensor.dtypes).join("|"),
+            dtype: list(&tensor.dtypes).join("|"),
             strides: match &tensor.strides {
                 Strides::Contiguous => StridesText::Word("contiguous"),
                 Strides::Any => StridesText::Word("any"),
-                Strides::List(dims) => StridesText::List(texts(dims)),
+                Strides::List(dims) => StridesText::List(list(dims)),
             },
             device: tensor.device.to_string(),
             align: tensor.alignment(),

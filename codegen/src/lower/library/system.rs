@@ -6,7 +6,6 @@ use abi_spec::symbol::{LIBRARY_BIN, PREFIX, system_symbol};
 
 use crate::ir::{Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind};
 use crate::lower::library::embed;
-use crate::lower::library::metadata::{DOC_DATA, METADATA_DATA};
 
 /// The function that registers, and the names under which it does.
 const REGISTER: &str = "tvm_ffi_codegen.register";
@@ -22,20 +21,18 @@ pub(crate) fn register(module: &mut Module, prefix: &str) {
         complete(module);
     }
     let exported = |symbol: &Symbol| {
-        let is_ours = |name: &str| name.starts_with(PREFIX) || text(name).is_some();
-        module.symbols[symbol.index()].linkage == Linkage::Export && is_ours(module.name(*symbol))
+        let is_ours = module.name(*symbol).starts_with(PREFIX);
+        module.symbols[symbol.index()].linkage == Linkage::Export && is_ours
     };
     let functions = module.functions.iter().map(|function| function.symbol);
     let all = functions.chain(module.data.iter().map(|data| data.symbol));
     let all: Vec<Symbol> = all.filter(exported).collect();
     if !prefix.is_empty() {
-        let renamed = |&symbol: &Symbol| (symbol, prefixed(prefix, module.name(symbol)));
+        let renamed = |&symbol: &Symbol| (symbol, system_symbol(prefix, module.name(symbol)));
         let renames: Vec<(Symbol, String)> = all.iter().map(renamed).collect();
         module.rename(&renames).expect("no kernel has a name of the runtime behind the prefix");
     }
-    let found: Vec<Symbol> =
-        all.into_iter().filter(|&symbol| text(module.name(symbol)).is_none()).collect();
-    constructor(module, &found);
+    constructor(module, &all);
 }
 
 /// Adds what is missing of an import tree of the library alone and its context.
@@ -45,19 +42,6 @@ fn complete(module: &mut Module) {
         embed::imports(module, &ImportTree { nodes: vec![library] });
     }
     embed::context(module);
-}
-
-fn prefixed(prefix: &str, name: &str) -> String {
-    match text(name) {
-        Some((kind, function)) => format!("{kind}{prefix}{function}"),
-        None => system_symbol(prefix, name),
-    }
-}
-
-/// Texts about functions, which are for tools that read files, not for the runtime: what they start with,
-/// and the function.
-fn text(name: &str) -> Option<(&str, &str)> {
-    [METADATA_DATA, DOC_DATA].into_iter().find_map(|kind| Some((kind, name.strip_prefix(kind)?)))
 }
 
 /// Nothing can be done about a failure so early; the runtime knows none.

@@ -8,7 +8,7 @@ fn arguments_and_results() {
         ("f() -> None = k()", "()"),
         (
             "f(b: bool, i: int8, u: uint16) -> uint8 = k(b, i, u)",
-            "(i8 zext, i8 sext, i16 zext) -> i8 zext",
+            "(i8 bool, i8 sext, i16 zext) -> i8 zext",
         ),
         (
             "f(i: int32, u: uint32, n: int64, p: ptr) -> int64 = k(i, u, n, p)",
@@ -18,7 +18,7 @@ fn arguments_and_results() {
         ("f(a: float32, b: float64) -> float32 = k(a, b)", "(f32, f64) -> f32"),
         (
             "f(x: Tensor([n], int8)) -> None = k(x, x.data, n, x.dtype, x.is_contiguous)",
-            "(ptr, ptr, i64, i32, i8 zext)",
+            "(ptr, ptr, i64, i32, i8 bool)",
         ),
         (
             "f(s: str, b: bytes, d: dtype, v: Device) -> None = k(s, b, d, v)",
@@ -29,10 +29,10 @@ fn arguments_and_results() {
             "(ptr, i64, ptr, ptr, ptr)",
         ),
         ("f(t: Tuple[int8, Tuple[str, ptr]]) -> None = k(t)", "(i8 sext, ptr, i64, ptr)"),
-        ("f(o: Optional[int16]) -> None = k(o, o.is_some)", "(i16 sext, i8 zext)"),
+        ("f(o: Optional[int16]) -> None = k(o, o.is_some)", "(i16 sext, i8 bool)"),
         (
             "f(l: Literal[1, 2], b: Literal[True], s: Literal[\"a\"]) -> None = k(l, b, s)",
-            "(i64, i8 zext, ptr, i64)",
+            "(i64, i8 bool, ptr, i64)",
         ),
         (
             "f(u: Union[int8, str], q: Stream, *rest: Any) -> None = k(u, q, rest)",

@@ -20,7 +20,10 @@ impl Builder<'_> {
     }
 }
 
-/// `(state, text, length)`: appends text as far as it fits.
+/// What a message ends in that has lost its end.
+const CUT: &str = "…";
+
+/// `(state, text, length)`: appends text as far as it fits. A message that has lost its end says so.
 pub(crate) fn put(b: &mut Builder<'_>, _: Used) {
     let [s, text, wanted] = [0, 1, 2].map(|i| b.param(i));
     let length = b.field(s, Field::Length);
@@ -38,7 +41,45 @@ pub(crate) fn put(b: &mut Builder<'_>, _: Used) {
         let byte = b.load(Type::I8, from, 0);
         b.store(byte, to, 0);
     });
+    let lost = b.compare(Cond::Ugt, wanted, room);
+    b.if_then(lost, |b| cut(b, buffer));
     b.ret(None);
+}
+
+/// Writes [`CUT`] at the end of a full message. What that leaves of a character in front of it becomes points.
+fn cut(b: &mut Builder<'_>, buffer: Value) {
+    /// Bytes of a character in front of its last.
+    const REST: i64 = 3;
+    let start = i64::from(MAX_TEXT) - CUT.len() as i64;
+    let first = b.load(Type::I8, buffer, start as i32);
+    let broken = continues(b, first);
+    let (broken, before) = (b.widen_bool(broken, Type::I64), b.i64(start - 1));
+    b.repeat(
+        [broken, before],
+        |b, [broken, at]| {
+            let broken = b.compare_const(Cond::Ne, broken, 0);
+            let near = b.compare_const(Cond::Sge, at, start - REST);
+            b.and(broken, near)
+        },
+        |b, [_, at]| {
+            let to = b.ptr_add(buffer, at);
+            let byte = b.load(Type::I8, to, 0);
+            let point = b.constant(Type::I8, b'.'.into());
+            b.store(point, to, 0);
+            let more = continues(b, byte);
+            [b.widen_bool(more, Type::I64), b.binary_const(Binary::Sub, at, 1)]
+        },
+    );
+    for (at, byte) in (start as i32..).zip(CUT.bytes()) {
+        let byte = b.constant(Type::I8, byte.into());
+        b.store(byte, buffer, at);
+    }
+}
+
+/// Whether a byte of UTF-8 is not the first of its character.
+pub(super) fn continues(b: &mut Builder<'_>, byte: Value) -> Value {
+    let mark = b.binary_const(Binary::And, byte, 0xc0);
+    b.compare_const(Cond::Eq, mark, 0x80)
 }
 
 /// What stands for values in a message: all below this.
@@ -150,44 +191,5 @@ pub(crate) fn put_unsigned(b: &mut Builder<'_>, _: Used) {
     let text = b.ptr_add(digits, start);
     let length = b.binary(Binary::Sub, end, start);
     b.routine(Routine::Put, &[s, text, length]);
-    b.ret(None);
-}
-
-/// `(state, text, length)`: text in quotes; long text loses its end, and what is not plain ASCII is escaped.
-pub(crate) fn put_quoted(b: &mut Builder<'_>, _: Used) {
-    const SHOWN: i64 = 64;
-    let [s, text, length] = [0, 1, 2].map(|i| b.param(i));
-    b.say(s, "\"");
-    let shown = b.i64(SHOWN);
-    let long = b.compare(Cond::Sgt, length, shown);
-    let count = b.select(long, shown, length);
-    b.count_to(count, |b, at| {
-        let at = b.ptr_add(text, at);
-        let byte = b.load(Type::I8, at, 0);
-        let byte = b.convert(Convert::Zext, byte, Type::I64);
-        let graphic = b.binary_const(Binary::Sub, byte, b' '.into());
-        let graphic = b.compare_const(Cond::Ult, graphic, i64::from(b'~' - b' ') + 1);
-        let quote = b.compare_const(Cond::Ne, byte, b'"'.into());
-        let slash = b.compare_const(Cond::Ne, byte, b'\\'.into());
-        let plain = b.and(quote, slash);
-        let plain = b.and(plain, graphic);
-        let escaped = b.not(plain);
-        let one = b.i64(1);
-        b.if_then(plain, |b| {
-            b.routine(Routine::Put, &[s, at, one]);
-        });
-        b.if_then(escaped, |b| {
-            b.say(s, "\\x");
-            for shift in [4, 0] {
-                let digit = b.binary_const(Binary::Lshr, byte, shift);
-                let digit = b.binary_const(Binary::And, digit, 15);
-                let [digits, _] = b.text("0123456789abcdef");
-                let digit = b.ptr_add(digits, digit);
-                b.routine(Routine::Put, &[s, digit, one]);
-            }
-        });
-    });
-    b.if_then(long, |b| b.say(s, "..."));
-    b.say(s, "\"");
     b.ret(None);
 }

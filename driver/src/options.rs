@@ -1,0 +1,76 @@
+//! What to emit, and how.
+
+use clap::ValueEnum;
+use codegen::backend::{self, Optimize};
+use target_lexicon::Triple;
+
+use crate::link::{Dependencies, Input, Linker};
+
+/// What to emit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// Host IR as text: the same for every backend and target
+    Ir,
+    /// The text form of the backend
+    Native,
+    /// LLVM bitcode; of the backends llvm and mlir
+    Bitcode,
+    /// A relocatable object
+    Object,
+    /// A shared library that a TVM FFI host can load
+    Shared,
+}
+
+/// A kernel in a language of the backend: LLVM IR, as text or bitcode, or MLIR's LLVM dialect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// What errors call it: the name of its file.
+    pub name: String,
+    /// Its contents.
+    pub bytes: Vec<u8>,
+}
+
+impl Kernel {
+    pub(crate) fn input(&self) -> backend::Input<'_> {
+        backend::Input { name: &self.name, bytes: &self.bytes }
+    }
+}
+
+/// How to emit.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// One of [`BACKENDS`](crate::BACKENDS).
+    pub backend: String,
+    /// What machine the code is for.
+    pub target: Triple,
+    /// What processor the code is for, as LLVM names it; of the backends llvm and mlir. Without it, what
+    /// every machine of the target has.
+    pub cpu: Option<String>,
+    /// How much the backends llvm and mlir optimise objects.
+    pub optimization: Optimize,
+    /// Kernels in the language of the backend: they become part of the module and may be inlined.
+    pub sources: Vec<Kernel>,
+    /// For [`Form::Shared`]: the objects that define the other kernels, and the shared libraries that are
+    /// needed when the library is loaded. For [`Form::Object`]: objects that become part of the one emitted.
+    pub kernels: Vec<Input>,
+    /// For [`Form::Shared`], and [`Form::Object`] with `kernels`: who links.
+    pub linker: Linker,
+    /// For [`Form::Shared`]: what else the library says of what it needs.
+    pub dependencies: Dependencies,
+}
+
+impl Default for Options {
+    /// Cranelift, for the machine that this runs on, with no kernels.
+    fn default() -> Self {
+        Options {
+            backend: "cranelift".to_owned(),
+            target: Triple::host(),
+            cpu: None,
+            optimization: Optimize::default(),
+            sources: Vec::new(),
+            kernels: Vec::new(),
+            linker: Linker::default(),
+            dependencies: Dependencies::default(),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Files of the command line: what is read of them, and what is left alone.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::cli::{fails, quiet, run};
+use crate::support::{compile, folder};
+
+const TWICE: &str = "twice(n: int32) -> int32 = twice_kernel(n);\n";
+
+/// A folder with a declaration and its kernel.
+fn twice() -> tempfile::TempDir {
+    let folder = folder();
+    fs::write(folder.path().join("twice.ffi"), TWICE).unwrap();
+    compile(folder.path(), "kernel", "int twice_kernel(int n) { return 2 * n; }", &[]);
+    folder
+}
+
+#[test]
+fn what_is_read_is_not_overwritten() {
+    let folder = twice();
+    let path = folder.path();
+    fs::write(path.join("weights"), "w").unwrap();
+    fs::write(path.join("tree.toml"), "[[module]]\nkind = \"a\"\nfile = \"weights\"\n").unwrap();
+    let ar = Command::new("ar").args(["rcs", "libkernel.a", "kernel.o"]).current_dir(path).status();
+    assert!(ar.unwrap().success());
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("twice.ffi", path.join("link")).unwrap();
+    let shared = "emit twice.ffi --emit shared --link kernel.o";
+    let rows = [
+        ("emit twice.ffi".to_owned(), "./twice.ffi"),
+        ("emit twice.ffi".to_owned(), "link"),
+        (shared.to_owned(), "kernel.o"),
+        (format!("{shared} --import a=weights"), "weights"),
+        (format!("{shared} --import-tree tree.toml"), "tree.toml"),
+        ("emit twice.ffi --emit shared -L . -l kernel".to_owned(), "libkernel.a"),
+    ];
+    for (arguments, output) in rows {
+        let message = format!("error: cannot write {output}: it is one of the inputs\n");
+        assert_eq!(fails(path, &format!("{arguments} -o {output}")), (1, message));
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_text() {
+    let folder = folder();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("marked.ffi", &format!("\u{feff}{TWICE}"));
+    write("weights", "w");
+    write("tree.toml", "\u{feff}[[module]]\nkind = \"a\"\nfile = \"weights\"\n");
+    quiet(folder.path(), "check marked.ffi");
+    quiet(folder.path(), "emit marked.ffi --import-tree tree.toml -o out.o");
+    write("bad.ffi", "\u{feff}f() -> None = 1;\n");
+    let (_, message) = fails(folder.path(), "check bad.ffi");
+    assert!(message.starts_with("error: bad.ffi:1:15: "), "{message}");
+}
+
+#[test]
+fn kinds_of_modules_are_printable() {
+    let folder = twice();
+    fs::write(folder.path().join("weights"), "w").unwrap();
+    let outcome = fails(folder.path(), "emit twice.ffi --import a\u{1b}[2J=weights -o out.o");
+    let message = "weights: the kind \"a\\u{1b}[2J\" holds a control character";
+    assert_eq!(outcome, (1, format!("error: {message}\n")));
+}
+
+/// Without memory for what they hold.
+#[cfg(target_os = "linux")]
+#[test]
+fn endless_and_empty_files_are_refused_at_once() {
+    let folder = twice();
+    let path = folder.path();
+    File::create(path.join("sparse")).unwrap().set_len(64 << 30).unwrap();
+    let mut text = File::create(path.join("blank.ffi")).unwrap();
+    text.write_all(b" ").unwrap();
+    text.set_len(64 << 30).unwrap();
+    let start = Instant::now();
+    for file in ["sparse", "/dev/zero"] {
+        let unknown = (1, format!("error: {file}: not an object file\n"));
+        assert_eq!(run_for(path, &format!("inspect {file}")), unknown);
+        let emit = format!("emit twice.ffi --emit shared --link {file} -o out.so");
+        assert_eq!(run_for(path, &emit), unknown);
+        let long = format!("error: {file}: more than 16777216 bytes of text (MAX_TEXT)\n");
+        assert_eq!(run_for(path, &format!("check {file}")), (1, long));
+    }
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+fn run_for(folder: &std::path::Path, arguments: &str) -> (i32, String) {
+    let outcome = run(folder, arguments, b"");
+    (outcome.code, outcome.stderr)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_grow_leaves_nothing_behind() {
+    let folder = twice();
+    let command = format!(
+        "ulimit -f 1; exec {} emit twice.ffi --emit shared --link kernel.o -o out.so",
+        env!("CARGO_BIN_EXE_tvm-ffi-codegen")
+    );
+    let before = fs::read_dir(folder.path()).unwrap().count();
+    let shell = Command::new("sh").args(["-c", &command]).current_dir(folder.path()).output();
+    let output = shell.unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(message, "error: cannot write out.so: File too large (os error 27)\n");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), before);
+}
+
+/// Each extent waits for two symbols that later parameters determine.
+#[test]
+fn extents_that_wait_are_looked_at_once() {
+    let folder = folder();
+    let symbols = 1000;
+    let extent =
+        |at: usize| format!("s{} + s{} * s{}", at % symbols, at * 7 % symbols, at * 11 % symbols);
+    let tensor =
+        |name: String, dims: Vec<String>| format!("{name}: Tensor([{}], int8)", dims.join(", "));
+    let waiting =
+        (0..600).map(|i| tensor(format!("x{i}"), (0..64).map(|j| extent(64 * i + j)).collect()));
+    let known = (0..symbols).step_by(50);
+    let known =
+        known.map(|i| tensor(format!("y{i}"), (i..i + 50).map(|at| format!("s{at}")).collect()));
+    let params: Vec<String> = waiting.chain(known).collect();
+    let text = format!("f({}) -> None = k();", params.join(", "));
+    fs::write(folder.path().join("wait.ffi"), text).unwrap();
+    let start = Instant::now();
+    quiet(folder.path(), "check wait.ffi");
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}
