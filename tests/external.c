@@ -215,7 +215,6 @@ static int call_worded(void) {
   return status;
 }
 
-/* The loader of the guide "Stable C ABI": load a library, get a function, call it. */
 static int forget_error(void) {
   TVMFFIObjectHandle error = NULL;
   TVMFFIErrorMoveFromRaised(&error);
@@ -223,6 +222,8 @@ static int forget_error(void) {
   SAY(error ? "refused\n" : "no error\n");
   return 0;
 }
+
+/* The loader of the guide "Stable C ABI": load a library, get a function, call it. */
 static int call_loader(void) {
   int status = load_and_call(library, strlen(library), "add_one", 7, &x, &y);
   for (int i = 0; i < 4 && status == 0; i++) SAY("%g%c", others[i], i < 3 ? ' ' : '\n');
