@@ -129,9 +129,10 @@ unsafe fn check(how: &str, function: SafeCall) -> Done {
             TensorView::with_shape(&mut b, &[8])?,
             TensorView::with_shape(&mut y, &[rows, 8])?,
         ];
-        let (args, mut result) = (tensors.each_ref().map(Arg::from), Any::NONE);
+        let args = tensors.each_ref().map(|tensor| *Arg::from(tensor).as_raw());
+        let mut result = Any::NONE;
         // SAFETY: four values that live long enough, and a place for a result.
-        let status = unsafe { function(ptr::null_mut(), args.as_ptr().cast(), 4, &mut result) };
+        let status = unsafe { function(ptr::null_mut(), args.as_ptr(), 4, &mut result) };
         if status != 0 || y != expected {
             return Err(format!("{how}: status {status}, {y:?} instead of {expected:?}").into());
         }

@@ -47,7 +47,7 @@ add_one: [2.0, 3.0, 4.0, 5.0, 6.0]
 ValueError: no factor for 5
 ValueError: a factor without end when calling: `add_and_scale(x: Tensor([n], float32), \
 y: Tensor([n], float32), factor: float32 = 2.0)`, status = 1
-add_and_scale: [4.0, 6.0, 8.0, 10.0, 12.0], Int(2)
+add_and_scale: [4.0, 6.0, 8.0, 10.0, 12.0], 2 tiles
 ";
     assert_eq!(ran, expected);
 }

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use abi_spec::library_bin::ImportTree;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use codegen::{Unchecked, ir};
+use codegen::{Library, Unchecked, ir};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::file::{self, Mode};
 use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
@@ -59,8 +59,8 @@ struct Emit {
     #[arg(long, value_name = "NAME", value_parser = BACKENDS, default_value = "cranelift")]
     backend: String,
     /// What to emit.
-    #[arg(long, value_name = "FORM", default_value = "object")]
-    emit: Form,
+    #[arg(long, value_name = "FORM", default_value = "object", value_parser = emission())]
+    emit: Emission,
     /// How much llvm and mlir optimise.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t, value_parser = level())]
     optimization: Optimize,
@@ -145,6 +145,22 @@ fn level() -> impl TypedValueParser<Value = Optimize> {
     PossibleValuesParser::new(levels).try_map(|level| level.parse::<Optimize>())
 }
 
+/// What to emit: a form of the library, or the C header of its functions.
+#[derive(Clone, Copy)]
+enum Emission {
+    Form(Form),
+    Header,
+}
+
+fn emission() -> impl TypedValueParser<Value = Emission> {
+    let header = PossibleValue::new("header").help("A C header of the functions after `extern`");
+    let forms = Form::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+    PossibleValuesParser::new(forms.chain([header])).map(|name| {
+        // What is no form is the header.
+        Form::from_str(&name, false).map_or(Emission::Header, Emission::Form)
+    })
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum LinkerName {
     Wild,
@@ -173,8 +189,26 @@ fn main() -> ExitCode {
 }
 
 fn emit(arguments: &Emit) -> Result<(), Error> {
-    let (form, linking) = (arguments.emit, &arguments.linking);
-    if let Err(message) = check_usage(arguments) {
+    match arguments.emit {
+        Emission::Form(form) => emit_form(arguments, form),
+        Emission::Header => emit_header(arguments),
+    }
+}
+
+/// Writes the header. What else is asked for has no part in it.
+fn emit_header(arguments: &Emit) -> Result<(), Error> {
+    refuse_overwriting(arguments, &[])?;
+    let library = declared(arguments).map_err(|error| in_file(error, &arguments.file))?;
+    let resolved = library.resolve().map_err(|source| {
+        let path = Some(arguments.file.clone());
+        Error::Declaration { path, source: Box::new(source) }
+    })?;
+    file::write(&arguments.output, resolved.header().as_bytes(), Mode::Data)
+}
+
+fn emit_form(arguments: &Emit, form: Form) -> Result<(), Error> {
+    let linking = &arguments.linking;
+    if let Err(message) = check_usage(arguments, form) {
         Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
     }
     let module = lowered(arguments).map_err(|error| in_file(error, &arguments.file))?;
@@ -214,8 +248,8 @@ fn refuse_overwriting(arguments: &Emit, kernels: &[Input]) -> Result<(), Error> 
 }
 
 /// Says which arguments mean nothing together.
-fn check_usage(arguments: &Emit) -> Result<(), &'static str> {
-    let (form, linking) = (arguments.emit, &arguments.linking);
+fn check_usage(arguments: &Emit, form: Form) -> Result<(), &'static str> {
+    let linking = &arguments.linking;
     let needs = !linking.rpath.is_empty() || linking.no_runtime_dependency;
     if needs && form != Form::Shared {
         return Err("--rpath and --no-runtime-dependency need --emit shared");
@@ -256,18 +290,23 @@ fn add_kernels(options: &mut Options, linking: &Linking) -> Result<(), Error> {
 }
 
 /// The module, which has its own copy of what the library imports.
-fn lowered(arguments: &Emit) -> Result<ir::Module, Error> {
+/// The library with what the command line says of it.
+fn declared(arguments: &Emit) -> Result<Library, Error> {
     let imports = imports(arguments)?;
     let mut library = parse_file(&arguments.file)?;
     library.imports = imports;
     library.entry.clone_from(&arguments.entry);
     library.system_lib.clone_from(&arguments.system_lib);
+    Ok(library)
+}
+
+fn lowered(arguments: &Emit) -> Result<ir::Module, Error> {
     let options = codegen::Options {
         metadata: !arguments.no_metadata,
         unchecked: unchecked(&arguments.unchecked),
         ..Default::default()
     };
-    lower_with(&library, &options)
+    lower_with(&declared(arguments)?, &options)
 }
 
 fn unchecked(groups: &[Group]) -> Unchecked {

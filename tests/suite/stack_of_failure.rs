@@ -52,7 +52,7 @@ fn painted(call: &mut dyn FnMut() -> i32) -> i32 {
 
 /// In these the runtime throws and catches an exception, looks up a class, or makes a backtrace of all its callers
 /// with their debug information, in frames of its own.
-const RUNTIME: [&str; 11] = [
+const RUNTIME: [&str; 12] = [
     "attempt_with_error",
     "element_type",
     "default_of_any",
@@ -64,6 +64,7 @@ const RUNTIME: [&str; 11] = [
     "parsed_last",
     "two_outputs",
     "union_in_list",
+    "workspace",
 ];
 
 /// Declarations with these are read by the runtime, whose iterators have frames of its own.

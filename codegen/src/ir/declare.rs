@@ -1,10 +1,22 @@
 //! Declaring, finding and renaming the symbols of a module.
 
-use super::module::Module;
+use super::module::{Data, Module};
 use super::symbols::{DeclareError, Linkage, SymbolData, SymbolKind};
 use super::types::{Signature, Symbol};
 
 impl Module {
+    /// Constant bytes under a name of this start, of which the module has one copy.
+    pub(crate) fn constant(&mut self, start: &str, bytes: Vec<u8>) -> Symbol {
+        if let Some(&symbol) = self.constants.get(&bytes) {
+            return symbol;
+        }
+        let name = format!("{start}{}", self.constants.len());
+        let symbol = self.declare(&name, Linkage::Local, SymbolKind::Data);
+        self.data.push(Data::constant(symbol, bytes.clone(), 1));
+        self.constants.insert(bytes, symbol);
+        symbol
+    }
+
     /// The symbol of this name, declared now if it is new. What was declared as an import becomes what
     /// it is declared as now.
     ///

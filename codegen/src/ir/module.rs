@@ -21,6 +21,8 @@ pub struct Module {
     /// How to print data that has a form of its own, instead of its bytes.
     pub printers: Vec<(Symbol, DataPrinter)>,
     pub(super) by_name: HashMap<String, Symbol>,
+    /// The [constants](Module::constant) that there are.
+    pub(super) constants: HashMap<Vec<u8>, Symbol>,
 }
 
 /// The lines that a data object prints as.

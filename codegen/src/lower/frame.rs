@@ -19,6 +19,8 @@ pub(crate) struct Frame<'a> {
     values: Option<Value>,
     /// Where arguments of calls are written, once there is such a place.
     area: Option<Value>,
+    /// Words that a routine is given by their address, once there are any.
+    scratch: Option<Value>,
     /// The way out of a failure: a block that takes how many values are owned, and the status.
     leave: Option<(Block, [Value; 2])>,
     /// How many scopes there have been.
@@ -36,6 +38,7 @@ impl Frame<'_> {
             owned: 0,
             values: None,
             area: None,
+            scratch: None,
             leave: None,
             scopes: 0,
             effects: false,
@@ -93,6 +96,21 @@ impl<'a> Wrapper<'a, '_> {
         self.frame.area = Some(area);
         self.b.widen_slot(area, size);
         area
+    }
+
+    /// The address of words that the next routine is given, and nobody needs after it.
+    pub(crate) fn scratch(&mut self, words: &[Value]) -> Value {
+        let size = 8 * words.len().max(1) as u32;
+        let scratch = match self.frame.scratch {
+            Some(scratch) => scratch,
+            None => self.b.stack_slot(size, 8),
+        };
+        self.frame.scratch = Some(scratch);
+        self.b.widen_slot(scratch, size);
+        for (index, word) in words.iter().enumerate() {
+            self.b.store(*word, scratch, 8 * index as i32);
+        }
+        scratch
     }
 
     /// Releases what is owned beyond the first `count`, which this does not change.

@@ -91,7 +91,8 @@ fn declare_descriptor(module: &mut Module, function: &Function<'_>, used: &mut U
     let name = descriptor::symbol(&function.declared.signature.name);
     let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
     let Descriptor { bytes, room, sections } = descriptor::encode(function, used);
+    let index = module.data.len();
     module.data.push(Data::constant(symbol, bytes, 8));
     module.printers.push((symbol, print));
-    Described { symbol, room, sections }
+    Described { symbol, index, room, sections }
 }

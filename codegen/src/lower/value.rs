@@ -15,18 +15,7 @@ pub(crate) fn write_any(b: &mut Builder<'_>, to: Value, index: TypeIndex, payloa
 
 /// The address of constant bytes, of which a module has one copy.
 pub(crate) fn constant_bytes(b: &mut Builder<'_>, bytes: Vec<u8>) -> Value {
-    let module = &mut *b.module;
-    let prefix = "tvm_ffi_codegen.constant.";
-    let is_same = |data: &&Data| {
-        !data.writable && data.bytes == bytes && module.name(data.symbol).starts_with(prefix)
-    };
-    if let Some(data) = module.data.iter().find(is_same) {
-        let symbol = data.symbol;
-        return b.address(symbol);
-    }
-    let count = module.data.iter().filter(|d| module.name(d.symbol).starts_with(prefix)).count();
-    let symbol = module.declare(&format!("{prefix}{count}"), Linkage::Local, SymbolKind::Data);
-    module.data.push(Data::constant(symbol, bytes, 1));
+    let symbol = b.module.constant("tvm_ffi_codegen.constant.", bytes);
     b.address(symbol)
 }
 

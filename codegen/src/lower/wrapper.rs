@@ -20,6 +20,8 @@ use crate::resolve::value::Source;
 #[derive(Debug)]
 pub(crate) struct Described {
     pub(crate) symbol: Symbol,
+    /// Its number among the data of the module.
+    pub(crate) index: usize,
     /// Bytes that interpreting it takes.
     pub(crate) room: u32,
     /// Where its parts are.
@@ -210,9 +212,9 @@ impl Wrapper<'_, '_> {
     pub(crate) fn fail_at(&mut self, fault: &Fault<'_>, values: &[Value]) -> Option<Value> {
         let frame =
             self.frame.location.map(|at| frame(Some(at), &self.function.declared.signature.name));
-        let site = site::add(&mut self.b, self.descriptor.symbol, fault, frame.as_deref());
+        let site = site::add(&mut self.b, self.descriptor.index, fault, frame.as_deref());
         let descriptor = self.descriptor_address();
-        let values = self.b.values(values);
+        let values = self.scratch(values);
         self.routine(Routine::FailAt, &[descriptor, site, values])
     }
 }

@@ -126,7 +126,7 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// The type indices that a value may have.
-    fn may_be(&self, packed: &Packed<'_>) -> Accepted {
+    pub(super) fn may_be(&self, packed: &Packed<'_>) -> Accepted {
         use TypeIndex as T;
         match packed {
             Packed::None => Accepted::of(&[T::NONE]),

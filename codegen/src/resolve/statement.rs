@@ -3,6 +3,7 @@
 use abi_spec::Scalar;
 
 use super::Signatures;
+use super::accepted::possible;
 use super::function::{
     Action, Argument, Call, Home, KernelResult, Local, Output, PackedCall, Piece, Received,
     Returned, Statement,
@@ -28,6 +29,17 @@ pub(super) struct Block<'n, 'a> {
     count: usize,
 }
 
+/// How a block ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It has no statements.
+    Empty,
+    /// After this statement.
+    After(usize),
+    /// No path gets there.
+    Left,
+}
+
 /// What a statement is, or why it means nothing.
 type Found<T> = Result<T, String>;
 
@@ -45,15 +57,16 @@ impl<'n, 'a> Block<'n, 'a> {
         mut self,
         statements: &'a [DeclaredStatement],
     ) -> Result<Vec<Statement<'a>>, (Part, String)> {
-        let (mut body, ended) = self.block(statements)?;
-        if ended {
+        let (mut body, end) = self.block(statements)?;
+        if end == End::Left {
             return Ok(body);
         }
         let returned = match &self.names.function.signature.result {
             ResultType::None => Returned::None,
             ResultType::Allocated(_) => Returned::Outputs,
             ResultType::Value(_) => {
-                let part = self.count.checked_sub(1).map_or(Part::Result, Part::Statement);
+                let part =
+                    if let End::After(last) = end { Part::Statement(last) } else { Part::Result };
                 return Err((part, "a path ends here without `return` or `raise`".to_owned()));
             }
         };
@@ -61,46 +74,57 @@ impl<'n, 'a> Block<'n, 'a> {
         Ok(body)
     }
 
-    /// The statements of a block, and whether none of its paths goes on after it.
+    /// The statements of a block, and how it ends.
     fn block(
         &mut self,
         statements: &'a [DeclaredStatement],
-    ) -> Result<(Vec<Statement<'a>>, bool), (Part, String)> {
+    ) -> Result<(Vec<Statement<'a>>, End), (Part, String)> {
         let begin = self.names.begin();
-        let (mut block, mut ended) = (Vec::with_capacity(statements.len()), false);
+        let (mut block, mut end) = (Vec::with_capacity(statements.len()), End::Empty);
         for statement in statements {
-            let part = Part::Statement(self.count);
+            let index = self.count;
             self.count += 1;
-            let at = |reason| (part, reason);
-            if ended {
+            let at = |reason| (Part::Statement(index), reason);
+            if end == End::Left {
                 return Err(at("no path leads to this statement".to_owned()));
             }
             let location = statement.location.as_ref();
-            let action = match &statement.action {
-                Declared::If { condition, then, otherwise } => {
-                    let condition = self.truth(condition).map_err(at)?;
-                    let (then, first) = self.block(then)?;
-                    let (otherwise, second) = self.block(otherwise)?;
-                    ended = first && second;
-                    Some(Action::If { condition, then, otherwise })
-                }
-                Declared::For { name, start, end, body } => {
-                    let range = self.range([start, end]).map_err(at)?;
-                    let begin = self.names.begin();
-                    let counter = self.local(name, Kind::Int).map_err(at)?;
-                    let (body, _) = self.block(body)?;
-                    self.names.end(begin);
-                    Some(Action::For { counter, range, body })
-                }
-                other => {
-                    ended = matches!(other, Declared::Return(_) | Declared::Raise { .. });
-                    self.simple(other).map_err(at)?
-                }
-            };
+            let (action, left) = self.statement(index, &statement.action)?;
+            end = if left { End::Left } else { End::After(index) };
             block.extend(action.map(|action| Statement { location, action }));
         }
         self.names.end(begin);
-        Ok((block, ended))
+        Ok((block, end))
+    }
+
+    /// A statement, `None` for one that does nothing, and whether no path goes on after it.
+    fn statement(
+        &mut self,
+        index: usize,
+        action: &'a Declared,
+    ) -> Result<(Option<Action<'a>>, bool), (Part, String)> {
+        let at = |reason| (Part::Statement(index), reason);
+        Ok(match action {
+            Declared::If { condition, then, otherwise } => {
+                let condition = self.truth(condition).map_err(at)?;
+                let (then, first) = self.block(then)?;
+                let (otherwise, second) = self.block(otherwise)?;
+                let left = first == End::Left && second == End::Left;
+                (Some(Action::If { condition, then, otherwise }), left)
+            }
+            Declared::For { name, start, end, body } => {
+                let range = self.range([start, end]).map_err(at)?;
+                let begin = self.names.begin();
+                let counter = self.local(name, Kind::Int).map_err(at)?;
+                let (body, _) = self.block(body)?;
+                self.names.end(begin);
+                (Some(Action::For { counter, range, body }), false)
+            }
+            other => {
+                let left = matches!(other, Declared::Return(_) | Declared::Raise { .. });
+                (self.simple(other).map_err(at)?, left)
+            }
+        })
     }
 
     /// A statement without blocks; `None` for one that does nothing.
@@ -283,6 +307,9 @@ impl<'n, 'a> Block<'n, 'a> {
             }
             (ResultType::Value(ty), Some(value)) => {
                 let packed = self.packed(value)?;
+                if !self.may_be(&packed).meets(possible(ty)) {
+                    return Err(format!("the result is of type `{ty}`, which `{value}` is not"));
+                }
                 if self.is_of(&packed, ty) {
                     return Ok(Returned::Packed(packed, None));
                 }

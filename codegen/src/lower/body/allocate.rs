@@ -44,12 +44,14 @@ impl Wrapper<'_, '_> {
         let extents: Vec<Value> =
             planned.iter().flat_map(|output| output.extents.iter().copied()).collect();
         let devices: Vec<Value> = planned.iter().map(|output| output.device).collect();
-        let (extents, devices) = (self.table(&extents), self.table(&devices));
+        let words: Vec<Value> = devices.iter().chain(&extents).copied().collect();
+        let devices_at = self.scratch(&words);
+        let extents_at = self.b.ptr_offset(devices_at, 8 * devices.len() as i64);
         let count = outputs.len() as u32;
         let tensors = self.own(count);
         let descriptor = self.descriptor_address();
         let section = self.b.i64(self.descriptor.sections.outputs[&outputs[0]].into());
-        let args = [descriptor, section, extents, devices, tensors];
+        let args = [descriptor, section, extents_at, devices_at, tensors];
         let status = self.routine_value(Routine::Allocate, &args);
         let failed = self.b.compare_const(Cond::Ne, status, 0);
         let (fail, next) = (self.b.cold_block("not_allocated"), self.b.block("next"));
@@ -66,15 +68,6 @@ impl Wrapper<'_, '_> {
                 state.object = Some(object);
             }
         }
-    }
-
-    /// Numbers in the frame of the wrapper.
-    fn table(&mut self, values: &[Value]) -> Value {
-        let slot = self.b.stack_slot(8 * values.len().max(1) as u32, 8);
-        for (index, value) in values.iter().enumerate() {
-            self.b.store(*value, slot, 8 * index as i32);
-        }
-        slot
     }
 
     /// `out`: the `DLTensor*`.

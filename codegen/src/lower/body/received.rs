@@ -48,7 +48,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(block);
         let section = self.descriptor.sections.received[&received.value];
         let (descriptor, section) = (self.descriptor_address(), self.b.i64(section.into()));
-        let values = if known.is_empty() { self.b.null() } else { self.b.values(known) };
+        let values = if known.is_empty() { self.b.null() } else { self.scratch(known) };
         let at = self.any_address(received.value);
         let explain = Routine::explaining_received(self.descriptor.room);
         let count = self.b.i64(known.len() as i64);

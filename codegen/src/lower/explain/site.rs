@@ -1,6 +1,6 @@
 //! Sites: what a failure after the checks says. Each is added to the descriptor of its function.
 
-use crate::ir::{Builder, Data, Symbol, Value};
+use crate::ir::{Builder, Data, Module, Symbol, Value};
 use crate::lower::explain::codes::{Callee, Case, Header, Meaning, Site, Span, Text};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::descriptor::elide;
@@ -28,19 +28,25 @@ impl Fault<'_> {
     }
 }
 
-/// Adds a site to a descriptor, which is one of the last data of the module; yields its address. The backtrace is
+/// Adds a site to a descriptor, which is data number `index` of the module; yields its address. The backtrace is
 /// that of the function, unless it has one of its own.
 pub(crate) fn add(
     b: &mut Builder<'_>,
-    descriptor: Symbol,
+    index: usize,
     fault: &Fault<'_>,
     frame: Option<&str>,
 ) -> Value {
-    let data = b.module.data.iter_mut().rfind(|data| data.symbol == descriptor);
-    let data = data.unwrap_or_else(|| unreachable!("descriptors come first"));
+    let data = &mut b.module.data[index];
+    let descriptor = data.symbol;
     let offset = append(data, fault, frame.unwrap_or_default());
     let base = b.address(descriptor);
     b.ptr_offset(base, offset.into())
+}
+
+/// The number among the data of a module of this one.
+pub(crate) fn index_of(module: &Module, descriptor: Symbol) -> usize {
+    let index = module.data.iter().position(|data| data.symbol == descriptor);
+    index.unwrap_or_else(|| unreachable!("descriptors come first"))
 }
 
 /// Appends words and texts; yields the offset in bytes.

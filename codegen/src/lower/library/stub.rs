@@ -190,7 +190,8 @@ impl Stub<'_> {
     }
 
     fn fail(&mut self, fault: &Fault<'_>, values: &[Value]) {
-        let site = site::add(&mut self.b, self.descriptor, fault, None);
+        let index = site::index_of(self.b.module, self.descriptor);
+        let site = site::add(&mut self.b, index, fault, None);
         let descriptor = self.b.address(self.descriptor);
         let values = self.b.values(values);
         let fail = Routine::FailAt.declare(self.b.module, self.linkage);
