@@ -267,7 +267,20 @@ impl Part {
         match self {
             Part::Argument(first) => Part::Argument(first + index),
             Part::Status(first) => Part::Status(first + index),
-            other => other,
+            Part::Docs
+            | Part::Location
+            | Part::Name
+            | Part::Param(_)
+            | Part::Default(_)
+            | Part::Type(_)
+            | Part::Dim(..)
+            | Part::Stride(..)
+            | Part::Align(_)
+            | Part::Constraint(_)
+            | Part::Result
+            | Part::Output(_)
+            | Part::Callee
+            | Part::Statement(_) => self,
         }
     }
 }

@@ -103,12 +103,14 @@ impl Wrapper<'_, '_> {
             Kind::Ptr => LeafKind::Ptr,
             Kind::DType => LeafKind::DType,
             Kind::Device => LeafKind::Device,
-            Kind::Text | Kind::Several => LeafKind::Ptr,
+            // Of several values messages say that they are there.
+            Kind::Text | Kind::Several => {
+                let some = self.b.i64(1);
+                message.piece(LeafKind::Ptr, &[some]);
+                return;
+            }
         };
-        let value = match term.kind {
-            Kind::Text | Kind::Several => self.b.i64(0),
-            _ => self.term(term),
-        };
+        let value = self.term(term);
         let word = match self.b.ty(value) {
             Type::F64 => self.b.convert(Convert::Bitcast, value, Type::I64),
             Type::Ptr => self.b.convert(Convert::PtrToInt, value, Type::I64),

@@ -127,10 +127,10 @@ fn texts(op: Comparison, a: Term, b: Term) -> Result<Term, String> {
         _ => return Err("text compares with text in quotes".to_owned()),
     };
     let same = Term::new(Kind::Bool, Node::SameText(value, text));
-    Ok(match same_or_not(op, "texts")? {
-        Binary::Ne => Term::new(Kind::Bool, Node::Unary(Unary::Not, same.into())),
-        _ => same,
-    })
+    if same_or_not(op, "texts")? == Binary::Ne {
+        return Ok(Term::new(Kind::Bool, Node::Unary(Unary::Not, same.into())));
+    }
+    Ok(same)
 }
 
 /// The word of the element type that text in quotes names.

@@ -22,7 +22,8 @@ pub(super) enum Known {
     Maybe,
     /// Determined by something in this parameter, if it is there.
     Within(usize),
-    Known,
+    /// Whatever the call is.
+    Always,
 }
 
 /// Collects the steps of one function.
@@ -65,7 +66,7 @@ impl<'n, 'a> Order<'n, 'a> {
         while knowledge.len() < names.symbols.len() {
             let symbol = &names.symbols.values().nth(knowledge.len());
             let known = symbol.is_some_and(|symbol| symbol.local.is_some());
-            knowledge.push(if known { Known::Known } else { Known::Unknown });
+            knowledge.push(if known { Known::Always } else { Known::Unknown });
         }
         let waits = Table::like(&names.symbols, Vec::new());
         let first = Table::like(&names.symbols, None);
@@ -240,7 +241,7 @@ impl<'n, 'a> Order<'n, 'a> {
 
     /// What an expression requires of a place at this point, and the symbol that it determines.
     fn rule(&self, expr: &Expr, term: &Term) -> (Rule, Option<(SymbolId, Linear)>) {
-        let unknown = self.symbols(term, |knowledge| knowledge != Known::Known);
+        let unknown = self.symbols(term, |knowledge| knowledge != Known::Always);
         match (&term.node, &unknown[..]) {
             (Node::Symbol(symbol), &[]) => (Rule::Symbol(*symbol), None),
             (Node::Symbol(symbol), _) => {
@@ -339,7 +340,7 @@ pub(super) fn inside(
     let mut outside = None;
     term.visit_symbols(&mut |symbol| match knowledge[symbol] {
         Known::Within(of) if param != Some(of) => outside = Some((symbol, of)),
-        Known::Within(_) | Known::Unknown | Known::Maybe | Known::Known => {}
+        Known::Within(_) | Known::Unknown | Known::Maybe | Known::Always => {}
     });
     let Some((symbol, of)) = outside else { return Ok(()) };
     let (name, of) = (names.symbols[symbol].name, names.name_of(of));

@@ -38,30 +38,50 @@ impl<'a> Block<'_, 'a> {
     /// A value of the FFI.
     pub(super) fn packed(&self, expr: &'a Expr) -> Found<Packed<'a>> {
         match expr {
-            Expr::None => return Ok(Packed::None),
-            Expr::Text(text) => return Ok(Packed::Text(text)),
+            Expr::None => Ok(Packed::None),
+            Expr::Text(text) => Ok(Packed::Text(text)),
             Expr::Array(all) => {
                 let all = all.iter().map(|entry| self.packed(entry));
-                return Ok(Packed::Array(all.collect::<Found<_>>()?));
+                Ok(Packed::Array(all.collect::<Found<_>>()?))
             }
             Expr::Shape(all) => {
                 let all = all.iter().map(|number| self.integer(number));
-                return Ok(Packed::Shape(all.collect::<Found<_>>()?));
+                Ok(Packed::Shape(all.collect::<Found<_>>()?))
             }
-            _ => {}
+            Expr::Int(_)
+            | Expr::Unsigned(_)
+            | Expr::Float(_)
+            | Expr::Null
+            | Expr::Name(_)
+            | Expr::Member(..)
+            | Expr::Element(..)
+            | Expr::Field(..)
+            | Expr::Neg(_)
+            | Expr::Binary(..)
+            | Expr::Call(..)
+            | Expr::Stream(_)
+            | Expr::Cast(..)
+            | Expr::Bool(_)
+            | Expr::Compare(..)
+            | Expr::Not(_)
+            | Expr::Logic(..) => self.packed_term(expr),
         }
+    }
+
+    /// A value that has a name, or what is computed.
+    fn packed_term(&self, expr: &Expr) -> Found<Packed<'a>> {
         if let Some(output) = self.names.output_of(expr) {
             return Ok(Packed::Output(output));
         }
-        let term = self.term(expr)?;
-        match (term.kind, self.names.value_of(expr)) {
-            (_, Some(value)) => match self.names.values[value].source {
-                Source::Rest(_) => Err(format!("`{expr}` is any number of values, not one")),
-                Source::Context => Ok(Packed::Term(term)),
-                _ => Ok(Packed::Value(value)),
-            },
-            (Kind::Text | Kind::Several, None) => Err(format!("`{expr}` is no value of the FFI")),
-            (_, None) => Ok(Packed::Term(term)),
+        let (term, value) = (self.term(expr)?, self.names.value_of(expr));
+        match (value.map(|value| (value, self.names.values[value].source)), term.kind) {
+            (Some((_, Source::Rest(_))), _) => {
+                Err(format!("`{expr}` is any number of values, not one"))
+            }
+            (Some((_, Source::Context)), _) => Ok(Packed::Term(term)),
+            (Some((value, _)), _) => Ok(Packed::Value(value)),
+            (None, Kind::Text | Kind::Several) => Err(format!("`{expr}` is no value of the FFI")),
+            (None, _) => Ok(Packed::Term(term)),
         }
     }
 

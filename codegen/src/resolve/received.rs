@@ -18,7 +18,7 @@ pub(super) fn receive<'a>(
     let value = names.result(path, ty)?;
     let before = Table::like(&names.symbols, false);
     let before = knowledge.iter().fold(before, |mut all, (symbol, known)| {
-        all[symbol] = *known == Known::Known;
+        all[symbol] = *known == Known::Always;
         all
     });
     let order = Order::received(names, std::mem::take(knowledge), value)?;

@@ -120,9 +120,11 @@ impl<'n, 'a> Block<'n, 'a> {
                 self.names.end(begin);
                 (Some(Action::For { counter, range, body }), false)
             }
-            other => {
-                let left = matches!(other, Declared::Return(_) | Declared::Raise { .. });
-                (self.simple(other).map_err(at)?, left)
+            Declared::Let { .. } | Declared::Call { .. } | Declared::Alloc { .. } => {
+                (self.simple(action).map_err(at)?, false)
+            }
+            Declared::Return(_) | Declared::Raise { .. } => {
+                (self.simple(action).map_err(at)?, true)
             }
         })
     }
@@ -284,12 +286,10 @@ impl<'n, 'a> Block<'n, 'a> {
         }
         let term = self.term(part)?;
         let text = matches!(term.node, Node::Value(_)) && term.kind == Kind::Text;
-        match term.kind {
-            Kind::Several | Kind::Text if !text => {
-                Err(format!("`{part}` cannot be part of a message"))
-            }
-            _ => Ok(Piece::Term(term)),
+        if matches!(term.kind, Kind::Several | Kind::Text) && !text {
+            return Err(format!("`{part}` cannot be part of a message"));
         }
+        Ok(Piece::Term(term))
     }
 
     fn returned(&mut self, value: Option<&'a Expr>) -> Found<Returned<'a>> {

@@ -20,17 +20,17 @@ pub(super) struct Waiting<'a> {
 impl<'a> Order<'_, 'a> {
     /// Puts off an expression until its symbols are known.
     pub(super) fn wait(&mut self, place: Place, expr: &'a Expr, term: Term) {
-        let unknown = self.symbols(&term, |knowledge| knowledge != Known::Known);
+        let unknown = self.symbols(&term, |knowledge| knowledge != Known::Always);
         unknown.iter().for_each(|&symbol| self.waits[symbol].push(self.waiting.len()));
         self.waiting.push(Some(Waiting { place, expr, term, unknown: unknown.len() }));
     }
 
     /// Marks a symbol as known and compares the expressions that waited for nothing else.
     pub(super) fn know(&mut self, symbol: SymbolId) {
-        if self.knowledge[symbol] == Known::Known {
+        if self.knowledge[symbol] == Known::Always {
             return;
         }
-        self.knowledge[symbol] = Known::Known;
+        self.knowledge[symbol] = Known::Always;
         for index in std::mem::take(&mut self.waits[symbol]) {
             let waiting = self.waiting[index].as_mut();
             let ready = waiting.is_some_and(|waiting| {
@@ -48,7 +48,7 @@ impl<'a> Order<'_, 'a> {
         for index in from..self.waiting.len() {
             let Some(Waiting { place, term, .. }) = &self.waiting[index] else { continue };
             let param = self.names.values[place.value()].param;
-            let known = |knowledge| knowledge == Known::Known || knowledge == Known::Within(param);
+            let known = |knowledge| knowledge == Known::Always || knowledge == Known::Within(param);
             let unknown = self.symbols(term, |knowledge| !known(knowledge));
             if wanted(self, *place) && self.is_within(*place) && unknown.is_empty() {
                 self.compare(index);

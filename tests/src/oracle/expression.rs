@@ -253,17 +253,23 @@ impl Call<'_> {
 
     /// Whether a condition holds.
     fn truth(&self, expr: &Expr) -> Checked<bool> {
-        match expr {
-            Expr::Compare(op, lhs, rhs) => {
-                let values = (self.evaluate(lhs)?, self.evaluate(rhs)?);
-                Ok(holds(*op, [lhs, rhs], values))
-            }
-            Expr::Not(inner) => Ok(!self.truth(inner)?),
-            Expr::Logic(Logic::And, lhs, rhs) => Ok(self.truth(lhs)? && self.truth(rhs)?),
-            Expr::Logic(Logic::Or, lhs, rhs) => Ok(self.truth(lhs)? || self.truth(rhs)?),
-            Expr::Bool(truth) => Ok(*truth),
-            other => Ok(self.evaluate(other)?.float() != 0.0),
+        if let Expr::Compare(op, lhs, rhs) = expr {
+            let values = (self.evaluate(lhs)?, self.evaluate(rhs)?);
+            return Ok(holds(*op, [lhs, rhs], values));
         }
+        if let Expr::Not(inner) = expr {
+            return Ok(!self.truth(inner)?);
+        }
+        if let Expr::Logic(op, lhs, rhs) = expr {
+            return match op {
+                Logic::And => Ok(self.truth(lhs)? && self.truth(rhs)?),
+                Logic::Or => Ok(self.truth(lhs)? || self.truth(rhs)?),
+            };
+        }
+        if let Expr::Bool(truth) = expr {
+            return Ok(*truth);
+        }
+        Ok(self.evaluate(expr)?.float() != 0.0)
     }
 
     /// `, n = 6, x.shape[0] = 3`: names and members, each once.
@@ -341,13 +347,9 @@ fn is_constant(expr: &Expr) -> bool {
 fn holds(op: Comparison, exprs: [&Expr; 2], (lhs, rhs): (Number, Number)) -> bool {
     let exact =
         |expr: &Expr, value: &Number| is_constant(expr) || matches!(value, Number::Unsigned(_));
-    let sides = if exact(exprs[0], &lhs) && exact(exprs[1], &rhs) {
-        (lhs, rhs)
-    } else if matches!((lhs, rhs), (Number::Float(_), _) | (_, Number::Float(_))) {
-        (lhs, rhs)
-    } else {
-        (lhs.wrapped(), rhs.wrapped())
-    };
+    let exact = exact(exprs[0], &lhs) && exact(exprs[1], &rhs);
+    let float = matches!((lhs, rhs), (Number::Float(_), _) | (_, Number::Float(_)));
+    let sides = if exact || float { (lhs, rhs) } else { (lhs.wrapped(), rhs.wrapped()) };
     match sides {
         (Number::Int(a), Number::Int(b)) => compare(op, &a, &b),
         (Number::Unsigned(a), Number::Unsigned(b)) => compare(op, &a, &b),

@@ -28,13 +28,12 @@ impl Wrapper<'_, '_> {
 
     /// A term in the C type of a scalar.
     fn pass_term(&mut self, term: &Term, scalar: Scalar) -> Value {
-        match &term.node {
-            Node::Narrow(_, operand, text) => return self.cast(scalar, operand, text),
-            Node::Round(_, operand) => {
-                let value = self.term(operand);
-                return self.round(value, scalar);
-            }
-            _ => {}
+        if let Node::Narrow(_, operand, text) = &term.node {
+            return self.cast(scalar, operand, text);
+        }
+        if let Node::Round(_, operand) = &term.node {
+            let value = self.term(operand);
+            return self.round(value, scalar);
         }
         let value = self.term(term);
         let ty = abi_type(scalar).ty;
