@@ -83,6 +83,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod c_library;
 pub mod layout;
 pub mod library_bin;
 pub mod runtime;

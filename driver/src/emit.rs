@@ -6,6 +6,7 @@
 use std::io;
 use std::path::Path;
 
+use abi_spec::c_library;
 use codegen::Library;
 use codegen::ir::{self, Linkage};
 use target_lexicon::Triple;
@@ -201,13 +202,14 @@ pub fn write_module(
 }
 
 /// Every symbol that the declarations call must be defined, by an object or by what has become part of
-/// the module; what the kernels want in turn is between them and the loader.
+/// the module, or be a function of the C library that allocates tensors; what the kernels want in turn is between them and the loader.
 fn check_kernels(module: &ir::Module, host: &Input, kernels: &[Input]) -> Result<(), Error> {
     let fault = |fault| Error::Object { file: HOST.to_owned(), fault };
     let undefined = inspect(host.bytes()).map_err(fault)?.undefined;
     let imports = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Import);
     let missing = imports.filter(|symbol| {
         undefined.iter().any(|wanted| wanted.name == symbol.name)
+            && !c_library::ALL.contains(&&*symbol.name)
             && !kernels.iter().any(|input| input.defines(&symbol.name))
     });
     let names: Vec<String> = missing.map(|symbol| symbol.name.clone()).collect();

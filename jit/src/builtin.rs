@@ -5,6 +5,7 @@
 //! but `ffi.Array`.
 
 mod array;
+mod c_library;
 mod error;
 mod function;
 mod object;
@@ -13,6 +14,7 @@ mod string;
 mod tensor;
 mod types;
 
+pub(crate) use c_library::c_function;
 pub(crate) use error::raise;
 
 use std::ffi::c_void;
@@ -38,6 +40,7 @@ pub(crate) fn symbol(name: &str) -> Option<*const c_void> {
         "TVMFFITypeKeyToIndex" => types::type_key_to_index as *const c_void,
         "TVMFFIEnvGetStream" => stream::get as *const c_void,
         "TVMFFIEnvSetStream" => stream::set as *const c_void,
+        "TVMFFITensorFromDLPackVersioned" => tensor::from_dl_pack as *const c_void,
         "TVMFFIEnvTensorAlloc" => tensor::alloc as *const c_void,
         "TVMFFIEnvGetDLPackManagedTensorAllocator" => tensor::get_allocator as *const c_void,
         "TVMFFIEnvSetDLPackManagedTensorAllocator" => tensor::set_allocator as *const c_void,

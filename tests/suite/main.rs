@@ -25,4 +25,5 @@ mod stack_of_success;
 mod system;
 mod table;
 mod tracebacks;
+mod unallocated;
 mod unchecked;

@@ -1,6 +1,6 @@
 //! The C types of kernels: how each kind of value is handed over.
 
-use abi_spec::Scalar;
+use abi_spec::{Scalar, c_library};
 
 use super::function::Argument;
 use super::ids::ValueId;
@@ -62,6 +62,14 @@ pub(super) fn of_call(
     };
     let result = if call.status.is_some() { Some(Type::I32.into()) } else { result };
     Signature { params, result }
+}
+
+/// The C types of the functions that allocate tensors.
+pub(crate) fn of_c_library() -> [(&'static str, Signature); 2] {
+    [
+        (c_library::MALLOC, Signature::new(&[Type::I64], Some(Type::Ptr))),
+        (c_library::FREE, Signature::new(&[Type::Ptr], None)),
+    ]
 }
 
 fn of_value(names: &Names<'_>, value: ValueId) -> Vec<AbiType> {

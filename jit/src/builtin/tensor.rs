@@ -117,6 +117,25 @@ pub(super) unsafe extern "C" fn alloc(prototype: *mut DLTensor, out: *mut *mut O
     0
 }
 
+/// `TVMFFITensorFromDLPackVersioned`, for tensors of which nothing is required.
+///
+/// # Safety
+/// `managed` is a tensor, which the caller gives up if this succeeds, and `out` is valid.
+pub(super) unsafe extern "C" fn from_dl_pack(
+    managed: *mut Managed,
+    alignment: i32,
+    contiguous: i32,
+    out: *mut *mut Object,
+) -> i32 {
+    if (alignment, contiguous) != (0, 0) {
+        super::raise(b"RuntimeError", b"FromDLPack: the built-in runtime checks no tensors");
+        return -1;
+    }
+    // SAFETY: as required above.
+    unsafe { *out = from_managed(managed) };
+    0
+}
+
 /// # Safety
 /// `managed` is a tensor, which the caller gives up.
 unsafe fn from_managed(managed: *mut Managed) -> *mut Object {
