@@ -5,6 +5,7 @@ mod big_int;
 mod caller;
 mod closures;
 mod collisions;
+mod cross;
 mod damage;
 mod declarations;
 #[cfg(feature = "mlir")]

@@ -82,14 +82,19 @@ fn build_at(
     optimization: Optimization,
     path: &Path,
 ) {
-    let library = with_recorder(library);
-    let module = driver::lower_with(&library, options).unwrap_or_else(|error| panic!("{error}"));
-    ir::verify(&module).unwrap();
     let kernels = driver::link::Input::new("kernels.o", kernels().object.clone());
     let kernels = vec![kernels.unwrap_or_else(|error| panic!("{error}"))];
     let backend = backend.to_owned();
-    let options = driver::Options { backend, kernels, optimization, ..driver::Options::default() };
-    driver::write_module(&module, driver::Form::Shared, path, &options)
+    let how = driver::Options { backend, kernels, optimization, ..driver::Options::default() };
+    build_with(library, options, &how, path);
+}
+
+/// Writes a shared library with these kernels, for any machine.
+pub fn build_with(library: &Library, lowered: &Options, options: &driver::Options, path: &Path) {
+    let library = with_recorder(library);
+    let module = driver::lower_with(&library, lowered).unwrap_or_else(|error| panic!("{error}"));
+    ir::verify(&module).unwrap();
+    driver::write_module(&module, driver::Form::Shared, path, options)
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
