@@ -26,6 +26,15 @@ def error(call):
         return f"{type(error).__name__}: {error}"
 
 
+def odd(code, bits):
+    """A tensor of three elements of a type that is made up."""
+    base = tvm_ffi.from_dlpack(np.zeros(3, "int64"))
+    view = base.__chandle__() + 24
+    for offset, byte in [(20, code), (21, bits)]:
+        ctypes.c_uint8.from_address(view + offset).value = byte
+    return base
+
+
 def resident():
     """Bytes of memory that the process has."""
     with open("/proc/self/statm") as file:

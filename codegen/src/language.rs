@@ -286,7 +286,7 @@ fn parse_library(text: &str) -> Result<Library, Error> {
 /// Adds the position in `text` to an error about what was parsed from it. The parser does not remember
 /// positions: it runs again, on the lookout for the part at fault.
 #[cold]
-fn locate(text: &str, error: Error) -> Error {
+pub(crate) fn locate(text: &str, error: Error) -> Error {
     let offset = error.site().and_then(|site| Parser::find(text, site.function, site.part));
     match offset {
         Some(offset) => error.at(Position::new(text, offset)),

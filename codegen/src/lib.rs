@@ -50,4 +50,4 @@ pub use declaration::{
 };
 pub use error::{Error, Part, Position, Site};
 pub use lower::{Options, Routines, Unchecked, library::metadata, lower, routines};
-pub use resolve::Resolved;
+pub use resolve::{Resolved, warning::Warning};

@@ -23,6 +23,7 @@ pub(crate) mod step;
 pub(crate) mod term;
 pub(crate) mod typing;
 pub(crate) mod value;
+pub(crate) mod warning;
 
 #[cfg(test)]
 mod tests;

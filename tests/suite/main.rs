@@ -14,6 +14,7 @@ mod export_macro;
 mod guarded;
 mod imports;
 mod libcalls;
+mod messages;
 mod metadata;
 mod mirror;
 mod once;
