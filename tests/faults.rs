@@ -147,13 +147,13 @@ impl Log {
 }
 
 /// Every route to a library, on the stand-in.
-fn routes(library: &Library) -> Vec<Box<dyn Route>> {
+fn routes(library: &Library, allocator: bool) -> Vec<Box<dyn Route>> {
     let mut in_process = InProcess::new(library, faults().runtime);
-    in_process.around = armed;
+    (in_process.around, in_process.allocator) = (armed, allocator);
     let mut routes: Vec<Box<dyn Route>> = vec![Box::new(in_process)];
     for backend in BACKENDS {
         let mut shared = Shared::new(library, backend);
-        shared.around = armed;
+        (shared.around, shared.allocator) = (armed, allocator);
         routes.push(Box::new(shared));
     }
     routes
@@ -163,11 +163,15 @@ fn routes(library: &Library) -> Vec<Box<dyn Route>> {
 fn survive(library: &Library, least: usize, calls: &dyn Fn(&dyn Route, &mut Log)) {
     // The stand-in must be there before libtvm_ffi is.
     faults();
-    for route in routes(library) {
+    survive_on(&routes(library, true), least, calls);
+}
+
+fn survive_on(routes: &[Box<dyn Route>], least: usize, calls: &dyn Fn(&dyn Route, &mut Log)) {
+    for route in routes {
         for silent in [0, 1] {
             SILENT.store(silent, Ordering::Relaxed);
             let mut log = Log::default();
-            calls(&*route, &mut log);
+            calls(&**route, &mut log);
             let (name, Log { faults, wrong }) = (route.name(), log);
             let lines = wrong.join("\n");
             assert!(wrong.is_empty(), "{name}, {silent}: {} of {faults}\n{lines}", wrong.len());
@@ -189,6 +193,16 @@ fn whatever_fails_is_survived() {
             let outcome = check(route, call, log);
             if let Some(outcome) = outcome.filter(|outcome| *outcome != row.expected) {
                 log.wrong(call, 0, outcome.to_string());
+            }
+        }
+    });
+    // Tensors of the C library's memory.
+    survive_on(&routes(&cases::library(&table), false), 50, &|route, log| {
+        for case in table.iter().filter(|case| case.group == "results_allocated") {
+            for row in &case.rows {
+                let function = &case.function.signature.name;
+                let call = Call { function, arguments: &row.arguments, count: row.count };
+                check(route, call, log);
             }
         }
     });

@@ -29,6 +29,14 @@ ECHO(float32, float)
 ECHO(float64, double)
 ECHO(ptr, void *)
 
+/* Results that do not fit: what a compiler leaves in the rest of the register is noise to the caller. */
+
+int8_t negate_int8(int8_t value) { return (int8_t)-value; }
+int16_t negate_int16(int16_t value) { return (int16_t)-value; }
+uint8_t next_uint8(uint8_t value) { return (uint8_t)(value + 1); }
+uint16_t next_uint16(uint16_t value) { return (uint16_t)(value + 1); }
+uint8_t is_odd(int8_t value) { return value & 1; }
+
 /* The bits of scalars, to see how they were rounded. */
 
 int64_t bits_of_bool(uint8_t value) { return value; }

@@ -1,6 +1,7 @@
 """Evaluates expressions about the functions of a library, and prints the values, one line for each.
 
-Usage: results.py LIBRARY EXPRESSION..., where `m` is the library and `array` makes an array of a tensor.
+Usage: results.py [--plain] LIBRARY EXPRESSION..., where `m` is the library and `array` makes an array of a
+tensor. Unless it is told to be plain, it sets the allocator of the kernels, as a framework does.
 """
 
 import ctypes
@@ -9,9 +10,46 @@ import sys
 import numpy as np
 import tvm_ffi
 
-m = tvm_ffi.load_module(sys.argv[1])
-runtime = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
-assert runtime.TVMFFIEnvSetDLPackManagedTensorAllocator(m["allocator"](), 0, None) == 0
+arguments = [argument for argument in sys.argv[1:] if argument != "--plain"]
+m = tvm_ffi.load_module(arguments[0])
+if "--plain" not in sys.argv:
+    runtime = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
+    assert runtime.TVMFFIEnvSetDLPackManagedTensorAllocator(m["allocator"](), 0, None) == 0
 array = np.from_dlpack
-for expression in sys.argv[2:]:
+
+
+def error(call):
+    """How a call fails."""
+    try:
+        call()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def odd(code, bits):
+    """A tensor of three elements of a type that is made up."""
+    base = tvm_ffi.from_dlpack(np.zeros(3, "int64"))
+    view = base.__chandle__() + 24
+    for offset, byte in [(20, code), (21, bits)]:
+        ctypes.c_uint8.from_address(view + offset).value = byte
+    return base
+
+
+def resident():
+    """Bytes of memory that the process has."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+def grows(call):
+    """Whether 100,000 calls take more memory than the first thousand did."""
+    for _ in range(1000):
+        call()
+    before = resident()
+    for _ in range(100_000):
+        call()
+    return resident() - before > 1 << 20
+
+
+for expression in arguments[1:]:
     print(eval(expression))

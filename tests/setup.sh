@@ -4,6 +4,7 @@
 packages=(gcc g++ libc6-dev python3 python3-venv)
 llvm=(llvm-22-dev libmlir-22-dev mlir-22-tools clang-22 libpolly-22-dev libzstd-dev zlib1g-dev
     libffi-dev libxml2-dev libedit-dev libz3-dev)
+cross=(qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross libstdc++6-arm64-cross)
 requirements=(apache-tvm-ffi==0.1.15.post2 numpy==2.4.6)
 
 say() { printf 'tests/%s: %s\n' "${0##*/}" "$*" >&2; }
@@ -66,4 +67,23 @@ make_environment() {
         echo "${requirements[*]}" >.venv/made-with
     fi
     export PATH="$PWD/.venv/bin:$PATH"
+}
+
+# What compiles and runs C for aarch64, and the runtime for it, whose folder is in TVM_FFI_AARCH64; fails where they
+# cannot be had.
+install_cross() {
+    local folder=target/cross/aarch64 wanted="${requirements[0]}"
+    if [ -n "$(missing "${cross[@]}")" ]; then
+        command -v apt-get >/dev/null && install "${cross[@]}" ||
+            { say "no emulator and compiler for aarch64: its tests are left out"; return 1; }
+    fi
+    if [ "$(cat "$folder/made-with" 2>/dev/null)" != "$wanted" ]; then
+        rm -rf "$folder"
+        .venv/bin/pip download -q --disable-pip-version-check --only-binary=:all: --no-deps -d "$folder" \
+            --platform manylinux_2_28_aarch64 --python-version 3.12 "$wanted" &&
+            python3 -m zipfile -e "$folder"/*.whl "$folder" ||
+            { say "no runtime for aarch64: its tests are left out"; return 1; }
+        echo "$wanted" >"$folder/made-with"
+    fi
+    export TVM_FFI_AARCH64="$PWD/$folder/tvm_ffi/lib"
 }

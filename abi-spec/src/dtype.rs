@@ -79,20 +79,19 @@ impl DType {
 }
 
 /// The runtime's name, but the lanes are always spelled out unless they are 1. Types that the runtime
-/// cannot print are `complex<bits>` and `dtype(code, bits, lanes)`. As in the runtime, names that
-/// [imply the bits](TypeCode::implied_bits) are printed for any bits, except `bool`.
+/// cannot print are `complex<bits>` and `dtype(code, bits, lanes)`, which also stands for other bits than those that
+/// a name [implies](TypeCode::implied_bits): no two types that differ in their bits print the same.
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let DType { bits, lanes, .. } = *self;
-        let Some(code) = self.type_code() else {
-            return write!(f, "dtype({}, {bits}, {lanes})", self.code);
-        };
         if *self == DType::VOID {
             return f.write_str("void");
         }
+        let Some(code) = self.type_code().filter(|code| code.names_bits(bits)) else {
+            return write!(f, "dtype({}, {bits}, {lanes})", self.code);
+        };
         f.write_str(code.name())?;
-        let odd_bool = code == TypeCode::Bool && bits != 8;
-        if code.implied_bits().is_none() || odd_bool {
+        if code.implied_bits() != Some(bits) {
             write!(f, "{bits}")?;
         }
         match lanes {
@@ -193,7 +192,9 @@ mod tests {
             (DType::VOID, "void"),
             (DType { code: 99, bits: 8, lanes: 1 }, "dtype(99, 8, 1)"),
             (DType { code: 6, bits: 1, lanes: 1 }, "bool1"),
-            (DType { code: 10, bits: 4, lanes: 1 }, "float8_e4m3fn"),
+            (DType { code: 10, bits: 4, lanes: 1 }, "dtype(10, 4, 1)"),
+            (DType { code: 3, bits: 8, lanes: 1 }, "dtype(3, 8, 1)"),
+            (DType { code: 3, bits: 64, lanes: 2 }, "handlex2"),
             (DType { code: 2, bits: 32, lanes: 65532 }, "float32xvscalex4"),
             (DType { code: 2, bits: 32, lanes: 0 }, "float32x0"),
         ];

@@ -83,6 +83,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod c_library;
+pub mod error_kind;
 pub mod layout;
 pub mod library_bin;
 pub mod runtime;

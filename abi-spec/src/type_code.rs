@@ -134,6 +134,11 @@ impl TypeCode {
         }
     }
 
+    /// Whether the name, with the bits behind it or without, stands for elements of so many bits a lane.
+    pub fn names_bits(self, bits: u8) -> bool {
+        self == TypeCode::Bool || self.implied_bits().is_none_or(|implied| implied == bits)
+    }
+
     /// True if elements of so many bits a lane have a name that `FromStr` accepts.
     pub(crate) const fn accepts_bits(self, bits: u8) -> bool {
         match self {

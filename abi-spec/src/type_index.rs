@@ -125,6 +125,11 @@ impl TypeIndex {
             TypeIndex::MODULE => "Module",
             TypeIndex::LIST => "List",
             TypeIndex::DICT => "Dict",
+            // The runtime does not say of which class: a `torch.device`, an `np.bool_`, anything of one's own.
+            TypeIndex::OPAQUE_PY_OBJECT => {
+                "ffi.OpaquePyObject (a Python object that is no FFI value; pass bool(x), int(x), \
+                 tvm_ffi.device(str(x)) or the like)"
+            }
             TypeIndex(_) => return self.type_key(),
         })
     }
@@ -163,7 +168,10 @@ mod tests {
         assert_eq!(names(&[67, 68, 69, 70]), "Error Function Shape Tensor");
         assert_eq!(names(&[71, 72, 73, 75, 76]), "Array Map Module List Dict");
         assert_eq!(names(&[10, 13, 64]), "ObjectRValueRef ffi.Unchanged ffi.Object");
-        assert_eq!(names(&[74, 78]), "ffi.OpaquePyObject ffi.BigInt");
+        assert_eq!(names(&[78]), "ffi.BigInt");
+        assert!(
+            names(&[74]).starts_with("ffi.OpaquePyObject (a Python object that is no FFI value;")
+        );
         assert_eq!(names(&[-1, 14, 63, 79, 128]), "- - - - -");
     }
 }

@@ -134,6 +134,10 @@
 //! body may say `out`, `out.data`, `stream(out)` and, known before it is there, `out.shape[0]`, `out.strides[0]` and
 //! `out.ndim`. What an allocator has raised is passed on; its tensor must be compact and aligned as declared.
 //!
+//! The allocator is the caller's: that of PyTorch where one of its tensors is among the arguments, or what the host
+//! has set with `TVMFFIEnvSetDLPackManagedTensorAllocator`. Where there is none, tensors on the cpu are memory of the
+//! C library, aligned to 64 bytes at least, and on other devices an error says what is missing.
+//!
 //! # Statements
 //!
 //! ```
@@ -169,7 +173,7 @@
 //! | `@name(a)` | of `__tvm_ffi_name`, defined here or left to the linker |
 //! | `@"name"(a)` | of the function of that name among the imports of the library, else in the registry |
 //! | `@(f)(a)` | of a value of type `Function` |
-//! | `let t = alloc Tensor([n], float32) on x;` | workspace from the environment's allocator, on the device of `x`; on the cpu without it |
+//! | `let t = alloc Tensor([n], float32) on x;` | workspace, allocated as outputs are, on the device of `x`; on the cpu without it |
 //! | `if c { … } else if d { … } else { … }` | `c` is a truth |
 //! | `for i in a..b { … }` | `i` is an `int64`; both ends are evaluated once, and `b` is not reached |
 //! | `return e;`, `return [a, b];`, `return;` | the results as declared |
@@ -301,7 +305,7 @@ fn parse_library(text: &str) -> Result<Library, Error> {
 /// Adds the position in `text` to an error about what was parsed from it. The parser does not remember
 /// positions: it runs again, on the lookout for the part at fault.
 #[cold]
-fn locate(text: &str, error: Error) -> Error {
+pub(crate) fn locate(text: &str, error: Error) -> Error {
     let offset = error.site().and_then(|site| Parser::find(text, site.function, site.part));
     match offset {
         Some(offset) => error.at(Position::new(text, offset)),

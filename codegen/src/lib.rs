@@ -76,4 +76,4 @@ pub use declaration::{
 };
 pub use error::{Error, Part, Position, Site};
 pub use lower::{Options, Routines, Unchecked, library::metadata, lower, routines};
-pub use resolve::{Kernel, Resolved};
+pub use resolve::{Kernel, Resolved, warning::Warning};

@@ -27,6 +27,7 @@ pub(crate) mod term;
 pub(crate) mod typing;
 pub(crate) mod value;
 mod waiting;
+pub(crate) mod warning;
 
 #[cfg(test)]
 mod tests;
@@ -160,7 +161,27 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
         }
         all.push(function);
     }
+    c_library(library, &all)?;
     Ok(all)
+}
+
+/// A library that allocates tensors calls functions of the C library, which have one type.
+fn c_library(library: &Library, functions: &[Function<'_>]) -> Result<(), Error> {
+    if functions.iter().all(|function| function.outputs.iter().next().is_none()) {
+        return Ok(());
+    }
+    let known = prototype::of_c_library();
+    for (index, function) in functions.iter().enumerate() {
+        for call in function.calls() {
+            let wrong = |(name, own): &&(&str, _)| *name == call.symbol && *own != call.prototype;
+            let Some((symbol, own)) = known.iter().find(wrong) else { continue };
+            let found = &call.prototype;
+            let reason =
+                format!("`{symbol}` is called as {found}, but to allocate tensors as {own}");
+            return Err(Error::invalid(index, &library.functions[index], Part::Callee, reason));
+        }
+    }
+    Ok(())
 }
 
 /// The name of the function that is called when a module is.

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use abi_spec::c_library;
 use abi_spec::symbol::{LIBRARY_CTX, PREFIX};
 use codegen::ir::{self, Linkage};
 use codegen::language::Limit;
@@ -162,11 +163,12 @@ pub fn write_module(
 }
 
 /// Every symbol that the declarations call must be defined, by an object or by what has become part of
-/// the module; what the kernels want in turn is between them and the loader.
+/// the module, or be a function of the C library that allocates tensors; what the kernels want in turn is between them and the loader.
 fn check_kernels(module: &ir::Module, host: &Input, kernels: &[Input]) -> Result<(), Error> {
     let imports = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Import);
     let missing = imports.filter(|symbol| {
-        let is_ours = symbol.name.starts_with(RUNTIME_PREFIX);
+        let is_ours =
+            symbol.name.starts_with(RUNTIME_PREFIX) || c_library::ALL.contains(&&*symbol.name);
         let defined = || kernels.iter().any(|input| input.defines(&symbol.name));
         !is_ours && host.uses(&symbol.name) && !defined()
     });

@@ -5,6 +5,7 @@
 //! but `ffi.Array`.
 
 mod array;
+mod c_library;
 mod dlpack;
 mod error;
 mod function;
@@ -13,6 +14,8 @@ mod stream;
 mod string;
 mod tensor;
 mod types;
+
+pub(crate) use c_library::c_function;
 
 use std::ffi::c_void;
 

@@ -17,7 +17,7 @@ use crate::outcome::{End, Outcome, Value};
 
 pub use in_process::InProcess;
 pub use python::Python;
-pub use shared::{Shared, build};
+pub use shared::{Shared, build, build_with};
 
 /// Names of the backends that are part of this build.
 pub const BACKENDS: &[&str] = &[

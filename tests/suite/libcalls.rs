@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::thread;
 
+use abi_spec::c_library;
+use codegen::Library;
 use codegen::ir::{Linkage, Module};
 use driver::Optimize;
 use object::{BinaryFormat, Object, ObjectSymbol};
@@ -50,10 +52,37 @@ fn objects_refer_to_imports_only() {
     thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
 }
 
+/// The C library is there for tensors that nobody else allocates.
+#[test]
+fn only_what_allocates_needs_the_c_library() {
+    let kinds = [
+        ("-> None = fill(x.data, n);", 0),
+        ("-> out: Tensor([n], float32) = fill(out.data, n);", 2),
+        ("-> None = { let t = alloc Tensor([n], float32); fill(t.data, n); };", 2),
+    ];
+    for (kind, expected) in kinds {
+        let library: Library = format!("f(x: Tensor([n], float32)) {kind}").parse().unwrap();
+        let module = codegen::lower(&library.resolve().unwrap(), &codegen::Options::default());
+        for (backend, target) in BACKENDS.iter().flat_map(|b| TARGETS.map(|target| (b, target))) {
+            let wanted = undefined(&module, backend, target, Optimize::O2);
+            let found = wanted.iter().filter(|name| c_library::ALL.contains(&&***name)).count();
+            assert_eq!(found, expected, "{backend} {target} {kind}: {wanted:?}");
+        }
+    }
+}
+
 /// What an object refers to and the module does not import.
 fn others(module: &Module, backend: &str, target: &str, level: Optimize) -> Vec<String> {
     let imports = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Import);
     let imports: BTreeSet<&str> = imports.map(|symbol| symbol.name.as_str()).collect();
+    let coff = target.contains("windows");
+    let undefined = undefined(module, backend, target, level).into_iter();
+    let known = |name: &str| imports.contains(name) || coff && WINDOWS.contains(&name);
+    undefined.filter(|name| !known(name)).collect()
+}
+
+/// What an object refers to.
+fn undefined(module: &Module, backend: &str, target: &str, level: Optimize) -> Vec<String> {
     let options = driver::Options {
         backend: backend.to_owned(),
         target: target.parse().unwrap(),
@@ -63,12 +92,10 @@ fn others(module: &Module, backend: &str, target: &str, level: Optimize) -> Vec<
     let bytes = driver::emit_module(module, driver::Form::Object, &options).unwrap();
     let file = object::File::parse(&*bytes).unwrap();
     let under = if file.format() == BinaryFormat::MachO { "_" } else { "" };
-    let coff = file.format() == BinaryFormat::Coff;
     let undefined = file.symbols().filter(|symbol| symbol.is_undefined());
     undefined
         .map(|symbol| symbol.name().unwrap().to_owned())
         .filter(|name| !name.is_empty())
         .map(|name| name.strip_prefix(under).unwrap().to_owned())
-        .filter(|name| !(imports.contains(&**name) || coff && WINDOWS.contains(&&**name)))
         .collect()
 }

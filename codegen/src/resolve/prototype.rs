@@ -1,6 +1,6 @@
 //! C types: how each kind of value is handed over, to kernels and by callers.
 
-use abi_spec::Scalar;
+use abi_spec::{Scalar, c_library};
 
 use super::function::Argument;
 use super::ids::ValueId;
@@ -141,6 +141,14 @@ pub(super) fn of_call(
     };
     let status = call.status.as_ref().map(|_| CType::Scalar(Scalar::Int32));
     Prototype { params, result: status.or(result) }
+}
+
+/// The C types of the functions that allocate tensors.
+pub(crate) fn of_c_library() -> [(&'static str, Signature); 2] {
+    [
+        (c_library::MALLOC, Signature::new(&[Type::I64], Some(Type::Ptr))),
+        (c_library::FREE, Signature::new(&[Type::Ptr], None)),
+    ]
 }
 
 fn text() -> Vec<CType> {

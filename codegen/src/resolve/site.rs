@@ -24,7 +24,7 @@ impl Error {
 }
 
 impl Site {
-    fn new(index: usize, function: &Function, part: Part) -> Site {
+    pub(super) fn new(index: usize, function: &Function, part: Part) -> Site {
         let name = function.signature.name.clone();
         Site { function: index, name, part, path: part.path(function) }
     }

@@ -8,6 +8,7 @@ use cranelift_jit::JITModule;
 use cranelift_module::{Linkage, Module, ModuleRelocTarget};
 
 use super::address::Address;
+use crate::builtin;
 use crate::error::Error;
 use crate::runtime::{self, Runtime};
 
@@ -45,12 +46,14 @@ impl Symbols {
         lock(&self.0.kernels).insert(name.to_owned(), Address(address));
     }
 
-    /// A routine, a function of the runtime, or a kernel that was given: what declarations may refer to.
+    /// A routine, a function of the runtime, a kernel that was given, or what allocates tensors: what declarations
+    /// may refer to.
     pub(crate) fn find(&self, name: &str) -> Option<Address> {
         let routine = self.0.routines.and_then(|routines| routines.get(name).copied());
         let runtime = || self.0.runtime.symbol(name).map(|symbol| Address(symbol.cast()));
         let kernel = || lock(&self.0.kernels).get(name).copied();
-        routine.or_else(runtime).or_else(kernel)
+        let c_function = || builtin::c_function(name).map(Address);
+        routine.or_else(runtime).or_else(kernel).or_else(c_function)
     }
 
     /// Answers the JIT module. It panics where it gets no address, so it gets one; the code that would

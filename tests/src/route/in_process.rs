@@ -19,13 +19,15 @@ pub struct InProcess {
     ffi: Ffi,
     /// What is done around each call.
     pub around: Around,
+    /// Whether the kernels' allocator is set for the calls.
+    pub allocator: bool,
 }
 
 impl InProcess {
     /// Compiles a library against a runtime.
     pub fn new(library: &Library, runtime: &'static Runtime) -> InProcess {
         let compiled = compile(&with_recorder(library), runtime);
-        InProcess { compiled, ffi: Ffi::new(runtime), around: plainly }
+        InProcess { compiled, ffi: Ffi::new(runtime), around: plainly, allocator: true }
     }
 
     fn function(&self, name: &str) -> HostFunction {
@@ -56,10 +58,12 @@ impl Route for InProcess {
     fn run(&self, calls: &[Call<'_>]) -> Vec<Option<Outcome>> {
         self.ffi.set_streams();
         let (recorder, allocator) = (self.function(RECORDED), self.function(ALLOCATOR));
-        // SAFETY: it takes no arguments.
-        set_allocator(&self.ffi, &|args, n, result| unsafe {
-            allocator.call_raw(ptr::null_mut(), args, n, result)
-        });
+        if self.allocator {
+            // SAFETY: it takes no arguments.
+            set_allocator(&self.ffi, &|args, n, result| unsafe {
+                allocator.call_raw(ptr::null_mut(), args, n, result)
+            });
+        }
         let call = |call: &Call<'_>| {
             let function = self.function(call.function);
             perform(

@@ -22,6 +22,8 @@ pub struct Shared {
     ffi: Ffi,
     /// What is done around each call.
     pub around: Around,
+    /// Whether the kernels' allocator is set for the calls.
+    pub allocator: bool,
     module: Any,
 }
 
@@ -50,7 +52,7 @@ impl Shared {
         let args = [string(&path), string(c"")];
         let module = ffi.call_global("ffi.Module.load_from_file.so", &args);
         let module = module.expect("the runtime loads modules");
-        Shared { backend, ffi, around: plainly, module }
+        Shared { backend, ffi, around: plainly, allocator: true, module }
     }
 
     /// A function object of the module.
@@ -80,14 +82,19 @@ fn build_at(
     optimization: Optimize,
     path: &Path,
 ) {
-    let library = with_recorder(library);
-    let module = driver::lower_with(&library, options).unwrap_or_else(|error| panic!("{error}"));
-    ir::verify(&module).unwrap();
     let kernels = driver::link::Input::new("kernels.o", kernels().object.clone());
     let kernels = vec![kernels.unwrap_or_else(|error| panic!("{error}"))];
     let backend = backend.to_owned();
-    let options = driver::Options { backend, kernels, optimization, ..driver::Options::default() };
-    driver::write_module(&module, driver::Form::Shared, path, &options)
+    let how = driver::Options { backend, kernels, optimization, ..driver::Options::default() };
+    build_with(library, options, &how, path);
+}
+
+/// Writes a shared library with these kernels, for any machine.
+pub fn build_with(library: &Library, lowered: &Options, options: &driver::Options, path: &Path) {
+    let library = with_recorder(library);
+    let module = driver::lower_with(&library, lowered).unwrap_or_else(|error| panic!("{error}"));
+    ir::verify(&module).unwrap();
+    driver::write_module(&module, driver::Form::Shared, path, options)
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
@@ -107,10 +114,12 @@ impl Route for Shared {
     fn run(&self, calls: &[Call<'_>]) -> Vec<Option<Outcome>> {
         self.ffi.set_streams();
         let (recorder, allocator) = (self.function(RECORDED), self.function(ALLOCATOR));
-        // SAFETY: it takes no arguments.
-        set_allocator(&self.ffi, &|args, n, result| unsafe {
-            self.ffi.call(allocator, args, n, result)
-        });
+        if self.allocator {
+            // SAFETY: it takes no arguments.
+            set_allocator(&self.ffi, &|args, n, result| unsafe {
+                self.ffi.call(allocator, args, n, result)
+            });
+        }
         let call = |call: &Call<'_>| {
             let function = self.function(call.function);
             let outcome = perform(

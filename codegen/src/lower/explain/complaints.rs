@@ -88,6 +88,8 @@ complaints! {
     BigSymbol: "ValueError" "Out of range {at}{on}, expected {quote} within int64 but got {plain}";
     LiteralBig: "ValueError" "Mismatched {at}{on}, expected {quote} but got {plain}";
     NarrowUnsigned: "ValueError" "Out of range {quote}{calling}, expected {quote} but got {unsigned}";
+    NoAllocator: "RuntimeError" "Missing allocator of {device} tensors for {quote}{calling}, pass a PyTorch tensor or call TVMFFIEnvSetDLPackManagedTensorAllocator before";
+    OutOfMemory: "MemoryError" "Out of memory for {quote}{calling}, {unsigned} bytes";
 }
 
 impl Complaint {

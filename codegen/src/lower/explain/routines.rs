@@ -4,6 +4,7 @@
 
 mod access;
 mod allocate;
+mod allocate_plain;
 mod big_int;
 mod code;
 mod evaluate;
@@ -119,6 +120,10 @@ routines! {
     Allocate "allocate" [Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::allocate;
     /// `(descriptor, output, prototype, tensor)`: allocates one, or raises and returns -1.
     AllocateOne "allocate_one" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::allocate_one;
+    /// `(descriptor, output, prototype, tensor)`: the same where there is no allocator.
+    AllocatePlain "allocate_plain" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), hot, allocate_plain::allocate;
+    /// `(output, extents)`: bytes of the elements of a tensor; -1 if nothing is that large.
+    DataSize "data_size" [Ptr, Ptr] -> Some(I64), hot, allocate_plain::data_size;
     /// `(descriptor, output, extents)`: -1 once it has raised that a tensor cannot be allocated.
     CheckSize "check_size" [Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::check_size;
     /// `(descriptor, values, count, result)`: an array of values, or raises and returns -1.

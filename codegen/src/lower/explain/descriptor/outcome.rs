@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::declaration::Location;
-use crate::lower::explain::codes::{Output, Outputs, Received as Record, Text, step};
+use crate::lower::explain::codes::{LeafKind, Output, Outputs, Received as Record, Text, step};
 use crate::lower::explain::descriptor::{Encoder, elide};
 use crate::resolve::accepted::expected;
 use crate::resolve::function::{Action, Body, KernelResult, Received, Returned, Statement};
@@ -92,6 +92,8 @@ impl Encoder<'_> {
         let start = 4 * self.words.len() as u32;
         self.part(Outputs { next: self.header.outputs, count: outputs.len() as u32 });
         self.header.outputs = start;
+        // Where nobody allocates on the device of a tensor, the message names it.
+        self.used.leaf(LeafKind::Device);
         self.sections.outputs.insert(outputs[0], start);
         for &output in outputs {
             let output = &self.function.outputs[output];

@@ -7,6 +7,7 @@ use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
 use crate::lower::explain::codes::{Callee, Header, Output, Outputs, Used};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
+use crate::lower::explain::routines::allocate_plain::element_bits;
 use crate::lower::explain::schema::{At, Part};
 use crate::lower::value::write_any;
 
@@ -89,6 +90,13 @@ fn describe(b: &mut Builder<'_>, to: Value, output: At<Output>, extents: Value, 
 /// `(descriptor, output, prototype, tensor)`: one tensor, as an owned value; -1 once it has raised.
 pub(crate) fn allocate_one(b: &mut Builder<'_>, _: Used) {
     let [descriptor, output, prototype, tensor] = [0, 1, 2, 3].map(|i| b.param(i));
+    let allocator = b.runtime(&runtime::ENV_GET_TENSOR_ALLOCATOR, &[]);
+    let some = b.compare_const(Cond::Ne, allocator, 0);
+    b.unless(some, |b| {
+        let args = [descriptor, output, prototype, tensor];
+        let code = b.routine_value(Routine::AllocatePlain, &args);
+        b.ret(Some(code));
+    });
     let (null, created) = (b.null(), b.stack_slot(8, 8));
     b.store(null, created, 0);
     let status = b.runtime(&runtime::ENV_TENSOR_ALLOC, &[prototype, created]);
@@ -166,11 +174,7 @@ pub(crate) fn check_size(b: &mut Builder<'_>, _: Used) {
 
 /// Bytes of an element, as a float, for a product that does not wrap.
 fn element_size(b: &mut Builder<'_>, output: At<Output>) -> Value {
-    let dtype = output.dtype(b);
-    let bits = b.binary_const(Binary::Lshr, dtype, 8);
-    let bits = b.binary_const(Binary::And, bits, 0xff);
-    let lanes = b.binary_const(Binary::Lshr, dtype, 16);
-    let bits = b.binary(Binary::Mul, bits, lanes);
+    let bits = element_bits(b, output);
     let bits = b.convert(Convert::SintToFloat, bits, Type::F64);
     let eighth = b.f64(0.125);
     b.binary(Binary::Fmul, bits, eighth)

@@ -96,10 +96,22 @@ pub(crate) fn put_dtype(b: &mut Builder<'_>, _: Used) {
         b.say(s, "void");
         b.ret(None);
     });
+    let usual = usual_bits(b, code);
+    let implied = b.compare_const(Cond::Ne, usual, 0);
+    let same = b.eq(usual, bits);
+    let truth = b.compare_const(Cond::Eq, code, TypeCode::Bool as i64);
+    let free = b.not(implied);
+    let named = b.or(free, same);
+    let named = b.or(named, truth);
     let names: Vec<_> = TypeCode::ALL.iter().map(|code| Some(code.name())).collect();
-    say_name(b, s, code, &names, |b| {
-        put_bits(b, s, code, bits);
-        put_lanes(b, s, lanes);
+    b.if_then(named, |b| {
+        say_name(b, s, code, &names, |b| {
+            let shown = b.not(same);
+            b.if_then(shown, |b| {
+                b.routine(Routine::PutUnsigned, &[s, bits]);
+            });
+            put_lanes(b, s, lanes);
+        });
     });
     b.say(s, "dtype(");
     b.routine(Routine::PutUnsigned, &[s, code]);
@@ -111,22 +123,17 @@ pub(crate) fn put_dtype(b: &mut Builder<'_>, _: Used) {
     b.ret(None);
 }
 
-/// The width, unless the code implies it; that of `bool` is 8.
-fn put_bits(b: &mut Builder<'_>, s: Value, code: Value, bits: Value) {
-    let implied = TypeCode::ALL.iter().filter_map(|code| Some((*code, code.implied_bits()?)));
-    let mut shown = b.constant(Type::Bool, 1);
-    for (name, width) in implied {
-        let mut hidden = b.compare_const(Cond::Eq, code, (name as u8).into());
-        if name == TypeCode::Bool {
-            let usual = b.compare_const(Cond::Eq, bits, width.into());
-            hidden = b.and(hidden, usual);
-        }
-        let other = b.not(hidden);
-        shown = b.and(shown, other);
-    }
-    b.if_then(shown, |b| {
-        b.routine(Routine::PutUnsigned, &[s, bits]);
-    });
+/// The bits that the name of a code implies; 0 if it implies none.
+fn usual_bits(b: &mut Builder<'_>, code: Value) -> Value {
+    let widths: Vec<u8> =
+        TypeCode::ALL.iter().map(|code| code.implied_bits().unwrap_or(0)).collect();
+    let table = b.table(&widths);
+    let inside = b.compare_const(Cond::Ult, code, widths.len() as i64);
+    let zero = b.i64(0);
+    let readable = b.select(inside, code, zero);
+    let at = b.ptr_add(table, readable);
+    let width = b.load(Type::I8, at, 0);
+    b.convert(Convert::Zext, width, Type::I64)
 }
 
 fn put_lanes(b: &mut Builder<'_>, s: Value, lanes: Value) {

@@ -1,0 +1,20 @@
+//! The functions of the C library that generated code calls. Every Rust program has them; not every process shows
+//! them to those who ask the loader.
+
+use std::ffi::c_void;
+
+use abi_spec::c_library::{FREE, MALLOC};
+
+unsafe extern "C" {
+    fn malloc(size: usize) -> *mut c_void;
+    fn free(memory: *mut c_void);
+}
+
+/// The address of a function, if it is one of these.
+pub(crate) fn c_function(name: &str) -> Option<*const u8> {
+    match name {
+        MALLOC => Some(malloc as *const u8),
+        FREE => Some(free as *const u8),
+        _ => None,
+    }
+}

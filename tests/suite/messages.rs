@@ -1,0 +1,78 @@
+//! What is said in words that people act on: kinds of errors, element types, classes of Python.
+
+use std::path::Path;
+use std::process::Command;
+
+use abi_spec::error_kind;
+use codegen::Library;
+use tvm_ffi_codegen_tests::route::{BACKENDS, build};
+
+const DECLARATIONS: &str = "
+    opaque(x: Tensor([n], handle)) -> None = record_1(n);
+    truth(b: bool) -> None = record_1(int64(b));
+";
+
+/// Expressions, and what they are. `odd` is a tensor of an element type that NumPy cannot say.
+const ROWS: [(&str, &str); 2] = [
+    (
+        "error(lambda: m.opaque(odd(3, 8)))",
+        "TypeError: Mismatched x.dtype on argument #0 when calling: `opaque(x: Tensor([n], handle))`, \
+         expected handle but got dtype(3, 8, 1)",
+    ),
+    (
+        "error(lambda: m.truth(object()))",
+        "TypeError: Mismatched type of b on argument #0 when calling: `truth(b: bool)`, expected bool but got \
+         ffi.OpaquePyObject (a Python object that is no FFI value; pass bool(x), int(x), tvm_ffi.device(str(x)) \
+         or the like)",
+    ),
+];
+
+#[test]
+fn messages_say_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let path = folder.path().join("library.so");
+    let library: Library = DECLARATIONS.parse().expect("the declarations are valid");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("results.py");
+    for backend in BACKENDS {
+        build(&library, backend, &path);
+        let mut python = Command::new("python3");
+        python.arg(&script).arg(&path).args(ROWS.map(|(expression, _)| expression));
+        let output = python.output().unwrap_or_else(|error| panic!("python3: {error}"));
+        let text = String::from_utf8_lossy(&output.stdout);
+        let expected = ROWS.map(|(_, value)| value);
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected, "{backend}: {output:?}");
+    }
+}
+
+/// The runtime's package says so itself.
+#[test]
+fn the_kinds_that_python_knows_are_these() {
+    let mut python = Command::new("python3");
+    python.args(["-c", "import tvm_ffi; print(*tvm_ffi.core.ERROR_NAME_TO_TYPE)"]);
+    let output = python.output().unwrap_or_else(|error| panic!("python3: {error}"));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(text.split_whitespace().collect::<Vec<_>>(), error_kind::PYTHON, "{output:?}");
+}
+
+/// Where kinds stand that Python does not know.
+#[test]
+fn unknown_kinds_are_warned_of() {
+    let text = "\
+good() -> None = try k() errors { 1: ValueError \"a\", _: MemoryError \"b\" };
+bad() -> None = try k() errors { 1: ValueError \"a\", 2: DeviceError \"b\" };
+body(n: int64) -> None = {
+    if n > 0 { try k() errors { _: LostError \"c\" }; }
+    raise StopIteration \"d\";
+};
+";
+    let library: Library = text.parse().expect("the declarations are valid");
+    let warnings = library.warnings().into_iter().map(|warning| warning.locate(text).to_string());
+    let heads: Vec<String> =
+        warnings.map(|text| text.split(", which").next().unwrap_or_default().to_owned()).collect();
+    let expected = [
+        "2:53: bad: error 1: Python has no exception for `DeviceError`",
+        "4:16: body: statement 1: Python has no exception for `LostError`",
+        "5:5: body: statement 2: Python has no exception for `StopIteration`",
+    ];
+    assert_eq!(heads, expected);
+}
