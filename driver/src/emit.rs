@@ -9,7 +9,7 @@ use abi_spec::c_library;
 use abi_spec::symbol::{LIBRARY_CTX, PREFIX};
 use codegen::ir::{self, Linkage};
 use codegen::language::Limit;
-use codegen::{Library, backend as native};
+use codegen::{Library, Warning, backend as native};
 
 use crate::backend::backend;
 use crate::file::{self, Mode};
@@ -22,9 +22,25 @@ use crate::{Error, Form, Kernel, Options};
 /// # Errors
 /// [`Error::Read`], also if the file is not UTF-8, and [`Error::Declaration`].
 pub fn parse_file(path: &Path) -> Result<Library, Error> {
+    parse(path, &read(path)?)
+}
+
+/// What in a file of valid declarations may not be what was meant, with positions; `-` is standard input.
+///
+/// # Errors
+/// Those of [`parse_file`].
+pub fn check_file(path: &Path) -> Result<Vec<Warning>, Error> {
+    let text = read(path)?;
+    let warnings = parse(path, &text)?.warnings().into_iter();
+    Ok(warnings.map(|warning| warning.locate(&text)).collect())
+}
+
+fn read(path: &Path) -> Result<String, Error> {
     let too_long = || codegen::Error::Limit { limit: Limit::Text, site: None, position: None };
-    let text = file::text(path, Limit::Text.max())?;
-    let text = text.ok_or_else(|| declaration(Some(path), too_long()))?;
+    file::text(path, Limit::Text.max())?.ok_or_else(|| declaration(Some(path), too_long()))
+}
+
+fn parse(path: &Path, text: &str) -> Result<Library, Error> {
     text.parse().map_err(|error| declaration(Some(path), error))
 }
 

@@ -17,7 +17,9 @@ mod options;
 
 pub use backend::{BACKENDS, backend};
 pub use codegen::backend::Optimize;
-pub use emit::{compile_shared, emit, emit_module, lower, lower_with, parse_file, write_module};
+pub use emit::{
+    check_file, compile_shared, emit, emit_module, lower, lower_with, parse_file, write_module,
+};
 pub use error::{Error, ObjectFault};
 pub use inspect::inspect;
 pub use options::{Form, Kernel, Options};

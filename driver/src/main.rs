@@ -17,8 +17,8 @@ use tvm_ffi_codegen_driver::file::{self, Mode};
 use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
 use tvm_ffi_codegen_driver::link::{self, Dependencies, Input, Linker, library};
 use tvm_ffi_codegen_driver::{
-    BACKENDS, Error, Form, Kernel, Optimize, Options, backend, inspect, lower_with, parse_file,
-    write_module,
+    BACKENDS, Error, Form, Kernel, Optimize, Options, backend, check_file, inspect, lower_with,
+    parse_file, write_module,
 };
 
 /// Emits TVM FFI host functions from their declarations.
@@ -177,7 +177,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Emit(arguments) => emit(&arguments),
         Command::Inspect { file, json, extract } => report(&file, json, extract.as_deref()),
-        Command::Check { file } => parse_file(&file).map(drop),
+        Command::Check { file } => check(&file),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -186,6 +186,14 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Says what is wrong, or what may not be what was meant.
+fn check(file: &Path) -> Result<(), Error> {
+    for warning in check_file(file)? {
+        eprintln!("warning: {}:{warning}", file.display());
+    }
+    Ok(())
 }
 
 fn emit(arguments: &Emit) -> Result<(), Error> {

@@ -191,3 +191,16 @@ fn aarch64_does_what_this_machine_does() {
         emulator: &["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"],
     });
 }
+
+/// There is no package with a runtime for it: `TVM_FFI_RISCV64` is a folder with one that was compiled from its
+/// sources.
+#[test]
+#[ignore = "needs a runtime that nobody offers"]
+fn riscv64_does_what_this_machine_does() {
+    compare(&Machine {
+        triple: "riscv64gc-unknown-linux-gnu",
+        compiler: "riscv64-linux-gnu-gcc",
+        runtime: runtime("TVM_FFI_RISCV64"),
+        emulator: &["qemu-riscv64", "-L", "/usr/riscv64-linux-gnu"],
+    });
+}

@@ -215,6 +215,29 @@ fn check_says_where() {
 }
 
 #[test]
+fn check_warns() {
+    let folder = add_one();
+    let text = "f() -> None =\n    try k() errors { 1: DeviceError \"lost\" };";
+    let outcome = run(folder.path(), "check -", text.as_bytes());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let warning = "warning: -:2:22: f: error 0: Python has no exception for `DeviceError`";
+    assert!(outcome.stderr.starts_with(warning), "{}", outcome.stderr);
+}
+
+#[test]
+fn headers_are_written() {
+    let folder = add_one();
+    let text = "extern twice(n: int64) -> int64 = { return n * 2; };";
+    let outcome = run(folder.path(), "emit - --emit header -o -", text.as_bytes());
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
+    let header = String::from_utf8(outcome.stdout).unwrap();
+    assert!(header.contains("int32_t twice("), "{header}");
+    let (code, message) = fails(folder.path(), "emit add_one.ffi --emit header -o add_one.ffi");
+    assert_eq!(code, 1);
+    assert!(message.contains("it is one of the inputs"), "{message}");
+}
+
+#[test]
 fn wrong_input_is_exit_code_1() {
     let folder = add_one();
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
@@ -318,7 +341,7 @@ fn wrong_usage_is_exit_code_2() {
         ("emit add_one.ffi --backend gcc -o a.o", "[possible values: cranelift, llvm, mlir]"),
         (
             "emit add_one.ffi --emit exe -o a.o",
-            "[possible values: ir, native, bitcode, object, shared]",
+            "[possible values: ir, native, bitcode, object, shared, header]",
         ),
         ("emit add_one.ffi --emit ir --link kernel.o -o a.o", "for --link need --emit object or"),
         ("emit add_one.ffi --emit ir --linker cc -o a.o", "-l and --linker need --emit object or"),
