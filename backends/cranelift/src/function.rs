@@ -12,7 +12,7 @@ use cranelift_codegen::Context;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir::{
-    Block, BlockArg, Function, InsertBuilder, InstBuilder, UserFuncName, Value,
+    Block, BlockArg, Function, InsertBuilder, InstBuilder, MemFlagsData, UserFuncName, Value,
 };
 use cranelift_module::{FuncId, FuncOrDataId, Module};
 
@@ -92,6 +92,24 @@ fn blocks(func: &mut Function, source: &ir::Function, values: &mut [Value]) {
         for &param in &data.params {
             values[param.index()] = func.dfg.append_block_param(block, ty(source.ty(param)));
         }
+    }
+    parameters(func, values);
+}
+
+/// What a function takes otherwise than it uses it: some floats as integers.
+fn parameters(func: &mut Function, values: &mut [Value]) {
+    let Some(entry) = func.layout.entry_block() else { return };
+    for index in 0..func.signature.params.len() {
+        let param = func.dfg.block_params(entry)[index];
+        let (taken, used) = (func.signature.params[index].value_type, func.dfg.value_type(param));
+        if taken == used {
+            continue;
+        }
+        let taken = func.dfg.replace_block_param(param, taken);
+        let value =
+            FuncCursor::new(func).at_bottom(entry).ins().bitcast(used, MemFlagsData::new(), taken);
+        let value_of = values.iter_mut().filter(|value| **value == param);
+        value_of.for_each(|place| *place = value);
     }
 }
 

@@ -4,7 +4,7 @@ use codegen::ir::{self, Binary, Cond, Convert, Type};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::immediates::{Ieee32, Ieee64, Imm64};
 use cranelift_codegen::ir::{
-    FuncRef, Inst, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Value,
+    FuncRef, Inst, InstBuilder, MemFlagsData, SigRef, StackSlotData, StackSlotKind, Value,
 };
 
 use crate::function::Body;
@@ -169,7 +169,9 @@ impl Body<'_> {
     }
 
     pub(crate) fn call(&mut self, callee: ir::Symbol, args: &[ir::Value]) -> Option<Value> {
-        let (callee, args) = (self.callee(callee), self.list(args));
+        let callee = self.callee(callee);
+        let signature = self.cursor.func.dfg.ext_funcs[callee].signature;
+        let args = self.arguments(signature, args);
         let call = self.ins().call(callee, &args);
         self.result(call)
     }
@@ -182,9 +184,22 @@ impl Body<'_> {
     ) -> Option<Value> {
         let signature = types::signature(self.module.isa(), signature);
         let signature = types::import(self.cursor.func, &signature);
-        let (callee, args) = (self.value(callee), self.list(args));
+        let (callee, args) = (self.value(callee), self.arguments(signature, args));
         let call = self.ins().call_indirect(signature, callee, &args);
         self.result(call)
+    }
+
+    /// Arguments as a signature takes them: some floats as integers.
+    fn arguments(&mut self, signature: SigRef, args: &[ir::Value]) -> Vec<Value> {
+        let mut args = self.list(args);
+        for (index, arg) in args.iter_mut().enumerate() {
+            let dfg = &self.cursor.func.dfg;
+            let wanted = dfg.signatures[signature].params[index].value_type;
+            if dfg.value_type(*arg) != wanted {
+                *arg = self.ins().bitcast(wanted, MemFlagsData::new(), *arg);
+            }
+        }
+        args
     }
 
     fn result(&self, call: Inst) -> Option<Value> {

@@ -4,6 +4,7 @@ use codegen::backend::{Facts, Side};
 use codegen::ir;
 use cranelift_codegen::ir::{AbiParam, Function, SigRef, Signature, Type, types};
 use cranelift_codegen::isa::TargetIsa;
+use target_lexicon::Architecture;
 
 /// The type of a comparison's result, as `icmp` yields it.
 pub(crate) const BOOL: Type = types::I8;
@@ -34,7 +35,20 @@ pub(crate) fn signature(isa: &dyn TargetIsa, source: &ir::Signature) -> Signatur
     signature.params.extend(source.params.iter().map(argument));
     let result = |abi| parameter(abi, facts.result(abi, Side::Sender));
     signature.returns.extend(source.result.map(result));
+    if matches!(isa.triple().architecture, Architecture::Riscv64(_)) {
+        floats_as_integers(&mut signature.params);
+    }
     signature
+}
+
+/// How many arguments floating-point registers hold on riscv64.
+const FLOAT_REGISTERS: usize = 8;
+
+/// On riscv64 further floats are passed as integers are, in their registers first. Cranelift would leave them on the
+/// stack.
+fn floats_as_integers(params: &mut [AbiParam]) {
+    let floats = params.iter_mut().filter(|param| param.value_type.is_float());
+    floats.skip(FLOAT_REGISTERS).for_each(|param| param.value_type = param.value_type.as_int());
 }
 
 /// A parameter or result.
