@@ -173,6 +173,25 @@ fn integers_are_extended_as_the_platform_says() {
     }
 }
 
+/// Of riscv64 a ninth float takes the register of an integer.
+#[test]
+fn floats_beyond_their_registers_are_integers() {
+    let mut params = vec![ir::Type::I64.into(); 2];
+    params.extend([ir::Type::F64; 8].map(ir::AbiType::from));
+    params.extend([ir::Type::F32, ir::Type::F64].map(ir::AbiType::from));
+    let source = ir::Signature { params, result: None };
+    for (triple, expected) in [
+        ("riscv64gc-unknown-linux-gnu", ["i32", "i64"]),
+        ("aarch64-unknown-linux-gnu", ["f32", "f64"]),
+    ] {
+        let isa = isa(&triple.parse().unwrap(), Settings::OBJECT).unwrap();
+        let native = signature(&*isa, &source);
+        let last = [10, 11].map(|index| native.params[index].to_string());
+        assert_eq!(last, expected, "{triple}");
+        assert!(native.params[2..10].iter().all(|param| param.to_string() == "f64"), "{triple}");
+    }
+}
+
 #[test]
 fn unsupported_targets_are_errors() {
     for (triple, reason) in [
