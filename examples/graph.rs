@@ -5,17 +5,16 @@
 
 #[path = "graph/kernels.rs"]
 mod kernels;
-#[path = "graph/workspace.rs"]
-mod workspace;
 
 use std::error::Error;
 use std::ptr;
+use std::time::Duration;
 
 use codegen::{
     Call, DType, Expr, Function, Library, ParamType, Shape, Signature, Statement, Tensor, exprs,
 };
 use jit::abi::{Any, SafeCall};
-use jit::{Arg, Context, Jit, Origin, Runtime, TensorView, runtime};
+use jit::{Arg, Context, Jit, Runtime, TensorView};
 
 type Done = Result<(), Box<dyn Error>>;
 
@@ -142,8 +141,8 @@ unsafe fn check(how: &str, function: SafeCall) -> Done {
 }
 
 /// With operators that somebody has registered, as `graph.…`.
-fn with_registered_operators() -> Done {
-    let compiled = jit(runtime())?.compile(&Library::new(operators()))?;
+fn with_registered_operators(runtime: &'static Runtime) -> Done {
+    let compiled = jit(runtime)?.compile(&Library::new(operators()))?;
     for operator in operators() {
         let name = &operator.signature.name;
         let function = compiled.function(name).ok_or("not declared")?;
@@ -151,7 +150,7 @@ fn with_registered_operators() -> Done {
         object.register_global(&format!("graph.{name}"), true)?;
     }
     let network = network(|operator, args| Call::name(format!("graph.{operator}"), args));
-    let compiled = Jit::with_runtime(runtime())?.compile(&Library::new([network]))?;
+    let compiled = Jit::with_runtime(runtime)?.compile(&Library::new([network]))?;
     let function = compiled.function("network").ok_or("not declared")?;
     // SAFETY: this is the graph.
     unsafe { check("by name, in process", function.as_ptr()) }
@@ -159,7 +158,8 @@ fn with_registered_operators() -> Done {
 
 /// Compiled by LLVM, which inlines the operators, into a file that is loaded as any host would.
 #[cfg(all(feature = "aot", feature = "llvm"))]
-fn ahead_of_time(kernels: &str) -> Done {
+fn ahead_of_time(runtime: &Runtime, kernels: &str) -> Done {
+    use jit::Origin;
     use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
     let file = std::path::Path::new(kernels).with_extension("so");
     let kernels = vec![driver::link::Input::read(kernels.as_ref())?];
@@ -167,7 +167,7 @@ fn ahead_of_time(kernels: &str) -> Done {
     driver::compile_shared(&by_symbol(), &file, &options)?;
     // The library finds the runtime in the process.
     let (Origin::Path(libtvm_ffi) | Origin::Environment(libtvm_ffi) | Origin::Tool(libtvm_ffi)) =
-        runtime().origin()
+        runtime.origin()
     else {
         return Err("no libtvm_ffi".into());
     };
@@ -181,21 +181,19 @@ fn ahead_of_time(kernels: &str) -> Done {
 fn main() -> Done {
     let library = by_symbol();
     println!("{}", library.functions[4]);
-    workspace::set(Runtime::builtin())?;
     let compiled = jit(Runtime::builtin())?.compile(&library)?;
     let function = compiled.function("network").ok_or("not declared")?;
     // SAFETY: this is the graph.
     unsafe { check("by symbol, in process", function.as_ptr())? };
 
-    // The rest needs an installed runtime.
-    if *runtime().origin() == Origin::BuiltIn {
+    // The rest needs an installed runtime. SAFETY: it is loaded only by us.
+    let Ok(runtime) = (unsafe { Runtime::ask_tool(Duration::from_secs(60)) }) else {
         return Ok(());
-    }
-    workspace::set(runtime())?;
-    with_registered_operators()?;
+    };
+    with_registered_operators(runtime)?;
     #[cfg(all(feature = "aot", feature = "llvm"))]
     if let Some(kernels) = std::env::args().nth(1) {
-        ahead_of_time(&kernels)?;
+        ahead_of_time(runtime, &kernels)?;
     }
     Ok(())
 }
