@@ -46,13 +46,15 @@ impl Symbols {
         lock(&self.0.kernels).insert(name.to_owned(), Address(address));
     }
 
-    /// A routine, a function of the runtime, a kernel that was given, or what allocates tensors: what declarations
-    /// may refer to.
+    /// A routine, a function of the runtime, or a kernel that was given: what declarations may refer to. And what
+    /// the routines allocate tensors with.
     pub(crate) fn find(&self, name: &str) -> Option<Address> {
         let routine = self.0.routines.and_then(|routines| routines.get(name).copied());
         let runtime = || self.0.runtime.symbol(name).map(|symbol| Address(symbol.cast()));
         let kernel = || lock(&self.0.kernels).get(name).copied();
-        let c_function = || builtin::c_function(name).map(Address);
+        // Only the routines themselves call these; the name in a declaration is that of a kernel.
+        let is_routine = self.0.routines.is_none();
+        let c_function = || builtin::c_function(name).filter(|_| is_routine).map(Address);
         routine.or_else(runtime).or_else(kernel).or_else(c_function)
     }
 
