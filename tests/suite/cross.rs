@@ -136,8 +136,28 @@ fn argument(argument: &Argument) -> Option<String> {
             let bytes: Vec<String> = text.bytes().map(|byte| byte.to_string()).collect();
             Some(format!("text {} {}\n", bytes.len(), bytes.join(" ")))
         }
-        Argument::Tensor(tensor) if !tensor.object => Some(view(tensor)),
-        _ => None,
+        Argument::Tensor(tensor) => (!tensor.object).then(|| view(tensor)),
+        Argument::BigInt(_)
+        | Argument::Big(_)
+        | Argument::Runtime(_)
+        | Argument::Str(_)
+        | Argument::Bytes(_)
+        | Argument::RawBytes(_)
+        | Argument::Small { .. }
+        | Argument::Text { .. }
+        | Argument::Object(_)
+        | Argument::Registered(_)
+        | Argument::Raw { .. }
+        | Argument::Shape(_)
+        | Argument::Array(_)
+        | Argument::List(_)
+        | Argument::Map(_)
+        | Argument::Dict(_)
+        | Argument::Function
+        | Argument::Module
+        | Argument::Error
+        | Argument::Opaque
+        | Argument::RValue(_) => None,
     }
 }
 
