@@ -36,8 +36,8 @@ use std::collections::{HashMap, HashSet};
 
 use abi_spec::symbol::{PREFIX, validate_name};
 
-use crate::declaration::Library;
 use crate::declaration::limit::Limit;
+use crate::declaration::{self, Action, Body, Library, Statement};
 use crate::error::{Error, Part};
 use crate::ir::Signature;
 use external::External;
@@ -151,18 +151,29 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
         }
         let function =
             body::resolve(declared, &signatures).map_err(|(part, reason)| invalid(part, reason))?;
-        for call in function.calls() {
+        for (count, call) in function.calls().into_iter().enumerate() {
             let (symbol, found) = (call.symbol, &call.prototype);
             let known = prototypes.entry(symbol).or_insert_with(|| found.clone());
             if known != found {
                 let reason = format!("`{symbol}` is called as {found}, but earlier as {known}");
-                return Err(invalid(Part::Callee, reason));
+                return Err(invalid(callee(&declared.body, count), reason));
             }
         }
         all.push(function);
     }
     c_library(library, &all)?;
     Ok(all)
+}
+
+/// Where a body has one of its calls of C functions, counted as they are written.
+fn callee(body: &Body, count: usize) -> Part {
+    let Body::Block(_) = body else { return Part::Callee };
+    let is_kernel = |statement: &Statement| {
+        matches!(statement.action, Action::Call { call: declaration::Call::Kernel(_), .. })
+    };
+    let statement =
+        body.statements().enumerate().filter(|(_, statement)| is_kernel(statement)).nth(count);
+    statement.map_or(Part::Callee, |(index, _)| Part::Statement(index))
 }
 
 /// A library that allocates tensors calls functions of the C library, which have one type.
@@ -172,13 +183,15 @@ fn c_library(library: &Library, functions: &[Function<'_>]) -> Result<(), Error>
     }
     let known = prototype::of_c_library();
     for (index, function) in functions.iter().enumerate() {
-        for call in function.calls() {
+        for (count, call) in function.calls().into_iter().enumerate() {
             let wrong = |(name, own): &&(&str, _)| *name == call.symbol && *own != call.prototype;
             let Some((symbol, own)) = known.iter().find(wrong) else { continue };
             let found = &call.prototype;
             let reason =
                 format!("`{symbol}` is called as {found}, but to allocate tensors as {own}");
-            return Err(Error::invalid(index, &library.functions[index], Part::Callee, reason));
+            let declared = &library.functions[index];
+            let part = callee(&declared.body, count);
+            return Err(Error::invalid(index, declared, part, reason));
         }
     }
     Ok(())

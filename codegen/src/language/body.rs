@@ -101,6 +101,9 @@ impl Parser<'_> {
             return Ok(Action::Return(None));
         }
         let value = self.expr()?;
+        if self.token == Token::OpenParen {
+            return Err(self.unexpected("an operator or `;`, as a call is named by `let` before"));
+        }
         self.expect(Token::Semicolon, "an operator or `;`")?;
         Ok(Action::Return(Some(value)))
     }

@@ -218,6 +218,10 @@ fn syntax() {
             "let v = try k(1);",
             "1:24: expected an expression, or a type before `=` and a call, found `try`",
         ),
+        (
+            "return k(1);",
+            "1:24: expected an operator or `;`, as a call is named by `let` before, found `(`",
+        ),
         ("let v: = k();", "1:23: expected `Tensor` or another type such as `float32`, found `=`"),
         ("let v: int8;", "1:27: expected `=`, found `;`"),
         ("let v: int8 = 5;", "1:30: expected a call, found `5`"),
