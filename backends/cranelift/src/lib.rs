@@ -35,7 +35,8 @@
 //! ```
 //!
 //! # Limits
-//! * Targets: x86-64 and aarch64 in ELF, Mach-O and COFF, riscv64 in ELF, with the generic CPU.
+//! * Targets: x86-64 and aarch64 in ELF, Mach-O and COFF, riscv64 in ELF, with the generic CPU. Without the cargo
+//!   feature `targets` only those of the machine that this is compiled for, as the JIT needs them.
 //! * Unwind tables are written for ELF only. Our functions do not unwind; a debugger or profiler misses
 //!   frames elsewhere.
 //! * Frames above a page touch every page in objects of [`Cranelift`] and with [`isa`]; in another module of the
