@@ -4,7 +4,7 @@ use super::types::{binary_takes, cond_takes, convert_takes, is_atomic};
 use super::{Malformed, check, malformed};
 use crate::ir::inst::{Binary, Cond, Inst, Target, Terminator};
 use crate::ir::module::{BlockData, Function, Module};
-use crate::ir::order;
+use crate::ir::order::{self, Dominators};
 use crate::ir::symbols::SymbolKind;
 use crate::ir::types::{Signature, Symbol, Type, Value};
 
@@ -14,7 +14,7 @@ pub(super) fn verify(module: &Module, function: &Function) -> Result<(), Malform
     entities(module, function).map_err(|reason| Malformed { reason, function: name() })?;
     shape(module, function)
         .and_then(|()| {
-            let dominators = order::dominators(function);
+            let dominators = Dominators::new(function);
             let place = places(function)?;
             Verifier { module, function, dominators, place }.function()
         })
@@ -97,8 +97,7 @@ fn places(function: &Function) -> Result<Vec<Option<Place>>, String> {
 struct Verifier<'a> {
     module: &'a Module,
     function: &'a Function,
-    /// Immediate dominator of each block; the entry's is itself.
-    dominators: Vec<usize>,
+    dominators: Dominators,
     /// Where each value is defined.
     place: Vec<Option<Place>>,
 }
@@ -139,11 +138,8 @@ impl Verifier<'_> {
     fn use_of(&self, value: Value, at: Place) -> Result<(), String> {
         let (block, position) = self.place[value.index()]
             .ok_or_else(|| format!("{value} is used but never defined"))?;
-        let mut from = at.0;
-        while from > block {
-            from = self.dominators[from];
-        }
-        let dominated = from == block && (block != at.0 || position < at.1);
+        let dominated =
+            if block == at.0 { position < at.1 } else { self.dominators.dominates(block, at.0) };
         check(dominated, || format!("{value} does not dominate its use"))
     }
 
