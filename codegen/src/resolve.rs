@@ -3,6 +3,7 @@
 
 pub(crate) mod accepted;
 mod body;
+pub(crate) mod c_type;
 pub(crate) mod c_words;
 mod condition;
 pub(crate) mod external;
@@ -12,6 +13,7 @@ mod form_results;
 mod form_statements;
 pub(crate) mod function;
 pub(crate) mod ids;
+mod knowledge;
 mod linear;
 mod members;
 pub(crate) mod names;

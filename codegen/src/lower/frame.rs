@@ -3,54 +3,11 @@
 use abi_spec::TypeIndex;
 use abi_spec::layout::ANY;
 
-use crate::declaration::Location;
 use crate::ir::{Block, Type, Value};
 use crate::lower::explain::routines::Routine;
 use crate::lower::state::{Held, Scope};
 use crate::lower::value::write_any;
 use crate::lower::wrapper::Wrapper;
-
-/// What the body owns, and how it is left.
-#[derive(Debug)]
-pub(crate) struct Frame<'a> {
-    /// How many values are owned here.
-    owned: u32,
-    /// The array, once there is one.
-    values: Option<Value>,
-    /// Where arguments of calls are written, once there is such a place.
-    area: Option<Value>,
-    /// Words that a routine is given by their address, once there are any.
-    scratch: Option<Value>,
-    /// The way out of a failure: a block that takes how many values are owned, and the status.
-    leave: Option<(Block, [Value; 2])>,
-    /// How many scopes there have been.
-    scopes: u32,
-    /// Whether failures are explained where they happen, not by redoing what was done so far.
-    pub(crate) effects: bool,
-    /// Where the statement comes from, if not from where the function does.
-    pub(crate) location: Option<&'a Location>,
-}
-
-impl Frame<'_> {
-    /// Nothing is owned.
-    pub(crate) fn new() -> Self {
-        Frame {
-            owned: 0,
-            values: None,
-            area: None,
-            scratch: None,
-            leave: None,
-            scopes: 0,
-            effects: false,
-            location: None,
-        }
-    }
-
-    /// How many values are owned here.
-    pub(crate) fn owned(&self) -> u32 {
-        self.owned
-    }
-}
 
 impl<'a> Wrapper<'a, '_> {
     /// The address of the value that is owned as number `index`.

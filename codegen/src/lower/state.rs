@@ -2,7 +2,7 @@
 
 use abi_spec::Scalar;
 
-use crate::declaration::Device;
+use crate::declaration::{Device, Location};
 use crate::ir::{Block, Value};
 use crate::resolve::ids::ValueId;
 
@@ -158,4 +158,46 @@ pub(crate) enum SymbolState {
     Maybe(Value, Value),
     /// Bound.
     Bound(Value),
+}
+
+/// What the body owns, and how it is left.
+#[derive(Debug)]
+pub(crate) struct Frame<'a> {
+    /// How many values are owned here.
+    pub(super) owned: u32,
+    /// The array, once there is one.
+    pub(super) values: Option<Value>,
+    /// Where arguments of calls are written, once there is such a place.
+    pub(super) area: Option<Value>,
+    /// Words that a routine is given by their address, once there are any.
+    pub(super) scratch: Option<Value>,
+    /// The way out of a failure: a block that takes how many values are owned, and the status.
+    pub(super) leave: Option<(Block, [Value; 2])>,
+    /// How many scopes there have been.
+    pub(super) scopes: u32,
+    /// Whether failures are explained where they happen, not by redoing what was done so far.
+    pub(crate) effects: bool,
+    /// Where the statement comes from, if not from where the function does.
+    pub(crate) location: Option<&'a Location>,
+}
+
+impl Frame<'_> {
+    /// Nothing is owned.
+    pub(crate) fn new() -> Self {
+        Frame {
+            owned: 0,
+            values: None,
+            area: None,
+            scratch: None,
+            leave: None,
+            scopes: 0,
+            effects: false,
+            location: None,
+        }
+    }
+
+    /// How many values are owned here.
+    pub(crate) fn owned(&self) -> u32 {
+        self.owned
+    }
 }

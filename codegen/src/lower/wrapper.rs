@@ -7,8 +7,9 @@ use super::explain::codes::Used;
 use super::explain::descriptor::{Sections, frame};
 use super::explain::routines::Routine;
 use super::explain::site::{self, Fault};
-use super::frame::Frame;
-use super::state::{Devices, Held, OutputState, Scope, SymbolState, TensorState, ValueState};
+use super::state::{
+    Devices, Frame, Held, OutputState, Scope, SymbolState, TensorState, ValueState,
+};
 use crate::ir::{
     Binary, Builder, Cond, Convert, Data, Hint, Linkage, Symbol, SymbolKind, Type, Value,
 };

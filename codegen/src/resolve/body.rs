@@ -4,8 +4,9 @@ use abi_spec::Scalar;
 
 use super::Signatures;
 use super::function::{Argument, Body, Call, Function};
+use super::knowledge::Knowledge;
 use super::names::Names;
-use super::order::{Knowledge, Order, inside};
+use super::order::{Order, inside};
 use super::prototype::{self, Result as KernelResult};
 use super::statement::Block;
 use super::step::Step;

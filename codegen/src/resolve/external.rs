@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use abi_spec::Scalar;
 
+use super::c_type::CType;
 use super::c_words::is_c_word;
 use super::form::RESERVED_PREFIXES;
 use super::function::Function;
-use super::prototype::CType;
 use crate::declaration::{Leaf, Library, ParamType, ResultType, is_text, literal_scalar};
 use crate::error::{Error, Part};
 

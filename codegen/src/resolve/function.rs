@@ -2,8 +2,8 @@
 
 use abi_spec::Scalar;
 
+use super::c_type::Prototype;
 use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
-use super::prototype::Prototype;
 use super::step::Step;
 use super::term::{Kind, Term};
 use super::value::Value;

@@ -3,28 +3,13 @@
 use abi_spec::Scalar;
 
 use super::ids::{Id, SymbolId, Table, ValueId};
+use super::knowledge::{Knowledge, Known, Waiting, equal};
 use super::linear::linear;
 use super::names::Names;
 use super::step::{Linear, Place, Rule, Step};
 use super::term::{Node, Term};
-use super::waiting::{Waiting, equal};
 use crate::declaration::{Dim, Expr, Leaf, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
-
-/// What is known of each symbol.
-pub(super) type Knowledge = Table<SymbolId, Known>;
-
-/// What is known of a symbol while the occurrences are visited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
-    Unknown,
-    /// Determined by a stride, if that stride counts.
-    Maybe,
-    /// Determined by something in this parameter, if it is there.
-    Within(usize),
-    /// Whatever the call is.
-    Always,
-}
 
 /// Collects the steps of one function.
 pub(super) struct Order<'n, 'a> {

@@ -2,8 +2,9 @@
 
 use super::function::Received;
 use super::ids::{SymbolId, Table};
+use super::knowledge::{Knowledge, Known};
 use super::names::Names;
-use super::order::{Knowledge, Known, Order};
+use super::order::Order;
 use super::step::{Rule, Step};
 use crate::declaration::ParamType;
 use crate::error::Part;

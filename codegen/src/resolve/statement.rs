@@ -9,8 +9,9 @@ use super::function::{
     Returned, Statement,
 };
 use super::ids::{LocalId, ValueId};
+use super::knowledge::Knowledge;
 use super::names::{Meaning, Names};
-use super::order::{Knowledge, inside};
+use super::order::inside;
 use super::prototype::{self, Result as Prototype};
 use super::received::receive;
 use super::term::{Kind, Node, Term};

@@ -3,19 +3,11 @@
 use rustc_hash::FxHashSet;
 
 use super::ids::SymbolId;
-use super::order::{Known, Order};
-use super::step::{Place, Rule, Step};
+use super::knowledge::{Known, Waiting, equal};
+use super::order::Order;
+use super::step::{Place, Step};
 use super::term::Term;
 use crate::declaration::Expr;
-
-/// An expression with several unknowns, to be compared once these are known.
-pub(super) struct Waiting<'a> {
-    pub(super) place: Place,
-    pub(super) expr: &'a Expr,
-    term: Term,
-    /// How many of its symbols are not known.
-    unknown: usize,
-}
 
 impl<'a> Order<'_, 'a> {
     /// Puts off an expression until its symbols are known.
@@ -81,10 +73,4 @@ impl<'a> Order<'_, 'a> {
         });
         found
     }
-}
-
-/// Equal to a term; one that never changes is not quoted.
-pub(super) fn equal(expr: &Expr, term: Term, uncertain: Vec<SymbolId>) -> Rule {
-    let text = if term.constant().is_some() { String::new() } else { expr.to_string() };
-    Rule::Equal { term, text, uncertain }
 }

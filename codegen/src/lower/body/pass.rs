@@ -7,9 +7,9 @@ use crate::ir::{Convert, Type, Value};
 use crate::lower::state::ValueState;
 use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
+use crate::resolve::c_type::abi_type;
 use crate::resolve::function::Argument;
 use crate::resolve::ids::ValueId;
-use crate::resolve::prototype::abi_type;
 use crate::resolve::term::{Node, Term};
 
 impl Wrapper<'_, '_> {

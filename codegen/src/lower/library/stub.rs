@@ -14,8 +14,8 @@ use crate::lower::explain::descriptor;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::site::{self, Fault};
 use crate::lower::value::{safe_call, write_any};
+use crate::resolve::c_type::{CType, abi_type};
 use crate::resolve::external::{External, Given, Param, Yielded};
-use crate::resolve::prototype::{CType, abi_type};
 
 /// Both words of a `TVMFFIAny`.
 type Words = [Value; 2];

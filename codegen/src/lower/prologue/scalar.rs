@@ -7,8 +7,8 @@ use crate::declaration::Literal;
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::state::{ScalarState, ValueState};
 use crate::lower::wrapper::Wrapper;
+use crate::resolve::c_type::abi_type;
 use crate::resolve::ids::ValueId;
-use crate::resolve::prototype::abi_type;
 use crate::resolve::value::Source;
 
 impl Wrapper<'_, '_> {

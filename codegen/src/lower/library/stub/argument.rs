@@ -12,8 +12,8 @@ use crate::lower::explain::routines::Routine;
 use crate::lower::explain::site::Fault;
 use crate::lower::value::write_any;
 use crate::resolve::accepted::result_index;
+use crate::resolve::c_type::abi_type;
 use crate::resolve::external::{Given, Param};
-use crate::resolve::prototype::abi_type;
 
 impl Stub<'_> {
     /// What a parameter is given.

@@ -1,0 +1,101 @@
+//! C types, as code and as C has them.
+
+use abi_spec::Scalar;
+
+use crate::ir::{AbiType, Extend, Signature, Type};
+
+/// How a C function takes or returns a scalar.
+pub(crate) fn abi_type(scalar: Scalar) -> AbiType {
+    let ty = match scalar {
+        Scalar::Bool | Scalar::Int8 | Scalar::Uint8 => Type::I8,
+        Scalar::Int16 | Scalar::Uint16 | Scalar::Float16 | Scalar::BFloat16 => Type::I16,
+        Scalar::Int32 | Scalar::Uint32 => Type::I32,
+        Scalar::Int64 | Scalar::Uint64 => Type::I64,
+        Scalar::Float32 => Type::F32,
+        Scalar::Float64 => Type::F64,
+        Scalar::Ptr => Type::Ptr,
+    };
+    let extend = match ty {
+        Type::I8 if scalar == Scalar::Bool => Extend::Truth,
+        Type::I8 | Type::I16 if scalar.is_signed() => Extend::Sign,
+        Type::I8 | Type::I16 => Extend::Zero,
+        Type::Bool | Type::I32 | Type::I64 | Type::F32 | Type::F64 | Type::Ptr => Extend::No,
+    };
+    AbiType { ty, extend }
+}
+
+/// A type of C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CType {
+    /// A number or an opaque pointer.
+    Scalar(Scalar),
+    /// Where scalars are that are read.
+    In(Scalar),
+    /// Where a scalar is written.
+    Out(Scalar),
+    /// Another pointer, with its spelling.
+    Pointer(&'static str),
+}
+
+/// The pointers that have names.
+impl CType {
+    pub(crate) const TENSOR: CType = CType::Pointer("DLTensor*");
+    pub(crate) const OBJECT: CType = CType::Pointer("TVMFFIObject*");
+    pub(crate) const ANY: CType = CType::Pointer("const TVMFFIAny*");
+    pub(crate) const OUT_ANY: CType = CType::Pointer("TVMFFIAny*");
+    pub(crate) const TEXT: CType = CType::Pointer("const char*");
+}
+
+impl CType {
+    /// How it is passed and returned.
+    pub(crate) fn abi(self) -> AbiType {
+        match self {
+            CType::Scalar(scalar) => abi_type(scalar),
+            CType::In(_) | CType::Out(_) | CType::Pointer(_) => Type::Ptr.into(),
+        }
+    }
+
+    /// Its spelling.
+    pub(crate) fn spelling(self) -> String {
+        match self {
+            CType::Scalar(scalar) => c_name(scalar).to_owned(),
+            CType::In(scalar) => format!("const {}*", c_name(scalar)),
+            CType::Out(scalar) => format!("{}*", c_name(scalar)),
+            CType::Pointer(name) => name.to_owned(),
+        }
+    }
+}
+
+/// What C calls a scalar; a `bool` is one byte in any dialect.
+fn c_name(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::Bool | Scalar::Uint8 => "uint8_t",
+        Scalar::Int8 => "int8_t",
+        Scalar::Int16 => "int16_t",
+        Scalar::Int32 => "int32_t",
+        Scalar::Int64 => "int64_t",
+        Scalar::Uint16 | Scalar::Float16 | Scalar::BFloat16 => "uint16_t",
+        Scalar::Uint32 => "uint32_t",
+        Scalar::Uint64 => "uint64_t",
+        Scalar::Float32 => "float",
+        Scalar::Float64 => "double",
+        Scalar::Ptr => "void*",
+    }
+}
+
+/// The type of a C function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Prototype {
+    /// Its parameters.
+    pub(crate) params: Vec<CType>,
+    /// What it returns.
+    pub(crate) result: Option<CType>,
+}
+
+impl Prototype {
+    /// The same for code.
+    pub(crate) fn signature(&self) -> Signature {
+        let params = self.params.iter().map(|ty| ty.abi()).collect();
+        Signature { params, result: self.result.map(CType::abi) }
+    }
+}
