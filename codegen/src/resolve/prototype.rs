@@ -48,12 +48,17 @@ pub(super) fn of_call(
     Prototype { params, result: status.or(result) }
 }
 
-/// The C types of the functions that allocate tensors.
+/// The functions of the C library that allocate tensors, with their types.
 pub(crate) fn of_c_library() -> [(&'static str, Signature); 2] {
-    [
-        (c_library::MALLOC, Signature::new(&[Type::I64], Some(Type::Ptr))),
-        (c_library::FREE, Signature::new(&[Type::Ptr], None)),
-    ]
+    [malloc(), free()]
+}
+
+pub(crate) fn malloc() -> (&'static str, Signature) {
+    (c_library::MALLOC, Signature::new(&[Type::I64], Some(Type::Ptr)))
+}
+
+pub(crate) fn free() -> (&'static str, Signature) {
+    (c_library::FREE, Signature::new(&[Type::Ptr], None))
 }
 
 fn text() -> Vec<CType> {

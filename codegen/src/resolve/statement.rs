@@ -121,28 +121,22 @@ impl<'n, 'a> Block<'n, 'a> {
                 self.names.end(begin);
                 (Some(Action::For { counter, range, body }), false)
             }
-            Declared::Let { .. } | Declared::Call { .. } | Declared::Alloc { .. } => {
-                (self.simple(action).map_err(at)?, false)
+            Declared::Let { name, value } => (self.name(name, value).map_err(at)?, false),
+            Declared::Call { result, call } => {
+                (Some(self.call(result.as_ref(), call).map_err(at)?), false)
             }
-            Declared::Return(_) | Declared::Raise { .. } => {
-                (self.simple(action).map_err(at)?, true)
+            Declared::Alloc { name, tensor, on } => {
+                (Some(self.allocate(name, tensor, on.as_ref()).map_err(at)?), false)
+            }
+            Declared::Return(value) => {
+                (Some(Action::Return(self.returned(value.as_ref()).map_err(at)?)), true)
+            }
+            Declared::Raise { kind, message } => {
+                let message = message.iter().map(|part| self.piece(part).map_err(at));
+                let message = message.collect::<Result<_, _>>()?;
+                (Some(Action::Raise { kind, message }), true)
             }
         })
-    }
-
-    /// A statement without blocks; `None` for one that does nothing.
-    fn simple(&mut self, action: &'a Declared) -> Found<Option<Action<'a>>> {
-        Ok(Some(match action {
-            Declared::Let { name, value } => return self.name(name, value),
-            Declared::Call { result, call } => self.call(result.as_ref(), call)?,
-            Declared::Alloc { name, tensor, on } => self.allocate(name, tensor, on.as_ref())?,
-            Declared::Return(value) => Action::Return(self.returned(value.as_ref())?),
-            Declared::Raise { kind, message } => {
-                let message = message.iter().map(|part| self.piece(part));
-                Action::Raise { kind, message: message.collect::<Found<_>>()? }
-            }
-            Declared::If { .. } | Declared::For { .. } => unreachable!("these have blocks"),
-        }))
     }
 
     /// A term whose symbols are known here.
@@ -303,8 +297,8 @@ impl<'n, 'a> Block<'n, 'a> {
                 Err(format!("the result is `{}`: `return;`", outputs[0].name))
             }
             (ResultType::Value(ty), None) => Err(format!("the result is of type `{ty}`")),
-            (ResultType::Value(ParamType::Scalar(scalar)), Some(value)) => {
-                self.scalar(*scalar, value)
+            (ResultType::Value(ty @ ParamType::Scalar(scalar)), Some(value)) => {
+                self.scalar(*scalar, ty, value)
             }
             (ResultType::Value(ty), Some(value)) => {
                 let packed = self.packed(value)?;
@@ -321,10 +315,12 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 
     /// A scalar that is returned: a number that fits, or whatever turns out to be one.
-    fn scalar(&mut self, scalar: Scalar, value: &'a Expr) -> Found<Returned<'a>> {
-        let ResultType::Value(ty) = &self.names.function.signature.result else {
-            unreachable!("the result is a scalar")
-        };
+    fn scalar(
+        &mut self,
+        scalar: Scalar,
+        ty: &'a ParamType,
+        value: &'a Expr,
+    ) -> Found<Returned<'a>> {
         let term = self.term(value)?;
         let fits = match term.kind {
             Kind::Bool => scalar == Scalar::Bool || scalar.is_int() || scalar.is_float(),

@@ -7,15 +7,17 @@ use abi_spec::layout::{
     DL_MANAGED_TENSOR_VERSIONED as MANAGED, dl_managed_tensor_versioned as managed,
     dl_pack_version, dl_tensor,
 };
-use abi_spec::{DeviceType, TypeIndex, c_library, runtime};
+use abi_spec::{DeviceType, TypeIndex, runtime};
 
-use crate::ir::{Binary, Builder, Cond, Convert, Linkage, Symbol, SymbolKind, Type, Value};
+use crate::ir::{
+    Binary, Builder, Cond, Convert, Linkage, Signature, Symbol, SymbolKind, Type, Value,
+};
 use crate::lower::explain::codes::{Callee, Output, Used};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::schema::At;
 use crate::lower::value::write_any;
-use crate::resolve::prototype::of_c_library;
+use crate::resolve::prototype;
 
 /// What the elements are aligned to at least, as frameworks and vector instructions like it.
 const ALIGN: i64 = 64;
@@ -66,7 +68,7 @@ fn room(b: &mut Builder<'_>, output: At<Output>, size: Value, align: Value) -> V
     let head = b.binary_const(Binary::Add, dims, MANAGED.size.into());
     let head = b.binary(Binary::Add, head, align);
     let bytes = b.binary(Binary::Add, head, size);
-    let malloc = c_function(b, c_library::MALLOC);
+    let malloc = c_function(b, prototype::malloc());
     let possible = b.compare_const(Cond::Sge, size, 0);
     let null = b.null();
     b.if_else(possible, Type::Ptr, |b| b.call_value(malloc, &[bytes]), |_| null)
@@ -79,7 +81,7 @@ fn fill(b: &mut Builder<'_>, block: Value, output: At<Output>, prototype: Value,
     b.store(major, block, version + dl_pack_version::MAJOR.offset);
     b.store(minor, block, version + dl_pack_version::MINOR.offset);
     b.store(null, block, managed::MANAGER_CTX.offset);
-    let free = c_function(b, c_library::FREE);
+    let free = c_function(b, prototype::free());
     let free = b.address(free);
     b.store(free, block, managed::DELETER.offset);
     b.store(zero, block, managed::FLAGS.offset);
@@ -135,7 +137,7 @@ fn hand_over(b: &mut Builder<'_>, descriptor: Value, block: Value, tensor: Value
     let status = b.runtime(make, &[block, zero, zero, created]);
     let failed = b.compare_const(Cond::Ne, status, 0);
     b.if_then(failed, |b| {
-        let free = c_function(b, c_library::FREE);
+        let free = c_function(b, prototype::free());
         b.call(free, &[block]);
         let name = b.text(make.name);
         b.fail_call(descriptor, name, status);
@@ -145,10 +147,8 @@ fn hand_over(b: &mut Builder<'_>, descriptor: Value, block: Value, tensor: Value
     write_any(b, tensor, TypeIndex::TENSOR, object);
 }
 
-/// A function of the C library, which has one of the names that [`of_c_library`] knows.
-fn c_function(b: &mut Builder<'_>, name: &str) -> Symbol {
-    let known = of_c_library().into_iter().find(|(known, _)| *known == name);
-    let (_, signature) = known.unwrap_or_else(|| unreachable!("{name} is not known"));
+/// A function of the C library.
+fn c_function(b: &mut Builder<'_>, (name, signature): (&str, Signature)) -> Symbol {
     b.module.declare(name, Linkage::Import, SymbolKind::Function(signature))
 }
 
