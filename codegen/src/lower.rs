@@ -80,9 +80,9 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
     let mut externals = resolved.externals.iter().peekable();
     for (index, function) in resolved.functions.iter().enumerate() {
         let function = options.unchecked.apply(function);
-        function::wrapper(&mut module, &function, linkage, &mut used);
+        let descriptor = function::wrapper(&mut module, &function, linkage, &mut used);
         if let Some(external) = externals.next_if(|external| external.function == index) {
-            library::stub::stub(&mut module, external, linkage);
+            library::stub::stub(&mut module, external, descriptor, linkage);
         }
     }
     if let Some(entry) = library.entry.as_deref().filter(|&entry| entry != MAIN) {

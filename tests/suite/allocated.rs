@@ -1,10 +1,8 @@
 //! What is in tensors that a wrapper has allocated, seen from Python, and how long they live.
 
-use std::path::Path;
-use std::process::Command;
-
 use codegen::Library;
-use tvm_ffi_codegen_tests::route::{BACKENDS, build};
+
+use crate::results;
 
 const DECLARATIONS: &str = "
     next(x: Tensor([n], float32)) -> y: Tensor([n], float32) = add_one(x.data, y.data, n);
@@ -26,17 +24,6 @@ const ROWS: [(&str, &str); 6] = [
 
 #[test]
 fn tensors_hold_what_the_kernel_has_written() {
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    let path = folder.path().join("library.so");
     let library: Library = DECLARATIONS.parse().expect("the declarations are valid");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("results.py");
-    for backend in BACKENDS {
-        build(&library, backend, &path);
-        let mut python = Command::new("python3");
-        python.arg(&script).arg(&path).args(ROWS.map(|(expression, _)| expression));
-        let output = python.output().unwrap_or_else(|error| panic!("python3: {error}"));
-        let text = String::from_utf8_lossy(&output.stdout);
-        let expected = ROWS.map(|(_, value)| value);
-        assert_eq!(text.lines().collect::<Vec<_>>(), expected, "{backend}: {output:?}");
-    }
+    results::hold(&library, &[], &ROWS);
 }

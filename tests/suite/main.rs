@@ -21,6 +21,7 @@ mod mirror;
 mod once;
 mod programs;
 mod properties;
+mod results;
 mod runtime_state;
 mod same_bytes;
 mod snapshots;

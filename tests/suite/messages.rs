@@ -1,11 +1,11 @@
 //! What is said in words that people act on: kinds of errors, element types, classes of Python.
 
-use std::path::Path;
 use std::process::Command;
 
 use abi_spec::error_kind;
 use codegen::Library;
-use tvm_ffi_codegen_tests::route::{BACKENDS, build};
+
+use crate::results;
 
 const DECLARATIONS: &str = "
     opaque(x: Tensor([n], handle)) -> None = record_1(n);
@@ -29,19 +29,8 @@ const ROWS: [(&str, &str); 2] = [
 
 #[test]
 fn messages_say_what_to_do() {
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    let path = folder.path().join("library.so");
     let library: Library = DECLARATIONS.parse().expect("the declarations are valid");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("results.py");
-    for backend in BACKENDS {
-        build(&library, backend, &path);
-        let mut python = Command::new("python3");
-        python.arg(&script).arg(&path).args(ROWS.map(|(expression, _)| expression));
-        let output = python.output().unwrap_or_else(|error| panic!("python3: {error}"));
-        let text = String::from_utf8_lossy(&output.stdout);
-        let expected = ROWS.map(|(_, value)| value);
-        assert_eq!(text.lines().collect::<Vec<_>>(), expected, "{backend}: {output:?}");
-    }
+    results::hold(&library, &[], &ROWS);
 }
 
 /// The runtime's package says so itself.

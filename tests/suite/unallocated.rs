@@ -13,6 +13,8 @@ use tvm_ffi_codegen_tests::ffi::{Ffi, config, installed};
 use tvm_ffi_codegen_tests::kernels::{cc, kernels};
 use tvm_ffi_codegen_tests::route::{BACKENDS, build};
 
+use crate::results;
+
 const DECLARATIONS: &str = "
     iota(n: int64) -> out: Tensor([n], float32) = fill(out.data, n);
     grid(n: int64, m: int64) -> out: Tensor([n, 3, m], int16, align=4096) = record_tensor(out);
@@ -67,20 +69,9 @@ fn rows() -> Vec<(&'static str, String)> {
 
 #[test]
 fn numpy_callers_need_no_allocator() {
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    let path = folder.path().join("library.so");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("results.py");
-    for backend in BACKENDS {
-        build(&library(), backend, &path);
-        let (mut python, rows) = (Command::new("python3"), rows());
-        python.arg(&script).arg("--plain").arg(&path);
-        python.args(rows.iter().map(|(expression, _)| expression));
-        let output = python.output().unwrap_or_else(|error| panic!("python3: {error}"));
-        let text = String::from_utf8_lossy(&output.stdout);
-        let found: Vec<&str> = text.lines().collect();
-        let expected: Vec<&str> = rows.iter().map(|(_, value)| &**value).collect();
-        assert_eq!(found, expected, "{backend}: {output:?}");
-    }
+    let rows = rows();
+    let rows: Vec<_> = rows.iter().map(|(expression, value)| (*expression, &**value)).collect();
+    results::hold(&library(), &["--plain"], &rows);
 }
 
 /// What `unallocated.c` prints.

@@ -91,7 +91,7 @@ impl Wrapper<'_, '_> {
     /// Appends a value.
     fn say(&mut self, message: &mut Message, term: &Term) {
         if let (Kind::Text, Node::Value(value)) = (term.kind, &term.node) {
-            let text = self.pair_of(*value);
+            let text = self.values[*value].pair();
             message.piece(LeafKind::Plain, &text);
             return;
         }

@@ -14,17 +14,18 @@ use crate::ir::{Builder, Data, Linkage, Module, SymbolKind, Value};
 use crate::resolve::function::Function;
 use crate::resolve::ids::Table;
 
-/// Adds the wrapper of one function, and its descriptor, to the module.
+/// Adds the wrapper of one function, and its descriptor, to the module; yields the number of that among the data.
 pub(crate) fn wrapper<'a>(
     module: &mut Module,
     function: &'a Function<'a>,
     linkage: Linkage,
     used: &mut Used,
-) {
+) -> usize {
     if function.calls_by_name() {
         library::embed::context(module);
     }
     let descriptor = declare_descriptor(module, function, used);
+    let index = descriptor.index;
     let mut b = exported(module, &symbol::function_symbol(&function.declared.signature.name));
     let (miscounted, fail) = (b.cold_block("miscounted"), b.cold_block("fail"));
     let given = b.param(2);
@@ -45,6 +46,7 @@ pub(crate) fn wrapper<'a>(
     *used = w.used;
     let function = w.b.finish();
     module.functions.push(function);
+    index
 }
 
 /// A wrapper that knows its arguments, and nothing of them.

@@ -144,7 +144,7 @@ impl ValueState {
         if let ValueState::Tuple(elements) = self { *elements } else { self.is_no("tuple") }
     }
 
-    fn is_no(&self, wanted: &str) -> ! {
+    pub(crate) fn is_no(&self, wanted: &str) -> ! {
         unreachable!("{self:?} is used as a {wanted}")
     }
 }

@@ -182,6 +182,17 @@ pub(crate) enum Callee<'a> {
 /// A value of the FFI that the body makes.
 #[derive(Clone, Debug)]
 pub(crate) enum Packed<'a> {
+    /// One that is there, and only written.
+    Plain(Plain<'a>),
+    /// An array.
+    Array(Vec<Packed<'a>>),
+    /// A shape.
+    Shape(Vec<Term>),
+}
+
+/// A value of the FFI for which no object has to be made.
+#[derive(Clone, Debug)]
+pub(crate) enum Plain<'a> {
     /// None.
     None,
     /// A number, truth, address, element type or device.
@@ -192,10 +203,6 @@ pub(crate) enum Packed<'a> {
     Value(ValueId),
     /// A tensor that was allocated.
     Output(OutputId),
-    /// An array.
-    Array(Vec<Packed<'a>>),
-    /// A shape.
-    Shape(Vec<Term>),
 }
 
 /// What a function returns.

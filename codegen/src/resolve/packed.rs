@@ -3,7 +3,7 @@
 use abi_spec::{Scalar, TypeIndex};
 
 use super::accepted::{Accepted, possible};
-use super::function::{Callee, Packed, PackedCall};
+use super::function::{Callee, Packed, PackedCall, Plain};
 use super::statement::Block;
 use super::term::{Kind, Node, Term};
 use super::value::Source;
@@ -38,8 +38,8 @@ impl<'a> Block<'_, 'a> {
     /// A value of the FFI.
     pub(super) fn packed(&self, expr: &'a Expr) -> Found<Packed<'a>> {
         match expr {
-            Expr::None => Ok(Packed::None),
-            Expr::Text(text) => Ok(Packed::Text(text)),
+            Expr::None => Ok(Packed::Plain(Plain::None)),
+            Expr::Text(text) => Ok(Packed::Plain(Plain::Text(text))),
             Expr::Array(all) => {
                 let all = all.iter().map(|entry| self.packed(entry));
                 Ok(Packed::Array(all.collect::<Found<_>>()?))
@@ -71,17 +71,17 @@ impl<'a> Block<'_, 'a> {
     /// A value that has a name, or what is computed.
     fn packed_term(&self, expr: &Expr) -> Found<Packed<'a>> {
         if let Some(output) = self.names.output_of(expr) {
-            return Ok(Packed::Output(output));
+            return Ok(Packed::Plain(Plain::Output(output)));
         }
         let (term, value) = (self.term(expr)?, self.names.value_of(expr));
         match (value.map(|value| (value, self.names.values[value].source)), term.kind) {
             (Some((_, Source::Rest(_))), _) => {
                 Err(format!("`{expr}` is any number of values, not one"))
             }
-            (Some((_, Source::Context)), _) => Ok(Packed::Term(term)),
-            (Some((value, _)), _) => Ok(Packed::Value(value)),
+            (Some((_, Source::Context)), _) => Ok(Packed::Plain(Plain::Term(term))),
+            (Some((value, _)), _) => Ok(Packed::Plain(Plain::Value(value))),
             (None, Kind::Text | Kind::Several) => Err(format!("`{expr}` is no value of the FFI")),
-            (None, _) => Ok(Packed::Term(term)),
+            (None, _) => Ok(Packed::Plain(Plain::Term(term))),
         }
     }
 
@@ -90,18 +90,20 @@ impl<'a> Block<'_, 'a> {
         let (required, optional) = ty.required();
         match (packed, required) {
             (_, ParamType::Leaf(crate::Leaf::Any)) => true,
-            (Packed::None, _) => optional,
-            (Packed::Text(_), ParamType::Leaf(crate::Leaf::Str)) => true,
-            (Packed::Output(_), ParamType::Object(Class::Tensor | Class::Any)) => true,
+            (Packed::Plain(Plain::None), _) => optional,
+            (Packed::Plain(Plain::Text(_)), ParamType::Leaf(crate::Leaf::Str)) => true,
+            (Packed::Plain(Plain::Output(_)), ParamType::Object(Class::Tensor | Class::Any)) => {
+                true
+            }
             (Packed::Shape(_), ParamType::Shape(crate::Shape::AnyRank)) => true,
-            (Packed::Term(term), ParamType::Scalar(scalar)) => match term.kind {
+            (Packed::Plain(Plain::Term(term)), ParamType::Scalar(scalar)) => match term.kind {
                 Kind::Bool => *scalar == Scalar::Bool,
                 Kind::Int => *scalar == Scalar::Int64,
                 Kind::Unsigned => *scalar == Scalar::Uint64,
                 Kind::Float => *scalar == Scalar::Float64,
                 Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => false,
             },
-            (Packed::Value(value), required) => {
+            (Packed::Plain(Plain::Value(value)), required) => {
                 let value = &self.names.values[*value];
                 *value.ty == *required && (optional || !value.optional)
             }
@@ -149,9 +151,11 @@ impl<'a> Block<'_, 'a> {
     pub(super) fn may_be(&self, packed: &Packed<'_>) -> Accepted {
         use TypeIndex as T;
         match packed {
-            Packed::None => Accepted::of(&[T::NONE]),
-            Packed::Term(Term { node: Node::Null, .. }) => Accepted::of(&[T::OPAQUE_PTR, T::NONE]),
-            Packed::Term(term) => Accepted::of(match term.kind {
+            Packed::Plain(Plain::None) => Accepted::of(&[T::NONE]),
+            Packed::Plain(Plain::Term(Term { node: Node::Null, .. })) => {
+                Accepted::of(&[T::OPAQUE_PTR, T::NONE])
+            }
+            Packed::Plain(Plain::Term(term)) => Accepted::of(match term.kind {
                 Kind::Int | Kind::Unsigned => &[T::INT],
                 Kind::Bool => &[T::BOOL],
                 Kind::Float => &[T::FLOAT],
@@ -160,13 +164,13 @@ impl<'a> Block<'_, 'a> {
                 Kind::Device => &[T::DEVICE],
                 Kind::Text | Kind::Several => &[],
             }),
-            Packed::Text(_) => Accepted::of(&[T::RAW_STR]),
-            Packed::Value(value) => {
+            Packed::Plain(Plain::Text(_)) => Accepted::of(&[T::RAW_STR]),
+            Packed::Plain(Plain::Value(value)) => {
                 let value = &self.names.values[*value];
                 let none = if value.optional { &[T::NONE][..] } else { &[] };
                 possible(value.ty).or(Accepted::of(none))
             }
-            Packed::Output(_) => Accepted::of(&[T::TENSOR]),
+            Packed::Plain(Plain::Output(_)) => Accepted::of(&[T::TENSOR]),
             Packed::Array(_) => Accepted::of(&[T::ARRAY]),
             Packed::Shape(_) => Accepted::of(&[T::SHAPE]),
         }

@@ -21,6 +21,13 @@ pub(crate) struct Call {
     pub(crate) fails: bool,
 }
 
+impl Case {
+    /// True for a body of several statements, which only what runs in this process can call.
+    pub(crate) fn is_program(&self) -> bool {
+        self.declaration.contains('{')
+    }
+}
+
 impl Call {
     pub(crate) fn name(&self) -> String {
         let Call { case, what, .. } = self;
@@ -42,6 +49,11 @@ pub(crate) fn cases() -> Vec<Case> {
         name,
         declaration: format!("{name}({params}) -> int64 = {name}_kernel({args});"),
     };
+    let matrices = "x: Tensor([n, m], float32), y: Tensor([n, m], float32)";
+    let program = |name: &str, callee: &str| {
+        format!("{name}({matrices}) -> int64 = {{ let r: int64 = @{callee}(x, y); return r; }};")
+    };
+    let number = format!("number({matrices}) -> int64 = pair_kernel(x.data, y.data, n * m);");
     vec![
         case("add_one", "x: Tensor([n], float32), y: Tensor([n], float32)", "x.data, y.data, n"),
         case(
@@ -66,6 +78,9 @@ pub(crate) fn cases() -> Vec<Case> {
             "x: Optional[Tensor([_], float32)], k: Optional[int64]",
             "x.data, x.is_some, k, k.is_some",
         ),
+        // The harness registers this function.
+        Case { name: "by_name", declaration: program("by_name", "\"bench.number\"") },
+        Case { name: "by_symbol", declaration: number + &program("by_symbol", "number") },
     ]
 }
 
@@ -106,6 +121,8 @@ pub(crate) fn timed() -> Vec<Call> {
         good("map8", "", &format!("map({})", list(8, |i| format!("\"k{i}\": {i}")))),
         good("optional", "given", &format!("{five}, 3")),
         good("optional", "None", "none, none"),
+        good("by_name", "", &format!("{a}, {a}")),
+        good("by_symbol", "", &format!("{a}, {a}")),
         call("add_one", "unequal extents", &format!("{five}, {}", tensor(&[4])), true),
         call("add_one", "wrong dtype", &format!("{five}, {double}"), true),
         call("add_one", "wrong type", &format!("{five}, \"text\""), true),
@@ -116,6 +133,7 @@ pub(crate) fn timed() -> Vec<Call> {
 /// Calls that show what is checked, and what is accepted although it need not be refused.
 pub(crate) fn questions() -> Vec<Call> {
     let five = tensor(&[5]);
+    let matrices = format!("{}, {}", tensor(&[4, 3]), tensor(&[4, 4]));
     let all = [
         ("add_one", "DLTensor*, strides NULL", "float32[5], float32[5]".to_owned(), false),
         ("add_one", "any stride at extent 1", one("{strides=[7]}", "1"), false),
@@ -153,6 +171,8 @@ pub(crate) fn questions() -> Vec<Call> {
         ("map8", "value of other type", "map(\"a\": 1, \"b\": \"c\")".to_owned(), true),
         ("optional", "tensor of other rank", format!("{}, 3", tensor(&[5, 1])), true),
         ("optional", "float for int", "none, 2.5".to_owned(), true),
+        ("by_name", "extents differ", matrices.clone(), true),
+        ("by_symbol", "extents differ", matrices, true),
     ];
     let call = |(case, what, arguments, fails)| Call {
         case,

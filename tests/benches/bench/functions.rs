@@ -7,8 +7,9 @@ use std::path::Path;
 use std::ptr;
 
 use abi_spec::TypeIndex;
+use abi_spec::layout::OBJECT;
 use jit::Compiled;
-use jit::abi::{Any, Object, SafeCall};
+use jit::abi::{Any, ByteArray, DLTensor, Object, SafeCall};
 use tvm_ffi_codegen_tests::argument::parse_list;
 use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 use tvm_ffi_codegen_tests::frame::Frame;
@@ -94,6 +95,34 @@ fn load(path: &Path, case: &str, ffi: &Ffi) -> Result<Function, String> {
     let symbol = unsafe { library.get::<SafeCall>(&format!("__tvm_ffi_{case}")) };
     let direct = *symbol.map_err(|error| error.to_string())?;
     Ok(Function { direct, object: function_object(ffi, direct) })
+}
+
+/// Two tensors as a number: what is called by name.
+unsafe extern "C" fn number(_: *mut c_void, args: *const Any, _: i32, result: *mut Any) -> i32 {
+    // SAFETY: callers pass two tensors, and a place for the result.
+    unsafe {
+        let data = |index: usize| (*tensor(&*args.add(index))).data as i64;
+        *result = Any::int(TypeIndex::INT, data(0) ^ data(1));
+    }
+    0
+}
+
+fn tensor(arg: &Any) -> *const DLTensor {
+    let at = if arg.ty() == TypeIndex::TENSOR { OBJECT.size as usize } else { 0 };
+    // SAFETY: a tensor is behind the header of its object.
+    unsafe { arg.pointer().byte_add(at).cast() }
+}
+
+/// Gives the runtime what cases call by name.
+pub(crate) fn register(ffi: &Ffi) {
+    type Set = unsafe extern "C" fn(*const ByteArray, *mut Object, i32) -> i32;
+    let name = ByteArray::new(b"bench.number");
+    // SAFETY: the type is that of `c_api.h`.
+    let status = unsafe {
+        let set = ffi.function::<Set>("TVMFFIFunctionSetGlobal").expect("every release has it");
+        set(&name, function_object(ffi, number), 1)
+    };
+    assert_eq!(status, 0, "{:?}", ffi.take_error());
 }
 
 /// A function object around a function; it is never freed.

@@ -30,10 +30,12 @@ use answers::Answers;
 use peers::Peers;
 use report::Report;
 use setup::Setup;
+use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let setup = Setup::new();
+    functions::register(&Ffi::new(ffi::installed()));
     if let [flag, name, rest @ ..] = arguments.as_slice()
         && flag == children::CHILD
     {

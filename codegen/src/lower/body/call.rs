@@ -123,9 +123,7 @@ impl<'a> Wrapper<'a, '_> {
                 self.call_object(function, [args, count, result])
             }
             Callee::Value(value) => {
-                let ValueState::Word(function) = self.values[*value] else {
-                    unreachable!("functions are loaded before they are called")
-                };
+                let function = self.values[*value].word();
                 let function = self.or_zero(*value, function);
                 self.require_function(*value, function);
                 self.call_object(function, [args, count, result])

@@ -12,13 +12,13 @@ use crate::lower::state::ValueState;
 use crate::lower::value::{constant_bytes, write_any};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::result_index;
-use crate::resolve::function::Packed;
+use crate::resolve::function::{Packed, Plain};
 use crate::resolve::ids::ValueId;
 use crate::resolve::term::{Kind, Term};
 
 /// A value that is ready to be written: arrays and shapes have been made.
 enum Made<'p, 'a> {
-    Plain(&'p Packed<'a>),
+    Plain(&'p Plain<'a>),
     /// One that is owned at an address.
     Owned(Value),
 }
@@ -31,7 +31,7 @@ impl Wrapper<'_, '_> {
         for (index, made) in made.iter().enumerate() {
             let at = index as i32 * ANY.size as i32;
             match made {
-                Made::Plain(packed) => self.pack(packed, area, at),
+                Made::Plain(plain) => self.pack(plain, area, at),
                 Made::Owned(from) => self.copy_words(*from, area, at),
             }
         }
@@ -41,7 +41,7 @@ impl Wrapper<'_, '_> {
     /// Writes one value to an address. What is made for it is owned.
     pub(crate) fn pack_one(&mut self, packed: &Packed<'_>, to: Value) {
         match self.make(packed) {
-            Made::Plain(packed) => self.pack(packed, to, 0),
+            Made::Plain(plain) => self.pack(plain, to, 0),
             Made::Owned(from) => self.copy_words(from, to, 0),
         }
     }
@@ -73,11 +73,7 @@ impl Wrapper<'_, '_> {
                 self.make_with(Routine::MakeShape, area, numbers.len(), slot);
                 Made::Owned(slot)
             }
-            Packed::None
-            | Packed::Term(_)
-            | Packed::Text(_)
-            | Packed::Value(_)
-            | Packed::Output(_) => Made::Plain(packed),
+            Packed::Plain(plain) => Made::Plain(plain),
         }
     }
 
@@ -97,24 +93,23 @@ impl Wrapper<'_, '_> {
         self.b.switch_to(next);
     }
 
-    fn pack(&mut self, packed: &Packed<'_>, to: Value, at: i32) {
-        match packed {
-            Packed::None => {
+    fn pack(&mut self, plain: &Plain<'_>, to: Value, at: i32) {
+        match plain {
+            Plain::None => {
                 let zero = self.b.i64(0);
                 self.store_any(TypeIndex::NONE, zero, to, at);
             }
-            Packed::Term(term) => self.pack_term(term, to, at),
-            Packed::Text(text) => {
+            Plain::Term(term) => self.pack_term(term, to, at),
+            Plain::Text(text) => {
                 let bytes = [text.as_bytes(), &[0]].concat();
                 let data = constant_bytes(&mut self.b, bytes);
                 self.store_any(TypeIndex::RAW_STR, data, to, at);
             }
-            Packed::Value(value) => self.pack_value(*value, to, at),
-            Packed::Output(output) => {
+            Plain::Value(value) => self.pack_value(*value, to, at),
+            Plain::Output(output) => {
                 let object = self.output_object(*output);
                 self.store_any(TypeIndex::TENSOR, object, to, at);
             }
-            Packed::Array(_) | Packed::Shape(_) => unreachable!("these have been made"),
         }
     }
 

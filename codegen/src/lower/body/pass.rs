@@ -57,15 +57,7 @@ impl Wrapper<'_, '_> {
                 self.device_numbers(word).into()
             }
             ValueState::Word(word) => vec![word],
-            ValueState::Pending => unreachable!("values are loaded before they are used"),
+            ValueState::Pending => self.values[value].is_no("argument"),
         }
-    }
-
-    /// Address and size of a value that is text.
-    pub(crate) fn pair_of(&self, value: ValueId) -> [Value; 2] {
-        let ValueState::Pair(data, size) = self.values[value] else {
-            unreachable!("texts are loaded before they are used")
-        };
-        [data, size]
     }
 }

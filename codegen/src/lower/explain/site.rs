@@ -1,6 +1,6 @@
 //! Sites: what a failure after the checks says. Each is added to the descriptor of its function.
 
-use crate::ir::{Builder, Data, Module, Symbol, Value};
+use crate::ir::{Builder, Data, Value};
 use crate::lower::explain::codes::{Callee, Case, Header, Meaning, Site, Span, Text};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::descriptor::elide;
@@ -41,12 +41,6 @@ pub(crate) fn add(
     let offset = append(data, fault, frame.unwrap_or_default());
     let base = b.address(descriptor);
     b.ptr_offset(base, offset.into())
-}
-
-/// The number among the data of a module of this one.
-pub(crate) fn index_of(module: &Module, descriptor: Symbol) -> usize {
-    let index = module.data.iter().position(|data| data.symbol == descriptor);
-    index.unwrap_or_else(|| unreachable!("descriptors come first"))
 }
 
 /// Appends words and texts; yields the offset in bytes.

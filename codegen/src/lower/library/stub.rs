@@ -10,7 +10,6 @@ use crate::ir::{
     Block, Builder, Cond, Convert, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value,
 };
 use crate::lower::explain::complaints::Complaint;
-use crate::lower::explain::descriptor;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::site::{self, Fault};
 use crate::lower::value::{safe_call, write_any};
@@ -23,8 +22,8 @@ type Words = [Value; 2];
 /// A stub under construction.
 struct Stub<'m> {
     b: Builder<'m>,
-    /// That of the function, for sites.
-    descriptor: Symbol,
+    /// That of the function, for sites: its number among the data of the module.
+    descriptor: usize,
     /// Linkage of the shared routines.
     linkage: Linkage,
     /// What is made for the call: None until it is.
@@ -38,11 +37,15 @@ struct Stub<'m> {
 
 /// Adds the C function, right after the function that it calls. It returns the status of that, or -1 once it has
 /// raised something of its own.
-pub(crate) fn stub(module: &mut Module, external: &External<'_>, linkage: Linkage) {
+pub(crate) fn stub(
+    module: &mut Module,
+    external: &External<'_>,
+    descriptor: usize,
+    linkage: Linkage,
+) {
     let name = &external.declared.signature.name;
     let kind = SymbolKind::Function(safe_call());
     let function = module.declare(&function_symbol(name), Linkage::Export, kind);
-    let descriptor = module.declare(&descriptor::symbol(name), Linkage::Local, SymbolKind::Data);
     let mut s = start(module, external, (descriptor, linkage));
     let status = s.b.block_param(s.leave, Type::I32, "status");
     let mut next = 0;
@@ -68,7 +71,7 @@ pub(crate) fn stub(module: &mut Module, external: &External<'_>, linkage: Linkag
 fn start<'m>(
     module: &'m mut Module,
     external: &External<'_>,
-    (descriptor, linkage): (Symbol, Linkage),
+    (descriptor, linkage): (usize, Linkage),
 ) -> Stub<'m> {
     let given = external.params.iter().flat_map(|param| param.types());
     let types = given.map(|(_, ty)| ty).chain(external.result.ty());
@@ -189,10 +192,13 @@ impl Stub<'_> {
         self.b.switch_to(next);
     }
 
+    fn descriptor_address(&mut self) -> Value {
+        self.b.address(self.b.module.data[self.descriptor].symbol)
+    }
+
     fn fail(&mut self, fault: &Fault<'_>, values: &[Value]) {
-        let index = site::index_of(self.b.module, self.descriptor);
-        let site = site::add(&mut self.b, index, fault, None);
-        let descriptor = self.b.address(self.descriptor);
+        let site = site::add(&mut self.b, self.descriptor, fault, None);
+        let descriptor = self.descriptor_address();
         let values = self.b.values(values);
         let fail = Routine::FailAt.declare(self.b.module, self.linkage);
         let status = self.b.call_value(fail, &[descriptor, site, values]);

@@ -149,7 +149,7 @@ impl Stub<'_> {
                 let (number, to) = (b.load_element(numbers, at), b.any_at(area, at));
                 write_any(b, to, TypeIndex::INT, number);
             });
-            let (descriptor, none) = (s.b.address(s.descriptor), s.b.i64(0));
+            let (descriptor, none) = (s.descriptor_address(), s.b.i64(0));
             write_any(&mut s.b, slot, TypeIndex::NONE, none);
             let count = s.b.convert(Convert::Trunc, size, Type::I32);
             let make = Routine::MakeShape.declare(s.b.module, s.linkage);

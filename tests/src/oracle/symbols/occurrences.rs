@@ -1,0 +1,219 @@
+//! The occurrences of symbols in a call: which binds, which are compared, and when.
+
+use codegen::{Dim, Expr};
+
+use super::{Known, Occurrence, Symbol, Symbols, is_linear, names};
+use crate::argument::Tensor;
+use crate::oracle::expression::floor_divide;
+use crate::oracle::tensor::compact_stride;
+use crate::oracle::{Call, Checked, Fault, Place};
+
+impl<'a> Call<'a> {
+    /// Visits an extent of a tensor or a number of a shape.
+    pub(in crate::oracle) fn dim(
+        &mut self,
+        place: &Place<'a>,
+        part: String,
+        value: Option<i64>,
+        rule: &'a Dim,
+    ) -> Checked<()> {
+        let Dim::Expr(expr) = rule else { return Ok(()) };
+        self.occurrence(Occurrence {
+            argument: place.argument,
+            place: format!("{}{part}", place.path),
+            value,
+            expr,
+            counts: true,
+            uncertain: place.uncertain,
+            many: place.many,
+            stride: None,
+            is_stride: false,
+        })
+    }
+
+    /// Visits a stride.
+    pub(in crate::oracle) fn stride(
+        &mut self,
+        place: &Place<'a>,
+        dim: usize,
+        tensor: Option<(&'a Tensor, i64, bool)>,
+        rule: &'a Dim,
+    ) -> Checked<()> {
+        let Dim::Expr(expr) = rule else { return Ok(()) };
+        self.occurrence(Occurrence {
+            argument: place.argument,
+            place: format!("{}.strides[{dim}]", place.path),
+            value: tensor.map(|(_, value, _)| value),
+            expr,
+            counts: tensor.is_some_and(|(_, _, counts)| counts),
+            uncertain: place.uncertain,
+            many: place.many,
+            stride: tensor.map(|(tensor, _, _)| (tensor, dim)),
+            is_stride: true,
+        })
+    }
+
+    fn occurrence(&mut self, occurrence: Occurrence<'a>) -> Checked<()> {
+        match self.symbols.unknown(occurrence.expr)[..] {
+            [] => self.compare(&occurrence),
+            [symbol] if is_linear(occurrence.expr, self.symbols.all[symbol].name) => {
+                self.bind_or_compare(symbol, &occurrence)?;
+                self.bound(symbol, occurrence)
+            }
+            _ => {
+                self.symbols.rules.waiting.push(occurrence);
+                Ok(())
+            }
+        }
+    }
+
+    /// What the declaration says of a symbol after an occurrence that may bind it.
+    fn bound(&mut self, symbol: usize, occurrence: Occurrence<'a>) -> Checked<()> {
+        let known = &mut self.symbols.rules.known[symbol];
+        if occurrence.uncertain {
+            if *known == Known::No {
+                *known = Known::Within(occurrence.argument);
+            }
+            return Ok(());
+        }
+        if !occurrence.is_stride {
+            return self.know(symbol);
+        }
+        *known = Known::Maybe;
+        self.symbols.all[symbol].first.get_or_insert(occurrence);
+        Ok(())
+    }
+
+    /// The value of an integer parameter is an occurrence of the symbol of its name.
+    pub(in crate::oracle) fn parameter(&mut self, place: &Place<'a>, value: i64) -> Checked<()> {
+        let name = &place.path;
+        let index = self.symbols.all().position(|symbol| symbol == name);
+        let index = index.expect("integer parameters are symbols");
+        let symbol = &mut self.symbols.all[index];
+        match symbol.value {
+            None => {
+                symbol.value = Some(value);
+                symbol.origin = name.to_owned();
+            }
+            Some(known) if known != value => {
+                let expected = format!("{known} (= {}) but got {value}", symbol.origin);
+                return Err(place.mismatch("", expected));
+            }
+            Some(_) => {}
+        }
+        self.know(index)
+    }
+
+    fn mismatch_at(&self, occurrence: &Occurrence<'_>, value: i64, expected: &str) -> Fault {
+        let Occurrence { argument, place, .. } = occurrence;
+        let expected = format!("{expected} but got {value}");
+        Fault::at("ValueError", "Mismatched", place, *argument, expected)
+    }
+
+    /// Compares with an expression whose symbols all have values.
+    fn compare(&self, occurrence: &Occurrence<'a>) -> Checked<()> {
+        let Some(value) = occurrence.value.filter(|_| self.symbols.is_bound(occurrence.expr, ""))
+        else {
+            return Ok(());
+        };
+        // What is declared is computed, even where it does not count.
+        let expected = self.int(occurrence.expr)?;
+        if !occurrence.counts || expected == value {
+            return Ok(());
+        }
+        let is_plain = |symbol: &&Symbol<'_>| *occurrence.expr == Expr::name(symbol.name);
+        let plain = self.symbols.all.iter().find(is_plain);
+        let shown = match plain {
+            Some(symbol) => format!("{expected} (= {})", symbol.origin),
+            None if names(occurrence.expr).is_empty() => expected.to_string(),
+            None => format!("{expected} (= {})", occurrence.expr),
+        };
+        Err(self.mismatch_at(occurrence, value, &shown))
+    }
+
+    fn bind_or_compare(&mut self, symbol: usize, occurrence: &Occurrence<'a>) -> Checked<()> {
+        if self.symbols.all[symbol].value.is_some() {
+            return self.compare(occurrence);
+        }
+        let name = self.symbols.all[symbol].name;
+        let Some(found) = occurrence.value.filter(|_| self.symbols.is_bound(occurrence.expr, name))
+        else {
+            return Ok(());
+        };
+        let (value, exact) = self.solve(symbol, occurrence.expr, found)?;
+        if !occurrence.counts {
+            return Ok(());
+        }
+        if !exact {
+            return Err(self.mismatch_at(occurrence, found, &occurrence.expr.to_string()));
+        }
+        let shown = matches!(occurrence.expr, Expr::Name(_)) && !occurrence.many;
+        let symbol = &mut self.symbols.all[symbol];
+        symbol.value = Some(value);
+        symbol.origin = if shown { occurrence.place.clone() } else { symbol.name.to_owned() };
+        Ok(())
+    }
+
+    /// The value of the symbol for which an expression that is linear in it has this value, rounded
+    /// down, and whether it is exact.
+    fn solve(&mut self, symbol: usize, expr: &'a Expr, value: i64) -> Checked<(i64, bool)> {
+        let mut at = |trial: i64| {
+            self.symbols.all[symbol].value = Some(trial);
+            let found = self.int(expr);
+            self.symbols.all[symbol].value = None;
+            found
+        };
+        let constant = at(0)?;
+        let coefficient = at(1)?.wrapping_sub(constant);
+        let difference = value.wrapping_sub(constant);
+        if coefficient == 0 {
+            return Ok((difference, false));
+        }
+        let (quotient, _) = floor_divide(difference, coefficient);
+        Ok((quotient, quotient.wrapping_mul(coefficient) == difference))
+    }
+
+    /// A symbol is known from here on: compares what waited for it.
+    fn know(&mut self, symbol: usize) -> Checked<()> {
+        self.symbols.rules.known[symbol] = Known::Yes;
+        self.compare_waiting(|symbols, one| symbols.unknown(one.expr).is_empty())
+    }
+
+    /// Compares what waits in an element of a loop, by its path, and cannot wait any longer.
+    pub(in crate::oracle) fn compare_in(&mut self, path: &str) -> Checked<()> {
+        self.compare_waiting(|symbols, one| one.place.starts_with(path) && symbols.is_settled(one))
+    }
+
+    fn compare_waiting(
+        &mut self,
+        wanted: impl Fn(&Symbols<'_>, &Occurrence<'_>) -> bool,
+    ) -> Checked<()> {
+        for occurrence in std::mem::take(&mut self.symbols.rules.waiting) {
+            if wanted(&self.symbols, &occurrence) {
+                self.compare(&occurrence)?;
+            } else {
+                self.symbols.rules.waiting.push(occurrence);
+            }
+        }
+        Ok(())
+    }
+
+    /// A symbol that only strides mention, none of which counts, takes the compact value of the first.
+    pub(in crate::oracle) fn settle(&mut self) -> Checked<()> {
+        for index in 0..self.symbols.all.len() {
+            if self.symbols.rules.known[index] != Known::Maybe {
+                continue;
+            }
+            if self.symbols.all[index].value.is_none() {
+                let first = self.symbols.all[index].first.clone().expect("a stride mentions it");
+                let Some((tensor, dim)) = first.stride else { continue };
+                let (value, _) = self.solve(index, first.expr, compact_stride(tensor, dim))?;
+                let symbol = &mut self.symbols.all[index];
+                symbol.value = Some(value);
+                symbol.origin = symbol.name.to_owned();
+            }
+            self.know(index)?;
+        }
+        self.compare_waiting(|symbols, one| symbols.is_settled(one))
+    }
+}
