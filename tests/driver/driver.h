@@ -1,0 +1,221 @@
+/* What the files of the stand-in for the CUDA driver share; cuda.c says what it is.
+ *
+ * Types and numbers are those of the real interface, as far as callers can see them: handles are pointers, structures
+ * have its layout, constants its values. */
+
+#ifndef DRIVER_H
+#define DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Results of calls. */
+typedef enum {
+  SUCCESS = 0,
+  INVALID_VALUE = 1,
+  OUT_OF_MEMORY = 2,
+  NOT_INITIALIZED = 3,
+  NO_DEVICE = 100,
+  INVALID_DEVICE = 101,
+  INVALID_IMAGE = 200,
+  INVALID_CONTEXT = 201,
+  NO_BINARY_FOR_GPU = 209,
+  INVALID_HANDLE = 400,
+  NOT_FOUND = 500,
+  CONTEXT_IS_DESTROYED = 709,
+  COOPERATIVE_LAUNCH_TOO_LARGE = 720,
+  NOT_SUPPORTED = 801,
+  STREAM_CAPTURE_UNSUPPORTED = 900,
+  STREAM_CAPTURE_INVALIDATED = 901,
+  STREAM_CAPTURE_UNMATCHED = 903,
+  STREAM_CAPTURE_IMPLICIT = 906,
+  STREAM_CAPTURE_WRONG_THREAD = 908,
+  INVALID_CLUSTER_SIZE = 912,
+} CUresult;
+
+typedef int CUdevice;
+typedef uint64_t CUdeviceptr;
+typedef struct context *CUcontext;
+typedef struct stream *CUstream;
+typedef struct library *CUlibrary;
+typedef struct kernel *CUkernel;
+/* A `struct function` of one context, or a kernel in its place. */
+typedef void *CUfunction;
+typedef struct graph *CUgraph;
+
+/* Streams that are no handles: that of the context, the same by its other name, that of the thread. */
+enum { STREAM_NULL = 0, STREAM_LEGACY = 1, STREAM_PER_THREAD = 2 };
+
+enum { FUNCTION_MAX_THREADS = 0, FUNCTION_SHARED = 1, FUNCTION_REGISTERS = 4, FUNCTION_PTX = 5, FUNCTION_BINARY = 6,
+       FUNCTION_MAX_DYNAMIC = 8, FUNCTION_CLUSTER_WIDTH = 11, FUNCTION_NON_PORTABLE_CLUSTER = 14, FUNCTION_ATTRIBUTES = 18 };
+
+enum { MAX_DEVICES = 8, MAX_PUSHED = 16 };
+
+/* Where a parameter of a kernel lies among them, in bytes. */
+struct parameter {
+  uint32_t offset, size;
+};
+
+/* A kernel in an image. */
+struct entry {
+  char *name;
+  struct parameter *parameters;
+  uint32_t count;
+  /* Bytes of shared memory that every block has. */
+  uint32_t shared;
+  /* Of a block and a cluster; 0 where the kernel says nothing. */
+  uint32_t max_threads, exact_block[3], cluster[3];
+  /* A launch must say how large its clusters are. */
+  int needs_cluster;
+};
+
+/* A kernel's code for one architecture: machine code, or PTX. */
+struct image {
+  int is_text;
+  /* 10 * major + minor, and that no other will do. */
+  int arch, only;
+  struct entry *entries;
+  size_t count;
+  struct image *next;
+};
+
+struct context {
+  CUdevice device;
+  /* A primary context lives while it is retained, another until it is destroyed. */
+  int is_primary, retained, alive, number;
+  struct context *next;
+};
+
+struct stream {
+  struct context *context;
+  unsigned flags;
+  int number;
+  /* The status of the capture, its mode, the thread that has begun it, and launches in it. */
+  int capture, mode, launches;
+  uintptr_t thread;
+  struct stream *next;
+};
+
+struct library {
+  struct image *images;
+  struct kernel *kernels;
+  int number;
+  struct library *next;
+};
+
+struct kernel {
+  struct library *library;
+  char *name;
+  struct function *functions;
+  /* What has been set, by device, and whether. */
+  int attributes[MAX_DEVICES][FUNCTION_ATTRIBUTES];
+  unsigned char is_set[MAX_DEVICES][FUNCTION_ATTRIBUTES];
+  struct kernel *next;
+};
+
+struct function {
+  struct kernel *kernel;
+  struct context *context;
+  int loaded;
+  struct function *next;
+};
+
+/* cuda.c: the record, and what can be set from outside. */
+struct knobs {
+  int version, devices, shared_optin, multiprocessors, param_info, late_arch, missing_is_success, lookups;
+  int capability[MAX_DEVICES];
+};
+extern struct knobs knobs;
+extern int quiet;
+extern int initialized;
+
+/* Begins the line of a call; what it returns, if not 0, is what the call is to fail with. */
+CUresult begin(const char *name);
+/* The same for a lookup, which is not counted and does not fail on demand. */
+void lookup_begin(const char *name);
+/* Adds to what the call was given. */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void say_bytes(const void *bytes, size_t size);
+/* Adds to what the call yields. */
+void yield(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void yield_bytes(const void *bytes, size_t size);
+/* Says why a call fails. */
+CUresult refuse(CUresult status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Ends the line. */
+CUresult end(CUresult status);
+const char *error_name(CUresult status);
+
+/* What a call is given that is given nothing. */
+#define NOTHING "%s", ""
+
+/* An entry point, whose code follows. While the driver is quiet, `quick` is all that it does. */
+#define QUICK_CALL(name, parameters, arguments, quick, ...)     \
+  static CUresult do_##name parameters;                         \
+  EXPORT CUresult name parameters {                             \
+    if (__atomic_load_n(&quiet, __ATOMIC_RELAXED)) return quick; \
+    CUresult status = begin(#name);                             \
+    say(__VA_ARGS__);                                           \
+    return end(status ? status : do_##name arguments);          \
+  }                                                             \
+  static CUresult do_##name parameters
+
+/* The same, where nobody minds the time. */
+#define CALL(name, parameters, arguments, ...)         \
+  static CUresult do_##name parameters;                \
+  EXPORT CUresult name parameters {                    \
+    CUresult status = begin(#name);                    \
+    say(__VA_ARGS__);                                  \
+    return end(status ? status : do_##name arguments); \
+  }                                                    \
+  static CUresult do_##name parameters
+
+/* image.c, ptx.c: reads a cubin, a fatbin or PTX. */
+CUresult image_parse(const void *code, struct image **out);
+CUresult ptx_parse(const char *text, struct image *image);
+struct entry *image_add(struct image *image, const char *name, size_t length);
+void entry_add(struct entry *entry, uint32_t ordinal, struct parameter parameter);
+void image_free(struct image *image);
+/* The image that a device of that capability runs, and the kernel in one. */
+const struct image *image_for(const struct image *images, int capability);
+const struct entry *image_entry(const struct image *image, const char *name);
+
+/* context.c */
+extern __thread struct context *pushed[MAX_PUSHED] __attribute__((tls_model("initial-exec")));
+extern __thread int depth __attribute__((tls_model("initial-exec")));
+struct context *current(void);
+int is_device(CUdevice device);
+/* Whether a handle is a context that may be used; says so if not. */
+CUresult context_check(CUcontext context);
+int64_t contexts_retained(void);
+/* How a context is called in the record. */
+const char *context_text(CUcontext context);
+/* What a device says of itself. */
+int device_attribute(int attribute, CUdevice device);
+
+/* stream.c */
+const char *stream_text(CUstream stream);
+/* The context that work on a stream runs in. */
+CUresult stream_context(CUstream stream, struct context **out);
+/* Refuses, and ends the captures, if graphs are captured that do not allow what is about to happen. */
+CUresult capture_forbids(const char *what);
+/* Adds a launch to the capture of a stream, if there is one. */
+CUresult capture_launch(CUstream stream, struct context *context, int *captured);
+int64_t streams_live(void);
+int64_t memory_live(void);
+
+/* library.c */
+int64_t libraries_live(void);
+const char *kernel_text(CUfunction handle);
+/* A kernel, or the kernel of a function and its context; NULL if it is neither. */
+struct kernel *kernel_of(CUfunction handle, struct context **context);
+/* A kernel's function in a context, made if need be. */
+CUresult function_in(struct kernel *kernel, struct context *context, struct function **out);
+CUresult function_load(struct function *function);
+/* Unloads all functions of a context that is no more. */
+void functions_unload(const struct context *context);
+const struct entry *kernel_entry(const struct kernel *kernel, CUdevice device);
+int kernel_attribute(const struct kernel *kernel, const struct entry *entry, int attribute, CUdevice device);
+
+#endif

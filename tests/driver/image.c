@@ -1,0 +1,204 @@
+/* Part of the stand-in for the CUDA driver: what is in a cubin or a fatbin.
+ *
+ * A cubin is an ELF file whose machine is 190. Each kernel has a section `.nv.info.<kernel>` of records: a format, an
+ * attribute and two bytes more, which for format 4 are the size of what follows. What blocks share is the size of
+ * `.nv.shared.<kernel>`, which from architecture 90 on begins with 1 KiB that is the driver's.
+ *
+ * The size of an image is not known to the driver: what an image says of itself is believed. */
+
+#include "driver.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MACHINE = 190, INFO_VALUE = 4, MAX_THREADS = 0x05, EXACT_THREADS = 0x10, PARAMETER = 0x17, CLUSTER = 0x3d,
+       NEEDS_CLUSTER = 0x3e, LARGE_PARAMETER = 0x45, RESERVED_SHARED = 1024 };
+enum { FATBIN_WRAPPER = 0x466243b1, FATBIN = 0xba55ed50, FATBIN_PTX = 1, FATBIN_ELF = 2, COMPRESSED = 0xf000 };
+
+/* What nvcc puts before a fatbin in a host's object. */
+struct wrapper {
+  uint32_t magic, version;
+  const void *fatbin, *unused;
+};
+
+struct fatbin {
+  uint32_t magic;
+  uint16_t version, header_size;
+  uint64_t size;
+};
+
+/* Before each image of a fatbin. */
+struct fatbin_entry {
+  uint16_t kind, version;
+  uint32_t header_size;
+  uint64_t size;
+  uint32_t compressed_size, options_offset;
+  uint16_t minor, major;
+  uint32_t arch, name_offset, name_size;
+  uint64_t flags;
+};
+
+struct entry *image_add(struct image *image, const char *name, size_t length) {
+  image->entries = realloc(image->entries, (image->count + 1) * sizeof *image->entries);
+  if (!image->entries) abort();
+  struct entry *entry = &image->entries[image->count++];
+  *entry = (struct entry){.name = strndup(name, length)};
+  if (!entry->name) abort();
+  return entry;
+}
+
+void entry_add(struct entry *entry, uint32_t ordinal, struct parameter parameter) {
+  if (ordinal >= entry->count) {
+    entry->parameters = realloc(entry->parameters, (ordinal + 1) * sizeof parameter);
+    if (!entry->parameters) abort();
+    memset(entry->parameters + entry->count, 0, (ordinal + 1 - entry->count) * sizeof parameter);
+    entry->count = ordinal + 1;
+  }
+  entry->parameters[ordinal] = parameter;
+}
+
+void image_free(struct image *image) {
+  while (image) {
+    struct image *next = image->next;
+    for (size_t i = 0; i < image->count; i++) free(image->entries[i].name), free(image->entries[i].parameters);
+    free(image->entries), free(image);
+    image = next;
+  }
+}
+
+const struct entry *image_entry(const struct image *image, const char *name) {
+  for (size_t i = 0; image && i < image->count; i++) {
+    if (!strcmp(image->entries[i].name, name)) return &image->entries[i];
+  }
+  return NULL;
+}
+
+/* Machine code runs on its own architecture and later ones of the same major version, PTX on any later one. */
+static int fits(const struct image *image, int capability) {
+  if (image->only) return image->arch == capability;
+  return image->arch <= capability && (image->is_text || image->arch / 10 == capability / 10);
+}
+
+const struct image *image_for(const struct image *images, int capability) {
+  const struct image *best = NULL;
+  for (const struct image *image = images; image; image = image->next) {
+    if (!fits(image, capability)) continue;
+    /* Machine code is better than PTX, and the nearer architecture than the farther one. */
+    int better = !best || best->is_text > image->is_text ||
+                 (best->is_text == image->is_text && best->arch < image->arch);
+    if (better) best = image;
+  }
+  return best;
+}
+
+/* One record of `.nv.info`, whose payload may lie anywhere. */
+static void read_info(struct entry *entry, int attribute, const unsigned char *payload) {
+  uint32_t words[3];
+  memcpy(words, payload, sizeof words);
+  switch (attribute) {
+    /* A word that is unused, the ordinal and the offset, then the size, above what else is known of it if there is
+     * room for both. */
+    case PARAMETER:
+    case LARGE_PARAMETER:
+      words[2] >>= attribute == PARAMETER ? 18 : 0;
+      entry_add(entry, words[1] & 0xffff, (struct parameter){words[1] >> 16, words[2]});
+      return;
+    case MAX_THREADS: entry->max_threads = words[0] * words[1] * words[2]; return;
+    case EXACT_THREADS: memcpy(entry->exact_block, words, sizeof words); return;
+    case CLUSTER: memcpy(entry->cluster, words, sizeof words); return;
+    default: return;
+  }
+}
+
+static void read_infos(struct entry *entry, const unsigned char *at, const unsigned char *end) {
+  while (end - at >= 4) {
+    uint16_t size = at[2] | at[3] << 8;
+    int has_value = at[0] == INFO_VALUE;
+    if (has_value && size >= 12 && end - at >= 16) read_info(entry, at[1], at + 4);
+    if (at[1] == NEEDS_CLUSTER) entry->needs_cluster = 1;
+    at += 4 + (has_value ? size : 0);
+  }
+}
+
+/* What follows a prefix; NULL if it is none of the text. */
+static const char *after(const char *text, const char *prefix) {
+  size_t size = strlen(prefix);
+  return strncmp(text, prefix, size) ? NULL : text + size;
+}
+
+/* The sections that have the names of kernels, those with the parameters first. */
+static void read_sections(const unsigned char *code, const Elf64_Ehdr *header, struct image *image) {
+  Elf64_Shdr names, section;
+  memcpy(&names, code + header->e_shoff + header->e_shstrndx * sizeof names, sizeof names);
+  for (int pass = 0; pass < 2; pass++) {
+    for (int i = 0; i < header->e_shnum; i++) {
+      memcpy(&section, code + header->e_shoff + i * sizeof section, sizeof section);
+      const char *name = (const char *)code + names.sh_offset + section.sh_name;
+      const char *info = after(name, ".nv.info."), *shared = after(name, ".nv.shared.");
+      const unsigned char *at = code + section.sh_offset;
+      if (!pass && info) read_infos(image_add(image, info, strlen(info)), at, at + section.sh_size);
+      struct entry *entry = pass && shared ? (struct entry *)image_entry(image, shared) : NULL;
+      uint64_t reserved = image->arch >= 90 && section.sh_size >= RESERVED_SHARED ? RESERVED_SHARED : 0;
+      if (entry) entry->shared = section.sh_size - reserved;
+    }
+  }
+}
+
+static CUresult parse_elf(const unsigned char *code, struct image *image) {
+  Elf64_Ehdr header;
+  memcpy(&header, code, sizeof header);
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != MACHINE)
+    return refuse(INVALID_IMAGE, "an ELF file of another machine");
+  if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shstrndx >= header.e_shnum)
+    return refuse(INVALID_IMAGE, "an ELF file without sections");
+  /* Toolkits from 13 on write the architecture elsewhere. */
+  int is_new = header.e_ident[EI_ABIVERSION] >= 8;
+  image->arch = header.e_flags >> (is_new ? 8 : 0) & 0xff;
+  image->only = (header.e_flags & (is_new ? 0x8 : 0x800)) != 0;
+  read_sections(code, &header, image);
+  return SUCCESS;
+}
+
+static struct image *new_image(struct image **out) {
+  while (*out) out = &(*out)->next;
+  *out = calloc(1, sizeof **out);
+  if (!*out) abort();
+  return *out;
+}
+
+static CUresult parse_fatbin(const unsigned char *code, struct image **out) {
+  struct fatbin header;
+  struct fatbin_entry entry;
+  memcpy(&header, code, sizeof header);
+  const unsigned char *at = code + header.header_size, *last = at + header.size;
+  while (at < last) {
+    memcpy(&entry, at, sizeof entry);
+    const unsigned char *body = at + entry.header_size;
+    if (entry.header_size < sizeof entry) return refuse(INVALID_IMAGE, "a fatbin with a short entry");
+    if (entry.flags & COMPRESSED) return refuse(INVALID_IMAGE, "this stand-in reads no compressed fatbin");
+    CUresult status = SUCCESS;
+    if (entry.kind == FATBIN_ELF) status = parse_elf(body, new_image(out));
+    if (entry.kind == FATBIN_PTX) status = ptx_parse((const char *)body, new_image(out));
+    if (status) return status;
+    at = body + entry.size;
+  }
+  return *out ? SUCCESS : refuse(INVALID_IMAGE, "an empty fatbin");
+}
+
+CUresult image_parse(const void *code, struct image **out) {
+  uint32_t magic;
+  *out = NULL;
+  /* Text may be shorter than a number. */
+  if (strnlen(code, sizeof magic) < sizeof magic && *(const char *)code != ELFMAG0) magic = 0;
+  else memcpy(&magic, code, sizeof magic);
+  if (magic == FATBIN_WRAPPER) {
+    struct wrapper wrapper;
+    memcpy(&wrapper, code, sizeof wrapper);
+    code = wrapper.fatbin;
+    memcpy(&magic, code, sizeof magic);
+  }
+  if (magic == FATBIN) return parse_fatbin(code, out);
+  if (!memcmp(&magic, ELFMAG, SELFMAG)) return parse_elf(code, new_image(out));
+  return ptx_parse(code, new_image(out));
+}

@@ -1,0 +1,275 @@
+/* Part of the stand-in for the CUDA driver: streams, captures of graphs on them, and memory.
+ *
+ * A capture follows the rules of cuThreadExchangeStreamCaptureMode: what is unsafe during one is refused in its own
+ * thread, and in all others if its mode is global, and the capture is then lost. Only handles can be captured. */
+
+#include "driver.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOT_CAPTURED = 0, CAPTURED = 1, LOST = 2 };
+enum { MODE_GLOBAL = 0, MODE_THREAD_LOCAL = 1, MODE_RELAXED = 2 };
+enum { NON_BLOCKING = 1 };
+
+struct graph {
+  int launches;
+};
+
+/* A piece of memory. */
+struct piece {
+  unsigned char *bytes;
+  size_t size;
+  struct piece *next;
+};
+
+/* An entry point whose parameter `stream` is the context's stream where it is NULL, and its other form. */
+#define STREAM_CALL(name, parameters, arguments, ...)           \
+  EXPORT CUresult name parameters;                              \
+  EXPORT CUresult name##_ptsz parameters {                      \
+    if (!stream) stream = (CUstream)(uintptr_t)STREAM_PER_THREAD; \
+    return name arguments;                                      \
+  }                                                             \
+  CALL(name, parameters, arguments, __VA_ARGS__)
+
+static struct stream *streams;
+static struct piece *pieces;
+static int made;
+static __thread int thread_mode;
+
+static int is_stream(const struct stream *handle) {
+  const struct stream *stream = streams;
+  while (stream && stream != handle) stream = stream->next;
+  return stream != NULL;
+}
+
+int64_t streams_live(void) {
+  int64_t count = 0;
+  for (struct stream *stream = streams; stream; stream = stream->next) count++;
+  return count;
+}
+
+int64_t memory_live(void) {
+  int64_t count = 0;
+  for (struct piece *piece = pieces; piece; piece = piece->next) count++;
+  return count;
+}
+
+const char *stream_text(CUstream stream) {
+  static const char *names[] = {"null", "legacy", "per-thread"};
+  static char text[32];
+  if ((uintptr_t)stream <= STREAM_PER_THREAD) return names[(uintptr_t)stream];
+  if (!is_stream(stream)) return "no-stream";
+  snprintf(text, sizeof text, "stream%d", stream->number);
+  return text;
+}
+
+CUresult stream_context(CUstream stream, struct context **out) {
+  int is_handle = (uintptr_t)stream > STREAM_PER_THREAD;
+  if (is_handle && !is_stream(stream)) return refuse(INVALID_HANDLE, "it is no stream");
+  *out = is_handle ? stream->context : current();
+  return context_check(*out);
+}
+
+/* Whether a capture forbids this thread what is unsafe. */
+static int forbids(const struct stream *stream) {
+  int is_own = stream->thread == (uintptr_t)pthread_self();
+  if (stream->capture == NOT_CAPTURED || stream->mode == MODE_RELAXED || thread_mode == MODE_RELAXED) return 0;
+  return is_own || (stream->mode == MODE_GLOBAL && thread_mode == MODE_GLOBAL);
+}
+
+CUresult capture_forbids(const char *what) {
+  CUresult status = SUCCESS;
+  for (struct stream *stream = streams; stream; stream = stream->next) {
+    if (!forbids(stream)) continue;
+    stream->capture = LOST;
+    status = refuse(STREAM_CAPTURE_UNSUPPORTED, "%s while stream%d is captured", what, stream->number);
+  }
+  return status;
+}
+
+/* Refuses work on a context's own stream while a stream that waits for it is captured. */
+static CUresult implicit(const struct context *context) {
+  for (struct stream *stream = streams; stream; stream = stream->next) {
+    if (stream->context != context || stream->capture == NOT_CAPTURED || stream->flags & NON_BLOCKING) continue;
+    stream->capture = LOST;
+    return refuse(STREAM_CAPTURE_IMPLICIT, "stream%d is captured and waits for the legacy stream", stream->number);
+  }
+  return SUCCESS;
+}
+
+CUresult capture_launch(CUstream stream, struct context *context, int *captured) {
+  *captured = 0;
+  if ((uintptr_t)stream <= STREAM_LEGACY) return implicit(context);
+  if ((uintptr_t)stream == STREAM_PER_THREAD || stream->capture == NOT_CAPTURED) return SUCCESS;
+  if (stream->capture == LOST) return refuse(STREAM_CAPTURE_INVALIDATED, "the capture is lost");
+  stream->launches++;
+  *captured = 1;
+  return SUCCESS;
+}
+
+CALL(cuStreamCreate, (CUstream * out, unsigned flags), (out, flags), "flags=%u", flags) {
+  if (!out || flags > NON_BLOCKING) return refuse(INVALID_VALUE, "no such flags, or NULL");
+  CUresult status = context_check(current());
+  if (status) return status;
+  struct stream *stream = calloc(1, sizeof *stream);
+  if (!stream) return OUT_OF_MEMORY;
+  *stream = (struct stream){.context = current(), .flags = flags, .number = made++, .next = streams};
+  *out = streams = stream;
+  yield(" %s context=%s", stream_text(stream), context_text(stream->context));
+  return SUCCESS;
+}
+
+static CUresult destroy(CUstream stream) {
+  if (!is_stream(stream)) return refuse(INVALID_HANDLE, "it is no stream");
+  struct stream **place = &streams;
+  while (*place != stream) place = &(*place)->next;
+  *place = stream->next;
+  free(stream);
+  return SUCCESS;
+}
+
+CALL(cuStreamDestroy_v2, (CUstream stream), (stream), "%s", stream_text(stream)) { return destroy(stream); }
+
+CALL(cuStreamDestroy, (CUstream stream), (stream), "%s", stream_text(stream)) { return destroy(stream); }
+
+STREAM_CALL(cuStreamGetCtx, (CUstream stream, CUcontext *out), (stream, out), "%s", stream_text(stream)) {
+  if (!out) return refuse(INVALID_VALUE, "NULL");
+  CUresult status = stream_context(stream, out);
+  if (!status) yield(" %s", context_text(*out));
+  return status;
+}
+
+STREAM_CALL(cuStreamGetDevice, (CUstream stream, CUdevice *out), (stream, out), "%s", stream_text(stream)) {
+  struct context *context;
+  if (!out) return refuse(INVALID_VALUE, "NULL");
+  CUresult status = stream_context(stream, &context);
+  if (!status) yield(" device=%d", *out = context->device);
+  return status;
+}
+
+STREAM_CALL(cuStreamSynchronize, (CUstream stream), (stream), "%s", stream_text(stream)) {
+  struct context *context;
+  CUresult status = stream_context(stream, &context);
+  if (status) return status;
+  if ((uintptr_t)stream <= STREAM_LEGACY) return implicit(context);
+  if ((uintptr_t)stream == STREAM_PER_THREAD || stream->capture == NOT_CAPTURED) return SUCCESS;
+  stream->capture = LOST;
+  return refuse(STREAM_CAPTURE_UNSUPPORTED, "it is captured");
+}
+
+static CUresult begin_capture(CUstream stream, int mode) {
+  if (mode < MODE_GLOBAL || mode > MODE_RELAXED) return refuse(INVALID_VALUE, "no such mode");
+  if ((uintptr_t)stream <= STREAM_LEGACY) return refuse(STREAM_CAPTURE_UNSUPPORTED, "of the legacy stream");
+  if ((uintptr_t)stream == STREAM_PER_THREAD) return refuse(NOT_SUPPORTED, "by this stand-in");
+  if (!is_stream(stream)) return refuse(INVALID_HANDLE, "it is no stream");
+  if (stream->capture != NOT_CAPTURED) return refuse(INVALID_VALUE, "it is captured already");
+  stream->capture = CAPTURED, stream->mode = mode, stream->launches = 0;
+  stream->thread = (uintptr_t)pthread_self();
+  return SUCCESS;
+}
+
+STREAM_CALL(cuStreamBeginCapture_v2, (CUstream stream, int mode), (stream, mode), "%s mode=%d", stream_text(stream), mode) {
+  return begin_capture(stream, mode);
+}
+
+CALL(cuStreamBeginCapture, (CUstream stream), (stream), "%s", stream_text(stream)) {
+  return begin_capture(stream, MODE_GLOBAL);
+}
+
+STREAM_CALL(cuStreamEndCapture, (CUstream stream, CUgraph *out), (stream, out), "%s", stream_text(stream)) {
+  if (!out) return refuse(INVALID_VALUE, "NULL");
+  *out = NULL;
+  if ((uintptr_t)stream <= STREAM_PER_THREAD || !is_stream(stream)) return refuse(INVALID_HANDLE, "it is no stream");
+  if (stream->capture == NOT_CAPTURED) return refuse(STREAM_CAPTURE_UNMATCHED, "it is not captured");
+  if (stream->mode != MODE_RELAXED && stream->thread != (uintptr_t)pthread_self())
+    return refuse(STREAM_CAPTURE_WRONG_THREAD, "another thread has begun it");
+  int is_lost = stream->capture == LOST;
+  stream->capture = NOT_CAPTURED;
+  if (is_lost) return refuse(STREAM_CAPTURE_INVALIDATED, "the capture is lost");
+  if (!(*out = malloc(sizeof **out))) return OUT_OF_MEMORY;
+  (*out)->launches = stream->launches;
+  yield(" launches=%d", stream->launches);
+  return SUCCESS;
+}
+
+CALL(cuGraphDestroy, (CUgraph graph), (graph), NOTHING) {
+  if (!graph) return refuse(INVALID_VALUE, "NULL");
+  free(graph);
+  return SUCCESS;
+}
+
+STREAM_CALL(cuStreamIsCapturing, (CUstream stream, int *out), (stream, out), "%s", stream_text(stream)) {
+  struct context *context;
+  if (!out) return refuse(INVALID_VALUE, "NULL");
+  CUresult status = stream_context(stream, &context);
+  if (!status && (uintptr_t)stream <= STREAM_LEGACY) status = implicit(context);
+  if (status) return status;
+  yield(" %d", *out = (uintptr_t)stream <= STREAM_PER_THREAD ? NOT_CAPTURED : stream->capture);
+  return SUCCESS;
+}
+
+CALL(cuThreadExchangeStreamCaptureMode, (int *mode), (mode), "%d", mode ? *mode : -1) {
+  if (!mode || *mode < MODE_GLOBAL || *mode > MODE_RELAXED) return refuse(INVALID_VALUE, "no such mode");
+  int before = thread_mode;
+  thread_mode = *mode, *mode = before;
+  yield(" %d", before);
+  return SUCCESS;
+}
+
+/* The piece that holds so many bytes at an address. */
+static struct piece *piece_at(CUdeviceptr address, size_t size) {
+  for (struct piece *piece = pieces; piece; piece = piece->next) {
+    CUdeviceptr first = (uintptr_t)piece->bytes;
+    if (address >= first && size <= piece->size && address - first <= piece->size - size) return piece;
+  }
+  return NULL;
+}
+
+CALL(cuMemAlloc_v2, (CUdeviceptr * out, size_t size), (out, size), "%zu", size) {
+  CUresult status = context_check(current());
+  if (!status) status = capture_forbids("an allocation");
+  if (status) return status;
+  if (!out || !size) return refuse(INVALID_VALUE, "no bytes");
+  struct piece *piece = malloc(sizeof *piece);
+  void *bytes = aligned_alloc(256, (size + 255) / 256 * 256);
+  if (!piece || !bytes) return free(piece), free(bytes), OUT_OF_MEMORY;
+  *piece = (struct piece){bytes, size, pieces};
+  pieces = piece;
+  *out = (uintptr_t)bytes;
+  return SUCCESS;
+}
+
+CALL(cuMemFree_v2, (CUdeviceptr address), (address), NOTHING) {
+  CUresult status = capture_forbids("a release of memory");
+  if (status || !address) return status;
+  struct piece **place = &pieces;
+  while (*place && (uintptr_t)(*place)->bytes != address) place = &(*place)->next;
+  struct piece *piece = *place;
+  if (!piece) return refuse(INVALID_VALUE, "nothing is there");
+  *place = piece->next;
+  free(piece->bytes), free(piece);
+  return SUCCESS;
+}
+
+/* What both directions check: copies work on the context's own stream. */
+static CUresult check_copy(CUdeviceptr device, size_t size) {
+  CUresult status = context_check(current());
+  if (!status) status = implicit(current());
+  if (status) return status;
+  return piece_at(device, size) ? SUCCESS : refuse(INVALID_VALUE, "no such memory");
+}
+
+CALL(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t size), (to, from, size), "%zu", size) {
+  CUresult status = check_copy(to, size);
+  if (!status) memcpy((void *)(uintptr_t)to, from, size);
+  return status;
+}
+
+CALL(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t size), (to, from, size), "%zu", size) {
+  CUresult status = check_copy(from, size);
+  if (!status) memcpy(to, (const void *)(uintptr_t)from, size);
+  return status;
+}
