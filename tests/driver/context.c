@@ -142,10 +142,12 @@ CALL(cuDevicePrimaryCtxRelease_v2, (CUdevice device), (device), "device=%d", dev
   return primary_release(device);
 }
 
-CALL(cuDevicePrimaryCtxRelease, (CUdevice device), (device), "device=%d", device) { return primary_release(device); }
+CALL(cuDevicePrimaryCtxRelease, (CUdevice device), (device), "device=%d", device) {
+  return primary_release(device);
+}
 
-CALL(cuDevicePrimaryCtxGetState, (CUdevice device, unsigned *flags, int *active), (device, flags, active), "device=%d",
-     device) {
+CALL(cuDevicePrimaryCtxGetState, (CUdevice device, unsigned *flags, int *active), (device, flags, active),
+     "device=%d", device) {
   if (!flags || !active) return refuse(INVALID_VALUE, "NULL");
   if (!is_device(device)) return refuse(INVALID_DEVICE, "there are %d", knobs.devices);
   *flags = 0;
@@ -204,8 +206,8 @@ CALL(cuCtxCreate_v2, (CUcontext * context, unsigned flags, CUdevice device), (co
   return make(context, device);
 }
 
-CALL(cuCtxCreate_v4, (CUcontext * context, void *how, unsigned flags, CUdevice device), (context, how, flags, device),
-     "flags=%u device=%d", flags, device) {
+CALL(cuCtxCreate_v4, (CUcontext * context, void *how, unsigned flags, CUdevice device),
+     (context, how, flags, device), "flags=%u device=%d", flags, device) {
   return make(context, device);
 }
 
@@ -222,9 +224,13 @@ QUICK_CALL(cuCtxPushCurrent_v2, (CUcontext context), (context), push(context), "
   return checked_push(context);
 }
 
-CALL(cuCtxPushCurrent, (CUcontext context), (context), "%s", context_text(context)) { return checked_push(context); }
+CALL(cuCtxPushCurrent, (CUcontext context), (context), "%s", context_text(context)) {
+  return checked_push(context);
+}
 
-QUICK_CALL(cuCtxPopCurrent_v2, (CUcontext * context), (context), pop(context), NOTHING) { return told_pop(context); }
+QUICK_CALL(cuCtxPopCurrent_v2, (CUcontext * context), (context), pop(context), NOTHING) {
+  return told_pop(context);
+}
 
 CALL(cuCtxPopCurrent, (CUcontext * context), (context), NOTHING) { return told_pop(context); }
 

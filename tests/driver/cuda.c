@@ -1,5 +1,6 @@
-/* A stand-in for the CUDA driver, `libcuda.so.1`, on machines without a GPU: it records what it is asked to do, refuses
- * what the real one would, and runs no kernel. It is not the real driver, and nothing of the real one is in it.
+/* A stand-in for the CUDA driver, `libcuda.so.1`, on machines without a GPU: it records what it is asked to do,
+ * refuses what the real one would, and runs no kernel. It is not the real driver, and nothing of the real one is
+ * in it.
  *
  * Compiled with the soname `libcuda.so.1`; a program finds it through LD_LIBRARY_PATH, or, since a library that is
  * loaded is found by its soname, by loading it under any path before. It is several files:
@@ -13,23 +14,26 @@
  *   launch.c   launches, tensormap.c the encoding of tensor maps
  *   lookup.c   cuGetProcAddress
  *
- * build makes the images that tests launch; check.c tries the stand-in itself.
+ * build makes the images that tests launch; the program in check/ tries the stand-in itself.
  *
- * The record. One line per call: its name, what it was given, then what it yields or how it failed and why. Handles
- * have names that do not depend on addresses (`primary0`, `ctx1`, `stream2`, `lib0`), numbered as they are made.
+ * The record. One line per call (one is broken here): its name, what it was given, then what it yields or how it
+ * failed and why. Handles have names that do not depend on addresses (`primary0`, `ctx1`, `stream2`, `lib0`),
+ * numbered as they are made.
  *
  *   cuCtxGetDevice() -> device=0
- *   cuLaunchKernelEx(lib0."axpy_kernel" grid=4,1,1 block=128,1,1 shared=0 stream=null attributes=[6:01]) -> device=0 context=primary0 parameters=[00c0…, 0000803f]
+ *   cuLaunchKernelEx(lib0."axpy_kernel" grid=4,1,1 block=128,1,1 shared=0 stream=null attributes=[6:01]) -> \
+ *       device=0 context=primary0 parameters=[00c0…, 0000803f]
  *   cuLaunchKernelEx(…) = 1 CUDA_ERROR_INVALID_VALUE (the grid is 0,1,1)
  *
- * Parameters are their bytes as they lie in memory, in hex, as many as the image says; attributes are as given, the
- * number and the 64 bytes of the value without zeros at the end. A launch on a captured stream ends in ` captured`.
- * The forms of entry points in which NULL is the stream of the thread (`…_ptsz`) are recorded without the ending.
- * cuGetErrorName, cuGetErrorString and cuGetProcAddress are neither recorded (unless `lookups` is set) nor counted.
+ * Parameters are their bytes as they lie in memory, in hex, as many as the image says; attributes are as given,
+ * the number and the 64 bytes of the value without zeros at the end. A launch on a captured stream ends in `
+ * captured`. The forms of entry points in which NULL is the stream of the thread (`…_ptsz`) are recorded without
+ * the ending. cuGetErrorName, cuGetErrorString and cuGetProcAddress are neither recorded (unless `lookups` is set)
+ * nor counted.
  *
  * What tests call (each is safe in any thread):
  *
- *   size_t fake_cuda_log(char *out, size_t capacity)   the record, cut to the capacity and ended by NUL; its full size
+ *   size_t fake_cuda_log(char *out, size_t capacity)   the record, cut and ended by NUL; its full size
  *   int64_t fake_cuda_calls(void)                      calls since the start or the last reset
  *   void fake_cuda_fail_at(int64_t n, int status)      the n-th call from now on does nothing and fails so; 0: none
  *   void fake_cuda_reset(void)                         forgets record, count and failure; handles stay what they are
@@ -45,7 +49,7 @@
  *     multiprocessors     132
  *     param_info          1; with 0 there is no cuKernelGetParamInfo, whatever the version
  *     late_arch           0; with 1 an image for other devices is loaded, and its kernels fail at first use
- *     missing_is_success  0; with 1 cuGetProcAddress yields NULL for what is missing and succeeds, as it is documented
+ *     missing_is_success  0; with 1 cuGetProcAddress yields NULL for what is missing and succeeds, as is documented
  *     lookups             0; with 1 cuGetProcAddress is recorded */
 
 #include "driver.h"

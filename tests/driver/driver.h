@@ -1,7 +1,7 @@
 /* What the files of the stand-in for the CUDA driver share; cuda.c says what it is.
  *
- * Types and numbers are those of the real interface, as far as callers can see them: handles are pointers, structures
- * have its layout, constants its values. */
+ * Types and numbers are those of the real interface, as far as callers can see them: handles are pointers,
+ * structures have its layout, constants its values. */
 
 #ifndef DRIVER_H
 #define DRIVER_H
@@ -48,8 +48,18 @@ typedef struct graph *CUgraph;
 /* Streams that are no handles: that of the context, the same by its other name, that of the thread. */
 enum { STREAM_NULL = 0, STREAM_LEGACY = 1, STREAM_PER_THREAD = 2 };
 
-enum { FUNCTION_MAX_THREADS = 0, FUNCTION_SHARED = 1, FUNCTION_REGISTERS = 4, FUNCTION_PTX = 5, FUNCTION_BINARY = 6,
-       FUNCTION_MAX_DYNAMIC = 8, FUNCTION_CLUSTER_WIDTH = 11, FUNCTION_NON_PORTABLE_CLUSTER = 14, FUNCTION_ATTRIBUTES = 18 };
+/* What can be asked of kernels; each number below the last is one. */
+enum {
+  FUNCTION_MAX_THREADS = 0,
+  FUNCTION_SHARED = 1,
+  FUNCTION_REGISTERS = 4,
+  FUNCTION_PTX = 5,
+  FUNCTION_BINARY = 6,
+  FUNCTION_MAX_DYNAMIC = 8,
+  FUNCTION_CLUSTER_WIDTH = 11,
+  FUNCTION_NON_PORTABLE_CLUSTER = 14,
+  FUNCTION_ATTRIBUTES = 18
+};
 
 enum { MAX_DEVICES = 8, MAX_PUSHED = 16 };
 

@@ -1,8 +1,8 @@
 /* Part of the stand-in for the CUDA driver: what is in a cubin or a fatbin.
  *
- * A cubin is an ELF file whose machine is 190. Each kernel has a section `.nv.info.<kernel>` of records: a format, an
- * attribute and two bytes more, which for format 4 are the size of what follows. What blocks share is the size of
- * `.nv.shared.<kernel>`, which from architecture 90 on begins with 1 KiB that is the driver's.
+ * A cubin is an ELF file whose machine is 190. Each kernel has a section `.nv.info.<kernel>` of records: a format,
+ * an attribute and two bytes more, which for format 4 are the size of what follows. What blocks share is the size
+ * of `.nv.shared.<kernel>`, which from architecture 90 on begins with 1 KiB that is the driver's.
  *
  * The size of an image is not known to the driver: what an image says of itself is believed. */
 

@@ -43,8 +43,8 @@ static void say_launch(const CUlaunchConfig *config, CUfunction handle) {
   say("%s", kernel_text(handle));
   if (!config) return say(" config=NULL");
   const uint32_t *grid = config->grid, *block = config->block;
-  say(" grid=%u,%u,%u block=%u,%u,%u shared=%u stream=%s attributes=[", grid[0], grid[1], grid[2], block[0], block[1],
-      block[2], config->shared, stream_text(config->stream));
+  say(" grid=%u,%u,%u block=%u,%u,%u", grid[0], grid[1], grid[2], block[0], block[1], block[2]);
+  say(" shared=%u stream=%s attributes=[", config->shared, stream_text(config->stream));
   for (uint32_t i = 0; config->attributes && i < config->count; i++) {
     const struct attribute *attribute = &config->attributes[i];
     size_t size = sizeof attribute->value;
@@ -109,15 +109,16 @@ static CUresult check_cluster(const struct launch *launch) {
       return refuse(INVALID_CLUSTER_SIZE, "clusters of %u,%u,%u", cluster[0], cluster[1], cluster[2]);
     blocks *= cluster[i];
   }
-  if (blocks > 1 && knobs.capability[device] < 90) return refuse(INVALID_CLUSTER_SIZE, "the device has no clusters");
+  if (blocks > 1 && knobs.capability[device] < 90)
+    return refuse(INVALID_CLUSTER_SIZE, "the device has no clusters");
   int is_large = kernel_attribute(launch->kernel, launch->entry, FUNCTION_NON_PORTABLE_CLUSTER, device);
   if (blocks > (is_large ? LARGEST_CLUSTER : PORTABLE_CLUSTER))
     return refuse(INVALID_CLUSTER_SIZE, "clusters of %u blocks", (unsigned)blocks);
   return SUCCESS;
 }
 
-/* All blocks of a cooperative launch must fit at a time: on each multiprocessor at most 32, 2048 threads, and as many
- * as its shared memory has room for, each with the 1 KiB of the driver. Registers are not counted. */
+/* All blocks of a cooperative launch must fit at a time: on each multiprocessor at most 32, 2048 threads, and as
+ * many as its shared memory has room for, each with the 1 KiB of the driver. Registers are not counted. */
 static CUresult check_cooperative(const struct launch *launch) {
   const CUlaunchConfig *config = launch->config;
   const struct attribute *asked = attribute_of(config, COOPERATIVE);
@@ -215,7 +216,8 @@ static CUresult launch(const char *name, const CUlaunchConfig *config, CUfunctio
 /* The form in which NULL is the stream of the thread. */
 static CUstream of_thread(CUstream stream) { return stream ? stream : (CUstream)STREAM_PER_THREAD; }
 
-EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra) {
+EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
+                                 void **extra) {
   if (__atomic_load_n(&quiet, __ATOMIC_RELAXED)) return SUCCESS;
   return launch("cuLaunchKernelEx", config, function, parameters, extra);
 }
@@ -229,9 +231,9 @@ EXPORT CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f
   return launch("cuLaunchKernelEx", &copy, function, parameters, extra);
 }
 
-EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                               unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **parameters,
-                               void **extra) {
+EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                               unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                               CUstream stream, void **parameters, void **extra) {
   if (__atomic_load_n(&quiet, __ATOMIC_RELAXED)) return SUCCESS;
   CUlaunchConfig config = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, stream, NULL, 0};
   return launch("cuLaunchKernel", &config, function, parameters, extra);
@@ -241,6 +243,7 @@ EXPORT CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsign
                                     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                                     CUstream stream, void **parameters, void **extra) {
   if (__atomic_load_n(&quiet, __ATOMIC_RELAXED)) return SUCCESS;
-  CUlaunchConfig config = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, of_thread(stream), NULL, 0};
+  stream = of_thread(stream);
+  CUlaunchConfig config = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, stream, NULL, 0};
   return launch("cuLaunchKernel", &config, function, parameters, extra);
 }

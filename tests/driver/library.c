@@ -1,9 +1,10 @@
 /* Part of the stand-in for the CUDA driver: libraries, kernels and functions.
  *
- * Loading is lazy, as it is by default: a library belongs to no context, a kernel has a function in each context that
- * asks for one, and the function is loaded by cuFuncLoad or the first launch. Those steps are refused while graphs are
- * captured. An image that fits no device is refused when the library is loaded; one that fits some is refused on the
- * others when a kernel is used there (`late_arch` makes the first case like the second). */
+ * Loading is lazy, as it is by default: a library belongs to no context, a kernel has a function in each context
+ * that asks for one, and the function is loaded by cuFuncLoad or the first launch. Those steps, and attributes of
+ * a kernel that is not loaded, are refused while graphs are captured. An image that fits no device is refused when
+ * the library is loaded; one that fits some is refused on the others when a kernel is used there (`late_arch`
+ * makes the first case like the second). */
 
 #include "driver.h"
 
@@ -14,7 +15,6 @@
 static struct library *libraries;
 static int made;
 
-/* Every library, and whether a handle is one; likewise for kernels. */
 static int is_library(const struct library *handle) {
   const struct library *library = libraries;
   while (library && library != handle) library = library->next;
@@ -59,7 +59,8 @@ const char *kernel_text(CUfunction handle) {
   struct kernel *kernel = kernel_of(handle, &context);
   if (!kernel) return "no-kernel";
   int size = snprintf(text, sizeof text, "lib%d.\"%s\"", kernel->library->number, kernel->name);
-  if (context && size < (int)sizeof text) snprintf(text + size, sizeof text - size, "@%s", context_text(context));
+  if (context && size < (int)sizeof text)
+    snprintf(text + size, sizeof text - size, "@%s", context_text(context));
   return text;
 }
 
@@ -118,8 +119,8 @@ static void yield_images(const struct image *images) {
 CALL(cuLibraryLoadData,
      (CUlibrary * out, const void *code, int *jit_options, void **jit_values, unsigned jit_count, int *options,
       void **values, unsigned count),
-     (out, code, jit_options, jit_values, jit_count, options, values, count), "jit_options=%u options=%u", jit_count,
-     count) {
+     (out, code, jit_options, jit_values, jit_count, options, values, count), "jit_options=%u options=%u",
+     jit_count, count) {
   struct image *images;
   if (!out || !code) return refuse(INVALID_VALUE, "NULL");
   CUresult status = capture_forbids("loading of a library");
@@ -163,8 +164,8 @@ CALL(cuLibraryUnload, (CUlibrary library), (library), "lib%d", is_library(librar
   return SUCCESS;
 }
 
-CALL(cuLibraryGetKernel, (CUkernel * out, CUlibrary library, const char *name), (out, library, name), "lib%d \"%s\"",
-     is_library(library) ? library->number : -1, name ? name : "NULL") {
+CALL(cuLibraryGetKernel, (CUkernel * out, CUlibrary library, const char *name), (out, library, name),
+     "lib%d \"%s\"", is_library(library) ? library->number : -1, name ? name : "NULL") {
   if (!out || !name) return refuse(INVALID_VALUE, "NULL");
   if (!is_library(library)) return refuse(INVALID_HANDLE, "it is no library");
   *out = NULL;
@@ -204,14 +205,14 @@ static CUresult parameter_info(const struct kernel *kernel, size_t index, size_t
   return SUCCESS;
 }
 
-CALL(cuKernelGetParamInfo, (CUkernel kernel, size_t index, size_t *offset, size_t *size), (kernel, index, offset, size),
-     "%s %zu", kernel_text(kernel), index) {
+CALL(cuKernelGetParamInfo, (CUkernel kernel, size_t index, size_t *offset, size_t *size),
+     (kernel, index, offset, size), "%s %zu", kernel_text(kernel), index) {
   if (!is_kernel(kernel)) return refuse(INVALID_HANDLE, "it is no kernel");
   return parameter_info(kernel, index, offset, size);
 }
 
-CALL(cuFuncGetParamInfo, (CUfunction handle, size_t index, size_t *offset, size_t *size), (handle, index, offset, size),
-     "%s %zu", kernel_text(handle), index) {
+CALL(cuFuncGetParamInfo, (CUfunction handle, size_t index, size_t *offset, size_t *size),
+     (handle, index, offset, size), "%s %zu", kernel_text(handle), index) {
   struct function *function;
   struct kernel *kernel = find(handle, &function);
   if (!function) return refuse(INVALID_HANDLE, "it is no function");
@@ -244,6 +245,12 @@ static CUresult get_attribute(int *out, int attribute, const struct kernel *kern
   return SUCCESS;
 }
 
+static int is_loaded(const struct kernel *kernel, CUdevice device) {
+  const struct function *function = kernel->functions;
+  while (function && !(function->loaded && function->context->device == device)) function = function->next;
+  return function != NULL;
+}
+
 /* Those below 8 cannot be set. Shared memory must fit with what the kernel has of itself. */
 static CUresult set_attribute(struct kernel *kernel, int attribute, int value, CUdevice device) {
   if (attribute < FUNCTION_MAX_DYNAMIC || attribute >= FUNCTION_ATTRIBUTES)
@@ -251,6 +258,8 @@ static CUresult set_attribute(struct kernel *kernel, int attribute, int value, C
   if (!is_device(device)) return refuse(INVALID_DEVICE, "there are %d", knobs.devices);
   const struct entry *entry = kernel_entry(kernel, device);
   if (!entry) return no_binary(device);
+  CUresult status = is_loaded(kernel, device) ? SUCCESS : capture_forbids("an attribute of a kernel not loaded");
+  if (status) return status;
   int most = knobs.shared_optin - (int)entry->shared;
   if (attribute == FUNCTION_MAX_DYNAMIC && (value < 0 || value > most))
     return refuse(INVALID_VALUE, "at most %d bytes", most);
@@ -258,8 +267,8 @@ static CUresult set_attribute(struct kernel *kernel, int attribute, int value, C
   return SUCCESS;
 }
 
-CALL(cuKernelGetAttribute, (int *out, int attribute, CUkernel kernel, CUdevice device), (out, attribute, kernel, device),
-     "%s %d device=%d", kernel_text(kernel), attribute, device) {
+CALL(cuKernelGetAttribute, (int *out, int attribute, CUkernel kernel, CUdevice device),
+     (out, attribute, kernel, device), "%s %d device=%d", kernel_text(kernel), attribute, device) {
   if (!is_kernel(kernel)) return refuse(INVALID_HANDLE, "it is no kernel");
   return get_attribute(out, attribute, kernel, device);
 }

@@ -1,5 +1,5 @@
-/* Part of the stand-in for the CUDA driver: cuGetProcAddress, which finds an entry point by its name and the version of
- * the interface that a caller was written for. */
+/* Part of the stand-in for the CUDA driver: cuGetProcAddress, which finds an entry point by its name and the
+ * version of the interface that a caller was written for. */
 
 #include "driver.h"
 
@@ -9,8 +9,8 @@ enum { PER_THREAD_STREAM = 2 };
 /* What is said beside the result. */
 enum { FOUND = 0, NO_SUCH_NAME = 1, OLDER_VERSION = 2 };
 
-/* Entry points, oldest first, with the version that brought each; those that take streams also in the form in which
- * NULL is the stream of the thread. */
+/* Entry points, oldest first, with the version that brought each; those that take streams also in the form in
+ * which NULL is the stream of the thread. */
 #define ENTRY_POINTS(ONE, STREAM)                 \
   ONE(cuInit, , 2000)                             \
   ONE(cuDriverGetVersion, , 2020)                 \

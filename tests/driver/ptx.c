@@ -1,6 +1,6 @@
-/* Part of the stand-in for the CUDA driver: what PTX says of its kernels. It is not compiled: only the version, the
- * target, kernels, their parameters, limits on blocks and shared variables are read, after comments are taken out.
- * Parameters lie as in a structure of C; the assembler differs where one is aligned to more than 16 bytes. */
+/* Part of the stand-in for the CUDA driver: what PTX says of its kernels. It is not compiled: only the version,
+ * the target, kernels, their parameters, limits on blocks and shared variables are read, after comments are taken
+ * out. Parameters lie as in a structure of C; the assembler differs where one is aligned to more than 16 bytes. */
 
 #include "driver.h"
 
@@ -65,7 +65,9 @@ static uint32_t variable(char **at, uint32_t *align) {
   return count && *count != ']' ? size * strtoul(count, NULL, 10) : size;
 }
 
-static uint32_t round_up(uint32_t size, uint32_t align) { return align ? (size + align - 1) / align * align : size; }
+static uint32_t round_up(uint32_t size, uint32_t align) {
+  return align ? (size + align - 1) / align * align : size;
+}
 
 /* The parameters, up to the closing parenthesis; `.ptr` and its kind of memory are of no interest. */
 static void read_parameters(char **at, struct entry *entry) {

@@ -1,7 +1,8 @@
 /* Part of the stand-in for the CUDA driver: streams, captures of graphs on them, and memory.
  *
- * A capture follows the rules of cuThreadExchangeStreamCaptureMode: what is unsafe during one is refused in its own
- * thread, and in all others if its mode is global, and the capture is then lost. Only handles can be captured. */
+ * A capture follows the rules of cuThreadExchangeStreamCaptureMode: what is unsafe during one is refused in its
+ * own thread, and in all others if its mode is global, and the capture is then lost. Only handles can be captured.
+ * */
 
 #include "driver.h"
 
@@ -171,7 +172,8 @@ static CUresult begin_capture(CUstream stream, int mode) {
   return SUCCESS;
 }
 
-STREAM_CALL(cuStreamBeginCapture_v2, (CUstream stream, int mode), (stream, mode), "%s mode=%d", stream_text(stream), mode) {
+STREAM_CALL(cuStreamBeginCapture_v2, (CUstream stream, int mode), (stream, mode), "%s mode=%d",
+            stream_text(stream), mode) {
   return begin_capture(stream, mode);
 }
 
@@ -182,7 +184,7 @@ CALL(cuStreamBeginCapture, (CUstream stream), (stream), "%s", stream_text(stream
 STREAM_CALL(cuStreamEndCapture, (CUstream stream, CUgraph *out), (stream, out), "%s", stream_text(stream)) {
   if (!out) return refuse(INVALID_VALUE, "NULL");
   *out = NULL;
-  if ((uintptr_t)stream <= STREAM_PER_THREAD || !is_stream(stream)) return refuse(INVALID_HANDLE, "it is no stream");
+  if (!is_stream(stream)) return refuse(INVALID_HANDLE, "it is no stream that is a handle");
   if (stream->capture == NOT_CAPTURED) return refuse(STREAM_CAPTURE_UNMATCHED, "it is not captured");
   if (stream->mode != MODE_RELAXED && stream->thread != (uintptr_t)pthread_self())
     return refuse(STREAM_CAPTURE_WRONG_THREAD, "another thread has begun it");

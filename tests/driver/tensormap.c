@@ -1,5 +1,5 @@
-/* Part of the stand-in for the CUDA driver: cuTensorMapEncodeTiled. It checks what the real one documents, and writes
- * its arguments, in an order of its own, where the real one writes what the hardware wants. */
+/* Part of the stand-in for the CUDA driver: cuTensorMapEncodeTiled. It checks what the real one documents, and
+ * writes its arguments, in an order of its own, where the real one writes what the hardware wants. */
 
 #include "driver.h"
 
@@ -44,7 +44,8 @@ static CUresult check_kinds(const struct tiles *tiles) {
   if (!tiles->rank || tiles->rank > MAX_RANK) return refuse(INVALID_VALUE, "rank %u", tiles->rank);
   if (tiles->interleave < 0 || tiles->interleave > INTERLEAVE_32B)
     return refuse(INVALID_VALUE, "interleave %d", tiles->interleave);
-  if (tiles->interleave != INTERLEAVE_NONE && tiles->rank < 3) return refuse(INVALID_VALUE, "interleave, rank below 3");
+  if (tiles->interleave != INTERLEAVE_NONE && tiles->rank < 3)
+    return refuse(INVALID_VALUE, "interleave, rank below 3");
   if (tiles->swizzle < 0 || tiles->swizzle >= SWIZZLES) return refuse(INVALID_VALUE, "swizzle %d", tiles->swizzle);
   if (tiles->interleave == INTERLEAVE_32B && tiles->swizzle != SWIZZLE_32B)
     return refuse(INVALID_VALUE, "interleave and swizzle");
@@ -80,7 +81,8 @@ static CUresult check_extents(const struct tiles *tiles) {
 static CUresult check_row(const struct tiles *tiles) {
   static const uint16_t spans[SWIZZLES] = {0, 32, 64, 128, 128, 128, 128};
   int is_wide = tiles->type == PACKED_16 || tiles->type == PACKED_6;
-  if (is_wide && (tiles->dims[0] % 128 || tiles->box[0] != 128)) return refuse(INVALID_VALUE, "rows of packed elements");
+  if (is_wide && (tiles->dims[0] % 128 || tiles->box[0] != 128))
+    return refuse(INVALID_VALUE, "rows of packed elements");
   if (tiles->type == PACKED_8 && tiles->dims[0] % 2) return refuse(INVALID_VALUE, "rows of packed elements");
   if (tiles->interleave != INTERLEAVE_NONE || is_wide) return SUCCESS;
   uint32_t bytes = tiles->box[0] * BITS[tiles->type] / 8;

@@ -3,6 +3,7 @@
 pub mod argument;
 pub mod cases;
 pub mod every;
+pub mod fake_cuda;
 pub mod ffi;
 pub mod frame;
 pub mod generate;

@@ -12,6 +12,7 @@ mod declarations;
 mod equivalence;
 mod export_macro;
 mod external;
+mod fake_cuda;
 mod guarded;
 mod imports;
 mod libcalls;

@@ -2,95 +2,12 @@
  *
  * Usage: check FOLDER, where the images are; the stand-in is found as `libcuda.so.1`. */
 
-#define _GNU_SOURCE
-#include <dlfcn.h>
+#include "check.h"
+
 #include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-typedef struct {
-  unsigned id, padding;
-  unsigned value[16];
-} attribute;
-
-typedef struct {
-  unsigned grid[3], block[3], shared;
-  void *stream;
-  attribute *attributes;
-  unsigned count;
-} configuration;
-
-static void *driver;
-static int failures;
-
-static void *symbol(const char *name) {
-  void *found = dlsym(driver, name);
-  if (!found) fprintf(stderr, "%s\n", dlerror()), exit(2);
-  return found;
-}
-
-/* An entry point that takes words: integers and pointers are both passed as such. */
-#define CALL(name, ...) ((int (*)())symbol(#name))(__VA_ARGS__)
-
-static void check(int line, const char *what, long long is, long long should) {
-  if (is == should) return;
-  printf("check.c:%d: %s is %lld, not %lld\n", line, what, is, should);
-  failures++;
-}
-
-#define IS(expression, value) check(__LINE__, #expression, expression, value)
-
-/* Compares the record with lines, and begins it anew. */
-static void recorded(int line, const char *expected) {
-  static char text[1 << 16];
-  size_t (*log)(char *, size_t) = (size_t(*)(char *, size_t))symbol("fake_cuda_log");
-  IS(log(text, sizeof text) < sizeof text, 1);
-  if (strcmp(text, expected)) {
-    printf("check.c:%d: recorded\n%snot\n%s", line, text, expected);
-    failures++;
-  }
-  CALL(fake_cuda_reset);
-}
-
-#define RECORDED(lines) recorded(__LINE__, lines)
-
-static char *read_image(const char *folder, const char *name) {
-  char path[4096];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *file = fopen(path, "rb");
-  char *bytes = calloc(1, 1 << 16);
-  if (!file || !bytes || !fread(bytes, 1, (1 << 16) - 1, file)) perror(path), exit(2);
-  fclose(file);
-  return bytes;
-}
-
-static void set(const char *name, int64_t value) {
-  IS(((int (*)(const char *, int64_t))symbol("fake_cuda_set"))(name, value), 0);
-}
-
-static void fail_at(int64_t n, int status) {
-  ((void (*)(int64_t, int))symbol("fake_cuda_fail_at"))(n, status);
-}
-
-static void live(long long libraries, long long depth, long long streams, long long memory, long long retained) {
-  int64_t now[5];
-  ((void (*)(int64_t *))symbol("fake_cuda_live"))(now);
-  IS(now[0], libraries), IS(now[1], depth), IS(now[2], streams), IS(now[3], memory), IS(now[4], retained);
-}
-
-static void *load(const char *code) {
-  void *library = NULL;
-  IS(CALL(cuLibraryLoadData, &library, code, NULL, NULL, 0, NULL, NULL, 0), 0);
-  return library;
-}
-
-static void *kernel_of(void *library, const char *name) {
-  void *kernel = NULL;
-  IS(CALL(cuLibraryGetKernel, &kernel, library, name), 0);
-  return kernel;
-}
+void *driver;
+int failures;
 
 /* Nothing works before cuInit. */
 static void begin(void) {
@@ -131,8 +48,8 @@ static void contexts(void) {
       "cuCtxPopCurrent_v2() -> primary1\n");
 }
 
-/* The parameters of a kernel; `text` is the same kernel in PTX. Where the first one lies is the assembler's affair: it
- * aligns to more than 16 bytes counting from another place. */
+/* The parameters of a kernel; `text` is the same kernel in PTX. Where the first one lies is the assembler's
+ * affair: it aligns to more than 16 bytes counting from another place. */
 static void parameters(void *library, void *text, const char *name, const size_t (*expected)[2], size_t count) {
   void *kernels[] = {kernel_of(library, name), kernel_of(text, name)};
   for (int k = 0; k < 2; k++) {
@@ -385,6 +302,7 @@ int main(int argc, char **argv) {
   tensor_maps();
   faults_and_lookups();
   threads();
+  limits(argv[1]);
   live(0, 1, 0, 0, 2);
   free(cubin);
   puts(failures ? "not as expected" : "as expected");
