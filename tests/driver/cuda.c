@@ -41,6 +41,7 @@
  *                                                      memory, retained primary contexts
  *   void fake_cuda_quiet(int on)                       records and counts nothing, and launches, tensor maps and the
  *                                                      stack of contexts check nothing either: for benchmarks
+ *   void fake_cuda_defaults(void)                      a reset, and everything below as it was; not quiet
  *   int fake_cuda_set(const char *name, int64_t value) -1 if there is no such name:
  *     version             of the driver, 12080; entry points that are newer are not found
  *     devices             2, or what FAKE_CUDA_DEVICES says; at most 8
@@ -66,9 +67,11 @@ struct text {
   size_t size, capacity;
 };
 
-struct knobs knobs = {
-    .version = 12080, .devices = 2, .shared_optin = 232448, .multiprocessors = 132, .param_info = 1,
-    .capability = {90, 90, 90, 90, 90, 90, 90, 90}};
+#define DEFAULTS                                                                                  \
+  {.version = 12080, .devices = 2, .shared_optin = 232448, .multiprocessors = 132, .param_info = 1, \
+   .capability = {90, 90, 90, 90, 90, 90, 90, 90}}
+
+struct knobs knobs = DEFAULTS;
 int quiet;
 int initialized;
 
@@ -238,7 +241,13 @@ EXPORT int fake_cuda_set(const char *name, int64_t value) {
   return place || is_all ? 0 : -1;
 }
 
-static __attribute__((constructor)) void read_environment(void) {
+/* How it is when it is loaded. */
+EXPORT __attribute__((constructor)) void fake_cuda_defaults(void) {
   const char *devices = getenv("FAKE_CUDA_DEVICES");
+  pthread_mutex_lock(&mutex);
+  knobs = (struct knobs)DEFAULTS;
+  pthread_mutex_unlock(&mutex);
   if (devices) fake_cuda_set("devices", atoi(devices));
+  fake_cuda_quiet(0);
+  fake_cuda_reset();
 }

@@ -14,6 +14,8 @@
 
 enum { MACHINE = 190, INFO_VALUE = 4, MAX_THREADS = 0x05, EXACT_THREADS = 0x10, PARAMETER = 0x17, CLUSTER = 0x3d,
        NEEDS_CLUSTER = 0x3e, LARGE_PARAMETER = 0x45, RESERVED_SHARED = 1024 };
+/* In `.nv.compat`. */
+enum { ONLY_HERE = 0x09 };
 enum { FATBIN_WRAPPER = 0x466243b1, FATBIN = 0xba55ed50, FATBIN_PTX = 1, FATBIN_ELF = 2, COMPRESSED = 0xf000 };
 
 /* What nvcc puts before a fatbin in a host's object. */
@@ -127,21 +129,37 @@ static const char *after(const char *text, const char *prefix) {
   return strncmp(text, prefix, size) ? NULL : text + size;
 }
 
-/* The sections that have the names of kernels, those with the parameters first. */
+/* Whether a cubin of a toolkit from 13 on is for its architecture alone. */
+static int read_compat(const unsigned char *at, const unsigned char *end) {
+  for (; end - at >= 4; at += 4 + (at[0] == INFO_VALUE ? at[2] | at[3] << 8 : 0)) {
+    if (at[1] == ONLY_HERE) return at[2] == 1;
+  }
+  return 0;
+}
+
+/* A section that makes a kernel known. */
+static void read_section(const char *name, const unsigned char *at, uint64_t size, struct image *image) {
+  const char *kernel = after(name, ".nv.info.");
+  if (kernel) read_infos(image_add(image, kernel, strlen(kernel)), at, at + size);
+  if (!strcmp(name, ".nv.compat")) image->only = read_compat(at, at + size);
+}
+
+/* A section that adds to a known kernel. */
+static void read_shared(const char *name, uint64_t size, struct image *image) {
+  const char *kernel = after(name, ".nv.shared.");
+  struct entry *entry = kernel ? (struct entry *)image_entry(image, kernel) : NULL;
+  uint64_t reserved = image->arch >= 90 && size >= RESERVED_SHARED ? RESERVED_SHARED : 0;
+  if (entry) entry->shared = size - reserved;
+}
+
 static void read_sections(const unsigned char *code, const Elf64_Ehdr *header, struct image *image) {
   Elf64_Shdr names, section;
   memcpy(&names, code + header->e_shoff + header->e_shstrndx * sizeof names, sizeof names);
-  for (int pass = 0; pass < 2; pass++) {
-    for (int i = 0; i < header->e_shnum; i++) {
-      memcpy(&section, code + header->e_shoff + i * sizeof section, sizeof section);
-      const char *name = (const char *)code + names.sh_offset + section.sh_name;
-      const char *info = after(name, ".nv.info."), *shared = after(name, ".nv.shared.");
-      const unsigned char *at = code + section.sh_offset;
-      if (!pass && info) read_infos(image_add(image, info, strlen(info)), at, at + section.sh_size);
-      struct entry *entry = pass && shared ? (struct entry *)image_entry(image, shared) : NULL;
-      uint64_t reserved = image->arch >= 90 && section.sh_size >= RESERVED_SHARED ? RESERVED_SHARED : 0;
-      if (entry) entry->shared = section.sh_size - reserved;
-    }
+  for (int i = 0; i < 2 * header->e_shnum; i++) {
+    memcpy(&section, code + header->e_shoff + i % header->e_shnum * sizeof section, sizeof section);
+    const char *name = (const char *)code + names.sh_offset + section.sh_name;
+    if (i < header->e_shnum) read_section(name, code + section.sh_offset, section.sh_size, image);
+    else read_shared(name, section.sh_size, image);
   }
 }
 
@@ -152,10 +170,10 @@ static CUresult parse_elf(const unsigned char *code, struct image *image) {
     return refuse(INVALID_IMAGE, "an ELF file of another machine");
   if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shstrndx >= header.e_shnum)
     return refuse(INVALID_IMAGE, "an ELF file without sections");
-  /* Toolkits from 13 on write the architecture elsewhere. */
+  /* Toolkits from 13 on write the architecture elsewhere, and whether no other will do in a section. */
   int is_new = header.e_ident[EI_ABIVERSION] >= 8;
   image->arch = header.e_flags >> (is_new ? 8 : 0) & 0xff;
-  image->only = (header.e_flags & (is_new ? 0x8 : 0x800)) != 0;
+  image->only = !is_new && header.e_flags & 0x800;
   read_sections(code, &header, image);
   return SUCCESS;
 }

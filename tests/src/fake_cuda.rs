@@ -72,7 +72,7 @@ pub struct Live {
 }
 
 /// Loads the stand-in with the first call, so that `dlopen("libcuda.so.1")` finds it from then on, and lends it to one
-/// caller at a time, with an empty record.
+/// caller at a time, with an empty record and all values as they were at first.
 pub fn exclusive() -> MutexGuard<'static, FakeCuda> {
     static LOADED: OnceLock<Mutex<FakeCuda>> = OnceLock::new();
     let loaded = LOADED.get_or_init(|| {
@@ -83,7 +83,7 @@ pub fn exclusive() -> MutexGuard<'static, FakeCuda> {
     });
     // A test that failed has not damaged it.
     let guard = loaded.lock().unwrap_or_else(PoisonError::into_inner);
-    guard.reset();
+    guard.defaults();
     guard
 }
 
@@ -122,6 +122,13 @@ impl FakeCuda {
         reset();
     }
 
+    /// The same, and whatever was set is as it was at first.
+    fn defaults(&self) {
+        // SAFETY: it is declared so.
+        let defaults: extern "C" fn() = unsafe { self.function("fake_cuda_defaults") };
+        defaults();
+    }
+
     /// Lets a call fail: the `n`-th from now on, counted from 1.
     pub fn fail_at(&self, n: i64, status: i32) {
         // SAFETY: it is declared so.
@@ -129,7 +136,7 @@ impl FakeCuda {
         fail_at(n, status);
     }
 
-    /// Sets one of the values that `cuda.c` lists; it stays until it is set again.
+    /// Sets one of the values that `cuda.c` lists.
     pub fn set(&self, name: &str, value: i64) {
         // SAFETY: it is declared so.
         let set: extern "C" fn(*const c_char, i64) -> c_int =

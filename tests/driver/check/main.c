@@ -249,7 +249,7 @@ static void faults_and_lookups(void) {
   set("version", 12020);
   IS(CALL(cuGetProcAddress_v2, "cuKernelGetParamInfo", &found, 12020, UINT64_C(0), &result), 500);
   IS(result, 1);
-  set("version", 12080);
+  CALL(fake_cuda_defaults);
   fail_at(2, 719);
   IS(CALL(cuCtxGetDevice, &device), 0);
   IS(CALL(cuCtxGetDevice, &device), 719);
