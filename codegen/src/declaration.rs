@@ -8,6 +8,7 @@
 mod body;
 mod build;
 mod expression;
+mod launch;
 mod leaf;
 pub(crate) mod limit;
 mod results;
@@ -17,6 +18,11 @@ use abi_spec::library_bin::ImportTree;
 
 pub use body::{Action, Body, Call, Callee, KernelCall, Local, Statement, StatusError};
 pub use expression::{BinaryOp, Builtin, Expr, Logic, Member};
+pub(crate) use launch::AttributeValue;
+pub use launch::{
+    AttributeKind, Fill, Image, ImageKind, Interleave, Launch, LaunchArg, LaunchAttribute, MapType,
+    Promotion, Swizzle, TensorMap,
+};
 pub(crate) use leaf::Kind;
 pub use leaf::Leaf;
 pub use results::{Output, ResultType};
@@ -31,6 +37,12 @@ pub(crate) use types::{is_text, literal_scalar};
 pub struct Library {
     /// In the order in which they are emitted; names are unique.
     pub functions: Vec<Function>,
+    /// GPU code that launches take kernels from; names are unique. Those that nothing is launched from are left out
+    /// of what is emitted.
+    pub images: Vec<Image>,
+    /// The name of one more function, `(device_id: int64) -> None`, which loads all kernels on a device, so that
+    /// launches are legal while a graph is captured, and looks up the functions that are called by name.
+    pub prepare: Option<Prepare>,
     /// The modules that the library brings along. Any tree that is
     /// [valid](ImportTree::validate); it need not hold the library itself, which is then unreachable from
     /// what loading returns. `None` for a library that is loaded as it is.
@@ -60,6 +72,13 @@ pub struct Function {
     /// The library also has a C function of the same name, which packs its C parameters, calls the function, and
     /// returns 0, or -1 with the error in the thread's slot: `extern`. The [language](crate::language) says more.
     pub external: bool,
+}
+
+/// A function that [prepares](Library::prepare) launches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prepare {
+    /// Without a body of its own: it is made of what the library launches.
+    pub(crate) function: Function,
 }
 
 /// A line of a source.
@@ -137,6 +156,19 @@ impl Comparison {
             Comparison::Gt => ">",
             Comparison::Ge => ">=",
         }
+    }
+}
+
+impl Function {
+    /// The images that its body launches from, each once, without their bytes.
+    pub(crate) fn images(&self) -> Vec<Image> {
+        let mut images: Vec<Image> = Vec::new();
+        for launch in self.body.launches() {
+            if images.iter().all(|image| image.name != launch.image) {
+                images.push(Image::new(&launch.image));
+            }
+        }
+        images
     }
 }
 

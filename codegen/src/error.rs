@@ -60,6 +60,17 @@ pub enum Error {
         /// Why not.
         reason: String,
     },
+    /// An image that cannot be launched from.
+    Image {
+        /// Its position among the images.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// Why not.
+        reason: String,
+        /// Where it is, if it comes from a text.
+        position: Option<Box<Position>>,
+    },
     /// What the library imports cannot be embedded.
     Imports {
         /// Why not.
@@ -72,7 +83,9 @@ impl Error {
     pub fn position(&self) -> Option<&Position> {
         match self {
             Error::Syntax { position, .. } => Some(position),
-            Error::Limit { position, .. } | Error::Invalid { position, .. } => position.as_deref(),
+            Error::Limit { position, .. }
+            | Error::Invalid { position, .. }
+            | Error::Image { position, .. } => position.as_deref(),
             Error::Imports { .. } | Error::Entry { .. } | Error::Prefix { .. } => None,
         }
     }
@@ -83,6 +96,7 @@ impl Error {
             Error::Syntax { .. }
             | Error::Imports { .. }
             | Error::Entry { .. }
+            | Error::Image { .. }
             | Error::Prefix { .. } => None,
             Error::Limit { site, .. } => site.as_ref(),
             Error::Invalid { site, .. } => Some(site),
@@ -93,7 +107,9 @@ impl Error {
     pub(crate) fn at(mut self, found: Position) -> Error {
         match &mut self {
             Error::Syntax { position, .. } => **position = found,
-            Error::Limit { position, .. } | Error::Invalid { position, .. } => {
+            Error::Limit { position, .. }
+            | Error::Invalid { position, .. }
+            | Error::Image { position, .. } => {
                 *position = Some(Box::new(found));
             }
             Error::Imports { .. } | Error::Entry { .. } | Error::Prefix { .. } => {}
@@ -108,6 +124,7 @@ impl std::error::Error for Error {
             Error::Imports { source } => Some(source),
             Error::Entry { .. }
             | Error::Prefix { .. }
+            | Error::Image { .. }
             | Error::Syntax { .. }
             | Error::Limit { .. }
             | Error::Invalid { .. } => None,
@@ -137,6 +154,7 @@ impl fmt::Display for Error {
             Error::Invalid { reason, .. } => f.write_str(reason)?,
             Error::Imports { source } => write!(f, "imports: {source}")?,
             Error::Entry { name } => write!(f, "entry: there is no function {name:?}")?,
+            Error::Image { name, reason, .. } => write!(f, "image {name:?}: {reason}")?,
             Error::Prefix { prefix, reason } => {
                 write!(f, "system library prefix {prefix:?}: {reason}")?;
             }

@@ -232,9 +232,11 @@ mod reserved;
 mod body;
 mod calls;
 mod expression;
+mod launch;
 mod parse;
 mod print;
 mod print_body;
+mod print_launch;
 mod print_types;
 mod results;
 mod types;
@@ -246,15 +248,15 @@ use std::str::FromStr;
 
 pub use crate::declaration::limit::{
     Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_DTYPES, MAX_ERRORS, MAX_FILE, MAX_FUNCTIONS,
-    MAX_LITERALS, MAX_MESSAGE, MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS,
-    MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, MAX_TYPES, MAX_VALUES,
+    MAX_IMAGES, MAX_LITERALS, MAX_MESSAGE, MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK,
+    MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, MAX_TYPES, MAX_VALUES,
 };
 pub use reserved::is_reserved;
 
 use crate::declaration::Expr;
 use crate::declaration::{Function, Library, Signature};
 use crate::error::{Error, Position};
-use cursor::Parser;
+use cursor::{Parser, Sought};
 
 /// Parses and validates. What the library imports is no part of its text.
 impl FromStr for Library {
@@ -267,13 +269,14 @@ impl FromStr for Library {
     }
 }
 
-/// Parses one declaration, `;` included, and validates it.
+/// Parses one declaration, `;` included, and validates it; images are taken to be there.
 impl FromStr for Function {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Function, Error> {
         let function = Parser::whole(text, Parser::function)?;
         let mut library = Library::from(vec![function]);
+        library.images = library.functions[0].images();
         library.validate().map_err(|error| locate(text, error))?;
         Ok(library.functions.remove(0))
     }
@@ -306,7 +309,12 @@ fn parse_library(text: &str) -> Result<Library, Error> {
 /// positions: it runs again, on the lookout for the part at fault.
 #[cold]
 pub(crate) fn locate(text: &str, error: Error) -> Error {
-    let offset = error.site().and_then(|site| Parser::find(text, site.function, site.part));
+    let sought = if let Error::Image { index, .. } = &error {
+        Some(Sought::Image(*index))
+    } else {
+        error.site().map(|site| Sought::Part(site.function, site.part))
+    };
+    let offset = sought.and_then(|sought| Parser::find(text, sought));
     match offset {
         Some(offset) => error.at(Position::new(text, offset)),
         None => error,

@@ -69,11 +69,12 @@ pub use abi_spec::symbol::function_symbol;
 pub use abi_spec::{DType, DeviceType, ParseError, Scalar, TypeCode, library_bin};
 pub use backend::Backend;
 pub use declaration::{
-    Action, BinaryOp, Body, Builtin, Call, Callee, Class, Comparison, Constraint, Device, Dim,
-    Element, Expr, Function, KernelCall, Leaf, Library, Literal, Local, Location, Logic, Mapping,
-    Member, Output, Param, ParamType, ResultType, Sequence, Shape, Signature, Statement,
-    StatusError, Strides, Tensor,
+    Action, AttributeKind, BinaryOp, Body, Builtin, Call, Callee, Class, Comparison, Constraint,
+    Device, Dim, Element, Expr, Fill, Function, Image, ImageKind, Interleave, KernelCall, Launch,
+    LaunchArg, LaunchAttribute, Leaf, Library, Literal, Local, Location, Logic, MapType, Mapping,
+    Member, Output, Param, ParamType, Prepare, Promotion, ResultType, Sequence, Shape, Signature,
+    Statement, StatusError, Strides, Swizzle, Tensor, TensorMap,
 };
 pub use error::{Error, Part, Position, Site};
-pub use lower::{Options, Routines, Unchecked, library::metadata, lower, routines};
+pub use lower::{Loader, Options, Routines, Unchecked, library::metadata, lower, routines};
 pub use resolve::{Kernel, Resolved, warning::Warning};

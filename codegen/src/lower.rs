@@ -7,10 +7,12 @@
 
 mod body;
 mod check;
+mod cuda;
 mod explain;
 mod fault;
 mod frame;
 mod function;
+mod images;
 pub(crate) mod library;
 mod operators;
 mod prologue;
@@ -22,6 +24,7 @@ mod wrapper;
 
 use crate::ir::{self, Linkage};
 use crate::resolve::{MAIN, Resolved};
+pub use cuda::Loader;
 use explain::codes::Used;
 pub(crate) use runtime::runtime;
 pub use unchecked::Unchecked;
@@ -35,12 +38,15 @@ pub struct Options {
     pub metadata: bool,
     /// Checks that are left out.
     pub unchecked: Unchecked,
+    /// How the platform opens libraries: launches find the driver of their device so.
+    pub loader: Loader,
 }
 
 /// As a library needs it that is compiled ahead of time: complete.
 impl Default for Options {
     fn default() -> Self {
-        Options { routines: Routines::Embedded, metadata: true, unchecked: Unchecked::NONE }
+        let (routines, unchecked, loader) = (Routines::Embedded, Unchecked::NONE, Loader::Dl);
+        Options { routines, metadata: true, unchecked, loader }
     }
 }
 
@@ -76,6 +82,7 @@ impl Routines {
 pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
     let mut module = ir::Module::default();
     let mut used = Used::default();
+    used.load(options.loader);
     let (library, linkage) = (resolved.library, options.routines.linkage());
     let mut externals = resolved.externals.iter().peekable();
     for (index, function) in resolved.functions.iter().enumerate() {
@@ -85,6 +92,7 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
             library::stub::stub(&mut module, external, descriptor, linkage);
         }
     }
+    images::define(&mut module, &library.images);
     if let Some(entry) = library.entry.as_deref().filter(|&entry| entry != MAIN) {
         library::about::entry(&mut module, entry);
     }
@@ -107,6 +115,6 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
 pub fn routines() -> ir::Module {
     let mut module = ir::Module::default();
     explain::routines::declare_all(&mut module, Linkage::Export);
-    explain::routines::define_used(&mut module, Linkage::Export, Used::ALL);
+    explain::routines::define_used(&mut module, Linkage::Export, Used::all(Loader::HOST));
     module
 }

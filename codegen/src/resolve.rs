@@ -2,18 +2,23 @@
 //! with a declaration is said here, once; [`lower`](crate::lower()) cannot fail.
 
 pub(crate) mod accepted;
+pub(crate) mod argument;
 mod body;
 pub(crate) mod c_type;
 pub(crate) mod c_words;
 mod condition;
 pub(crate) mod external;
 mod form;
+mod form_launch;
 mod form_names;
 mod form_results;
 mod form_statements;
 pub(crate) mod function;
 pub(crate) mod ids;
+mod images;
 mod knowledge;
+mod launch;
+pub(crate) mod launched;
 mod linear;
 mod members;
 pub(crate) mod names;
@@ -39,7 +44,7 @@ use std::collections::{HashMap, HashSet};
 use abi_spec::symbol::{PREFIX, validate_name};
 
 use crate::declaration::limit::Limit;
-use crate::declaration::{self, Action, Body, Library, Statement};
+use crate::declaration::{self, Action, Body, Library};
 use crate::error::{Error, Part};
 use crate::ir::Signature;
 use external::External;
@@ -58,9 +63,10 @@ pub struct Resolved<'a> {
 
 impl Library {
     /// Says whether every declaration means something, and whether the imports can be embedded. Errors
-    /// carry no position; parsing a library from text validates it too, and knows the positions.
+    /// carry no position; parsing a library from text validates it too, and knows the positions. Images need no bytes
+    /// for that.
     pub fn validate(&self) -> Result<(), Error> {
-        self.resolve().map(drop)
+        self.meaning().map(drop)
     }
 
     /// The meaning of every declaration, from which [`lower`](crate::lower()) makes host IR.
@@ -75,9 +81,18 @@ impl Library {
     /// # Errors
     /// The first thing that is wrong with the library, see [`Error`].
     pub fn resolve(&self) -> Result<Resolved<'_>, Error> {
+        let resolved = self.meaning()?;
+        match self.images.iter().position(|image| image.bytes.is_none()) {
+            Some(index) => Err(images::invalid(self, index, "its bytes are not given")),
+            None => Ok(resolved),
+        }
+    }
+
+    fn meaning(&self) -> Result<Resolved<'_>, Error> {
         if self.functions.len() > Limit::Functions.max() {
             return Err(Error::Limit { limit: Limit::Functions, site: None, position: None });
         }
+        images::check(self)?;
         let functions = functions(self)?;
         entry(self)?;
         self.imports.as_ref().map_or(Ok(()), |tree| tree.validate())?;
@@ -135,16 +150,29 @@ impl<'a> Resolved<'a> {
     }
 }
 
-/// The functions of a library by their names.
-type Signatures<'a> = HashMap<&'a str, &'a crate::Signature>;
+/// What functions of a library may refer to.
+struct Items<'a> {
+    /// Its functions by their names.
+    signatures: HashMap<&'a str, &'a crate::Signature>,
+    /// The names of its images.
+    images: HashSet<&'a str>,
+}
+
+impl<'a> Items<'a> {
+    fn of(library: &'a Library) -> Self {
+        let signatures = library.functions.iter().map(|f| (&f.signature.name[..], &f.signature));
+        let images = library.images.iter().map(|image| &image.name[..]);
+        Items { signatures: signatures.collect(), images: images.collect() }
+    }
+}
 
 fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
+    let prepared = library.prepare.iter().map(|prepare| &prepare.function);
     let mut names = HashSet::with_capacity(library.functions.len());
     let mut prototypes = HashMap::with_capacity(library.functions.len());
     let mut all = Vec::with_capacity(library.functions.len());
-    let signatures = library.functions.iter().map(|f| (&f.signature.name[..], &f.signature));
-    let signatures: Signatures<'_> = signatures.collect();
-    for (index, declared) in library.functions.iter().enumerate() {
+    let items = Items::of(library);
+    for (index, declared) in library.functions.iter().chain(prepared).enumerate() {
         let invalid = |part, reason| Error::invalid(index, declared, part, reason);
         form::check(index, declared)?;
         if !names.insert(declared.signature.name.as_str()) {
@@ -152,7 +180,7 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
             return Err(invalid(Part::Name, reason));
         }
         let function =
-            body::resolve(declared, &signatures).map_err(|(part, reason)| invalid(part, reason))?;
+            body::resolve(declared, &items).map_err(|(part, reason)| invalid(part, reason))?;
         for (count, call) in function.calls().into_iter().enumerate() {
             let (symbol, found) = (call.symbol, &call.prototype);
             let known = prototypes.entry(symbol).or_insert_with(|| found.clone());
@@ -164,33 +192,43 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
         all.push(function);
     }
     c_library(library, &all)?;
+    let launches = images::launches(library, &all)?;
+    if library.prepare.is_some() {
+        images::prepare(&mut all, launches);
+    }
     Ok(all)
 }
 
 /// Where a body has one of its calls of C functions, counted as they are written.
 fn callee(body: &Body, count: usize) -> Part {
     let Body::Block(_) = body else { return Part::Callee };
-    let is_kernel = |statement: &Statement| {
-        matches!(statement.action, Action::Call { call: declaration::Call::Kernel(_), .. })
-    };
-    let statement =
-        body.statements().enumerate().filter(|(_, statement)| is_kernel(statement)).nth(count);
-    statement.map_or(Part::Callee, |(index, _)| Part::Statement(index))
+    nth_statement(body, count, |action| {
+        matches!(action, Action::Call { call: declaration::Call::Kernel(_), .. })
+    })
 }
 
-/// A library that allocates tensors calls functions of the C library, which have one type.
+/// Where a body has one of its statements of a kind.
+fn nth_statement(body: &Body, count: usize, wanted: impl Fn(&Action) -> bool) -> Part {
+    let mut found = body.statements().enumerate().filter(|(_, at)| wanted(&at.action));
+    found.nth(count).map_or(Part::Callee, |(index, _)| Part::Statement(index))
+}
+
+/// A library that allocates tensors or launches calls functions of the C library, which have one type.
 fn c_library(library: &Library, functions: &[Function<'_>]) -> Result<(), Error> {
-    if functions.iter().all(|function| function.outputs.iter().next().is_none()) {
-        return Ok(());
+    let mut known = Vec::new();
+    if functions.iter().any(|function| function.outputs.iter().next().is_some()) {
+        known.extend(prototype::of_c_library().map(|function| (function, "allocate tensors")));
     }
-    let known = prototype::of_c_library();
+    if functions.iter().any(|function| !function.launches().is_empty()) {
+        known.extend(prototype::of_loaders().map(|function| (function, "find the driver")));
+    }
     for (index, function) in functions.iter().enumerate() {
         for (count, call) in function.calls().into_iter().enumerate() {
-            let wrong = |(name, own): &&(&str, _)| *name == call.symbol && *own != call.prototype;
-            let Some((symbol, own)) = known.iter().find(wrong) else { continue };
+            let wrong =
+                |((name, own), _): &&((&str, _), _)| *name == call.symbol && *own != call.prototype;
+            let Some(((symbol, own), what)) = known.iter().find(wrong) else { continue };
             let found = &call.prototype;
-            let reason =
-                format!("`{symbol}` is called as {found}, but to allocate tensors as {own}");
+            let reason = format!("`{symbol}` is called as {found}, but to {what} as {own}");
             let declared = &library.functions[index];
             let part = callee(&declared.body, count);
             return Err(Error::invalid(index, declared, part, reason));

@@ -11,8 +11,8 @@ use abi_spec::library_bin::ImportTree;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use codegen::{Library, Unchecked, ir};
-use target_lexicon::Triple;
+use codegen::{Library, Loader, Prepare, Unchecked, ir};
+use target_lexicon::{OperatingSystem, Triple};
 use tvm_ffi_codegen_driver::file::{self, Mode};
 use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
 use tvm_ffi_codegen_driver::link::{self, Dependencies, Input, Linker, library};
@@ -83,6 +83,13 @@ struct Emit {
     /// The function that is exported as `main` too: what calling the loaded module calls.
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
+    /// GPU code that the declarations launch from: the bytes of `image NAME;` are those of FILE, a cubin, a fatbin or
+    /// PTX. May be given several times.
+    #[arg(long, value_name = "NAME=FILE", value_parser = image)]
+    image: Vec<(String, PathBuf)>,
+    /// Export one more function, of this name, which loads all GPU code on a device: `(device_id: int64) -> None`.
+    #[arg(long, value_name = "NAME")]
+    prepare: Option<String>,
     /// Be linked into a program instead of loaded: registered when it starts, and found as the system
     /// library of this prefix, which may be empty (`--system-lib ''`).
     #[arg(long, value_name = "PREFIX")]
@@ -245,6 +252,7 @@ fn emit_form(arguments: &Emit, form: Form) -> Result<(), Error> {
 fn refuse_overwriting(arguments: &Emit, kernels: &[Input]) -> Result<(), Error> {
     let imports = arguments.import.iter().map(|(_, path)| path.as_path());
     let inputs = [&*arguments.file].into_iter().chain(imports);
+    let inputs = inputs.chain(arguments.image.iter().map(|(_, path)| path.as_path()));
     let inputs = inputs.chain(arguments.import_tree.as_deref());
     let inputs = inputs.chain(arguments.linking.link.iter().map(PathBuf::as_path));
     let mut inputs = inputs.chain(kernels.iter().map(|input| Path::new(input.name())));
@@ -297,7 +305,6 @@ fn add_kernels(options: &mut Options, linking: &Linking) -> Result<(), Error> {
     Ok(())
 }
 
-/// The module, which has its own copy of what the library imports.
 /// The library with what the command line says of it.
 fn declared(arguments: &Emit) -> Result<Library, Error> {
     let imports = imports(arguments)?;
@@ -305,13 +312,25 @@ fn declared(arguments: &Emit) -> Result<Library, Error> {
     library.imports = imports;
     library.entry.clone_from(&arguments.entry);
     library.system_lib.clone_from(&arguments.system_lib);
+    library.prepare = arguments.prepare.as_deref().map(Prepare::new);
+    for (name, path) in &arguments.image {
+        let Some(image) = library.images.iter_mut().find(|image| image.name == *name) else {
+            let message = format!("{} has no `image {name};`", arguments.file.display());
+            Cli::command().error(ErrorKind::ValueValidation, message).exit();
+        };
+        image.bytes = Some(file::read(path)?);
+    }
     Ok(library)
 }
 
+/// The module, which has its own copy of what the library imports.
 fn lowered(arguments: &Emit) -> Result<ir::Module, Error> {
+    let target = target(arguments.target.as_deref())?;
+    let windows = target.operating_system == OperatingSystem::Windows;
     let options = codegen::Options {
         metadata: !arguments.no_metadata,
         unchecked: unchecked(&arguments.unchecked),
+        loader: if windows { Loader::Windows } else { Loader::Dl },
         ..Default::default()
     };
     lower_with(&declared(arguments)?, &options)
@@ -330,6 +349,12 @@ fn unchecked(groups: &[Group]) -> Unchecked {
 fn import(text: &str) -> Result<(String, PathBuf), &'static str> {
     let (kind, file) = text.split_once('=').ok_or("expected KIND=FILE")?;
     Ok((kind.to_owned(), file.into()))
+}
+
+/// The name and the file of an image.
+fn image(text: &str) -> Result<(String, PathBuf), &'static str> {
+    let (name, file) = text.split_once('=').ok_or("expected NAME=FILE")?;
+    Ok((name.to_owned(), file.into()))
 }
 
 fn imports(arguments: &Emit) -> Result<Option<ImportTree<'static>>, Error> {

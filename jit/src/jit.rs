@@ -8,7 +8,7 @@ use abi_spec::symbol;
 use backend_cranelift::signature;
 use cranelift_codegen::ir::Signature;
 use cranelift_module::Module;
-use tvm_ffi_codegen::{Library, Options, Routines, Unchecked, ir};
+use tvm_ffi_codegen::{Library, Loader, Options, Routines, Unchecked, ir};
 
 use crate::abi::SafeCall;
 use crate::code::assembly::{Assembly, Linked, Observers};
@@ -165,8 +165,12 @@ impl Jit {
 
     /// How [`Jit::compile`] lowers declarations: with the routines that the runtime shares, and without
     /// metadata.
-    pub const OPTIONS: Options =
-        Options { routines: Routines::Shared, metadata: false, unchecked: Unchecked::NONE };
+    pub const OPTIONS: Options = Options {
+        routines: Routines::Shared,
+        metadata: false,
+        unchecked: Unchecked::NONE,
+        loader: Loader::HOST,
+    };
 
     /// Compiles declarations: [`tvm_ffi_codegen::lower`] with [`Jit::OPTIONS`], then [`Jit::compile_ir`].
     ///

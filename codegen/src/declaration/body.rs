@@ -1,6 +1,6 @@
 //! Bodies: what runs once the arguments are checked.
 
-use super::{Expr, Location, ParamType, Tensor};
+use super::{Expr, Launch, Location, ParamType, Tensor};
 
 /// What runs once the arguments are checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +67,8 @@ pub enum Action {
         /// What is done for each.
         body: Vec<Statement>,
     },
+    /// `launch image."kernel"(…) grid(…) block(…);`
+    Launch(Box<Launch>),
     /// `return e;`, `return [a, b];` or `return;`
     Return(Option<Expr>),
     /// `raise ValueError "n is ", n;`
@@ -154,6 +156,14 @@ impl Body {
         })
     }
 
+    /// Every launch, in the order in which they are written.
+    pub fn launches(&self) -> impl Iterator<Item = &Launch> {
+        self.statements().filter_map(|statement| {
+            let Action::Launch(launch) = &statement.action else { return None };
+            Some(&**launch)
+        })
+    }
+
     /// Every call of a C function, in the order in which they are written.
     pub fn kernel_calls(&self) -> impl Iterator<Item = &KernelCall> {
         let whole = if let Body::Call(call) = self { Some(call) } else { None };
@@ -176,6 +186,7 @@ impl Action {
             Action::Let { .. }
             | Action::Call { .. }
             | Action::Alloc { .. }
+            | Action::Launch(_)
             | Action::Return(_)
             | Action::Raise { .. } => [&[], &[]],
         }

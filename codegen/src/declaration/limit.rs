@@ -9,6 +9,8 @@ use std::fmt;
 pub const MAX_TEXT: usize = 16 << 20;
 /// Functions of a library.
 pub const MAX_FUNCTIONS: usize = 1_000_000;
+/// Images of a library.
+pub const MAX_IMAGES: usize = 65_536;
 /// Parameters of a function.
 pub const MAX_PARAMS: usize = 1024;
 /// Parameters of a function and what is nested in their types.
@@ -50,6 +52,8 @@ pub enum Limit {
     Text,
     /// [`MAX_FUNCTIONS`]
     Functions,
+    /// [`MAX_IMAGES`]
+    Images,
     /// [`MAX_PARAMS`]
     Params,
     /// [`MAX_VALUES`]
@@ -90,6 +94,7 @@ impl Limit {
         match self {
             Limit::Text => MAX_TEXT,
             Limit::Functions => MAX_FUNCTIONS,
+            Limit::Images => MAX_IMAGES,
             Limit::Params => MAX_PARAMS,
             Limit::Values => MAX_VALUES,
             Limit::Rank => MAX_RANK,
@@ -114,6 +119,7 @@ impl Limit {
         match self {
             Limit::Text => ("MAX_TEXT", "bytes of text"),
             Limit::Functions => ("MAX_FUNCTIONS", "functions"),
+            Limit::Images => ("MAX_IMAGES", "images"),
             Limit::Params => ("MAX_PARAMS", "parameters"),
             Limit::Values => ("MAX_VALUES", "parameters and nested values"),
             Limit::Rank => ("MAX_RANK", "dims"),

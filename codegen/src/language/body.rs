@@ -70,6 +70,7 @@ impl Parser<'_> {
             "let" if !self.next_is(Token::OpenParen) => self.binding(),
             "for" if !self.next_is(Token::OpenParen) => self.repetition(),
             "raise" if !self.next_is(Token::OpenParen) => self.failure(),
+            "launch" if !self.next_is(Token::OpenParen) => self.launch(),
             _ => {
                 let call = self.call("a statement or `}`")?;
                 Ok(Action::Call { result: None, call })

@@ -11,6 +11,15 @@ use crate::error::{Error, Part, Position};
 /// What a rule yields; the error is boxed to keep the good case small.
 pub(super) type Parsed<T> = Result<T, Box<Error>>;
 
+/// What may be at fault in a library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sought {
+    /// A part of a function.
+    Part(usize, Part),
+    /// An image.
+    Image(usize),
+}
+
 /// A text, read up to the current token.
 pub(super) struct Parser<'a> {
     text: &'a str,
@@ -28,8 +37,8 @@ pub(super) struct Parser<'a> {
     pub(super) blocks: usize,
     /// How many statements of the body have been started.
     pub(super) statements: usize,
-    /// The part of a function whose position is wanted, and where it starts.
-    sought: Option<(usize, Part)>,
+    /// What a position is wanted of, and where it starts.
+    sought: Option<Sought>,
     found: Option<usize>,
 }
 
@@ -63,10 +72,10 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// The offset at which a part of a function starts in a text that parses as a library.
-    pub(super) fn find(text: &'a str, function: usize, part: Part) -> Option<usize> {
+    /// The offset at which something starts in a text that parses as a library.
+    pub(super) fn find(text: &'a str, sought: Sought) -> Option<usize> {
         let mut parser = Parser::new(text);
-        parser.sought = Some((function, part));
+        parser.sought = Some(sought);
         parser.library().ok()?;
         parser.found
     }
@@ -75,7 +84,14 @@ impl<'a> Parser<'a> {
     /// block are its statements.
     pub(super) fn mark(&mut self, part: Part) {
         let is_part = self.blocks == 0 || matches!(part, Part::Statement(_));
-        if self.sought == Some((self.function, part)) && is_part {
+        if self.sought == Some(Sought::Part(self.function, part)) && is_part {
+            self.found = Some(self.span.start);
+        }
+    }
+
+    /// Notes that an image starts at the current token.
+    pub(super) fn mark_image(&mut self, index: usize) {
+        if self.sought == Some(Sought::Image(index)) {
             self.found = Some(self.span.start);
         }
     }

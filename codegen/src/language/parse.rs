@@ -11,17 +11,24 @@ use crate::declaration::{Constraint, Function, Library, Location, Param, Signatu
 use crate::error::Part;
 
 impl Parser<'_> {
-    /// `{ function }`
+    /// `{ image | function }`
     pub(super) fn library(&mut self) -> Parsed<Library> {
-        let mut functions = Vec::new();
+        let (mut images, mut functions) = (Vec::new(), Vec::new());
         while self.token != Token::End {
+            if self.is_word("image") && !self.next_is(Token::OpenParen) {
+                if images.len() == Limit::Images.max() {
+                    return Err(self.excess(Limit::Images));
+                }
+                images.push(self.image(images.len())?);
+                continue;
+            }
             if functions.len() == Limit::Functions.max() {
                 return Err(self.excess(Limit::Functions));
             }
             self.function = functions.len();
             functions.push(self.function()?);
         }
-        Ok(functions.into())
+        Ok(Library { images, ..functions.into() })
     }
 
     /// Documentation, location, `extern`, signature and body, up to and including `;`.

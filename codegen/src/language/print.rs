@@ -6,11 +6,12 @@ use std::fmt::{self, Display, Formatter, Write as _};
 use super::expression::{Infix, Precedence};
 use crate::declaration::{Constraint, Expr, Function, Library, Location, Member, Signature};
 
-/// The declarations, an empty line between them; not the imports, which the language cannot say.
+/// The images and the declarations, an empty line between them; not the imports, which the language cannot say.
 impl Display for Library {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.images.iter().try_for_each(|image| writeln!(f, "{image}"))?;
         for (index, function) in self.functions.iter().enumerate() {
-            f.write_str(if index == 0 { "" } else { "\n" })?;
+            f.write_str(if index == 0 && self.images.is_empty() { "" } else { "\n" })?;
             writeln!(f, "{function}")?;
         }
         Ok(())

@@ -59,6 +59,7 @@ fn action(f: &mut Formatter<'_>, action: &Action, margin: usize) -> fmt::Result 
             write!(f, "for {name} in {start}..{end} ")?;
             block(f, body, margin + STEP)
         }
+        Action::Launch(launch) => write!(f, "{launch};"),
         Action::Return(Some(value)) => write!(f, "return {value};"),
         Action::Return(None) => f.write_str("return;"),
         Action::Raise { kind, message } => {

@@ -6,6 +6,8 @@ mod errors;
 mod fuzz;
 mod generate;
 mod generate_body;
+mod generate_launch;
+mod launches;
 mod limits;
 mod positions;
 mod round_trip;

@@ -2,7 +2,8 @@
 
 mod allocate;
 mod call;
-
+mod launch;
+mod launch_map;
 mod packed;
 mod pass;
 mod received;

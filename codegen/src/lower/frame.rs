@@ -55,6 +55,17 @@ impl<'a> Wrapper<'a, '_> {
         area
     }
 
+    /// Room for a launch.
+    pub(crate) fn launch_area(&mut self, size: u32) -> Value {
+        let area = match self.frame.launch {
+            Some(area) => area,
+            None => self.b.stack_slot(size, 16),
+        };
+        self.frame.launch = Some(area);
+        self.b.widen_slot(area, size);
+        area
+    }
+
     /// The address of words that the next routine is given, and nobody needs after it.
     pub(crate) fn scratch(&mut self, words: &[Value]) -> Value {
         let size = 8 * words.len().max(1) as u32;

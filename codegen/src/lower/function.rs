@@ -21,7 +21,7 @@ pub(crate) fn wrapper<'a>(
     linkage: Linkage,
     used: &mut Used,
 ) -> usize {
-    if function.calls_by_name() {
+    if !function.callees().is_empty() {
         library::embed::context(module);
     }
     let descriptor = declare_descriptor(module, function, used);

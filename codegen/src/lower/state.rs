@@ -169,6 +169,8 @@ pub(crate) struct Frame<'a> {
     pub(super) values: Option<Value>,
     /// Where arguments of calls are written, once there is such a place.
     pub(super) area: Option<Value>,
+    /// Where a launch is written, once there is one.
+    pub(super) launch: Option<Value>,
     /// Words that a routine is given by their address, once there are any.
     pub(super) scratch: Option<Value>,
     /// The way out of a failure: a block that takes how many values are owned, and the status.
@@ -188,6 +190,7 @@ impl Frame<'_> {
             owned: 0,
             values: None,
             area: None,
+            launch: None,
             scratch: None,
             leave: None,
             scopes: 0,

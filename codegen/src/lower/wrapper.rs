@@ -209,11 +209,16 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Fails at a site of its own; yields the status.
-    pub(crate) fn fail_at(&mut self, fault: &Fault<'_>, values: &[Value]) -> Option<Value> {
+    /// The address of a site: what fails at this place of the body.
+    pub(crate) fn site(&mut self, fault: &Fault<'_>) -> Value {
         let frame =
             self.frame.location.map(|at| frame(Some(at), &self.function.declared.signature.name));
-        let site = site::add(&mut self.b, self.descriptor.index, fault, frame.as_deref());
+        site::add(&mut self.b, self.descriptor.index, fault, frame.as_deref())
+    }
+
+    /// Fails at a site of its own; yields the status.
+    pub(crate) fn fail_at(&mut self, fault: &Fault<'_>, values: &[Value]) -> Option<Value> {
+        let site = self.site(fault);
         let descriptor = self.descriptor_address();
         let values = self.scratch(values);
         self.routine(Routine::FailAt, &[descriptor, site, values])

@@ -2,7 +2,7 @@
 
 use abi_spec::Scalar;
 
-use super::Signatures;
+use super::Items;
 use super::function::{Argument, Body, Call, Function};
 use super::knowledge::Knowledge;
 use super::names::Names;
@@ -17,7 +17,7 @@ use crate::error::Part;
 /// Finds the meaning of a function, or why it has none.
 pub(super) fn resolve<'a>(
     declared: &'a crate::Function,
-    signatures: &Signatures<'a>,
+    items: &Items<'a>,
 ) -> Result<Function<'a>, (Part, String)> {
     let mut names = Names::new(declared)?;
     let mut order = Order::new(&names)?;
@@ -34,7 +34,7 @@ pub(super) fn resolve<'a>(
     let body = match &declared.body {
         Declared::Call(call) => one_call(&mut names, &mut knowledge, call, args)?,
         Declared::Block(statements) => {
-            Body::Block(Block::new(&mut names, knowledge, signatures).body(statements)?)
+            Body::Block(Block::new(&mut names, knowledge, items).body(statements)?)
         }
     };
     let Names { values, symbols, outputs, locals, .. } = names;
@@ -197,17 +197,5 @@ fn over_symbols(expr: &Expr) -> Result<(), String> {
         | Expr::Logic(..)
         | Expr::Array(_)
         | Expr::Shape(_) => Err(format!("`{expr}` is no expression over symbols")),
-    }
-}
-
-impl Argument {
-    /// True for what is known only once a tensor is allocated: its address and that of its elements.
-    pub(crate) fn is_allocated(&self) -> bool {
-        match self {
-            Argument::Value(_) | Argument::Text(_) => false,
-            Argument::Term(term, _) => {
-                term.any(&mut |node| matches!(node, Node::Output(_) | Node::OutputData(_)))
-            }
-        }
     }
 }

@@ -45,6 +45,7 @@ impl Checker<'_> {
                 self.expr(part, start)?;
                 self.expr(part, end)
             }
+            Action::Launch(launch) => self.launch(part, launch),
             Action::Return(value) => value.as_ref().map_or(Ok(()), |value| self.expr(part, value)),
             Action::Raise { kind, message } => {
                 self.identifier(part, kind)?;

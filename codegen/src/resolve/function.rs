@@ -1,9 +1,13 @@
 //! A function with its meaning: what [`lower`](crate::lower()) is made from.
 
+use std::borrow::Cow;
+
 use abi_spec::Scalar;
 
+pub(crate) use super::argument::{Argument, Home};
 use super::c_type::Prototype;
 use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
+use super::launched::Launch;
 use super::step::Step;
 use super::term::{Kind, Term};
 use super::value::Value;
@@ -51,22 +55,11 @@ pub(crate) struct Output<'a> {
     /// Its name.
     pub(crate) name: &'a str,
     /// Its type.
-    pub(crate) tensor: &'a Tensor,
+    pub(crate) tensor: Cow<'a, Tensor>,
     /// Its extents.
     pub(crate) extents: Vec<Term>,
     /// Where it lives.
     pub(crate) home: Home,
-}
-
-/// The device of a tensor that is allocated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Home {
-    /// That of a tensor.
-    Value(ValueId),
-    /// That of another tensor that was allocated.
-    Output(OutputId),
-    /// The first one of its type.
-    First,
 }
 
 /// What a body has given a name.
@@ -90,6 +83,19 @@ pub(crate) enum Body<'a> {
     },
     /// A program.
     Block(Vec<Statement<'a>>),
+    /// Prepares all that the library launches and looks up.
+    Prepare(Box<Prepare<'a>>),
+}
+
+/// What is there to prepare.
+#[derive(Clone, Debug)]
+pub(crate) struct Prepare<'a> {
+    /// The number of the device.
+    pub(crate) device: ValueId,
+    /// A launch of each kernel.
+    pub(crate) launches: Vec<Launch<'a>>,
+    /// The functions that are called by name.
+    pub(crate) callees: Vec<&'a str>,
 }
 
 /// A statement of a program.
@@ -112,6 +118,8 @@ pub(crate) enum Action<'a> {
     Call { call: PackedCall<'a>, result: Option<Received<'a>> },
     /// Allocates a tensor.
     Allocate(OutputId),
+    /// Launches a kernel of an image.
+    Launch(Box<Launch<'a>>),
     /// Chooses.
     If { condition: Term, then: Vec<Statement<'a>>, otherwise: Vec<Statement<'a>> },
     /// Repeats.
@@ -227,15 +235,11 @@ pub(crate) enum Piece<'a> {
     Term(Term),
 }
 
-/// What a C function is given.
-#[derive(Clone, Debug)]
-pub(crate) enum Argument {
-    /// A value, in the C types of its kind.
-    Value(ValueId),
-    /// A term, converted to the C type of a scalar.
-    Term(Term, Scalar),
-    /// Text: its address, NUL-terminated, and its size.
-    Text(String),
+impl<'a> Statement<'a> {
+    /// The launch that it is.
+    fn launch(&self) -> Option<&Launch<'a>> {
+        if let Action::Launch(launch) = &self.action { Some(launch) } else { None }
+    }
 }
 
 impl<'a> Function<'a> {
@@ -244,6 +248,7 @@ impl<'a> Function<'a> {
         let mut calls = Vec::new();
         match &self.body {
             Body::Call { call, .. } => calls.push(call),
+            Body::Prepare(_) => {}
             Body::Block(statements) => collect(statements, &mut |statement| {
                 if let Action::Kernel { call, .. } = &statement.action {
                     calls.push(call);
@@ -262,10 +267,21 @@ impl<'a> Function<'a> {
         all
     }
 
-    /// True if some call looks its function up.
-    pub(crate) fn calls_by_name(&self) -> bool {
-        let by_name = |statement: &&Statement<'a>| matches!(&statement.action, Action::Call { call, .. } if matches!(call.callee, Callee::Name(_)));
-        self.statements().iter().any(by_name)
+    /// The functions that are looked up by name.
+    pub(crate) fn callees(&self) -> Vec<&'a str> {
+        if let Body::Prepare(prepare) = &self.body {
+            return prepare.callees.clone();
+        }
+        let name = |statement: &Statement<'a>| {
+            let Action::Call { call, .. } = &statement.action else { return None };
+            if let Callee::Name(name) = call.callee { Some(name) } else { None }
+        };
+        self.statements().into_iter().filter_map(name).collect()
+    }
+
+    /// The launches of its body.
+    pub(crate) fn launches(&self) -> Vec<&Launch<'a>> {
+        self.statements().into_iter().filter_map(Statement::launch).collect()
     }
 
     /// The tensors that the function returns.
@@ -320,6 +336,7 @@ fn collect<'s, 'a>(statements: &'s [Statement<'a>], with: &mut impl FnMut(&'s St
             | Action::Kernel { .. }
             | Action::Call { .. }
             | Action::Allocate(_)
+            | Action::Launch(_)
             | Action::Return(_)
             | Action::Raise { .. } => {}
         }

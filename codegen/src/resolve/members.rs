@@ -66,7 +66,7 @@ impl Names<'_> {
     }
 
     fn output_member(&self, output: OutputId, member: Member) -> Result<Term, String> {
-        let Output { name, tensor, .. } = self.outputs[output];
+        let Output { name, tensor, .. } = &self.outputs[output];
         match (member, known_member(tensor, member)) {
             (Member::Data, _) => Ok(Term::new(Kind::Ptr, Node::OutputData(output))),
             (_, Some(expr)) => self.term(&expr),

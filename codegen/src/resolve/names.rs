@@ -201,7 +201,12 @@ impl<'a> Names<'a> {
             output.tensor.extents().for_each(|extent| self.measure_all(extent));
             let (tensor, extents) = (&output.tensor, Vec::new());
             let home = self.neighbour(tensor.device);
-            let id = self.outputs.push(Output { name, tensor, extents, home });
+            let id = self.outputs.push(Output {
+                name,
+                tensor: std::borrow::Cow::Borrowed(tensor),
+                extents,
+                home,
+            });
             self.results.entry(name).or_insert(id);
         }
         Ok(())

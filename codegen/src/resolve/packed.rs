@@ -17,7 +17,7 @@ impl<'a> Block<'_, 'a> {
     pub(super) fn callee(&self, callee: &'a Declared) -> Found<(Callee<'a>, String)> {
         match callee {
             Declared::Symbol(name) => {
-                let signature = self.signatures.get(&name[..]);
+                let signature = self.items.signatures.get(&name[..]);
                 if signature.is_some_and(|signature| signature.has_self()) {
                     return Err(format!("`{name}` is a closure, whose context nobody has here"));
                 }
@@ -122,7 +122,7 @@ impl<'a> Block<'_, 'a> {
     /// Whether a function of this library may take the arguments of a call, and yield its result.
     pub(super) fn fits(&self, call: &PackedCall<'_>, result: Option<&ParamType>) -> Found<()> {
         let Callee::Symbol { name, own: true } = call.callee else { return Ok(()) };
-        let Some(signature) = self.signatures.get(name) else { return Ok(()) };
+        let Some(signature) = self.items.signatures.get(name) else { return Ok(()) };
         let (given, least) = (call.args.len(), signature.required());
         if given < least || signature.most().is_some_and(|most| given > most) {
             return Err(format!("`{}` does not take {given} arguments", signature.header()));

@@ -1,5 +1,6 @@
 //! How each kind of value is handed over to C functions.
 
+use abi_spec::c_library::loader;
 use abi_spec::{Scalar, c_library};
 
 use super::c_type::{CType, Prototype};
@@ -53,6 +54,19 @@ pub(crate) fn of_c_library() -> [(&'static str, Signature); 2] {
     [malloc(), free()]
 }
 
+/// The functions of the platform that find the driver of a device, with their types.
+pub(crate) fn of_loaders() -> [(&'static str, Signature); 4] {
+    let find = Signature::new(&[Type::Ptr, Type::Ptr], Some(Type::Ptr));
+    let open = Signature::new(&[Type::Ptr], Some(Type::Ptr));
+    let open_with = Signature::new(&[Type::Ptr, Type::I32], Some(Type::Ptr));
+    [
+        (loader::DLOPEN, open_with),
+        (loader::DLSYM, find.clone()),
+        (loader::LOAD_LIBRARY, open),
+        (loader::GET_PROC_ADDRESS, find),
+    ]
+}
+
 pub(crate) fn malloc() -> (&'static str, Signature) {
     (c_library::MALLOC, Signature::new(&[Type::I64], Some(Type::Ptr)))
 }
@@ -75,7 +89,7 @@ fn of_leaf(leaf: Leaf) -> Vec<CType> {
     leaf.facts().passed.iter().map(spelled).collect()
 }
 
-fn of_value(names: &Names<'_>, value: ValueId) -> Vec<CType> {
+pub(super) fn of_value(names: &Names<'_>, value: ValueId) -> Vec<CType> {
     let size = CType::Scalar(Scalar::Int64);
     let value = &names.values[value];
     if let Source::Rest(_) = value.source {

@@ -1,8 +1,10 @@
 //! The statements of a program: names and their scopes, types, and that every path ends with a result.
 
+use std::borrow::Cow;
+
 use abi_spec::Scalar;
 
-use super::Signatures;
+use super::Items;
 use super::accepted::possible;
 use super::function::{
     Action, Argument, Call, Home, KernelResult, Local, Output, PackedCall, Piece, Received,
@@ -24,8 +26,8 @@ use crate::error::Part;
 /// A program while it is resolved.
 pub(super) struct Block<'n, 'a> {
     pub(super) names: &'n mut Names<'a>,
-    knowledge: Knowledge,
-    pub(super) signatures: &'n Signatures<'a>,
+    pub(super) knowledge: Knowledge,
+    pub(super) items: &'n Items<'a>,
     /// How many statements have been met.
     count: usize,
 }
@@ -42,15 +44,15 @@ enum End {
 }
 
 /// What a statement is, or why it means nothing.
-type Found<T> = Result<T, String>;
+pub(super) type Found<T> = Result<T, String>;
 
 impl<'n, 'a> Block<'n, 'a> {
     pub(super) fn new(
         names: &'n mut Names<'a>,
         knowledge: Knowledge,
-        signatures: &'n Signatures<'a>,
+        items: &'n Items<'a>,
     ) -> Self {
-        Block { names, knowledge, signatures, count: 0 }
+        Block { names, knowledge, items, count: 0 }
     }
 
     /// The whole program. One that has nothing to return may end without saying so.
@@ -128,6 +130,7 @@ impl<'n, 'a> Block<'n, 'a> {
             Declared::Alloc { name, tensor, on } => {
                 (Some(self.allocate(name, tensor, on.as_ref()).map_err(at)?), false)
             }
+            Declared::Launch(launch) => (Some(self.launch(launch).map_err(at)?), false),
             Declared::Return(value) => {
                 (Some(Action::Return(self.returned(value.as_ref()).map_err(at)?)), true)
             }
@@ -256,13 +259,14 @@ impl<'n, 'a> Block<'n, 'a> {
             None => Home::First,
             Some(on) => self.home(on)?,
         };
-        let output = self.names.outputs.push(Output { name, tensor, extents, home });
+        let output =
+            self.names.outputs.push(Output { name, tensor: Cow::Borrowed(tensor), extents, home });
         self.names.give(name, Meaning::Output(output))?;
         Ok(Action::Allocate(output))
     }
 
     /// Where a tensor lives.
-    fn home(&self, on: &Expr) -> Found<Home> {
+    pub(super) fn home(&self, on: &Expr) -> Found<Home> {
         let is_tensor = |value: &ValueId| self.names.values[*value].tensor().is_some();
         if let Some(value) = self.names.value_of(on).filter(is_tensor) {
             if self.names.values[value].guard.is_some() {
@@ -340,7 +344,8 @@ impl<'n, 'a> Block<'n, 'a> {
         if !fits {
             return Err(format!("`{value}` is no `{scalar}`"));
         }
-        Ok(Returned::Scalar(converted(term, scalar, value), scalar))
+        let name = format!("{scalar}({value})");
+        Ok(Returned::Scalar(converted(term, scalar, name), scalar))
     }
 
     fn is_scalar(&self, value: ValueId) -> bool {
@@ -348,14 +353,13 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 }
 
-/// A number as a value of a scalar type, which it must fit.
-fn converted(term: Term, scalar: Scalar, value: &Expr) -> Term {
+/// A number as a value of a scalar type, which it must fit; errors call it by its name.
+pub(super) fn converted(term: Term, scalar: Scalar, name: String) -> Term {
     let is_float = scalar.is_float();
     let term = if is_float { term.into_number().into_float() } else { term.into_number() };
     let same = if term.kind == Kind::Unsigned { Scalar::Uint64 } else { Scalar::Int64 };
     if scalar.is_int() && scalar != same {
-        let text = format!("{scalar}({value})");
-        return Term::new(Kind::Int, Node::Narrow(scalar, Box::new(term), text));
+        return Term::new(Kind::Int, Node::Narrow(scalar, Box::new(term), name));
     }
     if is_float && scalar != Scalar::Float64 {
         return Term::new(Kind::Float, Node::Round(scalar, Box::new(term)));

@@ -77,6 +77,7 @@ fn kinds(function: &Function) -> Vec<(Part, &str)> {
             Action::Call { call: Call::Function { .. }, .. }
             | Action::Let { .. }
             | Action::Alloc { .. }
+            | Action::Launch(_)
             | Action::If { .. }
             | Action::For { .. }
             | Action::Return(_) => {}

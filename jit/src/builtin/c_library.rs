@@ -3,6 +3,7 @@
 
 use std::ffi::c_void;
 
+use abi_spec::c_library::loader::{DLOPEN, DLSYM};
 use abi_spec::c_library::{FREE, MALLOC};
 
 unsafe extern "C" {
@@ -10,11 +11,25 @@ unsafe extern "C" {
     fn free(memory: *mut c_void);
 }
 
+#[cfg(unix)]
+mod loader {
+    use std::ffi::{c_char, c_int, c_void};
+
+    unsafe extern "C" {
+        pub(super) fn dlopen(file: *const c_char, mode: c_int) -> *mut c_void;
+        pub(super) fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    }
+}
+
 /// The address of a function, if it is one of these.
 pub(crate) fn c_function(name: &str) -> Option<*const u8> {
     match name {
         MALLOC => Some(malloc as *const u8),
         FREE => Some(free as *const u8),
+        #[cfg(unix)]
+        DLOPEN => Some(loader::dlopen as *const u8),
+        #[cfg(unix)]
+        DLSYM => Some(loader::dlsym as *const u8),
         _ => None,
     }
 }

@@ -3,8 +3,8 @@
 use abi_spec::library_bin::ImportTree;
 
 use crate::declaration::{
-    Body, Class, Constraint, Expr, Function, Leaf, Library, Literal, Location, Param, ParamType,
-    ResultType, Signature,
+    Body, Class, Constraint, Expr, Function, Image, Leaf, Library, Literal, Location, Param,
+    ParamType, Prepare, ResultType, Signature,
 };
 
 impl Library {
@@ -43,10 +43,35 @@ impl Library {
         self
     }
 
+    /// With an [image](Library::images) after those that it has.
+    pub fn with_image(mut self, image: Image) -> Library {
+        self.images.push(image);
+        self
+    }
+
+    /// With a function of this name that [prepares](Library::prepare) launches.
+    pub fn with_prepare(mut self, name: impl Into<String>) -> Library {
+        self.prepare = Some(Prepare::new(name));
+        self
+    }
+
     /// As a [system library](Library::system_lib) of this prefix.
     pub fn with_system_lib(mut self, prefix: impl Into<String>) -> Library {
         self.system_lib = Some(prefix.into());
         self
+    }
+}
+
+impl Prepare {
+    /// Of this name.
+    pub fn new(name: impl Into<String>) -> Prepare {
+        let signature = Signature::new(name).param("device_id", abi_spec::Scalar::Int64);
+        Prepare { function: signature.body([]) }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.function.signature.name
     }
 }
 

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::generate::{expr, name, param_type, tensor, text};
+use super::generate_launch::launch;
 use crate::declaration::{
     Action, Body, Call, Callee, Expr, KernelCall, Local, Location, Statement, StatusError,
 };
@@ -70,6 +71,7 @@ fn simple() -> BoxedStrategy<Action> {
             tensor,
             on
         }),
+        launch().prop_map(|launch| Action::Launch(Box::new(launch))),
         option::of(value()).prop_map(Action::Return),
         (name(), vec(value(), 0..4)).prop_map(|(kind, message)| Action::Raise { kind, message }),
     ]

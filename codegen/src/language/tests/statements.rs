@@ -271,7 +271,7 @@ fn syntax() {
         ),
         ("raise E \"text\" n;", "1:31: expected an operator, `,` or `;`, found `n`"),
         ("/// docs\nk();", "1:16: expected a statement or `}`, found a doc comment"),
-        ("launch k();", "1:23: expected `(`, found `k`"),
+        ("launch k();", "1:24: expected `.` and the name of a kernel in quotes, found `(`"),
     ];
     for (text, expected) in rows {
         let error = parse_library(&format!("f() -> None = {{{text}")).expect_err(text);

@@ -153,7 +153,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// A function of the imports or of the registry, which is looked up once.
-    fn function_named(&mut self, name: &str) -> Value {
+    pub(super) fn function_named(&mut self, name: &str) -> Value {
         let cache = cache(&mut self.b, &format!("tvm_ffi_codegen.callee.{name}"));
         let known = self.b.atomic_load(Type::Ptr, cache, 0);
         let [usual, found] = ["usual", "found"].map(|label| self.b.block(label));

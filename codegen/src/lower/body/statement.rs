@@ -14,6 +14,7 @@ pub(crate) fn body<'a>(w: &mut Wrapper<'a, '_>) {
     w.plan(&results);
     match &function.body {
         Body::Call { call, result } => one_call(w, call, result.as_ref(), &results),
+        Body::Prepare(prepare) => w.prepare(prepare),
         Body::Block(statements) => {
             if !results.is_empty() {
                 w.allocate(&results);
@@ -72,6 +73,7 @@ fn action<'a>(w: &mut Wrapper<'a, '_>, action: &'a Action<'a>) {
             w.plan(&[*output]);
             w.allocate(&[*output]);
         }
+        Action::Launch(launch) => w.launch(launch),
         Action::If { condition, then, otherwise } => choose(w, condition, [then, otherwise]),
         Action::For { counter, range, body } => repeat(w, *counter, range, body),
         Action::Return(returned) => w.return_of(returned),

@@ -14,6 +14,8 @@ pub(crate) use operations::{Rpn, operation};
 pub(crate) use records::*;
 pub(crate) use steps::{Op, step};
 
+use crate::lower::cuda::Loader;
+
 /// Codes of which a set is kept.
 pub(crate) trait Code: Copy {
     /// Which set.
@@ -35,15 +37,38 @@ macro_rules! sets {
     };
 }
 
-sets! { Op 0, Rpn 1, LeafKind 2, RuleCode 3, Suffix 4, Class 5 }
+sets! { Op 0, Rpn 1, LeafKind 2, RuleCode 3, Suffix 4, Class 5, Feature 6 }
+
+/// What routines do besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feature {
+    /// Something is launched.
+    Launch,
+    /// The platform opens libraries as Windows does.
+    Windows,
+}
 
 /// The codes that some descriptors use: a module's own copy of the routines knows no others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Used([u128; 6]);
+pub(crate) struct Used([u128; 7]);
 
 impl Used {
-    /// All of them.
-    pub(crate) const ALL: Used = Used([!0; 6]);
+    /// All of them, with this loader.
+    pub(crate) fn all(loader: Loader) -> Used {
+        let mut all = Used([!0; 7]);
+        all.0[Feature::SET] = 0;
+        all.mark(Feature::Launch);
+        all.load(loader);
+        all
+    }
+
+    /// How libraries are opened.
+    pub(crate) fn load(&mut self, loader: Loader) {
+        match loader {
+            Loader::Dl => {}
+            Loader::Windows => self.mark(Feature::Windows),
+        }
+    }
 
     pub(crate) fn mark<C: Code>(&mut self, code: C) {
         self.0[C::SET] |= 1 << code.number();

@@ -90,9 +90,30 @@ complaints! {
     NarrowUnsigned: "ValueError" "Out of range {quote}{calling}, expected {quote} but got {unsigned}";
     NoAllocator: "RuntimeError" "Missing allocator of {device} tensors for {quote}{calling}, pass a PyTorch tensor or call TVMFFIEnvSetDLPackManagedTensorAllocator before";
     OutOfMemory: "MemoryError" "Out of memory for {quote}{calling}, {unsigned} bytes";
+    NoDriver: "RuntimeError" "Missing CUDA driver {plain}{calling}";
+    NoEntry: "RuntimeError" "Missing {plain} in {plain}{calling}, which CUDA drivers have from 12.0 on";
+    OldDriver: "RuntimeError" "Outdated CUDA driver {plain}{calling}, expected version {int} or newer but got {int}";
+    Driver: "RuntimeError" "Failed {plain}{calling}, {plain} ({int}): {plain}{plain}";
+    Kernel: "RuntimeError" "Failed {plain} of image {plain}{calling}, {plain} ({int}): {plain}{plain}, device = cuda:{int}";
+    Launch: "RuntimeError" "Failed {plain} of image {plain}{calling}, {plain} ({int}): {plain}{plain}, grid = ({int}, {int}, {int}), block = ({int}, {int}, {int}), cluster = ({int}, {int}, {int}), shared memory = {int}, device = cuda:{int}";
+    Params: "RuntimeError" "Mismatched parameters of {plain}{calling}, expected {int} but got {int}";
+    ParamSize: "RuntimeError" "Mismatched size of parameter #{int} of {plain}{calling}, expected {int} but got {int}";
+    SharedMemory: "ValueError" "Out of range shared memory of {plain}{calling}, expected at most {int} bytes on cuda:{int} but got {int}";
+    MapAddress: "ValueError" "Misaligned {plain}.data{calling}, expected a multiple of {int} bytes for a tensor map but got remainder {int}";
+    MapExtent: "ValueError" "Out of range {plain}.shape[{int}]{calling}, expected 1 to {int} for a tensor map but got {int}";
+    MapInner: "ValueError" "Mismatched {plain}.strides[{int}]{calling}, expected 1 for a tensor map but got {int}";
+    MapStride: "ValueError" "Mismatched {plain}.strides[{int}]{calling}, expected a multiple of {int} bytes below {int} for a tensor map but got {int}";
+    MapBox: "ValueError" "Out of range box of {plain}, dim {int}{calling}, expected 1 to {int} but got {int}";
+    MapRow: "ValueError" "Mismatched box of {plain}{calling}, expected rows of a multiple of 16 bytes up to {int} but got {int}";
+    MapStep: "ValueError" "Out of range steps of {plain}, dim {int}{calling}, expected 1 to {int} but got {int}";
 }
 
 impl Complaint {
+    /// All but those that only launches say, which are the last.
+    pub(crate) fn without_launches() -> &'static [Complaint] {
+        &Complaint::ALL[..Complaint::NoDriver as usize]
+    }
+
     /// The message with a code for each placeholder.
     ///
     /// # Panics

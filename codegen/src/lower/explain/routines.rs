@@ -7,6 +7,7 @@ mod allocate;
 mod allocate_plain;
 mod big_int;
 mod code;
+mod cuda;
 mod evaluate;
 mod explain;
 mod float;
@@ -126,6 +127,34 @@ routines! {
     DataSize "data_size" [Ptr, Ptr] -> Some(I64), hot, allocate_plain::data_size;
     /// `(descriptor, output, extents)`: -1 once it has raised that a tensor cannot be allocated.
     CheckSize "check_size" [Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::check_size;
+    /// `(descriptor, site, kernel, config, addresses, device)`: launches, or raises and returns -1.
+    Launch "launch" [Ptr, Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), hot, cuda::launch::launch;
+    /// `(descriptor, site, how, tensor, numbers, to)`: makes a tensor map, or raises and returns -1.
+    TensorMap "tensor_map" [Ptr, Ptr, Ptr, Ptr, Ptr, Ptr] -> Some(I32), hot, cuda::map::encode;
+    /// `(descriptor, site, kernel, device)`: prepares a kernel, or raises and returns -1.
+    Prepare "prepare" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::prepare::prepare;
+    /// `(descriptor, site, kernel, device)`: the same in the current context.
+    PrepareHere "prepare_here" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::prepare::prepare_here;
+    /// `(descriptor, site)`: finds the driver, or raises and returns -1.
+    OpenDriver "open_driver" [Ptr, Ptr] -> Some(I32), cold, cuda::driver::open;
+    /// `(descriptor, site, kernel, device)`: makes a kernel known, or raises and returns -1.
+    LoadKernel "load_kernel" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::load::load_kernel;
+    /// `(descriptor, site, kernel, device)`: loads its image, or raises and returns -1.
+    LoadImage "load_image" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::load::load_image;
+    /// `(descriptor, site, kernel, CUkernel)`: raises and returns -1 if it has other parameters.
+    CheckParams "check_params" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), cold, cuda::load::check_params;
+    /// `(descriptor, site, kernel, config, device)`: allows a kernel what it needs, or raises and returns -1.
+    Allow "allow" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), hot, cuda::load::allow;
+    /// `(descriptor, site, kernel, device)`: 1 if it has made a context current, 0 if one is; -1 once it has raised.
+    EnterContext "enter_context" [Ptr, Ptr, Ptr, I64] -> Some(I32), hot, cuda::context::enter;
+    /// `(descriptor, site, kernel, device)`: makes the primary context current, or raises and returns -1.
+    PushPrimary "push_primary" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::context::push_primary;
+    /// `(descriptor, site, name, length, status)`: raises.
+    DriverFailed "driver_failed" [Ptr, Ptr, Ptr, I64, I64] -> None, cold, cuda::failed::driver;
+    /// `(descriptor, site, kernel, device, status)`: raises.
+    KernelFailed "kernel_failed" [Ptr, Ptr, Ptr, I64, I64] -> None, cold, cuda::failed::kernel;
+    /// `(descriptor, site, kernel, config, device, status)`: raises.
+    LaunchFailed "launch_failed" [Ptr, Ptr, Ptr, Ptr, I64, I64] -> None, cold, cuda::failed::launch;
     /// `(descriptor, values, count, result)`: an array of values, or raises and returns -1.
     MakeArray "make_array" [Ptr, Ptr, I32, Ptr] -> Some(I32), hot, functions::make_array;
     /// `(descriptor, numbers, count, result)`: a shape of integers, or raises and returns -1.
@@ -221,8 +250,8 @@ routines! {
     ComplainBig "complain_big" [Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), cold, big_int::complain;
     /// `(state, complaint, value)`: raises that the descriptor is wrong; -1.
     Broken "broken" [Ptr, I64, I64] -> Some(I32), cold, raise::broken;
-    /// `(descriptor, site, values)`: raises what a site says; 1.
-    SaySite "say_site" [Ptr, Ptr, Ptr] -> Some(I32), cold, raise::say_site;
+    /// `(descriptor, site, complaint, values)`: raises; 1.
+    SaySite "say_site" [Ptr, Ptr, I64, Ptr] -> Some(I32), cold, raise::say_site;
     /// `(state, complaint, values, kind, length)`: raises; 1.
     Say "say" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, raise::say;
     /// `(state, kind, length)`: raises the message as an error.

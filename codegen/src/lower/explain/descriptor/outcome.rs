@@ -44,6 +44,7 @@ impl Encoder<'_> {
             Body::Call { result, .. } => {
                 result.iter().for_each(|received| self.received(received, None))
             }
+            Body::Prepare(_) => {}
             Body::Block(_) => {
                 for statement in self.function.statements() {
                     self.statement(statement);
@@ -55,6 +56,7 @@ impl Encoder<'_> {
     fn statement(&mut self, statement: &Statement<'_>) {
         let received = match &statement.action {
             Action::Allocate(output) => return self.outputs(&[*output]),
+            Action::Launch(launch) => return launch.scratches().for_each(|of| self.outputs(&[of])),
             Action::Kernel { result: KernelResult::Written(received), .. }
             | Action::Call { result: Some(received), .. }
             | Action::Return(Returned::Packed(_, Some(received))) => received,
@@ -97,7 +99,7 @@ impl Encoder<'_> {
         self.sections.outputs.insert(outputs[0], start);
         for &output in outputs {
             let output = &self.function.outputs[output];
-            let (name, tensor) = (self.quoted(output.name), output.tensor);
+            let (name, tensor) = (self.quoted(output.name), &output.tensor);
             let (rank, dtype) = (output.extents.len() as u32, tensor.dtypes[0].to_word());
             self.part(Output { rank, dtype, align: tensor.alignment(), name });
         }

@@ -4,7 +4,7 @@ use abi_spec::layout::{BYTE_ARRAY, byte_array};
 use abi_spec::runtime;
 
 use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
-use crate::lower::explain::codes::{Callee, Case, Meaning, Site, Text, Used};
+use crate::lower::explain::codes::{Callee, Case, Feature, Meaning, Site, Text, Used};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::names::{name_at, name_table};
@@ -41,13 +41,14 @@ pub(crate) fn broken(b: &mut Builder<'_>, _: Used) {
 
 /// `(state, complaint, values, kind, length)`: composes the message and raises it; 1. A kind that is empty is
 /// that of the complaint.
-pub(crate) fn say(b: &mut Builder<'_>, _: Used) {
+pub(crate) fn say(b: &mut Builder<'_>, used: Used) {
     let [s, complaint, values, kind, length] = [0, 1, 2, 3, 4].map(|i| b.param(i));
     b.set_field(s, Field::Values, values);
     let zero = b.i64(0);
     b.set_field(s, Field::Length, zero);
-    let texts: Vec<[Vec<u8>; 2]> =
-        Complaint::ALL.iter().map(|c| [c.kind().into(), c.template()]).collect();
+    let all =
+        if used.has(Feature::Launch) { Complaint::ALL } else { Complaint::without_launches() };
+    let texts: Vec<[Vec<u8>; 2]> = all.iter().map(|c| [c.kind().into(), c.template()]).collect();
     let table = b.table(&name_table(texts.as_flattened().iter().map(|text| &text[..])));
     let own = b.binary_const(Binary::Shl, complaint, 1);
     let template = b.binary_const(Binary::Add, own, 1);
@@ -60,6 +61,11 @@ pub(crate) fn say(b: &mut Builder<'_>, _: Used) {
     let length = b.select(given, length, own_length);
     b.routine(Routine::Raise, &[s, kind, length]);
     b.return_code(1);
+}
+
+/// The complaints that there is a text for.
+fn complaints(used: Used) -> &'static [Complaint] {
+    if used.has(Feature::Launch) { Complaint::ALL } else { Complaint::without_launches() }
 }
 
 /// `(state, kind, length)`: raises the message. A constant backtrace spares the walk up the native stack.
@@ -177,18 +183,18 @@ pub(crate) fn fail_at(b: &mut Builder<'_>, _: Used) {
         let elsewhere = b.and(function, elsewhere);
         b.return_if(elsewhere, -2);
     });
-    b.routine(Routine::SaySite, &[descriptor, site, values]);
+    let complaint = at.complaint(b);
+    b.routine(Routine::SaySite, &[descriptor, site, complaint, values]);
     b.return_code(-1);
 }
 
-/// `(descriptor, site, values)`: raises what a site says of these values; 1.
-pub(crate) fn say_site(b: &mut Builder<'_>, _: Used) {
-    let [descriptor, site, values] = [0, 1, 2].map(|i| b.param(i));
+/// `(descriptor, site, complaint, values)`: raises a complaint of these values, with what a site says; 1.
+pub(crate) fn say_site(b: &mut Builder<'_>, used: Used) {
+    let [descriptor, site, complaint, values] = [0, 1, 2, 3].map(|i| b.param(i));
     let s = b.state_slot(0);
     b.routine(Routine::Open, &[s, descriptor]);
     let at = At::<Site>::new(site);
-    let complaint = at.complaint(b);
-    let known = b.compare_const(Cond::Ult, complaint, Complaint::ALL.len() as i64);
+    let known = b.compare_const(Cond::Ult, complaint, complaints(used).len() as i64);
     b.unless(known, |b| b.unknown(s, complaint));
     let frame = at.frame(b);
     b.set_frame(s, frame);

@@ -1,0 +1,220 @@
+//! The parser: images and launches.
+
+use super::cursor::{Parsed, Parser};
+use super::token::Token;
+use crate::declaration::limit::Limit;
+use crate::declaration::{
+    Action, AttributeKind, AttributeValue, Expr, Fill, Image, Interleave, Launch, LaunchArg,
+    LaunchAttribute, MapType, Promotion, Swizzle, TensorMap,
+};
+
+/// What may follow an expression in parentheses.
+const AFTER: &str = "an operator, `,` or `)`";
+
+impl Parser<'_> {
+    /// `"image" name ";"`
+    pub(super) fn image(&mut self, index: usize) -> Parsed<Image> {
+        self.mark_image(index);
+        self.advance();
+        let name = self.word("the name of an image")?.to_owned();
+        self.expect(Token::Semicolon, "`;`")?;
+        Ok(Image::new(name))
+    }
+
+    /// `"launch" name "." quoted "(" [ given { "," given } ] ")" { clause } ";"`
+    pub(super) fn launch(&mut self) -> Parsed<Action> {
+        self.advance();
+        let image = self.word("the name of an image")?.to_owned();
+        self.expect(Token::Dot, "`.` and the name of a kernel in quotes")?;
+        let kernel = self.quoted("the name of a kernel in quotes")?;
+        self.expect(Token::OpenParen, "`(`")?;
+        let args =
+            self.list(Token::CloseParen, AFTER, Limit::Arguments, |parser, _| parser.given())?;
+        let mut launch = Launch::new(image, kernel, args);
+        let mut after = "`grid`, `block` or another clause";
+        while !self.accept(Token::Semicolon) {
+            after = self.clause(&mut launch, after)?;
+        }
+        Ok(Action::Launch(Box::new(launch)))
+    }
+
+    /// A clause, each at most once; yields what may stand after it.
+    fn clause(&mut self, launch: &mut Launch, expected: &str) -> Parsed<&'static str> {
+        const NEXT: &str = "a clause such as `smem`, or `;`";
+        let word = if self.token == Token::Word { self.slice() } else { "" };
+        let seen = match word {
+            "grid" => !launch.grid.is_empty(),
+            "block" => !launch.block.is_empty(),
+            "smem" => launch.shared.is_some(),
+            "on" => launch.on.is_some(),
+            _ => false,
+        };
+        if seen {
+            return Err(self.syntax("every clause once", format!("a second `{word}`")));
+        }
+        match word {
+            "grid" => launch.grid = self.extents()?,
+            "block" => launch.block = self.extents()?,
+            "smem" => launch.shared = Some(self.number()?),
+            "on" => {
+                self.advance();
+                launch.on = Some(self.expr()?);
+                return Ok("an operator, a clause or `;`");
+            }
+            _ => {
+                let attribute = self.attribute(expected)?;
+                launch.attributes.push(attribute);
+            }
+        }
+        Ok(NEXT)
+    }
+
+    /// A word, and extents in parentheses.
+    fn extents(&mut self) -> Parsed<Vec<Expr>> {
+        self.advance();
+        self.expect(Token::OpenParen, "`(`")?;
+        let first = self.expr()?;
+        let mut extents = vec![first];
+        while extents.len() < 3 && self.accept(Token::Comma) {
+            extents.push(self.expr()?);
+        }
+        let after = if extents.len() < 3 { AFTER } else { "an operator or `)`" };
+        self.expect(Token::CloseParen, after)?;
+        Ok(extents)
+    }
+
+    /// A word, and an expression in parentheses.
+    fn number(&mut self) -> Parsed<Expr> {
+        self.advance();
+        self.expect(Token::OpenParen, "`(`")?;
+        let number = self.expr()?;
+        self.expect(Token::CloseParen, "an operator or `)`")?;
+        Ok(number)
+    }
+
+    /// `cooperative`, `cluster(2)`, `attribute(13, int32(1))`
+    fn attribute(&mut self, expected: &str) -> Parsed<LaunchAttribute> {
+        let word = self.slice();
+        let known = AttributeKind::ALL.iter().find(|kind| kind.word() == word);
+        let (kind, fields) = match known.map(|kind| (*kind, kind.value())) {
+            Some((kind, AttributeValue::Flag)) => {
+                self.advance();
+                (kind, Vec::new())
+            }
+            Some((kind, AttributeValue::Number)) => (kind, vec![self.number()?]),
+            Some((kind, AttributeValue::Dims | AttributeValue::Any)) => (kind, self.extents()?),
+            None if self.is_word("attribute") => return self.other_attribute(),
+            None => return Err(self.unexpected(expected)),
+        };
+        Ok(LaunchAttribute { kind, fields })
+    }
+
+    fn other_attribute(&mut self) -> Parsed<LaunchAttribute> {
+        self.advance();
+        self.expect(Token::OpenParen, "`(`")?;
+        let id = self.int(u32::MAX.into(), "the number of an attribute")? as u32;
+        self.expect(Token::Comma, "`,` and the fields of its value")?;
+        let fields =
+            self.list(Token::CloseParen, AFTER, Limit::Arguments, |parser, _| parser.expr())?;
+        Ok(LaunchAttribute { kind: AttributeKind::Other(id), fields })
+    }
+
+    /// What a parameter is given.
+    fn given(&mut self) -> Parsed<LaunchArg> {
+        let word = if self.token == Token::Word && self.next_is(Token::OpenParen) {
+            self.slice()
+        } else {
+            ""
+        };
+        match word {
+            "struct" => self.structure(),
+            "scratch" => self.scratch(),
+            "tensormap" => self.tensor_map(),
+            _ => self.expr().map(LaunchArg::Value),
+        }
+    }
+
+    fn structure(&mut self) -> Parsed<LaunchArg> {
+        self.advance();
+        let fields = self.nested(|parser| {
+            parser.advance();
+            parser.list(Token::CloseParen, AFTER, Limit::Arguments, |parser, _| parser.given())
+        })?;
+        Ok(LaunchArg::Struct(fields))
+    }
+
+    fn scratch(&mut self) -> Parsed<LaunchArg> {
+        self.advance();
+        self.advance();
+        let bytes = self.expr()?;
+        self.expect(Token::Comma, "an operator, or `,` and an alignment")?;
+        let align = self.int(u64::MAX, "a number of bytes")?;
+        self.expect(Token::CloseParen, "`)`")?;
+        Ok(LaunchArg::Scratch { bytes, align })
+    }
+
+    /// `"tensormap" "(" expr { "," option } ")"`
+    fn tensor_map(&mut self) -> Parsed<LaunchArg> {
+        self.advance();
+        self.advance();
+        let tensor = self.expr()?;
+        let mut map = TensorMap::new(tensor, [] as [Expr; 0]);
+        let mut seen: Vec<&str> = Vec::new();
+        while self.accept(Token::Comma) {
+            let option = self.slice();
+            if seen.contains(&option) {
+                return Err(self.syntax("every option once", format!("a second `{option}`")));
+            }
+            self.map_option(&mut map, option)?;
+            seen.push(option);
+        }
+        self.expect(Token::CloseParen, AFTER)?;
+        Ok(LaunchArg::TensorMap(map))
+    }
+
+    fn map_option(&mut self, map: &mut TensorMap, option: &str) -> Parsed<()> {
+        match option {
+            "box" => map.extents = self.assigned(Self::map_dims)?,
+            "steps" => map.steps = self.assigned(Self::map_dims)?,
+            "interleave" => {
+                map.interleave = self.named_option(Interleave::ALL, |one| one.name())?
+            }
+            "swizzle" => map.swizzle = self.named_option(Swizzle::ALL, |one| one.name())?,
+            "l2" => map.promotion = self.named_option(Promotion::ALL, |one| one.name())?,
+            "fill" => map.fill = self.named_option(Fill::ALL, |one| one.name())?,
+            "dtype" => map.dtype = Some(self.named_option(MapType::ALL, |one| one.name())?),
+            _ => {
+                let known = "`box`, `steps`, `interleave`, `swizzle`, `l2`, `fill` or `dtype`";
+                return Err(self.unexpected(known));
+            }
+        }
+        Ok(())
+    }
+
+    /// The current word, `=`, and a value.
+    fn assigned<T>(&mut self, value: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        self.advance();
+        self.expect(Token::Assign, "`=`")?;
+        value(self)
+    }
+
+    fn map_dims(&mut self) -> Parsed<Vec<Expr>> {
+        self.expect(Token::OpenBracket, "`[`")?;
+        let after = "an operator, `,` or `]`";
+        self.list(Token::CloseBracket, after, Limit::Rank, |parser, _| parser.expr())
+    }
+
+    /// One of several names in quotes.
+    fn named_option<T: Copy>(&mut self, all: &[T], name: fn(T) -> &'static str) -> Parsed<T> {
+        self.assigned(|parser| {
+            let names: Vec<String> = all.iter().map(|&one| format!("\"{}\"", name(one))).collect();
+            let expected = names.join(", ");
+            let found = names
+                .iter()
+                .position(|name| parser.token == Token::Quoted && parser.slice() == name);
+            let found = found.ok_or_else(|| parser.unexpected(&expected))?;
+            parser.advance();
+            Ok(all[found])
+        })
+    }
+}

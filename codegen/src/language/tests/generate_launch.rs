@@ -1,0 +1,65 @@
+//! Random launches.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::generate::{expr, name, text};
+use crate::declaration::{
+    AttributeKind, AttributeValue, Fill, Interleave, Launch, LaunchArg, LaunchAttribute, MapType,
+    Promotion, Swizzle, TensorMap,
+};
+
+fn tensor_map() -> impl Strategy<Value = TensorMap> {
+    let options = (
+        select(Interleave::ALL),
+        select(Swizzle::ALL),
+        select(Promotion::ALL),
+        select(Fill::ALL),
+        option::of(select(MapType::ALL)),
+    );
+    (expr(), vec(expr(), 0..4), vec(expr(), 0..4), options).prop_map(
+        |(tensor, extents, steps, (interleave, swizzle, promotion, fill, dtype))| {
+            let map = TensorMap::new(tensor, extents).steps(steps).interleave(interleave);
+            TensorMap { dtype, ..map.swizzle(swizzle).promotion(promotion).fill(fill) }
+        },
+    )
+}
+
+fn arg() -> BoxedStrategy<LaunchArg> {
+    let leaf = prop_oneof![
+        4 => expr().prop_map(LaunchArg::Value),
+        1 => (expr(), any::<u64>()).prop_map(|(bytes, align)| LaunchArg::Scratch { bytes, align }),
+        1 => tensor_map().prop_map(LaunchArg::TensorMap),
+    ];
+    let structure = |inner| vec(inner, 0..3).prop_map(LaunchArg::Struct);
+    leaf.prop_recursive(3, 8, 3, structure).boxed()
+}
+
+fn attribute() -> impl Strategy<Value = LaunchAttribute> {
+    let kind = prop_oneof![
+        3 => select(AttributeKind::ALL),
+        1 => any::<u32>().prop_map(AttributeKind::Other),
+    ];
+    (kind, vec(expr(), 3)).prop_map(|(kind, mut fields)| {
+        fields.truncate(match kind.value() {
+            AttributeValue::Flag => 0,
+            AttributeValue::Number => 1,
+            AttributeValue::Dims => 2,
+            AttributeValue::Any => 3,
+        });
+        LaunchAttribute { kind, fields }
+    })
+}
+
+pub(super) fn launch() -> impl Strategy<Value = Launch> {
+    let extents = || vec(expr(), 1..4);
+    let rest = (option::of(expr()), vec(attribute(), 0..3), option::of(expr()));
+    (name(), text(), vec(arg(), 0..4), extents(), extents(), rest).prop_map(
+        |(image, kernel, args, grid, block, (shared, attributes, on))| {
+            let launch = Launch::new(image, kernel, args).grid(grid).block(block);
+            Launch { shared, attributes, on, ..launch }
+        },
+    )
+}

@@ -1,0 +1,201 @@
+//! Images and launches: what they are written as, and what errors say.
+
+use crate::declaration::Library;
+use crate::error::Error;
+
+const START: &str = "image i; f(x: Tensor([n, 4], float32, device=cuda), c: Tensor([n], float32), \
+                     a: Tensor([...], float32, device=any), m: int8, t: str) -> None = {";
+
+fn error(statement: &str) -> String {
+    let text = format!("{START}\n{statement} }};");
+    let error = text.parse::<Library>().expect_err(statement).to_string();
+    error.lines().next().unwrap_or_default().replace("f: statement 0: ", "")
+}
+
+#[test]
+fn text_is_canonical() {
+    let rows = [
+        (
+            "launch i.\"k\"(x.data,n) block(1,2,3)grid(n)on x;",
+            "launch i.\"k\"(x.data, n) grid(n) block(1, 2, 3) on x;",
+        ),
+        (
+            "launch i.\"k\"() cooperative smem(4) attribute(13, int32(1)) pdl grid(1) cluster(2, 1) block(1) on x;",
+            "launch i.\"k\"() grid(1) block(1) smem(4) cooperative attribute(13, int32(1)) pdl cluster(2, 1) on x;",
+        ),
+        (
+            "launch i.\"k\"(struct(m, struct(1.5, n)), scratch(n*4,16), x.data) grid(1) block(1);",
+            "launch i.\"k\"(struct(m, struct(1.5, n)), scratch(n * 4, 16), x.data) grid(1) block(1);",
+        ),
+        (
+            "launch i.\"k\"(tensormap(x, swizzle=\"128b\", steps=[1, 1], box=[64, 4], l2=\"none\")) grid(1) block(1);",
+            "launch i.\"k\"(tensormap(x, box=[64, 4], steps=[1, 1], swizzle=\"128b\")) grid(1) block(1);",
+        ),
+        // Words of launches are names elsewhere.
+        ("launch(grid);\n        image(struct);", "launch(grid);\n        image(struct);"),
+    ];
+    for (text, expected) in rows {
+        let symbols = "grid: int64, struct: int64, ";
+        let text = format!("{START} {text} }};").replace("f(", &format!("f({symbols}"));
+        let library: Library = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        let printed = library.functions[0].body.to_string();
+        assert_eq!(printed, format!("{{\n        {expected}\n    }}"));
+        assert_eq!(library.to_string().parse::<Library>().as_ref(), Ok(&library));
+    }
+}
+
+#[test]
+fn syntax() {
+    let rows = [
+        ("launch 5;", "2:8: expected the name of an image, found `5`"),
+        ("launch i(1);", "2:9: expected `.` and the name of a kernel in quotes, found `(`"),
+        ("launch i.k(1);", "2:10: expected the name of a kernel in quotes, found `k`"),
+        ("launch i.\"k\" grid(1);", "2:14: expected `(`, found `grid`"),
+        (
+            "launch i.\"k\"() cubes(1);",
+            "2:16: expected `grid`, `block` or another clause, found `cubes`",
+        ),
+        ("launch i.\"k\"() grid(1) smem;", "2:28: expected `(`, found `;`"),
+        ("launch i.\"k\"() grid(1, 2, 3, 4);", "2:28: expected an operator or `)`, found `,`"),
+        (
+            "launch i.\"k\"() grid(1) grid(1);",
+            "2:24: expected every clause once, found a second `grid`",
+        ),
+        ("launch i.\"k\"() on x 5;", "2:21: expected an operator, a clause or `;`, found `5`"),
+        (
+            "launch i.\"k\"() attribute(x, 1);",
+            "2:26: expected the number of an attribute, found `x`",
+        ),
+        (
+            "launch i.\"k\"(scratch(1)) grid(1);",
+            "2:23: expected an operator, or `,` and an alignment, found `)`",
+        ),
+        (
+            "launch i.\"k\"(tensormap(x, boxes=[1]));",
+            "2:27: expected `box`, `steps`, `interleave`, `swizzle`, `l2`, `fill` or `dtype`, found `boxes`",
+        ),
+        (
+            "launch i.\"k\"(tensormap(x, fill=\"zero\"));",
+            "2:32: expected \"none\", \"nan_request_zero_fma\", found `\"zero\"`",
+        ),
+        (
+            "launch i.\"k\"(tensormap(x, l2=\"64b\", l2=\"64b\"));",
+            "2:37: expected every option once, found a second `l2`",
+        ),
+    ];
+    for (statement, expected) in rows {
+        assert_eq!(error(statement), expected, "{statement}");
+    }
+    let image = "image 5;".parse::<Library>().expect_err("no name").to_string();
+    assert!(image.starts_with("1:7: expected the name of an image, found `5`"), "{image}");
+}
+
+#[test]
+fn meaning() {
+    let rows = [
+        ("launch j.\"k\"(x.data) grid(1) block(1);", "2:1: there is no image `j`"),
+        ("launch i.\"\"(x.data) grid(1) block(1);", "2:1: \"\" names no kernel"),
+        ("launch i.\"k\"(x.data) block(1);", "2:1: `grid` has one to three extents"),
+        ("launch i.\"k\"(x.data) grid(1);", "2:1: `block` has one to three extents"),
+        (
+            "launch i.\"k\"(x.data) grid(-1) block(1);",
+            "2:1: grid.x of k is -1, which is no `uint32`",
+        ),
+        (
+            "launch i.\"k\"(x.data) grid(1, 4294967296) block(1);",
+            "2:1: grid.y of k is 4294967296, which is no `uint32`",
+        ),
+        ("launch i.\"k\"(x.data) grid(1.5) block(1);", "2:1: `1.5` is not an integer"),
+        ("launch i.\"k\"(x.data) grid(1) block(1) smem(x);", "2:1: `x` is not an integer"),
+        (
+            "launch i.\"k\"(x) grid(1) block(1);",
+            "2:1: `x` is no scalar and no address on the device, as `x.data` is",
+        ),
+        (
+            "launch i.\"k\"(x.data, t) grid(1) block(1);",
+            "2:1: `t` is no scalar and no address on the device, as `x.data` is",
+        ),
+        (
+            "launch i.\"k\"(x.data, \"s\") grid(1) block(1);",
+            "2:1: `\"s\"` is no scalar and no address on the device, as `x.data` is",
+        ),
+        ("launch i.\"k\"(c.data) grid(1) block(1);", "2:1: `c` is on cpu, and kernels run on cuda"),
+        ("launch i.\"k\"(n) grid(1) block(1) on c;", "2:1: `c` is on cpu, and kernels run on cuda"),
+        ("launch i.\"k\"(n) grid(1) block(1) on n;", "2:1: `n` is no tensor"),
+        ("launch i.\"k\"(struct()) grid(1) block(1);", "2:1: a struct has a field"),
+        (
+            "launch i.\"k\"(struct(scratch(1, 1))) grid(1) block(1);",
+            "2:1: `scratch(1, 1)` cannot be a field of a struct",
+        ),
+        (
+            "launch i.\"k\"(scratch(1, 3)) grid(1) block(1);",
+            "2:1: 3 is no alignment: a power of two up to 1073741824 is",
+        ),
+        (
+            "launch i.\"k\"() grid(1) block(1) cluster(2) attribute(4, 1);",
+            "2:1: `attribute(4, 1)` is set twice",
+        ),
+        (
+            "launch i.\"k\"() grid(1) block(1) attribute(0, 1);",
+            "2:1: the driver ignores attribute 0",
+        ),
+        (
+            "launch i.\"k\"() grid(1) block(1) attribute(9, 1, 2, 3, 4, 5, 6, 7, 8, 9) on x;",
+            "2:1: the value of `attribute(9, 1, 2, 3, 4, 5, 6, 7, 8, 9)` has 72 bytes, not up to 64",
+        ),
+        (
+            "launch i.\"k\"(tensormap(a, box=[1])) grid(1) block(1);",
+            "2:1: the rank of `a` is not known",
+        ),
+        (
+            "launch i.\"k\"(tensormap(x, box=[1])) grid(1) block(1);",
+            "2:1: `x` has 2 dims and its box 1",
+        ),
+        (
+            "launch i.\"k\"(tensormap(x, box=[1, 1], steps=[1])) grid(1) block(1);",
+            "2:1: `tensormap(x, box=[1, 1], steps=[1])` needs a box of one to five extents, and as many steps if any",
+        ),
+        (
+            "launch i.\"k\"(tensormap(x, box=[1, 1], dtype=\"uint8\")) grid(1) block(1);",
+            "2:1: elements of `x` have 32 bits, not 8",
+        ),
+        (
+            "launch i.\"k\"(x.data) grid(1) block(1); launch i.\"k\"(m, x.data) grid(1) block(1);",
+            "2:40: f: statement 1: `k` is launched with parameters of [1, 8] bytes, but earlier of [8]",
+        ),
+    ];
+    for (statement, expected) in rows {
+        assert_eq!(error(statement), expected, "{statement}");
+    }
+    let nowhere = "image i; f(n: int64) -> None = { launch i.\"k\"(n) grid(1) block(1); };";
+    let error = nowhere.parse::<Library>().expect_err("no device").to_string();
+    assert!(error.contains("no tensor says on which device this runs: `on x`"), "{error}");
+}
+
+#[test]
+fn images() {
+    let rows = [
+        ("image i; image j;\n image i;", "2:2: image \"i\": an earlier image has this name"),
+        ("image i; dlopen() -> None = dlopen(1);", ""),
+        (
+            "image i; f(x: Tensor([n], int8, device=cuda)) -> None = { dlopen(1); launch i.\"k\"(x.data) grid(1) block(1); };",
+            "1:59: f: statement 0: `dlopen` is called as (i64), but to find the driver as (ptr, i32) -> ptr",
+        ),
+    ];
+    for (text, expected) in rows {
+        let error =
+            text.parse::<Library>().err().map(|error| error.to_string()).unwrap_or_default();
+        assert_eq!(error.lines().next().unwrap_or_default(), expected, "{text}");
+    }
+    let mut library: Library = "image i; f() -> None = k();".parse().unwrap();
+    let unknown = |library: &Library| match library.resolve() {
+        Err(Error::Image { index: 0, reason, .. }) => reason,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(unknown(&library), "its bytes are not given");
+    library.images[0].bytes = Some(b"\x7fELF".to_vec());
+    let junk = "these bytes are no cubin, no fatbin and no PTX, as their header says";
+    assert_eq!(unknown(&library), junk);
+    library.images[0].bytes = Some(b"/* c */ // d\n.version 8.0\n".to_vec());
+    library.resolve().unwrap();
+}

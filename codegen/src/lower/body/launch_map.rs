@@ -1,0 +1,65 @@
+//! Tensor maps, which the driver makes in the frame.
+
+use crate::ir::{Binary, Convert, Type, Value};
+use crate::lower::cuda::{MAP_ALIGN, map};
+use crate::lower::explain::routines::Routine;
+use crate::lower::images;
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::launched::TensorMap;
+
+/// Bytes that are left free where a map is aligned to more than the frame is.
+pub(super) const SLACK: u32 = MAP_ALIGN - 16;
+
+impl<'a> Wrapper<'a, '_> {
+    /// Makes a map where there is room for it; yields its address, or leaves with an error.
+    pub(super) fn tensor_map(
+        &mut self,
+        declared: &'a TensorMap<'a>,
+        room: Value,
+        site: Value,
+    ) -> Value {
+        let to = self.aligned(room);
+        let numbers: Vec<Value> = declared.numbers.iter().map(|number| self.term(number)).collect();
+        let numbers = self.scratch(&numbers);
+        let how = images::map(self.b.module, &words(declared), &declared.name);
+        let (how, descriptor) = (self.b.address(how), self.descriptor_address());
+        let dl = self.home_tensor(declared.tensor);
+        let args = [descriptor, site, how, dl, numbers, to];
+        let status = self.routine_value(Routine::TensorMap, &args);
+        self.leave_if(status);
+        to
+    }
+
+    /// The next address at which a map may be.
+    fn aligned(&mut self, address: Value) -> Value {
+        let number = self.b.convert(Convert::PtrToInt, address, Type::I64);
+        let zero = self.b.i64(0);
+        let missing = self.b.binary(Binary::Sub, zero, number);
+        let missing = self.b.binary_const(Binary::And, missing, i64::from(MAP_ALIGN) - 1);
+        self.b.ptr_add(address, missing)
+    }
+}
+
+/// The fields of [`map`].
+fn words(declared: &TensorMap<'_>) -> [u64; map::SIZE as usize / 8] {
+    let (options, (dtype, bytes)) = (declared.declared, declared.dtype);
+    let steps = !options.steps.is_empty();
+    let plain = options.dtype.is_none_or(|dtype| dtype.bytes().is_some());
+    let mut words = [0; map::SIZE as usize / 8];
+    let fields = [
+        (map::RANK, options.extents.len() as u64),
+        (map::DTYPE, dtype.into()),
+        (map::BYTES, bytes.into()),
+        (map::INTERLEAVE, options.interleave as u64),
+        (map::SWIZZLE, options.swizzle as u64),
+        (map::PROMOTION, options.promotion as u64),
+        (map::FILL, options.fill as u64),
+        (map::STEPS, steps.into()),
+        (map::PLAIN, plain.into()),
+        (map::NAME_SIZE, declared.name.len() as u64),
+    ];
+    for (field, value) in fields {
+        words[field as usize / 8] = value;
+    }
+    words
+}

@@ -1,0 +1,107 @@
+//! What a module keeps of images and kernels: variables that are filled when they are first launched.
+
+use crate::declaration::{Image, ImageKind};
+use crate::ir::{Data, Linkage, Module, Relocation, Symbol, SymbolKind};
+use crate::lower::cuda::{ALLOW_CLUSTER, ALLOW_SHARED, image, kernel};
+use crate::resolve::launched::Launch;
+
+/// What an image is aligned to.
+const ALIGN: u32 = 64;
+
+/// Images of more bytes than this stay out of the way of code.
+const LARGE: usize = 1 << 30;
+
+/// The variable of the kernel of a launch, which every launch of it shares.
+pub(crate) fn kernel(module: &mut Module, launch: &Launch<'_>) -> Symbol {
+    let name = format!("tvm_ffi_codegen.kernel.{}.{}", launch.image, launch.kernel);
+    let symbol = match module.find(&name) {
+        Some(symbol) => symbol,
+        None => new_kernel(module, &name, launch),
+    };
+    let Some(data) = module.data.iter_mut().find(|data| data.symbol == symbol) else {
+        unreachable!("it has just been added");
+    };
+    let allowed = [(launch.allowed.shared, ALLOW_SHARED), (launch.allowed.cluster, ALLOW_CLUSTER)];
+    let allowed = allowed.iter().filter(|(needed, _)| *needed).map(|(_, bit)| *bit as u8);
+    allowed.for_each(|bit| data.bytes[kernel::ALLOWED as usize] |= bit);
+    symbol
+}
+
+fn new_kernel(module: &mut Module, name: &str, launch: &Launch<'_>) -> Symbol {
+    let image = image(module, launch.image);
+    let text = constant(module, [launch.kernel.as_bytes(), &[0]].concat());
+    let sizes = launch.sizes();
+    let mut words = vec![0; kernel::SIZE as usize / 8];
+    words[kernel::NAME_SIZE as usize / 8] = launch.kernel.len() as u64;
+    words[kernel::COUNT as usize / 8] = sizes.len() as u64;
+    words.extend(sizes.into_iter().map(u64::from));
+    variable(module, name, &words, &[(kernel::IMAGE, image), (kernel::NAME, text)])
+}
+
+/// The variable of an image. Its bytes are defined [later](define).
+fn image(module: &mut Module, name: &str) -> Symbol {
+    let variable_name = format!("tvm_ffi_codegen.library.{name}");
+    if let Some(symbol) = module.find(&variable_name) {
+        return symbol;
+    }
+    let bytes = module.declare(&bytes_name(name), Linkage::Local, SymbolKind::Data);
+    let text = constant(module, name.as_bytes().to_vec());
+    let mut words = vec![0; image::SIZE as usize / 8];
+    words[image::NAME_SIZE as usize / 8] = name.len() as u64;
+    variable(module, &variable_name, &words, &[(image::BYTES, bytes), (image::NAME, text)])
+}
+
+fn bytes_name(name: &str) -> String {
+    format!("tvm_ffi_codegen.image.{name}")
+}
+
+/// Text, of which a module has one copy.
+fn constant(module: &mut Module, bytes: Vec<u8>) -> Symbol {
+    module.constant("tvm_ffi_codegen.constant.", bytes)
+}
+
+/// A variable of words, some of which are addresses.
+fn variable(module: &mut Module, name: &str, words: &[u64], addresses: &[(i32, Symbol)]) -> Symbol {
+    let symbol = module.declare(name, Linkage::Local, SymbolKind::Data);
+    let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let address =
+        |&(at, symbol): &(i32, Symbol)| Relocation { offset: at as u32, symbol, addend: 0 };
+    let relocations = addresses.iter().map(address).collect();
+    module.data.push(Data { relocations, ..Data::variable(symbol, bytes, 8) });
+    symbol
+}
+
+/// How tensor maps of a declaration are made: a constant of the module.
+pub(crate) fn map(module: &mut Module, words: &[u64], name: &str) -> Symbol {
+    let start = "tvm_ffi_codegen.map.";
+    let known = |at: &usize| module.find(&format!("{start}{at}")).is_none();
+    let at = (0..).find(known).unwrap_or_default();
+    let symbol = module.declare(&format!("{start}{at}"), Linkage::Local, SymbolKind::Data);
+    let words = words.iter().flat_map(|word| word.to_le_bytes());
+    let bytes = words.chain(name.bytes()).collect();
+    module.data.push(Data::constant(symbol, bytes, 8));
+    symbol
+}
+
+/// Adds the bytes of the images that the module launches from. PTX ends with a NUL.
+pub(crate) fn define(module: &mut Module, images: &[Image]) {
+    for Image { name, bytes } in images {
+        let (Some(symbol), Some(bytes)) = (module.find(&bytes_name(name)), bytes) else { continue };
+        let mut bytes = bytes.clone();
+        if ImageKind::of(&bytes) == Some(ImageKind::Ptx) {
+            bytes.push(0);
+        }
+        let large = bytes.len() > LARGE;
+        module.data.push(Data { large, ..Data::constant(symbol, bytes, ALIGN) });
+        module.printers.push((symbol, print));
+    }
+}
+
+/// An image prints as its kind, its size, and a sum over its bytes (FNV-1a).
+fn print(bytes: &[u8]) -> String {
+    let sum = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, &byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    let kind = ImageKind::of(bytes).map_or_else(String::new, |kind| format!("{kind:?}, "));
+    format!("    {kind}{} bytes, sum {sum:016x}\n", bytes.len())
+}

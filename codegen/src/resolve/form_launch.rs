@@ -1,0 +1,93 @@
+//! Whether launches are well formed.
+
+use std::collections::HashSet;
+
+use super::form::Checker;
+use crate::declaration::limit::Limit;
+use crate::declaration::{AttributeKind, AttributeValue, Launch, LaunchArg, LaunchAttribute};
+use crate::error::{Error, Part};
+
+/// Bytes of the value of an attribute, `CUlaunchAttributeValue`.
+pub(super) const ATTRIBUTE_SIZE: u32 = 64;
+
+impl Checker<'_> {
+    pub(crate) fn launch(&self, part: Part, launch: &Launch) -> Result<(), Error> {
+        self.identifier(part, &launch.image)?;
+        self.limit(part, launch.kernel.len(), Limit::Symbol)?;
+        if launch.kernel.is_empty() || launch.kernel.contains(char::is_control) {
+            return Err(self.invalid(part, format!("{:?} names no kernel", launch.kernel)));
+        }
+        self.limit(part, launch.args.len(), Limit::Arguments)?;
+        launch.args.iter().try_for_each(|arg| self.given(part, arg))?;
+        for (word, extents) in [("grid", &launch.grid), ("block", &launch.block)] {
+            if !(1..=3).contains(&extents.len()) {
+                return Err(self.invalid(part, format!("`{word}` has one to three extents")));
+            }
+        }
+        let mut seen = HashSet::new();
+        for attribute in &launch.attributes {
+            self.attribute(part, attribute)?;
+            if !seen.insert(attribute.kind.id()) {
+                let reason = format!("`{attribute}` is set twice");
+                return Err(self.invalid(part, reason));
+            }
+        }
+        launch.exprs().try_for_each(|expr| self.expr(part, expr))
+    }
+
+    fn given(&self, part: Part, arg: &LaunchArg) -> Result<(), Error> {
+        match arg {
+            LaunchArg::Value(_) => Ok(()),
+            LaunchArg::Struct(fields) => {
+                self.limit(part, arg.depth(), Limit::Nesting)?;
+                self.limit(part, fields.len(), Limit::Arguments)?;
+                if fields.is_empty() {
+                    return Err(self.invalid(part, "a struct has a field"));
+                }
+                fields.iter().try_for_each(|field| match field {
+                    LaunchArg::Value(_) | LaunchArg::Struct(_) => self.given(part, field),
+                    LaunchArg::Scratch { .. } | LaunchArg::TensorMap(_) => {
+                        let reason = format!("`{field}` cannot be a field of a struct");
+                        Err(self.invalid(part, reason))
+                    }
+                })
+            }
+            LaunchArg::Scratch { align, .. } if align.is_power_of_two() && *align <= 1 << 30 => {
+                Ok(())
+            }
+            LaunchArg::Scratch { align, .. } => {
+                let reason = format!("{align} is no alignment: a power of two up to 1073741824 is");
+                Err(self.invalid(part, reason))
+            }
+            LaunchArg::TensorMap(map) => {
+                let (extents, steps) = (map.extents.len(), map.steps.len());
+                if !(1..=5).contains(&extents) || ![0, extents].contains(&steps) {
+                    let reason = format!(
+                        "`{map}` needs a box of one to five extents, and as many steps if any"
+                    );
+                    return Err(self.invalid(part, reason));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn attribute(&self, part: Part, attribute: &LaunchAttribute) -> Result<(), Error> {
+        let LaunchAttribute { kind, fields } = attribute;
+        let (least, most) = match kind.value() {
+            AttributeValue::Flag => (0, 0),
+            AttributeValue::Number => (1, 1),
+            AttributeValue::Dims => (1, 3),
+            AttributeValue::Any => (1, ATTRIBUTE_SIZE as usize),
+        };
+        if !(least..=most).contains(&fields.len()) {
+            let reason =
+                format!("`{attribute}` has {} values, not {least} to {most}", fields.len());
+            return Err(self.invalid(part, reason));
+        }
+        if let AttributeKind::Other(0) = kind {
+            return Err(self.invalid(part, "the driver ignores attribute 0"));
+        }
+        Ok(())
+    }
+}

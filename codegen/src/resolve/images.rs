@@ -1,0 +1,79 @@
+//! What a library launches: its images, the kernels in them, and the function that prepares them all.
+
+use std::collections::{HashMap, HashSet};
+
+use super::function::{Body, Function, Prepare};
+use super::ids::Id;
+use super::launched::Launch;
+use super::nth_statement;
+use crate::declaration::limit::Limit;
+use crate::declaration::{Action, Image, ImageKind, Library, is_identifier};
+use crate::error::Error;
+
+/// Images are what the driver loads, each under a name of its own.
+pub(super) fn check(library: &Library) -> Result<(), Error> {
+    if library.images.len() > Limit::Images.max() {
+        return Err(Error::Limit { limit: Limit::Images, site: None, position: None });
+    }
+    let mut names = HashSet::with_capacity(library.images.len());
+    for (index, Image { name, bytes }) in library.images.iter().enumerate() {
+        if !is_identifier(name) || name.len() > Limit::Name.max() {
+            return Err(invalid(library, index, "the name is not an identifier"));
+        }
+        if !names.insert(&name[..]) {
+            return Err(invalid(library, index, "an earlier image has this name"));
+        }
+        if bytes.as_ref().is_some_and(|bytes| ImageKind::of(bytes).is_none()) {
+            let reason = "these bytes are no cubin, no fatbin and no PTX, as their header says";
+            return Err(invalid(library, index, reason));
+        }
+    }
+    Ok(())
+}
+
+/// An image that cannot be launched from.
+pub(super) fn invalid(library: &Library, index: usize, reason: &str) -> Error {
+    let name = library.images[index].name.clone();
+    Error::Image { index, name, reason: reason.to_owned(), position: None }
+}
+
+/// Gives the last function its body.
+pub(super) fn prepare<'a>(functions: &mut [Function<'a>], launches: Vec<Launch<'a>>) {
+    let mut seen = HashSet::new();
+    let mut callees: Vec<&str> = functions.iter().flat_map(Function::callees).collect();
+    callees.retain(|name| seen.insert(*name));
+    if let Some(function) = functions.last_mut() {
+        let prepare = Prepare { device: Id::new(0), launches, callees };
+        function.body = Body::Prepare(Box::new(prepare));
+    }
+}
+
+/// The first launch of each kernel. Its parameters have one size each.
+pub(super) fn launches<'a>(
+    library: &Library,
+    functions: &[Function<'a>],
+) -> Result<Vec<Launch<'a>>, Error> {
+    let (mut first, mut known) = (Vec::new(), HashMap::new());
+    for (index, function) in functions.iter().enumerate() {
+        for (count, launch) in function.launches().into_iter().enumerate() {
+            let (name, sizes) = ((launch.image, launch.kernel), launch.sizes());
+            let Some(earlier) = known.get(&name) else {
+                known.insert(name, sizes);
+                first.push(launch.clone());
+                continue;
+            };
+            if *earlier != sizes {
+                let declared = &library.functions[index];
+                let reason = format!(
+                    "`{}` is launched with parameters of {sizes:?} bytes, but earlier of {earlier:?}",
+                    launch.kernel
+                );
+                let part = nth_statement(&declared.body, count, |action| {
+                    matches!(action, Action::Launch(_))
+                });
+                return Err(Error::invalid(index, declared, part, reason));
+            }
+        }
+    }
+    Ok(first)
+}

@@ -1,0 +1,360 @@
+//! Launches: which tensor says where a kernel runs, and what its parameters are given.
+
+use std::borrow::Cow;
+
+use abi_spec::{DType, DeviceType, Scalar};
+
+use super::argument::{Argument, Home, Packing};
+use super::c_type::CType;
+use super::form_launch::ATTRIBUTE_SIZE;
+use super::function::{Action, Output};
+use super::ids::ValueId;
+use super::launched::{Allowed, Launch, PLAIN_CLUSTER, Param, TensorMap};
+use super::order::inside;
+use super::prototype::of_value;
+use super::statement::{Block, Found, converted};
+use super::term::{Node, OfTensor, Property, Term};
+use crate::declaration::{
+    AttributeKind, AttributeValue, Device, Expr, Launch as Declared, LaunchArg, LaunchAttribute,
+    MapType, Shape, Tensor, TensorMap as DeclaredMap,
+};
+
+/// The tensors that a launch has met.
+#[derive(Default)]
+struct Met {
+    /// The first on a GPU.
+    first: Option<Home>,
+    /// Those of which only the call knows.
+    unsure: Vec<ValueId>,
+}
+
+impl<'a> Block<'_, 'a> {
+    pub(super) fn launch(&mut self, launch: &'a Declared) -> Found<Action<'a>> {
+        if !self.items.images.contains(&launch.image[..]) {
+            return Err(format!("there is no image `{}`", launch.image));
+        }
+        let extents = self.extents(launch)?;
+        let attributes = launch.attributes.iter().map(|attribute| self.attribute(attribute));
+        let attributes = attributes.collect::<Found<Vec<_>>>()?;
+        let mut met = Met::default();
+        launch.args.iter().try_for_each(|arg| self.meet(arg, &mut met))?;
+        let device = self.device(launch, &mut met)?;
+        let params = launch.args.iter().map(|arg| self.param(arg, device));
+        let params = params.collect::<Found<Vec<_>>>()?;
+        let allowed = allowed(&extents, &attributes);
+        let (image, kernel) = (&*launch.image, &*launch.kernel);
+        let unsure = met.unsure;
+        let launch = Launch { image, kernel, extents, attributes, params, device, unsure, allowed };
+        Ok(Action::Launch(Box::new(launch)))
+    }
+
+    /// The first fields of a `CUlaunchConfig`.
+    fn extents(&self, launch: &'a Declared) -> Found<Packing> {
+        let mut fields = Vec::with_capacity(7);
+        for (word, extents) in [("grid", &launch.grid), ("block", &launch.block)] {
+            fields.extend(self.dims(word, &launch.kernel, extents)?);
+        }
+        let name = format!("shared memory of {}", launch.kernel);
+        fields.push(match &launch.shared {
+            Some(bytes) => self.field(bytes, Scalar::Uint32, name)?,
+            None => constant(0, Scalar::Uint32),
+        });
+        Ok(Packing::of(fields))
+    }
+
+    /// Three extents, of which those that are left out are 1.
+    fn dims(&self, word: &str, kernel: &str, extents: &[Expr]) -> Found<Vec<Packing>> {
+        let dim = |(at, axis)| match extents.get(at) {
+            Some(extent) => {
+                self.field(extent, Scalar::Uint32, format!("{word}.{axis} of {kernel}"))
+            }
+            None => Ok(constant(1, Scalar::Uint32)),
+        };
+        ["x", "y", "z"].into_iter().enumerate().map(dim).collect()
+    }
+
+    /// A number in a field of the driver's, which it must fit; errors call it by its name.
+    fn field(&self, expr: &Expr, scalar: Scalar, name: String) -> Found<Packing> {
+        let term = self.integer(expr)?;
+        let bytes = scalar.bits().div_ceil(8);
+        let Some(value) = term.constant() else {
+            let term = converted(term, scalar, name);
+            return Ok(Packing::scalar(Argument::Term(term, scalar), bytes));
+        };
+        let least = if scalar.is_signed() { i64::from(i32::MIN) } else { 0 };
+        let most = if scalar.is_signed() { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
+        if !(least..=most).contains(&value) {
+            return Err(format!("{name} is {value}, which is no `{scalar}`"));
+        }
+        Ok(constant(value, scalar))
+    }
+
+    fn attribute(&self, attribute: &'a LaunchAttribute) -> Found<(u32, Packing)> {
+        let LaunchAttribute { kind, fields } = attribute;
+        let fields = match kind.value() {
+            AttributeValue::Flag => vec![constant(1, Scalar::Int32)],
+            AttributeValue::Number => {
+                vec![self.field(&fields[0], Scalar::Int32, kind.word().to_owned())?]
+            }
+            AttributeValue::Dims => {
+                let name = |at: usize| format!("{}.{}", kind.word(), ["x", "y", "z"][at]);
+                let given = |at: usize| match fields.get(at) {
+                    Some(field) => self.field(field, Scalar::Uint32, name(at)),
+                    None => Ok(constant(1, Scalar::Uint32)),
+                };
+                (0..3).map(given).collect::<Found<_>>()?
+            }
+            AttributeValue::Any => {
+                fields.iter().map(|field| self.scalar_argument(field)).collect::<Found<_>>()?
+            }
+        };
+        let value = Packing::of(fields);
+        if value.size > ATTRIBUTE_SIZE {
+            return Err(format!(
+                "the value of `{attribute}` has {} bytes, not up to 64",
+                value.size
+            ));
+        }
+        Ok((kind.id(), value))
+    }
+
+    /// A scalar as C passes it to a kernel.
+    fn scalar_argument(&self, expr: &Expr) -> Found<Packing> {
+        let argument = self.names.argument(expr)?;
+        let scalar = match &argument {
+            Argument::Value(value) => match of_value(self.names, *value)[..] {
+                [CType::Scalar(scalar)] => Some(scalar),
+                _ => None,
+            },
+            Argument::Term(term, _) if matches!(term.node, Node::Output(_)) => None,
+            Argument::Term(_, scalar) => Some(*scalar),
+            Argument::Text(_) => None,
+        };
+        let Some(scalar) = scalar else {
+            return Err(format!(
+                "`{expr}` is no scalar and no address on the device, as `x.data` is"
+            ));
+        };
+        if let Argument::Term(term, _) = &argument {
+            inside(self.names, &self.knowledge, term, None)?;
+        }
+        Ok(Packing::scalar(argument, scalar.bits().div_ceil(8)))
+    }
+
+    fn param(&mut self, arg: &'a LaunchArg, device: Home) -> Found<Param<'a>> {
+        match arg {
+            LaunchArg::Value(_) | LaunchArg::Struct(_) => self.packing(arg).map(Param::Packed),
+            LaunchArg::Scratch { bytes, align } => self.scratch(bytes, *align, device),
+            LaunchArg::TensorMap(map) => self.tensor_map(map).map(Param::TensorMap),
+        }
+    }
+
+    fn packing(&self, arg: &LaunchArg) -> Found<Packing> {
+        match arg {
+            LaunchArg::Value(value) => self.scalar_argument(value),
+            LaunchArg::Struct(fields) => {
+                let fields = fields.iter().map(|field| self.packing(field));
+                Ok(Packing::of(fields.collect::<Found<Vec<_>>>()?))
+            }
+            LaunchArg::Scratch { .. } | LaunchArg::TensorMap(_) => {
+                Err(format!("`{arg}` cannot be a field of a struct"))
+            }
+        }
+    }
+
+    /// Memory is a tensor of bytes, which is released after the launch.
+    fn scratch(&mut self, bytes: &Expr, align: u64, home: Home) -> Found<Param<'a>> {
+        let extents = vec![self.integer(bytes)?];
+        let tensor = Tensor::new([Expr::Int(0)], DType::UINT8).with_align(align);
+        let tensor = tensor.with_device(DeviceType::CUDA);
+        let output = Output { name: "scratch", tensor: Cow::Owned(tensor), extents, home };
+        Ok(Param::Scratch(self.names.outputs.push(output)))
+    }
+
+    fn tensor_map(&self, map: &'a DeclaredMap) -> Found<TensorMap<'a>> {
+        let tensor = self.home(&map.tensor)?;
+        let declared = self.tensor_of(tensor);
+        let Shape::Dims(dims) = &declared.shape else {
+            return Err(format!("the rank of `{}` is not known", map.tensor));
+        };
+        if dims.len() != map.extents.len() {
+            let (rank, given) = (dims.len(), map.extents.len());
+            return Err(format!("`{}` has {rank} dims and its box {given}", map.tensor));
+        }
+        let dtype = element(declared, map)?;
+        let numbers = map.extents.iter().chain(&map.steps).map(|number| self.integer(number));
+        let numbers = numbers.collect::<Found<_>>()?;
+        Ok(TensorMap { declared: map, name: map.tensor.to_string(), tensor, dtype, numbers })
+    }
+
+    fn tensor_of(&self, home: Home) -> &Tensor {
+        let tensor = match home {
+            Home::Value(value) => self.names.values[value].tensor(),
+            Home::Output(output) => Some(&*self.names.outputs[output].tensor),
+            Home::First => None,
+        };
+        tensor.unwrap_or_else(|| unreachable!("a home is a tensor"))
+    }
+}
+
+/// Where a kernel runs.
+impl<'a> Block<'_, 'a> {
+    /// Notes the tensors whose data a parameter is given.
+    fn meet(&self, arg: &LaunchArg, met: &mut Met) -> Found<()> {
+        match arg {
+            LaunchArg::Value(value) => self.meet_data(value, met),
+            LaunchArg::Struct(fields) => fields.iter().try_for_each(|field| self.meet(field, met)),
+            LaunchArg::Scratch { .. } => Ok(()),
+            LaunchArg::TensorMap(map) => self.meet_tensor(self.home(&map.tensor)?, met),
+        }
+    }
+
+    fn meet_data(&self, value: &Expr, met: &mut Met) -> Found<()> {
+        let term = self.term(value)?;
+        let mut homes = Vec::new();
+        term.any(&mut |node| {
+            if let Node::Property(value, Property::Tensor(OfTensor::Data)) = node {
+                homes.push(Home::Value(*value));
+            }
+            if let Node::OutputData(output) = node {
+                homes.push(Home::Output(*output));
+            }
+            false
+        });
+        homes.into_iter().try_for_each(|home| self.meet_tensor(home, met))
+    }
+
+    /// A tensor whose data the device is to reach.
+    fn meet_tensor(&self, home: Home, met: &mut Met) -> Found<()> {
+        match self.device_of(home) {
+            (Device::Any, origin) => {
+                if let Home::Value(value) = origin
+                    && !met.unsure.contains(&value)
+                {
+                    met.unsure.push(value);
+                }
+            }
+            (Device::Type(DeviceType::CUDA), _) => {}
+            // These are within reach, but belong to no device.
+            (Device::Type(DeviceType::CUDA_HOST | DeviceType::CUDA_MANAGED), _) => return Ok(()),
+            (Device::Type(ty), _) => {
+                return Err(format!(
+                    "`{}` is on {ty}, and kernels run on cuda",
+                    self.name_of(home)
+                ));
+            }
+        }
+        if self.is_there(home) {
+            met.first = met.first.or(Some(home));
+        }
+        Ok(())
+    }
+
+    /// How a tensor's device is declared, and the tensor that says so.
+    fn device_of(&self, home: Home) -> (Device, Home) {
+        let Home::Output(output) = home else {
+            return (self.tensor_of(home).device, home);
+        };
+        let output = &self.names.outputs[output];
+        match output.home {
+            Home::First if output.tensor.device == Device::Any => {
+                (Device::Type(DeviceType::CPU), home)
+            }
+            Home::First => (output.tensor.device, home),
+            of @ (Home::Value(_) | Home::Output(_)) => self.device_of(of),
+        }
+    }
+
+    fn name_of(&self, home: Home) -> String {
+        match home {
+            Home::Value(value) => self.names.values[value].path.clone(),
+            Home::Output(output) => self.names.outputs[output].name.to_owned(),
+            Home::First => String::new(),
+        }
+    }
+
+    /// False for a tensor that may be None.
+    fn is_there(&self, home: Home) -> bool {
+        match home {
+            Home::Value(value) => self.names.values[value].guard.is_none(),
+            Home::Output(_) => true,
+            Home::First => false,
+        }
+    }
+
+    /// The tensor on whose device a kernel runs.
+    fn device(&self, launch: &Declared, met: &mut Met) -> Found<Home> {
+        if let Some(on) = &launch.on {
+            let home = self.home(on)?;
+            met.first = None;
+            self.meet_tensor(home, met)?;
+            return met.first.ok_or_else(|| format!("`{on}` is on no device of its own"));
+        }
+        let on_gpu = |value: &ValueId| {
+            let tensor = self.names.values[*value].tensor();
+            let device = tensor.map(|tensor| tensor.device);
+            let gpu = matches!(device, Some(Device::Any | Device::Type(DeviceType::CUDA)));
+            gpu && self.names.values[*value].is_param() && self.is_there(Home::Value(*value))
+        };
+        if met.first.is_none()
+            && let Some(value) = self.names.values.keys().find(on_gpu)
+        {
+            self.meet_tensor(Home::Value(value), met)?;
+        }
+        met.first.ok_or_else(|| "no tensor says on which device this runs: `on x`".to_owned())
+    }
+}
+
+fn constant(value: i64, scalar: Scalar) -> Packing {
+    let bytes = scalar.bits().div_ceil(8);
+    Packing::scalar(Argument::Term(Term::int(value), scalar), bytes)
+}
+
+/// What a kernel must be allowed to do first.
+fn allowed(extents: &Packing, attributes: &[(u32, Packing)]) -> Allowed {
+    let number = |(_, argument): &(u32, Argument)| match argument {
+        Argument::Term(term, _) => term.constant(),
+        Argument::Value(_) | Argument::Text(_) => None,
+    };
+    let shared = extents.parts.last().and_then(number);
+    let clusters = [AttributeKind::Cluster.id(), AttributeKind::PreferredCluster.id()];
+    let mut clusters = attributes.iter().filter(|(id, _)| clusters.contains(id));
+    let large = |(_, dims): &(u32, Packing)| {
+        let blocks: Option<i64> = dims.parts.iter().map(number).product();
+        blocks.is_none_or(|blocks| blocks > PLAIN_CLUSTER)
+    };
+    Allowed { shared: shared != Some(0), cluster: clusters.any(large) }
+}
+
+/// The driver's types of elements, beyond those of one byte.
+const MAP_TYPES: [(DType, MapType); 10] = [
+    (DType::FLOAT16, MapType::Float16),
+    (DType::BFLOAT16, MapType::BFloat16),
+    (DType::FLOAT32, MapType::Float32),
+    (DType::FLOAT64, MapType::Float64),
+    (DType::INT16, MapType::Uint16),
+    (DType::UINT16, MapType::Uint16),
+    (DType::INT32, MapType::Int32),
+    (DType::UINT32, MapType::Uint32),
+    (DType::INT64, MapType::Int64),
+    (DType::UINT64, MapType::Uint64),
+];
+
+/// The number of the driver's type of the elements of a tensor, and their bytes.
+fn element(tensor: &Tensor, map: &DeclaredMap) -> Found<(u32, u32)> {
+    let [dtype] = tensor.dtypes[..] else {
+        return Err(format!("`{}` may have elements of several types", map.tensor));
+    };
+    let bits = u32::from(dtype.bits) * u32::from(dtype.lanes);
+    let known = MAP_TYPES.into_iter().find(|(of, _)| *of == dtype).map(|(_, ty)| ty);
+    let own = known.or((bits == 8).then_some(MapType::Uint8));
+    let Some(ty) = map.dtype.or(own) else {
+        return Err(format!("the driver has no tensor maps of `{dtype}`: give `dtype`"));
+    };
+    match ty.bytes() {
+        Some(bytes) if 8 * bytes != bits => {
+            Err(format!("elements of `{}` have {bits} bits, not {}", map.tensor, 8 * bytes))
+        }
+        _ => Ok((ty as u32, bits.div_ceil(8))),
+    }
+}

@@ -1,0 +1,88 @@
+//! A launch with its meaning.
+
+use super::argument::{Home, Packing};
+use super::ids::{OutputId, ValueId};
+use super::term::Term;
+use crate::declaration::TensorMap as Declared;
+
+/// A launch of a kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch<'a> {
+    /// The name of the image.
+    pub(crate) image: &'a str,
+    /// The name of the kernel in it.
+    pub(crate) kernel: &'a str,
+    /// The extents of grid and block, x first, and the bytes of dynamic shared memory: `uint32` each.
+    pub(crate) extents: Packing,
+    /// In order: the number of each, and its value.
+    pub(crate) attributes: Vec<(u32, Packing)>,
+    /// What the kernel is given.
+    pub(crate) params: Vec<Param<'a>>,
+    /// A tensor on the device where it runs, never [`Home::First`].
+    pub(crate) device: Home,
+    /// The tensors of which only the call knows whether they are on a GPU, each once.
+    pub(crate) unsure: Vec<ValueId>,
+    /// What must be allowed once for each device.
+    pub(crate) allowed: Allowed,
+}
+
+impl Launch<'_> {
+    /// What is allocated for it.
+    pub(crate) fn scratches(&self) -> impl Iterator<Item = OutputId> {
+        self.params.iter().filter_map(|param| match param {
+            Param::Scratch(output) => Some(*output),
+            Param::Packed(_) | Param::TensorMap(_) => None,
+        })
+    }
+
+    /// The bytes of each parameter of the kernel.
+    pub(crate) fn sizes(&self) -> Vec<u32> {
+        let size = |param: &Param<'_>| match param {
+            Param::Packed(packing) => packing.size,
+            Param::Scratch(_) => 8,
+            Param::TensorMap(_) => MAP_SIZE,
+        };
+        self.params.iter().map(size).collect()
+    }
+}
+
+/// Bytes of a `CUtensorMap`.
+pub(crate) const MAP_SIZE: u32 = 128;
+
+/// What a kernel may do only once it is allowed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allowed {
+    /// Have dynamic shared memory: with its static memory, which nobody knows here, it may exceed 48 KiB.
+    pub(crate) shared: bool,
+    /// Run in clusters of more than [`PLAIN_CLUSTER`] blocks.
+    pub(crate) cluster: bool,
+}
+
+/// Blocks of a cluster that every device offers.
+pub(crate) const PLAIN_CLUSTER: i64 = 8;
+
+/// What a parameter of a kernel is given.
+#[derive(Clone, Debug)]
+pub(crate) enum Param<'a> {
+    /// Scalars.
+    Packed(Packing),
+    /// The address of memory that is allocated for the launch.
+    Scratch(OutputId),
+    /// What the driver makes of a tensor.
+    TensorMap(TensorMap<'a>),
+}
+
+/// How a kernel sees a tensor.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorMap<'a> {
+    /// The declaration, for its options.
+    pub(crate) declared: &'a Declared,
+    /// How messages call the tensor.
+    pub(crate) name: String,
+    /// The tensor, never [`Home::First`].
+    pub(crate) tensor: Home,
+    /// The number of the driver's type of its elements, and their size in bytes.
+    pub(crate) dtype: (u32, u32),
+    /// The extents of a box, then the steps, in the order of the tensor's dims.
+    pub(crate) numbers: Vec<Term>,
+}
