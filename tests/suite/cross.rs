@@ -1,7 +1,7 @@
 //! Other machines: the rows of the table that a host in C can make, on what the backends compile for them. The same
 //! host on this machine says what must come of it.
 //!
-//! `tests/run` installs what this needs, and says where the runtime of the machine is.
+//! `tests/setup` installs what this needs, and `tests/run` says where the runtime of the machine is.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -207,7 +207,7 @@ fn compare(other: &Machine) {
 }
 
 #[test]
-#[ignore = "tests/run installs what it needs"]
+#[ignore = "tests/setup installs what it needs"]
 fn aarch64_does_what_this_machine_does() {
     compare(&Machine {
         triple: "aarch64-unknown-linux-gnu",

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-/// A test, or a part of it, that cannot run since something is missing that `tests/run` installs.
+/// A test, or a part of it, that cannot run since something is missing that `tests/setup` installs.
 ///
 /// # Panics
 /// In CI, where nothing may be missing.
