@@ -297,7 +297,6 @@ fn add_kernels(options: &mut Options, linking: &Linking) -> Result<(), Error> {
     Ok(())
 }
 
-/// The module, which has its own copy of what the library imports.
 /// The library with what the command line says of it.
 fn declared(arguments: &Emit) -> Result<Library, Error> {
     let imports = imports(arguments)?;
@@ -308,6 +307,7 @@ fn declared(arguments: &Emit) -> Result<Library, Error> {
     Ok(library)
 }
 
+/// The module, which has its own copy of what the library imports.
 fn lowered(arguments: &Emit) -> Result<ir::Module, Error> {
     let options = codegen::Options {
         metadata: !arguments.no_metadata,
@@ -362,13 +362,13 @@ fn linker(name: LinkerName) -> Linker {
 }
 
 fn report(path: &Path, json: bool, folder: Option<&Path>) -> Result<(), Error> {
-    let bytes = inspect::read(path)?;
+    let contents = inspect::open(path)?;
     let fault = |fault| Error::Object { file: path.display().to_string(), fault };
-    let found = inspect(&bytes).map_err(fault)?;
+    let found = contents.inspect().map_err(fault)?;
     if let Some(folder) = folder {
         let refused =
             |reason: String| Error::Import { path: path.to_owned(), position: None, reason };
-        let blob = inspect::library_bin(&bytes).map_err(fault)?;
+        let blob = contents.library_bin().map_err(fault)?;
         let blob = blob.ok_or_else(|| refused("there is no import tree to extract".into()))?;
         let tree = ImportTree::decode(blob).map_err(|error| refused(error.to_string()))?;
         extract(&tree, folder)?;
