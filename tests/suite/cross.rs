@@ -112,7 +112,8 @@ struct Outcomes {
     text: String,
 }
 
-/// A call in words, if the host can make it.
+/// A call in words, if the host can make it: numbers, views of tensors and C strings. Objects would need a runtime's
+/// makers on both sides.
 fn express(function: &str, row: &Row) -> Option<String> {
     let arguments: Option<Vec<String>> = row.arguments.iter().map(argument).collect();
     let arguments = arguments?;
