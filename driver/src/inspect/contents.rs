@@ -12,7 +12,7 @@ use crate::file;
 use crate::object_file;
 use crate::{Error, ObjectFault};
 
-/// What a file holds that [`inspect`](super::inspect) may know. It must not change meanwhile.
+/// What a file holds that [`inspect`](super::inspect()) may know. It must not change meanwhile.
 #[derive(Debug)]
 pub struct Contents(Source);
 
@@ -23,7 +23,7 @@ enum Source {
     Bytes(Vec<u8>),
 }
 
-/// Opens a file; `-` is standard input. Of one that [`inspect`](super::inspect) cannot know only the beginning is
+/// Opens a file; `-` is standard input. Of one that [`inspect`](super::inspect()) cannot know only the beginning is
 /// read.
 ///
 /// # Errors
@@ -45,18 +45,18 @@ pub fn open(path: &Path) -> Result<Contents, Error> {
 }
 
 impl Contents {
-    /// As [`inspect`](super::inspect).
+    /// As [`inspect`](super::inspect()).
     ///
     /// # Errors
-    /// As [`inspect`](super::inspect).
+    /// As [`inspect`](super::inspect()).
     pub fn inspect(&self) -> Result<Inspection, ObjectFault> {
         look(&self.0)
     }
 
-    /// As [`library_bin`](super::library_bin).
+    /// As [`library_bin`](super::library_bin()).
     ///
     /// # Errors
-    /// As [`inspect`](super::inspect).
+    /// As [`inspect`](super::inspect()).
     pub fn library_bin(&self) -> Result<Option<&[u8]>, ObjectFault> {
         find_tree(&self.0)
     }
