@@ -1,13 +1,37 @@
 //! From a declaration to an object file and a shared library, from Rust and without a C toolchain:
-//! `aot KERNEL.o OUT.so`, where the kernel is `void add_one_kernel(const float*, float*, int64_t)`.
+//! `aot KERNEL.o OUT.so`, where the kernel is `void add_one_kernel(const float*, float*, int64_t)`. With an
+//! installed runtime the library is then loaded and called.
 
 use std::error::Error;
 use std::path::Path;
+use std::time::Duration;
 
 use codegen::{Library, Options, lower};
 use driver::link::Input;
+use jit::{FfiFunction, ObjectRef, Runtime};
 
-fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// A function of the runtime.
+fn global(name: &str, runtime: &'static Runtime) -> Result<FfiFunction, Failure> {
+    FfiFunction::global(name, runtime)?.ok_or_else(|| format!("no {name}").into())
+}
+
+/// Loads the library and calls its function by way of the runtime, as every host does.
+fn call(library: &str, runtime: &'static Runtime) -> Result<(), Failure> {
+    // A bare name would be looked for where the system has its libraries.
+    let path = std::fs::canonicalize(library)?;
+    let path = path.to_str().ok_or("the path is no text")?;
+    let module = global("ffi.Module.load_from_file.so", runtime)?.call((path, ""))?;
+    let module = ObjectRef::try_from(module)?;
+    let found = global("ffi.ModuleGetFunction", runtime)?.call((&module, "add_one", false))?;
+    let (mut x, mut y) = ([1.0_f32, 2.0, 3.0], [0.0_f32; 3]);
+    FfiFunction::try_from(found)?.call((&mut x, &mut y))?;
+    println!("add_one({x:?}) = {y:?}");
+    Ok(())
+}
+
+fn main() -> Result<(), Failure> {
     let mut args = std::env::args().skip(1);
     let (Some(kernel), Some(output)) = (args.next(), args.next()) else {
         return Err("usage: aot KERNEL.o OUT.so".into());
@@ -28,5 +52,13 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let options = driver::Options { kernels, ..Default::default() };
     driver::compile_shared(&library, Path::new(&output), &options)?;
     print!("{}", driver::inspect(&std::fs::read(&output)?)?);
-    Ok(())
+
+    // SAFETY: the runtime is what the tool of its package names.
+    match unsafe { Runtime::ask_tool(Duration::from_secs(60)) } {
+        Ok(runtime) => call(&output, runtime),
+        Err(reason) => {
+            println!("not called: {reason}");
+            Ok(())
+        }
+    }
 }

@@ -289,8 +289,17 @@ int32_t call(struct object *function, int64_t a) {
 
 /* Computation on real data. */
 
+static void put_floats(const float *data, int64_t size) {
+  open_list("");
+  for (int64_t i = 0; i < size; i++) put_float(data[i]);
+  close_list();
+}
+
+/* Notes both tensors as they are afterwards: were they one, or exchanged, the numbers would be others. */
 void add_one(const float *x, float *y, int64_t n) {
   for (int64_t i = 0; i < n; i++) y[i] = x[i] + 1;
+  begin();
+  put_floats(x, n), put_floats(y, n);
 }
 double sum(const float *x, int64_t n, int64_t stride) {
   double total = 0;

@@ -14,7 +14,7 @@ pub const MAX_FILE_BYTES: u64 = 1 << 30;
 const STANDARD: &str = "-";
 
 /// So much of a file is looked at before the rest is read.
-const HEAD: u64 = 4096;
+pub(crate) const HEAD: u64 = 4096;
 
 /// The contents of a file; `-` is standard input.
 pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
@@ -36,6 +36,16 @@ pub(crate) fn read_if(
         Ok(Some(bytes))
     };
     with(path, contents)
+}
+
+/// A file that can be read in any order; `None` for standard input, pipes and devices.
+pub(crate) fn regular(path: &Path) -> Result<Option<File>, Error> {
+    if path == Path::new(STANDARD) {
+        return Ok(None);
+    }
+    // What is no file is not opened: that may have an effect, and opening a pipe waits for who writes.
+    let open = || Ok(if fs::metadata(path)?.is_file() { Some(File::open(path)?) } else { None });
+    open().map_err(|source| Error::Read { path: path.to_owned(), source })
 }
 
 /// The contents of a text file without the mark that says that it is UTF-8; `None` if it is longer than this.
@@ -105,8 +115,7 @@ pub enum Mode {
 /// `-` is standard output. A symbolic link is followed; a device or pipe is written to directly.
 pub fn write(path: &Path, bytes: &[u8], mode: Mode) -> Result<(), Error> {
     let result = if path == Path::new(STANDARD) {
-        let mut stdout = io::stdout().lock();
-        stdout.write_all(bytes).and_then(|()| stdout.flush())
+        print(bytes)
     } else {
         // Where nothing is there yet, or a link points nowhere, the path is used as it is.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -116,6 +125,16 @@ pub fn write(path: &Path, bytes: &[u8], mode: Mode) -> Result<(), Error> {
         }
     };
     result.map_err(|source| Error::Write { path: path.to_owned(), source })
+}
+
+/// Writes to standard output, which must be there: what is written to a closed one gets lost.
+fn print(bytes: &[u8]) -> io::Result<()> {
+    if stdout::was_closed() {
+        return Err(io::Error::other("standard output is closed"));
+    }
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(bytes)?;
+    stdout.flush()
 }
 
 fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {

@@ -1,23 +1,24 @@
 //! What a library or object offers and needs, read from its symbols. Nothing in it is run.
 
+mod contents;
 mod json;
 mod print;
 mod symbols;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
-use std::path::Path;
 
 use abi_spec::library_bin::{self, DecodeError, ImportTree, LOADER_PREFIX};
 use abi_spec::runtime::{self, Version};
 use abi_spec::symbol;
 use codegen::metadata::Subject;
-use object::Object;
+use object::{Object, ReadRef};
 
-use crate::file;
+use crate::ObjectFault;
 use crate::object_file::{self, Machine, Names, RUNTIME_PREFIX};
-use crate::{Error, ObjectFault};
 use symbols::Symbol;
+
+pub use contents::{Contents, open};
 
 /// What [`inspect`] finds. `Display` prints a report for people, [`to_json`](Inspection::to_json) one for programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,16 +138,6 @@ pub struct Undefined {
     pub weak: bool,
 }
 
-/// The contents of a file that [`inspect`] may know. Of others no more than the beginning is read.
-///
-/// # Errors
-/// [`Error::Read`], and [`Error::Object`] for another file.
-pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    let file = path.display().to_string();
-    let unknown = || Error::Object { file, fault: ObjectFault::Unrecognized };
-    file::read_if(path, object_file::begins)?.ok_or_else(unknown)
-}
-
 /// Reads an ELF, Mach-O, COFF or PE file: an object or a shared library.
 ///
 /// # Errors
@@ -158,9 +149,13 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
 /// assert_eq!(inspect(b"#!/bin/sh"), Err(ObjectFault::Unrecognized));
 /// ```
 pub fn inspect(bytes: &[u8]) -> Result<Inspection, ObjectFault> {
-    let file = object_file::parse(bytes)?;
+    look(bytes)
+}
+
+fn look<'data>(data: impl ReadRef<'data>) -> Result<Inspection, ObjectFault> {
+    let file = object_file::parse(data)?;
     let mut found = Found::default();
-    let mut names = Names::of(bytes);
+    let mut names = Names::of(data);
     for symbol in symbols::symbols(&file, &mut names)? {
         found.add(symbol);
     }
@@ -186,8 +181,12 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, ObjectFault> {
 /// # Errors
 /// As [`inspect`]. Whether they are those of a tree, [`ImportTree::decode`] says.
 pub fn library_bin(bytes: &[u8]) -> Result<Option<&[u8]>, ObjectFault> {
-    let file = object_file::parse(bytes)?;
-    let mut names = Names::of(bytes);
+    find_tree(bytes)
+}
+
+fn find_tree<'data>(data: impl ReadRef<'data>) -> Result<Option<&'data [u8]>, ObjectFault> {
+    let file = object_file::parse(data)?;
+    let mut names = Names::of(data);
     let symbols = symbols::symbols(&file, &mut names)?;
     let mut found = Found::default();
     symbols.for_each(|symbol| found.add(symbol));

@@ -387,13 +387,13 @@ fn linker(name: LinkerName) -> Linker {
 }
 
 fn report(path: &Path, json: bool, folder: Option<&Path>) -> Result<(), Error> {
-    let bytes = inspect::read(path)?;
+    let contents = inspect::open(path)?;
     let fault = |fault| Error::Object { file: path.display().to_string(), fault };
-    let found = inspect(&bytes).map_err(fault)?;
+    let found = contents.inspect().map_err(fault)?;
     if let Some(folder) = folder {
         let refused =
             |reason: String| Error::Import { path: path.to_owned(), position: None, reason };
-        let blob = inspect::library_bin(&bytes).map_err(fault)?;
+        let blob = contents.library_bin().map_err(fault)?;
         let blob = blob.ok_or_else(|| refused("there is no import tree to extract".into()))?;
         let tree = ImportTree::decode(blob).map_err(|error| refused(error.to_string()))?;
         extract(&tree, folder)?;

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use object::{Architecture, BinaryFormat, FileKind, Object, ObjectKind};
+use object::{Architecture, BinaryFormat, FileKind, Object, ObjectKind, ReadRef};
 use target_lexicon::Triple;
 
 use crate::ObjectFault;
+use crate::file::MAX_FILE_BYTES;
 
 /// The first bytes of LLVM bitcode.
 const BITCODE: [u8; 4] = *b"BC\xc0\xde";
@@ -18,11 +19,13 @@ pub(crate) fn begins(head: &[u8]) -> bool {
 }
 
 /// Reads the headers of an ELF, Mach-O, COFF or PE file.
-pub(crate) fn parse(bytes: &[u8]) -> Result<object::File<'_>, ObjectFault> {
-    if bytes.starts_with(&BITCODE) {
+pub(crate) fn parse<'data, R: ReadRef<'data>>(
+    data: R,
+) -> Result<object::File<'data, R>, ObjectFault> {
+    if data.read_bytes_at(0, BITCODE.len() as u64) == Ok(&BITCODE) {
         return Err(ObjectFault::Bitcode);
     }
-    let kind = FileKind::parse(bytes);
+    let kind = FileKind::parse(data);
     if matches!(kind, Ok(FileKind::Archive)) {
         return Err(ObjectFault::Archive);
     }
@@ -43,7 +46,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<object::File<'_>, ObjectFault> {
     if !known {
         return Err(ObjectFault::Unrecognized);
     }
-    object::File::parse(bytes).map_err(malformed)
+    object::File::parse(data).map_err(malformed)
 }
 
 /// What the `object` crate says about damage.
@@ -76,7 +79,7 @@ pub(crate) struct Machine {
 
 impl Machine {
     /// What an object is for.
-    pub(crate) fn of(file: &object::File<'_>) -> Machine {
+    pub(crate) fn of<'data>(file: &object::File<'data, impl ReadRef<'data>>) -> Machine {
         Machine {
             format: file.format(),
             architecture: file.architecture(),
@@ -137,8 +140,10 @@ pub(crate) struct Names {
 
 impl Names {
     /// For the names of one file.
-    pub(crate) fn of(bytes: &[u8]) -> Names {
-        Names { left: 4 * bytes.len() as u64 }
+    pub(crate) fn of<'data>(data: impl ReadRef<'data>) -> Names {
+        let len = data.len().unwrap_or_default();
+        // A file with holes may be of any length.
+        Names { left: len.saturating_mul(4).min(MAX_FILE_BYTES) }
     }
 
     /// A name that has been read.

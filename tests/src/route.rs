@@ -16,7 +16,7 @@ use crate::objects::take_notes;
 use crate::outcome::{End, Outcome, Value};
 
 pub use in_process::InProcess;
-pub use python::Python;
+pub use python::{BEYOND_PYTHON, Python};
 pub use shared::{Shared, build, build_with};
 
 /// Names of the backends that are part of this build.
@@ -44,9 +44,15 @@ pub trait Route {
     /// How messages call it.
     fn name(&self) -> String;
 
-    /// Makes the calls, one after the other; `None` for one that cannot be expressed.
-    fn run(&self, calls: &[Call<'_>]) -> Vec<Option<Outcome>>;
+    /// Makes the calls, one after the other; for one that cannot be expressed, the reason.
+    fn run(&self, calls: &[Call<'_>]) -> Vec<Result<Outcome, Reason>>;
 }
+
+/// Why a route cannot make a call.
+pub type Reason = &'static str;
+
+/// Calls with what only an installed runtime makes, such as mappings, errors and integers of many words.
+pub const LACKING: Reason = "the runtime does not make such values";
 
 /// The declaration that every library gets, which says what a kernel has noted.
 const RECORDED: &str = "recorded";
@@ -82,9 +88,9 @@ fn perform(
     around: Around,
     function: SafeCall<'_>,
     recorder: SafeCall<'_>,
-) -> Option<Outcome> {
+) -> Result<Outcome, Reason> {
     // Kernels note in one place; the frame sees to it that there is one call at a time.
-    let frame = Frame::new(call.arguments, ffi)?;
+    let frame = Frame::new(call.arguments, ffi).ok_or(LACKING)?;
     assert_eq!(ffi.take_error(), None, "left from before");
     let count = call.count.unwrap_or(call.arguments.len() as i32);
     let mut result = NOISE;
@@ -95,7 +101,7 @@ fn perform(
     let mut recorded = vec![recorded(ffi, recorder)];
     recorded.retain(|text| !text.is_empty());
     recorded.extend(take_notes());
-    Some(Outcome { recorded: recorded.join(", "), end })
+    Ok(Outcome { recorded: recorded.join(", "), end })
 }
 
 /// What results hold before a call: no object, and nothing that a callee would write.

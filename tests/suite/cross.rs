@@ -1,7 +1,7 @@
 //! Other machines: the rows of the table that a host in C can make, on what the backends compile for them. The same
 //! host on this machine says what must come of it.
 //!
-//! `tests/run` installs what this needs, and says where the runtime of the machine is.
+//! `tests/setup` installs what this needs, and `tests/run` says where the runtime of the machine is.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -112,7 +112,8 @@ struct Outcomes {
     text: String,
 }
 
-/// A call in words, if the host can make it.
+/// A call in words, if the host can make it: numbers, views of tensors and C strings. Objects would need a runtime's
+/// makers on both sides.
 fn express(function: &str, row: &Row) -> Option<String> {
     let arguments: Option<Vec<String>> = row.arguments.iter().map(argument).collect();
     let arguments = arguments?;
@@ -207,7 +208,7 @@ fn compare(other: &Machine) {
 }
 
 #[test]
-#[ignore = "tests/run installs what it needs"]
+#[ignore = "tests/setup installs what it needs"]
 fn aarch64_does_what_this_machine_does() {
     compare(&Machine {
         triple: "aarch64-unknown-linux-gnu",

@@ -18,7 +18,7 @@ use tvm_ffi_codegen_tests::ffi::{self, Ffi, config};
 use tvm_ffi_codegen_tests::frame::Frame;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::outcome::End;
-use tvm_ffi_codegen_tests::route::{Call, InProcess, Route};
+use tvm_ffi_codegen_tests::route::{Call, InProcess, Reason, Route};
 
 use differences::{DIFFERENCES, Difference, Only};
 
@@ -64,7 +64,7 @@ fn ours(arguments: &[Argument]) -> Vec<bool> {
         .flat_map(|name| arguments.iter().map(move |one| call(name, std::slice::from_ref(one))))
         .collect();
     let outcomes = InProcess::new(&library, ffi::installed()).run(&calls);
-    let accepts = |(call, outcome): (&Call<'_>, Option<_>)| {
+    let accepts = |(call, outcome): (&Call<'_>, Result<_, Reason>)| {
         let outcome: tvm_ffi_codegen_tests::outcome::Outcome =
             outcome.expect("the installed runtime makes every value");
         match outcome.end {

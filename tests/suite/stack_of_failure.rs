@@ -81,7 +81,7 @@ fn check(table: &[Case], route: &dyn Route) {
         for row in &case.rows {
             let call = Call { function, arguments: &row.arguments, count: row.count };
             let outcome = route.run(&[call]).remove(0);
-            let failed = outcome.is_some_and(|outcome| matches!(outcome.end, End::Error { .. }));
+            let failed = outcome.is_ok_and(|outcome| matches!(outcome.end, End::Error { .. }));
             let counts = failed && ours;
             let text = format!("{function}{}", print_list(&row.arguments));
             depths.push((DEPTH.get(), counts, text));

@@ -8,7 +8,7 @@ use codegen::backend::LISTS;
 use codegen::metadata::{self, Subject};
 use object::{
     BinaryFormat, ExportTarget, NameOrOrdinal, Object, ObjectKind, ObjectSection, ObjectSymbol,
-    SectionIndex, SymbolScope,
+    ReadRef, SectionIndex, SymbolScope,
 };
 
 use crate::ObjectFault;
@@ -29,10 +29,10 @@ type Symbols<'data> = BTreeMap<Vec<u8>, Symbol<'data>>;
 
 /// The symbols of an object, or those that the loader knows of a linked file; each name once, in
 /// order.
-pub(super) fn symbols<'data>(
-    file: &object::File<'data>,
+pub(super) fn symbols<'data, R: ReadRef<'data>>(
+    file: &object::File<'data, R>,
     names: &mut Names,
-) -> Result<impl Iterator<Item = Symbol<'data>>, ObjectFault> {
+) -> Result<impl Iterator<Item = Symbol<'data>> + use<'data, R>, ObjectFault> {
     let mut symbols = Symbols::new();
     if file.kind() == ObjectKind::Relocatable {
         read_table(file, file.symbols(), names, &mut symbols)?;
@@ -45,8 +45,8 @@ pub(super) fn symbols<'data>(
 }
 
 /// Libraries that a linked file names.
-pub(super) fn needed(
-    file: &object::File<'_>,
+pub(super) fn needed<'data, R: ReadRef<'data>>(
+    file: &object::File<'data, R>,
     names: &mut Names,
 ) -> Result<Vec<String>, ObjectFault> {
     let mut needed = Vec::new();
@@ -58,9 +58,9 @@ pub(super) fn needed(
     Ok(needed)
 }
 
-fn read_table<'data>(
-    file: &object::File<'data>,
-    table: object::SymbolIterator<'data, '_>,
+fn read_table<'data, R: ReadRef<'data>>(
+    file: &object::File<'data, R>,
+    table: object::SymbolIterator<'data, '_, R>,
     names: &mut Names,
     symbols: &mut Symbols<'data>,
 ) -> Result<(), ObjectFault> {
@@ -84,8 +84,8 @@ fn read_table<'data>(
     Ok(())
 }
 
-fn read_exports_and_imports<'data>(
-    file: &object::File<'data>,
+fn read_exports_and_imports<'data, R: ReadRef<'data>>(
+    file: &object::File<'data, R>,
     names: &mut Names,
     symbols: &mut Symbols<'data>,
 ) -> Result<(), ObjectFault> {
@@ -138,12 +138,12 @@ fn is_tree(name: &[u8]) -> bool {
 }
 
 /// What the file holds of an import tree at a place.
-fn contents<'data>(
-    file: &object::File<'data>,
+fn contents<'data, R: ReadRef<'data>>(
+    file: &object::File<'data, R>,
     (section, address): (Option<SectionIndex>, u64),
     size: Option<u64>,
 ) -> &'data [u8] {
-    let holds = |section: &object::Section<'data, '_>| {
+    let holds = |section: &object::Section<'data, '_, R>| {
         address.checked_sub(section.address()).is_some_and(|offset| offset < section.size())
     };
     let section = match section {
@@ -162,8 +162,8 @@ fn contents<'data>(
 }
 
 /// The texts about functions that the file holds. They are copied, and count like names.
-pub(super) fn texts(
-    file: &object::File<'_>,
+pub(super) fn texts<'data, R: ReadRef<'data>>(
+    file: &object::File<'data, R>,
     names: &mut Names,
 ) -> Result<Vec<(Subject, String, String)>, ObjectFault> {
     let listed =

@@ -66,6 +66,50 @@ fn kinds_of_modules_are_printable() {
     assert_eq!(outcome, (1, format!("error: {message}\n")));
 }
 
+/// What is said where there is no standard output, or one that is full; nothing that was asked for is lost in silence.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_printed_is_an_error() {
+    let folder = twice();
+    let commands = [
+        "emit twice.ffi -o -",
+        "emit twice.ffi --emit ir -o -",
+        "emit twice.ffi --emit header -o -",
+        "inspect kernel.o",
+        "inspect kernel.o --json",
+    ];
+    let outputs = [
+        (">&-", 1, "error: cannot write -: standard output is closed\n"),
+        ("> /dev/full", 1, "error: cannot write -: No space left on device (os error 28)\n"),
+        ("> /dev/null", 0, ""),
+        // As some programs open it for others, and as Rust does in the place of a closed one.
+        ("1<> /dev/null", 0, ""),
+    ];
+    for (output, code, message) in outputs {
+        for command in commands {
+            let line = format!("exec {} {command} {output}", env!("CARGO_BIN_EXE_tvm-ffi-codegen"));
+            let mut shell = Command::new("sh");
+            let ran = shell.args(["-c", &line]).current_dir(folder.path()).output().unwrap();
+            let said = String::from_utf8(ran.stderr).unwrap();
+            assert_eq!((ran.status.code(), said.as_str()), (Some(code), message), "{line}");
+        }
+    }
+}
+
+/// Of a file that is much larger than what it describes only that is read.
+#[cfg(target_os = "linux")]
+#[test]
+fn objects_are_inspected_without_reading_all_of_them() {
+    let folder = twice();
+    let inspected = || quiet(folder.path(), "inspect kernel.o");
+    let report = inspected();
+    let object = File::options().append(true).open(folder.path().join("kernel.o")).unwrap();
+    object.set_len(64 << 30).unwrap();
+    let start = Instant::now();
+    assert_eq!(inspected(), report);
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
 /// Without memory for what they hold.
 #[cfg(target_os = "linux")]
 #[test]

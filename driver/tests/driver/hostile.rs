@@ -1,12 +1,15 @@
 //! Files of anyone's making: damaged objects are errors, never panics, and never exhaust memory.
 
-use std::panic;
+use std::{fs, panic};
 
 use abi_spec::library_bin::ImportTree;
 use proptest::prelude::*;
 use target_lexicon::Triple;
+use tvm_ffi_codegen_driver::inspect::Inspection;
 use tvm_ffi_codegen_driver::link::{self, Dependencies, Input, Linker};
-use tvm_ffi_codegen_driver::{Error, Form, Options, emit as emit_library, emit_module, inspect};
+use tvm_ffi_codegen_driver::{
+    Error, Form, ObjectFault, Options, emit as emit_library, emit_module, inspect,
+};
 
 use crate::support::{full, object, tree, twice, undefined};
 
@@ -33,15 +36,40 @@ fn shared(inputs: &[Input]) -> Result<Vec<u8>, Error> {
     link::shared_bytes(inputs, &Linker::Wild, &Triple::host(), &Dependencies::default())
 }
 
-/// Reads bytes in both ways that the driver has. That it comes back is the test.
+/// Reads bytes in every way that the driver has: whole, from a file as far as is asked for, and as an input of the
+/// linker. That it comes back is the test.
 fn read(bytes: Vec<u8>) {
-    if let Ok(found) = inspect(&bytes) {
+    let inspected = inspect(&bytes);
+    assert_eq!(read_file(&bytes), inspected);
+    if let Ok(found) = inspected {
         assert!(found.to_string().lines().count() >= 9);
         let blob = inspect::library_bin(&bytes).unwrap();
         let tree = blob.map(|blob| ImportTree::decode(blob).is_ok());
         assert_eq!(found.library_bin.map(|tree| tree.modules.is_ok()), tree);
     }
     let _ = Input::new("damaged", bytes);
+}
+
+/// The same from a file. What does not look like an object does not come so far.
+fn read_file(bytes: &[u8]) -> Result<Inspection, ObjectFault> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), bytes).unwrap();
+    match inspect::open(file.path()) {
+        Ok(contents) => contents.inspect(),
+        Err(Error::Object { fault, .. }) => Err(fault),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Longer than what is looked at first.
+#[test]
+fn long_names_are_read() {
+    for length in [4095, 4096, 40_000] {
+        let name = "a".repeat(length);
+        let bytes = undefined(&[&name]);
+        assert_eq!(read_file(&bytes).unwrap().undefined[0].name, name);
+        read(bytes);
+    }
 }
 
 #[test]

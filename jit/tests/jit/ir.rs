@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use crate::left_out::missing;
 use tvm_ffi_codegen::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value};
 use tvm_ffi_codegen_jit::{CallError, Compiled, Error, Jit, Origin, Returned, Runtime, runtime};
 
@@ -18,7 +19,15 @@ pub(crate) fn runtimes() -> Vec<&'static Runtime> {
         // SAFETY: who runs the tests vouches for the path.
         unsafe { Runtime::ask_tool(Duration::from_secs(60)) }.ok()
     });
+    if found.is_none() {
+        missing("installed runtime");
+    }
     std::iter::once(Runtime::builtin()).chain(*found).collect()
+}
+
+/// The one that is not built in. Without it a test of nothing else says that it is left out, and ends.
+pub(crate) fn installed() -> Option<&'static Runtime> {
+    runtimes().get(1).copied()
 }
 
 /// Compiles hand-written host IR, which is sound for what its test passes.

@@ -10,6 +10,7 @@ mod declarations;
 mod function_objects;
 mod ir;
 mod kernels;
+mod left_out;
 mod memory;
 mod modules;
 mod observers;

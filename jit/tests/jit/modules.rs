@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::ir::{int, runtimes};
+use crate::ir::{self, int, runtimes};
 use abi_spec::TypeIndex;
 use abi_spec::library_bin::{ImportTree, LOADER_PREFIX, Module, Node};
 use tvm_ffi_codegen::{Library, Options};
@@ -14,7 +14,7 @@ use tvm_ffi_codegen_jit::{Compiled, Error, FfiFunction, Jit, ObjectRef, Returned
 fn installed() -> Option<(&'static Runtime, MutexGuard<'static, ()>)> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    Some((*runtimes().get(1)?, guard))
+    Some((ir::installed()?, guard))
 }
 
 extern "C" fn one() -> i64 {

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crate::ir::{arg, compile, identity, import, int, runtimes, share, wrapper};
+use crate::ir::{arg, compile, identity, import, installed, int, runtimes, share, wrapper};
 use tvm_ffi_codegen::ir::{Module, Type};
 use tvm_ffi_codegen_jit::{ArrayObject, Context, Error, Jit, ObjectRef, Origin, Runtime, runtime};
 
@@ -72,7 +72,8 @@ fn objects_are_counted() {
 /// Two runtimes in the process: what belongs to one is refused by functions of the other.
 #[test]
 fn objects_do_not_cross() {
-    let [builtin, installed] = runtimes()[..] else { return };
+    let Some(installed) = installed() else { return };
+    let builtin = Runtime::builtin();
     let [ours, theirs] = [builtin, installed].map(|runtime| {
         let function = compile(runtime, &share()).unwrap().function("share").unwrap();
         (function.clone(), function.into_ffi_function(Context::none()).unwrap())
@@ -156,11 +157,28 @@ fn the_runtime_is_explicit_and_no_tool_delays_anybody() {
         return;
     }
     if let Some(Origin::Environment(path) | Origin::Tool(path)) =
-        runtimes().get(1).map(|runtime| runtime.origin())
+        installed().map(|runtime| runtime.origin())
     {
         let path = path.to_str().unwrap();
         assert!(find(&[("TVM_FFI_LIBRARY", path)]).0.starts_with(path));
     }
     let (found, _) = find(&[("TVM_FFI_LIBRARY", "/no/such/library.so")]);
     assert!(found.starts_with("/no/such/library.so is not a TVM FFI runtime: "), "{found}");
+}
+
+/// What needs the installed runtime fails in CI where there is none, and elsewhere says that it is left out.
+#[test]
+#[cfg(not(feature = "tvm-ffi"))]
+fn nothing_passes_silently_for_want_of_a_runtime() {
+    let modules = || {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "modules::modules_have_functions_metadata_and_docs"]);
+        command.env_remove("TVM_FFI_LIBRARY").env_remove("CI").env("PATH", "");
+        command
+    };
+    let output = modules().output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let expected = "modules_have_functions_metadata_and_docs: there is no installed runtime\n";
+    assert!(output.status.success() && said.ends_with(expected), "{output:?}");
+    assert!(!modules().env("CI", "true").output().unwrap().status.success());
 }

@@ -6,7 +6,8 @@ use codegen::{Library, Options, Routines, ir};
 use jit::{Compiled, HostFunction, Jit, Runtime};
 
 use super::{
-    ALLOCATOR, Around, Call, RECORDED, Route, perform, plainly, set_allocator, with_recorder,
+    ALLOCATOR, Around, Call, RECORDED, Reason, Route, perform, plainly, set_allocator,
+    with_recorder,
 };
 use crate::ffi::Ffi;
 use crate::kernels::kernels;
@@ -55,7 +56,7 @@ impl Route for InProcess {
         format!("jit, {:?}", self.compiled.runtime())
     }
 
-    fn run(&self, calls: &[Call<'_>]) -> Vec<Option<Outcome>> {
+    fn run(&self, calls: &[Call<'_>]) -> Vec<Result<Outcome, Reason>> {
         self.ffi.set_streams();
         let (recorder, allocator) = (self.function(RECORDED), self.function(ALLOCATOR));
         if self.allocator {

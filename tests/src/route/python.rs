@@ -8,7 +8,7 @@ use codegen::Library;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
-use super::{Call, Route, shared};
+use super::{Call, Reason, Route, shared};
 use crate::argument::{self, Argument, Tensor};
 use crate::outcome::{End, Outcome, Value};
 
@@ -50,28 +50,38 @@ impl Route for Python {
         format!("python, {}", self.backend)
     }
 
-    fn run(&self, calls: &[Call<'_>]) -> Vec<Option<Outcome>> {
-        let expressed: Vec<Option<Json>> = calls.iter().map(express).collect();
+    fn run(&self, calls: &[Call<'_>]) -> Vec<Result<Outcome, Reason>> {
+        let expressed: Vec<Result<Json, Reason>> = calls.iter().map(express).collect();
         let possible: Vec<Json> = expressed.iter().flatten().cloned().collect();
         let answers = self.answers(&possible);
         assert_eq!(answers.len(), possible.len());
         let mut answers = answers.into_iter();
-        expressed.iter().map(|call| call.as_ref().and_then(|_| answers.next())).collect()
+        let mut answer = |_| answers.next().expect("as many as calls");
+        expressed.into_iter().map(|call| call.map(&mut answer)).collect()
     }
 }
 
+const COUNT: Reason = "Python counts the arguments itself";
+const TEXT: Reason = "the runtime decides in which form a text is passed";
+const FORGED: Reason = "values of Python are what their type indices say";
+const MOVED: Reason = "Python moves objects of the runtime's own classes only";
+const SHAPE: Reason = "the runtime makes a tensor object only where there is a shape";
+
+/// Why calls cannot be made from Python.
+pub const BEYOND_PYTHON: [Reason; 5] = [COUNT, TEXT, FORGED, MOVED, SHAPE];
+
 /// A call in Python, if it can be written there.
-fn express(call: &Call<'_>) -> Option<Json> {
+fn express(call: &Call<'_>) -> Result<Json, Reason> {
     if call.count.is_some() {
-        return None;
+        return Err(COUNT);
     }
-    let arguments: Option<Vec<String>> = call.arguments.iter().map(expression).collect();
-    Some(json!([call.function, arguments?]))
+    let arguments: Result<Vec<String>, Reason> = call.arguments.iter().map(expression).collect();
+    Ok(json!([call.function, arguments?]))
 }
 
 /// A Python expression over the names of `calls.py`.
-fn expression(argument: &Argument) -> Option<String> {
-    Some(match argument {
+fn expression(argument: &Argument) -> Result<String, Reason> {
+    Ok(match argument {
         Argument::None => "None".to_owned(),
         Argument::Bool(true) => "True".to_owned(),
         Argument::Bool(false) => "False".to_owned(),
@@ -84,7 +94,7 @@ fn expression(argument: &Argument) -> Option<String> {
         Argument::Device(device) => format!("tvm_ffi.device('{device}')"),
         Argument::Str(text) => Json::from(text.as_str()).to_string(),
         Argument::Bytes(text) => format!("b\"{}\"", text.escape_ascii()),
-        Argument::Tensor(tensor) => array(tensor)?,
+        Argument::Tensor(tensor) => array(tensor).map_or_else(|| foreign(tensor), Ok)?,
         Argument::Shape(extents) => format!("tvm_ffi.Shape({extents:?})"),
         Argument::Array(elements) => expressions(elements)?,
         Argument::List(elements) => format!("tvm_ffi.List({})", expressions(elements)?),
@@ -95,36 +105,34 @@ fn expression(argument: &Argument) -> Option<String> {
         Argument::Error => "ValueError('an argument')".to_owned(),
         Argument::Opaque => "object()".to_owned(),
         Argument::RValue(Some(object)) => moved(object)?,
-        Argument::RValue(None)
-        | Argument::Big(_)
-        | Argument::RawStr(_)
+        Argument::RValue(None) => return Err(MOVED),
+        Argument::RawStr(_)
         | Argument::RawBytes(_)
         | Argument::Small { .. }
-        | Argument::Text { .. }
-        | Argument::Object(_)
-        | Argument::Registered(_)
-        | Argument::Raw { .. } => return None,
+        | Argument::Text { .. } => return Err(TEXT),
+        Argument::Big(_) | Argument::Object(_) | Argument::Registered(_) | Argument::Raw { .. } => {
+            return Err(FORGED);
+        }
     })
 }
 
 /// A list of Python, which is passed as an array.
-fn expressions(arguments: &[Argument]) -> Option<String> {
-    let texts: Option<Vec<String>> = arguments.iter().map(expression).collect();
-    Some(format!("[{}]", texts?.join(", ")))
+fn expressions(arguments: &[Argument]) -> Result<String, Reason> {
+    let texts: Result<Vec<String>, Reason> = arguments.iter().map(expression).collect();
+    Ok(format!("[{}]", texts?.join(", ")))
 }
 
 /// A dictionary of Python, which is passed as a map.
-fn pairs(entries: &[(Argument, Argument)]) -> Option<String> {
+fn pairs(entries: &[(Argument, Argument)]) -> Result<String, Reason> {
     let pair = |(key, value): &(Argument, Argument)| {
-        let key = if let Argument::Array(_) = key { None } else { expression(key) };
-        Some(format!("{}: {}", key?, expression(value)?))
+        Ok(format!("{}: {}", expression(key)?, expression(value)?))
     };
-    let texts: Option<Vec<String>> = entries.iter().map(pair).collect();
-    Some(format!("{{{}}}", texts?.join(", ")))
+    let texts: Result<Vec<String>, Reason> = entries.iter().map(pair).collect();
+    Ok(format!("{{{}}}", texts?.join(", ")))
 }
 
 /// Only what is an object of the runtime in Python, too, can be moved.
-fn moved(object: &Argument) -> Option<String> {
+fn moved(object: &Argument) -> Result<String, Reason> {
     let is_wrapped = matches!(
         object,
         Argument::Array(_)
@@ -134,9 +142,9 @@ fn moved(object: &Argument) -> Option<String> {
             | Argument::Module
     );
     if is_wrapped {
-        Some(format!("tvm_ffi.convert({})._move()", expression(object)?))
+        Ok(format!("tvm_ffi.convert({})._move()", expression(object)?))
     } else {
-        None
+        Err(MOVED)
     }
 }
 
@@ -157,6 +165,19 @@ const NUMPY: [&str; 14] = [
     "complex64",
     "complex128",
 ];
+
+/// Any tensor that the runtime takes from other libraries. Python passes all of them as tensor objects.
+fn foreign(tensor: &Tensor) -> Result<String, Reason> {
+    let Tensor { dtype, shape, strides, device, data, byte_offset, .. } = tensor;
+    if tensor.ndim.is_some() || tensor.null_shape {
+        return Err(SHAPE);
+    }
+    let strides = strides.as_ref().map_or("None".to_owned(), |strides| format!("{strides:?}"));
+    let data = data.map_or("None".to_owned(), |at| at.to_string());
+    let (code, bits, lanes) = (dtype.code, dtype.bits, dtype.lanes);
+    let (dtype, device) = ((code, bits, lanes), (device.ty.0, device.id));
+    Ok(format!("foreign({dtype:?}, {shape:?}, {strides}, {device:?}, {data}, {byte_offset})"))
+}
 
 /// NumPy knows arrays on the cpu, of at most 64 dims, with strides in whole bytes.
 fn array(tensor: &Tensor) -> Option<String> {

@@ -9,7 +9,8 @@ use driver::Optimize;
 use jit::abi::{Any, Object};
 
 use super::{
-    ALLOCATOR, Around, Call, RECORDED, Route, perform, plainly, set_allocator, with_recorder,
+    ALLOCATOR, Around, Call, RECORDED, Reason, Route, perform, plainly, set_allocator,
+    with_recorder,
 };
 use crate::ffi::{self, Ffi};
 use crate::kernels::kernels;
@@ -111,7 +112,7 @@ impl Route for Shared {
         format!("shared library, {}", self.backend)
     }
 
-    fn run(&self, calls: &[Call<'_>]) -> Vec<Option<Outcome>> {
+    fn run(&self, calls: &[Call<'_>]) -> Vec<Result<Outcome, Reason>> {
         self.ffi.set_streams();
         let (recorder, allocator) = (self.function(RECORDED), self.function(ALLOCATOR));
         if self.allocator {

@@ -1,0 +1,105 @@
+//! A file to be inspected, of which no more is read than is asked for: it may be large, or claim to be.
+
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+
+use object::{ReadCache, ReadRef};
+
+use super::{Inspection, find_tree, look};
+use crate::file;
+use crate::object_file;
+use crate::{Error, ObjectFault};
+
+/// What a file holds that [`inspect`](super::inspect()) may know. It must not change meanwhile.
+#[derive(Debug)]
+pub struct Contents(Source);
+
+#[derive(Debug)]
+enum Source {
+    File(ReadCache<File>),
+    /// What comes from a pipe or device is there once.
+    Bytes(Vec<u8>),
+}
+
+/// Opens a file; `-` is standard input. Of one that [`inspect`](super::inspect()) cannot know only the beginning is
+/// read.
+///
+/// # Errors
+/// [`Error::Read`], and [`Error::Object`] for another file.
+pub fn open(path: &Path) -> Result<Contents, Error> {
+    let unknown =
+        || Error::Object { file: path.display().to_string(), fault: ObjectFault::Unrecognized };
+    let Some(mut opened) = file::regular(path)? else {
+        let bytes = file::read_if(path, object_file::begins)?.ok_or_else(unknown)?;
+        return Ok(Contents(Source::Bytes(bytes)));
+    };
+    let mut head = Vec::new();
+    let read = opened.by_ref().take(file::HEAD).read_to_end(&mut head);
+    read.map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    if !object_file::begins(&head) {
+        return Err(unknown());
+    }
+    Ok(Contents(Source::File(ReadCache::new(opened))))
+}
+
+impl Contents {
+    /// As [`inspect`](super::inspect()).
+    ///
+    /// # Errors
+    /// As [`inspect`](super::inspect()).
+    pub fn inspect(&self) -> Result<Inspection, ObjectFault> {
+        look(&self.0)
+    }
+
+    /// As [`library_bin`](super::library_bin()).
+    ///
+    /// # Errors
+    /// As [`inspect`](super::inspect()).
+    pub fn library_bin(&self) -> Result<Option<&[u8]>, ObjectFault> {
+        find_tree(&self.0)
+    }
+}
+
+impl<'a> ReadRef<'a> for &'a Source {
+    fn len(self) -> Result<u64, ()> {
+        match self {
+            Source::File(file) => file.len(),
+            Source::Bytes(bytes) => Ok(bytes.len() as u64),
+        }
+    }
+
+    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'a [u8], ()> {
+        match self {
+            Source::File(file) => file.read_bytes_at(offset, size),
+            Source::Bytes(bytes) => bytes.as_slice().read_bytes_at(offset, size),
+        }
+    }
+
+    fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'a [u8], ()> {
+        match self {
+            Source::File(file) => file
+                .read_bytes_at_until(range.clone(), delimiter)
+                .or_else(|()| long_name(file, range, delimiter)),
+            Source::Bytes(bytes) => bytes.as_slice().read_bytes_at_until(range, delimiter),
+        }
+    }
+}
+
+/// The first window of [`long_name`], in bytes: the cache itself reads names of up to this length.
+const WINDOW: u64 = 4096;
+
+/// Looks for the end of a name in ever larger windows.
+fn long_name(file: &ReadCache<File>, range: Range<u64>, delimiter: u8) -> Result<&[u8], ()> {
+    let most = range.end.checked_sub(range.start).ok_or(())?;
+    let mut size = WINDOW;
+    while size < most {
+        size = size.saturating_mul(8).min(most);
+        let window = file.read_bytes_at(range.start, size)?;
+        if let Some(end) = window.iter().position(|&byte| byte == delimiter) {
+            return Ok(&window[..end]);
+        }
+    }
+    Err(())
+}
