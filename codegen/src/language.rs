@@ -16,7 +16,7 @@
 //! # Grammar
 //!
 //! ```text
-//! library    = { function }
+//! library    = { "image" name ";" | function }
 //! function   = { doc } [ location ] [ "extern" ] signature "=" body
 //! location   = "@" quoted ":" int                         (file and line, shown in backtraces)
 //! signature  = word "(" [ param { "," param } ] ")" "->" result
@@ -47,12 +47,18 @@
 //!            | "let" name "=" "alloc" tensor [ "on" expr ] ";"
 //!            | branch | "for" name "in" expr ".." expr block
 //!            | "return" [ expr ] ";" | "raise" word [ expr { "," expr } ] ";"
+//!            | "launch" name "." quoted "(" [ given { "," given } ] ")" { clause } ";"
 //! branch     = "if" expr block [ "else" ( block | branch ) ]
 //! call       = kernel | "@" ( word | quoted | "(" expr ")" ) "(" args ")"
 //! kernel     = [ "try" ] callee "(" args ")" [ errors ]
 //! callee     = name | quoted
 //! args       = [ expr { "," expr } ]
 //! errors     = "errors" "{" [ status { "," status } ] "}"                    (only after "try")
+//! given      = expr | "struct" "(" [ given { "," given } ] ")" | "scratch" "(" expr "," int ")"
+//!            | "tensormap" "(" expr { "," word "=" ( "[" args "]" | quoted ) } ")"
+//! clause     = ( "grid" | "block" | "cluster" | "preferred_cluster" ) "(" expr [ "," expr [ "," expr ] ] ")"
+//!            | ( "smem" | "priority" | "mem_sync_domain" ) "(" expr ")" | "cooperative" | "pdl"
+//!            | "attribute" "(" int "," args ")" | "on" expr           (grid and block always, each once)
 //! status     = ( "_" | [ "-" ] int ) ":" word quoted           (each status at most once)
 //!
 //! expr       = all { "or" all }
@@ -174,6 +180,7 @@
 //! | `@"name"(a)` | of the function of that name among the imports of the library, else in the registry |
 //! | `@(f)(a)` | of a value of type `Function` |
 //! | `let t = alloc Tensor([n], float32) on x;` | workspace, allocated as outputs are, on the device of `x`; on the cpu without it |
+//! | `launch i."k"(…) grid(…) block(…);` | a kernel of an image: see [launches](crate::guide::launches) |
 //! | `if c { … } else if d { … } else { … }` | `c` is a truth |
 //! | `for i in a..b { … }` | `i` is an `int64`; both ends are evaluated once, and `b` is not reached |
 //! | `return e;`, `return [a, b];`, `return;` | the results as declared |

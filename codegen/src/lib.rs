@@ -60,6 +60,7 @@
 pub mod backend;
 mod declaration;
 mod error;
+pub mod guide;
 pub mod ir;
 pub mod language;
 mod lower;

@@ -53,6 +53,11 @@ pub(crate) fn cases() -> Vec<Case> {
     let program = |name: &str, callee: &str| {
         format!("{name}({matrices}) -> int64 = {{ let r: int64 = @{callee}(x, y); return r; }};")
     };
+    let vectors = "x: Tensor([n], float32, device=cuda), y: Tensor([n], float32, device=cuda)";
+    let axpy = format!(
+        "image code; axpy({vectors}, a: float32) -> int64 = {{ launch code.\"axpy_kernel\"(x.data, y.data, \
+         int32(n), a) grid(ceildiv(n, 1024)) block(128); return n; }};"
+    );
     let number = format!("number({matrices}) -> int64 = pair_kernel(x.data, y.data, n * m);");
     vec![
         case("add_one", "x: Tensor([n], float32), y: Tensor([n], float32)", "x.data, y.data, n"),
@@ -81,6 +86,8 @@ pub(crate) fn cases() -> Vec<Case> {
         // The harness registers this function.
         Case { name: "by_name", declaration: program("by_name", "\"bench.number\"") },
         Case { name: "by_symbol", declaration: number + &program("by_symbol", "number") },
+        // On a driver that does nothing.
+        Case { name: "axpy", declaration: axpy },
     ]
 }
 
@@ -102,6 +109,7 @@ pub(crate) fn timed() -> Vec<Call> {
     };
     let good = |case, what, arguments: &str| call(case, what, arguments, false);
     let [a, b, c] = [tensor(&[4, 3]), tensor(&[3, 5]), tensor(&[4, 5])];
+    let gpu = "float32[3000]{strides=[1], device=cuda:0, object}";
     let strided = "float32[2, 3, 4, 5]{strides=[120, 40, 10, 2], object}";
     let double = five.replacen("float32", "float64", 1);
     vec![
@@ -123,6 +131,7 @@ pub(crate) fn timed() -> Vec<Call> {
         good("optional", "None", "none, none"),
         good("by_name", "", &format!("{a}, {a}")),
         good("by_symbol", "", &format!("{a}, {a}")),
+        good("axpy", "", &format!("{gpu}, {gpu}, 2.5")),
         call("add_one", "unequal extents", &format!("{five}, {}", tensor(&[4])), true),
         call("add_one", "wrong dtype", &format!("{five}, {double}"), true),
         call("add_one", "wrong type", &format!("{five}, \"text\""), true),

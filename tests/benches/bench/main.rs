@@ -30,12 +30,18 @@ use answers::Answers;
 use peers::Peers;
 use report::Report;
 use setup::Setup;
+use tvm_ffi_codegen_tests::fake_cuda;
 use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let setup = Setup::new();
-    functions::register(&Ffi::new(ffi::installed()));
+    let ffi = Ffi::new(ffi::installed());
+    functions::register(&ffi);
+    // Launches are timed on a driver that does nothing.
+    let driver = fake_cuda::exclusive();
+    driver.quiet(true);
+    ffi.set_streams();
     if let [flag, name, rest @ ..] = arguments.as_slice()
         && flag == children::CHILD
     {

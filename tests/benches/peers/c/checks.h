@@ -12,6 +12,11 @@
 
 #include "../kernels.h"
 
+/* Where tensors are. */
+#ifndef DEVICE
+#define DEVICE kDLCPU
+#endif
+
 #define INLINE static inline __attribute__((always_inline))
 #define COLD static __attribute__((cold, noinline, unused))
 
@@ -88,7 +93,7 @@ INLINE int check_shape(const DLTensor* t, int ndim) {
   uint64_t header;
   memcpy(&header, &t->ndim, sizeof header);
   if (header != FLOAT32(ndim)) return wrong_header(t, ndim);
-  REQUIRE(t->device.device_type == kDLCPU, "ValueError", "expected cpu");
+  REQUIRE(t->device.device_type == DEVICE, "ValueError", "wrong device");
   REQUIRE(t->shape != NULL, "ValueError", "expected extents");
   int64_t signs = 0;
   for (int i = 0; i < ndim; ++i) signs |= t->shape[i];

@@ -13,14 +13,16 @@ pub(crate) fn launch(b: &mut Builder<'_>, _: Used) {
     let [descriptor, site, kernel, config, addresses, device] =
         [0, 1, 2, 3, 4, 5].map(|i| b.param(i));
     let all = [descriptor, site, kernel, device];
-    let known = b.atomic_load(Type::Ptr, kernel, of_kernel::KERNEL);
-    let known = b.compare_const(Cond::Ne, known, 0);
-    let (first, next) = (b.cold_block("first"), b.block("known"));
-    b.branch(known, next, first);
+    let found = b.atomic_load(Type::Ptr, kernel, of_kernel::KERNEL);
+    let is_known = b.compare_const(Cond::Ne, found, 0);
+    let (first, known) = (b.cold_block("first"), b.block("known"));
+    let function = b.block_param(known, Type::Ptr, "kernel");
+    b.branch(is_known, (known, [found]), first);
     b.switch_to(first);
     b.try_routine(Routine::LoadKernel, &all);
-    b.jump(next, &[]);
-    b.switch_to(next);
+    let found = b.load(Type::Ptr, kernel, of_kernel::KERNEL);
+    b.jump(known, &[found]);
+    b.switch_to(known);
     let allowed = b.load(Type::I64, kernel, of_kernel::ALLOWED);
     let needs = b.compare_const(Cond::Ne, allowed, 0);
     b.if_then(needs, |b| {
@@ -36,8 +38,8 @@ pub(crate) fn launch(b: &mut Builder<'_>, _: Used) {
     let entered = b.if_else(own, Type::I32, |_| none, enter);
     let failed = b.compare_const(Cond::Slt, entered, 0);
     b.return_if(failed, -1);
-    let (found, null) = (b.load(Type::Ptr, kernel, of_kernel::KERNEL), b.null());
-    let status = b.driver(Entry::LaunchKernelEx, &[config, found, addresses, null]);
+    let null = b.null();
+    let status = b.driver(Entry::LaunchKernelEx, &[config, function, addresses, null]);
     let pushed = b.compare_const(Cond::Ne, entered, 0);
     b.if_then(pushed, |b| b.leave_context());
     let failed = b.compare_const(Cond::Ne, status, 0);
