@@ -19,7 +19,7 @@
 //! library    = { function }
 //! function   = { doc } [ location ] [ "extern" ] signature "=" body
 //! location   = "@" quoted ":" int                         (file and line, shown in backtraces)
-//! signature  = word "(" [ param { "," param } ] ")" "->" result
+//! signature  = label "(" [ param { "," param } ] ")" "->" result
 //!              [ "where" constraint { "," constraint } ]
 //! result     = "None" | type | output | "(" output { "," output } ")"
 //! output     = name ":" tensor                            (a tensor that is allocated for the kernel)
@@ -48,9 +48,9 @@
 //!            | branch | "for" name "in" expr ".." expr block
 //!            | "return" [ expr ] ";" | "raise" word [ expr { "," expr } ] ";"
 //! branch     = "if" expr block [ "else" ( block | branch ) ]
-//! call       = kernel | "@" ( word | quoted | "(" expr ")" ) "(" args ")"
+//! call       = kernel | "@" ( label | quoted | "(" expr ")" ) "(" args ")"
 //! kernel     = [ "try" ] callee "(" args ")" [ errors ]
-//! callee     = name | quoted
+//! callee     = a word that is not reserved | quoted
 //! args       = [ expr { "," expr } ]
 //! errors     = "errors" "{" [ status { "," status } ] "}"                    (only after "try")
 //! status     = ( "_" | [ "-" ] int ) ":" word quoted           (each status at most once)
@@ -64,7 +64,7 @@
 //! unary      = "-" unary | int | float | postfix
 //! postfix    = atom { "." member | "[" int "]" }
 //! member     = "data" | "size" | "ndim" | "dtype" | "numel" | "device_type" | "device_id" | "byte_offset"
-//!            | "is_contiguous" | "is_some" | ( "shape" | "strides" ) "[" int "]" | name
+//!            | "is_contiguous" | "is_some" | ( "shape" | "strides" ) "[" int "]" | label
 //! atom       = "null" | "None" | "True" | "False" | name | quoted | "(" expr ")" | "[" args "]"
 //!            | "Shape" "(" args ")" | scalar "(" expr ")" | "stream" "(" expr ")"
 //!            | ( "min" | "max" | "ceildiv" ) "(" expr "," expr ")"
@@ -72,7 +72,8 @@
 //! scalar     = "bool" | "int8" | … | "float64" | "ptr"   (the names of `Scalar`)
 //! dtype      = a word that names an `DType`, such as "float32x4"
 //! device     = a word that names an `DeviceType`, such as "cuda"
-//! name       = a word that is not reserved
+//! name       = a word that is not reserved | "`" word "`"   (nothing between word and backticks)
+//! label      = word | "`" word "`"
 //! word       = ( letter | "_" ) { letter | digit | "_" }
 //! int        = digit { digit }
 //! float      = digit { digit } "." digit { digit }
@@ -83,7 +84,8 @@
 //!
 //! Blanks, ends of lines and comments may stand between any two tokens; a token is as long as it can
 //! be. Letters are ASCII. Reserved are `where try null stream min max ceildiv else and or not _ None True
-//! False` and the words that types start with. All other words are names: `errors`, `extern` and those of
+//! False` and the words that types start with; in backticks they name values too (`` `stream`: int64 ``), and Rust
+//! values need no such marks. All other words are names: `errors`, `extern` and those of
 //! statements mean something only where the grammar says so and no `(` follows, so that `let(x);` calls a C function.
 //! But what starts with `if` or `return` is always that statement, since a parenthesis may follow; a C function
 //! of such a name is called as `"if"(x);`. One blank after `///` is not part of the documentation. A `-` directly before a
@@ -249,7 +251,7 @@ pub use crate::declaration::limit::{
     MAX_LITERALS, MAX_MESSAGE, MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS,
     MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, MAX_TYPES, MAX_VALUES,
 };
-pub use reserved::is_reserved;
+pub use reserved::{is_reserved, spelled};
 
 use crate::declaration::Expr;
 use crate::declaration::{Function, Library, Signature};

@@ -1,4 +1,6 @@
-//! Which words mean something by themselves.
+//! Which words mean something by themselves, and how they are names nevertheless.
+
+use std::fmt::{self, Display, Formatter};
 
 use abi_spec::Scalar;
 
@@ -23,7 +25,7 @@ pub(super) enum Word {
     Scalar(Scalar),
     /// Reserved, and no expression starts with it.
     Keyword,
-    /// The name of a parameter or a symbol.
+    /// The name of a value, without backticks.
     Name,
 }
 
@@ -56,14 +58,14 @@ pub(super) fn scalar(word: &str) -> Option<Scalar> {
     Scalar::ALL.into_iter().find(|scalar| scalar.name() == word)
 }
 
-/// True for words that cannot name a parameter or a symbol, nor a C symbol without quotes: whoever makes
-/// declarations of names that others chose renames these first.
+/// True for words that stand in backticks in texts where they name a parameter, a symbol or what a body has
+/// given a name, and in quotes where they are C symbols. In values they are names as any other; [`spelled`] writes
+/// them.
 ///
 /// ```
 /// use tvm_ffi_codegen::language::is_reserved;
 ///
-/// let parameter = |name: &str| if is_reserved(name) { format!("{name}_") } else { name.to_owned() };
-/// assert_eq!((parameter("stream"), parameter("x")), ("stream_".to_owned(), "x".to_owned()));
+/// assert!(is_reserved("stream") && !is_reserved("x"));
 /// ```
 pub fn is_reserved(word: &str) -> bool {
     classify(word) != Word::Name
@@ -73,4 +75,29 @@ pub fn is_reserved(word: &str) -> bool {
 /// with `if` or `return` is no call, since a parenthesis may follow these words.
 pub(super) fn is_symbol(word: &str) -> bool {
     is_identifier(word) && !is_reserved(word) && !matches!(word, "if" | "return")
+}
+
+/// A name as it is spelled in texts: in backticks if it is [reserved](is_reserved). What writes texts of names that
+/// others chose uses this; what makes values need not.
+///
+/// ```
+/// use tvm_ffi_codegen::language::spelled;
+/// use tvm_ffi_codegen::{Call, Scalar, Signature, exprs};
+///
+/// let text = |name| format!("f({0}: int64) -> None\n    = k({0});", spelled(name));
+/// assert_eq!(text("n"), "f(n: int64) -> None\n    = k(n);");
+/// assert_eq!(text("min"), "f(`min`: int64) -> None\n    = k(`min`);");
+/// let value = Signature::new("f").param("min", Scalar::Int64).body(Call::kernel("k", exprs!["min"]));
+/// assert_eq!(value.to_string(), text("min"));
+/// ```
+pub fn spelled(name: &str) -> impl Display {
+    Spelled(name)
+}
+
+struct Spelled<'a>(&'a str);
+
+impl Display for Spelled<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if is_reserved(self.0) { write!(f, "`{}`", self.0) } else { f.write_str(self.0) }
+    }
 }

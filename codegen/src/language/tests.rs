@@ -7,6 +7,7 @@ mod fuzz;
 mod generate;
 mod generate_body;
 mod limits;
+mod names;
 mod positions;
 mod round_trip;
 mod statements;
