@@ -275,9 +275,12 @@ impl Jit {
     fn link(self, reads: &[(String, Reads)]) -> Result<Compiled, Error> {
         let Linked { functions, data, text, .. } = self.assembly.link(self.options.observers)?;
         let mut entries = Vec::with_capacity(functions.len());
-        let mut getters = Vec::new();
+        let (mut getters, mut externals) = (Vec::new(), Vec::new());
         for (symbol, address) in functions {
-            let Some(name) = symbol.strip_prefix(symbol::PREFIX) else { continue };
+            let Some(name) = symbol.strip_prefix(symbol::PREFIX) else {
+                externals.push((symbol, address));
+                continue;
+            };
             if name.starts_with('_') {
                 getters.push((symbol, address));
                 continue;
@@ -290,8 +293,9 @@ impl Jit {
             entries.push(Entry { name: name.to_owned(), address, closure, reads });
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        let (runtime, kept) = (self.options.runtime, Mutex::new(self.kept));
-        Ok(Compiled(Arc::new(Code { runtime, entries, getters, data, text, _kept: kept })))
+        externals.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        let (runtime, _kept) = (self.options.runtime, Mutex::new(self.kept));
+        Ok(Compiled(Arc::new(Code { runtime, entries, externals, getters, data, text, _kept })))
     }
 }
 
