@@ -183,7 +183,8 @@ impl Jit {
     }
 
     /// The same with other options: with metadata, for instance, which [`Compiled::into_module`] makes
-    /// known.
+    /// known. With [`Routines::Embedded`] kernels of the names `malloc` and `free` are what its routines call too,
+    /// as if both had been linked.
     ///
     /// # Errors
     /// Those of [`Jit::compile`]; a [system library](Library::system_lib) is one.
