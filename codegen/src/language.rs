@@ -188,6 +188,13 @@
 //! until its end and hide no others. What calls yield and `alloc` gives is owned by its name and released on every
 //! way out of its block, in reverse order.
 //!
+//! A function may call itself, by `@name` or through others; nothing but the C stack bounds how deep, and a program
+//! that runs out of it ends as one in C does. A name is looked up at the first call and kept once it was found. Where
+//! the library imports modules the runtime looks, by `TVMFFIEnvModLookupFromImports`, and holds one mutex of the
+//! process while it asks them: the `GetFunction` of an imported module must not, on any thread that it waits for, call
+//! a function that is itself about to look up a name so, or both wait for ever. What it needs is to be called before,
+//! or when the function that it gives is called.
+//!
 //! # C functions
 //!
 //! `extern` before a signature adds a C function of the same name (in a system library with its prefix), which packs
