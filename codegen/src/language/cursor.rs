@@ -174,9 +174,10 @@ impl<'a> Parser<'a> {
     /// Skips the name of a value and returns it.
     pub(super) fn name(&mut self, expected: &str) -> Parsed<String> {
         let Some(name) = self.peek_name() else {
-            return Err(match self.token {
-                Token::Word => self.needs(expected, "backticks"),
-                _ => self.unexpected(expected),
+            let reserved = self.token == Token::Word;
+            return Err(match reserved {
+                true => self.needs(expected, "backticks"),
+                false => self.unexpected(expected),
             });
         };
         self.advance();
