@@ -29,28 +29,78 @@ pub(super) enum Word {
     Name,
 }
 
-/// The names of the types that are no scalars; `Shape` also starts an expression.
-const TYPES: [&str; 18] = [
-    "Tensor", "str", "bytes", "dtype", "Device", "Function", "Module", "Object", "Array", "List",
-    "Map", "Dict", "Tuple", "Optional", "Union", "Literal", "Any", "Stream",
+/// The words that mean something by themselves, but for the names of scalar types.
+const WORDS: [(&str, Word); 34] = [
+    ("min", Word::Builtin(Builtin::Min)),
+    ("max", Word::Builtin(Builtin::Max)),
+    ("ceildiv", Word::Builtin(Builtin::CeilDiv)),
+    ("stream", Word::Stream),
+    ("null", Word::Null),
+    ("None", Word::None),
+    ("True", Word::Bool(true)),
+    ("False", Word::Bool(false)),
+    ("where", Word::Keyword),
+    ("try", Word::Keyword),
+    ("else", Word::Keyword),
+    ("_", Word::Keyword),
+    ("and", Word::Keyword),
+    ("or", Word::Keyword),
+    ("not", Word::Keyword),
+    // The types; `Shape` also starts an expression.
+    ("Shape", Word::Shape),
+    ("Tensor", Word::Keyword),
+    ("str", Word::Keyword),
+    ("bytes", Word::Keyword),
+    ("dtype", Word::Keyword),
+    ("Device", Word::Keyword),
+    ("Function", Word::Keyword),
+    ("Module", Word::Keyword),
+    ("Object", Word::Keyword),
+    ("Array", Word::Keyword),
+    ("List", Word::Keyword),
+    ("Map", Word::Keyword),
+    ("Dict", Word::Keyword),
+    ("Tuple", Word::Keyword),
+    ("Optional", Word::Keyword),
+    ("Union", Word::Keyword),
+    ("Literal", Word::Keyword),
+    ("Any", Word::Keyword),
+    ("Stream", Word::Keyword),
 ];
+
+/// For each first letter the lengths of the words that start with it, a bit each. Names are asked about all the time,
+/// and this alone tells most of them from these words.
+const LENGTHS: [u16; 128] = {
+    let mut lengths = [0; 128];
+    let (mut word, mut scalar) = (0, 0);
+    while word < WORDS.len() {
+        mark(&mut lengths, WORDS[word].0);
+        word += 1;
+    }
+    while scalar < Scalar::ALL.len() {
+        mark(&mut lengths, Scalar::ALL[scalar].name());
+        scalar += 1;
+    }
+    lengths
+};
+
+const fn mark(lengths: &mut [u16; 128], word: &str) {
+    lengths[word.as_bytes()[0] as usize] |= 1 << word.len();
+}
+
+/// False for nearly all words that mean nothing by themselves.
+fn may_be_known(word: &str) -> bool {
+    let first = word.bytes().next().and_then(|first| LENGTHS.get(usize::from(first)));
+    first.is_some_and(|lengths| word.len() < 16 && lengths >> word.len() & 1 == 1)
+}
 
 /// Looks a word up.
 pub(super) fn classify(word: &str) -> Word {
-    match word {
-        "min" => Word::Builtin(Builtin::Min),
-        "max" => Word::Builtin(Builtin::Max),
-        "ceildiv" => Word::Builtin(Builtin::CeilDiv),
-        "stream" => Word::Stream,
-        "null" => Word::Null,
-        "None" => Word::None,
-        "True" => Word::Bool(true),
-        "False" => Word::Bool(false),
-        "Shape" => Word::Shape,
-        "where" | "try" | "else" | "_" | "and" | "or" | "not" => Word::Keyword,
-        other if TYPES.contains(&other) => Word::Keyword,
-        other => scalar(other).map_or(Word::Name, Word::Scalar),
+    if !may_be_known(word) {
+        return Word::Name;
     }
+    let known = WORDS.iter().find(|(known, _)| *known == word).map(|(_, word)| *word);
+    known.or_else(|| scalar(word).map(Word::Scalar)).unwrap_or(Word::Name)
 }
 
 /// The scalar type of this name. Unlike `parse` it does not allocate when there is none.
