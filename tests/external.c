@@ -214,6 +214,14 @@ static int call_worded(void) {
   SAY("words: %ld\n", result);
   return status;
 }
+static int call_reserved(void) {
+  int64_t result = 0;
+  int status = reserved(100, "four", 4, extents, 2, NULL, 0, 0, &result);
+  SAY("reserved: %ld\n", result);
+  return status;
+}
+static int call_reserved_wide(void) { return reserved(UINT64_MAX, "four", 4, extents, 2, NULL, 0, 0, NULL); }
+static int call_reserved_negative(void) { return reserved(1, "four", -4, extents, 2, NULL, 0, 0, NULL); }
 
 static int forget_error(void) {
   TVMFFIObjectHandle error = NULL;
@@ -309,6 +317,7 @@ int main(int argc, char **argv) {
   RUN(any) RUN(any_none) RUN(any_of_union) RUN(none_of_union) RUN(object) RUN(no_object) RUN(some) RUN(none)
   RUN(output) RUN(no_output) RUN(outputs)
   RUN(tensor) RUN(no_tensor) RUN(tensor_or) RUN(counted) RUN(not_counted) RUN(worded)
+  RUN(reserved) RUN(reserved_wide) RUN(reserved_negative)
   RUN(loader) RUN(loader_without_function) RUN(loader_without_library) RUN(loader_wrong)
   if (faults < 100) printf("only %ld faults\n", faults);
   return 0;

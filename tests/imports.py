@@ -86,7 +86,7 @@ def run(statement):
 blobs = []
 events = []
 names = {"load": load, "tree": tree, "context": context, "system": system, "graph": graph}
-names |= {"answer": answer, "events": events}
+names |= {"answer": answer, "events": events, "tvm_ffi": tvm_ffi}
 
 
 def main():

@@ -19,7 +19,7 @@
 //! library    = { "image" name ";" | function }
 //! function   = { doc } [ location ] [ "extern" ] signature "=" body
 //! location   = "@" quoted ":" int                         (file and line, shown in backtraces)
-//! signature  = word "(" [ param { "," param } ] ")" "->" result
+//! signature  = label "(" [ param { "," param } ] ")" "->" result
 //!              [ "where" constraint { "," constraint } ]
 //! result     = "None" | type | output | "(" output { "," output } ")"
 //! output     = name ":" tensor                            (a tensor that is allocated for the kernel)
@@ -49,9 +49,9 @@
 //!            | "return" [ expr ] ";" | "raise" word [ expr { "," expr } ] ";"
 //!            | "launch" name "." quoted "(" [ given { "," given } ] ")" { clause } ";"
 //! branch     = "if" expr block [ "else" ( block | branch ) ]
-//! call       = kernel | "@" ( word | quoted | "(" expr ")" ) "(" args ")"
+//! call       = kernel | "@" ( label | quoted | "(" expr ")" ) "(" args ")"
 //! kernel     = [ "try" ] callee "(" args ")" [ errors ]
-//! callee     = name | quoted
+//! callee     = a word that is not reserved | quoted
 //! args       = [ expr { "," expr } ]
 //! errors     = "errors" "{" [ status { "," status } ] "}"                    (only after "try")
 //! given      = expr | "struct" "(" [ given { "," given } ] ")" | "scratch" "(" expr "," int ")"
@@ -70,7 +70,7 @@
 //! unary      = "-" unary | int | float | postfix
 //! postfix    = atom { "." member | "[" int "]" }
 //! member     = "data" | "size" | "ndim" | "dtype" | "numel" | "device_type" | "device_id" | "byte_offset"
-//!            | "is_contiguous" | "is_some" | ( "shape" | "strides" ) "[" int "]" | name
+//!            | "is_contiguous" | "is_some" | ( "shape" | "strides" ) "[" int "]" | label
 //! atom       = "null" | "None" | "True" | "False" | name | quoted | "(" expr ")" | "[" args "]"
 //!            | "Shape" "(" args ")" | scalar "(" expr ")" | "stream" "(" expr ")"
 //!            | ( "min" | "max" | "ceildiv" ) "(" expr "," expr ")"
@@ -78,7 +78,8 @@
 //! scalar     = "bool" | "int8" | … | "float64" | "ptr"   (the names of `Scalar`)
 //! dtype      = a word that names an `DType`, such as "float32x4"
 //! device     = a word that names an `DeviceType`, such as "cuda"
-//! name       = a word that is not reserved
+//! name       = a word that is not reserved | "`" word "`"   (nothing between word and backticks)
+//! label      = word | "`" word "`"
 //! word       = ( letter | "_" ) { letter | digit | "_" }
 //! int        = digit { digit }
 //! float      = digit { digit } "." digit { digit }
@@ -89,7 +90,8 @@
 //!
 //! Blanks, ends of lines and comments may stand between any two tokens; a token is as long as it can
 //! be. Letters are ASCII. Reserved are `where try null stream min max ceildiv else and or not _ None True
-//! False` and the words that types start with. All other words are names: `errors`, `extern` and those of
+//! False` and the words that types start with; in backticks they name values too (`` `stream`: int64 ``), and Rust
+//! values need no such marks. All other words are names: `errors`, `extern` and those of
 //! statements mean something only where the grammar says so and no `(` follows, so that `let(x);` calls a C function.
 //! But what starts with `if` or `return` is always that statement, since a parenthesis may follow; a C function
 //! of such a name is called as `"if"(x);`. One blank after `///` is not part of the documentation. A `-` directly before a
@@ -193,6 +195,13 @@
 //! until its end and hide no others. What calls yield and `alloc` gives is owned by its name and released on every
 //! way out of its block, in reverse order.
 //!
+//! A function may call itself, by `@name` or through others; nothing but the C stack bounds how deep, and a program
+//! that runs out of it ends as one in C does. A name is looked up at the first call and kept once it was found. Where
+//! the library imports modules the runtime looks, by `TVMFFIEnvModLookupFromImports`, and holds one mutex of the
+//! process while it asks them: the `GetFunction` of an imported module must not, on any thread that it waits for, call
+//! a function that is itself about to look up a name so, or both wait for ever. What it needs is to be called before,
+//! or when the function that it gives is called.
+//!
 //! # C functions
 //!
 //! `extern` before a signature adds a C function of the same name (in a system library with its prefix), which packs
@@ -258,7 +267,7 @@ pub use crate::declaration::limit::{
     MAX_IMAGES, MAX_LITERALS, MAX_MESSAGE, MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK,
     MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, MAX_TYPES, MAX_VALUES,
 };
-pub use reserved::is_reserved;
+pub use reserved::{is_reserved, spelled};
 
 use crate::declaration::Expr;
 use crate::declaration::{Function, Library, Signature};

@@ -13,6 +13,7 @@ use crate::error::CallError;
 use crate::runtime::Runtime;
 use crate::value::args::Args;
 use crate::value::call::{Callee, Reads};
+use crate::value::object::raised;
 use crate::value::returned::Returned;
 
 /// What one [`Jit`](crate::Jit) compiled. A handle: clones share the code, which is freed with the last
@@ -26,6 +27,8 @@ pub(crate) struct Code {
     pub(crate) runtime: &'static Runtime,
     /// Sorted by name.
     pub(crate) entries: Vec<Entry>,
+    /// C functions beside functions of the FFI; sorted by name.
+    pub(crate) externals: Vec<(String, Address)>,
     /// The functions that return metadata and documentation, by symbol.
     pub(crate) getters: Vec<(String, Address)>,
     /// The import tree and the context, where there are any, by symbol.
@@ -52,6 +55,41 @@ impl Compiled {
         let &Entry { address, closure, reads, .. } = &self.0.entries[index];
         let (code, runtime) = (self.0.clone(), self.0.runtime);
         Some(HostFunction { address, runtime, reads, closure, code, index })
+    }
+
+    /// The address of the C function beside the function of this name, where that is declared `extern`. Its type is
+    /// the prototype in [`Resolved::header`](tvm_ffi_codegen::Resolved::header): it takes what the declaration's
+    /// parameters are in C, a place for the result unless that is `None`, and returns 0, or -1 with the error in the
+    /// thread's slot of the [runtime](Compiled::runtime), from where [`Compiled::raised`] takes it. The address is good
+    /// for as long as a handle to the code lives.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Library;
+    /// use tvm_ffi_codegen_jit::Jit;
+    ///
+    /// let library: Library = "extern half(n: int64) -> int64 where n % 2 == 0 = { return n / 2; };".parse()?;
+    /// assert!(library.resolve()?.header().contains("int32_t half(int64_t n, int64_t* result);"));
+    /// let compiled = Jit::new()?.compile(&library)?;
+    /// let address = compiled.external("half").expect("it is declared `extern`");
+    /// // SAFETY: this is the type in the header, and `compiled` outlives the calls.
+    /// let half: extern "C" fn(i64, *mut i64) -> i32 = unsafe { std::mem::transmute(address) };
+    ///
+    /// let mut result = 0;
+    /// assert_eq!((half(6, &mut result), result), (0, 3));
+    /// let status = half(7, &mut result);
+    /// assert!(compiled.raised(status).message.starts_with("Violated n % 2 == 0"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn external(&self, name: &str) -> Option<*const c_void> {
+        let externals = &self.0.externals;
+        let index = externals.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()?;
+        Some(externals[index].1.0.cast())
+    }
+
+    /// Takes the error that a C function of this code has left in the thread's slot when it returned this status,
+    /// which is not 0. A slot that is empty is a `RuntimeError` that says so.
+    pub fn raised(&self, status: i32) -> CallError {
+        raised(status, self.0.runtime)
     }
 
     /// The names of all functions, in alphabetical order.

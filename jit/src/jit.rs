@@ -187,7 +187,8 @@ impl Jit {
     }
 
     /// The same with other options: with metadata, for instance, which [`Compiled::into_module`] makes
-    /// known.
+    /// known. With [`Routines::Embedded`] kernels of the names `malloc` and `free` are what its routines call too,
+    /// as if both had been linked.
     ///
     /// # Errors
     /// Those of [`Jit::compile`]; a [system library](Library::system_lib) is one.
@@ -279,9 +280,12 @@ impl Jit {
     fn link(self, reads: &[(String, Reads)]) -> Result<Compiled, Error> {
         let Linked { functions, data, text, .. } = self.assembly.link(self.options.observers)?;
         let mut entries = Vec::with_capacity(functions.len());
-        let mut getters = Vec::new();
+        let (mut getters, mut externals) = (Vec::new(), Vec::new());
         for (symbol, address) in functions {
-            let Some(name) = symbol.strip_prefix(symbol::PREFIX) else { continue };
+            let Some(name) = symbol.strip_prefix(symbol::PREFIX) else {
+                externals.push((symbol, address));
+                continue;
+            };
             if name.starts_with('_') {
                 getters.push((symbol, address));
                 continue;
@@ -294,8 +298,9 @@ impl Jit {
             entries.push(Entry { name: name.to_owned(), address, closure, reads });
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        let (runtime, kept) = (self.options.runtime, Mutex::new(self.kept));
-        Ok(Compiled(Arc::new(Code { runtime, entries, getters, data, text, _kept: kept })))
+        externals.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        let (runtime, _kept) = (self.options.runtime, Mutex::new(self.kept));
+        Ok(Compiled(Arc::new(Code { runtime, entries, externals, getters, data, text, _kept })))
     }
 }
 

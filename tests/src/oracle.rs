@@ -11,6 +11,7 @@ mod tensor;
 mod value;
 
 use abi_spec::{DeviceType, TypeIndex};
+use codegen::language::spelled;
 use codegen::{Function, Mapping, ParamType, Sequence};
 
 use crate::argument::{Argument, Tensor, type_index};
@@ -117,7 +118,7 @@ impl<'a> Place<'a> {
     fn param(function: &'a Function, argument: usize, given: &'a Argument) -> Place<'a> {
         let param = &function.signature.params[argument];
         let (ty, optional) = param.ty.required();
-        let path = param.name.clone();
+        let path = spelled(&param.name).to_string();
         Place { path, argument, ty, optional, uncertain: optional, many: false, given: Some(given) }
     }
 

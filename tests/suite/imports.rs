@@ -1,6 +1,8 @@
 //! Libraries that bring modules along: what Python makes of them, with a runtime library in C++ that knows a
 //! kind of module, and what inspection finds in a library that Apache TVM exported.
 
+mod by_name;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;

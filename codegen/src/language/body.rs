@@ -112,7 +112,7 @@ impl Parser<'_> {
     /// `"for" name "in" expr ".." expr block`
     fn repetition(&mut self) -> Parsed<Action> {
         self.advance();
-        let name = self.word("the name of a counter")?.to_owned();
+        let name = self.name("the name of a counter")?;
         if !self.is_word("in") {
             return Err(self.unexpected("`in`"));
         }
@@ -137,7 +137,7 @@ impl Parser<'_> {
     /// `"let" name ( ":" type "=" call | "=" alloc | "=" expr ";" )`
     fn binding(&mut self) -> Parsed<Action> {
         self.advance();
-        let name = self.word("a name")?.to_owned();
+        let name = self.name("a name")?;
         if self.accept(Token::Colon) {
             let ty = self.param_type()?;
             self.expect(Token::Assign, "`=`")?;

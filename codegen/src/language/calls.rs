@@ -32,7 +32,7 @@ impl Parser<'_> {
         if self.token == Token::Quoted {
             return self.quoted(EXPECTED).map(Callee::Name);
         }
-        self.word(EXPECTED).map(|name| Callee::Symbol(name.to_owned()))
+        self.label(EXPECTED).map(|name| Callee::Symbol(name.to_owned()))
     }
 
     /// `[ "try" ] symbol "(" … ")" [ errors ] ";"`; `expected` is what may stand here.
@@ -106,7 +106,7 @@ impl Parser<'_> {
             return Ok(text.to_owned());
         }
         if self.token == Token::Word {
-            return Err(self.syntax(expected, format!("`{text}`, which needs quotes")));
+            return Err(self.needs(expected, "quotes"));
         }
         self.quoted(expected)
     }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use logos::{Lexer, Logos};
 
+use super::reserved::is_reserved;
 use super::token::{Token, describe};
 use crate::declaration::limit::{Limit, MAX_TEXT};
 use crate::error::{Error, Part, Position};
@@ -172,6 +173,44 @@ impl<'a> Parser<'a> {
         let word = self.slice();
         self.expect(Token::Word, expected)?;
         Ok(word)
+    }
+
+    /// The current token as the name of a value: a word that is not reserved, or any word in backticks.
+    pub(super) fn peek_name(&self) -> Option<&'a str> {
+        let text = self.slice();
+        let plain = self.token == Token::Word && !is_reserved(text);
+        if plain { Some(text) } else { self.in_backticks() }
+    }
+
+    fn in_backticks(&self) -> Option<&'a str> {
+        let text = self.slice();
+        (self.token == Token::Name).then(|| &text[1..text.len() - 1])
+    }
+
+    /// Skips the name of a value and returns it.
+    pub(super) fn name(&mut self, expected: &str) -> Parsed<String> {
+        let Some(name) = self.peek_name() else {
+            let reserved = self.token == Token::Word;
+            return Err(match reserved {
+                true => self.needs(expected, "backticks"),
+                false => self.unexpected(expected),
+            });
+        };
+        self.advance();
+        Ok(name.to_owned())
+    }
+
+    /// Skips the name of something that is no value, where no word means anything else; returns it.
+    pub(super) fn label(&mut self, expected: &str) -> Parsed<&'a str> {
+        let Some(name) = self.in_backticks() else { return self.word(expected) };
+        self.advance();
+        Ok(name)
+    }
+
+    /// The current word is reserved and cannot stand here as it is.
+    #[cold]
+    pub(super) fn needs(&self, expected: &str, marks: &str) -> Box<Error> {
+        self.syntax(expected, format!("`{}`, which needs {marks}", self.slice()))
     }
 
     /// The value of the current word according to `lookup`; skips the word.

@@ -219,7 +219,7 @@ impl Parser<'_> {
 
     /// A member, or the name of an element of a tuple.
     fn after_point(&mut self, tree: Tree) -> Parsed<Tree> {
-        let name = self.word("a member such as `data` or `shape[0]`")?;
+        let name = self.label("a member such as `data` or `shape[0]`")?;
         let plain = Member::PLAIN.iter().find(|(member, _)| *member == name);
         let member = match (name, plain) {
             (_, Some((_, member))) => *member,
@@ -252,10 +252,12 @@ impl Parser<'_> {
             let after = "an operator, `,` or `]`";
             return self.several(Token::CloseBracket, after, Limit::Arguments, Expr::Array);
         }
+        if let Some(name) = self.peek_name() {
+            return Ok(self.leaf(Expr::name(name)));
+        }
         let word = if self.token == Token::Word { self.slice() } else { "_" };
         match reserved::classify(word) {
-            Word::Keyword => Err(self.unexpected("an expression")),
-            Word::Name => Ok(self.leaf(Expr::name(word))),
+            Word::Keyword | Word::Name => Err(self.unexpected("an expression")),
             Word::Null => Ok(self.leaf(Expr::Null)),
             Word::None => Ok(self.leaf(Expr::None)),
             Word::Bool(truth) => Ok(self.leaf(Expr::Bool(truth))),

@@ -82,7 +82,7 @@ impl Parser<'_> {
     pub(super) fn signature(&mut self) -> Parsed<Signature> {
         self.mark(Part::Name);
         self.value = 0;
-        let name = self.word("the name of a function")?.to_owned();
+        let name = self.label("the name of a function")?.to_owned();
         self.expect(Token::OpenParen, "`(`")?;
         let params = self.list(Token::CloseParen, "`,` or `)`", Limit::Params, Self::param)?;
         self.expect(Token::Arrow, "`->`")?;
@@ -95,7 +95,7 @@ impl Parser<'_> {
     fn param(&mut self, index: usize) -> Parsed<Param> {
         self.mark(Part::Param(index));
         let variadic = self.accept(Token::Star);
-        let name = self.word("the name of a parameter")?.to_owned();
+        let name = self.name("the name of a parameter")?;
         self.expect(Token::Colon, "`:`")?;
         let ty = self.param_type()?;
         let mut default = None;

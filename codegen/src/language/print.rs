@@ -4,6 +4,7 @@
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::expression::{Infix, Precedence};
+use super::reserved::spelled;
 use crate::declaration::{Constraint, Expr, Function, Library, Location, Member, Signature};
 
 /// The images and the declarations, an empty line between them; not the imports, which the language cannot say.
@@ -119,7 +120,7 @@ impl Display for Expr {
             Expr::Float(value) => float(f, *value),
             Expr::Text(text) => quote(f, text),
             Expr::Null => f.write_str("null"),
-            Expr::Name(name) => f.write_str(name),
+            Expr::Name(name) => spelled(name).fmt(f),
             Expr::Member(base, member) => postfix(f, base, format_args!(".{member}")),
             Expr::Element(base, index) => postfix(f, base, format_args!("[{index}]")),
             Expr::Field(base, name) => postfix(f, base, format_args!(".{name}")),

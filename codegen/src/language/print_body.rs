@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::print::{list, quote};
-use super::reserved::is_symbol;
+use super::reserved::{is_symbol, spelled};
 use crate::declaration::{Action, Body, Call, Callee, KernelCall, Local, Statement, StatusError};
 
 /// How far the statements of a body stand from the margin, and those of a block from what is around it.
@@ -41,22 +41,24 @@ fn block(f: &mut Formatter<'_>, statements: &[Statement], margin: usize) -> fmt:
 
 fn action(f: &mut Formatter<'_>, action: &Action, margin: usize) -> fmt::Result {
     match action {
-        Action::Let { name, value } => write!(f, "let {name} = {value};"),
+        Action::Let { name, value } => write!(f, "let {} = {value};", spelled(name)),
         Action::Call { result: Some(Local { name, ty }), call } => {
-            write!(f, "let {name}: {ty} = {call};")
+            write!(f, "let {}: {ty} = {call};", spelled(name))
         }
         Action::Call { result: None, call } => write!(f, "{call};"),
         Action::Alloc { name, tensor, on: Some(on) } => {
-            write!(f, "let {name} = alloc {tensor} on {on};")
+            write!(f, "let {} = alloc {tensor} on {on};", spelled(name))
         }
-        Action::Alloc { name, tensor, on: None } => write!(f, "let {name} = alloc {tensor};"),
+        Action::Alloc { name, tensor, on: None } => {
+            write!(f, "let {} = alloc {tensor};", spelled(name))
+        }
         Action::If { condition, then, otherwise } => {
             write!(f, "if {condition} ")?;
             block(f, then, margin + STEP)?;
             alternative(f, otherwise, margin)
         }
         Action::For { name, start, end, body } => {
-            write!(f, "for {name} in {start}..{end} ")?;
+            write!(f, "for {} in {start}..{end} ", spelled(name))?;
             block(f, body, margin + STEP)
         }
         Action::Launch(launch) => write!(f, "{launch};"),

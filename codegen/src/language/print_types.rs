@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use abi_spec::DeviceType;
 
 use super::print::{float, list, quote};
+use super::reserved::spelled;
 use crate::declaration::{
     Class, Device, Dim, Element, Literal, Mapping, Param, ParamType, Sequence, Shape, Strides,
     Tensor,
@@ -12,7 +13,8 @@ use crate::declaration::{
 
 impl Display for Param {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}: {}", if self.variadic { "*" } else { "" }, self.name, self.ty)?;
+        let star = if self.variadic { "*" } else { "" };
+        write!(f, "{star}{}: {}", spelled(&self.name), self.ty)?;
         self.default.as_ref().map_or(Ok(()), |default| write!(f, " = {default}"))
     }
 }
@@ -61,7 +63,7 @@ fn entries(f: &mut Formatter<'_>, entries: &[impl Display]) -> fmt::Result {
 
 impl Display for Element {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.name.as_ref().map_or(Ok(()), |name| write!(f, "{name}: "))?;
+        self.name.as_ref().map_or(Ok(()), |name| write!(f, "{}: ", spelled(name)))?;
         self.ty.fmt(f)
     }
 }

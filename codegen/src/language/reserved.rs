@@ -1,4 +1,6 @@
-//! Which words mean something by themselves.
+//! Which words mean something by themselves, and how they are names nevertheless.
+
+use std::fmt::{self, Display, Formatter};
 
 use abi_spec::Scalar;
 
@@ -23,32 +25,82 @@ pub(super) enum Word {
     Scalar(Scalar),
     /// Reserved, and no expression starts with it.
     Keyword,
-    /// The name of a parameter or a symbol.
+    /// The name of a value, without backticks.
     Name,
 }
 
-/// The names of the types that are no scalars; `Shape` also starts an expression.
-const TYPES: [&str; 18] = [
-    "Tensor", "str", "bytes", "dtype", "Device", "Function", "Module", "Object", "Array", "List",
-    "Map", "Dict", "Tuple", "Optional", "Union", "Literal", "Any", "Stream",
+/// The words that mean something by themselves, but for the names of scalar types.
+const WORDS: [(&str, Word); 34] = [
+    ("min", Word::Builtin(Builtin::Min)),
+    ("max", Word::Builtin(Builtin::Max)),
+    ("ceildiv", Word::Builtin(Builtin::CeilDiv)),
+    ("stream", Word::Stream),
+    ("null", Word::Null),
+    ("None", Word::None),
+    ("True", Word::Bool(true)),
+    ("False", Word::Bool(false)),
+    ("where", Word::Keyword),
+    ("try", Word::Keyword),
+    ("else", Word::Keyword),
+    ("_", Word::Keyword),
+    ("and", Word::Keyword),
+    ("or", Word::Keyword),
+    ("not", Word::Keyword),
+    // The types; `Shape` also starts an expression.
+    ("Shape", Word::Shape),
+    ("Tensor", Word::Keyword),
+    ("str", Word::Keyword),
+    ("bytes", Word::Keyword),
+    ("dtype", Word::Keyword),
+    ("Device", Word::Keyword),
+    ("Function", Word::Keyword),
+    ("Module", Word::Keyword),
+    ("Object", Word::Keyword),
+    ("Array", Word::Keyword),
+    ("List", Word::Keyword),
+    ("Map", Word::Keyword),
+    ("Dict", Word::Keyword),
+    ("Tuple", Word::Keyword),
+    ("Optional", Word::Keyword),
+    ("Union", Word::Keyword),
+    ("Literal", Word::Keyword),
+    ("Any", Word::Keyword),
+    ("Stream", Word::Keyword),
 ];
+
+/// For each first letter the lengths of the words that start with it, a bit each. Names are asked about all the time,
+/// and this alone tells most of them from these words.
+const LENGTHS: [u16; 128] = {
+    let mut lengths = [0; 128];
+    let (mut word, mut scalar) = (0, 0);
+    while word < WORDS.len() {
+        mark(&mut lengths, WORDS[word].0);
+        word += 1;
+    }
+    while scalar < Scalar::ALL.len() {
+        mark(&mut lengths, Scalar::ALL[scalar].name());
+        scalar += 1;
+    }
+    lengths
+};
+
+const fn mark(lengths: &mut [u16; 128], word: &str) {
+    lengths[word.as_bytes()[0] as usize] |= 1 << word.len();
+}
+
+/// False for nearly all words that mean nothing by themselves.
+fn may_be_known(word: &str) -> bool {
+    let first = word.bytes().next().and_then(|first| LENGTHS.get(usize::from(first)));
+    first.is_some_and(|lengths| word.len() < 16 && lengths >> word.len() & 1 == 1)
+}
 
 /// Looks a word up.
 pub(super) fn classify(word: &str) -> Word {
-    match word {
-        "min" => Word::Builtin(Builtin::Min),
-        "max" => Word::Builtin(Builtin::Max),
-        "ceildiv" => Word::Builtin(Builtin::CeilDiv),
-        "stream" => Word::Stream,
-        "null" => Word::Null,
-        "None" => Word::None,
-        "True" => Word::Bool(true),
-        "False" => Word::Bool(false),
-        "Shape" => Word::Shape,
-        "where" | "try" | "else" | "_" | "and" | "or" | "not" => Word::Keyword,
-        other if TYPES.contains(&other) => Word::Keyword,
-        other => scalar(other).map_or(Word::Name, Word::Scalar),
+    if !may_be_known(word) {
+        return Word::Name;
     }
+    let known = WORDS.iter().find(|(known, _)| *known == word).map(|(_, word)| *word);
+    known.or_else(|| scalar(word).map(Word::Scalar)).unwrap_or(Word::Name)
 }
 
 /// The scalar type of this name. Unlike `parse` it does not allocate when there is none.
@@ -56,14 +108,14 @@ pub(super) fn scalar(word: &str) -> Option<Scalar> {
     Scalar::ALL.into_iter().find(|scalar| scalar.name() == word)
 }
 
-/// True for words that cannot name a parameter or a symbol, nor a C symbol without quotes: whoever makes
-/// declarations of names that others chose renames these first.
+/// True for words that stand in backticks in texts where they name a parameter, a symbol or what a body has
+/// given a name, and in quotes where they are C symbols. In values they are names as any other; [`spelled`] writes
+/// them.
 ///
 /// ```
 /// use tvm_ffi_codegen::language::is_reserved;
 ///
-/// let parameter = |name: &str| if is_reserved(name) { format!("{name}_") } else { name.to_owned() };
-/// assert_eq!((parameter("stream"), parameter("x")), ("stream_".to_owned(), "x".to_owned()));
+/// assert!(is_reserved("stream") && !is_reserved("x"));
 /// ```
 pub fn is_reserved(word: &str) -> bool {
     classify(word) != Word::Name
@@ -73,4 +125,29 @@ pub fn is_reserved(word: &str) -> bool {
 /// with `if` or `return` is no call, since a parenthesis may follow these words.
 pub(super) fn is_symbol(word: &str) -> bool {
     is_identifier(word) && !is_reserved(word) && !matches!(word, "if" | "return")
+}
+
+/// A name as it is spelled in texts: in backticks if it is [reserved](is_reserved). What writes texts of names that
+/// others chose uses this; what makes values need not.
+///
+/// ```
+/// use tvm_ffi_codegen::language::spelled;
+/// use tvm_ffi_codegen::{Call, Scalar, Signature, exprs};
+///
+/// let text = |name| format!("f({0}: int64) -> None\n    = k({0});", spelled(name));
+/// assert_eq!(text("n"), "f(n: int64) -> None\n    = k(n);");
+/// assert_eq!(text("min"), "f(`min`: int64) -> None\n    = k(`min`);");
+/// let value = Signature::new("f").param("min", Scalar::Int64).body(Call::kernel("k", exprs!["min"]));
+/// assert_eq!(value.to_string(), text("min"));
+/// ```
+pub fn spelled(name: &str) -> impl Display {
+    Spelled(name)
+}
+
+struct Spelled<'a>(&'a str);
+
+impl Display for Spelled<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if is_reserved(self.0) { write!(f, "`{}`", self.0) } else { f.write_str(self.0) }
+    }
 }

@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::cursor::{Parsed, Parser};
 use super::print::list;
+use super::reserved::spelled;
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{Output, ResultType};
@@ -18,7 +19,7 @@ impl Parser<'_> {
                 self.list(Token::CloseParen, "`,` or `)`", Limit::Results, Self::output)?;
             return Ok(ResultType::Allocated(outputs));
         }
-        if self.token == Token::Word && self.next_is(Token::Colon) {
+        if matches!(self.token, Token::Word | Token::Name) && self.next_is(Token::Colon) {
             return Ok(ResultType::Allocated(vec![self.output(0)?]));
         }
         if self.is_word("None") {
@@ -32,7 +33,7 @@ impl Parser<'_> {
     /// `name ":" tensor`
     fn output(&mut self, index: usize) -> Parsed<Output> {
         self.mark(Part::Output(index));
-        let name = self.word("the name of a result")?.to_owned();
+        let name = self.name("the name of a result")?;
         self.expect(Token::Colon, "`:`")?;
         if !self.is_word("Tensor") {
             return Err(self.unexpected("`Tensor`"));
@@ -63,6 +64,6 @@ impl Display for ResultType {
 
 impl Display for Output {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name, self.tensor)
+        write!(f, "{}: {}", spelled(&self.name), self.tensor)
     }
 }

@@ -9,6 +9,7 @@ mod generate_body;
 mod generate_launch;
 mod launches;
 mod limits;
+mod names;
 mod positions;
 mod round_trip;
 mod statements;

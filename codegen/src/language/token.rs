@@ -11,6 +11,9 @@ pub(super) enum Token {
     Doc,
     #[regex("[A-Za-z_][A-Za-z0-9_]*")]
     Word,
+    /// A word in backticks, which is a name whatever it means without them.
+    #[regex("`[A-Za-z_][A-Za-z0-9_]*`")]
+    Name,
     #[regex("[0-9]+")]
     Int,
     #[regex(r"[0-9]+\.[0-9]+")]
@@ -86,11 +89,14 @@ pub(super) fn describe(token: Token, length: usize, rest: &str) -> String {
         "a doc comment".to_owned()
     } else if token == Token::Unknown && rest.starts_with('"') {
         "an unterminated quotation".to_owned()
+    } else if token == Token::Unknown && rest.starts_with('`') {
+        "backticks around what is no name".to_owned()
     } else if token == Token::Unknown {
         format!("the character {:?}", rest.chars().next().unwrap_or_default())
     } else {
         let text = &rest[..length];
         let cut = text.char_indices().nth(SHOWN).map_or(length, |(offset, _)| offset);
-        format!("`{}{}`", &text[..cut], if cut < length { "…" } else { "" })
+        let quote = if token == Token::Name { "" } else { "`" };
+        format!("{quote}{}{}{quote}", &text[..cut], if cut < length { "…" } else { "" })
     }
 }

@@ -95,10 +95,8 @@ impl Parser<'_> {
 
     /// `[ name ":" ] type`: every type starts with a word that is reserved.
     fn element(&mut self) -> Parsed<Element> {
-        let word = if self.token == Token::Word { self.slice() } else { "_" };
-        let mut name = None;
-        if !reserved::is_reserved(word) {
-            name = Some(word.to_owned());
+        let name = self.peek_name().map(str::to_owned);
+        if name.is_some() {
             self.advance();
             self.expect(Token::Colon, "`:` after what is no type")?;
         }

@@ -86,7 +86,7 @@ impl Checker<'_> {
         let mut names = HashSet::with_capacity(params.len());
         for (index, Param { name, ty, .. }) in params.iter().enumerate() {
             let part = Part::Param(index);
-            self.name(part, name)?;
+            self.identifier(part, name)?;
             if name == "self" && (index != 0 || *ty != ParamType::Scalar(Scalar::Ptr)) {
                 let reason = "`self` must be the first parameter and have the type `ptr`";
                 return Err(self.invalid(part, reason));
@@ -191,7 +191,7 @@ impl Checker<'_> {
     fn elements(&self, part: Part, elements: &[Element]) -> Result<(), Error> {
         let mut names = HashSet::new();
         for name in elements.iter().filter_map(|element| element.name.as_deref()) {
-            self.name(part, name)?;
+            self.identifier(part, name)?;
             if Member::is_name(name) {
                 let reason = format!("`{name}` is what members of values are called");
                 return Err(self.invalid(part, reason));

@@ -4,7 +4,6 @@ use super::form::Checker;
 use crate::declaration::limit::Limit;
 use crate::declaration::{Expr, is_identifier};
 use crate::error::{Error, Part};
-use crate::language::is_reserved;
 
 impl Checker<'_> {
     pub(crate) fn expr(&self, part: Part, expr: &Expr) -> Result<(), Error> {
@@ -16,7 +15,7 @@ impl Checker<'_> {
 
     fn leaves(&self, part: Part, expr: &Expr) -> Result<(), Error> {
         match expr {
-            Expr::Name(name) => self.name(part, name),
+            Expr::Name(name) => self.identifier(part, name),
             Expr::Float(value) if !value.is_finite() => {
                 Err(self.invalid(part, format!("{value} is not a number that can be written")))
             }
@@ -55,15 +54,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The name of a parameter or a symbol.
-    pub(crate) fn name(&self, part: Part, name: &str) -> Result<(), Error> {
-        self.identifier(part, name)?;
-        if is_reserved(name) {
-            return Err(self.invalid(part, format!("the name `{name}` is reserved")));
-        }
-        Ok(())
-    }
-
+    /// A name, reserved or not.
     pub(crate) fn identifier(&self, part: Part, name: &str) -> Result<(), Error> {
         self.limit(part, name.len(), Limit::Name)?;
         if is_identifier(name) {

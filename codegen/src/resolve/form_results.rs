@@ -33,7 +33,7 @@ impl Checker<'_> {
         let mut names = HashSet::with_capacity(outputs.len());
         for (index, output) in outputs.iter().enumerate() {
             let part = Part::Output(index);
-            self.name(part, &output.name)?;
+            self.identifier(part, &output.name)?;
             if !names.insert(&output.name[..]) {
                 let reason = format!("an earlier result has the name `{}`", output.name);
                 return Err(self.invalid(part, reason));

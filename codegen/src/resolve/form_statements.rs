@@ -30,18 +30,18 @@ impl Checker<'_> {
     fn action(&self, part: Part, action: &Action) -> Result<(), Error> {
         match action {
             Action::Let { name, value } => {
-                self.name(part, name)?;
+                self.identifier(part, name)?;
                 self.expr(part, value)
             }
             Action::Call { result, call } => self.call(part, result.as_ref(), call),
             Action::Alloc { name, tensor, on } => {
-                self.name(part, name)?;
+                self.identifier(part, name)?;
                 self.allocated(part, tensor)?;
                 on.as_ref().map_or(Ok(()), |on| self.expr(part, on))
             }
             Action::If { condition, .. } => self.expr(part, condition),
             Action::For { name, start, end, .. } => {
-                self.name(part, name)?;
+                self.identifier(part, name)?;
                 self.expr(part, start)?;
                 self.expr(part, end)
             }
@@ -57,7 +57,7 @@ impl Checker<'_> {
 
     fn call(&self, part: Part, result: Option<&Local>, call: &Call) -> Result<(), Error> {
         if let Some(Local { name, ty }) = result {
-            self.name(part, name)?;
+            self.identifier(part, name)?;
             self.type_of(part, ty)?;
         }
         match call {

@@ -4,6 +4,7 @@ use super::value::values;
 use crate::declaration::Function;
 use crate::declaration::limit::Limit;
 use crate::error::{Error, Part, Site, is_name};
+use crate::language::spelled;
 
 impl Error {
     /// A part of function number `index` that means nothing; without a position.
@@ -33,7 +34,7 @@ impl Site {
 impl Part {
     fn path(self, function: &Function) -> String {
         let param = |index: usize| match function.signature.params.get(index) {
-            Some(param) if is_name(&param.name) => param.name.clone(),
+            Some(param) if is_name(&param.name) => spelled(&param.name).to_string(),
             Some(_) | None => format!("parameter {index}"),
         };
         let value = |index: usize| match values(&function.signature).values().nth(index) {
@@ -56,7 +57,7 @@ impl Part {
             Part::Constraint(index) => format!("constraint {index}"),
             Part::Result => "result".to_owned(),
             Part::Output(index) => match function.signature.outputs().get(index) {
-                Some(output) if is_name(&output.name) => output.name.clone(),
+                Some(output) if is_name(&output.name) => spelled(&output.name).to_string(),
                 Some(_) | None => format!("result {index}"),
             },
             Part::Callee => "callee".to_owned(),

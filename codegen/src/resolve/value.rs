@@ -6,6 +6,7 @@
 
 use super::ids::{Id, Table, ValueId};
 use crate::declaration::{ParamType, Signature, Tensor};
+use crate::language::spelled;
 
 /// A value.
 #[derive(Clone, Debug)]
@@ -106,7 +107,7 @@ pub(crate) fn values(signature: &Signature) -> Table<ValueId, Value<'_>> {
             Some(argument) if declared.variadic => Source::Rest(argument),
             Some(argument) => Source::Argument(argument),
         };
-        add(&mut all, declared.name.clone(), &declared.ty, param, source);
+        add(&mut all, spelled(&declared.name).to_string(), &declared.ty, param, source);
     }
     all
 }

@@ -16,6 +16,7 @@ use super::memory::Memory;
 use super::native::{Defined, Native};
 use super::perf;
 use super::symbols::Symbols;
+use crate::builtin::c_function;
 use crate::error::Error;
 use crate::runtime::Runtime;
 
@@ -91,15 +92,17 @@ impl Assembly {
 
     /// Emits host IR and compiles it.
     pub(crate) fn emit(&mut self, source: &ir::Module) -> Result<(), Error> {
-        let missing = |symbol: &&ir::SymbolData| {
-            symbol.linkage == ir::Linkage::Import
-                && self.native.get_name(&symbol.name).is_none()
-                && self.symbols.find(&symbol.name).is_none()
-        };
-        let symbols: Vec<String> =
-            source.symbols.iter().filter(missing).map(|symbol| symbol.name.clone()).collect();
-        if !symbols.is_empty() {
+        let missing = source.symbols.iter().filter(|symbol| self.is_missing(symbol));
+        let (own, missing): (Vec<_>, Vec<_>) =
+            missing.partition(|symbol| self.is_for_routines(source, symbol));
+        if !missing.is_empty() {
+            let symbols = missing.into_iter().map(|symbol| symbol.name.clone()).collect();
             return Err(Error::Undefined { symbols });
+        }
+        for symbol in own {
+            if let Some(address) = c_function(&symbol.name) {
+                self.symbols.define(&symbol.name, address);
+            }
         }
         let ids = backend_cranelift::emit(&mut self.native, source)?;
         let exported =
@@ -114,6 +117,29 @@ impl Assembly {
             }
         }
         Ok(())
+    }
+
+    /// True for what a module imports and nobody has given.
+    fn is_missing(&self, symbol: &ir::SymbolData) -> bool {
+        symbol.linkage == ir::Linkage::Import
+            && self.native.get_name(&symbol.name).is_none()
+            && self.symbols.find(&symbol.name).is_none()
+    }
+
+    /// True for the functions of the C library that the routines of a module allocate tensors with. Where anything
+    /// else refers to one of them, the name is that of a kernel, which only the user can give.
+    fn is_for_routines(&self, source: &ir::Module, symbol: &ir::SymbolData) -> bool {
+        let refers = |function: &&ir::Function| {
+            let insts = function.blocks.iter().flat_map(|block| &block.insts);
+            let mut used = insts.filter_map(|(_, inst)| inst.symbol());
+            used.any(|used| source.name(used) == symbol.name)
+        };
+        c_function(&symbol.name).is_some()
+            && source
+                .functions
+                .iter()
+                .filter(refers)
+                .all(|function| self.symbols.is_routine(source.name(function.symbol)))
     }
 
     /// Links what was emitted, makes it executable, and tells who is to know.

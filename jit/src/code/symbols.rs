@@ -8,7 +8,6 @@ use cranelift_jit::JITModule;
 use cranelift_module::{Linkage, Module, ModuleRelocTarget};
 
 use super::address::Address;
-use crate::builtin;
 use crate::error::Error;
 use crate::runtime::{self, Runtime};
 
@@ -46,16 +45,17 @@ impl Symbols {
         lock(&self.0.kernels).insert(name.to_owned(), Address(address));
     }
 
-    /// A routine, a function of the runtime, or a kernel that was given: what declarations may refer to. And what
-    /// the routines allocate tensors with.
+    /// True for the name of a routine of a module.
+    pub(crate) fn is_routine(&self, name: &str) -> bool {
+        self.0.routines.is_none_or(|routines| routines.contains_key(name))
+    }
+
+    /// A routine, a function of the runtime, or a kernel that was given: what declarations may refer to.
     pub(crate) fn find(&self, name: &str) -> Option<Address> {
         let routine = self.0.routines.and_then(|routines| routines.get(name).copied());
         let runtime = || self.0.runtime.symbol(name).map(|symbol| Address(symbol.cast()));
         let kernel = || lock(&self.0.kernels).get(name).copied();
-        // Only the routines themselves call these; the name in a declaration is that of a kernel.
-        let is_routine = self.0.routines.is_none();
-        let c_function = || builtin::c_function(name).filter(|_| is_routine).map(Address);
-        routine.or_else(runtime).or_else(kernel).or_else(c_function)
+        routine.or_else(runtime).or_else(kernel)
     }
 
     /// Answers the JIT module. It panics where it gets no address, so it gets one; the code that would

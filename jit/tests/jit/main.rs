@@ -7,6 +7,8 @@ mod conversions;
 #[cfg(all(feature = "half", feature = "complex", feature = "ndarray"))]
 mod crates;
 mod declarations;
+mod embedded;
+mod externals;
 mod function_objects;
 mod ir;
 mod kernels;

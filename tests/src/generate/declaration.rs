@@ -37,8 +37,8 @@ pub(super) struct Names {
     tensors: Vec<(String, Option<usize>)>,
 }
 
-const EXTENT_SYMBOLS: [&str; 3] = ["n", "m", "k"];
-const STRIDE_SYMBOLS: [&str; 3] = ["s", "t", "n"];
+const EXTENT_SYMBOLS: [&str; 3] = ["n", "m", "`max`"];
+const STRIDE_SYMBOLS: [&str; 3] = ["s", "`_`", "n"];
 const INTEGERS: [&str; 8] =
     ["int64", "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64"];
 const DTYPES: [&str; 10] = [
@@ -64,7 +64,11 @@ impl Names {
 
     fn fresh(&mut self) -> String {
         self.params += 1;
-        format!("p{}", self.params)
+        match self.params {
+            2 => "`stream`".to_owned(),
+            3 => "`bool`".to_owned(),
+            number => format!("p{number}"),
+        }
     }
 }
 
@@ -72,7 +76,7 @@ fn param(choices: &mut Choices<'_>, names: &mut Names) -> String {
     match choices.below(28) {
         0..=12 => tensor(choices, names),
         13..=15 => {
-            let name = choices.pick(&["n", "m", "s", "a", "b"]);
+            let name = choices.pick(&["n", "m", "s", "a", "`try`"]);
             names.symbol(name);
             format!("{name}: {}", choices.pick(&INTEGERS))
         }

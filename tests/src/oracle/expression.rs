@@ -1,6 +1,7 @@
 //! Expressions and constraints.
 
 use abi_spec::Scalar;
+use codegen::language::spelled;
 use codegen::{BinaryOp, Builtin, Comparison, Constraint, Expr, Logic, Member, ParamType};
 
 use super::scalar::in_range;
@@ -116,7 +117,7 @@ impl Call<'_> {
                 });
             return Number::int(value, if is_unsigned { Scalar::Uint64 } else { Scalar::Int64 });
         }
-        match self.find(path) {
+        match self.find(&spelled(path).to_string()) {
             Some(Found::Number(number) | Found::Missing(number)) => *number,
             Some(Found::Tensor(_) | Found::Several(..) | Found::Other) | None => {
                 Number::Address { null: false, offset: 0 }
@@ -151,7 +152,7 @@ impl Call<'_> {
             let expected = format!("at least {} but got {}", dim + 1, tensor.shape.len());
             let root = path.split(['.', '[']).next().unwrap_or_default();
             let params = &self.function.signature.params;
-            let argument = params.iter().position(|param| param.name == root);
+            let argument = params.iter().position(|param| spelled(&param.name).to_string() == root);
             let (place, argument) = (format!("{path}.ndim"), argument.expect("it is nested there"));
             return Err(Fault::at("ValueError", "Mismatched", &place, argument, expected));
         }

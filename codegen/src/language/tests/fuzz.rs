@@ -30,6 +30,9 @@ fn check(text: &str) -> Result<(), TestCaseError> {
 const TOKENS: &[&str] = &[
     "f",
     "x",
+    "`x`",
+    "`min`",
+    "`",
     "self",
     "_",
     "where",

@@ -13,7 +13,6 @@ use crate::declaration::{
     Class, Constraint, Device, Dim, Element, Function, Library, Literal, Mapping, Output, Param,
     ParamType, ResultType, Sequence, Shape, Signature, Strides, Tensor,
 };
-use crate::language::is_reserved;
 
 const OPERATORS: &[BinaryOp] =
     &[BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div, BinaryOp::Rem];
@@ -27,9 +26,18 @@ const COMPARISONS: &[Comparison] = &[
 ];
 const BUILTINS: &[Builtin] = &[Builtin::CeilDiv, Builtin::Min, Builtin::Max];
 
+/// Words that stand in backticks where they are names of values.
+const RESERVED: &[&str] = &[
+    "where", "try", "else", "and", "or", "not", "_", "min", "ceildiv", "stream", "null", "None",
+    "True", "Shape", "Tensor", "Any", "str", "float32", "ptr", "bool",
+];
+
 /// A name of a parameter or a symbol.
 pub(super) fn name() -> impl Strategy<Value = String> {
-    "[a-zA-Z_][a-zA-Z0-9_]{0,5}".prop_filter("reserved", |word| !is_reserved(word))
+    prop_oneof![
+        4 => "[a-zA-Z_][a-zA-Z0-9_]{0,5}",
+        1 => select(RESERVED).prop_map(str::to_owned),
+    ]
 }
 
 fn scalar() -> impl Strategy<Value = Scalar> {
@@ -194,9 +202,7 @@ fn result() -> impl Strategy<Value = ResultType> {
 pub(super) fn signature() -> impl Strategy<Value = Signature> {
     let constraint = (expr(), option::of(text()))
         .prop_map(|(condition, message)| Constraint { condition, message });
-    // The name of a function may be a reserved word.
-    let name =
-        prop_oneof![name(), select(&["where", "Tensor", "and", "extern"]).prop_map(str::to_owned)];
+    let name = prop_oneof![4 => name(), 1 => Just("extern".to_owned())];
     (name, vec(param(), 0..4), result(), vec(constraint, 0..3)).prop_map(
         |(name, params, result, constraints)| Signature { name, params, result, constraints },
     )

@@ -30,7 +30,7 @@ fn word() -> impl Strategy<Value = String> {
 }
 
 fn kernel_call() -> impl Strategy<Value = KernelCall> {
-    let odd = select(&["try", "a\\\"#", "not"]).prop_map(str::to_owned);
+    let odd = Just("a\\\"#".to_owned());
     let symbol = prop_oneof![name(), text(), word(), odd];
     let error = (option::of(any::<i32>()), name(), text())
         .prop_map(|(status, kind, message)| StatusError { status, kind, message });
@@ -39,7 +39,7 @@ fn kernel_call() -> impl Strategy<Value = KernelCall> {
 }
 
 fn call() -> impl Strategy<Value = Call> {
-    let named = prop_oneof![name(), word(), Just("where".to_owned())];
+    let named = prop_oneof![name(), word()];
     let callee = prop_oneof![
         named.prop_map(Callee::Symbol),
         text().prop_map(Callee::Name),

@@ -9,6 +9,7 @@ pub(crate) use outcome::{Sections, frame};
 use std::collections::HashMap;
 
 use crate::declaration::ParamType;
+use crate::language::spelled;
 use crate::lower::explain::codes::{
     Coded, Head, Header, Op, Place as PlaceRecord, Rpn, RuleCode, Span, Suffix, Text, Used, step,
 };
@@ -338,16 +339,16 @@ impl Encoder<'_> {
     fn occurrence(&mut self, place: Place, rule: &Rule) {
         let head = self.head(place);
         let (code, symbol, shown) = match rule {
-            Rule::Any => (RuleCode::Any, 0, ""),
+            Rule::Any => (RuleCode::Any, 0, String::new()),
             Rule::Symbol(symbol) => {
                 let many = self.function.values[place.value()].dynamic;
                 let code = if many { RuleCode::SymbolOfMany } else { RuleCode::Symbol };
-                (code, symbol.index(), self.function.symbols[*symbol].name)
+                (code, symbol.index(), spelled(self.function.symbols[*symbol].name).to_string())
             }
-            Rule::Equal { text, .. } => (RuleCode::Equal, 0, &text[..]),
-            Rule::Solve { symbol, text, .. } => (RuleCode::Solve, symbol.index(), &text[..]),
+            Rule::Equal { text, .. } => (RuleCode::Equal, 0, text.clone()),
+            Rule::Solve { symbol, text, .. } => (RuleCode::Solve, symbol.index(), text.clone()),
         };
-        let shown = self.quoted(shown);
+        let shown = self.quoted(&shown);
         self.step_record(step::Occurrence { head, symbol: symbol as u32, shown });
         self.used.mark(code);
         self.part(code);

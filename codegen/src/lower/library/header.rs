@@ -85,7 +85,8 @@ fn put_external(text: &mut String, external: &External<'_>) {
     text.push_str(" */\n");
     let mut names = HashSet::new();
     let mut param = |name: String, ty: CType| {
-        let mut name = name;
+        // Names with an underscore in front are those of compilers: `_Bool`, `__FILE__`.
+        let mut name = if name.starts_with('_') { format!("p{name}") } else { name };
         while is_c_word(&name) || name == external.symbol || !names.insert(name.clone()) {
             name.push('_');
         }

@@ -18,7 +18,7 @@
 //! |---|---|
 //! | `signature` | the canonical text: name, parameters, result and constraints |
 //! | `params` | a list of objects, without `self` |
-//! | `params[i].name` | its name |
+//! | `params[i].name` | its name, never in backticks |
 //! | `params[i].type` | its type |
 //! | `params[i].default` | where there is one: the value of an argument that is left out |
 //! | `params[i].variadic` | true for the parameter that stands for all further arguments |

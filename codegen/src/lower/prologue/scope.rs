@@ -128,7 +128,7 @@ pub(crate) fn require_nothing(
         .all(|step| matches!(step, Step::Value { value } if *all[*value].ty == ParamType::Leaf(Leaf::Any)))
 }
 
-/// A path whose indices are `i` where they are known at run time only.
+/// A path as a name of the IR: without backticks, and with `i` for indices that are known at run time only.
 pub(crate) fn printable(path: &str) -> String {
     let (mut text, mut chars) = (String::with_capacity(path.len()), path.chars());
     while let Some(next) = chars.next() {
@@ -136,7 +136,7 @@ pub(crate) fn printable(path: &str) -> String {
             // The depth of the loop follows.
             chars.next();
             text.push('i');
-        } else {
+        } else if next != '`' {
             text.push(next);
         }
     }

@@ -1,5 +1,6 @@
 //! The occurrences of symbols in a call: which binds, which are compared, and when.
 
+use codegen::language::spelled;
 use codegen::{Dim, Expr};
 
 use super::{Known, Occurrence, Symbol, Symbols, is_linear, names};
@@ -150,7 +151,8 @@ impl<'a> Call<'a> {
         let shown = matches!(occurrence.expr, Expr::Name(_)) && !occurrence.many;
         let symbol = &mut self.symbols.all[symbol];
         symbol.value = Some(value);
-        symbol.origin = if shown { occurrence.place.clone() } else { symbol.name.to_owned() };
+        symbol.origin =
+            if shown { occurrence.place.clone() } else { spelled(symbol.name).to_string() };
         Ok(())
     }
 
@@ -210,7 +212,7 @@ impl<'a> Call<'a> {
                 let (value, _) = self.solve(index, first.expr, compact_stride(tensor, dim))?;
                 let symbol = &mut self.symbols.all[index];
                 symbol.value = Some(value);
-                symbol.origin = symbol.name.to_owned();
+                symbol.origin = spelled(symbol.name).to_string();
             }
             self.know(index)?;
         }

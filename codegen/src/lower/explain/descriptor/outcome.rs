@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use crate::declaration::Location;
+use crate::language::spelled;
 use crate::lower::explain::codes::{LeafKind, Output, Outputs, Received as Record, Text, step};
 use crate::lower::explain::descriptor::{Encoder, elide};
 use crate::resolve::accepted::expected;
@@ -99,7 +100,7 @@ impl Encoder<'_> {
         self.sections.outputs.insert(outputs[0], start);
         for &output in outputs {
             let output = &self.function.outputs[output];
-            let (name, tensor) = (self.quoted(output.name), &output.tensor);
+            let (name, tensor) = (self.quoted(&spelled(output.name).to_string()), &output.tensor);
             let (rank, dtype) = (output.extents.len() as u32, tensor.dtypes[0].to_word());
             self.part(Output { rank, dtype, align: tensor.alignment(), name });
         }

@@ -5,7 +5,7 @@ use abi_spec::{Scalar, TypeIndex, runtime};
 
 use super::{Stub, Words};
 use crate::ir::{Binary, Cond, Convert, Type, Value};
-use crate::language::MAX_RANK;
+use crate::language::{MAX_RANK, spelled};
 use crate::lower::explain::codes::Callee;
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
@@ -77,7 +77,7 @@ impl Stub<'_> {
         if scalar == Scalar::Uint64 {
             // Integers of the FFI are signed.
             let fits = self.b.compare_const(Cond::Sge, wide, 0);
-            self.require(fits, Complaint::WideArgument, param.name.to_owned(), &[wide]);
+            self.require(fits, Complaint::WideArgument, spelled(param.name).to_string(), &[wide]);
         }
         self.words(result_index(scalar), wide)
     }
@@ -142,7 +142,12 @@ impl Stub<'_> {
         let there = self.is_there(param, [numbers, size]);
         let most = self.b.i64(MAX_RANK as i64);
         let fits = self.b.compare(Cond::Sle, size, most);
-        self.require(fits, Complaint::LargeSize, format!("{}.size", param.name), &[most, size]);
+        self.require(
+            fits,
+            Complaint::LargeSize,
+            format!("{}.size", spelled(param.name)),
+            &[most, size],
+        );
         self.unless_none(there, |s| {
             let (area, slot) = (s.slots(MAX_RANK as u32), s.make());
             s.b.count_to(size, |b, at| {
@@ -163,7 +168,12 @@ impl Stub<'_> {
     /// it. Sizes are not negative.
     fn is_there(&mut self, param: &Param<'_>, [address, size]: [Value; 2]) -> Value {
         let fits = self.b.compare_const(Cond::Sge, size, 0);
-        self.require(fits, Complaint::NegativeSize, format!("{}.size", param.name), &[size]);
+        self.require(
+            fits,
+            Complaint::NegativeSize,
+            format!("{}.size", spelled(param.name)),
+            &[size],
+        );
         let some = self.b.compare_const(Cond::Ne, address, 0);
         if param.optional {
             return some;
