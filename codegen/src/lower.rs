@@ -26,6 +26,7 @@ use crate::ir::{self, Linkage};
 use crate::resolve::{MAIN, Resolved};
 pub use cuda::Loader;
 use explain::codes::Used;
+pub use library::unload::UNLOAD;
 pub(crate) use runtime::runtime;
 pub use unchecked::Unchecked;
 
@@ -93,6 +94,9 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
         }
     }
     images::define(&mut module, &library.images);
+    if options.routines == Routines::Shared {
+        library::unload::unload(&mut module, linkage);
+    }
     if let Some(entry) = library.entry.as_deref().filter(|&entry| entry != MAIN) {
         library::about::entry(&mut module, entry);
     }

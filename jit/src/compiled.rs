@@ -6,6 +6,8 @@ use std::fmt;
 use std::ptr;
 use std::sync::{Arc, Mutex};
 
+use tvm_ffi_codegen::UNLOAD;
+
 use crate::abi::{Any, SafeCall};
 use crate::code::address::{Address, Place};
 use crate::code::assembly::Text;
@@ -90,6 +92,20 @@ impl Compiled {
     /// which is not 0. A slot that is empty is a `RuntimeError` that says so.
     pub fn raised(&self, status: i32) -> CallError {
         raised(status, self.0.runtime)
+    }
+
+    /// Unloads the images that functions of this code have launched from; the next launch loads them again. Freeing the
+    /// code leaves them loaded, since nobody knows when the last of their kernels has run.
+    ///
+    /// # Safety
+    /// No function of this code is running. No kernel of the images is, nor will be, as one would of a graph that has
+    /// captured it.
+    pub unsafe fn unload_images(&self) {
+        if let Some(address) = self.external(UNLOAD) {
+            // SAFETY: lowering has given it this type; the rest is required above.
+            let unload: extern "C" fn() = unsafe { std::mem::transmute(address) };
+            unload();
+        }
     }
 
     /// The names of all functions, in alphabetical order.

@@ -27,6 +27,11 @@ pub enum Error {
         /// Its name.
         name: String,
     },
+    /// The declarations launch a kernel, for which nobody has vouched: [`Jit::launches`](crate::Jit::launches).
+    Launch {
+        /// Its name.
+        kernel: String,
+    },
     /// Memory for code could not be had.
     Memory {
         /// What the system says.
@@ -101,6 +106,9 @@ impl fmt::Display for Error {
                 write!(f, "undefined: {}", list.join(", "))
             }
             Error::Unknown { what, name } => write!(f, "no {what} `{name}` is declared"),
+            Error::Launch { kernel } => {
+                write!(f, "`{kernel}` is launched, for which `Jit::launches` has to vouch")
+            }
             Error::Memory { reason } => write!(f, "no memory for code: {reason}"),
             Error::Profile { reason } => write!(f, "no map for profilers: {reason}"),
             Error::Runtime { path, reason } => {
@@ -130,6 +138,7 @@ impl error::Error for Error {
             Error::Imports(error) => Some(error),
             Error::Undefined { .. }
             | Error::Unknown { .. }
+            | Error::Launch { .. }
             | Error::Memory { .. }
             | Error::Profile { .. }
             | Error::Runtime { .. }

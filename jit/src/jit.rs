@@ -74,6 +74,8 @@ pub struct Jit {
     closures: Vec<String>,
     /// Functions and parameters.
     reads: Vec<(String, String)>,
+    /// Images may be launched from.
+    launches: bool,
     /// What [`Jit::signature`] has lowered.
     lowered: Mutex<Option<(Library, ir::Module)>>,
     kept: Vec<Box<dyn any::Any + Send>>,
@@ -106,7 +108,8 @@ impl Jit {
         let routines = routines(options.runtime, options.observers)?;
         let assembly = Assembly::new(options.runtime, options.opt_level, Some(routines))?;
         let (closures, reads, kept) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Jit { options, assembly, closures, reads, lowered: Mutex::default(), kept })
+        let lowered = Mutex::default();
+        Ok(Jit { options, assembly, closures, reads, launches: false, lowered, kept })
     }
 
     /// Gives a kernel by its address. A later one of the same name replaces it; what is defined in the
@@ -116,6 +119,15 @@ impl Jit {
     /// See the contract of kernels.
     pub unsafe fn kernel(self, symbol: &str, address: *const u8) -> Jit {
         self.assembly.symbols.define(symbol, address);
+        self
+    }
+
+    /// Lets libraries launch kernels of the images that they bring along.
+    ///
+    /// # Safety
+    /// The kernels keep the contract of kernels: they touch no memory but what the declarations give them.
+    pub unsafe fn launches(mut self) -> Jit {
+        self.launches = true;
         self
     }
 
@@ -202,6 +214,10 @@ impl Jit {
         library: &Library,
         source: &ir::Module,
     ) -> Result<Compiled, Error> {
+        let mut launches = library.functions.iter().flat_map(|function| function.body.launches());
+        if let Some(launch) = launches.next().filter(|_| !self.launches) {
+            return Err(Error::Launch { kernel: launch.kernel.clone() });
+        }
         let signatures = library.functions.iter().map(|function| &function.signature);
         let closures = signatures.filter(|signature| signature.has_self());
         let mut closures: Vec<String> = closures.map(|signature| signature.name.clone()).collect();

@@ -5,6 +5,10 @@ use crate::ir::{Data, Linkage, Module, Relocation, Symbol, SymbolKind};
 use crate::lower::cuda::{ALLOW_CLUSTER, ALLOW_SHARED, image, kernel};
 use crate::resolve::launched::Launch;
 
+/// How the names of the variables of images and of kernels start.
+pub(crate) const IMAGES: &str = "tvm_ffi_codegen.library.";
+pub(crate) const KERNELS: &str = "tvm_ffi_codegen.kernel.";
+
 /// What an image is aligned to.
 const ALIGN: u32 = 64;
 
@@ -13,7 +17,7 @@ const LARGE: usize = 1 << 30;
 
 /// The variable of the kernel of a launch, which every launch of it shares.
 pub(crate) fn kernel(module: &mut Module, launch: &Launch<'_>) -> Symbol {
-    let name = format!("tvm_ffi_codegen.kernel.{}.{}", launch.image, launch.kernel);
+    let name = format!("{KERNELS}{}.{}", launch.image, launch.kernel);
     let symbol = match module.find(&name) {
         Some(symbol) => symbol,
         None => new_kernel(module, &name, launch),
@@ -40,7 +44,7 @@ fn new_kernel(module: &mut Module, name: &str, launch: &Launch<'_>) -> Symbol {
 
 /// The variable of an image. Its bytes are defined [later](define).
 fn image(module: &mut Module, name: &str) -> Symbol {
-    let variable_name = format!("tvm_ffi_codegen.library.{name}");
+    let variable_name = format!("{IMAGES}{name}");
     if let Some(symbol) = module.find(&variable_name) {
         return symbol;
     }

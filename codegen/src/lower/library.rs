@@ -6,3 +6,4 @@ mod header;
 pub mod metadata;
 pub(crate) mod stub;
 pub(crate) mod system;
+pub(crate) mod unload;

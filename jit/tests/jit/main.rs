@@ -12,6 +12,7 @@ mod externals;
 mod function_objects;
 mod ir;
 mod kernels;
+mod launches;
 mod left_out;
 mod memory;
 mod modules;

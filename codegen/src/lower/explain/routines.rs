@@ -137,6 +137,8 @@ routines! {
     PrepareHere "prepare_here" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::prepare::prepare_here;
     /// `(descriptor, site)`: finds the driver, or raises and returns -1.
     OpenDriver "open_driver" [Ptr, Ptr] -> Some(I32), cold, cuda::driver::open;
+    /// `(image)`: unloads it, if it is loaded.
+    Unload "unload" [Ptr] -> None, cold, cuda::load::unload;
     /// `(descriptor, site, kernel, device)`: makes a kernel known, or raises and returns -1.
     LoadKernel "load_kernel" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::load::load_kernel;
     /// `(descriptor, site, kernel, device)`: loads its image, or raises and returns -1.

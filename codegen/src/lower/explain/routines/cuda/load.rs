@@ -53,6 +53,19 @@ pub(crate) fn load_image(b: &mut Builder<'_>, _: Used) {
     b.return_code(0);
 }
 
+/// `(image)`: the driver forgets an image.
+pub(crate) fn unload(b: &mut Builder<'_>, _: Used) {
+    let of = b.param(0);
+    let library = b.atomic_load(Type::Ptr, of, image::LIBRARY);
+    let loaded = b.compare_const(Cond::Ne, library, 0);
+    b.if_then(loaded, |b| {
+        let null = b.null();
+        b.atomic_store(null, of, image::LIBRARY);
+        b.driver(Entry::LibraryUnload, &[library]);
+    });
+    b.ret(None);
+}
+
 /// `(descriptor, site, kernel, CUkernel)`: compares number and sizes of the parameters, where the driver knows them.
 /// A kernel reads as many bytes as it was compiled for.
 pub(crate) fn check_params(b: &mut Builder<'_>, _: Used) {
