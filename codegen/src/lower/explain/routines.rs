@@ -138,7 +138,7 @@ routines! {
     /// `(descriptor, site)`: finds the driver, or raises and returns -1.
     OpenDriver "open_driver" [Ptr, Ptr] -> Some(I32), cold, cuda::driver::open;
     /// `(image)`: unloads it, if it is loaded.
-    Unload "unload" [Ptr] -> None, cold, cuda::load::unload;
+    Unload "unload_image" [Ptr] -> None, cold, cuda::load::unload;
     /// `(descriptor, site, kernel, device)`: makes a kernel known, or raises and returns -1.
     LoadKernel "load_kernel" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::load::load_kernel;
     /// `(descriptor, site, kernel, device)`: loads its image, or raises and returns -1.
