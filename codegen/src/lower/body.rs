@@ -4,6 +4,7 @@ mod allocate;
 mod call;
 mod launch;
 mod launch_map;
+mod launch_now;
 mod packed;
 mod pass;
 mod received;

@@ -149,11 +149,13 @@ fields! {
         NAME_SIZE 4;
         /// What it needs to be allowed.
         ALLOWED 5;
+        /// The address of `cuLaunchKernelEx`, once the kernel is known.
+        LAUNCH 6;
         /// How many parameters it has.
-        COUNT 6;
+        COUNT 7;
         /// The bytes of each, which stand behind these fields.
-        SIZES 7;
-    } 7;
+        SIZES 8;
+    } 8;
     /// A constant that says how a tensor map is made.
     map {
         RANK 0;

@@ -90,13 +90,8 @@ impl<'a> Wrapper<'a, '_> {
             let address = self.write_param(area, room.params[index], param, site);
             self.b.store(address, area, (room.addresses + 8 * index as u32) as i32);
         }
-        let kernel = images::kernel(self.b.module, launch);
-        let (kernel, descriptor) = (self.b.address(kernel), self.descriptor_address());
         let addresses = self.b.ptr_offset(area, room.addresses.into());
-        let device = self.device_of(launch.device);
-        let args = [descriptor, site, kernel, area, addresses, device];
-        let status = self.routine_value(Routine::Launch, &args);
-        self.leave_if(status);
+        self.start(launch, site, area, addresses);
     }
 
     /// Leaves with the error of a routine, unless it yields 0.
@@ -168,7 +163,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// The number of the device of a tensor, `I64`.
-    fn device_of(&mut self, home: Home) -> Value {
+    pub(super) fn device_of(&mut self, home: Home) -> Value {
         let index = match home {
             Home::Value(value) => self.device_id32(value),
             Home::Output(_) | Home::First => {

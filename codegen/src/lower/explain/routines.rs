@@ -127,8 +127,6 @@ routines! {
     DataSize "data_size" [Ptr, Ptr] -> Some(I64), hot, allocate_plain::data_size;
     /// `(descriptor, output, extents)`: -1 once it has raised that a tensor cannot be allocated.
     CheckSize "check_size" [Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::check_size;
-    /// `(descriptor, site, kernel, config, addresses, device)`: launches, or raises and returns -1.
-    Launch "launch" [Ptr, Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), hot, cuda::launch::launch;
     /// `(descriptor, site, how, tensor, numbers, to)`: makes a tensor map, or raises and returns -1.
     TensorMap "tensor_map" [Ptr, Ptr, Ptr, Ptr, Ptr, Ptr] -> Some(I32), hot, cuda::map::encode;
     /// `(descriptor, site, kernel, device)`: prepares a kernel, or raises and returns -1.
@@ -151,6 +149,8 @@ routines! {
     EnterContext "enter_context" [Ptr, Ptr, Ptr, I64] -> Some(I32), hot, cuda::context::enter;
     /// `(descriptor, site, kernel, device)`: makes the primary context current, or raises and returns -1.
     PushPrimary "push_primary" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::context::push_primary;
+    /// Makes current what was so before.
+    LeaveContext "leave_context" [] -> None, cold, cuda::context::leave;
     /// `(descriptor, site, name, length, status)`: raises.
     DriverFailed "driver_failed" [Ptr, Ptr, Ptr, I64, I64] -> None, cold, cuda::failed::driver;
     /// `(descriptor, site, kernel, device, status)`: raises.

@@ -59,6 +59,12 @@ pub(crate) fn push_primary(b: &mut Builder<'_>, _: Used) {
     b.return_code(0);
 }
 
+/// `()`: what was current before is so again.
+pub(crate) fn leave(b: &mut Builder<'_>, _: Used) {
+    b.leave_context();
+    b.ret(None);
+}
+
 /// Of several threads one keeps the context retained.
 fn keep(b: &mut Builder<'_>, cell: Value, out: Value, number: Value) {
     let (null, context) = (b.null(), b.load(Type::Ptr, out, 0));

@@ -86,7 +86,8 @@ impl Builder<'_> {
         self.address(symbol)
     }
 
-    fn entry(&mut self, entry: Entry) -> Value {
+    /// The address of a function of the driver, which is open.
+    pub(crate) fn entry(&mut self, entry: Entry) -> Value {
         let table = self.driver_table();
         self.load(Type::Ptr, table, 8 * entry as i32)
     }

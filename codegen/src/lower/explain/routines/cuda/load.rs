@@ -27,6 +27,8 @@ pub(crate) fn load_kernel(b: &mut Builder<'_>, _: Used) {
     b.check_kernel(all, status);
     let found = b.load(Type::Ptr, out, 0);
     b.try_routine(Routine::CheckParams, &[descriptor, site, kernel, found]);
+    let launch = b.entry(Entry::LaunchKernelEx);
+    b.atomic_store(launch, kernel, of_kernel::LAUNCH);
     b.atomic_store(found, kernel, of_kernel::KERNEL);
     b.return_code(0);
 }
