@@ -2,7 +2,7 @@
 
 mod allocate;
 mod call;
-
+pub(crate) mod outlined;
 mod packed;
 mod pass;
 mod received;

@@ -85,6 +85,7 @@ fn start<'a, 'm>(
         linkage,
         names,
         outlined: prologue::outline::outlined(function),
+        outlines_calls: body::outlined::outlines_calls(function),
     }
 }
 

@@ -75,6 +75,8 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) names: Table<ValueId, u32>,
     /// What a routine is to check of each value that is left to it.
     pub(crate) outlined: Table<ValueId, Option<Vec<u8>>>,
+    /// Whether a routine makes the calls of functions that are objects.
+    pub(crate) outlines_calls: bool,
 }
 
 /// What is there, and where.
@@ -211,11 +213,16 @@ impl Wrapper<'_, '_> {
 
     /// Fails at a site of its own; yields the status.
     pub(crate) fn fail_at(&mut self, fault: &Fault<'_>, values: &[Value]) -> Option<Value> {
-        let frame =
-            self.frame.location.map(|at| frame(Some(at), &self.function.declared.signature.name));
-        let site = site::add(&mut self.b, self.descriptor.index, fault, frame.as_deref());
+        let site = self.site(fault);
         let descriptor = self.descriptor_address();
         let values = self.scratch(values);
         self.routine(Routine::FailAt, &[descriptor, site, values])
+    }
+
+    /// The address of a new site.
+    pub(crate) fn site(&mut self, fault: &Fault<'_>) -> Value {
+        let frame =
+            self.frame.location.map(|at| frame(Some(at), &self.function.declared.signature.name));
+        site::add(&mut self.b, self.descriptor.index, fault, frame.as_deref())
     }
 }

@@ -6,6 +6,7 @@ mod access;
 mod allocate;
 mod allocate_plain;
 mod big_int;
+mod call;
 mod code;
 mod evaluate;
 mod explain;
@@ -16,6 +17,7 @@ mod half;
 mod kinds;
 mod loops;
 mod machine;
+pub(crate) mod named;
 mod names;
 mod native;
 mod number;
@@ -112,6 +114,11 @@ routines! {
     Own "own" [Ptr, Ptr] -> Some(I32), hot, result::own;
     /// `(descriptor, name, length, cache, context)`: a function by its name; NULL once it has raised.
     LookUp "look_up" [Ptr, Ptr, I64, Ptr, Ptr] -> Some(Ptr), cold, functions::look_up;
+    /// `(descriptor, site, callee, args, count, result)`: calls a function by its name; 0, or what it fails with once it
+    /// has raised. A result at NULL is released.
+    CallNamed "call_named" [Ptr, Ptr, Ptr, Ptr, I32, Ptr] -> Some(I32), outline, call::call_named;
+    /// `(descriptor, site, function, args, count, result)`: the same of a function that is there.
+    CallObject "call_object" [Ptr, Ptr, Ptr, Ptr, I32, Ptr] -> Some(I32), outline, call::call_object;
     /// `(values, count)`: gives up the objects among values.
     Release "release" [Ptr, I64] -> None, hot, result::release;
     /// `(values, count)`: the same after a failure, whose error stays.
