@@ -84,7 +84,7 @@ fn programs_call_out() {
 /// Where there are many calls in a function, a routine makes them.
 #[test]
 fn programs_of_many_calls_call_out() {
-    let many = r#"@"test.programs.missing"(); "#.repeat(40);
+    let many = r#"@"test.programs.missing"(); "#.repeat(300);
     call_out(&DECLARATIONS.replace("= { ", &format!("= {{ if 1 < 0 {{ {many}}} ")));
 }
 

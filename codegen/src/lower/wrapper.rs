@@ -63,6 +63,8 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) places: Table<ValueId, Option<Value>>,
     /// What is owned at this point.
     pub(crate) held: Vec<Held>,
+    /// The optional tensor that is known to be there, in the branch of its checks.
+    pub(crate) branched: Option<ValueId>,
     /// What fails here may be right for another type of a union.
     pub(crate) in_union: bool,
     /// What was declared, for the routines.
@@ -75,6 +77,8 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) names: Table<ValueId, u32>,
     /// What a routine is to check of each value that is left to it.
     pub(crate) outlined: Table<ValueId, Option<Vec<u8>>>,
+    /// Whether a routine reads texts.
+    pub(crate) outlines_texts: bool,
     /// Whether a routine makes the calls of functions that are objects.
     pub(crate) outlines_calls: bool,
 }
@@ -105,7 +109,7 @@ impl Wrapper<'_, '_> {
     /// Finds out whether a value is there.
     pub(crate) fn enter(&mut self, value: ValueId) {
         let declared = &self.function.values[value];
-        if declared.optional {
+        if declared.optional && self.branched != Some(value) {
             let outer = declared.source.parent().and_then(|of| self.mask(of));
             let (base, offset) = self.address_of(value);
             let index = self.b.load(Type::I32, base, offset + any::TYPE_INDEX.offset);

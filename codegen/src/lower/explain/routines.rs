@@ -165,6 +165,8 @@ routines! {
     Text "text" [Ptr, I64, I64, Ptr] -> Some(Ptr), hot, access::text;
     /// `(text, length, other, length)`: whether they are the same.
     SameText "same_text" [Ptr, I64, Ptr, I64] -> Some(I32), hot, access::same_text;
+    /// `(text, length, texts, count)`: whether it is one of these, each a length in 32 bits and its bytes.
+    OneOfTexts "one_of_texts" [Ptr, I64, Ptr, I64] -> Some(I32), hot, access::one_of_texts;
     /// `(any, buffer)`: the cell of a shape, or the integers of a sequence in the buffer, or NULL.
     Numbers "numbers" [Ptr, Ptr] -> Some(Ptr), hot, access::numbers;
     /// `(any, low mask, high mask, out)`: the element type that text names; 0 if there is none.
