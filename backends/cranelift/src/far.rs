@@ -11,7 +11,7 @@ use crate::function::Body;
 use crate::types::{self, ty};
 
 /// Functions of fewer blocks are left as they are.
-const LARGE: usize = 512;
+const LARGE: usize = 256;
 
 /// How many blocks after the one that makes a value those are that read it from the frame.
 const FAR: usize = 32;
