@@ -1,6 +1,8 @@
 //! Structured control flow: branches with values, loops that carry values, functions that call each other.
 
-use codegen::ir::{Binary, Builder, Cond, Linkage, Module, Signature, SymbolKind, Type};
+use codegen::ir::{
+    Binary, Builder, Cond, Convert, Linkage, Module, Signature, SymbolKind, Type, Value,
+};
 
 use crate::{functions, jit};
 
@@ -113,6 +115,56 @@ fn branches_hand_over_values() {
     });
     let minus = -5_i64 as u64;
     check(&module, "clamp", &[(&[3], 3), (&[11], 10), (&[minus], 0)]);
+}
+
+/// What is made early and used late, in a function of many blocks, keeps its value; in a loop that of the turn.
+#[test]
+fn values_reach_far() {
+    let mut module = Module::default();
+    functions::define(
+        &mut module,
+        "far",
+        &[Type::I64, Type::F64, Type::Bool, Type::I64],
+        |b, v| {
+            let slot = b.stack_slot(8, 8);
+            let zero = b.i64(0);
+            b.store(zero, slot, 0);
+            let [_, total] = b.loop_with(
+                [v[3], zero],
+                |b, [left, _]| b.compare_const(Cond::Ne, left, 0),
+                |b, [left, total]| {
+                    let early = b.binary(Binary::Add, v[0], left);
+                    many_blocks(b, v[0], slot);
+                    let count = b.load(Type::I64, slot, 0);
+                    let truth = b.widen_bool(v[2], Type::I64);
+                    let float = b.convert(Convert::Bitcast, v[1], Type::I64);
+                    let sum = [early, count, truth, float].into_iter();
+                    let sum = sum.fold(total, |sum, term| b.binary(Binary::Add, sum, term));
+                    [b.binary_const(Binary::Sub, left, 1), sum]
+                },
+            );
+            many_blocks(b, v[0], slot);
+            let count = b.load(Type::I64, slot, 0);
+            let total = b.binary(Binary::Add, total, count);
+            b.binary(Binary::Add, total, v[0])
+        },
+    );
+    let (n, bits) = (5_u64, 1.5_f64.to_bits());
+    let turns = [1, 2].map(|turn| (n + 3 - turn) + 300 * turn + 1 + bits);
+    let expected = turns.into_iter().fold(900 + n, u64::wrapping_add);
+    check(&module, "far", &[(&[n, bits, 1, 2], expected), (&[7, 0, 0, 0], 307)]);
+}
+
+/// Three hundred times: adds 1 to what is in a slot, if a value is not 1000.
+fn many_blocks(b: &mut Builder<'_>, value: Value, slot: Value) {
+    for _ in 0..300 {
+        let usual = b.compare_const(Cond::Ne, value, 1000);
+        b.if_then(usual, |b| {
+            let count = b.load(Type::I64, slot, 0);
+            let count = b.binary_const(Binary::Add, count, 1);
+            b.store(count, slot, 0);
+        });
+    }
 }
 
 /// Each of two functions calls the other, which is declared before and defined after.

@@ -78,8 +78,19 @@ const ROWS: [(&str, &str); 26] = [
 
 #[test]
 fn programs_call_out() {
+    call_out(DECLARATIONS);
+}
+
+/// Where there are many calls in a function, a routine makes them.
+#[test]
+fn programs_of_many_calls_call_out() {
+    let many = r#"@"test.programs.missing"(); "#.repeat(300);
+    call_out(&DECLARATIONS.replace("= { ", &format!("= {{ if 1 < 0 {{ {many}}} ")));
+}
+
+fn call_out(declarations: &str) {
     let folder = tempfile::tempdir().expect("a folder can be made");
-    let library: Library = DECLARATIONS.parse().unwrap_or_else(|error| panic!("{error}"));
+    let library: Library = declarations.parse().unwrap_or_else(|error| panic!("{error}"));
     for backend in BACKENDS {
         let path = folder.path().join(format!("{backend}.so"));
         build(&library, backend, &path);

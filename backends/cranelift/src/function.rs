@@ -16,6 +16,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_module::{FuncId, FuncOrDataId, Module};
 
+use crate::far::Homes;
 use crate::native;
 use crate::symbols::Reference;
 use crate::types::{self, ty};
@@ -68,16 +69,11 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
         cursor: FuncCursor::new(func),
         values: &mut functions.values,
         references: &mut functions.references,
+        homes: Homes::new(source),
     };
     for (block, data) in source.blocks() {
         body.cursor.goto_bottom(Block::from_u32(block.index() as u32));
-        for (result, inst) in &data.insts {
-            let value = body.inst(inst);
-            if let (Some(result), Some(value)) = (result, value) {
-                body.values[result.index()] = value;
-            }
-        }
-        data.end.iter().for_each(|end| body.terminator(end));
+        body.block(block, data);
     }
 }
 
@@ -121,9 +117,28 @@ pub(crate) struct Body<'a> {
     pub(crate) cursor: FuncCursor<'a>,
     pub(crate) values: &'a mut [Value],
     pub(crate) references: &'a mut BTreeMap<ir::Symbol, Reference>,
+    pub(crate) homes: Homes,
 }
 
 impl<'a> Body<'a> {
+    /// The instructions of a block, at the end of which the cursor is.
+    fn block(&mut self, block: ir::Block, data: &ir::BlockData) {
+        data.params.iter().for_each(|&param| self.keep(param));
+        for (result, inst) in &data.insts {
+            inst.operands(|value| self.fetch(value, block));
+            let value = self.inst(inst);
+            if let (&Some(result), Some(value)) = (result, value) {
+                self.values[result.index()] = value;
+                let is_slot = matches!(inst, Inst::StackSlot { .. });
+                if is_slot { self.keep_address(result) } else { self.keep(result) }
+            }
+        }
+        if let Some(end) = &data.end {
+            end.operands(|value| self.fetch(value, block));
+            self.terminator(end);
+        }
+    }
+
     /// The instruction table.
     fn inst(&mut self, inst: &Inst) -> Option<Value> {
         match inst {

@@ -50,6 +50,7 @@
 
 mod constructors;
 mod data;
+mod far;
 mod function;
 mod instruction;
 mod object;

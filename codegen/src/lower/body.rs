@@ -5,6 +5,7 @@ mod call;
 mod launch;
 mod launch_map;
 mod launch_now;
+pub(crate) mod outlined;
 mod packed;
 mod pass;
 mod received;

@@ -9,6 +9,10 @@ use crate::lower::state::{Held, Scope};
 use crate::lower::value::write_any;
 use crate::lower::wrapper::Wrapper;
 
+/// How many failures share a way out. Finding out what dominates a block takes time for each that jumps to it, and
+/// the more the farther they are from each other.
+const SHARED: u32 = 64;
+
 impl<'a> Wrapper<'a, '_> {
     /// The address of the value that is owned as number `index`.
     pub(crate) fn owned_at(&mut self, index: u32) -> Value {
@@ -125,6 +129,12 @@ impl<'a> Wrapper<'a, '_> {
         let block = self.leave_block();
         let count = self.b.i64(self.frame.owned.into());
         self.b.jump(block, &[count, status]);
+        self.frame.leaving += 1;
+        if self.frame.leaving == SHARED {
+            let here = self.b.current();
+            self.write_leave();
+            self.b.switch_to(here);
+        }
     }
 
     fn leave_block(&mut self) -> Block {
@@ -140,7 +150,8 @@ impl<'a> Wrapper<'a, '_> {
 
     /// Writes the way out, if there is one.
     pub(crate) fn write_leave(&mut self) {
-        let Some((block, [count, status])) = self.frame.leave else { return };
+        let Some((block, [count, status])) = self.frame.leave.take() else { return };
+        self.frame.leaving = 0;
         self.b.switch_to(block);
         let values = self.owned_at(0);
         self.routine(Routine::Leave, &[values, count]);

@@ -80,11 +80,14 @@ fn start<'a, 'm>(
         devices: Devices::default(),
         places: Table::like(values, None),
         held: Vec::new(),
+        branched: None,
         in_union: false,
         descriptor,
         linkage,
         names,
         outlined: prologue::outline::outlined(function),
+        outlines_texts: prologue::outline::outlines_texts(function),
+        outlines_calls: body::outlined::outlines_calls(function),
     }
 }
 

@@ -175,6 +175,8 @@ pub(crate) struct Frame<'a> {
     pub(super) scratch: Option<Value>,
     /// The way out of a failure: a block that takes how many values are owned, and the status.
     pub(super) leave: Option<(Block, [Value; 2])>,
+    /// How many failures take it so far.
+    pub(super) leaving: u32,
     /// How many scopes there have been.
     pub(super) scopes: u32,
     /// Whether failures are explained where they happen, not by redoing what was done so far.
@@ -193,6 +195,7 @@ impl Frame<'_> {
             launch: None,
             scratch: None,
             leave: None,
+            leaving: 0,
             scopes: 0,
             effects: false,
             location: None,

@@ -2,7 +2,7 @@
 
 use abi_spec::TypeIndex;
 
-use crate::ir::{Builder, Data, Linkage, Module, Signature, SymbolKind, Type, Value};
+use crate::ir::{Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value};
 
 /// Writes all 16 bytes of a `TVMFFIAny`.
 pub(crate) fn write_any(b: &mut Builder<'_>, to: Value, index: TypeIndex, payload: Value) {
@@ -24,16 +24,21 @@ pub(crate) fn class_cache(b: &mut Builder<'_>, key: &str) -> Value {
     cache(b, &format!("tvm_ffi_codegen.class.{key}"))
 }
 
-/// A variable of the module, 8 bytes, at first 0.
+/// The address of a [variable].
 pub(crate) fn cache(b: &mut Builder<'_>, name: &str) -> Value {
-    let module = &mut *b.module;
+    let symbol = variable(b.module, name);
+    b.address(symbol)
+}
+
+/// A variable of the module, 8 bytes, at first 0.
+pub(crate) fn variable(module: &mut Module, name: &str) -> Symbol {
     let known = module.find(name).is_some();
     let symbol = module.declare(name, Linkage::Local, SymbolKind::Data);
     if !known {
         let bytes = vec![0; 8];
         module.data.push(Data::variable(symbol, bytes, 8));
     }
-    b.address(symbol)
+    symbol
 }
 
 /// The safe-call signature, `int32_t (void*, const TVMFFIAny*, int32_t, TVMFFIAny*)`.

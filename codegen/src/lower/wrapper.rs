@@ -63,6 +63,8 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) places: Table<ValueId, Option<Value>>,
     /// What is owned at this point.
     pub(crate) held: Vec<Held>,
+    /// The optional tensor that is known to be there, in the branch of its checks.
+    pub(crate) branched: Option<ValueId>,
     /// What fails here may be right for another type of a union.
     pub(crate) in_union: bool,
     /// What was declared, for the routines.
@@ -75,6 +77,10 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) names: Table<ValueId, u32>,
     /// What a routine is to check of each value that is left to it.
     pub(crate) outlined: Table<ValueId, Option<Vec<u8>>>,
+    /// Whether a routine reads texts.
+    pub(crate) outlines_texts: bool,
+    /// Whether a routine makes the calls of functions that are objects.
+    pub(crate) outlines_calls: bool,
 }
 
 /// What is there, and where.
@@ -103,7 +109,7 @@ impl Wrapper<'_, '_> {
     /// Finds out whether a value is there.
     pub(crate) fn enter(&mut self, value: ValueId) {
         let declared = &self.function.values[value];
-        if declared.optional {
+        if declared.optional && self.branched != Some(value) {
             let outer = declared.source.parent().and_then(|of| self.mask(of));
             let (base, offset) = self.address_of(value);
             let index = self.b.load(Type::I32, base, offset + any::TYPE_INDEX.offset);
@@ -209,18 +215,18 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// The address of a site: what fails at this place of the body.
-    pub(crate) fn site(&mut self, fault: &Fault<'_>) -> Value {
-        let frame =
-            self.frame.location.map(|at| frame(Some(at), &self.function.declared.signature.name));
-        site::add(&mut self.b, self.descriptor.index, fault, frame.as_deref())
-    }
-
     /// Fails at a site of its own; yields the status.
     pub(crate) fn fail_at(&mut self, fault: &Fault<'_>, values: &[Value]) -> Option<Value> {
         let site = self.site(fault);
         let descriptor = self.descriptor_address();
         let values = self.scratch(values);
         self.routine(Routine::FailAt, &[descriptor, site, values])
+    }
+
+    /// The address of a new site.
+    pub(crate) fn site(&mut self, fault: &Fault<'_>) -> Value {
+        let frame =
+            self.frame.location.map(|at| frame(Some(at), &self.function.declared.signature.name));
+        site::add(&mut self.b, self.descriptor.index, fault, frame.as_deref())
     }
 }

@@ -1,4 +1,5 @@
-//! What happens when there is much of something: functions, parameters of a kind, constraints, texts, nesting.
+//! What happens when there is much of something: functions, parameters of a kind, constraints, texts, nesting,
+//! statements.
 //! Every point is a process of its own.
 
 use std::time::{Duration, Instant};
@@ -30,7 +31,7 @@ struct Kind {
 
 const POINTS: &[usize] = &[1, 10, 100, 1000];
 
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 9] = [
     Kind { name: "functions", points: &[1, 10, 100, 1000, 10_000], text: functions },
     Kind { name: "tensors", points: POINTS, text: |n| params(n, "Tensor([n], float32)") },
     Kind {
@@ -42,6 +43,8 @@ const KINDS: [Kind; 7] = [
     Kind { name: "constraints", points: POINTS, text: constraints },
     Kind { name: "texts of a literal", points: POINTS, text: literals },
     Kind { name: "levels of nesting", points: &[1, 4, 16, 48], text: nested },
+    Kind { name: "calls by name", points: &[1, 10, 100, 1000, 10_000], text: calls_by_name },
+    Kind { name: "statements", points: &[1, 10, 100, 1000, 10_000], text: statements },
 ];
 
 fn list(count: usize, separator: &str, entry: impl Fn(usize) -> String) -> String {
@@ -69,6 +72,23 @@ fn constraints(count: usize) -> String {
 
 fn literals(count: usize) -> String {
     format!("f(x: Literal[{}]) -> None = k(x);", list(count, ", ", |i| format!("\"text {i}\"")))
+}
+
+fn calls_by_name(count: usize) -> String {
+    let calls = list(count, " ", |i| format!("@\"scale.function_{i}\"(x, y);"));
+    format!(
+        "f(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = {{ {calls} k(x.data, y.data, n); }};"
+    )
+}
+
+fn statements(count: usize) -> String {
+    let all = list(count, " ", |i| match i % 4 {
+        0 => format!("let v{i} = n + {i};"),
+        1 => format!("let t{i} = alloc Tensor([n], float32) on x;"),
+        2 => format!("if n > {i} {{ @\"scale.function_{i}\"(x); }}"),
+        _ => format!("for i{i} in 0..n {{ @\"scale.function_{i}\"(x, i{i}); }}"),
+    });
+    format!("f(x: Tensor([n], float32)) -> None = {{ {all} k(x.data, n); }};")
 }
 
 fn nested(depth: usize) -> String {

@@ -81,12 +81,18 @@ impl<'a> Wrapper<'a, '_> {
     /// A statement that calls a function of the FFI. What is made for its arguments is released after it.
     pub(crate) fn call(&mut self, call: &PackedCall<'a>, result: Option<&'a Received<'a>>) {
         let before = self.frame.owned();
-        let slot = self.own_none();
+        let outlined = self.is_outlined_call(call);
+        let unwanted = outlined && result.is_none();
+        let slot = if unwanted { self.b.null() } else { self.own_none() };
         let owned = self.frame.owned();
         let args = self.pack_all(&call.args);
         let count = self.b.i32(call.args.len() as i32);
-        let status = self.call_packed(&call.callee, [args, count, slot]);
-        self.check_call(call, status, slot);
+        if outlined {
+            self.call_outlined(call, [args, count, slot]);
+        } else {
+            let status = self.call_packed(&call.callee, [args, count, slot]);
+            self.check_call(call, status, slot);
+        }
         self.release_beyond(owned);
         self.disown(self.frame.owned() - owned);
         match result {
@@ -98,7 +104,7 @@ impl<'a> Wrapper<'a, '_> {
             }
             None => {
                 self.release_beyond(before);
-                self.disown(1);
+                self.disown(self.frame.owned() - before);
             }
         }
     }
@@ -123,9 +129,7 @@ impl<'a> Wrapper<'a, '_> {
                 self.call_object(function, [args, count, result])
             }
             Callee::Value(value) => {
-                let function = self.values[*value].word();
-                let function = self.or_zero(*value, function);
-                self.require_function(*value, function);
+                let function = self.function_value(*value);
                 self.call_object(function, [args, count, result])
             }
         }
@@ -134,6 +138,14 @@ impl<'a> Wrapper<'a, '_> {
     fn call_object(&mut self, function: Value, [args, count, result]: [Value; 3]) -> Value {
         let call = crate::lower::runtime(self.b.module, &runtime::FUNCTION_CALL);
         self.b.call_value(call, &[function, args, count, result])
+    }
+
+    /// A function that is a value, which must be there.
+    pub(crate) fn function_value(&mut self, value: ValueId) -> Value {
+        let function = self.values[value].word();
+        let function = self.or_zero(value, function);
+        self.require_function(value, function);
+        function
     }
 
     /// An optional function must be there.
@@ -154,7 +166,7 @@ impl<'a> Wrapper<'a, '_> {
 
     /// A function of the imports or of the registry, which is looked up once.
     pub(super) fn function_named(&mut self, name: &str) -> Value {
-        let cache = cache(&mut self.b, &format!("tvm_ffi_codegen.callee.{name}"));
+        let cache = cache(&mut self.b, &cache_name(name));
         let known = self.b.atomic_load(Type::Ptr, cache, 0);
         let [usual, found] = ["usual", "found"].map(|label| self.b.block(label));
         let look_up = self.b.cold_block("look_up");
@@ -196,17 +208,27 @@ impl<'a> Wrapper<'a, '_> {
         // What a callee that fails leaves in the place of its result is not ours.
         let none = self.b.i64(0);
         crate::lower::value::write_any(&mut self.b, slot, abi_spec::TypeIndex::NONE, none);
-        let name = match &call.callee {
-            Callee::Symbol { name, .. } | Callee::Name(name) => (*name).to_owned(),
-            Callee::Value(value) => self.function.values[*value].path.clone(),
-        };
-        let subject = format!("Failed {name}");
-        let fault = Fault { callee: Blame::Function, subject, ..Fault::plain(Complaint::Status) };
+        let fault = self.call_fault(call);
         let status = self.b.convert(Convert::Sext, status, Type::I64);
         let raised = self.fail_at(&fault, &[status]);
         self.exit(raised);
         self.b.switch_to(next);
     }
+
+    /// What a callee has done that fails and leaves no error.
+    pub(crate) fn call_fault(&self, call: &PackedCall<'_>) -> Fault<'static> {
+        let name = match &call.callee {
+            Callee::Symbol { name, .. } | Callee::Name(name) => (*name).to_owned(),
+            Callee::Value(value) => self.function.values[*value].path.clone(),
+        };
+        let subject = format!("Failed {name}");
+        Fault { callee: Blame::Function, subject, ..Fault::plain(Complaint::Status) }
+    }
+}
+
+/// The variable that holds a function once it has been looked up by its name.
+pub(crate) fn cache_name(name: &str) -> String {
+    format!("tvm_ffi_codegen.callee.{name}")
 }
 
 /// What a status means that is not zero, where the kernel has left no error.

@@ -6,6 +6,7 @@ mod access;
 mod allocate;
 mod allocate_plain;
 mod big_int;
+mod call;
 mod code;
 mod cuda;
 mod evaluate;
@@ -17,6 +18,7 @@ mod half;
 mod kinds;
 mod loops;
 mod machine;
+pub(crate) mod named;
 mod names;
 mod native;
 mod number;
@@ -113,6 +115,11 @@ routines! {
     Own "own" [Ptr, Ptr] -> Some(I32), hot, result::own;
     /// `(descriptor, name, length, cache, context)`: a function by its name; NULL once it has raised.
     LookUp "look_up" [Ptr, Ptr, I64, Ptr, Ptr] -> Some(Ptr), cold, functions::look_up;
+    /// `(descriptor, site, callee, args, count, result)`: calls a function by its name; 0, or what it fails with once it
+    /// has raised. A result at NULL is released.
+    CallNamed "call_named" [Ptr, Ptr, Ptr, Ptr, I32, Ptr] -> Some(I32), outline, call::call_named;
+    /// `(descriptor, site, function, args, count, result)`: the same of a function that is there.
+    CallObject "call_object" [Ptr, Ptr, Ptr, Ptr, I32, Ptr] -> Some(I32), outline, call::call_object;
     /// `(values, count)`: gives up the objects among values.
     Release "release" [Ptr, I64] -> None, hot, result::release;
     /// `(values, count)`: the same after a failure, whose error stays.
@@ -189,6 +196,8 @@ routines! {
     Text "text" [Ptr, I64, I64, Ptr] -> Some(Ptr), hot, access::text;
     /// `(text, length, other, length)`: whether they are the same.
     SameText "same_text" [Ptr, I64, Ptr, I64] -> Some(I32), hot, access::same_text;
+    /// `(text, length, texts, count)`: whether it is one of these, each a length in 32 bits and its bytes.
+    OneOfTexts "one_of_texts" [Ptr, I64, Ptr, I64] -> Some(I32), hot, access::one_of_texts;
     /// `(any, buffer)`: the cell of a shape, or the integers of a sequence in the buffer, or NULL.
     Numbers "numbers" [Ptr, Ptr] -> Some(Ptr), hot, access::numbers;
     /// `(any, low mask, high mask, out)`: the element type that text names; 0 if there is none.

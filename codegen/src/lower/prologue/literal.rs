@@ -14,6 +14,9 @@ use crate::resolve::ids::ValueId;
 /// How many bytes are compared inline.
 const INLINE: usize = 32;
 
+/// How many literals there are before their texts are compared by a routine, one by one.
+const LISTED: usize = 32;
+
 impl Wrapper<'_, '_> {
     /// Type and value.
     pub(crate) fn literal(&mut self, value: ValueId, literals: &[Literal]) -> ValueState {
@@ -70,6 +73,9 @@ impl Wrapper<'_, '_> {
 
     /// A `Bool`: a text is one of the literals.
     fn is_text_of(&mut self, [data, size]: [Value; 2], literals: &[Literal]) -> Value {
+        if literals.len() > LISTED {
+            return self.is_text_of_list([data, size], literals);
+        }
         let mut any = None;
         for literal in literals {
             if let Literal::Str(text) = literal {
@@ -78,6 +84,21 @@ impl Wrapper<'_, '_> {
             }
         }
         any.unwrap_or_else(|| self.b.constant(Type::Bool, 0))
+    }
+
+    /// The same by a routine that goes through a list.
+    fn is_text_of_list(&mut self, [data, size]: [Value; 2], literals: &[Literal]) -> Value {
+        let (mut list, mut count) = (Vec::new(), 0);
+        for literal in literals {
+            if let Literal::Str(text) = literal {
+                list.extend((text.len() as u32).to_le_bytes());
+                list.extend(text.as_bytes());
+                count += 1;
+            }
+        }
+        let (list, count) = (constant_bytes(&mut self.b, list), self.b.i64(count));
+        let found = self.routine_value(Routine::OneOfTexts, &[data, size, list, count]);
+        self.b.compare_const(Cond::Ne, found, 0)
     }
 
     /// A `Bool`: the bytes are those of a text.

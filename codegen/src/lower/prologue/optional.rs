@@ -48,7 +48,9 @@ impl<'a> Wrapper<'a, '_> {
         nothing.extend(self.carry(&symbols));
         self.go_unless(there, join, &nothing);
         let outside = self.enter_scope(value);
+        self.branched = Some(value);
         steps.iter().for_each(|step| self.check_step(step));
+        self.branched = None;
         let TensorState { dl, shape, .. } = *self.tensor_state(value);
         let mut found: Vec<Value> = [dl].into_iter().chain(shape).collect();
         found.extend(self.carry(&symbols));

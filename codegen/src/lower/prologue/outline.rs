@@ -1,6 +1,6 @@
-//! Tensors that are not checked inline: functions with many of them would be large, and slow to compile.
+//! Tensors and texts that are not checked inline: functions with many of them would be large, and slow to compile.
 
-use crate::declaration::{Device, Tensor};
+use crate::declaration::{Device, Leaf, ParamType, Tensor};
 use crate::ir::Value;
 use crate::lower::explain::routines::Routine;
 use crate::lower::value::constant_bytes;
@@ -13,7 +13,7 @@ use crate::resolve::step::Step;
 const INLINE: usize = 8;
 
 /// What [`Routine::CheckTensor`] is to check of each value, if it can be left to the routine: a tensor of
-/// compact strides, one element type and a fixed rank, always there.
+/// compact strides, one element type and a fixed rank, which is there or branched around.
 pub(crate) fn outlined(function: &Function<'_>) -> Table<ValueId, Option<Vec<u8>>> {
     let values = &function.values;
     let mut outlined: Table<ValueId, Option<Vec<u8>>> = Table::like(values, None);
@@ -23,7 +23,7 @@ pub(crate) fn outlined(function: &Function<'_>) -> Table<ValueId, Option<Vec<u8>
         if let Step::Header { tensor, device, .. } = *step {
             header = header_and_device(tensor, device);
         } else if let Step::Compact { value } = *step {
-            compact[value] = values[value].guard.is_none();
+            compact[value] = values[value].guard.is_none_or(|guard| guard == value);
         } else if let Step::Data { value, align } = *step
             && compact[value]
         {
@@ -45,6 +45,15 @@ fn header_and_device(tensor: &Tensor, device: bool) -> Option<[u64; 2]> {
         Device::Type(_) | Device::Any => 0,
     };
     Some([header, device])
+}
+
+/// How many texts are read inline in a function; with more than these a call for each is cheaper.
+const INLINE_TEXTS: usize = 16;
+
+/// True if [`Routine::Text`] reads the texts of a function that are always there.
+pub(crate) fn outlines_texts(function: &Function<'_>) -> bool {
+    let is_text = |ty: &ParamType| matches!(ty, ParamType::Leaf(Leaf::Str | Leaf::Bytes));
+    function.values.values().filter(|value| is_text(value.ty)).count() > INLINE_TEXTS
 }
 
 fn encode(words: [u64; 3]) -> Vec<u8> {

@@ -191,6 +191,9 @@ impl Wrapper<'_, '_> {
         small: TypeIndex,
         object: TypeIndex,
     ) -> [Value; 2] {
+        if self.outlines_texts && self.checks.mask.is_none() {
+            return self.outlined_text(value);
+        }
         let (index, payload) = self.words(value, Type::Ptr);
         let address = self.any_address(value);
         let length = self.b.load(Type::I32, address, any::SMALL_LEN.offset);
@@ -203,12 +206,7 @@ impl Wrapper<'_, '_> {
         let usual = self.b.or(small, object);
         let cell = self.b.ptr_offset(payload, OBJECT.size.into());
         let readable = self.b.select(object, cell, address);
-        let array = self.usually(usual, readable, |w| {
-            let [low, high] = w.masks(value);
-            let slot = w.b.stack_slot(16, 8);
-            let array = w.routine_value(Routine::Text, &[address, low, high, slot]);
-            w.guard_non_null(array)
-        });
+        let array = self.usually(usual, readable, |w| w.text_array(value, address));
         let inside = self.b.ptr_offset(address, any::PAYLOAD.offset.into());
         let length = self.b.convert(Convert::Zext, length, Type::I64);
         let data = self.b.load(Type::Ptr, array, byte_array::DATA.offset);
@@ -221,6 +219,26 @@ impl Wrapper<'_, '_> {
         let hint = self.hint(value, "size", None);
         self.b.hint(size, hint);
         [data, size]
+    }
+
+    /// The array of bytes that the routine finds, whatever form the text has.
+    fn text_array(&mut self, value: ValueId, address: Value) -> Value {
+        let [low, high] = self.masks(value);
+        let slot = self.b.stack_slot(16, 8);
+        let array = self.routine_value(Routine::Text, &[address, low, high, slot]);
+        self.guard_non_null(array)
+    }
+
+    /// Text that is left to the routine.
+    fn outlined_text(&mut self, value: ValueId) -> [Value; 2] {
+        let address = self.any_address(value);
+        let array = self.text_array(value, address);
+        let fields = [(Type::Ptr, byte_array::DATA, "data"), (Type::I64, byte_array::SIZE, "size")];
+        fields.map(|(ty, field, part)| {
+            let loaded = self.b.load(ty, array, field.offset);
+            let hint = self.hint(value, part, None);
+            self.b.hint(loaded, hint)
+        })
     }
 
     /// An element type or a device: the payload, or what text names.

@@ -132,6 +132,20 @@ pub(crate) fn text(b: &mut Builder<'_>, _: Used) {
     b.ret(Some(null));
 }
 
+/// `(text, length, texts, count)`: 1 if it is one of these, each a length in 32 bits and its bytes.
+pub(crate) fn one_of_texts(b: &mut Builder<'_>, _: Used) {
+    let [text, length, texts, count] = [0, 1, 2, 3].map(|i| b.param(i));
+    b.fold(count, [texts], |b, _, [at]| {
+        let known = b.load_aligned(Type::I32, at, 0, 1);
+        let known = b.convert(Convert::Zext, known, Type::I64);
+        let other = b.ptr_offset(at, 4);
+        let same = b.ask(Routine::SameText, &[text, length, other, known]);
+        b.return_if(same, 1);
+        [b.ptr_add(other, known)]
+    });
+    b.return_code(0);
+}
+
 /// `(text, length, other, length)`: 1 if they are the same.
 pub(crate) fn same_text(b: &mut Builder<'_>, _: Used) {
     let [text, length, other, other_length] = [0, 1, 2, 3].map(|i| b.param(i));

@@ -1,0 +1,108 @@
+//! Values that are used far from where they are made, in functions of many blocks: they are kept in the frame.
+//!
+//! The register allocator splits a value that is alive for long at every call that it crosses, and looks at each part
+//! again; the sets of values that are alive grow with both. Written to the frame when it is made, and read in each
+//! block that uses it, a value is alive for a few instructions only.
+
+use codegen::ir;
+use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind};
+
+use crate::function::Body;
+use crate::types::{self, ty};
+
+/// Functions of fewer blocks are left as they are.
+const LARGE: usize = 256;
+
+/// How many blocks after the one that makes a value those are that read it from the frame.
+const FAR: usize = 32;
+
+/// Where the values of a function are.
+#[derive(Debug, Default)]
+pub(crate) struct Homes {
+    /// For each value of a large function, else empty.
+    homes: Vec<Home>,
+    /// The block for which each value is in a register.
+    block: Vec<usize>,
+}
+
+/// Where a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Home {
+    /// In a register all along.
+    Register,
+    /// It is to get a place in the frame when it is made.
+    Wanted,
+    /// In the frame.
+    Frame(StackSlot),
+    /// It is an address in the frame.
+    Address(StackSlot),
+}
+
+impl Homes {
+    /// Finds the values that are far from their uses.
+    pub(crate) fn new(source: &ir::Function) -> Homes {
+        if source.blocks.len() < LARGE {
+            return Homes::default();
+        }
+        let mut homes = vec![Home::Register; source.values.len()];
+        let mut block = vec![0; source.values.len()];
+        for (at, data) in source.blocks() {
+            let results = data.insts.iter().filter_map(|(result, _)| *result);
+            data.params.iter().copied().chain(results).for_each(|value| {
+                block[value.index()] = at.index();
+            });
+            let mut read = |value: ir::Value| {
+                if at.index() - block[value.index()] > FAR {
+                    homes[value.index()] = Home::Wanted;
+                }
+            };
+            data.insts.iter().for_each(|(_, inst)| inst.operands(&mut read));
+            data.end.iter().for_each(|end| end.operands(&mut read));
+        }
+        Homes { homes, block }
+    }
+
+    fn get(&self, value: ir::Value) -> Home {
+        self.homes.get(value.index()).copied().unwrap_or(Home::Register)
+    }
+}
+
+impl Body<'_> {
+    /// Writes a value to the frame that has just been made, if that is its home.
+    pub(crate) fn keep(&mut self, value: ir::Value) {
+        if self.homes.get(value) != Home::Wanted {
+            return;
+        }
+        let size = ty(self.source.ty(value)).bytes();
+        let shift = size.trailing_zeros() as u8;
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size, shift);
+        let slot = self.cursor.func.create_sized_stack_slot(data);
+        let made = self.value(value);
+        self.ins().stack_store(types::POINTER, made, slot, 0);
+        self.homes.homes[value.index()] = Home::Frame(slot);
+    }
+
+    /// The same of the address of the slot that was made last, which needs no room.
+    pub(crate) fn keep_address(&mut self, value: ir::Value) {
+        let last = self.cursor.func.sized_stack_slots.keys().next_back();
+        if let (Home::Wanted, Some(slot)) = (self.homes.get(value), last) {
+            self.homes.homes[value.index()] = Home::Address(slot);
+        }
+    }
+
+    /// Reads the values from the frame that an instruction of a block needs.
+    pub(crate) fn fetch(&mut self, value: ir::Value, block: ir::Block) {
+        let home = self.homes.get(value);
+        if home == Home::Register || self.homes.block[value.index()] == block.index() {
+            return;
+        }
+        let of = ty(self.source.ty(value));
+        let read = match home {
+            Home::Register | Home::Wanted => return,
+            Home::Frame(slot) => self.ins().stack_load(types::POINTER, of, slot, 0),
+            Home::Address(slot) => self.ins().stack_addr(types::POINTER, slot, 0),
+        };
+        self.values[value.index()] = read;
+        self.homes.block[value.index()] = block.index();
+    }
+}

@@ -1,0 +1,81 @@
+//! Functions with many calls of the FFI: each is one call of a routine, which looks the function up, calls it, and
+//! says what fails. Written out, each would be nine blocks, and large functions are slow to compile.
+
+use abi_spec::symbol::LIBRARY_CTX;
+
+use crate::ir::{Data, Linkage, Relocation, SymbolKind, Value};
+use crate::lower::body::call::cache_name;
+use crate::lower::explain::routines::{Routine, named};
+use crate::lower::value::variable;
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::function::{Action, Callee, Function, PackedCall};
+
+/// How many calls are written out in a function; with more than these a call of the routine for each is cheaper.
+const INLINE: usize = 16;
+
+/// True if the routine makes the calls of a function. Those by symbol stay, since linkers inline them.
+pub(crate) fn outlines_calls(function: &Function<'_>) -> bool {
+    let statements = function.statements();
+    let calls = statements.iter().filter(|statement| match &statement.action {
+        Action::Call { call, .. } => is_object(&call.callee),
+        Action::Let { .. }
+        | Action::Kernel { .. }
+        | Action::Allocate(_)
+        | Action::Launch(_)
+        | Action::If { .. }
+        | Action::For { .. }
+        | Action::Return(_)
+        | Action::Raise { .. } => false,
+    });
+    calls.count() > INLINE
+}
+
+/// True for functions that are objects.
+fn is_object(callee: &Callee<'_>) -> bool {
+    match callee {
+        Callee::Symbol { .. } => false,
+        Callee::Name(_) | Callee::Value(_) => true,
+    }
+}
+
+impl<'a> Wrapper<'a, '_> {
+    /// True if the routine makes this call.
+    pub(crate) fn is_outlined_call(&self, call: &PackedCall<'_>) -> bool {
+        self.outlines_calls && is_object(&call.callee)
+    }
+
+    /// Leaves a call to the routine. A result at NULL is released there.
+    pub(crate) fn call_outlined(
+        &mut self,
+        call: &PackedCall<'a>,
+        [args, count, result]: [Value; 3],
+    ) {
+        let (routine, function) = match &call.callee {
+            Callee::Symbol { .. } => unreachable!("calls by symbol are written out"),
+            Callee::Name(name) => (Routine::CallNamed, self.named(name)),
+            Callee::Value(value) => (Routine::CallObject, self.function_value(*value)),
+        };
+        let fault = self.call_fault(call);
+        let (descriptor, site) = (self.descriptor_address(), self.site(&fault));
+        let args = [descriptor, site, function, args, count, result];
+        let status = self.routine_value(routine, &args);
+        self.require_made(status, "failed");
+    }
+
+    /// What the routine must know of a name.
+    fn named(&mut self, name: &str) -> Value {
+        let cache = variable(self.b.module, &cache_name(name));
+        let module = &mut *self.b.module;
+        let symbol = format!("tvm_ffi_codegen.named.{name}");
+        let known = module.find(&symbol).is_some();
+        let symbol = module.declare(&symbol, Linkage::Local, SymbolKind::Data);
+        if !known {
+            let context = module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
+            let address = |(offset, symbol)| Relocation { offset, symbol, addend: 0 };
+            let relocations = [(named::CACHE, cache), (named::CONTEXT, context)].map(address);
+            let data = Data::constant(symbol, named::encode(name), 8);
+            module.data.push(Data { relocations: relocations.into(), ..data });
+        }
+        self.b.address(symbol)
+    }
+}
