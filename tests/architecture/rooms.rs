@@ -57,11 +57,11 @@ const ROOMS: [Room; 13] = [
 /// What is against the rules nevertheless: a file, the room that it uses, and why.
 const EXCEPTIONS: [(&str, &str, &str); 0] = [];
 
-/// The room of a module; the root of the crate, which only hands on, is in none.
+/// The room of a module; the root of the crate, which only hands on, and chapters for users are in none.
 fn room(module: &[String]) -> Option<String> {
     let names: Vec<&str> = module.iter().map(String::as_str).collect();
     Some(match names[..] {
-        [] => return None,
+        [] | ["guide", ..] => return None,
         ["lower"] | ["lower", "function"] => "lower".to_owned(),
         ["lower", room @ ("prologue" | "body" | "explain" | "library" | "wrapper"), ..] => {
             format!("lower/{room}")
