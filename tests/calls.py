@@ -10,6 +10,8 @@ import sys
 import numpy as np
 import tvm_ffi
 
+import dlpack
+
 MIDDLE = 4096
 
 notes = []
@@ -32,43 +34,16 @@ def tensor(*args):
     return tvm_ffi.from_dlpack(array(*args))
 
 
-class Managed(ctypes.Structure):
-    """`DLManagedTensor` of dlpack.h."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device", 2 * ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-    ]
-
-
-# What tensors without a deleter point at.
+# The memory of tensors, which do not keep it themselves.
 kept = []
 
 
 def foreign(dtype, shape, strides, device, start, byte_offset):
     """A tensor that NumPy has no array for: its fields as they are, memory as in `array`."""
     memory = None if start is None else array("float32", [1], None, start)
+    kept.append(memory)
     data = None if memory is None else memory.ctypes.data
-    dims = [None if dims is None else (ctypes.c_int64 * len(dims))(*dims) for dims in (shape, strides)]
-    device = (2 * ctypes.c_int32)(*device)
-    value = Managed(data, device, len(shape), *dtype, *dims, byte_offset, None, None)
-    kept.append((memory, dims, value))
-    new = ctypes.pythonapi.PyCapsule_New
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    return tvm_ffi.from_dlpack(new(ctypes.addressof(value), DLPACK, None))
-
-
-# Capsules keep the address of their name.
-DLPACK = b"dltensor"
+    return dlpack.tensor(data, dtype, shape, strides, device, byte_offset)
 
 
 def runtime(name):

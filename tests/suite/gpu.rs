@@ -1,0 +1,88 @@
+//! What `tests/gpu` runs on a GPU runs on the stand-in for the CUDA driver too, where the record of launches is
+//! compared instead of numbers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use codegen::Prepare;
+use driver::Options;
+use tvm_ffi_codegen_tests::fake_cuda;
+use tvm_ffi_codegen_tests::route::BACKENDS;
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// As `tests/gpu` makes them: the library of an image is that of the declarations of its name.
+fn make_libraries(folder: &Path, backend: &str) {
+    let kernels = ["cubin", "fatbin", "ptx"].map(|form| format!("driver/kernels.{form}"));
+    let others = ["hopper", "together"].map(|name| format!("launches/{name}.ptx"));
+    for image in kernels.iter().chain(&others).map(|name| source(name)) {
+        let declarations =
+            source("launches").join(image.with_extension("ffi").file_name().unwrap());
+        let mut library = driver::parse_file(&declarations).unwrap_or_else(|e| panic!("{e}"));
+        library.images[0].bytes = Some(fs::read(&image).expect("the image is there"));
+        library.prepare = Some(Prepare::new("prepare"));
+        let name = format!("{}.so", image.file_name().unwrap().display());
+        let options = Options { backend: backend.to_owned(), ..Options::default() };
+        driver::compile_shared(&library, &folder.join(name), &options)
+            .unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+/// Runs it with that many devices.
+fn run(folder: &Path, devices: &str) -> Output {
+    let mut python = Command::new("python3");
+    python.env("LD_LIBRARY_PATH", fake_cuda::folder()).env("FAKE_CUDA_DEVICES", devices);
+    python.arg(source("gpu.py")).arg("--stand-in").arg(folder);
+    python.output().expect("use tests/run")
+}
+
+const EXPECTED: &str = "\
+Recording Device 0, compute capability 9.0
+vector add, cubin            works
+vector add, fatbin           works
+vector add, PTX              works
+a kernel by Triton           not here: Triton has made none
+no elements, no launch       works
+shared memory                works
+what errors say              works
+clusters                     works
+a cooperative launch         works
+a tensor map                 works
+two streams                  works
+a thread without a context   works
+another device               works
+graph capture after prepare  works
+cost on a stream             works: figures of the stand-in mean nothing
+cost on the default stream   works: figures of the stand-in mean nothing
+";
+
+#[test]
+fn every_check_works_on_the_stand_in() {
+    for backend in BACKENDS {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        make_libraries(folder.path(), backend);
+        let output = run(folder.path(), "2");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), EXPECTED, "{backend}: {output:?}");
+        assert!(output.status.success(), "{backend}: {output:?}");
+    }
+}
+
+#[test]
+fn what_fails_is_said_and_what_is_not_here_too() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let output = run(folder.path(), "1");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let has = |what: &str, how: &str| {
+        text.lines().any(|line| line.starts_with(what) && line.contains(how))
+    };
+    assert!(has("clusters", "  fails: "), "{output:?}");
+    assert!(has("another device", "  not here: there is one device"), "{output:?}");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let output = run(folder.path(), "0");
+    let expected = "nothing is launched: cuInit: CUDA_ERROR_NO_DEVICE (100)\n";
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{output:?}");
+    assert!(output.status.success(), "{output:?}");
+}
