@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+mod import_triton;
+
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,6 +14,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use codegen::{Library, Loader, Prepare, Unchecked, ir};
+use import_triton::ImportTriton;
 use target_lexicon::{OperatingSystem, Triple};
 use tvm_ffi_codegen_driver::file::{self, Mode};
 use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
@@ -49,6 +52,8 @@ enum Command {
         /// Declarations; `-` for standard input.
         file: PathBuf,
     },
+    /// Declares a kernel of Triton, launch and all.
+    ImportTriton(ImportTriton),
 }
 
 #[derive(Args)]
@@ -185,6 +190,7 @@ fn main() -> ExitCode {
         Command::Emit(arguments) => emit(&arguments),
         Command::Inspect { file, json, extract } => report(&file, json, extract.as_deref()),
         Command::Check { file } => check(&file),
+        Command::ImportTriton(arguments) => arguments.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
