@@ -11,7 +11,8 @@ use tvm_ffi_codegen_driver::{Error, triton};
 /// Takes what Triton leaves of a kernel, and writes a declaration to read and edit.
 #[derive(Args)]
 pub(crate) struct ImportTriton {
-    /// The kernel's metadata, as Triton writes it to its cache; `-` for standard input.
+    /// The kernel's metadata, NAME.json as Triton writes it to its cache; `-` for standard input. If NAME.ttir is in the
+    /// same folder, the signature must promise what that says of divisibility.
     metadata: PathBuf,
     /// The kernel's code, from the same folder.
     cubin: PathBuf,
@@ -34,19 +35,28 @@ impl ImportTriton {
             let source = io::Error::other("it is one of the inputs");
             return Err(Error::Write { path: self.output.clone(), source });
         }
-        let metadata = String::from_utf8(file::read(&self.metadata)?).map_err(|error| {
-            let source = io::Error::new(io::ErrorKind::InvalidData, error);
-            Error::Read { path: self.metadata.clone(), source }
-        })?;
+        let metadata = text(&self.metadata)?;
+        // Triton writes it to the same folder, but launches do not need it.
+        let ttir = self.metadata.with_extension("ttir");
+        if ttir.is_file() {
+            triton::check_specialization(&text(&ttir)?, &self.signature)?;
+        }
         let cubin = file::read(&self.cubin)?;
         let library = triton::import(&metadata, &cubin, &self.signature, &self.grid)?;
-        let mut text = String::new();
+        let mut written = String::new();
         for image in &library.images {
-            let _ = writeln!(text, "# --image {}={}", image.name, name_of(&self.cubin));
+            let _ = writeln!(written, "# --image {}={}", image.name, name_of(&self.cubin));
         }
-        let _ = write!(text, "{library}");
-        file::write(&self.output, text.as_bytes(), Mode::Data)
+        let _ = write!(written, "{library}");
+        file::write(&self.output, written.as_bytes(), Mode::Data)
     }
+}
+
+fn text(path: &Path) -> Result<String, Error> {
+    String::from_utf8(file::read(path)?).map_err(|error| {
+        let source = io::Error::new(io::ErrorKind::InvalidData, error);
+        Error::Read { path: path.to_owned(), source }
+    })
 }
 
 /// The name of a file in a comment, where the end of a line would end it.

@@ -48,8 +48,12 @@
 //! | `BLOCK: 1024` | neither: the number stands where an expression or the grid has the name |
 //! | `x: tensordesc<fp16[32, 32]>` | a tensor of that rank, given as a tensor map, extents and strides |
 //!
+//! Tuples are written out, element by element. Of a descriptor, `TensorDescriptor(padding="nan")` is
+//! `fill="nan_request_zero_fma"` in the map, and `round_f32_to_tf32=True` is `dtype="tfloat32"`.
+//!
 //! Specialisation is no hint but a promise: code that was compiled for multiples of 16 is wrong for others. So it is
-//! checked. The grid is that of Python, one to three expressions, with `cdiv` and `//` in Python's spelling too.
+//! checked, if it is said. What Triton has specialised by itself only its IR says, `NAME.ttir` beside the cubin;
+//! [`check_specialization`] asks that, and so does the command line. The grid is that of Python, one to three expressions, with `cdiv` and `//` in Python's spelling too.
 //!
 //! # The launch
 //! As Triton 3.9 launches: `num_warps * warp_size` threads; clusters of `num_ctas` blocks, spread, and as many times
@@ -61,6 +65,7 @@ mod fault;
 mod function;
 mod metadata;
 mod signature;
+mod ttir;
 
 use codegen::{Image, Library};
 
@@ -87,6 +92,25 @@ pub fn import(metadata: &str, cubin: &[u8], signature: &str, grid: &str) -> Resu
         Ok(_) => Ok(library),
         Err(source) => Err(Error::Declaration { path: None, source: Box::new(source) }),
     }
+}
+
+/// Whether a signature promises less than the kernel was compiled for, of which wrong results would come: Triton's IR
+/// of the kernel, and its signature.
+///
+/// # Errors
+/// [`Error::Triton`].
+///
+/// ```
+/// use tvm_ffi_codegen_driver::triton;
+///
+/// let ttir = "tt.func public @f(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %n: i32) attributes {";
+/// assert!(triton::check_specialization(ttir, "x: *fp32:16, n: i32, BLOCK: 64").is_ok());
+/// let error = triton::check_specialization(ttir, "x: *fp32, n: i32, BLOCK: 64").unwrap_err();
+/// let text = "parameter `x: *fp32`: Triton has compiled the kernel for multiples of 16: `:16`";
+/// assert_eq!(error.to_string(), text);
+/// ```
+pub fn check_specialization(ttir: &str, signature: &str) -> Result<(), Error> {
+    Ok(ttir::check(ttir, &Kernel::parse(signature)?)?)
 }
 
 impl From<Fault> for Error {

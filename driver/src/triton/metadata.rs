@@ -89,7 +89,7 @@ impl<'a> Keys<'a> {
 
     /// Numbers are small enough for products of them.
     fn number(&self, key: &'static str) -> Result<i64, Fault> {
-        self.find(key, "a number from 0 to 4294967295", small)
+        self.find(key, "a number from 0 to 2147483647", small)
     }
 
     fn flag(&self, key: &'static str) -> Result<bool, Fault> {
@@ -156,7 +156,7 @@ impl<'a> Keys<'a> {
 }
 
 fn small(value: &Value) -> Option<i64> {
-    value.as_u64().and_then(|number| u32::try_from(number).ok()).map(i64::from)
+    value.as_u64().and_then(|number| i32::try_from(number).ok()).map(i64::from)
 }
 
 /// The driver's number of a type of elements: Triton has those of the device, which number three of them otherwise.

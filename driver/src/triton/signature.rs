@@ -122,10 +122,10 @@ impl Kernel {
         split(text).into_iter().map(dim).collect::<Result<_, _>>().map(Shape::Dims)
     }
 
-    /// One to three numbers of programs; those at the end that are 1 are left out.
+    /// One to three numbers of programs, in parentheses or not; those at the end that are 1 are left out.
     pub(super) fn grid(&self, text: &str) -> Result<Vec<Expr>, Fault> {
         let refused = |reason: String| Fault::Grid { reason };
-        let extents = split(text).into_iter().map(|extent| self.expr(extent));
+        let extents = tuple(text).into_iter().map(|extent| self.expr(extent));
         let mut extents = extents.collect::<Result<Vec<_>, _>>().map_err(refused)?;
         if !(1..=3).contains(&extents.len()) {
             return Err(refused(format!("expected one to three extents, found {}", extents.len())));
@@ -199,34 +199,51 @@ fn called(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// What is between commas that are in no brackets; nothing of a blank text.
-fn split(text: &str) -> Vec<&str> {
+/// What is between commas that are in no brackets; nothing of a blank text, and nothing after a last comma.
+pub(super) fn split(text: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let parts = text.split(|c| {
-        match c {
-            '(' | '[' | '<' => depth += 1,
-            ')' | ']' | '>' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
+        depth = nested(depth, c).unwrap_or(0);
         c == ',' && depth == 0
     });
-    let parts: Vec<&str> = parts.map(str::trim).collect();
-    if parts == [""] { vec![] } else { parts }
+    let mut parts: Vec<&str> = parts.map(str::trim).collect();
+    parts.pop_if(|last| last.is_empty());
+    parts
+}
+
+/// Where the bracket closes that a text is in.
+pub(super) fn closing(text: &str) -> Option<usize> {
+    let mut depth = Some(0);
+    text.find(|c| {
+        depth = depth.and_then(|depth| nested(depth, c));
+        depth.is_none()
+    })
+}
+
+/// How many brackets are open after one more character; `None` if it closes one that was never opened.
+fn nested(depth: usize, c: char) -> Option<usize> {
+    match c {
+        '(' | '[' | '<' | '{' => Some(depth + 1),
+        ')' | ']' | '>' | '}' => depth.checked_sub(1),
+        _ => Some(depth),
+    }
+}
+
+/// The elements of a tuple, which Python wants in parentheses if there is one alone.
+fn tuple(text: &str) -> Vec<&str> {
+    let text = text.trim();
+    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+    match inner.filter(|_| split(text).len() == 1) {
+        Some(inner) if inner.trim_end().ends_with(',') || split(inner).len() > 1 => split(inner),
+        _ => split(text),
+    }
 }
 
 /// What is in the brackets that a text starts with, and what follows them.
 fn bracketed(text: &str) -> Option<(&str, &str)> {
-    let mut depth = 0_usize;
-    let end = text.find(|c| {
-        match c {
-            '[' => depth += 1,
-            ']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth == 0
-    });
-    let end = end.filter(|_| text.starts_with('['))?;
-    Some((text[1..end].trim(), text[end + 1..].trim()))
+    let inner = text.strip_prefix('[')?;
+    let end = closing(inner)?;
+    Some((inner[..end].trim(), inner[end + 1..].trim()))
 }
 
 fn read_hint(text: &str) -> Result<(Hint, &str), String> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use codegen::Library;
+use proptest::prelude::*;
 use tvm_ffi_codegen_driver::{Error, Form, Options, emit, inspect, triton};
 
 use crate::support::folder;
@@ -124,6 +125,43 @@ fn refused(signature: &str, grid: &str) -> String {
 }
 
 #[test]
+fn grids_are_written_as_in_python() {
+    let signature = "x: *fp32, y: *fp32, out: *fp32, n: i32, BLOCK: 64,";
+    let found =
+        ["(tl.cdiv(n, BLOCK),)", "((n + 1) // BLOCK, 2, 1)", "(n + 1) * (n, 2)", "(n)", "n,"];
+    let grid = |grid: &str| match import("add", signature, grid) {
+        Ok(library) => library
+            .to_string()
+            .split_once("grid")
+            .expect("a launch")
+            .1
+            .replace(" block(128);\n    };\n", "\n"),
+        Err(error) => format!("{error}\n"),
+    };
+    let lines: Vec<String> = found.into_iter().map(grid).collect();
+    insta::assert_snapshot!(lines.concat(), @r#"
+    (ceildiv(n, 64))
+    ((n + 1) / 64, 2)
+    grid: 1:13: expected an operator or `)`, found `,`
+      | (n + 1) * (n, 2)
+      |             ^
+    (n)
+    (n)
+    "#);
+}
+
+proptest! {
+    /// Whatever is written, there is an answer.
+    #[test]
+    fn nothing_panics(
+        signature in "([a-z0-9_]{0,3}[:*,=()\\[\\]<>. é/-]{0,2}(fp32|i32|16|1|tensordesc)?){0,9}",
+        grid in "[a-z0-9,()/é. +-]{0,12}",
+    ) {
+        let _ = import("add", &signature, &grid);
+    }
+}
+
+#[test]
 fn signatures_that_mean_nothing_are_refused() {
     let found = [
         ("x", "1"),
@@ -214,8 +252,8 @@ fn metadata_that_says_too_little_or_too_much_is_refused() {
     the metadata is not Triton's: expected `,` or `]` at line 2 column 28
     the metadata lacks `shared`, which Triton 3.9 writes
     the metadata lacks `global_scratch_align`, which Triton 3.9 writes
-    `num_warps` in the metadata is "four", not a number from 0 to 4294967295
-    `num_ctas` in the metadata is -1, not a number from 0 to 4294967295
+    `num_warps` in the metadata is "four", not a number from 0 to 2147483647
+    `num_ctas` in the metadata is -1, not a number from 0 to 2147483647
     `shared` in the metadata: shared memory above 233472 bytes cannot be declared
     `target` in the metadata: a kernel for hip cannot be declared
     `instrumentation_mode` in the metadata: a kernel with the instrumentation `gsan` cannot be declared
@@ -259,10 +297,29 @@ fn the_command_writes_what_emit_reads() {
     let done = run(&["emit", &file, "--emit", "shared", "--image", &image], &shared);
     assert!(done.status.success(), "{done:?}");
 
-    let refused = run(&import, Path::new(&json));
-    assert_eq!(refused.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(said.ends_with("add.json: it is one of the inputs\n"), "{said}");
+    let copies = ["json", "cubin"].map(|end| folder.path().join(format!("add.{end}")));
+    for (from, to) in [&json, &code].into_iter().zip(&copies) {
+        fs::copy(from, to).expect("it can be copied");
+    }
+    let ttir =
+        "tt.func public @add(%x: i1, %y: i1, %out: i1, %n: i32 {tt.divisibility = 16 : i32})";
+    fs::write(folder.path().join("add.ttir"), ttir).expect("it can be written");
+    let [json, code] = copies.map(|path| path.display().to_string());
+    let unchecked = ADD.replace("i32:16", "i32");
+    let import = ["import-triton", &json, &code, "--signature", &unchecked, "--grid", "1"];
+    let said = fails(&import, &declaration);
+    let expected =
+        "error: parameter `n: i32`: Triton has compiled the kernel for multiples of 16: `:16`\n";
+    assert_eq!(said, expected);
+    let import = ["import-triton", &json, &code, "--signature", ADD, "--grid", "1"];
+    assert!(fails(&import, Path::new(&json)).ends_with("add.json: it is one of the inputs\n"));
+}
+
+/// What a run says that fails.
+fn fails(arguments: &[&str], output: &Path) -> String {
+    let done = run(arguments, output);
+    assert_eq!(done.status.code(), Some(1), "{done:?}");
+    String::from_utf8(done.stderr).expect("text")
 }
 
 fn import_text() -> String {
