@@ -102,7 +102,8 @@ Managed._fields_ = [
     ("version", ctypes.c_uint32 * 2), ("context", ctypes.c_void_p), ("deleter", DELETER),
     ("flags", ctypes.c_uint64), ("tensor", DLTensor),
 ]  # fmt: skip
-ALLOCATED = []
+# What was asked of both allocators since the last call, in bytes, and what ours has yielded.
+ALLOCATED, KEPT = [], []
 
 
 @DELETER
@@ -123,9 +124,6 @@ def allocate(prototype, out, _context, _set_error):
     return 0
 
 
-KEPT = []
-
-
 def record():
     """Launches and tensor maps since the last time, whatever the number of the library, and whether what is launched
     is a kernel or its function in a context; what scratch memory was asked for."""
@@ -144,8 +142,8 @@ def by_triton(kernel, grid, arguments, options):
     record()
     compiled = kernel[grid](*arguments, **options)
     files = compiled.metadata_group
-    return record(), [next(path for name, path in files.items() if name.endswith(end) and "__" not in name)
-                      for end in (".json", ".cubin")]  # fmt: skip
+    name = compiled.metadata.name
+    return record(), [files[name + end] for end in (".json", ".cubin")]
 
 
 def ours(files, signature, grid, arguments, folder):
@@ -180,12 +178,13 @@ def cases():
     grid = "cdiv(rows, BLOCK), cdiv(columns, BLOCK)"
     for ctas in (1, 2):
         options = {"BLOCK": 32, "num_ctas": ctas}
-        name = f"tiles, descriptors of the device, {ctas}"
+        name = f"tiles, scratch memory, clusters of {ctas}"
         yield name, tiles, (2, 3), (a, b, 40, 96), signature, grid, (a, b, 40, 96), options
     c, d = [Tensor(at, "bf16", 40, 32) for at in (0x1000, 0x2000)]
     signature = "x: tensordesc<bf16[32, 32]>[m, n], out: tensordesc<bf16[32, 32]>[m, n], factor: fp32"
     described = (c.described(32, 32), d.described(32, 32), 2.5)
-    yield "scale, descriptors of the host", _scale, (2,), described, signature, "cdiv(m, 32)", (c, d, 2.5), {"BLOCK": 32}
+    given, options = (c, d, 2.5), {"BLOCK": 32}
+    yield "scale, descriptors of the host", _scale, (2,), described, signature, "cdiv(m, 32)", given, options
     given = (x, True, 1 << 40, 0.5)
     signature = "out: *fp32:16, yes: u1, large: i64:16, factor: fp32, BLOCK: 128"
     yield "scalars", scalars, (1,), given, signature, "1", given, {"BLOCK": 128}
@@ -193,7 +192,8 @@ def cases():
     DRIVER.fake_cuda_set(b"capability:0", ctypes.c_int64(80))
     older = triton.jit(_scale.fn)
     signature = "x: tensordesc<bf16[32, 32]>[m, n], out: tensordesc<bf16[32, 32]>[m, n], factor: fp32"
-    yield "scale, for sm_80", older, (2,), described, signature, "cdiv(m, 32)", (c, d, 2.5), {"BLOCK": 32}
+    given, options = (c, d, 2.5), {"BLOCK": 32}
+    yield "scale, for sm_80", older, (2,), described, signature, "cdiv(m, 32)", given, options
 
 
 def allocate_for_triton(size, align, stream):
@@ -213,8 +213,9 @@ def main():
         same = bool(expected) and found == expected
         differences += not same
         print(f"| {name} | {len(expected)} | {'yes' if same else 'NO'} |")
-        for line in [] if same else [f"  Triton: {line}" for line in expected] + [f"  ours:   {line}" for line in found]:
-            print(line, file=sys.stderr)
+        if not same:
+            for whose, lines in ("Triton", expected), ("ours", found):
+                print(*[f"  {whose}: {line}" for line in lines], sep="\n", file=sys.stderr)
     sys.exit(differences > 0)
 
 
