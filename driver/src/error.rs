@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use target_lexicon::BinaryFormat;
 
+use crate::triton::Fault;
+
 /// Every failure is the fault of the input or of the machine; a bug of this library panics.
 #[derive(Debug)]
 pub enum Error {
@@ -39,6 +41,11 @@ pub enum Error {
         position: Option<(usize, usize)>,
         /// What is wrong with it.
         reason: String,
+    },
+    /// A kernel of Triton cannot be imported.
+    Triton {
+        /// Why not.
+        fault: Fault,
     },
     /// The name of a target means nothing.
     Target {
@@ -166,6 +173,7 @@ impl fmt::Display for Error {
             Error::Import { path, position: None, reason } => {
                 write!(f, "{}: {reason}", path.display())
             }
+            Error::Triton { fault } => fault.fmt(f),
             Error::Target { name, source } => write!(f, "unknown target `{name}`: {source}"),
             Error::UnknownBackend { name, known } => {
                 write!(f, "unknown backend `{name}`, expected one of {}", known.join(", "))
@@ -255,6 +263,7 @@ impl error::Error for Error {
             Error::Declaration { source, .. } => Some(source.as_ref()),
             Error::Backend { source, .. } => Some(source.as_ref()),
             Error::Import { .. }
+            | Error::Triton { .. }
             | Error::Target { .. }
             | Error::UnknownBackend { .. }
             | Error::NotBuilt { .. }

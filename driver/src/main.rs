@@ -2,6 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+mod import_triton;
+mod report;
+
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,13 +15,15 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use codegen::{Library, Loader, Prepare, Unchecked, ir};
+use import_triton::ImportTriton;
+use report::Report;
 use target_lexicon::{OperatingSystem, Triple};
 use tvm_ffi_codegen_driver::file::{self, Mode};
-use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
+use tvm_ffi_codegen_driver::imports::{read_modules, read_tree};
 use tvm_ffi_codegen_driver::link::{self, Dependencies, Input, Linker, library};
 use tvm_ffi_codegen_driver::{
-    BACKENDS, Error, Form, Kernel, Optimize, Options, backend, check_file, inspect, lower_with,
-    parse_file, write_module,
+    BACKENDS, Error, Form, Kernel, Optimize, Options, backend, check_file, lower_with, parse_file,
+    write_module,
 };
 
 /// Emits TVM FFI host functions from their declarations.
@@ -34,21 +39,14 @@ enum Command {
     /// Compiles declarations.
     Emit(Box<Emit>),
     /// Shows what a library or object exports and needs.
-    Inspect {
-        /// A shared library or an object; `-` for standard input.
-        file: PathBuf,
-        /// Print JSON, for programs.
-        #[arg(long)]
-        json: bool,
-        /// Also write what the library brings along to this folder, with a tree.toml for --import-tree.
-        #[arg(long, value_name = "DIR")]
-        extract: Option<PathBuf>,
-    },
+    Inspect(Report),
     /// Checks declarations.
     Check {
         /// Declarations; `-` for standard input.
         file: PathBuf,
     },
+    /// Declares a kernel of Triton, launch and all.
+    ImportTriton(ImportTriton),
 }
 
 #[derive(Args)]
@@ -183,8 +181,9 @@ fn main() -> ExitCode {
     );
     let result = match Cli::parse().command {
         Command::Emit(arguments) => emit(&arguments),
-        Command::Inspect { file, json, extract } => report(&file, json, extract.as_deref()),
+        Command::Inspect(report) => report.run(),
         Command::Check { file } => check(&file),
+        Command::ImportTriton(arguments) => arguments.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -384,20 +383,4 @@ fn linker(name: LinkerName) -> Linker {
         LinkerName::Wild => Linker::Wild,
         LinkerName::Cc => Linker::Cc(env::var_os("CC").unwrap_or_else(|| "cc".into()).into()),
     }
-}
-
-fn report(path: &Path, json: bool, folder: Option<&Path>) -> Result<(), Error> {
-    let contents = inspect::open(path)?;
-    let fault = |fault| Error::Object { file: path.display().to_string(), fault };
-    let found = contents.inspect().map_err(fault)?;
-    if let Some(folder) = folder {
-        let refused =
-            |reason: String| Error::Import { path: path.to_owned(), position: None, reason };
-        let blob = contents.library_bin().map_err(fault)?;
-        let blob = blob.ok_or_else(|| refused("there is no import tree to extract".into()))?;
-        let tree = ImportTree::decode(blob).map_err(|error| refused(error.to_string()))?;
-        extract(&tree, folder)?;
-    }
-    let report = if json { found.to_json() } else { found.to_string() };
-    file::write(Path::new("-"), report.as_bytes(), Mode::Data)
 }

@@ -32,5 +32,6 @@ mod stack_of_success;
 mod system;
 mod table;
 mod tracebacks;
+mod triton;
 mod unallocated;
 mod unchecked;

@@ -1,5 +1,7 @@
 //! Launches: the images that hold GPU code, and how a body starts a kernel of one.
 
+use abi_spec::DType;
+
 use super::Expr;
 
 /// GPU code that a library carries: a cubin, a fatbin or PTX, as the header of its bytes says.
@@ -201,7 +203,36 @@ attributes! {
     MemSyncDomain "mem_sync_domain" 10 Number;
 }
 
+/// The driver's types of elements, beyond those of one byte.
+const MAP_TYPES: [(DType, MapType); 10] = [
+    (DType::FLOAT16, MapType::Float16),
+    (DType::BFLOAT16, MapType::BFloat16),
+    (DType::FLOAT32, MapType::Float32),
+    (DType::FLOAT64, MapType::Float64),
+    (DType::INT16, MapType::Uint16),
+    (DType::UINT16, MapType::Uint16),
+    (DType::INT32, MapType::Int32),
+    (DType::UINT32, MapType::Uint32),
+    (DType::INT64, MapType::Int64),
+    (DType::UINT64, MapType::Uint64),
+];
+
 impl MapType {
+    /// That of a tensor's elements where none is given; `None` if the driver has none for them.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{DType, MapType};
+    ///
+    /// assert_eq!(MapType::of(DType::BFLOAT16), Some(MapType::BFloat16));
+    /// assert_eq!(MapType::of(DType::BOOL), Some(MapType::Uint8));
+    /// assert_eq!(MapType::of("complex64".parse().unwrap()), None);
+    /// ```
+    pub fn of(dtype: DType) -> Option<MapType> {
+        let known = MAP_TYPES.into_iter().find(|(of, _)| *of == dtype).map(|(_, ty)| ty);
+        let is_byte = u32::from(dtype.bits) * u32::from(dtype.lanes) == 8;
+        known.or(is_byte.then_some(MapType::Uint8))
+    }
+
     /// Bytes of an element; `None` where several share bytes.
     pub(crate) const fn bytes(self) -> Option<u32> {
         Some(match self {

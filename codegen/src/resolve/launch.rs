@@ -326,29 +326,13 @@ fn allowed(extents: &Packing, attributes: &[(u32, Packing)]) -> Allowed {
     Allowed { shared: shared != Some(0), cluster: clusters.any(large) }
 }
 
-/// The driver's types of elements, beyond those of one byte.
-const MAP_TYPES: [(DType, MapType); 10] = [
-    (DType::FLOAT16, MapType::Float16),
-    (DType::BFLOAT16, MapType::BFloat16),
-    (DType::FLOAT32, MapType::Float32),
-    (DType::FLOAT64, MapType::Float64),
-    (DType::INT16, MapType::Uint16),
-    (DType::UINT16, MapType::Uint16),
-    (DType::INT32, MapType::Int32),
-    (DType::UINT32, MapType::Uint32),
-    (DType::INT64, MapType::Int64),
-    (DType::UINT64, MapType::Uint64),
-];
-
 /// The number of the driver's type of the elements of a tensor, and their bytes.
 fn element(tensor: &Tensor, map: &DeclaredMap) -> Found<(u32, u32)> {
     let [dtype] = tensor.dtypes[..] else {
         return Err(format!("`{}` may have elements of several types", map.tensor));
     };
     let bits = u32::from(dtype.bits) * u32::from(dtype.lanes);
-    let known = MAP_TYPES.into_iter().find(|(of, _)| *of == dtype).map(|(_, ty)| ty);
-    let own = known.or((bits == 8).then_some(MapType::Uint8));
-    let Some(ty) = map.dtype.or(own) else {
+    let Some(ty) = map.dtype.or(MapType::of(dtype)) else {
         return Err(format!("the driver has no tensor maps of `{dtype}`: give `dtype`"));
     };
     match ty.bytes() {

@@ -10,3 +10,4 @@ mod inspect;
 mod ir_kernels;
 mod link;
 mod support;
+mod triton;

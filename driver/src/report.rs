@@ -1,0 +1,42 @@
+//! The command `inspect`.
+
+use std::path::{Path, PathBuf};
+
+use abi_spec::library_bin::ImportTree;
+use clap::Args;
+use tvm_ffi_codegen_driver::file::{self, Mode};
+use tvm_ffi_codegen_driver::imports::extract;
+use tvm_ffi_codegen_driver::{Error, inspect};
+
+/// Shows what a library or object exports and needs.
+#[derive(Args)]
+pub(crate) struct Report {
+    /// A shared library or an object; `-` for standard input.
+    file: PathBuf,
+    /// Print JSON, for programs.
+    #[arg(long)]
+    json: bool,
+    /// Also write what the library brings along to this folder, with a tree.toml for --import-tree.
+    #[arg(long, value_name = "DIR")]
+    extract: Option<PathBuf>,
+}
+
+impl Report {
+    /// Prints the report.
+    pub(crate) fn run(&self) -> Result<(), Error> {
+        let path = &self.file;
+        let contents = inspect::open(path)?;
+        let fault = |fault| Error::Object { file: path.display().to_string(), fault };
+        let found = contents.inspect().map_err(fault)?;
+        if let Some(folder) = &self.extract {
+            let refused =
+                |reason: String| Error::Import { path: path.clone(), position: None, reason };
+            let blob = contents.library_bin().map_err(fault)?;
+            let blob = blob.ok_or_else(|| refused("there is no import tree to extract".into()))?;
+            let tree = ImportTree::decode(blob).map_err(|error| refused(error.to_string()))?;
+            extract(&tree, folder)?;
+        }
+        let report = if self.json { found.to_json() } else { found.to_string() };
+        file::write(Path::new("-"), report.as_bytes(), Mode::Data)
+    }
+}

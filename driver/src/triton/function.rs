@@ -1,0 +1,241 @@
+//! The declaration of a kernel.
+
+use abi_spec::Scalar;
+use codegen::{
+    AttributeKind, DType, DeviceType, Dim, Expr, Function as Declared, Launch, LaunchArg, MapType,
+    Member, Promotion, Shape, Signature, Statement, Strides, Tensor, TensorMap,
+};
+
+use super::Fault;
+use super::metadata::{Descriptor, Metadata, Scratch};
+use super::signature::{Hint, Kernel, Kind, Parameter};
+
+/// A function in the making.
+pub(super) struct Function<'a> {
+    /// Its name, and that of the image.
+    pub(super) name: String,
+    /// The sizes of the kernel's parameters.
+    pub(super) params: Vec<u32>,
+    metadata: &'a Metadata,
+    signature: Signature,
+    args: Vec<LaunchArg>,
+    /// The blocks in each direction.
+    grid: Vec<Expr>,
+}
+
+/// Bytes of a pointer, and of a tensor map.
+const POINTER: u32 = 8;
+const MAP: u32 = 128;
+
+/// What kernels that are specialised so, and tensor maps, want of addresses.
+const ALIGN: u64 = 16;
+
+/// `CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE`, and `CU_CLUSTER_SCHEDULING_POLICY_SPREAD`.
+const SCHEDULING: AttributeKind = AttributeKind::Other(5);
+const SPREAD: i64 = 1;
+
+impl<'a> Function<'a> {
+    pub(super) fn new(
+        metadata: &'a Metadata,
+        kernel: &Kernel,
+        grid: &[Expr],
+    ) -> Result<Function<'a>, Fault> {
+        let own = metadata.name.trim_start_matches('_');
+        let name = kernel.name.as_deref().unwrap_or(own).to_owned();
+        let signature = Signature::new(&name);
+        let grid = blocks(metadata.ctas, grid);
+        let (params, args) = (Vec::new(), Vec::new());
+        let mut function = Function { name, params, metadata, signature, args, grid };
+        let mut descriptors = metadata.descriptors.iter();
+        for parameter in &kernel.parameters {
+            let strided = kernel.parameters.iter().filter_map(|other| other.given.as_ref());
+            let strided = strided.into_iter().any(|given| asks_strides(given, &parameter.name));
+            let added = match parameter.kind {
+                Kind::Pointer(dtype) => function.pointer(parameter, dtype, strided),
+                Kind::Scalar(scalar) => function.scalar(parameter, scalar),
+                Kind::Descriptor(dtype, rank) => {
+                    function.descriptor(parameter, dtype, rank, descriptors.next())
+                }
+            };
+            let text = || parameter.text.clone();
+            added.map_err(|reason| Fault::Parameter { text: text(), reason: reason.to_owned() })?;
+        }
+        for scratch in &metadata.scratch {
+            let hidden = function.scratch(scratch);
+            function.give(hidden, POINTER);
+        }
+        Ok(function)
+    }
+
+    /// The function, launch and all.
+    pub(super) fn build(self) -> Declared {
+        let Metadata { name, threads, ctas, shared, pdl, cooperative, .. } = self.metadata;
+        let mut launch = Launch::new(&self.name, name, self.args).grid(self.grid).block([*threads]);
+        if *shared > 0 {
+            launch = launch.shared(*shared);
+        }
+        let none: [Expr; 0] = [];
+        if *pdl {
+            launch = launch.attribute(AttributeKind::Pdl, none.clone());
+        }
+        if *cooperative {
+            launch = launch.attribute(AttributeKind::Cooperative, none);
+        }
+        if *ctas > 1 {
+            launch = launch.attribute(AttributeKind::Cluster, [*ctas]);
+            launch = launch.attribute(SCHEDULING, [Expr::Int(SPREAD).cast(Scalar::Int32)]);
+        }
+        self.signature.body([Statement::from(launch)])
+    }
+
+    /// One more parameter of the kernel.
+    fn give(&mut self, arg: impl Into<LaunchArg>, bytes: u32) {
+        self.args.push(arg.into());
+        self.params.push(bytes);
+    }
+
+    fn add(&mut self, change: impl FnOnce(Signature) -> Signature) {
+        let signature = std::mem::replace(&mut self.signature, Signature::new(""));
+        self.signature = change(signature);
+    }
+
+    fn pointer(
+        &mut self,
+        parameter: &Parameter,
+        dtype: DType,
+        strided: bool,
+    ) -> Result<(), &'static str> {
+        let Parameter { name, shape, hint, given, .. } = parameter;
+        if *hint == Some(Hint::One) {
+            return Err("only an integer can be 1");
+        }
+        if let Some(given) = given {
+            if hint.is_some() || shape.is_some() {
+                return Err("only a tensor has a shape and is checked for its alignment");
+            }
+            self.give(given.clone(), POINTER);
+            return Ok(());
+        }
+        let mut tensor = on_device(shape.clone().unwrap_or(Shape::AnyRank), dtype);
+        if strided {
+            tensor = tensor.with_strides(Strides::Any);
+        }
+        if hint.is_some() {
+            tensor = tensor.with_align(ALIGN);
+        }
+        self.add(|signature| signature.param(name, tensor));
+        self.give(Expr::name(name).data(), POINTER);
+        Ok(())
+    }
+
+    fn scalar(&mut self, parameter: &Parameter, scalar: Scalar) -> Result<(), &'static str> {
+        let Parameter { name, shape, hint, given, .. } = parameter;
+        if shape.is_some() {
+            return Err("only a tensor has a shape");
+        }
+        if hint.is_some() && !scalar.is_int() {
+            return Err("only integers and pointers are specialised");
+        }
+        if given.is_none() {
+            self.add(|signature| signature.param(name, scalar));
+        }
+        let value = given.clone().unwrap_or_else(|| Expr::name(name));
+        match hint {
+            Some(Hint::Divisible) => self.require((&value % 16).equal(0)),
+            Some(Hint::One) => self.require(value.clone().equal(1)),
+            None => {}
+        }
+        if *hint != Some(Hint::One) {
+            let value = if given.is_some() { value.cast(scalar) } else { value };
+            self.give(value, scalar.bits().div_ceil(8));
+        }
+        Ok(())
+    }
+
+    fn require(&mut self, condition: Expr) {
+        self.add(|signature| signature.require(condition));
+    }
+
+    /// The map, extents and strides; without maps what they would be made of, and then the same.
+    fn descriptor(
+        &mut self,
+        parameter: &Parameter,
+        dtype: DType,
+        rank: usize,
+        map: Option<&Descriptor>,
+    ) -> Result<(), &'static str> {
+        let Parameter { name, shape, hint, given, .. } = parameter;
+        if hint.is_some() || given.is_some() {
+            return Err("a descriptor is made of a tensor, and never specialised");
+        }
+        let shape = shape.clone().unwrap_or_else(|| Shape::Dims(vec![Dim::Any; rank]));
+        if !matches!(&shape, Shape::Dims(dims) if dims.len() == rank) {
+            return Err("the shape has another rank than the block");
+        }
+        let mut strides = vec![Dim::Any; rank];
+        if let Some(inner) = strides.last_mut() {
+            *inner = Dim::Expr(Expr::Int(1));
+        }
+        let tensor = on_device(shape, dtype).with_strides(Strides::List(strides));
+        let tensor = tensor.with_align(ALIGN);
+        self.add(|signature| signature.param(name, tensor));
+        let value = Expr::name(name);
+        let dims = 0..rank as u32;
+        match map {
+            Some(map) => self.give(tensor_map(&value, dtype, map), MAP),
+            None if !self.metadata.descriptors.is_empty() => {
+                return Err("the metadata has fewer descriptors than the signature");
+            }
+            None => self.decomposed(&value, dims.clone()),
+        }
+        for dim in dims.clone() {
+            self.give(value.shape(dim).cast(Scalar::Int32), 4);
+        }
+        dims.for_each(|dim| self.give(value.strides(dim), 8));
+        Ok(())
+    }
+
+    /// Address, extents, strides; no padding with NaN, no rounding to TF32.
+    fn decomposed(&mut self, value: &Expr, dims: std::ops::Range<u32>) {
+        self.give(value.data(), POINTER);
+        dims.clone().for_each(|dim| self.give(value.shape(dim), 8));
+        dims.for_each(|dim| self.give(value.strides(dim), 8));
+        (0..2).for_each(|_| self.give(Expr::Int(0).cast(Scalar::Bool), 1));
+    }
+
+    /// A hidden parameter: memory for every block.
+    fn scratch(&self, scratch: &Scratch) -> LaunchArg {
+        if scratch.size == 0 {
+            return Expr::Null.into();
+        }
+        let blocks = self.grid.iter().cloned().reduce(|all, extent| all * extent);
+        let blocks = blocks.unwrap_or(Expr::Int(1));
+        LaunchArg::scratch(blocks * scratch.size, scratch.align)
+    }
+}
+
+/// So many clusters are so many times the blocks, in the first direction.
+fn blocks(ctas: i64, programs: &[Expr]) -> Vec<Expr> {
+    let mut grid = programs.to_vec();
+    if ctas > 1 {
+        grid[0] = ctas * grid[0].clone();
+    }
+    grid
+}
+
+fn on_device(shape: Shape, dtype: DType) -> Tensor {
+    Tensor::new(shape, dtype).with_device(DeviceType::CUDA)
+}
+
+fn tensor_map(tensor: &Expr, dtype: DType, map: &Descriptor) -> TensorMap {
+    // Triton's own choice for every map.
+    let made = TensorMap::new(tensor.clone(), map.extents.clone()).promotion(Promotion::B128);
+    let made = made.swizzle(map.swizzle);
+    if MapType::of(dtype) == Some(map.dtype) { made } else { made.dtype(map.dtype) }
+}
+
+/// Whether an expression has `name.strides`.
+fn asks_strides(expr: &Expr, name: &str) -> bool {
+    let asks = matches!(expr, Expr::Member(of, Member::Strides(_)) if **of == Expr::name(name));
+    asks || expr.children().any(|child| asks_strides(child, name))
+}

@@ -1,0 +1,170 @@
+//! What Triton says of a kernel: the JSON beside a cubin, of which only what launches need is read.
+
+use codegen::{MapType, Swizzle};
+use serde_json::{Map, Value};
+
+use super::Fault;
+
+/// How a kernel is launched.
+pub(super) struct Metadata {
+    /// The name of the kernel in the cubin.
+    pub(super) name: String,
+    /// Threads of a block.
+    pub(super) threads: i64,
+    /// Blocks of a cluster, which do the work of one program together.
+    pub(super) ctas: i64,
+    /// Bytes of dynamic shared memory.
+    pub(super) shared: i64,
+    pub(super) pdl: bool,
+    pub(super) cooperative: bool,
+    /// The hidden parameters, in order.
+    pub(super) scratch: [Scratch; 2],
+    /// How tensor maps are made; empty for machines that have none.
+    pub(super) descriptors: Vec<Descriptor>,
+}
+
+/// Memory on the device that a kernel wants.
+pub(super) struct Scratch {
+    /// Bytes for each block.
+    pub(super) size: i64,
+    pub(super) align: u64,
+}
+
+/// A tensor map.
+pub(super) struct Descriptor {
+    pub(super) swizzle: Swizzle,
+    pub(super) dtype: MapType,
+    pub(super) extents: Vec<i64>,
+}
+
+/// Beyond this the driver has a mode of its own, which has to be set before.
+const MOST_SHARED: i64 = 228 * 1024;
+
+impl Metadata {
+    pub(super) fn parse(text: &str) -> Result<Metadata, Fault> {
+        let refused = |reason: String| Fault::Metadata { reason };
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| refused(error.to_string()))?;
+        let object = value.as_object().ok_or_else(|| refused("it is no object".into()))?;
+        let keys = Keys(object);
+        keys.check_supported()?;
+        let shared = keys.number("shared")?;
+        if shared > MOST_SHARED {
+            let reason = format!("shared memory above {MOST_SHARED} bytes");
+            return Err(Fault::Unsupported { key: "shared", reason });
+        }
+        let descriptors = keys.objects("tensordesc_meta")?;
+        Ok(Metadata {
+            name: keys.text("name")?.to_owned(),
+            threads: keys.number("num_warps")? * keys.number("warp_size")?,
+            ctas: keys.number("num_ctas")?,
+            shared,
+            pdl: keys.flag("launch_pdl")?,
+            cooperative: keys.flag("launch_cooperative_grid")?,
+            scratch: [
+                keys.scratch("global_scratch_size", "global_scratch_align")?,
+                keys.scratch("profile_scratch_size", "profile_scratch_align")?,
+            ],
+            descriptors: descriptors
+                .into_iter()
+                .map(|keys| keys.descriptor())
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// An object of the metadata.
+struct Keys<'a>(&'a Map<String, Value>);
+
+impl<'a> Keys<'a> {
+    fn find<T>(
+        &self,
+        key: &'static str,
+        expected: &'static str,
+        read: impl FnOnce(&'a Value) -> Option<T>,
+    ) -> Result<T, Fault> {
+        let value = self.0.get(key).ok_or(Fault::MissingKey { key })?;
+        read(value).ok_or_else(|| Fault::Key { key, expected, found: value.to_string() })
+    }
+
+    /// Numbers are small enough for products of them.
+    fn number(&self, key: &'static str) -> Result<i64, Fault> {
+        self.find(key, "a number from 0 to 2147483647", small)
+    }
+
+    fn flag(&self, key: &'static str) -> Result<bool, Fault> {
+        self.find(key, "true or false", Value::as_bool)
+    }
+
+    fn text(&self, key: &'static str) -> Result<&'a str, Fault> {
+        self.find(key, "text", Value::as_str)
+    }
+
+    fn objects(&self, key: &'static str) -> Result<Vec<Keys<'a>>, Fault> {
+        self.find(key, "a list of objects", |value| {
+            value.as_array()?.iter().map(|value| value.as_object().map(Keys)).collect()
+        })
+    }
+
+    fn scratch(&self, size: &'static str, align: &'static str) -> Result<Scratch, Fault> {
+        let size = self.number(size)?;
+        Ok(Scratch { size, align: self.find(align, "a number", Value::as_u64)? })
+    }
+
+    fn descriptor(&self) -> Result<Descriptor, Fault> {
+        for (key, reason) in [
+            ("fp4_padded", "a tensor map of padded 4-bit elements"),
+            ("is_im2col", "a tensor map by columns of an image"),
+        ] {
+            if self.flag(key)? {
+                return Err(Fault::Unsupported { key, reason: reason.to_owned() });
+            }
+        }
+        let named = |numbers: &'static [MapType]| {
+            move |value: &Value| {
+                let number = host_type(small(value)?);
+                numbers.iter().copied().find(|ty| *ty as i64 == number)
+            }
+        };
+        let swizzle = |value: &Value| {
+            let number = small(value)?;
+            Swizzle::ALL.iter().copied().find(|swizzle| *swizzle as i64 == number)
+        };
+        let extents = |value: &Value| value.as_array()?.iter().map(small).collect();
+        Ok(Descriptor {
+            swizzle: self.find("swizzle", "a swizzle of the driver", swizzle)?,
+            dtype: self.find("elem_type", "a type of elements", named(MapType::ALL))?,
+            extents: self.find("block_size", "a list of numbers", extents)?,
+        })
+    }
+
+    /// That it is for CUDA, without parameters that only a sanitizer adds.
+    fn check_supported(&self) -> Result<(), Fault> {
+        let backend =
+            self.find("target", "a target", |target| target.as_object()?.get("backend")?.as_str())?;
+        if backend != "cuda" {
+            let reason = format!("a kernel for {backend}");
+            return Err(Fault::Unsupported { key: "target", reason });
+        }
+        let mode = self.0.get("instrumentation_mode").and_then(Value::as_str).unwrap_or_default();
+        if !mode.is_empty() {
+            let reason = format!("a kernel with the instrumentation `{mode}`");
+            return Err(Fault::Unsupported { key: "instrumentation_mode", reason });
+        }
+        Ok(())
+    }
+}
+
+fn small(value: &Value) -> Option<i64> {
+    value.as_u64().and_then(|number| i32::try_from(number).ok()).map(i64::from)
+}
+
+/// The driver's number of a type of elements: Triton has those of the device, which number three of them otherwise.
+fn host_type(number: i64) -> i64 {
+    match number {
+        8 => MapType::Float32Ftz as i64,
+        9 => MapType::Float64 as i64,
+        10 => MapType::BFloat16 as i64,
+        other => other,
+    }
+}

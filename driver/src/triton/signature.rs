@@ -1,0 +1,292 @@
+//! What the parameters of a kernel are, in Triton's words.
+
+use abi_spec::{DType, Scalar};
+use codegen::{Dim, Expr, Shape};
+
+use super::Fault;
+
+/// What is said of a kernel.
+pub(super) struct Kernel {
+    /// The name of our function, if one is given.
+    pub(super) name: Option<String>,
+    /// Without constants.
+    pub(super) parameters: Vec<Parameter>,
+    constants: Vec<(String, String)>,
+}
+
+/// A parameter of a kernel.
+pub(super) struct Parameter {
+    /// As it is written.
+    pub(super) text: String,
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    /// The shape of its tensor.
+    pub(super) shape: Option<Shape>,
+    pub(super) hint: Option<Hint>,
+    /// What it is given, if that is no argument of its own.
+    pub(super) given: Option<Expr>,
+}
+
+/// What a parameter is.
+pub(super) enum Kind {
+    /// `*fp32`
+    Pointer(DType),
+    /// `i32`
+    Scalar(Scalar),
+    /// `tensordesc<fp16[32, 32]>`: the type of elements, and the rank.
+    Descriptor(DType, usize),
+}
+
+/// What the kernel was compiled for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hint {
+    /// Multiples of 16.
+    Divisible,
+    /// 1 alone: the kernel has no such parameter.
+    One,
+}
+
+/// Triton's types: their names, and what they are as elements of tensors and by themselves.
+const TYPES: [(&str, &str, Option<Scalar>); 20] = [
+    ("i1", "bool", Some(Scalar::Bool)),
+    ("i8", "int8", Some(Scalar::Int8)),
+    ("i16", "int16", Some(Scalar::Int16)),
+    ("i32", "int32", Some(Scalar::Int32)),
+    ("i64", "int64", Some(Scalar::Int64)),
+    ("u1", "bool", Some(Scalar::Bool)),
+    ("u8", "uint8", Some(Scalar::Uint8)),
+    ("u16", "uint16", Some(Scalar::Uint16)),
+    ("u32", "uint32", Some(Scalar::Uint32)),
+    ("u64", "uint64", Some(Scalar::Uint64)),
+    ("fp16", "float16", Some(Scalar::Float16)),
+    ("bf16", "bfloat16", Some(Scalar::BFloat16)),
+    ("fp32", "float32", Some(Scalar::Float32)),
+    ("f32", "float32", Some(Scalar::Float32)),
+    ("fp64", "float64", Some(Scalar::Float64)),
+    ("fp8e4nv", "float8_e4m3fn", None),
+    ("fp8e5", "float8_e5m2", None),
+    ("fp8e4b8", "float8_e4m3fnuz", None),
+    ("fp8e5b16", "float8_e5m2fnuz", None),
+    // No framework has these; they travel as bytes.
+    ("fp8e4b15", "uint8", None),
+];
+
+/// A parameter, not yet understood.
+struct Raw<'a> {
+    text: &'a str,
+    name: &'a str,
+    ty: &'a str,
+    given: Option<&'a str>,
+}
+
+impl Kernel {
+    pub(super) fn parse(text: &str) -> Result<Kernel, Fault> {
+        let (name, list) = called(text);
+        let raw = split(list).into_iter().map(Raw::parse).collect::<Result<Vec<_>, _>>()?;
+        let constants = raw.iter().filter_map(Raw::constant).collect();
+        let mut kernel = Kernel { name: name.map(str::to_owned), parameters: vec![], constants };
+        for raw in raw.iter().filter(|raw| !raw.is_constant()) {
+            let parameter = kernel.parameter(raw).map_err(|reason| raw.fault(reason))?;
+            kernel.parameters.push(parameter);
+        }
+        Ok(kernel)
+    }
+
+    fn parameter(&self, raw: &Raw<'_>) -> Result<Parameter, String> {
+        let (kind, mut rest) = kind(raw.ty)?;
+        let (mut shape, mut hint) = (None, None);
+        while !rest.is_empty() {
+            let (dims, after) =
+                bracketed(rest).map_or((None, rest), |(dims, after)| (Some(dims), after));
+            if let Some(dims) = dims.filter(|_| shape.is_none()) {
+                (shape, rest) = (Some(self.shape(dims)?), after);
+            } else if let Some(after) = rest.strip_prefix(':').filter(|_| hint.is_none()) {
+                (hint, rest) = (Some(read_hint(after)?.0), read_hint(after)?.1);
+            } else {
+                return Err(format!("expected `[` and a shape, `:16` or `:1`, found `{rest}`"));
+            }
+        }
+        let given = raw.given.map(|given| self.expr(given)).transpose()?;
+        let (text, name) = (raw.text.to_owned(), raw.name.to_owned());
+        Ok(Parameter { text, name, kind, shape, hint, given })
+    }
+
+    fn shape(&self, text: &str) -> Result<Shape, String> {
+        if text == "..." {
+            return Ok(Shape::AnyRank);
+        }
+        let dim = |text: &str| match text {
+            "_" => Ok(Dim::Any),
+            _ => self.expr(text).map(Dim::Expr),
+        };
+        split(text).into_iter().map(dim).collect::<Result<_, _>>().map(Shape::Dims)
+    }
+
+    /// One to three numbers of programs, in parentheses or not; those at the end that are 1 are left out.
+    pub(super) fn grid(&self, text: &str) -> Result<Vec<Expr>, Fault> {
+        let refused = |reason: String| Fault::Grid { reason };
+        let extents = tuple(text).into_iter().map(|extent| self.expr(extent));
+        let mut extents = extents.collect::<Result<Vec<_>, _>>().map_err(refused)?;
+        if !(1..=3).contains(&extents.len()) {
+            return Err(refused(format!("expected one to three extents, found {}", extents.len())));
+        }
+        while extents.len() > 1 && extents.last() == Some(&Expr::Int(1)) {
+            extents.pop();
+        }
+        Ok(extents)
+    }
+
+    /// An expression of ours, in which constants, `cdiv` and `//` may stand as in Python.
+    fn expr(&self, text: &str) -> Result<Expr, String> {
+        let mut ours = String::new();
+        for piece in text.split_inclusive(|c| !is_word(c)) {
+            let word = piece.trim_end_matches(|c| !is_word(c));
+            let constant = self.constants.iter().find(|(name, _)| name == word);
+            ours += match word {
+                "cdiv" | "tl.cdiv" | "triton.cdiv" => "ceildiv",
+                _ => constant.map_or(word, |(_, value)| value),
+            };
+            ours += &piece[word.len()..];
+        }
+        ours.replace("//", "/").parse().map_err(|error: codegen::Error| error.to_string())
+    }
+}
+
+impl<'a> Raw<'a> {
+    fn parse(text: &'a str) -> Result<Raw<'a>, Fault> {
+        let (name, rest) = text.split_once(':').ok_or_else(|| Fault::Parameter {
+            text: text.to_owned(),
+            reason: "expected a name, `:` and a type, such as `n: i32`".to_owned(),
+        })?;
+        let (ty, given) = match rest.split_once('=') {
+            Some((ty, given)) => (ty, Some(given.trim())),
+            None => (rest, None),
+        };
+        Ok(Raw { text, name: name.trim(), ty: ty.trim(), given })
+    }
+
+    fn fault(&self, reason: String) -> Fault {
+        Fault::Parameter { text: self.text.to_owned(), reason }
+    }
+
+    /// Whether the kernel was compiled for one value of it: that value, or the word for it.
+    fn is_constant(&self) -> bool {
+        let is_number = self.ty.starts_with(|c: char| c.is_ascii_digit() || "-'\"".contains(c));
+        is_number || ["constexpr", "tl.constexpr", "True", "False", "None"].contains(&self.ty)
+    }
+
+    /// Its name and its value, if both are known.
+    fn constant(&self) -> Option<(String, String)> {
+        let is_value = self.is_constant() && !self.ty.ends_with("constexpr");
+        let value =
+            if is_value { Some(self.ty) } else { self.given.filter(|_| self.is_constant()) }?;
+        let value = if value.starts_with('-') { format!("({value})") } else { value.to_owned() };
+        Some((self.name.to_owned(), value))
+    }
+}
+
+/// Members are part of a word, so that they are no constants.
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '.'
+}
+
+/// A name and what is in parentheses after it, or all of it.
+fn called(text: &str) -> (Option<&str>, &str) {
+    let inner = text.trim().strip_suffix(')').and_then(|text| text.split_once('('));
+    match inner {
+        Some((name, list)) if !name.contains(':') => (Some(name.trim()), list),
+        _ => (None, text),
+    }
+}
+
+/// What is between commas that are in no brackets; nothing of a blank text, and nothing after a last comma.
+pub(super) fn split(text: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let parts = text.split(|c| {
+        depth = nested(depth, c).unwrap_or(0);
+        c == ',' && depth == 0
+    });
+    let mut parts: Vec<&str> = parts.map(str::trim).collect();
+    parts.pop_if(|last| last.is_empty());
+    parts
+}
+
+/// Where the bracket closes that a text is in.
+pub(super) fn closing(text: &str) -> Option<usize> {
+    let mut depth = Some(0);
+    text.find(|c| {
+        depth = depth.and_then(|depth| nested(depth, c));
+        depth.is_none()
+    })
+}
+
+/// How many brackets are open after one more character; `None` if it closes one that was never opened.
+fn nested(depth: usize, c: char) -> Option<usize> {
+    match c {
+        '(' | '[' | '<' | '{' => Some(depth + 1),
+        ')' | ']' | '>' | '}' => depth.checked_sub(1),
+        _ => Some(depth),
+    }
+}
+
+/// The elements of a tuple, which Python wants in parentheses if there is one alone.
+fn tuple(text: &str) -> Vec<&str> {
+    let text = text.trim();
+    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+    match inner.filter(|_| split(text).len() == 1) {
+        Some(inner) if inner.trim_end().ends_with(',') || split(inner).len() > 1 => split(inner),
+        _ => split(text),
+    }
+}
+
+/// What is in the brackets that a text starts with, and what follows them.
+fn bracketed(text: &str) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix('[')?;
+    let end = closing(inner)?;
+    Some((inner[..end].trim(), inner[end + 1..].trim()))
+}
+
+fn read_hint(text: &str) -> Result<(Hint, &str), String> {
+    let end = text.find('[').unwrap_or(text.len());
+    let (hint, rest) = text.split_at(end);
+    match hint.trim() {
+        "16" => Ok((Hint::Divisible, rest)),
+        "1" => Ok((Hint::One, rest)),
+        other => Err(format!("Triton specialises for 16 and 1, not for `{other}`")),
+    }
+}
+
+/// A type, and what follows it.
+fn kind(text: &str) -> Result<(Kind, &str), String> {
+    if let Some(inner) = text.strip_prefix("tensordesc<") {
+        return descriptor(inner);
+    }
+    let (pointer, name) = text.strip_prefix('*').map_or((false, text), |name| (true, name));
+    let end = name.find(|c: char| !is_word(c)).unwrap_or(name.len());
+    let (name, rest) = name.split_at(end);
+    if pointer {
+        // A `k` in front says that the kernel only reads.
+        let element = element(name).or_else(|_| element(name.strip_prefix('k').unwrap_or(name)));
+        return Ok((Kind::Pointer(element?.0), rest.trim()));
+    }
+    match element(name)? {
+        (_, Some(scalar)) => Ok((Kind::Scalar(scalar), rest.trim())),
+        (_, None) => Err(format!("`{name}` is a type of elements only")),
+    }
+}
+
+/// What follows `tensordesc<`: a type of elements, the extents of a block, and what else is in between.
+fn descriptor(text: &str) -> Result<(Kind, &str), String> {
+    let expected = || "expected a type such as `tensordesc<fp16[32, 32]>`".to_owned();
+    let (inner, rest) = text.rsplit_once('>').ok_or_else(expected)?;
+    let (name, block) = inner.split_once('[').ok_or_else(expected)?;
+    let (block, _) = block.split_once(']').ok_or_else(expected)?;
+    Ok((Kind::Descriptor(element(name.trim())?.0, split(block).len()), rest.trim()))
+}
+
+fn element(name: &str) -> Result<(DType, Option<Scalar>), String> {
+    let known = TYPES.into_iter().find(|(triton, ..)| *triton == name);
+    let (_, dtype, scalar) = known.ok_or_else(|| format!("Triton has no type `{name}`"))?;
+    let dtype = dtype.parse().unwrap_or_else(|_| unreachable!("{dtype} is a type"));
+    Ok((dtype, scalar))
+}

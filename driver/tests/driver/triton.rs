@@ -1,0 +1,327 @@
+//! Kernels of Triton: `tests/triton/kernels.py` has compiled them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use codegen::Library;
+use proptest::prelude::*;
+use tvm_ffi_codegen_driver::{Error, Form, Options, emit, inspect, triton};
+
+use crate::support::folder;
+
+const ADD: &str =
+    "x: *fp32:16, y: *fp32:16, out: *fp32:16, n: i32:16, stride: i32:1, BLOCK: tl.constexpr = 1024";
+const TILES: &str = "tiles(x: *fp16[rows, columns]:16, out: *fp16[rows, columns]:16, rows: i32 = rows, columns: i32:16 = columns, BLOCK: 32)";
+const SCALE: &str =
+    "x: tensordesc<bf16[32, 32]>[m, k], out: tensordesc<bf16[32, 32]>, factor: fp32, BLOCK: 32";
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/triton").join(name)
+}
+
+fn metadata(kernel: &str) -> String {
+    fs::read_to_string(path(&format!("{kernel}.json"))).expect("a fixture")
+}
+
+fn cubin(kernel: &str) -> Vec<u8> {
+    fs::read(path(&format!("{kernel}.cubin"))).expect("a fixture")
+}
+
+fn import(kernel: &str, signature: &str, grid: &str) -> Result<Library, Error> {
+    triton::import(&metadata(kernel), &cubin(kernel), signature, grid)
+}
+
+/// The text of a kernel's declaration, which means the same once it is parsed, and compiles.
+fn text(kernel: &str, signature: &str, grid: &str) -> String {
+    let library = import(kernel, signature, grid).unwrap_or_else(|error| panic!("{error}"));
+    let text = library.to_string();
+    let mut parsed: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
+    parsed.images.clone_from(&library.images);
+    assert_eq!(parsed, library);
+    let object = emit(&parsed, Form::Object, &Options::default()).expect("it compiles");
+    let code = cubin(kernel);
+    assert!(object.windows(code.len()).any(|bytes| bytes == code), "the image is in the object");
+    let name = &library.functions[0].signature.name;
+    assert_eq!(&inspect(&object).expect("an object").functions[0].name, name);
+    text
+}
+
+#[test]
+fn arguments_are_those_of_the_kernel_and_specialisation_is_checked() {
+    insta::assert_snapshot!(text("add", ADD, "triton.cdiv(n, BLOCK), 1, 1"), @r#"
+    image add;
+
+    add(x: Tensor([...], float32, device=cuda, align=16), y: Tensor([...], float32, device=cuda, align=16), out: Tensor([...], float32, device=cuda, align=16), n: int32, stride: int32) -> None
+        where n % 16 == 0, stride == 1
+        = {
+            launch add."add"(x.data, y.data, out.data, n, null, null) grid(ceildiv(n, 1024)) block(128);
+        };
+    "#);
+}
+
+#[test]
+fn clusters_multiply_the_grid_and_scratch_counts_them_once() {
+    insta::assert_snapshot!(text("tiles", TILES, "cdiv(rows, BLOCK), (columns + BLOCK - 1) // BLOCK"), @r#"
+    image tiles;
+
+    tiles(x: Tensor([rows, columns], float16, device=cuda, align=16), out: Tensor([rows, columns], float16, device=cuda, align=16)) -> None
+        where columns % 16 == 0
+        = {
+            launch tiles."tiles"(x.data, out.data, int32(rows), int32(columns), scratch(2 * ceildiv(rows, 32) * ((columns + 32 - 1) / 32) * 256, 128), null) grid(2 * ceildiv(rows, 32), (columns + 32 - 1) / 32) block(128) smem(1032) cluster(2) attribute(5, int32(1));
+        };
+    "#);
+}
+
+#[test]
+fn descriptors_of_the_host_are_tensor_maps_with_extents_and_strides() {
+    insta::assert_snapshot!(text("scale", SCALE, "cdiv(m, BLOCK)"), @r#"
+    image scale;
+
+    scale(x: Tensor([m, k], bfloat16, strides=[_, 1], device=cuda, align=16), out: Tensor([_, _], bfloat16, strides=[_, 1], device=cuda, align=16), factor: float32) -> None
+        = {
+            launch scale."_scale"(tensormap(x, box=[32, 32], swizzle="64b", l2="128b"), int32(x.shape[0]), int32(x.shape[1]), x.strides[0], x.strides[1], tensormap(out, box=[32, 32], swizzle="64b", l2="128b"), int32(out.shape[0]), int32(out.shape[1]), out.strides[0], out.strides[1], factor, null, null) grid(ceildiv(m, 32)) block(256) smem(2056) pdl;
+        };
+    "#);
+}
+
+/// For machines without tensor maps, descriptors are taken apart.
+#[test]
+fn without_maps_descriptors_are_what_they_are_made_of() {
+    let (start, end) = (r#""tensordesc_meta": ["#, " ],\n \"tmem_size\"");
+    let all = metadata("scale");
+    let (before, rest) = all.split_once(start).expect("the key");
+    let (_, after) = rest.split_once(end).expect("the key after it");
+    let metadata = format!("{before}{start}{end}{after}");
+    let ptx = b".version 8.0\n.target sm_80\n";
+    let library = triton::import(&metadata, ptx, "x: tensordesc<bf16[32]>", "1").unwrap();
+    insta::assert_snapshot!(library, @r#"
+    image scale;
+
+    scale(x: Tensor([_], bfloat16, strides=[1], device=cuda, align=16)) -> None
+        = {
+            launch scale."_scale"(x.data, x.shape[0], x.strides[0], bool(0), bool(0), int32(x.shape[0]), x.strides[0], null, null) grid(1) block(256) smem(2056) pdl;
+        };
+    "#);
+}
+
+#[test]
+fn parameters_are_given_what_an_expression_says() {
+    let signature = "x: *fp32[n], y: *kfp32[n]:16, out: *fp32[n], n: i32 = x.shape[0] + 0, stride: i32:1 = y.strides[0], BLOCK: 1024";
+    insta::assert_snapshot!(text("add", signature, "n // -BLOCK * -1"), @r#"
+    image add;
+
+    add(x: Tensor([n], float32, device=cuda), y: Tensor([n], float32, strides=any, device=cuda, align=16), out: Tensor([n], float32, device=cuda)) -> None
+        where y.strides[0] == 1
+        = {
+            launch add."add"(x.data, y.data, out.data, int32(x.shape[0] + 0), null, null) grid(n / -1024 * -1) block(128);
+        };
+    "#);
+}
+
+/// The message of what is wrong with a signature, for the kernel `add`.
+fn refused(signature: &str, grid: &str) -> String {
+    import("add", signature, grid).expect_err("it is wrong").to_string()
+}
+
+#[test]
+fn grids_are_written_as_in_python() {
+    let signature = "x: *fp32, y: *fp32, out: *fp32, n: i32, BLOCK: 64,";
+    let found =
+        ["(tl.cdiv(n, BLOCK),)", "((n + 1) // BLOCK, 2, 1)", "(n + 1) * (n, 2)", "(n)", "n,"];
+    let grid = |grid: &str| match import("add", signature, grid) {
+        Ok(library) => library
+            .to_string()
+            .split_once("grid")
+            .expect("a launch")
+            .1
+            .replace(" block(128);\n    };\n", "\n"),
+        Err(error) => format!("{error}\n"),
+    };
+    let lines: Vec<String> = found.into_iter().map(grid).collect();
+    insta::assert_snapshot!(lines.concat(), @r#"
+    (ceildiv(n, 64))
+    ((n + 1) / 64, 2)
+    grid: 1:13: expected an operator or `)`, found `,`
+      | (n + 1) * (n, 2)
+      |             ^
+    (n)
+    (n)
+    "#);
+}
+
+proptest! {
+    /// Whatever is written, there is an answer.
+    #[test]
+    fn nothing_panics(
+        signature in "([a-z0-9_]{0,3}[:*,=()\\[\\]<>. é/-]{0,2}(fp32|i32|16|1|tensordesc)?){0,9}",
+        grid in "[a-z0-9,()/é. +-]{0,12}",
+    ) {
+        let _ = import("add", &signature, &grid);
+    }
+}
+
+#[test]
+fn signatures_that_mean_nothing_are_refused() {
+    let found = [
+        ("x", "1"),
+        ("x: *fp33", "1"),
+        ("x: i33", "1"),
+        ("x: fp8e5", "1"),
+        ("x: *fp32:8", "1"),
+        ("x: *fp32:1", "1"),
+        ("x: *fp32[n", "1"),
+        ("x: *fp32[n][m]", "1"),
+        ("x: *fp32[n +]", "1"),
+        ("x: fp32:16", "1"),
+        ("n: i32[n]", "1"),
+        ("x: *fp32:16 = null", "1"),
+        ("x: tensordesc<fp16>", "1"),
+        ("x: tensordesc<fp16[32]>[n, m]", "1"),
+        ("x: tensordesc<fp16[32]>:16", "1"),
+        ("x: *fp32, y: *fp32, out: *fp32, n: i32", ""),
+        ("x: *fp32, y: *fp32, out: *fp32, n: i32", "1, 2, 3, 4"),
+        ("x: *fp32, y: *fp32, out: *fp32, n: i32", "cdiv(n,)"),
+        ("x: *fp32, y: *fp32, out: *fp32, n: i32", "m"),
+        ("x: *fp32, x: *fp32, out: *fp32, n: i32", "1"),
+        ("x: *fp32, y: *fp32, out: *fp32, n: i32, stride: i32", "1"),
+        ("x: *fp32, y: *fp32, out: *fp32, n: i64", "1"),
+        ("_add(x: *fp32, y: *fp32, out: *fp32, n: i32)", "1"),
+    ];
+    let lines: Vec<String> =
+        found.iter().map(|(signature, grid)| refused(signature, grid)).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    parameter `x`: expected a name, `:` and a type, such as `n: i32`
+    parameter `x: *fp33`: Triton has no type `fp33`
+    parameter `x: i33`: Triton has no type `i33`
+    parameter `x: fp8e5`: `fp8e5` is a type of elements only
+    parameter `x: *fp32:8`: Triton specialises for 16 and 1, not for `8`
+    parameter `x: *fp32:1`: only an integer can be 1
+    parameter `x: *fp32[n`: expected `[` and a shape, `:16` or `:1`, found `[n`
+    parameter `x: *fp32[n][m]`: expected `[` and a shape, `:16` or `:1`, found `[m]`
+    parameter `x: *fp32[n +]`: 1:4: expected an expression, found the end of the text
+      | n +
+      |    ^
+    parameter `x: fp32:16`: only integers and pointers are specialised
+    parameter `n: i32[n]`: only a tensor has a shape
+    parameter `x: *fp32:16 = null`: only a tensor has a shape and is checked for its alignment
+    parameter `x: tensordesc<fp16>`: expected a type such as `tensordesc<fp16[32, 32]>`
+    parameter `x: tensordesc<fp16[32]>[n, m]`: the shape has another rank than the block
+    parameter `x: tensordesc<fp16[32]>:16`: a descriptor is made of a tensor, and never specialised
+    grid: expected one to three extents, found 0
+    grid: expected one to three extents, found 4
+    grid: 1:11: expected an expression, found `)`
+      | ceildiv(n,)
+      |           ^
+    add: statement 0: nothing determines the symbol `m`
+    add: x: an earlier parameter has the name `x`
+    kernel `add`: the cubin says that it has 6 parameters, two of them hidden, and the signature gives it 7
+    kernel `add`: the cubin says that parameter 3 has 4 bytes, and the signature gives it 8
+    _add: the name of a function must not start with `_`
+    "#);
+}
+
+/// The message of what is wrong with metadata in which one text has taken the place of another.
+fn damaged(kernel: &str, from: &str, to: &str) -> String {
+    let text = metadata(kernel);
+    assert!(text.contains(from), "{kernel} has {from}");
+    let signature = if kernel == "scale" { SCALE } else { ADD };
+    let imported = triton::import(&text.replace(from, to), &cubin(kernel), signature, "1");
+    imported.expect_err("it is wrong").to_string()
+}
+
+#[test]
+fn metadata_that_says_too_little_or_too_much_is_refused() {
+    let found = [
+        ("add", "{", "["),
+        ("add", "\"shared\"", "\"sharing\""),
+        ("add", "\"global_scratch_align\"", "\"_\""),
+        ("add", "\"num_warps\": 4", "\"num_warps\": \"four\""),
+        ("add", "\"num_ctas\": 1", "\"num_ctas\": -1"),
+        ("add", "\"shared\": 0", "\"shared\": 240000"),
+        ("add", "\"backend\": \"cuda\"", "\"backend\": \"hip\""),
+        ("add", "\"instrumentation_mode\": \"\"", "\"instrumentation_mode\": \"gsan\""),
+        ("add", "\"name\": \"add\"", "\"name\": \"sub\""),
+        ("scale", "\"fp4_padded\": false", "\"fp4_padded\": true"),
+        ("scale", "\"is_im2col\": false", "\"is_im2col\": true"),
+        ("scale", "\"elem_type\": 10", "\"elem_type\": 99"),
+    ];
+    let lines: Vec<String> =
+        found.into_iter().map(|(kernel, from, to)| damaged(kernel, from, to)).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    the metadata is not Triton's: expected `,` or `]` at line 2 column 28
+    the metadata lacks `shared`, which Triton 3.9 writes
+    the metadata lacks `global_scratch_align`, which Triton 3.9 writes
+    `num_warps` in the metadata is "four", not a number from 0 to 2147483647
+    `num_ctas` in the metadata is -1, not a number from 0 to 2147483647
+    `shared` in the metadata: shared memory above 233472 bytes cannot be declared
+    `target` in the metadata: a kernel for hip cannot be declared
+    `instrumentation_mode` in the metadata: a kernel with the instrumentation `gsan` cannot be declared
+    kernel `sub`: the cubin has no such kernel
+    `fp4_padded` in the metadata: a tensor map of padded 4-bit elements cannot be declared
+    `is_im2col` in the metadata: a tensor map by columns of an image cannot be declared
+    `elem_type` in the metadata is 99, not a type of elements
+    "#);
+    let none = triton::import("[]", &[], "", "1").expect_err("it is wrong").to_string();
+    insta::assert_snapshot!(none, @r#"the metadata is not Triton's: it is no object"#);
+}
+
+/// Unknown keys are ignored, and what is no cubin says nothing of parameters.
+#[test]
+fn what_launches_do_not_need_is_not_read() {
+    let text = metadata("add").replace("\"hash\"", "\"new\"");
+    let ptx = b".version 8.0\n.target sm_90\n";
+    let short = "x: *fp32, BLOCK: constexpr";
+    let library = triton::import(&text, ptx, short, "x.shape[0]").expect("it is enough");
+    assert!(library.to_string().contains("launch add.\"add\"(x.data, null, null)"));
+}
+
+fn run(arguments: &[&str], output: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tvm-ffi-codegen"));
+    command.args(arguments).arg("-o").arg(output).output().expect("the program runs")
+}
+
+#[test]
+fn the_command_writes_what_emit_reads() {
+    let folder = folder();
+    let [json, code] = ["add.json", "add.cubin"].map(|name| path(name).display().to_string());
+    let declaration = folder.path().join("add.ffi");
+    let import = ["import-triton", &json, &code, "--signature", ADD, "--grid", "cdiv(n, BLOCK)"];
+    let done = run(&import, &declaration);
+    assert!(done.status.success(), "{done:?}");
+    let text = fs::read_to_string(&declaration).expect("it is written");
+    let expected = import_text();
+    assert_eq!(text, format!("# --image add=add.cubin\n{expected}"));
+    let (file, image) = (declaration.display().to_string(), format!("add={code}"));
+    let shared = folder.path().join("add.so");
+    let done = run(&["emit", &file, "--emit", "shared", "--image", &image], &shared);
+    assert!(done.status.success(), "{done:?}");
+
+    let copies = ["json", "cubin"].map(|end| folder.path().join(format!("add.{end}")));
+    for (from, to) in [&json, &code].into_iter().zip(&copies) {
+        fs::copy(from, to).expect("it can be copied");
+    }
+    let ttir =
+        "tt.func public @add(%x: i1, %y: i1, %out: i1, %n: i32 {tt.divisibility = 16 : i32})";
+    fs::write(folder.path().join("add.ttir"), ttir).expect("it can be written");
+    let [json, code] = copies.map(|path| path.display().to_string());
+    let unchecked = ADD.replace("i32:16", "i32");
+    let import = ["import-triton", &json, &code, "--signature", &unchecked, "--grid", "1"];
+    let said = fails(&import, &declaration);
+    let expected =
+        "error: parameter `n: i32`: Triton has compiled the kernel for multiples of 16: `:16`\n";
+    assert_eq!(said, expected);
+    let import = ["import-triton", &json, &code, "--signature", ADD, "--grid", "1"];
+    assert!(fails(&import, Path::new(&json)).ends_with("add.json: it is one of the inputs\n"));
+}
+
+/// What a run says that fails.
+fn fails(arguments: &[&str], output: &Path) -> String {
+    let done = run(arguments, output);
+    assert_eq!(done.status.code(), Some(1), "{done:?}");
+    String::from_utf8(done.stderr).expect("text")
+}
+
+fn import_text() -> String {
+    import("add", ADD, "cdiv(n, BLOCK)").expect("a declaration").to_string()
+}

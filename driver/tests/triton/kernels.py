@@ -1,0 +1,76 @@
+"""Compiles the kernels beside it with Triton 3.9, for sm_90, on a machine with or without a GPU: kernels.py FOLDER.
+
+Writes what Triton leaves of each, NAME.json and NAME.cubin. What tells where the compiler is installed is left out.
+"""
+
+import json
+import os
+import sys
+
+os.environ["TRITON_DISABLE_LINE_INFO"] = "1"
+
+import triton
+import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+
+@triton.jit
+def add(x, y, out, n, stride, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    total = tl.load(x + at * stride, mask=inside) + tl.load(y + at * stride, mask=inside)
+    tl.store(out + at * stride, total, mask=inside)
+
+
+# Descriptors that the kernel makes itself lie in scratch memory, which it hides.
+@triton.jit
+def tiles(x, out, rows, columns, BLOCK: tl.constexpr):
+    source = tl.make_tensor_descriptor(x, [rows, columns], [columns, 1], [BLOCK, BLOCK])
+    target = tl.make_tensor_descriptor(out, [rows, columns], [columns, 1], [BLOCK, BLOCK])
+    at = [tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK]
+    target.store(at, source.load(at))
+
+
+# Descriptors that the host makes are tensor maps.
+@triton.jit
+def _scale(x, out, factor, BLOCK: tl.constexpr):
+    at = [tl.program_id(0) * BLOCK, 0]
+    out.store(at, (x.load(at) * factor).to(tl.bfloat16))
+
+
+DIVISIBLE = [["tt.divisibility", 16]]
+
+
+def source(function, types, constants, divisible):
+    attributes = {(function.arg_names.index(name),): DIVISIBLE for name in divisible.split()}
+    types |= {name: "constexpr" for name in constants}
+    signature = {name: types[name] for name in function.arg_names}
+    return ASTSource(function, signature=signature, constexprs=constants, attrs=attributes)
+
+
+ADD = {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}
+TILES = {"x": "*fp16", "out": "*fp16", "rows": "i32", "columns": "i32"}
+SCALE = {"x": "tensordesc<bf16[32, 32]>", "out": "tensordesc<bf16[32, 32]>", "factor": "fp32"}
+KERNELS = [
+    (source(add, ADD, {"stride": 1, "BLOCK": 1024}, "x y out n"), {}),
+    (source(tiles, TILES, {"BLOCK": 32}, "x out columns"), {"num_ctas": 2}),
+    (source(_scale, SCALE, {"BLOCK": 32}, ""), {"num_warps": 8, "launch_pdl": True}),
+]
+
+
+def main(folder):
+    for kernel, options in KERNELS:
+        compiled = triton.compile(kernel, target=GPUTarget("cuda", 90, 32), options=options)
+        metadata = compiled.metadata._asdict() | {"extern_libs": []}
+        metadata["target"] = vars(metadata["target"])
+        path = os.path.join(folder, metadata["name"].strip("_"))
+        with open(path + ".json", "w") as file:
+            json.dump(metadata, file, indent=1)
+            file.write("\n")
+        with open(path + ".cubin", "wb") as file:
+            file.write(compiled.asm["cubin"])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
