@@ -15,6 +15,7 @@ mod external;
 mod fake_cuda;
 mod guarded;
 mod imports;
+mod launches;
 mod libcalls;
 mod messages;
 mod metadata;

@@ -103,6 +103,9 @@ pub(crate) const MAP_ALIGN: u32 = 128;
 /// Streams up to this one are none of a context: the default stream by three names.
 pub(crate) const LAST_DEFAULT_STREAM: i64 = 2;
 
+/// `CUresult`: an argument is none that there can be.
+pub(crate) const INVALID_VALUE: i64 = 1;
+
 /// `CUresult`: no context is current.
 pub(crate) const INVALID_CONTEXT: i64 = 201;
 

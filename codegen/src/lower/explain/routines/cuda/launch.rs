@@ -2,8 +2,10 @@
 
 use abi_spec::{DeviceType, runtime};
 
-use crate::ir::{Builder, Cond, Convert, Type};
-use crate::lower::cuda::{Entry, LAST_DEFAULT_STREAM, config, kernel as of_kernel};
+use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
+use crate::lower::cuda::{
+    ALLOW_SHARED, Entry, INVALID_VALUE, LAST_DEFAULT_STREAM, config, kernel as of_kernel,
+};
 use crate::lower::explain::codes::Used;
 use crate::lower::explain::routines::Routine;
 
@@ -43,8 +45,25 @@ pub(crate) fn launch(b: &mut Builder<'_>, _: Used) {
     let failed = b.compare_const(Cond::Ne, status, 0);
     b.if_then(failed, |b| {
         let status = b.convert(Convert::Sext, status, Type::I64);
-        b.routine(Routine::LaunchFailed, &[descriptor, site, kernel, config, device, status]);
+        let args = [descriptor, site, kernel, config, device];
+        blame_shared(b, args, status);
+        b.routine(Routine::LaunchFailed, &[&args[..], &[status]].concat());
         b.return_code(-1);
     });
     b.return_code(0);
+}
+
+/// The driver only says that something is invalid: too much shared memory is found once it has refused.
+fn blame_shared(b: &mut Builder<'_>, args: [Value; 5], status: Value) {
+    let [_, _, kernel, ..] = args;
+    let allowed = b.load(Type::I64, kernel, of_kernel::ALLOWED);
+    let shared = b.binary_const(Binary::And, allowed, ALLOW_SHARED);
+    let shared = b.compare_const(Cond::Ne, shared, 0);
+    let invalid = b.compare_const(Cond::Eq, status, INVALID_VALUE);
+    let suspect = b.and(shared, invalid);
+    b.if_then(suspect, |b| {
+        let most = b.routine_value(Routine::FitShared, &args);
+        let raised = b.compare_const(Cond::Slt, most, 0);
+        b.return_if(raised, -1);
+    });
 }
