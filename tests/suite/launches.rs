@@ -2,6 +2,8 @@
 
 mod arguments;
 mod attributes;
+mod faults;
+mod linked;
 mod loading;
 mod maps;
 mod prepared;

@@ -41,14 +41,22 @@ enum Code {
 
 /// By every route.
 pub(super) fn sessions(library: &Library) -> Vec<Session> {
-    let mut all = shared(library);
-    all.extend([installed(), Runtime::builtin()].map(|runtime| in_process(library, runtime)));
-    all
+    makers(library).iter().map(|make| make()).collect()
 }
+
+/// What makes sessions of a library, by every route: one after the other, in each of which nothing has been launched.
+pub(super) fn makers(library: &Library) -> Vec<Maker<'_>> {
+    let linked = BACKENDS.iter().map(|backend| linking(library, backend));
+    let in_process = [installed(), Runtime::builtin()]
+        .map(|runtime| -> Maker<'_> { Box::new(move || in_process(library, runtime)) });
+    linked.chain(in_process).collect()
+}
+
+pub(super) type Maker<'a> = Box<dyn Fn() -> Session + 'a>;
 
 /// As shared libraries, each of which finds the driver itself. The JIT finds it once in a process.
 pub(super) fn shared(library: &Library) -> Vec<Session> {
-    BACKENDS.iter().map(|backend| linked(library, backend)).collect()
+    BACKENDS.iter().map(|backend| linking(library, backend)()).collect()
 }
 
 fn in_process(library: &Library, runtime: &'static Runtime) -> Session {
@@ -71,15 +79,20 @@ pub(super) fn write(library: &Library, backend: &str, path: &Path) {
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
-fn linked(library: &Library, backend: &str) -> Session {
+/// Links a library once, and loads a copy of it every time.
+fn linking(library: &Library, backend: &'static str) -> Maker<'static> {
     let ffi = Ffi::new(installed());
     let folder = tempfile::tempdir().expect("a folder can be made");
     let path = folder.path().join("library.so");
     write(library, backend, &path);
-    // SAFETY: the library has no initialisers.
-    let loaded = unsafe { Loaded::open(Some(&path), RTLD_NOW | RTLD_LOCAL) };
-    let code = Code::Shared(loaded.unwrap_or_else(|error| panic!("{error}")));
-    Session { name: format!("shared library, {backend}"), ffi, code }
+    Box::new(move || {
+        let copy = tempfile::NamedTempFile::new().expect("a file can be made");
+        std::fs::copy(folder.path().join("library.so"), &copy).expect("a file can be copied");
+        // SAFETY: the library has no initialisers.
+        let loaded = unsafe { Loaded::open(Some(copy.path()), RTLD_NOW | RTLD_LOCAL) };
+        let code = Code::Shared(loaded.unwrap_or_else(|error| panic!("{error}")));
+        Session { name: format!("shared library, {backend}"), ffi, code }
+    })
 }
 
 impl Session {
