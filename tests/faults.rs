@@ -6,8 +6,8 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use codegen::Library;
 use jit::Runtime;
@@ -225,11 +225,13 @@ fn whatever_fails_is_survived() {
     });
 }
 
-/// Memory, a tensor map, what must be allowed, and two launches.
+/// Memory, a tensor map, what must be allowed, and two launches; and one that the driver refuses.
 const LAUNCHES: &str = "image code; f(x: Tensor([n, 64], float32, device=cuda)) -> None = {
     launch code.\"hidden\"(x.data, int32(n), scratch(n, 16), scratch(64, 64)) grid(n) block(1) smem(n) cluster(n);
     launch code.\"tma\"(tensormap(x, box=[1, 64]), x.data) grid(1) block(1);
-};";
+};
+refused(x: Tensor([n, 64], float32, device=cuda)) -> None
+    = { launch code.\"hidden\"(x.data, int32(n), scratch(n, 16), null) grid(1) block(0); };";
 
 /// Functions of the driver that fail: the runtime's objects are given back, and the call fails with an error.
 fn without_driver(route: &dyn Route, call: Call<'_>, stand_in: &FakeCuda, log: &mut Log) {
@@ -270,8 +272,10 @@ fn launches_survive() {
         without_driver(&*route, call, &stand_in, &mut log);
         assert!(log.wrong.is_empty() && log.faults > 8, "{}: {log:?}", route.name());
     }
-    survive(&library, 5, &|route, log| {
-        let outcome = check(route, call, log).expect("every runtime has tensors");
-        assert!(matches!(outcome.end, End::Result(_)), "{outcome}");
+    survive(&library, 4, &|route, log| {
+        for (function, succeeds) in [("f", true), ("refused", false)] {
+            let outcome = check(route, Call { function, ..call }, log).expect("it takes a tensor");
+            assert_eq!(matches!(outcome.end, End::Result(_)), succeeds, "{outcome}");
+        }
     });
 }

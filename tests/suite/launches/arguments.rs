@@ -80,15 +80,13 @@ fn structs_are_laid_out_as_in_c() {
 
 #[test]
 fn members_of_tensors_are_integers() {
-    call(&[
-        (
-            "launch cubin.\"widths\"(u8, u16, int32(x.ndim), x.strides[0], int32(x.device_id), x.byte_offset, \
+    call(&[(
+        "launch cubin.\"widths\"(u8, u16, int32(x.ndim), x.strides[0], int32(x.device_id), x.byte_offset, \
              struct(int32(x.shape[0]), int32(x.shape[1]), int32(z.shape[0])), struct(x.strides[1], z.strides[0], z.ndim)) \
              grid(1) block(1) on z;",
-            "\"widths\" grid=1,1,1 block=1,1,1) -> parameters=[c8, ffff, 02000000, 0400000000000000, 00000000, \
+        "\"widths\" grid=1,1,1 block=1,1,1) -> parameters=[c8, ffff, 02000000, 0400000000000000, 00000000, \
              0000000000000000, 030000000400000005000000, 010000000000000001000000000000000100000000000000]",
-        ),
-    ]);
+    )]);
 }
 
 /// Numbers are checked in the order in which they are written, grid and block first.
@@ -141,7 +139,10 @@ fn an_empty_grid_launches_nothing() {
         ("launch cubin.\"cluster_kernel\"(x.data) grid(n - 3) block(1);", ""),
         ("launch cubin.\"cluster_kernel\"(x.data) grid(1, i - 7, n) block(0);", ""),
         ("launch cubin.\"cluster_kernel\"(x.data) grid(1, 1, 0) block(1);", ""),
-        ("launch cubin.\"hidden\"(x.data, int32(i), scratch(64, 64), null) grid(m - 5) block(1);", ""),
+        (
+            "launch cubin.\"hidden\"(x.data, int32(i), scratch(64, 64), null) grid(m - 5) block(1);",
+            "",
+        ),
         ("launch cubin.\"tma\"(tensormap(x, box=[999, 999]), x.data) grid(m - 5) block(1);", ""),
         (
             "launch cubin.\"cluster_kernel\"(x.data) grid(1) block(n - 3);",

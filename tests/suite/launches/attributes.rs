@@ -2,9 +2,7 @@
 
 use tvm_ffi_codegen_tests::fake_cuda;
 
-use super::session::{
-    Driver, Fake, assert_same, error_of, int, library, sessions, take_loading,
-};
+use super::session::{Driver, Fake, assert_same, error_of, int, library, sessions, take_loading};
 use super::table::{Row, hold};
 
 const PARAMS: &str = "x: Tensor([n], float32, device=cuda), i: int64";
@@ -124,7 +122,11 @@ fn kernels_are_allowed_what_they_need_once() {
             let x = Fake::new(0x1000, &[3]).on(super::session::cuda(device));
             session.call("f", &[x.arg(), int(bytes), int(blocks)]).unwrap();
             let record = take_loading(&cuda);
-            record.lines().filter(|line| line.starts_with("cuKernelSet")).map(|l| format!("{l}\n")).collect::<String>()
+            record
+                .lines()
+                .filter(|line| line.starts_with("cuKernelSet"))
+                .map(|l| format!("{l}\n"))
+                .collect::<String>()
         };
         cuda.reset();
         let set = |device| {

@@ -34,7 +34,13 @@ fn is_harmless(line: &str) -> bool {
 }
 
 /// Lets one call of the driver fail. False if there were not so many.
-fn survives(session: &Session, stand_in: &FakeCuda, function: &str, fault: i64, status: i32) -> bool {
+fn survives(
+    session: &Session,
+    stand_in: &FakeCuda,
+    function: &str,
+    fault: i64,
+    status: i32,
+) -> bool {
     let before = stand_in.live().pushed;
     stand_in.reset();
     stand_in.fail_at(fault, status);
@@ -52,7 +58,10 @@ fn survives(session: &Session, stand_in: &FakeCuda, function: &str, fault: i64, 
     assert!(line.ends_with("(as told)"), "{place}");
     assert_eq!(ended.is_ok(), is_harmless(line), "{place}: {ended:?}");
     if let Err(error) = &ended {
-        assert!(error.starts_with("RuntimeError: Failed ") && error.contains(&format!(" ({status}): ")), "{place}: {error}");
+        assert!(
+            error.starts_with("RuntimeError: Failed ") && error.contains(&format!(" ({status}): ")),
+            "{place}: {error}"
+        );
     }
     if line.starts_with("cuCtxPopCurrent") {
         Driver(stand_in).pop();

@@ -92,11 +92,23 @@ fn drivers_may_be_missing() {
         let missing = format!("RuntimeError: Missing CUDA driver libcuda.so.1 {PLACE}");
         assert_eq!(prepared(folder.path(), &library, backend), missing, "{backend}");
         driver(folder.path(), &["/dev/null"], &[]);
-        let entry = |name: &str| format!("RuntimeError: Missing {name} in libcuda.so.1 {PLACE}, which CUDA drivers have from 12.0 on");
+        let entry = |name: &str| {
+            format!(
+                "RuntimeError: Missing {name} in libcuda.so.1 {PLACE}, which CUDA drivers have from 12.0 on"
+            )
+        };
         assert_eq!(prepared(folder.path(), &library, backend), entry("cuInit"), "{backend}");
         driver(folder.path(), &[&without("cuLibraryLoadData")], &stand_in);
-        assert_eq!(prepared(folder.path(), &library, backend), entry("cuLibraryLoadData"), "{backend}");
-        driver(folder.path(), &[&without("cuKernelGetParamInfo"), &without("cuFuncLoad")], &stand_in);
+        assert_eq!(
+            prepared(folder.path(), &library, backend),
+            entry("cuLibraryLoadData"),
+            "{backend}"
+        );
+        driver(
+            folder.path(),
+            &[&without("cuKernelGetParamInfo"), &without("cuFuncLoad")],
+            &stand_in,
+        );
         // No error is printed as nothing.
         assert_eq!(prepared(folder.path(), &library, backend), "None", "{backend}");
     }

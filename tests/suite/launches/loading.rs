@@ -20,7 +20,10 @@ fn text(image: &str, kernel: &str, args: &str) -> String {
 }
 
 fn axpy(image: &str) -> Library {
-    library(&text(image, "axpy_kernel", "x.data, x.data, int32(n), 0.5 == 0.5, 0").replace(", 0.5 == 0.5, 0", ", float32(n)"))
+    library(
+        &text(image, "axpy_kernel", "x.data, x.data, int32(n), 0.5 == 0.5, 0")
+            .replace(", 0.5 == 0.5, 0", ", float32(n)"),
+    )
 }
 
 /// How a first call goes on the default stream: the record without what happens once in a process, and the error.
@@ -62,7 +65,11 @@ cuKernelGetParamInfo(lib.\"axpy_kernel\" 4) = 1 CUDA_ERROR_INVALID_VALUE (it has
         );
         for session in sessions(&axpy(image)) {
             let before = stand_in.live();
-            assert_same(&first(&session, &stand_in), &expected, &format!("{} {image}", session.name));
+            assert_same(
+                &first(&session, &stand_in),
+                &expected,
+                &format!("{} {image}", session.name),
+            );
             assert_same(&first(&session, &stand_in), LAUNCHED, &session.name);
             assert_eq!(stand_in.live().libraries, before.libraries + 1, "{}", session.name);
         }
@@ -80,8 +87,10 @@ fn the_driver_is_found_at_the_first_launch() {
             stand_in.reset();
             session.call("f", &[x.arg()]).unwrap();
             let record = take_record(&stand_in);
-            let starts = record.starts_with("cuDriverGetVersion() -> 12080\ncuInit(flags=0)\ncuLibraryLoadData(");
-            let retains = record.contains("cuDevicePrimaryCtxRetain(device=0) -> primary0 retained=\ncuCtxPush");
+            let starts = record
+                .starts_with("cuDriverGetVersion() -> 12080\ncuInit(flags=0)\ncuLibraryLoadData(");
+            let retains = record
+                .contains("cuDevicePrimaryCtxRetain(device=0) -> primary0 retained=\ncuCtxPush");
             assert_eq!((starts, retains), (opening, opening), "{}\n{record}", session.name);
         }
         assert_eq!(stand_in.live().retained, retained + 1, "{}", session.name);
@@ -105,7 +114,8 @@ fn drivers_are_new_enough_and_work() {
         stand_in.set("devices", 2);
         let x = Fake::new(0x1000, &[3]);
         stand_in.fail_at(1, 999);
-        let version = "RuntimeError: Failed cuDriverGetVersion …, CUDA_ERROR_UNKNOWN (999): unknown error";
+        let version =
+            "RuntimeError: Failed cuDriverGetVersion …, CUDA_ERROR_UNKNOWN (999): unknown error";
         let found = session.call("f", &[x.arg()]).unwrap_err();
         assert_eq!(found, expected(version), "{}", session.name);
         session.call("f", &[x.arg()]).unwrap();
@@ -123,9 +133,17 @@ fn images_hold_what_is_launched() {
             "Failed no_kernel of image cubin …, CUDA_ERROR_NOT_FOUND (500): named symbol not found, device = cuda:0",
         ),
         ("cluster_kernel", "", "Mismatched parameters of cluster_kernel …, expected 1 but got 0"),
-        ("cluster_kernel", "x.data, x.data", "Mismatched parameters of cluster_kernel …, expected 1 but got 2"),
+        (
+            "cluster_kernel",
+            "x.data, x.data",
+            "Mismatched parameters of cluster_kernel …, expected 1 but got 2",
+        ),
         ("hidden", "x.data, int32(n)", "Mismatched parameters of hidden …, expected 4 but got 2"),
-        ("cluster_kernel", "int32(n)", "Mismatched size of parameter #0 of cluster_kernel …, expected 8 but got 4"),
+        (
+            "cluster_kernel",
+            "int32(n)",
+            "Mismatched size of parameter #0 of cluster_kernel …, expected 8 but got 4",
+        ),
         (
             "axpy_kernel",
             "x.data, x.data, n, float32(n)",
@@ -159,9 +177,24 @@ fn images_are_for_the_device() {
     let junk = [&CUBIN[..64], &vec![0; CUBIN.len()]].concat();
     let rows: [(&str, &[u8], i64, &str); 4] = [
         ("cubin", &junk, 90, "CUDA_ERROR_NOT_FOUND (500): named symbol not found"),
-        ("ptx", b"// one\n.version 8.0\n.target sm_90\n\nbroken", 90, "CUDA_ERROR_NOT_FOUND (500): named symbol not found"),
-        ("cubin", CUBIN, 80, "CUDA_ERROR_NO_BINARY_FOR_GPU (209): no kernel image is available for execution on the device"),
-        ("fatbin", FATBIN, 70, "CUDA_ERROR_NO_BINARY_FOR_GPU (209): no kernel image is available for execution on the device"),
+        (
+            "ptx",
+            b"// one\n.version 8.0\n.target sm_90\n\nbroken",
+            90,
+            "CUDA_ERROR_NOT_FOUND (500): named symbol not found",
+        ),
+        (
+            "cubin",
+            CUBIN,
+            80,
+            "CUDA_ERROR_NO_BINARY_FOR_GPU (209): no kernel image is available for execution on the device",
+        ),
+        (
+            "fatbin",
+            FATBIN,
+            70,
+            "CUDA_ERROR_NO_BINARY_FOR_GPU (209): no kernel image is available for execution on the device",
+        ),
     ];
     for (image, bytes, capability, expected) in rows {
         let mut library = axpy(image);
@@ -169,7 +202,9 @@ fn images_are_for_the_device() {
         named.for_each(|one| one.bytes = Some(bytes.to_vec()));
         stand_in.set("capability", capability);
         for session in sessions(&library) {
-            let text = format!("RuntimeError: Failed axpy_kernel of image {image} …, {expected}, device = cuda:0");
+            let text = format!(
+                "RuntimeError: Failed axpy_kernel of image {image} …, {expected}, device = cuda:0"
+            );
             let place = format!("{} {image} {capability}", session.name);
             assert_eq!(error(&session, &stand_in), error_of(&library, "f", &text), "{place}");
             assert_eq!(error(&session, &stand_in), error_of(&library, "f", &text), "{place}");
@@ -180,8 +215,14 @@ fn images_are_for_the_device() {
 /// The driver is not told where an image ends.
 #[test]
 fn images_are_whole() {
-    let cut = [("cubin", &CUBIN[..64]), ("cubin", &CUBIN[..CUBIN.len() - 2700]), ("fatbin", &FATBIN[..FATBIN.len() - 1])];
-    for (image, bytes) in cut.into_iter().chain([("cubin", &CUBIN[..63]), ("fatbin", &FATBIN[..15])]) {
+    let cut = [
+        ("cubin", &CUBIN[..64]),
+        ("cubin", &CUBIN[..CUBIN.len() - 2700]),
+        ("fatbin", &FATBIN[..FATBIN.len() - 1]),
+    ];
+    for (image, bytes) in
+        cut.into_iter().chain([("cubin", &CUBIN[..63]), ("fatbin", &FATBIN[..15])])
+    {
         let mut library = axpy(image);
         let named = library.images.iter_mut().filter(|one| one.name == image);
         named.for_each(|one| one.bytes = Some(bytes.to_vec()));

@@ -17,7 +17,10 @@ fn launch(map: &str) -> String {
 fn call(x: &Fake, rows: &[(&str, &str)]) {
     let h = Fake::new(0x20000, &[4, 5, 64]).of(2, 16);
     let v = Fake::new(0x30000, &[256]).of(0, 8);
-    let rows: Vec<Row> = rows.iter().map(|(map, expected)| (leaked(launch(map)), leaked(launched(expected)))).collect();
+    let rows: Vec<Row> = rows
+        .iter()
+        .map(|(map, expected)| (leaked(launch(map)), leaked(launched(expected))))
+        .collect();
     hold(PARAMS, &[x.arg(), h.arg(), v.arg(), int(7)], &rows);
 }
 
@@ -54,15 +57,15 @@ fn launched(expected: &str) -> String {
     for word in [vec![address], words(list(dims), 5), words(list(strides), 4)].concat() {
         bytes.extend(word.to_le_bytes());
     }
-    words(list(extents), 5).into_iter().for_each(|extent| bytes.extend((extent as u16).to_le_bytes()));
+    words(list(extents), 5)
+        .into_iter()
+        .for_each(|extent| bytes.extend((extent as u16).to_le_bytes()));
     words(list(steps), 5).into_iter().for_each(|step| bytes.push(step as u8));
     bytes.extend([ty.parse().unwrap(), rank as u8]);
     bytes.extend([interleave, swizzle, promotion, fill].map(|option| option as u8));
     bytes.resize(128, 0);
     let map: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!(
-        "{asked}\n\"tma\" grid=1,1,1 block=1,1,1) -> parameters=[{map}, 0000010000000000]"
-    )
+    format!("{asked}\n\"tma\" grid=1,1,1 block=1,1,1) -> parameters=[{map}, 0000010000000000]")
 }
 
 #[test]
@@ -71,20 +74,35 @@ fn maps_are_of_the_tensor_as_it_is() {
         &Fake::new(0x10000, &[96, 128]),
         &[
             ("tensormap(x, box=[64, 32])", "7 10000 128,96 512 32,64 1,1 0,0,0,0"),
-            ("tensormap(x, box=[i, 4 * i + 4], steps=[2, i - 6])", "7 10000 128,96 512 32,7 1,2 0,0,0,0"),
+            (
+                "tensormap(x, box=[i, 4 * i + 4], steps=[2, i - 6])",
+                "7 10000 128,96 512 32,7 1,2 0,0,0,0",
+            ),
             (
                 "tensormap(x, box=[256, 8], swizzle=\"32b\", l2=\"256b\", fill=\"nan_request_zero_fma\", dtype=\"tfloat32\")",
                 "11 10000 128,96 512 8,256 1,1 0,1,3,1",
             ),
-            ("tensormap(x, box=[1, 16], swizzle=\"64b\", l2=\"64b\")", "7 10000 128,96 512 16,1 1,1 0,2,1,0"),
-            ("tensormap(x, box=[1, 32], swizzle=\"128b\", l2=\"128b\", dtype=\"int32\")", "3 10000 128,96 512 32,1 1,1 0,3,2,0"),
-            ("tensormap(x, box=[1, 32], swizzle=\"128b_atom_64b\")", "7 10000 128,96 512 32,1 1,1 0,6,0,0"),
+            (
+                "tensormap(x, box=[1, 16], swizzle=\"64b\", l2=\"64b\")",
+                "7 10000 128,96 512 16,1 1,1 0,2,1,0",
+            ),
+            (
+                "tensormap(x, box=[1, 32], swizzle=\"128b\", l2=\"128b\", dtype=\"int32\")",
+                "3 10000 128,96 512 32,1 1,1 0,3,2,0",
+            ),
+            (
+                "tensormap(x, box=[1, 32], swizzle=\"128b_atom_64b\")",
+                "7 10000 128,96 512 32,1 1,1 0,6,0,0",
+            ),
             ("tensormap(h, box=[1, 1, 8])", "6 20000 64,5,4 128,640 8,1,1 1,1,1 0,0,0,0"),
             (
                 "tensormap(h, box=[1, 5, 4], interleave=\"32b\", swizzle=\"32b\")",
                 "6 20000 64,5,4 128,640 4,5,1 1,1,1 2,1,0,0",
             ),
-            ("tensormap(h, box=[2, 2, 4], interleave=\"16b\")", "6 20000 64,5,4 128,640 4,2,2 1,1,1 1,0,0,0"),
+            (
+                "tensormap(h, box=[2, 2, 4], interleave=\"16b\")",
+                "6 20000 64,5,4 128,640 4,2,2 1,1,1 1,0,0,0",
+            ),
             ("tensormap(v, box=[256])", "0 30000 256  256 1 0,0,0,0"),
             ("tensormap(v, box=[16], steps=[8])", "0 30000 256  16 8 0,0,0,0"),
         ],
@@ -110,12 +128,30 @@ fn what_no_map_can_be_made_of_is_refused() {
     call(
         &good,
         &[
-            ("tensormap(x, box=[257, 4])", "ValueError: Out of range box of x, dim 0 …, expected 1 to 256 but got 257"),
-            ("tensormap(x, box=[1, i - 7])", "ValueError: Out of range box of x, dim 1 …, expected 1 to 256 but got 0"),
-            ("tensormap(x, box=[-i, 4])", "ValueError: Out of range box of x, dim 0 …, expected 1 to 256 but got -7"),
-            ("tensormap(x, box=[1, 4294967300])", "ValueError: Out of range box of x, dim 1 …, expected 1 to 256 but got 4294967300"),
-            ("tensormap(x, box=[1, 4], steps=[i + 2, 1])", "ValueError: Out of range steps of x, dim 0 …, expected 1 to 8 but got 9"),
-            ("tensormap(x, box=[1, 4], steps=[1, 0])", "ValueError: Out of range steps of x, dim 1 …, expected 1 to 8 but got 0"),
+            (
+                "tensormap(x, box=[257, 4])",
+                "ValueError: Out of range box of x, dim 0 …, expected 1 to 256 but got 257",
+            ),
+            (
+                "tensormap(x, box=[1, i - 7])",
+                "ValueError: Out of range box of x, dim 1 …, expected 1 to 256 but got 0",
+            ),
+            (
+                "tensormap(x, box=[-i, 4])",
+                "ValueError: Out of range box of x, dim 0 …, expected 1 to 256 but got -7",
+            ),
+            (
+                "tensormap(x, box=[1, 4294967300])",
+                "ValueError: Out of range box of x, dim 1 …, expected 1 to 256 but got 4294967300",
+            ),
+            (
+                "tensormap(x, box=[1, 4], steps=[i + 2, 1])",
+                "ValueError: Out of range steps of x, dim 0 …, expected 1 to 8 but got 9",
+            ),
+            (
+                "tensormap(x, box=[1, 4], steps=[1, 0])",
+                "ValueError: Out of range steps of x, dim 1 …, expected 1 to 8 but got 0",
+            ),
             (
                 "tensormap(x, box=[4, 5])",
                 "ValueError: Mismatched box of x …, expected rows of a multiple of 16 bytes up to 2048 but got 20",

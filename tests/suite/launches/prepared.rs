@@ -109,7 +109,10 @@ fn preparing_leaves_no_context_behind() {
         let wrong = [
             (2, "CUDA_ERROR_INVALID_DEVICE (101): invalid device ordinal, device = cuda:2"),
             (-1, "CUDA_ERROR_INVALID_DEVICE (101): invalid device ordinal, device = cuda:-1"),
-            (1 << 32, "CUDA_ERROR_INVALID_DEVICE (101): invalid device ordinal, device = cuda:4294967296"),
+            (
+                1 << 32,
+                "CUDA_ERROR_INVALID_DEVICE (101): invalid device ordinal, device = cuda:4294967296",
+            ),
         ];
         for (device, expected) in wrong {
             let expected = format!(
@@ -127,7 +130,9 @@ fn preparing_leaves_no_context_behind() {
 fn functions_that_are_called_by_name_are_looked_up() {
     let _stand_in = fake_cuda::exclusive();
     let library: Library = "f() -> None = { @\"test.launches.missing\"(); };".parse().unwrap();
-    for session in sessions(&library.with_prepare("ready")).iter().filter(|s| !s.name.contains("built")) {
+    for session in
+        sessions(&library.with_prepare("ready")).iter().filter(|s| !s.name.contains("built"))
+    {
         let error = session.call("ready", &[int(0)]).unwrap_err();
         assert!(error.contains("test.launches.missing"), "{}: {error}", session.name);
     }

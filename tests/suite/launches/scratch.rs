@@ -105,39 +105,66 @@ type Row = (&'static str, i64, i32, &'static [&'static str], &'static str);
 
 const ROWS: &[Row] = &[
     (
-        "hidden", 2, 0, &["8 on 2:0"],
+        "hidden",
+        2,
+        0,
+        &["8 on 2:0"],
         "\"hidden\" grid=1,1,1 block=1,1,1) -> parameters=[0010000000000000, 03000000, 0000010000000000, 0000000000000000]",
     ),
     (
-        "hidden", 5, 1, &["20 on 2:1"],
+        "hidden",
+        5,
+        1,
+        &["20 on 2:1"],
         "\"hidden\" grid=1,1,1 block=1,1,1) -> device=1 context=primary1 \
          parameters=[0010000000000000, 03000000, 0000010000000000, 0000000000000000]",
     ),
     (
-        "both", 5, 0, &["5 on 2:0", "6 on 2:0"],
+        "both",
+        5,
+        0,
+        &["5 on 2:0", "6 on 2:0"],
         "\"hidden\" grid=1,1,1 block=1,1,1) -> parameters=[0010000000000000, 03000000, 0000010000000000, 0000020000000000]",
     ),
     (
-        "refused", 5, 0, &["5 on 2:0", "5 on 2:0"],
+        "refused",
+        5,
+        0,
+        &["5 on 2:0", "5 on 2:0"],
         "\"hidden\" grid=1,1,1 block=0,1,1) = 1 CUDA_ERROR_INVALID_VALUE (the block is 0,1,1)\n\
          RuntimeError: Failed hidden of image cubin …, CUDA_ERROR_INVALID_VALUE (1): invalid argument, \
          grid = (1, 1, 1), block = (0, 1, 1), cluster = (1, 1, 1), shared memory = 0, device = cuda:0",
     ),
     (
-        "narrow", 5, 0, &["5 on 2:0"],
+        "narrow",
+        5,
+        0,
+        &["5 on 2:0"],
         "ValueError: Out of range int32(b * 10000000000) …, expected int32 but got 50000000000",
     ),
     (
-        "turns", 5, 0, &["5 on 2:0", "10 on 2:0"],
+        "turns",
+        5,
+        0,
+        &["5 on 2:0", "10 on 2:0"],
         "\"hidden\" grid=1,1,1 block=1,1,1) -> parameters=[0010000000000000, 01000000, 0000010000000000, 0000000000000000]\n\
          \"hidden\" grid=1,1,1 block=1,1,1) -> parameters=[0010000000000000, 02000000, 0000010000000000, 0000000000000000]",
     ),
     (
-        "beside", 5, 1, &["5 on 2:1", "8 on 2:1"],
+        "beside",
+        5,
+        1,
+        &["5 on 2:1", "8 on 2:1"],
         "\"hidden\" grid=1,1,1 block=1,1,1) -> device=1 context=primary1 \
          parameters=[0000010000000000, 03000000, 0000020000000000, 0010000000000000]",
     ),
-    ("hidden", -1, 0, &[], "ValueError: Mismatched scratch.shape[0] …, expected a non-negative extent but got -4"),
+    (
+        "hidden",
+        -1,
+        0,
+        &[],
+        "ValueError: Mismatched scratch.shape[0] …, expected a non-negative extent but got -4",
+    ),
     ("both", 666, 0, &[], "MemoryError: none is left"),
     ("both", 665, 0, &["665 on 2:0"], "MemoryError: none is left"),
 ];
@@ -154,7 +181,11 @@ fn memory_is_that_of_the_environment() {
             let place = format!("{}: {function} {bytes}", session.name);
             let found = call(&session, &stand_in, (function, *bytes, *device));
             assert_same(found.trim_end(), &error_of(&library, function, expected), &place);
-            assert_eq!((take_asked(), live()), (asked.iter().map(|&a| a.to_owned()).collect(), 0), "{place}");
+            assert_eq!(
+                (take_asked(), live()),
+                (asked.iter().map(|&a| a.to_owned()).collect(), 0),
+                "{place}"
+            );
         }
         odd(&session, &stand_in);
         set_allocator(&session, false);

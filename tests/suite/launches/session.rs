@@ -62,11 +62,7 @@ pub(super) fn shared(library: &Library) -> Vec<Session> {
 fn in_process(library: &Library, runtime: &'static Runtime) -> Session {
     let jit = Jit::with_runtime(runtime).unwrap_or_else(|error| panic!("{error}"));
     let compiled = jit.compile(library).unwrap_or_else(|error| panic!("{error}"));
-    Session {
-        name: format!("jit, {runtime:?}"),
-        ffi: Ffi::new(runtime),
-        code: Code::Jit(compiled),
-    }
+    Session { name: format!("jit, {runtime:?}"), ffi: Ffi::new(runtime), code: Code::Jit(compiled) }
 }
 
 /// Writes a shared library without kernels of its own.
@@ -308,7 +304,9 @@ impl Driver<'_> {
 pub(super) fn take_record(cuda: &FakeCuda) -> String {
     let record = cuda.record();
     cuda.reset();
-    ["lib", "stream", "ctx", " retained="].into_iter().fold(record, |text, name| unnumbered(&text, name))
+    ["lib", "stream", "ctx", " retained="]
+        .into_iter()
+        .fold(record, |text, name| unnumbered(&text, name))
 }
 
 /// Those lines of the record that launch or make tensor maps.

@@ -78,7 +78,9 @@ fn a_default_stream_is_that_of_the_device() {
             };
             let entered = |asked: &str, device: i32| {
                 let launched = launched(device, &format!("primary{device}"));
-                format!("cuCtxGetDevice(){asked}\ncuCtxPushCurrent_v2(primary{device})\n{launched}cuCtxPopCurrent_v2() -> primary{device}\n")
+                format!(
+                    "cuCtxGetDevice(){asked}\ncuCtxPushCurrent_v2(primary{device})\n{launched}cuCtxPopCurrent_v2() -> primary{device}\n"
+                )
             };
             let nothing = " = 201 CUDA_ERROR_INVALID_CONTEXT (there is no context)";
             let stays = |device: i32, context: &str| {
@@ -136,12 +138,47 @@ fn failures_say_what_failed_and_where() {
     let launch = |text: &str| format!("{text}{LAUNCHED}");
     let rows = [
         (1, 3, "CUDA_ERROR_NOT_INITIALIZED (3): initialization error, device = cuda:0".to_owned()),
-        (2, 709, "CUDA_ERROR_CONTEXT_IS_DESTROYED (709): context is destroyed, device = cuda:0".to_owned()),
-        (3, 701, launch("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701): too many resources requested for launch")),
-        (3, 700, launch("CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered, which may stem from earlier work")),
-        (3, 710, launch("CUDA_ERROR_ASSERT (710): device-side assert triggered, which may stem from earlier work")),
-        (3, 719, launch("CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure, which may stem from earlier work")),
-        (3, 720, launch("CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE (720): too many blocks in cooperative launch")),
+        (
+            2,
+            709,
+            "CUDA_ERROR_CONTEXT_IS_DESTROYED (709): context is destroyed, device = cuda:0"
+                .to_owned(),
+        ),
+        (
+            3,
+            701,
+            launch(
+                "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701): too many resources requested for launch",
+            ),
+        ),
+        (
+            3,
+            700,
+            launch(
+                "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered, which may stem from earlier work",
+            ),
+        ),
+        (
+            3,
+            710,
+            launch(
+                "CUDA_ERROR_ASSERT (710): device-side assert triggered, which may stem from earlier work",
+            ),
+        ),
+        (
+            3,
+            719,
+            launch(
+                "CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure, which may stem from earlier work",
+            ),
+        ),
+        (
+            3,
+            720,
+            launch(
+                "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE (720): too many blocks in cooperative launch",
+            ),
+        ),
         (3, 999, launch("CUDA_ERROR_UNKNOWN (999): unknown error")),
         (3, 123_456, launch(" (123456): ")),
     ];

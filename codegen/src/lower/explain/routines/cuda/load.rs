@@ -2,8 +2,8 @@
 
 use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
 use crate::lower::cuda::{
-    ALLOW_CLUSTER, ALLOW_SHARED, DYNAMIC_SHARED, Entry, INVALID_VALUE, LARGE_CLUSTER, MOST_SHARED, STATIC_SHARED,
-    config, image, kernel as of_kernel,
+    ALLOW_CLUSTER, ALLOW_SHARED, DYNAMIC_SHARED, Entry, INVALID_VALUE, LARGE_CLUSTER, MOST_SHARED,
+    STATIC_SHARED, config, image, kernel as of_kernel,
 };
 use crate::lower::explain::codes::Used;
 use crate::lower::explain::complaints::Complaint;
