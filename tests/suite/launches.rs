@@ -2,6 +2,7 @@
 
 mod arguments;
 mod attributes;
+mod corners;
 mod faults;
 mod linked;
 mod loading;

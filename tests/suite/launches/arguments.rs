@@ -11,7 +11,7 @@ const PARAMS: &str = "x: Tensor([n, 4], float32, device=cuda), z: Tensor([m], fl
     b: bool, p: ptr";
 
 /// The arguments of [`PARAMS`]: 3 rows, 5 elements, and numbers.
-fn call(rows: &[Row]) {
+fn call(rows: &[Row<'_>]) {
     let x = Fake::new(0x1000, &[3, 4]);
     let z = Fake::new(0x2000, &[5]).of(2, 64);
     let args = [

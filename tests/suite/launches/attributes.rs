@@ -7,7 +7,7 @@ use super::table::{Row, hold};
 
 const PARAMS: &str = "x: Tensor([n], float32, device=cuda), i: int64";
 
-fn call(rows: &[Row]) {
+fn call(rows: &[Row<'_>]) {
     let x = Fake::new(0x1000, &[3]);
     hold(PARAMS, &[x.arg(), int(7)], rows);
 }
@@ -94,7 +94,7 @@ fn shared_memory_is_within_what_the_device_has() {
     );
     let refused = "\"shared_kernel\" grid=1,1,1 block=1,1,1 shared=231425) = 1 CUDA_ERROR_INVALID_VALUE \
                    (shared memory above 231424)\n";
-    let refused: &str = Box::leak(format!("{refused}{TOO_MUCH}").into_boxed_str());
+    let refused = &*format!("{refused}{TOO_MUCH}");
     call(&[
         (more, TOO_MUCH),
         (more, TOO_MUCH),

@@ -1,10 +1,7 @@
 //! Tensor maps: what the driver is asked to encode, that kernels get what it makes, and what every rule says.
 
-use codegen::Library;
-use tvm_ffi_codegen_tests::fake_cuda;
-
-use super::session::{Fake, error_of, int};
-use super::table::{Row, hold, hold_on};
+use super::session::{Fake, int};
+use super::table::{Call, hold, hold_calls};
 
 const PARAMS: &str = "x: Tensor([n, m], float32, device=cuda, strides=any), h: Tensor([a, b, c], float16, device=cuda), \
     v: Tensor([k], int8, device=cuda, align=1), i: int64";
@@ -14,19 +11,19 @@ fn launch(map: &str) -> String {
     format!("launch cubin.\"tma\"({map}, x.data) grid(1) block(1);")
 }
 
-fn call(x: &Fake, rows: &[(&str, &str)]) {
+/// Tensors, and the maps of each with what is asked for or said.
+fn call(groups: &[(&Fake, &[(&str, &str)])]) {
     let h = Fake::new(0x20000, &[4, 5, 64]).of(2, 16);
     let v = Fake::new(0x30000, &[256]).of(0, 8);
-    let rows: Vec<Row> = rows
-        .iter()
-        .map(|(map, expected)| (leaked(launch(map)), leaked(launched(expected))))
+    let rows = groups.iter().flat_map(|(x, rows)| rows.iter().map(move |row| (x, row)));
+    let rows: Vec<_> = rows
+        .map(|(x, (map, expected))| {
+            ([x.arg(), h.arg(), v.arg(), int(7)], launch(map), launched(expected))
+        })
         .collect();
-    hold(PARAMS, &[x.arg(), h.arg(), v.arg(), int(7)], &rows);
-}
-
-/// The rows of a table live as long as the program.
-fn leaked(text: String) -> &'static str {
-    Box::leak(text.into_boxed_str())
+    let calls: Vec<Call<'_>> =
+        rows.iter().map(|(args, body, text)| (&args[..], &**body, &**text)).collect();
+    hold_calls(PARAMS, &calls);
 }
 
 /// A map in short, `type rank address dims strides box steps options`, as the driver is asked for it and as the kernel
@@ -70,106 +67,107 @@ fn launched(expected: &str) -> String {
 
 #[test]
 fn maps_are_of_the_tensor_as_it_is() {
-    call(
-        &Fake::new(0x10000, &[96, 128]),
-        &[
-            ("tensormap(x, box=[64, 32])", "7 10000 128,96 512 32,64 1,1 0,0,0,0"),
-            (
-                "tensormap(x, box=[i, 4 * i + 4], steps=[2, i - 6])",
-                "7 10000 128,96 512 32,7 1,2 0,0,0,0",
-            ),
-            (
-                "tensormap(x, box=[256, 8], swizzle=\"32b\", l2=\"256b\", fill=\"nan_request_zero_fma\", dtype=\"tfloat32\")",
-                "11 10000 128,96 512 8,256 1,1 0,1,3,1",
-            ),
-            (
-                "tensormap(x, box=[1, 16], swizzle=\"64b\", l2=\"64b\")",
-                "7 10000 128,96 512 16,1 1,1 0,2,1,0",
-            ),
-            (
-                "tensormap(x, box=[1, 32], swizzle=\"128b\", l2=\"128b\", dtype=\"int32\")",
-                "3 10000 128,96 512 32,1 1,1 0,3,2,0",
-            ),
-            (
-                "tensormap(x, box=[1, 32], swizzle=\"128b_atom_64b\")",
-                "7 10000 128,96 512 32,1 1,1 0,6,0,0",
-            ),
-            ("tensormap(h, box=[1, 1, 8])", "6 20000 64,5,4 128,640 8,1,1 1,1,1 0,0,0,0"),
-            (
-                "tensormap(h, box=[1, 5, 4], interleave=\"32b\", swizzle=\"32b\")",
-                "6 20000 64,5,4 128,640 4,5,1 1,1,1 2,1,0,0",
-            ),
-            (
-                "tensormap(h, box=[2, 2, 4], interleave=\"16b\")",
-                "6 20000 64,5,4 128,640 4,2,2 1,1,1 1,0,0,0",
-            ),
-            ("tensormap(v, box=[256])", "0 30000 256  256 1 0,0,0,0"),
-            ("tensormap(v, box=[16], steps=[8])", "0 30000 256  16 8 0,0,0,0"),
-        ],
-    );
-    call(
-        &Fake::new(0x10000, &[96, 12]).with_strides(&[256, 1]),
-        &[("tensormap(x, box=[4, 4])", "7 10000 12,96 1024 4,4 1,1 0,0,0,0")],
-    );
-    // Nothing steps over a single row, whose stride may be anything.
-    call(
-        &Fake::new(0x10000, &[1, 12]).with_strides(&[-5, 1]),
-        &[("tensormap(x, box=[1, 4])", "7 10000 12,1 16 4,1 1,1 0,0,0,0")],
-    );
-    call(
-        &Fake::new(0x10000, &[2, 1]).with_strides(&[4, 99]),
-        &[("tensormap(x, box=[1, 4])", "7 10000 1,2 16 4,1 1,1 0,0,0,0")],
-    );
+    let rows = [
+        ("tensormap(x, box=[64, 32])", "7 10000 128,96 512 32,64 1,1 0,0,0,0"),
+        (
+            "tensormap(x, box=[i, 4 * i + 4], steps=[2, i - 6])",
+            "7 10000 128,96 512 32,7 1,2 0,0,0,0",
+        ),
+        (
+            "tensormap(x, box=[256, 8], swizzle=\"32b\", l2=\"256b\", fill=\"nan_request_zero_fma\", dtype=\"tfloat32\")",
+            "11 10000 128,96 512 8,256 1,1 0,1,3,1",
+        ),
+        (
+            "tensormap(x, box=[1, 16], swizzle=\"64b\", l2=\"64b\")",
+            "7 10000 128,96 512 16,1 1,1 0,2,1,0",
+        ),
+        (
+            "tensormap(x, box=[1, 32], swizzle=\"128b\", l2=\"128b\", dtype=\"int32\")",
+            "3 10000 128,96 512 32,1 1,1 0,3,2,0",
+        ),
+        (
+            "tensormap(x, box=[1, 32], swizzle=\"128b_atom_64b\")",
+            "7 10000 128,96 512 32,1 1,1 0,6,0,0",
+        ),
+        ("tensormap(h, box=[1, 1, 8])", "6 20000 64,5,4 128,640 8,1,1 1,1,1 0,0,0,0"),
+        (
+            "tensormap(h, box=[1, 5, 4], interleave=\"32b\", swizzle=\"32b\")",
+            "6 20000 64,5,4 128,640 4,5,1 1,1,1 2,1,0,0",
+        ),
+        (
+            "tensormap(h, box=[2, 2, 4], interleave=\"16b\")",
+            "6 20000 64,5,4 128,640 4,2,2 1,1,1 1,0,0,0",
+        ),
+        ("tensormap(v, box=[256])", "0 30000 256  256 1 0,0,0,0"),
+        ("tensormap(v, box=[16], steps=[8])", "0 30000 256  16 8 0,0,0,0"),
+    ];
+    call(&[
+        (&Fake::new(0x10000, &[96, 128]), &rows),
+        (
+            &Fake::new(0x10000, &[96, 12]).with_strides(&[256, 1]),
+            &[("tensormap(x, box=[4, 4])", "7 10000 12,96 1024 4,4 1,1 0,0,0,0")],
+        ),
+        // Nothing steps over a single row, whose stride may be anything.
+        (
+            &Fake::new(0x10000, &[1, 12]).with_strides(&[-5, 1]),
+            &[("tensormap(x, box=[1, 4])", "7 10000 12,1 16 4,1 1,1 0,0,0,0")],
+        ),
+        (
+            &Fake::new(0x10000, &[2, 1]).with_strides(&[4, 99]),
+            &[("tensormap(x, box=[1, 4])", "7 10000 1,2 16 4,1 1,1 0,0,0,0")],
+        ),
+    ]);
 }
 
 #[test]
 fn what_no_map_can_be_made_of_is_refused() {
-    let good = Fake::new(0x10000, &[96, 128]);
-    call(
-        &good,
-        &[
-            (
-                "tensormap(x, box=[257, 4])",
-                "ValueError: Out of range box of x, dim 0 …, expected 1 to 256 but got 257",
-            ),
-            (
-                "tensormap(x, box=[1, i - 7])",
-                "ValueError: Out of range box of x, dim 1 …, expected 1 to 256 but got 0",
-            ),
-            (
-                "tensormap(x, box=[-i, 4])",
-                "ValueError: Out of range box of x, dim 0 …, expected 1 to 256 but got -7",
-            ),
-            (
-                "tensormap(x, box=[1, 4294967300])",
-                "ValueError: Out of range box of x, dim 1 …, expected 1 to 256 but got 4294967300",
-            ),
-            (
-                "tensormap(x, box=[1, 4], steps=[i + 2, 1])",
-                "ValueError: Out of range steps of x, dim 0 …, expected 1 to 8 but got 9",
-            ),
-            (
-                "tensormap(x, box=[1, 4], steps=[1, 0])",
-                "ValueError: Out of range steps of x, dim 1 …, expected 1 to 8 but got 0",
-            ),
-            (
-                "tensormap(x, box=[4, 5])",
-                "ValueError: Mismatched box of x …, expected rows of a multiple of 16 bytes up to 2048 but got 20",
-            ),
-            (
-                "tensormap(x, box=[4, 12], swizzle=\"32b\")",
-                "ValueError: Mismatched box of x …, expected rows of a multiple of 16 bytes up to 32 but got 48",
-            ),
-            (
-                "tensormap(x, box=[4, 20], swizzle=\"64b\")",
-                "ValueError: Mismatched box of x …, expected rows of a multiple of 16 bytes up to 64 but got 80",
-            ),
-            (
-                "tensormap(x, box=[4, 36], swizzle=\"128b_atom_32b\")",
-                "ValueError: Mismatched box of x …, expected rows of a multiple of 16 bytes up to 128 but got 144",
-            ),
-        ],
-    );
+    let rows = [
+        (
+            "tensormap(x, box=[257, 4])",
+            "ValueError: Out of range box of x, dim 0 …, expected 1 to 256 but got 257",
+        ),
+        (
+            "tensormap(x, box=[1, i - 7])",
+            "ValueError: Out of range box of x, dim 1 …, expected 1 to 256 but got 0",
+        ),
+        (
+            "tensormap(x, box=[-i, 4])",
+            "ValueError: Out of range box of x, dim 0 …, expected 1 to 256 but got -7",
+        ),
+        (
+            "tensormap(x, box=[1, 4294967300])",
+            "ValueError: Out of range box of x, dim 1 …, expected 1 to 256 but got 4294967300",
+        ),
+        (
+            "tensormap(x, box=[1, 4], steps=[i + 2, 1])",
+            "ValueError: Out of range steps of x, dim 0 …, expected 1 to 8 but got 9",
+        ),
+        (
+            "tensormap(x, box=[1, 4], steps=[1, 0])",
+            "ValueError: Out of range steps of x, dim 1 …, expected 1 to 8 but got 0",
+        ),
+        (
+            "tensormap(x, box=[4, 5])",
+            "ValueError: Mismatched box of x …, expected rows of a multiple of 16 bytes up to 2048 but got 20",
+        ),
+        (
+            "tensormap(x, box=[4, 12], swizzle=\"32b\")",
+            "ValueError: Mismatched box of x …, expected rows of a multiple of 16 bytes up to 32 but got 48",
+        ),
+        (
+            "tensormap(x, box=[4, 20], swizzle=\"64b\")",
+            "ValueError: Mismatched box of x …, expected rows of a multiple of 16 bytes up to 64 but got 80",
+        ),
+        (
+            "tensormap(x, box=[4, 36], swizzle=\"128b_atom_32b\")",
+            "ValueError: Mismatched box of x …, expected rows of a multiple of 16 bytes up to 128 but got 144",
+        ),
+    ];
+    call(&[(&Fake::new(0x10000, &[96, 128]), &rows)]);
+}
+
+#[test]
+fn what_no_map_can_be_made_for_is_refused() {
     let odd = [
         (
             Fake::new(0x10008, &[96, 128]),
@@ -204,48 +202,35 @@ fn what_no_map_can_be_made_of_is_refused() {
             "Mismatched x.strides[0] …, expected a multiple of 16 bytes below 1099511627776 for a tensor map but got 0",
         ),
     ];
-    for (x, expected) in &odd {
-        call(x, &[("tensormap(x, box=[4, 4])", leaked(format!("ValueError: {expected}")))]);
-    }
+    let rows: Vec<_> =
+        odd.into_iter().map(|(x, expected)| (x, format!("ValueError: {expected}"))).collect();
+    let rows: Vec<_> =
+        rows.iter().map(|(x, expected)| (x, [("tensormap(x, box=[4, 4])", &**expected)])).collect();
+    let groups: Vec<_> = rows.iter().map(|(x, rows)| (*x, &rows[..])).collect();
+    call(&groups);
 }
 
 /// What only the driver refuses.
 #[test]
 fn the_driver_has_the_last_word() {
-    call(
-        &Fake::new(0x10000, &[96, 128]),
-        &[(
-            "tensormap(x, box=[4, 4], interleave=\"16b\")",
-            "cuTensorMapEncodeTiled(type=7 rank=2 dims=128,96 strides=512 box=4,4 steps=1,1 interleave=1 swizzle=0 \
-             promotion=0 fill=0) = 1 CUDA_ERROR_INVALID_VALUE (interleave, rank below 3)\n\
-             RuntimeError: Failed cuTensorMapEncodeTiled …, CUDA_ERROR_INVALID_VALUE (1): invalid argument",
-        )],
+    let refused = (
+        "tensormap(x, box=[4, 4], interleave=\"16b\")",
+        "cuTensorMapEncodeTiled(type=7 rank=2 dims=128,96 strides=512 box=4,4 steps=1,1 interleave=1 swizzle=0 \
+         promotion=0 fill=0) = 1 CUDA_ERROR_INVALID_VALUE (interleave, rank below 3)\n\
+         RuntimeError: Failed cuTensorMapEncodeTiled …, CUDA_ERROR_INVALID_VALUE (1): invalid argument",
     );
+    call(&[(&Fake::new(0x10000, &[96, 128]), &[refused])]);
 }
 
-/// The map of a launch before is no part of the next, and several stand beside each other.
+/// The map of a launch before is no part of the next.
 #[test]
-fn maps_of_workspace_and_in_loops() {
-    let stand_in = fake_cuda::exclusive();
+fn maps_in_loops() {
     let x = Fake::new(0x10000, &[4, 128]);
     let body = "for j in 1..3 { launch cubin.\"tma\"(tensormap(x, box=[j, 4 * j]), x.data) grid(j) block(1); }";
     let one = |j: u64| {
         let short = format!("7 10000 128,4 512 {},{j} 1,1 0,0,0,0", 4 * j);
         launched(&short).replace("grid=1", &format!("grid={j}"))
     };
-    let expected = leaked(format!("{}\n{}", one(1), one(2)));
-    let params = "x: Tensor([n, m], float32, device=cuda)";
-    hold_on(&stand_in, params, &[x.arg()], &[(body, expected)]);
-}
-
-/// Texts of errors name the tensor as it is called, also a local one.
-#[test]
-fn messages_name_the_tensor() {
-    let text = "f(x: Tensor([n], float32, device=cuda), t: Tuple[Tensor([4, 4], float32, device=cuda), int64]) -> None \
-                = { launch cubin.\"tma\"(tensormap(t[0], box=[4, 300]), x.data) grid(1) block(1); };";
-    let library: Result<Library, _> = format!("image cubin; {text}").parse();
-    if let Ok(library) = library {
-        let text = error_of(&library, "f", "…");
-        assert!(text.contains("t: Tuple"));
-    }
+    let expected = format!("{}\n{}", one(1), one(2));
+    hold("x: Tensor([n, m], float32, device=cuda)", &[x.arg()], &[(body, &*expected)]);
 }
