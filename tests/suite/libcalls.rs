@@ -75,7 +75,8 @@ fn only_what_allocates_needs_the_c_library() {
 #[test]
 fn only_what_launches_opens_libraries() {
     let text = "image i; f(x: Tensor([n], float32, device=cuda)) -> None \
-                = { launch i.\"k\"(tensormap(x, box=[4]), scratch(n, 16)) grid(n) block(1) smem(n) cluster(n); };";
+                = { launch i.\"k\"(tensormap(x, box=[4]), scratch(n, 16)) grid(n) block(1) smem(n) cluster(n) \
+                pdl cooperative priority(1); };";
     let mut library: Library = text.parse().unwrap();
     library.images[0].bytes = Some(b".version 8.0\n".to_vec());
     for (backend, target) in BACKENDS.iter().flat_map(|b| TARGETS.map(|target| (b, target))) {

@@ -93,7 +93,7 @@ pub(crate) mod attribute {
     pub(crate) const SIZE: u32 = 72;
     pub(crate) const ID: i32 = 0;
     pub(crate) const VALUE: i32 = 8;
-    /// The first word of which the second half is padding.
+    /// How many words of 8 bytes it has.
     pub(crate) const WORDS: u32 = SIZE / 8;
 }
 

@@ -129,6 +129,8 @@ routines! {
     CheckSize "check_size" [Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::check_size;
     /// `(descriptor, site, kernel, config, addresses, device)`: launches, or raises and returns -1.
     Launch "launch" [Ptr, Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), hot, cuda::launch::launch;
+    /// `(address, count)`: writes so many words of zeros.
+    Clear "clear" [Ptr, I64] -> None, hot, cuda::launch::clear;
     /// `(descriptor, site, how, tensor, numbers, to)`: makes a tensor map, or raises and returns -1.
     TensorMap "tensor_map" [Ptr, Ptr, Ptr, Ptr, Ptr, Ptr] -> Some(I32), hot, cuda::map::encode;
     /// `(descriptor, site, kernel, device)`: prepares a kernel, or raises and returns -1.

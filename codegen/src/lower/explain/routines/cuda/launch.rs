@@ -53,6 +53,18 @@ pub(crate) fn launch(b: &mut Builder<'_>, _: Used) {
     b.return_code(0);
 }
 
+/// `(address, count)`: words of zeros.
+pub(crate) fn clear(b: &mut Builder<'_>, _: Used) {
+    let [start, count] = [0, 1].map(|i| b.param(i));
+    let zero = b.i64(0);
+    b.fold(count, [], |b, at, []| {
+        let to = b.element(start, at);
+        b.store(zero, to, 0);
+        []
+    });
+    b.ret(None);
+}
+
 /// The driver only says that something is invalid: too much shared memory is found once it has refused.
 fn blame_shared(b: &mut Builder<'_>, args: [Value; 5], status: Value) {
     let [_, _, kernel, ..] = args;
