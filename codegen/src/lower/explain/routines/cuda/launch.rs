@@ -15,19 +15,7 @@ pub(crate) fn launch(b: &mut Builder<'_>, _: Used) {
     let [descriptor, site, kernel, config, addresses, device] =
         [0, 1, 2, 3, 4, 5].map(|i| b.param(i));
     let all = [descriptor, site, kernel, device];
-    let known = b.atomic_load(Type::Ptr, kernel, of_kernel::KERNEL);
-    let known = b.compare_const(Cond::Ne, known, 0);
-    let (first, next) = (b.cold_block("first"), b.block("known"));
-    b.branch(known, next, first);
-    b.switch_to(first);
-    b.try_routine(Routine::LoadKernel, &all);
-    b.jump(next, &[]);
-    b.switch_to(next);
-    let allowed = b.load(Type::I64, kernel, of_kernel::ALLOWED);
-    let needs = b.compare_const(Cond::Ne, allowed, 0);
-    b.if_then(needs, |b| {
-        b.try_routine(Routine::Allow, &[descriptor, site, kernel, config, device]);
-    });
+    make_ready(b, all, config);
     let number = b.convert(Convert::Trunc, device, Type::I32);
     let cuda = b.i32(DeviceType::CUDA.0);
     let stream = b.runtime(&runtime::ENV_GET_STREAM, &[cuda, number]);
@@ -51,6 +39,24 @@ pub(crate) fn launch(b: &mut Builder<'_>, _: Used) {
         b.return_code(-1);
     });
     b.return_code(0);
+}
+
+/// Loads a kernel when it is first launched, and allows it what it needs.
+fn make_ready(b: &mut Builder<'_>, all: [Value; 4], config: Value) {
+    let [descriptor, site, kernel, device] = all;
+    let known = b.atomic_load(Type::Ptr, kernel, of_kernel::KERNEL);
+    let known = b.compare_const(Cond::Ne, known, 0);
+    let (first, next) = (b.cold_block("first"), b.block("known"));
+    b.branch(known, next, first);
+    b.switch_to(first);
+    b.try_routine(Routine::LoadKernel, &all);
+    b.jump(next, &[]);
+    b.switch_to(next);
+    let allowed = b.load(Type::I64, kernel, of_kernel::ALLOWED);
+    let needs = b.compare_const(Cond::Ne, allowed, 0);
+    b.if_then(needs, |b| {
+        b.try_routine(Routine::Allow, &[descriptor, site, kernel, config, device]);
+    });
 }
 
 /// `(address, count)`: words of zeros.
