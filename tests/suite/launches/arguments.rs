@@ -186,11 +186,11 @@ fn launches_are_statements() {
 fn the_device_is_that_of_data_or_of_a_parameter() {
     let params = "c: Tensor([k], float32), x: Tensor([n], float32, device=any), y: Tensor([n], float32, device=cuda), \
                   o: Optional[Tensor([n], float32, device=any)], q: Tensor([n], float32, device=cuda_managed)";
-    let c = Fake::new(0x3000, &[1]).on(abi_spec::Device::CPU);
-    let (x, y) = (Fake::new(0x1000, &[3]), Fake::new(0x2000, &[3]).on(cuda(1)));
+    let here = abi_spec::Device::CPU;
+    let (c, x) = (Fake::new(0x3000, &[1]).on(here), Fake::new(0x1000, &[3]).on(here));
+    let y = Fake::new(0x2000, &[3]).on(cuda(1));
     let managed = abi_spec::Device { ty: abi_spec::DeviceType::CUDA_MANAGED, id: 0 };
     let q = Fake::new(0x4000, &[3]).on(managed);
-    let here = abi_spec::Device::CPU;
     let rows = [
         (
             "launch cubin.\"cluster_kernel\"(y.data) grid(1) block(1);",
@@ -221,7 +221,5 @@ fn the_device_is_that_of_data_or_of_a_parameter() {
             "",
         ),
     ];
-    let elsewhere = Fake::new(0x1000, &[3]).on(here);
-    hold(params, &[c.arg(), elsewhere.arg(), y.arg(), Any::NONE, q.arg()], &rows);
-    drop(x);
+    hold(params, &[c.arg(), x.arg(), y.arg(), Any::NONE, q.arg()], &rows);
 }

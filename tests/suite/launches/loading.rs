@@ -20,10 +20,7 @@ fn text(image: &str, kernel: &str, args: &str) -> String {
 }
 
 fn axpy(image: &str) -> Library {
-    library(
-        &text(image, "axpy_kernel", "x.data, x.data, int32(n), 0.5 == 0.5, 0")
-            .replace(", 0.5 == 0.5, 0", ", float32(n)"),
-    )
+    library(&text(image, "axpy_kernel", "x.data, x.data, int32(n), float32(n)"))
 }
 
 /// How a first call goes on the default stream: the record without what happens once in a process, and the error.
@@ -123,39 +120,40 @@ fn drivers_are_new_enough_and_work() {
     }
 }
 
-/// Kernels, parameters and bytes that are not what the declaration says.
+/// Kernels, what they are given, and what is wrong with that.
+const WRONG: [(&str, &str, &str); 8] = [
+    (
+        "no_kernel",
+        "x.data",
+        "Failed no_kernel of image cubin …, CUDA_ERROR_NOT_FOUND (500): named symbol not found, device = cuda:0",
+    ),
+    ("cluster_kernel", "", "Mismatched parameters of cluster_kernel …, expected 1 but got 0"),
+    (
+        "cluster_kernel",
+        "x.data, x.data",
+        "Mismatched parameters of cluster_kernel …, expected 1 but got 2",
+    ),
+    ("hidden", "x.data, int32(n)", "Mismatched parameters of hidden …, expected 4 but got 2"),
+    (
+        "cluster_kernel",
+        "int32(n)",
+        "Mismatched size of parameter #0 of cluster_kernel …, expected 8 but got 4",
+    ),
+    (
+        "axpy_kernel",
+        "x.data, x.data, n, float32(n)",
+        "Mismatched size of parameter #2 of axpy_kernel …, expected 4 but got 8",
+    ),
+    (
+        "tma",
+        "struct(n, n, n), x.data",
+        "Mismatched size of parameter #0 of tma …, expected 128 but got 24",
+    ),
+    ("widths", "n == 1", "Mismatched parameters of widths …, expected 8 but got 1"),
+];
+
 #[test]
 fn images_hold_what_is_launched() {
-    const WRONG: [(&str, &str, &str); 8] = [
-        (
-            "no_kernel",
-            "x.data",
-            "Failed no_kernel of image cubin …, CUDA_ERROR_NOT_FOUND (500): named symbol not found, device = cuda:0",
-        ),
-        ("cluster_kernel", "", "Mismatched parameters of cluster_kernel …, expected 1 but got 0"),
-        (
-            "cluster_kernel",
-            "x.data, x.data",
-            "Mismatched parameters of cluster_kernel …, expected 1 but got 2",
-        ),
-        ("hidden", "x.data, int32(n)", "Mismatched parameters of hidden …, expected 4 but got 2"),
-        (
-            "cluster_kernel",
-            "int32(n)",
-            "Mismatched size of parameter #0 of cluster_kernel …, expected 8 but got 4",
-        ),
-        (
-            "axpy_kernel",
-            "x.data, x.data, n, float32(n)",
-            "Mismatched size of parameter #2 of axpy_kernel …, expected 4 but got 8",
-        ),
-        (
-            "tma",
-            "struct(n, n, n), x.data",
-            "Mismatched size of parameter #0 of tma …, expected 128 but got 24",
-        ),
-        ("widths", "n == 1", "Mismatched parameters of widths …, expected 8 but got 1"),
-    ];
     let stand_in = fake_cuda::exclusive();
     for (kernel, args, expected) in WRONG {
         let on = text("cubin", kernel, args).replace("block(1)", "block(1) on x");
@@ -259,7 +257,7 @@ fn threads_share_what_one_has_loaded() {
             barrier.wait();
             // SAFETY: the arguments are valid, and the code is alive.
             let status = unsafe { function(ptr::null_mut(), args.as_ptr(), 1, &mut result) };
-            (status, stand_in_depth(&stand_in))
+            (status, stand_in.live().pushed)
         };
         let ended: Vec<_> = thread::scope(|scope| {
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(work)).collect();
@@ -274,9 +272,4 @@ fn threads_share_what_one_has_loaded() {
         let jit = session.name.starts_with("jit");
         assert!(retained == 1 || (jit && retained == 0), "{}: {retained}", session.name);
     }
-}
-
-/// Contexts that this thread has pushed.
-fn stand_in_depth(stand_in: &FakeCuda) -> i64 {
-    stand_in.live().pushed
 }

@@ -135,7 +135,7 @@ impl Session {
 /// A tensor of which only the address is known.
 pub(super) struct Fake {
     dl: Box<DLTensor>,
-    _dims: Vec<Box<[i64]>>,
+    dims: Vec<Box<[i64]>>,
 }
 
 impl Fake {
@@ -154,7 +154,7 @@ impl Fake {
             strides: std::ptr::null_mut(),
             byte_offset: 0,
         };
-        Fake { dl: Box::new(dl), _dims: vec![shape] }
+        Fake { dl: Box::new(dl), dims: vec![shape] }
     }
 
     pub(super) fn on(mut self, device: Device) -> Fake {
@@ -171,7 +171,7 @@ impl Fake {
     pub(super) fn with_strides(mut self, strides: &[i64]) -> Fake {
         let mut strides: Box<[i64]> = strides.into();
         self.dl.strides = strides.as_mut_ptr();
-        self._dims.push(strides);
+        self.dims.push(strides);
         self
     }
 

@@ -59,42 +59,57 @@ struct Around {
     expected: String,
 }
 
+/// Two primary contexts, and another one of the first device.
+#[derive(Clone, Copy)]
+struct Contexts {
+    primary: [*mut c_void; 2],
+    own: *mut c_void,
+}
+
+/// What is asked for on a stream of this name.
+fn all_around(contexts: Contexts, name: &str) -> [Around; 7] {
+    let launched = |device: i32, context: &str| {
+        let place = format!(" device={device} context={context}");
+        let place = if place == " device=0 context=primary0" { "" } else { &*place };
+        format!("{LAUNCH} stream={name}) ->{place} parameters=[0010000000000000]\n")
+    };
+    let stays = |device: i32, context: &str| {
+        format!("cuCtxGetDevice() -> device={device}\n{}", launched(device, context))
+    };
+    let entered = |asked: &str, device: i32| {
+        let launched = launched(device, &format!("primary{device}"));
+        format!(
+            "cuCtxGetDevice(){asked}\ncuCtxPushCurrent_v2(primary{device})\n\
+             {launched}cuCtxPopCurrent_v2() -> primary{device}\n"
+        )
+    };
+    let nothing = " = 201 CUDA_ERROR_INVALID_CONTEXT (there is no context)";
+    let Contexts { primary: [first, second], own } = contexts;
+    [
+        Around { current: ptr::null_mut(), device: 0, expected: entered(nothing, 0) },
+        Around { current: ptr::null_mut(), device: 1, expected: entered(nothing, 1) },
+        Around { current: first, device: 0, expected: stays(0, "primary0") },
+        Around { current: own, device: 0, expected: stays(0, "ctx") },
+        Around { current: second, device: 1, expected: stays(1, "primary1") },
+        Around { current: second, device: 0, expected: entered(" -> device=1", 0) },
+        Around { current: own, device: 1, expected: entered(" -> device=0", 1) },
+    ]
+}
+
 /// On a default stream the context is that of the tensor's device: the current one, or else its primary one.
 #[test]
 fn a_default_stream_is_that_of_the_device() {
     let stand_in = fake_cuda::exclusive();
     let driver = Driver(&stand_in);
-    let [primary, other] = [0, 1].map(|device| driver.primary(device));
+    let primary = [0, 1].map(|device| driver.primary(device));
     let own = driver.create_context(0);
     driver.pop();
     let names = ["null", "legacy", "per-thread"];
     for session in sessions(&one_launch()) {
         for (number, name) in names.into_iter().enumerate() {
-            session.set_stream(0, ptr::without_provenance_mut(number));
-            session.set_stream(1, ptr::without_provenance_mut(number));
-            let launched = |device: i32, context: &str| {
-                format!("{LAUNCH} stream={name}) -> device={device} context={context} parameters=[0010000000000000]\n")
-                    .replace(" device=0 context=primary0", "")
-            };
-            let entered = |asked: &str, device: i32| {
-                let launched = launched(device, &format!("primary{device}"));
-                format!(
-                    "cuCtxGetDevice(){asked}\ncuCtxPushCurrent_v2(primary{device})\n{launched}cuCtxPopCurrent_v2() -> primary{device}\n"
-                )
-            };
-            let nothing = " = 201 CUDA_ERROR_INVALID_CONTEXT (there is no context)";
-            let stays = |device: i32, context: &str| {
-                format!("cuCtxGetDevice() -> device={device}\n{}", launched(device, context))
-            };
-            let all = [
-                Around { current: ptr::null_mut(), device: 0, expected: entered(nothing, 0) },
-                Around { current: ptr::null_mut(), device: 1, expected: entered(nothing, 1) },
-                Around { current: primary, device: 0, expected: stays(0, "primary0") },
-                Around { current: own, device: 0, expected: stays(0, "ctx") },
-                Around { current: other, device: 1, expected: stays(1, "primary1") },
-                Around { current: other, device: 0, expected: entered(" -> device=1", 0) },
-                Around { current: own, device: 1, expected: entered(" -> device=0", 1) },
-            ];
+            let stream = ptr::without_provenance_mut(number);
+            [0, 1].into_iter().for_each(|device| session.set_stream(device, stream));
+            let all = all_around(Contexts { primary, own }, name);
             all.iter().for_each(|around| hold(&session, &stand_in, around));
         }
     }
@@ -129,66 +144,51 @@ fn hold(session: &Session, stand_in: &FakeCuda, around: &Around) {
     assert_eq!(stand_in.live().pushed, 0, "{}", session.name);
 }
 
+/// The call of the driver that fails, its status, and what is said. The third is the launch.
+const FAILURES: [(i64, i32, &str); 9] = [
+    (1, 3, "CUDA_ERROR_NOT_INITIALIZED (3): initialization error, device = cuda:0"),
+    (2, 709, "CUDA_ERROR_CONTEXT_IS_DESTROYED (709): context is destroyed, device = cuda:0"),
+    (3, 701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701): too many resources requested for launch"),
+    (
+        3,
+        700,
+        "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered, which may stem from earlier work",
+    ),
+    (
+        3,
+        710,
+        "CUDA_ERROR_ASSERT (710): device-side assert triggered, which may stem from earlier work",
+    ),
+    (
+        3,
+        719,
+        "CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure, which may stem from earlier work",
+    ),
+    (
+        3,
+        720,
+        "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE (720): too many blocks in cooperative launch",
+    ),
+    (3, 999, "CUDA_ERROR_UNKNOWN (999): unknown error"),
+    (3, 123_456, " (123456): "),
+];
+
 /// The texts of what can go wrong with a context and with a launch.
 #[test]
 fn failures_say_what_failed_and_where() {
-    const LAUNCHED: &str = ", grid = (1, 1, 1), block = (1, 1, 1), cluster = (1, 1, 1), shared memory = 0, device = cuda:0";
     let stand_in = fake_cuda::exclusive();
     let library = one_launch();
-    let launch = |text: &str| format!("{text}{LAUNCHED}");
-    let rows = [
-        (1, 3, "CUDA_ERROR_NOT_INITIALIZED (3): initialization error, device = cuda:0".to_owned()),
-        (
-            2,
-            709,
-            "CUDA_ERROR_CONTEXT_IS_DESTROYED (709): context is destroyed, device = cuda:0"
-                .to_owned(),
-        ),
-        (
-            3,
-            701,
-            launch(
-                "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701): too many resources requested for launch",
-            ),
-        ),
-        (
-            3,
-            700,
-            launch(
-                "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered, which may stem from earlier work",
-            ),
-        ),
-        (
-            3,
-            710,
-            launch(
-                "CUDA_ERROR_ASSERT (710): device-side assert triggered, which may stem from earlier work",
-            ),
-        ),
-        (
-            3,
-            719,
-            launch(
-                "CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure, which may stem from earlier work",
-            ),
-        ),
-        (
-            3,
-            720,
-            launch(
-                "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE (720): too many blocks in cooperative launch",
-            ),
-        ),
-        (3, 999, launch("CUDA_ERROR_UNKNOWN (999): unknown error")),
-        (3, 123_456, launch(" (123456): ")),
-    ];
     for session in sessions(&library) {
         session.set_stream(0, ptr::null_mut());
         second(&session, &stand_in, 0);
-        for (fault, status, expected) in &rows {
+        for (fault, status, expected) in FAILURES {
             let x = Fake::new(0x1000, &[3]);
-            stand_in.fail_at(*fault, *status);
-            let text = format!("RuntimeError: Failed cluster_kernel of image cubin …, {expected}");
+            stand_in.fail_at(fault, status);
+            let mut text =
+                format!("RuntimeError: Failed cluster_kernel of image cubin …, {expected}");
+            if fault == 3 {
+                text += ", grid = (1, 1, 1), block = (1, 1, 1), cluster = (1, 1, 1), shared memory = 0, device = cuda:0";
+            }
             let found = session.call("f", &[x.arg()]).unwrap_err();
             assert_same(&found, &error_of(&library, "f", &text), &session.name);
             assert_eq!(stand_in.live().pushed, 0, "{}", session.name);
