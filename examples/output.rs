@@ -105,6 +105,43 @@ fn aot() {
     assert!(printed.ends_with("\nadd_one([1.0, 2.0, 3.0]) = [2.0, 3.0, 4.0]\n"), "{printed}");
 }
 
+/// On a stand-in for the driver, which runs no kernel, and where what has the driver's name is no library.
+#[cfg(feature = "aot")]
+#[test]
+fn launch() {
+    let [folder, broken] =
+        ["driver", "no_driver"].map(|name| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
+    let [library, text] = [&folder, &broken].map(|folder| {
+        std::fs::create_dir_all(folder).expect("a folder can be made");
+        folder.join("libcuda.so.1")
+    });
+    std::fs::write(text, "no library").expect("the file can be written");
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/driver");
+    let sources = std::fs::read_dir(sources).expect("the stand-in is there");
+    let sources = sources.map(|file| file.expect("the folder can be read").path());
+    let sources = sources.filter(|path| path.extension().is_some_and(|e| e == "c"));
+    let mut cc = Command::new("cc");
+    cc.args(["-std=gnu11", "-O1", "-fPIC", "-fvisibility=hidden", "-shared"]).args(sources);
+    output(cc.args(["-lpthread", "-o"]).arg(library));
+    let launch = |folder: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_launch"));
+        output(command.env("LD_LIBRARY_PATH", folder))
+    };
+    let start = "\
+image code;
+
+/// Adds a multiple of one vector to another.
+axpy(x: Tensor([n], float32, device=cuda), y: Tensor([n], float32, device=cuda), a: float32) -> None
+    = {
+        launch code.\"axpy_kernel\"(x.data, y.data, int32(n), a) grid(ceildiv(n, 128)) block(128);
+    };
+# a shared library that asks for dlopen and dlsym
+";
+    assert_eq!(launch(&folder), format!("{start}# launched: y[0] = 2, y[999] = 2\n"));
+    let missing = "# not launched: RuntimeError: Missing CUDA driver libcuda.so.1 when calling: `load(device_id: int64)`\n";
+    assert_eq!(launch(&broken), format!("{start}{missing}"));
+}
+
 /// What the kernel that each native builder wrote computes, and how a wrong call ends.
 #[cfg(any(feature = "cranelift", feature = "llvm"))]
 const CALLS: &str = "\

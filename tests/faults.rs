@@ -6,15 +6,16 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use codegen::Library;
 use jit::Runtime;
 use libloading::os::unix::{Library as Loaded, RTLD_GLOBAL, RTLD_NOW};
-use tvm_ffi_codegen_tests::argument::print_list;
+use tvm_ffi_codegen_tests::argument::{parse_list, print_list};
 use tvm_ffi_codegen_tests::cases;
 use tvm_ffi_codegen_tests::every::{declarations, values};
+use tvm_ffi_codegen_tests::fake_cuda::{self, CUBIN, FakeCuda};
 use tvm_ffi_codegen_tests::ffi::config;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::outcome::{End, Outcome};
@@ -35,6 +36,14 @@ static FAULT: AtomicI64 = AtomicI64::new(0);
 static CALLS: AtomicI64 = AtomicI64::new(0);
 /// Not 0 if what fails leaves no error.
 static SILENT: AtomicI64 = AtomicI64::new(0);
+
+/// The stand-in is one for all tests.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    // It must be there before libtvm_ffi is.
+    faults();
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Compiles the stand-in and loads it, and with it libtvm_ffi, for all libraries to see.
 fn faults() -> &'static Faults {
@@ -161,8 +170,6 @@ fn routes(library: &Library, allocator: bool) -> Vec<Box<dyn Route>> {
 
 /// Makes the calls on every route, with faults that leave an error and with such that do not.
 fn survive(library: &Library, least: usize, calls: &dyn Fn(&dyn Route, &mut Log)) {
-    // The stand-in must be there before libtvm_ffi is.
-    faults();
     survive_on(&routes(library, true), least, calls);
 }
 
@@ -183,6 +190,7 @@ fn survive_on(routes: &[Box<dyn Route>], least: usize, calls: &dyn Fn(&dyn Route
 /// The table of calls, and every type of parameter with values of every type.
 #[test]
 fn whatever_fails_is_survived() {
+    let _alone = alone();
     let table = cases::table();
     survive(&cases::library(&table), 200, &|route, log| {
         for (case, row) in
@@ -213,6 +221,61 @@ fn whatever_fails_is_survived() {
                 let (function, arguments) = (&function.signature.name, std::slice::from_ref(value));
                 check(route, Call { function, arguments, count: None }, log);
             }
+        }
+    });
+}
+
+/// Memory, a tensor map, what must be allowed, and two launches; and one that the driver refuses.
+const LAUNCHES: &str = "image code; f(x: Tensor([n, 64], float32, device=cuda)) -> None = {
+    launch code.\"hidden\"(x.data, int32(n), scratch(n, 16), scratch(64, 64)) grid(n) block(1) smem(n) cluster(n);
+    launch code.\"tma\"(tensormap(x, box=[1, 64]), x.data) grid(1) block(1);
+};
+refused(x: Tensor([n, 64], float32, device=cuda)) -> None
+    = { launch code.\"hidden\"(x.data, int32(n), scratch(n, 16), null) grid(1) block(0); };";
+
+/// Functions of the driver that fail: the runtime's objects are given back, and the call fails with an error.
+fn without_driver(route: &dyn Route, call: Call<'_>, stand_in: &FakeCuda, log: &mut Log) {
+    let ended = |fault: i64| {
+        stand_in.reset();
+        stand_in.fail_at(fault, 999);
+        let outcome = run(route, call, 0).map(|(outcome, _)| outcome);
+        let calls = stand_in.calls();
+        stand_in.pop_all();
+        (calls >= fault).then_some(outcome).flatten()
+    };
+    for (fault, outcome) in (1..).map_while(|fault| ended(fault).map(|outcome| (fault, outcome))) {
+        let left = left();
+        if left != 0 {
+            log.wrong(call, fault, format!("{left} objects are left"));
+        }
+        if let End::Broken(reason) = outcome.end {
+            log.wrong(call, fault, reason);
+        }
+        log.faults += 1;
+    }
+    stand_in.reset();
+}
+
+/// Launches, on a device whose stream is the default one.
+#[test]
+fn launches_survive() {
+    let _alone = alone();
+    let stand_in = fake_cuda::exclusive();
+    stand_in.set("devices", 3);
+    let mut library: Library = LAUNCHES.parse().expect("it is a library");
+    library.images[0].bytes = Some(CUBIN.to_vec());
+    let (arguments, _) = parse_list("(float32[16, 64]{device=cuda:2})").expect("it is a tensor");
+    let call = Call { function: "f", arguments: &arguments, count: None };
+    for route in routes(&library, true) {
+        SILENT.store(0, Ordering::Relaxed);
+        let mut log = Log::default();
+        without_driver(&*route, call, &stand_in, &mut log);
+        assert!(log.wrong.is_empty() && log.faults > 8, "{}: {log:?}", route.name());
+    }
+    survive(&library, 4, &|route, log| {
+        for (function, succeeds) in [("f", true), ("refused", false)] {
+            let outcome = check(route, Call { function, ..call }, log).expect("it takes a tensor");
+            assert_eq!(matches!(outcome.end, End::Result(_)), succeeds, "{outcome}");
         }
     });
 }

@@ -18,11 +18,11 @@ use abi_spec::library_bin::ImportTree;
 
 pub use body::{Action, Body, Call, Callee, KernelCall, Local, Statement, StatusError};
 pub use expression::{BinaryOp, Builtin, Expr, Logic, Member};
-pub(crate) use launch::AttributeValue;
 pub use launch::{
     AttributeKind, Fill, Image, ImageKind, Interleave, Launch, LaunchArg, LaunchAttribute, MapType,
     Promotion, Swizzle, TensorMap,
 };
+pub(crate) use launch::{AttributeValue, is_whole};
 pub(crate) use leaf::Kind;
 pub use leaf::Leaf;
 pub use results::{Output, ResultType};

@@ -2,7 +2,7 @@
 //!
 //! Programs find it through `LD_LIBRARY_PATH`, see [`folder`]; this process does once it is loaded, see [`exclusive`].
 
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -152,6 +152,16 @@ impl FakeCuda {
         let mut found = Live::default();
         live(&mut found);
         found
+    }
+
+    /// Pops the contexts of this thread that a pop which failed has left there.
+    pub fn pop_all(&self) {
+        // SAFETY: it is declared so.
+        let pop: extern "C" fn(*mut *mut c_void) -> c_int =
+            unsafe { self.function("cuCtxPopCurrent_v2") };
+        while self.live().pushed > 0 {
+            pop(std::ptr::null_mut());
+        }
     }
 
     /// Nothing is recorded or checked any more, or it is again.

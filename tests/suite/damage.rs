@@ -134,7 +134,8 @@ fn fail_at() -> HostFunction {
 }
 
 fn lowered(text: &str) -> ir::Module {
-    let library: Library = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+    let mut library: Library = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+    library.images.iter_mut().for_each(|image| image.bytes = Some(b".version 8.0\n".to_vec()));
     let options = Options { routines: Routines::Shared, metadata: false, ..Options::default() };
     let resolved = library.resolve().unwrap_or_else(|error| panic!("{error}"));
     codegen::lower(&resolved, &options)
@@ -263,4 +264,25 @@ fn damaged_sites_still_raise() {
         let counts = count(damages(&words).map(|damaged| call(&damaged)));
         assert!(counts.iter().all(|&count| count > 0), "{counts:?}");
     }
+}
+
+/// What only launches say, at a site that may be another's: whatever the number, an error is raised.
+#[test]
+fn damaged_sites_of_launches_still_raise() {
+    let (fail, memory) = (fail_at(), Guarded::new(1));
+    let text = "image i; f(x: Tensor([n], float32, device=cuda)) -> None \
+                = { launch i.\"k\"(x.data) grid(1) block(1); };";
+    let (words, at) = (descriptor(text), offset(text, ", site ") as usize / 4);
+    let launch = offset(text, "site Launch next 0, complaint ") as u32;
+    let site = words[at..].iter().position(|&word| word == launch).expect("it is in the site");
+    let values = [Any::NONE; 16];
+    let call = |complaint: u32| {
+        let mut words = words.clone();
+        words[at + site] = complaint;
+        raised(&fail, &words, &memory, values.as_ptr(), 4 * at as i32).expect("it has failed")
+    };
+    let said = call(launch);
+    assert!(said.starts_with("RuntimeError: Failed  of image  when calling: `f("), "{said}");
+    let counts = count((launch - 5..launch + 100).map(call));
+    assert_eq!(counts, [89, 0, 16]);
 }

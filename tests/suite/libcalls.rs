@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::thread;
 
 use abi_spec::c_library;
-use codegen::Library;
 use codegen::ir::{Linkage, Module};
+use codegen::{Library, Loader};
 use driver::Optimize;
 use object::{BinaryFormat, Object, ObjectSymbol};
 use tvm_ffi_codegen_tests::cases;
@@ -68,6 +68,31 @@ fn only_what_allocates_needs_the_c_library() {
             let found = wanted.iter().filter(|name| c_library::ALL.contains(&&***name)).count();
             assert_eq!(found, expected, "{backend} {target} {kind}: {wanted:?}");
         }
+    }
+}
+
+/// The platform's loader is there for launches, which nothing of CUDA is linked for.
+#[test]
+fn only_what_launches_opens_libraries() {
+    let text = "image i; f(x: Tensor([n], float32, device=cuda)) -> None \
+                = { launch i.\"k\"(tensormap(x, box=[4]), scratch(n, 16)) grid(n) block(1) smem(n) cluster(n) \
+                pdl cooperative priority(1); };";
+    let mut library: Library = text.parse().unwrap();
+    library.images[0].bytes = Some(b".version 8.0\n".to_vec());
+    for (backend, target) in BACKENDS.iter().flat_map(|b| TARGETS.map(|target| (b, target))) {
+        let windows = target.contains("windows");
+        let loader = if windows { Loader::Windows } else { Loader::Dl };
+        let options = codegen::Options { loader, ..codegen::Options::default() };
+        let module = codegen::lower(&library.resolve().unwrap(), &options);
+        let wanted = undefined(&module, backend, target, Optimize::O2);
+        let mut found =
+            wanted.iter().filter(|name| !name.starts_with("TVMFFI")).collect::<Vec<_>>();
+        found.retain(|name| !windows || !WINDOWS.contains(&&***name));
+        found.sort();
+        let expected =
+            if windows { ["GetProcAddress", "LoadLibraryA"] } else { ["dlopen", "dlsym"] };
+        let allocates = ["free", "malloc"];
+        assert_eq!(found, [&expected[..], &allocates].concat(), "{backend} {target}");
     }
 }
 

@@ -16,6 +16,7 @@ mod fake_cuda;
 mod gpu;
 mod guarded;
 mod imports;
+mod launches;
 mod libcalls;
 mod messages;
 mod metadata;

@@ -44,7 +44,7 @@ wrappers! {
 }
 
 /// Host IR that is not the wrapper of a function of the table.
-const OTHERS: [&str; 3] = ["library", "routines", "unchecked"];
+const OTHERS: [&str; 4] = ["launch", "library", "routines", "unchecked"];
 
 /// The target of all snapshots, so that they are the same on every machine.
 pub(crate) fn target() -> Triple {
@@ -112,6 +112,18 @@ fn library() {
     let module = codegen::lower(&library.resolve().unwrap(), &options);
     ir::verify(&module).unwrap();
     snapshot("library", &module, &function.to_string(), &[]);
+}
+
+/// A launch with what the module keeps of its image and its kernel. The image is printed by its size.
+#[test]
+fn launch() {
+    let text = "image code; launch(x: Tensor([n], float32, device=cuda), a: float32) -> None = { launch \
+                code.\"kernel\"(x.data, struct(int32(n), a)) grid(ceildiv(n, 128)) block(128) cluster(2); };";
+    let mut library: Library = text.parse().unwrap();
+    library.images[0].bytes = Some(b".version 8.0\n".to_vec());
+    let module = codegen::lower(&library.resolve().unwrap(), &bare());
+    ir::verify(&module).unwrap();
+    snapshot("launch", &module, &library.functions[0].to_string(), &[]);
 }
 
 /// Without the checks that callers may have made already.

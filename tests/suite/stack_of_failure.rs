@@ -34,7 +34,7 @@ thread_local! {
 
 /// Makes a call on painted stack.
 #[inline(never)]
-fn painted(call: &mut dyn FnMut() -> i32) -> i32 {
+pub(crate) fn painted(call: &mut dyn FnMut() -> i32) -> i32 {
     let here = black_box(0u64);
     let top = ((&raw const here) as usize - GAP) & !7;
     let words = || (top - PAINTED..top).step_by(8).map(|at| at as *mut u64);
@@ -48,6 +48,11 @@ fn painted(call: &mut dyn FnMut() -> i32) -> i32 {
     let lowest = touched.map_or(top, |word| word as usize);
     DEPTH.set(top + GAP - lowest);
     status
+}
+
+/// How many bytes of stack the last call took.
+pub(crate) fn depth() -> usize {
+    DEPTH.get()
 }
 
 /// In these the runtime throws and catches an exception, looks up a class, or makes a backtrace of all its callers

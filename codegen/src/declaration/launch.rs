@@ -275,6 +275,24 @@ impl ImageKind {
     }
 }
 
+/// False for bytes that end before the image does: the driver is not told how many there are, and would read on. A cubin
+/// reaches to the end of its table of sections at least.
+pub(crate) fn is_whole(bytes: &[u8], kind: ImageKind) -> bool {
+    let number = |at: usize, size: usize| {
+        let mut word = [0; 8];
+        word[..size].copy_from_slice(bytes.get(at..at + size)?);
+        Some(u64::from_le_bytes(word))
+    };
+    let end = || match kind {
+        // `e_shoff`, `e_shentsize` and `e_shnum` of the header.
+        ImageKind::Cubin => number(40, 8)?.checked_add(number(58, 2)? * number(60, 2)?),
+        // The size of what follows the header, and that of the header.
+        ImageKind::Fatbin => number(8, 8)?.checked_add(number(6, 2)?),
+        ImageKind::Ptx => Some(0),
+    };
+    end().is_some_and(|end| end <= bytes.len() as u64)
+}
+
 /// True for text whose first directive, after comments, is `.version`.
 fn is_ptx(bytes: &[u8]) -> bool {
     let Ok(mut text) = std::str::from_utf8(bytes.strip_suffix(&[0]).unwrap_or(bytes)) else {

@@ -93,7 +93,7 @@ pub(crate) mod attribute {
     pub(crate) const SIZE: u32 = 72;
     pub(crate) const ID: i32 = 0;
     pub(crate) const VALUE: i32 = 8;
-    /// The first word of which the second half is padding.
+    /// How many words of 8 bytes it has.
     pub(crate) const WORDS: u32 = SIZE / 8;
 }
 
@@ -102,6 +102,9 @@ pub(crate) const MAP_ALIGN: u32 = 128;
 
 /// Streams up to this one are none of a context: the default stream by three names.
 pub(crate) const LAST_DEFAULT_STREAM: i64 = 2;
+
+/// `CUresult`: an argument is none that there can be.
+pub(crate) const INVALID_VALUE: i64 = 1;
 
 /// `CUresult`: no context is current.
 pub(crate) const INVALID_CONTEXT: i64 = 201;

@@ -7,7 +7,7 @@ use super::ids::Id;
 use super::launched::Launch;
 use super::nth_statement;
 use crate::declaration::limit::Limit;
-use crate::declaration::{Action, Image, ImageKind, Library, is_identifier};
+use crate::declaration::{Action, Image, ImageKind, Library, is_identifier, is_whole};
 use crate::error::Error;
 
 /// Images are what the driver loads, each under a name of its own.
@@ -23,9 +23,13 @@ pub(super) fn check(library: &Library) -> Result<(), Error> {
         if !names.insert(&name[..]) {
             return Err(invalid(library, index, "an earlier image has this name"));
         }
-        if bytes.as_ref().is_some_and(|bytes| ImageKind::of(bytes).is_none()) {
+        let Some(bytes) = bytes else { continue };
+        let Some(kind) = ImageKind::of(bytes) else {
             let reason = "these bytes are no cubin, no fatbin and no PTX, as their header says";
             return Err(invalid(library, index, reason));
+        };
+        if !is_whole(bytes, kind) {
+            return Err(invalid(library, index, "these bytes end before the image does"));
         }
     }
     Ok(())

@@ -320,7 +320,8 @@ fn allowed(extents: &Packing, attributes: &[(u32, Packing)]) -> Allowed {
     let clusters = [AttributeKind::Cluster.id(), AttributeKind::PreferredCluster.id()];
     let mut clusters = attributes.iter().filter(|(id, _)| clusters.contains(id));
     let large = |(_, dims): &(u32, Packing)| {
-        let blocks: Option<i64> = dims.parts.iter().map(number).product();
+        let mut blocks = dims.parts.iter().map(number);
+        let blocks = blocks.try_fold(1_i64, |blocks, dim| dim?.checked_mul(blocks));
         blocks.is_none_or(|blocks| blocks > PLAIN_CLUSTER)
     };
     Allowed { shared: shared != Some(0), cluster: clusters.any(large) }

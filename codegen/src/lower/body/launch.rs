@@ -125,20 +125,22 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
+    /// Zeros are written by a routine, since LLVM may make a call of the C library of so many stores.
     fn write_attributes(&mut self, area: Value, room: &Room, launch: &'a Launch<'a>) {
-        let zero = self.b.i64(0);
+        let count = launch.attributes.len() as i64;
+        let attributes = self.b.ptr_offset(area, room.attributes.into());
+        if count > 0 {
+            let words = self.b.i64(count * i64::from(attribute::WORDS));
+            self.routine(Routine::Clear, &[attributes, words]);
+        }
         for (index, (id, value)) in launch.attributes.iter().enumerate() {
             let start = room.attributes + attribute::SIZE * index as u32;
-            for word in 0..attribute::WORDS {
-                self.b.store(zero, area, (start + 8 * word) as i32);
-            }
             let id = self.b.i32(*id as i32);
             self.b.store(id, area, start as i32 + attribute::ID);
             let parts = self.packed_parts(value);
             self.write(area, start + attribute::VALUE as u32, &parts);
         }
-        let count = self.b.i64(launch.attributes.len() as i64);
-        let attributes = self.b.ptr_offset(area, room.attributes.into());
+        let count = self.b.i64(count);
         self.b.store(attributes, area, config::ATTRIBUTES);
         self.b.store(count, area, config::COUNT);
     }

@@ -134,6 +134,8 @@ routines! {
     DataSize "data_size" [Ptr, Ptr] -> Some(I64), hot, allocate_plain::data_size;
     /// `(descriptor, output, extents)`: -1 once it has raised that a tensor cannot be allocated.
     CheckSize "check_size" [Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::check_size;
+    /// `(address, count)`: writes so many words of zeros.
+    Clear "clear" [Ptr, I64] -> None, hot, cuda::clear;
     /// `(descriptor, site, how, tensor, numbers, to)`: makes a tensor map, or raises and returns -1.
     TensorMap "tensor_map" [Ptr, Ptr, Ptr, Ptr, Ptr, Ptr] -> Some(I32), hot, cuda::map::encode;
     /// `(descriptor, site, kernel, device)`: prepares a kernel, or raises and returns -1.
@@ -148,10 +150,12 @@ routines! {
     LoadKernel "load_kernel" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::load::load_kernel;
     /// `(descriptor, site, kernel, device)`: loads its image, or raises and returns -1.
     LoadImage "load_image" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::load::load_image;
-    /// `(descriptor, site, kernel, CUkernel)`: raises and returns -1 if it has other parameters.
-    CheckParams "check_params" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), cold, cuda::load::check_params;
+    /// `(descriptor, site, kernel, CUkernel, device)`: raises and returns -1 if it has other parameters.
+    CheckParams "check_params" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::load::check_params;
     /// `(descriptor, site, kernel, config, device)`: allows a kernel what it needs, or raises and returns -1.
     Allow "allow" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), hot, cuda::load::allow;
+    /// `(descriptor, site, kernel, config, device)`: how much shared memory a launch may have, or raises and returns -1.
+    FitShared "fit_shared" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::load::fit_shared;
     /// `(descriptor, site, kernel, device)`: 1 if it has made a context current, 0 if one is; -1 once it has raised.
     EnterContext "enter_context" [Ptr, Ptr, Ptr, I64] -> Some(I32), hot, cuda::context::enter;
     /// `(descriptor, site, kernel, device)`: makes the primary context current, or raises and returns -1.

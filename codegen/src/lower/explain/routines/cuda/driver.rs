@@ -31,7 +31,8 @@ pub(crate) fn open(b: &mut Builder<'_>, used: Used) {
     b.unless(found, |b| b.fail_with(descriptor, site, Complaint::NoDriver, &file));
     find_all(b, used, [descriptor, site, library], file);
     let version = b.stack_slot(4, 4);
-    b.driver(Entry::DriverGetVersion, &[version]);
+    let status = b.driver(Entry::DriverGetVersion, &[version]);
+    b.check_driver(descriptor, site, Entry::DriverGetVersion, status);
     let version = b.signed(version, 0);
     let new = b.compare_const(Cond::Sge, version, VERSION);
     b.unless(new, |b| {

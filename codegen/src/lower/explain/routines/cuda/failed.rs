@@ -2,7 +2,9 @@
 
 use crate::declaration::AttributeKind;
 use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
-use crate::lower::cuda::{Entry, STICKY, attribute, config, image, kernel as of_kernel};
+use crate::lower::cuda::{
+    ALLOW_SHARED, Entry, INVALID_VALUE, STICKY, attribute, config, image, kernel as of_kernel,
+};
 use crate::lower::explain::codes::Used;
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
@@ -29,6 +31,7 @@ pub(crate) fn kernel(b: &mut Builder<'_>, _: Used) {
 /// `(descriptor, site, kernel, config, device, status)`: the launch.
 pub(crate) fn launch(b: &mut Builder<'_>, _: Used) {
     let [descriptor, site, kernel, config, device, status] = [0, 1, 2, 3, 4, 5].map(|i| b.param(i));
+    blame_shared(b, [descriptor, site, kernel, config, device], status);
     let (names, text) = (names(b, kernel), error_text(b, status));
     let [grid, block] = [config::GRID, config::BLOCK].map(|at| dims(b, config, at));
     let cluster = cluster(b, config);
@@ -36,6 +39,21 @@ pub(crate) fn launch(b: &mut Builder<'_>, _: Used) {
     let shared = b.unsigned(config, config::SHARED);
     let values = [&names[..], &text, &grid, &block, &cluster, &[shared, device]].concat();
     raise(b, descriptor, site, Complaint::Launch, &values);
+}
+
+/// The driver only says that something is invalid: too much shared memory is found once it has refused.
+fn blame_shared(b: &mut Builder<'_>, args: [Value; 5], status: Value) {
+    let [_, _, kernel, ..] = args;
+    let allowed = b.load(Type::I64, kernel, of_kernel::ALLOWED);
+    let shared = b.binary_const(Binary::And, allowed, ALLOW_SHARED);
+    let shared = b.compare_const(Cond::Ne, shared, 0);
+    let invalid = b.compare_const(Cond::Eq, status, INVALID_VALUE);
+    let suspect = b.and(shared, invalid);
+    b.if_then(suspect, |b| {
+        let most = b.routine_value(Routine::FitShared, &args);
+        let raised = b.compare_const(Cond::Slt, most, 0);
+        b.if_then(raised, |b| b.ret(None));
+    });
 }
 
 fn raise(

@@ -2,8 +2,8 @@
 
 use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
 use crate::lower::cuda::{
-    ALLOW_CLUSTER, ALLOW_SHARED, DYNAMIC_SHARED, Entry, LARGE_CLUSTER, MOST_SHARED, STATIC_SHARED,
-    config, image, kernel as of_kernel,
+    ALLOW_CLUSTER, ALLOW_SHARED, DYNAMIC_SHARED, Entry, INVALID_VALUE, LARGE_CLUSTER, MOST_SHARED,
+    STATIC_SHARED, config, image, kernel as of_kernel,
 };
 use crate::lower::explain::codes::Used;
 use crate::lower::explain::complaints::Complaint;
@@ -17,7 +17,7 @@ const MOST_PARAMS: i64 = 4096;
 
 /// `(descriptor, site, kernel, device)`: makes a kernel known; 0, or -1 once it has raised.
 pub(crate) fn load_kernel(b: &mut Builder<'_>, _: Used) {
-    let all @ [descriptor, site, kernel, _] = [0, 1, 2, 3].map(|i| b.param(i));
+    let all @ [descriptor, site, kernel, device] = [0, 1, 2, 3].map(|i| b.param(i));
     b.try_routine(Routine::OpenDriver, &[descriptor, site]);
     b.try_routine(Routine::LoadImage, &all);
     let of = b.load(Type::Ptr, kernel, of_kernel::IMAGE);
@@ -26,7 +26,7 @@ pub(crate) fn load_kernel(b: &mut Builder<'_>, _: Used) {
     let status = b.driver(Entry::LibraryGetKernel, &[out, library, name]);
     b.check_kernel(all, status);
     let found = b.load(Type::Ptr, out, 0);
-    b.try_routine(Routine::CheckParams, &[descriptor, site, kernel, found]);
+    b.try_routine(Routine::CheckParams, &[descriptor, site, kernel, found, device]);
     let launch = b.entry(Entry::LaunchKernelEx);
     b.atomic_store(launch, kernel, of_kernel::LAUNCH);
     b.atomic_store(found, kernel, of_kernel::KERNEL);
@@ -68,10 +68,11 @@ pub(crate) fn unload(b: &mut Builder<'_>, _: Used) {
     b.ret(None);
 }
 
-/// `(descriptor, site, kernel, CUkernel)`: compares number and sizes of the parameters, where the driver knows them.
+/// `(descriptor, site, kernel, CUkernel, device)`: compares number and sizes of the parameters, where the driver knows
+/// them.
 /// A kernel reads as many bytes as it was compiled for.
 pub(crate) fn check_params(b: &mut Builder<'_>, _: Used) {
-    let [descriptor, site, kernel, found] = [0, 1, 2, 3].map(|i| b.param(i));
+    let [descriptor, site, kernel, found, device] = [0, 1, 2, 3, 4].map(|i| b.param(i));
     let known = b.driver_has(Entry::KernelGetParamInfo);
     b.unless(known, |b| b.return_code(0));
     let name = [of_kernel::NAME, of_kernel::NAME_SIZE].map(|at| b.load(Type::I64, kernel, at));
@@ -79,10 +80,11 @@ pub(crate) fn check_params(b: &mut Builder<'_>, _: Used) {
     let [offset, size] = [0, 1].map(|_| b.stack_slot(8, 8));
     b.fold(count, [], |b, at, []| {
         let status = b.driver(Entry::KernelGetParamInfo, &[found, at, offset, size]);
-        let missing = b.compare_const(Cond::Ne, status, 0);
+        let missing = b.compare_const(Cond::Eq, status, INVALID_VALUE);
         b.if_then(missing, |b| {
             b.fail_with(descriptor, site, Complaint::Params, &[name[0], name[1], at, count]);
         });
+        b.check_kernel([descriptor, site, kernel, device], status);
         let sizes = b.ptr_offset(kernel, of_kernel::SIZES.into());
         let (own, size) = (b.load_element(sizes, at), b.load(Type::I64, size, 0));
         let same = b.eq(own, size);
@@ -121,7 +123,14 @@ pub(crate) fn allow(b: &mut Builder<'_>, _: Used) {
     let allowed = b.load(Type::I64, kernel, of_kernel::ALLOWED);
     let shared = b.binary_const(Binary::And, allowed, ALLOW_SHARED);
     let shared = b.compare_const(Cond::Ne, shared, 0);
-    b.if_then(shared, |b| allow_shared(b, all, config));
+    b.if_then(shared, |b| {
+        let args = [descriptor, site, kernel, config, device];
+        let most = b.routine_value(Routine::FitShared, &args);
+        let raised = b.compare_const(Cond::Slt, most, 0);
+        b.return_if(raised, -1);
+        let most = b.convert(Convert::Sext, most, Type::I64);
+        set(b, all, DYNAMIC_SHARED, most);
+    });
     let cluster = b.binary_const(Binary::And, allowed, ALLOW_CLUSTER);
     let cluster = b.compare_const(Cond::Ne, cluster, 0);
     b.if_then(cluster, |b| {
@@ -135,12 +144,11 @@ pub(crate) fn allow(b: &mut Builder<'_>, _: Used) {
     b.return_code(0);
 }
 
-/// As much dynamic shared memory as the device has beside the kernel's static memory.
-fn allow_shared(
-    b: &mut Builder<'_>,
-    all @ [descriptor, site, kernel, device]: [Value; 4],
-    config: Value,
-) {
+/// `(descriptor, site, kernel, config, device)`: how much dynamic shared memory a device has beside the kernel's static
+/// memory; -1 once it has raised that a launch wants more.
+pub(crate) fn fit_shared(b: &mut Builder<'_>, _: Used) {
+    let [descriptor, site, kernel, config, device] = [0, 1, 2, 3, 4].map(|i| b.param(i));
+    let all = [descriptor, site, kernel, device];
     let found = b.load(Type::Ptr, kernel, of_kernel::KERNEL);
     let number = b.convert(Convert::Trunc, device, Type::I32);
     let [most, own] = [0, 1].map(|_| b.stack_slot(4, 4));
@@ -158,7 +166,8 @@ fn allow_shared(
         let values = [name[0], name[1], most, device, wanted];
         b.fail_with(descriptor, site, Complaint::SharedMemory, &values);
     });
-    set(b, all, DYNAMIC_SHARED, most);
+    let most = b.convert(Convert::Trunc, most, Type::I32);
+    b.ret(Some(most));
 }
 
 /// Sets an attribute of a kernel on a device.

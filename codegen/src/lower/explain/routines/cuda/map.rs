@@ -117,8 +117,13 @@ fn dims(b: &mut Builder<'_>, m: &Map, dl: Value, [extents, strides]: [Value; 2])
         let fine = b.or(compact, outer);
         m.require(b, fine, Complaint::MapInner, &[dim, stride]);
         b.if_then(outer, |b| {
+            // Nothing steps over a dim of one element, whose stride may be anything.
+            let near = b.compare_const(Cond::Ult, stride, MOST_STRIDE);
+            let near = b.or(near, alone);
             let stride = b.binary(Binary::Mul, stride, bytes);
+            let stride = b.select(alone, m.unit, stride);
             let fine = is_unit(b, m, stride);
+            let fine = b.and(near, fine);
             let most = b.i64(MOST_STRIDE);
             m.require(b, fine, Complaint::MapStride, &[dim, m.unit, most, stride]);
             let before = b.binary_const(Binary::Sub, at, 1);

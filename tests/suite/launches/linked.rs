@@ -1,0 +1,115 @@
+//! What libraries of launches need: nothing of CUDA, and the loader of the platform only where something is launched.
+
+use std::path::Path;
+use std::process::Command;
+
+use codegen::Library;
+use tvm_ffi_codegen_tests::fake_cuda;
+use tvm_ffi_codegen_tests::kernels::cc;
+use tvm_ffi_codegen_tests::route::BACKENDS;
+
+use super::session::{library, write};
+
+/// What a tool of binutils prints of a library.
+fn printed(tool: &str, options: &[&str], path: &Path) -> String {
+    let output = Command::new(tool).args(options).arg(path).output();
+    let output = output.unwrap_or_else(|error| panic!("{tool}: {error}"));
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).expect("it prints text")
+}
+
+/// The libraries that are needed, and what is imported of the platform's loader.
+fn needs(library: &Library, backend: &str) -> (Vec<String>, Vec<String>) {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let path = folder.path().join("library.so");
+    write(library, backend, &path);
+    let needed = printed("readelf", &["-d", "-W"], &path);
+    let needed = needed.lines().filter(|line| line.contains("(NEEDED)"));
+    let needed = needed.filter_map(|line| line.split(['[', ']']).nth(1).map(str::to_owned));
+    let imports = printed("nm", &["-D", "--undefined-only", "--without-symbol-versions"], &path);
+    let imports = imports.lines().filter_map(|line| line.split_whitespace().last());
+    let mut imports: Vec<String> =
+        imports.filter(|name| !name.starts_with("TVMFFI")).map(str::to_owned).collect();
+    imports.sort();
+    (needed.collect(), imports)
+}
+
+#[test]
+fn libraries_need_nothing_of_cuda() {
+    let launch = library(
+        "f(x: Tensor([n], float32, device=cuda)) -> None \
+         = { launch cubin.\"cluster_kernel\"(x.data) grid(1) block(1); };",
+    );
+    // An image from which nothing is launched is left out.
+    let plain = library("f(n: int64) -> int64 = { return n; };");
+    for backend in BACKENDS {
+        let (needed, imports) = needs(&launch, backend);
+        assert_eq!(imports, ["dlopen", "dlsym"], "{backend}");
+        let known = ["libtvm_ffi.so", "libc.so.6"];
+        assert!(needed.iter().all(|name| known.contains(&&**name)), "{backend}: {needed:?}");
+        assert!(needed.iter().any(|name| name == "libtvm_ffi.so"), "{backend}: {needed:?}");
+        let (needed, imports) = needs(&plain, backend);
+        assert_eq!(imports, [""; 0], "{backend}");
+        assert_eq!(needed, ["libtvm_ffi.so"], "{backend}");
+    }
+}
+
+/// What Python, in a process that finds this driver, says when a library is prepared.
+fn prepared(folder: &Path, library: &Library, backend: &str) -> String {
+    let path = folder.join("library.so");
+    write(library, backend, &path);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("results.py");
+    let mut python = Command::new("python3");
+    python.arg(script).arg("--plain").arg(path).arg("error(lambda: m.ready(0))");
+    let output = python.env("LD_LIBRARY_PATH", folder).output().expect("python3 starts");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// A file of the driver's name in a folder, which hides that of the machine.
+fn driver(folder: &Path, options: &[&str], sources: &[std::path::PathBuf]) {
+    let mut compile = Command::new("cc");
+    compile.args(["-std=gnu11", "-fPIC", "-shared", "-fvisibility=hidden", "-x", "c"]);
+    compile.args(options).args(sources).args(["-lpthread", "-o"]);
+    cc(compile.arg(folder.join("libcuda.so.1")));
+}
+
+/// Processes that have no driver, one of another kind, or one that lacks what newer ones have.
+#[test]
+fn drivers_may_be_missing() {
+    const PLACE: &str = "when calling: `ready(device_id: int64)`";
+    let library = library(
+        "f(x: Tensor([n], float32, device=cuda)) -> None \
+         = { launch cubin.\"cluster_kernel\"(x.data) grid(1) block(1); };",
+    )
+    .with_prepare("ready");
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let file = folder.path().join("libcuda.so.1");
+    let stand_in = fake_cuda::in_c(&fake_cuda::sources());
+    let without = |name: &str| format!("-D{name}=other_{name}");
+    for backend in BACKENDS {
+        std::fs::write(&file, "no library").expect("the file can be written");
+        let missing = format!("RuntimeError: Missing CUDA driver libcuda.so.1 {PLACE}");
+        assert_eq!(prepared(folder.path(), &library, backend), missing, "{backend}");
+        driver(folder.path(), &["/dev/null"], &[]);
+        let entry = |name: &str| {
+            format!(
+                "RuntimeError: Missing {name} in libcuda.so.1 {PLACE}, which CUDA drivers have from 12.0 on"
+            )
+        };
+        assert_eq!(prepared(folder.path(), &library, backend), entry("cuInit"), "{backend}");
+        driver(folder.path(), &[&without("cuLibraryLoadData")], &stand_in);
+        assert_eq!(
+            prepared(folder.path(), &library, backend),
+            entry("cuLibraryLoadData"),
+            "{backend}"
+        );
+        driver(
+            folder.path(),
+            &[&without("cuKernelGetParamInfo"), &without("cuFuncLoad")],
+            &stand_in,
+        );
+        // No error is printed as nothing.
+        assert_eq!(prepared(folder.path(), &library, backend), "None", "{backend}");
+    }
+}

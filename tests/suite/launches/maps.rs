@@ -1,0 +1,236 @@
+//! Tensor maps: what the driver is asked to encode, that kernels get what it makes, and what every rule says.
+
+use super::session::{Fake, int};
+use super::table::{Call, hold, hold_calls};
+
+const PARAMS: &str = "x: Tensor([n, m], float32, device=cuda, strides=any), h: Tensor([a, b, c], float16, device=cuda), \
+    v: Tensor([k], int8, device=cuda, align=1), i: int64";
+
+/// What is launched with a map of `x`, and with it alone.
+fn launch(map: &str) -> String {
+    format!("launch cubin.\"tma\"({map}, x.data) grid(1) block(1);")
+}
+
+/// Tensors, and the maps of each with what is asked for or said.
+fn call(groups: &[(&Fake, &[(&str, &str)])]) {
+    let h = Fake::new(0x20000, &[4, 5, 64]).of(2, 16);
+    let v = Fake::new(0x30000, &[256]).of(0, 8);
+    let rows = groups.iter().flat_map(|(x, rows)| rows.iter().map(move |row| (x, row)));
+    let rows: Vec<_> = rows
+        .map(|(x, (map, expected))| {
+            ([x.arg(), h.arg(), v.arg(), int(7)], launch(map), launched(expected))
+        })
+        .collect();
+    let calls: Vec<Call<'_>> =
+        rows.iter().map(|(args, body, text)| (&args[..], &**body, &**text)).collect();
+    hold_calls(PARAMS, &calls);
+}
+
+/// A map in short, `type rank address dims strides box steps options`, as the driver is asked for it and as the kernel
+/// gets it; an error as it is.
+fn launched(expected: &str) -> String {
+    if expected.contains("Error") {
+        return expected.to_owned();
+    }
+    let parts: Vec<&str> = expected.split(' ').collect();
+    let [ty, address, dims, strides, extents, steps, options] = parts[..] else {
+        panic!("{expected}");
+    };
+    let list = |text: &str| -> Vec<u64> {
+        text.split(',').filter(|n| !n.is_empty()).map(|n| n.parse().unwrap()).collect()
+    };
+    let rank = list(dims).len();
+    let [interleave, swizzle, promotion, fill] = list(options)[..] else { panic!("{options}") };
+    let asked = format!(
+        "cuTensorMapEncodeTiled(type={ty} rank={rank} dims={dims} strides={strides} box={extents} steps={steps} \
+         interleave={interleave} swizzle={swizzle} promotion={promotion} fill={fill})"
+    );
+    let address = u64::from_str_radix(address, 16).unwrap();
+    let mut bytes = b"tilemap\0".to_vec();
+    let words = |list: Vec<u64>, count: usize| {
+        let words = list.into_iter().chain(std::iter::repeat(0)).take(count);
+        words.collect::<Vec<u64>>()
+    };
+    for word in [vec![address], words(list(dims), 5), words(list(strides), 4)].concat() {
+        bytes.extend(word.to_le_bytes());
+    }
+    words(list(extents), 5)
+        .into_iter()
+        .for_each(|extent| bytes.extend((extent as u16).to_le_bytes()));
+    words(list(steps), 5).into_iter().for_each(|step| bytes.push(step as u8));
+    bytes.extend([ty.parse().unwrap(), rank as u8]);
+    bytes.extend([interleave, swizzle, promotion, fill].map(|option| option as u8));
+    bytes.resize(128, 0);
+    let map: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{asked}\n\"tma\" grid=1,1,1 block=1,1,1) -> parameters=[{map}, 0000010000000000]")
+}
+
+#[test]
+fn maps_are_of_the_tensor_as_it_is() {
+    let rows = [
+        ("tensormap(x, box=[64, 32])", "7 10000 128,96 512 32,64 1,1 0,0,0,0"),
+        (
+            "tensormap(x, box=[i, 4 * i + 4], steps=[2, i - 6])",
+            "7 10000 128,96 512 32,7 1,2 0,0,0,0",
+        ),
+        (
+            "tensormap(x, box=[256, 8], swizzle=\"32b\", l2=\"256b\", fill=\"nan_request_zero_fma\", dtype=\"tfloat32\")",
+            "11 10000 128,96 512 8,256 1,1 0,1,3,1",
+        ),
+        (
+            "tensormap(x, box=[1, 16], swizzle=\"64b\", l2=\"64b\")",
+            "7 10000 128,96 512 16,1 1,1 0,2,1,0",
+        ),
+        (
+            "tensormap(x, box=[1, 32], swizzle=\"128b\", l2=\"128b\", dtype=\"int32\")",
+            "3 10000 128,96 512 32,1 1,1 0,3,2,0",
+        ),
+        (
+            "tensormap(x, box=[1, 32], swizzle=\"128b_atom_64b\")",
+            "7 10000 128,96 512 32,1 1,1 0,6,0,0",
+        ),
+        ("tensormap(h, box=[1, 1, 8])", "6 20000 64,5,4 128,640 8,1,1 1,1,1 0,0,0,0"),
+        (
+            "tensormap(h, box=[1, 5, 4], interleave=\"32b\", swizzle=\"32b\")",
+            "6 20000 64,5,4 128,640 4,5,1 1,1,1 2,1,0,0",
+        ),
+        (
+            "tensormap(h, box=[2, 2, 4], interleave=\"16b\")",
+            "6 20000 64,5,4 128,640 4,2,2 1,1,1 1,0,0,0",
+        ),
+        ("tensormap(v, box=[256])", "0 30000 256  256 1 0,0,0,0"),
+        ("tensormap(v, box=[16], steps=[8])", "0 30000 256  16 8 0,0,0,0"),
+    ];
+    call(&[
+        (&Fake::new(0x10000, &[96, 128]), &rows),
+        (
+            &Fake::new(0x10000, &[96, 12]).with_strides(&[256, 1]),
+            &[("tensormap(x, box=[4, 4])", "7 10000 12,96 1024 4,4 1,1 0,0,0,0")],
+        ),
+        // Nothing steps over a single row, whose stride may be anything.
+        (
+            &Fake::new(0x10000, &[1, 12]).with_strides(&[-5, 1]),
+            &[("tensormap(x, box=[1, 4])", "7 10000 12,1 16 4,1 1,1 0,0,0,0")],
+        ),
+        (
+            &Fake::new(0x10000, &[2, 1]).with_strides(&[4, 99]),
+            &[("tensormap(x, box=[1, 4])", "7 10000 1,2 16 4,1 1,1 0,0,0,0")],
+        ),
+    ]);
+}
+
+#[test]
+fn what_no_map_can_be_made_of_is_refused() {
+    let rows = [
+        (
+            "tensormap(x, box=[257, 4])",
+            "ValueError: Out of range box of x, dim 0 …, expected 1 to 256 but got 257",
+        ),
+        (
+            "tensormap(x, box=[1, i - 7])",
+            "ValueError: Out of range box of x, dim 1 …, expected 1 to 256 but got 0",
+        ),
+        (
+            "tensormap(x, box=[-i, 4])",
+            "ValueError: Out of range box of x, dim 0 …, expected 1 to 256 but got -7",
+        ),
+        (
+            "tensormap(x, box=[1, 4294967300])",
+            "ValueError: Out of range box of x, dim 1 …, expected 1 to 256 but got 4294967300",
+        ),
+        (
+            "tensormap(x, box=[1, 4], steps=[i + 2, 1])",
+            "ValueError: Out of range steps of x, dim 0 …, expected 1 to 8 but got 9",
+        ),
+        (
+            "tensormap(x, box=[1, 4], steps=[1, 0])",
+            "ValueError: Out of range steps of x, dim 1 …, expected 1 to 8 but got 0",
+        ),
+        (
+            "tensormap(x, box=[4, 5])",
+            "ValueError: Mismatched box of x …, expected rows of a multiple of 16 bytes up to 2048 but got 20",
+        ),
+        (
+            "tensormap(x, box=[4, 12], swizzle=\"32b\")",
+            "ValueError: Mismatched box of x …, expected rows of a multiple of 16 bytes up to 32 but got 48",
+        ),
+        (
+            "tensormap(x, box=[4, 20], swizzle=\"64b\")",
+            "ValueError: Mismatched box of x …, expected rows of a multiple of 16 bytes up to 64 but got 80",
+        ),
+        (
+            "tensormap(x, box=[4, 36], swizzle=\"128b_atom_32b\")",
+            "ValueError: Mismatched box of x …, expected rows of a multiple of 16 bytes up to 128 but got 144",
+        ),
+    ];
+    call(&[(&Fake::new(0x10000, &[96, 128]), &rows)]);
+}
+
+#[test]
+fn what_no_map_can_be_made_for_is_refused() {
+    let odd = [
+        (
+            Fake::new(0x10008, &[96, 128]),
+            "Misaligned x.data …, expected a multiple of 16 bytes for a tensor map but got remainder 8",
+        ),
+        (
+            Fake::new(0x10000, &[96, 0]),
+            "Out of range x.shape[1] …, expected 1 to 4294967296 for a tensor map but got 0",
+        ),
+        (
+            Fake::new(0x10000, &[4294967297, 128]),
+            "Out of range x.shape[0] …, expected 1 to 4294967296 for a tensor map but got 4294967297",
+        ),
+        (
+            Fake::new(0x10000, &[96, 128]).with_strides(&[1, 96]),
+            "Mismatched x.strides[1] …, expected 1 for a tensor map but got 96",
+        ),
+        (
+            Fake::new(0x10000, &[96, 127]),
+            "Mismatched x.strides[0] …, expected a multiple of 16 bytes below 1099511627776 for a tensor map but got 508",
+        ),
+        (
+            Fake::new(0x10000, &[96, 128]).with_strides(&[-128, 1]),
+            "Mismatched x.strides[0] …, expected a multiple of 16 bytes below 1099511627776 for a tensor map but got -512",
+        ),
+        (
+            Fake::new(0x10000, &[96, 128]).with_strides(&[1 << 38, 1]),
+            "Mismatched x.strides[0] …, expected a multiple of 16 bytes below 1099511627776 for a tensor map but got 1099511627776",
+        ),
+        (
+            Fake::new(0x10000, &[96, 128]).with_strides(&[1 << 62, 1]),
+            "Mismatched x.strides[0] …, expected a multiple of 16 bytes below 1099511627776 for a tensor map but got 0",
+        ),
+    ];
+    let rows: Vec<_> =
+        odd.into_iter().map(|(x, expected)| (x, format!("ValueError: {expected}"))).collect();
+    let rows: Vec<_> =
+        rows.iter().map(|(x, expected)| (x, [("tensormap(x, box=[4, 4])", &**expected)])).collect();
+    let groups: Vec<_> = rows.iter().map(|(x, rows)| (*x, &rows[..])).collect();
+    call(&groups);
+}
+
+/// What only the driver refuses.
+#[test]
+fn the_driver_has_the_last_word() {
+    let refused = (
+        "tensormap(x, box=[4, 4], interleave=\"16b\")",
+        "cuTensorMapEncodeTiled(type=7 rank=2 dims=128,96 strides=512 box=4,4 steps=1,1 interleave=1 swizzle=0 \
+         promotion=0 fill=0) = 1 CUDA_ERROR_INVALID_VALUE (interleave, rank below 3)\n\
+         RuntimeError: Failed cuTensorMapEncodeTiled …, CUDA_ERROR_INVALID_VALUE (1): invalid argument",
+    );
+    call(&[(&Fake::new(0x10000, &[96, 128]), &[refused])]);
+}
+
+/// The map of a launch before is no part of the next.
+#[test]
+fn maps_in_loops() {
+    let x = Fake::new(0x10000, &[4, 128]);
+    let body = "for j in 1..3 { launch cubin.\"tma\"(tensormap(x, box=[j, 4 * j]), x.data) grid(j) block(1); }";
+    let one = |j: u64| {
+        let short = format!("7 10000 128,4 512 {},{j} 1,1 0,0,0,0", 4 * j);
+        launched(&short).replace("grid=1", &format!("grid={j}"))
+    };
+    let expected = format!("{}\n{}", one(1), one(2));
+    hold("x: Tensor([n, m], float32, device=cuda)", &[x.arg()], &[(body, &*expected)]);
+}

@@ -1,0 +1,357 @@
+//! A library of launches by every route, called directly, and what the stand-in records of the calls.
+
+use std::ffi::{c_int, c_void};
+use std::path::Path;
+
+use abi_spec::{Device, DeviceType, TypeIndex};
+use codegen::Library;
+use jit::abi::{Any, DLTensor, Payload, SafeCall};
+use jit::{Compiled, Jit, Runtime};
+use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
+use tvm_ffi_codegen_tests::fake_cuda::{CUBIN, FATBIN, FakeCuda, PTX};
+use tvm_ffi_codegen_tests::ffi::{Ffi, installed};
+use tvm_ffi_codegen_tests::route::BACKENDS;
+
+/// The images that every library here declares.
+const IMAGES: [(&str, &[u8]); 3] = [("cubin", CUBIN), ("fatbin", FATBIN), ("ptx", PTX.as_bytes())];
+
+/// The declarations of a library, after those of the images.
+pub(super) fn library(text: &str) -> Library {
+    let images = IMAGES.map(|(name, _)| format!("image {name};\n")).concat();
+    let library: Result<Library, _> = format!("{images}{text}").parse();
+    let mut library = library.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    for (image, (_, bytes)) in library.images.iter_mut().zip(IMAGES) {
+        image.bytes = Some(bytes.to_vec());
+    }
+    library
+}
+
+/// A compiled library, in which nothing has been launched.
+pub(super) struct Session {
+    /// How messages call it.
+    pub(super) name: String,
+    pub(super) ffi: Ffi,
+    code: Code,
+}
+
+enum Code {
+    Jit(Compiled),
+    Shared(Loaded),
+}
+
+/// By every route.
+pub(super) fn sessions(library: &Library) -> Vec<Session> {
+    makers(library).iter().map(|make| make()).collect()
+}
+
+/// What makes sessions of a library, by every route: one after the other, in each of which nothing has been launched.
+pub(super) fn makers(library: &Library) -> Vec<Maker<'_>> {
+    let linked = BACKENDS.iter().map(|backend| linking(library, backend));
+    let in_process = [installed(), Runtime::builtin()]
+        .map(|runtime| -> Maker<'_> { Box::new(move || in_process(library, runtime)) });
+    linked.chain(in_process).collect()
+}
+
+pub(super) type Maker<'a> = Box<dyn Fn() -> Session + 'a>;
+
+/// As shared libraries, each of which finds the driver itself. The JIT finds it once in a process.
+pub(super) fn shared(library: &Library) -> Vec<Session> {
+    BACKENDS.iter().map(|backend| linking(library, backend)()).collect()
+}
+
+fn in_process(library: &Library, runtime: &'static Runtime) -> Session {
+    let jit = Jit::with_runtime(runtime).unwrap_or_else(|error| panic!("{error}"));
+    // SAFETY: the stand-in runs no kernel.
+    let compiled =
+        unsafe { jit.launches() }.compile(library).unwrap_or_else(|error| panic!("{error}"));
+    Session { name: format!("jit, {runtime:?}"), ffi: Ffi::new(runtime), code: Code::Jit(compiled) }
+}
+
+/// Writes a shared library without kernels of its own.
+pub(super) fn write(library: &Library, backend: &str, path: &Path) {
+    let lowered = driver::lower_with(library, &codegen::Options::default());
+    let module = lowered.unwrap_or_else(|error| panic!("{error}"));
+    codegen::ir::verify(&module).unwrap();
+    let options = driver::Options { backend: backend.to_owned(), ..driver::Options::default() };
+    driver::write_module(&module, driver::Form::Shared, path, &options)
+        .unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Links a library once, and loads a copy of it every time.
+fn linking(library: &Library, backend: &'static str) -> Maker<'static> {
+    let ffi = Ffi::new(installed());
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let path = folder.path().join("library.so");
+    write(library, backend, &path);
+    Box::new(move || {
+        let copy = tempfile::NamedTempFile::new().expect("a file can be made");
+        std::fs::copy(folder.path().join("library.so"), &copy).expect("a file can be copied");
+        // SAFETY: the library has no initialisers.
+        let loaded = unsafe { Loaded::open(Some(copy.path()), RTLD_NOW | RTLD_LOCAL) };
+        let code = Code::Shared(loaded.unwrap_or_else(|error| panic!("{error}")));
+        Session { name: format!("shared library, {backend}"), ffi, code }
+    })
+}
+
+impl Session {
+    /// The address of a function.
+    pub(super) fn function(&self, name: &str) -> SafeCall {
+        match &self.code {
+            Code::Jit(compiled) => {
+                compiled.function(name).unwrap_or_else(|| panic!("no function {name}")).as_ptr()
+            }
+            Code::Shared(loaded) => {
+                // SAFETY: the functions of a library have this type.
+                let found = unsafe { loaded.get::<SafeCall>(format!("__tvm_ffi_{name}")) };
+                *found.unwrap_or_else(|error| panic!("{error}"))
+            }
+        }
+    }
+
+    /// Calls a function that returns nothing; how it failed, if it has.
+    pub(super) fn call(&self, function: &str, args: &[Any]) -> Result<(), String> {
+        let (function, mut result) = (self.function(function), Any::NONE);
+        let count = args.len() as i32;
+        // SAFETY: the arguments are valid, and the code is alive.
+        let status = unsafe { function(std::ptr::null_mut(), args.as_ptr(), count, &mut result) };
+        assert_eq!((result.type_index, result.bits()), (0, 0), "{}", self.name);
+        match (status, self.ffi.take_error()) {
+            (0, None) => Ok(()),
+            (-1, Some((kind, message))) => Err(format!("{kind}: {message}")),
+            (status, error) => panic!("{}: status {status}, error {error:?}", self.name),
+        }
+    }
+
+    /// Sets the stream of a device of the environment, for this thread.
+    pub(super) fn set_stream(&self, device: i32, stream: *mut c_void) {
+        type Set = unsafe extern "C" fn(i32, i32, *mut c_void, *mut *mut c_void) -> i32;
+        // SAFETY: the type is that of `c_env_api.h`.
+        let set = unsafe { self.ffi.function::<Set>("TVMFFIEnvSetStream") };
+        let set = set.expect("every runtime has streams");
+        // SAFETY: nothing but the stand-in uses the stream.
+        let status = unsafe { set(DeviceType::CUDA.0, device, stream, std::ptr::null_mut()) };
+        assert_eq!(status, 0, "{}", self.name);
+    }
+}
+
+/// A tensor of which only the address is known.
+pub(super) struct Fake {
+    dl: Box<DLTensor>,
+    dims: Vec<Box<[i64]>>,
+}
+
+impl Fake {
+    /// A compact tensor of `float32` on cuda:0.
+    pub(super) fn new(address: usize, shape: &[i64]) -> Fake {
+        let mut shape: Box<[i64]> = shape.into();
+        let dl = DLTensor {
+            data: address as *mut c_void,
+            device_type: DeviceType::CUDA.0,
+            device_id: 0,
+            ndim: shape.len() as i32,
+            code: 2,
+            bits: 32,
+            lanes: 1,
+            shape: shape.as_mut_ptr(),
+            strides: std::ptr::null_mut(),
+            byte_offset: 0,
+        };
+        Fake { dl: Box::new(dl), dims: vec![shape] }
+    }
+
+    pub(super) fn on(mut self, device: Device) -> Fake {
+        (self.dl.device_type, self.dl.device_id) = (device.ty.0, device.id);
+        self
+    }
+
+    /// With elements of so many bits: a float of 16 or 64, an int of 8.
+    pub(super) fn of(mut self, code: u8, bits: u8) -> Fake {
+        (self.dl.code, self.dl.bits) = (code, bits);
+        self
+    }
+
+    pub(super) fn with_strides(mut self, strides: &[i64]) -> Fake {
+        let mut strides: Box<[i64]> = strides.into();
+        self.dl.strides = strides.as_mut_ptr();
+        self.dims.push(strides);
+        self
+    }
+
+    pub(super) fn arg(&self) -> Any {
+        Any::ptr(TypeIndex::DL_TENSOR_PTR, (&raw const *self.dl).cast_mut().cast())
+    }
+}
+
+pub(super) fn int(value: i64) -> Any {
+    Any::int(TypeIndex::INT, value)
+}
+
+pub(super) fn float(value: f64) -> Any {
+    Any { type_index: TypeIndex::FLOAT.0, small_len: 0, payload: Payload { float: value } }
+}
+
+/// A GPU by its number.
+pub(super) fn cuda(id: i32) -> Device {
+    Device { ty: DeviceType::CUDA, id }
+}
+
+/// An entry point of the stand-in.
+fn entry<F: Copy>(name: &str) -> F {
+    // SAFETY: the stand-in is loaded already.
+    let library = unsafe { Loaded::new("libcuda.so.1") }.expect("it is found by its soname");
+    // SAFETY: the caller knows the type.
+    *unsafe { library.get::<F>(name) }.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn succeed(name: &str, status: c_int) {
+    assert_eq!(status, 0, "{name}");
+}
+
+/// The driver, as a program around the library uses it. Takes the record of what it does away.
+pub(super) struct Driver<'a>(pub(super) &'a FakeCuda);
+
+impl Driver<'_> {
+    /// The primary context of a device, retained once more.
+    pub(super) fn primary(&self, device: c_int) -> *mut c_void {
+        let mut context = std::ptr::null_mut();
+        let init: extern "C" fn(u32) -> c_int = entry("cuInit");
+        succeed("cuInit", init(0));
+        let retain: extern "C" fn(*mut *mut c_void, c_int) -> c_int =
+            entry("cuDevicePrimaryCtxRetain");
+        succeed("retain", retain(&mut context, device));
+        self.0.reset();
+        context
+    }
+
+    /// Gives the primary context back.
+    pub(super) fn release(&self, device: c_int) {
+        let release: extern "C" fn(c_int) -> c_int = entry("cuDevicePrimaryCtxRelease_v2");
+        succeed("release", release(device));
+        self.0.reset();
+    }
+
+    pub(super) fn push(&self, context: *mut c_void) {
+        let push: extern "C" fn(*mut c_void) -> c_int = entry("cuCtxPushCurrent_v2");
+        succeed("push", push(context));
+        self.0.reset();
+    }
+
+    pub(super) fn pop(&self) -> *mut c_void {
+        let (pop, mut context): (extern "C" fn(*mut *mut c_void) -> c_int, _) =
+            (entry("cuCtxPopCurrent_v2"), std::ptr::null_mut());
+        succeed("pop", pop(&mut context));
+        self.0.reset();
+        context
+    }
+
+    /// What is current in this thread; NULL if nothing is.
+    pub(super) fn current(&self) -> *mut c_void {
+        let (get, mut context): (extern "C" fn(*mut *mut c_void) -> c_int, _) =
+            (entry("cuCtxGetCurrent"), std::ptr::null_mut());
+        succeed("get", get(&mut context));
+        context
+    }
+
+    /// A context beside the primary one, which is current from now on.
+    pub(super) fn create_context(&self, device: c_int) -> *mut c_void {
+        let (create, mut context): (extern "C" fn(*mut *mut c_void, u32, c_int) -> c_int, _) =
+            (entry("cuCtxCreate_v2"), std::ptr::null_mut());
+        succeed("create", create(&mut context, 0, device));
+        self.0.reset();
+        context
+    }
+
+    pub(super) fn destroy_context(&self, context: *mut c_void) {
+        let destroy: extern "C" fn(*mut c_void) -> c_int = entry("cuCtxDestroy_v2");
+        succeed("destroy", destroy(context));
+        self.0.reset();
+    }
+
+    /// A stream of the primary context of a device that waits for no other.
+    pub(super) fn create_stream(&self, device: c_int) -> *mut c_void {
+        self.push(self.primary(device));
+        let (create, mut stream): (extern "C" fn(*mut *mut c_void, u32) -> c_int, _) =
+            (entry("cuStreamCreate"), std::ptr::null_mut());
+        succeed("create", create(&mut stream, 1));
+        self.pop();
+        stream
+    }
+
+    /// Gives back what [`Driver::create_stream`] made.
+    pub(super) fn destroy_stream(&self, device: c_int, stream: *mut c_void) {
+        let destroy: extern "C" fn(*mut c_void) -> c_int = entry("cuStreamDestroy_v2");
+        succeed("destroy", destroy(stream));
+        self.release(device);
+    }
+
+    /// Does something while a stream is captured in the strictest mode; how the capture ends.
+    pub(super) fn capture(&self, stream: *mut c_void, work: impl FnOnce()) -> c_int {
+        let begin: extern "C" fn(*mut c_void, c_int) -> c_int = entry("cuStreamBeginCapture_v2");
+        let end: extern "C" fn(*mut c_void, *mut *mut c_void) -> c_int =
+            entry("cuStreamEndCapture");
+        let destroy: extern "C" fn(*mut c_void) -> c_int = entry("cuGraphDestroy");
+        succeed("begin", begin(stream, 0));
+        self.0.reset();
+        work();
+        let mut graph = std::ptr::null_mut();
+        let status = end(stream, &mut graph);
+        if status == 0 {
+            succeed("destroy", destroy(graph));
+        }
+        status
+    }
+}
+
+/// The record since the last reset, which this is. Numbers of handles, which depend on earlier tests, are left out.
+pub(super) fn take_record(cuda: &FakeCuda) -> String {
+    let record = cuda.record();
+    cuda.reset();
+    ["lib", "stream", "ctx", " retained="]
+        .into_iter()
+        .fold(record, |text, name| unnumbered(&text, name))
+}
+
+/// Those lines of the record that launch or make tensor maps.
+pub(super) fn take_launches(cuda: &FakeCuda) -> String {
+    only(&take_record(cuda), &["cuLaunchKernelEx", "cuTensorMapEncodeTiled"])
+}
+
+/// What happens once in a process with the JIT, and once in a library otherwise.
+pub(super) const OPENING: [&str; 3] = ["cuDriverGetVersion", "cuInit", "cuDevicePrimaryCtxRetain"];
+
+/// The record but for the lines of [`OPENING`].
+pub(super) fn take_loading(cuda: &FakeCuda) -> String {
+    let record = take_record(cuda);
+    let opens = |line: &&str| OPENING.iter().any(|name| line.starts_with(name));
+    record.lines().filter(|line| !opens(line)).map(|line| format!("{line}\n")).collect()
+}
+
+fn only(record: &str, names: &[&str]) -> String {
+    let is_one = |line: &&str| names.iter().any(|name| line.starts_with(name));
+    record.lines().filter(is_one).map(|line| format!("{line}\n")).collect()
+}
+
+fn unnumbered(text: &str, name: &str) -> String {
+    let mut parts = text.split(name);
+    let mut result = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        result += name;
+        result += part.trim_start_matches(|c: char| c.is_ascii_digit());
+    }
+    result
+}
+
+/// The text of an error of a function, in which `…` stands for its place.
+pub(super) fn error_of(library: &Library, function: &str, text: &str) -> String {
+    let mut signatures = library.functions.iter().map(|function| &function.signature);
+    let signature = signatures.find(|signature| signature.name == function);
+    let signature = signature.unwrap_or_else(|| panic!("no function {function}"));
+    text.replace('…', &format!("when calling: `{}`", signature.header()))
+}
+
+/// Texts are the same, where `?` stands for any character.
+pub(super) fn assert_same(found: &str, expected: &str, place: &str) {
+    let same = found.chars().count() == expected.chars().count()
+        && found.chars().zip(expected.chars()).all(|(a, b)| a == b || b == '?');
+    assert!(same, "{place}\nexpected {expected}\nbut got  {found}");
+}
