@@ -3,8 +3,7 @@
 
 use std::ffi::c_void;
 
-use abi_spec::c_library::loader::{DLOPEN, DLSYM};
-use abi_spec::c_library::{FREE, MALLOC};
+use abi_spec::c_library::{FREE, MALLOC, loader as names};
 
 unsafe extern "C" {
     fn malloc(size: usize) -> *mut c_void;
@@ -21,15 +20,29 @@ mod loader {
     }
 }
 
+#[cfg(windows)]
+mod loader {
+    use std::ffi::{c_char, c_void};
+
+    unsafe extern "system" {
+        pub(super) fn LoadLibraryA(file: *const c_char) -> *mut c_void;
+        pub(super) fn GetProcAddress(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    }
+}
+
 /// The address of a function, if it is one of these.
 pub(crate) fn c_function(name: &str) -> Option<*const u8> {
     match name {
         MALLOC => Some(malloc as *const u8),
         FREE => Some(free as *const u8),
         #[cfg(unix)]
-        DLOPEN => Some(loader::dlopen as *const u8),
+        names::DLOPEN => Some(loader::dlopen as *const u8),
         #[cfg(unix)]
-        DLSYM => Some(loader::dlsym as *const u8),
+        names::DLSYM => Some(loader::dlsym as *const u8),
+        #[cfg(windows)]
+        names::LOAD_LIBRARY => Some(loader::LoadLibraryA as *const u8),
+        #[cfg(windows)]
+        names::GET_PROC_ADDRESS => Some(loader::GetProcAddress as *const u8),
         _ => None,
     }
 }
