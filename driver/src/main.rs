@@ -17,8 +17,8 @@ use tvm_ffi_codegen_driver::file::{self, Mode};
 use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
 use tvm_ffi_codegen_driver::link::{self, Dependencies, Input, Linker, library};
 use tvm_ffi_codegen_driver::{
-    BACKENDS, Error, Form, Kernel, Optimize, Options, backend, check_file, inspect, lower_with,
-    parse_file, write_module,
+    BACKENDS, Error, Form, Optimize, Options, backend, check_file, inspect, lower_with, parse_file,
+    write_module,
 };
 
 /// Emits TVM FFI host functions from their declarations.
@@ -288,16 +288,12 @@ fn links(form: Form) -> bool {
     }
 }
 
-/// Adds what is linked: kernels that the backend reads become part of its module.
+/// Adds what is linked.
 fn add_kernels(options: &mut Options, linking: &Linking) -> Result<(), Error> {
-    let backend = backend(options)?;
+    // What is wrong with the backend is said before what is wrong with a file.
+    backend(options)?;
     for path in &linking.link {
-        let (name, bytes) = (path.display().to_string(), link::read(path)?);
-        if backend.reads(&bytes) {
-            options.sources.push(Kernel { name, bytes });
-        } else {
-            options.kernels.push(Input::new(name, bytes)?);
-        }
+        options.add_kernel(path.display().to_string(), link::read(path)?)?;
     }
     for name in &linking.library {
         options.kernels.extend(library(name, &linking.folder, &options.target)?);
