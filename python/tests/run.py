@@ -1,4 +1,4 @@
-"""Runs the tests of this folder, those whose names hold one of the arguments: python3 run.py [NAME...]. pytest does too."""
+"""Runs the tests of this folder whose names hold one of the arguments: python3 run.py [NAME...]; pytest runs them too."""
 
 import importlib
 import sys

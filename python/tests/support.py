@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-ADD_ONE = "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = k(x.data, y.data, n);"
+ADD_ONE = (
+    "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = k(x.data, y.data, n);"
+)
 
 C_KERNEL = """
 #include <stdint.h>

@@ -56,18 +56,28 @@ def test_objects_are_paths_or_bytes() -> None:
         assert adds_one(load(codegen.emit(ADD_ONE, "shared", link=[source])))
         assert adds_one(load(codegen.link([host, C(C_KERNEL)])))
         assert adds_one(load(codegen.link([str(host), source], linker="cc")))
-        assert codegen.inspect(host) == codegen.inspect(str(host)) == codegen.inspect(host.read_bytes())
+        assert (
+            codegen.inspect(host)
+            == codegen.inspect(str(host))
+            == codegen.inspect(host.read_bytes())
+        )
 
 
 def test_options() -> None:
     cross = codegen.inspect(codegen.emit(ADD_ONE, target="aarch64-unknown-linux-gnu"))
     assert cross["machine"] == "ELF aarch64"
-    assert codegen.inspect(codegen.emit(ADD_ONE, metadata=False))["functions"][0]["metadata"] is None
+    assert (
+        codegen.inspect(codegen.emit(ADD_ONE, metadata=False))["functions"][0]["metadata"] is None
+    )
     needed = dict(link=[C(C_KERNEL)], runtime_dependency=False)
     assert codegen.inspect(codegen.emit(ADD_ONE, "shared", **needed))["needed"] == []
-    names = [one["name"] for one in codegen.inspect(codegen.emit(ADD_ONE, entry="add_one"))["functions"]]
+    names = [
+        one["name"] for one in codegen.inspect(codegen.emit(ADD_ONE, entry="add_one"))["functions"]
+    ]
     assert names == ["add_one", "main"]
-    names = [one["name"] for one in codegen.inspect(codegen.emit(ADD_ONE, system_lib="my_"))["functions"]]
+    names = [
+        one["name"] for one in codegen.inspect(codegen.emit(ADD_ONE, system_lib="my_"))["functions"]
+    ]
     assert names == ["my_add_one"]
     without = codegen.emit(ADD_ONE, "ir", unchecked=["shape", "strides", "device", "alignment"])
     assert len(without) < len(codegen.emit(ADD_ONE, "ir"))
@@ -75,7 +85,11 @@ def test_options() -> None:
 
 def test_what_a_library_brings_along() -> None:
     tree = codegen.inspect(codegen.emit(ADD_ONE, imports={"b": b"1", "a": b"23"}))["import_tree"]
-    assert [(one["kind"], one["size"]) for one in tree["modules"]] == [("_lib", None), ("b", 1), ("a", 2)]
+    assert [(one["kind"], one["size"]) for one in tree["modules"]] == [
+        ("_lib", None),
+        ("b", 1),
+        ("a", 2),
+    ]
     launch = 'image i; f(n: int32) -> None = { launch i."k"(n) grid(1) block(1) on 0; };'
     launch = 'image i; f(x: Tensor([n], float32, device=cuda)) -> None = { launch i."k"(x.data) grid(n) block(1); };'
     ptx = b".version 8.0\n.target sm_80\n.address_size 64\n"

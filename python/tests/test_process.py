@@ -1,4 +1,4 @@
-"""Declarations compiled into the process: what kernels may be, how long they live, threads and copies of the process."""
+"""Declarations compiled into the process: what kernels may be, how long they live, threads, copies of the process."""
 
 import ctypes
 import gc
@@ -6,11 +6,12 @@ import os
 import tempfile
 import threading
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import tvm_ffi
 import tvm_ffi_codegen as codegen
-from support import ADD_ONE, C_KERNEL, adds_one, callback
+from support import ADD_ONE, C_KERNEL, adds_one, callback, raises
 from tvm_ffi_codegen import C, _kernels
 
 
@@ -67,13 +68,33 @@ def test_imports_are_loaded() -> None:
     assert (child.g(), module.f(), len(module.imports)) == (7, 8, 1)
 
 
+def test_nothing_leaks() -> None:
+    def work() -> None:
+        assert codegen.check("f(") and not codegen.check(ADD_ONE)
+        assert len(codegen.emit(ADD_ONE)) > 0
+        raises(ValueError, "undefined", lambda: codegen.jit(ADD_ONE))
+        raises(ValueError, "no form", lambda: codegen.emit(ADD_ONE, cast(Any, "x")))
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    for _ in range(50):
+        work()
+    before = resident()
+    for _ in range(200):
+        work()
+    assert resident() - before < 1 << 20
+
+
 def test_threads() -> None:
     kernel, done = callback(), []
 
     def work() -> None:
         for i in range(25):
             name = f"f{threading.get_ident()}_{i}"
-            module = codegen.jit(f"{name}(n: int64) -> int64 = {{ return n + {i}; }};", {"k": kernel})
+            module = codegen.jit(
+                f"{name}(n: int64) -> int64 = {{ return n + {i}; }};", {"k": kernel}
+            )
             assert module[name](1) == 1 + i
             assert codegen.check(ADD_ONE) == []
         codegen.emit(ADD_ONE, "shared", link=[OBJECT])

@@ -14,12 +14,16 @@ def test_text() -> None:
     for name, rest in [("check", ()), ("emit", ({},)), ("jit", ({}, {}))]:
         function = surface[name]
         for text in [None, 1, 1.5, b"f", [], object()]:
-            raises(TypeError, "Mismatched type of text on argument #0", lambda: function(text, *rest))
+            raises(
+                TypeError, "Mismatched type of text on argument #0", lambda: function(text, *rest)
+            )
         raises(TypeError, "Mismatched number of arguments", function)
         raises(TypeError, "Mismatched number of arguments", lambda: function("", *rest, 1))
     for function in [codegen.emit, codegen.jit]:
         raises(ValueError, "1:1: expected the name of a function, found", lambda: function("\0"))
-        raises(ValueError, "expected the name of a function", lambda: function("f() -> None = k();\0"))
+        raises(
+            ValueError, "expected the name of a function", lambda: function("f() -> None = k();\0")
+        )
 
 
 def test_long_text() -> None:
@@ -37,39 +41,92 @@ def test_deep_text() -> None:
 
 
 def test_unknown_options() -> None:
-    raises(ValueError, 'unknown option "forn", expected one of form, backend, target', lambda: codegen.emit(ADD_ONE, forn=1))
-    raises(ValueError, 'unknown option "form", expected one of target, linker', lambda: surface.link([], {"form": 1}))
-    raises(ValueError, 'unknown option "link", expected one of images', lambda: surface.jit(ADD_ONE, {}, {"link": []}))
+    raises(
+        ValueError,
+        'unknown option "forn", expected one of form, backend, target',
+        lambda: codegen.emit(ADD_ONE, forn=1),
+    )
+    raises(
+        ValueError,
+        'unknown option "form", expected one of target, linker',
+        lambda: surface.link([], {"form": 1}),
+    )
+    raises(
+        ValueError,
+        'unknown option "link", expected one of images',
+        lambda: surface.jit(ADD_ONE, {}, {"link": []}),
+    )
     raises(TypeError, "options.keys[0]", lambda: surface.emit(ADD_ONE, {1: 2}))
     for options in [None, 1, "x", [], [("form", "ir")]]:
         raises(TypeError, "Mismatched type of options", lambda: surface.emit(ADD_ONE, options))
 
 
 def test_types_of_options() -> None:
-    texts = ["form", "backend", "target", "cpu", "optimization", "linker", "prepare", "entry", "system_lib"]
+    texts = [
+        "form",
+        "backend",
+        "target",
+        "cpu",
+        "optimization",
+        "linker",
+        "prepare",
+        "entry",
+        "system_lib",
+    ]
     for name in texts:
         for value in [1.5, b"x", [], {}, True, object()]:
-            raises(TypeError, f"Mismatched type of option {name}, expected str but got", lambda: emit(**{name: value}))
+            raises(
+                TypeError,
+                f"Mismatched type of option {name}, expected str but got",
+                lambda: emit(**{name: value}),
+            )
     for name in ["metadata", "runtime_dependency"]:
         for value in [1, "x", 1.5, []]:
             options = {name: value, "form": "shared"}
-            raises(TypeError, f"Mismatched type of option {name}, expected bool but got", lambda: emit(**options))
+            raises(
+                TypeError,
+                f"Mismatched type of option {name}, expected bool but got",
+                lambda: emit(**options),
+            )
     for name in ["link", "rpath", "unchecked"]:
         for value in [1, "x", {}]:
             options = {name: value, "form": "shared"}
-            raises(TypeError, f"Mismatched type of option {name}, expected Array but got", lambda: emit(**options))
+            raises(
+                TypeError,
+                f"Mismatched type of option {name}, expected Array but got",
+                lambda: emit(**options),
+            )
     for name in ["images", "imports"]:
         for value in [1, "x", []]:
-            raises(TypeError, f"Mismatched type of option {name}, expected Map but got", lambda: emit(**{name: value}))
-        raises(TypeError, 'option imports["a"], expected bytes but got str', lambda: emit(imports={"a": "b"}))
-        raises(TypeError, "Mismatched type of a name, expected str but got int", lambda: emit(imports={1: b""}))
+            raises(
+                TypeError,
+                f"Mismatched type of option {name}, expected Map but got",
+                lambda: emit(**{name: value}),
+            )
+        raises(
+            TypeError,
+            'option imports["a"], expected bytes but got str',
+            lambda: emit(imports={"a": "b"}),
+        )
+        raises(
+            TypeError,
+            "Mismatched type of a name, expected str but got int",
+            lambda: emit(imports={1: b""}),
+        )
     raises(TypeError, "option unchecked[0], expected str but got int", lambda: emit(unchecked=[1]))
-    raises(TypeError, "option link[1], expected str or bytes but got int", lambda: emit(form="shared", link=[OBJECT, 1]))
+    raises(
+        TypeError,
+        "option link[1], expected str or bytes but got int",
+        lambda: emit(form="shared", link=[OBJECT, 1]),
+    )
 
 
 def test_values_of_options() -> None:
     rows = [
-        (dict(form="shred"), 'no form "shred", expected one of ir, native, bitcode, object, shared, header'),
+        (
+            dict(form="shred"),
+            'no form "shred", expected one of ir, native, bitcode, object, shared, header',
+        ),
         (dict(backend="gcc"), "unknown backend `gcc`, expected one of cranelift, llvm, mlir"),
         (dict(target="pdp-11"), "unknown target `pdp-11`"),
         (dict(optimization=9), "option optimization: expected 0, 1, 2 or 3"),
@@ -84,7 +141,10 @@ def test_values_of_options() -> None:
         (dict(system_lib="a\0b"), "system library prefix"),
         (dict(form="ir", link=[]), "option link is for forms object and shared"),
         (dict(rpath=["x"]), "option rpath is for form shared"),
-        (dict(system_lib="", form="shared"), "option system_lib is for what is linked into programs"),
+        (
+            dict(system_lib="", form="shared"),
+            "option system_lib is for what is linked into programs",
+        ),
         (dict(form="shared"), "`k` is called by a declaration and defined by no linked file"),
         (dict(form="shared", link=[b""]), "option link[0]: not an object file"),
     ]
@@ -110,7 +170,11 @@ def test_files_that_are_not_there() -> None:
     raises(TypeError, "Mismatched type of objects on argument #0", lambda: surface.link("x", {}))
     raises(TypeError, "objects is of type str, expected a sequence", lambda: codegen.link("x.o"))
     raises(TypeError, "objects[0] is of type int, which is no file", lambda: codegen.link([1]))
-    raises(TypeError, "link is of type bytes, expected a sequence", lambda: codegen.emit(ADD_ONE, link=b""))
+    raises(
+        TypeError,
+        "link is of type bytes, expected a sequence",
+        lambda: codegen.emit(ADD_ONE, link=b""),
+    )
 
 
 def test_kernels() -> None:
@@ -119,25 +183,53 @@ def test_kernels() -> None:
     raises(ValueError, 'kernels["k"] is NULL', lambda: codegen.jit(ADD_ONE, {"k": 0}))
     raises(ValueError, 'kernels["k"] is negative', lambda: codegen.jit(ADD_ONE, {"k": -1}))
     raises(TypeError, "expected a mapping from names", lambda: codegen.jit(ADD_ONE, 5))
-    raises(TypeError, "kernels['k'] is of type float, expected an address", lambda: codegen.jit(ADD_ONE, {"k": 1.5}))
-    raises(TypeError, "kernels['k'] is of type bool, expected", lambda: codegen.jit(ADD_ONE, {"k": True}))
-    raises(TypeError, "kernels['k'] is of type function", lambda: codegen.jit(ADD_ONE, {"k": lambda: None}))
+    raises(
+        TypeError,
+        "kernels['k'] is of type float, expected an address",
+        lambda: codegen.jit(ADD_ONE, {"k": 1.5}),
+    )
+    raises(
+        TypeError,
+        "kernels['k'] is of type bool, expected",
+        lambda: codegen.jit(ADD_ONE, {"k": True}),
+    )
+    raises(
+        TypeError,
+        "kernels['k'] is of type function",
+        lambda: codegen.jit(ADD_ONE, {"k": lambda: None}),
+    )
     raises(TypeError, "kernels.keys[0]", lambda: codegen.jit(ADD_ONE, {1: 1}))
-    raises(ValueError, "addresses (a) and files to link (k)", lambda: codegen.jit(ADD_ONE, {"a": 1, "k": b""}))
+    raises(
+        ValueError,
+        "addresses (a) and files to link (k)",
+        lambda: codegen.jit(ADD_ONE, {"a": 1, "k": b""}),
+    )
     raises(ValueError, "not an object file", lambda: codegen.jit(ADD_ONE, {"k": b""}))
     raises(FileNotFoundError, "cannot read no.o", lambda: codegen.jit(ADD_ONE, {"k": "no.o"}))
     raises(RuntimeError, "failed:", lambda: codegen.jit(ADD_ONE, {"k": C("int;;x(")}))
     for kernel in ["x", 1.5, None, []]:
-        raises(TypeError, "Mismatched type of kernels", lambda: surface.jit(ADD_ONE, {"k": kernel}, {}))
-    raises(ValueError, "closure `f` needs a context", lambda: codegen.jit("f(self: ptr) -> None = {};"))
-    raises(ValueError, "no loader of modules of that kind", lambda: codegen.jit("f() -> None = {};", imports={"x": b"1"}))
+        raises(
+            TypeError, "Mismatched type of kernels", lambda: surface.jit(ADD_ONE, {"k": kernel}, {})
+        )
+    raises(
+        ValueError, "closure `f` needs a context", lambda: codegen.jit("f(self: ptr) -> None = {};")
+    )
+    raises(
+        ValueError,
+        "no loader of modules of that kind",
+        lambda: codegen.jit("f() -> None = {};", imports={"x": b"1"}),
+    )
 
 
 def test_no_compiler() -> None:
     before = os.environ.get("CC")
     os.environ["CC"] = "/no/such/compiler"
     try:
-        raises(RuntimeError, "no C compiler for kernels in C", lambda: codegen.jit(ADD_ONE, {"k": C("")}))
+        raises(
+            RuntimeError,
+            "no C compiler for kernels in C",
+            lambda: codegen.jit(ADD_ONE, {"k": C("")}),
+        )
     finally:
         os.environ.pop("CC")
         if before is not None:

@@ -110,9 +110,15 @@ def link(
     runtime_dependency: bool = True,
 ) -> bytes:
     """Links objects, archives and shared libraries, as paths or bytes or `C`, to a shared library."""
-    options = {"target": target, "linker": linker, "rpath": rpath}
-    options["runtime_dependency"] = runtime_dependency  # type: ignore[assignment]
-    return bytes(_call("link", _objects(objects, "objects"), _given(options)))
+    options = _given(
+        {
+            "target": target,
+            "linker": linker,
+            "rpath": rpath,
+            "runtime_dependency": runtime_dependency,
+        }
+    )
+    return bytes(_call("link", _objects(objects, "objects"), options))
 
 
 def jit(
@@ -135,7 +141,9 @@ def jit(
     """
     kernels = {} if kernels is None else kernels
     if not isinstance(kernels, Mapping):
-        raise TypeError(f"kernels is of type {type(kernels).__name__}, expected a mapping from names")
+        raise TypeError(
+            f"kernels is of type {type(kernels).__name__}, expected a mapping from names"
+        )
     options = _given(
         {
             "images": images,

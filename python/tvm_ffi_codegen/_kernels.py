@@ -7,13 +7,13 @@ import os
 import shlex
 import subprocess
 import tempfile
+
+# The class of all functions of ctypes has no public name.
+from _ctypes import CFuncPtr
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
-
-# The class of all functions of ctypes, which has no public name.
-_Function: Any = ctypes.CFUNCTYPE(None).__mro__[1]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class HasAddress(Protocol):
 
 Path_: TypeAlias = str | os.PathLike[str]
 Object: TypeAlias = Path_ | bytes | C
-Kernel: TypeAlias = int | ctypes.c_void_p | HasAddress | Object | Any
+Kernel: TypeAlias = int | ctypes.c_void_p | CFuncPtr | HasAddress | Object
 
 
 def compile_c(source: C) -> bytes:
@@ -75,7 +75,7 @@ def address(kernel: Any, what: str) -> int | None:
     """Where a function of this process is; `None` for what may be a file to link."""
     if isinstance(kernel, (str, os.PathLike, bytes, bytearray, memoryview, C)):
         return None
-    if isinstance(kernel, _Function):
+    if isinstance(kernel, CFuncPtr):
         return ctypes.cast(kernel, ctypes.c_void_p).value or 0
     if isinstance(kernel, ctypes.c_void_p):
         return kernel.value or 0
@@ -104,10 +104,9 @@ def addresses(kernels: Mapping[str, Kernel]) -> dict[str, int] | None:
 
 def files(kernels: Mapping[str, Kernel]) -> list[str | bytes]:
     """The files of kernels to link, each once."""
-    given = {name: kernel for name, kernel in kernels.items()}
     # Several kernels may come from one file.
-    names = {_key(kernel): name for name, kernel in given.items()}
-    return [linkable(given[name], f"kernels[{name!r}]") for name in names.values()]
+    names = {_key(kernel): name for name, kernel in kernels.items()}
+    return [linkable(kernels[name], f"kernels[{name!r}]") for name in names.values()]
 
 
 def _key(kernel: Any) -> Any:

@@ -18,7 +18,9 @@ def library() -> tvm_ffi.Module:
     named = os.environ.get(VARIABLE)
     path = Path(named) if named else Path(__file__).with_name(FILE)
     if not path.is_file():
-        raise ImportError(f"{path} is not there: install the package, or name the file in {VARIABLE}")
+        raise ImportError(
+            f"{path} is not there: install the package, or name the file in {VARIABLE}"
+        )
     # The kinds of errors that it raises besides those that every process knows.
     tvm_ffi.register_error("OSError", OSError)
     tvm_ffi.register_error("FileNotFoundError", FileNotFoundError)
