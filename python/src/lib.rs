@@ -2,20 +2,23 @@
 //!
 //! What it offers is declared in `surface.ffi`, in the language of the library, and the wrappers are made by the
 //! library when this is built. `kernels` has what they call, each of which is a function of a file of its own:
-//! `check`, `emit`, `link`, `jit`, `inspect`. What goes wrong is a [`Fault`](fault::Fault), which becomes an error of
-//! the runtime; so does a panic.
-//!
-//! # Unsafety
-//! It is in `exports`, `kernels` and `ffi`, where C's side of the ABI is, and in `jit`, which takes addresses.
+//! `check`, `emit`, `link`, `jit`, `inspect`. What goes wrong is a fault, which becomes an error of the runtime; so
+//! does a panic.
+
+#![deny(unsafe_code)]
 
 mod check;
 mod declared;
 mod emit;
+#[allow(unsafe_code, reason = "C functions that loaders look for")]
 mod exports;
 mod fault;
+#[allow(unsafe_code, reason = "values as C has them")]
 mod ffi;
 mod inspect;
+#[allow(unsafe_code, reason = "callers vouch for addresses")]
 mod jit;
+#[allow(unsafe_code, reason = "C functions that wrappers call")]
 mod kernels;
 mod link;
 mod settings;
