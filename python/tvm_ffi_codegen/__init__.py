@@ -11,10 +11,11 @@ what is wrong with them, `link` links objects to a shared library, and `inspect`
 of `tvm_ffi`; the language of declarations is described in the README of the project.
 
 What is wrong with the input is a `ValueError` or a `TypeError`, a file that cannot be read an `OSError`, and a failure
-of a linker or compiler a `RuntimeError`.
+of a linker or compiler a `RuntimeError`. An `InternalError`, which is one too, is a bug of the package.
 """
 
 from ._api import Diagnostic, check, emit, inspect, jit, link
 from ._kernels import C
+from ._library import InternalError
 
-__all__ = ["C", "Diagnostic", "check", "emit", "inspect", "jit", "link"]
+__all__ = ["C", "Diagnostic", "InternalError", "check", "emit", "inspect", "jit", "link"]

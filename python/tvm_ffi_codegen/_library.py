@@ -12,6 +12,14 @@ VARIABLE = "TVM_FFI_CODEGEN_LIBRARY"
 FILE = "libtvm_ffi_codegen.so"
 
 
+class InternalError(RuntimeError):
+    """A bug of this package."""
+
+
+# What is raised besides the errors that every process knows.
+KINDS = (OSError, FileNotFoundError, InternalError)
+
+
 @functools.cache
 def library() -> tvm_ffi.Module:
     """The module of the shared object beside this file, or of the one that `TVM_FFI_CODEGEN_LIBRARY` names."""
@@ -21,7 +29,8 @@ def library() -> tvm_ffi.Module:
         raise ImportError(
             f"{path} is not there: install the package, or name the file in {VARIABLE}"
         )
-    # The kinds of errors that it raises besides those that every process knows.
-    tvm_ffi.register_error("OSError", OSError)
-    tvm_ffi.register_error("FileNotFoundError", FileNotFoundError)
+    for kind in KINDS:
+        # Another package may have a class for it.
+        if kind.__name__ not in tvm_ffi.core.ERROR_NAME_TO_TYPE:
+            tvm_ffi.register_error(kind.__name__, kind)
     return tvm_ffi.load_module(path)
