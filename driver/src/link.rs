@@ -151,6 +151,17 @@ pub fn object_bytes(inputs: &[Input], linker: &Linker, target: &Triple) -> Resul
     run(inputs, Output::Object, linker, machine)
 }
 
+/// `libtvm_ffi.so` as a linker sees it, for a linker that is not started here: what is linked with it says that it needs
+/// that library, which need not be on this machine. It defines nothing, so it has to be linked whether needed or not.
+/// The inputs say what else will be linked, for the sake of their calling convention.
+///
+/// # Errors
+/// [`Error::UnsupportedLink`] where libraries are not in ELF.
+pub fn runtime_library(inputs: &[Input], target: &Triple) -> Result<Input, Error> {
+    let machine = check(inputs, target)?;
+    runtime::library(inputs, machine)
+}
+
 fn check(inputs: &[Input], target: &Triple) -> Result<Machine, Error> {
     let machine = Machine::linkable(target)
         .ok_or_else(|| Error::UnsupportedLink { target: target.clone() })?;

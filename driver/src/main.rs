@@ -22,7 +22,7 @@ use tvm_ffi_codegen_driver::file::{self, Mode};
 use tvm_ffi_codegen_driver::imports::{read_modules, read_tree};
 use tvm_ffi_codegen_driver::link::{self, Dependencies, Input, Linker, library};
 use tvm_ffi_codegen_driver::{
-    BACKENDS, Error, Form, Kernel, Optimize, Options, backend, check_file, lower_with, parse_file,
+    BACKENDS, Error, Form, Optimize, Options, backend, check_file, lower_with, parse_file,
     write_module,
 };
 
@@ -287,16 +287,12 @@ fn links(form: Form) -> bool {
     }
 }
 
-/// Adds what is linked: kernels that the backend reads become part of its module.
+/// Adds what is linked.
 fn add_kernels(options: &mut Options, linking: &Linking) -> Result<(), Error> {
-    let backend = backend(options)?;
+    // What is wrong with the backend is said before what is wrong with a file.
+    backend(options)?;
     for path in &linking.link {
-        let (name, bytes) = (path.display().to_string(), link::read(path)?);
-        if backend.reads(&bytes) {
-            options.sources.push(Kernel { name, bytes });
-        } else {
-            options.kernels.push(Input::new(name, bytes)?);
-        }
+        options.add_kernel(path.display().to_string(), link::read(path)?)?;
     }
     for name in &linking.library {
         options.kernels.extend(library(name, &linking.folder, &options.target)?);

@@ -4,6 +4,8 @@ use clap::ValueEnum;
 use codegen::backend::{self, Optimize};
 use target_lexicon::Triple;
 
+use crate::Error;
+use crate::backend::backend;
 use crate::link::{Dependencies, Input, Linker};
 
 /// What to emit.
@@ -57,6 +59,21 @@ pub struct Options {
     pub linker: Linker,
     /// For [`Form::Shared`]: what else the library says of what it needs.
     pub dependencies: Dependencies,
+}
+
+impl Options {
+    /// Adds what defines kernels: what the backend reads becomes part of its module, anything else is linked.
+    ///
+    /// # Errors
+    /// Those of [`backend()`](crate::backend()), and those of [`Input::new`].
+    pub fn add_kernel(&mut self, name: String, bytes: Vec<u8>) -> Result<(), Error> {
+        if backend(self)?.reads(&bytes) {
+            self.sources.push(Kernel { name, bytes });
+        } else {
+            self.kernels.push(Input::new(name, bytes)?);
+        }
+        Ok(())
+    }
 }
 
 impl Default for Options {

@@ -1,0 +1,38 @@
+//! `check`: diagnostics of declarations.
+
+use codegen::{Library, Position};
+use jit::{Arg, ArrayObject, IntoArg, runtime};
+
+use crate::ffi::{Outcome, global};
+
+/// Everything that is to be said of a text.
+pub(crate) fn check(text: &str) -> Outcome {
+    let found = match text.parse::<Library>() {
+        Err(error) => vec![diagnostic("error", &error.to_string(), error.position())?],
+        Ok(library) => {
+            let warnings = library.warnings().into_iter().map(|warning| warning.locate(text));
+            let diagnostic = |warning: codegen::Warning| {
+                diagnostic("warning", &warning.to_string(), warning.position.as_ref())
+            };
+            warnings.map(diagnostic).collect::<Result<_, _>>()?
+        }
+    };
+    let found: Vec<Arg<'_>> = found.iter().map(IntoArg::hold).collect();
+    Ok(ArrayObject::new(found, runtime())?.into_object().into())
+}
+
+/// One of them, of what is printed: the place, what is wrong, and below it the line.
+fn diagnostic(severity: &str, printed: &str, position: Option<&Position>) -> Outcome {
+    let map = global("ffi.Map")?;
+    let place = position.map(|at| format!("{}:{}: ", at.line, at.column)).unwrap_or_default();
+    let source = position.map(ToString::to_string);
+    let message = printed.strip_prefix(&*place).unwrap_or(printed);
+    let message = message.strip_suffix(source.as_deref().unwrap_or_default()).unwrap_or(message);
+    let (line, column) = (position.map(|at| at.line), position.map(|at| at.column));
+    let message = message.trim_end();
+    #[rustfmt::skip]
+    let entries = (
+        "severity", severity, "line", line, "column", column, "message", message, "source", source.as_deref(),
+    );
+    Ok(map.call(entries)?)
+}

@@ -1,0 +1,140 @@
+//! Values as the wrappers hand them over, and as they take them back.
+
+use std::ffi::c_void;
+use std::panic::{self, AssertUnwindSafe};
+use std::ptr;
+use std::slice;
+
+use abi_spec::TypeIndex;
+use jit::abi::{Any, ByteArray, Object};
+use jit::{Arg, ArrayObject, FfiFunction, Returned, runtime};
+
+use crate::fault::Fault;
+
+// The wrappers need the same functions, so that the loader has found them before anything runs.
+unsafe extern "C" {
+    fn TVMFFIErrorCreate(
+        kind: *const ByteArray,
+        message: *const ByteArray,
+        backtrace: *const ByteArray,
+        out: *mut *mut Object,
+    ) -> i32;
+    fn TVMFFIErrorSetRaised(error: *mut Object);
+    fn TVMFFIObjectDecRef(object: *mut Object) -> i32;
+}
+
+/// What a kernel hands back.
+pub(crate) type Outcome = Result<Returned, Fault>;
+
+/// Runs a kernel: writes what it returns, or raises what is wrong. A panic goes no further.
+///
+/// # Safety
+/// `result` is a place for a value that holds no object.
+pub(crate) unsafe fn run(result: *mut Any, kernel: impl FnOnce() -> Outcome) -> i32 {
+    let outcome = panic::catch_unwind(AssertUnwindSafe(kernel));
+    match outcome.unwrap_or_else(|panic| Err(Fault::internal(text_of(&*panic)))) {
+        Ok(value) => {
+            // The reference goes with it.
+            let value = std::mem::ManuallyDrop::new(value);
+            // SAFETY: as required above.
+            unsafe { result.write(*value.as_raw()) };
+            0
+        }
+        Err(fault) => {
+            raise(&fault);
+            -1
+        }
+    }
+}
+
+/// What a panic says.
+fn text_of(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic")
+}
+
+fn raise(fault: &Fault) {
+    let [kind, message] = [&fault.kind, &fault.message].map(|text| ByteArray::new(text.as_bytes()));
+    let mut error = ptr::null_mut();
+    // SAFETY: all places are valid; the runtime copies the texts, and takes a reference of its own to the error.
+    unsafe {
+        if TVMFFIErrorCreate(&kind, &message, &ByteArray::EMPTY, &mut error) == 0 {
+            TVMFFIErrorSetRaised(error);
+            TVMFFIObjectDecRef(error);
+        }
+    }
+}
+
+/// Text as C has it.
+///
+/// # Safety
+/// There are `size` bytes, which stay for `'a`.
+pub(crate) unsafe fn text<'a>(data: *const u8, size: i64) -> Result<&'a str, Fault> {
+    let size = usize::try_from(size).unwrap_or(0);
+    // SAFETY: as required above.
+    let bytes = if size == 0 { &[] } else { unsafe { slice::from_raw_parts(data, size) } };
+    str::from_utf8(bytes).map_err(|error| Fault::value(format!("text is no UTF-8: {error}")))
+}
+
+/// Any value, of which the result owns its share.
+///
+/// # Safety
+/// The value is valid.
+pub(crate) unsafe fn value(any: Any) -> Outcome {
+    // SAFETY: as required above; the value is passed on at once.
+    let borrowed = unsafe { Arg::from_raw(any) };
+    // An array makes its own of what it is given.
+    let array = ArrayObject::new([borrowed], runtime())?;
+    array.get(0).ok_or_else(|| Fault::internal("an array of one value is empty"))
+}
+
+/// An object, of which the result owns its share.
+///
+/// # Safety
+/// It is a live object of this class.
+pub(crate) unsafe fn object(object: *mut c_void, class: TypeIndex) -> Outcome {
+    // SAFETY: as required above.
+    unsafe { value(Any::ptr(class, object)) }
+}
+
+/// A text of the runtime.
+pub(crate) fn string(text: &str) -> Outcome {
+    let array = ArrayObject::new((text,), runtime())?;
+    array.get(0).ok_or_else(|| Fault::internal("an array of one text is empty"))
+}
+
+/// Bytes of the runtime.
+pub(crate) fn bytes(bytes: &[u8]) -> Outcome {
+    let array = ArrayObject::new((jit::Bytes(bytes),), runtime())?;
+    array.get(0).ok_or_else(|| Fault::internal("an array of one value is empty"))
+}
+
+/// A function of the runtime.
+pub(crate) fn global(name: &str) -> Result<FfiFunction, Fault> {
+    let function = FfiFunction::global(name, runtime())?;
+    function.ok_or_else(|| Fault::internal(format!("the runtime has no {name}")))
+}
+
+/// The entries of a map from texts, in its order.
+pub(crate) fn entries(map: &Returned) -> Result<Vec<(String, Returned)>, Fault> {
+    let mut size = i64::try_from(global("ffi.MapSize")?.call((map,))?)?;
+    let cursor: FfiFunction = global("ffi.MapForwardIterFunctor")?.call((map,))?.try_into()?;
+    // What the cursor is asked for.
+    let (key_here, value_here, next) = (0, 1, 2);
+    let mut entries = Vec::new();
+    while size > 0 {
+        let key = cursor.call((key_here,))?;
+        let name = key.text().map_err(|_| Fault::ty(expected("a name", "str", &key)))?;
+        entries.push((name.to_owned(), cursor.call((value_here,))?));
+        cursor.call((next,))?;
+        size -= 1;
+    }
+    Ok(entries)
+}
+
+/// What a message says of a value of another type.
+pub(crate) fn expected(what: &str, expected: &str, found: &Returned) -> String {
+    let ty = found.ty();
+    let found = ty.received_name().map_or_else(|| ty.to_string(), str::to_owned);
+    format!("Mismatched type of {what}, expected {expected} but got {found}")
+}

@@ -1,0 +1,86 @@
+//! What the wrappers of `surface.ffi` call: C functions, which see to it that what is behind them is Rust.
+//!
+//! The wrappers have checked all arguments, so that addresses are good while a call runs.
+
+use std::ffi::c_void;
+
+use abi_spec::TypeIndex;
+use jit::abi::Any;
+
+use crate::{check, emit, ffi, inspect, jit as in_process, link};
+
+/// # Safety
+/// Called by the wrapper of `check`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tvm_ffi_codegen_check(text: *const u8, size: i64, result: *mut Any) -> i32 {
+    // SAFETY: the wrapper passes a text, and a place that holds None.
+    unsafe { ffi::run(result, || check::check(ffi::text(text, size)?)) }
+}
+
+/// # Safety
+/// Called by the wrapper of `emit`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tvm_ffi_codegen_emit(
+    text: *const u8,
+    size: i64,
+    options: *mut c_void,
+    result: *mut Any,
+) -> i32 {
+    let kernel = || {
+        // SAFETY: the wrapper passes a text and a map.
+        let (text, options) =
+            unsafe { (ffi::text(text, size)?, ffi::object(options, TypeIndex::MAP)?) };
+        emit::emit(text, &options)
+    };
+    // SAFETY: the wrapper passes a place that holds None.
+    unsafe { ffi::run(result, kernel) }
+}
+
+/// # Safety
+/// Called by the wrapper of `link`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tvm_ffi_codegen_link(
+    objects: *mut c_void,
+    options: *mut c_void,
+    result: *mut Any,
+) -> i32 {
+    let kernel = || {
+        // SAFETY: the wrapper passes an array and a map.
+        let (objects, options) = unsafe {
+            (ffi::object(objects, TypeIndex::ARRAY)?, ffi::object(options, TypeIndex::MAP)?)
+        };
+        link::link(&objects, &options)
+    };
+    // SAFETY: the wrapper passes a place that holds None.
+    unsafe { ffi::run(result, kernel) }
+}
+
+/// # Safety
+/// Called by the wrapper of `jit`, whose caller vouches for the kernels.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tvm_ffi_codegen_jit(
+    text: *const u8,
+    size: i64,
+    kernels: *mut c_void,
+    options: *mut c_void,
+    result: *mut Any,
+) -> i32 {
+    let kernel = || {
+        // SAFETY: the wrapper passes a text and two maps; the rest is up to its caller, as the documentation says.
+        unsafe {
+            let (kernels, options) =
+                (ffi::object(kernels, TypeIndex::MAP)?, ffi::object(options, TypeIndex::MAP)?);
+            in_process::jit(ffi::text(text, size)?, &kernels, &options)
+        }
+    };
+    // SAFETY: the wrapper passes a place that holds None.
+    unsafe { ffi::run(result, kernel) }
+}
+
+/// # Safety
+/// Called by the wrapper of `inspect`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tvm_ffi_codegen_inspect(file: *const Any, result: *mut Any) -> i32 {
+    // SAFETY: the wrapper passes a text or bytes, and a place that holds None.
+    unsafe { ffi::run(result, || inspect::inspect(&ffi::value(*file)?)) }
+}

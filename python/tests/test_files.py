@@ -1,0 +1,105 @@
+"""Declarations as text, objects and shared libraries, and what is said of them."""
+
+import tempfile
+from pathlib import Path
+
+import tvm_ffi
+import tvm_ffi_codegen as codegen
+from support import ADD_ONE, C_KERNEL, adds_one
+from tvm_ffi_codegen import C, Diagnostic
+
+SHARED = b"\x7fELF"
+
+
+def load(contents: bytes) -> tvm_ffi.Module:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "library.so")
+        path.write_bytes(contents)
+        return tvm_ffi.load_module(path)
+
+
+def test_nothing_is_said_of_what_is_well() -> None:
+    assert codegen.check(ADD_ONE) == []
+    assert codegen.check("") == []
+
+
+def test_errors_and_warnings_have_places() -> None:
+    [error] = codegen.check("# one line\nf(n: int7) -> None = k();")
+    message = "expected `Tensor` or another type such as `float32`, found `int7`"
+    source = "  | f(n: int7) -> None = k();\n  |      ^"
+    assert error == Diagnostic("error", message, 2, 6, source)
+    assert str(error) == f"error: 2:6: {message}\n{source}"
+    [warning] = codegen.check('f() -> None = try k() errors { 1: DeviceError "lost" };')
+    assert (warning.severity, warning.line, warning.column) == ("warning", 1, 32)
+    assert warning.message.startswith("f: error 0: Python has no exception for `DeviceError`")
+
+
+def test_text_may_hold_anything() -> None:
+    assert codegen.check("\0")[0].message.startswith("expected the name of a function")
+    assert codegen.check("f() -> None = k(); # \0 ü 𝄞") == []
+
+
+def test_every_form() -> None:
+    assert "export func @__tvm_ffi_add_one(" in codegen.emit(ADD_ONE, "ir")
+    assert "function u0:0" in codegen.emit(ADD_ONE, "native")
+    assert "int32_t add_one(DLTensor* x" in codegen.emit("extern " + ADD_ONE, "header")
+    assert "add_one" in (found := codegen.inspect(codegen.emit(ADD_ONE)))["functions"][0]["name"]
+    assert [one["name"] for one in found["undefined"]] == ["k"]
+    assert adds_one(load(codegen.emit(ADD_ONE, "shared", link=[C(C_KERNEL)])))
+
+
+def test_objects_are_paths_or_bytes() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        source, host = Path(folder, "kernel.c"), Path(folder, "host.o")
+        source.write_text(C_KERNEL)
+        host.write_bytes(codegen.emit(ADD_ONE))
+        assert adds_one(load(codegen.emit(ADD_ONE, "shared", link=[source])))
+        assert adds_one(load(codegen.link([host, C(C_KERNEL)])))
+        assert adds_one(load(codegen.link([str(host), source], linker="cc")))
+        assert (
+            codegen.inspect(host)
+            == codegen.inspect(str(host))
+            == codegen.inspect(host.read_bytes())
+        )
+
+
+def test_options() -> None:
+    cross = codegen.inspect(codegen.emit(ADD_ONE, target="aarch64-unknown-linux-gnu"))
+    assert cross["machine"] == "ELF aarch64"
+    assert (
+        codegen.inspect(codegen.emit(ADD_ONE, metadata=False))["functions"][0]["metadata"] is None
+    )
+    needed = dict(link=[C(C_KERNEL)], runtime_dependency=False)
+    assert codegen.inspect(codegen.emit(ADD_ONE, "shared", **needed))["needed"] == []
+    names = [
+        one["name"] for one in codegen.inspect(codegen.emit(ADD_ONE, entry="add_one"))["functions"]
+    ]
+    assert names == ["add_one", "main"]
+    names = [
+        one["name"] for one in codegen.inspect(codegen.emit(ADD_ONE, system_lib="my_"))["functions"]
+    ]
+    assert names == ["my_add_one"]
+    without = codegen.emit(ADD_ONE, "ir", unchecked=["shape", "strides", "device", "alignment"])
+    assert len(without) < len(codegen.emit(ADD_ONE, "ir"))
+
+
+def test_what_a_library_brings_along() -> None:
+    tree = codegen.inspect(codegen.emit(ADD_ONE, imports={"b": b"1", "a": b"23"}))["import_tree"]
+    assert [(one["kind"], one["size"]) for one in tree["modules"]] == [
+        ("_lib", None),
+        ("b", 1),
+        ("a", 2),
+    ]
+    launch = 'image i; f(n: int32) -> None = { launch i."k"(n) grid(1) block(1) on 0; };'
+    launch = 'image i; f(x: Tensor([n], float32, device=cuda)) -> None = { launch i."k"(x.data) grid(n) block(1); };'
+    ptx = b".version 8.0\n.target sm_80\n.address_size 64\n"
+    options = dict(images={"i": ptx}, prepare="warm_up")
+    names = [one["name"] for one in codegen.inspect(codegen.emit(launch, **options))["functions"]]
+    assert names == ["f", "warm_up"]
+
+
+def test_it_knows_itself() -> None:
+    surface = codegen._library.library()
+    metadata = surface.get_function_metadata("emit")
+    assert metadata["declaration"]["signature"] == "emit(text: str, options: Map[str, Any]) -> Any"
+    assert "Compiles declarations" in surface.get_function_doc("emit")

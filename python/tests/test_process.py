@@ -1,0 +1,143 @@
+"""Declarations compiled into the process: what kernels may be, how long they live, threads, copies of the process."""
+
+import ctypes
+import gc
+import os
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import tvm_ffi
+import tvm_ffi_codegen as codegen
+from support import ADD_ONE, C_KERNEL, adds_one, callback, raises
+from tvm_ffi_codegen import C, _kernels
+
+
+def test_kernels_are_addresses() -> None:
+    kernel = callback()
+    pointer = ctypes.cast(kernel, ctypes.c_void_p)
+
+    class Compiled:
+        """As numba's `cfunc` is."""
+
+        address = pointer.value
+
+    for one in [kernel, pointer, pointer.value, Compiled()]:
+        assert adds_one(codegen.jit(ADD_ONE, {"k": one}))
+
+
+def test_kernels_are_files() -> None:
+    contents = _kernels.compile_c(C(C_KERNEL))
+    with tempfile.TemporaryDirectory() as folder:
+        paths = Path(folder, "kernel.o"), Path(folder, "kernel.c")
+        paths[0].write_bytes(contents)
+        paths[1].write_text(C_KERNEL)
+        for kernel in [contents, bytearray(contents), C(C_KERNEL), *paths, str(paths[0])]:
+            assert adds_one(codegen.jit(ADD_ONE, {"k": kernel}))
+        # Two kernels in one file.
+        assert adds_one(codegen.jit(ADD_ONE, {"k": paths[0], "l": str(paths[0])}))
+
+
+def test_a_kernel_that_nobody_else_holds() -> None:
+    function = codegen.jit(ADD_ONE, {"k": callback()}).add_one
+    gc.collect()
+    x, y = np.arange(5, dtype="float32"), np.zeros(5, "float32")
+    function(x, y)
+    assert (y == x + 1).all()
+
+
+def test_a_library_without_kernels() -> None:
+    module = codegen.jit("f(n: int64) -> int64 = { return n * 2; };", entry="f")
+    assert module(4) == module.f(4) == module["f"](4) == 8
+    assert module.get_function_metadata("f")["declaration"]["signature"] == "f(n: int64) -> int64"
+    assert codegen.jit("f() -> None = {};", metadata=False).get_function_metadata("f") is None
+
+
+def test_imports_are_loaded() -> None:
+    child = codegen.jit("g() -> int64 = { return 7; };")
+    # A loader may make modules itself.
+    tvm_ffi.register_global_func(
+        "ffi.Module.load_from_bytes.codegen_test",
+        lambda contents: codegen.jit(bytes(contents).decode()),
+        override=True,
+    )
+    text = 'f() -> int64 = { let r: int64 = @"g"(); return r; };'
+    module = codegen.jit(text, imports={"codegen_test": b"g() -> int64 = { return 8; };"})
+    assert (child.g(), module.f(), len(module.imports)) == (7, 8, 1)
+
+
+def test_nothing_leaks() -> None:
+    def work() -> None:
+        assert codegen.check("f(") and not codegen.check(ADD_ONE)
+        assert len(codegen.emit(ADD_ONE)) > 0
+        raises(ValueError, "undefined", lambda: codegen.jit(ADD_ONE))
+        raises(ValueError, "no form", lambda: codegen.emit(ADD_ONE, cast(Any, "x")))
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    for _ in range(50):
+        work()
+    before = resident()
+    for _ in range(200):
+        work()
+    assert resident() - before < 1 << 20
+
+
+def test_threads() -> None:
+    kernel, done = callback(), []
+
+    def work() -> None:
+        for i in range(25):
+            name = f"f{threading.get_ident()}_{i}"
+            module = codegen.jit(
+                f"{name}(n: int64) -> int64 = {{ return n + {i}; }};", {"k": kernel}
+            )
+            assert module[name](1) == 1 + i
+            assert codegen.check(ADD_ONE) == []
+        codegen.emit(ADD_ONE, "shared", link=[OBJECT])
+        done.append(True)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(done) == len(threads)
+
+
+def test_copies_of_the_process() -> None:
+    module = codegen.jit(ADD_ONE, {"k": callback()})
+    stop = threading.Event()
+
+    def busy() -> None:
+        while not stop.is_set():
+            codegen.jit("f() -> None = {};")
+
+    thread = threading.Thread(target=busy)
+    thread.start()
+    try:
+        for _ in range(10):
+            assert os.waitstatus_to_exitcode(os.waitpid(in_a_copy(module), 0)[1]) == 0
+    finally:
+        stop.set()
+        thread.join()
+
+
+def in_a_copy(module: tvm_ffi.Module) -> int:
+    """Starts a copy of the process, which uses what there was and makes something new."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            old, new = adds_one(module), adds_one(codegen.jit(ADD_ONE, {"k": callback()}))
+            linked = codegen.emit(ADD_ONE, "shared", link=[OBJECT])
+            status = 0 if old and new and linked else 1
+        finally:
+            os._exit(status)
+    return pid
+
+
+OBJECT = _kernels.compile_c(C(C_KERNEL))

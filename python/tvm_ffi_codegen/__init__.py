@@ -1,0 +1,21 @@
+"""TVM FFI host functions from declarations.
+
+    m = tvm_ffi_codegen.jit(
+        "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = k(x.data, y.data, n);",
+        kernels={"k": kernel},
+    )
+    m.add_one(x, y)
+
+`jit` compiles declarations into this process, `emit` makes text, objects and shared libraries of them, `check` says
+what is wrong with them, `link` links objects to a shared library, and `inspect` says what is in one. Modules are those
+of `tvm_ffi`; the language of declarations is described in the README of the project.
+
+What is wrong with the input is a `ValueError` or a `TypeError`, a file that cannot be read an `OSError`, and a failure
+of a linker or compiler a `RuntimeError`. An `InternalError`, which is one too, is a bug of the package.
+"""
+
+from ._api import Diagnostic, check, emit, inspect, jit, link
+from ._kernels import C
+from ._library import InternalError
+
+__all__ = ["C", "Diagnostic", "InternalError", "check", "emit", "inspect", "jit", "link"]

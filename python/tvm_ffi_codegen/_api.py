@@ -1,0 +1,206 @@
+"""The functions of the package: thin ones over those of the shared object, which check what they are given."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast, overload
+
+import tvm_ffi
+
+from . import _process
+from ._kernels import Kernel, Object, Path_, addresses, files, linkable
+from ._library import library
+
+Form = Literal["ir", "native", "bitcode", "object", "shared", "header"]
+Group = Literal["shape", "strides", "device", "alignment"]
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """Something about declarations: `str` prints it as the command line does."""
+
+    severity: Literal["error", "warning"]
+    message: str
+    line: int | None
+    """Counted from 1; None where no place is to blame."""
+    column: int | None
+    """Counted from 1, in characters."""
+    source: str | None
+    """The line, and a caret below the place."""
+
+    def __str__(self) -> str:
+        if self.line is None:
+            return f"{self.severity}: {self.message}"
+        return f"{self.severity}: {self.line}:{self.column}: {self.message}\n{self.source}"
+
+
+def check(text: str) -> list[Diagnostic]:
+    """What is wrong with declarations or may not be what was meant; nothing if all is well."""
+    return [Diagnostic(**dict(found.items())) for found in _call("check", text)]
+
+
+@overload
+def emit(
+    text: str,
+    form: Literal["ir", "native", "header"],
+    *,
+    backend: str = ...,
+    target: str | None = ...,
+    cpu: str | None = ...,
+    optimization: int | None = ...,
+    images: Mapping[str, Path_ | bytes] | None = ...,
+    imports: Mapping[str, Path_ | bytes] | None = ...,
+    prepare: str | None = ...,
+    entry: str | None = ...,
+    system_lib: str | None = ...,
+    metadata: bool = ...,
+    unchecked: Iterable[Group] = ...,
+) -> str: ...
+
+
+@overload
+def emit(
+    text: str,
+    form: Literal["bitcode", "object", "shared"] = ...,
+    *,
+    backend: str = ...,
+    target: str | None = ...,
+    cpu: str | None = ...,
+    optimization: int | None = ...,
+    link: Sequence[Object] = ...,
+    linker: Literal["wild", "cc"] | None = ...,
+    rpath: Sequence[str] = ...,
+    runtime_dependency: bool | None = ...,
+    images: Mapping[str, Path_ | bytes] | None = ...,
+    imports: Mapping[str, Path_ | bytes] | None = ...,
+    prepare: str | None = ...,
+    entry: str | None = ...,
+    system_lib: str | None = ...,
+    metadata: bool = ...,
+    unchecked: Iterable[Group] = ...,
+) -> bytes: ...
+
+
+def emit(text: str, form: Form = "object", **options: Any) -> str | bytes:
+    """Compiles declarations: text for the forms `ir`, `native` and `header`, else bytes.
+
+    Options are those of the command line: `backend` ("cranelift"; others where this was built with them), `target` (a
+    triple), `cpu`, `optimization` (0 to 3); `link` (objects, archives and shared libraries as paths or bytes, or `C`),
+    `linker`, `rpath`, `runtime_dependency`; `images` and `imports` (names to paths or bytes), `prepare`, `entry`,
+    `system_lib` (a prefix), `metadata`, `unchecked`. An option that is not known is a `ValueError` that names those
+    that are.
+    """
+    given = _given(options)
+    if "link" in given:
+        given["link"] = _objects(given["link"], "link")
+    return cast("str | bytes", _call("emit", text, {"form": form, **given}))
+
+
+def link(
+    objects: Sequence[Object],
+    *,
+    target: str | None = None,
+    linker: Literal["wild", "cc"] | None = None,
+    rpath: Sequence[str] = (),
+    runtime_dependency: bool = True,
+) -> bytes:
+    """Links objects, archives and shared libraries, as paths or bytes or `C`, to a shared library."""
+    options = _given(
+        {
+            "target": target,
+            "linker": linker,
+            "rpath": rpath,
+            "runtime_dependency": runtime_dependency,
+        }
+    )
+    return bytes(_call("link", _objects(objects, "objects"), options))
+
+
+def jit(
+    text: str,
+    kernels: Mapping[str, Kernel] | None = None,
+    *,
+    images: Mapping[str, Path_ | bytes] | None = None,
+    imports: Mapping[str, Path_ | bytes] | None = None,
+    prepare: str | None = None,
+    entry: str | None = None,
+    metadata: bool = True,
+    unchecked: Iterable[Group] = (),
+) -> tvm_ffi.Module:
+    """Compiles declarations into this process.
+
+    A kernel is an address, a function of `ctypes`, something with an `address` (numba's `cfunc`), a path or the bytes
+    of an object that defines it, or `C`. It has the C type that the declaration calls it with (`emit` with the form
+    `header` says which): what is declared otherwise than it is crashes. The module is kept for the rest of the process,
+    and with it the functions that were given.
+    """
+    kernels = {} if kernels is None else kernels
+    if not isinstance(kernels, Mapping):
+        raise TypeError(
+            f"kernels is of type {type(kernels).__name__}, expected a mapping from names"
+        )
+    options = _given(
+        {
+            "images": images,
+            "imports": imports,
+            "prepare": prepare,
+            "entry": entry,
+            "metadata": metadata,
+            "unchecked": unchecked,
+        }
+    )
+    places = addresses(kernels)
+    if places is not None:
+        return _process.module(lambda: _call("jit", text, places, options), list(kernels.values()))
+    return _loaded(emit(text, "shared", link=files(kernels), **options))
+
+
+def inspect(file: Path_ | bytes) -> dict[str, Any]:
+    """What an object or a shared library offers and needs: a path, or the contents of the file."""
+    contents = bytes(file) if isinstance(file, (bytearray, memoryview)) else file
+    path = os.fspath(contents) if isinstance(contents, os.PathLike) else contents
+    return cast("dict[str, Any]", json.loads(_call("inspect", path)))
+
+
+def _call(name: str, *arguments: Any) -> Any:
+    function: Callable[..., Any] = getattr(library(), name)
+    return function(*arguments)
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that say something, as the shared object takes them."""
+    lists = {"unchecked", "rpath"}
+    tables = {"images", "imports"}
+    given: dict[str, Any] = {}
+    for name, value in options.items():
+        if name in lists and not isinstance(value, str) and isinstance(value, Iterable):
+            value = list(value) or None
+        elif name in tables and isinstance(value, Mapping):
+            value = {key: _contents(one) for key, one in value.items()} or None
+        if value is not None:
+            given[name] = value
+    return given
+
+
+def _contents(file: Any) -> Any:
+    """The bytes of a file that is given by its path."""
+    return Path(file).read_bytes() if isinstance(file, (str, os.PathLike)) else file
+
+
+def _objects(objects: Any, what: str) -> list[str | bytes]:
+    if isinstance(objects, (str, bytes, os.PathLike)) or not isinstance(objects, Iterable):
+        raise TypeError(f"{what} is of type {type(objects).__name__}, expected a sequence of files")
+    return [linkable(one, f"{what}[{index}]") for index, one in enumerate(objects)]
+
+
+def _loaded(contents: bytes) -> tvm_ffi.Module:
+    """The module of a shared library, which needs its file only while it is loaded."""
+    with tempfile.TemporaryDirectory(prefix="tvm-ffi-codegen-") as folder:
+        path = Path(folder, "library.so")
+        path.write_bytes(contents)
+        return tvm_ffi.load_module(path)

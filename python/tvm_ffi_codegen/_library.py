@@ -1,0 +1,36 @@
+"""The shared object that does the work: loaded when it is first needed."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+
+import tvm_ffi
+
+VARIABLE = "TVM_FFI_CODEGEN_LIBRARY"
+FILE = "libtvm_ffi_codegen.so"
+
+
+class InternalError(RuntimeError):
+    """A bug of this package."""
+
+
+# What is raised besides the errors that every process knows.
+KINDS = (OSError, FileNotFoundError, InternalError)
+
+
+@functools.cache
+def library() -> tvm_ffi.Module:
+    """The module of the shared object beside this file, or of the one that `TVM_FFI_CODEGEN_LIBRARY` names."""
+    named = os.environ.get(VARIABLE)
+    path = Path(named) if named else Path(__file__).with_name(FILE)
+    if not path.is_file():
+        raise ImportError(
+            f"{path} is not there: install the package, or name the file in {VARIABLE}"
+        )
+    for kind in KINDS:
+        # Another package may have a class for it.
+        if kind.__name__ not in tvm_ffi.core.ERROR_NAME_TO_TYPE:
+            tvm_ffi.register_error(kind.__name__, kind)
+    return tvm_ffi.load_module(path)

@@ -1,0 +1,42 @@
+"""Modules of this process: one thread at a time makes one or looks something up in one.
+
+The runtime keeps the symbols of such modules in a table that has no lock of its own. Calls of functions need none.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import tvm_ffi
+
+_LOCK = threading.RLock()
+_LOOKUPS = ("get_function", "get_function_metadata", "get_function_doc", "implements_function")
+
+# What kernels are made of, callbacks of ctypes for instance: a module is never freed, nor is what it calls.
+_kept: list[Any] = []
+
+# Nobody is in the middle of making a module when the process is copied.
+os.register_at_fork(
+    before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+)
+
+
+def module(make: Callable[[], tvm_ffi.Module], kept: list[Any]) -> tvm_ffi.Module:
+    """Makes a module, for which something is kept."""
+    with _LOCK:
+        made = make()
+        _kept.extend(kept)
+    for name in _LOOKUPS:
+        setattr(made, name, _locked(getattr(made, name)))
+    return made
+
+
+def _locked(look_up: Callable[..., Any]) -> Callable[..., Any]:
+    def locked(*arguments: Any, **named: Any) -> Any:
+        with _LOCK:
+            return look_up(*arguments, **named)
+
+    return locked
