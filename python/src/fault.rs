@@ -53,6 +53,7 @@ impl From<driver::Error> for Fault {
             | E::DuplicateSymbol { .. }
             | E::LibraryContext { .. }
             | E::NoLibrary { .. }
+            | E::Triton { .. }
             | E::UnsupportedLink { .. } => "ValueError",
             E::NotBuilt { .. } | E::Backend { .. } | E::Linker { .. } => "RuntimeError",
         };

@@ -65,14 +65,23 @@ fn raise(fault: &Fault) {
     }
 }
 
+/// Bytes as C has them.
+///
+/// # Safety
+/// There are `size` bytes, which stay for `'a`.
+pub(crate) unsafe fn contents<'a>(data: *const u8, size: i64) -> &'a [u8] {
+    let size = usize::try_from(size).unwrap_or(0);
+    // SAFETY: as required above.
+    if size == 0 { &[] } else { unsafe { slice::from_raw_parts(data, size) } }
+}
+
 /// Text as C has it.
 ///
 /// # Safety
 /// There are `size` bytes, which stay for `'a`.
 pub(crate) unsafe fn text<'a>(data: *const u8, size: i64) -> Result<&'a str, Fault> {
-    let size = usize::try_from(size).unwrap_or(0);
     // SAFETY: as required above.
-    let bytes = if size == 0 { &[] } else { unsafe { slice::from_raw_parts(data, size) } };
+    let bytes = unsafe { contents(data, size) };
     str::from_utf8(bytes).map_err(|error| Fault::value(format!("text is no UTF-8: {error}")))
 }
 

@@ -7,6 +7,7 @@ use std::ffi::c_void;
 use abi_spec::TypeIndex;
 use jit::abi::Any;
 
+use crate::import_triton::import_triton;
 use crate::{check, emit, ffi, inspect, jit as in_process, link};
 
 /// # Safety
@@ -83,4 +84,43 @@ unsafe extern "C" fn tvm_ffi_codegen_jit(
 unsafe extern "C" fn tvm_ffi_codegen_inspect(file: *const Any, result: *mut Any) -> i32 {
     // SAFETY: the wrapper passes a text or bytes, and a place that holds None.
     unsafe { ffi::run(result, || inspect::inspect(&ffi::value(*file)?)) }
+}
+
+/// # Safety
+/// Called by the wrapper of `import_triton`.
+#[unsafe(no_mangle)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "four texts and one that may be missing, as C has them"
+)]
+unsafe extern "C" fn tvm_ffi_codegen_import_triton(
+    metadata: *const u8,
+    metadata_size: i64,
+    cubin: *const u8,
+    cubin_size: i64,
+    signature: *const u8,
+    signature_size: i64,
+    grid: *const u8,
+    grid_size: i64,
+    has_ttir: u8,
+    ttir: *const u8,
+    ttir_size: i64,
+    result: *mut Any,
+) -> i32 {
+    let kernel = || {
+        // SAFETY: the wrapper passes texts and bytes, the last one empty where there is none.
+        let [metadata, signature, grid, ttir] = unsafe {
+            [
+                ffi::text(metadata, metadata_size)?,
+                ffi::text(signature, signature_size)?,
+                ffi::text(grid, grid_size)?,
+                ffi::text(ttir, ttir_size)?,
+            ]
+        };
+        // SAFETY: as above.
+        let cubin = unsafe { ffi::contents(cubin, cubin_size) };
+        import_triton(metadata, cubin, signature, grid, (has_ttir != 0).then_some(ttir))
+    };
+    // SAFETY: the wrapper passes a place that holds None.
+    unsafe { ffi::run(result, kernel) }
 }

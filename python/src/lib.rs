@@ -2,7 +2,7 @@
 //!
 //! What it offers is declared in `surface.ffi`, in the language of the library, and the wrappers are made by the
 //! library when this is built. `kernels` has what they call, each of which is a function of a file of its own:
-//! `check`, `emit`, `link`, `jit`, `inspect`. What goes wrong is a fault, which becomes an error of the runtime; so
+//! `check`, `emit`, `link`, `jit`, `inspect`, `import_triton`. What goes wrong is a fault, which becomes an error of the runtime; so
 //! does a panic.
 
 #![deny(unsafe_code)]
@@ -15,6 +15,7 @@ mod exports;
 mod fault;
 #[allow(unsafe_code, reason = "values as C has them")]
 mod ffi;
+mod import_triton;
 mod inspect;
 #[allow(unsafe_code, reason = "callers vouch for addresses")]
 mod jit;

@@ -43,6 +43,49 @@ y: Tensor([n], float32))`, expected 5 (= x.shape[0]) but got 4
     assert_eq!(python(&["examples/add_one.py"]), expected);
 }
 
+/// What `tvm-ffi-config` says of the runtime.
+fn config(what: &str) -> String {
+    let output = Command::new("tvm-ffi-config").arg(what).output();
+    let output = output.unwrap_or_else(|error| panic!("tvm-ffi-config: {error}; use tests/run"));
+    String::from_utf8(output.stdout).expect("a path").trim().to_owned()
+}
+
+/// The compiler in C++ of the examples needs a compiler of LLVM's text, which comes with LLVM 22.
+#[test]
+fn a_compiler_in_cxx_uses_the_library() {
+    if Command::new("clang-22").arg("--version").output().is_err() {
+        assert!(env::var_os("CI").is_none(), "there is no clang-22");
+        return eprintln!("left out: there is no clang-22");
+    }
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let program = folder.path().join("compiler");
+    let libraries = config("--libdir");
+    let mut build = Command::new("g++");
+    build.args([
+        "-std=c++17",
+        "-Wall",
+        "-Wno-unused-parameter",
+        "-Werror",
+        "../examples/compiler.cc",
+    ]);
+    build.current_dir(env!("CARGO_MANIFEST_DIR")).arg("-o").arg(&program);
+    build.arg(format!("-isystem{}", config("--includedir")));
+    build.arg(format!("-isystem{}", config("--dlpack-includedir")));
+    build.arg(format!("-L{libraries}")).arg("-ltvm_ffi").arg(format!("-Wl,-rpath,{libraries}"));
+    let built = build.output().expect("g++ runs");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let output = Command::new(&program).arg(library()).arg("clang-22").output().expect("it runs");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let expected = "\
+blend(x: Tensor([n], float32), y: Tensor([n], float32)) -> out: Tensor([n], float32) \
+= blend_kernel(x.data, y.data, out.data, n);
+3.75 3.5 3.25 3
+ValueError: Mismatched y.shape[0] on argument #1 when calling: `blend(x: Tensor([n], float32), \
+y: Tensor([n], float32))`, expected 1 (= x.shape[0]) but got 2
+";
+    assert_eq!(printed, expected, "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// Neither the shared object nor a compiler is needed yet.
 #[test]
 fn importing_the_package_loads_nothing() {

@@ -14,8 +14,21 @@ What is wrong with the input is a `ValueError` or a `TypeError`, a file that can
 of a linker or compiler a `RuntimeError`. An `InternalError`, which is one too, is a bug of the package.
 """
 
+from . import triton
 from ._api import Diagnostic, check, emit, inspect, jit, link
+from ._function import function
 from ._kernels import C
 from ._library import InternalError
 
-__all__ = ["C", "Diagnostic", "InternalError", "check", "emit", "inspect", "jit", "link"]
+__all__ = [
+    "C",
+    "Diagnostic",
+    "InternalError",
+    "check",
+    "emit",
+    "function",
+    "inspect",
+    "jit",
+    "link",
+    "triton",
+]
