@@ -156,7 +156,7 @@ def jit(
     )
     places = addresses(kernels)
     if places is not None:
-        return _process.module(lambda: _call("jit", text, places, options), list(kernels.values()))
+        return _process.module(lambda: _call("jit", text, places, options), kernels.values())
     return _loaded(emit(text, "shared", link=files(kernels), **options))
 
 

@@ -73,15 +73,16 @@ def linkable(kernel: Any, what: str) -> str | bytes:
 
 def address(kernel: Any, what: str) -> int | None:
     """Where a function of this process is; `None` for what may be a file to link."""
+    if isinstance(kernel, int) and not isinstance(kernel, bool):
+        return kernel
     if isinstance(kernel, (str, os.PathLike, bytes, bytearray, memoryview, C)):
         return None
     if isinstance(kernel, CFuncPtr):
         return ctypes.cast(kernel, ctypes.c_void_p).value or 0
     if isinstance(kernel, ctypes.c_void_p):
         return kernel.value or 0
-    found = kernel.address if isinstance(kernel, HasAddress) else kernel
-    if isinstance(found, int) and not isinstance(found, bool):
-        return found
+    if isinstance(kernel, HasAddress) and isinstance(kernel.address, int):
+        return kernel.address
     raise TypeError(
         f"{what} is of type {type(kernel).__name__}, expected an address, a function of ctypes, something with an "
         "address, a path, the bytes of an object or C"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import tvm_ffi
@@ -24,19 +24,19 @@ os.register_at_fork(
 )
 
 
-def module(make: Callable[[], tvm_ffi.Module], kept: list[Any]) -> tvm_ffi.Module:
+def module(make: Callable[[], tvm_ffi.Module], kept: Iterable[Any]) -> tvm_ffi.Module:
     """Makes a module, for which something is kept."""
     with _LOCK:
         made = make()
         _kept.extend(kept)
     for name in _LOOKUPS:
-        setattr(made, name, _locked(getattr(made, name)))
+        setattr(made, name, _locked(getattr(tvm_ffi.Module, name), made))
     return made
 
 
-def _locked(look_up: Callable[..., Any]) -> Callable[..., Any]:
+def _locked(look_up: Callable[..., Any], made: tvm_ffi.Module) -> Callable[..., Any]:
     def locked(*arguments: Any, **named: Any) -> Any:
         with _LOCK:
-            return look_up(*arguments, **named)
+            return look_up(made, *arguments, **named)
 
     return locked
