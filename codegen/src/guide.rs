@@ -1,4 +1,22 @@
-//! Chapters on one subject each; the examples in them are tests.
+//! Chapters on one subject each; the examples in them are tests. The language itself is in [`language`](crate::language).
+
+#[doc = include_str!("guide/kinds.md")]
+pub mod kinds {}
+
+#[doc = include_str!("guide/programs.md")]
+pub mod programs {}
 
 #[doc = include_str!("guide/launches.md")]
 pub mod launches {}
+
+#[doc = include_str!("guide/linking.md")]
+pub mod linking {}
+
+#[doc = include_str!("guide/process.md")]
+pub mod process {}
+
+#[doc = include_str!("guide/embedding.md")]
+pub mod embedding {}
+
+#[doc = include_str!("guide/architecture.md")]
+pub mod architecture {}
