@@ -29,6 +29,7 @@
 //! | `….tensor.device` | the type of device, or `any` |
 //! | `….tensor.align` | what the address of the first element is a multiple of, in bytes |
 //! | `result` | the type of the result, `None` for nothing |
+//! | `outputs` | where tensors are allocated: a list of objects of `name` and `tensor` |
 //! | `constraints` | a list of texts |
 //! | `location` | where there is one: an object of `file` and `line` |
 //!
@@ -40,8 +41,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::declaration::{
-    Function, Literal, Location, Mapping, Param, ParamType, ResultType, Sequence, Shape, Signature,
-    Strides,
+    Function, Literal, Location, Mapping, Output, Param, ParamType, ResultType, Sequence, Shape,
+    Signature, Strides, Tensor,
 };
 use abi_spec::Scalar;
 
@@ -111,6 +112,7 @@ impl Function {
             signature: signature.to_string(),
             params: signature.arguments().iter().map(ParamText::new).collect(),
             result: signature.result.to_string(),
+            outputs: signature.outputs().iter().map(OutputText::new).collect(),
             constraints: list(&signature.constraints),
             location: self.location.as_ref().map(|Location { file, line }| Place { file, line }),
         };
@@ -138,6 +140,8 @@ struct Declaration<'a> {
     signature: String,
     params: Vec<ParamText>,
     result: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    outputs: Vec<OutputText>,
     constraints: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     location: Option<Place<'a>>,
@@ -163,6 +167,12 @@ struct ParamText {
 }
 
 #[derive(Serialize)]
+struct OutputText {
+    name: String,
+    tensor: TensorText,
+}
+
+#[derive(Serialize)]
 struct TensorText {
     shape: Option<Vec<String>>,
     dtype: String,
@@ -178,9 +188,9 @@ enum StridesText {
     List(Vec<String>),
 }
 
-impl ParamText {
-    fn new(param: &Param) -> ParamText {
-        let tensor = param.ty.tensor().map(|tensor| TensorText {
+impl TensorText {
+    fn new(tensor: &Tensor) -> TensorText {
+        TensorText {
             shape: match &tensor.shape {
                 Shape::AnyRank => None,
                 Shape::Dims(dims) => Some(list(dims)),
@@ -193,7 +203,19 @@ impl ParamText {
             },
             device: tensor.device.to_string(),
             align: tensor.alignment(),
-        });
+        }
+    }
+}
+
+impl OutputText {
+    fn new(output: &Output) -> OutputText {
+        OutputText { name: output.name.clone(), tensor: TensorText::new(&output.tensor) }
+    }
+}
+
+impl ParamText {
+    fn new(param: &Param) -> ParamText {
+        let tensor = param.ty.tensor().map(TensorText::new);
         let default = param.default.as_ref().map(ToString::to_string);
         let (name, ty, variadic) = (param.name.clone(), param.ty.to_string(), param.variadic);
         ParamText { name, ty, default, variadic, tensor }

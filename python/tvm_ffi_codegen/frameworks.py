@@ -1,0 +1,132 @@
+"""Functions as operators of frameworks, made of what their metadata says.
+
+    add = torch_op(module, "add")          # torch.compile(fullgraph=True) sees through it
+    add_one = jax_target(module, "add_one", results=["y"])  # under jax.jit
+
+Shapes of results are those of the declaration: `-> out: Tensor([n, 2 * m], float32)`, or those of the tensors that a
+function writes to, which are named. PyTorch and JAX are imported where they are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tvm_ffi
+
+_BUILTINS: dict[str, Any] = {
+    "__builtins__": {},
+    "min": min,
+    "max": max,
+    "ceildiv": lambda a, b: -(-a // b),
+}
+
+_SCALARS = {"bool": "bool", "str": "str", "float": "float", "int": "int", "uint": "int"}
+
+
+def declaration(module: tvm_ffi.Module, name: str) -> dict[str, Any]:
+    """What the metadata of a function says of its declaration; `codegen::metadata` lists the keys."""
+    metadata = module.get_function_metadata(name)
+    if metadata is None:
+        raise ValueError(f"{name} has no metadata")
+    found = json.loads(metadata) if isinstance(metadata, str) else metadata
+    return dict(found["declaration"])
+
+
+def torch_op(
+    module: tvm_ffi.Module, name: str, *, mutates: Sequence[str] = (), namespace: str = "tvm_ffi_codegen"
+) -> Any:
+    """A `torch.library.custom_op` with a fake implementation. `mutates` names the tensors that the function writes to."""
+    import torch
+
+    declared = declaration(module, name)
+    function = getattr(module, name)
+    params, outputs = declared["params"], declared.get("outputs", [])
+    if not outputs and declared["result"] != "None":
+        raise TypeError(f"{name} yields {declared['result']}, which is no tensor that it allocates")
+
+    def run(*args: Any) -> Any:
+        result = function(*args)
+        if not outputs:
+            return None
+        found = [result] if len(outputs) == 1 else list(result)
+        tensors = [one if torch.is_tensor(one) else torch.from_dlpack(one) for one in found]
+        return tensors[0] if len(outputs) == 1 else tuple(tensors)
+
+    def fake(*args: Any) -> Any:
+        sizes = _sizes(params, args)
+        first = next(arg for arg in args if torch.is_tensor(arg))
+        made = [first.new_empty(shape, dtype=getattr(torch, dtype)) for shape, dtype in _shapes(outputs, sizes)]
+        return None if not made else made[0] if len(made) == 1 else tuple(made)
+
+    arguments = ", ".join(_argument(index, param, param["name"] in mutates) for index, param in enumerate(params))
+    result = "()" if not outputs else "Tensor" if len(outputs) == 1 else f"({', '.join(['Tensor'] * len(outputs))})"
+    op = torch.library.custom_op(
+        f"{namespace}::{name}", run, mutates_args=tuple(mutates), schema=f"({arguments}) -> {result}"
+    )
+    op.register_fake(fake)
+    return op
+
+
+def jax_target(
+    module: tvm_ffi.Module, name: str, *, results: Sequence[str], platform: str = "cpu"
+) -> Callable[..., Any]:
+    """Registers a function with jax-tvm-ffi; yields one of arrays. `results` names its last parameters, the tensors that
+    XLA allocates and the function fills."""
+    import jax
+    import jax.numpy as jnp
+    import jax_tvm_ffi
+
+    params = declaration(module, name)["params"]
+    names = [param["name"] for param in params]
+    if not results or names[-len(results) :] != list(results):
+        raise ValueError(f"results are the last parameters of {name}, which are {', '.join(names)}")
+    target = f"tvm_ffi_codegen.{name}.{id(module)}"
+    jax_tvm_ffi.register_ffi_target(target, getattr(module, name), ["args", "rets"], platform=platform)
+    given, written = params[: -len(results)], params[-len(results) :]
+
+    def call(*args: Any) -> Any:
+        sizes = _sizes(given, args)
+        shapes = [jax.ShapeDtypeStruct(shape, getattr(jnp, dtype)) for shape, dtype in _shapes(written, sizes)]
+        return jax.ffi.ffi_call(target, shapes[0] if len(shapes) == 1 else shapes)(*args)
+
+    return call
+
+
+def _argument(index: int, param: dict[str, Any], mutated: bool) -> str:
+    if "tensor" in param:
+        return f"Tensor({chr(97 + index)}!) {param['name']}" if mutated else f"Tensor {param['name']}"
+    kind = _SCALARS.get(re.sub(r"\d+$", "", param["type"]))
+    if kind is None:
+        raise TypeError(f"{param['name']} is of type {param['type']}, which no operator takes")
+    default = f"={param['default']}" if "default" in param else ""
+    return f"{kind} {param['name']}{default}"
+
+
+def _sizes(params: Sequence[dict[str, Any]], args: Sequence[Any]) -> dict[str, Any]:
+    """The symbols that extents of arguments say, and integers."""
+    sizes: dict[str, Any] = {}
+    for param, arg in zip(params, args, strict=False):
+        if "tensor" not in param:
+            sizes.setdefault(param["name"], arg)
+            continue
+        for dim, extent in zip(param["tensor"]["shape"] or [], arg.shape, strict=False):
+            if re.fullmatch(r"`?[A-Za-z_]\w*`?", dim) and dim != "_":
+                sizes.setdefault(dim.strip("`"), extent)
+    return sizes
+
+
+def _shapes(tensors: Sequence[dict[str, Any]], sizes: dict[str, Any]) -> list[tuple[tuple[Any, ...], str]]:
+    def extent(dim: str) -> Any:
+        # Division of the language is Python's floor division.
+        return eval(dim.replace("`", "").replace("/", "//"), _BUILTINS, sizes)  # noqa: S307
+
+    found = []
+    for one in tensors:
+        tensor = one["tensor"]
+        if tensor["shape"] is None or "_" in tensor["shape"]:
+            raise TypeError(f"the shape of {one['name']} is not known: {tensor['shape']}")
+        found.append((tuple(extent(dim) for dim in tensor["shape"]), tensor["dtype"]))
+    return found
