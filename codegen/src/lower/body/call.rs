@@ -110,7 +110,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// True for values that are never objects.
-    fn is_plain(&self, value: ValueId) -> bool {
+    pub(super) fn is_plain(&self, value: ValueId) -> bool {
         matches!(self.function.values[value].ty, crate::ParamType::Scalar(scalar)
             if !matches!(scalar, Scalar::Uint64 | Scalar::Ptr))
     }

@@ -1,10 +1,13 @@
 //! Values that calls have made: checked as arguments are, and explained by their own part of the descriptor.
 
-use crate::ir::{Block, Cond, Value};
+use abi_spec::layout::any;
+
+use crate::ir::{Block, Cond, Type, Value};
 use crate::lower::explain::routines::Routine;
 use crate::lower::state::SymbolState;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::Received;
+use crate::resolve::ids::ValueId;
 
 impl<'a> Wrapper<'a, '_> {
     /// Requires the value at an address to be what was declared; leaves if it is not.
@@ -23,9 +26,7 @@ impl<'a> Wrapper<'a, '_> {
                 self.symbols[symbol] = SymbolState::Bound(self.local(local));
             }
         }
-        let owned = self.routine_value(Routine::IsOwned, &[at]);
-        let foreign = self.b.compare_const(Cond::Eq, owned, 0);
-        self.checks.never(&mut self.b, foreign);
+        self.require_owned(value, at);
         let known: Vec<Value> =
             received.known.iter().filter_map(|&symbol| self.known(symbol)).collect();
         self.check_steps(&received.steps);
@@ -33,6 +34,18 @@ impl<'a> Wrapper<'a, '_> {
         self.checks.fail = outer;
         self.frame.effects = effects;
         self.explain_received(fail, received, &known);
+    }
+
+    /// Of what is never an object only the bytes that mean nothing can be wrong; its type is checked anyway.
+    fn require_owned(&mut self, value: ValueId, at: Value) {
+        let wrong = if self.is_plain(value) {
+            let length = self.b.load(Type::I32, at, any::SMALL_LEN.offset);
+            self.b.compare_const(Cond::Ne, length, 0)
+        } else {
+            let owned = self.routine_value(Routine::IsOwned, &[at]);
+            self.b.compare_const(Cond::Eq, owned, 0)
+        };
+        self.checks.never(&mut self.b, wrong);
     }
 
     fn known(&self, symbol: crate::resolve::ids::SymbolId) -> Option<Value> {
