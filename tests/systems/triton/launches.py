@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-sys.path.append(os.path.join(os.path.dirname(__file__), "../../driver/tests/triton"))
+sys.path.append(os.path.join(os.path.dirname(__file__), "../../../driver/tests/triton"))
 from kernels import _scale, add, tiles
 
 DRIVER = ctypes.CDLL("libcuda.so.1")
@@ -147,7 +147,7 @@ def by_triton(kernel, grid, arguments, options):
 
 
 def ours(files, signature, grid, arguments, folder):
-    command, (declaration, library) = os.environ["COMMAND_LINE"], [f"{folder}/k{end}" for end in (".ffi", ".so")]
+    command, (declaration, library) = os.environ["SYSTEMS_COMMAND_LINE"], [f"{folder}/k{end}" for end in (".ffi", ".so")]
     importing = [command, "import-triton", *files, "--signature", f"k({signature})", "--grid", grid, "-o", declaration]
     subprocess.run(importing, check=True)
     image = f"k={files[1]}"

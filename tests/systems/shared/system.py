@@ -1,0 +1,85 @@
+"""What the scripts of the systems share: commands, libraries of each backend, comparisons.
+
+table.py says in the environment which command line and backends there are and where files are made. A script prints
+what it has compared, exits with 0 if all was as expected, and through `not_here` if its system cannot run here.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+BACKENDS = os.environ["SYSTEMS_BACKENDS"].split()
+MADE = Path(os.environ["SYSTEMS_MADE"])
+# The folder of the script, in which its sources and declarations are.
+HERE = Path(sys.argv[0]).resolve().parent
+ROOT = HERE.parents[2]
+# What a call of `add_one` says that gets five elements and room for four.
+WRONG_SHAPE = "expected 5 (= x.shape[0]) but got 4"
+
+
+def not_here(why):
+    """Ends the script: the system cannot run here."""
+    print(why, file=sys.stderr)
+    sys.exit(3)
+
+
+def run(*command, **environment):
+    """What a command prints."""
+    words = list(map(str, command))
+    done = subprocess.run(words, env=os.environ | environment, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{done.stdout}{done.stderr}{words[0]} has failed: {done.returncode}")
+    return done.stdout
+
+
+def config(option):
+    """Words that `tvm-ffi-config` of the runtime prints."""
+    return run(sys.executable, "-m", "tvm_ffi.config", option).split()
+
+
+def compile_c(source, *options, compiler="gcc"):
+    """The object of a file in C, or in C++."""
+    kernel = MADE / f"{Path(source).stem}.o"
+    run(compiler, "-O2", "-fPIC", "-Wall", "-Werror", *options, "-c", HERE / source, "-o", kernel)
+    return kernel
+
+
+def emit(backend, declarations, *kernels, options=(), name=None):
+    """A library of declarations, which stand beside the script, with kernels linked into it."""
+    library = MADE / f"{name or Path(declarations).stem}_{backend}.so"
+    links = [word for kernel in kernels for word in ("--link", kernel)]
+    command = [os.environ["SYSTEMS_COMMAND_LINE"], "emit", HERE / declarations, "--backend", backend]
+    run(*command, "--emit", "shared", *links, *options, "-o", library)
+    return library
+
+
+def on_each(check, declarations, *kernels, options=(), backends=BACKENDS, note=""):
+    """Calls `check` with a library of each backend, and says of which; `note` says more."""
+    for backend in backends:
+        check(emit(backend, declarations, *kernels, options=options))
+    print(", ".join(backends), note)
+
+
+def load(library):
+    import tvm_ffi
+
+    return tvm_ffi.load_module(str(library))
+
+
+def refused(kind, said, function, *arguments):
+    """A call fails, with an error of this class and with this in its text."""
+    try:
+        function(*arguments)
+    except kind as error:
+        assert said in str(error), f"{said!r} is not in {error}"
+    else:
+        raise AssertionError(f"accepted what is to be refused: {said}")
+
+
+def check_add_one(function, array):
+    """Has `add_one` work on arrays of a host, which `array` makes of lists."""
+    x, y = array([0.0, 1.0, 2.0, 3.0, 4.0]), array([0.0] * 5)
+    function(x, y)
+    assert [float(value) for value in y] == [1.0, 2.0, 3.0, 4.0, 5.0], y
+    refused(ValueError, WRONG_SHAPE, function, x, array([0.0] * 4))

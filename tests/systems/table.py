@@ -1,0 +1,141 @@
+"""Runs systems and prints a table: what works, what fails and why, what is not here.
+
+Usage: table.py [NAME ...], where NAME is that of a system, `light` (the default) or `all`; tests/systems/run calls it.
+A system is a folder with a `check.py` and, if it needs more than the tests' own environment, a `requirements.txt`.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TARGET = Path(os.environ["SYSTEMS_TARGET"])
+MADE = TARGET / "systems"
+NOT_HERE = 3
+
+
+@dataclass(frozen=True)
+class System:
+    """Who makes the kernel, and as what; who calls; how many seconds installing and running may take each; whether
+    it is part of tests/run; whether its environment is too large to stay."""
+
+    kernel: str
+    host: str
+    seconds: int = 300
+    light: bool = False
+    large: bool = False
+
+
+SYSTEMS = {
+    "numpy": System("gcc, object", "Python, NumPy", light=True),
+    "c": System("gcc, object", "C", light=True),
+    "cxx": System("g++, object", "C++, `tvm::ffi`", light=True),
+    "rust": System("rustc, object", "Rust, `tvm-ffi`", light=True),
+    "numba": System("Numba, object and LLVM IR", "Python, NumPy", light=True),
+    "jax": System("gcc, object", "JAX, `jax-tvm-ffi`", light=True),
+    "triton": System("Triton, cubin", "a stand-in for the CUDA driver", seconds=600),
+}
+
+
+class NotHere(Exception):
+    """Why a system cannot run here."""
+
+
+def last_line(text):
+    return (text.strip().splitlines() or ["it says nothing"])[-1].strip()
+
+
+def run(command, seconds, **options):
+    """Exit status and output of a command, whose processes all end when its time is over."""
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    with subprocess.Popen(list(map(str, command)), **piped, **options) as process:
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return None, "", f"not done within {seconds} s"
+    return process.returncode, out, err
+
+
+def python(name, seconds):
+    """The interpreter of a system: of an environment with what its `requirements.txt` lists, else ours."""
+    wanted, folder = HERE / name / "requirements.txt", MADE / name / "environment"
+    if not wanted.exists():
+        return sys.executable
+    mark, interpreter = folder / "made-with", folder / "bin" / "python"
+    if mark.exists() and mark.read_text() == wanted.read_text():
+        return interpreter
+    print(f"making {folder}", file=sys.stderr)
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", wanted]
+    status, _, err = run([interpreter, *install], seconds)
+    if status != 0:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise NotHere(f"could not be installed: {last_line(err)}")
+    mark.write_text(wanted.read_text())
+    return interpreter
+
+
+def check(name, system):
+    """What the script of a system says; an error if it fails."""
+    made = MADE / name / "made"
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir(parents=True)
+    environment = os.environ | {
+        "SYSTEMS_COMMAND_LINE": str(TARGET / "debug" / "tvm-ffi-codegen"),
+        "SYSTEMS_MADE": str(made),
+        "PYTHONPATH": str(HERE / "shared"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    command = [python(name, system.seconds), HERE / name / "check.py"]
+    status, out, err = run(command, system.seconds, cwd=made, env=environment)
+    if status == NOT_HERE:
+        raise NotHere(last_line(err))
+    if status != 0:
+        print(out, err, sep="\n", file=sys.stderr)
+        raise RuntimeError(f"{status}: {last_line(err)}")
+    return "; ".join(line.strip() for line in out.splitlines())
+
+
+def outcome(name, system):
+    """Whether a system failed, and what the table says of it."""
+    try:
+        return False, f"works: {check(name, system)}"
+    except NotHere as why:
+        return False, f"not here: {why}"
+    except RuntimeError as why:
+        return True, f"fails: {why}"
+    finally:
+        if system.large:
+            shutil.rmtree(MADE / name, ignore_errors=True)
+
+
+def chosen(words):
+    groups = {"all": list(SYSTEMS), "light": [name for name, system in SYSTEMS.items() if system.light]}
+    names = [name for word in words or ["light"] for name in groups.get(word, [word])]
+    unknown = [name for name in names if name not in SYSTEMS]
+    if unknown:
+        sys.exit(f"no system {', '.join(unknown)}: there are {', '.join(SYSTEMS)}, light and all")
+    return names
+
+
+def main():
+    names = chosen(sys.argv[1:])
+    print("| system | kernel | host | result |\n|---|---|---|---|", flush=True)
+    has_failed = False
+    for name in names:
+        system = SYSTEMS[name]
+        failed, said = outcome(name, system)
+        has_failed |= failed
+        print(f"| {name} | {system.kernel} | {system.host} | {said} |", flush=True)
+    return int(has_failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
