@@ -37,6 +37,14 @@ SYSTEMS = {
     "rust": System("rustc, object", "Rust, `tvm-ffi`", light=True),
     "numba": System("Numba, object and LLVM IR", "Python, NumPy", light=True),
     "jax": System("gcc, object", "JAX, `jax-tvm-ffi`", light=True),
+    "custom_module": System("gcc, object in a module that Python loads", "Python, NumPy"),
+    "runtime_state": System("gcc, object", "a language's own runtime, Python"),
+    "orcjit": System("gcc, object", "`apache-tvm-ffi-orcjit`, which loads our objects"),
+    "relax": System("Apache TVM, object", "Relax's virtual machine"),
+    "mojo": System("Mojo, object", "Python, NumPy"),
+    "pytorch": System("gcc, object", "PyTorch on the CPU, eager and compiled", seconds=600, large=True),
+    "cupy": System("NVRTC by CuPy, cubin", "a CUDA driver"),
+    "cutile": System("cuTile, cubin", "a CUDA driver", seconds=600),
     "triton": System("Triton, cubin", "a stand-in for the CUDA driver", seconds=600),
 }
 

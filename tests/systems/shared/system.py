@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+# The ends of names of files by form.
+FORMS = {"shared": "so", "object": "o"}
 BACKENDS = os.environ["SYSTEMS_BACKENDS"].split()
 MADE = Path(os.environ["SYSTEMS_MADE"])
 # The folder of the script, in which its sources and declarations are.
@@ -45,19 +47,27 @@ def compile_c(source, *options, compiler="gcc"):
     return kernel
 
 
-def emit(backend, declarations, *kernels, options=(), name=None):
-    """A library of declarations, which stand beside the script, with kernels linked into it."""
-    library = MADE / f"{name or Path(declarations).stem}_{backend}.so"
+def build_stand_in(*sources):
+    """A folder with a `libcuda.so.1` that records what it is asked: tests/driver and further sources."""
+    sources = [*sorted((ROOT / "tests" / "driver").glob("*.c")), *sources]
+    options = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wl,-soname,libcuda.so.1"]
+    run("gcc", *options, *sources, "-lpthread", "-o", MADE / "libcuda.so.1")
+    return MADE
+
+
+def emit(backend, declarations, *kernels, form="shared", options=()):
+    """What the command line makes of declarations, which stand beside the script, and of kernels linked with them."""
+    made = MADE / f"{Path(declarations).stem}_{backend}.{FORMS[form]}"
     links = [word for kernel in kernels for word in ("--link", kernel)]
     command = [os.environ["SYSTEMS_COMMAND_LINE"], "emit", HERE / declarations, "--backend", backend]
-    run(*command, "--emit", "shared", *links, *options, "-o", library)
-    return library
+    run(*command, "--emit", form, *links, *options, "-o", made)
+    return made
 
 
-def on_each(check, declarations, *kernels, options=(), backends=BACKENDS, note=""):
-    """Calls `check` with a library of each backend, and says of which; `note` says more."""
+def on_each(check, declarations, *kernels, form="shared", options=(), backends=BACKENDS, note=""):
+    """Calls `check` with what each backend makes, and says which; `note` says more."""
     for backend in backends:
-        check(emit(backend, declarations, *kernels, options=options))
+        check(emit(backend, declarations, *kernels, form=form, options=options))
     print(", ".join(backends), note)
 
 
@@ -77,9 +87,9 @@ def refused(kind, said, function, *arguments):
         raise AssertionError(f"accepted what is to be refused: {said}")
 
 
-def check_add_one(function, array):
-    """Has `add_one` work on arrays of a host, which `array` makes of lists."""
+def check_add_one(function, array, numbers=list):
+    """Has `add_one` work on arrays of a host, which `array` makes of lists and `numbers` turns into something like."""
     x, y = array([0.0, 1.0, 2.0, 3.0, 4.0]), array([0.0] * 5)
     function(x, y)
-    assert [float(value) for value in y] == [1.0, 2.0, 3.0, 4.0, 5.0], y
+    assert [float(value) for value in numbers(y)] == [1.0, 2.0, 3.0, 4.0, 5.0], y
     refused(ValueError, WRONG_SHAPE, function, x, array([0.0] * 4))
