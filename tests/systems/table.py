@@ -1,7 +1,8 @@
 """Runs systems and prints a table: what works, what fails and why, what is not here.
 
 Usage: table.py [NAME ...], where NAME is that of a system, `light` (the default) or `all`; tests/systems/run calls it.
-A system is a folder with a `check.py` and, if it needs more than the tests' own environment, a `requirements.txt`.
+A system is a folder with a `check.py` and, if it needs more than the tests' own environment, a `requirements.txt`;
+those on PyTorch have one environment together, of `shared/torch.txt`.
 """
 
 import os
@@ -18,17 +19,23 @@ MADE = TARGET / "systems"
 NOT_HERE = 3
 
 
+# The environments that are too large to stay: PyTorch comes with all of CUDA.
+LARGE = {"torch"}
+
+
 @dataclass(frozen=True)
 class System:
-    """Who makes the kernel, and as what; who calls; how many seconds installing and running may take each; whether
-    it is part of tests/run; whether its environment is too large to stay."""
+    """Who makes the kernel, and as what; who calls; the environment that it shares with others; whether it is part of
+    tests/run; how many seconds installing and running may take each."""
 
     kernel: str
     host: str
-    seconds: int = 300
+    environment: str = ""
     light: bool = False
-    large: bool = False
+    seconds: int = 600
 
+
+RECORD = "a CUDA driver, or its stand-in"
 
 SYSTEMS = {
     "numpy": System("gcc, object", "Python, NumPy", light=True),
@@ -37,15 +44,20 @@ SYSTEMS = {
     "rust": System("rustc, object", "Rust, `tvm-ffi`", light=True),
     "numba": System("Numba, object and LLVM IR", "Python, NumPy", light=True),
     "jax": System("gcc, object", "JAX, `jax-tvm-ffi`", light=True),
-    "custom_module": System("gcc, object in a module that Python loads", "Python, NumPy"),
-    "runtime_state": System("gcc, object", "a language's own runtime, Python"),
-    "orcjit": System("gcc, object", "`apache-tvm-ffi-orcjit`, which loads our objects"),
+    "custom_module": System("gcc, in a module that Python loads", "Python, NumPy"),
+    "runtime_state": System("gcc, object", "a language's own runtime"),
+    "orcjit": System("gcc, object", "`apache-tvm-ffi-orcjit`"),
     "relax": System("Apache TVM, object", "Relax's virtual machine"),
     "mojo": System("Mojo, object", "Python, NumPy"),
-    "pytorch": System("gcc, object", "PyTorch on the CPU, eager and compiled", seconds=600, large=True),
-    "cupy": System("NVRTC by CuPy, cubin", "a CUDA driver"),
-    "cutile": System("cuTile, cubin", "a CUDA driver", seconds=600),
-    "triton": System("Triton, cubin", "a stand-in for the CUDA driver", seconds=600),
+    "triton": System("Triton, cubin", RECORD),
+    "cutedsl": System("CuTe DSL, object and cubin", f"Python, NumPy; {RECORD}"),
+    "cutile": System("cuTile, cubin", RECORD),
+    "cupy": System("CuPy's NVRTC, cubin", RECORD),
+    "pytorch": System("gcc, object", "PyTorch on the CPU, eager and compiled", "torch"),
+    "tilelang": System("TileLang, C++", "PyTorch", "torch"),
+    "helion": System("Helion by Triton, cubin", RECORD, "torch"),
+    "hidet": System("Hidet, C++", "PyTorch", "torch"),
+    "flashinfer": System("gcc, object", "FlashInfer's cache, PyTorch", "torch"),
 }
 
 
@@ -70,11 +82,12 @@ def run(command, seconds, **options):
     return process.returncode, out, err
 
 
-def python(name, seconds):
-    """The interpreter of a system: of an environment with what its `requirements.txt` lists, else ours."""
-    wanted, folder = HERE / name / "requirements.txt", MADE / name / "environment"
+def python(name, system):
+    """The interpreter of a system: of its environment, made of what it requires, or ours."""
+    wanted = HERE / "shared" / f"{system.environment}.txt" if system.environment else HERE / name / "requirements.txt"
     if not wanted.exists():
         return sys.executable
+    folder = MADE / (system.environment or name) / "environment"
     mark, interpreter = folder / "made-with", folder / "bin" / "python"
     if mark.exists() and mark.read_text() == wanted.read_text():
         return interpreter
@@ -82,7 +95,8 @@ def python(name, seconds):
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", wanted]
-    status, _, err = run([interpreter, *install], seconds)
+    cached = ["--no-cache-dir"] if system.environment in LARGE else []
+    status, _, err = run([interpreter, *install, *cached], system.seconds)
     if status != 0:
         shutil.rmtree(folder, ignore_errors=True)
         raise NotHere(f"could not be installed: {last_line(err)}")
@@ -101,7 +115,7 @@ def check(name, system):
         "PYTHONPATH": str(HERE / "shared"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    command = [python(name, system.seconds), HERE / name / "check.py"]
+    command = [python(name, system), HERE / name / "check.py"]
     status, out, err = run(command, system.seconds, cwd=made, env=environment)
     if status == NOT_HERE:
         raise NotHere(last_line(err))
@@ -119,9 +133,6 @@ def outcome(name, system):
         return False, f"not here: {why}"
     except RuntimeError as why:
         return True, f"fails: {why}"
-    finally:
-        if system.large:
-            shutil.rmtree(MADE / name, ignore_errors=True)
 
 
 def chosen(words):
@@ -133,8 +144,8 @@ def chosen(words):
     return names
 
 
-def main():
-    names = chosen(sys.argv[1:])
+def table(names):
+    """Prints it, and says whether a row failed."""
     print("| system | kernel | host | result |\n|---|---|---|---|", flush=True)
     has_failed = False
     for name in names:
@@ -142,7 +153,16 @@ def main():
         failed, said = outcome(name, system)
         has_failed |= failed
         print(f"| {name} | {system.kernel} | {system.host} | {said} |", flush=True)
-    return int(has_failed)
+    return has_failed
+
+
+def main():
+    names = chosen(sys.argv[1:])
+    try:
+        return int(table(names))
+    finally:
+        for environment in LARGE:
+            shutil.rmtree(MADE / environment, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -45,11 +45,11 @@ def architecture():
     return 10 * major + minor
 
 
-def check_add_one(declarations, image, launch):
-    """Has `add_one` of these declarations launch a kernel of the image, and compares the launch, and the numbers where
-    there are some."""
+def check_add_one(declarations, cubin, launch, image="code"):
+    """Has `add_one` of these declarations launch a kernel of the cubin, whose image they name, and compares the launch,
+    and the numbers where there are some."""
     made = system.MADE / "kernel.cubin"
-    made.write_bytes(image)
+    made.write_bytes(cubin)
 
     def check(library):
         add_one = system.load(library).add_one
@@ -62,4 +62,4 @@ def check_add_one(declarations, image, launch):
             system.refused(ValueError, "expected cuda but got cpu", add_one, x.tensor, host)
 
     said = "launches recorded" if device().is_stand_in else "numbers of the GPU"
-    system.on_each(check, declarations, options=["--image", f"code={made}"], note=said)
+    system.on_each(check, declarations, options=["--image", f"{image}={made}"], note=said)
