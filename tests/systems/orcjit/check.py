@@ -15,4 +15,4 @@ def check(*objects):
 
 
 system.on_each(lambda made: check(made, kernel), "../shared/add_one.ffi", form="object")
-system.on_each(check, "../shared/add_one.ffi", kernel, form="object", note="with the kernel in the object")
+system.on_each(check, "../shared/add_one.ffi", kernel, form="object", note="kernel in the object")

@@ -20,7 +20,7 @@ RECORDED = 90
 
 
 @functools.cache
-def gpu():
+def real():
     """The driver of a GPU, if there is one."""
     try:
         return cuda.Driver()
@@ -31,17 +31,17 @@ def gpu():
 @functools.cache
 def device():
     """The first device. Compilers look for drivers too: they run before this has opened the stand-in."""
-    if not gpu():
+    if not real():
         # Who asks for it by its name from now on gets this one.
         ctypes.CDLL(str(system.build_stand_in() / "libcuda.so.1"), ctypes.RTLD_GLOBAL)
-    return place.Place(gpu() or cuda.Driver(), system.MADE, not gpu())
+    return place.Place(real() or cuda.Driver(), system.MADE, not real())
 
 
 def architecture():
     """What kernels are to be compiled for, such as 90."""
-    if not gpu():
+    if not real():
         return RECORDED
-    major, minor = gpu().capability(0)
+    major, minor = real().capability(0)
     return 10 * major + minor
 
 

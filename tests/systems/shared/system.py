@@ -68,10 +68,10 @@ def emit(backend, declarations, *kernels, form="shared", options=()):
 
 
 def on_each(check, declarations, *kernels, form="shared", options=(), backends=BACKENDS, note=""):
-    """Calls `check` with what each backend makes, and says which; `note` says more."""
+    """Calls `check` with what each backend makes, and says which; `note` says what else is to be known of it."""
     for backend in backends:
         check(emit(backend, declarations, *kernels, form=form, options=options))
-    print(", ".join(backends), note)
+    print(f"{note}: {', '.join(backends)}" if note else ", ".join(backends))
 
 
 def load(library):
