@@ -31,7 +31,7 @@ def run(*command, **environment):
     words = list(map(str, command))
     done = subprocess.run(words, env=os.environ | environment, capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(f"{done.stdout}{done.stderr}{words[0]} has failed: {done.returncode}")
+        sys.exit(f"{words[0]} has failed: {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
