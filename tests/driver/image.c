@@ -152,6 +152,13 @@ static void read_shared(const char *name, uint64_t size, struct image *image) {
   if (entry) entry->shared = size - reserved;
 }
 
+/* Kernels of tiles know how many threads they need: who launches them says one. A cubin of theirs has a section for
+ * the driver. */
+static void read_tiles(const char *name, struct image *image) {
+  if (strcmp(name, ".nv.host")) return;
+  for (size_t i = 0; i < image->count; i++) memcpy(image->entries[i].exact_block, (uint32_t[]){1, 1, 1}, 12);
+}
+
 static void read_sections(const unsigned char *code, const Elf64_Ehdr *header, struct image *image) {
   Elf64_Shdr names, section;
   memcpy(&names, code + header->e_shoff + header->e_shstrndx * sizeof names, sizeof names);
@@ -159,7 +166,7 @@ static void read_sections(const unsigned char *code, const Elf64_Ehdr *header, s
     memcpy(&section, code + header->e_shoff + i % header->e_shnum * sizeof section, sizeof section);
     const char *name = (const char *)code + names.sh_offset + section.sh_name;
     if (i < header->e_shnum) read_section(name, code + section.sh_offset, section.sh_size, image);
-    else read_shared(name, section.sh_size, image);
+    else read_shared(name, section.sh_size, image), read_tiles(name, image);
   }
 }
 

@@ -11,12 +11,13 @@ import triton
 import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-sys.path.append(os.path.join(os.path.dirname(__file__), "../../driver/tests/triton"))
+sys.path.append(os.path.join(os.path.dirname(__file__), "../../../driver/tests/triton"))
 from kernels import _scale, add, tiles
 
 DRIVER = ctypes.CDLL("libcuda.so.1")
 RUNTIME = ctypes.CDLL("libtvm_ffi.so", mode=ctypes.RTLD_GLOBAL)
 SCRATCH = 0x7000
+BACKENDS = os.environ["SYSTEMS_BACKENDS"].split()
 
 
 @triton.jit
@@ -146,12 +147,13 @@ def by_triton(kernel, grid, arguments, options):
     return record(), [files[name + end] for end in (".json", ".cubin")]
 
 
-def ours(files, signature, grid, arguments, folder):
-    command, (declaration, library) = os.environ["COMMAND_LINE"], [f"{folder}/k{end}" for end in (".ffi", ".so")]
+def ours(files, signature, grid, arguments, folder, backend):
+    command, (declaration, library) = os.environ["SYSTEMS_COMMAND_LINE"], [f"{folder}/k{end}" for end in (".ffi", ".so")]
     importing = [command, "import-triton", *files, "--signature", f"k({signature})", "--grid", grid, "-o", declaration]
     subprocess.run(importing, check=True)
     image = f"k={files[1]}"
-    subprocess.run([command, "emit", declaration, "--emit", "shared", "--image", image, "-o", library], check=True)
+    emitting = [command, "emit", declaration, "--emit", "shared", "--backend", backend, "--image", image, "-o", library]
+    subprocess.run(emitting, check=True)
     ALLOCATED.clear()
     record()
     kept = []
@@ -208,13 +210,15 @@ def main():
     print("| kernel | calls | as Triton |\n|---|---|---|")
     for name, kernel, grid, arguments, signature, our_grid, our_arguments, options in cases():
         expected, files = by_triton(kernel, grid, arguments, options)
-        with tempfile.TemporaryDirectory() as folder:
-            found = ours(files, signature, our_grid, our_arguments, folder)
-        same = bool(expected) and found == expected
+        found = {}
+        for backend in BACKENDS:
+            with tempfile.TemporaryDirectory() as folder:
+                found[backend] = ours(files, signature, our_grid, our_arguments, folder, backend)
+        same = bool(expected) and all(lines == expected for lines in found.values())
         differences += not same
         print(f"| {name} | {len(expected)} | {'yes' if same else 'NO'} |")
         if not same:
-            for whose, lines in ("Triton", expected), ("ours", found):
+            for whose, lines in ("Triton", expected), *found.items():
                 print(*[f"  {whose}: {line}" for line in lines], sep="\n", file=sys.stderr)
     sys.exit(differences > 0)
 

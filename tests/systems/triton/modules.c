@@ -1,7 +1,7 @@
 /* What Triton's launcher asks of the CUDA driver beyond the stand-in of tests/driver, with which this is compiled:
  * modules, which are libraries whose kernels are functions of the current context. */
 
-#include "../driver/driver.h"
+#include "../../driver/driver.h"
 
 EXPORT CUresult cuLibraryLoadData(CUlibrary *out, const void *code, void *jit, void **jit_values, unsigned jit_count,
                                   void *options, void **values, unsigned count);

@@ -1,0 +1,24 @@
+"""FlashInfer: its modules are libraries in a cache, which its specifications load; ours is one that is there already."""
+
+import os
+import shutil
+
+import torch
+
+import system
+
+# It wants to know for which GPU before it is asked for anything.
+os.environ |= {"FLASHINFER_WORKSPACE_BASE": str(system.MADE), "FLASHINFER_CUDA_ARCH_LIST": "9.0a"}
+
+from flashinfer.jit import core
+
+
+def check(library):
+    spec = core.gen_jit_spec(library.stem, sources=[])
+    spec.jit_library_path.parent.mkdir(parents=True)
+    shutil.copy(library, spec.jit_library_path)
+    assert spec.is_compiled, "it would be compiled"
+    system.check_add_one(spec.load().add_one, lambda values: torch.tensor(values, dtype=torch.float32))
+
+
+system.on_each(check, "../shared/add_one.ffi", system.compile_c("../shared/add_one.c"))

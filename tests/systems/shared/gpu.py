@@ -1,0 +1,65 @@
+"""Launches for the scripts of systems that compile for GPUs: on the machine's GPU if it has one, which runs the kernel,
+else on the stand-in of tests/driver, which records what it is asked to launch."""
+
+import ctypes
+import functools
+import sys
+
+import system
+
+# The checks of tests/gpu, and the tensors that they pass.
+sys.path.append(str(system.ROOT / "tests"))
+
+import numpy as np
+from launches import cuda, place
+
+# No multiple of any block, so that kernels have to mind the end.
+N = 1000
+# The architecture that the stand-in says it has.
+RECORDED = 90
+
+
+@functools.cache
+def real():
+    """The driver of a GPU, if there is one."""
+    try:
+        return cuda.Driver()
+    except cuda.Failed:
+        return None
+
+
+@functools.cache
+def device():
+    """The first device. Compilers look for drivers too: they run before this has opened the stand-in."""
+    if not real():
+        # Who asks for it by its name from now on gets this one.
+        ctypes.CDLL(str(system.build_stand_in() / "libcuda.so.1"), ctypes.RTLD_GLOBAL)
+    return place.Place(real() or cuda.Driver(), system.MADE, not real())
+
+
+def architecture():
+    """What kernels are to be compiled for, such as 90."""
+    if not real():
+        return RECORDED
+    major, minor = real().capability(0)
+    return 10 * major + minor
+
+
+def check_add_one(declarations, cubin, launch, image="code"):
+    """Has `add_one` of these declarations launch a kernel of the cubin, whose image they name, and compares the launch,
+    and the numbers where there are some."""
+    made = system.MADE / "kernel.cubin"
+    made.write_bytes(cubin)
+
+    def check(library):
+        add_one = system.load(library).add_one
+        with device() as here:
+            x, y = here.array(np.arange(N, dtype="float32")), here.array(np.zeros(N, "float32"))
+            add_one(x.tensor, y.tensor)
+            here.launched(launch)
+            here.holds(y, np.arange(N) + 1, "y")
+            host = np.zeros(N, "float32")
+            system.refused(ValueError, "expected cuda but got cpu", add_one, x.tensor, host)
+
+    said = "launches recorded" if device().is_stand_in else "numbers of the GPU"
+    system.on_each(check, declarations, options=["--image", f"{image}={made}"], note=said)

@@ -1,0 +1,98 @@
+"""What the scripts of the systems share: commands, libraries of each backend, comparisons.
+
+table.py says in the environment which command line and backends there are and where files are made. A script prints
+what it has compared, exits with 0 if all was as expected, and through `not_here` if its system cannot run here.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+# The ends of names of files by form.
+FORMS = {"shared": "so", "object": "o"}
+BACKENDS = os.environ["SYSTEMS_BACKENDS"].split()
+MADE = Path(os.environ["SYSTEMS_MADE"])
+# The folder of the script, in which its sources and declarations are.
+HERE = Path(sys.argv[0]).resolve().parent
+ROOT = HERE.parents[2]
+# What a call of `add_one` says that gets five elements and room for four.
+WRONG_SHAPE = "expected 5 (= x.shape[0]) but got 4"
+
+
+def not_here(why):
+    """Ends the script: the system cannot run here."""
+    print(why, file=sys.stderr)
+    sys.exit(3)
+
+
+def run(*command, **environment):
+    """What a command prints."""
+    words = list(map(str, command))
+    done = subprocess.run(words, env=os.environ | environment, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{words[0]} has failed: {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def config(option):
+    """Words that `tvm-ffi-config` of the runtime prints."""
+    return run(sys.executable, "-m", "tvm_ffi.config", option).split()
+
+
+def compile_c(source, *options, compiler="gcc"):
+    """The object of a file in C, or in C++."""
+    kernel = MADE / f"{Path(source).stem}.o"
+    run(compiler, "-O2", "-fPIC", *options, "-c", HERE / source, "-o", kernel)
+    return kernel
+
+
+def build_stand_in(*sources):
+    """A folder with a `libcuda.so.1` that records what it is asked: tests/driver and further sources."""
+    sources = [*sorted((ROOT / "tests" / "driver").glob("*.c")), *sources]
+    options = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wl,-soname,libcuda.so.1"]
+    # Not where scripts run: some libraries look there for others.
+    folder = MADE / "driver"
+    folder.mkdir()
+    run("gcc", *options, *sources, "-lpthread", "-o", folder / "libcuda.so.1")
+    return folder
+
+
+def emit(backend, declarations, *kernels, form="shared", options=()):
+    """What the command line makes of declarations, which stand beside the script, and of kernels linked with them."""
+    made = MADE / f"{Path(declarations).stem}_{backend}.{FORMS[form]}"
+    links = [word for kernel in kernels for word in ("--link", kernel)]
+    command = [os.environ["SYSTEMS_COMMAND_LINE"], "emit", HERE / declarations, "--backend", backend]
+    run(*command, "--emit", form, *links, *options, "-o", made)
+    return made
+
+
+def on_each(check, declarations, *kernels, form="shared", options=(), backends=BACKENDS, note=""):
+    """Calls `check` with what each backend makes, and says which; `note` says what else is to be known of it."""
+    for backend in backends:
+        check(emit(backend, declarations, *kernels, form=form, options=options))
+    print(f"{note}: {', '.join(backends)}" if note else ", ".join(backends))
+
+
+def load(library):
+    import tvm_ffi
+
+    return tvm_ffi.load_module(str(library))
+
+
+def refused(kind, said, function, *arguments):
+    """A call fails, with an error of this class and with this in its text."""
+    try:
+        function(*arguments)
+    except kind as error:
+        assert said in str(error), f"{said!r} is not in {error}"
+    else:
+        raise AssertionError(f"accepted what is to be refused: {said}")
+
+
+def check_add_one(function, array, numbers=list):
+    """Has `add_one` work on arrays of a host, which `array` makes of lists and `numbers` turns into something like."""
+    x, y = array([0.0, 1.0, 2.0, 3.0, 4.0]), array([0.0] * 5)
+    function(x, y)
+    assert [float(value) for value in numbers(y)] == [1.0, 2.0, 3.0, 4.0, 5.0], y
+    refused(ValueError, WRONG_SHAPE, function, x, array([0.0] * 4))

@@ -1,0 +1,169 @@
+"""Runs systems and prints a table: what works, what fails and why, what is not here.
+
+Usage: table.py [NAME ...], where NAME is that of a system, `light` (the default) or `all`; tests/systems/run calls it.
+A system is a folder with a `check.py` and, if it needs more than the tests' own environment, a `requirements.txt`;
+those on PyTorch have one environment together, of `shared/torch.txt`.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TARGET = Path(os.environ["SYSTEMS_TARGET"])
+MADE = TARGET / "systems"
+NOT_HERE = 3
+
+
+# The environments that are too large to stay: PyTorch comes with all of CUDA.
+LARGE = {"torch"}
+
+
+@dataclass(frozen=True)
+class System:
+    """Who makes the kernel, and as what; who calls; the environment that it shares with others; whether it is part of
+    tests/run; how many seconds installing and running may take each."""
+
+    kernel: str
+    host: str
+    environment: str = ""
+    light: bool = False
+    seconds: int = 600
+
+
+RECORD = "a CUDA driver, or its stand-in"
+
+SYSTEMS = {
+    "numpy": System("gcc, object", "Python, NumPy", light=True),
+    "c": System("gcc, object", "C", light=True),
+    "cxx": System("g++, object", "C++, `tvm::ffi`", light=True),
+    "rust": System("rustc, object", "Rust, `tvm-ffi`", light=True),
+    "numba": System("Numba, object and LLVM IR", "Python, NumPy", light=True),
+    "jax": System("gcc, object", "JAX, `jax-tvm-ffi`", light=True),
+    "custom_module": System("gcc, in a module that Python loads", "Python, NumPy"),
+    "runtime_state": System("gcc, object", "a language's own runtime"),
+    "orcjit": System("gcc, object", "`apache-tvm-ffi-orcjit`"),
+    "relax": System("Apache TVM, object", "Relax's virtual machine"),
+    "mojo": System("Mojo, object", "Python, NumPy"),
+    "triton": System("Triton, cubin", RECORD),
+    "cutedsl": System("CuTe DSL, object and cubin", f"Python, NumPy; {RECORD}"),
+    "cutile": System("cuTile, cubin", RECORD),
+    "cupy": System("CuPy's NVRTC, cubin", RECORD),
+    "pytorch": System("gcc, object", "PyTorch on the CPU, eager and compiled", "torch"),
+    "tilelang": System("TileLang, C++", "PyTorch", "torch"),
+    "helion": System("Helion by Triton, cubin", RECORD, "torch"),
+    "hidet": System("Hidet, C++", "PyTorch", "torch"),
+    "flashinfer": System("gcc, object", "FlashInfer's cache, PyTorch", "torch"),
+}
+
+
+class NotHere(Exception):
+    """Why a system cannot run here."""
+
+
+def last_line(text):
+    return (text.strip().splitlines() or ["it says nothing"])[-1].strip()
+
+
+def run(command, seconds, **options):
+    """Exit status and output of a command, whose processes all end when its time is over."""
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    with subprocess.Popen(list(map(str, command)), **piped, **options) as process:
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return None, "", f"not done within {seconds} s"
+    return process.returncode, out, err
+
+
+def python(name, system):
+    """The interpreter of a system: of its environment, made of what it requires, or ours."""
+    wanted = HERE / "shared" / f"{system.environment}.txt" if system.environment else HERE / name / "requirements.txt"
+    if not wanted.exists():
+        return sys.executable
+    folder = MADE / (system.environment or name) / "environment"
+    mark, interpreter = folder / "made-with", folder / "bin" / "python"
+    if mark.exists() and mark.read_text() == wanted.read_text():
+        return interpreter
+    print(f"making {folder}", file=sys.stderr)
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", wanted]
+    cached = ["--no-cache-dir"] if system.environment in LARGE else []
+    status, _, err = run([interpreter, *install, *cached], system.seconds)
+    if status != 0:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise NotHere(f"could not be installed: {last_line(err)}")
+    mark.write_text(wanted.read_text())
+    return interpreter
+
+
+def check(name, system):
+    """What the script of a system says; an error if it fails."""
+    made = MADE / name / "made"
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir(parents=True)
+    environment = os.environ | {
+        "SYSTEMS_COMMAND_LINE": str(TARGET / "debug" / "tvm-ffi-codegen"),
+        "SYSTEMS_MADE": str(made),
+        "PYTHONPATH": str(HERE / "shared"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    command = [python(name, system), HERE / name / "check.py"]
+    status, out, err = run(command, system.seconds, cwd=made, env=environment)
+    if status == NOT_HERE:
+        raise NotHere(last_line(err))
+    if status != 0:
+        print(out, err, sep="\n", file=sys.stderr)
+        raise RuntimeError(f"{status}: {last_line(err)}")
+    return "; ".join(line.strip() for line in out.splitlines())
+
+
+def outcome(name, system):
+    """Whether a system failed, and what the table says of it."""
+    try:
+        return False, f"works: {check(name, system)}"
+    except NotHere as why:
+        return False, f"not here: {why}"
+    except RuntimeError as why:
+        return True, f"fails: {why}"
+
+
+def chosen(words):
+    groups = {"all": list(SYSTEMS), "light": [name for name, system in SYSTEMS.items() if system.light]}
+    names = [name for word in words or ["light"] for name in groups.get(word, [word])]
+    unknown = [name for name in names if name not in SYSTEMS]
+    if unknown:
+        sys.exit(f"no system {', '.join(unknown)}: there are {', '.join(SYSTEMS)}, light and all")
+    return names
+
+
+def table(names):
+    """Prints it, and says whether a row failed."""
+    print("| system | kernel | host | result |\n|---|---|---|---|", flush=True)
+    has_failed = False
+    for name in names:
+        system = SYSTEMS[name]
+        failed, said = outcome(name, system)
+        has_failed |= failed
+        print(f"| {name} | {system.kernel} | {system.host} | {said} |", flush=True)
+    return has_failed
+
+
+def main():
+    names = chosen(sys.argv[1:])
+    try:
+        return int(table(names))
+    finally:
+        for environment in LARGE:
+            shutil.rmtree(MADE / environment, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

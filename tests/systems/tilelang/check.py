@@ -1,0 +1,32 @@
+"""TileLang: what it generates for the CPU is C++, whose kernel ours calls, from PyTorch."""
+
+import tilelang
+import torch
+from tilelang import language as T
+from tilelang.language.kernel import Kernel
+
+import system
+
+N = T.dynamic("n")
+
+
+@T.prim_func
+def add_one(x: T.Tensor((N,), "float32"), y: T.Tensor((N,), "float32")):
+    with Kernel(T.ceildiv(N, 128)) as block:
+        for i in T.serial(128):
+            if block * 128 + i < N:
+                y[block * 128 + i] = x[block * 128 + i] + T.float32(1)
+
+
+def compile_kernel():
+    source = system.MADE / "kernel.cc"
+    source.write_text(tilelang.compile(add_one, target="c").get_kernel_source())
+    return system.compile_c(source, f"-I{tilelang.env.TILELANG_TEMPLATE_PATH}", compiler="g++")
+
+
+def check(library):
+    add_one = system.load(library).add_one
+    system.check_add_one(add_one, lambda values: torch.tensor(values, dtype=torch.float32))
+
+
+system.on_each(check, "add_one.ffi", compile_kernel())
