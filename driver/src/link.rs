@@ -8,6 +8,7 @@
 //! captured by a library that was loaded earlier.
 
 mod cc;
+mod destructors;
 mod input;
 mod runtime;
 mod search;
@@ -132,7 +133,9 @@ pub fn shared_bytes(
         all.push(runtime::library(inputs, machine)?);
     }
     if *linker == Linker::Wild {
-        // A C compiler adds them by itself.
+        // A C compiler adds these by itself.
+        let registers = undefined(&all).into_iter().any(destructors::is_wanted);
+        all.extend(destructors::object(registers, machine)?);
         all.extend(search::system(&undefined(&all), target, machine)?);
     }
     run(&all, Output::Shared(dependencies), linker, machine)

@@ -335,3 +335,33 @@ fn nothing_is_written_on_failure() {
     assert_eq!(fs::read(&path).unwrap(), b"before");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+/// What an object of C++ registers to be run at its end is run when the library is unloaded, not when its code is gone.
+#[test]
+fn destructors_run_when_a_library_is_unloaded() {
+    const SOURCE: &str = r#"
+extern "C" int kernel(int x) { return 2 * x; }
+static int* told;
+extern "C" void tell(int* place) { told = place; }
+struct Last { ~Last() { if (told) *told += 1; } };
+static Last last;
+"#;
+    for linker in routes() {
+        let folder = folder();
+        let path = folder.path().join("last.so");
+        let kernel = compile(folder.path(), "kernel", SOURCE, &["-x", "c++"]);
+        let kernel = Input::read(&kernel).unwrap().showing(vec!["tell".to_owned()]);
+        let bytes = link(&[kernel], &linker).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        let mut count = 0;
+        // SAFETY: the function has this type, and the place outlives the library.
+        unsafe {
+            let library = Library::new(&path).expect("a loadable library");
+            let tell = library.get::<unsafe extern "C" fn(*mut i32)>("tell").expect("exported");
+            tell(&mut count);
+            drop(tell);
+            library.close().expect("unloaded");
+        }
+        assert_eq!(count, 1, "{linker:?}");
+    }
+}

@@ -1,0 +1,106 @@
+//! What a C compiler adds to a shared library for the sake of C++: `__dso_handle`, by which the destructors of its
+//! objects are registered, and a function that runs them when the library is unloaded. Without it they would run when
+//! the process ends, in code that is gone.
+
+use object::write::{Object, Relocation, Symbol, SymbolSection};
+use object::{
+    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind,
+    SymbolFlags, SymbolKind, SymbolScope, elf,
+};
+
+use super::Input;
+use crate::Error;
+use crate::object_file::Machine;
+
+/// Whoever registers destructors refers to it.
+const HANDLE: &str = "__dso_handle";
+
+/// `void __cxa_finalize(void* handle)`, of the C library.
+const FINALIZE: &str = "__cxa_finalize";
+
+/// Code that calls [`FINALIZE`] with the address of [`HANDLE`] and returns, and where it mentions them.
+struct Code {
+    bytes: &'static [u8],
+    /// Place, whether it is the function, kind, addend.
+    mentions: &'static [(u64, bool, elf::RelocationType, i64)],
+    /// The kind of an address of 64 bits.
+    address: elf::RelocationType,
+}
+
+/// `lea rdi, [rip + handle]`, `jmp finalize`
+const X86_64: Code = Code {
+    bytes: &[0x48, 0x8d, 0x3d, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0],
+    mentions: &[(3, false, elf::R_X86_64_PC32, -4), (8, true, elf::R_X86_64_PLT32, -4)],
+    address: elf::R_X86_64_64,
+};
+
+/// `adrp x0, handle`, `add x0, x0, :lo12:handle`, `b finalize`
+const AARCH64: Code = Code {
+    bytes: &[0, 0, 0, 0x90, 0, 0, 0, 0x91, 0, 0, 0, 0x14],
+    mentions: &[
+        (0, false, elf::R_AARCH64_ADR_PREL_PG_HI21, 0),
+        (4, false, elf::R_AARCH64_ADD_ABS_LO12_NC, 0),
+        (8, true, elf::R_AARCH64_JUMP26, 0),
+    ],
+    address: elf::R_AARCH64_ABS64,
+};
+
+/// The object, if some input needs it and the machine is one of those whose code is here.
+pub(super) fn object(undefined: bool, machine: Machine) -> Result<Option<Input>, Error> {
+    let code = match machine.architecture {
+        Architecture::X86_64 => X86_64,
+        Architecture::Aarch64 => AARCH64,
+        _ => return Ok(None),
+    };
+    if !undefined {
+        return Ok(None);
+    }
+    let failed = |error: object::write::Error| Error::Linker {
+        name: HANDLE.to_owned(),
+        reason: error.to_string(),
+    };
+    Input::new("destructors.o", bytes(machine.architecture, &code).map_err(failed)?).map(Some)
+}
+
+/// True for the name that is looked for.
+pub(super) fn is_wanted(name: &[u8]) -> bool {
+    name == HANDLE.as_bytes()
+}
+
+fn bytes(architecture: Architecture, code: &Code) -> object::write::Result<Vec<u8>> {
+    let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
+    let text = object.add_section(Vec::new(), b".text.tvm_ffi_codegen".to_vec(), SectionKind::Text);
+    let data = object.add_section(Vec::new(), b".data.tvm_ffi_codegen".to_vec(), SectionKind::Data);
+    let list = object.add_section(Vec::new(), b".fini_array".to_vec(), SectionKind::Data);
+    let (sh_type, sh_flags) = (elf::SHT_FINI_ARRAY, elf::SHF_ALLOC | elf::SHF_WRITE);
+    object.section_mut(list).flags = SectionFlags::Elf { sh_type, sh_flags };
+    object.append_section_data(text, code.bytes, 4);
+    object.append_section_data(data, &[0; 8], 8);
+    object.append_section_data(list, &[0; 8], 8);
+    let symbol = |name: &str, kind, section, scope| Symbol {
+        name: name.as_bytes().to_vec(),
+        value: 0,
+        size: 0,
+        kind,
+        scope,
+        weak: false,
+        section,
+        flags: SymbolFlags::None,
+    };
+    let (here, elsewhere) = (SymbolScope::Compilation, SymbolScope::Unknown);
+    let hidden = SymbolScope::Linkage;
+    let handle = symbol(HANDLE, SymbolKind::Data, SymbolSection::Section(data), hidden);
+    let handle = object.add_symbol(handle);
+    let finalize = symbol(FINALIZE, SymbolKind::Text, SymbolSection::Undefined, elsewhere);
+    let finalize = object.add_symbol(finalize);
+    let finish = symbol("finish", SymbolKind::Text, SymbolSection::Section(text), here);
+    let finish = object.add_symbol(finish);
+    for &(offset, is_function, kind, addend) in code.mentions {
+        let symbol = if is_function { finalize } else { handle };
+        let flags = RelocationFlags::Elf { r_type: kind };
+        object.add_relocation(text, Relocation { offset, symbol, addend, flags })?;
+    }
+    let flags = RelocationFlags::Elf { r_type: code.address };
+    object.add_relocation(list, Relocation { offset: 0, symbol: finish, addend: 0, flags })?;
+    object.write()
+}
