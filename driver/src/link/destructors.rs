@@ -47,11 +47,9 @@ const AARCH64: Code = Code {
 
 /// The object, if some input needs it and the machine is one of those whose code is here.
 pub(super) fn object(undefined: bool, machine: Machine) -> Result<Option<Input>, Error> {
-    let code = match machine.architecture {
-        Architecture::X86_64 => X86_64,
-        Architecture::Aarch64 => AARCH64,
-        _ => return Ok(None),
-    };
+    let known = [(Architecture::X86_64, X86_64), (Architecture::Aarch64, AARCH64)];
+    let code = known.into_iter().find(|(architecture, _)| *architecture == machine.architecture);
+    let Some((_, code)) = code else { return Ok(None) };
     if !undefined {
         return Ok(None);
     }

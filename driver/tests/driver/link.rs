@@ -359,7 +359,6 @@ static Last last;
             let library = Library::new(&path).expect("a loadable library");
             let tell = library.get::<unsafe extern "C" fn(*mut i32)>("tell").expect("exported");
             tell(&mut count);
-            drop(tell);
             library.close().expect("unloaded");
         }
         assert_eq!(count, 1, "{linker:?}");

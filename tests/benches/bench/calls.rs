@@ -197,6 +197,7 @@ fn summarize(tables: &[Table], peers: &Peers, report: &mut Report) {
     }
     line(&tables[0], "by_name", "call by name, two matrices", BASE);
     line(&tables[0], "by_symbol", "call by symbol, checked there again", BASE);
+    line(&tables[0], "axpy", "launch, on a driver that does nothing", BASE);
     line(&tables[0], "pair", "`Tuple` of two tensors", "C++ macro, checked");
     line(&tables[0], "union: tensor", "`Union`, given a tensor", "C++ macro, checked");
     line(&tables[0], "map8", "`Map` of 8", "C++ macro, checked");
