@@ -44,4 +44,4 @@ def raises(kind: type, text: str, call: Callable[[], Any]) -> None:
     except Exception as error:
         assert type(error) is kind and text in str(error), f"{type(error).__name__}: {error}"
     else:
-        raise AssertionError(f"no {kind.__name__} but {result!r}, expected {text!r}")
+        raise AssertionError(f"no {kind.__name__} but {result!r:.100}, expected {text!r}")
