@@ -112,7 +112,7 @@ def check(name, system):
     environment = os.environ | {
         "SYSTEMS_COMMAND_LINE": str(TARGET / "debug" / "tvm-ffi-codegen"),
         "SYSTEMS_MADE": str(made),
-        "PYTHONPATH": str(HERE / "shared"),
+        "PYTHONPATH": os.pathsep.join([str(HERE / "shared"), str(HERE.parents[1] / "python")]),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     command = [python(name, system), HERE / name / "check.py"]

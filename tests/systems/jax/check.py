@@ -1,4 +1,4 @@
-"""JAX: functions become targets of XLA's FFI through `jax-tvm-ffi`; XLA allocates the results."""
+"""JAX: functions become targets of XLA's FFI by what their metadata says; XLA allocates the results."""
 
 import jax
 import jax.numpy as jnp
@@ -6,25 +6,19 @@ import jax_tvm_ffi
 import numpy as np
 
 import system
-
-
-def target(library, name):
-    """A function of an array, which yields another of some length."""
-    jax_tvm_ffi.register_ffi_target(name, system.load(library).add_one, ["args", "rets"], platform="cpu")
-
-    def call(x, length):
-        return jax.ffi.ffi_call(name, jax.ShapeDtypeStruct((length,), jnp.float32))(x)
-
-    return call
+from tvm_ffi_codegen.frameworks import jax_target
 
 
 def check(library):
-    add_one = target(library, library.stem)
+    module = system.load(library)
+    add_one = jax_target(module, "add_one", results=["y"])
     x = jnp.arange(5, dtype="float32")
-    assert np.array_equal(add_one(x, 5), [1, 2, 3, 4, 5])
-    twice = jax.jit(lambda x: add_one(add_one(x * 2, 5), 5))
+    assert np.array_equal(add_one(x), [1, 2, 3, 4, 5])
+    twice = jax.jit(lambda x: add_one(add_one(x * 2)))
     assert np.array_equal(twice(x), [2, 4, 6, 8, 10])
-    refusal = lambda: jax.block_until_ready(add_one(x, 4))
+    jax_tvm_ffi.register_ffi_target(library.stem, module.add_one, ["args", "rets"], platform="cpu")
+    shorter = jax.ffi.ffi_call(library.stem, jax.ShapeDtypeStruct((4,), jnp.float32))
+    refusal = lambda: jax.block_until_ready(shorter(x))
     system.refused(Exception, system.WRONG_SHAPE, refusal)
 
 

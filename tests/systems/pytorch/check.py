@@ -3,21 +3,7 @@
 import torch
 
 import system
-
-
-def operator(library):
-    """A custom operator of PyTorch."""
-    module = system.load(library)
-
-    @torch.library.custom_op(f"systems::{library.stem}", mutates_args=())
-    def added(x: torch.Tensor) -> torch.Tensor:
-        return torch.from_dlpack(module.added(x))
-
-    @added.register_fake
-    def _(x):
-        return torch.empty_like(x)
-
-    return added
+from tvm_ffi_codegen.frameworks import torch_op
 
 
 def check(library):
@@ -26,7 +12,8 @@ def check(library):
     x = torch.arange(5, dtype=torch.float32)
     assert torch.is_tensor(module.added(x)), "the result is no tensor of the caller's kind"
     system.refused(ValueError, "expected 1 (contiguous) but got 2", module.add_one, x[::2], x[:3].clone())
-    added = operator(library)
+    added = torch_op(module, "added", namespace=library.stem)
+    torch.library.opcheck(added, (x,))
     compiled = torch.compile(lambda x: added(x * 2) + 1, fullgraph=True)
     assert torch.equal(compiled(x), x * 2 + 2)
 
