@@ -5,9 +5,9 @@
 //! block that uses it, a value is alive for a few instructions only.
 
 use codegen::ir;
-use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind};
+use cranelift_codegen::cursor::FuncCursor;
+use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value};
 
-use crate::function::Body;
 use crate::types::{self, ty};
 
 /// Functions of fewer blocks are left as they are.
@@ -65,44 +65,49 @@ impl Homes {
     fn get(&self, value: ir::Value) -> Home {
         self.homes.get(value.index()).copied().unwrap_or(Home::Register)
     }
-}
 
-impl Body<'_> {
     /// Writes a value to the frame that has just been made, if that is its home.
-    pub(crate) fn keep(&mut self, value: ir::Value) {
-        if self.homes.get(value) != Home::Wanted {
+    pub(crate) fn keep(&mut self, to: &mut Place<'_, '_>, value: ir::Value) {
+        if self.get(value) != Home::Wanted {
             return;
         }
-        let size = ty(self.source.ty(value)).bytes();
+        let size = ty(to.source.ty(value)).bytes();
         let shift = size.trailing_zeros() as u8;
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size, shift);
-        let slot = self.cursor.func.create_sized_stack_slot(data);
-        let made = self.value(value);
-        self.ins().stack_store(types::POINTER, made, slot, 0);
-        self.homes.homes[value.index()] = Home::Frame(slot);
+        let slot = to.cursor.func.create_sized_stack_slot(data);
+        let made = to.values[value.index()];
+        to.cursor.ins().stack_store(types::POINTER, made, slot, 0);
+        self.homes[value.index()] = Home::Frame(slot);
     }
 
     /// The same of the address of the slot that was made last, which needs no room.
-    pub(crate) fn keep_address(&mut self, value: ir::Value) {
-        let last = self.cursor.func.sized_stack_slots.keys().next_back();
-        if let (Home::Wanted, Some(slot)) = (self.homes.get(value), last) {
-            self.homes.homes[value.index()] = Home::Address(slot);
+    pub(crate) fn keep_address(&mut self, to: &Place<'_, '_>, value: ir::Value) {
+        let last = to.cursor.func.sized_stack_slots.keys().next_back();
+        if let (Home::Wanted, Some(slot)) = (self.get(value), last) {
+            self.homes[value.index()] = Home::Address(slot);
         }
     }
 
     /// Reads the values from the frame that an instruction of a block needs.
-    pub(crate) fn fetch(&mut self, value: ir::Value, block: ir::Block) {
-        let home = self.homes.get(value);
-        if home == Home::Register || self.homes.block[value.index()] == block.index() {
+    pub(crate) fn fetch(&mut self, to: &mut Place<'_, '_>, value: ir::Value, block: ir::Block) {
+        let home = self.get(value);
+        if home == Home::Register || self.block[value.index()] == block.index() {
             return;
         }
-        let of = ty(self.source.ty(value));
+        let of = ty(to.source.ty(value));
         let read = match home {
             Home::Register | Home::Wanted => return,
-            Home::Frame(slot) => self.ins().stack_load(types::POINTER, of, slot, 0),
-            Home::Address(slot) => self.ins().stack_addr(types::POINTER, slot, 0),
+            Home::Frame(slot) => to.cursor.ins().stack_load(types::POINTER, of, slot, 0),
+            Home::Address(slot) => to.cursor.ins().stack_addr(types::POINTER, slot, 0),
         };
-        self.values[value.index()] = read;
-        self.homes.block[value.index()] = block.index();
+        to.values[value.index()] = read;
+        self.block[value.index()] = block.index();
     }
+}
+
+/// Where a function is written, and what is known of its values.
+pub(crate) struct Place<'p, 'f> {
+    pub(crate) source: &'p ir::Function,
+    pub(crate) cursor: &'p mut FuncCursor<'f>,
+    pub(crate) values: &'p mut [Value],
 }

@@ -16,7 +16,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_module::{FuncId, FuncOrDataId, Module};
 
-use crate::far::Homes;
+use crate::far::{Homes, Place};
 use crate::native;
 use crate::symbols::Reference;
 use crate::types::{self, ty};
@@ -137,6 +137,23 @@ impl<'a> Body<'a> {
             end.operands(|value| self.fetch(value, block));
             self.terminator(end);
         }
+    }
+
+    fn at_home(&mut self, with: impl FnOnce(&mut Homes, &mut Place<'_, 'a>)) {
+        let Body { source, cursor, values, homes, .. } = self;
+        with(homes, &mut Place { source, cursor, values });
+    }
+
+    fn keep(&mut self, value: ir::Value) {
+        self.at_home(|homes, place| homes.keep(place, value));
+    }
+
+    fn keep_address(&mut self, value: ir::Value) {
+        self.at_home(|homes, place| homes.keep_address(place, value));
+    }
+
+    fn fetch(&mut self, value: ir::Value, block: ir::Block) {
+        self.at_home(|homes, place| homes.fetch(place, value, block));
     }
 
     /// The instruction table.

@@ -344,6 +344,19 @@ impl<'m> Builder<'m> {
         self.push_call(result, Inst::CallIndirect { signature, callee, args: args.to_vec() })
     }
 
+    /// The same of a function that has a result.
+    ///
+    /// # Panics
+    /// If it has none.
+    pub fn call_indirect_value(
+        &mut self,
+        signature: Signature,
+        callee: Value,
+        args: &[Value],
+    ) -> Value {
+        self.call_indirect(signature, callee, args).expect("the callee has a result")
+    }
+
     fn push_call(&mut self, result: Option<AbiType>, inst: Inst) -> Option<Value> {
         let value = result.map(|abi| self.value(abi.ty, Hint::default()));
         self.function.blocks[self.current.index()].insts.push((value, inst));

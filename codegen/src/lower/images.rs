@@ -22,12 +22,12 @@ pub(crate) fn kernel(module: &mut Module, launch: &Launch<'_>) -> Symbol {
         Some(symbol) => symbol,
         None => new_kernel(module, &name, launch),
     };
-    let Some(data) = module.data.iter_mut().find(|data| data.symbol == symbol) else {
-        unreachable!("it has just been added");
-    };
     let allowed = [(launch.allowed.shared, ALLOW_SHARED), (launch.allowed.cluster, ALLOW_CLUSTER)];
     let allowed = allowed.iter().filter(|(needed, _)| *needed).map(|(_, bit)| *bit as u8);
-    allowed.for_each(|bit| data.bytes[kernel::ALLOWED as usize] |= bit);
+    let allowed = allowed.fold(0, |all, bit| all | bit);
+    for data in module.data.iter_mut().filter(|data| data.symbol == symbol) {
+        data.bytes[kernel::ALLOWED as usize] |= allowed;
+    }
     symbol
 }
 

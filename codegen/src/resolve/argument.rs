@@ -35,8 +35,6 @@ pub(crate) enum Home {
     Value(ValueId),
     /// That of another tensor that was allocated.
     Output(OutputId),
-    /// The first one of its type.
-    First,
 }
 
 /// Scalars in memory, as C lays them out in a struct.

@@ -58,8 +58,8 @@ pub(crate) struct Output<'a> {
     pub(crate) tensor: Cow<'a, Tensor>,
     /// Its extents.
     pub(crate) extents: Vec<Term>,
-    /// Where it lives.
-    pub(crate) home: Home,
+    /// Where it lives; `None` for the first device of its type.
+    pub(crate) home: Option<Home>,
 }
 
 /// What a body has given a name.

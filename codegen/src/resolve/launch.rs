@@ -167,13 +167,15 @@ impl<'a> Block<'_, 'a> {
         let extents = vec![self.integer(bytes)?];
         let tensor = Tensor::new([Expr::Int(0)], DType::UINT8).with_align(align);
         let tensor = tensor.with_device(DeviceType::CUDA);
-        let output = Output { name: "scratch", tensor: Cow::Owned(tensor), extents, home };
+        let output =
+            Output { name: "scratch", tensor: Cow::Owned(tensor), extents, home: Some(home) };
         Ok(Param::Scratch(self.names.outputs.push(output)))
     }
 
     fn tensor_map(&self, map: &'a DeclaredMap) -> Found<TensorMap<'a>> {
         let tensor = self.home(&map.tensor)?;
         let declared = self.tensor_of(tensor);
+        let declared = declared.ok_or_else(|| format!("`{}` is no tensor", map.tensor))?;
         let Shape::Dims(dims) = &declared.shape else {
             return Err(format!("the rank of `{}` is not known", map.tensor));
         };
@@ -187,13 +189,11 @@ impl<'a> Block<'_, 'a> {
         Ok(TensorMap { declared: map, name: map.tensor.to_string(), tensor, dtype, numbers })
     }
 
-    fn tensor_of(&self, home: Home) -> &Tensor {
-        let tensor = match home {
+    fn tensor_of(&self, home: Home) -> Option<&Tensor> {
+        match home {
             Home::Value(value) => self.names.values[value].tensor(),
             Home::Output(output) => Some(&*self.names.outputs[output].tensor),
-            Home::First => None,
-        };
-        tensor.unwrap_or_else(|| unreachable!("a home is a tensor"))
+        }
     }
 }
 
@@ -253,15 +253,14 @@ impl<'a> Block<'_, 'a> {
     /// How a tensor's device is declared, and the tensor that says so.
     fn device_of(&self, home: Home) -> (Device, Home) {
         let Home::Output(output) = home else {
-            return (self.tensor_of(home).device, home);
+            let device = self.tensor_of(home).map_or(Device::Any, |tensor| tensor.device);
+            return (device, home);
         };
         let output = &self.names.outputs[output];
         match output.home {
-            Home::First if output.tensor.device == Device::Any => {
-                (Device::Type(DeviceType::CPU), home)
-            }
-            Home::First => (output.tensor.device, home),
-            of @ (Home::Value(_) | Home::Output(_)) => self.device_of(of),
+            None if output.tensor.device == Device::Any => (Device::Type(DeviceType::CPU), home),
+            None => (output.tensor.device, home),
+            Some(of) => self.device_of(of),
         }
     }
 
@@ -269,7 +268,6 @@ impl<'a> Block<'_, 'a> {
         match home {
             Home::Value(value) => self.names.values[value].path.clone(),
             Home::Output(output) => self.names.outputs[output].name.to_owned(),
-            Home::First => String::new(),
         }
     }
 
@@ -278,7 +276,6 @@ impl<'a> Block<'_, 'a> {
         match home {
             Home::Value(value) => self.names.values[value].guard.is_none(),
             Home::Output(_) => true,
-            Home::First => false,
         }
     }
 

@@ -18,7 +18,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) attributes: Vec<(u32, Packing)>,
     /// What the kernel is given.
     pub(crate) params: Vec<Param<'a>>,
-    /// A tensor on the device where it runs, never [`Home::First`].
+    /// A tensor on the device where it runs.
     pub(crate) device: Home,
     /// The tensors of which only the call knows whether they are on a GPU, each once.
     pub(crate) unsure: Vec<ValueId>,
@@ -79,7 +79,7 @@ pub(crate) struct TensorMap<'a> {
     pub(crate) declared: &'a Declared,
     /// How messages call the tensor.
     pub(crate) name: String,
-    /// The tensor, never [`Home::First`].
+    /// The tensor.
     pub(crate) tensor: Home,
     /// The number of the driver's type of its elements, and their size in bytes.
     pub(crate) dtype: (u32, u32),

@@ -214,12 +214,12 @@ impl<'a> Names<'a> {
 
     /// The first tensor parameter that is declared for this device. One that is optional, or in something
     /// else, need not be there.
-    fn neighbour(&self, device: Device) -> Home {
+    fn neighbour(&self, device: Device) -> Option<Home> {
         let fits = |tensor: &Tensor| device == Device::Any || tensor.device == device;
         let found = self
             .values
             .find(|value| value.is_param() && !value.optional && value.tensor().is_some_and(fits));
-        found.map_or(Home::First, Home::Value)
+        found.map(Home::Value)
     }
 
     /// What a name stands for.

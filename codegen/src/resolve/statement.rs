@@ -255,10 +255,7 @@ impl<'n, 'a> Block<'n, 'a> {
         on: Option<&'a Expr>,
     ) -> Found<Action<'a>> {
         let extents = tensor.extents().map(|extent| self.integer(extent)).collect::<Found<_>>()?;
-        let home = match on {
-            None => Home::First,
-            Some(on) => self.home(on)?,
-        };
+        let home = on.map(|on| self.home(on)).transpose()?;
         let output =
             self.names.outputs.push(Output { name, tensor: Cow::Borrowed(tensor), extents, home });
         self.names.give(name, Meaning::Output(output))?;

@@ -29,10 +29,10 @@ impl Wrapper<'_, '_> {
     /// The device on which a tensor is allocated.
     fn output_device(&mut self, output: &Output<'_>) -> Value {
         let dl = match (output.home, output.tensor.device) {
-            (Home::Value(value), _) => self.tensor_state(value).dl,
-            (Home::Output(output), _) => self.output_tensor(output),
-            (Home::First, Device::Any) => return self.b.i64(DeviceType::CPU.0.into()),
-            (Home::First, Device::Type(ty)) => return self.b.i64(ty.0.into()),
+            (Some(Home::Value(value)), _) => self.tensor_state(value).dl,
+            (Some(Home::Output(output)), _) => self.output_tensor(output),
+            (None, Device::Any) => return self.b.i64(DeviceType::CPU.0.into()),
+            (None, Device::Type(ty)) => return self.b.i64(ty.0.into()),
         };
         self.b.load(Type::I64, dl, dl_tensor::DEVICE_TYPE.offset)
     }
@@ -94,10 +94,10 @@ impl Wrapper<'_, '_> {
     pub(crate) fn output_stream(&mut self, output: OutputId) -> Value {
         let output = &self.function.outputs[output];
         match (output.home, output.tensor.device) {
-            (Home::Value(home), _) => self.term(&Term::new(Kind::Ptr, Node::Stream(home))),
-            (Home::Output(home), _) => self.output_stream(home),
-            (Home::First, Device::Any | Device::Type(DeviceType::CPU)) => self.b.null(),
-            (Home::First, Device::Type(ty)) => {
+            (Some(Home::Value(home)), _) => self.term(&Term::new(Kind::Ptr, Node::Stream(home))),
+            (Some(Home::Output(home)), _) => self.output_stream(home),
+            (None, Device::Any | Device::Type(DeviceType::CPU)) => self.b.null(),
+            (None, Device::Type(ty)) => {
                 let (ty, index) = (self.b.i32(ty.0), self.b.i32(0));
                 let get = crate::lower::runtime(self.b.module, &runtime::ENV_GET_STREAM);
                 self.b.call_value(get, &[ty, index])

@@ -81,14 +81,14 @@ impl<'a> Wrapper<'a, '_> {
     /// A statement that calls a function of the FFI. What is made for its arguments is released after it.
     pub(crate) fn call(&mut self, call: &PackedCall<'a>, result: Option<&'a Received<'a>>) {
         let before = self.frame.owned();
-        let outlined = self.is_outlined_call(call);
-        let unwanted = outlined && result.is_none();
+        let outlined = self.outlined_callee(call);
+        let unwanted = outlined.is_some() && result.is_none();
         let slot = if unwanted { self.b.null() } else { self.own_none() };
         let owned = self.frame.owned();
         let args = self.pack_all(&call.args);
         let count = self.b.i32(call.args.len() as i32);
-        if outlined {
-            self.call_outlined(call, [args, count, slot]);
+        if let Some(callee) = outlined {
+            self.call_outlined(call, callee, [args, count, slot]);
         } else {
             let status = self.call_packed(&call.callee, [args, count, slot]);
             self.check_call(call, status, slot);

@@ -168,7 +168,7 @@ impl<'a> Wrapper<'a, '_> {
     pub(super) fn device_of(&mut self, home: Home) -> Value {
         let index = match home {
             Home::Value(value) => self.device_id32(value),
-            Home::Output(_) | Home::First => {
+            Home::Output(_) => {
                 let dl = self.home_tensor(home);
                 self.b.load(Type::I32, dl, dl_tensor::DEVICE_ID.offset)
             }
@@ -181,7 +181,6 @@ impl<'a> Wrapper<'a, '_> {
         match home {
             Home::Value(value) => self.tensor_state(value).dl,
             Home::Output(output) => self.output_tensor(output),
-            Home::First => unreachable!("a launch is on the device of a tensor"),
         }
     }
 

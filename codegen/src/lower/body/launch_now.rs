@@ -34,8 +34,7 @@ impl<'a> Wrapper<'a, '_> {
         let null = self.b.null();
         let signature = Entry::LaunchKernelEx.signature();
         let args = [area, function, addresses, null];
-        let status = self.b.call_indirect(signature, start, &args);
-        let status = status.unwrap_or_else(|| unreachable!("every function yields a status"));
+        let status = self.b.call_indirect_value(signature, start, &args);
         self.leave_context(entered);
         let failed = self.b.compare_const(Cond::Ne, status, 0);
         let (fail, next) = (self.b.cold_block("not_launched"), self.b.block("next"));

@@ -9,6 +9,7 @@ use crate::lower::explain::routines::{Routine, named};
 use crate::lower::value::variable;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::{Action, Callee, Function, PackedCall};
+use crate::resolve::ids::ValueId;
 
 /// How many calls are written out in a function; with more than these a call of the routine for each is cheaper.
 const INLINE: usize = 16;
@@ -17,7 +18,7 @@ const INLINE: usize = 16;
 pub(crate) fn outlines_calls(function: &Function<'_>) -> bool {
     let statements = function.statements();
     let calls = statements.iter().filter(|statement| match &statement.action {
-        Action::Call { call, .. } => is_object(&call.callee),
+        Action::Call { call, .. } => Object::of(&call.callee).is_some(),
         Action::Let { .. }
         | Action::Kernel { .. }
         | Action::Allocate(_)
@@ -30,30 +31,41 @@ pub(crate) fn outlines_calls(function: &Function<'_>) -> bool {
     calls.count() > INLINE
 }
 
-/// True for functions that are objects.
-fn is_object(callee: &Callee<'_>) -> bool {
-    match callee {
-        Callee::Symbol { .. } => false,
-        Callee::Name(_) | Callee::Value(_) => true,
+/// A function that is an object.
+#[derive(Clone, Copy)]
+pub(crate) enum Object<'a> {
+    /// By its name.
+    Named(&'a str),
+    /// A value.
+    Value(ValueId),
+}
+
+impl<'a> Object<'a> {
+    fn of(callee: &Callee<'a>) -> Option<Object<'a>> {
+        match callee {
+            Callee::Symbol { .. } => None,
+            Callee::Name(name) => Some(Object::Named(name)),
+            Callee::Value(value) => Some(Object::Value(*value)),
+        }
     }
 }
 
 impl<'a> Wrapper<'a, '_> {
-    /// True if the routine makes this call.
-    pub(crate) fn is_outlined_call(&self, call: &PackedCall<'_>) -> bool {
-        self.outlines_calls && is_object(&call.callee)
+    /// What is called, if the routine makes this call.
+    pub(crate) fn outlined_callee(&self, call: &PackedCall<'a>) -> Option<Object<'a>> {
+        Object::of(&call.callee).filter(|_| self.outlines_calls)
     }
 
     /// Leaves a call to the routine. A result at NULL is released there.
     pub(crate) fn call_outlined(
         &mut self,
         call: &PackedCall<'a>,
+        callee: Object<'a>,
         [args, count, result]: [Value; 3],
     ) {
-        let (routine, function) = match &call.callee {
-            Callee::Symbol { .. } => unreachable!("calls by symbol are written out"),
-            Callee::Name(name) => (Routine::CallNamed, self.named(name)),
-            Callee::Value(value) => (Routine::CallObject, self.function_value(*value)),
+        let (routine, function) = match callee {
+            Object::Named(name) => (Routine::CallNamed, self.named(name)),
+            Object::Value(value) => (Routine::CallObject, self.function_value(value)),
         };
         let fault = self.call_fault(call);
         let (descriptor, site) = (self.descriptor_address(), self.site(&fault));

@@ -102,8 +102,7 @@ impl Builder<'_> {
     /// Calls a function of the driver, which is open; yields the status.
     pub(crate) fn driver(&mut self, entry: Entry, args: &[Value]) -> Value {
         let address = self.entry(entry);
-        let status = self.call_indirect(entry.signature(), address, args);
-        status.unwrap_or_else(|| unreachable!("every function yields a status"))
+        self.call_indirect_value(entry.signature(), address, args)
     }
 
     /// `dlopen(name, RTLD_NOW)`, or `LoadLibraryA(name)`.
@@ -146,8 +145,8 @@ impl Builder<'_> {
         length
     }
 
-    /// Raises what has gone wrong at a place of a body, and returns -1.
-    pub(crate) fn fail_with(
+    /// Raises what has gone wrong at a place of a body.
+    pub(crate) fn say_at(
         &mut self,
         descriptor: Value,
         site: Value,
@@ -156,6 +155,17 @@ impl Builder<'_> {
     ) {
         let (complaint, values) = (self.i64(complaint as i64), self.values(values));
         self.routine(Routine::SaySite, &[descriptor, site, complaint, values]);
+    }
+
+    /// The same, and returns -1.
+    pub(crate) fn fail_with(
+        &mut self,
+        descriptor: Value,
+        site: Value,
+        complaint: Complaint,
+        values: &[Value],
+    ) {
+        self.say_at(descriptor, site, complaint, values);
         self.return_code(-1);
     }
 

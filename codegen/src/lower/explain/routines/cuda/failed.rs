@@ -17,7 +17,8 @@ pub(crate) fn driver(b: &mut Builder<'_>, _: Used) {
     let [descriptor, site, name, length, status] = [0, 1, 2, 3, 4].map(|i| b.param(i));
     let text = error_text(b, status);
     let values = [&[name, length][..], &text].concat();
-    raise(b, descriptor, site, Complaint::Driver, &values);
+    b.say_at(descriptor, site, Complaint::Driver, &values);
+    b.ret(None);
 }
 
 /// `(descriptor, site, kernel, device, status)`: loading a kernel, or entering a context for it.
@@ -25,7 +26,8 @@ pub(crate) fn kernel(b: &mut Builder<'_>, _: Used) {
     let [descriptor, site, kernel, device, status] = [0, 1, 2, 3, 4].map(|i| b.param(i));
     let (names, text) = (names(b, kernel), error_text(b, status));
     let values = [&names[..], &text, &[device]].concat();
-    raise(b, descriptor, site, Complaint::Kernel, &values);
+    b.say_at(descriptor, site, Complaint::Kernel, &values);
+    b.ret(None);
 }
 
 /// `(descriptor, site, kernel, config, device, status)`: the launch.
@@ -38,7 +40,8 @@ pub(crate) fn launch(b: &mut Builder<'_>, _: Used) {
     let cluster = dims(b, cluster, attribute::VALUE);
     let shared = b.unsigned(config, config::SHARED);
     let values = [&names[..], &text, &grid, &block, &cluster, &[shared, device]].concat();
-    raise(b, descriptor, site, Complaint::Launch, &values);
+    b.say_at(descriptor, site, Complaint::Launch, &values);
+    b.ret(None);
 }
 
 /// The driver only says that something is invalid: too much shared memory is found once it has refused.
@@ -54,18 +57,6 @@ fn blame_shared(b: &mut Builder<'_>, args: [Value; 5], status: Value) {
         let raised = b.compare_const(Cond::Slt, most, 0);
         b.if_then(raised, |b| b.ret(None));
     });
-}
-
-fn raise(
-    b: &mut Builder<'_>,
-    descriptor: Value,
-    site: Value,
-    complaint: Complaint,
-    values: &[Value],
-) {
-    let (complaint, values) = (b.i64(complaint as i64), b.values(values));
-    b.routine(Routine::SaySite, &[descriptor, site, complaint, values]);
-    b.ret(None);
 }
 
 /// The names of a kernel and of its image.
