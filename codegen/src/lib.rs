@@ -77,5 +77,8 @@ pub use declaration::{
     Statement, StatusError, Strides, Swizzle, Tensor, TensorMap,
 };
 pub use error::{Error, Part, Position, Site};
-pub use lower::{Loader, Options, Routines, UNLOAD, Unchecked, library::metadata, lower, routines};
+pub use lower::{
+    Extent, Loader, Options, Routines, UNLOAD, Unchecked, library::metadata, linked_routines,
+    lower, routines,
+};
 pub use resolve::{Kernel, Resolved, warning::Warning};

@@ -26,6 +26,7 @@ use crate::ir::{self, Linkage};
 use crate::resolve::{MAIN, Resolved};
 pub use cuda::Loader;
 use explain::codes::Used;
+pub use explain::routines::linked::{Extent, linked_routines};
 pub use library::unload::UNLOAD;
 pub(crate) use runtime::runtime;
 pub use unchecked::Unchecked;
@@ -59,12 +60,15 @@ pub enum Routines {
     Embedded,
     /// The module imports them by name; [`routines`](routines()) defines them.
     Shared,
+    /// The module has those that may be inlined; a linker adds the others, which [`linked_routines`] defines, once for
+    /// all modules that want the same [`Extent`].
+    Linked,
 }
 
 impl Routines {
     fn linkage(self) -> Linkage {
         match self {
-            Routines::Embedded => Linkage::Local,
+            Routines::Embedded | Routines::Linked => Linkage::Local,
             Routines::Shared => Linkage::Import,
         }
     }
@@ -103,8 +107,12 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
     if options.metadata {
         library::about::metadata(&mut module, library, linkage);
     }
-    if options.routines == Routines::Embedded {
-        explain::routines::define_used(&mut module, Linkage::Local, used);
+    match options.routines {
+        Routines::Embedded => {
+            explain::routines::define_used(&mut module, Linkage::Local, used, |_| true);
+        }
+        Routines::Linked => explain::routines::linked::leave(&mut module, used),
+        Routines::Shared => {}
     }
     if let Some(tree) = &library.imports {
         library::embed::imports(&mut module, tree);
@@ -115,10 +123,11 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
     module
 }
 
-/// A module that exports every shared routine, for wrappers lowered with [`Routines::Shared`].
-pub fn routines() -> ir::Module {
+/// A module that exports every shared routine, for wrappers lowered with [`Routines::Shared`] and this loader.
+pub fn routines(loader: Loader) -> ir::Module {
     let mut module = ir::Module::default();
     explain::routines::declare_all(&mut module, Linkage::Export);
-    explain::routines::define_used(&mut module, Linkage::Export, Used::all(Loader::HOST));
+    let used = Used::all(loader);
+    explain::routines::define_used(&mut module, Linkage::Export, used, |_| true);
     module
 }

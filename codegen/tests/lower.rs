@@ -1,7 +1,7 @@
 //! Everything that parses lowers, and what lowers verifies.
 
 use abi_spec::library_bin::{ImportTree, Module, Node, TreeError};
-use tvm_ffi_codegen::{Error, Library, Options, ir, lower, routines};
+use tvm_ffi_codegen::{Error, Library, Loader, Options, ir, lower, routines};
 
 const DECLARATIONS: &[&str] = &[
     "f() -> None = k();",
@@ -36,7 +36,7 @@ fn lowered_declarations_verify() {
 
 #[test]
 fn routines_verify() {
-    ir::verify(&routines()).unwrap();
+    ir::verify(&routines(Loader::HOST)).unwrap();
 }
 
 #[test]

@@ -9,7 +9,7 @@ use abi_spec::c_library;
 use abi_spec::symbol::{LIBRARY_CTX, PREFIX};
 use codegen::ir::{self, Linkage};
 use codegen::language::Limit;
-use codegen::{Library, Warning, backend as native};
+use codegen::{Extent, Library, Warning, backend as native};
 
 use crate::backend::backend;
 use crate::file::{self, Mode};
@@ -52,6 +52,10 @@ pub fn lower(library: &Library) -> Result<ir::Module, Error> {
     lower_with(library, &codegen::Options::default())
 }
 
+fn lower_for(library: &Library, form: Form) -> Result<ir::Module, Error> {
+    lower_with(library, &codegen::Options { routines: form.routines(), ..Default::default() })
+}
+
 /// Lowers as the options say.
 ///
 /// # Errors
@@ -85,7 +89,7 @@ fn declaration(path: Option<&Path>, error: codegen::Error) -> Error {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn emit(library: &Library, form: Form, options: &Options) -> Result<Vec<u8>, Error> {
-    emit_module(&lower(library)?, form, options)
+    emit_module(&lower_for(library, form)?, form, options)
 }
 
 /// Compiles a library to a shared library on disk, in one call.
@@ -104,7 +108,7 @@ pub fn emit(library: &Library, form: Form, options: &Options) -> Result<Vec<u8>,
 /// # Ok::<(), Error>(())
 /// ```
 pub fn compile_shared(library: &Library, output: &Path, options: &Options) -> Result<(), Error> {
-    write_module(&lower(library)?, Form::Shared, output, options)
+    write_module(&lower_for(library, Form::Shared)?, Form::Shared, output, options)
 }
 
 /// Compiles a lowered library.
@@ -115,6 +119,10 @@ pub fn compile_shared(library: &Library, output: &Path, options: &Options) -> Re
 pub fn emit_module(module: &ir::Module, form: Form, options: &Options) -> Result<Vec<u8>, Error> {
     if form == Form::Ir {
         return Ok(module.to_string().into_bytes());
+    }
+    let is_linked = |symbol: &ir::SymbolData| Extent::of_symbol(&symbol.name).is_some();
+    if form == Form::Object && module.symbols.iter().any(is_linked) {
+        link::linkable(&options.target)?;
     }
     let backend = backend(options)?;
     let kernels: Vec<_> = options.sources.iter().map(Kernel::input).collect();
@@ -183,8 +191,9 @@ pub fn write_module(
 fn check_kernels(module: &ir::Module, host: &Input, kernels: &[Input]) -> Result<(), Error> {
     let imports = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Import);
     let missing = imports.filter(|symbol| {
-        let is_ours =
-            symbol.name.starts_with(RUNTIME_PREFIX) || c_library::ALL.contains(&&*symbol.name);
+        let is_ours = symbol.name.starts_with(RUNTIME_PREFIX)
+            || c_library::ALL.contains(&&*symbol.name)
+            || Extent::of_symbol(&symbol.name).is_some();
         let defined = || kernels.iter().any(|input| input.defines(&symbol.name));
         !is_ours && host.uses(&symbol.name) && !defined()
     });

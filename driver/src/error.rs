@@ -155,6 +155,8 @@ pub enum ObjectFault {
         /// What the file is.
         found: String,
     },
+    /// It leaves routines to the linker that only another version of this library has.
+    Routines,
 }
 
 impl fmt::Display for Error {
@@ -251,6 +253,9 @@ impl fmt::Display for ObjectFault {
             }
             ObjectFault::Target { expected, found } => {
                 write!(f, "expected an object for {expected} but got one for {found}")
+            }
+            ObjectFault::Routines => {
+                f.write_str("made by another version of this library, which has other routines")
             }
         }
     }

@@ -10,6 +10,7 @@
 mod cc;
 mod destructors;
 mod input;
+mod routines;
 mod runtime;
 mod search;
 #[cfg(feature = "libwild")]
@@ -26,7 +27,7 @@ pub use input::Input;
 pub use search::library;
 
 use crate::file::{self, Mode};
-use crate::object_file::{self, Machine};
+use crate::object_file::{self, Machine, RUNTIME_PREFIX};
 use crate::{Error, ObjectFault};
 
 /// Options that mean the same to every linker: bind our own references to our own symbols, leave none
@@ -129,6 +130,7 @@ pub fn shared_bytes(
 ) -> Result<Vec<u8>, Error> {
     let machine = check(inputs, target)?;
     let mut all = inputs.to_vec();
+    all.extend(routines::objects(&undefined(inputs), inputs, target)?);
     if dependencies.runtime && !inputs.iter().any(runtime::is) {
         all.push(runtime::library(inputs, machine)?);
     }
@@ -136,7 +138,9 @@ pub fn shared_bytes(
         // A C compiler adds these by itself.
         let registers = undefined(&all).into_iter().any(destructors::is_wanted);
         all.extend(destructors::object(registers, machine)?);
-        all.extend(search::system(&undefined(&all), target, machine)?);
+        let mut wanted = undefined(&all);
+        wanted.retain(|name| !name.starts_with(RUNTIME_PREFIX.as_bytes()));
+        all.extend(search::system(&wanted, target, machine)?);
     }
     run(&all, Output::Shared(dependencies), linker, machine)
 }
@@ -154,6 +158,15 @@ pub fn object_bytes(inputs: &[Input], linker: &Linker, target: &Triple) -> Resul
     run(inputs, Output::Object, linker, machine)
 }
 
+/// An object of all the routines that objects with [linked routines](codegen::Routines::Linked) may want, for a linker that
+/// is not started here. It may drop the sections that nobody refers to.
+///
+/// # Errors
+/// Those of [`object_bytes`]; [`Error::Backend`] if there is no code generator for the target.
+pub fn routines_object(linker: &Linker, target: &Triple) -> Result<Vec<u8>, Error> {
+    object_bytes(&routines::all(target)?, linker, target)
+}
+
 /// `libtvm_ffi.so` as a linker sees it, for a linker that is not started here: what is linked with it says that it needs
 /// that library, which need not be on this machine. It defines nothing, so it has to be linked whether needed or not.
 /// The inputs say what else will be linked, for the sake of their calling convention.
@@ -166,11 +179,15 @@ pub fn runtime_library(inputs: &[Input], target: &Triple) -> Result<Input, Error
 }
 
 fn check(inputs: &[Input], target: &Triple) -> Result<Machine, Error> {
-    let machine = Machine::linkable(target)
-        .ok_or_else(|| Error::UnsupportedLink { target: target.clone() })?;
+    let machine = linkable(target)?;
     check_machine(inputs, machine)?;
     check_duplicates(inputs)?;
     Ok(machine)
+}
+
+/// What objects for the target are, if they can be linked here.
+pub(crate) fn linkable(target: &Triple) -> Result<Machine, Error> {
+    Machine::linkable(target).ok_or_else(|| Error::UnsupportedLink { target: target.clone() })
 }
 
 fn run(

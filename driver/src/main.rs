@@ -4,6 +4,7 @@
 
 mod import_triton;
 mod report;
+mod write_routines;
 
 use std::env;
 use std::io;
@@ -14,17 +15,19 @@ use abi_spec::library_bin::ImportTree;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use codegen::{Library, Loader, Prepare, Unchecked, ir};
+use codegen::{Library, Loader, Prepare, Routines, Unchecked, ir};
 use import_triton::ImportTriton;
 use report::Report;
 use target_lexicon::{OperatingSystem, Triple};
 use tvm_ffi_codegen_driver::file::{self, Mode};
 use tvm_ffi_codegen_driver::imports::{read_modules, read_tree};
 use tvm_ffi_codegen_driver::link::{self, Dependencies, Input, Linker, library};
+
 use tvm_ffi_codegen_driver::{
     BACKENDS, Error, Form, Optimize, Options, backend, check_file, lower_with, parse_file,
     write_module,
 };
+use write_routines::WriteRoutines;
 
 /// Emits TVM FFI host functions from their declarations.
 #[derive(Parser)]
@@ -47,6 +50,8 @@ enum Command {
     },
     /// Declares a kernel of Triton, launch and all.
     ImportTriton(ImportTriton),
+    /// Writes the routines that objects with --linked-routines want, as an object for another linker.
+    Routines(WriteRoutines),
 }
 
 #[derive(Args)]
@@ -95,6 +100,10 @@ struct Emit {
     /// Leave out the metadata and documentation of the functions.
     #[arg(long)]
     no_metadata: bool,
+    /// Leave routines to the linker, which has one copy for all objects: `--emit shared` adds them to what it links,
+    /// `tvm-ffi-codegen routines` writes them for other linkers.
+    #[arg(long)]
+    linked_routines: bool,
     /// Checks that are left out, for callers that have made them already: names with commas in between.
     /// What makes the wrapper's own loads legal is checked always.
     #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
@@ -184,6 +193,7 @@ fn main() -> ExitCode {
         Command::Inspect(report) => report.run(),
         Command::Check { file } => check(&file),
         Command::ImportTriton(arguments) => arguments.run(),
+        Command::Routines(arguments) => arguments.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -225,7 +235,7 @@ fn emit_form(arguments: &Emit, form: Form) -> Result<(), Error> {
     if let Err(message) = check_usage(arguments, form) {
         Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
     }
-    let module = lowered(arguments).map_err(|error| in_file(error, &arguments.file))?;
+    let module = lowered(arguments, form).map_err(|error| in_file(error, &arguments.file))?;
     let mut options = Options {
         backend: arguments.backend.clone(),
         target: target(arguments.target.as_deref())?,
@@ -319,14 +329,14 @@ fn declared(arguments: &Emit) -> Result<Library, Error> {
 }
 
 /// The module, which has its own copy of what the library imports.
-fn lowered(arguments: &Emit) -> Result<ir::Module, Error> {
+fn lowered(arguments: &Emit, form: Form) -> Result<ir::Module, Error> {
     let target = target(arguments.target.as_deref())?;
     let windows = target.operating_system == OperatingSystem::Windows;
     let options = codegen::Options {
         metadata: !arguments.no_metadata,
         unchecked: unchecked(&arguments.unchecked),
         loader: if windows { Loader::Windows } else { Loader::Dl },
-        ..Default::default()
+        routines: if arguments.linked_routines { Routines::Linked } else { form.routines() },
     };
     lower_with(&declared(arguments)?, &options)
 }

@@ -1,6 +1,7 @@
 //! What to emit, and how.
 
 use clap::ValueEnum;
+use codegen::Routines;
 use codegen::backend::{self, Optimize};
 use target_lexicon::Triple;
 
@@ -21,6 +22,17 @@ pub enum Form {
     Object,
     /// A shared library that a TVM FFI host can load
     Shared,
+}
+
+impl Form {
+    /// Where a library of this form has its routines from: what is linked here has those of the linker, which compiles
+    /// them once, and everything else its own copy of those that it needs.
+    pub fn routines(self) -> Routines {
+        match self {
+            Form::Ir | Form::Native | Form::Bitcode | Form::Object => Routines::Embedded,
+            Form::Shared => Routines::Linked,
+        }
+    }
 }
 
 /// A kernel in a language of the backend: LLVM IR, as text or bitcode, or MLIR's LLVM dialect.

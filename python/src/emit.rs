@@ -1,6 +1,7 @@
 //! `emit`: declarations as text, objects and shared libraries.
 
 use clap::ValueEnum;
+use codegen::Routines;
 use driver::{Form, Options};
 use jit::Returned;
 
@@ -26,6 +27,7 @@ const KNOWN: &[&str] = &[
     "entry",
     "system_lib",
     "metadata",
+    "linked_routines",
     "unchecked",
 ];
 
@@ -41,7 +43,10 @@ pub(crate) fn emit(text: &str, options: &Returned) -> Outcome {
     let mut library = library(text, &settings)?;
     library.system_lib = settings.text("system_lib")?.map(str::to_owned);
     let Some(form) = form else { return ffi::string(&library.resolve()?.header()) };
-    let module = driver::lower_with(&library, &lowering(&settings, &options.target)?)?;
+    let linked = settings.flag("linked_routines", false)?;
+    let routines = if linked { Routines::Linked } else { form.routines() };
+    let lowering = codegen::Options { routines, ..lowering(&settings, &options.target)? };
+    let module = driver::lower_with(&library, &lowering)?;
     let bytes = driver::emit_module(&module, form, &options)?;
     match form {
         Form::Ir | Form::Native => ffi::string(&String::from_utf8_lossy(&bytes)),

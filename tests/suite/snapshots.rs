@@ -6,7 +6,7 @@ mod native;
 use std::path::{Path, PathBuf};
 
 use abi_spec::library_bin;
-use codegen::{Function, Library, Options, Routines, Unchecked, ir};
+use codegen::{Function, Library, Loader, Options, Routines, Unchecked, ir};
 use insta::{Settings, assert_snapshot};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_tests::cases;
@@ -140,7 +140,7 @@ fn unchecked() {
 /// Two of the routines that wrappers share, with their texts; the others are declared only.
 #[test]
 fn routines() {
-    let mut module = codegen::routines();
+    let mut module = codegen::routines(Loader::HOST);
     ir::verify(&module).unwrap();
     let is_shown = |symbol: &ir::SymbolData| {
         let name = symbol.name.strip_prefix("tvm_ffi_codegen.").unwrap_or_default();

@@ -56,6 +56,8 @@ mod instruction;
 mod object;
 mod once;
 mod print;
+#[cfg(feature = "recorded")]
+pub mod recorded;
 mod symbols;
 mod types;
 mod unwind;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::BitOr;
 
 use abi_spec::symbol;
+use backend_cranelift::recorded::Recorded;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{DataId, FuncId, FuncOrDataId, Module, default_libcall_names};
 use tvm_ffi_codegen::ir;
@@ -114,6 +115,17 @@ impl Assembly {
                 && let Some(FuncOrDataId::Data(id)) = self.native.get_name(name)
             {
                 self.data.push((name.to_owned(), id));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes code that was compiled before.
+    pub(crate) fn replay(&mut self, code: Recorded) -> Result<(), Error> {
+        for replayed in code.replay(&mut self.native).map_err(Error::Backend)? {
+            self.native.unwinds(replayed.id, replayed.unwind);
+            if replayed.exported {
+                self.exports.push((replayed.name, replayed.id));
             }
         }
         Ok(())

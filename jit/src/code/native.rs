@@ -23,6 +23,15 @@ pub(crate) struct Native {
     pub(crate) defined: Vec<Defined>,
 }
 
+impl Native {
+    /// Says how to unwind the frame of a function that was defined as bytes.
+    pub(crate) fn unwinds(&mut self, id: FuncId, unwind: Option<UnwindInfo>) {
+        if let Some(defined) = self.defined.iter_mut().find(|defined| defined.id == id) {
+            defined.unwind = unwind;
+        }
+    }
+}
+
 impl Module for Native {
     fn isa(&self) -> &dyn TargetIsa {
         self.module.isa()

@@ -1,8 +1,11 @@
-//! The cold routines that explain why a check failed, and that all code of one runtime shares: compiled
-//! once.
+//! The cold routines that explain why a check failed, and that all code of one runtime shares: they were compiled
+//! with this crate, or are once.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+
+use backend_cranelift::recorded::Recorded;
+use tvm_ffi_codegen::Loader;
 
 use super::address::{Address, Range};
 use super::assembly::{Assembly, Linked, Observers, Text, announce};
@@ -23,7 +26,7 @@ struct Routines {
     _text: Text,
 }
 
-/// The routines of a runtime, by name, compiled at the first call; observers learn of them once.
+/// The routines of a runtime, by name, there from the first call on; observers learn of them once.
 pub(crate) fn routines(
     runtime: &'static Runtime,
     observers: Observers,
@@ -47,7 +50,10 @@ pub(crate) fn routines(
 
 fn compile(runtime: &'static Runtime) -> Result<Routines, Error> {
     let mut assembly = Assembly::new(runtime, OptLevel::None, None)?;
-    assembly.emit(&tvm_ffi_codegen::routines())?;
+    match prebuilt::in_process() {
+        Some(bytes) => assembly.replay(Recorded::from_bytes(bytes).map_err(Error::Backend)?)?,
+        None => assembly.emit(&tvm_ffi_codegen::routines(Loader::HOST))?,
+    }
     // Observers are told later.
     let linked = assembly.link(Observers::default())?;
     let Linked { functions, ranges, frames, text, .. } = linked;

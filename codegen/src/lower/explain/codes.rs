@@ -74,6 +74,15 @@ impl Used {
         self.0[C::SET] |= 1 << code.number();
     }
 
+    pub(crate) fn unmark<C: Code>(&mut self, code: C) {
+        self.0[C::SET] &= !(1 << code.number());
+    }
+
+    /// True if all codes of the other are here.
+    pub(crate) fn covers(&self, other: &Used) -> bool {
+        self.0.iter().zip(other.0).all(|(own, other)| other & !own == 0)
+    }
+
     pub(crate) fn leaf(&mut self, kind: LeafKind) {
         self.mark(kind);
     }

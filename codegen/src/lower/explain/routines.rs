@@ -16,6 +16,7 @@ mod functions;
 mod give;
 mod half;
 mod kinds;
+pub(crate) mod linked;
 mod loops;
 mod machine;
 pub(crate) mod named;
@@ -112,7 +113,7 @@ routines! {
     /// `(from, to)`: copies a value without the bytes that mean nothing; a reference to an object becomes it.
     CopyAny "copy_any" [Ptr, Ptr] -> None, hot, result::copy_any;
     /// `(descriptor, value)`: makes a value owned, or raises and returns -1.
-    Own "own" [Ptr, Ptr] -> Some(I32), hot, result::own;
+    Own "own" [Ptr, Ptr] -> Some(I32), outline, result::own;
     /// `(descriptor, name, length, cache, context)`: a function by its name; NULL once it has raised.
     LookUp "look_up" [Ptr, Ptr, I64, Ptr, Ptr] -> Some(Ptr), cold, functions::look_up;
     /// `(descriptor, site, callee, args, count, result)`: calls a function by its name; 0, or what it fails with once it
@@ -125,19 +126,19 @@ routines! {
     /// `(values, count)`: the same after a failure, whose error stays.
     Leave "leave" [Ptr, I64] -> None, cold, result::leave;
     /// `(descriptor, outputs, extents, devices, tensors)`: allocates tensors, or raises and returns -1.
-    Allocate "allocate" [Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::allocate;
+    Allocate "allocate" [Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), outline, allocate::allocate;
     /// `(descriptor, output, prototype, tensor)`: allocates one, or raises and returns -1.
-    AllocateOne "allocate_one" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::allocate_one;
+    AllocateOne "allocate_one" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, allocate::allocate_one;
     /// `(descriptor, output, prototype, tensor)`: the same where there is no allocator.
-    AllocatePlain "allocate_plain" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), hot, allocate_plain::allocate;
+    AllocatePlain "allocate_plain" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, allocate_plain::allocate;
     /// `(output, extents)`: bytes of the elements of a tensor; -1 if nothing is that large.
-    DataSize "data_size" [Ptr, Ptr] -> Some(I64), hot, allocate_plain::data_size;
+    DataSize "data_size" [Ptr, Ptr] -> Some(I64), outline, allocate_plain::data_size;
     /// `(descriptor, output, extents)`: -1 once it has raised that a tensor cannot be allocated.
-    CheckSize "check_size" [Ptr, Ptr, Ptr] -> Some(I32), hot, allocate::check_size;
+    CheckSize "check_size" [Ptr, Ptr, Ptr] -> Some(I32), outline, allocate::check_size;
     /// `(address, count)`: writes so many words of zeros.
     Clear "clear" [Ptr, I64] -> None, hot, cuda::clear;
     /// `(descriptor, site, how, tensor, numbers, to)`: makes a tensor map, or raises and returns -1.
-    TensorMap "tensor_map" [Ptr, Ptr, Ptr, Ptr, Ptr, Ptr] -> Some(I32), hot, cuda::map::encode;
+    TensorMap "tensor_map" [Ptr, Ptr, Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, cuda::map::encode;
     /// `(descriptor, site, kernel, device)`: prepares a kernel, or raises and returns -1.
     Prepare "prepare" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::prepare::prepare;
     /// `(descriptor, site, kernel, device)`: the same in the current context.
@@ -153,11 +154,11 @@ routines! {
     /// `(descriptor, site, kernel, CUkernel, device)`: raises and returns -1 if it has other parameters.
     CheckParams "check_params" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::load::check_params;
     /// `(descriptor, site, kernel, config, device)`: allows a kernel what it needs, or raises and returns -1.
-    Allow "allow" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), hot, cuda::load::allow;
+    Allow "allow" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), outline, cuda::load::allow;
     /// `(descriptor, site, kernel, config, device)`: how much shared memory a launch may have, or raises and returns -1.
     FitShared "fit_shared" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::load::fit_shared;
     /// `(descriptor, site, kernel, device)`: 1 if it has made a context current, 0 if one is; -1 once it has raised.
-    EnterContext "enter_context" [Ptr, Ptr, Ptr, I64] -> Some(I32), hot, cuda::context::enter;
+    EnterContext "enter_context" [Ptr, Ptr, Ptr, I64] -> Some(I32), outline, cuda::context::enter;
     /// `(descriptor, site, kernel, device)`: makes the primary context current, or raises and returns -1.
     PushPrimary "push_primary" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::context::push_primary;
     /// Makes current what was so before.
@@ -169,13 +170,13 @@ routines! {
     /// `(descriptor, site, kernel, config, device, status)`: raises.
     LaunchFailed "launch_failed" [Ptr, Ptr, Ptr, Ptr, I64, I64] -> None, cold, cuda::failed::launch;
     /// `(descriptor, values, count, result)`: an array of values, or raises and returns -1.
-    MakeArray "make_array" [Ptr, Ptr, I32, Ptr] -> Some(I32), hot, functions::make_array;
+    MakeArray "make_array" [Ptr, Ptr, I32, Ptr] -> Some(I32), outline, functions::make_array;
     /// `(descriptor, numbers, count, result)`: a shape of integers, or raises and returns -1.
-    MakeShape "make_shape" [Ptr, Ptr, I32, Ptr] -> Some(I32), hot, functions::make_shape;
+    MakeShape "make_shape" [Ptr, Ptr, I32, Ptr] -> Some(I32), outline, functions::make_shape;
     /// `(descriptor, name, length, values, count, result)`: what a function of the registry makes, or raises and returns -1.
-    Make "make" [Ptr, Ptr, I64, Ptr, I32, Ptr] -> Some(I32), hot, functions::make;
+    Make "make" [Ptr, Ptr, I64, Ptr, I32, Ptr] -> Some(I32), outline, functions::make;
     /// `(dl, alignment mask, must be compact)`: whether extents, strides and data are acceptable.
-    Settle "settle" [Ptr, I64, I32] -> Some(I32), hot, view::settle;
+    Settle "settle" [Ptr, I64, I32] -> Some(I32), outline, view::settle;
     /// `(any, checks)`: the `DLTensor*` of a compact tensor, or NULL if it fails one of these checks.
     CheckTensor "check_tensor" [Ptr, Ptr] -> Some(Ptr), outline, view::check_tensor;
     /// `(tensors, count)`: whether these tensors agree on their devices.
@@ -187,29 +188,29 @@ routines! {
     /// `(dl)`: whether no extent is 0.
     NotEmpty "not_empty" [Ptr] -> Some(I32), cold, view::not_empty;
     /// `(dl)`: the product of the extents.
-    Numel "numel" [Ptr] -> Some(I64), hot, view::numel;
+    Numel "numel" [Ptr] -> Some(I64), outline, view::numel;
     /// `(dl)`: whether the strides are compact.
-    IsCompact "is_compact" [Ptr] -> Some(I32), hot, view::is_compact;
+    IsCompact "is_compact" [Ptr] -> Some(I32), outline, view::is_compact;
     /// `(bits of an f64, mantissa bits, bias)`: the nearest 16-bit float, ties to even.
-    RoundHalf "round_half" [I64, I64, I64] -> Some(I16), hot, half::round;
+    RoundHalf "round_half" [I64, I64, I64] -> Some(I16), outline, half::round;
     /// `(bits, mantissa bits, bias)`: a 16-bit float as an `f64`.
-    WidenHalf "widen_half" [I64, I64, I64] -> Some(F64), hot, half::widen;
+    WidenHalf "widen_half" [I64, I64, I64] -> Some(F64), outline, half::widen;
     /// `(any, low mask, high mask)`: the object, if its type is in the set; else NULL.
     Object "object" [Ptr, I64, I64] -> Some(Ptr), hot, access::object;
     /// `(any, low mask, high mask, array)`: text as an array of bytes, or NULL.
-    Text "text" [Ptr, I64, I64, Ptr] -> Some(Ptr), hot, access::text;
+    Text "text" [Ptr, I64, I64, Ptr] -> Some(Ptr), outline, access::text;
     /// `(text, length, other, length)`: whether they are the same.
     SameText "same_text" [Ptr, I64, Ptr, I64] -> Some(I32), hot, access::same_text;
     /// `(text, length, texts, count)`: whether it is one of these, each a length in 32 bits and its bytes.
-    OneOfTexts "one_of_texts" [Ptr, I64, Ptr, I64] -> Some(I32), hot, access::one_of_texts;
+    OneOfTexts "one_of_texts" [Ptr, I64, Ptr, I64] -> Some(I32), outline, access::one_of_texts;
     /// `(any, buffer)`: the cell of a shape, or the integers of a sequence in the buffer, or NULL.
-    Numbers "numbers" [Ptr, Ptr] -> Some(Ptr), hot, access::numbers;
+    Numbers "numbers" [Ptr, Ptr] -> Some(Ptr), outline, access::numbers;
     /// `(any, low mask, high mask, out)`: the element type that text names; 0 if there is none.
     ToDtype "to_dtype" [Ptr, I64, I64, Ptr] -> Some(I32), cold, access::to_dtype;
     /// `(any, low mask, high mask, out)`: the device that text names; 0 if there is none.
     ToDevice "to_device" [Ptr, I64, I64, Ptr] -> Some(I32), cold, kinds::to_device;
     /// `(object, type key, length, cache)`: whether the object is of this class.
-    IsInstance "is_instance" [Ptr, Ptr, I64, Ptr] -> Some(I32), hot, access::is_instance;
+    IsInstance "is_instance" [Ptr, Ptr, I64, Ptr] -> Some(I32), outline, access::is_instance;
     /// `(text, length, result)`: the whole of a function that returns a constant text.
     GiveText "give_text" [Ptr, I64, Ptr] -> Some(I32), cold, give::text;
 
@@ -335,9 +336,14 @@ pub(crate) fn declare_all(module: &mut Module, linkage: Linkage) {
     }
 }
 
-/// Defines the routines that are declared, and those that they use.
-pub(crate) fn define_used(module: &mut Module, linkage: Linkage, used: Used) {
-    let mut defined = vec![false; Routine::ALL.len()];
+/// Defines the routines that are declared and wanted, and those that they use.
+pub(crate) fn define_used(
+    module: &mut Module,
+    linkage: Linkage,
+    used: Used,
+    wanted: impl Fn(Routine) -> bool,
+) {
+    let mut defined: Vec<bool> = Routine::ALL.iter().map(|&routine| !wanted(routine)).collect();
     let next = |module: &Module, defined: &[bool]| {
         let wanted = |&at: &usize| !defined[at] && module.find(Routine::ALL[at].name()).is_some();
         (0..Routine::ALL.len()).find(wanted)

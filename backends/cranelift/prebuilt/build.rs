@@ -1,0 +1,39 @@
+//! Compiles the routines for the machine that this crate is compiled for.
+
+use std::error::Error;
+use std::path::Path;
+use std::{env, fs};
+
+use backend_cranelift::recorded::Recorder;
+use backend_cranelift::{Cranelift, Settings, emit, isa};
+use codegen::{Extent, Loader, linked_routines, routines};
+use target_lexicon::{OperatingSystem, Triple};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=build.rs");
+    let (target, folder) = (env::var("TARGET")?, env::var("OUT_DIR")?);
+    println!("cargo::rustc-env=PREBUILT_TARGET={target}");
+    let write = |name: &str, bytes: Vec<u8>| fs::write(Path::new(&folder).join(name), bytes);
+    // Nothing where there is no code generator for the machine.
+    let triple: Option<Triple> = target.parse().ok();
+    let triple = triple.filter(|triple| isa(triple, Settings::JIT).is_ok());
+    for extent in Extent::ALL {
+        let object = triple.clone().map(|triple| object(triple, extent)).transpose()?;
+        write(extent.name(), object.unwrap_or_default())?;
+    }
+    let process = triple.as_ref().map(in_process).transpose()?;
+    write("process", process.unwrap_or_default())?;
+    Ok(())
+}
+
+fn object(triple: Triple, extent: Extent) -> Result<Vec<u8>, Box<dyn Error>> {
+    Ok(Cranelift { triple }.object(&linked_routines(extent))?)
+}
+
+fn in_process(triple: &Triple) -> Result<Vec<u8>, Box<dyn Error>> {
+    let windows = triple.operating_system == OperatingSystem::Windows;
+    let loader = if windows { Loader::Windows } else { Loader::Dl };
+    let mut recorder = Recorder::new(isa(triple, Settings::JIT)?);
+    emit(&mut recorder, &routines(loader))?;
+    Ok(recorder.finish().to_bytes()?)
+}

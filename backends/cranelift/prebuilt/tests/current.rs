@@ -1,0 +1,30 @@
+//! What was compiled with the crate is what would be compiled now.
+
+use backend_cranelift::recorded::{Recorded, Recorder};
+use backend_cranelift::{Cranelift, Settings, emit, isa};
+use codegen::{Extent, Loader, linked_routines, routines};
+use target_lexicon::Triple;
+use tvm_ffi_codegen_prebuilt::{TARGET, in_process, object};
+
+#[test]
+fn objects_are_current() {
+    let triple: Triple = TARGET.parse().unwrap();
+    for extent in Extent::ALL {
+        let now = Cranelift { triple: triple.clone() }.object(&linked_routines(extent)).unwrap();
+        assert!(object(TARGET, extent) == Some(&now[..]), "{extent:?}");
+    }
+}
+
+#[test]
+fn code_for_the_process_is_current() {
+    let mut recorder = Recorder::new(isa(&Triple::host(), Settings::JIT).unwrap());
+    emit(&mut recorder, &routines(Loader::HOST)).unwrap();
+    let now = recorder.finish().to_bytes().unwrap();
+    assert!(in_process() == Some(&now[..]));
+}
+
+#[test]
+fn other_machines_have_none() {
+    assert_eq!(object("riscv64gc-unknown-none-elf", Extent::Tensors), None);
+    assert!(Recorded::from_bytes(b"").is_err());
+}

@@ -1,0 +1,242 @@
+//! Compiled code that is kept: recorded once, and put into a module of each process that wants it.
+
+use cranelift_codegen::binemit::{Addend, CodeOffset, Reloc};
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::isa::unwind::UnwindInfo;
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
+use cranelift_codegen::{Context, ir};
+use cranelift_module::{
+    DataDescription, DataId, FuncId, Linkage, Module, ModuleDeclarations, ModuleReloc,
+    ModuleRelocTarget, ModuleResult,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, native, refused};
+
+/// The name space of functions among the targets of relocations; what is in another is data.
+const FUNCTIONS: u32 = 0;
+
+/// A module whose code is only kept. It is for code that runs in the process, with the settings of [`Settings::JIT`].
+///
+/// [`Settings::JIT`]: crate::Settings::JIT
+#[expect(missing_debug_implementations, reason = "code generators have none")]
+pub struct Recorder {
+    isa: OwnedTargetIsa,
+    declarations: ModuleDeclarations,
+    functions: Vec<Code>,
+    data: Vec<(DataId, DataDescription)>,
+}
+
+/// What was recorded.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Recorded {
+    declared_functions: Vec<(String, Linkage, ir::Signature)>,
+    declared_data: Vec<(String, Linkage, bool)>,
+    functions: Vec<Code>,
+    data: Vec<(DataId, DataDescription)>,
+}
+
+/// A compiled function.
+#[derive(Debug, Serialize, Deserialize)]
+struct Code {
+    id: FuncId,
+    align: u64,
+    bytes: Vec<u8>,
+    relocations: Vec<(CodeOffset, Reloc, ModuleRelocTarget, Addend)>,
+    unwind: Option<UnwindInfo>,
+}
+
+/// A function that has been put into a module: how to unwind its frame, where that is known.
+#[derive(Debug)]
+pub struct Replayed {
+    /// Its name.
+    pub name: String,
+    /// What it is in the module.
+    pub id: FuncId,
+    /// True if it is exported.
+    pub exported: bool,
+    /// How to unwind its frame.
+    pub unwind: Option<UnwindInfo>,
+}
+
+impl Recorder {
+    /// One for the machine of a code generator.
+    pub fn new(isa: OwnedTargetIsa) -> Recorder {
+        let (declarations, functions, data) = Default::default();
+        Recorder { isa, declarations, functions, data }
+    }
+
+    /// What was compiled.
+    pub fn finish(self) -> Recorded {
+        let function = |(id, one): (FuncId, &cranelift_module::FunctionDeclaration)| {
+            (one.linkage_name(id).into_owned(), one.linkage, one.signature.clone())
+        };
+        let object = |(id, one): (DataId, &cranelift_module::DataDeclaration)| {
+            (one.linkage_name(id).into_owned(), one.linkage, one.writable)
+        };
+        Recorded {
+            declared_functions: self.declarations.get_functions().map(function).collect(),
+            declared_data: self.declarations.get_data_objects().map(object).collect(),
+            functions: self.functions,
+            data: self.data,
+        }
+    }
+}
+
+impl Recorded {
+    /// As bytes, for the same version of this crate.
+    ///
+    /// # Errors
+    /// [`Error::Native`] for what cannot be written.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
+        postcard::to_allocvec(self).map_err(refused)
+    }
+
+    /// Reads what [`Recorded::to_bytes`] has written.
+    ///
+    /// # Errors
+    /// [`Error::Native`] for other bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Recorded, Error> {
+        postcard::from_bytes(bytes).map_err(refused)
+    }
+
+    /// Puts the code into a module of the same machine, in which none of its names is taken.
+    ///
+    /// # Errors
+    /// [`Error::Native`] if the module refuses.
+    pub fn replay(self, module: &mut dyn Module) -> Result<Vec<Replayed>, Error> {
+        let declared = self.declared_functions.iter();
+        let functions = declared.map(|(name, linkage, signature)| {
+            module.declare_function(name, *linkage, signature).map_err(native)
+        });
+        let functions: Vec<FuncId> = functions.collect::<Result<_, _>>()?;
+        let declared = self.declared_data.iter();
+        let data = declared.map(|(name, linkage, writable)| {
+            module.declare_data(name, *linkage, *writable, false).map_err(native)
+        });
+        let ids = Ids { functions, data: data.collect::<Result<_, _>>()? };
+        for (id, mut description) in self.data {
+            description.function_decls.values_mut().for_each(|target| ids.place(target));
+            description.data_decls.values_mut().for_each(|target| ids.place(target));
+            module.define_data(ids.data[id.as_u32() as usize], &description).map_err(native)?;
+        }
+        let mut replayed = Vec::with_capacity(self.functions.len());
+        for code in self.functions {
+            let (name, linkage, _) = &self.declared_functions[code.id.as_u32() as usize];
+            let id = ids.functions[code.id.as_u32() as usize];
+            let relocations: Vec<ModuleReloc> = code.relocations(&ids).collect();
+            let defined = module.define_function_bytes(id, code.align, &code.bytes, &relocations);
+            defined.map_err(native)?;
+            let (name, exported) = (name.clone(), *linkage == Linkage::Export);
+            replayed.push(Replayed { name, id, exported, unwind: code.unwind });
+        }
+        Ok(replayed)
+    }
+}
+
+impl Code {
+    fn relocations(&self, ids: &Ids) -> impl Iterator<Item = ModuleReloc> {
+        self.relocations.iter().map(|(offset, kind, target, addend)| {
+            let mut name = target.clone();
+            ids.place(&mut name);
+            ModuleReloc { offset: *offset, kind: *kind, name, addend: *addend }
+        })
+    }
+}
+
+/// Who the recorded symbols are in a module.
+struct Ids {
+    functions: Vec<FuncId>,
+    data: Vec<DataId>,
+}
+
+impl Ids {
+    fn place(&self, target: &mut ModuleRelocTarget) {
+        match target {
+            ModuleRelocTarget::User { namespace: FUNCTIONS, index } => {
+                *index = self.functions[*index as usize].as_u32();
+            }
+            ModuleRelocTarget::User { index, .. } => {
+                *index = self.data[*index as usize].as_u32();
+            }
+            ModuleRelocTarget::FunctionOffset(id, _) => {
+                *id = self.functions[id.as_u32() as usize];
+            }
+            ModuleRelocTarget::LibCall(_) | ModuleRelocTarget::KnownSymbol(_) => {}
+        }
+    }
+}
+
+impl Module for Recorder {
+    fn isa(&self) -> &dyn TargetIsa {
+        &*self.isa
+    }
+
+    fn declarations(&self) -> &ModuleDeclarations {
+        &self.declarations
+    }
+
+    fn declare_function(
+        &mut self,
+        name: &str,
+        linkage: Linkage,
+        signature: &ir::Signature,
+    ) -> ModuleResult<FuncId> {
+        Ok(self.declarations.declare_function(name, linkage, signature)?.0)
+    }
+
+    fn declare_anonymous_function(&mut self, signature: &ir::Signature) -> ModuleResult<FuncId> {
+        self.declarations.declare_anonymous_function(signature)
+    }
+
+    fn declare_data(
+        &mut self,
+        name: &str,
+        linkage: Linkage,
+        writable: bool,
+        tls: bool,
+    ) -> ModuleResult<DataId> {
+        Ok(self.declarations.declare_data(name, linkage, writable, tls)?.0)
+    }
+
+    fn declare_anonymous_data(&mut self, writable: bool, tls: bool) -> ModuleResult<DataId> {
+        self.declarations.declare_anonymous_data(writable, tls)
+    }
+
+    fn define_function_with_control_plane(
+        &mut self,
+        id: FuncId,
+        context: &mut Context,
+        plane: &mut ControlPlane,
+    ) -> ModuleResult<()> {
+        let code = context.compile(&*self.isa, plane)?;
+        let (align, bytes) = (u64::from(code.buffer.alignment), code.code_buffer().to_vec());
+        let unwind = code.create_unwind_info(&*self.isa)?;
+        let relocations = code.buffer.relocs().to_vec();
+        let relocation = |reloc| {
+            let one = ModuleReloc::from_mach_reloc(reloc, &context.func, id);
+            (one.offset, one.kind, one.name, one.addend)
+        };
+        let relocations = relocations.iter().map(relocation).collect();
+        self.functions.push(Code { id, align, bytes, relocations, unwind });
+        Ok(())
+    }
+
+    fn define_function_bytes(
+        &mut self,
+        id: FuncId,
+        align: u64,
+        bytes: &[u8],
+        relocs: &[ModuleReloc],
+    ) -> ModuleResult<()> {
+        let relocation = |one: &ModuleReloc| (one.offset, one.kind, one.name.clone(), one.addend);
+        let relocations = relocs.iter().map(relocation).collect();
+        self.functions.push(Code { id, align, bytes: bytes.to_vec(), relocations, unwind: None });
+        Ok(())
+    }
+
+    fn define_data(&mut self, id: DataId, data: &DataDescription) -> ModuleResult<()> {
+        self.data.push((id, data.clone()));
+        Ok(())
+    }
+}
