@@ -1,9 +1,13 @@
 // A compiler in C++ in one file: formulas become functions of TVM FFI. It knows LLVM's text and nothing of the ABI;
-// arguments, checks and errors are the business of libtvm_ffi_codegen.so, which it calls as any function of the FFI.
+// arguments, checks and errors are the business of libtvm_ffi_codegen.so.
 //
-//     compiler libtvm_ffi_codegen.so [clang]
+//     compiler [clang]
 //
-// It compiles `name(x, y) = formula` for vectors of float32, links, loads, calls, and shows what a wrong call says.
+// It compiles `name(x, y) = formula` for vectors of float32, links, loads, calls, and shows what a wrong call says. To
+// build it, with the Python package installed:
+//
+//     flags="--cxxflags --ldflags --libs"
+//     g++ compiler.cc -o compiler $(tvm-ffi-config $flags) $(python3 -m tvm_ffi_codegen.config $flags)
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,12 +19,12 @@
 #include <string>
 #include <vector>
 
-#include <tvm/ffi/container/array.h>
-#include <tvm/ffi/container/map.h>
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/function.h>
+#include <tvm_ffi_codegen.hpp>
 
+namespace codegen = tvm_ffi_codegen;
 namespace ffi = tvm::ffi;
 
 // The front end: sums and products of numbers and vectors, as LLVM's instructions in the order in which they run.
@@ -109,19 +113,18 @@ ffi::Tensor tensor(const std::vector<float>& numbers) {
 }
 
 int main(int argc, char** argv) try {
-  if (argc < 2) return std::fprintf(stderr, "compiler libtvm_ffi_codegen.so [clang]\n"), 2;
-  const std::string clang = argc > 2 ? argv[2] : "clang";
+  const std::string clang = argc > 1 ? argv[1] : "clang";
   char folder[] = "/tmp/compiler-XXXXXX";
   if (mkdtemp(folder) == nullptr) return std::perror(folder), 1;
   const std::string file = std::string(folder) + "/blend";
-  ffi::Module codegen = ffi::Module::LoadFromFile(argv[1]);
+  const std::string declared = declaration("blend", {"x", "y"});
+  for (const codegen::Diagnostic& one : codegen::check(declared)) std::cerr << one << "\n";
 
   std::ofstream(file + ".ll") << kernel("blend_kernel", {"x", "y"}, "x * 0.75 + y * 0.25 + 1");
   if (std::system((clang + " -w -O2 -fPIC -c " + file + ".ll -o " + file + ".o").c_str()) != 0) return 1;
-  ffi::Map<ffi::String, ffi::Any> options{{"form", ffi::String("shared")}, {"link", ffi::Array<ffi::String>{file + ".o"}}};
-  ffi::Bytes library = codegen->GetFunction("emit").value()(declaration("blend", {"x", "y"}), options).cast<ffi::Bytes>();
+  ffi::Bytes library = codegen::emit(declared, "shared", {{"link", codegen::Files{ffi::String(file + ".o")}}});
   std::ofstream(file + ".so", std::ios::binary).write(library.data(), static_cast<std::streamsize>(library.size()));
-  std::cout << declaration("blend", {"x", "y"}) << "\n";
+  std::cout << declared << "\n";
 
   ffi::Function blend = ffi::Module::LoadFromFile(file + ".so")->GetFunction("blend").value();
   ffi::Tensor out = blend(tensor({1, 2, 3, 4}), tensor({8, 4, 0, -4})).cast<ffi::Tensor>();

@@ -1,7 +1,9 @@
-//! Makes the wrappers of `src/surface.ffi` with this very library, and what exports them.
+//! Makes the wrappers of `src/surface.ffi` with this very library, what exports them, and the header for C.
 //!
 //! Of what Rust links into a shared library only its own functions are exported, so that each exported name is a
-//! function of Rust (`exports.rs` in `$OUT_DIR`) that goes on to the wrapper, which has another name.
+//! function of Rust (`exports.rs` in `$OUT_DIR`) that goes on to the wrapper, which has another name. The functions
+//! for C, whose names here are those of everybody (`link`), get a prefix by that; the header,
+//! `$OUT_DIR/include/tvm_ffi_codegen.h`, says the same.
 
 use std::env;
 use std::error::Error;
@@ -9,13 +11,32 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use codegen::ir::{self, Linkage};
+use codegen::ir::{self, Linkage, Type};
+use codegen::{Expr, Statement};
 use driver::link::{Input, runtime_library};
 use driver::{Form, Options};
 use target_lexicon::{BinaryFormat, Triple};
 
 /// What stands before the names of the wrappers.
-const PREFIX: &str = "tvm_ffi_codegen_wrapper";
+const PREFIX: &str = "tvm_ffi_codegen_wrapper_";
+
+/// What stands before the names of functions of the FFI, and of what is said of them.
+const FFI: &str = "__tvm_ffi_";
+
+/// What stands before the names of the functions for C.
+const C: &str = "tvm_ffi_codegen_";
+
+/// The name by which the loader knows the library.
+const SONAME: &str = "libtvm_ffi_codegen.so";
+
+/// How the header begins.
+const ABOUT: &str = "\
+/* libtvm_ffi_codegen.so for C and C++: functions of TVM FFI from declarations. Beside each of these the library has the
+ * function of the FFI that its signature names. tvm_ffi_codegen.hpp is the same for programs on tvm/ffi.
+ *
+ * Texts are UTF-8 with their sizes, options a Map, files an Array (ffi.Map and ffi.Array of the runtime make them).
+ * Any thread may call any function; what jit says of modules holds. */
+";
 
 fn main() -> Result<(), Box<dyn Error>> {
     const SURFACE: &str = "src/surface.ffi";
@@ -25,6 +46,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = Path::new(&out);
 
     let library = fs::read_to_string(SURFACE)?.parse::<codegen::Library>()?;
+    fs::create_dir_all(out.join("include"))?;
+    fs::write(out.join("include/tvm_ffi_codegen.h"), header(&library)?)?;
     let mut module = driver::lower(&library)?;
     let exports = rename(&mut module);
     fs::write(out.join("exports.rs"), trampolines(&exports)?)?;
@@ -37,28 +60,58 @@ fn main() -> Result<(), Box<dyn Error>> {
     link_runtime(out, &target, Input::new("surface.o", bytes)?)
 }
 
-/// Gives what is exported other names; those that it had.
-fn rename(module: &mut ir::Module) -> Vec<String> {
-    let functions = module.functions.iter().map(|function| function.symbol);
-    let exported =
-        functions.filter(|symbol| module.symbols[symbol.index()].linkage == Linkage::Export);
-    let exported: Vec<_> =
-        exported.map(|symbol| (symbol, module.name(symbol).to_owned())).collect();
-    let renames: Vec<_> =
-        exported.iter().map(|(symbol, name)| (*symbol, format!("{PREFIX}{name}"))).collect();
-    module.rename(&renames).expect("nothing else starts with the prefix");
-    exported.into_iter().map(|(_, name)| name).collect()
+/// The header, which says nothing of the kernels: they are ours alone.
+fn header(library: &codegen::Library) -> Result<String, codegen::Error> {
+    let mut library = library.clone();
+    library.system_lib = Some(C.to_owned());
+    for function in &mut library.functions {
+        function.body = [Statement::raise("RuntimeError", [Expr::text("not called")])].into();
+    }
+    Ok(format!("{ABOUT}{}", library.resolve()?.header()))
 }
 
-/// The functions of Rust that are exported: all have the one type of FFI functions.
-fn trampolines(exports: &[String]) -> Result<String, std::fmt::Error> {
+/// Gives what is exported other names; those that it had, with the types.
+fn rename(module: &mut ir::Module) -> Vec<(String, ir::Signature)> {
+    let is_exported =
+        |symbol: ir::Symbol| module.symbols[symbol.index()].linkage == Linkage::Export;
+    let functions = module.functions.iter().filter(|function| is_exported(function.symbol));
+    let exported: Vec<_> = functions
+        .map(|function| {
+            let name = module.name(function.symbol).to_owned();
+            (function.symbol, name, function.signature.clone())
+        })
+        .collect();
+    let renames: Vec<_> =
+        exported.iter().map(|(symbol, name, _)| (*symbol, format!("{PREFIX}{name}"))).collect();
+    module.rename(&renames).expect("nothing else starts with the prefix");
+    exported.into_iter().map(|(_, name, signature)| (name, signature)).collect()
+}
+
+/// The functions of Rust that are exported, each with the type of what it goes on to; all return a status.
+fn trampolines(exports: &[(String, ir::Signature)]) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     writeln!(text, "forward! {{")?;
-    for name in exports {
-        writeln!(text, "    {name} => {PREFIX}{name};")?;
+    for (name, signature) in exports {
+        let types = signature.params.iter().enumerate();
+        let params: Vec<_> = types.map(|(i, param)| format!("p{i}: {}", rust(param.ty))).collect();
+        let prefix = if name.starts_with(FFI) { "" } else { C };
+        writeln!(text, "    {prefix}{name}({}) => {PREFIX}{name};", params.join(", "))?;
     }
     writeln!(text, "}}")?;
     Ok(text)
+}
+
+fn rust(ty: Type) -> &'static str {
+    match ty {
+        Type::Bool => unreachable!("comparisons are not passed"),
+        Type::I8 => "i8",
+        Type::I16 => "i16",
+        Type::I32 => "i32",
+        Type::I64 => "i64",
+        Type::F32 => "f32",
+        Type::F64 => "f64",
+        Type::Ptr => "*const c_void",
+    }
 }
 
 /// Says that the library needs the runtime, and that it stays once it is loaded: objects that it made may be anywhere.
@@ -76,5 +129,6 @@ fn link_runtime(out: &Path, target: &Triple, surface: Input) -> Result<(), Box<d
     argument(&path.display().to_string());
     argument("-Wl,--as-needed");
     argument("-Wl,-z,nodelete");
+    argument(&format!("-Wl,-soname,{SONAME}"));
     Ok(())
 }

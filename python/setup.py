@@ -1,4 +1,4 @@
-"""Builds the wheel: the package, and beside it the shared object that cargo makes of this folder.
+"""Builds the wheel: the package, and in it what cargo makes of this folder: the shared object and the header for C.
 
 The wheel depends on the platform and not on the version of Python, since Python reaches the shared object through
 TVM FFI. `TVM_FFI_CODEGEN_PROFILE=dev` builds it without optimisation, `TVM_FFI_CODEGEN_FEATURES=llvm` with a backend
@@ -20,10 +20,11 @@ from setuptools.dist import Distribution
 HERE = Path(__file__).resolve().parent
 CRATE = "tvm-ffi-codegen-python"
 LIBRARY = Path("tvm_ffi_codegen", "libtvm_ffi_codegen.so")
+HEADER = Path("tvm_ffi_codegen", "include", "tvm_ffi_codegen.h")
 
 
-def cargo() -> Path:
-    """Builds the shared object; where it is."""
+def cargo() -> dict[Path, Path]:
+    """Builds the shared object and the header: where they are, by their places in the package."""
     profile = os.environ.get("TVM_FFI_CODEGEN_PROFILE", "release")
     features = os.environ.get("TVM_FFI_CODEGEN_FEATURES", "")
     command = ["cargo", "rustc", "--locked", "--lib", "--crate-type", "cdylib", "-p", CRATE]
@@ -34,16 +35,20 @@ def cargo() -> Path:
     artifacts = [message for message in messages if message["reason"] == "compiler-artifact"]
     ours = [artifact for artifact in artifacts if "cdylib" in artifact["target"]["crate_types"]]
     files = [Path(file) for artifact in ours for file in artifact["filenames"]]
-    return next(file for file in files if file.suffix in (".so", ".dylib", ".dll"))
+    library = next(file for file in files if file.suffix in (".so", ".dylib", ".dll"))
+    scripts = [message for message in messages if message["reason"] == "build-script-executed"]
+    made = [Path(script["out_dir"], "include", HEADER.name) for script in scripts]
+    return {LIBRARY: library, HEADER: next(file for file in made if file.is_file())}
 
 
 class Build(build_py):
-    """Adds the shared object to the package."""
+    """Adds what cargo makes to the package."""
 
     def run(self) -> None:
         super().run()
         folder = HERE if self.editable_mode else Path(self.build_lib)
-        shutil.copyfile(cargo(), folder / LIBRARY)
+        for place, made in cargo().items():
+            shutil.copyfile(made, folder / place)
 
 
 class Wheel(bdist_wheel):

@@ -18,5 +18,15 @@ pub mod process {}
 #[doc = include_str!("guide/embedding.md")]
 pub mod embedding {}
 
+// Its example calls what it declares: a test of the JIT, which stands on this crate.
+#[cfg_attr(not(doctest), doc = include_str!("guide/comparison.md"))]
+pub mod comparison {}
+
+#[doc = include_str!("guide/numbers.md")]
+pub mod numbers {}
+
+#[doc = include_str!("guide/systems.md")]
+pub mod systems {}
+
 #[doc = include_str!("guide/architecture.md")]
 pub mod architecture {}

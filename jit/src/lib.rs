@@ -100,6 +100,11 @@ pub use value::returned::Returned;
 pub use value::tensor::TensorObject;
 pub use value::view::TensorView;
 
+/// The example of a chapter that stands in a crate below this one.
+#[cfg(doctest)]
+#[doc = include_str!("../../codegen/src/guide/comparison.md")]
+struct Comparison;
+
 /// What is shared between threads, and what is not: as true as it can be.
 const _: () = {
     const fn sent_and_shared<T: Send + Sync>() {}

@@ -1,27 +1,23 @@
-//! What the shared object exports: the wrappers and what is said of them, under the names that loaders look for.
+//! What the shared object exports: the wrappers and what is said of them, under the names that loaders look for, and
+//! the functions for C.
 
-use ::jit::abi::Any;
 use std::ffi::c_void;
 
 /// Functions that go on to others, which have the same type.
 macro_rules! forward {
-    ($($name:ident => $wrapper:ident;)*) => {
+    ($($name:ident($($param:ident: $ty:ty),*) => $wrapper:ident;)*) => {
         unsafe extern "C" {
-            $(fn $wrapper(handle: *mut c_void, args: *const Any, count: i32, result: *mut Any) -> i32;)*
+            $(fn $wrapper($($param: $ty),*) -> i32;)*
         }
 
         $(
             /// # Safety
-            /// Called as functions of the FFI are.
+            /// Called as functions of the FFI are, or as the header for C says.
             #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name(
-                handle: *mut c_void,
-                args: *const Any,
-                count: i32,
-                result: *mut Any,
-            ) -> i32 {
-                // SAFETY: the wrapper expects what the caller gives to a function of the FFI.
-                unsafe { $wrapper(handle, args, count, result) }
+            #[allow(clippy::too_many_arguments, reason = "as many as C has")]
+            unsafe extern "C" fn $name($($param: $ty),*) -> i32 {
+                // SAFETY: the wrapper expects what the caller gives.
+                unsafe { $wrapper($($param),*) }
             }
         )*
     };

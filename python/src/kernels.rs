@@ -13,7 +13,11 @@ use crate::{check, emit, ffi, inspect, jit as in_process, link};
 /// # Safety
 /// Called by the wrapper of `check`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn tvm_ffi_codegen_check(text: *const u8, size: i64, result: *mut Any) -> i32 {
+unsafe extern "C" fn tvm_ffi_codegen_kernel_check(
+    text: *const u8,
+    size: i64,
+    result: *mut Any,
+) -> i32 {
     // SAFETY: the wrapper passes a text, and a place that holds None.
     unsafe { ffi::run(result, || check::check(ffi::text(text, size)?)) }
 }
@@ -21,7 +25,7 @@ unsafe extern "C" fn tvm_ffi_codegen_check(text: *const u8, size: i64, result: *
 /// # Safety
 /// Called by the wrapper of `emit`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn tvm_ffi_codegen_emit(
+unsafe extern "C" fn tvm_ffi_codegen_kernel_emit(
     text: *const u8,
     size: i64,
     options: *mut c_void,
@@ -40,7 +44,7 @@ unsafe extern "C" fn tvm_ffi_codegen_emit(
 /// # Safety
 /// Called by the wrapper of `link`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn tvm_ffi_codegen_link(
+unsafe extern "C" fn tvm_ffi_codegen_kernel_link(
     objects: *mut c_void,
     options: *mut c_void,
     result: *mut Any,
@@ -59,7 +63,7 @@ unsafe extern "C" fn tvm_ffi_codegen_link(
 /// # Safety
 /// Called by the wrapper of `jit`, whose caller vouches for the kernels.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn tvm_ffi_codegen_jit(
+unsafe extern "C" fn tvm_ffi_codegen_kernel_jit(
     text: *const u8,
     size: i64,
     kernels: *mut c_void,
@@ -81,7 +85,7 @@ unsafe extern "C" fn tvm_ffi_codegen_jit(
 /// # Safety
 /// Called by the wrapper of `inspect`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn tvm_ffi_codegen_inspect(file: *const Any, result: *mut Any) -> i32 {
+unsafe extern "C" fn tvm_ffi_codegen_kernel_inspect(file: *const Any, result: *mut Any) -> i32 {
     // SAFETY: the wrapper passes a text or bytes, and a place that holds None.
     unsafe { ffi::run(result, || inspect::inspect(&ffi::value(*file)?)) }
 }
@@ -93,7 +97,7 @@ unsafe extern "C" fn tvm_ffi_codegen_inspect(file: *const Any, result: *mut Any)
     clippy::too_many_arguments,
     reason = "four texts and one that may be missing, as C has them"
 )]
-unsafe extern "C" fn tvm_ffi_codegen_import_triton(
+unsafe extern "C" fn tvm_ffi_codegen_kernel_import_triton(
     metadata: *const u8,
     metadata_size: i64,
     cubin: *const u8,

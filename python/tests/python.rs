@@ -1,7 +1,7 @@
 //! The shared object as Python has it: the package, its tests and its example, in an unoptimised build.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The shared object, which cargo has built beside this program.
@@ -50,6 +50,34 @@ fn config(what: &str) -> String {
     String::from_utf8(output.stdout).expect("a path").trim().to_owned()
 }
 
+/// Compiles a program with the headers of the package and links it with the shared object, which is to be found by the
+/// name that it has in the package.
+fn build(folder: &Path, compiler: &str, options: &[&str], source: &str) -> PathBuf {
+    let (program, installed) = (folder.join("program"), folder.join("libtvm_ffi_codegen.so"));
+    std::os::unix::fs::symlink(library(), &installed).expect("a link can be made");
+    let libraries = config("--libdir");
+    let mut build = Command::new(compiler);
+    build.args(options).args(["-Wall", "-Wno-unused-parameter", "-Werror", source]);
+    build.current_dir(env!("CARGO_MANIFEST_DIR")).arg("-o").arg(&program);
+    build.args(["-Itvm_ffi_codegen/include", concat!("-I", env!("OUT_DIR"), "/include")]);
+    build.arg(format!("-isystem{}", config("--includedir")));
+    build.arg(format!("-isystem{}", config("--dlpack-includedir")));
+    build.arg(format!("-L{libraries}")).arg("-ltvm_ffi").arg(format!("-Wl,-rpath,{libraries}"));
+    build.arg("-L").arg(folder).arg("-ltvm_ffi_codegen");
+    build.arg(format!("-Wl,-rpath,{}", folder.display()));
+    let built = build.output().unwrap_or_else(|error| panic!("{compiler}: {error}"));
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    program
+}
+
+/// What a program prints; whether it calls that a success is its own affair.
+fn printed(program: &Path, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().expect("it runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.is_empty(), "{errors}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 /// The compiler in C++ of the examples needs a compiler of LLVM's text, which comes with LLVM 22.
 #[test]
 fn a_compiler_in_cxx_uses_the_library() {
@@ -58,24 +86,7 @@ fn a_compiler_in_cxx_uses_the_library() {
         return eprintln!("left out: there is no clang-22");
     }
     let folder = tempfile::tempdir().expect("a folder can be made");
-    let program = folder.path().join("compiler");
-    let libraries = config("--libdir");
-    let mut build = Command::new("g++");
-    build.args([
-        "-std=c++17",
-        "-Wall",
-        "-Wno-unused-parameter",
-        "-Werror",
-        "../examples/compiler.cc",
-    ]);
-    build.current_dir(env!("CARGO_MANIFEST_DIR")).arg("-o").arg(&program);
-    build.arg(format!("-isystem{}", config("--includedir")));
-    build.arg(format!("-isystem{}", config("--dlpack-includedir")));
-    build.arg(format!("-L{libraries}")).arg("-ltvm_ffi").arg(format!("-Wl,-rpath,{libraries}"));
-    let built = build.output().expect("g++ runs");
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let output = Command::new(&program).arg(library()).arg("clang-22").output().expect("it runs");
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let program = build(folder.path(), "g++", &["-std=c++17"], "../examples/compiler.cc");
     let expected = "\
 blend(x: Tensor([n], float32), y: Tensor([n], float32)) -> out: Tensor([n], float32) \
 = blend_kernel(x.data, y.data, out.data, n);
@@ -83,7 +94,66 @@ blend(x: Tensor([n], float32), y: Tensor([n], float32)) -> out: Tensor([n], floa
 ValueError: Mismatched y.shape[0] on argument #1 when calling: `blend(x: Tensor([n], float32), \
 y: Tensor([n], float32))`, expected 1 (= x.shape[0]) but got 2
 ";
-    assert_eq!(printed, expected, "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(printed(&program, &["clang-22"]), expected);
+}
+
+#[test]
+fn programs_in_cxx_call_every_function() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let program = build(folder.path(), "g++", &["-std=c++17", "-Wextra"], "tests/surface.cc");
+    let expected = "\
+error: 1:6: expected `Tensor` or another type such as `float32`, found `int65`
+  | f(n: int65) -> None = k(n);
+  |      ^
+ValueError: option form: no form \"elf\", expected one of ir, native, bitcode, object, shared, header
+ValueError: unknown option \"optimisation\", expected one of form, backend, target, cpu, optimization, \
+link, linker, rpath, runtime_dependency, images, imports, prepare, entry, system_lib, metadata, unchecked
+TypeError: Mismatched type of option cpu, expected str but got int
+ValueError: there are no objects to link
+FileNotFoundError: cannot read /nowhere: No such file or directory (os error 2)
+ValueError: kernels[\"k\"] is NULL
+ValueError: undefined: `k`
+ValueError: the metadata lacks `target`, which Triton 3.9 writes
+";
+    assert_eq!(printed(&program, &[]), expected);
+}
+
+#[test]
+fn programs_in_c_call_the_functions() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let options = ["-std=c99", "-Wextra", "-Wpedantic"];
+    let program = build(folder.path(), "gcc", &options, "tests/surface.c");
+    let expected = "\
+check: 0, type index 71
+dropped: 0
+empty: 0
+no options: TypeError: Mismatched type of options on argument #1 when calling: `emit(text: str, \
+options: Map[str, Any])`, expected Map but got None
+no file: TypeError: Mismatched type of file on argument #0 when calling: `inspect(file: Union[str, \
+bytes])`, expected Union[str, bytes] but got None
+a negative size: ValueError: Out of range text.size when calling: `check(text: str)`, expected a \
+non-negative size but got -1
+";
+    assert_eq!(printed(&program, &[]), expected);
+}
+
+/// Where the headers and the shared object are, for the command lines of compilers.
+#[test]
+fn the_package_says_where_its_headers_are() {
+    let asked =
+        ["-m", "tvm_ffi_codegen.config", "--includedir", "--cxxflags", "--ldflags", "--libs"];
+    let include = concat!(env!("CARGO_MANIFEST_DIR"), "/tvm_ffi_codegen/include");
+    let libraries = library().parent().expect("a file is in a folder").display().to_string();
+    let expected = format!("{include}\n-I{include}\n-L{libraries}\n-ltvm_ffi_codegen_python\n");
+    assert_eq!(python(&asked), expected);
+    assert!(Path::new(include).join("tvm_ffi_codegen.hpp").is_file());
+}
+
+/// All types of the package are right, as `python/pyproject.toml` asks for it.
+#[test]
+fn the_package_has_types() {
+    let printed = python(&["-m", "mypy"]);
+    assert!(printed.starts_with("Success: no issues found"), "{printed}");
 }
 
 /// Neither the shared object nor a compiler is needed yet.

@@ -8,7 +8,8 @@
 
 `jit` compiles declarations into this process, `emit` makes text, objects and shared libraries of them, `check` says
 what is wrong with them, `link` links objects to a shared library, and `inspect` says what is in one. Modules are those
-of `tvm_ffi`; the language of declarations is described in the README of the project.
+of `tvm_ffi`; the language of declarations is described in the guide of the project. Compilers in C and C++ use the same
+functions through `include_dir()` and `library_path()`: see `tvm_ffi_codegen.config`.
 
 What is wrong with the input is a `ValueError` or a `TypeError`, a file that cannot be read an `OSError`, and a failure
 of a linker or compiler a `RuntimeError`. An `InternalError`, which is one too, is a bug of the package.
@@ -18,7 +19,7 @@ from . import triton
 from ._api import Diagnostic, check, emit, inspect, jit, link
 from ._function import function
 from ._kernels import C
-from ._library import InternalError
+from ._library import InternalError, include_dir, library_path
 
 __all__ = [
     "C",
@@ -27,8 +28,10 @@ __all__ = [
     "check",
     "emit",
     "function",
+    "include_dir",
     "inspect",
     "jit",
+    "library_path",
     "link",
     "triton",
 ]

@@ -20,11 +20,21 @@ class InternalError(RuntimeError):
 KINDS = (OSError, FileNotFoundError, InternalError)
 
 
+def library_path() -> Path:
+    """The shared object beside this file, or the one that `TVM_FFI_CODEGEN_LIBRARY` names."""
+    named = os.environ.get(VARIABLE)
+    return Path(named) if named else Path(__file__).with_name(FILE)
+
+
+def include_dir() -> Path:
+    """The folder of `tvm_ffi_codegen.h` and `tvm_ffi_codegen.hpp`."""
+    return Path(__file__).with_name("include")
+
+
 @functools.cache
 def library() -> tvm_ffi.Module:
-    """The module of the shared object beside this file, or of the one that `TVM_FFI_CODEGEN_LIBRARY` names."""
-    named = os.environ.get(VARIABLE)
-    path = Path(named) if named else Path(__file__).with_name(FILE)
+    """The module of the shared object."""
+    path = library_path()
     if not path.is_file():
         raise ImportError(
             f"{path} is not there: install the package, or name the file in {VARIABLE}"

@@ -113,3 +113,20 @@ fn unsafe_code_is_forbidden() {
         assert!(forbids, "{path}");
     }
 }
+
+/// Cargo makes no programs of tests of these, to save the time, and so would leave out any in their sources.
+#[test]
+fn no_tests_are_left_out() {
+    for folder in ["driver", "driver/stdout", "python"].into_iter().chain(BACKENDS) {
+        assert!(read(&format!("{folder}/Cargo.toml")).contains("test = false"), "{folder}");
+        for source in sources(&format!("{folder}/src")) {
+            let words = words_of(&source);
+            let found = words.iter().any(|word| word == "test");
+            assert!(!found, "{}: tests of {folder} are in its folder `tests`", source.path);
+        }
+    }
+    let examples = sources("examples").into_iter().filter(|file| file.path != "examples/output.rs");
+    for source in examples {
+        assert!(!source.text.contains("#[test]"), "{}", source.path);
+    }
+}
