@@ -13,8 +13,8 @@ const DECLARATIONS: [(&str, Extent); 6] = [
         Extent::Tensors,
     ),
     ("f(a: str, b: Array[int64], c: Map[str, Any], d: Union[str, dtype]) -> None = k(a.data);", Extent::Values),
-    ("f(x: Tensor([n], float32)) -> y: Tensor([n], float32) = k(x.data, y.data);", Extent::Values),
-    ("f(x: Any) -> Any = { let r = \"g\"(x); return r; };", Extent::Values),
+    ("f(x: Tensor([n], float32)) -> y: Tensor([n], float32) = k(x.data, y.data);", Extent::Allocations),
+    ("f(x: Any) -> Any = { let r: Any = \"g\"(x); return r; };", Extent::Values),
     (
         "image i; f(x: Tensor([n], float32)) -> None = { launch i.\"k\"(x.data, n) grid(n) block(128); };",
         Extent::Launches,
@@ -63,10 +63,23 @@ fn every_extent_can_be_linked() {
     }
 }
 
+/// Only libraries that allocate want an allocator.
+#[test]
+fn extents_want_no_more_of_the_platform() {
+    let wants = |extent: Extent| {
+        let module = linked_routines(extent);
+        let imports = module.symbols.iter().filter(|symbol| symbol.linkage == ir::Linkage::Import);
+        let names = imports.map(|symbol| symbol.name.clone());
+        names.filter(|name| !name.starts_with("TVMFFI")).collect::<BTreeSet<String>>()
+    };
+    let rows = Extent::ALL.map(|extent| wants(extent).into_iter().collect::<Vec<_>>().join(" "));
+    assert_eq!(rows, ["", "", "free malloc", "dlopen dlsym", "dlopen dlsym free malloc"]);
+}
+
 /// What a routine remembers is remembered once, where the linker puts it.
 #[test]
 fn routines_that_stay_with_a_module_share_no_state() {
-    let offered = linked_routines(Extent::Launches);
+    let offered = linked_routines(Extent::All);
     let shared = variables(&offered);
     assert!(shared.contains("tvm_ffi_codegen.driver"));
     for (text, _) in DECLARATIONS {

@@ -120,8 +120,9 @@ pub fn shared(
 /// Links a shared library in memory.
 ///
 /// # Errors
-/// [`Error::Object`] for an input of another format or machine, [`Error::DuplicateSymbol`],
-/// [`Error::UnsupportedLink`], [`Error::NotBuilt`], [`Error::Linker`].
+/// [`Error::Object`] for an input of another format or machine, or one that wants routines of another version of this
+/// library; [`Error::Backend`] if there is no code generator for the routines that it wants,
+/// [`Error::DuplicateSymbol`], [`Error::UnsupportedLink`], [`Error::NotBuilt`], [`Error::Linker`].
 pub fn shared_bytes(
     inputs: &[Input],
     linker: &Linker,

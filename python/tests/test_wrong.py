@@ -80,7 +80,7 @@ def test_types_of_options() -> None:
                 f"Mismatched type of option {name}, expected str but got",
                 lambda: emit(**{name: value}),
             )
-    for name in ["metadata", "runtime_dependency"]:
+    for name in ["metadata", "linked_routines", "runtime_dependency"]:
         for value in [1, "x", 1.5, []]:
             options = {name: value, "form": "shared"}
             raises(

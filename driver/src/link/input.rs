@@ -19,7 +19,7 @@ pub struct Input {
     name: String,
     bytes: Arc<Vec<u8>>,
     kind: Kind,
-    objects: Vec<Facts>,
+    objects: Arc<[Facts]>,
     shown: Vec<String>,
 }
 
@@ -85,6 +85,7 @@ impl Input {
             })?;
             (kind, vec![facts])
         };
+        let objects = objects.into();
         Ok(Input { name, bytes: Arc::new(bytes), kind, objects, shown: Vec::new() })
     }
 
@@ -146,7 +147,7 @@ impl Input {
     /// Symbols that clash with those of another input. Archives and shared libraries have none.
     pub(super) fn strong(&self) -> impl Iterator<Item = &[u8]> {
         let objects = match self.kind {
-            Kind::Object => self.objects.as_slice(),
+            Kind::Object => &*self.objects,
             Kind::Archive | Kind::Library => &[],
         };
         objects.iter().flat_map(|facts| &facts.strong).map(Vec::as_slice)

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use target_lexicon::{Architecture, Environment, OperatingSystem, Triple};
 
@@ -107,7 +109,7 @@ pub(super) fn system(
         }
         let path = folders.iter().map(|folder| folder.join(file)).find(|path| path.is_file());
         let Some(path) = path else { continue };
-        let input = Input::read(&path)?;
+        let input = read_once(&path)?;
         let fits =
             input.is_library() && input.objects().iter().all(|facts| facts.machine == machine);
         let before = wanted.len();
@@ -119,6 +121,22 @@ pub(super) fn system(
         }
     }
     Ok(inputs)
+}
+
+/// Reads a library of the system, which is large, once as long as it is the same file.
+fn read_once(path: &Path) -> Result<Input, Error> {
+    static READ: Mutex<Vec<(PathBuf, SystemTime, Input)>> = Mutex::new(Vec::new());
+    let Ok(modified) = path.metadata().and_then(|metadata| metadata.modified()) else {
+        return Input::read(path);
+    };
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    read.retain(|(known, when, _)| known != path || *when == modified);
+    if let Some((_, _, input)) = read.iter().find(|(known, _, _)| known == path) {
+        return Ok(input.clone());
+    }
+    let input = Input::read(path)?;
+    read.push((path.to_owned(), modified, input.clone()));
+    Ok(input)
 }
 
 fn is_gnu(target: &Triple) -> bool {

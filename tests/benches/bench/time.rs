@@ -121,7 +121,7 @@ fn ways() -> Vec<(String, &'static str, Optimize)> {
 /// Emission and compilation of one function, with and without the routines that explain failures.
 fn emitted(setup: &Setup) -> Table {
     let library = ours::parse(&text());
-    let modules = [("wrapper", Routines::Shared), ("with routines", Routines::Embedded)]
+    let modules = [("wrapper", Routines::Linked), ("with routines", Routines::Embedded)]
         .map(|(name, routines)| (name, ours::lower_for_file(&library, routines)));
     let mut items = Vec::new();
     for (column, backend, level) in ways() {

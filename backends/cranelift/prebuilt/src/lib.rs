@@ -5,7 +5,7 @@
 //! use tvm_ffi_codegen_prebuilt::{TARGET, object};
 //! # use codegen::Extent;
 //!
-//! let [few, all] = [Extent::Tensors, Extent::Launches].map(|extent| object(TARGET, extent));
+//! let [few, all] = [Extent::Tensors, Extent::All].map(|extent| object(TARGET, extent));
 //! if let (Some(few), Some(all)) = (few, all) {
 //!     assert!(few.len() < all.len());
 //! }
@@ -20,7 +20,9 @@ pub const TARGET: &str = env!("PREBUILT_TARGET");
 
 const TENSORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tensors"));
 const VALUES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/values"));
+const ALLOCATIONS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/allocations"));
 const LAUNCHES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/launches"));
+const ALL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/all"));
 const PROCESS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/process"));
 
 /// The object of [`linked_routines`](codegen::linked_routines) for this target, if it is the one of this crate and has a
@@ -29,7 +31,9 @@ pub fn object(target: &str, extent: Extent) -> Option<&'static [u8]> {
     let bytes = match extent {
         Extent::Tensors => TENSORS,
         Extent::Values => VALUES,
+        Extent::Allocations => ALLOCATIONS,
         Extent::Launches => LAUNCHES,
+        Extent::All => ALL,
     };
     Some(bytes).filter(|bytes| !bytes.is_empty() && target == TARGET)
 }

@@ -19,20 +19,27 @@ pub enum Extent {
     Tensors,
     /// Values of every kind, and programs.
     Values,
-    /// Launches as well.
+    /// Tensors that are allocated: these routines want `malloc` and `free`.
+    Allocations,
+    /// Launches, without allocations: these want the functions of the platform that open libraries.
     Launches,
+    /// All of it.
+    All,
 }
 
 impl Extent {
     /// All, from the least to the most.
-    pub const ALL: [Extent; 3] = [Extent::Tensors, Extent::Values, Extent::Launches];
+    pub const ALL: [Extent; 5] =
+        [Extent::Tensors, Extent::Values, Extent::Allocations, Extent::Launches, Extent::All];
 
     /// A word for it.
     pub const fn name(self) -> &'static str {
         match self {
             Extent::Tensors => "tensors",
             Extent::Values => "values",
+            Extent::Allocations => "allocations",
             Extent::Launches => "launches",
+            Extent::All => "all",
         }
     }
 
@@ -67,10 +74,14 @@ impl Extent {
 
     /// Whether such a version has a routine, apart from what its own need.
     fn offers(self, routine: Routine) -> bool {
+        let allocates = ALLOCATE_ROUTINES.contains(&routine);
+        let launches = LAUNCH_ROUTINES.contains(&routine);
         match self {
             Extent::Tensors => TENSOR_ROUTINES.contains(&routine),
-            Extent::Values => !LAUNCH_ROUTINES.contains(&routine),
-            Extent::Launches => true,
+            Extent::Values => !allocates && !launches,
+            Extent::Allocations => !launches,
+            Extent::Launches => !allocates,
+            Extent::All => true,
         }
     }
 
@@ -142,6 +153,10 @@ const TENSOR_ROUTINES: [Routine; 11] = [
     Routine::GiveText,
 ];
 
+/// What only allocations call.
+const ALLOCATE_ROUTINES: [Routine; 3] =
+    [Routine::Allocate, Routine::AllocateOne, Routine::AllocatePlain];
+
 /// What only launches call.
 const LAUNCH_ROUTINES: [Routine; 16] = [
     Routine::TensorMap,
@@ -169,7 +184,7 @@ pub(crate) fn leave(module: &mut Module, used: Used) {
     let fits = |extent: &Extent| {
         extent.used().covers(&used) && left.iter().all(|&(_, routine)| extent.offers(routine))
     };
-    let extent = Extent::ALL.into_iter().find(fits).unwrap_or(Extent::Launches);
+    let extent = Extent::ALL.into_iter().find(fits).unwrap_or(Extent::All);
     publish(module, &left, extent, Linkage::Import);
 }
 
