@@ -62,6 +62,11 @@ impl Homes {
         Homes { homes, block }
     }
 
+    /// False if every value is in a register all along.
+    pub(crate) fn are_some(&self) -> bool {
+        !self.homes.is_empty()
+    }
+
     fn get(&self, value: ir::Value) -> Home {
         self.homes.get(value.index()).copied().unwrap_or(Home::Register)
     }

@@ -117,6 +117,7 @@ fn define(
             }
         }
     }
+    functions.keep();
     Ok(symbols)
 }
 
