@@ -60,7 +60,7 @@ fn start<'a, 'm>(
 ) -> Wrapper<'a, 'm> {
     let values = &function.values;
     let name = |value: &crate::resolve::value::Value<'_>| prologue::scope::printable(&value.path);
-    let names = values.values().map(|value| b.name(&name(value))).collect();
+    let names = values.values().map(|value| b.name(name(value))).collect();
     Wrapper {
         b,
         function,
