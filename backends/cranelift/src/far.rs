@@ -10,8 +10,9 @@ use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind
 
 use crate::types::{self, ty};
 
-/// Functions of fewer blocks are left as they are.
-const LARGE: usize = 256;
+/// Functions of fewer blocks and of fewer calls are left as they are.
+const BLOCKS: usize = 256;
+const CALLS: usize = 48;
 
 /// How many blocks after the one that makes a value those are that read it from the frame.
 const FAR: usize = 32;
@@ -41,7 +42,7 @@ enum Home {
 impl Homes {
     /// Finds the values that are far from their uses.
     pub(crate) fn new(source: &ir::Function) -> Homes {
-        if source.blocks.len() < LARGE {
+        if source.blocks.len() < BLOCKS && calls(source) < CALLS {
             return Homes::default();
         }
         let mut homes = vec![Home::Register; source.values.len()];
@@ -108,6 +109,12 @@ impl Homes {
         to.values[value.index()] = read;
         self.block[value.index()] = block.index();
     }
+}
+
+/// How many calls a function makes.
+fn calls(source: &ir::Function) -> usize {
+    let insts = source.blocks.iter().flat_map(|block| &block.insts);
+    insts.filter(|(_, inst)| inst.is_call()).count()
 }
 
 /// Where a function is written, and what is known of its values.

@@ -192,6 +192,11 @@ impl Inst {
         }
     }
 
+    /// True for both kinds of calls.
+    pub fn is_call(&self) -> bool {
+        matches!(self, Inst::Call { .. } | Inst::CallIndirect { .. })
+    }
+
     /// True if nothing happens but that a result is made.
     pub(super) fn is_pure(&self) -> bool {
         match self {
