@@ -4,7 +4,7 @@
 //! again; the sets of values that are alive grow with both. Written to the frame when it is made, and read in each
 //! block that uses it, a value is alive for a few instructions only.
 
-use codegen::ir;
+use codegen::ir::{self, Inst};
 use cranelift_codegen::cursor::FuncCursor;
 use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value};
 
@@ -114,7 +114,7 @@ impl Homes {
 /// How many calls a function makes.
 fn calls(source: &ir::Function) -> usize {
     let insts = source.blocks.iter().flat_map(|block| &block.insts);
-    insts.filter(|(_, inst)| inst.is_call()).count()
+    insts.filter(|(_, inst)| matches!(inst, Inst::Call { .. } | Inst::CallIndirect { .. })).count()
 }
 
 /// Where a function is written, and what is known of its values.

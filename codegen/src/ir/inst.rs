@@ -192,11 +192,6 @@ impl Inst {
         }
     }
 
-    /// True for both kinds of calls.
-    pub fn is_call(&self) -> bool {
-        matches!(self, Inst::Call { .. } | Inst::CallIndirect { .. })
-    }
-
     /// True if nothing happens but that a result is made.
     pub(super) fn is_pure(&self) -> bool {
         match self {
@@ -386,19 +381,6 @@ impl Terminator {
                 then.args.iter().chain(&otherwise.args).copied().for_each(visit);
             }
             Terminator::Return(value) => value.iter().copied().for_each(visit),
-        }
-    }
-
-    /// Shows the targets to `visit`, in order.
-    #[inline]
-    pub(super) fn each_target(&self, mut visit: impl FnMut(Block)) {
-        match self {
-            Terminator::Jump(target) => visit(target.block),
-            Terminator::Branch { then, otherwise, .. } => {
-                visit(then.block);
-                visit(otherwise.block);
-            }
-            Terminator::Return(_) => {}
         }
     }
 

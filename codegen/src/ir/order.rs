@@ -1,6 +1,6 @@
 //! Block order and dominance.
 
-use super::inst::Inst;
+use super::inst::{Inst, Terminator};
 use super::module::{BlockData, Function};
 use super::types::Value;
 
@@ -99,9 +99,14 @@ fn predecessors(function: &Function) -> (Vec<usize>, Vec<usize>) {
 
 /// Shows the numbers of the blocks to which a block leads to `visit`, in order.
 #[inline]
-fn each_target(block: &BlockData, mut visit: impl FnMut(usize)) {
-    if let Some(end) = &block.end {
-        end.each_target(|to| visit(to.index()));
+pub(super) fn each_target(block: &BlockData, mut visit: impl FnMut(usize)) {
+    match &block.end {
+        Some(Terminator::Jump(target)) => visit(target.block.index()),
+        Some(Terminator::Branch { then, otherwise, .. }) => {
+            visit(then.block.index());
+            visit(otherwise.block.index());
+        }
+        Some(Terminator::Return(_)) | None => {}
     }
 }
 

@@ -23,8 +23,8 @@ pub(super) fn verify(module: &Module, function: &Function) -> Result<(), Malform
 fn checked(module: &Module, function: &Function) -> Result<(), String> {
     let (blocks, names) = (function.blocks.len(), function.names.len());
     let mut known = blocks > 0;
-    for end in function.blocks.iter().flat_map(|block| &block.end) {
-        end.each_target(|target| known &= target.index() < blocks);
+    for block in &function.blocks {
+        order::each_target(block, |target| known &= target < blocks);
     }
     let hints = function.values.iter().filter_map(|value| value.hint.name);
     known &= hints.fold(true, |known, name| known && (name as usize) < names);
