@@ -26,8 +26,8 @@ fn checked(module: &Module, function: &Function) -> Result<(), String> {
     for block in &function.blocks {
         order::each_target(block, |target| known &= target < blocks);
     }
-    let hints = function.values.iter().filter_map(|value| value.hint.name);
-    known &= hints.fold(true, |known, name| known && (name as usize) < names);
+    let mut hints = function.values.iter().filter_map(|value| value.hint.name);
+    known &= hints.all(|name| (name as usize) < names);
     check(known, || UNKNOWN.into())?;
     let place = places(function)?;
     shape(module, function)?;
