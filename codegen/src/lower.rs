@@ -17,6 +17,7 @@ pub(crate) mod library;
 mod operators;
 mod prologue;
 mod runtime;
+mod scoped;
 mod state;
 mod unchecked;
 mod value;

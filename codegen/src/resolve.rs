@@ -39,9 +39,8 @@ pub(crate) mod warning;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
-
 use abi_spec::symbol::{PREFIX, validate_name};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::declaration::limit::Limit;
 use crate::declaration::{self, Action, Body, Library};
@@ -131,7 +130,7 @@ impl<'a> Resolved<'a> {
 
     /// A call of each C function, in the order in which they are first called.
     pub(crate) fn called(&self) -> Vec<&Call<'a>> {
-        let mut seen = HashSet::new();
+        let mut seen = FxHashSet::default();
         let mut calls: Vec<_> = self.functions.iter().flat_map(Function::calls).collect();
         calls.retain(|call| seen.insert(call.symbol));
         calls
@@ -153,9 +152,9 @@ impl<'a> Resolved<'a> {
 /// What functions of a library may refer to.
 struct Items<'a> {
     /// Its functions by their names.
-    signatures: HashMap<&'a str, &'a crate::Signature>,
+    signatures: FxHashMap<&'a str, &'a crate::Signature>,
     /// The names of its images.
-    images: HashSet<&'a str>,
+    images: FxHashSet<&'a str>,
 }
 
 impl<'a> Items<'a> {
@@ -168,8 +167,8 @@ impl<'a> Items<'a> {
 
 fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
     let prepared = library.prepare.iter().map(|prepare| &prepare.function);
-    let mut names = HashSet::with_capacity(library.functions.len());
-    let mut prototypes = HashMap::with_capacity(library.functions.len());
+    let mut names = FxHashSet::default();
+    let mut prototypes = FxHashMap::default();
     let mut all = Vec::with_capacity(library.functions.len());
     let items = Items::of(library);
     for (index, declared) in library.functions.iter().chain(prepared).enumerate() {

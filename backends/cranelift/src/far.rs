@@ -4,14 +4,15 @@
 //! again; the sets of values that are alive grow with both. Written to the frame when it is made, and read in each
 //! block that uses it, a value is alive for a few instructions only.
 
-use codegen::ir;
+use codegen::ir::{self, Inst};
 use cranelift_codegen::cursor::FuncCursor;
 use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value};
 
 use crate::types::{self, ty};
 
-/// Functions of fewer blocks are left as they are.
-const LARGE: usize = 256;
+/// Functions of fewer blocks and of fewer calls are left as they are.
+const BLOCKS: usize = 256;
+const CALLS: usize = 48;
 
 /// How many blocks after the one that makes a value those are that read it from the frame.
 const FAR: usize = 32;
@@ -41,7 +42,7 @@ enum Home {
 impl Homes {
     /// Finds the values that are far from their uses.
     pub(crate) fn new(source: &ir::Function) -> Homes {
-        if source.blocks.len() < LARGE {
+        if source.blocks.len() < BLOCKS && calls(source) < CALLS {
             return Homes::default();
         }
         let mut homes = vec![Home::Register; source.values.len()];
@@ -60,6 +61,11 @@ impl Homes {
             data.end.iter().for_each(|end| end.operands(&mut read));
         }
         Homes { homes, block }
+    }
+
+    /// False if every value is in a register all along.
+    pub(crate) fn are_some(&self) -> bool {
+        !self.homes.is_empty()
     }
 
     fn get(&self, value: ir::Value) -> Home {
@@ -103,6 +109,12 @@ impl Homes {
         to.values[value.index()] = read;
         self.block[value.index()] = block.index();
     }
+}
+
+/// How many calls a function makes.
+fn calls(source: &ir::Function) -> usize {
+    let insts = source.blocks.iter().flat_map(|block| &block.insts);
+    insts.filter(|(_, inst)| matches!(inst, Inst::Call { .. } | Inst::CallIndirect { .. })).count()
 }
 
 /// Where a function is written, and what is known of its values.

@@ -4,6 +4,7 @@
 //! Host IR is in static single assignment form with block parameters, and so is Cranelift IR: a value
 //! becomes a value, a block the block of the same number, written straight into the data flow graph.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use codegen::backend::Error;
@@ -28,17 +29,36 @@ pub(crate) struct Functions<'a> {
     /// Who each symbol of the host IR is there.
     pub(crate) symbols: &'a [FuncOrDataId],
     /// The last function that was translated.
-    pub(crate) context: Context,
+    pub(crate) context: Box<Context>,
     /// Its values, by the number of the host IR value.
     pub(crate) values: Vec<Value>,
     /// The symbols it refers to: each is declared once.
     pub(crate) references: BTreeMap<ir::Symbol, Reference>,
+    /// How many values the largest function had.
+    largest: usize,
 }
+
+thread_local! {
+    /// The context of the emission before this one. What a small library costs is to a tenth the memory that Cranelift
+    /// asks for in a new one.
+    static CONTEXT: Cell<Option<Box<Context>>> = const { Cell::new(None) };
+}
+
+/// The context of a function with more values is not kept: it has grown with the function.
+const KEPT: usize = 2048;
 
 impl<'a> Functions<'a> {
     pub(crate) fn new(module: &'a mut dyn Module, symbols: &'a [FuncOrDataId]) -> Self {
-        let (context, values, references) = (Context::new(), Vec::new(), BTreeMap::new());
-        Functions { module, symbols, context, values, references }
+        let context = CONTEXT.take().unwrap_or_else(|| Box::new(Context::new()));
+        let (values, references, largest) = (Vec::new(), BTreeMap::new(), 0);
+        Functions { module, symbols, context, values, references, largest }
+    }
+
+    /// Leaves the storage to the next emission.
+    pub(crate) fn keep(self) {
+        if self.largest <= KEPT {
+            CONTEXT.set(Some(self.context));
+        }
     }
 }
 
@@ -55,6 +75,7 @@ pub(crate) fn define(
 /// Translates one function; it stays in the context.
 pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::Function) {
     functions.context.clear();
+    functions.largest = functions.largest.max(source.values.len());
     functions.values.clear();
     functions.values.resize(source.values.len(), Value::reserved_value());
     functions.references.clear();
@@ -123,9 +144,12 @@ pub(crate) struct Body<'a> {
 impl<'a> Body<'a> {
     /// The instructions of a block, at the end of which the cursor is.
     fn block(&mut self, block: ir::Block, data: &ir::BlockData) {
+        let some_far = self.homes.are_some();
         data.params.iter().for_each(|&param| self.keep(param));
         for (result, inst) in &data.insts {
-            inst.operands(|value| self.fetch(value, block));
+            if some_far {
+                inst.operands(|value| self.fetch(value, block));
+            }
             let value = self.inst(inst);
             if let (&Some(result), Some(value)) = (result, value) {
                 self.values[result.index()] = value;

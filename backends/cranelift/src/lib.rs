@@ -119,6 +119,7 @@ fn define(
             }
         }
     }
+    functions.keep();
     Ok(symbols)
 }
 

@@ -2,7 +2,7 @@
 
 mod shorthand;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::inst::{Binary, Cond, Convert, Inst, Target, Terminator};
 use super::module::{BlockData, Function, Hint, Module, ValueData};
@@ -56,11 +56,11 @@ impl<'m> Builder<'m> {
             signature,
             cold: false,
             no_inline: false,
-            blocks: Vec::new(),
+            blocks: Vec::with_capacity(32),
             values: Vec::with_capacity(64),
             names: Vec::new(),
         };
-        let made = FxHashMap::default();
+        let made = FxHashMap::with_capacity_and_hasher(64, FxBuildHasher);
         let mut builder = Builder { module, function, current: Block(0), made };
         let params: Vec<Type> = builder.function.signature.params.iter().map(|p| p.ty).collect();
         let entry = builder.block("entry");
@@ -74,19 +74,20 @@ impl<'m> Builder<'m> {
     /// The function, its reachable blocks in reverse postorder, without instructions whose result nobody
     /// needs and that do nothing else.
     pub fn finish(mut self) -> Function {
-        let blocks = &mut self.function.blocks;
-        let order = reverse_postorder(blocks);
-        let mut number = vec![Block(0); blocks.len()];
+        let mut old = std::mem::take(&mut self.function.blocks);
+        let order = reverse_postorder(&old);
+        let mut number = vec![Block(0); old.len()];
         for (new, &old) in order.iter().enumerate() {
             number[old] = Block(new as u32);
         }
-        let mut old: Vec<Option<BlockData>> = blocks.drain(..).map(Some).collect();
-        blocks.extend(order.into_iter().filter_map(|block| old[block].take()));
-        for target in
-            blocks.iter_mut().flat_map(|block| &mut block.end).flat_map(Terminator::targets_mut)
-        {
-            target.block = number[target.block.index()];
-        }
+        let moved = |block: usize| {
+            let mut block = std::mem::take(&mut old[block]);
+            if let Some(end) = &mut block.end {
+                end.each_target_mut(|target| *target = number[target.index()]);
+            }
+            block
+        };
+        self.function.blocks = order.into_iter().map(moved).collect();
         drop_unused(&mut self.function);
         self.function
     }
@@ -107,8 +108,8 @@ impl<'m> Builder<'m> {
     }
 
     /// A word that hints can refer to.
-    pub fn name(&mut self, name: &str) -> u32 {
-        self.function.names.push(name.to_owned());
+    pub fn name(&mut self, name: impl Into<String>) -> u32 {
+        self.function.names.push(name.into());
         self.function.names.len() as u32 - 1
     }
 
@@ -131,13 +132,7 @@ impl<'m> Builder<'m> {
     /// A new, empty block; the builder stays where it is.
     pub fn block(&mut self, label: &'static str) -> Block {
         let block = Block(self.function.blocks.len() as u32);
-        self.function.blocks.push(BlockData {
-            label,
-            params: Vec::new(),
-            insts: Vec::new(),
-            end: None,
-            cold: false,
-        });
+        self.function.blocks.push(BlockData { label, ..BlockData::default() });
         block
     }
 
@@ -340,7 +335,7 @@ impl<'m> Builder<'m> {
         callee: Value,
         args: &[Value],
     ) -> Option<Value> {
-        let result = signature.result;
+        let (result, signature) = (signature.result, Box::new(signature));
         self.push_call(result, Inst::CallIndirect { signature, callee, args: args.to_vec() })
     }
 

@@ -134,7 +134,7 @@ pub enum Inst {
     /// Call through a pointer.
     CallIndirect {
         /// What the pointer points at.
-        signature: Signature,
+        signature: Box<Signature>,
         /// A `Ptr`.
         callee: Value,
         /// As the signature says.
@@ -375,19 +375,24 @@ impl Terminator {
     /// Shows every value that the terminator reads to `visit`.
     pub fn operands(&self, mut visit: impl FnMut(Value)) {
         match self {
-            Terminator::Jump(_) => {}
-            Terminator::Branch { cond, .. } => visit(*cond),
-            Terminator::Return(value) => value.iter().copied().for_each(&mut visit),
+            Terminator::Jump(target) => target.args.iter().copied().for_each(visit),
+            Terminator::Branch { cond, then, otherwise } => {
+                visit(*cond);
+                then.args.iter().chain(&otherwise.args).copied().for_each(visit);
+            }
+            Terminator::Return(value) => value.iter().copied().for_each(visit),
         }
-        self.targets().flat_map(|target| &target.args).copied().for_each(visit);
     }
 
-    pub(super) fn targets_mut(&mut self) -> impl Iterator<Item = &mut Target> {
-        let (first, second) = match self {
-            Terminator::Jump(target) => (Some(target), None),
-            Terminator::Branch { then, otherwise, .. } => (Some(then), Some(otherwise)),
-            Terminator::Return(_) => (None, None),
-        };
-        first.into_iter().chain(second)
+    /// Shows the targets to `visit`, which may change them.
+    pub(super) fn each_target_mut(&mut self, mut visit: impl FnMut(&mut Block)) {
+        match self {
+            Terminator::Jump(target) => visit(&mut target.block),
+            Terminator::Branch { then, otherwise, .. } => {
+                visit(&mut then.block);
+                visit(&mut otherwise.block);
+            }
+            Terminator::Return(_) => {}
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Modules, functions, blocks and data objects of host IR.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::inst::{Inst, Terminator};
 use super::symbols::SymbolData;
@@ -20,9 +20,9 @@ pub struct Module {
     pub constructors: Vec<Symbol>,
     /// How to print data that has a form of its own, instead of its bytes.
     pub printers: Vec<(Symbol, DataPrinter)>,
-    pub(super) by_name: HashMap<String, Symbol>,
+    pub(super) by_name: FxHashMap<String, Symbol>,
     /// The [constants](Module::constant) that there are.
-    pub(super) constants: HashMap<Vec<u8>, Symbol>,
+    pub(super) constants: FxHashMap<Vec<u8>, Symbol>,
 }
 
 /// The lines that a data object prints as.
@@ -48,7 +48,7 @@ pub struct Function {
 }
 
 /// A block: parameters, instructions, and how it ends.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct BlockData {
     /// Says what the block is for; printed, and given to LLVM.
     pub label: &'static str,
@@ -191,7 +191,7 @@ impl Function {
             self.hint_text(data.hint).unwrap_or_else(|| format!("v{i}"))
         };
         let mut names: Vec<String> = self.values.iter().enumerate().map(own).collect();
-        let mut seen: HashMap<&str, u32> = HashMap::with_capacity(names.len());
+        let mut seen: FxHashMap<&str, u32> = FxHashMap::default();
         let mut nth = |name| *seen.entry(name).and_modify(|count| *count += 1).or_insert(1);
         let counts: Vec<u32> = names.iter().map(|name| nth(name)).collect();
         for (name, count) in names.iter_mut().zip(counts).filter(|&(_, count)| count > 1) {

@@ -1,7 +1,8 @@
 //! Block order and dominance.
 
-use super::inst::Terminator;
+use super::inst::{Inst, Terminator};
 use super::module::{BlockData, Function};
+use super::types::Value;
 
 /// The reachable blocks in reverse postorder; the first target of a branch comes before the second.
 pub(super) fn reverse_postorder(blocks: &[BlockData]) -> Vec<usize> {
@@ -13,8 +14,11 @@ pub(super) fn reverse_postorder(blocks: &[BlockData]) -> Vec<usize> {
             order.push(block);
         } else if !std::mem::replace(&mut seen[block], true) {
             stack.push((block, true));
-            let targets = blocks[block].end.iter().flat_map(Terminator::targets);
-            stack.extend(targets.map(|t| (t.block.index(), false)).filter(|&(t, _)| !seen[t]));
+            each_target(&blocks[block], |to| {
+                if !seen[to] {
+                    stack.push((to, false));
+                }
+            });
         }
     }
     order.reverse();
@@ -62,13 +66,16 @@ fn immediate(function: &Function) -> Vec<usize> {
     let (starts, predecessors) = predecessors(function);
     let mut idom = vec![usize::MAX; count];
     idom[0] = 0;
-    let mut changed = true;
+    let (mut changed, mut loops) = (true, false);
     while std::mem::take(&mut changed) {
         for block in 1..count {
             let all = &predecessors[starts[block]..starts[block + 1]];
             let known = all.iter().copied().filter(|&p| idom[p] != usize::MAX);
             let new = known.reduce(|a, b| common(&idom, a, b)).unwrap_or(0);
-            changed |= std::mem::replace(&mut idom[block], new) != new;
+            let old = std::mem::replace(&mut idom[block], new);
+            // Before the first way back all that a block depends on is settled.
+            loops |= all.iter().any(|&from| from >= block);
+            changed |= loops && old != new;
         }
     }
     idom
@@ -76,22 +83,31 @@ fn immediate(function: &Function) -> Vec<usize> {
 
 /// The blocks from which each block is reached, one list after the other, and where each list starts.
 fn predecessors(function: &Function) -> (Vec<usize>, Vec<usize>) {
-    let edges = || {
-        function.blocks().flat_map(|(from, data)| {
-            let targets = data.end.iter().flat_map(Terminator::targets);
-            targets.map(move |target| (from.index(), target.block.index()))
-        })
-    };
     let mut starts = vec![0; function.blocks.len() + 1];
-    edges().for_each(|(_, to)| starts[to + 1] += 1);
+    function.blocks.iter().for_each(|block| each_target(block, |to| starts[to + 1] += 1));
     (1..starts.len()).for_each(|i| starts[i] += starts[i - 1]);
     let mut next = starts.clone();
     let mut predecessors = vec![0; starts.last().copied().unwrap_or(0)];
-    for (from, to) in edges() {
-        predecessors[next[to]] = from;
-        next[to] += 1;
+    for (from, block) in function.blocks.iter().enumerate() {
+        each_target(block, |to| {
+            predecessors[next[to]] = from;
+            next[to] += 1;
+        });
     }
     (starts, predecessors)
+}
+
+/// Shows the numbers of the blocks to which a block leads to `visit`, in order.
+#[inline]
+pub(super) fn each_target(block: &BlockData, mut visit: impl FnMut(usize)) {
+    match &block.end {
+        Some(Terminator::Jump(target)) => visit(target.block.index()),
+        Some(Terminator::Branch { then, otherwise, .. }) => {
+            visit(then.block.index());
+            visit(otherwise.block.index());
+        }
+        Some(Terminator::Return(_)) | None => {}
+    }
 }
 
 /// The nearest block that dominates both.
@@ -114,18 +130,23 @@ pub(super) fn drop_unused(function: &mut Function) {
         block.operands(|value| read[value.index()] = true);
     }
     for block in function.blocks.iter_mut().rev() {
-        let mut kept = block.insts.len();
-        for at in (0..block.insts.len()).rev() {
-            let (result, inst) = &block.insts[at];
-            if inst.is_pure() && result.is_none_or(|value| !read[value.index()]) {
-                continue;
+        let mut unused = false;
+        for (result, inst) in block.insts.iter().rev() {
+            if is_unused(*result, inst, &read) {
+                unused = true;
+            } else {
+                inst.operands(|value| read[value.index()] = true);
             }
-            inst.operands(|value| read[value.index()] = true);
-            kept -= 1;
-            block.insts.swap(at, kept);
         }
-        block.insts.drain(..kept);
+        if unused {
+            block.insts.retain(|(result, inst)| !is_unused(*result, inst, &read));
+        }
     }
+}
+
+/// Whether an instruction does nothing but make a value that is not read.
+fn is_unused(result: Option<Value>, inst: &Inst, read: &[bool]) -> bool {
+    inst.is_pure() && result.is_none_or(|value| !read[value.index()])
 }
 
 #[cfg(test)]
@@ -163,8 +184,7 @@ mod tests {
         let mut waiting = vec![0];
         while let Some(block) = waiting.pop() {
             if block != closed && !std::mem::replace(&mut reached[block], true) {
-                let targets = function.blocks[block].end.iter().flat_map(Terminator::targets);
-                waiting.extend(targets.map(|target| target.block.index()));
+                each_target(&function.blocks[block], |to| waiting.push(to));
             }
         }
         reached

@@ -13,7 +13,8 @@ use crate::error::Part;
 impl Parser<'_> {
     /// `{ image | function }`
     pub(super) fn library(&mut self) -> Parsed<Library> {
-        let (mut images, mut functions) = (Vec::new(), Vec::new());
+        // Most libraries in process have one function, and room for four is much.
+        let (mut images, mut functions) = (Vec::new(), Vec::with_capacity(1));
         while self.token != Token::End {
             if self.is_word("image") && !self.next_is(Token::OpenParen) {
                 if images.len() == Limit::Images.max() {

@@ -6,6 +6,7 @@ use super::check::Checks;
 use super::explain::codes::Used;
 use super::explain::descriptor::{self, Descriptor};
 use super::explain::print::print;
+use super::scoped::Scoped;
 use super::state::{Devices, Frame, Scope, SymbolState, ValueState};
 use super::value::exported;
 use super::wrapper::{Described, Wrapper};
@@ -60,16 +61,16 @@ fn start<'a, 'm>(
 ) -> Wrapper<'a, 'm> {
     let values = &function.values;
     let name = |value: &crate::resolve::value::Value<'_>| prologue::scope::printable(&value.path);
-    let names = values.values().map(|value| b.name(&name(value))).collect();
+    let names = values.values().map(|value| b.name(name(value))).collect();
     Wrapper {
         b,
         function,
         args,
         num_args,
-        values: Table::like(values, ValueState::Pending),
-        present: Table::like(values, None),
-        symbols: Table::like(&function.symbols, SymbolState::Unbound),
-        known_sign: Table::like(&function.symbols, false),
+        values: Scoped::like(values, ValueState::Pending),
+        present: Scoped::like(values, None),
+        symbols: Scoped::like(&function.symbols, SymbolState::Unbound),
+        known_sign: Scoped::like(&function.symbols, false),
         outputs: Table::like(&function.outputs, None),
         locals: Table::like(&function.locals, None),
         frame: Frame::new(),

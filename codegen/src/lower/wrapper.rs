@@ -7,6 +7,7 @@ use super::explain::codes::Used;
 use super::explain::descriptor::{Sections, frame};
 use super::explain::routines::Routine;
 use super::explain::site::{self, Fault};
+use super::scoped::Scoped;
 use super::state::{
     Devices, Frame, Held, OutputState, Scope, SymbolState, TensorState, ValueState,
 };
@@ -38,13 +39,13 @@ pub(crate) struct Wrapper<'a, 'm> {
     /// How many there are; `None` for the number that is declared.
     pub(crate) num_args: Option<Value>,
     /// What has been loaded of each value.
-    pub(crate) values: Table<ValueId, ValueState>,
+    pub(crate) values: Scoped<ValueId, ValueState>,
     /// For each optional value a `Bool`: it is there, and so is what contains it.
-    pub(crate) present: Table<ValueId, Option<Value>>,
+    pub(crate) present: Scoped<ValueId, Option<Value>>,
     /// The value of each symbol.
-    pub(crate) symbols: Table<SymbolId, SymbolState>,
+    pub(crate) symbols: Scoped<SymbolId, SymbolState>,
     /// Which symbols are known not to be negative, since an extent equal to them is not.
-    pub(crate) known_sign: Table<SymbolId, bool>,
+    pub(crate) known_sign: Scoped<SymbolId, bool>,
     /// The tensors that are allocated.
     pub(crate) outputs: Table<OutputId, Option<OutputState>>,
     /// What the body has computed.

@@ -1,8 +1,7 @@
 //! C functions beside functions of the FFI: what they are called, what they take and what they yield.
 
-use std::collections::HashMap;
-
 use abi_spec::Scalar;
+use rustc_hash::FxHashMap;
 
 use super::c_type::CType;
 use super::c_words::is_c_word;
@@ -190,7 +189,7 @@ fn apart(all: &[External<'_>], functions: &[Function<'_>]) -> Result<(), Error> 
         let name = &caller.declared.signature.name;
         caller.calls().into_iter().map(move |call| (call.symbol, name))
     });
-    let callers: HashMap<&str, &String> = calls.collect();
+    let callers: FxHashMap<&str, &String> = calls.collect();
     for External { function, declared, symbol, .. } in all {
         if let Some(caller) = callers.get(&symbol[..]) {
             let reason = format!("`{symbol}` is also the C function that `{caller}` calls");

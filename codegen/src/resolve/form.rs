@@ -1,8 +1,7 @@
 //! Whether declarations are well formed: names, limits, types that can exist.
 
-use std::collections::HashSet;
-
 use abi_spec::{DType, Scalar};
+use rustc_hash::FxHashSet;
 
 use crate::declaration::limit::Limit;
 use crate::declaration::{
@@ -83,7 +82,7 @@ impl Checker<'_> {
 
     fn params(&self, params: &[Param]) -> Result<(), Error> {
         self.limit(Part::Name, params.len(), Limit::Params)?;
-        let mut names = HashSet::with_capacity(params.len());
+        let mut names = FxHashSet::default();
         for (index, Param { name, ty, .. }) in params.iter().enumerate() {
             let part = Part::Param(index);
             self.identifier(part, name)?;
@@ -189,7 +188,7 @@ impl Checker<'_> {
     }
 
     fn elements(&self, part: Part, elements: &[Element]) -> Result<(), Error> {
-        let mut names = HashSet::new();
+        let mut names = FxHashSet::default();
         for name in elements.iter().filter_map(|element| element.name.as_deref()) {
             self.identifier(part, name)?;
             if Member::is_name(name) {
@@ -320,7 +319,7 @@ impl Checker<'_> {
     /// Every status has one meaning.
     fn errors(&self, parts: [Part; 2], errors: &[StatusError]) -> Result<(), Error> {
         self.limit(parts[0], errors.len(), Limit::Errors)?;
-        let mut known = HashSet::with_capacity(errors.len());
+        let mut known = FxHashSet::default();
         for (index, StatusError { status, kind, message }) in errors.iter().enumerate() {
             let part = parts[1].number(index);
             if *status == Some(0) {

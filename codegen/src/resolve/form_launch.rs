@@ -1,6 +1,6 @@
 //! Whether launches are well formed.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::form::Checker;
 use crate::declaration::limit::Limit;
@@ -24,7 +24,7 @@ impl Checker<'_> {
                 return Err(self.invalid(part, format!("`{word}` has one to three extents")));
             }
         }
-        let mut seen = HashSet::new();
+        let mut seen = FxHashSet::default();
         for attribute in &launch.attributes {
             self.attribute(part, attribute)?;
             if !seen.insert(attribute.kind.id()) {

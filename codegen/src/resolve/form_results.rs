@@ -1,6 +1,6 @@
 //! Whether results are well formed.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::form::{Checker, has_name};
 use crate::declaration::limit::Limit;
@@ -30,7 +30,7 @@ impl Checker<'_> {
         if outputs.is_empty() {
             return Err(self.invalid(Part::Result, "there is no result"));
         }
-        let mut names = HashSet::with_capacity(outputs.len());
+        let mut names = FxHashSet::default();
         for (index, output) in outputs.iter().enumerate() {
             let part = Part::Output(index);
             self.identifier(part, &output.name)?;

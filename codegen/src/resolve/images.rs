@@ -1,6 +1,6 @@
 //! What a library launches: its images, the kernels in them, and the function that prepares them all.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::function::{Body, Function, Prepare};
 use super::ids::Id;
@@ -15,7 +15,7 @@ pub(super) fn check(library: &Library) -> Result<(), Error> {
     if library.images.len() > Limit::Images.max() {
         return Err(Error::Limit { limit: Limit::Images, site: None, position: None });
     }
-    let mut names = HashSet::with_capacity(library.images.len());
+    let mut names = FxHashSet::default();
     for (index, Image { name, bytes }) in library.images.iter().enumerate() {
         if !is_identifier(name) || name.len() > Limit::Name.max() {
             return Err(invalid(library, index, "the name is not an identifier"));
@@ -43,7 +43,7 @@ pub(super) fn invalid(library: &Library, index: usize, reason: &str) -> Error {
 
 /// Gives the last function its body.
 pub(super) fn prepare<'a>(functions: &mut [Function<'a>], launches: Vec<Launch<'a>>) {
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     let mut callees: Vec<&str> = functions.iter().flat_map(Function::callees).collect();
     callees.retain(|name| seen.insert(*name));
     if let Some(function) = functions.last_mut() {
@@ -57,7 +57,7 @@ pub(super) fn launches<'a>(
     library: &Library,
     functions: &[Function<'a>],
 ) -> Result<Vec<Launch<'a>>, Error> {
-    let (mut first, mut known) = (Vec::new(), HashMap::new());
+    let (mut first, mut known) = (Vec::new(), FxHashMap::default());
     for (index, function) in functions.iter().enumerate() {
         for (count, launch) in function.launches().into_iter().enumerate() {
             let (name, sizes) = ((launch.image, launch.kernel), launch.sizes());

@@ -1,6 +1,6 @@
 //! What each name of a function stands for.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::function::{Home, Local, Output, Symbol};
 use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
@@ -38,11 +38,11 @@ pub(super) struct Names<'a> {
     pub(super) outputs: Table<OutputId, Output<'a>>,
     /// What the body has given a name.
     pub(super) locals: Table<LocalId, Local<'a>>,
-    params: HashMap<&'a str, ValueId>,
-    known: HashMap<&'a str, SymbolId>,
-    results: HashMap<&'a str, OutputId>,
+    params: FxHashMap<&'a str, ValueId>,
+    known: FxHashMap<&'a str, SymbolId>,
+    results: FxHashMap<&'a str, OutputId>,
     /// The names of the body, and which of them and of the symbols end with which block.
-    given: HashMap<&'a str, Meaning>,
+    given: FxHashMap<&'a str, Meaning>,
     ends: Vec<&'a str>,
     /// The names of values that are no parameters, which count on from these.
     others: usize,
@@ -58,8 +58,8 @@ impl<'a> Names<'a> {
         };
         let params = values.iter().filter(is_param).map(named).collect();
         let (symbols, outputs) = (Table::default(), Table::default());
-        let (known, results) = (HashMap::new(), HashMap::new());
-        let (locals, given, ends) = (Table::default(), HashMap::new(), Vec::new());
+        let (known, results) = (FxHashMap::default(), FxHashMap::default());
+        let (locals, given, ends) = (Table::default(), FxHashMap::default(), Vec::new());
         let mut names = Names {
             function,
             values,

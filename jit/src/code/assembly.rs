@@ -163,15 +163,15 @@ impl Assembly {
         self.symbols.finish()?;
         let known = self.known();
         let isa = self.native.module.isa();
-        let frames = frames::section(isa, &known)?;
+        let named = self.named || observers != Observers::default();
+        let ranges = if named { self.ranges() } else { Vec::new() };
+        let frames = if named { frames::section(isa, &known)? } else { Vec::new() };
         let mut registered = Vec::new();
         for neighbours in frames::neighbours(known) {
             let section = frames::section(isa, &neighbours)?;
             // SAFETY: the section was just made, for functions that stay as long as the memory.
             registered.push(unsafe { Registered::new(&section) });
         }
-        let named = self.named || observers != Observers::default();
-        let ranges = if named { self.ranges() } else { Vec::new() };
         let announced = announce(&ranges, &frames, observers)?;
         let module = &self.native.module;
         let address = |(name, id)| (name, Address(module.get_finalized_function(id)));

@@ -2,7 +2,9 @@
 //!
 //! A *chunk* is one mapping, with a part for code, one for constants and one for variables. Libraries take
 //! runs of pages. Pages of code that were handed out keep their protection for ever, so that neighbours stay
-//! one mapping of the system however many libraries live and go: it allows 65,530 of them.
+//! one mapping of the system however many libraries live and go: it allows 65,530 of them. A few single pages
+//! are made writable as they come back, and keep their memory: for the next small library there is nothing to ask
+//! the system for.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,7 +22,10 @@ const FIRST: usize = 1 << 20;
 /// How often the parts of chunks double in size.
 const DOUBLINGS: usize = 5;
 
-/// The pages of the process. Chunks are never unmapped; the memory of pages that are given back is.
+/// How many single pages of a part may wait.
+const WAITING: usize = 16;
+
+/// The pages of the process. Chunks are never unmapped; the memory of most pages that are given back is.
 static POOL: Mutex<Pool> = Mutex::new(Pool { chunks: Vec::new() });
 
 struct Pool {
@@ -36,11 +41,14 @@ struct Chunk {
 unsafe impl Send for Chunk {}
 
 /// The part of a chunk for one kind.
+#[derive(Default)]
 struct Part {
     /// Never handed out: readable and writable.
     fresh: Range<usize>,
     /// Given back, with the protection of the kind: starts and lengths.
     free: BTreeMap<usize, usize>,
+    /// Single pages that were given back: readable and writable.
+    waiting: Vec<Range<usize>>,
 }
 
 /// A run of pages, readable and writable until it is sealed; given back when it is dropped.
@@ -106,10 +114,11 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
+        if self.range.is_empty() || pool().chunks[self.chunk].parts[self.kind].keep(&self.range) {
+            return;
+        }
         // Pages of which the protection cannot be set any more are lost.
-        if self.range.is_empty()
-            || (!self.sealed && protect(&self.range, KINDS[self.kind]).is_err())
-        {
+        if !self.sealed && protect(&self.range, KINDS[self.kind]).is_err() {
             return;
         }
         discard(&self.range);
@@ -129,7 +138,7 @@ impl Pool {
         let start = mapping.as_range().start;
         let parts = [0, 1, 2].map(|index| {
             let start = start + index * part;
-            Part { fresh: start..start + part, free: BTreeMap::new() }
+            Part { fresh: start..start + part, ..Part::default() }
         });
         self.chunks.push(Chunk { _mapping: mapping, parts });
         Ok(self.chunks.len() - 1)
@@ -139,6 +148,9 @@ impl Pool {
 impl Part {
     /// Takes the first run that is large enough, and makes it writable.
     fn take(&mut self, len: usize, kind: usize) -> io::Result<Option<Range<usize>>> {
+        if let Some(page) = self.waiting.pop_if(|page| page.len() == len) {
+            return Ok(Some(page));
+        }
         if let Some((&start, &found)) = self.free.iter().find(|(_, found)| **found >= len) {
             let range = start..start + len;
             if KINDS[kind] != Protection::READ_WRITE {
@@ -156,6 +168,17 @@ impl Part {
         let range = self.fresh.start..self.fresh.start + len;
         self.fresh.start = range.end;
         Ok(Some(range))
+    }
+
+    /// Keeps a single page for the next who wants one; false if it is to be given back.
+    fn keep(&mut self, range: &Range<usize>) -> bool {
+        let kept = range.len() == region::page::size()
+            && self.waiting.len() < WAITING
+            && protect(range, Protection::READ_WRITE).is_ok();
+        if kept {
+            self.waiting.push(range.clone());
+        }
+        kept
     }
 
     /// Takes a run back and joins it with its neighbours.
@@ -197,7 +220,7 @@ mod tests {
 
     #[test]
     fn runs_that_are_given_back_are_joined() {
-        let mut part = Part { fresh: 0..0, free: BTreeMap::new() };
+        let mut part = Part::default();
         for (range, expected) in [
             (0..10, vec![(0, 10)]),
             (20..30, vec![(0, 10), (20, 10)]),

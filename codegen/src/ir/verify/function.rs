@@ -10,18 +10,35 @@ use crate::ir::types::{Signature, Symbol, Type, Value};
 
 /// Checks a function, whose symbol is one of the module.
 pub(super) fn verify(module: &Module, function: &Function) -> Result<(), Malformed> {
-    let name = || Some(format!("func @{}", module.name(function.symbol)));
-    entities(module, function).map_err(|reason| Malformed { reason, function: name() })?;
-    shape(module, function)
-        .and_then(|()| {
-            let dominators = Dominators::new(function);
-            let place = places(function)?;
-            Verifier { module, function, dominators, place }.function()
-        })
-        .map_err(|reason| malformed(module, function, reason))
+    checked(module, function).map_err(|reason| match entities(module, function) {
+        Ok(()) => malformed(module, function, reason),
+        Err(reason) => {
+            let name = format!("func @{}", module.name(function.symbol));
+            Malformed { reason, function: Some(name) }
+        }
+    })
 }
 
-/// Whatever is named must exist; nothing else is looked at before this is known.
+/// What is wrong, whatever it says where something does not exist.
+fn checked(module: &Module, function: &Function) -> Result<(), String> {
+    let (blocks, names) = (function.blocks.len(), function.names.len());
+    let mut known = blocks > 0;
+    for block in &function.blocks {
+        order::each_target(block, |target| known &= target < blocks);
+    }
+    let mut hints = function.values.iter().filter_map(|value| value.hint.name);
+    known &= hints.all(|name| (name as usize) < names);
+    check(known, || UNKNOWN.into())?;
+    let place = places(function)?;
+    shape(module, function)?;
+    let dominators = Dominators::new(function);
+    Verifier { module, function, dominators, place }.function()
+}
+
+/// Stands for what [`entities`] says.
+const UNKNOWN: &str = "something does not exist";
+
+/// Whatever is named must exist: without that a function cannot be printed.
 fn entities(module: &Module, function: &Function) -> Result<(), String> {
     let mut unknown = None;
     let mut known = |value: Value| {
@@ -78,12 +95,16 @@ fn shape(module: &Module, function: &Function) -> Result<(), String> {
 /// Block, and position within it: 0 for parameters.
 type Place = (usize, usize);
 
+/// The block of a value that no block defines.
+const NOWHERE: usize = usize::MAX;
+
 /// Where each value is defined.
-fn places(function: &Function) -> Result<Vec<Option<Place>>, String> {
-    let mut place = vec![None; function.values.len()];
+fn places(function: &Function) -> Result<Vec<Place>, String> {
+    let mut place = vec![(NOWHERE, 0); function.values.len()];
     let mut define = |value: Value, at| {
-        let before = place[value.index()].replace(at);
-        check(before.is_none(), || format!("{value} is defined twice"))
+        let place = place.get_mut(value.index()).ok_or(UNKNOWN)?;
+        let (before, _) = std::mem::replace(place, at);
+        check(before == NOWHERE, || format!("{value} is defined twice"))
     };
     for (block, data) in function.blocks() {
         data.params.iter().try_for_each(|&param| define(param, (block.index(), 0)))?;
@@ -99,7 +120,7 @@ struct Verifier<'a> {
     function: &'a Function,
     dominators: Dominators,
     /// Where each value is defined.
-    place: Vec<Option<Place>>,
+    place: Vec<Place>,
 }
 
 impl Verifier<'_> {
@@ -114,33 +135,39 @@ impl Verifier<'_> {
         for (at, (result, inst)) in data.insts.iter().enumerate() {
             let slot = matches!(inst, Inst::StackSlot { .. });
             check(!slot || block == 0, || "stack slot outside the entry".into())?;
-            self.uses((block, at + 1), |visit| inst.operands(visit))?;
+            let mut used = Ok(());
+            inst.operands(|value| self.use_of(value, (block, at + 1), &mut used));
+            used?;
+            let known = inst.symbol().is_none_or(|of| of.index() < self.module.symbols.len());
+            check(known, || UNKNOWN.into())?;
             let ty = self.result_type(inst)?;
             let found = result.map(|value| self.function.ty(value));
             check(ty == found, || format!("{inst:?} yields {ty:?}, not {found:?}"))?;
         }
         let end = data.end.as_ref().ok_or("a block has no terminator")?;
-        self.uses((block, data.insts.len() + 1), |visit| end.operands(visit))?;
+        let mut used = Ok(());
+        end.operands(|value| self.use_of(value, (block, data.insts.len() + 1), &mut used));
+        used?;
         self.end(end)
     }
 
-    /// Every value that is read at a place has been made by then.
-    fn uses(&self, at: Place, operands: impl FnOnce(&mut dyn FnMut(Value))) -> Result<(), String> {
-        let mut result = Ok(());
-        operands(&mut |value| {
-            if result.is_ok() {
-                result = self.use_of(value, at);
-            }
-        });
-        result
-    }
-
-    fn use_of(&self, value: Value, at: Place) -> Result<(), String> {
-        let (block, position) = self.place[value.index()]
-            .ok_or_else(|| format!("{value} is used but never defined"))?;
-        let dominated =
-            if block == at.0 { position < at.1 } else { self.dominators.dominates(block, at.0) };
-        check(dominated, || format!("{value} does not dominate its use"))
+    /// A value that is read at a place has been made by then.
+    fn use_of(&self, value: Value, at: Place, result: &mut Result<(), String>) {
+        let Some(&(block, position)) = self.place.get(value.index()) else {
+            *result = Err(UNKNOWN.into());
+            return;
+        };
+        let made = if block == at.0 {
+            position < at.1
+        } else {
+            block != NOWHERE && self.dominators.dominates(block, at.0)
+        };
+        if !made && result.is_ok() {
+            let never = block == NOWHERE;
+            let wrong =
+                if never { "is used but never defined" } else { "does not dominate its use" };
+            *result = Err(format!("{value} {wrong}"));
+        }
     }
 
     fn end(&self, end: &Terminator) -> Result<(), String> {

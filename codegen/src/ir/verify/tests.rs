@@ -291,7 +291,7 @@ fn operators_and_calls_are_typed() {
         (None, Inst::Call { callee: Symbol(0), args: vec![P] }, "call of (i64) with [Ptr]"),
         (
             None,
-            Inst::CallIndirect { signature: Signature::default(), callee: N, args: vec![] },
+            Inst::CallIndirect { signature: Box::default(), callee: N, args: vec![] },
             "v0 is i64, not ptr",
         ),
     ];

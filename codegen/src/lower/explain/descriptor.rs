@@ -6,7 +6,7 @@ mod value;
 
 pub(crate) use outcome::{Sections, frame};
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::declaration::ParamType;
 use crate::language::spelled;
@@ -45,7 +45,7 @@ struct Encoder<'a> {
     words: Vec<u32>,
     text: Vec<u8>,
     /// Where each text starts.
-    known: HashMap<String, u32>,
+    known: FxHashMap<String, u32>,
     /// What the routines must know.
     used: &'a mut Used,
     header: Header,
@@ -62,7 +62,7 @@ pub(crate) fn encode(function: &Function<'_>, used: &mut Used) -> Descriptor {
         function,
         words: vec![0; Header::WORDS as usize],
         text: Vec::with_capacity(256),
-        known: HashMap::new(),
+        known: FxHashMap::default(),
         used,
         header: Header::default(),
         depth: 0,

@@ -3,18 +3,19 @@
 
 use crate::declaration::{Leaf, ParamType};
 use crate::ir::{Block, Hint, Type, Value};
-use crate::lower::state::{SymbolState, ValueState};
+use crate::lower::scoped::Mark;
+use crate::lower::state::SymbolState;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::{SymbolId, Table, ValueId};
 use crate::resolve::step::{Rule, Step};
 
-/// What is known outside of a scope.
+/// The outside of a scope: what is known there.
 #[derive(Debug)]
 pub(crate) struct Outside {
-    values: Table<ValueId, ValueState>,
-    present: Table<ValueId, Option<Value>>,
-    symbols: Table<SymbolId, SymbolState>,
-    known_sign: Table<SymbolId, bool>,
+    values: Mark,
+    present: Mark,
+    symbols: Mark,
+    known_sign: Mark,
     /// Where a failing check goes there.
     pub(crate) fail: Block,
 }
@@ -23,10 +24,10 @@ impl<'a> Wrapper<'a, '_> {
     /// Enters a scope that is reached only where a value is there.
     pub(crate) fn enter_scope(&mut self, value: ValueId) -> Outside {
         let outside = Outside {
-            values: self.values.clone(),
-            present: self.present.clone(),
-            symbols: self.symbols.clone(),
-            known_sign: self.known_sign.clone(),
+            values: self.values.mark(),
+            present: self.present.mark(),
+            symbols: self.symbols.mark(),
+            known_sign: self.known_sign.mark(),
             fail: self.checks.fail,
         };
         for optional in self.function.optionals(value) {
@@ -38,8 +39,11 @@ impl<'a> Wrapper<'a, '_> {
     /// Leaves a scope: nothing that was learnt in it is known any more.
     pub(crate) fn leave_scope(&mut self, outside: Outside) {
         let Outside { values, present, symbols, known_sign, fail } = outside;
-        (self.values, self.present, self.symbols) = (values, present, symbols);
-        (self.known_sign, self.checks.fail) = (known_sign, fail);
+        self.values.go_back(values);
+        self.present.go_back(present);
+        self.symbols.go_back(symbols);
+        self.known_sign.go_back(known_sign);
+        self.checks.fail = fail;
     }
 
     /// The symbols that steps may bind.

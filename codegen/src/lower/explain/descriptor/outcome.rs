@@ -1,7 +1,7 @@
 //! What surrounds the checks of the arguments in the descriptor: the backtrace of its errors, the tensors that
 //! are allocated, and the values that calls yield.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::declaration::Location;
 use crate::language::spelled;
@@ -15,9 +15,9 @@ use crate::resolve::ids::{Id, OutputId, ValueId};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sections {
     /// What a value must be.
-    pub(crate) received: HashMap<ValueId, u32>,
+    pub(crate) received: FxHashMap<ValueId, u32>,
     /// Tensors that are allocated at once, by the first.
-    pub(crate) outputs: HashMap<OutputId, u32>,
+    pub(crate) outputs: FxHashMap<OutputId, u32>,
 }
 
 /// A line of a backtrace.
