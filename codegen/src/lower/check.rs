@@ -21,9 +21,10 @@ impl Checks {
         Checks { fail, ..self }
     }
 
-    /// Requires two integers or addresses to be equal.
-    pub(crate) fn equal(self, b: &mut Builder<'_>, lhs: Value, rhs: Value) {
-        let differ = b.compare(Cond::Ne, lhs, rhs);
+    /// Requires a number or an address to be what is expected. What was loaded comes second: there Cranelift
+    /// compares with memory.
+    pub(crate) fn equal(self, b: &mut Builder<'_>, found: Value, expected: Value) {
+        let differ = b.compare(Cond::Ne, expected, found);
         self.never(b, differ);
     }
 

@@ -13,7 +13,7 @@ use super::wrapper::{Described, Wrapper};
 use super::{body, library, prologue};
 use crate::ir::{Builder, Data, Linkage, Module, SymbolKind, Value};
 use crate::resolve::function::Function;
-use crate::resolve::ids::Table;
+use crate::resolve::ids::{Table, ValueId};
 
 /// Adds the wrapper of one function, and its descriptor, to the module; yields the number of that among the data.
 pub(crate) fn wrapper<'a>(
@@ -28,22 +28,19 @@ pub(crate) fn wrapper<'a>(
     let descriptor = declare_descriptor(module, function, used);
     let index = descriptor.index;
     let mut b = exported(module, &symbol::function_symbol(&function.declared.signature.name));
-    let (miscounted, fail) = (b.cold_block("miscounted"), b.cold_block("fail"));
-    let given = b.param(2);
+    let labels = ["miscounted", "fail", "refused"];
+    let [miscounted, fail, refused] = labels.map(|label| b.cold_block(label));
     let signature = &function.declared.signature;
     let counted = prologue::arguments::count(&mut b, signature, miscounted);
     let checks = Checks { fail, mask: None };
     let mut w = start(b, function, counted, descriptor, (checks, linkage), std::mem::take(used));
+    w.refused = Some((fail, refused));
     w.device_table(&function.steps);
     w.check_steps(&function.steps);
+    w.refused = None;
     body::statement::body(&mut w);
     w.write_leave();
-    w.b.switch_to(miscounted);
-    let args = w.b.param(1);
-    w.explain(args, given);
-    w.b.switch_to(fail);
-    let (args, num_args) = (w.args, w.num_args());
-    w.explain(args, num_args);
+    w.failures([miscounted, fail, refused]);
     *used = w.used;
     let function = w.b.finish();
     module.functions.push(function);
@@ -59,10 +56,9 @@ fn start<'a, 'm>(
     (checks, linkage): (Checks, Linkage),
     used: Used,
 ) -> Wrapper<'a, 'm> {
-    let values = &function.values;
-    let name = |value: &crate::resolve::value::Value<'_>| prologue::scope::printable(&value.path);
-    let names = values.values().map(|value| b.name(name(value))).collect();
+    let (values, runs) = (&function.values, prologue::runs::runs(function));
     Wrapper {
+        names: names(&mut b, function),
         b,
         function,
         args,
@@ -78,6 +74,7 @@ fn start<'a, 'm>(
         born: Table::like(values, Scope::OUTER),
         used,
         checks,
+        refused: None,
         devices: Devices::default(),
         places: Table::like(values, None),
         held: Vec::new(),
@@ -85,11 +82,17 @@ fn start<'a, 'm>(
         in_union: false,
         descriptor,
         linkage,
-        names,
-        outlined: prologue::outline::outlined(function),
+        outlined: prologue::outline::outlined(function, &runs),
+        runs,
         outlines_texts: prologue::outline::outlines_texts(function),
         outlines_calls: body::outlined::outlines_calls(function),
     }
+}
+
+/// The name hint of each value.
+fn names(b: &mut Builder<'_>, function: &Function<'_>) -> Table<ValueId, u32> {
+    let paths = function.values.values().map(|value| prologue::scope::printable(&value.path));
+    paths.map(|path| b.name(path)).collect()
 }
 
 fn declare_descriptor(module: &mut Module, function: &Function<'_>, used: &mut Used) -> Described {

@@ -10,6 +10,7 @@ mod mapping;
 mod optional;
 pub(crate) mod outline;
 mod registry;
+pub(crate) mod runs;
 mod scalar;
 pub(crate) mod scope;
 mod sequence;

@@ -4,14 +4,14 @@ use abi_spec::Scalar;
 
 use crate::declaration::{Device, Location};
 use crate::ir::{Block, Value};
-use crate::resolve::ids::ValueId;
+use crate::resolve::ids::{SymbolId, ValueId};
 
 /// What has been loaded of a tensor. Optional values are loaded on first use.
 #[derive(Clone, Debug)]
 pub(crate) struct TensorState {
-    /// The `DLTensor*`.
-    pub(crate) dl: Value,
-    /// `shape`; known after the header check, if the rank is not 0.
+    /// The `DLTensor*`; not there if the argument must be read again for it.
+    pub(crate) dl: Option<Value>,
+    /// `shape`.
     pub(crate) shape: Option<Value>,
     pub(crate) strides_pointer: Option<Value>,
     pub(crate) strides: Option<Strides>,
@@ -19,8 +19,10 @@ pub(crate) struct TensorState {
     pub(crate) data: Option<Value>,
     pub(crate) address: Option<Value>,
     pub(crate) not_empty: Option<Value>,
-    /// Where a tensor of odd strides goes, which a routine is to judge once its data is checked.
-    pub(crate) unusual: Option<Block>,
+    /// The dims whose extents are symbols, each symbol once.
+    pub(crate) symbols: Vec<(usize, SymbolId)>,
+    /// Its strides must be compact, which is tested with its data.
+    pub(crate) compact: bool,
 }
 
 /// What stands in for the strides.
@@ -33,13 +35,8 @@ pub(crate) struct Strides {
 }
 
 impl TensorState {
-    /// The address of the extents, of which there are some.
-    pub(crate) fn extents(&self) -> Value {
-        self.shape.unwrap_or_else(|| unreachable!("the header check has loaded it"))
-    }
-
     /// Nothing is loaded but these; `rank` is known after the header check.
-    pub(crate) fn new(dl: Value, shape: Option<Value>, rank: Option<usize>) -> TensorState {
+    pub(crate) fn new(dl: Option<Value>, shape: Option<Value>, rank: Option<usize>) -> TensorState {
         TensorState {
             dl,
             shape,
@@ -49,7 +46,8 @@ impl TensorState {
             data: None,
             address: None,
             not_empty: None,
-            unusual: None,
+            symbols: Vec::new(),
+            compact: false,
         }
     }
 }

@@ -12,7 +12,7 @@ use super::state::{
     Devices, Frame, Held, OutputState, Scope, SymbolState, TensorState, ValueState,
 };
 use crate::ir::{
-    Binary, Builder, Cond, Convert, Data, Hint, Linkage, Symbol, SymbolKind, Type, Value,
+    Binary, Block, Builder, Cond, Convert, Data, Hint, Linkage, Symbol, SymbolKind, Type, Value,
 };
 use crate::resolve::function::Function;
 use crate::resolve::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
@@ -58,9 +58,11 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) born: Table<ValueId, Scope>,
     /// Where failing checks go.
     pub(crate) checks: Checks,
+    /// Where failing checks of the arguments go, and where a tensor goes instead that a routine refuses.
+    pub(crate) refused: Option<(Block, Block)>,
     /// The devices of the tensors so far.
     pub(crate) devices: Devices,
-    /// Where the value is that a loop or a union is at: the address of each that is in one.
+    /// Where the value is that a loop or a union is at: the address of each that is in one now.
     pub(crate) places: Table<ValueId, Option<Value>>,
     /// What is owned at this point.
     pub(crate) held: Vec<Held>,
@@ -76,6 +78,8 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) linkage: Linkage,
     /// The name hint of each value.
     pub(crate) names: Table<ValueId, u32>,
+    /// Which tensors are checked in a loop: for each how many of its run are left.
+    pub(crate) runs: Table<ValueId, usize>,
     /// What a routine is to check of each value that is left to it.
     pub(crate) outlined: Table<ValueId, Option<Vec<u8>>>,
     /// Whether a routine reads texts.
@@ -90,9 +94,10 @@ impl Wrapper<'_, '_> {
     pub(crate) fn address_of(&mut self, value: ValueId) -> (Value, i32) {
         match self.function.values[value].source {
             Source::Context => (self.b.param(0), 0),
-            Source::Argument(index) | Source::Rest(index) => {
-                (self.args, index as i32 * ANY.size as i32)
-            }
+            Source::Argument(index) | Source::Rest(index) => match self.places[value] {
+                Some(place) => (place, 0),
+                None => (self.args, index as i32 * ANY.size as i32),
+            },
             Source::Element { of, index } => {
                 (self.values[of].elements(), index as i32 * ANY.size as i32)
             }
@@ -166,6 +171,14 @@ impl Wrapper<'_, '_> {
         let Some(mask) = self.mask(value) else { return word };
         let zero = self.b.constant(self.b.ty(word), 0);
         self.b.select(mask, word, zero)
+    }
+
+    /// The value of a symbol that some occurrence has bound.
+    pub(crate) fn known(&self, symbol: SymbolId) -> Option<Value> {
+        match self.symbols[symbol] {
+            SymbolState::Bound(value) | SymbolState::Maybe(value, _) => Some(value),
+            SymbolState::Unbound => None,
+        }
     }
 
     /// Calls a shared routine.

@@ -29,7 +29,7 @@ impl Wrapper<'_, '_> {
     /// The device on which a tensor is allocated.
     fn output_device(&mut self, output: &Output<'_>) -> Value {
         let dl = match (output.home, output.tensor.device) {
-            (Some(Home::Value(value)), _) => self.tensor_state(value).dl,
+            (Some(Home::Value(value)), _) => self.dl(value),
             (Some(Home::Output(output)), _) => self.output_tensor(output),
             (None, Device::Any) => return self.b.i64(DeviceType::CPU.0.into()),
             (None, Device::Type(ty)) => return self.b.i64(ty.0.into()),

@@ -179,14 +179,14 @@ impl<'a> Wrapper<'a, '_> {
     /// The `DLTensor*` of a tensor.
     pub(super) fn home_tensor(&mut self, home: Home) -> Value {
         match home {
-            Home::Value(value) => self.tensor_state(value).dl,
+            Home::Value(value) => self.dl(value),
             Home::Output(output) => self.output_tensor(output),
         }
     }
 
     /// A tensor that may be anywhere must be on a GPU, if it is there.
     fn require_cuda(&mut self, value: ValueId) {
-        let dl = self.tensor_state(value).dl;
+        let dl = self.dl(value);
         let dl = self.readable(value, dl, 16);
         let device = self.b.load(Type::I64, dl, dl_tensor::DEVICE_TYPE.offset);
         let ty = self.b.convert(Convert::Trunc, device, Type::I32);

@@ -45,7 +45,10 @@ impl Wrapper<'_, '_> {
         let declared = &self.function.values[value];
         match self.values[value].clone() {
             ValueState::Scalar(state) => vec![state.native],
-            ValueState::Tensor(state) => vec![self.or_zero(value, state.dl)],
+            ValueState::Tensor(_) => {
+                let dl = self.dl(value);
+                vec![self.or_zero(value, dl)]
+            }
             ValueState::Pair(data, size) => vec![data, size],
             ValueState::Tuple(_) => {
                 declared.children.iter().flat_map(|&child| self.pass_value(child)).collect()

@@ -48,13 +48,6 @@ impl<'a> Wrapper<'a, '_> {
         self.checks.never(&mut self.b, wrong);
     }
 
-    fn known(&self, symbol: crate::resolve::ids::SymbolId) -> Option<Value> {
-        match self.symbols[symbol] {
-            SymbolState::Bound(value) | SymbolState::Maybe(value, _) => Some(value),
-            SymbolState::Unbound => None,
-        }
-    }
-
     /// Writes the block that says what is wrong with a value.
     fn explain_received(&mut self, block: Block, received: &Received<'_>, known: &[Value]) {
         let here = self.b.current();

@@ -175,8 +175,8 @@ routines! {
     MakeShape "make_shape" [Ptr, Ptr, I32, Ptr] -> Some(I32), outline, functions::make_shape;
     /// `(descriptor, name, length, values, count, result)`: what a function of the registry makes, or raises and returns -1.
     Make "make" [Ptr, Ptr, I64, Ptr, I32, Ptr] -> Some(I32), outline, functions::make;
-    /// `(dl, alignment mask, must be compact)`: whether extents, strides and data are acceptable.
-    Settle "settle" [Ptr, I64, I32] -> Some(I32), outline, view::settle;
+    /// `(dl, alignment mask, must be compact)`: the tensor if its extents, strides and data are acceptable, else NULL.
+    Settle "settle" [Ptr, I64, I32] -> Some(Ptr), outline, view::settle;
     /// `(any, checks)`: the `DLTensor*` of a compact tensor, or NULL if it fails one of these checks.
     CheckTensor "check_tensor" [Ptr, Ptr] -> Some(Ptr), outline, view::check_tensor;
     /// `(tensors, count)`: whether these tensors agree on their devices.

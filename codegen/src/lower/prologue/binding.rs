@@ -24,6 +24,7 @@ impl Wrapper<'_, '_> {
                     self.known_sign[*symbol] = extent && counts.is_none() && stays;
                 }
                 self.bind(*symbol, value, counts);
+                self.is_symbol(place, *symbol, counts);
             }
             Rule::Equal { term, uncertain, .. } => {
                 if term.constant().is_none() {
@@ -39,6 +40,20 @@ impl Wrapper<'_, '_> {
                 let solved = self.solve(value, linear, counts);
                 self.bind(*symbol, solved, counts);
             }
+        }
+    }
+
+    /// An extent that always equals a symbol is known by that from now on: it need not be kept.
+    fn is_symbol(&mut self, place: Place, symbol: SymbolId, counts: Option<Value>) {
+        if let (Place::Extent { value, dim }, None, SymbolState::Bound(known)) =
+            (place, counts, self.symbols[symbol])
+        {
+            self.remember(value, |state| {
+                state.extents[dim] = Some(known);
+                if state.symbols.iter().all(|&(_, other)| other != symbol) {
+                    state.symbols.push((dim, symbol));
+                }
+            });
         }
     }
 

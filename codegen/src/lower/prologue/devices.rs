@@ -83,7 +83,7 @@ impl Wrapper<'_, '_> {
     /// Requires a tensor to be on the same device as those of its type before it.
     pub(crate) fn note_device(&mut self, value: ValueId) {
         let Some(table) = self.devices.table else { return };
-        let dl = self.tensor_state(value).dl;
+        let dl = self.dl(value);
         let found = self.b.load(Type::I64, dl, dl_tensor::DEVICE_TYPE.offset);
         let first = self.b.load(Type::I64, table, FIRST);
         let other = self.b.compare(Cond::Ne, found, first);

@@ -151,8 +151,8 @@ impl Wrapper<'_, '_> {
     fn whole(&mut self, value: ValueId) -> Value {
         match &self.values[value] {
             ValueState::Scalar(_) => self.wide(value),
-            ValueState::Tensor(state) => {
-                let dl = state.dl;
+            ValueState::Tensor(_) => {
+                let dl = self.dl(value);
                 self.or_zero(value, dl)
             }
             state @ (ValueState::Word(_)
@@ -228,14 +228,14 @@ impl Wrapper<'_, '_> {
 
     /// What a routine says of a tensor.
     fn of_tensor(&mut self, routine: Routine, value: ValueId) -> Value {
-        let dl = self.tensor_state(value).dl;
+        let dl = self.dl(value);
         self.routine_value(routine, &[dl])
     }
 
     /// An extent of a tensor of free rank.
     fn extent_at(&mut self, value: ValueId, dim: u32) -> Value {
         self.require_rank(value, dim);
-        let shape = self.tensor_state(value).extents();
+        let shape = self.shape(value);
         let shape = self.readable(value, shape, 8 * (dim as usize + 1));
         self.b.load(Type::I64, shape, 8 * dim as i32)
     }
@@ -243,7 +243,7 @@ impl Wrapper<'_, '_> {
     /// A stride of a tensor of free rank.
     fn stride_at(&mut self, value: ValueId, dim: u32) -> Value {
         self.require_rank(value, dim);
-        let (dl, dim) = (self.tensor_state(value).dl, self.b.i64(dim.into()));
+        let (dl, dim) = (self.dl(value), self.b.i64(dim.into()));
         self.routine_value(Routine::StrideAt, &[dl, dim])
     }
 

@@ -1,84 +1,151 @@
 //! Strides and data of tensors: what nearly all tensors pass is tested in line, what others may pass too is
 //! left to a routine.
+//!
+//! Little is kept across a call of the routine, since each value that is costs every call of the function a register
+//! that must be saved: what can be read again from the tensor is.
 
-use crate::ir::{Binary, Cond, Convert, Type, Value};
+use abi_spec::layout::dl_tensor;
+
+use crate::ir::{Binary, Block, Cond, Convert, Type, Value};
 use crate::lower::check::Checks;
 use crate::lower::explain::routines::Routine;
+use crate::lower::state::SymbolState;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::ValueId;
 
 impl Wrapper<'_, '_> {
-    /// Strides equal to the compact ones pass at once; others may still be legal.
+    /// Compact strides are tested with the data.
     pub(crate) fn compact(&mut self, value: ValueId) {
-        let rank = self.rank(value);
-        if self.is_outlined(value) || rank == 0 && !self.function.any_rank(value) {
+        let scalar = self.rank(value) == 0 && !self.function.any_rank(value);
+        self.tensor_state(value).compact = !scalar;
+    }
+
+    /// A data pointer that is not NULL and compact strides pass at once; others may still be legal.
+    pub(crate) fn data(&mut self, value: ValueId, align: u64) {
+        if self.is_outlined(value) {
             return;
         }
-        let unusual = self.b.cold_block("unusual");
-        self.tensor_state(value).unusual = Some(unusual);
         if self.function.any_rank(value) {
-            return;
+            return self.data_of_any_rank(value, align);
         }
-        // Whatever is used after the checks is loaded before the first branch to what is unusual.
-        self.address(value);
-        let extents: Vec<Value> = (1..rank).map(|dim| self.extent(value, dim)).collect();
-        let strides = self.strides_pointer(value);
+        let [unusual, settled] = ["unusual", "settled"].map(|label| self.b.cold_block(label));
+        let next = self.b.block("next");
+        let hint = self.hint(value, "address", None);
+        let known = self.b.block_param(next, Type::Ptr, hint);
+        let mut found = vec![self.usual(value, align, unusual)];
+        found.extend(self.extents_again(value, next));
+        self.b.jump(next, &found);
+        self.b.switch_to(unusual);
+        let dl = self.settle(value, align);
+        let legal = self.b.compare_const(Cond::Ne, dl, 0);
+        let refused = self.refused.filter(|(fail, _)| *fail == self.checks.fail);
+        let refused = refused.map_or(self.checks.fail, |(_, refused)| refused);
+        self.b.branch(legal, settled, refused);
+        self.b.switch_to(settled);
+        let found = self.read_again(value, dl);
+        self.b.jump(next, &found);
+        self.b.switch_to(next);
+        self.remember(value, |state| state.address = Some(known));
+    }
+
+    /// Makes the symbols that extents of a tensor are parameters of a block; yields what they were. Where the tensor
+    /// is one of many, or may be absent, they stay as they are.
+    fn extents_again(&mut self, value: ValueId, next: Block) -> Vec<Value> {
+        let declared = &self.function.values[value];
+        let once = !declared.dynamic && declared.guard.is_none() && self.places[value].is_none();
+        if !once || !self.keeps(value) {
+            self.tensor_state(value).symbols.clear();
+        }
+        let mut before = Vec::new();
+        for (dim, symbol) in self.tensor_state(value).symbols.clone() {
+            let hint = self.hint(value, "shape", Some(dim));
+            let param = self.b.block_param(next, Type::I64, hint);
+            before.push(self.extent(value, dim));
+            self.symbols[symbol] = SymbolState::Bound(param);
+            self.tensor_state(value).extents[dim] = Some(param);
+        }
+        before
+    }
+
+    /// The same of a tensor that the routine has settled, with the address of its data before them.
+    fn read_again(&mut self, value: ValueId, dl: Value) -> Vec<Value> {
+        let mut found = vec![self.b.first_element(dl)];
+        let symbols = self.tensor_state(value).symbols.clone();
+        if !symbols.is_empty() {
+            let shape = self.b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
+            let extents =
+                symbols.iter().map(|(dim, _)| self.b.load(Type::I64, shape, 8 * *dim as i32));
+            found.extend(extents);
+        }
+        found
+    }
+
+    /// A tensor of any rank is left to the routine.
+    fn data_of_any_rank(&mut self, value: ValueId, align: u64) {
+        let [some, next] = ["some", "next"].map(|label| self.b.block(label));
+        let there = self.there(value);
+        self.b.branch(there, some, next);
+        self.b.switch_to(some);
+        let dl = self.settle(value, align);
+        let legal = self.b.compare_const(Cond::Ne, dl, 0);
+        self.b.branch(legal, next, self.checks.fail);
+        self.b.switch_to(next);
+    }
+
+    /// Leaves for `unusual` unless data and strides are those of nearly all tensors; yields where the data is.
+    ///
+    /// What is remembered is loaded before the first branch; each of the others comes before the next load, without
+    /// which LLVM would compute all conditions first.
+    fn usual(&mut self, value: ValueId, align: u64, unusual: Block) -> Value {
+        let checks = self.checks.or_go_to(unusual);
+        let compact = self.tensor_state(value).compact;
+        let extents = (1..self.rank(value)).filter(|_| compact);
+        let extents: Vec<Value> = extents.map(|dim| self.extent(value, dim)).collect();
+        let data = self.data_pointer(value);
+        checks.non_null(&mut self.b, data);
+        let address = self.address(value);
+        if align > 1 {
+            let word = self.b.convert(Convert::PtrToInt, address, Type::I64);
+            checks.aligned(&mut self.b, word, align);
+        }
+        if compact {
+            self.usual_strides(value, &extents, unusual);
+        }
+        address
+    }
+
+    /// Strides that are NULL, or equal to the compact ones: the products of these extents, which are all but the first.
+    fn usual_strides(&mut self, value: ValueId, extents: &[Value], unusual: Block) {
+        let strides = self.field(value, Type::Ptr, dl_tensor::STRIDES.offset, "strides");
         let strides = self.or_zero(value, strides);
         let [some, done] = ["strides", "next"].map(|label| self.b.block(label));
         let absent = self.b.compare_const(Cond::Eq, strides, 0);
         self.b.branch(absent, done, some);
         self.b.switch_to(some);
         let checks = Checks { fail: unusual, mask: None };
-        let mut compact = self.b.i64(1);
-        for dim in (0..rank).rev() {
+        let mut compact = None;
+        for dim in (0..=extents.len()).rev() {
             let stride = self.b.load(Type::I64, strides, 8 * dim as i32);
             let hint = self.hint(value, "strides", Some(dim));
             self.b.hint(stride, hint);
-            checks.equal(&mut self.b, stride, compact);
-            if dim > 0 {
-                let extent = extents[dim - 1];
-                let last = dim + 1 == rank;
-                compact = if last { extent } else { self.b.binary(Binary::Mul, compact, extent) };
+            match compact {
+                None => checks.equal_const(&mut self.b, stride, 1),
+                Some(compact) => checks.equal(&mut self.b, stride, compact),
+            }
+            if let Some(&extent) = dim.checked_sub(1).map(|right| &extents[right]) {
+                let product = compact.map(|compact| self.b.binary(Binary::Mul, compact, extent));
+                compact = product.or(Some(extent));
             }
         }
         self.b.jump(done, &[]);
         self.b.switch_to(done);
     }
 
-    /// A data pointer that is not NULL passes at once; NULL is legal where there are no elements.
-    pub(crate) fn data(&mut self, value: ValueId, align: u64) {
-        if self.is_outlined(value) {
-            return;
-        }
-        let data = self.data_pointer(value);
-        let compact = self.tensor_state(value).unusual.take();
-        let unusual = compact.unwrap_or_else(|| self.b.cold_block("unusual"));
-        let next = self.b.block("next");
-        if self.function.any_rank(value) {
-            let there = self.there(value);
-            self.b.branch(there, unusual, next);
-        } else {
-            let address = (align > 1).then(|| self.address(value));
-            let checks = self.checks.or_go_to(unusual);
-            checks.non_null(&mut self.b, data);
-            if let Some(address) = address {
-                let address = self.b.convert(Convert::PtrToInt, address, Type::I64);
-                checks.aligned(&mut self.b, address, align);
-            }
-            self.b.jump(next, &[]);
-        }
-        self.b.switch_to(unusual);
-        let settled = self.settled(value, align, compact.is_some());
-        self.b.branch(settled, next, self.checks.fail);
-        self.b.switch_to(next);
-    }
-
-    /// A `Bool`: the data of a tensor and, if so declared, its compact strides are legal.
-    fn settled(&mut self, value: ValueId, align: u64, compact: bool) -> Value {
-        let dl = self.tensor_state(value).dl;
+    /// The `DLTensor*` again if the data of a tensor and, if so declared, its compact strides are legal, else NULL.
+    fn settle(&mut self, value: ValueId, align: u64) -> Value {
+        let (dl, compact) = (self.dl(value), self.tensor_state(value).compact);
         let mask = self.b.i64(align as i64 - 1);
         let compact = self.b.i32(i32::from(compact));
-        let settled = self.routine_value(Routine::Settle, &[dl, mask, compact]);
-        self.b.compare_const(Cond::Ne, settled, 0)
+        self.routine_value(Routine::Settle, &[dl, mask, compact])
     }
 }

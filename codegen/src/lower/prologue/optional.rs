@@ -51,20 +51,20 @@ impl<'a> Wrapper<'a, '_> {
         self.branched = Some(value);
         steps.iter().for_each(|step| self.check_step(step));
         self.branched = None;
-        let TensorState { dl, shape, .. } = *self.tensor_state(value);
-        let mut found: Vec<Value> = [dl].into_iter().chain(shape).collect();
+        let mut found = vec![self.dl(value)];
+        found.extend(has_extents.then(|| self.shape(value)));
         found.extend(self.carry(&symbols));
         self.b.jump(join, &found);
         self.b.switch_to(join);
         self.leave_scope(outside);
         self.set_symbols(&symbols, &states);
-        let state = TensorState::new(params[0], params.get(1).copied(), rank);
+        let state = TensorState::new(Some(params[0]), params.get(1).copied(), rank);
         self.set_state(value, ValueState::Tensor(state));
     }
 }
 
 /// The value that a step is about, if it is about one alone.
-fn about(step: &Step<'_>) -> Option<ValueId> {
+pub(crate) fn about(step: &Step<'_>) -> Option<ValueId> {
     match step {
         Step::Scalar { value, .. }
         | Step::Header { value, .. }

@@ -10,11 +10,14 @@ use crate::resolve::ids::{Table, ValueId};
 use crate::resolve::step::Step;
 
 /// How many tensors are checked inline in a function; with more than these a call for each is cheaper.
-const INLINE: usize = 8;
+pub(crate) const INLINE: usize = 8;
 
 /// What [`Routine::CheckTensor`] is to check of each value, if it can be left to the routine: a tensor of
 /// compact strides, one element type and a fixed rank, which is there or branched around.
-pub(crate) fn outlined(function: &Function<'_>) -> Table<ValueId, Option<Vec<u8>>> {
+pub(crate) fn outlined(
+    function: &Function<'_>,
+    runs: &Table<ValueId, usize>,
+) -> Table<ValueId, Option<Vec<u8>>> {
     let values = &function.values;
     let mut outlined: Table<ValueId, Option<Vec<u8>>> = Table::like(values, None);
     let mut compact = Table::like(values, false);
@@ -26,6 +29,7 @@ pub(crate) fn outlined(function: &Function<'_>) -> Table<ValueId, Option<Vec<u8>
             compact[value] = values[value].guard.is_none_or(|guard| guard == value);
         } else if let Step::Data { value, align } = *step
             && compact[value]
+            && runs[value] == 0
         {
             outlined[value] = header.map(|[header, device]| encode([header, align - 1, device]));
         }
@@ -36,12 +40,13 @@ pub(crate) fn outlined(function: &Function<'_>) -> Table<ValueId, Option<Vec<u8>
     outlined
 }
 
-/// The word that has dtype and ndim in a `DLTensor`, and the device type, 0 where that does not matter.
+/// The word that has dtype and ndim in a `DLTensor`, and the device type with a mask above it: 0 where the device
+/// does not matter.
 fn header_and_device(tensor: &Tensor, device: bool) -> Option<[u64; 2]> {
     let &[dtype] = &tensor.accepted()[..] else { return None };
     let header = u64::from(dtype.to_word()) << 32 | tensor.rank()? as u64;
     let device = match tensor.device {
-        Device::Type(ty) if device => u64::from(ty.0 as u32),
+        Device::Type(ty) if device => u64::from(u32::MAX) << 32 | u64::from(ty.0 as u32),
         Device::Type(_) | Device::Any => 0,
     };
     Some([header, device])

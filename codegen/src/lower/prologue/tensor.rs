@@ -4,7 +4,7 @@ use abi_spec::layout::{DL_TENSOR, OBJECT, any, dl_tensor};
 use abi_spec::{DType, DeviceType, TypeIndex};
 
 use crate::declaration::{Device, Tensor};
-use crate::ir::{Binary, Cond, Convert, Type, Value};
+use crate::ir::{Binary, Cond, Convert, Hint, Type, Value};
 use crate::lower::explain::routines::Routine;
 use crate::lower::state::{Strides, TensorState, ValueState};
 use crate::lower::wrapper::Wrapper;
@@ -19,7 +19,7 @@ impl Wrapper<'_, '_> {
         };
         let hint = self.hint(value, "", None);
         self.b.hint(dl, hint);
-        self.set_state(value, ValueState::Tensor(TensorState::new(dl, None, None)));
+        self.set_state(value, ValueState::Tensor(TensorState::new(Some(dl), None, None)));
     }
 
     /// An object or a `DLTensor*`, of which neither is the rule: Python passes both.
@@ -28,20 +28,18 @@ impl Wrapper<'_, '_> {
         if self.checks.mask.is_some() {
             return self.masked_tensor(value, index, payload);
         }
-        let b = &mut self.b;
-        self.checks.non_null(b, payload);
-        let [object, other, join] = ["object", "other", "tensor"].map(|label| b.block(label));
-        let dl = b.block_param(join, Type::Ptr, crate::ir::Hint::default());
-        let is_object = b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
-        b.branch(is_object, object, other);
-        b.switch_to(object);
-        let inside = b.ptr_offset(payload, OBJECT.size.into());
-        b.jump(join, &[inside]);
-        b.switch_to(other);
-        self.checks.equal_const(b, index, TypeIndex::DL_TENSOR_PTR.0.into());
-        b.jump(join, &[payload]);
-        b.switch_to(join);
-        dl
+        self.checks.non_null(&mut self.b, payload);
+        let [object, other, join] = ["object", "other", "tensor"].map(|label| self.b.block(label));
+        let is_object = self.b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
+        self.b.branch(is_object, object, other);
+        self.b.switch_to(object);
+        let inside = self.b.ptr_offset(payload, OBJECT.size.into());
+        self.b.jump(join, &[inside]);
+        self.b.switch_to(other);
+        self.checks.equal_const(&mut self.b, index, TypeIndex::DL_TENSOR_PTR.0.into());
+        self.b.jump(join, &[payload]);
+        self.b.switch_to(join);
+        self.b.block_param(join, Type::Ptr, Hint::default())
     }
 
     /// The same for one that may be absent.
@@ -52,9 +50,15 @@ impl Wrapper<'_, '_> {
         let tensor = b.or(object, view);
         self.checks.always(b, tensor);
         self.checks.non_null(b, payload);
-        let inside = b.ptr_offset(payload, OBJECT.size.into());
-        let dl = b.select(object, inside, payload);
+        let dl = self.tensor_of(index, payload);
         self.readable(value, dl, DL_TENSOR.size as usize)
+    }
+
+    /// The `DLTensor*` of a value that is a tensor.
+    pub(crate) fn tensor_of(&mut self, index: Value, payload: Value) -> Value {
+        let object = self.b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
+        let inside = self.b.ptr_offset(payload, OBJECT.size.into());
+        self.b.select(object, inside, payload)
     }
 
     /// The type index of a value and its payload as `ty`.
@@ -69,14 +73,33 @@ impl Wrapper<'_, '_> {
         (index, payload)
     }
 
+    /// The `DLTensor*` of a tensor.
+    pub(crate) fn dl(&mut self, value: ValueId) -> Value {
+        if let Some(dl) = self.tensor_state(value).dl {
+            return dl;
+        }
+        let (index, payload) = self.words(value, Type::Ptr);
+        let dl = self.tensor_of(index, payload);
+        let hint = self.hint(value, "", None);
+        self.b.hint(dl, hint);
+        self.remember(value, |state| state.dl = Some(dl));
+        dl
+    }
+
     /// What has been loaded of a tensor.
     pub(crate) fn tensor_state(&mut self, value: ValueId) -> &mut TensorState {
         self.values[value].tensor()
     }
 
     /// A field of the `DLTensor`.
-    fn field(&mut self, value: ValueId, ty: Type, offset: i32, part: &'static str) -> Value {
-        let dl = self.tensor_state(value).dl;
+    pub(crate) fn field(
+        &mut self,
+        value: ValueId,
+        ty: Type,
+        offset: i32,
+        part: &'static str,
+    ) -> Value {
+        let dl = self.dl(value);
         let loaded = self.b.load(ty, dl, offset);
         let hint = self.hint(value, part, None);
         self.b.hint(loaded, hint)
@@ -91,8 +114,8 @@ impl Wrapper<'_, '_> {
                 // ndim and dtype are neighbours: one aligned word.
                 let word = self.field(value, Type::I64, dl_tensor::NDIM.offset, "ndim_dtype");
                 let dtype = u64::from(dtype.to_word());
-                let expected = self.b.i64((dtype << 32 | rank as u64) as i64);
-                self.checks.equal(&mut self.b, word, expected);
+                let expected = (dtype << 32 | rank as u64) as i64;
+                self.checks.equal_const(&mut self.b, word, expected);
             }
             (rank, accepted) => {
                 let found = self.dtype32(value);
@@ -109,7 +132,7 @@ impl Wrapper<'_, '_> {
         if device {
             self.device(value, tensor.device);
         }
-        self.shape_pointer(value, tensor.rank());
+        self.check_shape(value, tensor.rank());
         self.tensor_state(value).extents = vec![None; tensor.rank().unwrap_or(0)];
     }
 
@@ -168,11 +191,21 @@ impl Wrapper<'_, '_> {
         self.field(value, Type::I32, dl_tensor::DEVICE_ID.offset, "device_id")
     }
 
-    fn shape_pointer(&mut self, value: ValueId, rank: Option<usize>) {
+    /// The address of the extents, of which there are some.
+    pub(crate) fn shape(&mut self, value: ValueId) -> Value {
+        if let Some(shape) = self.tensor_state(value).shape {
+            return shape;
+        }
+        let shape = self.field(value, Type::Ptr, dl_tensor::SHAPE.offset, "shape");
+        self.remember(value, |state| state.shape = Some(shape));
+        shape
+    }
+
+    fn check_shape(&mut self, value: ValueId, rank: Option<usize>) {
         if rank == Some(0) {
             return;
         }
-        let shape = self.field(value, Type::Ptr, dl_tensor::SHAPE.offset, "shape");
+        let shape = self.shape(value);
         match rank {
             _ if self.is_outlined(value) => {}
             Some(_) => self.checks.non_null(&mut self.b, shape),
@@ -222,7 +255,7 @@ impl Wrapper<'_, '_> {
         let count = self.devices.tensors.len();
         let table = self.b.stack_slot(8 * count as u32, 8);
         for at in 0..count {
-            let dl = self.tensor_state(self.devices.tensors[at]).dl;
+            let dl = self.dl(self.devices.tensors[at]);
             self.b.store(dl, table, 8 * at as i32);
         }
         let count = self.b.i64(count as i64);
@@ -238,7 +271,7 @@ impl Wrapper<'_, '_> {
         if let Some(extent) = self.tensor_state(value).extents[dim] {
             return extent;
         }
-        let shape = self.tensor_state(value).extents();
+        let shape = self.shape(value);
         let extent = self.b.load(Type::I64, shape, 8 * dim as i32);
         let hint = self.hint(value, "shape", Some(dim));
         self.b.hint(extent, hint);
@@ -256,7 +289,7 @@ impl Wrapper<'_, '_> {
         }
         let pointer = self.strides_pointer(value);
         let present = self.b.compare_const(Cond::Ne, pointer, 0);
-        let shape = self.tensor_state(value).shape.unwrap_or(pointer);
+        let shape = self.shape(value);
         let readable = self.b.select(present, pointer, shape);
         let strides = Strides { present, readable };
         self.remember(value, |state| state.strides = Some(strides));

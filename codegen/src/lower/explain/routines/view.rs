@@ -1,14 +1,16 @@
 //! Questions about a tensor whose extents can be read.
 
-use abi_spec::DeviceType;
-use abi_spec::layout::{DL_TENSOR, dl_tensor};
+use abi_spec::layout::{DL_TENSOR, OBJECT, any, dl_tensor};
+use abi_spec::{DeviceType, TypeIndex};
 
 use crate::ir::{Binary, Builder, Cond, Type, Value};
+use crate::lower::check::Checks;
 use crate::lower::explain::codes::Used;
 use crate::lower::explain::routines::Routine;
 
-/// `(dl, alignment mask, must be compact)`: 1 if no extent is negative, the strides are as they must
-/// be where that matters, there is data where there are elements, and it is aligned.
+/// `(dl, alignment mask, must be compact)`: the tensor if no extent is negative, the strides are as they must be where
+/// that matters, there is data where there are elements, and it is aligned; else NULL. That the tensor comes back
+/// spares callers a place to keep it.
 pub(crate) fn settle(b: &mut Builder<'_>, _: Used) {
     let [dl, mask, must] = [0, 1, 2].map(|i| b.param(i));
     let strides = b.load(Type::Ptr, dl, dl_tensor::STRIDES.offset);
@@ -24,7 +26,7 @@ pub(crate) fn settle(b: &mut Builder<'_>, _: Used) {
         let dim = b.binary(Binary::Sub, last, at);
         let extent = b.load_element(shape, dim);
         let negative = b.compare_const(Cond::Slt, extent, 0);
-        b.return_if(negative, 0);
+        b.null_if(negative);
         let none = b.compare_const(Cond::Eq, extent, 0);
         let stride = b.load_element(readable, dim);
         let unlike = b.compare(Cond::Ne, stride, product);
@@ -45,40 +47,83 @@ pub(crate) fn settle(b: &mut Builder<'_>, _: Used) {
     let low = b.and(address, mask);
     let misaligned = b.compare_const(Cond::Ne, low, 0);
     let fault = b.or(fault, misaligned);
-    let ok = b.not(fault);
-    let ok = b.widen_bool(ok, Type::I32);
-    b.ret(Some(ok));
+    b.null_if(fault);
+    b.ret(Some(dl));
 }
 
 /// `(any, checks)`: the `DLTensor*`, or NULL if the value is no tensor, or one that some check refuses. The
-/// checks are three words: dtype and ndim, the mask of the alignment, and the device type or 0.
+/// checks are three words: dtype and ndim, the mask of the alignment, and the device type with a mask above it. Signs
+/// of extents are looked at only where strides or data are unusual.
 pub(crate) fn check_tensor(b: &mut Builder<'_>, _: Used) {
     let [any, checks] = [0, 1].map(|i| b.param(i));
-    let [header, mask, device] = [0, 8, 16].map(|at| b.load_aligned(Type::I64, checks, at, 1));
-    let [tensor, some] = b.is_tensor(any);
-    let right = b.and(tensor, some);
-    let wrong = b.not(right);
-    b.null_if(wrong);
-    let dl = b.tensor_in(any);
+    let dl = tensor_or_null(b, any);
+    let header = b.load_aligned(Type::I64, checks, 0, 1);
     let found = b.load(Type::I64, dl, dl_tensor::NDIM.offset);
-    let wrong = b.compare(Cond::Ne, found, header);
+    let wrong = b.compare(Cond::Ne, header, found);
     b.null_if(wrong);
-    let found = b.unsigned(dl, dl_tensor::DEVICE_TYPE.offset);
-    let other = b.compare(Cond::Ne, found, device);
-    let matters = b.compare_const(Cond::Ne, device, 0);
-    let wrong = b.and(other, matters);
+    let [device, matters] = [16, 20].map(|at| b.load_aligned(Type::I32, checks, at, 1));
+    let found = b.load(Type::I32, dl, dl_tensor::DEVICE_TYPE.offset);
+    let found = b.and(found, matters);
+    let wrong = b.compare(Cond::Ne, device, found);
+    b.null_if(wrong);
     let shape = b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
-    let nothing = b.compare_const(Cond::Eq, shape, 0);
     let ndim = b.ndim(dl);
-    let some = b.compare_const(Cond::Ne, ndim, 0);
-    let nothing = b.and(nothing, some);
-    let wrong = b.or(wrong, nothing);
-    b.null_if(wrong);
-    let compact = b.i32(1);
-    let settled = b.ask(Routine::Settle, &[dl, mask, compact]);
-    let wrong = b.not(settled);
-    b.null_if(wrong);
+    let missing = b.compare_const(Cond::Eq, shape, 0);
+    b.if_then(missing, |b| {
+        let some = b.compare_const(Cond::Ne, ndim, 0);
+        b.null_if(some);
+    });
+    let mask = b.load_aligned(Type::I64, checks, 8, 1);
+    let unusual = b.cold_block("unusual");
+    is_usual(b, dl, (shape, ndim, mask), Checks { fail: unusual, mask: None });
     b.ret(Some(dl));
+    b.switch_to(unusual);
+    let compact = b.i32(1);
+    let settled = b.routine_value(Routine::Settle, &[dl, mask, compact]);
+    b.ret(Some(settled));
+}
+
+/// The `DLTensor*` of a value that is a tensor; returns NULL for another.
+fn tensor_or_null(b: &mut Builder<'_>, any: Value) -> Value {
+    let index = b.load(Type::I32, any, any::TYPE_INDEX.offset);
+    let payload = b.load(Type::Ptr, any, any::PAYLOAD.offset);
+    let nothing = b.compare_const(Cond::Eq, payload, 0);
+    b.null_if(nothing);
+    let object = b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
+    let inside = |b: &mut Builder<'_>| b.ptr_offset(payload, OBJECT.size.into());
+    b.if_else(object, Type::Ptr, inside, |b| {
+        let other = b.compare_const(Cond::Ne, index, TypeIndex::DL_TENSOR_PTR.0.into());
+        b.null_if(other);
+        payload
+    })
+}
+
+/// Goes on if there is data, which is aligned, and the strides are NULL or compact.
+fn is_usual(
+    b: &mut Builder<'_>,
+    dl: Value,
+    (shape, ndim, mask): (Value, Value, Value),
+    usual: Checks,
+) {
+    let data = b.load(Type::Ptr, dl, dl_tensor::DATA.offset);
+    usual.non_null(b, data);
+    let address = b.first_element(dl);
+    let address = b.as_word(address);
+    let low = b.and(address, mask);
+    usual.equal_const(b, low, 0);
+    let strides = b.load(Type::Ptr, dl, dl_tensor::STRIDES.offset);
+    let present = b.compare_const(Cond::Ne, strides, 0);
+    b.if_then(present, |b| {
+        let one = b.i64(1);
+        let last = b.binary_const(Binary::Sub, ndim, 1);
+        b.fold(ndim, [one], |b, at, [product]| {
+            let dim = b.binary(Binary::Sub, last, at);
+            let stride = b.load_element(strides, dim);
+            usual.equal(b, stride, product);
+            let extent = b.load_element(shape, dim);
+            [b.binary(Binary::Mul, product, extent)]
+        });
+    });
 }
 
 /// `(dl)`: 1 if no extent is 0.

@@ -1,0 +1,143 @@
+//! Runs: tensors that follow each other and are declared alike are checked in a loop, where there are many.
+//!
+//! The tensor before a run is declared like those in it, and binds what they have in common; they only compare.
+//! The loop writes where the data of each is; all else is read again where it is needed.
+
+use abi_spec::layout::ANY;
+
+use crate::declaration::{Device, Tensor};
+use crate::ir::{Cond, Hint, Target, Type, Value};
+use crate::lower::prologue::optional::about;
+use crate::lower::prologue::outline::INLINE;
+use crate::lower::state::{TensorState, ValueState};
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::function::Function;
+use crate::resolve::ids::{Table, ValueId};
+use crate::resolve::step::{Place, Rule, Step};
+use crate::resolve::value::Source;
+
+/// How many tensors are worth a loop.
+const SHORTEST: usize = 4;
+
+/// Size of an address.
+const WORD: u32 = 8;
+
+/// For each tensor of a run how many of the run are left, itself included; for other values 0.
+pub(crate) fn runs(function: &Function<'_>) -> Table<ValueId, usize> {
+    let mut left = Table::like(&function.values, 0);
+    let is_tensor = |step: &&Step<'_>| matches!(step, Step::Data { .. });
+    if function.steps.iter().filter(is_tensor).count() <= INLINE {
+        return left;
+    }
+    let values: Vec<&[Step<'_>]> = function.steps.chunk_by(|a, b| about(a) == about(b)).collect();
+    for alike in values.chunk_by(|a, b| follows(function, a, b)) {
+        let run = &alike[1..];
+        for (nth, steps) in run.iter().enumerate().filter(|_| run.len() >= SHORTEST) {
+            if let Some(value) = steps.first().and_then(Step::opens) {
+                left[value] = run.len() - nth;
+            }
+        }
+    }
+    left
+}
+
+/// True if steps are those of an argument that is checked as the argument before it is.
+fn follows(function: &Function<'_>, before: &[Step<'_>], steps: &[Step<'_>]) -> bool {
+    let (Some(first), Some(second)) = (plain(function, before), plain(function, steps)) else {
+        return false;
+    };
+    let only_compares = |step: &Step<'_>| match step {
+        Step::Occurrence { rule, .. } => match rule {
+            Rule::Any | Rule::Symbol(_) => true,
+            Rule::Equal { uncertain, .. } => uncertain.is_empty(),
+            Rule::Solve { .. } => false,
+        },
+        Step::Scalar { .. }
+        | Step::Header { .. }
+        | Step::Value { .. }
+        | Step::Compact { .. }
+        | Step::Data { .. }
+        | Step::Settle { .. }
+        | Step::Each { .. }
+        | Step::OneOf { .. }
+        | Step::Require(_)
+        | Step::Evaluate(_) => true,
+    };
+    first.0 + 1 == second.0 && first.1 == second.1 && steps.iter().all(only_compares)
+}
+
+/// The number of the argument and the type of the tensor that steps are about, if they are all there is to say
+/// of it, and say it of every call alike.
+fn plain<'a>(function: &Function<'_>, steps: &[Step<'a>]) -> Option<(usize, &'a Tensor)> {
+    let [Step::Header { value, tensor, device: true }, rest @ .., Step::Data { .. }] = steps else {
+        return None;
+    };
+    let declared = &function.values[*value];
+    let (Source::Argument(index), None) = (declared.source, declared.guard) else { return None };
+    let extent =
+        |step: &&Step<'_>| matches!(step, Step::Occurrence { place: Place::Extent { .. }, .. });
+    let extents = rest.iter().take_while(extent).count();
+    let complete = tensor.rank() == Some(extents) && tensor.device != Device::Any;
+    let rest_is_known = matches!(rest[extents..], [] | [Step::Compact { .. }]);
+    (complete && rest_is_known).then_some((index, *tensor))
+}
+
+impl<'a> Wrapper<'a, '_> {
+    /// If these steps start with a run, checks it; yields how many of them are about it.
+    pub(crate) fn run(&mut self, steps: &'a [Step<'a>]) -> usize {
+        let first = steps.first().and_then(Step::opens).filter(|&value| self.runs[value] > 0);
+        let Some(first) = first else { return 0 };
+        let count = self.runs[first];
+        let each = steps.iter().take_while(|step| about(step) == Some(first)).count();
+        let addresses = self.b.stack_slot(WORD * count as u32, WORD);
+        self.turns(first, &steps[..each], addresses);
+        for (nth, steps) in steps.chunks(each).take(count).enumerate() {
+            if let Some(value) = steps[0].opens() {
+                self.of_run(value, steps, addresses, nth);
+            }
+        }
+        each * count
+    }
+
+    /// The loop: the steps of the first tensor, for all of them.
+    fn turns(&mut self, first: ValueId, steps: &'a [Step<'a>], addresses: Value) {
+        let [turn, done] = ["tensors", "next"].map(|label| self.b.block(label));
+        let [at, to] = [(); 2].map(|()| self.b.block_param(turn, Type::Ptr, Hint::default()));
+        let start = self.any_address(first);
+        let end = self.b.ptr_offset(start, (self.runs[first] as u32 * ANY.size).into());
+        self.b.jump(turn, &[start, addresses]);
+        self.b.switch_to(turn);
+        let (outside, devices) = (self.enter_scope(first), self.devices.tensors.len());
+        self.places[first] = Some(at);
+        steps.iter().for_each(|step| self.check_step(step));
+        let address = self.address(first);
+        self.b.store(address, to, 0);
+        let at = self.b.ptr_offset(at, ANY.size.into());
+        let to = self.b.ptr_offset(to, WORD.into());
+        let more = self.b.compare(Cond::Ult, at, end);
+        self.b.branch(more, Target { block: turn, args: vec![at, to] }, done);
+        self.b.switch_to(done);
+        self.places[first] = None;
+        // The device is that of the tensor before the run.
+        self.devices.tensors.truncate(devices);
+        self.leave_scope(outside);
+    }
+
+    /// What is known of a tensor after the loop.
+    fn of_run(&mut self, value: ValueId, steps: &[Step<'_>], addresses: Value, nth: usize) {
+        let mut state = TensorState::new(None, None, None);
+        state.extents = steps.iter().filter_map(|step| self.known_extent(step)).collect();
+        let address = self.b.load(Type::Ptr, addresses, (nth as u32 * WORD) as i32);
+        let hint = self.hint(value, "address", None);
+        self.b.hint(address, hint);
+        state.address = Some(address);
+        self.set_state(value, ValueState::Tensor(state));
+    }
+
+    /// If a step is about an extent, its value where a symbol has it.
+    fn known_extent(&self, step: &Step<'_>) -> Option<Option<Value>> {
+        let Step::Occurrence { rule, .. } = step else { return None };
+        let Rule::Symbol(symbol) = rule else { return Some(None) };
+        Some(self.known(*symbol))
+    }
+}
