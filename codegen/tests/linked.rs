@@ -16,14 +16,14 @@ const DECLARATIONS: [(&str, Extent); 6] = [
     ("f(x: Tensor([n], float32)) -> y: Tensor([n], float32) = k(x.data, y.data);", Extent::Allocations),
     ("f(x: Any) -> Any = { let r: Any = \"g\"(x); return r; };", Extent::Values),
     (
-        "image i; f(x: Tensor([n], float32)) -> None = { launch i.\"k\"(x.data, n) grid(n) block(128); };",
+        "image i; f(x: Tensor([n], float32, device=cuda)) -> None = { launch i.\"k\"(x.data, n) grid(n) block(128); };",
         Extent::Launches,
     ),
 ];
 
 fn linked(text: &str) -> ir::Module {
     let mut library: Library = text.parse().unwrap();
-    library.images.iter_mut().for_each(|image| image.bytes = Some(vec![0x7f, b'E', b'L', b'F']));
+    library.images.iter_mut().for_each(|image| image.bytes = Some(b".version 8.0\n".to_vec()));
     let options = Options { routines: Routines::Linked, ..Options::default() };
     let module = lower(&library.resolve().unwrap(), &options);
     ir::verify(&module).unwrap();

@@ -198,7 +198,7 @@ pub(crate) fn leave(module: &mut Module, used: Used) {
 /// let module = lower(&library.resolve()?, &options);
 /// let imported = module.symbols.iter().filter(|symbol| symbol.linkage == ir::Linkage::Import);
 /// let extents: Vec<_> = imported.filter_map(|symbol| Extent::of_symbol(&symbol.name)).collect();
-/// assert_eq!(extents[0], Extent::Values);
+/// assert_eq!(extents[0], Extent::Tensors);
 /// ir::verify(&linked_routines(extents[0])).unwrap();
 /// # Ok::<(), tvm_ffi_codegen::Error>(())
 /// ```
