@@ -24,6 +24,7 @@ use abi_spec::symbol::PREFIX;
 use target_lexicon::Triple;
 
 pub use input::Input;
+pub use routines::archive as routines_archive;
 pub use search::library;
 
 use crate::file::{self, Mode};
@@ -157,15 +158,6 @@ pub fn object_bytes(inputs: &[Input], linker: &Linker, target: &Triple) -> Resul
         return Err(Error::Object { file: library.name().to_owned(), fault });
     }
     run(inputs, Output::Object, linker, machine)
-}
-
-/// An object of all the routines that objects with [linked routines](codegen::Routines::Linked) may want, for a linker that
-/// is not started here. It may drop the sections that nobody refers to.
-///
-/// # Errors
-/// Those of [`object_bytes`]; [`Error::Backend`] if there is no code generator for the target.
-pub fn routines_object(linker: &Linker, target: &Triple) -> Result<Vec<u8>, Error> {
-    object_bytes(&routines::all(target)?, linker, target)
 }
 
 /// `libtvm_ffi.so` as a linker sees it, for a linker that is not started here: what is linked with it says that it needs

@@ -50,7 +50,7 @@ enum Command {
     },
     /// Declares a kernel of Triton, launch and all.
     ImportTriton(ImportTriton),
-    /// Writes the routines that objects with --linked-routines want, as an object for another linker.
+    /// Writes the routines that objects with --linked-routines want, as an archive for another linker.
     Routines(WriteRoutines),
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tvm_ffi_codegen_driver::Error;
 use tvm_ffi_codegen_driver::file::{self, Mode};
-use tvm_ffi_codegen_driver::link::{Linker, routines_object};
+use tvm_ffi_codegen_driver::link::routines_archive;
 
 use crate::target;
 
@@ -21,9 +21,9 @@ pub(crate) struct WriteRoutines {
 }
 
 impl WriteRoutines {
-    /// Writes one object of all routines.
+    /// Writes an archive of all routines.
     pub(crate) fn run(&self) -> Result<(), Error> {
-        let object = routines_object(&Linker::default(), &target(self.target.as_deref())?)?;
-        file::write(&self.output, &object, Mode::Data)
+        let archive = routines_archive(&target(self.target.as_deref())?)?;
+        file::write(&self.output, &archive, Mode::Data)
     }
 }

@@ -1,13 +1,17 @@
 //! The routines that objects leave to the linker: made once for each target and [`Extent`].
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::io::Cursor;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use ar_archive_writer::{
+    ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream,
+};
 use backend_cranelift::Cranelift;
 use codegen::{Extent, linked_routines};
 use target_lexicon::Triple;
 
-use super::Input;
+use super::{Input, linkable};
 use crate::{Error, ObjectFault};
 
 /// How the names of all routines start.
@@ -39,12 +43,42 @@ pub(super) fn objects(
     extents.into_iter().map(|extent| object(extent, target)).collect()
 }
 
-/// All routines that objects may leave to the linker.
+/// An archive of the routines that objects with [linked routines](codegen::Routines::Linked) want, for a linker that is not
+/// started here: it takes the members that are wanted.
 ///
 /// # Errors
-/// [`Error::Backend`] if there is no code generator for the target.
-pub(super) fn all(target: &Triple) -> Result<Vec<Input>, Error> {
-    Extent::ALL.into_iter().map(|extent| object(extent, target)).collect()
+/// [`Error::UnsupportedLink`] where libraries are not in ELF; [`Error::Backend`] if there is no code generator for the
+/// target.
+///
+/// ```
+/// use target_lexicon::Triple;
+/// use tvm_ffi_codegen_driver::link::{Input, routines_archive};
+///
+/// let archive = routines_archive(&Triple::host())?;
+/// assert!(!Input::new("libroutines.a", archive)?.is_library());
+/// # Ok::<(), tvm_ffi_codegen_driver::Error>(())
+/// ```
+pub fn archive(target: &Triple) -> Result<Vec<u8>, Error> {
+    linkable(target)?;
+    let member = |extent: Extent| {
+        let (bytes, name) =
+            (object(extent, target)?.shared_bytes(), format!("{}.o", extent.name()));
+        Ok(NewArchiveMember::new(Bytes(bytes), &DEFAULT_OBJECT_READER, name))
+    };
+    let members = Extent::ALL.into_iter().map(member).collect::<Result<Vec<_>, Error>>()?;
+    let mut archive = Cursor::new(Vec::new());
+    let written = write_archive_to_stream(&mut archive, &members, ArchiveKind::Gnu, false, None);
+    written.map_err(|source| Error::Write { path: "the archive".into(), source })?;
+    Ok(archive.into_inner())
+}
+
+/// The contents of a member.
+struct Bytes(Arc<Vec<u8>>);
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// The routines of an extent. They are cold, so that the backend that compiles fastest will do for all.

@@ -9,5 +9,6 @@ mod inspect;
 #[cfg(feature = "mlir")]
 mod ir_kernels;
 mod link;
+mod routines;
 mod support;
 mod triton;
