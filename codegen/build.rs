@@ -30,14 +30,18 @@ fn digest(digest: u64, bytes: &[u8]) -> u64 {
         .fold(digest, |digest, &byte| (digest ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// All files of a folder, in order.
+/// The sources of a folder, in order.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries: io::Result<Vec<_>> = fs::read_dir(folder)?.collect();
     let mut paths: Vec<PathBuf> = entries?.iter().map(fs::DirEntry::path).collect();
     paths.sort();
     let mut files = Vec::new();
     for path in paths {
-        if path.is_dir() { files.extend(self::files(&path)?) } else { files.push(path) }
+        if path.is_dir() {
+            files.extend(self::files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
     }
     Ok(files)
 }
