@@ -9,6 +9,7 @@ function writes to, which are named. PyTorch and JAX are imported where they are
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -22,6 +23,9 @@ _BUILTINS: dict[str, Any] = {
     "max": max,
     "ceildiv": lambda a, b: -(-a // b),
 }
+
+# XLA knows a target by its name for the rest of the process.
+_TARGETS = itertools.count()
 
 _SCALARS = {"bool": "bool", "str": "str", "float": "float", "int": "int", "uint": "int"}
 
@@ -83,7 +87,7 @@ def jax_target(
     names = [param["name"] for param in params]
     if not results or names[-len(results) :] != list(results):
         raise ValueError(f"results are the last parameters of {name}, which are {', '.join(names)}")
-    target = f"tvm_ffi_codegen.{name}.{id(module)}"
+    target = f"tvm_ffi_codegen.{name}.{next(_TARGETS)}"
     jax_tvm_ffi.register_ffi_target(target, getattr(module, name), ["args", "rets"], platform=platform)
     given, written = params[: -len(results)], params[-len(results) :]
 
