@@ -22,7 +22,6 @@ use target_lexicon::{OperatingSystem, Triple};
 use tvm_ffi_codegen_driver::file::{self, Mode};
 use tvm_ffi_codegen_driver::imports::{read_modules, read_tree};
 use tvm_ffi_codegen_driver::link::{self, Dependencies, Input, Linker, library};
-
 use tvm_ffi_codegen_driver::{
     BACKENDS, Error, Form, Optimize, Options, backend, check_file, lower_with, parse_file,
     write_module,
