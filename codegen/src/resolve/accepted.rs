@@ -42,6 +42,12 @@ impl Accepted {
         accepted
     }
 
+    /// The static indices, from the highest: objects come before what else means the same.
+    pub(crate) fn indices(self) -> impl Iterator<Item = u32> {
+        let bits = u128::from(self.high & !(1 << DYNAMIC)) << 64 | u128::from(self.low);
+        (0..u128::BITS).rev().filter(move |index| bits >> index & 1 == 1)
+    }
+
     /// True if some index is in both.
     pub(crate) fn meets(self, other: Accepted) -> bool {
         self.low & other.low != 0 || self.high & other.high != 0

@@ -13,6 +13,9 @@ use crate::resolve::accepted::{Accepted, DYNAMIC, accepted};
 use crate::resolve::ids::ValueId;
 use crate::resolve::step::Step;
 
+/// How many type indices are compared one by one. Of more, a bit is tested.
+const COMPARED: usize = 4;
+
 impl<'a> Wrapper<'a, '_> {
     /// Requires a value to be of one of the types of a union.
     pub(crate) fn one_of(&mut self, value: ValueId, types: &'a [Vec<Step<'a>>]) {
@@ -49,8 +52,7 @@ impl<'a> Wrapper<'a, '_> {
         let in_union = std::mem::replace(&mut self.in_union, true);
         self.checks.fail = other;
         if let Some(accepted) = self.told_by_index(value) {
-            let candidate = self.is_accepted(index, accepted);
-            self.b.guard(candidate, other);
+            self.require_accepted(index, accepted, other);
         }
         self.check_steps(steps);
         self.in_union = in_union;
@@ -84,6 +86,23 @@ impl<'a> Wrapper<'a, '_> {
             accepted = accepted.or(Accepted::of(&[TypeIndex::OBJECT_RVALUE_REF]));
         }
         Some(accepted)
+    }
+
+    /// Leaves for `other` unless a type index is in a set.
+    fn require_accepted(&mut self, index: Value, accepted: Accepted, other: Block) {
+        if accepted.meets(Accepted::GIVEN_OUT) || accepted.indices().count() > COMPARED {
+            let candidate = self.is_accepted(index, accepted);
+            return self.b.guard(candidate, other);
+        }
+        let candidate = self.b.block("candidate");
+        for known in accepted.indices() {
+            let next = self.b.block("next");
+            let is_known = self.b.compare_const(Cond::Eq, index, known.into());
+            self.b.branch(is_known, candidate, next);
+            self.b.switch_to(next);
+        }
+        self.b.jump(other, &[]);
+        self.b.switch_to(candidate);
     }
 
     /// A `Bool`: a type index is in a set.

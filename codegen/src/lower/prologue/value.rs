@@ -7,7 +7,7 @@ use abi_spec::TypeIndex;
 use abi_spec::layout::{OBJECT, any, byte_array, seq_cell};
 
 use crate::declaration::{Class, Leaf, Mapping, ParamType, Sequence, Shape};
-use crate::ir::{Cond, Convert, Type, Value};
+use crate::ir::{Block, Cond, Convert, Type, Value};
 use crate::lower::explain::routines::{self, Routine};
 use crate::lower::state::ValueState;
 use crate::lower::value::{class_cache, constant_bytes};
@@ -107,26 +107,26 @@ impl Wrapper<'_, '_> {
         ValueState::Pair(address, count)
     }
 
-    /// `then` if `usual`, else what `otherwise` yields in a cold block; leaves if that is NULL.
+    /// `then` if all of these hold, else what `otherwise` yields in a cold block, which leaves if that is NULL; zero
+    /// where the value is not there.
     fn usually(
         &mut self,
-        usual: Value,
+        value: ValueId,
+        conditions: &[Value],
         then: Value,
         otherwise: impl FnOnce(&mut Self) -> Value,
     ) -> Value {
-        let usual = match self.checks.mask {
-            Some(mask) => {
-                let absent = self.b.not(mask);
-                self.b.or(usual, absent)
-            }
-            None => usual,
-        };
+        let (slow, join) = (self.b.cold_block("unusual"), self.b.block("next"));
         let ty = self.b.ty(then);
-        let (slow, fast, join) =
-            (self.b.cold_block("unusual"), self.b.block("usual"), self.b.block("next"));
-        let result = self.b.block_param(join, ty, crate::ir::Hint::default());
-        self.b.branch(usual, fast, slow);
-        self.b.switch_to(fast);
+        let hint = self.hint(value, "", None);
+        let result = self.b.block_param(join, ty, hint);
+        if let Some(there) = self.mask(value) {
+            let zero = self.b.constant(ty, 0);
+            self.go_unless(there, join, &[zero]);
+        }
+        for &condition in conditions {
+            self.b.guard(condition, slow);
+        }
         self.b.jump(join, &[then]);
         self.b.switch_to(slow);
         let other = otherwise(self);
@@ -155,16 +155,12 @@ impl Wrapper<'_, '_> {
             None => self.b.compare_const(Cond::Sge, index, TypeIndex::STATIC_OBJECT_BEGIN.0.into()),
         };
         let some = self.b.compare_const(Cond::Ne, payload, 0);
-        let usual = self.b.and(right, some);
-        let payload = self.or_zero(value, payload);
-        let object = self.usually(usual, payload, |w| {
+        self.usually(value, &[right, some], payload, |w| {
             let address = w.any_address(value);
             let [low, high] = w.masks(value);
             let object = w.routine_value(Routine::Object, &[address, low, high]);
             w.guard_non_null(object)
-        });
-        let hint = self.hint(value, "", None);
-        self.b.hint(object, hint)
+        })
     }
 
     fn class(&mut self, value: ValueId) -> ValueState {
@@ -184,7 +180,7 @@ impl Wrapper<'_, '_> {
         ValueState::Word(object)
     }
 
-    /// Text or bytes: the address of an array of bytes, which small values are not.
+    /// Text or bytes: where they are, and how many.
     pub(crate) fn text(
         &mut self,
         value: ValueId,
@@ -192,47 +188,67 @@ impl Wrapper<'_, '_> {
         object: TypeIndex,
     ) -> [Value; 2] {
         if self.outlines_texts && self.checks.mask.is_none() {
-            return self.outlined_text(value);
+            let array = self.text_array(value);
+            return self.array_of_bytes(value, array);
+        }
+        let (slow, join) = (self.b.cold_block("unusual"), self.b.block("text"));
+        let found = [(Type::Ptr, "data"), (Type::I64, "size")].map(|(ty, part)| {
+            let hint = self.hint(value, part, None);
+            self.b.block_param(join, ty, hint)
+        });
+        if let Some(there) = self.mask(value) {
+            let nothing = [self.b.null(), self.b.i64(0)];
+            self.go_unless(there, join, &nothing);
         }
         let (index, payload) = self.words(value, Type::Ptr);
+        let is_small = self.b.compare_const(Cond::Eq, index, small.0.into());
+        let (inside, outside) = (self.b.block("inside"), self.b.block("outside"));
+        self.b.branch(is_small, inside, outside);
+        self.b.switch_to(inside);
+        let text = self.small_text(value, slow);
+        self.b.jump(join, &text);
+        self.b.switch_to(outside);
+        let is_object = self.b.compare_const(Cond::Eq, index, object.0.into());
+        self.b.guard(is_object, slow);
+        let text = self.text_object(value, payload, slow);
+        self.b.jump(join, &text);
+        self.b.switch_to(slow);
+        let array = self.text_array(value);
+        let text = self.array_of_bytes(value, array);
+        self.b.jump(join, &text);
+        self.b.switch_to(join);
+        found
+    }
+
+    /// Text that is in the `TVMFFIAny` itself; leaves for `slow` if it says that it is longer than that.
+    fn small_text(&mut self, value: ValueId, slow: Block) -> [Value; 2] {
         let address = self.any_address(value);
         let length = self.b.load(Type::I32, address, any::SMALL_LEN.offset);
         let fits = self.b.compare_const(Cond::Ule, length, MAX_SMALL);
-        let small = self.b.compare_const(Cond::Eq, index, small.0.into());
-        let small = self.b.and(small, fits);
-        let right = self.b.compare_const(Cond::Eq, index, object.0.into());
-        let some = self.b.compare_const(Cond::Ne, payload, 0);
-        let object = self.b.and(right, some);
-        let usual = self.b.or(small, object);
-        let cell = self.b.ptr_offset(payload, OBJECT.size.into());
-        let readable = self.b.select(object, cell, address);
-        let array = self.usually(usual, readable, |w| w.text_array(value, address));
-        let inside = self.b.ptr_offset(address, any::PAYLOAD.offset.into());
-        let length = self.b.convert(Convert::Zext, length, Type::I64);
-        let data = self.b.load(Type::Ptr, array, byte_array::DATA.offset);
-        let size = self.b.load(Type::I64, array, byte_array::SIZE.offset);
-        let data = self.b.select(small, inside, data);
-        let size = self.b.select(small, length, size);
-        let (data, size) = (self.or_zero(value, data), self.or_zero(value, size));
-        let hint = self.hint(value, "data", None);
-        self.b.hint(data, hint);
-        let hint = self.hint(value, "size", None);
-        self.b.hint(size, hint);
-        [data, size]
+        self.b.guard(fits, slow);
+        let data = self.b.ptr_offset(address, any::PAYLOAD.offset.into());
+        [data, self.b.convert(Convert::Zext, length, Type::I64)]
+    }
+
+    /// Text that is an object; leaves for `slow` if that is NULL.
+    fn text_object(&mut self, value: ValueId, object: Value, slow: Block) -> [Value; 2] {
+        let some = self.b.compare_const(Cond::Ne, object, 0);
+        self.b.guard(some, slow);
+        let array = self.b.ptr_offset(object, OBJECT.size.into());
+        self.array_of_bytes(value, array)
     }
 
     /// The array of bytes that the routine finds, whatever form the text has.
-    fn text_array(&mut self, value: ValueId, address: Value) -> Value {
+    fn text_array(&mut self, value: ValueId) -> Value {
+        let address = self.any_address(value);
         let [low, high] = self.masks(value);
         let slot = self.b.stack_slot(16, 8);
         let array = self.routine_value(Routine::Text, &[address, low, high, slot]);
         self.guard_non_null(array)
     }
 
-    /// Text that is left to the routine.
-    fn outlined_text(&mut self, value: ValueId) -> [Value; 2] {
-        let address = self.any_address(value);
-        let array = self.text_array(value, address);
+    /// What an array of bytes, or a cell that begins like one, says of its contents.
+    fn array_of_bytes(&mut self, value: ValueId, array: Value) -> [Value; 2] {
         let fields = [(Type::Ptr, byte_array::DATA, "data"), (Type::I64, byte_array::SIZE, "size")];
         fields.map(|(ty, field, part)| {
             let loaded = self.b.load(ty, array, field.offset);
@@ -250,8 +266,7 @@ impl Wrapper<'_, '_> {
         } else {
             payload
         };
-        let word = self.or_zero(value, word);
-        let word = self.usually(right, word, |w| {
+        let word = self.usually(value, &[right], word, |w| {
             let address = w.any_address(value);
             let slot = w.b.stack_slot(8, 8);
             let [low, high] = w.masks(value);
@@ -260,8 +275,7 @@ impl Wrapper<'_, '_> {
             w.b.guard(named, w.checks.fail);
             w.b.load(Type::I64, slot, 0)
         });
-        let hint = self.hint(value, "", None);
-        ValueState::Word(self.b.hint(word, hint))
+        ValueState::Word(word)
     }
 
     /// The numbers of a shape; those of an array or list are copied.
@@ -269,22 +283,15 @@ impl Wrapper<'_, '_> {
         let (index, payload) = self.words(value, Type::Ptr);
         let right = self.b.compare_const(Cond::Eq, index, TypeIndex::SHAPE.0.into());
         let some = self.b.compare_const(Cond::Ne, payload, 0);
-        let usual = self.b.and(right, some);
         let cell = self.b.ptr_offset(payload, OBJECT.size.into());
-        let cell = self.readable(value, cell, 16);
-        let cell = self.usually(usual, cell, |w| {
+        let cell = self.usually(value, &[right, some], cell, |w| {
             let address = w.any_address(value);
             let slot = w.b.stack_slot(routines::NUMBERS_SIZE, 8);
             let cell = w.routine_value(Routine::Numbers, &[address, slot]);
             w.guard_non_null(cell)
         });
-        let data = self.b.load(Type::Ptr, cell, byte_array::DATA.offset);
-        let size = self.b.load(Type::I64, cell, byte_array::SIZE.offset);
-        let hint = self.hint(value, "data", None);
-        self.b.hint(data, hint);
-        let hint = self.hint(value, "size", None);
-        self.b.hint(size, hint);
-        ValueState::Pair(data, size)
+        let cell = self.readable(value, cell, 16);
+        pair(self.array_of_bytes(value, cell))
     }
 
     /// A pointer, an integer that is one, or None.
