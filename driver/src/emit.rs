@@ -52,11 +52,7 @@ pub fn lower(library: &Library) -> Result<ir::Module, Error> {
     lower_with(library, &codegen::Options::default())
 }
 
-fn lower_for(library: &Library, form: Form) -> Result<ir::Module, Error> {
-    lower_with(library, &codegen::Options { routines: form.routines(), ..Default::default() })
-}
-
-/// Lowers as the options say.
+/// Lowers as the options say; those for a file are [`Options::lowering`].
 ///
 /// # Errors
 /// Those of [`lower`].
@@ -89,7 +85,7 @@ fn declaration(path: Option<&Path>, error: codegen::Error) -> Error {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn emit(library: &Library, form: Form, options: &Options) -> Result<Vec<u8>, Error> {
-    emit_module(&lower_for(library, form)?, form, options)
+    emit_module(&lower_with(library, &options.lowering(form))?, form, options)
 }
 
 /// Compiles a library to a shared library on disk, in one call.
@@ -108,7 +104,8 @@ pub fn emit(library: &Library, form: Form, options: &Options) -> Result<Vec<u8>,
 /// # Ok::<(), Error>(())
 /// ```
 pub fn compile_shared(library: &Library, output: &Path, options: &Options) -> Result<(), Error> {
-    write_module(&lower_for(library, Form::Shared)?, Form::Shared, output, options)
+    let module = lower_with(library, &options.lowering(Form::Shared))?;
+    write_module(&module, Form::Shared, output, options)
 }
 
 /// Compiles a lowered library.

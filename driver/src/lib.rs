@@ -23,4 +23,4 @@ pub use emit::{
 };
 pub use error::{Error, ObjectFault};
 pub use inspect::inspect;
-pub use options::{Form, Kernel, Options};
+pub use options::{Form, Kernel, Options, Routines};

@@ -1,9 +1,9 @@
 //! What to emit, and how.
 
 use clap::ValueEnum;
-use codegen::Routines;
+use codegen::Loader;
 use codegen::backend::{self, Optimize};
-use target_lexicon::Triple;
+use target_lexicon::{OperatingSystem, Triple};
 
 use crate::Error;
 use crate::backend::backend;
@@ -24,13 +24,30 @@ pub enum Form {
     Shared,
 }
 
-impl Form {
-    /// Where a library of this form has its routines from: what is linked here has those of the linker, which compiles
-    /// them once, and everything else its own copy of those that it needs.
-    pub fn routines(self) -> Routines {
-        match self {
+/// Where the routines that explain failures are from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Routines {
+    /// Just what these declarations need, compiled and optimised by the backend: the smallest file
+    Embedded,
+    /// Made beforehand and left to the linker: compiles fastest, and many objects in one library have one copy; ELF only
+    Linked,
+}
+
+impl Routines {
+    /// Those of a form: what is linked here has them linked, and everything else is complete by itself.
+    fn of(form: Form) -> Routines {
+        match form {
             Form::Ir | Form::Native | Form::Bitcode | Form::Object => Routines::Embedded,
             Form::Shared => Routines::Linked,
+        }
+    }
+}
+
+impl From<Routines> for codegen::Routines {
+    fn from(routines: Routines) -> Self {
+        match routines {
+            Routines::Embedded => codegen::Routines::Embedded,
+            Routines::Linked => codegen::Routines::Linked,
         }
     }
 }
@@ -62,6 +79,9 @@ pub struct Options {
     pub cpu: Option<String>,
     /// How much the backends llvm and mlir optimise objects.
     pub optimization: Optimize,
+    /// For what is lowered here: where its routines are from. Without it linked ones for [`Form::Shared`], else embedded
+    /// ones.
+    pub routines: Option<Routines>,
     /// Kernels in the language of the backend: they become part of the module and may be inlined.
     pub sources: Vec<Kernel>,
     /// For [`Form::Shared`]: the objects that define the other kernels, and the shared libraries that are
@@ -74,6 +94,16 @@ pub struct Options {
 }
 
 impl Options {
+    /// How to lower what becomes a file of this form.
+    pub fn lowering(&self, form: Form) -> codegen::Options {
+        let windows = self.target.operating_system == OperatingSystem::Windows;
+        codegen::Options {
+            routines: self.routines.unwrap_or(Routines::of(form)).into(),
+            loader: if windows { Loader::Windows } else { Loader::Dl },
+            ..codegen::Options::default()
+        }
+    }
+
     /// Adds what defines kernels: what the backend reads becomes part of its module, anything else is linked.
     ///
     /// # Errors
@@ -96,6 +126,7 @@ impl Default for Options {
             target: Triple::host(),
             cpu: None,
             optimization: Optimize::default(),
+            routines: None,
             sources: Vec::new(),
             kernels: Vec::new(),
             linker: Linker::default(),

@@ -1,8 +1,7 @@
 //! Declarations with what options say of them: for files and in process alike.
 
 use codegen::library_bin::{ImportTree, Module, Node};
-use codegen::{Library, Loader, Prepare, Unchecked};
-use target_lexicon::{OperatingSystem, Triple};
+use codegen::{Library, Options, Prepare, Unchecked};
 
 use crate::fault::Fault;
 use crate::settings::Settings;
@@ -37,15 +36,10 @@ fn imports(modules: Vec<(String, Vec<u8>)>) -> Option<ImportTree<'static>> {
     })
 }
 
-/// How to lower: options `metadata` and `unchecked`.
-pub(crate) fn lowering(settings: &Settings, target: &Triple) -> Result<codegen::Options, Fault> {
-    let windows = target.operating_system == OperatingSystem::Windows;
-    Ok(codegen::Options {
-        metadata: settings.flag("metadata", true)?,
-        unchecked: unchecked(settings)?,
-        loader: if windows { Loader::Windows } else { Loader::Dl },
-        ..codegen::Options::default()
-    })
+/// How to lower: options `metadata` and `unchecked`, and the rest as it is.
+pub(crate) fn lowering(settings: &Settings, rest: Options) -> Result<Options, Fault> {
+    let metadata = settings.flag("metadata", true)?;
+    Ok(Options { metadata, unchecked: unchecked(settings)?, ..rest })
 }
 
 fn unchecked(settings: &Settings) -> Result<Unchecked, Fault> {

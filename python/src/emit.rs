@@ -1,8 +1,7 @@
 //! `emit`: declarations as text, objects and shared libraries.
 
 use clap::ValueEnum;
-use codegen::Routines;
-use driver::{Form, Options};
+use driver::{Form, Options, Routines};
 use jit::Returned;
 
 use crate::declared::{library, lowering};
@@ -27,7 +26,7 @@ const KNOWN: &[&str] = &[
     "entry",
     "system_lib",
     "metadata",
-    "linked_routines",
+    "routines",
     "unchecked",
 ];
 
@@ -43,10 +42,7 @@ pub(crate) fn emit(text: &str, options: &Returned) -> Outcome {
     let mut library = library(text, &settings)?;
     library.system_lib = settings.text("system_lib")?.map(str::to_owned);
     let Some(form) = form else { return ffi::string(&library.resolve()?.header()) };
-    let linked = settings.flag("linked_routines", false)?;
-    let routines = if linked { Routines::Linked } else { form.routines() };
-    let lowering = codegen::Options { routines, ..lowering(&settings, &options.target)? };
-    let module = driver::lower_with(&library, &lowering)?;
+    let module = driver::lower_with(&library, &lowering(&settings, options.lowering(form))?)?;
     let bytes = driver::emit_module(&module, form, &options)?;
     match form {
         Form::Ir | Form::Native => ffi::string(&String::from_utf8_lossy(&bytes)),
@@ -66,6 +62,13 @@ fn form(settings: &Settings) -> Result<Option<Form>, Fault> {
         known.push(HEADER.to_owned());
         let known = known.join(", ");
         Fault::value(format!("option form: no form {name:?}, expected one of {known}"))
+    })
+}
+
+fn routines(name: &str) -> Result<Routines, Fault> {
+    Routines::from_str(name, false).map_err(|_| {
+        let expected = "expected embedded or linked";
+        Fault::value(format!("option routines: no routines {name:?}, {expected}"))
     })
 }
 
@@ -104,6 +107,7 @@ fn driver_options(settings: &Settings) -> Result<Options, Fault> {
         let refused = |expected| Fault::value(format!("option optimization: {expected}"));
         options.optimization = level.parse().map_err(refused)?;
     }
+    options.routines = settings.text("routines")?.map(routines).transpose()?;
     // An unknown one is refused whatever the form is.
     driver::backend(&options)?;
     for (index, object) in settings.list("link")?.iter().enumerate() {

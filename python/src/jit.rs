@@ -4,7 +4,6 @@ use std::ffi::c_void;
 
 use ::jit::{Jit, Returned};
 use abi_spec::TypeIndex;
-use target_lexicon::Triple;
 
 use crate::declared::{library, lowering};
 use crate::fault::Fault;
@@ -20,7 +19,7 @@ const KNOWN: &[&str] = &["images", "imports", "prepare", "entry", "metadata", "u
 pub(crate) unsafe fn jit(text: &str, kernels: &Returned, options: &Returned) -> Outcome {
     let settings = Settings::read(options, KNOWN)?;
     let library = library(text, &settings)?;
-    let lowering = lowering(&settings, &Triple::host())?;
+    let lowering = lowering(&settings, Jit::OPTIONS)?;
     let mut jit = Jit::new()?;
     for (name, kernel) in entries(kernels)? {
         let address = address(&name, &kernel)?;
@@ -29,7 +28,6 @@ pub(crate) unsafe fn jit(text: &str, kernels: &Returned, options: &Returned) -> 
     }
     // SAFETY: as required above: those of images are kernels too.
     let jit = unsafe { jit.launches() };
-    let lowering = codegen::Options { routines: Jit::OPTIONS.routines, ..lowering };
     let compiled = jit.compile_with(&library, &lowering)?;
     // SAFETY: as required above.
     Ok(unsafe { compiled.into_module() }?.into())

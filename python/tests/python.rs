@@ -107,7 +107,7 @@ error: 1:6: expected `Tensor` or another type such as `float32`, found `int65`
   |      ^
 ValueError: option form: no form \"elf\", expected one of ir, native, bitcode, object, shared, header
 ValueError: unknown option \"optimisation\", expected one of form, backend, target, cpu, optimization, \
-link, linker, rpath, runtime_dependency, images, imports, prepare, entry, system_lib, metadata, linked_routines, unchecked
+link, linker, rpath, runtime_dependency, images, imports, prepare, entry, system_lib, metadata, routines, unchecked
 TypeError: Mismatched type of option cpu, expected str but got int
 ValueError: there are no objects to link
 FileNotFoundError: cannot read /nowhere: No such file or directory (os error 2)

@@ -1,5 +1,7 @@
 """Declarations as text, objects and shared libraries, and what is said of them."""
 
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -81,6 +83,34 @@ def test_options() -> None:
     assert names == ["my_add_one"]
     without = codegen.emit(ADD_ONE, "ir", unchecked=["shape", "strides", "device", "alignment"])
     assert len(without) < len(codegen.emit(ADD_ONE, "ir"))
+
+
+def test_routines() -> None:
+    script = "import sys, support, tvm_ffi; assert support.adds_one(tvm_ffi.load_module(sys.argv[1]))"
+    for backend in backends():
+        sizes = []
+        for routines in [None, "linked", "embedded"]:
+            options = dict(backend=backend, routines=routines, link=[C(C_KERNEL)])
+            library = codegen.emit(ADD_ONE, "shared", **options)
+            with tempfile.NamedTemporaryFile(suffix=".so") as file:
+                file.write(library)
+                file.flush()
+                here = Path(__file__).parent
+                subprocess.run([sys.executable, "-c", script, file.name], cwd=here, check=True)
+            sizes.append(len(library))
+        assert sizes[0] == sizes[1] > 1.5 * sizes[2], f"{backend}: {sizes}"
+    left = codegen.inspect(codegen.emit(ADD_ONE, routines="linked"))["undefined"]
+    assert any("tvm_ffi_codegen.explain.tensors." in one["name"] for one in left)
+
+
+def backends() -> list[str]:
+    """Those that the shared object was built with."""
+    try:
+        codegen.emit(ADD_ONE, backend="llvm")
+    except RuntimeError as error:
+        assert "is not part of this build" in str(error)
+        return ["cranelift"]
+    return ["cranelift", "llvm"]
 
 
 def test_what_a_library_brings_along() -> None:

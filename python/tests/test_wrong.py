@@ -69,6 +69,7 @@ def test_types_of_options() -> None:
         "cpu",
         "optimization",
         "linker",
+        "routines",
         "prepare",
         "entry",
         "system_lib",
@@ -80,7 +81,7 @@ def test_types_of_options() -> None:
                 f"Mismatched type of option {name}, expected str but got",
                 lambda: emit(**{name: value}),
             )
-    for name in ["metadata", "linked_routines", "runtime_dependency"]:
+    for name in ["metadata", "runtime_dependency"]:
         for value in [1, "x", 1.5, []]:
             options = {name: value, "form": "shared"}
             raises(
@@ -131,6 +132,7 @@ def test_values_of_options() -> None:
         (dict(target="pdp-11"), "unknown target `pdp-11`"),
         (dict(optimization=9), "option optimization: expected 0, 1, 2 or 3"),
         (dict(linker="gold", form="shared"), 'no linker "gold", expected wild or cc'),
+        (dict(routines="shared"), 'no routines "shared", expected embedded or linked'),
         (dict(unchecked=["all"]), 'no group "all", expected shape, strides, device, alignment'),
         (dict(images={"i": b""}), "there is no `image i;`"),
         (dict(imports={"": b"x"}), "imports: "),

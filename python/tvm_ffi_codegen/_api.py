@@ -17,6 +17,7 @@ from ._kernels import Kernel, Object, Path_, addresses, files, linkable
 from ._library import library
 
 Form = Literal["ir", "native", "bitcode", "object", "shared", "header"]
+Routines = Literal["embedded", "linked"]
 Group = Literal["shape", "strides", "device", "alignment"]
 
 
@@ -82,7 +83,7 @@ def emit(
     entry: str | None = ...,
     system_lib: str | None = ...,
     metadata: bool = ...,
-    linked_routines: bool = ...,
+    routines: Routines | None = ...,
     unchecked: Iterable[Group] = ...,
 ) -> bytes: ...
 
@@ -93,8 +94,8 @@ def emit(text: str, form: Form = "object", **options: Any) -> str | bytes:
     Options are those of the command line: `backend` ("cranelift"; others where this was built with them), `target` (a
     triple), `cpu`, `optimization` (0 to 3); `link` (objects, archives and shared libraries as paths or bytes, or `C`),
     `linker`, `rpath`, `runtime_dependency`; `images` and `imports` (names to paths or bytes), `prepare`, `entry`,
-    `system_lib` (a prefix), `metadata`, `linked_routines`, `unchecked`. An option that is not known is a `ValueError`
-    that names those that are.
+    `system_lib` (a prefix), `metadata`, `routines` ("embedded" makes the smallest file, "linked" compiles fastest and
+    many objects have one copy), `unchecked`. An option that is not known is a `ValueError` that names those that are.
     """
     given = _given(options)
     if "link" in given:

@@ -25,6 +25,7 @@ mod once;
 mod programs;
 mod properties;
 mod results;
+mod routines;
 mod runtime_state;
 mod same_bytes;
 mod snapshots;

@@ -35,5 +35,5 @@ fn in_process(triple: &Triple) -> Result<Vec<u8>, Box<dyn Error>> {
     let loader = if windows { Loader::Windows } else { Loader::Dl };
     let mut recorder = Recorder::new(isa(triple, Settings::JIT)?);
     emit(&mut recorder, &routines(loader))?;
-    Ok(recorder.finish().to_bytes()?)
+    Ok(recorder.finish()?.to_bytes()?)
 }

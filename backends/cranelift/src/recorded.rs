@@ -16,15 +16,24 @@ use crate::{Error, native, refused};
 /// The name space of functions among the targets of relocations; what is in another is data.
 const FUNCTIONS: u32 = 0;
 
-/// A module whose code is only kept. It is for code that runs in the process, with the settings of [`Settings::JIT`].
+/// A module that keeps what it is given, and compiles it when all is there. It is for code that runs in the process,
+/// with the settings of [`Settings::JIT`].
 ///
 /// [`Settings::JIT`]: crate::Settings::JIT
 #[expect(missing_debug_implementations, reason = "code generators have none")]
 pub struct Recorder {
-    isa: OwnedTargetIsa,
-    declarations: ModuleDeclarations,
-    functions: Vec<Code>,
-    data: Vec<(DataId, DataDescription)>,
+    /// The code generator.
+    pub isa: OwnedTargetIsa,
+    /// What was declared.
+    pub declarations: ModuleDeclarations,
+    /// Functions, to be compiled.
+    pub functions: Vec<(FuncId, ir::Function)>,
+    /// Data objects.
+    pub data: Vec<(DataId, DataDescription)>,
+    /// False to forget definitions: emission is then all that takes time.
+    pub keeps: bool,
+    /// Functions that were compiled elsewhere.
+    code: Vec<Code>,
 }
 
 /// What was recorded.
@@ -62,24 +71,31 @@ pub struct Replayed {
 impl Recorder {
     /// One for the machine of a code generator.
     pub fn new(isa: OwnedTargetIsa) -> Recorder {
-        let (declarations, functions, data) = Default::default();
-        Recorder { isa, declarations, functions, data }
+        let (declarations, functions, data, code) = Default::default();
+        Recorder { isa, declarations, functions, data, keeps: true, code }
     }
 
-    /// What was compiled.
-    pub fn finish(self) -> Recorded {
-        let function = |(id, one): (FuncId, &cranelift_module::FunctionDeclaration)| {
+    /// Compiles what was defined.
+    ///
+    /// # Errors
+    /// [`Error::Native`] if Cranelift cannot compile a function.
+    pub fn finish(self) -> Result<Recorded, Error> {
+        let declared = |(id, one): (FuncId, &cranelift_module::FunctionDeclaration)| {
             (one.linkage_name(id).into_owned(), one.linkage, one.signature.clone())
         };
         let object = |(id, one): (DataId, &cranelift_module::DataDeclaration)| {
             (one.linkage_name(id).into_owned(), one.linkage, one.writable)
         };
-        Recorded {
-            declared_functions: self.declarations.get_functions().map(function).collect(),
-            declared_data: self.declarations.get_data_objects().map(object).collect(),
-            functions: self.functions,
-            data: self.data,
+        let mut functions = self.code;
+        for (id, function) in self.functions {
+            functions.push(Code::compile(&*self.isa, id, function)?);
         }
+        Ok(Recorded {
+            declared_functions: self.declarations.get_functions().map(declared).collect(),
+            declared_data: self.declarations.get_data_objects().map(object).collect(),
+            functions,
+            data: self.data,
+        })
     }
 }
 
@@ -135,6 +151,21 @@ impl Recorded {
 }
 
 impl Code {
+    fn compile(isa: &dyn TargetIsa, id: FuncId, function: ir::Function) -> Result<Code, Error> {
+        let mut context = Context::for_function(function);
+        let code = context.compile(isa, &mut ControlPlane::default());
+        let code = code.map_err(|error| native(error.into()))?;
+        let (align, bytes) = (u64::from(code.buffer.alignment), code.code_buffer().to_vec());
+        let unwind = code.create_unwind_info(isa).map_err(refused)?;
+        let relocations = code.buffer.relocs().to_vec();
+        let relocation = |reloc| {
+            let one = ModuleReloc::from_mach_reloc(reloc, &context.func, id);
+            (one.offset, one.kind, one.name, one.addend)
+        };
+        let relocations = relocations.iter().map(relocation).collect();
+        Ok(Code { id, align, bytes, relocations, unwind })
+    }
+
     fn relocations(&self, ids: &Ids) -> impl Iterator<Item = ModuleReloc> {
         self.relocations.iter().map(|(offset, kind, target, addend)| {
             let mut name = target.clone();
@@ -207,18 +238,9 @@ impl Module for Recorder {
         &mut self,
         id: FuncId,
         context: &mut Context,
-        plane: &mut ControlPlane,
+        _: &mut ControlPlane,
     ) -> ModuleResult<()> {
-        let code = context.compile(&*self.isa, plane)?;
-        let (align, bytes) = (u64::from(code.buffer.alignment), code.code_buffer().to_vec());
-        let unwind = code.create_unwind_info(&*self.isa)?;
-        let relocations = code.buffer.relocs().to_vec();
-        let relocation = |reloc| {
-            let one = ModuleReloc::from_mach_reloc(reloc, &context.func, id);
-            (one.offset, one.kind, one.name, one.addend)
-        };
-        let relocations = relocations.iter().map(relocation).collect();
-        self.functions.push(Code { id, align, bytes, relocations, unwind });
+        self.functions.extend(self.keeps.then(|| (id, context.func.clone())));
         Ok(())
     }
 
@@ -231,12 +253,12 @@ impl Module for Recorder {
     ) -> ModuleResult<()> {
         let relocation = |one: &ModuleReloc| (one.offset, one.kind, one.name.clone(), one.addend);
         let relocations = relocs.iter().map(relocation).collect();
-        self.functions.push(Code { id, align, bytes: bytes.to_vec(), relocations, unwind: None });
+        self.code.push(Code { id, align, bytes: bytes.to_vec(), relocations, unwind: None });
         Ok(())
     }
 
     fn define_data(&mut self, id: DataId, data: &DataDescription) -> ModuleResult<()> {
-        self.data.push((id, data.clone()));
+        self.data.extend(self.keeps.then(|| (id, data.clone())));
         Ok(())
     }
 }

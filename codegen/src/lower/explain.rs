@@ -3,6 +3,7 @@
 pub(crate) mod codes;
 pub(crate) mod complaints;
 pub(crate) mod descriptor;
+pub(crate) mod extent;
 pub(crate) mod print;
 pub(crate) mod routines;
 mod schema;

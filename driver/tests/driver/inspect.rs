@@ -10,7 +10,7 @@ use tvm_ffi_codegen_driver::{
     Form, ObjectFault, Options, compile_shared, emit, emit_module, inspect,
 };
 
-use crate::support::{folder, full, object, tree, twice, undefined};
+use crate::support::{backends, folder, full, object, tree, twice, undefined};
 
 /// Sizes of code depend on the compiler.
 fn without_code_sizes(report: &str) -> String {
@@ -175,11 +175,6 @@ fn import_trees_are_told_to_programs() {
     assert_eq!(json["functions"][0]["computed"], serde_json::json!(["metadata", "doc"]));
     let damaged = inspect(full(b"\0").bytes()).unwrap().to_json();
     assert!(damaged.contains("\"damaged\": "), "{damaged}");
-}
-
-/// Backends of this build.
-fn backends() -> &'static [&'static str] {
-    if cfg!(feature = "mlir") { &["cranelift", "llvm", "mlir"] } else { &["cranelift"] }
 }
 
 #[test]

@@ -3,13 +3,13 @@
 use std::fs;
 use std::process::Command;
 
-use codegen::{Library, Options as Lowering, Routines};
 use object::{Object, ObjectSymbol};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::link::{self, Dependencies, Input, Linker};
-use tvm_ffi_codegen_driver::{Error, Form, ObjectFault, Options, emit_module, lower_with};
+use tvm_ffi_codegen_driver::{Error, Form, ObjectFault, Options, Routines, emit};
 
-use crate::support::{folder, undefined};
+use crate::cli::{fails, quiet};
+use crate::support::{backends, folder, undefined};
 
 /// Declarations, and whose routines they want.
 const DECLARATIONS: [(&str, &str); 3] = [
@@ -20,10 +20,8 @@ const DECLARATIONS: [(&str, &str); 3] = [
 
 /// An object of a library that leaves its routines out.
 fn linked(text: &str, target: &str) -> Result<Vec<u8>, Error> {
-    let library: Library = text.parse().unwrap();
-    let lowering = Lowering { routines: Routines::Linked, ..Lowering::default() };
-    let options = Options { target: target.parse().unwrap(), ..Options::default() };
-    emit_module(&lower_with(&library, &lowering)?, Form::Object, &options)
+    let (routines, target) = (Some(Routines::Linked), target.parse().unwrap());
+    emit(&text.parse().unwrap(), Form::Object, &Options { routines, target, ..Options::default() })
 }
 
 fn inputs(target: &str) -> Vec<Input> {
@@ -53,6 +51,37 @@ fn many_objects_have_one_copy() {
         }
         assert_eq!(copies(&library, "all"), 0);
     }
+}
+
+/// With their own routines libraries are smaller; what is not asked for is what fits the form.
+#[test]
+fn every_form_has_a_choice() {
+    let folder = folder();
+    fs::write(folder.path().join("f.ffi"), DECLARATIONS[0].0).unwrap();
+    let emit = |form: &str, options: &str| {
+        quiet(folder.path(), &format!("emit f.ffi --emit {form} {options} -o -"))
+    };
+    for (backend, form) in backends().iter().flat_map(|one| [(one, "object"), (one, "shared")]) {
+        let of = |routines: &str| emit(form, &format!("--backend {backend} -O2 {routines}"));
+        let [embedded, linked] = ["embedded", "linked"].map(|one| of(&format!("--routines {one}")));
+        let default = if form == "object" { &embedded } else { &linked };
+        assert!(*default == of(""), "{backend} {form}");
+        let is_smaller = 3 * embedded.len() < 2 * linked.len();
+        assert_eq!(is_smaller, form == "shared", "{backend} {form}");
+        let copies = [&embedded, &linked].map(|one| copies(one, "tensors"));
+        assert_eq!(copies, [0, usize::from(form == "shared")], "{backend} {form}");
+    }
+    for form in ["ir", "native"] {
+        let leaves = ["", "--routines embedded", "--routines linked"]
+            .map(|options| emit(form, options))
+            .map(|text| {
+                String::from_utf8(text).unwrap().contains("tvm_ffi_codegen.explain.tensors")
+            });
+        assert_eq!(leaves, [false, false, true], "{form}");
+    }
+    let (code, message) = fails(folder.path(), "emit f.ffi --routines shared -o f.o");
+    assert_eq!(code, 2);
+    assert!(message.contains("[possible values: embedded, linked]"), "{message}");
 }
 
 #[test]

@@ -14,6 +14,11 @@ pub(crate) fn folder() -> TempDir {
     tempfile::tempdir().expect("a temporary folder")
 }
 
+/// Backends of this build.
+pub(crate) fn backends() -> &'static [&'static str] {
+    if cfg!(feature = "mlir") { &["cranelift", "llvm", "mlir"] } else { &["cranelift"] }
+}
+
 /// Compiles C to an object file in `folder`.
 pub(crate) fn compile(folder: &Path, name: &str, source: &str, options: &[&str]) -> PathBuf {
     let (text, object) = (folder.join(format!("{name}.c")), folder.join(format!("{name}.o")));

@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use backend_cranelift::recorded::Recorder;
 use codegen::ir;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_jit::{JITBuilder, JITModule};
@@ -11,7 +12,7 @@ use driver::Optimize;
 use target_lexicon::Triple;
 
 use crate::ours::durations;
-use crate::recorder::Recorder;
+use crate::recorder::{compile, contexts, record, replay};
 
 /// Cranelift as the JIT sets it up.
 pub(crate) fn jit_isa() -> OwnedTargetIsa {
@@ -31,12 +32,12 @@ pub(crate) fn jit_isa() -> OwnedTargetIsa {
 
 /// Cranelift from finished CLIF to executable memory by its own means.
 pub(crate) fn cranelift_alone(recorder: &Recorder) -> f64 {
-    let contexts = recorder.contexts();
+    let contexts = contexts(recorder);
     let start = Instant::now();
     let mut builder = JITBuilder::with_isa(recorder.isa.clone(), default_libcall_names());
     builder.symbol_lookup_fn(Box::new(|_| Some(std::ptr::dangling())));
     let mut module = JITModule::new(builder);
-    recorder.replay(&mut module, contexts);
+    replay(recorder, &mut module, contexts);
     module.finalize_definitions().expect("everything is defined");
     let [time, _] = durations([start, Instant::now()]);
     // SAFETY: its functions are not called.
@@ -70,19 +71,20 @@ fn emission(source: &ir::Module, backend: &str, level: Option<Optimize>) -> [f64
 fn cranelift(source: &ir::Module, compile: bool) -> [f64; 2] {
     use backend_cranelift::{Settings, isa};
     let isa = || isa(&Triple::host(), Settings::OBJECT).expect("a known target");
-    let mut dropping = Recorder::dropping(isa());
+    let mut dropping = Recorder::new(isa());
+    dropping.keeps = false;
     let start = Instant::now();
     backend_cranelift::emit(&mut dropping, source).expect("emits");
     let [emitted, _] = durations([start, Instant::now()]);
-    let compiled = compile.then(|| compile_alone(&Recorder::of(source, isa())));
+    let compiled = compile.then(|| compile_alone(&record(source, isa())));
     [emitted, compiled.unwrap_or_default()]
 }
 
 /// Microseconds from CLIF to bytes.
 pub(crate) fn compile_alone(recorder: &Recorder) -> f64 {
-    let contexts = recorder.contexts();
+    let contexts = contexts(recorder);
     let start = Instant::now();
-    recorder.compile(contexts);
+    compile(recorder, contexts);
     durations([start, Instant::now()])[0]
 }
 

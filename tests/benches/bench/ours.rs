@@ -115,7 +115,7 @@ pub(crate) fn file_stages(
     let start = Instant::now();
     let library = parse(text);
     let parsed = Instant::now();
-    let module = lower_for_file(&library, Form::Shared.routines());
+    let module = lower_for_file(&library, Routines::Linked);
     let lowered = Instant::now();
     let object = object(&module, backend, level);
     let compiled = Instant::now();

@@ -11,7 +11,7 @@ use crate::emission::{compile_alone, cranelift_alone, emit, emit_and_compile, ji
 use crate::ours::{self, FILE_STAGES, JIT_STAGES, LEVELS};
 use crate::peers::Peers;
 use crate::processes;
-use crate::recorder::Recorder;
+use crate::recorder::record;
 use crate::report::{Plot, Report, Section, Table, number};
 use crate::samples::{Item, interleave};
 use crate::setup::Setup;
@@ -46,7 +46,7 @@ pub(crate) fn run(setup: &Setup, peers: &Peers, report: &mut Report) {
 fn callable(setup: &Setup, peers: &Peers) -> Table {
     let text = text();
     let module = ours::lower_for_jit(&ours::parse(&text));
-    let recorder = Recorder::of(&module, jit_isa());
+    let recorder = record(&module, jit_isa());
     let (kernels, source) = (&peers.kernels, text.as_str());
     let jit = move || {
         let (stages, compiled) = ours::jit_stages(source, kernels);

@@ -19,7 +19,7 @@ fn objects_are_current() {
 fn code_for_the_process_is_current() {
     let mut recorder = Recorder::new(isa(&Triple::host(), Settings::JIT).unwrap());
     emit(&mut recorder, &routines(Loader::HOST)).unwrap();
-    let now = recorder.finish().to_bytes().unwrap();
+    let now = recorder.finish().unwrap().to_bytes().unwrap();
     assert!(in_process() == Some(&now[..]));
 }
 

@@ -41,11 +41,12 @@ pub(crate) use access::NUMBERS_SIZE;
 use crate::ir::Type::{F64, I16, I32, I64, Ptr};
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind};
 use crate::lower::explain::codes::Used;
+use crate::lower::explain::extent::Extent;
 
 /// Declares [`Routine`] and what is known of each: the end of its symbol, its parameters and result, how
-/// often it is called, and the function that builds it.
+/// often it is called, the least extent that offers it to modules, and the function that builds it.
 macro_rules! routines {
-    ($($(#[$doc:meta])* $name:ident $symbol:literal [$($param:ident),*] -> $result:expr, $heat:ident, $build:path;)*) => {
+    ($($(#[$doc:meta])* $name:ident $symbol:literal [$($param:ident),*] -> $result:expr, $heat:ident, $extent:ident, $build:path;)*) => {
         /// The shared routines. Questions yield 0 or 1.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Routine {
@@ -81,6 +82,13 @@ macro_rules! routines {
                     $(Routine::$name => Heat::$heat,)*
                 }
             }
+
+            /// The least extent that offers it to modules; lesser ones may have it for themselves.
+            const fn extent(self) -> Extent {
+                match self {
+                    $(Routine::$name => Extent::$extent,)*
+                }
+            }
         }
     };
 }
@@ -99,213 +107,213 @@ enum Heat {
 
 routines! {
     /// `(handle, args, num_args, descriptor)`: raises the first fault and returns -1.
-    Explain "explain" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::explain;
+    Explain "explain" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, Tensors, explain::explain;
     /// The same with room for every function.
-    ExplainLarge "explain_large" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, explain::explain_large;
+    ExplainLarge "explain_large" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, Values, explain::explain_large;
     /// `(descriptor, site, values)`: passes on the error of a callee, or raises what the site says; returns -1.
-    FailAt "fail_at" [Ptr, Ptr, Ptr] -> Some(I32), cold, raise::fail_at;
+    FailAt "fail_at" [Ptr, Ptr, Ptr] -> Some(I32), cold, Tensors, raise::fail_at;
     /// `(descriptor, section, any, values, count)`: raises the first fault of a value that somebody else has made; -1.
-    ExplainReceived "explain_received" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, explain::explain_received;
+    ExplainReceived "explain_received" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, Values, explain::explain_received;
     /// The same with room for every function.
-    ExplainReceivedLarge "explain_received_large" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, explain::explain_received_large;
+    ExplainReceivedLarge "explain_received_large" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, Values, explain::explain_received_large;
     /// `(value)`: whether a value is owned, and its bytes mean something.
-    IsOwned "is_owned" [Ptr] -> Some(I32), hot, result::is_owned;
+    IsOwned "is_owned" [Ptr] -> Some(I32), hot, Values, result::is_owned;
     /// `(from, to)`: copies a value without the bytes that mean nothing; a reference to an object becomes it.
-    CopyAny "copy_any" [Ptr, Ptr] -> None, hot, result::copy_any;
+    CopyAny "copy_any" [Ptr, Ptr] -> None, hot, Values, result::copy_any;
     /// `(descriptor, value)`: makes a value owned, or raises and returns -1.
-    Own "own" [Ptr, Ptr] -> Some(I32), outline, result::own;
+    Own "own" [Ptr, Ptr] -> Some(I32), outline, Values, result::own;
     /// `(descriptor, name, length, cache, context)`: a function by its name; NULL once it has raised.
-    LookUp "look_up" [Ptr, Ptr, I64, Ptr, Ptr] -> Some(Ptr), cold, functions::look_up;
+    LookUp "look_up" [Ptr, Ptr, I64, Ptr, Ptr] -> Some(Ptr), cold, Values, functions::look_up;
     /// `(descriptor, site, callee, args, count, result)`: calls a function by its name; 0, or what it fails with once it
     /// has raised. A result at NULL is released.
-    CallNamed "call_named" [Ptr, Ptr, Ptr, Ptr, I32, Ptr] -> Some(I32), outline, call::call_named;
+    CallNamed "call_named" [Ptr, Ptr, Ptr, Ptr, I32, Ptr] -> Some(I32), outline, Values, call::call_named;
     /// `(descriptor, site, function, args, count, result)`: the same of a function that is there.
-    CallObject "call_object" [Ptr, Ptr, Ptr, Ptr, I32, Ptr] -> Some(I32), outline, call::call_object;
+    CallObject "call_object" [Ptr, Ptr, Ptr, Ptr, I32, Ptr] -> Some(I32), outline, Values, call::call_object;
     /// `(values, count)`: gives up the objects among values.
-    Release "release" [Ptr, I64] -> None, hot, result::release;
+    Release "release" [Ptr, I64] -> None, hot, Values, result::release;
     /// `(values, count)`: the same after a failure, whose error stays.
-    Leave "leave" [Ptr, I64] -> None, cold, result::leave;
+    Leave "leave" [Ptr, I64] -> None, cold, Values, result::leave;
     /// `(descriptor, outputs, extents, devices, tensors)`: allocates tensors, or raises and returns -1.
-    Allocate "allocate" [Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), outline, allocate::allocate;
+    Allocate "allocate" [Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate::allocate;
     /// `(descriptor, output, prototype, tensor)`: allocates one, or raises and returns -1.
-    AllocateOne "allocate_one" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, allocate::allocate_one;
+    AllocateOne "allocate_one" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate::allocate_one;
     /// `(descriptor, output, prototype, tensor)`: the same where there is no allocator.
-    AllocatePlain "allocate_plain" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, allocate_plain::allocate;
+    AllocatePlain "allocate_plain" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate_plain::allocate;
     /// `(output, extents)`: bytes of the elements of a tensor; -1 if nothing is that large.
-    DataSize "data_size" [Ptr, Ptr] -> Some(I64), outline, allocate_plain::data_size;
+    DataSize "data_size" [Ptr, Ptr] -> Some(I64), outline, Values, allocate_plain::data_size;
     /// `(descriptor, output, extents)`: -1 once it has raised that a tensor cannot be allocated.
-    CheckSize "check_size" [Ptr, Ptr, Ptr] -> Some(I32), outline, allocate::check_size;
+    CheckSize "check_size" [Ptr, Ptr, Ptr] -> Some(I32), outline, Values, allocate::check_size;
     /// `(address, count)`: writes so many words of zeros.
-    Clear "clear" [Ptr, I64] -> None, hot, cuda::clear;
+    Clear "clear" [Ptr, I64] -> None, hot, Launches, cuda::clear;
     /// `(descriptor, site, how, tensor, numbers, to)`: makes a tensor map, or raises and returns -1.
-    TensorMap "tensor_map" [Ptr, Ptr, Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, cuda::map::encode;
+    TensorMap "tensor_map" [Ptr, Ptr, Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, Launches, cuda::map::encode;
     /// `(descriptor, site, kernel, device)`: prepares a kernel, or raises and returns -1.
-    Prepare "prepare" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::prepare::prepare;
+    Prepare "prepare" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, Launches, cuda::prepare::prepare;
     /// `(descriptor, site, kernel, device)`: the same in the current context.
-    PrepareHere "prepare_here" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::prepare::prepare_here;
+    PrepareHere "prepare_here" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, Launches, cuda::prepare::prepare_here;
     /// `(descriptor, site)`: finds the driver, or raises and returns -1.
-    OpenDriver "open_driver" [Ptr, Ptr] -> Some(I32), cold, cuda::driver::open;
+    OpenDriver "open_driver" [Ptr, Ptr] -> Some(I32), cold, Launches, cuda::driver::open;
     /// `(image)`: unloads it, if it is loaded.
-    Unload "unload_image" [Ptr] -> None, cold, cuda::load::unload;
+    Unload "unload_image" [Ptr] -> None, cold, Launches, cuda::load::unload;
     /// `(descriptor, site, kernel, device)`: makes a kernel known, or raises and returns -1.
-    LoadKernel "load_kernel" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::load::load_kernel;
+    LoadKernel "load_kernel" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, Launches, cuda::load::load_kernel;
     /// `(descriptor, site, kernel, device)`: loads its image, or raises and returns -1.
-    LoadImage "load_image" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::load::load_image;
+    LoadImage "load_image" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, Launches, cuda::load::load_image;
     /// `(descriptor, site, kernel, CUkernel, device)`: raises and returns -1 if it has other parameters.
-    CheckParams "check_params" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::load::check_params;
+    CheckParams "check_params" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), cold, Launches, cuda::load::check_params;
     /// `(descriptor, site, kernel, config, device)`: allows a kernel what it needs, or raises and returns -1.
-    Allow "allow" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), outline, cuda::load::allow;
+    Allow "allow" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), outline, Launches, cuda::load::allow;
     /// `(descriptor, site, kernel, config, device)`: how much shared memory a launch may have, or raises and returns -1.
-    FitShared "fit_shared" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::load::fit_shared;
+    FitShared "fit_shared" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), cold, Launches, cuda::load::fit_shared;
     /// `(descriptor, site, kernel, device)`: 1 if it has made a context current, 0 if one is; -1 once it has raised.
-    EnterContext "enter_context" [Ptr, Ptr, Ptr, I64] -> Some(I32), outline, cuda::context::enter;
+    EnterContext "enter_context" [Ptr, Ptr, Ptr, I64] -> Some(I32), outline, Launches, cuda::context::enter;
     /// `(descriptor, site, kernel, device)`: makes the primary context current, or raises and returns -1.
-    PushPrimary "push_primary" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, cuda::context::push_primary;
+    PushPrimary "push_primary" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, Launches, cuda::context::push_primary;
     /// Makes current what was so before.
-    LeaveContext "leave_context" [] -> None, cold, cuda::context::leave;
+    LeaveContext "leave_context" [] -> None, cold, Launches, cuda::context::leave;
     /// `(descriptor, site, name, length, status)`: raises.
-    DriverFailed "driver_failed" [Ptr, Ptr, Ptr, I64, I64] -> None, cold, cuda::failed::driver;
+    DriverFailed "driver_failed" [Ptr, Ptr, Ptr, I64, I64] -> None, cold, Launches, cuda::failed::driver;
     /// `(descriptor, site, kernel, device, status)`: raises.
-    KernelFailed "kernel_failed" [Ptr, Ptr, Ptr, I64, I64] -> None, cold, cuda::failed::kernel;
+    KernelFailed "kernel_failed" [Ptr, Ptr, Ptr, I64, I64] -> None, cold, Launches, cuda::failed::kernel;
     /// `(descriptor, site, kernel, config, device, status)`: raises.
-    LaunchFailed "launch_failed" [Ptr, Ptr, Ptr, Ptr, I64, I64] -> None, cold, cuda::failed::launch;
+    LaunchFailed "launch_failed" [Ptr, Ptr, Ptr, Ptr, I64, I64] -> None, cold, Launches, cuda::failed::launch;
     /// `(descriptor, values, count, result)`: an array of values, or raises and returns -1.
-    MakeArray "make_array" [Ptr, Ptr, I32, Ptr] -> Some(I32), outline, functions::make_array;
+    MakeArray "make_array" [Ptr, Ptr, I32, Ptr] -> Some(I32), outline, Values, functions::make_array;
     /// `(descriptor, numbers, count, result)`: a shape of integers, or raises and returns -1.
-    MakeShape "make_shape" [Ptr, Ptr, I32, Ptr] -> Some(I32), outline, functions::make_shape;
+    MakeShape "make_shape" [Ptr, Ptr, I32, Ptr] -> Some(I32), outline, Values, functions::make_shape;
     /// `(descriptor, name, length, values, count, result)`: what a function of the registry makes, or raises and returns -1.
-    Make "make" [Ptr, Ptr, I64, Ptr, I32, Ptr] -> Some(I32), outline, functions::make;
+    Make "make" [Ptr, Ptr, I64, Ptr, I32, Ptr] -> Some(I32), outline, Values, functions::make;
     /// `(dl, alignment mask, must be compact)`: the tensor if its extents, strides and data are acceptable, else NULL.
-    Settle "settle" [Ptr, I64, I32] -> Some(Ptr), outline, view::settle;
+    Settle "settle" [Ptr, I64, I32] -> Some(Ptr), outline, Tensors, view::settle;
     /// `(any, checks)`: the `DLTensor*` of a compact tensor, or NULL if it fails one of these checks.
-    CheckTensor "check_tensor" [Ptr, Ptr] -> Some(Ptr), outline, view::check_tensor;
+    CheckTensor "check_tensor" [Ptr, Ptr] -> Some(Ptr), outline, Tensors, view::check_tensor;
     /// `(tensors, count)`: whether these tensors agree on their devices.
-    SameDevices "same_devices" [Ptr, I64] -> Some(I32), cold, view::same_devices;
+    SameDevices "same_devices" [Ptr, I64] -> Some(I32), cold, Tensors, view::same_devices;
     /// `(dl, dim)`: a stride in elements, compact where the strides are NULL.
-    StrideAt "stride_at" [Ptr, I64] -> Some(I64), hot, view::stride_at;
+    StrideAt "stride_at" [Ptr, I64] -> Some(I64), hot, Tensors, view::stride_at;
     /// `(dl, dim)`: the compact stride of a dim.
-    CompactAt "compact_at" [Ptr, I64] -> Some(I64), cold, view::compact_at;
+    CompactAt "compact_at" [Ptr, I64] -> Some(I64), cold, Tensors, view::compact_at;
     /// `(dl)`: whether no extent is 0.
-    NotEmpty "not_empty" [Ptr] -> Some(I32), cold, view::not_empty;
+    NotEmpty "not_empty" [Ptr] -> Some(I32), cold, Tensors, view::not_empty;
     /// `(dl)`: the product of the extents.
-    Numel "numel" [Ptr] -> Some(I64), outline, view::numel;
+    Numel "numel" [Ptr] -> Some(I64), outline, Tensors, view::numel;
     /// `(dl)`: whether the strides are compact.
-    IsCompact "is_compact" [Ptr] -> Some(I32), outline, view::is_compact;
+    IsCompact "is_compact" [Ptr] -> Some(I32), outline, Tensors, view::is_compact;
     /// `(bits of an f64, mantissa bits, bias)`: the nearest 16-bit float, ties to even.
-    RoundHalf "round_half" [I64, I64, I64] -> Some(I16), outline, half::round;
+    RoundHalf "round_half" [I64, I64, I64] -> Some(I16), outline, Tensors, half::round;
     /// `(bits, mantissa bits, bias)`: a 16-bit float as an `f64`.
-    WidenHalf "widen_half" [I64, I64, I64] -> Some(F64), outline, half::widen;
+    WidenHalf "widen_half" [I64, I64, I64] -> Some(F64), outline, Values, half::widen;
     /// `(any, low mask, high mask)`: the object, if its type is in the set; else NULL.
-    Object "object" [Ptr, I64, I64] -> Some(Ptr), hot, access::object;
+    Object "object" [Ptr, I64, I64] -> Some(Ptr), hot, Values, access::object;
     /// `(any, low mask, high mask, array)`: text as an array of bytes, or NULL.
-    Text "text" [Ptr, I64, I64, Ptr] -> Some(Ptr), outline, access::text;
+    Text "text" [Ptr, I64, I64, Ptr] -> Some(Ptr), outline, Values, access::text;
     /// `(text, length, other, length)`: whether they are the same.
-    SameText "same_text" [Ptr, I64, Ptr, I64] -> Some(I32), hot, access::same_text;
+    SameText "same_text" [Ptr, I64, Ptr, I64] -> Some(I32), hot, Values, access::same_text;
     /// `(text, length, texts, count)`: whether it is one of these, each a length in 32 bits and its bytes.
-    OneOfTexts "one_of_texts" [Ptr, I64, Ptr, I64] -> Some(I32), outline, access::one_of_texts;
+    OneOfTexts "one_of_texts" [Ptr, I64, Ptr, I64] -> Some(I32), outline, Values, access::one_of_texts;
     /// `(any, buffer)`: the cell of a shape, or the integers of a sequence in the buffer, or NULL.
-    Numbers "numbers" [Ptr, Ptr] -> Some(Ptr), outline, access::numbers;
+    Numbers "numbers" [Ptr, Ptr] -> Some(Ptr), outline, Values, access::numbers;
     /// `(any, low mask, high mask, out)`: the element type that text names; 0 if there is none.
-    ToDtype "to_dtype" [Ptr, I64, I64, Ptr] -> Some(I32), cold, access::to_dtype;
+    ToDtype "to_dtype" [Ptr, I64, I64, Ptr] -> Some(I32), cold, Values, access::to_dtype;
     /// `(any, low mask, high mask, out)`: the device that text names; 0 if there is none.
-    ToDevice "to_device" [Ptr, I64, I64, Ptr] -> Some(I32), cold, kinds::to_device;
+    ToDevice "to_device" [Ptr, I64, I64, Ptr] -> Some(I32), cold, Values, kinds::to_device;
     /// `(object, type key, length, cache)`: whether the object is of this class.
-    IsInstance "is_instance" [Ptr, Ptr, I64, Ptr] -> Some(I32), outline, access::is_instance;
+    IsInstance "is_instance" [Ptr, Ptr, I64, Ptr] -> Some(I32), outline, Values, access::is_instance;
     /// `(text, length, result)`: the whole of a function that returns a constant text.
-    GiveText "give_text" [Ptr, I64, Ptr] -> Some(I32), cold, give::text;
+    GiveText "give_text" [Ptr, I64, Ptr] -> Some(I32), cold, Tensors, give::text;
 
     /// `(state, descriptor)`: what messages need.
-    Open "open" [Ptr, Ptr] -> None, cold, explain::open;
+    Open "open" [Ptr, Ptr] -> None, cold, Values, explain::open;
     /// `(state, descriptor, room)`: all steps. The routines from here on that return `i32` and take a state
     /// yield 0 if nothing is wrong, 1 if something is, and -1 if the descriptor is damaged.
-    Replay "replay" [Ptr, Ptr, I64] -> Some(I32), cold, explain::replay;
+    Replay "replay" [Ptr, Ptr, I64] -> Some(I32), cold, Values, explain::replay;
     /// `(state, descriptor, room, section, any, values, count)`: the steps of a value.
-    ReplayReceived "replay_received" [Ptr, Ptr, I64, I64, Ptr, Ptr, I64] -> Some(I32), cold, explain::replay_received;
+    ReplayReceived "replay_received" [Ptr, Ptr, I64, I64, Ptr, Ptr, I64] -> Some(I32), cold, Values, explain::replay_received;
     /// `(state)`: steps from the program counter on.
-    Interpret "interpret" [Ptr] -> Some(I32), cold, explain::interpret;
+    Interpret "interpret" [Ptr] -> Some(I32), cold, Values, explain::interpret;
     /// `(state)`: a step, as all that take the state alone.
-    Argument "argument" [Ptr] -> Some(I32), cold, values::argument;
+    Argument "argument" [Ptr] -> Some(I32), cold, Values, values::argument;
     /// See [`step`](super::codes::step), and so on.
-    Element "element" [Ptr] -> Some(I32), cold, values::element;
-    Present "present" [Ptr] -> Some(I32), cold, values::present;
-    Bound "bound" [Ptr] -> Some(I32), cold, values::bound;
-    Context "context" [Ptr] -> Some(I32), cold, values::context;
-    Scalar "scalar" [Ptr] -> Some(I32), cold, scalar::scalar;
-    Tensor "tensor" [Ptr] -> Some(I32), cold, tensor::tensor;
-    Occurrence "occurrence" [Ptr] -> Some(I32), cold, occurrence::occurrence;
-    Compact "compact" [Ptr] -> Some(I32), cold, tensor::compact;
-    Data "data" [Ptr] -> Some(I32), cold, tensor::data;
-    SettleSymbol "settle_symbol" [Ptr] -> Some(I32), cold, tensor::settle;
-    Owned "owned" [Ptr] -> Some(I32), cold, result::check_owned;
-    Type "type" [Ptr] -> Some(I32), cold, kinds::check_type;
-    Instance "instance" [Ptr] -> Some(I32), cold, kinds::instance;
-    Size "size" [Ptr] -> Some(I32), cold, kinds::size;
-    Dtype "dtype" [Ptr] -> Some(I32), cold, kinds::dtype;
-    Device "device" [Ptr] -> Some(I32), cold, kinds::device;
-    CheckNumbers "check_numbers" [Ptr] -> Some(I32), cold, kinds::check_numbers;
-    Literal "literal" [Ptr] -> Some(I32), cold, kinds::literal;
-    Each "each" [Ptr] -> Some(I32), cold, loops::each;
-    Entries "entries" [Ptr] -> Some(I32), cold, loops::entries;
-    OneOf "one_of" [Ptr] -> Some(I32), cold, loops::one_of;
-    Constraint "constraint" [Ptr] -> Some(I32), cold, explain::constraint;
+    Element "element" [Ptr] -> Some(I32), cold, Values, values::element;
+    Present "present" [Ptr] -> Some(I32), cold, Values, values::present;
+    Bound "bound" [Ptr] -> Some(I32), cold, Values, values::bound;
+    Context "context" [Ptr] -> Some(I32), cold, Values, values::context;
+    Scalar "scalar" [Ptr] -> Some(I32), cold, Values, scalar::scalar;
+    Tensor "tensor" [Ptr] -> Some(I32), cold, Values, tensor::tensor;
+    Occurrence "occurrence" [Ptr] -> Some(I32), cold, Values, occurrence::occurrence;
+    Compact "compact" [Ptr] -> Some(I32), cold, Values, tensor::compact;
+    Data "data" [Ptr] -> Some(I32), cold, Values, tensor::data;
+    SettleSymbol "settle_symbol" [Ptr] -> Some(I32), cold, Values, tensor::settle;
+    Owned "owned" [Ptr] -> Some(I32), cold, Values, result::check_owned;
+    Type "type" [Ptr] -> Some(I32), cold, Values, kinds::check_type;
+    Instance "instance" [Ptr] -> Some(I32), cold, Values, kinds::instance;
+    Size "size" [Ptr] -> Some(I32), cold, Values, kinds::size;
+    Dtype "dtype" [Ptr] -> Some(I32), cold, Values, kinds::dtype;
+    Device "device" [Ptr] -> Some(I32), cold, Values, kinds::device;
+    CheckNumbers "check_numbers" [Ptr] -> Some(I32), cold, Values, kinds::check_numbers;
+    Literal "literal" [Ptr] -> Some(I32), cold, Values, kinds::literal;
+    Each "each" [Ptr] -> Some(I32), cold, Values, loops::each;
+    Entries "entries" [Ptr] -> Some(I32), cold, Values, loops::entries;
+    OneOf "one_of" [Ptr] -> Some(I32), cold, Values, loops::one_of;
+    Constraint "constraint" [Ptr] -> Some(I32), cold, Values, explain::constraint;
     /// `(state)`: the expression at the program counter, into the first operand.
-    Evaluate "evaluate" [Ptr] -> Some(I32), cold, evaluate::evaluate;
+    Evaluate "evaluate" [Ptr] -> Some(I32), cold, Values, evaluate::evaluate;
     /// `(state, slot)`: the `TVMFFIAny` of a slot, or NULL.
-    AnyOf "any_of" [Ptr, I64] -> Some(Ptr), cold, values::any_of;
+    AnyOf "any_of" [Ptr, I64] -> Some(Ptr), cold, Values, values::any_of;
     /// `(state, slot)`: the `DLTensor*` in a slot, or NULL.
-    TensorOf "tensor_of" [Ptr, I64] -> Some(Ptr), cold, values::tensor_of;
+    TensorOf "tensor_of" [Ptr, I64] -> Some(Ptr), cold, Values, values::tensor_of;
     /// `(state, slot)`: the object in a slot, or NULL.
-    ObjectOf "object_of" [Ptr, I64] -> Some(Ptr), cold, values::object_of;
+    ObjectOf "object_of" [Ptr, I64] -> Some(Ptr), cold, Values, values::object_of;
     /// `(state, slot, array)`: the text in a slot, which may be empty.
-    TextOf "text_of" [Ptr, I64, Ptr] -> None, cold, values::text_of;
+    TextOf "text_of" [Ptr, I64, Ptr] -> None, cold, Values, values::text_of;
     /// `(object, index)`: a number of a shape or sequence, or 0.
-    NumberAt "number_at" [Ptr, I64] -> Some(I64), cold, values::number_at;
+    NumberAt "number_at" [Ptr, I64] -> Some(I64), cold, Values, values::number_at;
     /// `(state, complaint, values…)`: raises, unless a fault is no error now; 1.
-    Complain "complain" [Ptr, I64, I64, I64, I64, I64] -> Some(I32), cold, raise::complain;
+    Complain "complain" [Ptr, I64, I64, I64, I64, I64] -> Some(I32), cold, Values, raise::complain;
     /// `(state, complaint, head, expected, object)`: complains of an integer object; 1.
-    ComplainBig "complain_big" [Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), cold, big_int::complain;
+    ComplainBig "complain_big" [Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), cold, Values, big_int::complain;
     /// `(state, complaint, value)`: raises that the descriptor is wrong; -1.
-    Broken "broken" [Ptr, I64, I64] -> Some(I32), cold, raise::broken;
+    Broken "broken" [Ptr, I64, I64] -> Some(I32), cold, Values, raise::broken;
     /// `(descriptor, site, complaint, values)`: raises; 1.
-    SaySite "say_site" [Ptr, Ptr, I64, Ptr] -> Some(I32), cold, raise::say_site;
+    SaySite "say_site" [Ptr, Ptr, I64, Ptr] -> Some(I32), cold, Values, raise::say_site;
     /// `(state, complaint, values, kind, length)`: raises; 1.
-    Say "say" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, raise::say;
+    Say "say" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, Values, raise::say;
     /// `(state, kind, length)`: raises the message as an error.
-    Raise "raise" [Ptr, Ptr, I64] -> None, cold, raise::raise;
+    Raise "raise" [Ptr, Ptr, I64] -> None, cold, Values, raise::raise;
     /// `(state, text, length, limit)`: appends text with values in it.
-    Compose "compose" [Ptr, Ptr, I64, I64] -> Some(I32), cold, text::compose;
+    Compose "compose" [Ptr, Ptr, I64, I64] -> Some(I32), cold, Values, text::compose;
     /// `(state, code)`: appends a value.
-    PutPiece "put_piece" [Ptr, I64] -> Some(I32), cold, pieces::put_piece;
+    PutPiece "put_piece" [Ptr, I64] -> Some(I32), cold, Values, pieces::put_piece;
     /// `(state, leaves)`: appends the values that an expression depends on.
-    Leaves "leaves" [Ptr, Ptr] -> Some(I32), cold, evaluate::leaves;
+    Leaves "leaves" [Ptr, Ptr] -> Some(I32), cold, Values, evaluate::leaves;
     /// `(state, text, length)`: appends text as far as it fits.
-    Put "put" [Ptr, Ptr, I64] -> None, cold, text::put;
+    Put "put" [Ptr, Ptr, I64] -> None, cold, Values, text::put;
     /// `(state, text, length)`: appends text in quotes.
-    PutQuoted "put_quoted" [Ptr, Ptr, I64] -> None, cold, quote::put_quoted;
+    PutQuoted "put_quoted" [Ptr, Ptr, I64] -> None, cold, Values, quote::put_quoted;
     /// `(state, value)`: appends a signed number.
-    PutInt "put_int" [Ptr, I64] -> None, cold, text::put_int;
+    PutInt "put_int" [Ptr, I64] -> None, cold, Values, text::put_int;
     /// `(state, value)`: appends an unsigned number.
-    PutUnsigned "put_unsigned" [Ptr, I64] -> None, cold, text::put_unsigned;
+    PutUnsigned "put_unsigned" [Ptr, I64] -> None, cold, Values, text::put_unsigned;
     /// `(state, value)`: appends a float, as short as reading it back allows.
-    PutFloat "put_float" [Ptr, F64] -> None, cold, float::put_float;
+    PutFloat "put_float" [Ptr, F64] -> None, cold, Values, float::put_float;
     /// `(state, bits)`: appends a positive number.
-    PutDigits "put_digits" [Ptr, I64] -> None, cold, float::put_digits;
+    PutDigits "put_digits" [Ptr, I64] -> None, cold, Values, float::put_digits;
     /// `(number, factor)`: multiplies a big integer.
-    BigScale "big_scale" [Ptr, I64] -> None, cold, float::big_scale;
+    BigScale "big_scale" [Ptr, I64] -> None, cold, Values, float::big_scale;
     /// `(a, b, c)`: the sign of `a + b - c`, of big integers.
-    BigCompare "big_compare" [Ptr, Ptr, Ptr] -> Some(I32), cold, float::big_compare;
+    BigCompare "big_compare" [Ptr, Ptr, Ptr] -> Some(I32), cold, Values, float::big_compare;
     /// `(a, b)`: subtracts a big integer from another.
-    BigSubtract "big_subtract" [Ptr, Ptr] -> None, cold, float::big_subtract;
+    BigSubtract "big_subtract" [Ptr, Ptr] -> None, cold, Values, float::big_subtract;
     /// `(state, place)`: appends `x.shape[0]`.
-    PutPlace "put_place" [Ptr, Ptr] -> Some(I32), cold, pieces::put_place;
+    PutPlace "put_place" [Ptr, Ptr] -> Some(I32), cold, Values, pieces::put_place;
     /// `(state, word)`: appends an element type.
-    PutDtype "put_dtype" [Ptr, I64] -> None, cold, names::put_dtype;
+    PutDtype "put_dtype" [Ptr, I64] -> None, cold, Values, names::put_dtype;
     /// `(state, type, index)`: appends a device.
-    PutDevice "put_device" [Ptr, I64, I64] -> None, cold, names::put_device;
+    PutDevice "put_device" [Ptr, I64, I64] -> None, cold, Values, names::put_device;
     /// `(state, any)`: appends the type of a value.
-    PutType "put_type" [Ptr, Ptr] -> None, cold, names::put_type;
+    PutType "put_type" [Ptr, Ptr] -> None, cold, Values, names::put_type;
     /// `(state, any)`: appends the type of a value that a kernel has written.
-    PutWritten "put_written" [Ptr, Ptr] -> None, cold, result::put_written;
+    PutWritten "put_written" [Ptr, Ptr] -> None, cold, Values, result::put_written;
 }
 
 impl Routine {

@@ -30,10 +30,11 @@ pub(crate) trait Coded: Part {
     const CODE: Self::Code;
 }
 
-/// Declares steps, or operations: the code, its record, what it does to the number of operands, and tails.
+/// Declares steps, or operations: the code, its record, what it does to the number of operands,
+/// tails, and the least extent that knows it.
 macro_rules! coded {
     ($(#[$enum_doc:meta])* $codes:ident in $module:ident:
-        $($(#[$doc:meta])* $name:ident { $($field:ident: $ty:ty),* } $effect:literal [$($tail:ident),*];)*) => {
+        $($(#[$doc:meta])* $name:ident { $($field:ident: $ty:ty),* } $effect:literal [$($tail:ident),*] $extent:ident;)*) => {
         codes! { $(#[$enum_doc])* $codes { $($(#[$doc])* $name,)* } }
 
         /// What follows each code.
@@ -52,6 +53,11 @@ macro_rules! coded {
             #[allow(dead_code, reason = "steps leave none")]
             pub(crate) const fn effect(self) -> i32 {
                 match self { $($codes::$name => $effect,)* }
+            }
+
+            /// The least extent of routines that knows it.
+            pub(crate) const fn extent(self) -> Extent {
+                match self { $($codes::$name => Extent::$extent,)* }
             }
 
             /// Whether its record can be decoded, and is the same once it is encoded.

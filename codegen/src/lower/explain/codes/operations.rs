@@ -2,6 +2,7 @@
 
 use super::coded::coded;
 use super::{Coded, Head, Tail, Text};
+use crate::lower::explain::extent::Extent;
 use crate::lower::explain::schema::{Texts, Words, codes, record};
 use crate::resolve::operator::{Binary, Division, Unary};
 
@@ -9,88 +10,88 @@ coded! {
     /// Operations of expressions.
     Rpn in operation:
     /// The end of the expression, which takes its value.
-    End {} -1 [];
-    Const { bits: u64 } 1 [];
-    Slot { slot: u32 } 1 [];
-    Extent { slot: u32, dim: u32 } 1 [];
-    Stride { slot: u32, dim: u32 } 1 [];
+    End {} -1 [] Tensors;
+    Const { bits: u64 } 1 [] Tensors;
+    Slot { slot: u32 } 1 [] Tensors;
+    Extent { slot: u32, dim: u32 } 1 [] Tensors;
+    Stride { slot: u32, dim: u32 } 1 [] Tensors;
     /// The tensor must have that dim.
-    Rank { slot: u32, index: u32, head: Head } 0 [];
-    Ndim { slot: u32 } 1 [];
-    DeviceId { slot: u32 } 1 [];
-    ByteOffset { slot: u32 } 1 [];
-    Data { slot: u32 } 1 [];
-    Dtype { slot: u32 } 1 [];
-    DeviceType { slot: u32 } 1 [];
-    Numel { slot: u32 } 1 [];
-    IsCompact { slot: u32 } 1 [];
+    Rank { slot: u32, index: u32, head: Head } 0 [] Tensors;
+    Ndim { slot: u32 } 1 [] Tensors;
+    DeviceId { slot: u32 } 1 [] Tensors;
+    ByteOffset { slot: u32 } 1 [] Tensors;
+    Data { slot: u32 } 1 [] Tensors;
+    Dtype { slot: u32 } 1 [] Tensors;
+    DeviceType { slot: u32 } 1 [] Tensors;
+    Numel { slot: u32 } 1 [] Tensors;
+    IsCompact { slot: u32 } 1 [] Tensors;
     /// Whether the value is there.
-    IsSome { slot: u32 } 1 [];
+    IsSome { slot: u32 } 1 [] Tensors;
     /// A number of a shape.
-    Number { slot: u32, index: u32 } 1 [];
+    Number { slot: u32, index: u32 } 1 [] Values;
     /// The shape must have that number.
-    Count { slot: u32, index: u32, head: Head } 0 [];
+    Count { slot: u32, index: u32, head: Head } 0 [] Values;
     /// How many elements a sequence has.
-    Length { slot: u32 } 1 [];
+    Length { slot: u32 } 1 [] Values;
     /// How many numbers a shape has.
-    NumberCount { slot: u32 } 1 [];
+    NumberCount { slot: u32 } 1 [] Values;
     /// How many bytes a text has.
-    TextSize { slot: u32 } 1 [];
-    TypeOfDevice { slot: u32 } 1 [];
-    IndexOfDevice { slot: u32 } 1 [];
-    SameText { slot: u32, text: Text } 1 [];
+    TextSize { slot: u32 } 1 [] Values;
+    TypeOfDevice { slot: u32 } 1 [] Values;
+    IndexOfDevice { slot: u32 } 1 [] Values;
+    SameText { slot: u32, text: Text } 1 [] Values;
     /// The number of arguments from this one on.
-    RestSize { first: u32 } 1 [];
+    RestSize { first: u32 } 1 [] Values;
     /// 1 for 0, else 0.
-    Not {} 0 [];
+    Not {} 0 [] Tensors;
     /// Skips the words of the second operand if the first is 0.
-    And { words: u32 } -1 [];
+    And { words: u32 } -1 [] Tensors;
     /// Skips the words of the second operand unless the first is 0.
-    Or { words: u32 } -1 [];
-    Add {} -1 [];
-    Sub {} -1 [];
-    Mul {} -1 [];
-    Div { text: Text } -1 [Leaves];
-    Rem { text: Text } -1 [Leaves];
-    CeilDiv { text: Text } -1 [Leaves];
-    Min {} -1 [];
-    Max {} -1 [];
-    Neg {} 0 [];
-    Fadd {} -1 [];
-    Fsub {} -1 [];
-    Fmul {} -1 [];
-    Fdiv {} -1 [];
-    Fmin {} -1 [];
-    Fmax {} -1 [];
-    Fneg {} 0 [];
+    Or { words: u32 } -1 [] Tensors;
+    Add {} -1 [] Tensors;
+    Sub {} -1 [] Tensors;
+    Mul {} -1 [] Tensors;
+    Div { text: Text } -1 [Leaves] Tensors;
+    Rem { text: Text } -1 [Leaves] Tensors;
+    CeilDiv { text: Text } -1 [Leaves] Tensors;
+    Min {} -1 [] Tensors;
+    Max {} -1 [] Tensors;
+    Neg {} 0 [] Tensors;
+    Fadd {} -1 [] Values;
+    Fsub {} -1 [] Values;
+    Fmul {} -1 [] Values;
+    Fdiv {} -1 [] Values;
+    Fmin {} -1 [] Values;
+    Fmax {} -1 [] Values;
+    Fneg {} 0 [] Values;
     /// From integer to float.
-    ToFloat {} 0 [];
+    ToFloat {} 0 [] Values;
     /// To a narrower integer.
-    Narrow { text: Text, name: Text, bits: u32, signed: bool } 0 [];
+    Narrow { text: Text, name: Text, bits: u32, signed: bool } 0 [] Values;
     /// To 0 or 1.
-    Truth {} 0 [];
+    Truth {} 0 [] Tensors;
     /// To `float32` and back.
-    RoundSingle {} 0 [];
+    RoundSingle {} 0 [] Values;
     /// To a 16-bit float and back.
-    RoundHalf { mantissa: u32, bias: u32 } 0 [];
-    Eq {} -1 [];
-    Ne {} -1 [];
-    Lt {} -1 [];
-    Le {} -1 [];
-    Gt {} -1 [];
-    Ge {} -1 [];
-    Feq {} -1 [];
-    Fne {} -1 [];
-    Flt {} -1 [];
-    Fle {} -1 [];
-    Fgt {} -1 [];
-    Fge {} -1 [];
+    RoundHalf { mantissa: u32, bias: u32 } 0 [] Values;
+    Eq {} -1 [] Tensors;
+    Ne {} -1 [] Tensors;
+    Lt {} -1 [] Tensors;
+    Le {} -1 [] Tensors;
+    Gt {} -1 [] Tensors;
+    Ge {} -1 [] Tensors;
+    Feq {} -1 [] Values;
+    Fne {} -1 [] Values;
+    Flt {} -1 [] Values;
+    Fle {} -1 [] Values;
+    Fgt {} -1 [] Values;
+    Fge {} -1 [] Values;
     /// Of integers without a sign, as the rest.
-    Ult {} -1 [];
-    Ule {} -1 [];
+    Ult {} -1 [] Tensors;
+    Ule {} -1 [] Tensors;
     /// To a narrower integer.
-    NarrowUnsigned { text: Text, name: Text, bits: u32, signed: bool } 0 [];
-    UnsignedToFloat {} 0 [];
+    NarrowUnsigned { text: Text, name: Text, bits: u32, signed: bool } 0 [] Values;
+    UnsignedToFloat {} 0 [] Values;
 }
 
 /// Those of operators.

@@ -1,5 +1,6 @@
 //! Records without a code, and what their fields may hold.
 
+use crate::lower::explain::extent::Extent;
 use crate::lower::explain::schema::{At, Part, Texts, Words, codes, record};
 
 record! {
@@ -278,6 +279,37 @@ impl RuleCode {
             RuleCode::Any | RuleCode::Symbol | RuleCode::SymbolOfMany => 0,
             RuleCode::Equal => 1,
             RuleCode::Solve => 2,
+        }
+    }
+}
+
+impl LeafKind {
+    /// The least extent of routines that knows it.
+    pub(crate) const fn extent(self) -> Extent {
+        match self {
+            LeafKind::Float
+            | LeafKind::Text
+            | LeafKind::Written
+            | LeafKind::Truth
+            | LeafKind::Template => Extent::Values,
+            LeafKind::Unused
+            | LeafKind::Index
+            | LeafKind::Int
+            | LeafKind::Unsigned
+            | LeafKind::Ptr
+            | LeafKind::DType
+            | LeafKind::Device
+            | LeafKind::Plain
+            | LeafKind::Quote
+            | LeafKind::Place
+            | LeafKind::DeviceType
+            | LeafKind::Type
+            | LeafKind::Leaves
+            | LeafKind::Subject
+            | LeafKind::At
+            | LeafKind::Path
+            | LeafKind::On
+            | LeafKind::Calling => Extent::Tensors,
         }
     }
 }

@@ -1,0 +1,56 @@
+//! How much the routines know that a linker adds.
+
+/// Which sources made the routines.
+const STAMP: &str = env!("ROUTINES_STAMP");
+
+/// How much routines know: a version that knows less is smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Extent {
+    /// Tensors and scalars, with the integer expressions that relate them.
+    Tensors,
+    /// Values of every kind, and programs.
+    Values,
+    /// Tensors that are allocated: these routines want `malloc` and `free`.
+    Allocations,
+    /// Launches, without allocations: these want the functions of the platform that open libraries.
+    Launches,
+    /// All of it.
+    All,
+}
+
+impl Extent {
+    /// All, from the least to the most.
+    pub const ALL: [Extent; 5] =
+        [Extent::Tensors, Extent::Values, Extent::Allocations, Extent::Launches, Extent::All];
+
+    /// A word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Extent::Tensors => "tensors",
+            Extent::Values => "values",
+            Extent::Allocations => "allocations",
+            Extent::Launches => "launches",
+            Extent::All => "all",
+        }
+    }
+
+    /// Whose routines an object wants that refers to a symbol; `None` if the symbol is no routine that a linker adds, or
+    /// one of another version.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Extent;
+    ///
+    /// assert_eq!(Extent::of_symbol("tvm_ffi_codegen.explain.tensors.0123456789abcdef"), None);
+    /// assert_eq!(Extent::of_symbol("malloc"), None);
+    /// ```
+    pub fn of_symbol(name: &str) -> Option<Extent> {
+        let (start, stamp) = name.strip_prefix("tvm_ffi_codegen.")?.rsplit_once('.')?;
+        let (_, name) = start.rsplit_once('.')?;
+        Extent::ALL.into_iter().find(|extent| extent.name() == name && stamp == STAMP)
+    }
+
+    /// What objects call a routine by: its own name, the extent, and the sources.
+    pub(crate) fn symbol(self, routine: &str) -> String {
+        format!("{routine}.{}.{STAMP}", self.name())
+    }
+}
