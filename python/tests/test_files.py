@@ -98,7 +98,7 @@ def test_routines() -> None:
                 here = Path(__file__).parent
                 subprocess.run([sys.executable, "-c", script, file.name], cwd=here, check=True)
             sizes.append(len(library))
-        assert sizes[0] == sizes[1] > 1.5 * sizes[2], f"{backend}: {sizes}"
+        assert sizes[0] == sizes[1] > sizes[2], f"{backend}: {sizes}"
     left = codegen.inspect(codegen.emit(ADD_ONE, routines="linked"))["undefined"]
     assert any("tvm_ffi_codegen.explain.tensors." in one["name"] for one in left)
 

@@ -44,6 +44,6 @@ fn libraries_with_their_own_are_smaller_and_say_the_same() {
             let (backend, routines) = ((*backend).to_owned(), Some(routines));
             size(&library, &Options { backend, routines, ..Options::default() }, &path)
         });
-        assert!(3 * embedded < 2 * linked, "{backend}: {embedded}, {linked}");
+        assert!(embedded < linked, "{backend}: {embedded}, {linked}");
     }
 }

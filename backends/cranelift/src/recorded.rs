@@ -50,6 +50,7 @@ pub struct Recorded {
 struct Code {
     id: FuncId,
     align: u64,
+    #[serde(with = "serde_bytes")]
     bytes: Vec<u8>,
     relocations: Vec<(CodeOffset, Reloc, ModuleRelocTarget, Addend)>,
     unwind: Option<UnwindInfo>,

@@ -1,5 +1,6 @@
 //! Building one function: a method per instruction. Structured control flow on top is in `flow`.
 
+mod returns;
 mod shorthand;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use codegen::Routines;
+use codegen::{Routines, ir};
 use driver::Optimize;
 use serde_json::{Value, json};
 use tvm_ffi_codegen_tests::route::BACKENDS;
@@ -26,80 +26,110 @@ struct Kind {
     /// How many there are at each point.
     points: &'static [usize],
     /// A library with so many.
-    text: fn(usize) -> String,
+    library: fn(usize) -> Source,
+    /// Whether it is compiled as declarations are, and not by code generators alone.
+    declared: bool,
+}
+
+/// What is compiled.
+enum Source {
+    Text(String),
+    Module(ir::Module),
 }
 
 const POINTS: &[usize] = &[1, 10, 100, 1000];
 
-const KINDS: [Kind; 9] = [
-    Kind { name: "functions", points: &[1, 10, 100, 1000, 10_000], text: functions },
-    Kind { name: "tensors", points: POINTS, text: |n| params(n, "Tensor([n], float32)") },
-    Kind {
-        name: "optionals",
-        points: POINTS,
-        text: |n| params(n, "Optional[Tensor([_], float32)]"),
-    },
-    Kind { name: "strings", points: POINTS, text: |n| params(n, "str") },
-    Kind { name: "constraints", points: POINTS, text: constraints },
-    Kind { name: "texts of a literal", points: POINTS, text: literals },
-    Kind { name: "levels of nesting", points: &[1, 4, 16, 48], text: nested },
-    Kind { name: "calls by name", points: &[1, 10, 100, 1000, 10_000], text: calls_by_name },
-    Kind { name: "statements", points: &[1, 10, 100, 1000, 10_000], text: statements },
+const KINDS: [Kind; 10] = [
+    kind("functions", &[1, 10, 100, 1000, 10_000], functions),
+    kind("tensors", POINTS, |n| params(n, "Tensor([n], float32)")),
+    kind("optionals", POINTS, |n| params(n, "Optional[Tensor([_], float32)]")),
+    kind("strings", POINTS, |n| params(n, "str")),
+    Kind { name: "words passed on, alone", points: POINTS, library: words, declared: false },
+    kind("constraints", POINTS, constraints),
+    kind("texts of a literal", POINTS, literals),
+    kind("levels of nesting", &[1, 4, 16, 48], nested),
+    kind("calls by name", &[1, 10, 100, 1000, 10_000], calls_by_name),
+    kind("statements", &[1, 10, 100, 1000, 10_000], statements),
 ];
+
+const fn kind(name: &'static str, points: &'static [usize], library: fn(usize) -> Source) -> Kind {
+    Kind { name, points, library, declared: true }
+}
+
+/// A function that loads words and calls another one with them: what no wrapper with as many parameters can do
+/// without.
+fn words(count: usize) -> Source {
+    let mut module = ir::Module::default();
+    let callee = ir::SymbolKind::Function(ir::Signature::new(&vec![ir::Type::Ptr; count], None));
+    let callee = module.declare("k", ir::Linkage::Import, callee);
+    let signature = ir::Signature::new(&[ir::Type::Ptr], None);
+    let mut b = ir::Builder::function(&mut module, "f", ir::Linkage::Export, signature);
+    let from = b.param(0);
+    let words: Vec<_> = (0..count).map(|i| b.load(ir::Type::Ptr, from, 8 * i as i32)).collect();
+    b.call(callee, &words);
+    b.ret(None);
+    let function = b.finish();
+    module.functions.push(function);
+    Source::Module(module)
+}
 
 fn list(count: usize, separator: &str, entry: impl Fn(usize) -> String) -> String {
     (0..count).map(entry).collect::<Vec<_>>().join(separator)
 }
 
-fn functions(count: usize) -> String {
-    list(count, "\n", |i| {
+fn functions(count: usize) -> Source {
+    Source::Text(list(count, "\n", |i| {
         format!(
             "f{i}(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = k(x.data, y.data, n);"
         )
-    })
+    }))
 }
 
-fn params(count: usize, ty: &str) -> String {
+fn params(count: usize, ty: &str) -> Source {
     let (params, args) =
         (list(count, ", ", |i| format!("x{i}: {ty}")), list(count, ", ", |i| format!("x{i}")));
-    format!("f({params}) -> None = k({args});")
+    Source::Text(format!("f({params}) -> None = k({args});"))
 }
 
-fn constraints(count: usize) -> String {
+fn constraints(count: usize) -> Source {
     let all = list(count, ", ", |i| format!("n % {} == 0", i + 1));
-    format!("f(x: Tensor([n], float32)) -> None where {all} = k(x.data, n);")
+    Source::Text(format!("f(x: Tensor([n], float32)) -> None where {all} = k(x.data, n);"))
 }
 
-fn literals(count: usize) -> String {
-    format!("f(x: Literal[{}]) -> None = k(x);", list(count, ", ", |i| format!("\"text {i}\"")))
+fn literals(count: usize) -> Source {
+    let texts = list(count, ", ", |i| format!("\"text {i}\""));
+    Source::Text(format!("f(x: Literal[{texts}]) -> None = k(x);"))
 }
 
-fn calls_by_name(count: usize) -> String {
+fn calls_by_name(count: usize) -> Source {
     let calls = list(count, " ", |i| format!("@\"scale.function_{i}\"(x, y);"));
-    format!(
+    Source::Text(format!(
         "f(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = {{ {calls} k(x.data, y.data, n); }};"
-    )
+    ))
 }
 
-fn statements(count: usize) -> String {
+fn statements(count: usize) -> Source {
     let all = list(count, " ", |i| match i % 4 {
         0 => format!("let v{i} = n + {i};"),
         1 => format!("let t{i} = alloc Tensor([n], float32) on x;"),
         2 => format!("if n > {i} {{ @\"scale.function_{i}\"(x); }}"),
         _ => format!("for i{i} in 0..n {{ @\"scale.function_{i}\"(x, i{i}); }}"),
     });
-    format!("f(x: Tensor([n], float32)) -> None = {{ {all} k(x.data, n); }};")
+    Source::Text(format!("f(x: Tensor([n], float32)) -> None = {{ {all} k(x.data, n); }};"))
 }
 
-fn nested(depth: usize) -> String {
+fn nested(depth: usize) -> Source {
     let ty = format!("{}int64{}", "Tuple[".repeat(depth), "]".repeat(depth));
-    format!("f(x: {ty}) -> None = k(x);")
+    Source::Text(format!("f(x: {ty}) -> None = k(x);"))
 }
 
 /// The ways to compile: our JIT, and objects by backend.
-fn routes() -> Vec<&'static str> {
-    ["jit"].into_iter().chain(BACKENDS.iter().copied()).collect()
+fn routes(kind: &Kind) -> impl Iterator<Item = &'static str> {
+    kind.declared.then_some(JIT).into_iter().chain(BACKENDS.iter().copied())
 }
+
+/// The route in process.
+const JIT: &str = "jit";
 
 /// The most seconds that a point may take.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -116,7 +146,7 @@ pub(crate) fn run(setup: &Setup, report: &mut Report) {
     for kind in &KINDS {
         let mut time = per_item(&format!("Time per item: {}", kind.name), "µs");
         time.plot = Plot::Curves;
-        for route in routes() {
+        for route in routes(kind) {
             // What works with several also works with one.
             for &count in setup.pick(kind.points, &kind.points[1..2]) {
                 let point = measure(setup, kind.name, count, route);
@@ -178,7 +208,7 @@ pub(crate) fn child(setup: &Setup, arguments: &[String]) {
     let [kind, count, route, budget] = arguments else { panic!("{arguments:?}") };
     let budget = Duration::from_millis(budget.parse().expect("a number"));
     let kind = KINDS.iter().find(|known| known.name == kind).expect("a kind");
-    let text = (kind.text)(count.parse().expect("a number"));
+    let source = (kind.library)(count.parse().expect("a number"));
     let kernels = Peers::built(setup);
     compile(&functions(1), route, &kernels);
     let (before, start) = (peak(), Instant::now());
@@ -186,7 +216,7 @@ pub(crate) fn child(setup: &Setup, arguments: &[String]) {
     let mut bytes = 0;
     let mut grown = 0;
     for round in 0..31 {
-        let (times, size) = compile(&text, route, &kernels);
+        let (times, size) = compile(&source, route, &kernels);
         if round == 0 {
             (bytes, grown) = (size, peak().saturating_sub(before));
             stages = times.iter().map(|(name, _)| (*name, Vec::new())).collect();
@@ -202,17 +232,26 @@ pub(crate) fn child(setup: &Setup, arguments: &[String]) {
 }
 
 /// Microseconds by stage, and bytes.
-fn compile(text: &str, route: &str, kernels: &Kernels) -> (Vec<(&'static str, f64)>, usize) {
-    if route == "jit" {
-        let (times, compiled) = ours::jit_stages(text, kernels);
-        let named = JIT_STAGES.into_iter().zip(times).filter(|(name, _)| *name != "make a JIT");
-        return (named.collect(), compiled.mapped_bytes());
-    }
+fn compile(source: &Source, route: &str, kernels: &Kernels) -> (Vec<(&'static str, f64)>, usize) {
     let start = Instant::now();
-    let module = ours::lower_for_file(&ours::parse(text), Routines::Embedded);
-    let object = ours::object(&module, route, Optimize::O2);
+    let lowered;
+    let module = match source {
+        Source::Text(text) if route == JIT => return compile_in_process(text, kernels),
+        Source::Text(text) => {
+            lowered = ours::lower_for_file(&ours::parse(text), Routines::Embedded);
+            &lowered
+        }
+        Source::Module(module) => module,
+    };
+    let object = ours::object(module, route, Optimize::O2);
     let [whole, _] = durations([start, Instant::now()]);
-    (vec![("emit", emit(&module, route)), ("whole", whole)], object.len())
+    (vec![("emit", emit(module, route)), ("whole", whole)], object.len())
+}
+
+fn compile_in_process(text: &str, kernels: &Kernels) -> (Vec<(&'static str, f64)>, usize) {
+    let (times, compiled) = ours::jit_stages(text, kernels);
+    let named = JIT_STAGES.into_iter().zip(times).filter(|(name, _)| *name != "make a JIT");
+    (named.collect(), compiled.mapped_bytes())
 }
 
 /// The most memory that this process has had, in KiB.

@@ -92,12 +92,13 @@ pub(crate) fn exists(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// Runs a program to its end.
+/// Runs a program to its end; what it has printed.
 ///
 /// # Panics
 /// If it fails.
-pub(crate) fn must(command: &mut Command) {
+pub(crate) fn must(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}\n{message}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }

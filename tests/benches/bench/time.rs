@@ -187,4 +187,8 @@ fn summarize(tables: &[Table], report: &mut Report) {
     let cold = ["JIT, first call", "our command line"].iter().filter_map(beside);
     let cold = cold.collect::<Vec<_>>().join(", ");
     report.summary.push(["cold, from process start".into(), cold, others.join(", ")]);
+    if let Some(first) = median(processes, "text to first call", "JIT, first call") {
+        let figure = format!("{} ms", number(first));
+        report.summary.push(["cold, text → first call, in process".into(), figure, String::new()]);
+    }
 }

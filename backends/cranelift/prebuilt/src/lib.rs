@@ -19,6 +19,7 @@ use codegen::Extent;
 pub const TARGET: &str = env!("PREBUILT_TARGET");
 
 const TENSORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tensors"));
+const EXPRESSIONS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/expressions"));
 const VALUES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/values"));
 const ALLOCATIONS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/allocations"));
 const LAUNCHES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/launches"));
@@ -30,6 +31,7 @@ const PROCESS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/process"));
 pub fn object(target: &str, extent: Extent) -> Option<&'static [u8]> {
     let bytes = match extent {
         Extent::Tensors => TENSORS,
+        Extent::Expressions => EXPRESSIONS,
         Extent::Values => VALUES,
         Extent::Allocations => ALLOCATIONS,
         Extent::Launches => LAUNCHES,

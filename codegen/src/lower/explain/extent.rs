@@ -6,8 +6,10 @@ const STAMP: &str = env!("ROUTINES_STAMP");
 /// How much routines know: a version that knows less is smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Extent {
-    /// Tensors and scalars, with the integer expressions that relate them.
+    /// Tensors and scalars whose extents are numbers and names.
     Tensors,
+    /// The same with the integer expressions that relate them.
+    Expressions,
     /// Values of every kind, and programs.
     Values,
     /// Tensors that are allocated: these routines want `malloc` and `free`.
@@ -20,13 +22,20 @@ pub enum Extent {
 
 impl Extent {
     /// All, from the least to the most.
-    pub const ALL: [Extent; 5] =
-        [Extent::Tensors, Extent::Values, Extent::Allocations, Extent::Launches, Extent::All];
+    pub const ALL: [Extent; 6] = [
+        Extent::Tensors,
+        Extent::Expressions,
+        Extent::Values,
+        Extent::Allocations,
+        Extent::Launches,
+        Extent::All,
+    ];
 
     /// A word for it.
     pub const fn name(self) -> &'static str {
         match self {
             Extent::Tensors => "tensors",
+            Extent::Expressions => "expressions",
             Extent::Values => "values",
             Extent::Allocations => "allocations",
             Extent::Launches => "launches",

@@ -370,6 +370,9 @@ fn define(module: &mut Module, routine: Routine, linkage: Linkage, used: Used) {
         Heat::cold => builder.set_cold(),
     }
     routine.build()(&mut builder, used);
+    if let Heat::cold = routine.heat() {
+        builder.share_return();
+    }
     let function = builder.finish();
     module.functions.push(function);
 }

@@ -13,20 +13,20 @@ coded! {
     End {} -1 [] Tensors;
     Const { bits: u64 } 1 [] Tensors;
     Slot { slot: u32 } 1 [] Tensors;
-    Extent { slot: u32, dim: u32 } 1 [] Tensors;
-    Stride { slot: u32, dim: u32 } 1 [] Tensors;
+    Extent { slot: u32, dim: u32 } 1 [] Expressions;
+    Stride { slot: u32, dim: u32 } 1 [] Expressions;
     /// The tensor must have that dim.
-    Rank { slot: u32, index: u32, head: Head } 0 [] Tensors;
-    Ndim { slot: u32 } 1 [] Tensors;
-    DeviceId { slot: u32 } 1 [] Tensors;
-    ByteOffset { slot: u32 } 1 [] Tensors;
-    Data { slot: u32 } 1 [] Tensors;
-    Dtype { slot: u32 } 1 [] Tensors;
-    DeviceType { slot: u32 } 1 [] Tensors;
-    Numel { slot: u32 } 1 [] Tensors;
-    IsCompact { slot: u32 } 1 [] Tensors;
+    Rank { slot: u32, index: u32, head: Head } 0 [] Expressions;
+    Ndim { slot: u32 } 1 [] Expressions;
+    DeviceId { slot: u32 } 1 [] Expressions;
+    ByteOffset { slot: u32 } 1 [] Expressions;
+    Data { slot: u32 } 1 [] Expressions;
+    Dtype { slot: u32 } 1 [] Expressions;
+    DeviceType { slot: u32 } 1 [] Expressions;
+    Numel { slot: u32 } 1 [] Expressions;
+    IsCompact { slot: u32 } 1 [] Expressions;
     /// Whether the value is there.
-    IsSome { slot: u32 } 1 [] Tensors;
+    IsSome { slot: u32 } 1 [] Expressions;
     /// A number of a shape.
     Number { slot: u32, index: u32 } 1 [] Values;
     /// The shape must have that number.
@@ -43,20 +43,20 @@ coded! {
     /// The number of arguments from this one on.
     RestSize { first: u32 } 1 [] Values;
     /// 1 for 0, else 0.
-    Not {} 0 [] Tensors;
+    Not {} 0 [] Expressions;
     /// Skips the words of the second operand if the first is 0.
-    And { words: u32 } -1 [] Tensors;
+    And { words: u32 } -1 [] Expressions;
     /// Skips the words of the second operand unless the first is 0.
-    Or { words: u32 } -1 [] Tensors;
-    Add {} -1 [] Tensors;
-    Sub {} -1 [] Tensors;
-    Mul {} -1 [] Tensors;
-    Div { text: Text } -1 [Leaves] Tensors;
-    Rem { text: Text } -1 [Leaves] Tensors;
-    CeilDiv { text: Text } -1 [Leaves] Tensors;
-    Min {} -1 [] Tensors;
-    Max {} -1 [] Tensors;
-    Neg {} 0 [] Tensors;
+    Or { words: u32 } -1 [] Expressions;
+    Add {} -1 [] Expressions;
+    Sub {} -1 [] Expressions;
+    Mul {} -1 [] Expressions;
+    Div { text: Text } -1 [Leaves] Expressions;
+    Rem { text: Text } -1 [Leaves] Expressions;
+    CeilDiv { text: Text } -1 [Leaves] Expressions;
+    Min {} -1 [] Expressions;
+    Max {} -1 [] Expressions;
+    Neg {} 0 [] Expressions;
     Fadd {} -1 [] Values;
     Fsub {} -1 [] Values;
     Fmul {} -1 [] Values;
@@ -69,17 +69,17 @@ coded! {
     /// To a narrower integer.
     Narrow { text: Text, name: Text, bits: u32, signed: bool } 0 [] Values;
     /// To 0 or 1.
-    Truth {} 0 [] Tensors;
+    Truth {} 0 [] Expressions;
     /// To `float32` and back.
     RoundSingle {} 0 [] Values;
     /// To a 16-bit float and back.
     RoundHalf { mantissa: u32, bias: u32 } 0 [] Values;
-    Eq {} -1 [] Tensors;
-    Ne {} -1 [] Tensors;
-    Lt {} -1 [] Tensors;
-    Le {} -1 [] Tensors;
-    Gt {} -1 [] Tensors;
-    Ge {} -1 [] Tensors;
+    Eq {} -1 [] Expressions;
+    Ne {} -1 [] Expressions;
+    Lt {} -1 [] Expressions;
+    Le {} -1 [] Expressions;
+    Gt {} -1 [] Expressions;
+    Ge {} -1 [] Expressions;
     Feq {} -1 [] Values;
     Fne {} -1 [] Values;
     Flt {} -1 [] Values;
@@ -87,8 +87,8 @@ coded! {
     Fgt {} -1 [] Values;
     Fge {} -1 [] Values;
     /// Of integers without a sign, as the rest.
-    Ult {} -1 [] Tensors;
-    Ule {} -1 [] Tensors;
+    Ult {} -1 [] Expressions;
+    Ule {} -1 [] Expressions;
     /// To a narrower integer.
     NarrowUnsigned { text: Text, name: Text, bits: u32, signed: bool } 0 [] Values;
     UnsignedToFloat {} 0 [] Values;

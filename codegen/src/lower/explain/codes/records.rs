@@ -283,6 +283,18 @@ impl RuleCode {
     }
 }
 
+impl RuleCode {
+    /// The least extent of routines that knows it.
+    pub(crate) const fn extent(self) -> Extent {
+        match self {
+            RuleCode::Any | RuleCode::Symbol | RuleCode::SymbolOfMany | RuleCode::Equal => {
+                Extent::Tensors
+            }
+            RuleCode::Solve => Extent::Expressions,
+        }
+    }
+}
+
 impl LeafKind {
     /// The least extent of routines that knows it.
     pub(crate) const fn extent(self) -> Extent {

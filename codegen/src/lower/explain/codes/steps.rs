@@ -31,7 +31,7 @@ coded! {
     /// Data and alignment.
     Data { head: Head, mask: u64 } 0 [] Tensors;
     /// A symbol that no stride has bound: coefficient and constant.
-    Settle { symbol: u32, tensor: u32, dim: u32 } 0 [Expression, Expression] Tensors;
+    Settle { symbol: u32, tensor: u32, dim: u32 } 0 [Expression, Expression] Expressions;
     /// A value that is owned, and whose bytes mean something.
     Owned { head: Head, expected: Text } 0 [] Values;
     /// The type of a value.
@@ -55,7 +55,7 @@ coded! {
     /// One of several types.
     OneOf { head: Head, expected: Text } 0 [Alternatives] Values;
     /// A condition, and the two texts that make the message.
-    Constraint { before: Text, subject: Text } 0 [Leaves, Expression] Tensors;
+    Constraint { before: Text, subject: Text } 0 [Leaves, Expression] Expressions;
     /// An argument of the kernel, or an extent to be allocated.
-    Evaluate {} 0 [Expression] Tensors;
+    Evaluate {} 0 [Expression] Expressions;
 }

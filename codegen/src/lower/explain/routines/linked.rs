@@ -7,7 +7,7 @@
 use super::{Heat, Routine, define_used};
 use crate::ir::{Linkage, Module, Symbol};
 use crate::lower::cuda::Loader;
-use crate::lower::explain::codes::{Feature, LeafKind, Op, Rpn, Used};
+use crate::lower::explain::codes::{Feature, LeafKind, Op, Rpn, RuleCode, Used};
 use crate::lower::explain::extent::Extent;
 
 impl Extent {
@@ -19,6 +19,7 @@ impl Extent {
         }
         Op::ALL.iter().filter(|one| one.extent() > self).for_each(|&one| used.unmark(one));
         Rpn::ALL.iter().filter(|one| one.extent() > self).for_each(|&one| used.unmark(one));
+        RuleCode::ALL.iter().filter(|one| one.extent() > self).for_each(|&one| used.unmark(one));
         LeafKind::ALL.iter().filter(|one| one.extent() > self).for_each(|&one| used.unmark(one));
         used
     }
