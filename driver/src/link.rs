@@ -85,8 +85,8 @@ impl Default for Dependencies {
 /// What a linker is to make.
 #[derive(Clone, Copy, Debug)]
 enum Output<'a> {
-    /// A shared library.
-    Shared(&'a Dependencies),
+    /// A shared library, in which some symbols are called by other names too.
+    Shared(&'a Dependencies, &'a [(String, String)]),
     /// A relocatable object.
     Object,
 }
@@ -132,7 +132,8 @@ pub fn shared_bytes(
 ) -> Result<Vec<u8>, Error> {
     let machine = check(inputs, target)?;
     let mut all = inputs.to_vec();
-    all.extend(routines::objects(&undefined(inputs), inputs, target)?);
+    let routines = routines::wanted(&undefined(inputs), inputs, target)?;
+    all.extend(routines.object);
     if dependencies.runtime && !inputs.iter().any(runtime::is) {
         all.push(runtime::library(inputs, machine)?);
     }
@@ -141,10 +142,13 @@ pub fn shared_bytes(
         let registers = undefined(&all).into_iter().any(destructors::is_wanted);
         all.extend(destructors::object(registers, machine)?);
         let mut wanted = undefined(&all);
-        wanted.retain(|name| !name.starts_with(RUNTIME_PREFIX.as_bytes()));
+        let is_ours = |name: &[u8]| {
+            name.starts_with(RUNTIME_PREFIX.as_bytes()) || name.starts_with(routines::PREFIX)
+        };
+        wanted.retain(|name| !is_ours(name));
         all.extend(search::system(&wanted, target, machine)?);
     }
-    run(&all, Output::Shared(dependencies), linker, machine)
+    run(&all, Output::Shared(dependencies, &routines.aliases), linker, machine)
 }
 
 /// Links objects to one, in which everything is as visible as it was.

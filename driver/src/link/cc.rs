@@ -40,13 +40,16 @@ fn prepare(
 ) -> io::Result<Vec<OsString>> {
     let mut arguments = match output {
         Output::Object => vec!["-r".into(), "-nostdlib".into()],
-        Output::Shared(dependencies) => {
+        Output::Shared(dependencies, aliases) => {
             fs::write(path(SCRIPT), version_script(inputs))?;
-            shared(dependencies, &path(SCRIPT))
+            let aliases =
+                aliases.iter().map(|(alias, name)| format!("-Wl,--defsym={alias}={name}"));
+            let options = shared(dependencies, &path(SCRIPT)).into_iter();
+            options.chain(aliases.map(OsString::from)).collect()
         }
     };
     arguments.extend(["-o".into(), path(LIBRARY).into()]);
-    if let Output::Shared(_) = output {
+    if let Output::Shared(..) = output {
         // Some compilers leave out what is not used.
         arguments.push("-Wl,--no-as-needed".into());
     }
@@ -62,7 +65,7 @@ fn prepare(
             arguments.push(folder.join(name).into());
         }
     }
-    if let Output::Shared(_) = output {
+    if let Output::Shared(..) = output {
         // Of the C library, but compilers leave it out.
         arguments.extend(["-Wl,--as-needed".into(), "-lm".into()]);
     }

@@ -15,32 +15,46 @@ use super::{Input, linkable};
 use crate::{Error, ObjectFault};
 
 /// How the names of all routines start.
-const PREFIX: &[u8] = b"tvm_ffi_codegen.";
+pub(super) const PREFIX: &[u8] = b"tvm_ffi_codegen.";
 
 /// What has been compiled in this process.
 static COMPILED: Mutex<Vec<(Triple, Extent, Input)>> = Mutex::new(Vec::new());
 
-/// The objects that define the routines among these names.
+/// What a linker is to add.
+#[derive(Default)]
+pub(super) struct Routines {
+    /// The object that defines them.
+    pub(super) object: Option<Input>,
+    /// Names that objects of lesser extents have for them, and what they are called there.
+    pub(super) aliases: Vec<(String, String)>,
+}
+
+/// What defines the routines among these names: one copy for objects of whatever extents.
 ///
 /// # Errors
 /// [`Error::Object`] if the routines are of another version of this library; [`Error::Backend`] if there is no code
 /// generator for the target.
-pub(super) fn objects(
+pub(super) fn wanted(
     undefined: &BTreeSet<&[u8]>,
     inputs: &[Input],
     target: &Triple,
-) -> Result<Vec<Input>, Error> {
-    let mut extents = BTreeSet::new();
+) -> Result<Routines, Error> {
+    let mut names = Vec::new();
     for &name in undefined.range(PREFIX..).take_while(|name| name.starts_with(PREFIX)) {
-        let name = String::from_utf8_lossy(name);
+        let name = String::from_utf8_lossy(name).into_owned();
         let extent = Extent::of_symbol(&name).ok_or_else(|| {
             let user = inputs.iter().find(|input| input.uses(&name));
             let file = user.map_or_else(String::new, |input| input.name().to_owned());
             Error::Object { file, fault: ObjectFault::Routines }
         })?;
-        extents.insert(extent);
+        names.push((name, extent));
     }
-    extents.into_iter().map(|extent| object(extent, target)).collect()
+    let Some(extent) = names.iter().map(|(_, extent)| *extent).reduce(Extent::join) else {
+        return Ok(Routines::default());
+    };
+    let lesser = names.into_iter().filter(|(_, one)| *one != extent);
+    let aliases = lesser.filter_map(|(name, _)| extent.symbol_for(&name).map(|own| (name, own)));
+    Ok(Routines { object: Some(object(extent, target)?), aliases: aliases.collect() })
 }
 
 /// An archive of the routines that objects with [linked routines](codegen::Routines::Linked) want, for a linker that is not

@@ -95,12 +95,14 @@ fn arguments(
     let mut arguments: Vec<String> = ["ld", "-m", emulation].map(str::to_owned).into();
     match output {
         Output::Object => arguments.push("-r".to_owned()),
-        Output::Shared(Dependencies { rpath, runtime: _ }) => {
+        Output::Shared(Dependencies { rpath, runtime: _ }, aliases) => {
             let fixed = ["-shared", "--no-gc-sections", "--no-identity-comment"];
             arguments.extend(fixed.into_iter().chain(OPTIONS).map(str::to_owned));
             memory.put(SCRIPT.into(), Arc::new(version_script(inputs).into_bytes()));
             arguments.push(format!("--version-script={SCRIPT}"));
             arguments.extend(rpath.iter().map(|folder| format!("--rpath={folder}")));
+            arguments
+                .extend(aliases.iter().map(|(alias, name)| format!("--defsym={alias}={name}")));
         }
     }
     for (i, input) in inputs.iter().enumerate() {

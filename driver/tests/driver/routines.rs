@@ -33,11 +33,17 @@ fn inputs(target: &str) -> Vec<Input> {
 
 /// How many definitions of `explain` a library has for an extent.
 fn copies(library: &[u8], extent: &str) -> usize {
+    places(library, extent).len()
+}
+
+/// Where they are.
+fn places(library: &[u8], extent: &str) -> Vec<u64> {
     let file = object::File::parse(library).unwrap();
     let start = format!("tvm_ffi_codegen.explain.{extent}.");
     let is_copy = |name: &str| name.starts_with(&start);
     let symbols = file.symbols().filter(|symbol| symbol.name().is_ok_and(is_copy));
-    symbols.filter(|symbol| symbol.is_definition()).count()
+    let defined = symbols.filter(|symbol| !symbol.is_undefined());
+    defined.map(|symbol| symbol.address()).collect()
 }
 
 #[test]
@@ -46,10 +52,11 @@ fn many_objects_have_one_copy() {
     for linker in [Linker::Wild, Linker::Cc("cc".into())] {
         let needs = Dependencies::default();
         let library = link::shared_bytes(&inputs(&host), &linker, &Triple::host(), &needs).unwrap();
-        for (_, extent) in DECLARATIONS {
-            assert_eq!(copies(&library, extent), 1, "{linker:?} {extent}");
-        }
-        assert_eq!(copies(&library, "all"), 0);
+        // The names of lesser extents are others for the same.
+        let places = |extent: &str| places(&library, extent);
+        assert_eq!((places("tensors").len(), places("values").len()), (1, 1), "{linker:?}");
+        assert_eq!(places("tensors"), places("values"), "{linker:?}");
+        assert_eq!(places("all"), [0; 0], "{linker:?}");
     }
 }
 

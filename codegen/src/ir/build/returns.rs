@@ -1,44 +1,87 @@
-//! Functions that are left at one place.
+//! Functions that are left at few places.
 
 use super::Builder;
 use crate::ir::Hint;
-use crate::ir::inst::{Target, Terminator};
+use crate::ir::inst::{Inst, Target, Terminator};
+use crate::ir::module::BlockData;
+use crate::ir::types::Type;
+
+/// What a block returns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Returned {
+    Nothing,
+    Constant(Type, u64),
+    Value,
+}
 
 impl Builder<'_> {
-    /// Lets all returns so far leave through one block: the code that gives up a frame is then there once. For
-    /// functions that are to be small.
+    /// Lets all returns so far leave through few blocks: one for each constant that is returned, and one for all
+    /// other values. The code that gives up a frame is then there no more often. For functions that are to be small.
     ///
     /// ```
-    /// # use tvm_ffi_codegen::ir::{Builder, Cond, Linkage, Module, Signature, Type, verify};
+    /// # use tvm_ffi_codegen::ir::{Builder, Linkage, Module, Signature, Type, verify};
     /// # let mut module = Module::default();
-    /// let signature = Signature::new(&[Type::I64, Type::I64], Some(Type::I64));
-    /// let mut b = Builder::function(&mut module, "larger", Linkage::Export, signature);
+    /// let signature = Signature::new(&[Type::I64, Type::I64], Some(Type::I32));
+    /// let mut b = Builder::function(&mut module, "different", Linkage::Export, signature);
     /// let (x, y) = (b.param(0), b.param(1));
-    /// let more = b.compare(Cond::Sgt, x, y);
-    /// b.if_then(more, |b| b.ret(Some(x)));
-    /// b.ret(Some(y));
-    /// b.share_return();
+    /// for (one, other) in [(x, y), (y, x)] {
+    ///     let more = b.compare(tvm_ffi_codegen::ir::Cond::Sgt, one, other);
+    ///     b.if_then(more, |b| {
+    ///         let yes = b.i32(1);
+    ///         b.ret(Some(yes));
+    ///     });
+    /// }
+    /// let no = b.i32(0);
+    /// b.ret(Some(no));
+    /// b.share_returns();
     /// let function = b.finish();
     /// module.functions.push(function);
-    /// assert_eq!(module.to_string().matches("return %").count(), 1);
+    /// assert_eq!(module.to_string().matches("return %").count(), 2);
     /// verify(&module).unwrap();
     /// ```
-    pub fn share_return(&mut self) {
-        let blocks = &mut self.function.blocks;
-        let returns = |end: &Option<Terminator>| matches!(end, Some(Terminator::Return(_)));
-        if blocks.iter().filter(|block| returns(&block.end)).count() < 2 {
-            return;
-        }
-        let exit = self.block("return");
-        let result = self.function.signature.result;
-        let result = result.map(|abi| self.block_param(exit, abi.ty, Hint::default()));
-        for block in &mut self.function.blocks {
-            if let Some(Terminator::Return(value)) = &block.end {
-                let args = value.iter().copied().collect();
-                block.end = Some(Terminator::Jump(Target { block: exit, args }));
+    pub fn share_returns(&mut self) {
+        let mut kinds: Vec<(Returned, Vec<usize>)> = Vec::new();
+        for (at, block) in self.function.blocks.iter().enumerate() {
+            let Some(kind) = returned(block) else { continue };
+            match kinds.iter_mut().find(|(known, _)| *known == kind) {
+                Some((_, blocks)) => blocks.push(at),
+                None => kinds.push((kind, vec![at])),
             }
         }
-        self.switch_to(exit);
-        self.ret(result);
+        for (kind, blocks) in kinds.into_iter().filter(|(_, blocks)| blocks.len() > 1) {
+            self.share(kind, &blocks);
+        }
     }
+
+    /// Lets blocks return what they do in a new one.
+    fn share(&mut self, kind: Returned, blocks: &[usize]) {
+        let exit = self.block("return");
+        let result = self.function.signature.result.map(|abi| abi.ty);
+        let result = result.filter(|_| kind == Returned::Value);
+        let passed = result.map(|ty| self.block_param(exit, ty, Hint::default()));
+        for &at in blocks {
+            let end = &mut self.function.blocks[at].end;
+            let Some(Terminator::Return(value)) = end.take() else { continue };
+            let args = value.into_iter().filter(|_| passed.is_some()).collect();
+            *end = Some(Terminator::Jump(Target { block: exit, args }));
+        }
+        self.switch_to(exit);
+        let value = match kind {
+            Returned::Nothing => None,
+            Returned::Constant(ty, bits) => Some(self.constant(ty, bits)),
+            Returned::Value => passed,
+        };
+        self.ret(value);
+    }
+}
+
+/// What a block returns, if it returns; a constant that it has made is known.
+fn returned(block: &BlockData) -> Option<Returned> {
+    let Some(Terminator::Return(value)) = &block.end else { return None };
+    let Some(value) = value else { return Some(Returned::Nothing) };
+    let made = block.insts.iter().find(|(result, _)| *result == Some(*value));
+    Some(match made {
+        Some((_, Inst::Const { ty, bits })) => Returned::Constant(*ty, *bits),
+        Some(_) | None => Returned::Value,
+    })
 }

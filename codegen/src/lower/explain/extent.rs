@@ -58,6 +58,20 @@ impl Extent {
         Extent::ALL.into_iter().find(|extent| extent.name() == name && stamp == STAMP)
     }
 
+    /// The least extent whose routines do what those of both do.
+    #[must_use]
+    pub fn join(self, other: Extent) -> Extent {
+        let (less, more) = (self.min(other), self.max(other));
+        if (less, more) == (Extent::Allocations, Extent::Launches) { Extent::All } else { more }
+    }
+
+    /// What objects of this extent call a routine by that those of another one call by this name.
+    pub fn symbol_for(self, name: &str) -> Option<String> {
+        let other = Extent::of_symbol(name)?;
+        let end = format!(".{}.{STAMP}", other.name());
+        name.strip_suffix(&end).map(|routine| self.symbol(routine))
+    }
+
     /// What objects call a routine by: its own name, the extent, and the sources.
     pub(crate) fn symbol(self, routine: &str) -> String {
         format!("{routine}.{}.{STAMP}", self.name())

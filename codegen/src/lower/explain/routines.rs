@@ -371,7 +371,7 @@ fn define(module: &mut Module, routine: Routine, linkage: Linkage, used: Used) {
     }
     routine.build()(&mut builder, used);
     if let Heat::cold = routine.heat() {
-        builder.share_return();
+        builder.share_returns();
     }
     let function = builder.finish();
     module.functions.push(function);

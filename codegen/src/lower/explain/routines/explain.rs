@@ -7,9 +7,9 @@ use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::state::{DEVICE_SIZE, Field};
 use crate::lower::explain::schema::{At, Part};
 
-/// Bytes of arrays for an ordinary function: 48 slots, say, half of them of symbols, 4 loops, 12 operands, and
+/// Bytes of arrays for an ordinary function: 48 slots, say, half of them of symbols, 4 loops, 8 operands, and
 /// 4 devices.
-pub(crate) const ORDINARY: u32 = 16 * 48 + 8 * (24 + 4 + 12) + 16 * 4;
+pub(crate) const ORDINARY: u32 = 16 * 48 + 8 * (24 + 4 + 8) + 16 * 4;
 
 /// Bytes for any function.
 const EVERY: u32 = {
