@@ -244,6 +244,11 @@ fn version_script(inputs: &[Input]) -> String {
     format!("{{ global: {global}local: *; }};\n")
 }
 
+/// A script that gives symbols other names, which no loader sees.
+fn alias_script(aliases: &[(String, String)]) -> String {
+    aliases.iter().map(|(alias, name)| format!("PROVIDE_HIDDEN({alias} = {name});\n")).collect()
+}
+
 /// The last part of a path, so that messages of the linker can be understood.
 fn base_name(name: &str) -> String {
     Path::new(name).file_name().unwrap_or_default().to_string_lossy().into_owned()

@@ -17,10 +17,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Nothing where there is no code generator for the machine.
     let triple: Option<Triple> = target.parse().ok();
     let triple = triple.filter(|triple| isa(triple, Settings::JIT).is_ok());
-    for extent in Extent::ALL {
+    let mut table = String::new();
+    for (name, extent) in Extent::KNOWN {
         let object = triple.clone().map(|triple| object(triple, extent)).transpose()?;
-        write(extent.name(), object.unwrap_or_default())?;
+        write(name, object.unwrap_or_default())?;
+        table += &format!("(\"{name}\", include_bytes!(\"{name}\")),\n");
     }
+    write("objects.rs", format!("&[\n{table}]\n").into_bytes())?;
     let process = triple.as_ref().map(in_process).transpose()?;
     write("process", process.unwrap_or_default())?;
     Ok(())

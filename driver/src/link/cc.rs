@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{Dependencies, Input, OPTIONS, Output, base_name, version_script};
+use super::{Dependencies, Input, OPTIONS, Output, alias_script, base_name, version_script};
 use crate::Error;
 
 /// Links in a folder of its own, from copies: what was checked is what is linked.
@@ -31,6 +31,7 @@ pub(super) fn link(inputs: &[Input], output: Output<'_>, program: &Path) -> Resu
 
 const LIBRARY: &str = "library.so";
 const SCRIPT: &str = "exports.map";
+const ALIASES: &str = "aliases.ld";
 
 /// Writes the inputs and names them on a command line.
 fn prepare(
@@ -42,10 +43,12 @@ fn prepare(
         Output::Object => vec!["-r".into(), "-nostdlib".into()],
         Output::Shared(dependencies, aliases) => {
             fs::write(path(SCRIPT), version_script(inputs))?;
-            let aliases =
-                aliases.iter().map(|(alias, name)| format!("-Wl,--defsym={alias}={name}"));
-            let options = shared(dependencies, &path(SCRIPT)).into_iter();
-            options.chain(aliases.map(OsString::from)).collect()
+            let mut arguments = shared(dependencies, &path(SCRIPT));
+            if !aliases.is_empty() {
+                fs::write(path(ALIASES), alias_script(aliases))?;
+                arguments.push(path(ALIASES).into());
+            }
+            arguments
         }
     };
     arguments.extend(["-o".into(), path(LIBRARY).into()]);

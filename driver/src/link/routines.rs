@@ -74,12 +74,11 @@ pub(super) fn wanted(
 /// ```
 pub fn archive(target: &Triple) -> Result<Vec<u8>, Error> {
     linkable(target)?;
-    let member = |extent: Extent| {
-        let (bytes, name) =
-            (object(extent, target)?.shared_bytes(), format!("{}.o", extent.name()));
-        Ok(NewArchiveMember::new(Bytes(bytes), &DEFAULT_OBJECT_READER, name))
+    let member = |(name, extent): (&str, Extent)| {
+        let bytes = Bytes(object(extent, target)?.shared_bytes());
+        Ok(NewArchiveMember::new(bytes, &DEFAULT_OBJECT_READER, format!("{name}.o")))
     };
-    let members = Extent::ALL.into_iter().map(member).collect::<Result<Vec<_>, Error>>()?;
+    let members = Extent::KNOWN.into_iter().map(member).collect::<Result<Vec<_>, Error>>()?;
     let mut archive = Cursor::new(Vec::new());
     let written = write_archive_to_stream(&mut archive, &members, ArchiveKind::Gnu, false, None);
     written.map_err(|source| Error::Write { path: "the archive".into(), source })?;

@@ -12,12 +12,13 @@ use libwild::error::Result as WildResult;
 use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData, OutputOptions};
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, elf};
 
-use super::{Dependencies, Input, OPTIONS, Output, base_name, version_script};
+use super::{Dependencies, Input, OPTIONS, Output, alias_script, base_name, version_script};
 use crate::Error;
 use crate::object_file::Machine;
 
 const LIBRARY: &str = "library.so";
 const SCRIPT: &str = "exports.map";
+const ALIASES: &str = "aliases.ld";
 
 /// How much larger than its inputs a library may be, besides twice their size: headers, padding
 /// between pages. A damaged object can ask for any size or alignment.
@@ -101,8 +102,10 @@ fn arguments(
             memory.put(SCRIPT.into(), Arc::new(version_script(inputs).into_bytes()));
             arguments.push(format!("--version-script={SCRIPT}"));
             arguments.extend(rpath.iter().map(|folder| format!("--rpath={folder}")));
-            arguments
-                .extend(aliases.iter().map(|(alias, name)| format!("--defsym={alias}={name}")));
+            if !aliases.is_empty() {
+                memory.put(ALIASES.into(), Arc::new(alias_script(aliases).into_bytes()));
+                arguments.push(ALIASES.to_owned());
+            }
         }
     }
     for (i, input) in inputs.iter().enumerate() {

@@ -57,6 +57,10 @@ fn many_objects_have_one_copy() {
         assert_eq!((places("tensors").len(), places("values").len()), (1, 1), "{linker:?}");
         assert_eq!(places("tensors"), places("values"), "{linker:?}");
         assert_eq!(places("all"), [0; 0], "{linker:?}");
+        let file = object::File::parse(&*library).unwrap();
+        let names = file.dynamic_symbols().filter_map(|symbol| symbol.name().ok());
+        let shown: Vec<_> = names.filter(|name| name.starts_with("tvm_ffi_codegen.")).collect();
+        assert_eq!(shown, [""; 0], "{linker:?}");
     }
 }
 

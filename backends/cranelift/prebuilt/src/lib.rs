@@ -5,7 +5,7 @@
 //! use tvm_ffi_codegen_prebuilt::{TARGET, object};
 //! # use codegen::Extent;
 //!
-//! let [few, all] = [Extent::Tensors, Extent::All].map(|extent| object(TARGET, extent));
+//! let [few, all] = [Extent::TENSORS, Extent::ALL].map(|extent| object(TARGET, extent));
 //! if let (Some(few), Some(all)) = (few, all) {
 //!     assert!(few.len() < all.len());
 //! }
@@ -18,25 +18,14 @@ use codegen::Extent;
 /// The target of this crate, as rustc names it.
 pub const TARGET: &str = env!("PREBUILT_TARGET");
 
-const TENSORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tensors"));
-const EXPRESSIONS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/expressions"));
-const VALUES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/values"));
-const ALLOCATIONS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/allocations"));
-const LAUNCHES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/launches"));
-const ALL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/all"));
+/// The objects by the words for their extents.
+const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 const PROCESS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/process"));
 
 /// The object of [`linked_routines`](codegen::linked_routines) for this target, if it is the one of this crate and has a
 /// code generator.
 pub fn object(target: &str, extent: Extent) -> Option<&'static [u8]> {
-    let bytes = match extent {
-        Extent::Tensors => TENSORS,
-        Extent::Expressions => EXPRESSIONS,
-        Extent::Values => VALUES,
-        Extent::Allocations => ALLOCATIONS,
-        Extent::Launches => LAUNCHES,
-        Extent::All => ALL,
-    };
+    let (_, bytes) = *OBJECTS.iter().find(|(name, _)| *name == extent.name())?;
     Some(bytes).filter(|bytes| !bytes.is_empty() && target == TARGET)
 }
 

@@ -9,7 +9,7 @@ use tvm_ffi_codegen_prebuilt::{TARGET, in_process, object};
 #[test]
 fn objects_are_current() {
     let triple: Triple = TARGET.parse().unwrap();
-    for extent in Extent::ALL {
+    for (_, extent) in Extent::KNOWN {
         let now = Cranelift { triple: triple.clone() }.object(&linked_routines(extent)).unwrap();
         assert!(object(TARGET, extent) == Some(&now[..]), "{extent:?}");
     }
@@ -25,6 +25,6 @@ fn code_for_the_process_is_current() {
 
 #[test]
 fn other_machines_have_none() {
-    assert_eq!(object("riscv64gc-unknown-none-elf", Extent::Tensors), None);
+    assert_eq!(object("riscv64gc-unknown-none-elf", Extent::TENSORS), None);
     assert!(Recorded::from_bytes(b"").is_err());
 }

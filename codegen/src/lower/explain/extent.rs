@@ -3,44 +3,81 @@
 /// Which sources made the routines.
 const STAMP: &str = env!("ROUTINES_STAMP");
 
-/// How much routines know: a version that knows less is smaller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Extent {
+/// What routines are about. Those that are about more than tensors know expressions too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Topic {
     /// Tensors and scalars whose extents are numbers and names.
     Tensors,
-    /// The same with the integer expressions that relate them.
+    /// Integer expressions that relate them.
     Expressions,
     /// Values of every kind, and programs.
     Values,
     /// Tensors that are allocated: these routines want `malloc` and `free`.
     Allocations,
-    /// Launches, without allocations: these want the functions of the platform that open libraries.
+    /// Launches: these want the functions of the platform that open libraries.
     Launches,
-    /// All of it.
-    All,
 }
 
+impl Topic {
+    /// What comes with it.
+    const fn bits(self) -> u8 {
+        match self {
+            Topic::Tensors => 0,
+            Topic::Expressions => 1,
+            Topic::Values => 1 | 1 << 1,
+            Topic::Allocations => 1 | 1 << 2,
+            Topic::Launches => 1 | 1 << 3,
+        }
+    }
+}
+
+/// What a version of the routines is about: tensors and scalars, and any of expressions, values of other kinds,
+/// allocations and launches. A version that knows less is smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Extent(u8);
+
 impl Extent {
-    /// All, from the least to the most.
-    pub const ALL: [Extent; 6] = [
-        Extent::Tensors,
-        Extent::Expressions,
-        Extent::Values,
-        Extent::Allocations,
-        Extent::Launches,
-        Extent::All,
+    /// Tensors and scalars whose extents are numbers and names.
+    pub const TENSORS: Extent = Extent(Topic::Tensors.bits());
+    /// The same with the integer expressions that relate them.
+    pub const EXPRESSIONS: Extent = Extent(Topic::Expressions.bits());
+    /// Values of every kind, and programs.
+    pub const VALUES: Extent = Extent(Topic::Values.bits());
+    /// Expressions, and tensors that are allocated: these routines want `malloc` and `free`.
+    pub const ALLOCATIONS: Extent = Extent(Topic::Allocations.bits());
+    /// Expressions, and launches: these routines want the functions of the platform that open libraries.
+    pub const LAUNCHES: Extent = Extent(Topic::Launches.bits());
+    /// All of it.
+    pub const ALL: Extent = Extent::VALUES.join(Extent::ALLOCATIONS).join(Extent::LAUNCHES);
+
+    /// All that there are, with a word for each; what knows less comes first.
+    pub const KNOWN: [(&str, Extent); 9] = [
+        ("tensors", Extent::TENSORS),
+        ("expressions", Extent::EXPRESSIONS),
+        ("allocations", Extent::ALLOCATIONS),
+        ("launches", Extent::LAUNCHES),
+        ("allocations_launches", Extent::ALLOCATIONS.join(Extent::LAUNCHES)),
+        ("values", Extent::VALUES),
+        ("values_allocations", Extent::VALUES.join(Extent::ALLOCATIONS)),
+        ("values_launches", Extent::VALUES.join(Extent::LAUNCHES)),
+        ("all", Extent::ALL),
     ];
 
+    /// What both are about.
+    #[must_use]
+    pub const fn join(self, other: Extent) -> Extent {
+        Extent(self.0 | other.0)
+    }
+
+    /// Whether the routines are about something.
+    pub(crate) fn has(self, part: Topic) -> bool {
+        part.bits() & !self.0 == 0
+    }
+
     /// A word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Extent::Tensors => "tensors",
-            Extent::Expressions => "expressions",
-            Extent::Values => "values",
-            Extent::Allocations => "allocations",
-            Extent::Launches => "launches",
-            Extent::All => "all",
-        }
+    pub fn name(self) -> &'static str {
+        let known = Extent::KNOWN.iter().find(|(_, extent)| *extent == self);
+        known.expect("what comes with a part is there").0
     }
 
     /// Whose routines an object wants that refers to a symbol; `None` if the symbol is no routine that a linker adds, or
@@ -55,14 +92,8 @@ impl Extent {
     pub fn of_symbol(name: &str) -> Option<Extent> {
         let (start, stamp) = name.strip_prefix("tvm_ffi_codegen.")?.rsplit_once('.')?;
         let (_, name) = start.rsplit_once('.')?;
-        Extent::ALL.into_iter().find(|extent| extent.name() == name && stamp == STAMP)
-    }
-
-    /// The least extent whose routines do what those of both do.
-    #[must_use]
-    pub fn join(self, other: Extent) -> Extent {
-        let (less, more) = (self.min(other), self.max(other));
-        if (less, more) == (Extent::Allocations, Extent::Launches) { Extent::All } else { more }
+        let known = Extent::KNOWN.iter().find(|(word, _)| *word == name && stamp == STAMP);
+        known.map(|(_, extent)| *extent)
     }
 
     /// What objects of this extent call a routine by that those of another one call by this name.

@@ -41,12 +41,12 @@ pub(crate) use access::NUMBERS_SIZE;
 use crate::ir::Type::{F64, I16, I32, I64, Ptr};
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind};
 use crate::lower::explain::codes::Used;
-use crate::lower::explain::extent::Extent;
+use crate::lower::explain::extent::Topic;
 
 /// Declares [`Routine`] and what is known of each: the end of its symbol, its parameters and result, how
-/// often it is called, the least extent that offers it to modules, and the function that builds it.
+/// often it is called, what it is about, and the function that builds it.
 macro_rules! routines {
-    ($($(#[$doc:meta])* $name:ident $symbol:literal [$($param:ident),*] -> $result:expr, $heat:ident, $extent:ident, $build:path;)*) => {
+    ($($(#[$doc:meta])* $name:ident $symbol:literal [$($param:ident),*] -> $result:expr, $heat:ident, $topic:ident, $build:path;)*) => {
         /// The shared routines. Questions yield 0 or 1.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Routine {
@@ -83,10 +83,10 @@ macro_rules! routines {
                 }
             }
 
-            /// The least extent that offers it to modules; lesser ones may have it for themselves.
-            const fn extent(self) -> Extent {
+            /// What it is about: versions of the routines that are about it have it for modules; others may have it for themselves.
+            const fn topic(self) -> Topic {
                 match self {
-                    $(Routine::$name => Extent::$extent,)*
+                    $(Routine::$name => Topic::$topic,)*
                 }
             }
         }
@@ -132,7 +132,7 @@ routines! {
     /// `(values, count)`: gives up the objects among values.
     Release "release" [Ptr, I64] -> None, hot, Values, result::release;
     /// `(values, count)`: the same after a failure, whose error stays.
-    Leave "leave" [Ptr, I64] -> None, cold, Values, result::leave;
+    Leave "leave" [Ptr, I64] -> None, cold, Expressions, result::leave;
     /// `(descriptor, outputs, extents, devices, tensors)`: allocates tensors, or raises and returns -1.
     Allocate "allocate" [Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate::allocate;
     /// `(descriptor, output, prototype, tensor)`: allocates one, or raises and returns -1.
@@ -140,9 +140,9 @@ routines! {
     /// `(descriptor, output, prototype, tensor)`: the same where there is no allocator.
     AllocatePlain "allocate_plain" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate_plain::allocate;
     /// `(output, extents)`: bytes of the elements of a tensor; -1 if nothing is that large.
-    DataSize "data_size" [Ptr, Ptr] -> Some(I64), outline, Values, allocate_plain::data_size;
+    DataSize "data_size" [Ptr, Ptr] -> Some(I64), outline, Allocations, allocate_plain::data_size;
     /// `(descriptor, output, extents)`: -1 once it has raised that a tensor cannot be allocated.
-    CheckSize "check_size" [Ptr, Ptr, Ptr] -> Some(I32), outline, Values, allocate::check_size;
+    CheckSize "check_size" [Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate::check_size;
     /// `(address, count)`: writes so many words of zeros.
     Clear "clear" [Ptr, I64] -> None, hot, Launches, cuda::clear;
     /// `(descriptor, site, how, tensor, numbers, to)`: makes a tensor map, or raises and returns -1.

@@ -31,10 +31,10 @@ pub(crate) trait Coded: Part {
 }
 
 /// Declares steps, or operations: the code, its record, what it does to the number of operands,
-/// tails, and the least extent that knows it.
+/// tails, and what it is about.
 macro_rules! coded {
     ($(#[$enum_doc:meta])* $codes:ident in $module:ident:
-        $($(#[$doc:meta])* $name:ident { $($field:ident: $ty:ty),* } $effect:literal [$($tail:ident),*] $extent:ident;)*) => {
+        $($(#[$doc:meta])* $name:ident { $($field:ident: $ty:ty),* } $effect:literal [$($tail:ident),*] $topic:ident;)*) => {
         codes! { $(#[$enum_doc])* $codes { $($(#[$doc])* $name,)* } }
 
         /// What follows each code.
@@ -55,9 +55,9 @@ macro_rules! coded {
                 match self { $($codes::$name => $effect,)* }
             }
 
-            /// The least extent of routines that knows it.
-            pub(crate) const fn extent(self) -> Extent {
-                match self { $($codes::$name => Extent::$extent,)* }
+            /// What it is about.
+            pub(crate) const fn topic(self) -> Topic {
+                match self { $($codes::$name => Topic::$topic,)* }
             }
 
             /// Whether its record can be decoded, and is the same once it is encoded.

@@ -1,6 +1,6 @@
 //! Records without a code, and what their fields may hold.
 
-use crate::lower::explain::extent::Extent;
+use crate::lower::explain::extent::Topic;
 use crate::lower::explain::schema::{At, Part, Texts, Words, codes, record};
 
 record! {
@@ -284,26 +284,23 @@ impl RuleCode {
 }
 
 impl RuleCode {
-    /// The least extent of routines that knows it.
-    pub(crate) const fn extent(self) -> Extent {
+    /// What it is about.
+    pub(crate) const fn topic(self) -> Topic {
         match self {
             RuleCode::Any | RuleCode::Symbol | RuleCode::SymbolOfMany | RuleCode::Equal => {
-                Extent::Tensors
+                Topic::Tensors
             }
-            RuleCode::Solve => Extent::Expressions,
+            RuleCode::Solve => Topic::Expressions,
         }
     }
 }
 
 impl LeafKind {
-    /// The least extent of routines that knows it.
-    pub(crate) const fn extent(self) -> Extent {
+    /// What it is about.
+    pub(crate) const fn topic(self) -> Topic {
         match self {
-            LeafKind::Float
-            | LeafKind::Text
-            | LeafKind::Written
-            | LeafKind::Truth
-            | LeafKind::Template => Extent::Values,
+            LeafKind::Float | LeafKind::Text | LeafKind::Written | LeafKind::Truth => Topic::Values,
+            LeafKind::Template => Topic::Expressions,
             LeafKind::Unused
             | LeafKind::Index
             | LeafKind::Int
@@ -321,7 +318,7 @@ impl LeafKind {
             | LeafKind::At
             | LeafKind::Path
             | LeafKind::On
-            | LeafKind::Calling => Extent::Tensors,
+            | LeafKind::Calling => Topic::Tensors,
         }
     }
 }

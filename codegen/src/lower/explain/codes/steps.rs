@@ -2,7 +2,7 @@
 
 use super::coded::coded;
 use super::{Class, Coded, Head, Tail, Text};
-use crate::lower::explain::extent::Extent;
+use crate::lower::explain::extent::Topic;
 use crate::lower::explain::schema::{Texts, Words, codes, record};
 
 coded! {

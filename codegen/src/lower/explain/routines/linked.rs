@@ -8,27 +8,25 @@ use super::{Heat, Routine, define_used};
 use crate::ir::{Linkage, Module, Symbol};
 use crate::lower::cuda::Loader;
 use crate::lower::explain::codes::{Feature, LeafKind, Op, Rpn, RuleCode, Used};
-use crate::lower::explain::extent::Extent;
+use crate::lower::explain::extent::{Extent, Topic};
 
 impl Extent {
     /// The codes that these routines know.
     fn used(self) -> Used {
         let mut used = Used::all(Loader::Dl);
-        if self < Extent::Launches {
+        if !self.has(Topic::Launches) {
             used.unmark(Feature::Launch);
         }
-        Op::ALL.iter().filter(|one| one.extent() > self).for_each(|&one| used.unmark(one));
-        Rpn::ALL.iter().filter(|one| one.extent() > self).for_each(|&one| used.unmark(one));
-        RuleCode::ALL.iter().filter(|one| one.extent() > self).for_each(|&one| used.unmark(one));
-        LeafKind::ALL.iter().filter(|one| one.extent() > self).for_each(|&one| used.unmark(one));
+        Op::ALL.iter().filter(|one| !self.has(one.topic())).for_each(|&one| used.unmark(one));
+        Rpn::ALL.iter().filter(|one| !self.has(one.topic())).for_each(|&one| used.unmark(one));
+        RuleCode::ALL.iter().filter(|one| !self.has(one.topic())).for_each(|&one| used.unmark(one));
+        LeafKind::ALL.iter().filter(|one| !self.has(one.topic())).for_each(|&one| used.unmark(one));
         used
     }
 
-    /// Whether such a version has a routine, apart from what its own need: what lesser ones have too, but launches do
-    /// without allocations.
+    /// Whether such a version has a routine, apart from what its own need.
     fn offers(self, routine: Routine) -> bool {
-        let least = routine.extent();
-        least <= self && (least, self) != (Extent::Allocations, Extent::Launches)
+        self.has(routine.topic())
     }
 }
 
@@ -39,7 +37,8 @@ pub(crate) fn leave(module: &mut Module, used: Used) {
     let fits = |extent: &Extent| {
         extent.used().covers(&used) && left.iter().all(|&(_, routine)| extent.offers(routine))
     };
-    let extent = Extent::ALL.into_iter().find(fits).unwrap_or(Extent::All);
+    let extent = Extent::KNOWN.into_iter().map(|(_, extent)| extent).find(fits);
+    let extent = extent.unwrap_or(Extent::ALL);
     publish(module, &left, extent, Linkage::Import);
 }
 
@@ -53,7 +52,7 @@ pub(crate) fn leave(module: &mut Module, used: Used) {
 /// let module = lower(&library.resolve()?, &options);
 /// let imported = module.symbols.iter().filter(|symbol| symbol.linkage == ir::Linkage::Import);
 /// let extents: Vec<_> = imported.filter_map(|symbol| Extent::of_symbol(&symbol.name)).collect();
-/// assert_eq!(extents[0], Extent::Tensors);
+/// assert_eq!(extents[0], Extent::TENSORS);
 /// ir::verify(&linked_routines(extents[0])).unwrap();
 /// # Ok::<(), tvm_ffi_codegen::Error>(())
 /// ```
