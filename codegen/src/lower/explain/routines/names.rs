@@ -2,19 +2,24 @@
 
 use abi_spec::layout::{any, byte_array, object, type_info};
 use abi_spec::{DeviceType, TypeCode, TypeIndex, runtime};
+use rustc_hash::FxHashMap;
 
 use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
 use crate::lower::explain::codes::Used;
 use crate::lower::explain::routines::Routine;
 
 /// A table that maps small numbers to names: two words each, offset in the table and length (0 for a
-/// number without a name), then the names.
+/// number without a name), then the names, each once.
 pub(crate) fn name_table<'n>(names: impl ExactSizeIterator<Item = &'n [u8]>) -> Vec<u8> {
     let (mut head, mut text, start) = (Vec::new(), Vec::new(), 8 * names.len());
+    let mut places: FxHashMap<&[u8], usize> = FxHashMap::default();
     for name in names {
-        head.extend(((start + text.len()) as u32).to_le_bytes());
+        let at = *places.entry(name).or_insert_with(|| {
+            text.extend_from_slice(name);
+            start + text.len() - name.len()
+        });
+        head.extend((at as u32).to_le_bytes());
         head.extend((name.len() as u32).to_le_bytes());
-        text.extend_from_slice(name);
     }
     head.extend(text);
     head
