@@ -13,7 +13,7 @@ use crate::functions::{Arguments, Calls, Function, Functions, JIT};
 use crate::peers::{Kind, Peers};
 use crate::report::{Plot, Report, Section, Table, number};
 use crate::rust;
-use crate::samples::{Item, interleave};
+use crate::samples::{Item, Series, interleave};
 use crate::setup::Setup;
 
 /// The peer that others are compared with.
@@ -147,12 +147,42 @@ pub(crate) fn run(
     };
     let mut tables: Vec<Table> = TABLES.iter().map(table).collect();
     summarize(&tables, peers, report);
+    tables.push(in_short(&tables[0]));
     tables.push(rust::handles(setup, &peers.kernels));
     let note = "All functions of a table are called in batches in turn, in one process that pins nothing; \
                 each figure is of one round of batches. Everybody calls the same kernels, which are linked \
                 into each library. Of failing calls the error is fetched and released.";
     let (title, notes) = ("Calls".to_owned(), vec![note.to_owned()]);
     report.sections.push(Section { title, notes, tables });
+}
+
+/// What all systems can do, and how the summary calls it.
+const EVERYWHERE: [(&str, &str); 5] = [
+    ("add_one", "checked call of `add_one`"),
+    ("matmul", "`matmul`, three matrices"),
+    ("strided8", "eight 4-D tensors"),
+    ("ints16", "sixteen `int32`"),
+    ("many32", "32 matrices"),
+];
+
+/// Who is in the plot of the README.
+const SHOWN: [&str; 7] =
+    ["JIT", "Cranelift .so", "LLVM .so", BASE, "C++ macro, checked", "Apache TVM", "CuTe DSL"];
+
+/// The figures of a table that the README shows as a plot.
+fn in_short(table: &Table) -> Table {
+    let is_shown = |series: &&Series| {
+        SHOWN.contains(&&*series.column) && EVERYWHERE.iter().any(|(row, _)| *row == series.row)
+    };
+    Table {
+        title: "Calls that everybody can make".to_owned(),
+        unit: table.unit,
+        note: "The first table in short, for README.".to_owned(),
+        base: table.base.clone(),
+        series: table.series.iter().filter(is_shown).cloned().collect(),
+        plot: Plot::Marks,
+        ..Table::default()
+    }
 }
 
 fn job_of(functions: &Functions, call: &Call, answers: &Answers) -> Result<Function, String> {
@@ -186,13 +216,7 @@ fn summarize(tables: &[Table], peers: &Peers, report: &mut Report) {
             report.summary.push([what.to_owned(), figures.join(", "), beside.join("; ")]);
         }
     };
-    for (row, what) in [
-        ("add_one", "checked call of `add_one`"),
-        ("matmul", "`matmul`, three matrices"),
-        ("strided8", "eight 4-D tensors"),
-        ("ints16", "sixteen `int32`"),
-        ("many32", "32 matrices"),
-    ] {
+    for (row, what) in EVERYWHERE {
         line(&tables[0], row, what, BASE);
     }
     line(&tables[0], "by_name", "call by name, two matrices", BASE);
