@@ -61,9 +61,10 @@ impl Builder<'_> {
         let passed = result.map(|ty| self.block_param(exit, ty, Hint::default()));
         for &at in blocks {
             let end = &mut self.function.blocks[at].end;
-            let Some(Terminator::Return(value)) = end.take() else { continue };
-            let args = value.into_iter().filter(|_| passed.is_some()).collect();
-            *end = Some(Terminator::Jump(Target { block: exit, args }));
+            if let Some(Terminator::Return(value)) = end {
+                let args = value.iter().copied().filter(|_| passed.is_some()).collect();
+                *end = Some(Terminator::Jump(Target { block: exit, args }));
+            }
         }
         self.switch_to(exit);
         let value = match kind {

@@ -16,6 +16,8 @@ pub(crate) enum Topic {
     Allocations,
     /// Launches: these want the functions of the platform that open libraries.
     Launches,
+    /// What only other routines call: it comes with them, and no version is about it.
+    Inside,
 }
 
 impl Topic {
@@ -27,6 +29,7 @@ impl Topic {
             Topic::Values => 1 | 1 << 1,
             Topic::Allocations => 1 | 1 << 2,
             Topic::Launches => 1 | 1 << 3,
+            Topic::Inside => 1 << 7,
         }
     }
 }
@@ -70,14 +73,14 @@ impl Extent {
     }
 
     /// Whether the routines are about something.
-    pub(crate) fn has(self, part: Topic) -> bool {
-        part.bits() & !self.0 == 0
+    pub(crate) fn has(self, topic: Topic) -> bool {
+        topic.bits() & !self.0 == 0
     }
 
     /// A word for it.
     pub fn name(self) -> &'static str {
         let known = Extent::KNOWN.iter().find(|(_, extent)| *extent == self);
-        known.expect("what comes with a part is there").0
+        known.expect("every choice of topics is there").0
     }
 
     /// Whose routines an object wants that refers to a symbol; `None` if the symbol is no routine that a linker adds, or

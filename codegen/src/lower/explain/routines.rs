@@ -83,7 +83,7 @@ macro_rules! routines {
                 }
             }
 
-            /// What it is about: versions of the routines that are about it have it for modules; others may have it for themselves.
+            /// What it is about: versions that are about this have it for modules, others where their own call it.
             const fn topic(self) -> Topic {
                 match self {
                     $(Routine::$name => Topic::$topic,)*
@@ -109,7 +109,7 @@ routines! {
     /// `(handle, args, num_args, descriptor)`: raises the first fault and returns -1.
     Explain "explain" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, Tensors, explain::explain;
     /// The same with room for every function.
-    ExplainLarge "explain_large" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, Values, explain::explain_large;
+    ExplainLarge "explain_large" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, Tensors, explain::explain_large;
     /// `(descriptor, site, values)`: passes on the error of a callee, or raises what the site says; returns -1.
     FailAt "fail_at" [Ptr, Ptr, Ptr] -> Some(I32), cold, Tensors, raise::fail_at;
     /// `(descriptor, section, any, values, count)`: raises the first fault of a value that somebody else has made; -1.
@@ -202,7 +202,7 @@ routines! {
     /// `(bits of an f64, mantissa bits, bias)`: the nearest 16-bit float, ties to even.
     RoundHalf "round_half" [I64, I64, I64] -> Some(I16), outline, Tensors, half::round;
     /// `(bits, mantissa bits, bias)`: a 16-bit float as an `f64`.
-    WidenHalf "widen_half" [I64, I64, I64] -> Some(F64), outline, Values, half::widen;
+    WidenHalf "widen_half" [I64, I64, I64] -> Some(F64), outline, Expressions, half::widen;
     /// `(any, low mask, high mask)`: the object, if its type is in the set; else NULL.
     Object "object" [Ptr, I64, I64] -> Some(Ptr), hot, Values, access::object;
     /// `(any, low mask, high mask, array)`: text as an array of bytes, or NULL.
@@ -223,97 +223,97 @@ routines! {
     GiveText "give_text" [Ptr, I64, Ptr] -> Some(I32), cold, Tensors, give::text;
 
     /// `(state, descriptor)`: what messages need.
-    Open "open" [Ptr, Ptr] -> None, cold, Values, explain::open;
+    Open "open" [Ptr, Ptr] -> None, cold, Inside, explain::open;
     /// `(state, descriptor, room)`: all steps. The routines from here on that return `i32` and take a state
     /// yield 0 if nothing is wrong, 1 if something is, and -1 if the descriptor is damaged.
-    Replay "replay" [Ptr, Ptr, I64] -> Some(I32), cold, Values, explain::replay;
+    Replay "replay" [Ptr, Ptr, I64] -> Some(I32), cold, Inside, explain::replay;
     /// `(state, descriptor, room, section, any, values, count)`: the steps of a value.
-    ReplayReceived "replay_received" [Ptr, Ptr, I64, I64, Ptr, Ptr, I64] -> Some(I32), cold, Values, explain::replay_received;
+    ReplayReceived "replay_received" [Ptr, Ptr, I64, I64, Ptr, Ptr, I64] -> Some(I32), cold, Inside, explain::replay_received;
     /// `(state)`: steps from the program counter on.
-    Interpret "interpret" [Ptr] -> Some(I32), cold, Values, explain::interpret;
+    Interpret "interpret" [Ptr] -> Some(I32), cold, Inside, explain::interpret;
     /// `(state)`: a step, as all that take the state alone.
-    Argument "argument" [Ptr] -> Some(I32), cold, Values, values::argument;
+    Argument "argument" [Ptr] -> Some(I32), cold, Inside, values::argument;
     /// See [`step`](super::codes::step), and so on.
-    Element "element" [Ptr] -> Some(I32), cold, Values, values::element;
-    Present "present" [Ptr] -> Some(I32), cold, Values, values::present;
-    Bound "bound" [Ptr] -> Some(I32), cold, Values, values::bound;
-    Context "context" [Ptr] -> Some(I32), cold, Values, values::context;
-    Scalar "scalar" [Ptr] -> Some(I32), cold, Values, scalar::scalar;
-    Tensor "tensor" [Ptr] -> Some(I32), cold, Values, tensor::tensor;
-    Occurrence "occurrence" [Ptr] -> Some(I32), cold, Values, occurrence::occurrence;
-    Compact "compact" [Ptr] -> Some(I32), cold, Values, tensor::compact;
-    Data "data" [Ptr] -> Some(I32), cold, Values, tensor::data;
-    SettleSymbol "settle_symbol" [Ptr] -> Some(I32), cold, Values, tensor::settle;
-    Owned "owned" [Ptr] -> Some(I32), cold, Values, result::check_owned;
-    Type "type" [Ptr] -> Some(I32), cold, Values, kinds::check_type;
-    Instance "instance" [Ptr] -> Some(I32), cold, Values, kinds::instance;
-    Size "size" [Ptr] -> Some(I32), cold, Values, kinds::size;
-    Dtype "dtype" [Ptr] -> Some(I32), cold, Values, kinds::dtype;
-    Device "device" [Ptr] -> Some(I32), cold, Values, kinds::device;
-    CheckNumbers "check_numbers" [Ptr] -> Some(I32), cold, Values, kinds::check_numbers;
-    Literal "literal" [Ptr] -> Some(I32), cold, Values, kinds::literal;
-    Each "each" [Ptr] -> Some(I32), cold, Values, loops::each;
-    Entries "entries" [Ptr] -> Some(I32), cold, Values, loops::entries;
-    OneOf "one_of" [Ptr] -> Some(I32), cold, Values, loops::one_of;
-    Constraint "constraint" [Ptr] -> Some(I32), cold, Values, explain::constraint;
+    Element "element" [Ptr] -> Some(I32), cold, Inside, values::element;
+    Present "present" [Ptr] -> Some(I32), cold, Inside, values::present;
+    Bound "bound" [Ptr] -> Some(I32), cold, Inside, values::bound;
+    Context "context" [Ptr] -> Some(I32), cold, Inside, values::context;
+    Scalar "scalar" [Ptr] -> Some(I32), cold, Inside, scalar::scalar;
+    Tensor "tensor" [Ptr] -> Some(I32), cold, Inside, tensor::tensor;
+    Occurrence "occurrence" [Ptr] -> Some(I32), cold, Inside, occurrence::occurrence;
+    Compact "compact" [Ptr] -> Some(I32), cold, Inside, tensor::compact;
+    Data "data" [Ptr] -> Some(I32), cold, Inside, tensor::data;
+    SettleSymbol "settle_symbol" [Ptr] -> Some(I32), cold, Inside, tensor::settle;
+    Owned "owned" [Ptr] -> Some(I32), cold, Inside, result::check_owned;
+    Type "type" [Ptr] -> Some(I32), cold, Inside, kinds::check_type;
+    Instance "instance" [Ptr] -> Some(I32), cold, Inside, kinds::instance;
+    Size "size" [Ptr] -> Some(I32), cold, Inside, kinds::size;
+    Dtype "dtype" [Ptr] -> Some(I32), cold, Inside, kinds::dtype;
+    Device "device" [Ptr] -> Some(I32), cold, Inside, kinds::device;
+    CheckNumbers "check_numbers" [Ptr] -> Some(I32), cold, Inside, kinds::check_numbers;
+    Literal "literal" [Ptr] -> Some(I32), cold, Inside, kinds::literal;
+    Each "each" [Ptr] -> Some(I32), cold, Inside, loops::each;
+    Entries "entries" [Ptr] -> Some(I32), cold, Inside, loops::entries;
+    OneOf "one_of" [Ptr] -> Some(I32), cold, Inside, loops::one_of;
+    Constraint "constraint" [Ptr] -> Some(I32), cold, Inside, explain::constraint;
     /// `(state)`: the expression at the program counter, into the first operand.
-    Evaluate "evaluate" [Ptr] -> Some(I32), cold, Values, evaluate::evaluate;
+    Evaluate "evaluate" [Ptr] -> Some(I32), cold, Inside, evaluate::evaluate;
     /// `(state, slot)`: the `TVMFFIAny` of a slot, or NULL.
-    AnyOf "any_of" [Ptr, I64] -> Some(Ptr), cold, Values, values::any_of;
+    AnyOf "any_of" [Ptr, I64] -> Some(Ptr), cold, Inside, values::any_of;
     /// `(state, slot)`: the `DLTensor*` in a slot, or NULL.
-    TensorOf "tensor_of" [Ptr, I64] -> Some(Ptr), cold, Values, values::tensor_of;
+    TensorOf "tensor_of" [Ptr, I64] -> Some(Ptr), cold, Inside, values::tensor_of;
     /// `(state, slot)`: the object in a slot, or NULL.
-    ObjectOf "object_of" [Ptr, I64] -> Some(Ptr), cold, Values, values::object_of;
+    ObjectOf "object_of" [Ptr, I64] -> Some(Ptr), cold, Inside, values::object_of;
     /// `(state, slot, array)`: the text in a slot, which may be empty.
-    TextOf "text_of" [Ptr, I64, Ptr] -> None, cold, Values, values::text_of;
+    TextOf "text_of" [Ptr, I64, Ptr] -> None, cold, Inside, values::text_of;
     /// `(object, index)`: a number of a shape or sequence, or 0.
-    NumberAt "number_at" [Ptr, I64] -> Some(I64), cold, Values, values::number_at;
+    NumberAt "number_at" [Ptr, I64] -> Some(I64), cold, Inside, values::number_at;
     /// `(state, complaint, values…)`: raises, unless a fault is no error now; 1.
-    Complain "complain" [Ptr, I64, I64, I64, I64, I64] -> Some(I32), cold, Values, raise::complain;
+    Complain "complain" [Ptr, I64, I64, I64, I64, I64] -> Some(I32), cold, Inside, raise::complain;
     /// `(state, complaint, head, expected, object)`: complains of an integer object; 1.
-    ComplainBig "complain_big" [Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), cold, Values, big_int::complain;
+    ComplainBig "complain_big" [Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), cold, Inside, big_int::complain;
     /// `(state, complaint, value)`: raises that the descriptor is wrong; -1.
-    Broken "broken" [Ptr, I64, I64] -> Some(I32), cold, Values, raise::broken;
+    Broken "broken" [Ptr, I64, I64] -> Some(I32), cold, Inside, raise::broken;
     /// `(descriptor, site, complaint, values)`: raises; 1.
-    SaySite "say_site" [Ptr, Ptr, I64, Ptr] -> Some(I32), cold, Values, raise::say_site;
+    SaySite "say_site" [Ptr, Ptr, I64, Ptr] -> Some(I32), cold, Inside, raise::say_site;
     /// `(state, complaint, values, kind, length)`: raises; 1.
-    Say "say" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, Values, raise::say;
+    Say "say" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, Inside, raise::say;
     /// `(state, kind, length)`: raises the message as an error.
-    Raise "raise" [Ptr, Ptr, I64] -> None, cold, Values, raise::raise;
+    Raise "raise" [Ptr, Ptr, I64] -> None, cold, Inside, raise::raise;
     /// `(state, text, length, limit)`: appends text with values in it.
-    Compose "compose" [Ptr, Ptr, I64, I64] -> Some(I32), cold, Values, text::compose;
+    Compose "compose" [Ptr, Ptr, I64, I64] -> Some(I32), cold, Inside, text::compose;
     /// `(state, code)`: appends a value.
-    PutPiece "put_piece" [Ptr, I64] -> Some(I32), cold, Values, pieces::put_piece;
+    PutPiece "put_piece" [Ptr, I64] -> Some(I32), cold, Inside, pieces::put_piece;
     /// `(state, leaves)`: appends the values that an expression depends on.
-    Leaves "leaves" [Ptr, Ptr] -> Some(I32), cold, Values, evaluate::leaves;
+    Leaves "leaves" [Ptr, Ptr] -> Some(I32), cold, Inside, evaluate::leaves;
     /// `(state, text, length)`: appends text as far as it fits.
-    Put "put" [Ptr, Ptr, I64] -> None, cold, Values, text::put;
+    Put "put" [Ptr, Ptr, I64] -> None, cold, Inside, text::put;
     /// `(state, text, length)`: appends text in quotes.
-    PutQuoted "put_quoted" [Ptr, Ptr, I64] -> None, cold, Values, quote::put_quoted;
+    PutQuoted "put_quoted" [Ptr, Ptr, I64] -> None, cold, Inside, quote::put_quoted;
     /// `(state, value)`: appends a signed number.
-    PutInt "put_int" [Ptr, I64] -> None, cold, Values, text::put_int;
+    PutInt "put_int" [Ptr, I64] -> None, cold, Inside, text::put_int;
     /// `(state, value)`: appends an unsigned number.
-    PutUnsigned "put_unsigned" [Ptr, I64] -> None, cold, Values, text::put_unsigned;
+    PutUnsigned "put_unsigned" [Ptr, I64] -> None, cold, Inside, text::put_unsigned;
     /// `(state, value)`: appends a float, as short as reading it back allows.
-    PutFloat "put_float" [Ptr, F64] -> None, cold, Values, float::put_float;
+    PutFloat "put_float" [Ptr, F64] -> None, cold, Inside, float::put_float;
     /// `(state, bits)`: appends a positive number.
-    PutDigits "put_digits" [Ptr, I64] -> None, cold, Values, float::put_digits;
+    PutDigits "put_digits" [Ptr, I64] -> None, cold, Inside, float::put_digits;
     /// `(number, factor)`: multiplies a big integer.
-    BigScale "big_scale" [Ptr, I64] -> None, cold, Values, float::big_scale;
+    BigScale "big_scale" [Ptr, I64] -> None, cold, Inside, float::big_scale;
     /// `(a, b, c)`: the sign of `a + b - c`, of big integers.
-    BigCompare "big_compare" [Ptr, Ptr, Ptr] -> Some(I32), cold, Values, float::big_compare;
+    BigCompare "big_compare" [Ptr, Ptr, Ptr] -> Some(I32), cold, Inside, float::big_compare;
     /// `(a, b)`: subtracts a big integer from another.
-    BigSubtract "big_subtract" [Ptr, Ptr] -> None, cold, Values, float::big_subtract;
+    BigSubtract "big_subtract" [Ptr, Ptr] -> None, cold, Inside, float::big_subtract;
     /// `(state, place)`: appends `x.shape[0]`.
-    PutPlace "put_place" [Ptr, Ptr] -> Some(I32), cold, Values, pieces::put_place;
+    PutPlace "put_place" [Ptr, Ptr] -> Some(I32), cold, Inside, pieces::put_place;
     /// `(state, word)`: appends an element type.
-    PutDtype "put_dtype" [Ptr, I64] -> None, cold, Values, names::put_dtype;
+    PutDtype "put_dtype" [Ptr, I64] -> None, cold, Inside, names::put_dtype;
     /// `(state, type, index)`: appends a device.
-    PutDevice "put_device" [Ptr, I64, I64] -> None, cold, Values, names::put_device;
+    PutDevice "put_device" [Ptr, I64, I64] -> None, cold, Inside, names::put_device;
     /// `(state, any)`: appends the type of a value.
-    PutType "put_type" [Ptr, Ptr] -> None, cold, Values, names::put_type;
+    PutType "put_type" [Ptr, Ptr] -> None, cold, Inside, names::put_type;
     /// `(state, any)`: appends the type of a value that a kernel has written.
-    PutWritten "put_written" [Ptr, Ptr] -> None, cold, Values, result::put_written;
+    PutWritten "put_written" [Ptr, Ptr] -> None, cold, Inside, result::put_written;
 }
 
 impl Routine {

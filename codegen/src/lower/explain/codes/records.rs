@@ -281,9 +281,7 @@ impl RuleCode {
             RuleCode::Solve => 2,
         }
     }
-}
 
-impl RuleCode {
     /// What it is about.
     pub(crate) const fn topic(self) -> Topic {
         match self {
