@@ -57,19 +57,22 @@ fn form(settings: &Settings) -> Result<Option<Form>, Fault> {
         return Ok(None);
     }
     Form::from_str(name, false).map(Some).map_err(|_| {
-        let forms = Form::value_variants().iter().filter_map(ValueEnum::to_possible_value);
-        let mut known: Vec<String> = forms.map(|form| form.get_name().to_owned()).collect();
-        known.push(HEADER.to_owned());
-        let known = known.join(", ");
+        let known = [names::<Form>(), vec![HEADER.to_owned()]].concat().join(", ");
         Fault::value(format!("option form: no form {name:?}, expected one of {known}"))
     })
 }
 
 fn routines(name: &str) -> Result<Routines, Fault> {
     Routines::from_str(name, false).map_err(|_| {
-        let expected = "expected embedded or linked";
-        Fault::value(format!("option routines: no routines {name:?}, {expected}"))
+        let known = names::<Routines>().join(" or ");
+        Fault::value(format!("option routines: no routines {name:?}, expected {known}"))
     })
+}
+
+/// What an option may be.
+fn names<T: ValueEnum>() -> Vec<String> {
+    let values = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+    values.map(|value| value.get_name().to_owned()).collect()
 }
 
 /// Refuses what means nothing for a form.
