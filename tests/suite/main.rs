@@ -18,6 +18,7 @@ mod guarded;
 mod imports;
 mod launches;
 mod libcalls;
+mod machine;
 mod messages;
 mod metadata;
 mod mirror;

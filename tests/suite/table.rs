@@ -63,7 +63,7 @@ fn in_python(end: &End) -> End {
 
 /// Makes all calls, but for those that are impossible for one of these reasons. There are calls for every reason, and
 /// few altogether.
-fn check(route: &dyn Route, table: &[Case], reasons: &[Reason]) {
+pub(crate) fn check(route: &dyn Route, table: &[Case], reasons: &[Reason]) {
     let rows = || table.iter().flat_map(|case| case.rows.iter().map(move |row| (case, row)));
     let calls: Vec<Call<'_>> = rows()
         .map(|(case, row)| Call {

@@ -125,6 +125,21 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
+    /// Writes zeros between the fields of a struct and behind the last one: kernels get all of its bytes.
+    fn clear_padding(&mut self, area: Value, start: u32, size: u32, parts: &[(u32, Value)]) {
+        let ends = parts.iter().map(|&(at, value)| at + self.b.ty(value).bytes());
+        let gaps = [0].into_iter().chain(ends).zip(parts.iter().map(|part| part.0).chain([size]));
+        for (mut at, end) in gaps.collect::<Vec<_>>() {
+            while at < end {
+                let fits = |ty: &Type| at.is_multiple_of(ty.bytes()) && at + ty.bytes() <= end;
+                let ty = [Type::I32, Type::I16].into_iter().find(fits).unwrap_or(Type::I8);
+                let zero = self.b.constant(ty, 0);
+                self.b.store(zero, area, (start + at) as i32);
+                at += ty.bytes();
+            }
+        }
+    }
+
     /// Zeros are written by a routine, since LLVM may make a call of the C library of so many stores.
     fn write_attributes(&mut self, area: Value, room: &Room, launch: &'a Launch<'a>) {
         let count = launch.attributes.len() as i64;
@@ -151,6 +166,7 @@ impl<'a> Wrapper<'a, '_> {
             Param::Packed(packing) => {
                 let parts = self.packed_parts(packing);
                 self.write(area, at, &parts);
+                self.clear_padding(area, at, packing.size, &parts);
             }
             Param::Scratch(output) => {
                 let data = self.output_data(*output);

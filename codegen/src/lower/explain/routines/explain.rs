@@ -201,6 +201,8 @@ fn arrays(b: &mut Builder<'_>, s: Value, header: At<Header>, room: Value) {
     let fits = b.and(fits, named);
     b.intact(s, fits);
     b.set_field(s, Field::DeviceCount, zero);
+    // Operations read two operands, also where there are fewer.
+    [-16, -8].into_iter().for_each(|below| b.store(zero, start, below));
     let words = b.binary_const(Binary::Lshr, end, 3);
     b.count_to(words, |b, at| {
         let at = b.element(start, at);

@@ -220,8 +220,8 @@ fn meaning(b: &mut Builder<'_>, s: Value, site: At<Site>, values: Value) -> At<M
     let inside = b.or(inside, none);
     b.intact(s, inside);
     let own = site.meaning(b).address(b);
-    let status = b.unsigned(values, 0);
     let [found] = b.fold(count, [own], |b, at, [found]| {
+        let status = b.unsigned(values, 0);
         let at = b.binary_const(Binary::Mul, at, size);
         let case = At::<Case>::new(b.ptr_add(first, at));
         let about = case.status(b);

@@ -1,0 +1,290 @@
+//! A model of the CUDA driver: as much as launches need. It runs no kernel.
+
+use std::collections::BTreeMap;
+
+use codegen::ir::{Signature, Type};
+
+use crate::fault::Failing;
+use crate::finding::{Finding, ensure};
+use crate::link::Machine;
+use crate::run::Outcome;
+use crate::runtime::{Found, Model};
+use crate::word::Word;
+
+/// The names of the driver's library.
+pub const LIBRARIES: [&str; 2] = ["libcuda.so.1", "nvcuda.dll"];
+
+/// The state of the driver.
+#[derive(Debug)]
+pub struct Driver {
+    /// Whether there is a driver at all.
+    pub is_installed: bool,
+    /// How many devices there are.
+    pub devices: i32,
+    /// Kernels that images have: the bytes of each parameter.
+    pub kernels: BTreeMap<String, Vec<u64>>,
+    /// What was launched.
+    pub launches: Vec<Launch>,
+    /// The devices whose primary contexts are current, the innermost last.
+    pub contexts: Vec<i32>,
+    /// Names of kernels that have been taken out of images; a handle is a position.
+    handles: Vec<String>,
+    /// How many images are loaded.
+    pub loaded: usize,
+}
+
+/// A launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The name of the kernel.
+    pub kernel: String,
+    /// Grid, block, and bytes of shared memory.
+    pub shape: [u32; 7],
+    /// The stream.
+    pub stream: Word,
+    /// The bytes of each parameter.
+    pub parameters: Vec<Vec<u8>>,
+}
+
+impl Default for Driver {
+    fn default() -> Self {
+        Driver {
+            is_installed: false,
+            devices: 4,
+            kernels: BTreeMap::new(),
+            launches: Vec::new(),
+            contexts: Vec::new(),
+            handles: Vec::new(),
+            loaded: 0,
+        }
+    }
+}
+
+/// The status of calls that fail by an injected fault: `CUDA_ERROR_UNKNOWN`.
+const UNKNOWN: i32 = 999;
+
+const INVALID_VALUE: Word = Word::int32(1);
+const INVALID_DEVICE: Word = Word::int32(101);
+const INVALID_CONTEXT: Word = Word::int32(201);
+const INVALID_HANDLE: Word = Word::int32(400);
+const NOT_FOUND: Word = Word::int32(500);
+
+/// The version that the driver says it is.
+const VERSION: i32 = 12_080;
+
+/// What handles are counted from; contexts, kernels and libraries are numbers, as nobody may look into them.
+const CONTEXTS: u64 = 0xc0de_0000;
+const KERNELS: u64 = 0xcafe_0000;
+const LIBRARY: Word = Word::bits(0xbeef_0000);
+
+/// A function by its name.
+pub(crate) fn function(name: &str) -> Option<Found> {
+    use Type::{I32, I64, Ptr};
+    let found = |model: Model, params: &[Type]| {
+        let signature = Signature::new(params, Some(I32));
+        Some((model, Some(signature), Failing::Driver(UNKNOWN)))
+    };
+    match name {
+        "cuInit" => found(succeed, &[I32]),
+        "cuDriverGetVersion" => found(version, &[Ptr]),
+        "cuGetErrorName" => found(error_text, &[I32, Ptr]),
+        "cuGetErrorString" => found(error_text, &[I32, Ptr]),
+        "cuCtxGetDevice" => found(current_device, &[Ptr]),
+        "cuCtxPushCurrent_v2" => found(push, &[Ptr]),
+        "cuCtxPopCurrent_v2" => found(pop, &[Ptr]),
+        "cuDevicePrimaryCtxRetain" => found(retain_primary, &[Ptr, I32]),
+        "cuDevicePrimaryCtxRelease_v2" => found(succeed, &[I32]),
+        "cuDeviceGetAttribute" => found(device_attribute, &[Ptr, I32, I32]),
+        "cuLibraryLoadData" => found(load, &[Ptr, Ptr, Ptr, Ptr, I32, Ptr, Ptr, I32]),
+        "cuLibraryUnload" => found(unload, &[Ptr]),
+        "cuLibraryGetKernel" => found(kernel, &[Ptr, Ptr, Ptr]),
+        "cuKernelGetFunction" => found(kernel_function, &[Ptr, Ptr]),
+        "cuKernelGetAttribute" => found(kernel_attribute, &[Ptr, I32, Ptr, I32]),
+        "cuKernelSetAttribute" => found(set_attribute, &[I32, I32, Ptr, I32]),
+        "cuLaunchKernelEx" => found(launch, &[Ptr, Ptr, Ptr, Ptr]),
+        "cuTensorMapEncodeTiled" => {
+            found(encode_map, &[Ptr, I32, I32, Ptr, Ptr, Ptr, Ptr, Ptr, I32, I32, I32, I32])
+        }
+        "cuKernelGetParamInfo" => found(param_info, &[Ptr, I64, Ptr, Ptr]),
+        "cuFuncLoad" => found(load_function, &[Ptr]),
+        _ => None,
+    }
+}
+
+impl Machine<'_> {
+    /// Writes a number that a function yields.
+    fn yield_int32(&mut self, out: Word, value: i32) -> Outcome {
+        self.memory.store(out, Word::int32(value), 4, 4)?;
+        Ok(Word::NULL)
+    }
+
+    fn yield_handle(&mut self, out: Word, value: Word) -> Outcome {
+        self.memory.store(out, value, 8, 8)?;
+        Ok(Word::NULL)
+    }
+
+    /// The name of a kernel by its handle.
+    fn kernel_name(&self, handle: Word) -> Option<&String> {
+        let at = usize::try_from(handle.bits.checked_sub(KERNELS)?).ok()?;
+        self.cuda.handles.get(at)
+    }
+}
+
+fn succeed(_: &mut Machine<'_>, _: &[Word]) -> Outcome {
+    Ok(Word::NULL)
+}
+
+fn version(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    machine.yield_int32(args[0], VERSION)
+}
+
+fn error_text(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    let text = format!("CUDA_ERROR_{}\0", args[0].as_int32());
+    let text = machine.memory.constant("name of an error", text.into_bytes(), 1);
+    machine.yield_handle(args[1], text)
+}
+
+fn current_device(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    match machine.cuda.contexts.last().copied() {
+        Some(device) => machine.yield_int32(args[0], device),
+        None => Ok(INVALID_CONTEXT),
+    }
+}
+
+fn push(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    let Some(device) = args[0].bits.checked_sub(CONTEXTS) else { return Ok(INVALID_CONTEXT) };
+    machine.cuda.contexts.push(device as i32);
+    Ok(Word::NULL)
+}
+
+fn pop(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    let Some(device) = machine.cuda.contexts.pop() else { return Ok(INVALID_CONTEXT) };
+    if args[0].is_null() {
+        return Ok(Word::NULL);
+    }
+    machine.yield_handle(args[0], Word::bits(CONTEXTS + device as u64))
+}
+
+fn retain_primary(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    let device = args[1].as_int32();
+    if !(0..machine.cuda.devices).contains(&device) {
+        return Ok(INVALID_DEVICE);
+    }
+    machine.yield_handle(args[0], Word::bits(CONTEXTS + device as u64))
+}
+
+fn device_attribute(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    /// Bytes of shared memory that a block may ask for.
+    const SHARED: i32 = 227 << 10;
+    machine.yield_int32(args[0], SHARED)
+}
+
+fn load(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    machine.memory.read(args[1], 1, 1)?;
+    machine.cuda.loaded += 1;
+    machine.yield_handle(args[0], LIBRARY)
+}
+
+fn unload(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    ensure(args[0] == LIBRARY && machine.cuda.loaded > 0, || "no library is unloaded".to_owned())?;
+    machine.cuda.loaded -= 1;
+    Ok(Word::NULL)
+}
+
+fn kernel(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    if args[1] != LIBRARY {
+        return Ok(INVALID_HANDLE);
+    }
+    let name = String::from_utf8_lossy(&machine.memory.c_string(args[2])?).into_owned();
+    if !machine.cuda.kernels.contains_key(&name) {
+        return Ok(NOT_FOUND);
+    }
+    machine.cuda.handles.push(name);
+    let handle = KERNELS + machine.cuda.handles.len() as u64 - 1;
+    machine.yield_handle(args[0], Word::bits(handle))
+}
+
+fn kernel_function(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    if machine.kernel_name(args[1]).is_none() {
+        return Ok(INVALID_HANDLE);
+    }
+    machine.yield_handle(args[0], args[1])
+}
+
+fn kernel_attribute(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    if machine.kernel_name(args[2]).is_none() {
+        return Ok(INVALID_HANDLE);
+    }
+    machine.yield_int32(args[0], 0)
+}
+
+fn set_attribute(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    let is_known = machine.kernel_name(args[2]).is_some();
+    Ok(if is_known { Word::NULL } else { INVALID_HANDLE })
+}
+
+fn load_function(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    let is_known = machine.kernel_name(args[0]).is_some();
+    Ok(if is_known { Word::NULL } else { INVALID_HANDLE })
+}
+
+fn param_info(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    let Some(name) = machine.kernel_name(args[0]) else { return Ok(INVALID_HANDLE) };
+    let sizes = &machine.cuda.kernels[name];
+    let at = args[1].bits as usize;
+    let Some(&size) = sizes.get(at) else { return Ok(INVALID_VALUE) };
+    let offset: u64 = sizes[..at].iter().sum();
+    machine.memory.store(args[2], Word::bits(offset), 8, 8)?;
+    machine.memory.store(args[3], Word::bits(size), 8, 8)?;
+    Ok(Word::NULL)
+}
+
+/// `cuLaunchKernelEx`: the whole configuration, every attribute and every parameter is read.
+fn launch(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    const FIELDS: usize = 7;
+    const STREAM: i64 = 32;
+    const ATTRIBUTES: i64 = 40;
+    const COUNT: i64 = 48;
+    const ATTRIBUTE: usize = 72;
+    let config = args[0];
+    let Some(name) = machine.kernel_name(args[1]).cloned() else { return Ok(INVALID_HANDLE) };
+    let mut shape = [0; FIELDS];
+    for (index, field) in shape.iter_mut().enumerate() {
+        *field = machine.memory.load(config.offset(4 * index as i64), 4, 4)?.bits as u32;
+    }
+    let stream = machine.memory.load(config.offset(STREAM), 8, 8)?;
+    let count = machine.memory.load(config.offset(COUNT), 4, 4)?.bits as usize;
+    let attributes = machine.memory.load(config.offset(ATTRIBUTES), 8, 8)?;
+    if count > 0 {
+        machine.memory.read(attributes, ATTRIBUTE * count, 8)?;
+    }
+    let sizes = machine.cuda.kernels[&name].clone();
+    let mut parameters = Vec::new();
+    for (index, size) in sizes.into_iter().enumerate() {
+        let parameter = machine.memory.load(args[2].offset(8 * index as i64), 8, 8)?;
+        parameters.push(machine.memory.read(parameter, size as usize, 1)?.to_vec());
+    }
+    if shape[..6].contains(&0) {
+        return Ok(INVALID_VALUE);
+    }
+    ensure(!machine.cuda.contexts.is_empty() || stream.bits > 2, || {
+        "a launch on a default stream without a context".to_owned()
+    })?;
+    machine.cuda.launches.push(Launch { kernel: name, shape, stream, parameters });
+    Ok(Word::NULL)
+}
+
+/// `cuTensorMapEncodeTiled`: all arrays are read, all of the map is written.
+fn encode_map(machine: &mut Machine<'_>, args: &[Word]) -> Result<Word, Box<Finding>> {
+    const MAP: usize = 128;
+    let rank = args[2].as_int32();
+    ensure((1..=5).contains(&rank), || format!("a tensor map of rank {rank}"))?;
+    let rank = rank as usize;
+    for (array, size) in [(4, 8 * rank), (5, 8 * (rank - 1)), (6, 4 * rank), (7, 4 * rank)] {
+        if size > 0 {
+            machine.memory.read(args[array], size, if array < 6 { 8 } else { 4 })?;
+        }
+    }
+    machine.memory.write(args[0], &[0x7a; MAP], 64)?;
+    Ok(Word::NULL)
+}

@@ -1,0 +1,229 @@
+//! Modules and models become one machine.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::rc::Rc;
+
+use codegen::ir::{Linkage, Module, Signature, Symbol, SymbolKind};
+
+use crate::fault::{Failing, Fault};
+use crate::finding::Finding;
+use crate::memory::Memory;
+use crate::run::Outcome;
+use crate::runtime::{self, Runtime};
+use crate::word::Word;
+use crate::{c_library, cuda};
+
+/// A function that is no host IR. Its arguments have no bits above the width of their types; neither may
+/// its result.
+pub type Host<'p> = Rc<dyn Fn(&mut Machine<'p>, &[Word]) -> Outcome + 'p>;
+
+/// Linked modules, their memory, and the state of the models.
+pub struct Machine<'p> {
+    /// All memory.
+    pub memory: Memory<'p>,
+    /// The state of the runtime.
+    pub runtime: Runtime,
+    /// The state of the CUDA driver.
+    pub cuda: cuda::Driver,
+    /// How many instructions may still run.
+    pub budget: u64,
+    /// Which call fails.
+    pub fault: Option<Fault>,
+    /// How many calls that may fail host IR has made.
+    pub fallible_calls: u64,
+    /// The function whose call failed by the fault, once one did.
+    pub failed: Option<String>,
+    pub(crate) functions: Vec<Function<'p>>,
+    pub(crate) modules: Vec<Linked<'p>>,
+    /// Everything that has a name outside its module.
+    names: HashMap<String, Word>,
+    /// The registers of calls that have returned, to be used again.
+    pub(crate) spare: Vec<Vec<Word>>,
+    /// How many calls are under way.
+    pub(crate) depth: usize,
+}
+
+impl fmt::Debug for Machine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let functions = self.functions.len();
+        f.debug_struct("Machine").field("functions", &functions).finish_non_exhaustive()
+    }
+}
+
+/// A module and where its symbols are.
+pub(crate) struct Linked<'p> {
+    pub(crate) module: &'p Module,
+    /// For each symbol the address of what it names.
+    pub(crate) addresses: Vec<Word>,
+}
+
+/// A function by its number.
+#[derive(Clone)]
+pub(crate) struct Function<'p> {
+    pub(crate) name: String,
+    pub(crate) code: Code<'p>,
+}
+
+#[derive(Clone)]
+pub(crate) enum Code<'p> {
+    /// That of a module, both by their position.
+    Ir { module: usize, function: usize },
+    /// A model, or a closure of the test.
+    Host { run: Host<'p>, signature: Option<Signature>, failing: Failing },
+    /// Declared, and defined nowhere.
+    Undefined,
+}
+
+/// How many instructions a machine runs before it says that there is no end.
+const BUDGET: u64 = 50_000_000;
+
+impl<'p> Machine<'p> {
+    /// Links modules. What they import is found in each other, then among the functions of `host`, then in
+    /// the models; what is in none of them is a finding when it is called.
+    ///
+    /// # Panics
+    /// If two modules export one name.
+    pub fn link(modules: &[&'p Module], host: &dyn Fn(&str) -> Option<Host<'p>>) -> Machine<'p> {
+        let mut machine = Machine {
+            memory: Memory::default(),
+            runtime: Runtime::default(),
+            cuda: cuda::Driver::default(),
+            budget: BUDGET,
+            fault: None,
+            fallible_calls: 0,
+            failed: None,
+            functions: Vec::new(),
+            modules: Vec::new(),
+            names: HashMap::new(),
+            spare: Vec::new(),
+            depth: 0,
+        };
+        for &module in modules {
+            machine.define(module);
+        }
+        for index in 0..machine.modules.len() {
+            machine.import(index, host);
+        }
+        for index in 0..machine.modules.len() {
+            machine.relocate(index);
+        }
+        machine
+    }
+
+    /// Gives the definitions of a module their addresses.
+    fn define(&mut self, module: &'p Module) {
+        let mut addresses = vec![Word::NULL; module.symbols.len()];
+        let position = self.modules.len();
+        for (index, function) in module.functions.iter().enumerate() {
+            let code = Code::Ir { module: position, function: index };
+            let name = module.name(function.symbol);
+            addresses[function.symbol.index()] = self.add(name.to_owned(), code);
+        }
+        for data in &module.data {
+            let (name, bytes) = (module.name(data.symbol), &data.bytes[..]);
+            let align = u64::from(data.align);
+            addresses[data.symbol.index()] = if data.writable {
+                self.memory.variable(name, bytes, align)
+            } else {
+                self.memory.constant(name, bytes, align)
+            };
+        }
+        for (symbol, &address) in module.symbols.iter().zip(&addresses) {
+            let is_new = match symbol.linkage {
+                Linkage::Export => self.names.insert(symbol.name.clone(), address).is_none(),
+                Linkage::Once => {
+                    self.names.entry(symbol.name.clone()).or_insert(address);
+                    true
+                }
+                Linkage::Local | Linkage::Import => true,
+            };
+            assert!(is_new, "{} is exported twice", symbol.name);
+        }
+        self.modules.push(Linked { module, addresses });
+    }
+
+    /// Finds what a module imports.
+    fn import(&mut self, index: usize, host: &dyn Fn(&str) -> Option<Host<'p>>) {
+        let module = self.modules[index].module;
+        for (position, symbol) in module.symbols.iter().enumerate() {
+            if symbol.linkage != Linkage::Import {
+                continue;
+            }
+            let signature = match &symbol.kind {
+                SymbolKind::Function(signature) => Some(signature),
+                SymbolKind::Data => None,
+            };
+            let found = self.names.get(&symbol.name).copied();
+            let found = found.unwrap_or_else(|| match host(&symbol.name) {
+                Some(run) => self.host(&symbol.name, signature.cloned(), run),
+                None => self
+                    .model(&symbol.name)
+                    .unwrap_or_else(|| self.add(symbol.name.clone(), Code::Undefined)),
+            });
+            self.names.insert(symbol.name.clone(), found);
+            self.modules[index].addresses[position] = found;
+        }
+    }
+
+    /// Writes the addresses that data holds.
+    fn relocate(&mut self, index: usize) {
+        let Linked { module, addresses } = &self.modules[index];
+        for data in &module.data {
+            let at = addresses[data.symbol.index()];
+            for relocation in &data.relocations {
+                let target = addresses[relocation.symbol.index()].offset(relocation.addend);
+                self.memory.relocate(at, relocation.offset as usize, target);
+            }
+        }
+    }
+
+    fn add(&mut self, name: String, code: Code<'p>) -> Word {
+        let number = u32::try_from(self.functions.len()).expect("there are fewer functions");
+        let address = self.memory.code(name.clone().into(), number);
+        self.functions.push(Function { name, code });
+        address
+    }
+
+    /// The address of a new function of the test, which takes and returns what `signature` says.
+    pub fn host(&mut self, name: &str, signature: Option<Signature>, run: Host<'p>) -> Word {
+        let failing = Failing::Never;
+        self.add(name.to_owned(), Code::Host { run, signature, failing })
+    }
+
+    /// The address of a function of a model: always the same for the same name.
+    pub fn model(&mut self, name: &str) -> Option<Word> {
+        if let Some(known) = self.names.get(name) {
+            return Some(*known);
+        }
+        let found = runtime::function(name).or_else(|| c_library::function(name));
+        let (run, signature, failing) = found.or_else(|| cuda::function(name))?;
+        let code = Code::Host { run: Rc::new(run), signature, failing };
+        let address = self.add(name.to_owned(), code);
+        self.names.insert(name.to_owned(), address);
+        Some(address)
+    }
+
+    /// The address of what modules export, or import from elsewhere.
+    pub fn symbol(&self, name: &str) -> Option<Word> {
+        self.names.get(name).copied()
+    }
+
+    /// The address of a symbol of a module.
+    pub fn address(&self, module: usize, symbol: Symbol) -> Word {
+        self.modules[module].addresses[symbol.index()]
+    }
+
+    /// Runs the constructors of all modules.
+    ///
+    /// # Errors
+    /// What the machine finds.
+    pub fn construct(&mut self) -> Result<(), Box<Finding>> {
+        for index in 0..self.modules.len() {
+            for &constructor in &self.modules[index].module.constructors {
+                self.call(self.modules[index].addresses[constructor.index()], &[])?;
+            }
+        }
+        Ok(())
+    }
+}

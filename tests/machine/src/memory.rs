@@ -1,0 +1,330 @@
+//! Memory: regions, and accesses that are checked.
+
+use std::borrow::Cow;
+use std::num::NonZeroU32;
+
+use crate::finding::{Finding, ensure};
+use crate::word::Word;
+
+/// A piece of memory that is made and freed as a whole: a stack slot, a data object, a block of the heap, a
+/// function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Region(NonZeroU32);
+
+impl Region {
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+/// All memory of a machine. Addresses and regions are never used twice.
+#[derive(Debug)]
+pub struct Memory<'p> {
+    regions: Vec<RegionData<'p>>,
+    /// The first address that no region has.
+    next: u64,
+}
+
+#[derive(Debug)]
+struct RegionData<'p> {
+    /// What findings call it.
+    label: Cow<'p, str>,
+    kind: Kind,
+    address: u64,
+    bytes: Cow<'p, [u8]>,
+    /// For each byte whether it has been written; `None` if all have.
+    written: Option<Vec<bool>>,
+    /// For each eight bytes where the pointer in them points; shorter where no pointer was stored behind.
+    origins: Vec<Option<Region>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Read and written.
+    Variable,
+    /// Read and written, and to be given back: a leak if it is not.
+    Heap,
+    /// Only read.
+    Constant,
+    /// A function: its number. Neither read nor written.
+    Code(u32),
+    /// Gone.
+    Freed,
+}
+
+/// Distance between regions: a pointer that is a little off hits none.
+const GAP: u64 = 64;
+
+impl Default for Memory<'_> {
+    fn default() -> Self {
+        Memory { regions: Vec::new(), next: 0x10_0000 }
+    }
+}
+
+impl<'p> Memory<'p> {
+    /// A region whose address is a multiple of `align` and of no more.
+    fn add(&mut self, label: Cow<'p, str>, kind: Kind, bytes: Cow<'p, [u8]>, align: u64) -> Word {
+        let odd = self.next.next_multiple_of(2 * align) + align;
+        let address = if odd - 2 * align >= self.next { odd - 2 * align } else { odd };
+        self.next = address + bytes.len() as u64 + GAP;
+        let (written, origins) = (None, Vec::new());
+        self.regions.push(RegionData { label, kind, address, bytes, written, origins });
+        let count = u32::try_from(self.regions.len()).expect("a run makes fewer regions");
+        Word { bits: address, origin: NonZeroU32::new(count).map(Region) }
+    }
+
+    /// A region of bytes that may only be read.
+    pub fn constant(
+        &mut self,
+        label: impl Into<Cow<'p, str>>,
+        bytes: impl Into<Cow<'p, [u8]>>,
+        align: u64,
+    ) -> Word {
+        self.add(label.into(), Kind::Constant, bytes.into(), align)
+    }
+
+    /// A region of bytes that may be read and written.
+    pub fn variable(
+        &mut self,
+        label: impl Into<Cow<'p, str>>,
+        bytes: impl Into<Cow<'p, [u8]>>,
+        align: u64,
+    ) -> Word {
+        self.add(label.into(), Kind::Variable, bytes.into(), align)
+    }
+
+    /// A region of bytes that must be written before they are read.
+    pub fn uninitialised(
+        &mut self,
+        label: impl Into<Cow<'p, str>>,
+        size: usize,
+        align: u64,
+    ) -> Word {
+        let word = self.add(label.into(), Kind::Variable, vec![0xa5; size].into(), align);
+        self.data_mut(word).written = Some(vec![false; size]);
+        word
+    }
+
+    /// A block of the heap, as `malloc` makes it: a leak if it is not freed.
+    pub fn heap(&mut self, label: impl Into<Cow<'p, str>>, size: usize, align: u64) -> Word {
+        let word = self.uninitialised(label, size, align);
+        self.data_mut(word).kind = Kind::Heap;
+        word
+    }
+
+    /// A block of the heap whose bytes are 0.
+    pub fn zeroed(&mut self, label: impl Into<Cow<'p, str>>, size: usize, align: u64) -> Word {
+        self.add(label.into(), Kind::Heap, vec![0; size].into(), align)
+    }
+
+    /// Takes a block of the heap for granted: it is no leak.
+    pub fn keep(&mut self, pointer: Word) {
+        self.data_mut(pointer).kind = Kind::Variable;
+    }
+
+    pub(crate) fn code(&mut self, label: Cow<'p, str>, number: u32) -> Word {
+        self.add(label, Kind::Code(number), Cow::Borrowed(&[][..]), 16)
+    }
+
+    fn data_mut(&mut self, word: Word) -> &mut RegionData<'p> {
+        let region = word.origin.expect("it was just made");
+        &mut self.regions[region.index()]
+    }
+
+    /// Ends the life of a region; the pointer must be the one that it was made with.
+    pub fn free(&mut self, pointer: Word) -> Result<(), Box<Finding>> {
+        let (region, offset) = self.locate(pointer)?;
+        let data = &mut self.regions[region.index()];
+        let label = &data.label;
+        ensure(matches!(data.kind, Kind::Heap | Kind::Variable), || {
+            format!("`{label}` is freed, which is not on the heap")
+        })?;
+        ensure(offset == 0, || format!("`{label}` is freed by a pointer {offset} bytes into it"))?;
+        data.kind = Kind::Freed;
+        data.bytes = Cow::Borrowed(&[][..]);
+        (data.written, data.origins) = (None, Vec::new());
+        Ok(())
+    }
+
+    /// Makes a region one that may only be read from now on.
+    pub fn freeze(&mut self, pointer: Word) {
+        self.data_mut(pointer).kind = Kind::Constant;
+    }
+
+    /// The function that a pointer points at.
+    pub(crate) fn function(&self, pointer: Word) -> Result<u32, Box<Finding>> {
+        let (region, offset) = self.locate(pointer)?;
+        let data = &self.regions[region.index()];
+        match data.kind {
+            Kind::Code(number) if offset == 0 => Ok(number),
+            _ => Err(Finding::new(format!("`{}`+{offset} is called", data.label))),
+        }
+    }
+
+    /// What a pointer points into, and how far from its start. The region is alive.
+    fn locate(&self, pointer: Word) -> Result<(Region, i64), Box<Finding>> {
+        let Some(region) = pointer.origin else {
+            let at = pointer.bits;
+            let what = if at == 0 { "NULL".to_owned() } else { format!("{at:#x}, a number") };
+            return Err(Finding::new(format!("{what} is used as a pointer")));
+        };
+        let data = &self.regions[region.index()];
+        let label = &data.label;
+        ensure(data.kind != Kind::Freed, || format!("`{label}` is used after it was freed"))?;
+        Ok((region, pointer.bits.wrapping_sub(data.address) as i64))
+    }
+
+    /// The region of an access and where in it the access is.
+    fn access(
+        &self,
+        pointer: Word,
+        size: usize,
+        align: u64,
+        writes: bool,
+    ) -> Result<(Region, usize), Box<Finding>> {
+        let (region, offset) = self.locate(pointer)?;
+        let data = &self.regions[region.index()];
+        let label = &data.label;
+        let verb = if writes { "write" } else { "read" };
+        let length = data.bytes.len() as i64;
+        let end = offset.saturating_add(size as i64);
+        if offset < 0 || end > length {
+            let (by, side) = if offset < 0 { (-offset, "begins") } else { (end - length, "ends") };
+            let place = if offset < 0 { "before" } else { "behind" };
+            let reason = format!("a {verb} of {size} bytes {side} {by} bytes {place} `{label}`");
+            return Err(Finding::new(reason));
+        }
+        ensure(pointer.bits.is_multiple_of(align), || {
+            format!(
+                "a {verb} of {size} bytes at `{label}`+{offset} is not at a multiple of {align}"
+            )
+        })?;
+        let allowed = match data.kind {
+            Kind::Variable | Kind::Heap => true,
+            Kind::Constant => !writes,
+            Kind::Code(_) | Kind::Freed => false,
+        };
+        ensure(allowed, || format!("a {verb} of {size} bytes at `{label}`+{offset}, a constant"))?;
+        Ok((region, offset as usize))
+    }
+
+    /// Reads bytes that have all been written.
+    pub fn read(&self, pointer: Word, size: usize, align: u64) -> Result<&[u8], Box<Finding>> {
+        let (region, offset) = self.access(pointer, size, align, false)?;
+        let data = &self.regions[region.index()];
+        let unwritten = data.written.as_ref().and_then(|written| {
+            written[offset..offset + size].iter().position(|is_written| !is_written)
+        });
+        let label = &data.label;
+        match unwritten {
+            None => Ok(&data.bytes[offset..offset + size]),
+            Some(at) => Err(Finding::new(format!(
+                "a read of {size} bytes at `{label}`+{offset} takes in byte {}, which was never written",
+                offset + at
+            ))),
+        }
+    }
+
+    /// Reads a value of up to eight bytes.
+    pub fn load(&self, pointer: Word, size: usize, align: u64) -> Result<Word, Box<Finding>> {
+        let bytes = self.read(pointer, size, align)?;
+        let mut word = [0; 8];
+        word[..size].copy_from_slice(bytes);
+        let bits = u64::from_le_bytes(word);
+        let data = &self.regions[pointer.origin.map_or(0, Region::index)];
+        let offset = pointer.bits.wrapping_sub(data.address) as usize;
+        let whole = size == 8 && offset.is_multiple_of(8);
+        let origin = if whole { data.origins.get(offset / 8).copied().flatten() } else { None };
+        Ok(Word { bits, origin })
+    }
+
+    /// Writes a value of up to eight bytes.
+    pub fn store(
+        &mut self,
+        pointer: Word,
+        value: Word,
+        size: usize,
+        align: u64,
+    ) -> Result<(), Box<Finding>> {
+        let offset = self.write(pointer, &value.bits.to_le_bytes()[..size], align)?;
+        if let (true, true, Some(_)) = (size == 8, offset.is_multiple_of(8), value.origin) {
+            let origins = &mut self.data_mut(pointer).origins;
+            if origins.len() <= offset / 8 {
+                origins.resize(offset / 8 + 1, None);
+            }
+            origins[offset / 8] = value.origin;
+        }
+        Ok(())
+    }
+
+    /// Writes bytes, which are no pointers; where in the region.
+    pub fn write(
+        &mut self,
+        pointer: Word,
+        bytes: &[u8],
+        align: u64,
+    ) -> Result<usize, Box<Finding>> {
+        let (region, offset) = self.access(pointer, bytes.len(), align, true)?;
+        let data = &mut self.regions[region.index()];
+        let end = offset + bytes.len();
+        data.bytes.to_mut()[offset..end].copy_from_slice(bytes);
+        if let Some(written) = &mut data.written {
+            written[offset..end].fill(true);
+        }
+        let (first, last) = (offset / 8, end.div_ceil(8).min(data.origins.len()));
+        data.origins.iter_mut().take(last).skip(first).for_each(|origin| *origin = None);
+        Ok(offset)
+    }
+
+    /// Puts an address into a constant or variable that is being made.
+    pub(crate) fn relocate(&mut self, data: Word, offset: usize, target: Word) {
+        let kind = std::mem::replace(&mut self.data_mut(data).kind, Kind::Variable);
+        let at = data.offset(offset as i64);
+        self.store(at, target, 8, 8).expect("verified modules have room for addresses");
+        self.data_mut(data).kind = kind;
+    }
+
+    /// The bytes up to a NUL.
+    pub fn c_string(&self, pointer: Word) -> Result<Vec<u8>, Box<Finding>> {
+        let mut text = Vec::new();
+        loop {
+            match self.read(pointer.offset(text.len() as i64), 1, 1)?[0] {
+                0 => return Ok(text),
+                byte => text.push(byte),
+            }
+        }
+    }
+
+    /// The blocks of the heap that were made since there were so many regions, and are not freed.
+    pub fn left_since(&self, count: usize) -> impl Iterator<Item = &str> {
+        let made = self.regions.iter().skip(count);
+        made.filter(|data| data.kind == Kind::Heap).map(|data| &*data.label)
+    }
+
+    /// How many regions have been made.
+    pub fn count(&self) -> usize {
+        self.regions.len()
+    }
+
+    /// How many variables hold a pointer to the start of a region, and are no heap.
+    pub fn holders(&self, of: Region) -> usize {
+        let kept = self.regions.iter().filter(|data| data.kind == Kind::Variable);
+        kept.flat_map(|data| &data.origins).filter(|origin| **origin == Some(of)).count()
+    }
+
+    /// What findings call a value: a number, or where a pointer points.
+    pub fn describe(&self, word: Word) -> String {
+        let Some(region) = word.origin else {
+            let value = word.as_int();
+            return if value.unsigned_abs() > 9999 {
+                format!("{:#x}", word.bits)
+            } else {
+                value.to_string()
+            };
+        };
+        let data = &self.regions[region.index()];
+        let (label, offset) = (&data.label, word.bits.wrapping_sub(data.address) as i64);
+        let gone = if data.kind == Kind::Freed { " (freed)" } else { "" };
+        format!("`{label}`{offset:+}{gone}")
+    }
+}

@@ -1,0 +1,234 @@
+//! Calls on the machine for host IR, with its model of the runtime and kernels that are closures.
+
+mod frame;
+mod kernels;
+mod notes;
+mod read;
+
+use std::rc::Rc;
+
+use codegen::{Library, Loader, Options, Routines, ir};
+use machine::runtime::Value;
+use machine::{Fault, Finding, Machine, Word};
+
+use crate::outcome::{End, Outcome};
+use crate::route::{Call, Reason, Route};
+use frame::Frame;
+use kernels::Kernels;
+
+/// Where the routines come from in the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Linked {
+    /// Every module has its own.
+    Inside,
+    /// A module of routines is linked to that of the wrappers.
+    Beside,
+}
+
+/// A library that is lowered and runs in the machine.
+#[derive(Debug)]
+pub struct InMachine {
+    modules: Vec<Rc<ir::Module>>,
+    /// Which call of the runtime fails.
+    pub fault: Option<Fault>,
+    /// Tensors are allocated by the kernels' allocator, not by the C library.
+    pub allocator: bool,
+    /// Kernels that images have, with the bytes of their parameters, where there is a driver.
+    pub driver: Option<Vec<(&'static str, Vec<u64>)>>,
+}
+
+/// What [`InMachine::run_faulty`] says of a call.
+#[derive(Debug)]
+pub struct Run {
+    /// What the call did.
+    pub outcome: Result<Outcome, Reason>,
+    /// How many calls it made that may fail.
+    pub fallible_calls: u64,
+}
+
+thread_local! {
+    static ROUTINES: Rc<ir::Module> = Rc::new(codegen::routines(Loader::Dl));
+}
+
+impl InMachine {
+    /// Lowers a library.
+    ///
+    /// # Panics
+    /// If it is no library, or what it lowers to does not verify.
+    pub fn new(library: &Library, linked: Linked) -> InMachine {
+        let routines = match linked {
+            Linked::Inside => Routines::Embedded,
+            Linked::Beside => Routines::Shared,
+        };
+        let options = Options { routines, metadata: false, ..Options::default() };
+        let resolved = library.resolve().unwrap_or_else(|error| panic!("{error}"));
+        let module = codegen::lower(&resolved, &options);
+        ir::verify(&module).unwrap_or_else(|error| panic!("{error}"));
+        let mut modules = vec![Rc::new(module)];
+        if linked == Linked::Beside {
+            modules.push(ROUTINES.with(Rc::clone));
+        }
+        InMachine { modules, fault: None, allocator: true, driver: None }
+    }
+
+    /// The same with modules of its own, which may be changed.
+    pub fn copied(&self) -> InMachine {
+        let own = |module: &Rc<ir::Module>| Rc::new(ir::Module::clone(module));
+        let driver = self.driver.clone();
+        InMachine { modules: self.modules.iter().map(own).collect(), driver, ..*self }
+    }
+
+    /// The modules, to be changed: only where the routines are not beside, since those are shared.
+    pub fn modules_mut(&mut self) -> impl Iterator<Item = &mut ir::Module> {
+        self.modules.iter_mut().filter_map(Rc::get_mut)
+    }
+
+    /// Makes one call in a machine of its own.
+    pub fn run_faulty(&self, call: &Call<'_>, fault: Option<Fault>) -> Run {
+        let mut calls = Vec::new();
+        let mut outcomes = self.each(std::slice::from_ref(call), fault, &mut calls);
+        Run { outcome: outcomes.remove(0), fallible_calls: calls[0] }
+    }
+
+    fn each(
+        &self,
+        calls: &[Call<'_>],
+        fault: Option<Fault>,
+        fallible: &mut Vec<u64>,
+    ) -> Vec<Result<Outcome, Reason>> {
+        let kernels = Rc::new(Kernels::default());
+        let modules: Vec<&ir::Module> = self.modules.iter().map(|module| &**module).collect();
+        let mut machine = Machine::link(&modules, &|name| kernels::kernel(name, &kernels));
+        if self.allocator {
+            machine.runtime.allocator = kernels::allocator(&mut machine, &kernels);
+        }
+        for id in 0..2 {
+            let stream = Word::int(crate::ffi::STREAM + i64::from(id));
+            machine.set_stream((abi_spec::DeviceType::CUDA.0, id), stream);
+        }
+        if let Some(images) = &self.driver {
+            machine.cuda.is_installed = true;
+            let names = images.iter().map(|(name, sizes)| ((*name).to_owned(), sizes.clone()));
+            machine.cuda.kernels = names.collect();
+        }
+        let mut each = |call: &Call<'_>| {
+            (machine.fault, machine.fallible_calls, machine.failed) = (None, 0, None);
+            machine.budget = BUDGET;
+            let outcome = perform(&mut machine, &kernels, call, fault);
+            fallible.push(machine.fallible_calls);
+            outcome
+        };
+        calls.iter().map(&mut each).collect()
+    }
+}
+
+/// Instructions of one call.
+const BUDGET: u64 = 20_000_000;
+
+impl Route for InMachine {
+    fn name(&self) -> String {
+        format!("machine, {} modules", self.modules.len())
+    }
+
+    fn run(&self, calls: &[Call<'_>]) -> Vec<Result<Outcome, Reason>> {
+        self.each(calls, self.fault, &mut Vec::new())
+    }
+}
+
+/// What results hold before a call: no object, and nothing that a callee would write.
+const NOISE: Value =
+    Value { index: -0x5a5a_5a5b, small: 0xa5a5_a5a5, payload: Word::bits(0xa5a5_a5a5_a5a5_a5a5) };
+
+/// Makes a call; what the machine finds makes the outcome a broken one.
+fn perform(
+    machine: &mut Machine<'_>,
+    kernels: &Rc<Kernels>,
+    call: &Call<'_>,
+    fault: Option<Fault>,
+) -> Result<Outcome, Reason> {
+    let broken = |finding: Box<Finding>| End::Broken(finding.to_string());
+    let mut frame = match Frame::new(machine, kernels, call.arguments) {
+        Ok(frame) => frame?,
+        Err(finding) => {
+            return Ok(Outcome { recorded: String::new(), end: broken(finding) });
+        }
+    };
+    kernels.notes.begin_anew();
+    let end = match ended(machine, call, &mut frame, fault) {
+        Ok(end) => end,
+        Err(finding) => broken(finding),
+    };
+    let mut recorded = vec![kernels.notes.take()];
+    recorded.retain(|text| !text.is_empty());
+    recorded.extend(kernels.called.take());
+    Ok(Outcome { recorded: recorded.join(", "), end })
+}
+
+fn ended(
+    machine: &mut Machine<'_>,
+    call: &Call<'_>,
+    frame: &mut Frame,
+    fault: Option<Fault>,
+) -> Result<End, Box<Finding>> {
+    let symbol = format!("__tvm_ffi_{}", call.function);
+    let function = machine.symbol(&symbol).unwrap_or_else(|| panic!("no {symbol}"));
+    let count = call.count.unwrap_or(call.arguments.len() as i32);
+    let result = machine.memory.variable("result", vec![0; 16], 8);
+    machine.memory.store_any(result, NOISE)?;
+    let before = machine.memory.count();
+    let contexts = machine.cuda.contexts.clone();
+    machine.fault = fault;
+    let args = [Word::NULL, frame.args, Word::int32(count), result];
+    let status = machine.call(function, &args);
+    machine.fault = None;
+    let end = end(machine, status?.as_int32(), result)?;
+    if let End::Broken(_) = end {
+        return Ok(end);
+    }
+    frame.check_balance(machine)?;
+    let is_popped = machine.failed.as_deref() != Some("cuCtxPopCurrent_v2");
+    if is_popped && contexts != machine.cuda.contexts {
+        return Ok(End::Broken("contexts of the driver are left".to_owned()));
+    }
+    let left: Vec<&str> = machine.memory.left_since(before).collect();
+    if !left.is_empty() {
+        return Ok(End::Broken(format!("left on the heap: {}", left.join(", "))));
+    }
+    check_registry(machine)?;
+    frame.give_back(machine)?;
+    Ok(end)
+}
+
+/// Functions of the registry have the registry's reference and one for each handle that is kept.
+fn check_registry(machine: &Machine<'_>) -> Result<(), Box<Finding>> {
+    for (name, function) in machine.globals() {
+        let references = machine.references(function)? as usize;
+        let kept = function.origin.map_or(0, |region| machine.memory.holders(region));
+        if references != 1 + kept {
+            let reason = format!("`{name}` has {references} references, and {kept} keep it");
+            return Err(Finding::new(reason));
+        }
+    }
+    Ok(())
+}
+
+fn end(machine: &mut Machine<'_>, status: i32, result: Word) -> Result<End, Box<Finding>> {
+    let error = machine.take_error()?;
+    let found = machine.memory.load_any(result)?;
+    let broken = |reason: String| Ok(End::Broken(reason));
+    match (status, error) {
+        (0, None) => {
+            let value = read::value(machine, found)?;
+            machine.release_value(found)?;
+            Ok(value.map_or_else(End::Broken, End::Result))
+        }
+        (0, Some(error)) => broken(format!("success, but the slot holds {error:?}")),
+        (-1, Some(error)) if found == NOISE => {
+            let message = String::from_utf8_lossy(&error.message).into_owned();
+            Ok(End::Error { kind: error.kind, message })
+        }
+        (-1, Some(_)) => broken(format!("an error, but the result is {found:?}")),
+        (-1, None) => broken("a failure without an error".to_owned()),
+        (status, error) => broken(format!("the status is {status}, the error {error:?}")),
+    }
+}

@@ -1,0 +1,135 @@
+//! The machine for host IR runs what the other routes run natively, and finds nothing.
+
+mod planted;
+
+use codegen::Library;
+use tvm_ffi_codegen_tests::argument::parse_list;
+use tvm_ffi_codegen_tests::cases::{self, Case};
+use tvm_ffi_codegen_tests::every::{declarations, values};
+use tvm_ffi_codegen_tests::fake_cuda::CUBIN;
+use tvm_ffi_codegen_tests::machine::{InMachine, Linked};
+use tvm_ffi_codegen_tests::outcome::End;
+use tvm_ffi_codegen_tests::route::{Call, LACKING};
+use tvm_ffi_codegen_tests::volume;
+
+use crate::table::check;
+
+#[test]
+fn every_row_of_the_table() {
+    let table = cases::table();
+    for linked in [Linked::Inside, Linked::Beside] {
+        check(&InMachine::new(&cases::library(&table), linked), &table, &[]);
+    }
+}
+
+/// The table, with every call of the runtime failing in its turn.
+#[test]
+fn every_row_under_faults() {
+    let table: Vec<Case> = cases::table();
+    let library = cases::library(&table);
+    let machine = InMachine::new(&library, Linked::Beside);
+    let mut faults = 0;
+    let mut wrong = Vec::new();
+    for (case, row) in table.iter().flat_map(|case| case.rows.iter().map(move |row| (case, row))) {
+        let function = &case.function.signature.name;
+        let call = Call { function, arguments: &row.arguments, count: row.count };
+        let place = || format!("{}: {function}", row.place);
+        faults += volume::faults(&machine, &call, &mut |report| {
+            wrong.push(format!("{}: {report}", place()));
+        });
+    }
+    assert!(wrong.is_empty(), "{} of {faults}\n{}", wrong.len(), wrong.join("\n"));
+    assert!(faults > 400, "only {faults} faults");
+}
+
+/// Every type of parameter with values of every type, each call alone and under every fault.
+#[test]
+fn every_value_for_every_type() {
+    let (library, values) = (declarations(), values());
+    let machine = InMachine::new(&library, Linked::Beside);
+    let (mut faults, mut wrong) = (0, Vec::new());
+    for function in &library.functions {
+        for value in &values {
+            let (function, arguments) = (&function.signature.name, std::slice::from_ref(value));
+            let call = Call { function, arguments, count: None };
+            faults += volume::faults(&machine, &call, &mut |report| {
+                wrong.push(format!("{function}({value}): {report}"));
+            });
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {faults}\n{}", wrong.len(), wrong.join("\n"));
+    assert!(faults > 2000, "only {faults} faults");
+}
+
+/// Hidden memory, a tensor map, what must be allowed, every width of a parameter; and a launch in a loop.
+const LAUNCHES: &str = "image code; f(x: Tensor([n, 64], float32, device=cuda)) -> None = {
+    launch code.\"hidden\"(x.data, int32(n), scratch(n, 16), scratch(64, 64)) grid(n) block(1) smem(n) cluster(n);
+    launch code.\"tma\"(tensormap(x, box=[1, 64]), x.data) grid(1) block(1);
+};
+g(x: Tensor([n], float32, device=cuda), a: float32) -> None = {
+    for i in 0..n {
+        launch code.\"axpy_kernel\"(x.data, x.data, int32(i), a) grid(ceildiv(n, 4), i) block(32, 2) smem(65536) pdl;
+        launch code.\"widths\"(int8(i), int16(i), int32(i), i, a, 0.5, struct(int32(1), int32(2), int32(3)),
+            struct(int8(1), 2.0, int32(3))) grid(1) block(1) cooperative;
+    }
+};";
+
+/// The bytes of the parameters of each.
+const KERNELS: &[(&str, &[u64])] = &[
+    ("hidden", &[8, 4, 8, 8]),
+    ("tma", &[128, 8]),
+    ("axpy_kernel", &[8, 8, 4, 4]),
+    ("widths", &[1, 2, 4, 8, 4, 8, 12, 24]),
+];
+
+/// Launches, on a device whose stream is the default one and on one that has a stream, with every function of
+/// the runtime and of the driver failing in its turn.
+#[test]
+fn launches_under_faults() {
+    let mut library: Library = LAUNCHES.parse().expect("it is a library");
+    library.images[0].bytes = Some(CUBIN.to_vec());
+    for linked in [Linked::Inside, Linked::Beside] {
+        let mut machine = InMachine::new(&library, linked);
+        machine.driver =
+            Some(KERNELS.iter().map(|(name, sizes)| (*name, sizes.to_vec())).collect());
+        for device in [0, 2] {
+            let calls = [
+                ("f", format!("(float32[16, 64]{{device=cuda:{device}}})")),
+                ("f", format!("(float32[0, 64]{{device=cuda:{device}}})")),
+                ("g", format!("(float32[3]{{device=cuda:{device}}}, 2.5)")),
+                ("g", format!("(float32[40]{{device=cuda:{device}}}, 2.5)")),
+            ];
+            for (function, arguments) in &calls {
+                let (arguments, _) = parse_list(arguments).expect("they are arguments");
+                let call = Call { function, arguments: &arguments, count: None };
+                let mut wrong = Vec::new();
+                let faults = volume::faults(&machine, &call, &mut |report| wrong.push(report));
+                assert!(wrong.is_empty(), "{function} {device}:\n{}", wrong.join("\n"));
+                assert!(faults > 20, "only {faults} faults of {function} on {device}");
+            }
+        }
+    }
+}
+
+/// Random declarations and arguments; `tests/volume` makes as many others as are wanted.
+#[test]
+fn random_calls() {
+    let report = volume::run(&volume::Plan { seed: 0, calls: 100_000, threads: 2 });
+    assert!(report.wrong.is_empty(), "{}", report.wrong.join("\n\n"));
+    assert!(report.accepted * 5 > report.calls && report.accepted * 2 < report.calls, "{report}");
+}
+
+/// A machine that watches nothing would pass all of the above.
+#[test]
+fn a_finding_breaks_a_call() {
+    let declaration = "f(x: Tensor([n], float32)) -> None = add_one(x.data, x.data, n + 100000);";
+    let library = declaration.parse().expect("it is a declaration");
+    let machine = InMachine::new(&library, Linked::Beside);
+    let (arguments, _) = parse_list("(float32[4])").unwrap();
+    let call = Call { function: "f", arguments: &arguments, count: None };
+    let outcome = machine.run_faulty(&call, None).outcome;
+    assert_ne!(outcome, Err(LACKING));
+    let End::Broken(reason) = outcome.unwrap().end else { panic!("nothing is found") };
+    assert!(reason.contains("behind `data of a tensor`"), "{reason}");
+    assert!(reason.contains("@__tvm_ffi_f"), "{reason}");
+}

@@ -1,0 +1,186 @@
+//! Mistakes that are planted in host IR: the table of calls in the machine finds each of them.
+
+use codegen::ir::{Binary, Function, Inst, Module, Target, Terminator};
+use tvm_ffi_codegen_tests::cases::{self, Case};
+use tvm_ffi_codegen_tests::machine::{InMachine, Linked};
+use tvm_ffi_codegen_tests::outcome::End;
+use tvm_ffi_codegen_tests::route::{Call, Route};
+
+/// Makes a mistake in a function, if there is a place for it.
+type Mistake = fn(&Module, &mut Function) -> bool;
+
+/// What the mistake is; a part of the names of the functions that get it, each by itself until it is found; the
+/// mistake.
+const MISTAKES: &[(&str, &str, Mistake)] = &[
+    ("an offset of a load", "__tvm_ffi_add_one", |_, function| {
+        edit(function, |inst| match inst {
+            Inst::Load { offset, .. } if *offset == 24 => {
+                *offset += 16;
+                true
+            }
+            _ => false,
+        })
+    }),
+    ("an alignment that nobody promised", "__tvm_ffi_add_one", |_, function| {
+        edit(function, |inst| match inst {
+            Inst::Load { align, .. } => {
+                *align = 512;
+                true
+            }
+            _ => false,
+        })
+    }),
+    ("a missing check", "__tvm_ffi_add_one", |_, function| skip_checks(function) > 0),
+    ("a shift by the width", "tvm_ffi_codegen.", |_, function| {
+        let mut amount = None;
+        edit(function, |inst| match inst {
+            Inst::Binary { op: Binary::Shl | Binary::Lshr, rhs, .. } if amount.is_none() => {
+                amount = Some(*rhs);
+                true
+            }
+            _ => false,
+        });
+        let insts = function.blocks.iter_mut().flat_map(|block| &mut block.insts);
+        let mut constants = insts.filter(|(result, _)| result.is_some() && *result == amount);
+        match constants.next() {
+            Some((_, Inst::Const { bits, .. })) => {
+                *bits = 64;
+                true
+            }
+            _ => false,
+        }
+    }),
+    ("a division without its check", "__tvm_ffi_divides", |_, function| skip_checks(function) > 0),
+    ("a leak", "tvm_ffi_codegen.", |module, function| {
+        remove(module, function, "TVMFFIObjectDecRef")
+    }),
+    ("a reference that is not taken", "tvm_ffi_codegen.", |module, function| {
+        remove(module, function, "TVMFFIObjectIncRef")
+    }),
+    ("a release too many", "", |module, function| twice(module, function, "TVMFFIObjectDecRef")),
+    ("a failure without an error", "tvm_ffi_codegen.", |module, function| {
+        remove(module, function, "TVMFFIErrorSetRaised")
+    }),
+    ("a word that is not written", "tvm_ffi_codegen.", |_, function| {
+        for block in &mut function.blocks {
+            let is_store = |(_, inst): &(_, Inst)| matches!(inst, Inst::Store { .. });
+            if let Some(at) = block.insts.iter().position(is_store) {
+                block.insts.remove(at);
+                return true;
+            }
+        }
+        false
+    }),
+    ("a loop that goes too far", "tvm_ffi_codegen.put", |_, function| {
+        use codegen::ir::Cond;
+        edit(function, |inst| match inst {
+            Inst::Compare { cond, .. } if *cond == Cond::Ne || *cond == Cond::Ult => {
+                *cond = Cond::Ule;
+                true
+            }
+            _ => false,
+        })
+    }),
+    ("a read of another argument", "__tvm_ffi_", |_, function| {
+        edit(function, |inst| match inst {
+            Inst::Load { offset, .. } if *offset == 8 => {
+                *offset += 16;
+                true
+            }
+            _ => false,
+        })
+    }),
+];
+
+/// Changes the first instruction that `change` takes.
+fn edit(function: &mut Function, change: impl FnMut(&mut Inst) -> bool) -> bool {
+    let insts = function.blocks.iter_mut().flat_map(|block| &mut block.insts);
+    insts.map(|(_, inst)| inst).any(change)
+}
+
+/// Makes every branch into a cold block one that is never taken; how many there were.
+fn skip_checks(function: &mut Function) -> usize {
+    let cold: Vec<bool> = function.blocks.iter().map(|block| block.cold).collect();
+    let is_cold = |target: &Target| cold[target.block.index()];
+    let mut count = 0;
+    for end in function.blocks.iter_mut().filter_map(|block| block.end.as_mut()) {
+        let Terminator::Branch { then, otherwise, .. } = &*end else { continue };
+        let hot = if is_cold(then) { otherwise.clone() } else { then.clone() };
+        if is_cold(then) != is_cold(otherwise) {
+            *end = Terminator::Jump(hot);
+            count += 1;
+        }
+    }
+    count
+}
+
+fn position(module: &Module, function: &Function, callee: &str) -> Option<(usize, usize)> {
+    function.blocks.iter().enumerate().find_map(|(block, data)| {
+        let calls =
+            |(_, inst): &(_, Inst)| inst.symbol().is_some_and(|of| module.name(of) == callee);
+        Some((block, data.insts.iter().position(calls)?))
+    })
+}
+
+/// Takes out the first call of a function of the runtime. What it returns is not looked at.
+fn remove(module: &Module, function: &mut Function, callee: &str) -> bool {
+    let Some((block, at)) = position(module, function, callee) else { return false };
+    let (_, inst) = &mut function.blocks[block].insts[at];
+    *inst = Inst::Const { ty: codegen::ir::Type::I32, bits: 0 };
+    true
+}
+
+/// Makes the first call of a function of the runtime twice.
+fn twice(module: &Module, function: &mut Function, callee: &str) -> bool {
+    let Some((block, at)) = position(module, function, callee) else { return false };
+    let call = function.blocks[block].insts[at].clone();
+    function.blocks[block].insts.insert(at, call);
+    true
+}
+
+/// What the first call of the table that goes wrong does.
+fn found(table: &[Case], machine: &InMachine) -> Option<String> {
+    let rows = table.iter().flat_map(|case| case.rows.iter().map(move |row| (case, row)));
+    rows.into_iter().find_map(|(case, row)| {
+        let function = &case.function.signature.name;
+        let call = Call { function, arguments: &row.arguments, count: row.count };
+        let outcome = machine.run(&[call]).remove(0).ok()?;
+        let text = || match &outcome.end {
+            End::Broken(reason) => reason.lines().next().unwrap_or_default().to_owned(),
+            End::Result(_) | End::Error { .. } => format!("{outcome}, not {}", row.expected),
+        };
+        (outcome != row.expected).then(|| format!("{}: {}", row.place, text()))
+    })
+}
+
+#[test]
+fn every_mistake_is_found() {
+    let table = cases::table();
+    let library = cases::library(&table);
+    let sound = InMachine::new(&library, Linked::Inside);
+    for (what, names, mistake) in MISTAKES {
+        let mut machine = sound.copied();
+        let mut places = Vec::new();
+        let report = loop {
+            let module = machine.modules_mut().next().expect("it is the only one");
+            let next = (0..module.functions.len()).find(|at| {
+                let name = module.name(module.functions[*at].symbol);
+                name.contains(names) && !places.contains(at)
+            });
+            let Some(at) = next else { panic!("{what}: not found in {} functions", places.len()) };
+            places.push(at);
+            let original = module.functions[at].clone();
+            let mut changed = original.clone();
+            if !mistake(module, &mut changed) {
+                continue;
+            }
+            module.functions[at] = changed;
+            if let Some(report) = found(&table, &machine) {
+                break report;
+            }
+            let module = machine.modules_mut().next().expect("it is the only one");
+            module.functions[at] = original;
+        };
+        println!("{what}, planted {} times until it was found: {report}", places.len());
+    }
+}
