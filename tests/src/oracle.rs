@@ -47,13 +47,61 @@ impl Fault {
     fn end(self, function: &Function) -> End {
         match self {
             Fault::Own { kind, subject, rest } => {
-                let signature = function.signature.header();
+                let signature = elided(&function.signature.header().to_string());
                 let message = format!("{subject} when calling: `{signature}`{rest}");
-                End::Error { kind: kind.to_owned(), message }
+                End::Error { kind: kind.to_owned(), message: cut(message) }
             }
             Fault::Foreign { kind, message } => End::Error { kind: kind.to_owned(), message },
         }
     }
+}
+
+/// Bytes of a text of the declaration that a message quotes, and those of a message.
+const QUOTED: usize = 1024;
+const MESSAGE: usize = 4096;
+
+/// A text of the declaration as messages quote it.
+fn elided(text: &str) -> String {
+    if text.len() <= QUOTED {
+        return text.to_owned();
+    }
+    format!("{}...", &text[..text.floor_char_boundary(QUOTED - 3)])
+}
+
+/// A message that is too long loses its end.
+fn cut(mut message: String) -> String {
+    const END: &str = "...";
+    if message.len() > MESSAGE {
+        let last = message.floor_char_boundary(MESSAGE - END.len());
+        message.truncate(last);
+        message += &".".repeat(MESSAGE - last);
+    }
+    message
+}
+
+/// Received text as messages quote it: the first 64 bytes, in which all but printable characters is escaped.
+fn quoted(text: &[u8]) -> String {
+    const SHOWN: usize = 64;
+    let (mut quoted, mut at) = (String::from('"'), 0);
+    while at < text.len().min(SHOWN) {
+        let rest = &text[at..(at + 4).min(text.len())];
+        let valid = match std::str::from_utf8(rest) {
+            Ok(valid) => valid,
+            Err(error) => std::str::from_utf8(&rest[..error.valid_up_to()]).unwrap_or_default(),
+        };
+        match valid.chars().next() {
+            Some(c) if !c.is_control() && c != '"' && c != '\\' => {
+                quoted.push(c);
+                at += c.len_utf8();
+            }
+            _ => {
+                quoted += &format!("\\x{:02x}", text[at]);
+                at += 1;
+            }
+        }
+    }
+    let end = if text.len() > SHOWN { "...\"" } else { "\"" };
+    quoted + end
 }
 
 /// The outcome of a call.
@@ -106,6 +154,8 @@ enum Found<'a> {
     Tensor(&'a Tensor),
     /// How many numbers, bytes or elements, and the numbers of a shape.
     Several(usize, Vec<i64>),
+    /// The bytes of a text.
+    Text(&'a [u8]),
     /// What it counts as in expressions.
     Missing(Number),
     Other,

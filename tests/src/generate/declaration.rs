@@ -1,5 +1,7 @@
 //! Declarations: all kinds of parameters, dims, options, constraints and expressions.
 
+use codegen::Expr;
+
 use super::{Choices, kinds};
 
 /// The text of a declaration of `f`, whose body calls `record_property`. It may mean nothing.
@@ -13,14 +15,15 @@ pub fn declaration(choices: &mut Choices<'_>) -> String {
     let ints = [2, 1, 0, 0].map(|depth| format!("({}) + 0", int(choices, &names, depth)));
     let floats = [2, 0].map(|depth| format!("({}) * 1.0", float(choices, &names, depth)));
     let address = names.tensors.first().map(|(name, _)| format!("{name}.data, {name}"));
-    format!(
-        "f({}) -> None {clause} {} = record_property({}, {}, {});",
-        params.join(", "),
-        constraints.join(", "),
+    let call = format!(
+        "record_property({}, {}, {})",
         ints.join(", "),
         floats.join(", "),
         address.unwrap_or("null, null".to_owned()),
-    )
+    );
+    // A program evaluates and fails by other code than a single call.
+    let body = if choices.once_in(2) { format!("{{ {call}; }}") } else { call };
+    format!("f({}) -> None {clause} {} = {body};", params.join(", "), constraints.join(", "))
 }
 
 /// What expressions can mention.
@@ -33,6 +36,8 @@ pub(super) struct Names {
     pointers: Vec<String>,
     /// Other integers.
     pub(super) ints: Vec<String>,
+    /// Texts that are always there.
+    pub(super) texts: Vec<String>,
     /// Tensors and their ranks; `None` for any.
     tensors: Vec<(String, Option<usize>)>,
 }
@@ -67,6 +72,7 @@ impl Names {
         match self.params {
             2 => "`stream`".to_owned(),
             3 => "`bool`".to_owned(),
+            5 => "l".to_owned() + &"ong".repeat(84),
             number => format!("p{number}"),
         }
     }
@@ -165,8 +171,12 @@ fn dim(choices: &mut Choices<'_>, names: &mut Names, a: &'static str, b: &'stati
 
 fn constraint(choices: &mut Choices<'_>, names: &Names) -> String {
     let op = choices.pick(&["<=", "!=", ">=", "==", "<", ">"]);
-    let message = if choices.once_in(3) { " else \"the user's words\"" } else { "" };
-    let comparison = match choices.below(8) {
+    let message = match choices.once_in(3) {
+        true => format!(" else {}", hostile(choices)),
+        false => String::new(),
+    };
+    let comparison = match choices.below(9) {
+        8 if !names.texts.is_empty() => equality(choices, names),
         0 if !names.pointers.is_empty() => format!("{} != null", names.pointers[0]),
         1 if !names.tensors.is_empty() => format!("{}.data != null", names.tensors[0].0),
         3 => {
@@ -176,7 +186,36 @@ fn constraint(choices: &mut Choices<'_>, names: &Names) -> String {
         2 => format!("{} {op} {}", float(choices, names, 1), int(choices, names, 1)),
         _ => format!("{} {op} {}", int(choices, names, 2), int(choices, names, 1)),
     };
-    comparison + message
+    comparison + &message
+}
+
+/// Texts that could mean something where they stand, beside some that cannot. A NUL ends what C takes for a text.
+pub(super) const HOSTILE: [&str; 10] = [
+    "the user's words",
+    "a\tb",
+    "\u{1}\u{2}\u{1b}[0m\u{1f}\u{7f}",
+    "{0} {} %s %n %",
+    "quote \" and \\ and `backtick`",
+    "é ü € 🦀 \u{85}\u{2028}",
+    "$x ${y} #z ///",
+    "a\u{0}b",
+    "sum",
+    concat!(
+        "a text of more than two hundred and fifty-five bytes, so that no length of one byte can hold it, ",
+        "with a \t in it and an é, and which goes on and on and on and on and on and on and on and on and on ",
+        "until it is long enough for whoever has put aside too little room for what a user may write here"
+    ),
+];
+
+/// One of them, as the language writes it.
+pub(super) fn hostile(choices: &mut Choices<'_>) -> String {
+    Expr::Text(choices.pick(&HOSTILE).to_owned()).to_string()
+}
+
+/// Whether a text is another one.
+fn equality(choices: &mut Choices<'_>, names: &Names) -> String {
+    let name = &names.texts[choices.below(names.texts.len())];
+    format!("{name} {} {}", choices.pick(&["==", "!="]), hostile(choices))
 }
 
 /// An integer expression.
@@ -187,7 +226,8 @@ fn int(choices: &mut Choices<'_>, names: &Names, depth: usize) -> String {
     let [a, b] = [0; 2].map(|_| int(choices, names, depth - 1));
     // Divisors are often zero, and few values are those of a narrow type.
     let b = if choices.once_in(3) { b } else { choices.pick(&["2", "3", "-1", "4"]).to_owned() };
-    match choices.below(15) {
+    match choices.below(16) {
+        15 if !names.texts.is_empty() => format!("({a} / ({}))", equality(choices, names)),
         0 => format!("({a} + {b})"),
         1 => format!("({a} - {b})"),
         2 => format!("({a} * {b})"),

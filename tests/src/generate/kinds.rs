@@ -7,7 +7,7 @@ use codegen::{Class, Dim, Leaf, Literal, ParamType, Shape};
 
 use super::Choices;
 use super::arguments::{evaluate, fitting_scalar, fitting_tensor, stranger};
-use super::declaration::Names;
+use super::declaration::{HOSTILE, Names, hostile};
 use crate::argument::{Argument, Tensor};
 
 /// The class of the user, and one below it.
@@ -22,12 +22,14 @@ pub(super) struct At {
     own: [String; 2],
     /// How deep types may be nested below.
     depth: usize,
+    /// The value is always there.
+    certain: bool,
 }
 
 impl At {
     pub(super) fn param(name: &str) -> At {
         let own = ["u", "v"].map(|symbol| format!("{symbol}_{name}"));
-        At { path: Some(name.to_owned()), own, depth: 2 }
+        At { path: Some(name.to_owned()), own, depth: 2, certain: true }
     }
 
     fn inside(&self, suffix: &str) -> At {
@@ -36,7 +38,7 @@ impl At {
     }
 
     fn many(&self) -> At {
-        At { path: None, depth: self.depth - 1, ..self.clone() }
+        At { path: None, depth: self.depth - 1, certain: false, ..self.clone() }
     }
 
     /// Expressions may mention a part of the value.
@@ -58,8 +60,15 @@ pub(super) fn kind(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> Str
 
 /// Without other types inside.
 fn simple(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
-    match choices.below(12) {
-        0 | 1 => sized(names, at, "str"),
+    match choices.below(14) {
+        0 | 1 => {
+            if at.certain {
+                names.texts.extend(at.path.clone());
+            }
+            sized(names, at, "str")
+        }
+        12 => format!("Literal[{}, {}]", hostile(choices), "\"sum\""),
+        13 => format!("Literal[{}, 1]", hostile(choices)),
         2 => sized(names, at, "bytes"),
         3 => "dtype".to_owned(),
         4 => "Device".to_owned(),
@@ -122,7 +131,7 @@ fn nested(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
 
 fn optional(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
     at.offer(names, ".is_some");
-    let inner = nested(choices, names, at);
+    let inner = nested(choices, names, &At { certain: false, ..at.clone() });
     // These include None already.
     if matches!(inner.as_str(), "Any" | "Stream") { inner } else { format!("Optional[{inner}]") }
 }
@@ -226,16 +235,23 @@ pub(super) fn fitting(choices: &mut Choices<'_>, values: &mut Values, ty: &Param
 }
 
 fn text(choices: &mut Choices<'_>) -> Argument {
-    let text = choices.pick(&TEXTS);
+    let text = any_text(choices);
     match choices.below(6) {
-        0 => Argument::RawStr(text.to_owned()),
+        0 if !text.contains('\0') => Argument::RawStr(text.to_owned()),
         1 => Argument::Text { index: 65, text: text.into() },
         _ => Argument::Str(text.to_owned()),
     }
 }
 
+fn any_text(choices: &mut Choices<'_>) -> &'static str {
+    if choices.once_in(3) { choices.pick(&HOSTILE) } else { choices.pick(&TEXTS) }
+}
+
 fn bytes(choices: &mut Choices<'_>) -> Argument {
-    let text = choices.pick(&TEXTS).as_bytes().to_vec();
+    let mut text = any_text(choices).as_bytes().to_vec();
+    if choices.once_in(6) {
+        text.extend([0xc3, 0xff, 0x80]);
+    }
     match choices.below(4) {
         0 => Argument::RawBytes(text),
         1 => Argument::Text { index: 66, text },
@@ -320,7 +336,8 @@ pub(super) fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &Pa
                 Argument::Str(choices.pick(&["INT32", "no such"]).to_owned())
             }
             (1 | 2, ParamType::Shape(_)) => Argument::Shape(vec![choices.pick(&[2, 5]); 2]),
-            (1 | 2, ParamType::Literal(_)) => Argument::Int(choices.pick(&[1, 77])),
+            (1, ParamType::Literal(_)) => text(choices),
+            (2, ParamType::Literal(_)) => Argument::Int(choices.pick(&[1, 77])),
             (3, _) => fitting(choices, &mut BTreeMap::new(), ty),
             _ => stranger(choices),
         };

@@ -5,7 +5,7 @@ use codegen::language::spelled;
 use codegen::{BinaryOp, Builtin, Comparison, Constraint, Expr, Logic, Member, ParamType};
 
 use super::scalar::in_range;
-use super::{Call, Checked, Fault, Found, half, tensor};
+use super::{Call, Checked, Fault, Found, elided, half, quoted, tensor};
 
 /// A value in arithmetic.
 #[derive(Clone, Copy, Debug)]
@@ -119,7 +119,7 @@ impl Call<'_> {
         }
         match self.find(&spelled(path).to_string()) {
             Some(Found::Number(number) | Found::Missing(number)) => *number,
-            Some(Found::Tensor(_) | Found::Several(..) | Found::Other) | None => {
+            Some(Found::Tensor(_) | Found::Several(..) | Found::Text(_) | Found::Other) | None => {
                 Number::Address { null: false, offset: 0 }
             }
         }
@@ -143,6 +143,7 @@ impl Call<'_> {
                 return Ok(Number::Int(i64::from(!matches!(found, Some(Found::Missing(_))))));
             }
             (Some(Found::Several(size, _)), Member::Size) => return Ok(Number::Int(*size as i64)),
+            (Some(Found::Text(text)), Member::Size) => return Ok(Number::Int(text.len() as i64)),
             (_, Member::Size) => return Ok(Number::Int(0)),
             _ => unreachable!("`{path}` has no `{member}`"),
         };
@@ -199,6 +200,7 @@ impl Call<'_> {
     fn divide(&self, expr: &Expr, a: i64, b: i64) -> Checked<(i64, i64)> {
         if b == 0 {
             let leaves = self.leaves(&[expr])?;
+            let expr = elided(&expr.to_string());
             return Err(Fault::value(format!("Division by zero in {expr}"), leaves));
         }
         Ok(floor_divide(a, b))
@@ -237,7 +239,7 @@ impl Call<'_> {
             return Ok(Number::int(value as i64, scalar));
         }
         let rest = format!(", expected {scalar} but got {value}");
-        Err(Fault::value(format!("Out of range {expr}"), rest))
+        Err(Fault::value(format!("Out of range {}", elided(&expr.to_string())), rest))
     }
 
     pub(super) fn constraint(&self, constraint: &Constraint) -> Checked<()> {
@@ -247,13 +249,25 @@ impl Call<'_> {
         let leaves = self.leaves(&[&constraint.condition])?;
         let subject = match &constraint.message {
             Some(message) => message.clone(),
-            None => format!("Violated {constraint}"),
+            None => format!("Violated {}", elided(&constraint.to_string())),
         };
         Err(Fault::value(subject, leaves))
     }
 
+    /// The text that an expression names.
+    fn text(&self, expr: &Expr) -> Option<&[u8]> {
+        let found = if let Expr::Text(_) = expr { None } else { self.find(&expr.to_string()) };
+        if let Some(Found::Text(text)) = found { Some(text) } else { None }
+    }
+
     /// Whether a condition holds.
     fn truth(&self, expr: &Expr) -> Checked<bool> {
+        if let Expr::Compare(op, lhs, rhs) = expr
+            && let Some(text) = self.text(lhs)
+            && let Expr::Text(other) = &**rhs
+        {
+            return Ok(compare(*op, &text, &other.as_bytes()));
+        }
         if let Expr::Compare(op, lhs, rhs) = expr {
             let values = (self.evaluate(lhs)?, self.evaluate(rhs)?);
             return Ok(holds(*op, [lhs, rhs], values));
@@ -279,6 +293,10 @@ impl Call<'_> {
         exprs.iter().for_each(|expr| collect(expr, &mut leaves));
         let mut text = String::new();
         for leaf in leaves {
+            if let Some(found) = self.text(leaf) {
+                text += &format!(", {} = {}", elided(&leaf.to_string()), quoted(found));
+                continue;
+            }
             text += &match self.evaluate(leaf)? {
                 Number::Int(value) => format!(", {leaf} = {value}"),
                 Number::Unsigned(value) => format!(", {leaf} = {value}"),

@@ -3,7 +3,7 @@
 use abi_spec::{DType, Device};
 use codegen::{Class, Element, Leaf, Literal, ParamType, Shape};
 
-use super::{Call, Checked, Fault, Found, MISSING, Place, borrowed, type_name, words};
+use super::{Call, Checked, Fault, Found, MISSING, Place, borrowed, quoted, type_name, words};
 use crate::argument::Argument;
 
 impl<'a> Call<'a> {
@@ -27,6 +27,11 @@ impl<'a> Call<'a> {
 
     fn content(&mut self, place: &Place<'a>) -> Checked<()> {
         match place.ty {
+            ParamType::Leaf(Leaf::Str) if place.given.is_some() => {
+                let given = place.given.and_then(text).unwrap_or_default();
+                self.note(place, Found::Text(given));
+                Ok(())
+            }
             ParamType::Leaf(Leaf::Str) | ParamType::Leaf(Leaf::Bytes) => {
                 let size = place.given.map_or(0, |given| text(given).map_or(0, <[u8]>::len));
                 self.note(place, Found::Several(size, Vec::new()));
@@ -335,7 +340,7 @@ fn literal(place: &Place<'_>, literals: &[Literal], given: &Argument) -> Checked
         return Err(place.wrong_type(&type_name(given)));
     }
     let got = match text {
-        Some(text) => format!("\"{}\"", String::from_utf8_lossy(text)),
+        Some(text) => quoted(text),
         None if index == 2 => (if bits == 0 { "False" } else { "True" }).to_owned(),
         None => bits.to_string(),
     };
