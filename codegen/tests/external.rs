@@ -26,7 +26,10 @@ fn refusals() {
             "1:8: malloc: `malloc` cannot be the name of a C function",
         ),
         ("extern free() -> None = {};", "1:8: free: `free` cannot be the name of a C function"),
-        ("extern dlopen() -> None = {};", "1:8: dlopen: `dlopen` cannot be the name of a C function"),
+        (
+            "extern dlopen() -> None = {};",
+            "1:8: dlopen: `dlopen` cannot be the name of a C function",
+        ),
         ("extern dlsym() -> None = {};", "1:8: dlsym: `dlsym` cannot be the name of a C function"),
         (
             "extern GetProcAddress() -> None = {};",

@@ -112,7 +112,10 @@ fn prefixes_that_cannot_be_are_errors() {
 fn functions_that_are_called_have_no_name_that_a_prefix_makes() {
     let of = |text: &str, entry: Option<&str>| {
         let library = text.parse::<Library>().unwrap().with_system_lib("x");
-        let library = Library { entry: entry.map(str::to_owned), ..library };
+        let library = match entry {
+            Some(entry) => library.with_entry(entry),
+            None => library,
+        };
         library.validate().map_err(|error| error.to_string())
     };
     let error = |name: &str| {

@@ -376,21 +376,21 @@ fn values_built_in_rust() {
                 f.signature.params[1].ty = ParamType::Leaf(Leaf::Str);
                 f.signature.params[1].default = Some("a\nb".into());
             },
-            "f: default of a: text in quotes is one line",
+            "f: a's default: text in quotes is one line",
         ),
         (
             &|f| {
                 f.signature.params[1].ty = ParamType::Scalar(Scalar::Float64);
                 f.signature.params[1].default = Some(Literal::Float(f64::INFINITY));
             },
-            "f: default of a: inf is not a number that can be written",
+            "f: a's default: inf is not a number that can be written",
         ),
         (
             &|f| {
                 f.signature.params[1].ty = ParamType::Leaf(Leaf::Any);
                 f.signature.params[1].default = Some("1234567\0".into());
             },
-            "f: default of a: a default with a NUL has 7 bytes at most",
+            "f: a's default: a default with a NUL has 7 bytes at most",
         ),
     ];
     for (change, expected) in rows {

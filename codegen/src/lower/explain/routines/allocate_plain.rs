@@ -9,9 +9,7 @@ use abi_spec::layout::{
 };
 use abi_spec::{DeviceType, TypeIndex, runtime};
 
-use crate::ir::{
-    Binary, Builder, Cond, Linkage, Signature, Symbol, SymbolKind, Type, Value,
-};
+use crate::ir::{Binary, Builder, Cond, Linkage, Signature, Symbol, SymbolKind, Type, Value};
 use crate::lower::explain::codes::{Callee, Output, Used};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
