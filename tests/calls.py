@@ -71,6 +71,12 @@ def call(function, arguments):
 CLASSES = {"Object": 64, "Error": 67, "Function": 68, "Map": 72, "Module": 73, "List": 75, "Dict": 76}
 
 
+def quoted(text):
+    """A text as the table writes it."""
+    escaped = (f"\\x{ord(c):02x}" if c < " " or c in '\x7f"\\' else c for c in text)
+    return f'"{"".join(escaped)}"'
+
+
 def describe(value):
     """A result as the table writes it."""
     if value is None or isinstance(value, bool):
@@ -80,9 +86,9 @@ def describe(value):
     if isinstance(value, tvm_ffi.dtype):
         return f"dtype({value})"
     if isinstance(value, str):
-        return json.dumps(str(value), ensure_ascii=False)
+        return quoted(value)
     if isinstance(value, bytes):
-        return f'bytes({json.dumps(value.decode())})'
+        return f"bytes({quoted(value.decode())})"
     if isinstance(value, tvm_ffi.Device):
         return f"device({value})"
     if isinstance(value, tvm_ffi.Shape):

@@ -350,7 +350,7 @@ static void drop_object(void *self, int flags) {
   (void)flags;
   for (int64_t i = 0; object->type_index == 71 && i < object->cell.sequence.size; i++)
     drop(object->cell.sequence.data[i]);
-  free((void *)object->cell.sequence.data);
+  if (object->type_index != 78) free((void *)object->cell.sequence.data);
   free(object);
   objects--;
 }
@@ -376,6 +376,23 @@ int32_t write_object_status(int64_t code, int64_t type_index, struct any *result
   put_int(code);
   write_object(type_index, type_index, result);
   return (int32_t)code;
+}
+/* Text as an object. */
+void write_text(const char *from, int64_t size, struct any *result) {
+  struct object *object = make_object(65, size);
+  free((void *)object->cell.bytes.data);
+  char *data = calloc(1, (size_t)size + 1);
+  memcpy(data, from, (size_t)size);
+  object->cell.bytes.data = data;
+  write_raw(65, 0, (int64_t)(intptr_t)object, result);
+}
+/* An integer of two words, the lower one first. */
+void write_big(int64_t low, int64_t high, struct any *result) {
+  struct object *object = make_object(78, 0);
+  free((void *)object->cell.sequence.data);
+  int64_t cell[] = {2, low, high};
+  memcpy(&object->cell, cell, sizeof cell);
+  write_raw(78, 0, (int64_t)(intptr_t)object, result);
 }
 /* An array of up to two elements: 7, or new objects. */
 void write_array(int64_t first_index, int64_t second_index, int64_t size, struct any *result) {

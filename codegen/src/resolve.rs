@@ -95,7 +95,7 @@ impl Library {
         let functions = functions(self)?;
         entry(self)?;
         self.imports.as_ref().map_or(Ok(()), |tree| tree.validate())?;
-        self.system_lib.as_ref().map_or(Ok(()), |prefix| system_lib(prefix, &functions))?;
+        self.system_lib.as_ref().map_or(Ok(()), |prefix| system_lib(self, prefix, &functions))?;
         let externals = external::externals(self, &functions)?;
         Ok(Resolved { library: self, functions, externals })
     }
@@ -166,12 +166,11 @@ impl<'a> Items<'a> {
 }
 
 fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
-    let prepared = library.prepare.iter().map(|prepare| &prepare.function);
     let mut names = FxHashSet::default();
     let mut prototypes = FxHashMap::default();
     let mut all = Vec::with_capacity(library.functions.len());
     let items = Items::of(library);
-    for (index, declared) in library.functions.iter().chain(prepared).enumerate() {
+    for (index, declared) in exported(library).enumerate() {
         let invalid = |part, reason| Error::invalid(index, declared, part, reason);
         form::check(index, declared)?;
         if !names.insert(declared.signature.name.as_str()) {
@@ -196,6 +195,12 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
         images::prepare(&mut all, launches);
     }
     Ok(all)
+}
+
+/// The functions of the FFI that a library exports: those that are declared, and the one that prepares launches.
+fn exported(library: &Library) -> impl Iterator<Item = &crate::Function> {
+    let prepared = library.prepare.iter().map(|prepare| &prepare.function);
+    library.functions.iter().chain(prepared)
 }
 
 /// Where a body has one of its calls of C functions, counted as they are written.
@@ -242,22 +247,22 @@ pub(crate) const MAIN: &str = "main";
 /// The entry is one of the functions, and the only one that is called [`MAIN`].
 fn entry(library: &Library) -> Result<(), Error> {
     let Some(entry) = library.entry.as_deref() else { return Ok(()) };
-    let find = |name| library.functions.iter().position(|f| f.signature.name == name);
-    if find(entry).is_none() {
+    if library.functions.iter().all(|function| function.signature.name != entry) {
         return Err(Error::Entry { name: entry.to_owned() });
     }
-    match find(MAIN).filter(|_| entry != MAIN) {
-        Some(index) => {
+    let mut all = exported(library).enumerate();
+    match all.find(|(_, function)| entry != MAIN && function.signature.name == MAIN) {
+        Some((index, function)) => {
             let reason =
                 format!("`{MAIN}` is declared twice: it is the name of the entry `{entry}` too");
-            Err(Error::invalid(index, &library.functions[index], Part::Name, reason))
+            Err(Error::invalid(index, function, Part::Name, reason))
         }
         None => Ok(()),
     }
 }
 
-/// The prefix of a system library can be part of names, and no kernel has one of the names that it makes.
-fn system_lib(prefix: &str, functions: &[Function<'_>]) -> Result<(), Error> {
+/// The prefix of a system library can be part of names, and nothing that is called has one of the names that it makes.
+fn system_lib(library: &Library, prefix: &str, functions: &[Function<'_>]) -> Result<(), Error> {
     let invalid = |reason| Err(Error::Prefix { prefix: prefix.to_owned(), reason });
     if prefix.is_empty() {
         return Ok(());
@@ -270,8 +275,18 @@ fn system_lib(prefix: &str, functions: &[Function<'_>]) -> Result<(), Error> {
         rest.is_some_and(|rest| rest.starts_with('_'))
     };
     let mut symbols = functions.iter().flat_map(|f| f.calls()).map(|call| call.symbol);
-    match symbols.find(|symbol| is_taken(symbol)) {
-        Some(symbol) => invalid(format!("a kernel has the name `{symbol}`")),
+    if let Some(symbol) = symbols.find(|symbol| is_taken(symbol)) {
+        return invalid(format!("a kernel has the name `{symbol}`"));
+    }
+    let entry = library.entry.iter().map(|_| MAIN);
+    let own: FxHashSet<&str> =
+        exported(library).map(|function| &function.signature.name[..]).chain(entry).collect();
+    let is_made = |callee: &&str| {
+        let behind = callee.strip_prefix(prefix);
+        !own.contains(callee) && behind.is_some_and(|name| own.contains(name))
+    };
+    match functions.iter().flat_map(Function::imported).find(is_made) {
+        Some(callee) => invalid(format!("`@{callee}` has the name that it gives a function")),
         None => Ok(()),
     }
 }

@@ -22,6 +22,20 @@ fn refusals() {
             "1:8: memcpy: `memcpy` cannot be the name of a C function",
         ),
         (
+            "extern malloc(n: int64) -> y: Tensor([n], float32) = k(y.data, n);",
+            "1:8: malloc: `malloc` cannot be the name of a C function",
+        ),
+        ("extern free() -> None = {};", "1:8: free: `free` cannot be the name of a C function"),
+        (
+            "extern dlopen() -> None = {};",
+            "1:8: dlopen: `dlopen` cannot be the name of a C function",
+        ),
+        ("extern dlsym() -> None = {};", "1:8: dlsym: `dlsym` cannot be the name of a C function"),
+        (
+            "extern GetProcAddress() -> None = {};",
+            "1:8: GetProcAddress: `GetProcAddress` cannot be the name of a C function",
+        ),
+        (
             "extern uint8_t() -> None = {};",
             "1:8: uint8_t: `uint8_t` cannot be the name of a C function",
         ),

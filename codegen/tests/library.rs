@@ -45,6 +45,9 @@ fn entries_that_cannot_be_are_errors() {
     assert_eq!(error.site().map(|site| (site.function, site.part)), Some((1, Part::Name)));
     let message = "main: `main` is declared twice: it is the name of the entry `f` too";
     assert_eq!(error.to_string(), message);
+    let prepared = library(&["f"], Some("f")).with_prepare("main").validate().unwrap_err();
+    assert_eq!(prepared.site().map(|site| (site.function, site.part)), Some((1, Part::Name)));
+    assert_eq!(prepared.to_string(), message);
     let text = "main() -> None = k(); main() -> None = k();".parse::<Library>().unwrap_err();
     assert!(text.to_string().contains("main: an earlier function has this name"), "{text}");
 }
@@ -103,6 +106,25 @@ fn prefixes_that_cannot_be_are_errors() {
         assert!(matches!(&error, Error::Prefix { prefix: found, .. } if found == prefix));
         assert_eq!(error.to_string(), message);
     }
+}
+
+#[test]
+fn functions_that_are_called_have_no_name_that_a_prefix_makes() {
+    let of = |text: &str, entry: Option<&str>| {
+        let library = text.parse::<Library>().unwrap().with_system_lib("x");
+        let library = match entry {
+            Some(entry) => library.with_entry(entry),
+            None => library,
+        };
+        library.validate().map_err(|error| error.to_string())
+    };
+    let error = |name: &str| {
+        Err(format!("system library prefix \"x\": `@{name}` has the name that it gives a function"))
+    };
+    assert_eq!(of("a() -> None = { @xa(); };", None), error("xa"));
+    assert_eq!(of("a() -> None = { @xmain(); };", Some("a")), error("xmain"));
+    assert_eq!(of("a() -> None = { @xmain(); @ya(); };", None), Ok(()));
+    assert_eq!(of("a() -> None = { @xa(); }; xa() -> None = k();", None), Ok(()));
 }
 
 #[test]

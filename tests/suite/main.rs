@@ -34,6 +34,7 @@ mod stack_of_failure;
 mod stack_of_success;
 mod system;
 mod table;
+mod texts;
 mod tracebacks;
 mod triton;
 mod unallocated;

@@ -57,8 +57,9 @@ pub(crate) fn depth() -> usize {
 
 /// In these the runtime throws and catches an exception, looks up a class, or makes a backtrace of all its callers
 /// with their debug information, in frames of its own.
-const RUNTIME: [&str; 12] = [
+const RUNTIME: [&str; 13] = [
     "attempt_with_error",
+    "dtype_of_text",
     "element_type",
     "default_of_any",
     "optional_union",

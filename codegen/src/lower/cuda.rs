@@ -149,16 +149,19 @@ fields! {
         IMAGE 2;
         /// Ends with a NUL.
         NAME 3;
-        NAME_SIZE 4;
+        /// The name in messages, where mangled ones lose their end: how many bytes.
+        SHOWN_SIZE 4;
         /// What it needs to be allowed.
         ALLOWED 5;
         /// The address of `cuLaunchKernelEx`, once the kernel is known.
         LAUNCH 6;
         /// How many parameters it has.
         COUNT 7;
-        /// The bytes of each, which stand behind these fields.
-        SIZES 8;
-    } 8;
+        /// The name in messages.
+        SHOWN 8;
+        /// The bytes of each parameter, which stand behind these fields.
+        SIZES 9;
+    } 9;
     /// A constant that says how a tensor map is made.
     map {
         RANK 0;

@@ -3,17 +3,20 @@
 use crate::ir::{Block, Convert, Type, Value};
 use crate::lower::explain::codes::LeafKind;
 use crate::lower::explain::complaints::Complaint;
+use crate::lower::explain::descriptor::elide;
+use crate::lower::explain::routines::PIECES;
 use crate::lower::explain::site::Fault;
 use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::Piece;
-use crate::resolve::term::{Kind, Node, Quote, Term};
+use crate::resolve::term::{Kind, Leaf, Node, Quote, Term};
 
 /// A message with values in it.
 #[derive(Debug)]
 pub(crate) struct Message {
     kind: String,
-    /// Text, with the codes of [`LeafKind`] where values stand.
+    /// Text, with the codes of [`LeafKind`] where values stand. A character of text that could be a code stands
+    /// behind [`LeafKind::Escape`].
     template: String,
     kinds: Vec<LeafKind>,
     values: Vec<Value>,
@@ -26,9 +29,34 @@ impl Message {
         Message { kind: kind.to_owned(), template, kinds, values }
     }
 
-    /// Appends text without control characters.
-    pub(crate) fn text(&mut self, text: &str) -> &mut Message {
+    /// Appends text of ours.
+    pub(crate) fn text(&mut self, text: &'static str) -> &mut Message {
         self.template.push_str(text);
+        self
+    }
+
+    /// Appends text that the user wrote.
+    pub(crate) fn quoted(&mut self, text: &str) -> &mut Message {
+        for c in elide(text).chars() {
+            if u32::from(c) < PIECES {
+                self.template.push(char::from(LeafKind::Escape as u8));
+            }
+            self.template.push(c);
+        }
+        self
+    }
+
+    /// Appends which argument the message is about, if it is one.
+    pub(crate) fn on(&mut self, argument: Option<usize>) -> &mut Message {
+        match argument {
+            Some(argument) => self.text(" on argument #").number(argument as u64),
+            None => self,
+        }
+    }
+
+    /// Appends a number that is known now.
+    pub(crate) fn number(&mut self, number: u64) -> &mut Message {
+        self.template.push_str(&number.to_string());
         self
     }
 
@@ -70,13 +98,13 @@ impl Wrapper<'_, '_> {
 
     /// Appends `, n = 6, m = 0`.
     pub(crate) fn leaves(&mut self, message: &mut Message, quote: &Quote) {
-        for leaf in &quote.leaves {
-            message.text(", ").text(&leaf.text).text(" = ");
-            self.say(message, &leaf.term);
+        for Leaf { text, term } in &quote.leaves {
+            message.text(", ").quoted(text).text(" = ");
+            self.say(message, term, LeafKind::of(term.kind));
         }
     }
 
-    /// Appends a part of a message that the user wrote.
+    /// Appends a part of a message that the user wrote: text and truths as they are.
     pub(crate) fn say_piece(&mut self, message: &mut Message, piece: &Piece<'_>) {
         match piece {
             Piece::Text(text) => {
@@ -84,32 +112,36 @@ impl Wrapper<'_, '_> {
                 let length = self.b.i64(text.len() as i64);
                 message.piece(LeafKind::Plain, &[address, length]);
             }
-            Piece::Term(term) => self.say(message, term),
+            Piece::Term(term) => {
+                let kind = match term.kind {
+                    Kind::Bool => LeafKind::Truth,
+                    Kind::Text => LeafKind::Plain,
+                    Kind::Int
+                    | Kind::Unsigned
+                    | Kind::Float
+                    | Kind::Ptr
+                    | Kind::DType
+                    | Kind::Device
+                    | Kind::Several => LeafKind::of(term.kind),
+                };
+                self.say(message, term, kind);
+            }
         }
     }
 
-    /// Appends a value.
-    fn say(&mut self, message: &mut Message, term: &Term) {
+    /// Appends a value, as a piece of this kind.
+    fn say(&mut self, message: &mut Message, term: &Term, kind: LeafKind) {
         if let (Kind::Text, Node::Value(value)) = (term.kind, &term.node) {
             let text = self.values[*value].pair();
-            message.piece(LeafKind::Plain, &text);
+            message.piece(kind, &text);
             return;
         }
-        let kind = match term.kind {
-            Kind::Int => LeafKind::Int,
-            Kind::Unsigned => LeafKind::Unsigned,
-            Kind::Bool => LeafKind::Truth,
-            Kind::Float => LeafKind::Float,
-            Kind::Ptr => LeafKind::Ptr,
-            Kind::DType => LeafKind::DType,
-            Kind::Device => LeafKind::Device,
+        if matches!(term.kind, Kind::Text | Kind::Several) {
             // Of several values messages say that they are there.
-            Kind::Text | Kind::Several => {
-                let some = self.b.i64(1);
-                message.piece(LeafKind::Ptr, &[some]);
-                return;
-            }
-        };
+            let some = self.b.i64(1);
+            message.piece(LeafKind::Ptr, &[some]);
+            return;
+        }
         let value = self.term(term);
         let word = match self.b.ty(value) {
             Type::F64 => self.b.convert(Convert::Bitcast, value, Type::I64),

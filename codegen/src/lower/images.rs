@@ -3,6 +3,7 @@
 use crate::declaration::{Image, ImageKind};
 use crate::ir::{Data, Linkage, Module, Relocation, Symbol, SymbolKind};
 use crate::lower::cuda::{ALLOW_CLUSTER, ALLOW_SHARED, image, kernel};
+use crate::lower::explain::descriptor::elide;
 use crate::resolve::launched::Launch;
 
 /// How the names of the variables of images and of kernels start.
@@ -33,13 +34,16 @@ pub(crate) fn kernel(module: &mut Module, launch: &Launch<'_>) -> Symbol {
 
 fn new_kernel(module: &mut Module, name: &str, launch: &Launch<'_>) -> Symbol {
     let image = image(module, launch.image);
-    let text = constant(module, [launch.kernel.as_bytes(), &[0]].concat());
+    let text = |module: &mut Module, text: &str| constant(module, [text.as_bytes(), &[0]].concat());
+    let shown = elide(launch.kernel);
+    let (text, shown_text) = (text(module, launch.kernel), text(module, &shown));
     let sizes = launch.sizes();
     let mut words = vec![0; kernel::SIZE as usize / 8];
-    words[kernel::NAME_SIZE as usize / 8] = launch.kernel.len() as u64;
+    words[kernel::SHOWN_SIZE as usize / 8] = shown.len() as u64;
     words[kernel::COUNT as usize / 8] = sizes.len() as u64;
     words.extend(sizes.into_iter().map(u64::from));
-    variable(module, name, &words, &[(kernel::IMAGE, image), (kernel::NAME, text)])
+    let addresses = [(kernel::IMAGE, image), (kernel::NAME, text), (kernel::SHOWN, shown_text)];
+    variable(module, name, &words, &addresses)
 }
 
 /// The variable of an image. Its bytes are defined [later](define).

@@ -1,16 +1,32 @@
 //! Values in memory and constants of a module, as every part of a wrapper writes them.
 
 use abi_spec::TypeIndex;
+use abi_spec::layout::any;
 
 use crate::ir::{Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value};
 
 /// Writes all 16 bytes of a `TVMFFIAny`.
 pub(crate) fn write_any(b: &mut Builder<'_>, to: Value, index: TypeIndex, payload: Value) {
-    use abi_spec::layout::any;
     // The type index and the zero padding are neighbours: one aligned word.
     let head = b.i64(index.0.into());
     b.store(head, to, any::TYPE_INDEX.offset);
     b.store(payload, to, any::PAYLOAD.offset);
+}
+
+/// Writes a text that [needs no object](crate::resolve::accepted::needs_object) as a `TVMFFIAny`: as a `const char*`, or
+/// into the value itself where that would end too early.
+pub(crate) fn write_text(b: &mut Builder<'_>, text: &str, to: Value, at: i32) {
+    let (head, payload) = if text.contains('\0') {
+        let mut bytes = [0; 8];
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        let head = i64::from(TypeIndex::SMALL_STR.0) | (text.len() as i64) << 32;
+        (b.i64(head), b.i64(i64::from_le_bytes(bytes)))
+    } else {
+        let data = constant_bytes(b, [text.as_bytes(), &[0]].concat());
+        (b.i64(TypeIndex::RAW_STR.0.into()), data)
+    };
+    b.store(head, to, at + any::TYPE_INDEX.offset);
+    b.store(payload, to, at + any::PAYLOAD.offset);
 }
 
 /// The address of constant bytes, of which a module has one copy.

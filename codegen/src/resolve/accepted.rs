@@ -16,6 +16,11 @@ pub(crate) struct Accepted {
 /// The most bytes that a small string or small bytes hold; what claims to hold more is out of range.
 pub(crate) const MAX_SMALL: i64 = 7;
 
+/// Whether a text can only be a value of the FFI as an object: it ends neither at its first NUL, nor fits the value.
+pub(crate) fn needs_object(text: &str) -> bool {
+    text.contains('\0') && text.len() > MAX_SMALL as usize
+}
+
 /// The bit of [`Accepted::high`] that stands for all indices of dynamic types: 127 is no index.
 pub(crate) const DYNAMIC: u32 = 63;
 

@@ -1,6 +1,6 @@
 //! C functions beside functions of the FFI: what they are called, what they take and what they yield.
 
-use abi_spec::Scalar;
+use abi_spec::{Scalar, c_library};
 use rustc_hash::FxHashMap;
 
 use super::c_type::CType;
@@ -163,7 +163,8 @@ fn external<'a>(
     let signature = &declared.signature;
     let symbol = format!("{prefix}{}", signature.name);
     let reserved = RESERVED_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix));
-    if reserved || is_c_word(&symbol) {
+    let imported = c_library::ALL.contains(&&symbol[..]);
+    if reserved || imported || is_c_word(&symbol) {
         return Err((Part::Name, format!("`{symbol}` cannot be the name of a C function")));
     }
     if signature.has_self() {

@@ -5,10 +5,11 @@ use rustc_hash::FxHashSet;
 
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Body, Class, Device, Dim, Element, Function, KernelCall, Leaf, Literal, Location, Member,
+    Body, Class, Device, Dim, Element, Expr, Function, KernelCall, Leaf, Literal, Location, Member,
     Param, ParamType, Shape, StatusError, Strides, Tensor,
 };
 use crate::error::{Error, Part};
+use crate::resolve::accepted::{MAX_SMALL, needs_object};
 use crate::resolve::ids::Table;
 use crate::resolve::value::{Source, Value, add, values};
 
@@ -120,9 +121,21 @@ impl Checker<'_> {
         values.values().try_for_each(|value| self.value(Spot::Part(part), value))
     }
 
+    /// A literal that can be written.
+    fn literal(&self, part: Part, literal: &Literal) -> Result<(), Error> {
+        match literal {
+            Literal::Float(value) => self.leaves(part, &Expr::Float(*value)),
+            Literal::Str(text) => self.leaves(part, &Expr::Text(text.clone())),
+            Literal::None | Literal::Bool(_) | Literal::Int(_) => Ok(()),
+        }
+    }
+
     /// Defaults and the variadic parameter are at the end.
     fn tail(&self, params: &[Param]) -> Result<(), Error> {
         for (index, Param { name, ty, default, variadic }) in params.iter().enumerate() {
+            if let Some(default) = default {
+                self.literal(Part::Default(index), default)?;
+            }
             let invalid = |part, reason: &str| Err(self.invalid(part, reason));
             if *variadic && (index + 1 != params.len() || *ty != ParamType::Leaf(Leaf::Any)) {
                 let reason = "a variadic parameter is the last one and has the type `Any`";
@@ -134,6 +147,10 @@ impl Checker<'_> {
                 }
                 Some(default) if !ty.takes(default) => {
                     let reason = format!("`{default}` is no value of type `{ty}`");
+                    return invalid(Part::Default(index), &reason);
+                }
+                Some(Literal::Str(text)) if needs_object(text) => {
+                    let reason = format!("a default with a NUL has {MAX_SMALL} bytes at most");
                     return invalid(Part::Default(index), &reason);
                 }
                 None if !variadic && index > 0 && params[index - 1].default.is_some() => {
@@ -214,7 +231,9 @@ impl Checker<'_> {
                     let reason = format!("the float {value}: literal types are exact");
                     return Err(self.invalid(part, reason));
                 }
-                Literal::None | Literal::Bool(_) | Literal::Int(_) | Literal::Str(_) => {}
+                Literal::None | Literal::Bool(_) | Literal::Int(_) | Literal::Str(_) => {
+                    self.literal(part, literal)?;
+                }
             }
             if literals[..index].contains(literal) {
                 return Err(self.invalid(part, format!("a second `{literal}`")));

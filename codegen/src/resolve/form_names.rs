@@ -13,7 +13,7 @@ impl Checker<'_> {
         self.leaves(part, expr)
     }
 
-    fn leaves(&self, part: Part, expr: &Expr) -> Result<(), Error> {
+    pub(crate) fn leaves(&self, part: Part, expr: &Expr) -> Result<(), Error> {
         match expr {
             Expr::Name(name) => self.identifier(part, name),
             Expr::Float(value) if !value.is_finite() => {

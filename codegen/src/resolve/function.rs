@@ -279,6 +279,15 @@ impl<'a> Function<'a> {
         self.statements().into_iter().filter_map(name).collect()
     }
 
+    /// The functions that are called by symbol and are not declared in the library.
+    pub(crate) fn imported(&self) -> Vec<&'a str> {
+        let name = |statement: &Statement<'a>| {
+            let Action::Call { call, .. } = &statement.action else { return None };
+            if let Callee::Symbol { name, own: false } = call.callee { Some(name) } else { None }
+        };
+        self.statements().into_iter().filter_map(name).collect()
+    }
+
     /// The launches of its body.
     pub(crate) fn launches(&self) -> Vec<&Launch<'a>> {
         self.statements().into_iter().filter_map(Statement::launch).collect()

@@ -26,20 +26,22 @@ fn kernels_have_any_name() {
         "__tvm_ffi_f0",
         "tvm_ffi_codegen.launch",
     ];
-    let long = "n".repeat(900);
+    let [long, longer] = [900, 5000].map(|length| "n".repeat(length));
     let function = |(index, name): (usize, &str)| {
         format!(
             "f{index}(x: Tensor([n], float32, device=cuda)) -> None \
              = {{ launch cubin.\"{name}\"(x.data) grid(1) block(1); }};\n"
         )
     };
-    let names: Vec<&str> = names.into_iter().chain([&*long]).collect();
+    let names: Vec<&str> = names.into_iter().chain([&*long, &*longer]).collect();
     let library = library(&names.iter().copied().enumerate().map(function).collect::<String>());
     let _stand_in = fake_cuda::exclusive();
     for session in sessions(&library) {
         for (index, name) in names.iter().enumerate() {
             let x = Fake::new(0x1000, &[3]);
-            let name = name.replace("\\\\", "\\");
+            // What follows a name that is too long for a message is said nevertheless.
+            let shown = if name.len() > 1024 { format!("{}...", &name[..1021]) } else { (*name).into() };
+            let name = shown.replace("\\\\", "\\");
             let text = format!(
                 "RuntimeError: Failed {name} of image cubin …, CUDA_ERROR_NOT_FOUND (500): named symbol not found, \
                  device = cuda:0"

@@ -1,10 +1,10 @@
 //! What errors say: the first line of each. The other lines follow from the position.
 
-use abi_spec::{DType, DeviceType};
+use abi_spec::{DType, DeviceType, Scalar};
 
 use crate::declaration::Expr;
 use crate::declaration::{
-    Body, Device, Dim, Function, KernelCall, Library, ParamType, Shape, Tensor,
+    Body, Device, Dim, Function, KernelCall, Leaf, Library, Literal, ParamType, Shape, Tensor,
 };
 use crate::error::Error;
 
@@ -329,7 +329,7 @@ fn tensor(function: &mut Function) -> &mut Tensor {
 
 #[test]
 fn values_built_in_rust() {
-    let rows: [(Change, &str); 13] = [
+    let rows: [(Change, &str); 17] = [
         (&|f| f.signature.name.clear(), "function 0: \"\" is not an identifier"),
         (&|f| f.signature.name = "a\nb".into(), "function 0: \"a\\nb\" is not an identifier"),
         (
@@ -366,6 +366,31 @@ fn values_built_in_rust() {
         (
             &|f| tensor(f).shape = Shape::Dims(vec![Dim::Any, Dim::Expr(Expr::name("a b"))]),
             "f: x.shape[1]: \"a b\" is not an identifier",
+        ),
+        (
+            &|f| f.signature.params[1].ty = ParamType::Literal(vec!["a\nb".into()]),
+            "f: a: text in quotes is one line",
+        ),
+        (
+            &|f| {
+                f.signature.params[1].ty = ParamType::Leaf(Leaf::Str);
+                f.signature.params[1].default = Some("a\nb".into());
+            },
+            "f: a's default: text in quotes is one line",
+        ),
+        (
+            &|f| {
+                f.signature.params[1].ty = ParamType::Scalar(Scalar::Float64);
+                f.signature.params[1].default = Some(Literal::Float(f64::INFINITY));
+            },
+            "f: a's default: inf is not a number that can be written",
+        ),
+        (
+            &|f| {
+                f.signature.params[1].ty = ParamType::Leaf(Leaf::Any);
+                f.signature.params[1].default = Some("1234567\0".into());
+            },
+            "f: a's default: a default with a NUL has 7 bytes at most",
         ),
     ];
     for (change, expected) in rows {

@@ -218,10 +218,7 @@ impl<'a> Wrapper<'a, '_> {
         let argument = self.function.argument(value);
         let fail = self.failing(|_| {
             let mut message = Message::new("ValueError");
-            message.text(&format!("Mismatched {path}.device"));
-            if let Some(argument) = argument {
-                message.text(&format!(" on argument #{argument}"));
-            }
+            message.text("Mismatched ").quoted(&path).text(".device").on(argument);
             message.piece(LeafKind::Calling, &[]).text(", expected cuda but got ");
             message.piece(LeafKind::Device, &[device]);
             message

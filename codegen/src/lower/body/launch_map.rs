@@ -2,6 +2,7 @@
 
 use crate::ir::{Binary, Convert, Type, Value};
 use crate::lower::cuda::{MAP_ALIGN, map};
+use crate::lower::explain::descriptor::elide;
 use crate::lower::explain::routines::Routine;
 use crate::lower::images;
 use crate::lower::wrapper::Wrapper;
@@ -21,7 +22,8 @@ impl<'a> Wrapper<'a, '_> {
         let to = self.aligned(room);
         let numbers: Vec<Value> = declared.numbers.iter().map(|number| self.term(number)).collect();
         let numbers = self.scratch(&numbers);
-        let how = images::map(self.b.module, &words(declared), &declared.name);
+        let name = elide(&declared.name);
+        let how = images::map(self.b.module, &words(declared, &name), &name);
         let (how, descriptor) = (self.b.address(how), self.descriptor_address());
         let dl = self.home_tensor(declared.tensor);
         let args = [descriptor, site, how, dl, numbers, to];
@@ -41,7 +43,7 @@ impl<'a> Wrapper<'a, '_> {
 }
 
 /// The fields of [`map`].
-fn words(declared: &TensorMap<'_>) -> [u64; map::SIZE as usize / 8] {
+fn words(declared: &TensorMap<'_>, name: &str) -> [u64; map::SIZE as usize / 8] {
     let (options, (dtype, bytes)) = (declared.declared, declared.dtype);
     let steps = !options.steps.is_empty();
     let plain = options.dtype.is_none_or(|dtype| dtype.bytes().is_some());
@@ -56,7 +58,7 @@ fn words(declared: &TensorMap<'_>) -> [u64; map::SIZE as usize / 8] {
         (map::FILL, options.fill as u64),
         (map::STEPS, steps.into()),
         (map::PLAIN, plain.into()),
-        (map::NAME_SIZE, declared.name.len() as u64),
+        (map::NAME_SIZE, name.len() as u64),
     ];
     for (field, value) in fields {
         words[field as usize / 8] = value;

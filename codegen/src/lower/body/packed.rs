@@ -9,9 +9,9 @@ use crate::lower::explain::codes::LeafKind;
 use crate::lower::explain::routines::Routine;
 use crate::lower::fault::Message;
 use crate::lower::state::ValueState;
-use crate::lower::value::{constant_bytes, write_any};
+use crate::lower::value::{constant_bytes, write_any, write_text};
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::accepted::result_index;
+use crate::resolve::accepted::{needs_object, result_index};
 use crate::resolve::function::{Packed, Plain};
 use crate::resolve::ids::ValueId;
 use crate::resolve::term::{Kind, Term};
@@ -73,6 +73,14 @@ impl Wrapper<'_, '_> {
                 self.make_with(Routine::MakeShape, area, numbers.len(), slot);
                 Made::Owned(slot)
             }
+            Packed::Plain(Plain::Text(text)) if needs_object(text) => {
+                let slot = self.own_none();
+                let data = constant_bytes(&mut self.b, text.as_bytes().to_vec());
+                let length = self.b.i64(text.len() as i64);
+                let status = self.routine_value(Routine::GiveText, &[data, length, slot]);
+                self.require_made(status, "not_made");
+                Made::Owned(slot)
+            }
             Packed::Plain(plain) => Made::Plain(plain),
         }
     }
@@ -100,11 +108,7 @@ impl Wrapper<'_, '_> {
                 self.store_any(TypeIndex::NONE, zero, to, at);
             }
             Plain::Term(term) => self.pack_term(term, to, at),
-            Plain::Text(text) => {
-                let bytes = [text.as_bytes(), &[0]].concat();
-                let data = constant_bytes(&mut self.b, bytes);
-                self.store_any(TypeIndex::RAW_STR, data, to, at);
-            }
+            Plain::Text(text) => write_text(&mut self.b, text, to, at),
             Plain::Value(value) => self.pack_value(*value, to, at),
             Plain::Output(output) => {
                 let object = self.output_object(*output);
@@ -205,7 +209,7 @@ impl Wrapper<'_, '_> {
     fn require_int64(&mut self, wide: Value, path: &str) {
         let fail = self.failing(|_| {
             let mut message = Message::new("ValueError");
-            message.text(&format!("Out of range {path}")).piece(LeafKind::Calling, &[]);
+            message.text("Out of range ").quoted(path).piece(LeafKind::Calling, &[]);
             message.text(", expected int64 but got ").piece(LeafKind::Unsigned, &[wide]);
             message
         });

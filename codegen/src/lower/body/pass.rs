@@ -28,10 +28,15 @@ impl Wrapper<'_, '_> {
 
     /// A term in the C type of a scalar.
     fn pass_term(&mut self, term: &Term, scalar: Scalar) -> Value {
-        if let Node::Narrow(_, operand, text) = &term.node {
+        // `int64(int8(n))` is narrowed, and handed over in another type.
+        if let Node::Narrow(to, operand, text) = &term.node
+            && *to == scalar
+        {
             return self.cast(scalar, operand, text);
         }
-        if let Node::Round(_, operand) = &term.node {
+        if let Node::Round(to, operand) = &term.node
+            && *to == scalar
+        {
             let value = self.term(operand);
             return self.round(value, scalar);
         }

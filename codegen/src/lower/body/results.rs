@@ -1,15 +1,16 @@
 //! Results: how they reach the caller. Nothing is written before all else has succeeded.
 
+use abi_spec::layout::any;
 use abi_spec::{Scalar, TypeIndex};
 
-use crate::declaration::ResultType;
+use crate::declaration::{Leaf, ParamType, ResultType};
 use crate::ir::{Cond, Type, Value};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::site::Fault;
 use crate::lower::value::write_any;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::accepted::result_index;
+use crate::resolve::accepted::{may_be_object, result_index};
 use crate::resolve::function::{Packed, Received, Returned};
 use crate::resolve::ids::{OutputId, ValueId};
 
@@ -86,7 +87,7 @@ impl<'a> Wrapper<'a, '_> {
         let args = [descriptor, tensors, count, array];
         let status = self.routine_value(Routine::MakeArray, &args);
         self.require_made(status, "not_made");
-        let object = self.b.load(Type::Ptr, array, abi_spec::layout::any::PAYLOAD.offset);
+        let object = self.b.load(Type::Ptr, array, any::PAYLOAD.offset);
         self.disown(1);
         self.release_beyond(0);
         write_any(&mut self.b, result, TypeIndex::ARRAY, object);
@@ -95,8 +96,21 @@ impl<'a> Wrapper<'a, '_> {
 
     /// Returns a value that a kernel has written, which is owned and was checked, as it was declared.
     pub(crate) fn return_received(&mut self, value: ValueId, at: Value) {
-        self.pack_value(value, at, 0);
+        self.frame.effects = true;
+        self.pack_received(value, at);
         self.hand_over(at);
+    }
+
+    /// Writes an owned value as it was declared in its own place. An object that is none after that is given up.
+    fn pack_received(&mut self, value: ValueId, at: Value) {
+        if !is_converted(self.function.values[value].ty) {
+            return self.pack_value(value, at, 0);
+        }
+        let index = self.b.load(Type::I32, at, any::TYPE_INDEX.offset);
+        let object = self.b.load(Type::Ptr, at, any::PAYLOAD.offset);
+        self.pack_value(value, at, 0);
+        let was_object = self.b.is_object(index);
+        self.b.if_then(was_object, |b| b.release_object(object));
     }
 
     /// A value of the body: what it borrows is made its own.
@@ -116,7 +130,7 @@ impl<'a> Wrapper<'a, '_> {
         }
         if let Some(received) = received {
             self.receive(received, slot);
-            self.pack_value(received.value, slot, 0);
+            self.pack_received(received.value, slot);
         }
         self.hand_over(slot);
     }
@@ -126,7 +140,7 @@ impl<'a> Wrapper<'a, '_> {
         self.disown(1);
         self.release_beyond(0);
         let result = self.b.param(3);
-        for field in [abi_spec::layout::any::TYPE_INDEX, abi_spec::layout::any::PAYLOAD] {
+        for field in [any::TYPE_INDEX, any::PAYLOAD] {
             let word = self.b.load(Type::I64, at, field.offset);
             self.b.store(word, result, field.offset);
         }
@@ -143,5 +157,22 @@ impl<'a> Wrapper<'a, '_> {
             (ResultType::Allocated(_), _) => self.return_outputs(),
             (ResultType::None | ResultType::Value(_), _) => self.return_none(),
         }
+    }
+}
+
+/// Whether an object can stand for a value of a type that is none: text that names a type of elements, a large integer.
+fn is_converted(ty: &ParamType) -> bool {
+    match ty {
+        ParamType::Leaf(leaf) => matches!(leaf, Leaf::DType | Leaf::Device),
+        ParamType::Scalar(scalar) => may_be_object(*scalar),
+        ParamType::Tensor(_)
+        | ParamType::Shape(_)
+        | ParamType::Object(_)
+        | ParamType::Sequence(..)
+        | ParamType::Mapping(..)
+        | ParamType::Tuple(_)
+        | ParamType::Optional(_)
+        | ParamType::Union(_)
+        | ParamType::Literal(_) => false,
     }
 }

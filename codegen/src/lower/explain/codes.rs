@@ -93,5 +93,5 @@ impl Used {
 }
 
 // The codes of pieces stand between the characters of a message.
-const _: () = assert!(LeafKind::ALL.len() <= 32);
+const _: () = assert!(LeafKind::ALL.len() <= super::routines::PIECES as usize);
 const _: () = assert!(LeafKind::Index as u32 == crate::resolve::value::INDEX as u32);

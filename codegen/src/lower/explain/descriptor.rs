@@ -17,7 +17,7 @@ use crate::lower::explain::schema::Part;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{Id, ValueId};
 use crate::resolve::step::{Linear, Place, Rule, Step};
-use crate::resolve::value::Source;
+use crate::resolve::value::{INDEX, Source};
 
 /// At most so many bytes of a signature, expression or name are quoted; the rest is elided.
 pub(crate) const MAX_QUOTED: usize = 1024;
@@ -374,11 +374,12 @@ fn suffix(place: Place) -> (Suffix, u32) {
     }
 }
 
-/// A text that is too long to be quoted loses its end.
+/// A text that is too long to be quoted loses its end. What is left of a path does not end within an
+/// [index](crate::resolve::value::INDEX).
 pub(crate) fn elide(text: &str) -> std::borrow::Cow<'_, str> {
     if text.len() <= MAX_QUOTED {
         return text.into();
     }
     let end = (0..=MAX_QUOTED - 3).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    format!("{}...", &text[..end]).into()
+    format!("{}...", text[..end].trim_end_matches(INDEX)).into()
 }

@@ -37,6 +37,7 @@ mod values;
 mod view;
 
 pub(crate) use access::NUMBERS_SIZE;
+pub(crate) use text::PIECES;
 
 use crate::ir::Type::{F64, I16, I32, I64, Ptr};
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind};

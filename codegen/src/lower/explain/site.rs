@@ -14,7 +14,7 @@ pub(crate) struct Fault<'a> {
     pub(crate) callee: Callee,
     /// The kind of the error; if empty that of the complaint.
     pub(crate) kind: &'a str,
-    /// What it is about; may be empty.
+    /// What it is about; may be empty. A template is there as a whole, since its end has values too.
     pub(crate) subject: String,
     /// What the first value means, where it is one of these statuses: kind and subject.
     pub(crate) cases: Vec<(i32, &'a str, &'a str)>,
@@ -50,18 +50,19 @@ fn append(data: &mut Data, fault: &Fault<'_>, frame: &str) -> u32 {
     let words = Site::WORDS + Case::WORDS * fault.cases.len() as u32;
     let mut text = Vec::new();
     let mut span = |quoted: &str| {
-        let quoted = elide(quoted);
         let start = offset + 4 * words - header.texts + text.len() as u32;
         text.extend_from_slice(quoted.as_bytes());
         Text(Span { offset: start, length: quoted.len() as u32 })
     };
+    let template = fault.complaint == Complaint::Own;
+    let subject = if template { (&fault.subject).into() } else { elide(&fault.subject) };
     let mut encoded = Vec::with_capacity(words as usize);
     Site {
         next: header.site,
         complaint: fault.complaint as u32,
         callee: fault.callee,
         frame: span(frame),
-        meaning: Meaning { kind: span(fault.kind), subject: span(&fault.subject) },
+        meaning: Meaning { kind: span(fault.kind), subject: span(&subject) },
         cases: fault.cases.len() as u32,
     }
     .encode(&mut encoded);

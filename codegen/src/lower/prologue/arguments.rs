@@ -5,7 +5,7 @@ use abi_spec::layout::{ANY, any};
 
 use crate::declaration::{Literal, Signature};
 use crate::ir::{Block, Builder, Cond, Hint, Type, Value};
-use crate::lower::value::constant_bytes;
+use crate::lower::value::write_text;
 
 /// Requires an acceptable number of arguments. Yields their address, and how many there
 /// are where that varies, defaults included.
@@ -76,18 +76,14 @@ fn copy_any(b: &mut Builder<'_>, from: Value, to: Value, at: i32) {
     }
 }
 
-/// Writes a literal as a `TVMFFIAny`; text as a `const char*`.
+/// Writes a literal as a `TVMFFIAny`.
 fn store_literal(b: &mut Builder<'_>, literal: &Literal, to: Value, at: i32) {
     let (index, payload) = match literal {
         Literal::None => (TypeIndex::NONE, b.i64(0)),
         Literal::Bool(value) => (TypeIndex::BOOL, b.i64(i64::from(*value))),
         Literal::Int(value) => (TypeIndex::INT, b.i64(*value)),
         Literal::Float(value) => (TypeIndex::FLOAT, b.f64(*value)),
-        Literal::Str(text) => {
-            let mut bytes = text.clone().into_bytes();
-            bytes.push(0);
-            (TypeIndex::RAW_STR, constant_bytes(b, bytes))
-        }
+        Literal::Str(text) => return write_text(b, text, to, at),
     };
     let head = b.i64(index.0.into());
     b.store(head, to, at + any::TYPE_INDEX.offset);

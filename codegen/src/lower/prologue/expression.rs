@@ -85,8 +85,9 @@ impl Wrapper<'_, '_> {
         let shown = if operand.kind == Kind::Unsigned { LeafKind::Unsigned } else { LeafKind::Int };
         let fail = self.failing(|_| {
             let mut message = Message::new("ValueError");
-            message.text("Out of range ").text(text).piece(LeafKind::Calling, &[]);
-            message.text(&format!(", expected {scalar} but got ")).piece(shown, &[value]);
+            message.text("Out of range ").quoted(text).piece(LeafKind::Calling, &[]);
+            message.text(", expected ").text(scalar.name()).text(" but got ");
+            message.piece(shown, &[value]);
             message
         });
         let outer = std::mem::replace(&mut self.checks.fail, fail);
@@ -193,7 +194,7 @@ impl Wrapper<'_, '_> {
             OfSeveral::Number { index, checked } => {
                 if checked {
                     let has = self.b.compare_const(Cond::Sgt, size, index.into());
-                    self.guard_where_there(value, has, |w| w.too_few(value, "size", index, size));
+                    self.guard_where_there(value, has, |w| w.too_few(value, ".size", index, size));
                 }
                 self.number_of(value, index as usize)
             }
@@ -253,20 +254,17 @@ impl Wrapper<'_, '_> {
         let has = self.b.compare_const(Cond::Sgt, ndim, dim.into());
         self.guard_where_there(value, has, |w| {
             let ndim = w.b.convert(Convert::Sext, ndim, Type::I64);
-            w.too_few(value, "ndim", dim, ndim)
+            w.too_few(value, ".ndim", dim, ndim)
         });
     }
 
     /// A value has less of something than an index asks for.
-    fn too_few(&mut self, value: ValueId, of: &str, index: u32, found: Value) -> Message {
-        let (path, argument) = (&self.function.values[value].path, self.function.argument(value));
-        let on = argument.map_or(String::new(), |at| format!(" on argument #{at}"));
+    fn too_few(&mut self, value: ValueId, of: &'static str, index: u32, found: Value) -> Message {
         let mut message = Message::new("ValueError");
-        message.text(&format!("Mismatched {path}.{of}{on}")).piece(LeafKind::Calling, &[]);
-        let least = u64::from(index) + 1;
-        message
-            .text(&format!(", expected at least {least} but got "))
-            .piece(LeafKind::Int, &[found]);
+        message.text("Mismatched ").quoted(&self.function.values[value].path).text(of);
+        message.on(self.function.argument(value)).piece(LeafKind::Calling, &[]);
+        message.text(", expected at least ").number(u64::from(index) + 1).text(" but got ");
+        message.piece(LeafKind::Int, &[found]);
         message
     }
 
@@ -305,7 +303,7 @@ impl Wrapper<'_, '_> {
             let some = self.b.compare_const(Cond::Ne, y, 0);
             let fail = self.failing(|w| {
                 let mut message = Message::new("ValueError");
-                message.text("Division by zero in ").text(&quote.text);
+                message.text("Division by zero in ").quoted(&quote.text);
                 message.piece(LeafKind::Calling, &[]);
                 w.leaves(&mut message, quote);
                 message

@@ -2,6 +2,7 @@
 
 use crate::lower::explain::extent::Topic;
 use crate::lower::explain::schema::{At, Part, Texts, Words, codes, record};
+use crate::resolve::term::Kind;
 
 record! {
     /// Text: its offset from the start of the texts, and its length, in bytes.
@@ -149,8 +150,8 @@ codes! {
 codes! {
     /// How a value prints; also the pieces of a [`Complaint`](super::complaints::Complaint).
     LeafKind {
-        /// Ends nothing; kept free.
-        Unused,
+        /// The character behind it is text, whatever it could stand for.
+        Escape,
         /// Part of a path: the number of an element follows, as the depth of its loop.
         Index,
         Int,
@@ -294,12 +295,25 @@ impl RuleCode {
 }
 
 impl LeafKind {
+    /// How messages show a value that an expression depends on.
+    pub(crate) const fn of(kind: Kind) -> LeafKind {
+        match kind {
+            Kind::Int | Kind::Bool => LeafKind::Int,
+            Kind::Unsigned => LeafKind::Unsigned,
+            Kind::Float => LeafKind::Float,
+            Kind::DType => LeafKind::DType,
+            Kind::Device => LeafKind::Device,
+            Kind::Text => LeafKind::Text,
+            Kind::Ptr | Kind::Several => LeafKind::Ptr,
+        }
+    }
+
     /// What it is about.
     pub(crate) const fn topic(self) -> Topic {
         match self {
             LeafKind::Float | LeafKind::Text | LeafKind::Written | LeafKind::Truth => Topic::Values,
             LeafKind::Template => Topic::Expressions,
-            LeafKind::Unused
+            LeafKind::Escape
             | LeafKind::Index
             | LeafKind::Int
             | LeafKind::Unsigned

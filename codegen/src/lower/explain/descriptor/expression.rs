@@ -182,15 +182,7 @@ impl Encoder<'_> {
 
     fn leaf(&mut self, Leaf { text, term }: &Leaf) {
         self.text(text);
-        let kind = match term.kind {
-            Kind::Int | Kind::Bool => LeafKind::Int,
-            Kind::Unsigned => LeafKind::Unsigned,
-            Kind::Float => LeafKind::Float,
-            Kind::DType => LeafKind::DType,
-            Kind::Device => LeafKind::Device,
-            Kind::Text => LeafKind::Text,
-            Kind::Ptr | Kind::Several => LeafKind::Ptr,
-        };
+        let kind = LeafKind::of(term.kind);
         self.used.leaf(kind);
         self.word(kind as u32);
         match (kind, &term.node) {

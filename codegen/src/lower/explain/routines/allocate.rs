@@ -7,12 +7,9 @@ use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
 use crate::lower::explain::codes::{Callee, Header, Output, Outputs, Used};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
-use crate::lower::explain::routines::allocate_plain::element_bits;
+use crate::lower::explain::routines::allocate_plain::MAX_SIZE;
 use crate::lower::explain::schema::{At, Part};
 use crate::lower::value::write_any;
-
-/// No tensor is larger, in bytes; the size in `int64_t` cannot overflow below.
-const MAX_SIZE: i64 = 1 << 62;
 
 /// `(descriptor, outputs, extents, devices, tensors)`: fills `tensors` with owned values. Returns -1 once it has
 /// raised, with nothing allocated.
@@ -148,10 +145,10 @@ impl Builder<'_> {
 
 /// `(descriptor, output, extents)`: raises that an extent is negative, or the whole too large; -1 if so.
 pub(crate) fn check_size(b: &mut Builder<'_>, _: Used) {
-    let [descriptor, output, extents] = [0, 1, 2].map(|i| b.param(i));
-    let output = At::<Output>::new(output);
-    let (rank, size) = (output.rank(b), element_size(b, output));
-    let [size] = b.fold(rank, [size], |b, dim, [size]| {
+    let [descriptor, entry, extents] = [0, 1, 2].map(|i| b.param(i));
+    let output = At::<Output>::new(entry);
+    let rank = output.rank(b);
+    b.count_to(rank, |b, dim| {
         let extent = b.load_element(extents, dim);
         let negative = b.compare_const(Cond::Slt, extent, 0);
         b.if_then(negative, |b| {
@@ -159,23 +156,13 @@ pub(crate) fn check_size(b: &mut Builder<'_>, _: Used) {
             b.raise_at(descriptor, Complaint::OutputExtent, Callee::None, &[name, dim, extent]);
             b.return_code(-1);
         });
-        let extent = b.convert(Convert::SintToFloat, extent, Type::F64);
-        [b.binary(Binary::Fmul, size, extent)]
     });
-    let most = b.f64(MAX_SIZE as f64);
-    let fits = b.compare(Cond::Fle, size, most);
-    b.unless(fits, |b| {
+    let size = b.routine_value(Routine::DataSize, &[entry, extents]);
+    let large = b.compare_const(Cond::Slt, size, 0);
+    b.if_then(large, |b| {
         let (name, most) = (output.name(b).address(b), b.i64(MAX_SIZE));
         b.raise_at(descriptor, Complaint::OutputSize, Callee::None, &[name, most]);
         b.return_code(-1);
     });
     b.return_code(0);
-}
-
-/// Bytes of an element, as a float, for a product that does not wrap.
-fn element_size(b: &mut Builder<'_>, output: At<Output>) -> Value {
-    let bits = element_bits(b, output);
-    let bits = b.convert(Convert::SintToFloat, bits, Type::F64);
-    let eighth = b.f64(0.125);
-    b.binary(Binary::Fmul, bits, eighth)
 }

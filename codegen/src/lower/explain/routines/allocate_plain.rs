@@ -9,9 +9,7 @@ use abi_spec::layout::{
 };
 use abi_spec::{DeviceType, TypeIndex, runtime};
 
-use crate::ir::{
-    Binary, Builder, Cond, Convert, Linkage, Signature, Symbol, SymbolKind, Type, Value,
-};
+use crate::ir::{Binary, Builder, Cond, Linkage, Signature, Symbol, SymbolKind, Type, Value};
 use crate::lower::explain::codes::{Callee, Output, Used};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
@@ -25,8 +23,11 @@ const ALIGN: i64 = 64;
 /// The version of DLPack that knows every element type of the ABI.
 const VERSION: [i32; 2] = [1, 1];
 
-/// No block has so many elements; their product in `int64_t` cannot overflow below.
-const MAX_ELEMENTS: f64 = (1_u64 << 62) as f64;
+/// No tensor is larger, in bytes.
+pub(super) const MAX_SIZE: i64 = 1 << 62;
+
+/// No tensor has more elements, of which some are smaller than a byte.
+const MAX_ELEMENTS: i64 = 1 << 62;
 
 /// `(descriptor, output, prototype, tensor)`: an owned value; -1 once it has raised.
 pub(crate) fn allocate(b: &mut Builder<'_>, _: Used) {
@@ -152,31 +153,47 @@ fn c_function(b: &mut Builder<'_>, (name, signature): (&str, Signature)) -> Symb
     b.module.declare(name, Linkage::Import, SymbolKind::Function(signature))
 }
 
-/// `(output, extents)`: the bytes of so many elements, the last one in full; -1 for more elements than can be.
+/// `(output, extents)`: the bytes of so many elements, the last one in full; -1 for more than [`MAX_SIZE`], or
+/// more elements than [`MAX_ELEMENTS`]. No extent is negative.
 pub(crate) fn data_size(b: &mut Builder<'_>, _: Used) {
     let (output, extents) = (At::<Output>::new(b.param(0)), b.param(1));
-    let (rank, one, float) = (output.rank(b), b.i64(1), b.f64(1.0));
-    let [count, float] = b.fold(rank, [one, float], |b, dim, [count, float]| {
+    let (rank, one) = (output.rank(b), b.i64(1));
+    let [count] = b.fold(rank, [one], |b, dim, [count]| {
         let extent = b.load_element(extents, dim);
-        let wide = b.convert(Convert::SintToFloat, extent, Type::F64);
-        [b.binary(Binary::Mul, count, extent), b.binary(Binary::Fmul, float, wide)]
+        [elements(b, count, extent)]
     });
-    let most = b.f64(MAX_ELEMENTS);
-    let fits = b.compare(Cond::Fle, float, most);
-    b.unless(fits, |b| {
-        let none = b.i64(-1);
-        b.ret(Some(none));
-    });
+    let none = b.i64(-1);
+    let many = b.compare_const(Cond::Ugt, count, MAX_ELEMENTS);
+    b.if_then(many, |b| b.ret(Some(none)));
     let bits = element_bits(b, output);
     // Eights of elements are whole bytes, whatever the bits of one.
     let eights = b.binary_const(Binary::Lshr, count, 3);
+    let most = b.i64(MAX_SIZE);
+    let most = b.binary(Binary::Udiv, most, bits);
+    let large = b.compare(Cond::Ugt, eights, most);
+    b.if_then(large, |b| b.ret(Some(none)));
     let rest = b.binary_const(Binary::And, count, 7);
     let whole = b.binary(Binary::Mul, eights, bits);
     let rest = b.binary(Binary::Mul, rest, bits);
     let rest = b.binary_const(Binary::Add, rest, 7);
     let rest = b.binary_const(Binary::Lshr, rest, 3);
     let size = b.binary(Binary::Add, whole, rest);
+    let large = b.compare_const(Cond::Ugt, size, MAX_SIZE);
+    let size = b.select(large, none, size);
     b.ret(Some(size));
+}
+
+/// So many times as many elements; one more than [`MAX_ELEMENTS`] for all that are more. An extent of 0 leaves none,
+/// wherever it stands.
+fn elements(b: &mut Builder<'_>, count: Value, extent: Value) -> Value {
+    let (one, most, more) = (b.i64(1), b.i64(MAX_ELEMENTS), b.i64(MAX_ELEMENTS + 1));
+    let empty = b.compare_const(Cond::Eq, extent, 0);
+    let divisor = b.select(empty, one, extent);
+    let room = b.binary(Binary::Udiv, most, divisor);
+    let product = b.binary(Binary::Mul, count, extent);
+    let many = b.compare(Cond::Ugt, count, room);
+    let many_of_some = b.select(empty, product, more);
+    b.select(many, many_of_some, product)
 }
 
 /// Bits of an element.

@@ -215,19 +215,21 @@ pub(crate) fn literal(b: &mut Builder<'_>, _: Used) {
     let head = step.head(b);
     let any = b.any_of(s, head);
     let number = b.load(Type::I64, any, any::PAYLOAD.offset);
-    let index = b.load(Type::I32, any, any::TYPE_INDEX.offset);
+    let (index, object) = b.borrow(any);
     let is_number = b.is_one_of(index, &[TypeIndex::INT, TypeIndex::BOOL]);
+    let is_integer = b.is_one_of(index, &[TypeIndex::INT, TypeIndex::BOOL, TypeIndex::BIG_INT]);
+    let is_text = b.not(is_integer);
     let slot = head.slot(b);
     let text = b.text_of(s, slot);
     let (count, zero) = (b.take_word(s), b.i64(0));
     let [found] = b.fold(count, [zero], |b, _, [found]| {
-        let same = same_literal(b, s, [number, text[0], text[1]], is_number);
+        let same = same_literal(b, s, [number, text[0], text[1]], [is_number, is_text]);
         [b.or(found, same)]
     });
     let none = b.compare_const(Cond::Eq, found, 0);
     b.if_then(none, |b| {
         let [head, expected] = [head.address(b), step.expected(b).address(b)];
-        big_literal(b, s, step, [any, index]);
+        big_literal(b, s, step, [any, index, object]);
         b.unless(is_number, |b| {
             b.complain(s, Complaint::LiteralText, &[head, expected, text[0], text[1]]);
         });
@@ -239,8 +241,12 @@ pub(crate) fn literal(b: &mut Builder<'_>, _: Used) {
 }
 
 /// Complains of an integer that is an object.
-fn big_literal(b: &mut Builder<'_>, s: Value, step: At<step::Literal>, [any, index]: [Value; 2]) {
-    let object = b.load(Type::Ptr, any, any::PAYLOAD.offset);
+fn big_literal(
+    b: &mut Builder<'_>,
+    s: Value,
+    step: At<step::Literal>,
+    [any, index, object]: [Value; 3],
+) {
     let big = b.is_big_int(index, object);
     b.if_then(big, |b| {
         let [head, expected] = [step.head(b).address(b), step.expected(b).address(b)];
@@ -259,7 +265,7 @@ fn same_literal(
     b: &mut Builder<'_>,
     s: Value,
     [number, text, length]: [Value; 3],
-    is_number: Value,
+    [is_number, is_text]: [Value; 2],
 ) -> Value {
     let literal = b.take::<Literal>(s);
     let (code, done) = (literal.code(b), b.block("literal"));
@@ -274,7 +280,6 @@ fn same_literal(
         let known = literal.text();
         let [known, known_length] = b.text_at(s, known);
         let same = b.ask(Routine::SameText, &[text, length, known, known_length]);
-        let is_text = b.not(is_number);
         let same = b.and(same, is_text);
         [b.truth(same)]
     });

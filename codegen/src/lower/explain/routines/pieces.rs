@@ -16,7 +16,7 @@ fn may_occur(used: Used, kind: LeafKind) -> bool {
         LeafKind::Leaves => &[Op::Constraint],
         LeafKind::Written => &[Op::Owned],
         LeafKind::Float | LeafKind::Ptr | LeafKind::Template => &[],
-        LeafKind::Unused
+        LeafKind::Escape
         | LeafKind::Index
         | LeafKind::Int
         | LeafKind::Unsigned
@@ -193,7 +193,7 @@ fn places(b: &mut Builder<'_>, p: &Pieces) {
         p.case(b, LeafKind::Template, |b| {
             let text = At::<Text>::new(b.field(s, Field::First));
             let [text, length] = b.text_at(s, text);
-            let limit = b.i64(PIECES);
+            let limit = b.i64(PIECES.into());
             b.try_routine(Routine::Compose, &[s, text, length, limit]);
         });
     }

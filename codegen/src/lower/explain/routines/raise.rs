@@ -53,7 +53,7 @@ pub(crate) fn say(b: &mut Builder<'_>, used: Used) {
     let own = b.binary_const(Binary::Shl, complaint, 1);
     let template = b.binary_const(Binary::Add, own, 1);
     let [template, size] = name_at(b, table, template);
-    let limit = b.i64(PIECES);
+    let limit = b.i64(PIECES.into());
     b.try_routine(Routine::Compose, &[s, template, size, limit]);
     let [own, own_length] = name_at(b, table, own);
     let given = b.compare_const(Cond::Ne, length, 0);

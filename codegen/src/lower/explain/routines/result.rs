@@ -47,12 +47,17 @@ fn used_payload(b: &mut Builder<'_>, value: Value) -> Value {
     });
     for small in [TypeIndex::SMALL_STR, TypeIndex::SMALL_BYTES] {
         b.case(index, small.0 as u32, done, |b| {
+            // What claims to be longer than it can be is copied as it is.
             let length = b.unsigned(value, any::SMALL_LEN.offset);
+            let small = b.compare_const(Cond::Ule, length, MAX_SMALL);
+            let zero = b.i64(0);
+            let length = b.select(small, length, zero);
             let bits = b.binary_const(Binary::Shl, length, 3);
             let one = b.i64(1);
             let mask = b.binary(Binary::Shl, one, bits);
             let mask = b.binary_const(Binary::Sub, mask, 1);
-            [b.and(payload, mask)]
+            let used = b.and(payload, mask);
+            [b.select(small, used, payload)]
         });
     }
     b.jump(done, &[payload]);

@@ -83,7 +83,7 @@ pub(super) fn continues(b: &mut Builder<'_>, byte: Value) -> Value {
 }
 
 /// What stands for values in a message: all below this.
-pub(crate) const PIECES: i64 = 32;
+pub(crate) const PIECES: u32 = 32;
 
 /// What stands for values in a path: [`LeafKind::Index`].
 pub(crate) const INDICES: i64 = LeafKind::Index as i64 + 1;
@@ -91,11 +91,6 @@ pub(crate) const INDICES: i64 = LeafKind::Index as i64 + 1;
 /// `(state, text, length, limit)`: appends text, and a value for each character below the limit.
 pub(crate) fn compose(b: &mut Builder<'_>, _: Used) {
     let [s, text, length, limit] = [0, 1, 2, 3].map(|i| b.param(i));
-    let byte_at = |b: &mut Builder<'_>, at: Value| {
-        let at = b.ptr_add(text, at);
-        let byte = b.load(Type::I8, at, 0);
-        b.convert(Convert::Zext, byte, Type::I64)
-    };
     let zero = b.i64(0);
     b.repeat(
         [zero],
@@ -106,7 +101,7 @@ pub(crate) fn compose(b: &mut Builder<'_>, _: Used) {
                 |b, [at]| {
                     let more = b.compare(Cond::Slt, at, length);
                     let readable = b.select(more, at, zero);
-                    let byte = byte_at(b, readable);
+                    let byte = byte_at(b, text, readable);
                     let plain = b.compare(Cond::Uge, byte, limit);
                     b.and(more, plain)
                 },
@@ -116,27 +111,40 @@ pub(crate) fn compose(b: &mut Builder<'_>, _: Used) {
             let plain = b.binary(Binary::Sub, end, at);
             b.routine(Routine::Put, &[s, from, plain]);
             let more = b.compare(Cond::Slt, end, length);
-            [b.if_else(more, Type::I64, |b| piece(b, s, byte_at, end), |_| end)]
+            [b.if_else(more, Type::I64, |b| piece(b, s, [text, length], end), |_| end)]
         },
     );
     b.return_code(0);
 }
 
 /// Appends the piece at an offset; yields the offset behind it.
-fn piece(
-    b: &mut Builder<'_>,
-    s: Value,
-    byte_at: impl Fn(&mut Builder<'_>, Value) -> Value,
-    at: Value,
-) -> Value {
-    let code = byte_at(b, at);
+fn piece(b: &mut Builder<'_>, s: Value, [text, length]: [Value; 2], at: Value) -> Value {
+    let code = byte_at(b, text, at);
     let next = b.binary_const(Binary::Add, at, 1);
+    let more = b.compare(Cond::Slt, next, length);
+    let escape = b.compare_const(Cond::Eq, code, (LeafKind::Escape as u32).into());
+    let escape = b.and(escape, more);
+    b.if_else(
+        escape,
+        Type::I64,
+        |b| {
+            let (from, one) = (b.ptr_add(text, next), b.i64(1));
+            b.routine(Routine::Put, &[s, from, one]);
+            b.binary_const(Binary::Add, next, 1)
+        },
+        |b| value(b, s, code, [text, next, more]),
+    )
+}
+
+/// Appends what a code stands for; yields the offset behind it. The texts may end there, unless there is `more`.
+fn value(b: &mut Builder<'_>, s: Value, code: Value, [text, next, more]: [Value; 3]) -> Value {
     let index = b.compare_const(Cond::Eq, code, (LeafKind::Index as u32).into());
     b.if_else(
         index,
         Type::I64,
         |b| {
-            let depth = byte_at(b, next);
+            b.intact(s, more);
+            let depth = byte_at(b, text, next);
             let depth = b.binary_const(Binary::Sub, depth, 1);
             b.in_count(s, depth, Field::LoopCount);
             let loops = b.field(s, Field::Loops);
@@ -149,6 +157,13 @@ fn piece(
             next
         },
     )
+}
+
+/// The byte at an offset of a text, widened.
+fn byte_at(b: &mut Builder<'_>, text: Value, at: Value) -> Value {
+    let at = b.ptr_add(text, at);
+    let byte = b.load(Type::I8, at, 0);
+    b.convert(Convert::Zext, byte, Type::I64)
 }
 
 /// `(state, value)`

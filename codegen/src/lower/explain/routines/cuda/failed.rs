@@ -63,7 +63,7 @@ fn blame_shared(b: &mut Builder<'_>, args: [Value; 5], status: Value) {
 fn names(b: &mut Builder<'_>, kernel: Value) -> [Value; 4] {
     let of = b.load(Type::Ptr, kernel, of_kernel::IMAGE);
     let [name, size] =
-        [of_kernel::NAME, of_kernel::NAME_SIZE].map(|at| b.load(Type::I64, kernel, at));
+        [of_kernel::SHOWN, of_kernel::SHOWN_SIZE].map(|at| b.load(Type::I64, kernel, at));
     let [image, image_size] = [image::NAME, image::NAME_SIZE].map(|at| b.load(Type::I64, of, at));
     [name, size, image, image_size]
 }

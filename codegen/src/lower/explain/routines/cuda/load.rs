@@ -75,7 +75,7 @@ pub(crate) fn check_params(b: &mut Builder<'_>, _: Used) {
     let [descriptor, site, kernel, found, device] = [0, 1, 2, 3, 4].map(|i| b.param(i));
     let known = b.driver_has(Entry::KernelGetParamInfo);
     b.unless(known, |b| b.return_code(0));
-    let name = [of_kernel::NAME, of_kernel::NAME_SIZE].map(|at| b.load(Type::I64, kernel, at));
+    let name = [of_kernel::SHOWN, of_kernel::SHOWN_SIZE].map(|at| b.load(Type::I64, kernel, at));
     let count = b.load(Type::I64, kernel, of_kernel::COUNT);
     let [offset, size] = [0, 1].map(|_| b.stack_slot(8, 8));
     b.fold(count, [], |b, at, []| {
@@ -162,7 +162,8 @@ pub(crate) fn fit_shared(b: &mut Builder<'_>, _: Used) {
     let wanted = b.unsigned(config, config::SHARED);
     let fits = b.compare(Cond::Sle, wanted, most);
     b.unless(fits, |b| {
-        let name = [of_kernel::NAME, of_kernel::NAME_SIZE].map(|at| b.load(Type::I64, kernel, at));
+        let name =
+            [of_kernel::SHOWN, of_kernel::SHOWN_SIZE].map(|at| b.load(Type::I64, kernel, at));
         let values = [name[0], name[1], most, device, wanted];
         b.fail_with(descriptor, site, Complaint::SharedMemory, &values);
     });
