@@ -164,6 +164,26 @@ pub(super) fn kernel<'p>(name: &str, kernels: &Rc<Kernels>) -> Option<Host<'p>> 
             machine.memory.store_any(args[2], Value::new(index, object))?;
             Ok(status(&k, args[0]))
         }),
+        "write_text" => Rc::new(move |machine, args| {
+            let size = args[1].as_int();
+            let text = if size > 0 { machine.memory.read(args[0], size as usize, 1)? } else { &[] };
+            let ended = [text, &[0]].concat();
+            let object = object(machine, &k, TypeIndex::STR.0, size)?;
+            let data = machine.memory.zeroed("text of a kernel's object", ended.len(), 1);
+            machine.memory.write(data, &ended, 1)?;
+            let cell = object.offset(seq_cell::DATA.in_object().into());
+            let before = machine.memory.load(cell, 8, 8)?;
+            machine.memory.free(before)?;
+            machine.memory.store(cell, data, 8, 8)?;
+            machine.memory.store_any(args[2], Value::new(TypeIndex::STR.0, object))?;
+            Ok(Word::NULL)
+        }),
+        "write_big" => Rc::new(|machine, args| {
+            let value = i128::from(args[1].as_int()) << 64 | i128::from(args[0].bits);
+            let value = machine.integer(value);
+            machine.memory.store_any(args[2], value)?;
+            Ok(Word::NULL)
+        }),
         "write_array" => Rc::new(move |machine, args| write_array(machine, &k, args)),
         "live_objects" => Rc::new(move |_, _| Ok(Word::int(k.objects.get()))),
         "live_tensors" => Rc::new(move |_, _| Ok(Word::int(k.tensors.get()))),
