@@ -40,7 +40,8 @@ fn kernels_have_any_name() {
         for (index, name) in names.iter().enumerate() {
             let x = Fake::new(0x1000, &[3]);
             // What follows a name that is too long for a message is said nevertheless.
-            let shown = if name.len() > 1024 { format!("{}...", &name[..1021]) } else { (*name).into() };
+            let shown =
+                if name.len() > 1024 { format!("{}...", &name[..1021]) } else { (*name).into() };
             let name = shown.replace("\\\\", "\\");
             let text = format!(
                 "RuntimeError: Failed {name} of image cubin …, CUDA_ERROR_NOT_FOUND (500): named symbol not found, \
