@@ -7,6 +7,7 @@ allocator of the kernels, as a framework does.
 
 import ctypes
 import sys
+import traceback
 
 import numpy as np
 import tvm_ffi
@@ -25,6 +26,14 @@ def error(call):
         call()
     except Exception as error:
         return f"{type(error).__name__}: {error}"
+
+
+def frames(call):
+    """The frames of how a call fails."""
+    try:
+        call()
+    except Exception as error:
+        return traceback.extract_tb(error.__traceback__)
 
 
 def odd(code, bits):

@@ -1,6 +1,9 @@
-//! Texts that the table cannot write: with a NUL, or longer than messages show.
+//! Texts that the table cannot write, or that stand where tools read them: with a NUL, as names of symbols, of files.
 
 use codegen::Library;
+use driver::{Form, Options, emit};
+use object::{Object, ObjectSymbol};
+use tvm_ffi_codegen_tests::route::BACKENDS;
 
 use crate::results;
 
@@ -61,4 +64,90 @@ const ROWS: [(&str, &str); 22] = [
 fn a_nul_ends_no_text() {
     let library: Library = DECLARATIONS.replace("<0>", "\0").parse().expect("they are valid");
     results::hold(&library, &[], &ROWS);
+}
+
+/// Whatever a C function is called, an object refers to it by this name, as the backend's text does by one of its own.
+#[test]
+fn c_functions_have_any_name() {
+    let long = "n".repeat(20_000);
+    let plain =
+        ["a b", "%s%n{}", "é€", "$a", "a@b", "a\\b", "a\"b", "a;#?", "1", "memcpy", "main", &long];
+    for name in plain {
+        let written = name.replace('\\', "\\\\").replace('"', "\\\"");
+        let text = format!("f(n: int64) -> int64 = \"{written}\"(n);");
+        let library: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
+        for backend in BACKENDS {
+            let options = Options { backend: (*backend).to_owned(), ..Options::default() };
+            let emit = |form| {
+                emit(&library, form, &options).unwrap_or_else(|e| panic!("{backend}, {name}: {e}"))
+            };
+            let object = emit(Form::Object);
+            let file = object::File::parse(&*object).expect("it is an object");
+            let mut undefined = file.symbols().filter(|symbol| symbol.is_undefined());
+            assert!(undefined.any(|symbol| symbol.name() == Ok(name)), "{backend}, {name}");
+            assert!(!emit(Form::Native).is_empty());
+        }
+    }
+}
+
+/// What a tool would take for something else.
+#[test]
+fn some_names_are_no_functions() {
+    for name in ["llvm.trap", "llvm.other", ".text", ".Lhidden", "."] {
+        let text = format!("f(n: int64) -> int64 = \"{name}\"(n);");
+        let error = text.parse::<Library>().expect_err("it is no function").to_string();
+        let expected = format!(
+            "1:24: f: callee: the symbol `{name}` is no function's for LLVM or an assembler"
+        );
+        assert_eq!(error.lines().next(), Some(&*expected));
+    }
+}
+
+/// Names of functions and of classes that no identifier is.
+const NAMED: &str = r#"
+    any_name(n: int64) -> int64 = { let r: int64 = @"a \"b\\ %s{} é $@.#<long>"(n); return r; };
+    any_class(o: Optional[Object["a \"b\\ %s{} é $@.#<long>"]]) -> bool = { return o.is_some; };
+    any_kind(n: int64) -> None
+        where n < 9 else "100 %s {} \"é\\"
+        = try status(n) errors { 1: Kind_of_mine "100 %s {} \"é\\", _: ValueError "{int}<long>" };
+    @"a %s{} é\\.py":7 any_file(n: int64) -> None = { @"<files>.py":8 raise ValueError "100 %s {} ", n; };
+"#;
+
+#[test]
+fn names_are_any_text() {
+    let text = NAMED.replace("<long>", &"x".repeat(200)).replace("<files>", &"y".repeat(4000));
+    let library: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
+    let name = format!("a \"b\\ %s{{}} é $@.#{}", "x".repeat(200));
+    let rows = [
+        (
+            "error(lambda: m.any_name(3)).split(' in ')[0]",
+            format!("RuntimeError: Cannot find function {name}"),
+        ),
+        ("m.any_class(None)", "False".to_owned()),
+        (
+            "error(lambda: m.any_class('text, which is an object')).split('expected ')[1]",
+            "Optional[Object[\"a \\\"b\\\\ %s{} é $@.#".to_owned()
+                + &"x".repeat(200)
+                + "\"]] but got str",
+        ),
+        (
+            "error(lambda: m.any_kind(9)).split(' when')[0]",
+            "ValueError: 100 %s {} \"é\\".to_owned(),
+        ),
+        (
+            "error(lambda: m.any_kind(1)).split(' when')[0]",
+            "RuntimeError: 100 %s {} \"é\\".to_owned(),
+        ),
+        (
+            "error(lambda: m.any_kind(2)).split(' when')[0]",
+            format!("ValueError: {{int}}{}", "x".repeat(200)),
+        ),
+        ("error(lambda: m.any_file(2))", "ValueError: 100 %s {} 2".to_owned()),
+        (
+            "[(len(f.filename), f.lineno) for f in frames(lambda: m.any_file(2))][-1]",
+            "(4003, 8)".to_owned(),
+        ),
+    ];
+    let rows: Vec<_> = rows.iter().map(|(expression, value)| (*expression, &**value)).collect();
+    results::hold(&library, &[], &rows);
 }

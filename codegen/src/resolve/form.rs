@@ -22,6 +22,10 @@ pub(super) fn check(index: usize, function: &Function) -> Result<(), Error> {
 pub(super) const RESERVED_PREFIXES: [&str; 3] =
     [abi_spec::symbol::PREFIX, "TVMFFI", "tvm_ffi_codegen."];
 
+/// What no symbol may start with for the tools that handle it: LLVM's own functions, sections, and what assemblers keep
+/// out of objects.
+const TOOL_PREFIXES: [&str; 2] = ["llvm.", "."];
+
 /// Where a type stands.
 #[derive(Clone, Copy)]
 enum Spot {
@@ -330,6 +334,10 @@ impl Checker<'_> {
         }
         if RESERVED_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix)) {
             let reason = format!("the symbol `{symbol}` is reserved for the runtime");
+            return Err(self.invalid(part, reason));
+        }
+        if TOOL_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix)) {
+            let reason = format!("the symbol `{symbol}` is no function's for LLVM or an assembler");
             return Err(self.invalid(part, reason));
         }
         Ok(())

@@ -27,7 +27,7 @@ const VERSION: [i32; 2] = [1, 1];
 pub(super) const MAX_SIZE: i64 = 1 << 62;
 
 /// No tensor has more elements, of which some are smaller than a byte.
-const MAX_ELEMENTS: i64 = 1 << 62;
+const MAX_ELEMENTS: i64 = i64::MAX;
 
 /// `(descriptor, output, prototype, tensor)`: an owned value; -1 once it has raised.
 pub(crate) fn allocate(b: &mut Builder<'_>, _: Used) {
@@ -183,10 +183,10 @@ pub(crate) fn data_size(b: &mut Builder<'_>, _: Used) {
     b.ret(Some(size));
 }
 
-/// So many times as many elements; one more than [`MAX_ELEMENTS`] for all that are more. An extent of 0 leaves none,
-/// wherever it stands.
+/// So many times as many elements; one more than [`MAX_ELEMENTS`], without a sign, for all that are more. An extent of 0
+/// leaves none, wherever it stands.
 fn elements(b: &mut Builder<'_>, count: Value, extent: Value) -> Value {
-    let (one, most, more) = (b.i64(1), b.i64(MAX_ELEMENTS), b.i64(MAX_ELEMENTS + 1));
+    let (one, most, more) = (b.i64(1), b.i64(MAX_ELEMENTS), b.i64(i64::MIN));
     let empty = b.compare_const(Cond::Eq, extent, 0);
     let divisor = b.select(empty, one, extent);
     let room = b.binary(Binary::Udiv, most, divisor);
