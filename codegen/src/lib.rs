@@ -81,4 +81,7 @@ pub use lower::{
     Extent, Loader, Options, Routines, UNLOAD, Unchecked, library::metadata, linked_routines,
     lower, routines,
 };
-pub use resolve::{Kernel, Resolved, warning::Warning};
+pub use resolve::{
+    Kernel, Resolved,
+    warning::{Subject, Warning},
+};

@@ -4,7 +4,7 @@
 //! for the format of values are the size of what follows. A parameter's value has its ordinal in the second word and its
 //! size in the third, above 18 bits of other things where there is room for both.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Image, ImageKind};
 
@@ -38,13 +38,19 @@ impl Image {
     }
 }
 
-/// Any member of a fatbin may be the one that is loaded: there is no kernel if all say so.
+/// Any member of a fatbin may be the one that is loaded: there is no kernel if none has it.
 fn in_fatbin(fatbin: &[u8], kernel: &str) -> KernelFacts {
-    let all: Vec<_> = members(fatbin).into_iter().map(|code| in_cubin(code, kernel)).collect();
-    let sizes = all.iter().find(|facts| matches!(facts, KernelFacts::Sizes(_)));
-    let unsure = all.contains(&KernelFacts::Unknown);
-    let missing = all.first().filter(|_| !unsure);
-    sizes.or(missing).cloned().unwrap_or(KernelFacts::Unknown)
+    let (mut others, mut unknown) = (Vec::new(), false);
+    for code in members(fatbin) {
+        match in_cubin(code, kernel) {
+            found @ KernelFacts::Sizes(_) => return found,
+            KernelFacts::Unknown => unknown = true,
+            KernelFacts::Missing(known) => others.extend(known),
+        }
+    }
+    let mut seen = BTreeSet::new();
+    others.retain(|name| seen.insert(name.clone()));
+    if unknown { KernelFacts::Unknown } else { KernelFacts::Missing(others) }
 }
 
 /// What is in a fatbin: after its header, whose size stands at 6, members with headers of their own.
