@@ -37,3 +37,4 @@ mod tracebacks;
 mod triton;
 mod unallocated;
 mod unchecked;
+mod warnings;
