@@ -7,6 +7,7 @@
 
 mod body;
 mod build;
+mod cubin;
 mod expression;
 mod launch;
 mod leaf;
@@ -17,6 +18,7 @@ mod types;
 use abi_spec::library_bin::ImportTree;
 
 pub use body::{Action, Body, Call, Callee, KernelCall, Local, Statement, StatusError};
+pub use cubin::KernelFacts;
 pub use expression::{BinaryOp, Builtin, Expr, Logic, Member};
 pub use launch::{
     AttributeKind, Fill, Image, ImageKind, Interleave, Launch, LaunchArg, LaunchAttribute, MapType,

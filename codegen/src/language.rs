@@ -249,6 +249,7 @@ mod body;
 mod calls;
 mod expression;
 mod launch;
+mod meant;
 mod parse;
 mod print;
 mod print_body;

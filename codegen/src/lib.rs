@@ -71,14 +71,17 @@ pub use abi_spec::{DType, DeviceType, ParseError, Scalar, TypeCode, library_bin}
 pub use backend::Backend;
 pub use declaration::{
     Action, AttributeKind, BinaryOp, Body, Builtin, Call, Callee, Class, Comparison, Constraint,
-    Device, Dim, Element, Expr, Fill, Function, Image, ImageKind, Interleave, KernelCall, Launch,
-    LaunchArg, LaunchAttribute, Leaf, Library, Literal, Local, Location, Logic, MapType, Mapping,
-    Member, Output, Param, ParamType, Prepare, Promotion, ResultType, Sequence, Shape, Signature,
-    Statement, StatusError, Strides, Swizzle, Tensor, TensorMap,
+    Device, Dim, Element, Expr, Fill, Function, Image, ImageKind, Interleave, KernelCall,
+    KernelFacts, Launch, LaunchArg, LaunchAttribute, Leaf, Library, Literal, Local, Location,
+    Logic, MapType, Mapping, Member, Output, Param, ParamType, Prepare, Promotion, ResultType,
+    Sequence, Shape, Signature, Statement, StatusError, Strides, Swizzle, Tensor, TensorMap,
 };
 pub use error::{Error, Part, Position, Site};
 pub use lower::{
     Extent, Loader, Options, Routines, UNLOAD, Unchecked, library::metadata, linked_routines,
     lower, routines,
 };
-pub use resolve::{Kernel, Resolved, warning::Warning};
+pub use resolve::{
+    Kernel, Resolved,
+    warning::{Subject, Warning},
+};

@@ -60,14 +60,13 @@
 //! the grid; dynamic shared memory; `pdl` and `cooperative`. Last come two pointers that the kernel hides, to scratch
 //! memory for all its blocks, `null` where it uses none. What parameters the cubin has must agree with the signature.
 
-mod cubin;
 mod fault;
 mod function;
 mod metadata;
 mod signature;
 mod ttir;
 
-use codegen::{Image, Library};
+use codegen::{Image, KernelFacts, Library};
 
 use crate::Error;
 pub use fault::Fault;
@@ -85,12 +84,36 @@ pub fn import(metadata: &str, cubin: &[u8], signature: &str, grid: &str) -> Resu
     let kernel = Kernel::parse(signature)?;
     let grid = kernel.grid(grid)?;
     let function = Function::new(&metadata, &kernel, &grid)?;
-    cubin::check(cubin, &metadata.name, &function.params)?;
     let image = Image::new(&function.name).with_bytes(cubin);
+    check(&image, &metadata.name, &function.params)?;
     let library = Library::new([function.build()]).with_image(image);
     match library.resolve() {
         Ok(_) => Ok(library),
         Err(source) => Err(Error::Declaration { path: None, source: Box::new(source) }),
+    }
+}
+
+/// That the kernel has parameters of these sizes, where the image says which.
+fn check(image: &Image, kernel: &str, given: &[u32]) -> Result<(), Fault> {
+    let refused = |reason: String| Err(Fault::Kernel { name: kernel.to_owned(), reason });
+    let sizes = match image.kernel(kernel) {
+        KernelFacts::Sizes(sizes) => sizes,
+        KernelFacts::Missing(_) => return refused("the cubin has no such kernel".to_owned()),
+        KernelFacts::Unknown => return Ok(()),
+    };
+    if sizes.len() != given.len() {
+        return refused(format!(
+            "the cubin says that it has {} parameters, two of them hidden, and the signature gives it {}",
+            sizes.len(),
+            given.len()
+        ));
+    }
+    match sizes.iter().zip(given).position(|(size, given)| size != given) {
+        None => Ok(()),
+        Some(at) => refused(format!(
+            "the cubin says that parameter {at} has {} bytes, and the signature gives it {}",
+            sizes[at], given[at]
+        )),
     }
 }
 

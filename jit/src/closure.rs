@@ -142,7 +142,7 @@ impl HostFunction {
         if self.is_closure() && context.is_none() {
             return Err(Error::Context { function: self.name().to_owned() });
         }
-        let (runtime, address, reads) = (self.runtime(), self.as_ptr(), self.reads());
+        let (runtime, address, reads) = (self.runtime(), self.as_ptr(), self.reads.clone());
         // A function that ignores its handle needs no detour.
         let callee = if context.is_none() { address } else { enter };
         let holder = Box::into_raw(Box::new(Holder { context, address, _function: self }));

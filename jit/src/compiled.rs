@@ -54,7 +54,8 @@ impl Compiled {
     /// The function of this name.
     pub fn function(&self, name: &str) -> Option<HostFunction> {
         let index = self.0.entries.binary_search_by(|entry| entry.name.as_str().cmp(name)).ok()?;
-        let &Entry { address, closure, reads, .. } = &self.0.entries[index];
+        let Entry { address, closure, reads, .. } = &self.0.entries[index];
+        let (address, closure, reads) = (*address, *closure, reads.clone());
         let (code, runtime) = (self.0.clone(), self.0.runtime);
         Some(HostFunction { address, runtime, reads, closure, code, index })
     }
@@ -136,7 +137,7 @@ impl fmt::Debug for Compiled {
 pub struct HostFunction {
     address: SafeCall,
     runtime: &'static Runtime,
-    reads: Reads,
+    pub(crate) reads: Reads,
     closure: bool,
     code: Arc<Code>,
     index: usize,
@@ -151,8 +152,8 @@ unsafe impl Callee for HostFunction {
     }
 
     #[inline]
-    fn reads(&self) -> Reads {
-        self.reads
+    fn reads(&self, index: usize) -> bool {
+        self.reads.has(index)
     }
 
     #[inline]
@@ -192,7 +193,8 @@ impl HostFunction {
     ///
     /// # Errors
     /// What the function raised: the checks of the declaration, or the kernel. A `TypeError` if an argument
-    /// is an object of another runtime, or memory that is shared and might be written to. A closure cannot
+    /// is an object of another runtime, memory that is shared and might be written to, or an address that a call
+    /// has returned, for which only [`Arg::vouched`](crate::Arg::vouched) can answer. A closure cannot
     /// be called like this, since it has no context yet; see [`HostFunction::into_ffi_function`].
     #[inline]
     pub fn call(&self, args: impl Args) -> Result<Returned, CallError> {

@@ -62,7 +62,7 @@ impl Default for JitOptions {
 /// * have the C type that the declarations call it with (the grammar's "C types of call arguments");
 /// * be sound for all arguments that the checks of those declarations let pass, on any thread: a
 ///   tensor's memory is what its extents, strides and type say, readable and writable, and may overlap
-///   that of other tensors; a `ptr` is what its caller vouched for; a closure's `self` is what its
+///   that of other tensors; a `ptr` is what its caller vouched for, in unsafe code; a closure's `self` is what its
 ///   [`Context`](crate::Context) holds;
 /// * write only 0 and 1 to tensors of `bool`, and to no tensor that [`Jit::reads`] names;
 /// * leave the memory of a tensor that it returns to those who hold the tensor;
@@ -226,17 +226,17 @@ impl Jit {
         }
         self.closures.extend(closures);
         let mut reads = self.declared_reads(library)?;
-        let entry = |(name, _): &&(String, Reads)| Some(name) == library.entry.as_ref();
-        let main = reads.iter().filter(entry).map(|&(_, reads)| (MAIN.to_owned(), reads));
+        let entry = |(name, _): &&(String, usize)| Some(name) == library.entry.as_ref();
+        let main = reads.iter().filter(entry).map(|&(_, index)| (MAIN.to_owned(), index));
         reads.extend(main.collect::<Vec<_>>());
         // Lowering made it, and who gave kernels promised that they keep their contract.
         self.assembly.emit(source)?;
         self.link(&reads)
     }
 
-    /// What each function only reads, by [`Jit::reads`].
-    fn declared_reads(&self, library: &Library) -> Result<Vec<(String, Reads)>, Error> {
-        let mut found: Vec<(String, Reads)> = Vec::new();
+    /// What [`Jit::reads`] has named: functions, and the numbers of arguments.
+    fn declared_reads(&self, library: &Library) -> Result<Vec<(String, usize)>, Error> {
+        let mut found: Vec<(String, usize)> = Vec::new();
         for (name, param) in &self.reads {
             let unknown = |what, name: &str| Error::Unknown { what, name: name.to_owned() };
             let function = library.functions.iter().find(|f| f.signature.name == *name);
@@ -246,7 +246,7 @@ impl Jit {
             let mut params = params.skip(usize::from(function.signature.has_self()));
             let index = params.position(|declared| declared.name == *param);
             let index = index.ok_or_else(|| unknown("parameter", param))?;
-            found.push((name.clone(), Reads::NONE.and(index)));
+            found.push((name.clone(), index));
         }
         Ok(found)
     }
@@ -293,7 +293,7 @@ impl Jit {
         self.link(&[])
     }
 
-    fn link(self, reads: &[(String, Reads)]) -> Result<Compiled, Error> {
+    fn link(self, reads: &[(String, usize)]) -> Result<Compiled, Error> {
         let Linked { functions, data, text, .. } = self.assembly.link(self.options.observers)?;
         let mut entries = Vec::with_capacity(functions.len());
         let (mut getters, mut externals) = (Vec::new(), Vec::new());
@@ -308,7 +308,7 @@ impl Jit {
             }
             let closure = self.closures.iter().any(|closure| closure == name);
             let reads = reads.iter().filter(|(function, _)| function == name);
-            let reads = reads.fold(Reads::NONE, |all, (_, one)| Reads(all.0 | one.0));
+            let reads = reads.fold(Reads::default(), |all, (_, index)| all.and(*index));
             // SAFETY: this is the address of a function of this type, as `emit` demands.
             let address = unsafe { std::mem::transmute::<*const u8, SafeCall>(address.0) };
             entries.push(Entry { name: name.to_owned(), address, closure, reads });

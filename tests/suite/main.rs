@@ -39,3 +39,4 @@ mod tracebacks;
 mod triton;
 mod unallocated;
 mod unchecked;
+mod warnings;

@@ -139,6 +139,20 @@ pub struct StatusError {
     pub message: String,
 }
 
+impl Call {
+    fn exprs(&self) -> Vec<&Expr> {
+        match self {
+            Call::Kernel(call) => call.args.iter().collect(),
+            Call::Function { callee: Callee::Value(function), args } => {
+                [function].into_iter().chain(args).collect()
+            }
+            Call::Function { callee: Callee::Symbol(_) | Callee::Name(_), args } => {
+                args.iter().collect()
+            }
+        }
+    }
+}
+
 impl Body {
     /// Its statements, nested ones included, in the order in which they are written.
     pub fn statements(&self) -> impl Iterator<Item = &Statement> {
@@ -177,7 +191,36 @@ impl Body {
     }
 }
 
+impl Body {
+    /// Every expression in it, those of types that results must have included.
+    pub(crate) fn exprs(&self) -> Vec<&Expr> {
+        match self {
+            Body::Call(call) => call.args.iter().collect(),
+            Body::Block(_) => {
+                self.statements().flat_map(|statement| statement.action.exprs()).collect()
+            }
+        }
+    }
+}
+
 impl Action {
+    /// The expressions of this statement, without those in its blocks.
+    fn exprs(&self) -> Vec<&Expr> {
+        match self {
+            Action::Let { value, .. } => vec![value],
+            Action::Call { result, call } => {
+                let ty = result.iter().flat_map(|result| result.ty.exprs());
+                ty.chain(call.exprs()).collect()
+            }
+            Action::Alloc { tensor, on, .. } => tensor.extents().chain(on).collect(),
+            Action::If { condition, .. } => vec![condition],
+            Action::For { start, end, .. } => vec![start, end],
+            Action::Launch(launch) => launch.exprs().collect(),
+            Action::Return(value) => value.iter().collect(),
+            Action::Raise { message, .. } => message.iter().collect(),
+        }
+    }
+
     /// The blocks in it.
     pub(crate) fn blocks(&self) -> [&[Statement]; 2] {
         match self {

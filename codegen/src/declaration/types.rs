@@ -232,6 +232,21 @@ impl ParamType {
         height == 0 || self.nested().into_iter().any(|ty| ty.is_deeper_than(height - 1))
     }
 
+    /// Every expression in it: of extents, strides and numbers of shapes.
+    pub(crate) fn exprs(&self) -> Vec<&Expr> {
+        let strides = if let Some(Tensor { strides: Strides::List(list), .. }) = self.tensor() {
+            &list[..]
+        } else {
+            &[]
+        };
+        let shape = if let Some(Shape::Dims(dims)) = self.shape() { &dims[..] } else { &[] };
+        let own = shape.iter().chain(strides).filter_map(|dim| match dim {
+            Dim::Any => None,
+            Dim::Expr(expr) => Some(expr),
+        });
+        own.chain(self.nested().into_iter().flat_map(ParamType::exprs)).collect()
+    }
+
     /// The tensor that it is.
     pub(crate) fn tensor(&self) -> Option<&Tensor> {
         if let ParamType::Tensor(tensor) = self { Some(tensor) } else { None }

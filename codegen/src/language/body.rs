@@ -15,7 +15,9 @@ impl Parser<'_> {
     /// What stands after `=`, up to and including `;`.
     pub(super) fn body(&mut self) -> Parsed<Body> {
         if self.token != Token::OpenBrace {
-            return self.kernel_call("the symbol to call or `{`").map(Body::Call);
+            const EXPECTED: &str = "the symbol to call or `{`";
+            self.no_bare_statement(EXPECTED)?;
+            return self.kernel_call(EXPECTED).map(Body::Call);
         }
         self.statements = 0;
         let block = self.block("`{`")?;
@@ -63,16 +65,18 @@ impl Parser<'_> {
             return Err(self.excess(Limit::Statements));
         }
         self.statements += 1;
-        let word = if self.token == Token::Word { self.slice() } else { "" };
+        let word = if self.starts_statement() { self.slice() } else { "" };
         match word {
             "if" => self.branch(),
             "return" => self.give_back(),
-            "let" if !self.next_is(Token::OpenParen) => self.binding(),
-            "for" if !self.next_is(Token::OpenParen) => self.repetition(),
-            "raise" if !self.next_is(Token::OpenParen) => self.failure(),
-            "launch" if !self.next_is(Token::OpenParen) => self.launch(),
+            "let" => self.binding(),
+            "for" => self.repetition(),
+            "raise" => self.failure(),
+            "launch" => self.launch(),
             _ => {
-                let call = self.call("a statement or `}`")?;
+                const EXPECTED: &str = "a statement or `}`";
+                self.no_other_statement(EXPECTED)?;
+                let call = self.call(EXPECTED)?;
                 Ok(Action::Call { result: None, call })
             }
         }

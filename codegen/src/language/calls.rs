@@ -43,6 +43,9 @@ impl Parser<'_> {
         }
         self.mark(Part::Callee);
         let symbol = self.symbol(if returns_status { "the symbol to call" } else { expected })?;
+        if self.blocks > 0 {
+            self.no_assignment("`(`")?;
+        }
         self.expect(Token::OpenParen, "`(`")?;
         let args = self.arguments()?;
         let mut status = returns_status.then(Vec::new);
@@ -54,6 +57,7 @@ impl Parser<'_> {
                 after = "`errors` or `;`";
             }
         }
+        self.no_block_after(&symbol, after)?;
         self.expect(Token::Semicolon, after)?;
         Ok(KernelCall { symbol, args, status })
     }

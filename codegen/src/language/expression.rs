@@ -126,6 +126,9 @@ impl Parser<'_> {
                 return Err(self.syntax("`and` between comparisons", found));
             }
             self.advance();
+            if infix == Infix::Arithmetic(BinaryOp::Div) {
+                self.no_second_slash()?;
+            }
             let rhs = self.operation(precedence.tighter())?;
             let height = lhs.height.max(rhs.height);
             lhs = self.above(height, || infix.join(lhs.expr, rhs.expr))?;
@@ -253,11 +256,12 @@ impl Parser<'_> {
             return self.several(Token::CloseBracket, after, Limit::Arguments, Expr::Array);
         }
         if let Some(name) = self.peek_name() {
+            self.no_conversion()?;
             return Ok(self.leaf(Expr::name(name)));
         }
         let word = if self.token == Token::Word { self.slice() } else { "_" };
         match reserved::classify(word) {
-            Word::Keyword | Word::Name => Err(self.unexpected("an expression")),
+            Word::Keyword | Word::Name => Err(self.no_expression()),
             Word::Null => Ok(self.leaf(Expr::Null)),
             Word::None => Ok(self.leaf(Expr::None)),
             Word::Bool(truth) => Ok(self.leaf(Expr::Bool(truth))),

@@ -39,7 +39,11 @@ impl Parser<'_> {
             "Tuple" => self.entries(Limit::Types, Self::element).map(ParamType::Tuple),
             "Union" => self.entries(Limit::Types, Self::param_type).map(ParamType::Union),
             "Literal" => self.entries(Limit::Literals, Self::literal).map(ParamType::Literal),
-            _ => self.lookup(expected, simple),
+            word => {
+                let ty = simple(word).ok_or_else(|| self.no_type(expected))?;
+                self.advance();
+                Ok(ty)
+            }
         }
     }
 
@@ -173,7 +177,10 @@ impl Parser<'_> {
     }
 
     fn dtype(&mut self) -> Parsed<DType> {
-        self.lookup("an element type such as `float32`", |word| word.parse().ok())
+        let word = if self.token == Token::Word { self.slice() } else { "" };
+        let dtype = word.parse().map_err(|_| self.no_type("an element type such as `float32`"))?;
+        self.advance();
+        Ok(dtype)
     }
 
     fn shape_type(&mut self, value: usize) -> Parsed<ParamType> {

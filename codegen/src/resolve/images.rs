@@ -7,7 +7,7 @@ use super::ids::Id;
 use super::launched::Launch;
 use super::nth_statement;
 use crate::declaration::limit::Limit;
-use crate::declaration::{Action, Image, ImageKind, Library, is_identifier, is_whole};
+use crate::declaration::{Action, Image, ImageKind, KernelFacts, Library, is_identifier, is_whole};
 use crate::error::Error;
 
 /// Images are what the driver loads, each under a name of its own.
@@ -52,7 +52,7 @@ pub(super) fn prepare<'a>(functions: &mut [Function<'a>], launches: Vec<Launch<'
     }
 }
 
-/// The first launch of each kernel. Its parameters have one size each.
+/// The first launch of each kernel. Its parameters have one size each, which its image knows.
 pub(super) fn launches<'a>(
     library: &Library,
     functions: &[Function<'a>],
@@ -61,23 +61,52 @@ pub(super) fn launches<'a>(
     for (index, function) in functions.iter().enumerate() {
         for (count, launch) in function.launches().into_iter().enumerate() {
             let (name, sizes) = ((launch.image, launch.kernel), launch.sizes());
-            let Some(earlier) = known.get(&name) else {
-                known.insert(name, sizes);
-                first.push(launch.clone());
-                continue;
-            };
-            if *earlier != sizes {
-                let declared = &library.functions[index];
-                let reason = format!(
+            let wrong = match known.get(&name) {
+                None => against_image(library, launch, &sizes),
+                Some(earlier) if *earlier == sizes => None,
+                Some(earlier) => Some(format!(
                     "`{}` is launched with parameters of {sizes:?} bytes, but earlier of {earlier:?}",
                     launch.kernel
-                );
+                )),
+            };
+            if let Some(reason) = wrong {
+                let declared = &library.functions[index];
                 let part = nth_statement(&declared.body, count, |action| {
                     matches!(action, Action::Launch(_))
                 });
                 return Err(Error::invalid(index, declared, part, reason));
             }
+            if known.insert(name, sizes).is_none() {
+                first.push(launch.clone());
+            }
         }
     }
     Ok(first)
+}
+
+/// What a launch says of a kernel otherwise than the image, where that is at hand: first whether there is such a kernel,
+/// then the number of its parameters, then their sizes.
+fn against_image(library: &Library, launch: &Launch<'_>, given: &[u32]) -> Option<String> {
+    let Launch { image, kernel, .. } = launch;
+    let sizes = match library.images.iter().find(|known| known.name == *image)?.kernel(kernel) {
+        KernelFacts::Unknown => return None,
+        KernelFacts::Missing(known) => {
+            let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Some(format!("image `{image}` has no kernel `{kernel}`: it has {known}"));
+        }
+        KernelFacts::Sizes(sizes) => sizes,
+    };
+    if sizes.len() != given.len() {
+        return Some(format!(
+            "`{kernel}` is launched with {} parameters, but in image `{image}` it has {}, of {sizes:?} bytes",
+            given.len(),
+            sizes.len()
+        ));
+    }
+    let (at, (size, given)) =
+        sizes.iter().zip(given).enumerate().find(|(_, (size, given))| size != given)?;
+    Some(format!(
+        "parameter #{at} of `{kernel}` is given {given} bytes, but in image `{image}` it has {size}"
+    ))
 }

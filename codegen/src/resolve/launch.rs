@@ -1,6 +1,7 @@
 //! Launches: which tensor says where a kernel runs, and what its parameters are given.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use abi_spec::{DType, DeviceType, Scalar};
 
@@ -184,9 +185,26 @@ impl<'a> Block<'_, 'a> {
             return Err(format!("`{}` has {rank} dims and its box {given}", map.tensor));
         }
         let dtype = element(declared, map)?;
-        let numbers = map.extents.iter().chain(&map.steps).map(|number| self.integer(number));
-        let numbers = numbers.collect::<Found<_>>()?;
+        let mut numbers = Vec::with_capacity(map.extents.len() + map.steps.len());
+        for (what, list, most) in [("box", &map.extents, 256), ("steps", &map.steps, 8)] {
+            for (dim, number) in list.iter().enumerate() {
+                numbers.push(self.up_to(
+                    number,
+                    most,
+                    format_args!("{what} of `{}` in dim {dim}", map.tensor),
+                )?);
+            }
+        }
         Ok(TensorMap { declared: map, name: map.tensor.to_string(), tensor, dtype, numbers })
+    }
+
+    /// An integer from 1 on, as far as that is known.
+    fn up_to(&self, number: &Expr, most: i64, what: impl Display) -> Found<Term> {
+        let term = self.integer(number)?;
+        match term.constant().filter(|value| !(1..=most).contains(value)) {
+            Some(value) => Err(format!("{what} is {value}, which is not 1 to {most}")),
+            None => Ok(term),
+        }
     }
 
     fn tensor_of(&self, home: Home) -> Option<&Tensor> {

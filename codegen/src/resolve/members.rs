@@ -1,11 +1,13 @@
 //! Members and elements of values in expressions.
 
+use std::fmt::Display;
+
 use super::function::Output;
 use super::ids::{OutputId, ValueId};
 use super::names::Names;
 use super::term::{Node, OfSeveral, OfTensor, Property, Term};
 use super::value::Source;
-use crate::declaration::{BinaryOp, Expr, Kind, Member, ParamType, Tensor, is_text};
+use crate::declaration::{BinaryOp, Element, Expr, Kind, Member, ParamType, Tensor, is_text};
 
 impl Names<'_> {
     pub(super) fn element_term(&self, expr: &Expr, of: &Expr) -> Result<Term, String> {
@@ -29,47 +31,77 @@ impl Names<'_> {
                 ))
             }
             (Some((_, ParamType::Tuple(_))), _) => {
-                Err(format!("the tuple `{of}` has no element `{expr}`"))
+                let known = listed(&self.members(of));
+                Err(format!("the tuple `{of}` has no element `{expr}`{known}"))
             }
+            (_, Expr::Field(_, name)) => Err(self.no_member(of, name)),
             (Some(_) | None, _) => Err(format!("`{of}` has no elements that can be named")),
         }
     }
 
+    /// Why there is no member of this name.
+    fn no_member(&self, of: &Expr, name: impl Display) -> String {
+        let known = self.members(of);
+        if known.is_empty() {
+            return format!("`{of}` is not a tensor and has no members");
+        }
+        format!("`{of}` has no member `{name}`{}", listed(&known))
+    }
+
+    /// The names of the members of a value, and of the elements of a tuple.
+    fn members(&self, of: &Expr) -> Vec<String> {
+        let elements = self.value_of(of).map(|value| self.values[value].ty);
+        let elements = if let Some(ParamType::Tuple(all)) = elements { &all[..] } else { &[] };
+        let element = |(index, element): (usize, &Element)| match &element.name {
+            Some(name) => format!("`{name}`"),
+            None => format!("`{of}[{index}]`"),
+        };
+        let plain = Member::PLAIN.map(|(_, member)| (member, format!("`{member}`")));
+        let indexed = [(Member::Shape(0), "shape"), (Member::Strides(0), "strides")];
+        let indexed = indexed.map(|(member, name)| (member, format!("`{name}[i]`")));
+        let named = plain.into_iter().chain(indexed);
+        let known = named.filter(|(member, _)| matches!(self.find(of, *member), Ok(Some(_))));
+        let elements = elements.iter().enumerate().map(element);
+        elements.chain(known.map(|(_, text)| text)).collect()
+    }
+
     pub(super) fn member(&self, of: &Expr, member: Member) -> Result<Term, String> {
+        self.find(of, member)?.ok_or_else(|| self.no_member(of, member))
+    }
+
+    /// A member, `None` if there is no such one, and otherwise why it cannot be had.
+    fn find(&self, of: &Expr, member: Member) -> Result<Option<Term>, String> {
         if let Some(output) = self.output_of(of) {
             return self.output_member(output, member);
         }
-        let Some(id) = self.value_of(of) else {
-            return Err(format!("`{of}` is not a tensor and has no members"));
-        };
+        let Some(id) = self.value_of(of) else { return Ok(None) };
         let value = &self.values[id];
         if member == Member::IsSome {
             let always = || format!("`{of}` is not optional: it is always there");
             let term = || property(Kind::Bool, id, Property::IsSome);
-            return value.optional.then(term).ok_or_else(always);
+            return value.optional.then(term).ok_or_else(always).map(Some);
         }
         let rest = if let Source::Rest(first) = value.source { Some(first as u32) } else { None };
         let found = match (value.ty, rest, member) {
             (ParamType::Tensor(tensor), ..) => {
-                let (kind, found) = tensor_member(of, tensor, member)?;
-                Some((kind, Property::Tensor(found)))
+                let found = tensor_member(of, tensor, member)?;
+                found.map(|(kind, found)| (kind, Property::Tensor(found)))
             }
             (_, Some(first), Member::Size) => {
                 Some((Kind::Int, Property::Several(OfSeveral::RestSize { first })))
             }
             (_, Some(_), Member::Data) => Some((Kind::Ptr, Property::Several(OfSeveral::Address))),
             (_, Some(_), _) => None,
-            (ty, None, member) => value_member(of, ty, member)?,
+            (ty, None, member) => value_member(ty, member),
         };
-        let found = found.map(|(kind, found)| property(kind, id, found));
-        found.ok_or_else(|| format!("`{of}` has no member `{member}`"))
+        Ok(found.map(|(kind, found)| property(kind, id, found)))
     }
 
-    fn output_member(&self, output: OutputId, member: Member) -> Result<Term, String> {
+    fn output_member(&self, output: OutputId, member: Member) -> Result<Option<Term>, String> {
         let Output { name, tensor, .. } = &self.outputs[output];
         match (member, known_member(tensor, member)) {
-            (Member::Data, _) => Ok(Term::new(Kind::Ptr, Node::OutputData(output))),
-            (_, Some(expr)) => self.term(&expr),
+            (Member::Data, _) => Ok(Some(Term::new(Kind::Ptr, Node::OutputData(output)))),
+            (_, Some(expr)) => self.term(&expr).map(Some),
             (Member::Shape(dim) | Member::Strides(dim), None) => {
                 let rank = tensor.extents().count();
                 Err(format!("`{name}` has rank {rank}, which leaves no dim {dim}"))
@@ -81,11 +113,21 @@ impl Names<'_> {
     }
 }
 
+/// What there is instead.
+fn listed(known: &[String]) -> String {
+    if known.is_empty() { String::new() } else { format!(": it has {}", known.join(", ")) }
+}
+
 fn property(kind: Kind, of: ValueId, property: Property) -> Term {
     Term::new(kind, Node::Property(of, property))
 }
 
-fn tensor_member(of: &Expr, tensor: &Tensor, member: Member) -> Result<(Kind, OfTensor), String> {
+/// A member of a tensor; `None` if there is no such one.
+fn tensor_member(
+    of: &Expr,
+    tensor: &Tensor,
+    member: Member,
+) -> Result<Option<(Kind, OfTensor)>, String> {
     let checked = |dim: u32| match tensor.rank() {
         Some(rank) if dim as usize >= rank => {
             Err(format!("`{of}` has rank {rank}, which leaves no dim {dim}"))
@@ -93,7 +135,7 @@ fn tensor_member(of: &Expr, tensor: &Tensor, member: Member) -> Result<(Kind, Of
         Some(_) => Ok(false),
         None => Ok(true),
     };
-    Ok(match member {
+    Ok(Some(match member {
         Member::Data => (Kind::Ptr, OfTensor::Data),
         Member::DType => (Kind::DType, OfTensor::DType),
         Member::Shape(dim) => (Kind::Int, OfTensor::Extent { dim, checked: checked(dim)? }),
@@ -104,24 +146,18 @@ fn tensor_member(of: &Expr, tensor: &Tensor, member: Member) -> Result<(Kind, Of
         Member::ByteOffset => (Kind::Int, OfTensor::ByteOffset),
         Member::Numel => (Kind::Int, OfTensor::Numel),
         Member::IsContiguous => (Kind::Bool, OfTensor::IsContiguous),
-        Member::Size | Member::IsSome => {
-            return Err(format!("the tensor `{of}` has no member `{member}`"));
-        }
-    })
+        Member::Size | Member::IsSome => return Ok(None),
+    }))
 }
 
 /// A member of what is neither a tensor nor the further arguments; `None` if there is no such member.
-fn value_member(
-    of: &Expr,
-    ty: &ParamType,
-    member: Member,
-) -> Result<Option<(Kind, Property)>, String> {
+fn value_member(ty: &ParamType, member: Member) -> Option<(Kind, Property)> {
     let when = |wanted, kind, found| (member == wanted).then_some((kind, found));
     let pair = |count| {
         let address = when(Member::Data, Kind::Ptr, Property::Several(OfSeveral::Address));
         address.or(when(Member::Size, Kind::Int, Property::Several(count)))
     };
-    Ok(match ty {
+    match ty {
         ParamType::Leaf(leaf) if leaf.facts().kind == Kind::Text => pair(OfSeveral::TextSize),
         ParamType::Shape(_) => pair(OfSeveral::NumberCount),
         ParamType::Literal(literals) if is_text(literals) => pair(OfSeveral::TextSize),
@@ -138,10 +174,8 @@ fn value_member(
         | ParamType::Tuple(_)
         | ParamType::Optional(_)
         | ParamType::Union(_)
-        | ParamType::Literal(_) => {
-            return Err(format!("`{of}` is not a tensor and has no members"));
-        }
-    })
+        | ParamType::Literal(_) => None,
+    }
 }
 
 /// A number about a tensor that is known before it is allocated.

@@ -5,3 +5,4 @@ mod print;
 mod prototypes;
 mod terms;
 mod values;
+mod warnings;

@@ -1,5 +1,9 @@
 //! What is valid and may not be what was meant.
 
+mod contradiction;
+mod possible;
+mod unused;
+
 use std::fmt;
 
 use abi_spec::error_kind;
@@ -19,45 +23,87 @@ use crate::error::{Error, Part, Position, Site};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Warning {
-    /// The part that it is about.
-    pub site: Site,
+    /// What it is about.
+    pub subject: Subject,
     /// What about it.
     pub reason: String,
     /// Where it is, once that is known.
     pub position: Option<Position>,
 }
 
+/// What a [`Warning`] is about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Subject {
+    /// A part of a function.
+    Part(Site),
+    /// An image.
+    Image {
+        /// Its position among the images.
+        index: usize,
+        /// Its name.
+        name: String,
+    },
+}
+
 impl Warning {
+    fn new(subject: Subject, reason: impl Into<String>) -> Warning {
+        Warning { subject, reason: reason.into(), position: None }
+    }
+
     /// The same with its position in the text from which the library was parsed.
     pub fn locate(self, text: &str) -> Warning {
-        let Warning { site, reason, .. } = self;
-        let error = Error::Invalid { site: site.clone(), reason: reason.clone(), position: None };
-        let position = crate::language::locate(text, error).position().cloned();
-        Warning { site, reason, position }
+        let position = crate::language::locate(text, self.error()).position().cloned();
+        Warning { position, ..self }
+    }
+
+    /// An error that prints the same.
+    fn error(&self) -> Error {
+        let (reason, position) = (self.reason.clone(), self.position.clone().map(Box::new));
+        match self.subject.clone() {
+            Subject::Part(site) => Error::Invalid { site, reason, position },
+            Subject::Image { index, name } => Error::Image { index, name, reason, position },
+        }
     }
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Warning { site, reason, position } = self;
-        match position {
-            Some(at) => write!(f, "{}:{}: {site}: {reason}\n{at}", at.line, at.column),
-            None => write!(f, "{site}: {reason}"),
-        }
+        self.error().fmt(f)
     }
 }
 
 impl Library {
-    /// What is valid and may not be what was meant, in the order in which it is written: kinds of errors of which
-    /// Python knows nothing.
+    /// What is valid and may not be what was meant: images and parameters that nothing uses, conditions that never
+    /// hold, and kinds of errors of which Python knows nothing. First what is said of images, then function by function
+    /// in the order in which it is written.
     pub fn warnings(&self) -> Vec<Warning> {
-        let of_function = |(index, function): (usize, &Function)| {
-            let warn = |(part, kind): (Part, &str)| unknown_kind(index, function, part, kind);
-            kinds(function).into_iter().filter_map(warn).collect::<Vec<_>>()
-        };
-        self.functions.iter().enumerate().flat_map(of_function).collect()
+        let images = unused::images(self).map(|(index, image)| {
+            let subject = Subject::Image { index, name: image.name.clone() };
+            Warning::new(subject, "nothing is launched from it, and it is left out")
+        });
+        let resolved = self.meaning().ok();
+        let meaning = |index| resolved.as_ref().and_then(|resolved| resolved.functions.get(index));
+        let functions = self.functions.iter().enumerate();
+        let of_functions = functions.flat_map(|(index, function): (usize, &Function)| {
+            let at = |part| Subject::Part(Site::new(index, function, part));
+            let unused = unused::params(function).into_iter();
+            let unused = unused.map(|param| Warning::new(at(Part::Param(param)), UNUSED));
+            let never = meaning(index).and_then(contradiction::find).map(|(constraint, why)| {
+                let condition = &function.signature.constraints[constraint].condition;
+                let reason = format!("`{condition}` never holds: {why}");
+                Warning::new(at(Part::Constraint(constraint)), reason)
+            });
+            let kinds = kinds(function).into_iter();
+            let kinds =
+                kinds.filter_map(|(part, kind)| Some(Warning::new(at(part), unknown(kind)?)));
+            unused.chain(never).chain(kinds).collect::<Vec<_>>()
+        });
+        images.chain(of_functions).collect()
     }
 }
+
+/// Of a parameter.
+const UNUSED: &str = "it is checked, and nothing else is done with it; a name that starts with `_` says that this is meant";
 
 /// The kinds of errors that a function says, and where.
 fn kinds(function: &Function) -> Vec<(Part, &str)> {
@@ -86,14 +132,14 @@ fn kinds(function: &Function) -> Vec<(Part, &str)> {
     found
 }
 
-fn unknown_kind(index: usize, function: &Function, part: Part, kind: &str) -> Option<Warning> {
+/// What is to be said of a kind of error.
+fn unknown(kind: &str) -> Option<String> {
     if error_kind::PYTHON.contains(&kind) {
         return None;
     }
     let known = error_kind::PYTHON.join(", ");
-    let reason = format!(
+    Some(format!(
         "Python has no exception for `{kind}`, which becomes RuntimeError unless it is registered with \
          tvm_ffi.register_error; known are {known}"
-    );
-    Some(Warning { site: Site::new(index, function, part), reason, position: None })
+    ))
 }

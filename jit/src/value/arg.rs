@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use abi_spec::{DType, Device, TypeIndex};
 
+use super::array::elements;
 use super::object::ObjectRef;
 use super::returned::Returned;
 use super::view::TensorView;
@@ -20,7 +21,54 @@ pub(crate) enum Note {
     Shared,
     /// An integer that is no `int64`.
     TooLarge,
+    /// An address from a call, or an array with one in it.
+    Address,
 }
+
+/// How deep arrays are searched for addresses, and how many of them; what is beyond may hold one.
+const LEVELS: usize = 100;
+const SEARCHED: usize = 1 << 22;
+
+impl Note {
+    /// What is to be known of a value that a call has returned, or an array holds.
+    #[inline]
+    pub(crate) fn of(any: &Any) -> Note {
+        if any.ty() == TypeIndex::TENSOR {
+            Note::Shared
+        } else if holds_address(any, LEVELS, &mut { SEARCHED }) {
+            Note::Address
+        } else {
+            Note::Plain
+        }
+    }
+}
+
+/// True for an address other than NULL, and for an array or a list with one in it.
+fn holds_address(any: &Any, levels: usize, left: &mut usize) -> bool {
+    let ty = any.ty();
+    if any.pointer().is_null() {
+        return false;
+    }
+    if !matches!(ty, TypeIndex::ARRAY | TypeIndex::LIST) {
+        return ADDRESSES.contains(&ty);
+    }
+    if levels == 0 || *left == 0 {
+        return true;
+    }
+    *left -= 1;
+    // SAFETY: the object is live, and an array or a list.
+    let elements = unsafe { elements(any.pointer().cast()) };
+    elements.iter().any(|element| holds_address(element, levels - 1, left))
+}
+
+/// Values that point at memory of somebody else.
+const ADDRESSES: [TypeIndex; 5] = [
+    TypeIndex::OPAQUE_PTR,
+    TypeIndex::DL_TENSOR_PTR,
+    TypeIndex::RAW_STR,
+    TypeIndex::BYTE_ARRAY_PTR,
+    TypeIndex::OBJECT_RVALUE_REF,
+];
 
 /// An argument: any value that can be passed, borrowed for `'a`.
 ///
@@ -69,6 +117,27 @@ impl Arg<'_> {
         Arg::plain(any)
     }
 
+    /// The same, whatever addresses it is or holds. An address that a call has returned is refused without
+    /// this: the declaration does not say how long what is there lives.
+    ///
+    /// ```no_run
+    /// use tvm_ffi_codegen_jit::Arg;
+    ///
+    /// # fn f(make: tvm_ffi_codegen_jit::HostFunction, free: tvm_ffi_codegen_jit::HostFunction) -> Result<(), Box<dyn std::error::Error>> {
+    /// let handle = make.call(())?;
+    /// // SAFETY: `make` has made it, and nothing has freed it.
+    /// free.call((unsafe { Arg::from(&handle).vouched() },))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Safety
+    /// Every kernel that it is passed to may do with those addresses what it does.
+    pub unsafe fn vouched(self) -> Self {
+        let note = if self.note == Note::Address { Note::Plain } else { self.note };
+        Arg { note, ..self }
+    }
+
     /// The value as it is passed.
     #[inline]
     pub const fn as_raw(&self) -> &Any {
@@ -85,6 +154,13 @@ impl Arg<'_> {
     pub(crate) fn of(self, runtime: &'static Runtime) -> Self {
         let owner = self.any.ty().is_object().then_some(runtime);
         Arg { owner, ..self }
+    }
+
+    /// The same, of which nothing is known but whether it is or holds an address.
+    #[cfg(feature = "tvm-ffi")]
+    pub(crate) fn unless_address(self) -> Self {
+        let note = Note::of(&self.any);
+        Arg { note: if note == Note::Address { note } else { Note::Plain }, ..self }
     }
 
     /// The same tensor, which may be written to.
@@ -113,8 +189,8 @@ pub(crate) fn tensor<'a>(view: &'a DLTensor, shared: bool) -> Arg<'a> {
 
 /// An object; a tensor is only read.
 pub(crate) fn object(object: &ObjectRef) -> Arg<'_> {
-    let note = if object.ty() == TypeIndex::TENSOR { Note::Shared } else { Note::Plain };
-    Arg { any: *object.any(), owner: Some(object.runtime()), note, borrowed: PhantomData }
+    let any = *object.any();
+    Arg { any, owner: Some(object.runtime()), note: Note::of(&any), borrowed: PhantomData }
 }
 
 /// What can be passed: numbers, truth values, `()` for None, text, bytes, element types, devices, objects
@@ -125,7 +201,8 @@ pub(crate) fn object(object: &ObjectRef) -> Arg<'_> {
 ///   `ndarray`).
 /// * Bytes are [`Bytes`](crate::Bytes), since `&[u8]` is a tensor.
 /// * `&TensorObject` is only read; by `&mut` it may be written to if nobody else holds it.
-/// * Integers beyond `int64` are refused by the call, and so are objects of another runtime.
+/// * Integers beyond `int64` are refused by the call, and so are objects of another runtime, and addresses that a
+///   call has returned, also in arrays: see [`Arg::vouched`]. Others are made by [`Arg::pointer`].
 pub trait IntoArg {
     /// What the argument refers to while the call runs.
     type Held: Held;
@@ -218,13 +295,12 @@ values! {
     [] half::bf16, value => value.to_f64().into();
 }
 
-/// What a function returned, or an array holds. A tensor is only read.
+/// What a function returned, or an array holds. A tensor is only read; an address needs [`Arg::vouched`].
 impl<'a> From<&'a Returned> for Arg<'a> {
     fn from(value: &'a Returned) -> Self {
         let any = *value.as_raw();
         let owner = any.ty().is_object().then(|| value.runtime());
-        let note = if any.ty() == TypeIndex::TENSOR { Note::Shared } else { Note::Plain };
-        Arg { any, owner, note, borrowed: PhantomData }
+        Arg { any, owner, note: Note::of(&any), borrowed: PhantomData }
     }
 }
 

@@ -1,5 +1,7 @@
 //! A call: what is checked before it, the call itself, and what came of it.
 
+use std::sync::Arc;
+
 use abi_spec::TypeIndex;
 
 use super::arg::{Arg, Note};
@@ -9,22 +11,38 @@ use crate::abi::{Any, Payload};
 use crate::error::CallError;
 use crate::runtime::Runtime;
 
-/// Which arguments a function only reads: one bit for each of the first 64.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reads(pub(crate) u64);
+/// Which arguments a function only reads; none by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reads {
+    /// A bit for each of the first ones.
+    first: u64,
+    /// The numbers of the others, which few functions have.
+    others: Option<Arc<[usize]>>,
+}
+
+/// Arguments that have a bit.
+const FIRST: usize = u64::BITS as usize;
 
 impl Reads {
-    /// The function may write to any of them.
-    pub(crate) const NONE: Reads = Reads(0);
-
     /// This one too.
-    pub(crate) fn and(self, index: usize) -> Reads {
-        Reads(self.0 | if index < 64 { 1 << index } else { 0 })
+    pub(crate) fn and(mut self, index: usize) -> Reads {
+        if index < FIRST {
+            self.first |= 1 << index;
+        } else {
+            let others = self.others.iter().flat_map(|others| others.iter().copied());
+            self.others = Some(others.chain([index]).collect());
+        }
+        self
     }
 
     #[inline]
-    fn has(self, index: usize) -> bool {
-        index < 64 && self.0 >> index & 1 != 0
+    pub(crate) fn has(&self, index: usize) -> bool {
+        if index < FIRST { self.first >> index & 1 != 0 } else { self.has_other(index) }
+    }
+
+    #[cold]
+    fn has_other(&self, index: usize) -> bool {
+        self.others.as_ref().is_some_and(|others| others.contains(&index))
     }
 }
 
@@ -32,14 +50,14 @@ impl Reads {
 ///
 /// # Safety
 /// Calling it with as many valid values as are said, of its runtime, none of them a tensor that others read
-/// unless the function only [reads](Callee::reads) it, is sound.
+/// unless the function only [reads](Callee::reads) it, nor an address for which nobody vouches, is sound.
 #[doc(hidden)]
 pub unsafe trait Callee {
     /// Whose function it is.
     fn runtime(&self) -> &'static Runtime;
 
-    /// What it only reads.
-    fn reads(&self) -> Reads;
+    /// Whether it only reads this argument.
+    fn reads(&self, index: usize) -> bool;
 
     /// Whether it holds on to what it gets.
     fn keeps(&self) -> bool {
@@ -58,8 +76,8 @@ pub unsafe trait Callee {
 pub(crate) fn fits<C: Callee>(callee: &C, index: usize, arg: Arg<'_>) -> bool {
     let fits = match arg.note() {
         Note::Plain => true,
-        Note::Shared => callee.reads().has(index),
-        Note::TooLarge => false,
+        Note::Shared => callee.reads(index),
+        Note::TooLarge | Note::Address => false,
     };
     let ours = arg.owner().is_none_or(|owner| owner.is_same(callee.runtime()));
     let kept = callee.keeps() && arg.as_raw().ty() == TypeIndex::DL_TENSOR_PTR;
@@ -125,6 +143,11 @@ pub(crate) fn refused(
             "TypeError",
             "is a tensor that others may read, and the function may write to it: pass it by `&mut`, if \
              nobody else holds it, or see `Jit::reads`",
+        ),
+        Note::Address => (
+            "TypeError",
+            "is or holds an address that a call has returned, and nobody says that what was there still is: see \
+             `Arg::vouched`",
         ),
         Note::Plain => ("TypeError", "is borrowed memory, which cannot be kept"),
     };

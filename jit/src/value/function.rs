@@ -33,8 +33,8 @@ unsafe impl Callee for FfiFunction {
     }
 
     #[inline]
-    fn reads(&self) -> Reads {
-        self.reads
+    fn reads(&self, index: usize) -> bool {
+        self.reads.has(index)
     }
 
     #[inline]
@@ -56,8 +56,8 @@ unsafe impl Callee for Keeping {
         self.0.runtime()
     }
 
-    fn reads(&self) -> Reads {
-        Reads::NONE
+    fn reads(&self, _index: usize) -> bool {
+        false
     }
 
     fn keeps(&self) -> bool {
@@ -171,6 +171,6 @@ impl TryFrom<ObjectRef> for FfiFunction {
         if object.ty() != TypeIndex::FUNCTION {
             return Err(object);
         }
-        Ok(FfiFunction { object, reads: Reads::NONE })
+        Ok(FfiFunction { object, reads: Reads::default() })
     }
 }

@@ -16,10 +16,14 @@ use crate::abi::Any;
 use crate::error::Error;
 use crate::runtime::{Runtime, runtime};
 
-/// A value of the crate. What it refers to may be written to.
+/// A value of the crate. What it refers to may be written to; nobody vouches for an address.
 fn arg<'a>(view: AnyView<'a>) -> Arg<'a> {
-    // SAFETY: a view is a `TVMFFIAny` and a zero-sized marker, in C's order, and valid for `'a`.
-    unsafe { Arg::from_raw(std::mem::transmute::<AnyView<'a>, Any>(view)) }.of(runtime())
+    // SAFETY: a view is a `TVMFFIAny` and a zero-sized marker, in C's order.
+    let any = unsafe { std::mem::transmute::<AnyView<'a>, Any>(view) };
+    let borrows = !any.ty().is_object() && any.ty() != TypeIndex::OPAQUE_PTR;
+    // SAFETY: what a view borrows is valid for `'a`.
+    let arg = unsafe { Arg::from_raw(any) }.of(runtime());
+    if borrows { arg } else { arg.unless_address() }
 }
 
 values! {

@@ -1,5 +1,6 @@
 //! The JIT, with every runtime that there is on the machine.
 
+mod addresses;
 mod arguments;
 mod calls;
 #[cfg(feature = "tvm-ffi")]

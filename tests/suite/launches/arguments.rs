@@ -143,7 +143,10 @@ fn an_empty_grid_launches_nothing() {
             "launch cubin.\"hidden\"(x.data, int32(i), scratch(64, 64), null) grid(m - 5) block(1);",
             "",
         ),
-        ("launch cubin.\"tma\"(tensormap(x, box=[999, 999]), x.data) grid(m - 5) block(1);", ""),
+        (
+            "launch cubin.\"tma\"(tensormap(x, box=[m + 994, m + 994]), x.data) grid(m - 5) block(1);",
+            "",
+        ),
         (
             "launch cubin.\"cluster_kernel\"(x.data) grid(1) block(n - 3);",
             "\"cluster_kernel\" grid=1,1,1 block=0,1,1) = 1 CUDA_ERROR_INVALID_VALUE (the block is 0,1,1)\n\

@@ -120,12 +120,12 @@ fn drivers_are_new_enough_and_work() {
     }
 }
 
-/// Kernels, what they are given, and what is wrong with that.
+/// Kernels, what they are given, and what is wrong with that. PTX is read by the driver only.
 const WRONG: [(&str, &str, &str); 8] = [
     (
         "no_kernel",
         "x.data",
-        "Failed no_kernel of image cubin …, CUDA_ERROR_NOT_FOUND (500): named symbol not found, device = cuda:0",
+        "Failed no_kernel of image ptx …, CUDA_ERROR_NOT_FOUND (500): named symbol not found, device = cuda:0",
     ),
     ("cluster_kernel", "", "Mismatched parameters of cluster_kernel …, expected 1 but got 0"),
     (
@@ -156,7 +156,7 @@ const WRONG: [(&str, &str, &str); 8] = [
 fn images_hold_what_is_launched() {
     let stand_in = fake_cuda::exclusive();
     for (kernel, args, expected) in WRONG {
-        let on = text("cubin", kernel, args).replace("block(1)", "block(1) on x");
+        let on = text("ptx", kernel, args).replace("block(1)", "block(1) on x");
         let library = library(&on);
         for session in sessions(&library) {
             let text = format!("RuntimeError: {expected}");
@@ -165,6 +165,67 @@ fn images_hold_what_is_launched() {
                 assert_eq!(error(&session, &stand_in), error_of(&library, "f", &text), "{place}");
             }
         }
+    }
+}
+
+/// Images that can be read are asked before there is any code: whether there is the kernel, then how many parameters it
+/// has, then how large they are.
+const KNOWN_WRONG: [(&str, &str, &str); 6] = [
+    ("axpy", "x.data", "image `IMAGE` has no kernel `axpy`: it has KERNELS"),
+    (
+        "axpy_kernel",
+        "int32(n)",
+        "`axpy_kernel` is launched with 1 parameters, but in image `IMAGE` it has 4, of [8, 8, 4, 4] bytes",
+    ),
+    (
+        "cluster_kernel",
+        "",
+        "`cluster_kernel` is launched with 0 parameters, but in image `IMAGE` it has 1, of [8] bytes",
+    ),
+    (
+        "hidden",
+        "x.data, int32(n)",
+        "`hidden` is launched with 2 parameters, but in image `IMAGE` it has 4, of [8, 4, 8, 8] bytes",
+    ),
+    (
+        "axpy_kernel",
+        "x.data, x.data, n, float32(n)",
+        "parameter #2 of `axpy_kernel` is given 8 bytes, but in image `IMAGE` it has 4",
+    ),
+    (
+        "tma",
+        "struct(n, n, n), x.data",
+        "parameter #0 of `tma` is given 24 bytes, but in image `IMAGE` it has 128",
+    ),
+];
+
+#[test]
+fn images_that_can_be_read_are_asked_before() {
+    let all =
+        "`hidden`, `cluster_kernel`, `tma`, `widths`, `shared_kernel`, `add_kernel`, `axpy_kernel`";
+    let few = "`shared_kernel`, `add_kernel`, `axpy_kernel`";
+    for (image, kernels) in [("cubin", all), ("fatbin", few)] {
+        let known = |kernel: &str| image == "cubin" || kernel.starts_with("axpy");
+        for (kernel, args, expected) in KNOWN_WRONG.into_iter().filter(|row| known(row.0)) {
+            let on = text(image, kernel, args).replace("block(1)", "block(1) on x");
+            let error = library(&on).resolve().expect_err(kernel).to_string();
+            let expected = format!(
+                "f: statement 0: {}",
+                expected.replace("IMAGE", image).replace("KERNELS", kernels)
+            );
+            assert_eq!(error, expected, "{kernel}({args})");
+        }
+        // Without the bytes nothing is known.
+        let mut unknown = library(&text(image, "axpy", "x.data"));
+        unknown.images.iter_mut().for_each(|image| image.bytes = None);
+        unknown.validate().unwrap();
+        // Of bytes that only begin as an image does, neither.
+        let mut junk = library(&text(image, "axpy", "x.data"));
+        for image in &mut junk.images {
+            image.bytes.as_mut().expect("it has bytes")[64..].fill(0);
+        }
+        junk.images[2].bytes = Some(b".version 8.0".to_vec());
+        junk.resolve().unwrap();
     }
 }
 

@@ -123,7 +123,7 @@ fn maps_are_of_the_tensor_as_it_is() {
 fn what_no_map_can_be_made_of_is_refused() {
     let rows = [
         (
-            "tensormap(x, box=[257, 4])",
+            "tensormap(x, box=[i + 250, 4])",
             "ValueError: Out of range box of x, dim 0 …, expected 1 to 256 but got 257",
         ),
         (
@@ -135,7 +135,7 @@ fn what_no_map_can_be_made_of_is_refused() {
             "ValueError: Out of range box of x, dim 0 …, expected 1 to 256 but got -7",
         ),
         (
-            "tensormap(x, box=[1, 4294967300])",
+            "tensormap(x, box=[1, i + 4294967293])",
             "ValueError: Out of range box of x, dim 1 …, expected 1 to 256 but got 4294967300",
         ),
         (
@@ -143,7 +143,7 @@ fn what_no_map_can_be_made_of_is_refused() {
             "ValueError: Out of range steps of x, dim 0 …, expected 1 to 8 but got 9",
         ),
         (
-            "tensormap(x, box=[1, 4], steps=[1, 0])",
+            "tensormap(x, box=[1, 4], steps=[1, i - 7])",
             "ValueError: Out of range steps of x, dim 1 …, expected 1 to 8 but got 0",
         ),
         (

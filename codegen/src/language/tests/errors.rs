@@ -32,7 +32,7 @@ fn syntax() {
         ("f(x: int8) = k();", "1:12: expected `->`, found `=`"),
         (
             "f(x: int8) -> int = k();",
-            "1:15: expected `None`, a type such as `float32` or `str`, or a name and `:`, found `int`",
+            "1:15: expected `None`, a type such as `float32` or `str`, or a name and `:`, found `int`, but integers have a width: `int64`, `int32`, …",
         ),
         ("f() -> None", "1:12: expected `where` or `=`, found the end of the text"),
         ("f() -> None = ;", "1:15: expected the symbol to call or `{`, found `;`"),
@@ -49,7 +49,7 @@ fn syntax() {
         ("f(1: int8) -> None = k();", "1:3: expected the name of a parameter, found `1`"),
         (
             "f(x: float) -> None = k();",
-            "1:6: expected `Tensor` or another type such as `float32`, found `float`",
+            "1:6: expected `Tensor` or another type such as `float32`, found `float`, but floats have a width: `float64`, `float32`, …",
         ),
         (
             "f(x: tensor) -> None = k();",
@@ -199,7 +199,10 @@ fn syntax() {
         ("f() -> None = k(1 +);", "1:20: expected an expression, found `)`"),
         ("f() -> None = k(+1);", "1:17: expected an expression, found `+`"),
         ("f() -> None = k(1 ** 2);", "1:20: expected an expression, found `*`"),
-        ("f() -> None = k(1 // 2);", "1:20: expected an expression, found `/`"),
+        (
+            "f() -> None = k(1 // 2);",
+            "1:20: expected an expression, found `/`, but one `/` divides integers and rounds down, and comments start with `#`",
+        ),
         (
             "f() -> None = k(1 /// 2);",
             "1:19: expected an operator, `,` or `)`, found a doc comment",
@@ -253,6 +256,65 @@ fn syntax() {
         assert!(matches!(error, Error::Syntax { .. }), "{text}");
         assert_eq!(first_line(&error), expected, "{text}");
     }
+}
+
+/// Words and signs of other languages.
+#[test]
+fn what_was_meant() {
+    let type_or = "1:6: expected `Tensor` or another type such as `float32`, found";
+    let element = "1:18: expected an element type such as `float32`, found";
+    let ints = "`int`, but integers have a width: `int64`, `int32`, …";
+    let floats = "`float`, but floats have a width: `float64`, `float32`, …";
+    let once = "but a name has one value, which `let` gives it: `let a = 1;`";
+    let loops = "but loops are `for i in a..b { … }`";
+    let braces = "but statements stand in braces, `= { … };`";
+    let rows = [
+        ("f(n: int) -> None = k();", format!("{type_or} {ints}")),
+        ("f(a: float) -> None = k();", format!("{type_or} {floats}")),
+        ("f(a: double) -> None = k();", format!("{type_or} `double`, which is `float64`")),
+        ("f(a: string) -> None = k();", format!("{type_or} `string`, which is `str`")),
+        ("f(x: Tensor([n], int)) -> None = k();", format!("{element} {ints}")),
+        ("f(x: Tensor([n], float)) -> None = k();", format!("{element} {floats}")),
+        ("f() -> None = k(int(1.5));", format!("1:17: expected an expression, found {ints}")),
+        ("f() -> None = { i = 1; };", format!("1:19: expected `(`, found `=`, {once}")),
+        ("f() -> None = { i: int8 = 1; };", format!("1:18: expected `(`, found `:`, {once}")),
+        ("f() -> None = { i += 1; };", format!("1:19: expected `(`, found `+`, {once}")),
+        (
+            "f() -> None = { while i < 2 { k(); } };",
+            format!("1:17: expected a statement or `}}`, found `while`, {loops}"),
+        ),
+        (
+            "f() -> None = { while (i < 2) { k(); } };",
+            format!("1:31: expected `;`, found a block after `while`, {loops}"),
+        ),
+        (
+            "f() -> None = { if a {} elif b {} };",
+            "1:25: expected a statement or `}`, found `elif`, which is `else if`".to_owned(),
+        ),
+        (
+            "f() -> None = launch i.\"k\"() grid(1) block(1);",
+            format!("1:15: expected the symbol to call or `{{`, found `launch`, {braces}"),
+        ),
+        (
+            "f() -> None = return 1;",
+            format!("1:15: expected the symbol to call or `{{`, found `return`, {braces}"),
+        ),
+        (
+            "f() -> None = @g();",
+            format!("1:15: expected the symbol to call or `{{`, found `@`, {braces}"),
+        ),
+        (
+            "f() -> None = k(1, // one\n2);",
+            "1:20: expected an expression, found `/`, but comments start with `#`".to_owned(),
+        ),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(first_line(&error(text)), expected, "{text}");
+    }
+    // They are names as any others.
+    let names =
+        "f(int: int8, float: int8) -> None = { while(int); let elif = float; double(elif); };";
+    names.parse::<Library>().unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]

@@ -160,6 +160,14 @@ fn meaning() {
             "2:1: elements of `x` have 32 bits, not 8",
         ),
         (
+            "launch i.\"k\"(tensormap(x, box=[257, 4])) grid(1) block(1);",
+            "2:1: box of `x` in dim 0 is 257, which is not 1 to 256",
+        ),
+        (
+            "launch i.\"k\"(tensormap(x, box=[1, 4], steps=[1, 3 * 3])) grid(1) block(1);",
+            "2:1: steps of `x` in dim 1 is 9, which is not 1 to 8",
+        ),
+        (
             "launch i.\"k\"(x.data) grid(1) block(1); launch i.\"k\"(m, x.data) grid(1) block(1);",
             "2:40: f: statement 1: `k` is launched with parameters of [1, 8] bytes, but earlier of [8]",
         ),

@@ -197,7 +197,10 @@ fn syntax() {
         ("5;", "1:16: expected a statement or `}`, found `5`"),
         ("min(1, 2);", "1:16: expected a statement or `}`, found `min`, which needs quotes"),
         ("k()}", "1:19: expected `;`, found `}`"),
-        ("v = 1;", "1:18: expected `(`, found `=`"),
+        (
+            "v = 1;",
+            "1:18: expected `(`, found `=`, but a name has one value, which `let` gives it: `let a = 1;`",
+        ),
         ("try k()}", "1:23: expected `errors` or `;`, found `}`"),
         ("try k() errors {} x", "1:34: expected `;`, found `x`"),
         ("let", "1:19: expected a name, found the end of the text"),

@@ -1,0 +1,119 @@
+//! What was meant where something else stands: words and signs of other languages, and what they are here.
+
+use super::cursor::{Parsed, Parser};
+use super::token::Token;
+use crate::error::Error;
+
+/// Words that start a statement.
+pub(super) const STATEMENTS: [&str; 6] = ["if", "return", "let", "for", "raise", "launch"];
+
+/// Words that start statements elsewhere.
+const ELSEWHERE: [(&str, &str); 4] = [
+    ("while", "but loops are `for i in a..b { … }`"),
+    ("elif", "which is `else if`"),
+    ("break", "but a loop ends when its counter does, or by `return`"),
+    ("continue", "but a turn of a loop ends where its block does: `if c { … }`"),
+];
+
+/// Types of elsewhere, for what is one value or an element.
+const TYPES: [(&str, &str); 7] = [
+    ("int", "but integers have a width: `int64`, `int32`, …"),
+    ("uint", "but integers have a width: `uint64`, `uint32`, …"),
+    ("long", "which is `int64`"),
+    ("float", "but floats have a width: `float64`, `float32`, …"),
+    ("double", "which is `float64`"),
+    ("half", "which is `float16`"),
+    ("string", "which is `str`"),
+];
+
+fn find(table: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
+    table.iter().find(|(known, _)| *known == word).map(|(_, meant)| *meant)
+}
+
+impl Parser<'_> {
+    /// The current token cannot stand here, and this is what it would be here.
+    #[cold]
+    fn instead(&self, expected: &str, meant: &str) -> Box<Error> {
+        self.syntax(expected, format!("`{}`, {meant}", self.slice()))
+    }
+
+    /// The current token cannot stand here, where a type can.
+    #[cold]
+    pub(super) fn no_type(&self, expected: &str) -> Box<Error> {
+        let meant = if self.token == Token::Word { find(&TYPES, self.slice()) } else { None };
+        meant.map_or_else(|| self.unexpected(expected), |meant| self.instead(expected, meant))
+    }
+
+    /// The current token starts no expression.
+    #[cold]
+    pub(super) fn no_expression(&self) -> Box<Error> {
+        let comment = self.token == Token::Slash && self.next_is(Token::Slash);
+        let meant = "but comments start with `#`";
+        if comment {
+            self.instead("an expression", meant)
+        } else {
+            self.unexpected("an expression")
+        }
+    }
+
+    /// After the operator `/` there is no second one.
+    pub(super) fn no_second_slash(&self) -> Parsed<()> {
+        if self.token != Token::Slash {
+            return Ok(());
+        }
+        let meant = "but one `/` divides integers and rounds down, and comments start with `#`";
+        Err(self.instead("an expression", meant))
+    }
+
+    /// The current word is no type that is called as a function.
+    pub(super) fn no_conversion(&self) -> Parsed<()> {
+        match find(&TYPES, self.slice()).filter(|_| self.next_is(Token::OpenParen)) {
+            Some(meant) => Err(self.instead("an expression", meant)),
+            None => Ok(()),
+        }
+    }
+
+    /// True where a statement starts that is no call.
+    pub(super) fn starts_statement(&self) -> bool {
+        let word = if self.token == Token::Word { self.slice() } else { "" };
+        STATEMENTS.contains(&word)
+            && (matches!(word, "if" | "return") || !self.next_is(Token::OpenParen))
+    }
+
+    /// The current word starts no statement of another language.
+    pub(super) fn no_other_statement(&self, expected: &str) -> Parsed<()> {
+        let word = if self.token == Token::Word { self.slice() } else { "" };
+        match find(&ELSEWHERE, word).filter(|_| !self.next_is(Token::OpenParen)) {
+            Some(meant) => Err(self.instead(expected, meant)),
+            None => Ok(()),
+        }
+    }
+
+    /// A body that is no call starts with a brace.
+    pub(super) fn no_bare_statement(&self, expected: &str) -> Parsed<()> {
+        let is_call = self.token == Token::Word && self.next_is(Token::OpenParen);
+        let is_statement = self.starts_statement() && !is_call;
+        if !is_statement && self.token != Token::At {
+            return Ok(());
+        }
+        Err(self.instead(expected, "but statements stand in braces, `= { … };`"))
+    }
+
+    /// What stands after a name at the start of a statement is no sign that gives it another value.
+    pub(super) fn no_assignment(&self, expected: &str) -> Parsed<()> {
+        let signs = [Token::Plus, Token::Minus, Token::Star, Token::Slash, Token::Percent];
+        let updates = signs.contains(&self.token) && self.next_is(Token::Assign);
+        if !updates && !matches!(self.token, Token::Assign | Token::Colon) {
+            return Ok(());
+        }
+        Err(self.instead(expected, "but a name has one value, which `let` gives it: `let a = 1;`"))
+    }
+
+    /// What stands after the arguments of a call is no block, as of a loop of another language.
+    pub(super) fn no_block_after(&self, word: &str, expected: &str) -> Parsed<()> {
+        match find(&ELSEWHERE, word).filter(|_| self.token == Token::OpenBrace) {
+            Some(meant) => Err(self.syntax(expected, format!("a block after `{word}`, {meant}"))),
+            None => Ok(()),
+        }
+    }
+}

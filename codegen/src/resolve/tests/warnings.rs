@@ -1,0 +1,198 @@
+//! What is warned of, and what is not.
+
+use crate::Library;
+
+/// What is said of a text, each with its place.
+fn warnings(text: &str) -> Vec<String> {
+    let library: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
+    let located = library.warnings().into_iter().map(|warning| warning.locate(text).to_string());
+    located.map(|text| text.lines().next().unwrap_or_default().to_owned()).collect()
+}
+
+const UNUSED: &str = "it is checked, and nothing else is done with it; a name that starts with `_` says that this is meant";
+
+#[test]
+fn parameters_that_nothing_uses() {
+    let rows = [
+        ("f(n: int64, a: float32) -> None = k(n);", "1:13: f: a"),
+        ("f(x: Tensor([n], int8), y: Tensor([n], int8)) -> None = k(x.data, n);", "1:25: f: y"),
+        ("f(x: Tensor([n], int8), n: int64, m: int64) -> None = k(n);", "1:35: f: m"),
+        ("f(x: Tensor([n], int8)) -> None = k();", "1:3: f: x"),
+        ("f(s: Stream, x: Tensor([n], int8)) -> None = { k(x.data); };", "1:3: f: s"),
+        ("f(mode: Literal[\"a\", \"b\"]) -> None = k();", "1:3: f: mode"),
+        (
+            "f(a: int8, g: Function) -> None = { if a > 0 { raise ValueError \"e\"; } };",
+            "1:12: f: g",
+        ),
+    ];
+    for (text, place) in rows {
+        assert_eq!(warnings(text), [format!("{place}: {UNUSED}")], "{text}");
+    }
+}
+
+#[test]
+fn parameters_that_something_uses() {
+    let rows = [
+        // A symbol that only they determine, or that is their own name.
+        "f(x: Tensor([n], int8)) -> None = k(n);",
+        "f(x: Tensor([n, m], int8), y: Tensor([m], int8)) -> None = k(y.data, n);",
+        "f(n: int64, x: Tensor([2 * n], int8)) -> None = k(x);",
+        "f(x: Tensor([n * m], int8), y: Tensor([n, m], int8)) -> None = k(x, n, m);",
+        "f(s: Shape([n, m]), x: Tensor([n, m], int8)) -> None = k(x);",
+        "f(o: Optional[Tensor([n], int8)], x: Tensor([n], int8)) -> None = k(o, n);",
+        // A condition, or what depends on one.
+        "f(n: int64) -> None where n > 0 = k();",
+        "f(x: Tensor([...], int8), g: Function) -> None where x.ndim < 3 = { @(g)(1); };",
+        // A device.
+        "f(x: Tensor([4], int8, device=cuda)) -> y: Tensor([4], int8, device=cuda) = k(y);",
+        "f(x: Tensor([4], int8, device=any)) -> y: Tensor([4], int8, device=any) = k(y);",
+        "image i; f(x: Tensor([4], int8, device=cuda), n: int8) -> None = { launch i.\"k\"(n) grid(1) block(1); };",
+        "f(x: Tensor([4], int8)) -> None = { let t = alloc Tensor([4], int8) on x; k(t); };",
+        // All kinds of statements.
+        "f(a: int64, b: int64, g: Function, x: Tensor([...], int8)) -> None = {
+            for i in a..9 { let r: Tensor([b], int8) = @(g)(i, x); k(r); }
+            return;
+        };",
+        "f(a: int64) -> None = { raise ValueError \"a is \", a; };",
+        "f(a: bool) -> int64 = { if a { return 1; } return 0; };",
+        // What is there for its own sake.
+        "f(_n: int64, *rest: Any) -> None = k();",
+        "f(self: ptr) -> None = k();",
+        "f(kind: Literal[\"sum\"], n: Literal[2, None] = 2) -> None = k();",
+        "f(x: Tensor([n], int8), a: float64) -> None = { raise RuntimeError \"not yet\"; };",
+    ];
+    for text in rows {
+        assert_eq!(warnings(text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn images_that_nothing_is_launched_from() {
+    let text = "image i;\nimage j;\nf(x: Tensor([n], int8, device=cuda)) -> None = { launch j.\"k\"(x.data) grid(n) block(1); };";
+    let expected = "1:1: image \"i\": nothing is launched from it, and it is left out";
+    assert_eq!(warnings(text), [expected]);
+}
+
+/// Parameters that conditions are about.
+const PARAMS: &str = "n: int64, m: int64, u: uint8, w: uint64, p: float64, b: bool, t: Literal[\"a\", \"b\"], s: str, \
+                      k: Literal[1, 2, 4], x: Tensor([e, 64], float32|float16), y: Tensor([...], int8)";
+
+fn of_conditions(conditions: &str) -> Vec<String> {
+    let args = "n, m, u, w, p, b, t, s, k, x, y";
+    warnings(&format!("f({PARAMS}) -> None where\n{conditions}\n= k({args});"))
+}
+
+#[test]
+fn conditions_that_never_hold() {
+    let types = "the types leave no value for which it does";
+    let before = "no value satisfies the conditions before and this one";
+    let rows = [
+        ("u > 255", "", types),
+        ("u < 0", "", types),
+        ("w < 0", "", types),
+        ("e < 0", "", types),
+        ("x.ndim == 3", "", types),
+        ("x.shape[1] % 3 == 0", "", types),
+        ("x.dtype == \"float64\"", "", types),
+        ("t == \"c\"", "", types),
+        ("k == 3", "", types),
+        ("k > 4", "", types),
+        ("y.ndim < 0", "", types),
+        ("s.size < 0", "", types),
+        ("n != n", "", types),
+        ("n < n", "", types),
+        ("u * 2 == 511", "", types),
+        ("u + 1 > 256", "", types),
+        ("n % 4 == 4", "", types),
+        ("b and not b", "", before),
+        ("n > 4", "n < 2", before),
+        ("n > 4", "n < 5", before),
+        ("n == 4", "n != 4", before),
+        ("n == 1 or n == 2", "n == 3", before),
+        ("n == 1 or n == 2", "n > 2", before),
+        ("n % 4 == 0", "n % 4 == 2", before),
+        ("n % 8 == 0", "n == 4", before),
+        ("n == m", "n != m", before),
+        ("n < m", "m < n", before),
+        ("n > m", "not m < n", before),
+        ("n >= m and m >= 4", "n < 3", before),
+        ("p > 2.0", "p < 1.5", before),
+        ("p > 0.0", "p <= 0.0", before),
+        ("p == 1.0", "p == 2.0", before),
+        ("n > 2.5", "n < 1.5", before),
+        ("w > 18446744073709551614", "w < 18446744073709551615", before),
+        ("t == \"a\"", "t == \"b\"", before),
+        ("s == \"a\"", "s == \"b\"", before),
+        ("s == \"a\"", "not s == \"a\"", before),
+        ("x.dtype == \"float32\"", "x.dtype == \"float16\"", before),
+        ("x.dtype != \"float32\"", "x.dtype != \"float16\"", before),
+        ("k != 2 and k != 4", "k != 1", before),
+        ("not (n < 4)", "n < 4", before),
+        ("e / 4 > 2", "e < 12", before),
+        ("ceildiv(e, 4) > 2", "e <= 8", before),
+        ("min(n, m) > 4", "n < 5", before),
+    ];
+    for (first, second, why) in rows {
+        let (conditions, line, wrong) = match second {
+            "" => (first.to_owned(), 2, first),
+            _ => (format!("{first},\n{second}"), 3, second),
+        };
+        let index = line - 2;
+        let expected = format!("{line}:1: f: constraint {index}: `{wrong}` never holds: {why}");
+        assert_eq!(of_conditions(&conditions), [expected], "{first}, {second}");
+    }
+}
+
+/// What may hold, at the ends of what types and other conditions leave; and what is not followed.
+#[test]
+fn conditions_that_may_hold() {
+    let rows = [
+        "u >= 255, u <= 255",
+        "u == 0",
+        "w == 18446744073709551615",
+        "w > 9223372036854775807",
+        "w + 0 < 0",
+        "n < 0, n * n < 0",
+        "n - 9223372036854775807 > 0",
+        "e == 0",
+        "x.ndim == 2, x.shape[1] == 64",
+        "x.dtype == \"float16\"",
+        "x.shape[0] == e, e > 3",
+        "y.ndim == 0",
+        "n > 4, n < 6",
+        "n >= 5, n <= 5, n == 5",
+        "n % 4 == 0, n % 8 == 4",
+        "n % 4 == 0, n % 3 == 1, n > 100",
+        "n % -4 == -2",
+        "n / m == 3, m < 0, n < 0",
+        "n <= m, m <= n",
+        "n <= m, n != m",
+        "p != p",
+        "not p < 1.0, not p >= 1.0",
+        "p >= 0.0, p <= 1.0",
+        "p > -0.5, p < 0.0",
+        "p == 0.0, p == -0.0",
+        "p > 1.0 / 3.0, p < 0.34",
+        "n > 2.5, n < 3.5",
+        "n == 9007199254740993, n == 9007199254740992.0",
+        "b, n > 0",
+        "not b",
+        "t != \"a\"",
+        "t == \"a\" or t == \"b\"",
+        "s == \"\", s.size == 0",
+        "k % 2 == 0",
+        "k == 4 or n == 3, k == 1",
+        "b == False or n == 1",
+        "int8(n) == 127",
+        "min(n, m) > 4, max(n, m) < 6",
+        "x.strides[0] < 0, x.byte_offset > 5, x.numel < 0",
+        "y.is_contiguous, y.device_id < 0, y.device_type == 1",
+    ];
+    for conditions in rows {
+        assert_eq!(of_conditions(conditions), [""; 0], "{conditions}");
+    }
+    // None is neither of these, and its numbers are 0.
+    let optional = "f(x: Optional[Tensor([3, _], int8)], l: Literal[1, 2, None], u: Optional[uint8]) -> None \
+                    where x.shape[0] == 0, x.ndim == 0 = k(x, l, u);";
+    assert_eq!(warnings(optional), [""; 0]);
+}

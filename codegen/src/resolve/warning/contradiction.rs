@@ -1,0 +1,332 @@
+//! Conditions of a `where` clause that never hold: what types and earlier conditions leave of each number is followed
+//! from one condition to the next. What is not known is taken to be possible.
+
+use abi_spec::Scalar;
+
+use super::possible::{Possible, Relation};
+use crate::declaration::{Dim, Expr, Kind, Literal, Logic, ParamType, Shape};
+use crate::resolve::function::Function;
+use crate::resolve::ids::{SymbolId, ValueId};
+use crate::resolve::operator::{Binary, Division, Unary};
+use crate::resolve::step::{Place, Rule, Step};
+use crate::resolve::term::{Node, OfSeveral, OfTensor, Property, Term};
+
+/// Conditions that are followed; a function has few.
+const FOLLOWED: usize = 64;
+
+/// The first condition that never holds, and why.
+pub(super) fn find(function: &Function<'_>) -> Option<(usize, &'static str)> {
+    let tests = function.steps.iter().filter_map(|step| {
+        let Step::Require(condition) = step else { return None };
+        Some(&condition.test)
+    });
+    let tests: Vec<&Term> = tests.take(FOLLOWED).collect();
+    let mut facts = Facts::new(function);
+    for (index, test) in tests.iter().enumerate() {
+        if !Facts::new(function).value(test).has(1) {
+            return Some((index, "the types leave no value for which it does"));
+        }
+        facts.require(test);
+        if tests[..=index].iter().any(|test| !facts.value(test).has(1)) {
+            return Some((index, "no value satisfies the conditions before and this one"));
+        }
+    }
+    None
+}
+
+/// What is known of numbers.
+struct Facts<'f> {
+    function: &'f Function<'f>,
+    /// What conditions have left of terms.
+    left: Vec<(Term, Possible)>,
+    /// How two terms compare.
+    relations: Vec<(Term, Term, Relation)>,
+    /// The texts that values are.
+    texts: Vec<(ValueId, String)>,
+}
+
+impl<'f> Facts<'f> {
+    fn new(function: &'f Function<'f>) -> Self {
+        Facts { function, left: Vec::new(), relations: Vec::new(), texts: Vec::new() }
+    }
+
+    /// Takes a condition to hold.
+    fn require(&mut self, test: &Term) {
+        if let Node::Logic(Logic::And, operands) = &test.node {
+            operands.iter().for_each(|one| self.require(one));
+        } else if let Node::Unary(Unary::Not, denied) = &test.node {
+            self.leave(denied, Possible::one(0));
+        } else if let Node::SameText(value, text) = &test.node {
+            self.texts.push((*value, text.clone()));
+        } else if let Node::Binary(op, operands) = &test.node {
+            self.compare(*op, operands);
+        } else {
+            self.leave(test, Possible::one(1));
+        }
+    }
+
+    fn compare(&mut self, op: Binary, operands: &[Term; 2]) {
+        let [a, b] = operands;
+        let Some(wanted) = Relation::of(op) else { return };
+        let relation = self.relation(op, operands).and(wanted);
+        let values = [self.value(a), self.value(b)];
+        self.leave(a, relation.narrow(&values[0], &values[1]));
+        self.leave(b, relation.turned().narrow(&values[1], &values[0]));
+        self.relations.push((a.clone(), b.clone(), relation));
+    }
+
+    /// Some values of a term are left.
+    fn leave(&mut self, term: &Term, values: Possible) {
+        match self.left.iter_mut().find(|(known, _)| known == term) {
+            Some((_, left)) => *left = left.and(&values),
+            None => self.left.push((term.clone(), values)),
+        }
+    }
+
+    /// How two terms may compare.
+    fn relation(&self, op: Binary, [a, b]: &[Term; 2]) -> Relation {
+        let found = Relation::between(&self.value(a), &self.value(b), op.takes_floats());
+        let found = if a == b { found.and(Relation::SAME) } else { found };
+        self.relations.iter().fold(found, |found, (c, d, known)| {
+            if (a, b) == (c, d) {
+                found.and(*known)
+            } else if (a, b) == (d, c) {
+                found.and(known.turned())
+            } else {
+                found
+            }
+        })
+    }
+
+    /// What a term may be.
+    fn value(&self, term: &Term) -> Possible {
+        let found = self.node(term);
+        let left = self.left.iter().find(|(known, _)| known == term);
+        left.map_or(found.clone(), |(_, left)| found.and(left))
+    }
+
+    fn node(&self, Term { kind, node }: &Term) -> Possible {
+        match node {
+            Node::Int(value) if *kind == Kind::Unsigned => {
+                Possible::one(value.cast_unsigned().into())
+            }
+            Node::Int(value) => Possible::one((*value).into()),
+            Node::Float(value) => Possible::one(Possible::float(*value)),
+            Node::Symbol(symbol) => self.symbol(*symbol, *kind),
+            Node::Value(value) => self.given(*value, *kind),
+            Node::Property(value, property) => self.property(*value, *property, *kind),
+            Node::Unary(op, operand) => unary(*op, &self.value(operand)),
+            Node::Binary(op, operands) => match Relation::of(*op) {
+                Some(wanted) => self.relation(*op, operands).truth(wanted),
+                None => arithmetic(*op, operands.each_ref().map(|one| self.value(one))),
+            },
+            Node::Logic(op, operands) => {
+                let [a, b] = operands.each_ref().map(|one| self.value(one));
+                let both = |value| a.has(value) && b.has(value);
+                let one = |value| a.has(value) || b.has(value);
+                match op {
+                    Logic::And => truths(one(0), both(1)),
+                    Logic::Or => truths(both(0), one(1)),
+                }
+            }
+            Node::Divide(op, operands, _) => {
+                let [a, b] = operands.each_ref().map(|one| self.value(one));
+                division(*op, &a, &b)
+            }
+            Node::Narrow(scalar, operand, _) => {
+                self.value(operand).and(&of_scalar(*scalar, Kind::Unsigned))
+            }
+            Node::SameText(value, text) => self.same_text(*value, text),
+            Node::Text(_)
+            | Node::Null
+            | Node::Local(_)
+            | Node::Output(_)
+            | Node::OutputData(_)
+            | Node::Round(..)
+            | Node::Stream(_)
+            | Node::OutputStream(_) => of_kind(*kind),
+        }
+    }
+
+    fn symbol(&self, symbol: SymbolId, kind: Kind) -> Possible {
+        let declared = &self.function.symbols[symbol];
+        let scalar = declared.value.and_then(|value| self.function.values[value].ty.scalar());
+        let is_extent = self.function.steps.iter().any(|step| {
+            let Step::Occurrence { place: Place::Extent { value, .. }, rule } = step else {
+                return false;
+            };
+            let is_symbol = matches!(rule, Rule::Symbol(of) if *of == symbol);
+            is_symbol && self.function.values[*value].guard.is_none()
+        });
+        let found = scalar.map_or(of_kind(kind), |scalar| of_scalar(scalar, kind));
+        if is_extent { found.and(&Possible::NATURAL) } else { found }
+    }
+
+    /// A number that is, or is in, an argument.
+    fn given(&self, value: ValueId, kind: Kind) -> Possible {
+        let value = &self.function.values[value];
+        match value.ty {
+            _ if value.guard.is_some() => of_kind(kind),
+            ParamType::Scalar(scalar) => of_scalar(*scalar, kind),
+            ParamType::Literal(literals) => {
+                let number = |literal: &Literal| match literal {
+                    Literal::Int(value) => Some(i128::from(*value)),
+                    Literal::Bool(truth) => Some(i128::from(*truth)),
+                    Literal::None | Literal::Float(_) | Literal::Str(_) => None,
+                };
+                let all = literals.iter().map(number).collect::<Option<_>>();
+                all.map_or(of_kind(kind), Possible::of)
+            }
+            ParamType::Tensor(_)
+            | ParamType::Leaf(_)
+            | ParamType::Shape(_)
+            | ParamType::Object(_)
+            | ParamType::Sequence(..)
+            | ParamType::Mapping(..)
+            | ParamType::Tuple(_)
+            | ParamType::Optional(_)
+            | ParamType::Union(_) => of_kind(kind),
+        }
+    }
+
+    fn property(&self, value: ValueId, property: Property, kind: Kind) -> Possible {
+        let value = &self.function.values[value];
+        let rank = || value.ty.shape().and_then(Shape::rank).map(|rank| rank as i128);
+        let count = || rank().map_or(Possible::NATURAL, Possible::one);
+        match property {
+            _ if value.guard.is_some() => of_kind(kind),
+            Property::Tensor(OfTensor::Extent { dim, .. }) => match value.ty.shape() {
+                Some(Shape::Dims(dims)) => match dims.get(dim as usize) {
+                    Some(Dim::Expr(Expr::Int(extent))) => Possible::one((*extent).into()),
+                    Some(_) | None => Possible::NATURAL,
+                },
+                Some(Shape::AnyRank) | None => Possible::NATURAL,
+            },
+            Property::Tensor(OfTensor::Ndim) | Property::Several(OfSeveral::NumberCount) => count(),
+            Property::Tensor(OfTensor::DType) => {
+                let accepted = value.tensor().map(|tensor| tensor.accepted()).unwrap_or_default();
+                Possible::of(accepted.iter().map(|dtype| dtype.to_word().into()).collect())
+            }
+            Property::Several(OfSeveral::TextSize | OfSeveral::RestSize { .. })
+            | Property::Length => Possible::NATURAL,
+            Property::Tensor(
+                OfTensor::Data
+                | OfTensor::Stride { .. }
+                | OfTensor::DeviceType
+                | OfTensor::DeviceId
+                | OfTensor::ByteOffset
+                | OfTensor::Numel
+                | OfTensor::IsContiguous,
+            )
+            | Property::Several(OfSeveral::Address | OfSeveral::Number { .. })
+            | Property::TypeOfDevice
+            | Property::IndexOfDevice
+            | Property::IsSome => of_kind(kind),
+        }
+    }
+
+    fn same_text(&self, value: ValueId, text: &str) -> Possible {
+        if let Some((_, known)) = self.texts.iter().find(|(of, _)| *of == value) {
+            return truths(known != text, known == text);
+        }
+        let value = &self.function.values[value];
+        let ParamType::Literal(literals) = value.ty else { return Possible::TRUTH };
+        let may_be = literals.iter().any(|literal| *literal == Literal::Str(text.to_owned()));
+        truths(true, may_be || value.guard.is_some())
+    }
+}
+
+impl Relation {
+    /// Whether a comparison holds, if these relations are possible.
+    fn truth(self, wanted: Relation) -> Possible {
+        truths(self.exceeds(wanted), !self.and(wanted).is_none())
+    }
+}
+
+fn truths(no: bool, yes: bool) -> Possible {
+    let all = [(no, 0), (yes, 1)];
+    Possible::of(all.into_iter().filter(|(is, _)| *is).map(|(_, value)| value).collect())
+}
+
+/// All that a term of a kind may be.
+fn of_kind(kind: Kind) -> Possible {
+    match kind {
+        Kind::Int => Possible::INT,
+        Kind::Unsigned => Possible::UNSIGNED,
+        Kind::Bool => Possible::TRUTH,
+        Kind::Float => Possible::floats(),
+        Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => Possible::ANY,
+    }
+}
+
+/// All that a scalar may be; as an `int64` what is above it wraps.
+fn of_scalar(scalar: Scalar, kind: Kind) -> Possible {
+    if scalar == Scalar::Bool {
+        return Possible::TRUTH;
+    }
+    if !scalar.is_int() || (scalar == Scalar::Uint64 && kind != Kind::Unsigned) {
+        return of_kind(kind);
+    }
+    let values = 1_i128 << scalar.bits();
+    if scalar.is_signed() {
+        Possible::Between(-values / 2, values / 2 - 1)
+    } else {
+        Possible::Between(0, values - 1)
+    }
+}
+
+fn unary(op: Unary, operand: &Possible) -> Possible {
+    match op {
+        Unary::Neg => {
+            let ends = |(least, most): (i128, i128), _| Some((-most, -least));
+            operand.combine(&Possible::one(0), |a, _| a.wrapping_neg(), ends)
+        }
+        Unary::Fneg => Possible::floats(),
+        Unary::Not => truths(operand.has(1), operand.has(0)),
+        Unary::Truth => truths(operand.has(0), operand.without(0).ends().is_some()),
+        Unary::ToFloat | Unary::UnsignedToFloat => {
+            let float = |value: i128| Possible::float(value as f64);
+            let ends = operand.ends().map(|(least, most)| (float(least), float(most)));
+            ends.map_or(Possible::of(Vec::new()), |(least, most)| Possible::Between(least, most))
+        }
+    }
+}
+
+fn arithmetic(op: Binary, [a, b]: [Possible; 2]) -> Possible {
+    type Ends = (i128, i128);
+    let each = |a, b| op.fold(a, b);
+    match op {
+        Binary::Add => a.combine(&b, each, |a: Ends, b: Ends| Some((a.0 + b.0, a.1 + b.1))),
+        Binary::Sub => a.combine(&b, each, |a: Ends, b: Ends| Some((a.0 - b.1, a.1 - b.0))),
+        Binary::Min => a.combine(&b, each, |a: Ends, b: Ends| Some((a.0.min(b.0), a.1.min(b.1)))),
+        Binary::Max => a.combine(&b, each, |a: Ends, b: Ends| Some((a.0.max(b.0), a.1.max(b.1)))),
+        Binary::Mul => a.combine(&b, each, |a: Ends, b: Ends| {
+            let corners = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
+            corners.iter().min().copied().zip(corners.iter().max().copied())
+        }),
+        Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv => Possible::floats(),
+        Binary::Fmin | Binary::Fmax => Possible::floats(),
+        Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt => Possible::TRUTH,
+        Binary::Ge | Binary::Ult | Binary::Ule | Binary::Feq | Binary::Fne => Possible::TRUTH,
+        Binary::Flt | Binary::Fle | Binary::Fgt | Binary::Fge => Possible::TRUTH,
+    }
+}
+
+/// A division by a number above 0; of others nothing is said.
+fn division(op: Division, a: &Possible, b: &Possible) -> Possible {
+    let Some(by) = b.single().filter(|by| *by > 0) else { return Possible::INT };
+    a.combine(
+        &Possible::one(by),
+        |a, b| op.fold(a, b),
+        |(least, most), _| {
+            Some(match op {
+                Division::Div => (least.div_euclid(by), most.div_euclid(by)),
+                Division::CeilDiv => (-(-least).div_euclid(by), -(-most).div_euclid(by)),
+                Division::Rem if (0..by).contains(&least) && (0..by).contains(&most) => {
+                    (least, most)
+                }
+                Division::Rem => (0, by - 1),
+            })
+        },
+    )
+}

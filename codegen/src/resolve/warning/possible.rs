@@ -1,0 +1,196 @@
+//! What a number may be: an interval, or one of a few values. Truths are 0 and 1; floats are numbered in their order.
+
+use crate::resolve::operator::Binary;
+
+/// Values, in ascending order: those between two, or each one. No value at all is possible.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Possible {
+    Between(i128, i128),
+    OneOf(Vec<i128>),
+}
+
+/// How one number compares with another: any of these may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Relation(u8);
+
+impl Possible {
+    pub(super) const INT: Possible = Possible::Between(i64::MIN as i128, i64::MAX as i128);
+    pub(super) const NATURAL: Possible = Possible::Between(0, i64::MAX as i128);
+    pub(super) const UNSIGNED: Possible = Possible::Between(0, u64::MAX as i128);
+    pub(super) const TRUTH: Possible = Possible::Between(0, 1);
+
+    pub(super) const ANY: Possible = Possible::Between(i128::MIN, i128::MAX);
+
+    /// Every float that is a number.
+    pub(super) fn floats() -> Possible {
+        let most = Possible::float(f64::INFINITY);
+        Possible::Between(-most, most)
+    }
+
+    pub(super) fn one(value: i128) -> Possible {
+        Possible::OneOf(vec![value])
+    }
+
+    pub(super) fn of(mut values: Vec<i128>) -> Possible {
+        values.sort_unstable();
+        values.dedup();
+        Possible::OneOf(values)
+    }
+
+    /// A float by its number; those of both zeros are the same.
+    pub(super) fn float(value: f64) -> i128 {
+        let magnitude = i128::from(value.abs().to_bits());
+        if value < 0.0 { -magnitude } else { magnitude }
+    }
+
+    /// The least and the greatest; `None` if there is none.
+    pub(super) fn ends(&self) -> Option<(i128, i128)> {
+        match self {
+            Possible::Between(least, most) => (least <= most).then_some((*least, *most)),
+            Possible::OneOf(values) => Some((*values.first()?, *values.last()?)),
+        }
+    }
+
+    /// The only one.
+    pub(super) fn single(&self) -> Option<i128> {
+        self.ends().filter(|(least, most)| least == most).map(|(value, _)| value)
+    }
+
+    pub(super) fn has(&self, value: i128) -> bool {
+        match self {
+            Possible::Between(least, most) => (*least..=*most).contains(&value),
+            Possible::OneOf(values) => values.contains(&value),
+        }
+    }
+
+    /// Those that both allow.
+    pub(super) fn and(&self, other: &Possible) -> Possible {
+        match (self, other) {
+            (Possible::Between(a, b), Possible::Between(c, d)) => {
+                Possible::Between(*a.max(c), *b.min(d))
+            }
+            (Possible::OneOf(values), other) | (other, Possible::OneOf(values)) => {
+                Possible::OneOf(values.iter().copied().filter(|value| other.has(*value)).collect())
+            }
+        }
+    }
+
+    /// All but one, as far as that can be said.
+    pub(super) fn without(&self, value: i128) -> Possible {
+        match self {
+            Possible::Between(least, most) if *least == value => {
+                Possible::Between(value + 1, *most)
+            }
+            Possible::Between(least, most) if *most == value => {
+                Possible::Between(*least, value - 1)
+            }
+            Possible::Between(..) => self.clone(),
+            Possible::OneOf(values) => {
+                Possible::OneOf(values.iter().copied().filter(|one| *one != value).collect())
+            }
+        }
+    }
+
+    /// What a function of two makes of them: of each pair where they are few, else from the ends, if that can be said
+    /// and does not leave the range of `int64`.
+    pub(super) fn combine(
+        &self,
+        other: &Possible,
+        each: impl Fn(i64, i64) -> i64,
+        ends: impl Fn((i128, i128), (i128, i128)) -> Option<(i128, i128)>,
+    ) -> Possible {
+        const FEW: usize = 64;
+        if let (Possible::OneOf(a), Possible::OneOf(b)) = (self, other)
+            && a.len() * b.len() <= FEW
+        {
+            let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (*a as i64, *b as i64)));
+            return Possible::of(pairs.map(|(a, b)| i128::from(each(a, b))).collect());
+        }
+        let (Some(a), Some(b)) = (self.ends(), other.ends()) else { return Possible::INT };
+        let found = ends(a, b).map(|(least, most)| Possible::Between(least, most));
+        let inside = |found: &Possible| found.and(&Possible::INT) == *found;
+        found.filter(inside).unwrap_or(Possible::INT)
+    }
+}
+
+impl Relation {
+    const LESS: u8 = 1;
+    const EQUAL: u8 = 2;
+    const GREATER: u8 = 4;
+    /// One of them is no number.
+    const NEITHER: u8 = 8;
+
+    /// That of the same value, which may be no number.
+    pub(super) const SAME: Relation = Relation(Relation::EQUAL | Relation::NEITHER);
+
+    /// Those for which a comparison holds; `None` for what is none.
+    pub(super) fn of(op: Binary) -> Option<Relation> {
+        Some(Relation(match op {
+            Binary::Lt | Binary::Ult | Binary::Flt => Relation::LESS,
+            Binary::Le | Binary::Ule | Binary::Fle => Relation::LESS | Relation::EQUAL,
+            Binary::Gt | Binary::Fgt => Relation::GREATER,
+            Binary::Ge | Binary::Fge => Relation::GREATER | Relation::EQUAL,
+            Binary::Eq | Binary::Feq => Relation::EQUAL,
+            Binary::Ne => Relation::LESS | Relation::GREATER,
+            Binary::Fne => Relation::LESS | Relation::GREATER | Relation::NEITHER,
+            Binary::Add | Binary::Sub | Binary::Mul | Binary::Min | Binary::Max => return None,
+            Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv => return None,
+            Binary::Fmin | Binary::Fmax => return None,
+        }))
+    }
+
+    /// Those that are possible between two numbers.
+    pub(super) fn between(a: &Possible, b: &Possible, floats: bool) -> Relation {
+        let (Some((least, most)), Some((from, to))) = (a.ends(), b.ends()) else {
+            return Relation(0);
+        };
+        let equal = a.and(b).ends().is_some();
+        let bit = |holds, bit| if holds { bit } else { 0 };
+        Relation(
+            bit(least < to, Relation::LESS)
+                | bit(equal, Relation::EQUAL)
+                | bit(most > from, Relation::GREATER)
+                | bit(floats, Relation::NEITHER),
+        )
+    }
+
+    pub(super) fn and(self, other: Relation) -> Relation {
+        Relation(self.0 & other.0)
+    }
+
+    /// True if one of them is none of the others.
+    pub(super) fn exceeds(self, others: Relation) -> bool {
+        self.0 & !others.0 != 0
+    }
+
+    pub(super) fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The same seen from the other number.
+    pub(super) fn turned(self) -> Relation {
+        let [less, greater] = [Relation::LESS, Relation::GREATER].map(|bit| self.0 & bit);
+        let kept = self.0 & (Relation::EQUAL | Relation::NEITHER);
+        let swapped = if less == 0 { 0 } else { Relation::GREATER };
+        Relation(kept | swapped | if greater == 0 { 0 } else { Relation::LESS })
+    }
+
+    /// What is left of a number that has this relation to another.
+    pub(super) fn narrow(self, number: &Possible, other: &Possible) -> Possible {
+        let Some((from, to)) = other.ends() else { return number.clone() };
+        let has = |bit| self.0 & bit != 0;
+        if has(Relation::NEITHER) {
+            return number.clone();
+        }
+        let strict = i128::from(!has(Relation::EQUAL));
+        match (has(Relation::LESS), has(Relation::GREATER)) {
+            (true, false) => number.and(&Possible::Between(i128::MIN, to - strict)),
+            (false, true) => number.and(&Possible::Between(from + strict, i128::MAX)),
+            (false, false) => number.and(other),
+            (true, true) if strict == 0 => number.clone(),
+            (true, true) => {
+                other.single().map_or_else(|| number.clone(), |one| number.without(one))
+            }
+        }
+    }
+}
