@@ -27,6 +27,16 @@ impl Fault {
         Fault::new("TypeError", message)
     }
 
+    /// Another program, or the system, fails.
+    pub(crate) fn runtime(message: impl ToString) -> Fault {
+        Fault::new("RuntimeError", message)
+    }
+
+    /// A file cannot be read or written.
+    pub(crate) fn file(error: io::Error) -> Fault {
+        Fault::new(of_file(&error), error)
+    }
+
     /// A bug of this library.
     pub(crate) fn internal(message: impl ToString) -> Fault {
         Fault::new("InternalError", message)

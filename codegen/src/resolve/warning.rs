@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use abi_spec::error_kind;
+use abi_spec::{error_kind, module_attribute};
 
 use crate::declaration::{Action, Body, Call, Function, KernelCall, Library};
 use crate::error::{Error, Part, Position, Site};
@@ -48,15 +48,28 @@ impl fmt::Display for Warning {
 }
 
 impl Library {
-    /// What is valid and may not be what was meant, in the order in which it is written: kinds of errors of which
-    /// Python knows nothing.
+    /// What is valid and may not be what was meant, in the order in which it is written: functions that are no
+    /// attributes of a module in Python, and kinds of errors of which Python knows nothing.
     pub fn warnings(&self) -> Vec<Warning> {
         let of_function = |(index, function): (usize, &Function)| {
             let warn = |(part, kind): (Part, &str)| unknown_kind(index, function, part, kind);
-            kinds(function).into_iter().filter_map(warn).collect::<Vec<_>>()
+            let kinds = kinds(function).into_iter().filter_map(warn);
+            hidden(index, function).into_iter().chain(kinds).collect::<Vec<_>>()
         };
         self.functions.iter().enumerate().flat_map(of_function).collect()
     }
+}
+
+/// A function whose name means something else as an attribute of a module.
+fn hidden(index: usize, function: &Function) -> Option<Warning> {
+    let name = &function.signature.name;
+    if !module_attribute::PYTHON.contains(&name.as_str()) {
+        return None;
+    }
+    let reason = format!(
+        "in Python every module has an attribute `{name}`, which is not this function: `module[\"{name}\"]` is"
+    );
+    Some(Warning { site: Site::new(index, function, Part::Name), reason, position: None })
 }
 
 /// The kinds of errors that a function says, and where.

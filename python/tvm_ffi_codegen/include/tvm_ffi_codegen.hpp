@@ -124,6 +124,11 @@ inline ffi::Module jit(std::string_view text, const Kernels& kernels = {}, const
                                    detail::Object(kernels), detail::Object(options));
 }
 
+/// What declarations offer and want, as JSON; the header says which keys there are.
+inline ffi::String describe(std::string_view text) {
+  return detail::Call<ffi::String>(tvm_ffi_codegen_describe, text.data(), static_cast<int64_t>(text.size()));
+}
+
 /// What an object or a shared library offers and needs, as JSON.
 inline ffi::String inspect(const File& file) {
   ffi::Any value = file;
