@@ -45,7 +45,7 @@ def guards(kernels: Mapping[str, Any], described: Mapping[str, Any]) -> dict[str
             guard = _guarded(kernel)
             found |= {} if guard is None else {wanted["name"]: guard}
     if found:
-        tvm_ffi.register_global_func(_RAISE, _raise_left, override=True)
+        _register()
     return found
 
 
@@ -67,6 +67,11 @@ def _guarded(kernel: CFuncPtr) -> CFuncPtr | None:
 
     made: CFuncPtr = prototype(guard)
     return made
+
+
+@functools.cache
+def _register() -> None:
+    tvm_ffi.register_global_func(_RAISE, _raise_left, override=True)
 
 
 def _raise_left() -> None:
@@ -95,7 +100,8 @@ def _check(kernel: CFuncPtr, wanted: Mapping[str, Any]) -> None:
     types = kernel.argtypes
     if types is not None:
         if len(types) != len(params):
-            raise TypeError(f"kernels[{name!r}] takes {len(types)} arguments, but {by}")
+            count = f"{len(types)} argument{'s' * (len(types) != 1)}"
+            raise TypeError(f"kernels[{name!r}] takes {count}, but {by}")
         for index, (spelled, given) in enumerate(zip(params, types, strict=True)):
             if not _fits(spelled, given):
                 raise TypeError(f"kernels[{name!r}] takes {_name(given)} as argument {index}, but {by}")

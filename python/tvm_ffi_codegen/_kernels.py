@@ -34,7 +34,7 @@ class C:
         if isinstance(self.flags, str):
             return tuple(shlex.split(self.flags))
         listed = isinstance(self.flags, Iterable) and not isinstance(self.flags, (bytes, bytearray))
-        words = tuple(self.flags) if listed else (self.flags,)
+        words: tuple[Any, ...] = tuple(self.flags) if listed else (self.flags,)
         for word in words:
             if not isinstance(word, str):
                 kind = type(word).__name__
