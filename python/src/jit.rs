@@ -91,7 +91,7 @@ fn linked(
     load(&library)
 }
 
-/// The module of a shared library, which needs its file only while it is loaded.
+/// The module of a shared library, which needs its file only while it is loaded, and stays.
 fn load(library: &[u8]) -> Outcome {
     let folder = tempfile::Builder::new().prefix("tvm-ffi-codegen-").tempdir();
     let folder = folder.map_err(Fault::file)?;
@@ -107,7 +107,10 @@ fn load(library: &[u8]) -> Outcome {
             "what is linked cannot be loaded: {why} (link what defines it, too)"
         ))
     };
-    global("ffi.ModuleLoadFromFile")?.call((path,)).map_err(fault)
+    let module = global("ffi.ModuleLoadFromFile")?.call((path,)).map_err(fault)?;
+    // Objects that it has made may be anywhere.
+    global("ffi.ModuleGlobalsAdd")?.call((&module,))?;
+    Ok(module)
 }
 
 fn names(kernels: &[(String, usize)]) -> Vec<String> {

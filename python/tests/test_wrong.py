@@ -301,6 +301,12 @@ def test_what_cannot_be_loaded() -> None:
     codegen.jit(ADD_ONE, {"k": kernel}, link=[where])
 
 
+def test_errors_of_others_are_not_ours() -> None:
+    raises(RuntimeError, "no-such.so", lambda: tvm_ffi.load_module("/no-such.so"))
+    names = [name for name, kind in tvm_ffi.core.ERROR_NAME_TO_TYPE.items() if kind is codegen.InternalError]
+    assert names == ["tvm_ffi_codegen.InternalError"]
+
+
 def test_no_compiler() -> None:
     before = os.environ.get("CC")
     os.environ["CC"] = "/no/such/compiler"

@@ -149,8 +149,7 @@ def jit(
     (`describe` says which): for functions of `ctypes` that is checked, anything else that is declared otherwise than it
     is crashes. What a function of `ctypes` that is written in Python raises is raised by the call.
 
-    The kernels that were given are kept for the rest of the process, and so is a module of addresses alone. One that
-    links files is a shared library, and unloaded with the last that holds it.
+    The module is kept for the rest of the process, and with it the kernels that were given.
     """
     kernels = {} if kernels is None else kernels
     if not isinstance(kernels, Mapping):

@@ -60,7 +60,7 @@ fn functions_that_modules_hide_are_warned_of() {
     let text = "\
 kinds() -> None = k();
 /// Its documentation.
-kind() -> None = try k() errors { 1: LostError \"a\" };
+kind() -> None = try l() errors { 1: LostError \"a\" };
 extern imports() -> None = { };
 ";
     let library: Library = text.parse().expect("the declarations are valid");
@@ -73,7 +73,7 @@ extern imports() -> None = { };
         )
     };
     assert_eq!(heads[0], format!("3:1: kind: {}", of("kind")));
-    assert!(heads[1].starts_with("3:36: kind: error 0: "), "{}", heads[1]);
+    assert!(heads[1].starts_with("3:35: kind: error 0: "), "{}", heads[1]);
     assert_eq!(heads[2], format!("4:8: imports: {}", of("imports")));
     assert_eq!(heads.len(), 3, "{heads:?}");
 }

@@ -8,7 +8,8 @@
 // Link with libtvm_ffi_codegen.so and libtvm_ffi.so; `tvm_ffi_codegen.include_dir()` and `library_path()` of the Python
 // package say where this file and the library are. Options are those of tvm_ffi_codegen.h, which has the documentation:
 // one that is not known, or of another type, is refused by name. What is wrong is thrown as tvm::ffi::Error: a
-// ValueError, TypeError, OSError, FileNotFoundError, RuntimeError or, for a bug of the library, an InternalError.
+// ValueError, TypeError, OSError, FileNotFoundError, RuntimeError or, for a bug of the library, a
+// tvm_ffi_codegen.InternalError.
 #ifndef TVM_FFI_CODEGEN_HPP_
 #define TVM_FFI_CODEGEN_HPP_
 
