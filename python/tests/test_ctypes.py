@@ -99,6 +99,30 @@ def test_what_kernels_raise_is_raised() -> None:
             raises(kind, "no", lambda: module.f(3))
 
 
+def test_what_is_no_result_is_an_error() -> None:
+    integer = CFUNCTYPE(c_int64, c_int64)
+    for result in ("x", None, 1.5):
+        module = codegen.jit("f(n: int64) -> int64 = k(n);", {"k": integer(lambda n: result)})
+        raises(TypeError, "", lambda: module.f(1))
+    nothing = codegen.jit("f(n: int64) -> None = k(n);", {"k": CFUNCTYPE(None, c_int64)(lambda n: "x")})
+    nothing.f(1)
+
+
+def test_every_callable_is_guarded() -> None:
+    class Kernel:
+        def __call__(self, n: int) -> int:
+            return [7].index(n)
+
+        def method(self, n: int) -> int:
+            return self(n)
+
+    integer = CFUNCTYPE(c_int64, c_int64)
+    for kernel in (Kernel(), Kernel().method, [7].index, integer(Kernel())):
+        module = codegen.jit("f(n: int64) -> int64 = k(n);", {"k": integer(kernel)})
+        assert module.f(7) == 0
+        raises(ValueError, "is not in list", lambda: module.f(8))
+
+
 def test_what_is_raised_is_raised_once() -> None:
     def k(n: int) -> int:
         if n < 0:

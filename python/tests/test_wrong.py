@@ -316,6 +316,8 @@ def test_no_compiler() -> None:
             "no C compiler for kernels in C",
             lambda: codegen.jit(ADD_ONE, {"k": C("")}),
         )
+        os.environ["CC"] = "true"
+        raises(RuntimeError, "true wrote no object", lambda: codegen.jit(ADD_ONE, {"k": C("")}))
     finally:
         os.environ.pop("CC")
         if before is not None:

@@ -133,7 +133,7 @@ def jit(
     text: str,
     kernels: Mapping[str, Kernel] | None = None,
     *,
-    link: Sequence[Object] = (),
+    link: Sequence[Object] | None = None,
     images: Mapping[str, Path_ | bytes] | None = None,
     imports: Mapping[str, Path_ | bytes] | None = None,
     prepare: str | None = None,
@@ -157,7 +157,7 @@ def jit(
             f"kernels is of type {type(kernels).__name__}, expected a mapping from names"
         )
     places, objects = sorted_out(kernels)
-    linked = files(objects) + _objects(link, "link")
+    linked = files(objects) + _objects(() if link is None else link, "link")
     guards: dict[str, Any] = {}
     if kernels:
         described = describe(text)

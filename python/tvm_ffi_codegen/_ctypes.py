@@ -55,12 +55,17 @@ def _guarded(kernel: CFuncPtr) -> CFuncPtr | None:
     if function is None:
         return None
     prototype: Any = type(kernel)
-    instead = None if prototype._restype_ is None else 0
+    result = prototype._restype_
+    instead = None if result is None else 0
 
     @functools.wraps(function)
     def guard(*arguments: Any) -> Any:
         try:
-            return function(*arguments)
+            returned = function(*arguments)
+            # Of what has no such value ctypes would return anything.
+            if result is not None:
+                result(returned)
+            return returned
         except BaseException as error:
             _left.error = error
             return instead
@@ -90,7 +95,11 @@ def _python(kernel: CFuncPtr) -> Callable[..., Any] | None:
     known = (type(thunk), getattr(type(kernel), "_restype_", None))
     held = [one for one in gc.get_referents(thunk) if not isinstance(one, tuple)]
     found = [one for one in held if callable(one) and not any(one is other for other in known)]
-    return found[0] if len(found) == 1 else None
+    if len(found) != 1:
+        return None
+    function: Callable[..., Any] = found[0]
+    inner = _guarded(function) if isinstance(function, CFuncPtr) else None
+    return function if inner is None else inner
 
 
 def _check(kernel: CFuncPtr, wanted: Mapping[str, Any]) -> None:

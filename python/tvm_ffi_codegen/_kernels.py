@@ -72,6 +72,8 @@ def compile_c(source: C) -> bytes:
             raise RuntimeError(f"no C compiler for kernels in C: {error}") from error
         if run.returncode != 0:
             raise RuntimeError(f"{command[0]} failed:\n{run.stderr}")
+        if not output.is_file():
+            raise RuntimeError(f"{command[0]} wrote no object")
         return output.read_bytes()
 
 
