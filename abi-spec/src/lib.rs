@@ -87,6 +87,7 @@ pub mod c_library;
 pub mod error_kind;
 pub mod layout;
 pub mod library_bin;
+pub mod module_attribute;
 pub mod runtime;
 pub mod symbol;
 

@@ -15,6 +15,9 @@ pub mod linking {}
 #[doc = include_str!("guide/process.md")]
 pub mod process {}
 
+#[doc = include_str!("guide/python.md")]
+pub mod python {}
+
 #[doc = include_str!("guide/embedding.md")]
 pub mod embedding {}
 

@@ -46,6 +46,7 @@ use crate::declaration::limit::Limit;
 use crate::declaration::{self, Action, Body, Library};
 use crate::error::{Error, Part};
 use crate::ir::Signature;
+use c_type::CType;
 use external::External;
 use function::{Call, Function};
 
@@ -87,6 +88,14 @@ impl Library {
         }
     }
 
+    /// [`Resolved::kernels`] of a library whose images need no bytes yet.
+    ///
+    /// # Errors
+    /// Those of [`validate`](Library::validate).
+    pub fn kernels(&self) -> Result<Vec<Kernel<'_>>, Error> {
+        Ok(self.meaning()?.kernels())
+    }
+
     fn meaning(&self) -> Result<Resolved<'_>, Error> {
         if self.functions.len() > Limit::Functions.max() {
             return Err(Error::Limit { limit: Limit::Functions, site: None, position: None });
@@ -108,6 +117,10 @@ pub struct Kernel<'a> {
     pub symbol: &'a str,
     /// Its type under the C calling convention, of which each backend's `signature` makes a native one.
     pub signature: Signature,
+    /// How C spells the types of its parameters.
+    pub params: Vec<String>,
+    /// How C spells the type of its result, if it has one.
+    pub result: Option<String>,
 }
 
 impl<'a> Resolved<'a> {
@@ -120,11 +133,16 @@ impl<'a> Resolved<'a> {
     /// let kernels = library.resolve()?.kernels();
     /// assert_eq!(kernels[0].symbol, "scale_kernel");
     /// assert_eq!(kernels[0].signature.to_string(), "(ptr, i64, i8 sext) -> i32");
+    /// assert_eq!(kernels[0].params, ["void*", "int64_t", "int8_t"]);
     /// # Ok::<(), tvm_ffi_codegen::Error>(())
     /// ```
     pub fn kernels(&self) -> Vec<Kernel<'a>> {
-        let kernel =
-            |call: &Call<'a>| Kernel { symbol: call.symbol, signature: call.prototype.clone() };
+        let kernel = |call: &Call<'a>| Kernel {
+            symbol: call.symbol,
+            signature: call.prototype.clone(),
+            params: call.types.params.iter().map(|ty| ty.spelling()).collect(),
+            result: call.types.result.map(CType::spelling),
+        };
         self.called().into_iter().map(kernel).collect()
     }
 

@@ -137,6 +137,9 @@ fn print(bytes: &[u8]) -> io::Result<()> {
     stdout.flush()
 }
 
+/// How the names of files start that are not complete yet.
+const TEMPORARY: &str = ".tvm-ffi-codegen-";
+
 fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -144,21 +147,22 @@ fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     };
     // A missing folder is the likely fault, and tempfile would show a name that nobody knows.
     fs::metadata(folder)?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".tvm-ffi-codegen-");
+    let mut options = File::options();
+    options.write(true).create_new(true);
     #[cfg(unix)]
     {
-        use std::os::unix::fs::PermissionsExt;
+        use std::os::unix::fs::OpenOptionsExt;
         // The umask takes its share.
-        let bits = match mode {
+        options.mode(match mode {
             Mode::Data => 0o666,
             Mode::Executable => 0o777,
-        };
-        builder.permissions(fs::Permissions::from_mode(bits));
+        });
     }
     #[cfg(not(unix))]
     let _ = mode;
-    let mut file = builder.tempfile_in(folder)?;
+    // What cannot be made is then said without the name of the temporary file.
+    let mut builder = tempfile::Builder::new();
+    let mut file = builder.prefix(TEMPORARY).make_in(folder, |path| options.open(path))?;
     // Its own would name the temporary file.
     file.as_file_mut().write_all(bytes)?;
     file.persist(path).map(drop).map_err(|error| error.error)

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod backend;
+pub mod command_line;
 mod emit;
 mod error;
 pub mod file;

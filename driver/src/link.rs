@@ -7,6 +7,7 @@
 //! [`Input`] [shows](Input::showing) are visible from outside, and references to them from inside cannot be
 //! captured by a library that was loaded earlier.
 
+mod addresses;
 mod cc;
 mod destructors;
 mod input;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 use abi_spec::symbol::PREFIX;
 use target_lexicon::Triple;
 
+pub use addresses::addresses;
 pub use input::Input;
 pub use routines::archive as routines_archive;
 pub use search::library;

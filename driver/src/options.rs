@@ -82,7 +82,8 @@ pub struct Options {
     /// For what is lowered here: where its routines are from. Without it linked ones for [`Form::Shared`], else embedded
     /// ones.
     pub routines: Option<Routines>,
-    /// Kernels in the language of the backend: they become part of the module and may be inlined.
+    /// Kernels in the language of the backend: they become part of the module and may be inlined. LLVM reads what LLVM has
+    /// written: a damaged file may end the process.
     pub sources: Vec<Kernel>,
     /// For [`Form::Shared`]: the objects that define the other kernels, and the shared libraries that are
     /// needed when the library is loaded. For [`Form::Object`]: objects that become part of the one emitted.

@@ -7,8 +7,8 @@ use jit::Returned;
 use crate::declared::{library, lowering};
 use crate::fault::Fault;
 use crate::ffi::{self, Outcome};
-use crate::link::{dependencies, file, linker, target};
-use crate::settings::{Settings, element};
+use crate::link::{add_kernels, dependencies, linker, target};
+use crate::settings::Settings;
 
 const KNOWN: &[&str] = &[
     "form",
@@ -113,9 +113,6 @@ fn driver_options(settings: &Settings) -> Result<Options, Fault> {
     options.routines = settings.text("routines")?.map(routines).transpose()?;
     // An unknown one is refused whatever the form is.
     driver::backend(&options)?;
-    for (index, object) in settings.list("link")?.iter().enumerate() {
-        let (name, bytes) = file(&element("link", index), object)?;
-        options.add_kernel(name, bytes)?;
-    }
+    add_kernels(&mut options, settings)?;
     Ok(options)
 }

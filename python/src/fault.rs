@@ -5,8 +5,8 @@ use std::io;
 /// An error to raise.
 #[derive(Debug)]
 pub(crate) struct Fault {
-    /// One of [`abi_spec::error_kind::PYTHON`], or one that the Python package registers: `OSError` and
-    /// `FileNotFoundError`.
+    /// One of [`abi_spec::error_kind::PYTHON`], or one that the Python package registers: `OSError`,
+    /// `FileNotFoundError` and that of [`Fault::internal`].
     pub(crate) kind: String,
     /// What is wrong.
     pub(crate) message: String,
@@ -27,9 +27,19 @@ impl Fault {
         Fault::new("TypeError", message)
     }
 
-    /// A bug of this library.
+    /// Another program, or the system, fails.
+    pub(crate) fn runtime(message: impl ToString) -> Fault {
+        Fault::new("RuntimeError", message)
+    }
+
+    /// A file cannot be read or written.
+    pub(crate) fn file(error: io::Error) -> Fault {
+        Fault::new(of_file(&error), error)
+    }
+
+    /// A bug of this library. Its kind is ours alone: the runtime has an `InternalError` of its own.
     pub(crate) fn internal(message: impl ToString) -> Fault {
-        Fault::new("InternalError", message)
+        Fault::new("tvm_ffi_codegen.InternalError", message)
     }
 }
 

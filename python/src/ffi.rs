@@ -124,6 +124,11 @@ pub(crate) fn global(name: &str) -> Result<FfiFunction, Fault> {
     function.ok_or_else(|| Fault::internal(format!("the runtime has no {name}")))
 }
 
+/// True if the process has a function of this name in its registry.
+pub(crate) fn is_global(name: &str) -> bool {
+    FfiFunction::global(name, runtime()).is_ok_and(|function| function.is_some())
+}
+
 /// The entries of a map from texts, in its order.
 pub(crate) fn entries(map: &Returned) -> Result<Vec<(String, Returned)>, Fault> {
     let mut size = i64::try_from(global("ffi.MapSize")?.call((map,))?)?;

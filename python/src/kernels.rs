@@ -8,7 +8,7 @@ use abi_spec::TypeIndex;
 use jit::abi::Any;
 
 use crate::import_triton::import_triton;
-use crate::{check, emit, ffi, inspect, jit as in_process, link};
+use crate::{check, command_line, describe, emit, ffi, inspect, jit as in_process, link};
 
 /// # Safety
 /// Called by the wrapper of `check`.
@@ -20,6 +20,18 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_check(
 ) -> i32 {
     // SAFETY: the wrapper passes a text, and a place that holds None.
     unsafe { ffi::run(result, || check::check(ffi::text(text, size)?)) }
+}
+
+/// # Safety
+/// Called by the wrapper of `describe`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tvm_ffi_codegen_kernel_describe(
+    text: *const u8,
+    size: i64,
+    result: *mut Any,
+) -> i32 {
+    // SAFETY: the wrapper passes a text, and a place that holds None.
+    unsafe { ffi::run(result, || describe::describe(ffi::text(text, size)?)) }
 }
 
 /// # Safety
@@ -127,4 +139,21 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_import_triton(
     };
     // SAFETY: the wrapper passes a place that holds None.
     unsafe { ffi::run(result, kernel) }
+}
+
+/// # Safety
+/// Called by the wrapper of `command_line`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tvm_ffi_codegen_kernel_command_line(
+    program: *mut c_void,
+    arguments: *mut c_void,
+) -> i64 {
+    let run = || {
+        // SAFETY: the wrapper passes two arrays.
+        let [program, arguments] = unsafe {
+            [ffi::object(program, TypeIndex::ARRAY)?, ffi::object(arguments, TypeIndex::ARRAY)?]
+        };
+        command_line::run(&program, &arguments)
+    };
+    command_line::exit_code(run)
 }

@@ -2,13 +2,14 @@
 
 use std::env;
 
+use driver::Options;
 use driver::link::{Dependencies, Input, Linker, read, shared_bytes};
 use jit::Returned;
 use target_lexicon::Triple;
 
 use crate::fault::Fault;
 use crate::ffi::{self, Outcome, expected};
-use crate::settings::{Settings, path};
+use crate::settings::{Settings, element, path};
 
 const KNOWN: &[&str] = &["target", "linker", "rpath", "runtime_dependency"];
 
@@ -36,6 +37,15 @@ pub(crate) fn file(what: &str, value: &Returned) -> Result<(String, Vec<u8>), Fa
     }
     let name = value.text().map_err(|_| Fault::ty(expected(what, "str or bytes", value)))?;
     Ok((name.to_owned(), read(&path(name))?))
+}
+
+/// Adds the files of option `link`.
+pub(crate) fn add_kernels(options: &mut Options, settings: &Settings) -> Result<(), Fault> {
+    for (index, object) in settings.list("link")?.iter().enumerate() {
+        let (name, bytes) = file(&element("link", index), object)?;
+        options.add_kernel(name, bytes)?;
+    }
+    Ok(())
 }
 
 /// Option `target`.

@@ -1,8 +1,10 @@
 //! The shared object as Python has it: the package, its tests and its example, in an unoptimised build.
 
 use std::env;
+use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 
 /// The shared object, which cargo has built beside this program.
 fn library() -> PathBuf {
@@ -15,15 +17,24 @@ fn library() -> PathBuf {
 
 /// What Python prints, for these arguments, with the package.
 fn python(arguments: &[&str]) -> String {
-    let mut command = Command::new("python3");
-    command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR"));
-    command.env("PYTHONPATH", env!("CARGO_MANIFEST_DIR")).env("PYTHONDONTWRITEBYTECODE", "1");
-    command.env("TVM_FFI_CODEGEN_LIBRARY", library());
-    let output = command.output().unwrap_or_else(|error| panic!("python3: {error}; use tests/run"));
+    let output = output(arguments, &library(), b"");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {}\n{printed}\n{errors}", output.status);
     printed
+}
+
+/// What Python leaves behind, with the package whose shared object is this, and this as its standard input.
+fn output(arguments: &[&str], library: &Path, stdin: &[u8]) -> Output {
+    let mut command = Command::new("python3");
+    command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR"));
+    command.env("PYTHONPATH", env!("CARGO_MANIFEST_DIR")).env("PYTHONDONTWRITEBYTECODE", "1");
+    command.env("TVM_FFI_CODEGEN_LIBRARY", library);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child =
+        command.spawn().unwrap_or_else(|error| panic!("python3: {error}; use tests/run"));
+    child.stdin.take().expect("it is piped").write_all(stdin).expect("it is read");
+    child.wait_with_output().expect("it runs")
 }
 
 #[test]
@@ -112,7 +123,7 @@ TypeError: Mismatched type of option cpu, expected str but got int
 ValueError: there are no objects to link
 FileNotFoundError: cannot read /nowhere: No such file or directory (os error 2)
 ValueError: kernels[\"k\"] is NULL
-ValueError: undefined: `k`
+ValueError: undefined: `k`, which `double_it` calls (no kernels are given)
 ValueError: the metadata lacks `target`, which Triton 3.9 writes
 ";
     assert_eq!(printed(&program, &[]), expected);
@@ -144,9 +155,65 @@ fn the_package_says_where_its_headers_are() {
         ["-m", "tvm_ffi_codegen.config", "--includedir", "--cxxflags", "--ldflags", "--libs"];
     let include = concat!(env!("CARGO_MANIFEST_DIR"), "/tvm_ffi_codegen/include");
     let libraries = library().parent().expect("a file is in a folder").display().to_string();
-    let expected = format!("{include}\n-I{include}\n-L{libraries}\n-ltvm_ffi_codegen_python\n");
+    let runtime = python(&["-m", "tvm_ffi.config", "--libdir"]);
+    let expected = format!(
+        "{include}\n-I{include}\n-L{libraries} -Wl,-rpath,{libraries} -Wl,-rpath,{runtime}\
+         -ltvm_ffi_codegen_python\n"
+    );
     assert_eq!(python(&asked), expected);
     assert!(Path::new(include).join("tvm_ffi_codegen.hpp").is_file());
+}
+
+/// A program that is built with the options that the package and the runtime print finds both when it is started.
+#[test]
+fn options_for_compilers_do_in_folders_with_spaces() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let place = folder.path().join("a folder");
+    fs::create_dir(&place).expect("a folder can be made");
+    let installed = place.join("libtvm_ffi_codegen.so");
+    std::os::unix::fs::symlink(library(), &installed).expect("a link can be made");
+    let asked = ["-m", "tvm_ffi_codegen.config", "--cxxflags", "--ldflags", "--libs"];
+    let options = String::from_utf8(output(&asked, &installed, b"").stdout).expect("options");
+    let quoted = format!("'-L{0}' '-Wl,-rpath,{0}' -Wl,-rpath,", place.display());
+    assert!(options.contains(&quoted), "{options}");
+    let ours = options.replace('\n', " ");
+    let theirs = "$(tvm-ffi-config --cxxflags --ldflags --libs)";
+    let made = concat!("-I", env!("OUT_DIR"), "/include");
+    let program = folder.path().join("program");
+    let build = format!("g++ tests/surface.cc -o {} {made} {theirs} {ours}", program.display());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &build]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    let built = shell.output().expect("there is a shell");
+    assert!(built.status.success(), "{build}\n{}", String::from_utf8_lossy(&built.stderr));
+    let run = Command::new(&program).env_remove("LD_LIBRARY_PATH").output().expect("it runs");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
+/// `python -m tvm_ffi_codegen` takes, prints and returns what the program does.
+#[test]
+fn the_package_is_the_command_line() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let object = folder.path().join("an object.o").display().to_string();
+    let declared = b"twice(n: int64) -> int64 = { return n * 2; };";
+    let rows: [(&[&str], &[u8], i32, &str); 7] = [
+        (&["--version"], b"", 0, "tvm-ffi-codegen "),
+        (&["--help"], b"", 0, "Usage: python3"),
+        (&[], b"", 2, " -m tvm_ffi_codegen <COMMAND>"),
+        (&["check", "-"], b"f(n: int7) -> None = k();", 1, "error: -:1:6: expected `Tensor`"),
+        (&["check", "-"], b"kind() -> None = k();", 0, "warning: -:1:1: kind: in Python"),
+        (&["emit", "-", "--emit", "ir", "-l", "m", "-o", "-"], declared, 2, "-l and --linker need"),
+        (&["emit", "-", "-o", &object], declared, 0, ""),
+    ];
+    for (arguments, stdin, code, said) in rows {
+        let words = [&["-m", "tvm_ffi_codegen"], arguments].concat();
+        let Output { status, stdout, stderr } = output(&words, &library(), stdin);
+        let text =
+            format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+        assert_eq!(status.code(), Some(code), "{arguments:?}: {text}");
+        assert!(text.contains(said) && text.is_empty() == said.is_empty(), "{arguments:?}: {text}");
+    }
+    let report = python(&["-m", "tvm_ffi_codegen", "inspect", &object]);
+    assert!(report.contains("twice(n: int64) -> int64"), "{report}");
 }
 
 /// All types of the package are right, as `python/pyproject.toml` asks for it.

@@ -60,6 +60,11 @@ int main() {
 
   ffi::Module module = codegen::jit(kText, {{"k", codegen::address(k)}});
   EXPECT(module->GetFunction("double_it").value()(21).cast<int64_t>() == 42);
+  EXPECT(has(codegen::describe(kText), "int64_t k(int64_t)"));
+  ffi::Bytes other = codegen::emit("extern g(n: int64) -> int64 = { return n + 1; };");
+  const char* text = "f(n: int64) -> int64 = { let a: int64 = k(n); let b: int64 = @g(a); return b; };";
+  ffi::Module linked = codegen::jit(text, {{"k", codegen::address(k)}}, {{"link", codegen::Files{other}}});
+  EXPECT(linked->GetFunction("f").value()(20).cast<int64_t>() == 41);
   std::cout << thrown([] { codegen::jit(kText, {{"k", nullptr}}); }) << "\n";
   std::cout << thrown([] { codegen::jit(kText); }) << "\n";
   std::cout << thrown([] { codegen::import_triton("{}", "", "x: *fp32[n]", "1"); }) << "\n";

@@ -36,6 +36,36 @@ def test_errors_and_warnings_have_places() -> None:
     assert warning.message.startswith("f: error 0: Python has no exception for `DeviceError`")
 
 
+def test_names_that_modules_hide() -> None:
+    [warning] = codegen.check("kind(n: int64) -> int64 = { return n; };")
+    assert (warning.severity, warning.line, warning.column) == ("warning", 1, 1)
+    assert 'module["kind"]' in warning.message
+    module = codegen.jit("kind(n: int64) -> int64 = { return n; };")
+    assert module.kind != 3 and module["kind"](3) == 3
+
+
+def test_what_declarations_want() -> None:
+    launch = 'image i; f(x: Tensor([n], float32, device=cuda), a: int8, b: bool) -> None = { try k1(x, a, b); launch i."g"(x.data) grid(n) block(1); };'
+    described = codegen.describe(launch + ADD_ONE + "g(s: str) -> y: Tensor([8], float16) = { l(s); k2(y, 1.5); };")
+    assert [one["name"] for one in described["functions"]] == ["f", "add_one", "g"]
+    assert described["functions"][1]["signature"] == ADD_ONE.split(" = ")[0]
+    assert described["images"] == ["i"]
+    prototypes = [one["prototype"] for one in described["kernels"]]
+    assert prototypes == [
+        "int32_t k1(DLTensor*, int8_t, uint8_t)",
+        "void k(void*, void*, int64_t)",
+        "void l(const char*, int64_t)",
+        "void k2(DLTensor*, double)",
+    ], prototypes
+    assert described["kernels"][2] == {
+        "name": "l",
+        "prototype": "void l(const char*, int64_t)",
+        "params": ["const char*", "int64_t"],
+        "result": None,
+        "callers": ["g"],
+    }
+
+
 def test_text_may_hold_anything() -> None:
     assert codegen.check("\0")[0].message.startswith("expected the name of a function")
     assert codegen.check("f() -> None = k(); # \0 ü 𝄞") == []

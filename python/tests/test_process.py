@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import os
+import subprocess
 import tempfile
 import threading
 from pathlib import Path
@@ -37,7 +38,38 @@ def test_kernels_are_files() -> None:
         for kernel in [contents, bytearray(contents), C(C_KERNEL), *paths, str(paths[0])]:
             assert adds_one(codegen.jit(ADD_ONE, {"k": kernel}))
         # Two kernels in one file.
-        assert adds_one(codegen.jit(ADD_ONE, {"k": paths[0], "l": str(paths[0])}))
+        both, one = "f(n: int64) -> int64 = l(n);", Path(folder, "both.c")
+        one.write_text(C_KERNEL + "int64_t l(int64_t n) { return n + 1; }")
+        module = codegen.jit(ADD_ONE + both, {"k": one, "l": str(one)})
+        assert adds_one(module) and module.f(1) == 2
+
+
+def test_kernels_of_every_sort_in_one_module() -> None:
+    text = "f(n: int64) -> int64 = { let a: int64 = g(n); let b: int64 = h(a); let c: int64 = i(b); return c; };"
+    source = "long long {}(long long n) {{ return n * {}; }}"
+    object_file = _kernels.compile_c(C(source.format("i", 7)))
+    kernels = {"g": adder, "h": C(source.format("h", 10)), "i": object_file}
+    for given in [kernels, {**kernels, "g": ctypes.cast(adder, ctypes.c_void_p).value}]:
+        assert codegen.jit(text, given).f(4) == (4 + 1) * 10 * 7
+    # A file calls an address, and another file that is no kernel.
+    calling = C("long long g(long long), i(long long); long long h(long long n) { return i(g(n)); }")
+    module = codegen.jit("f(n: int64) -> int64 = h(n);", {"g": adder, "h": calling}, link=[object_file])
+    assert module.f(4) == (4 + 1) * 7
+    # What is linked alone defines kernels, too.
+    module = codegen.jit("f(n: int64) -> int64 = i(n);", link=[object_file], entry="f")
+    assert module(2) == module.f(2) == 14
+
+
+def test_shared_libraries_are_found_again() -> None:
+    with tempfile.TemporaryDirectory(prefix="a folder ") as folder:
+        library = Path(folder, "libten.so")
+        shared = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)]
+        subprocess.run(shared, input="long long ten(long long n) { return n * 10; }", text=True, check=True)
+        kernel = C("long long ten(long long); long long h(long long n) { return ten(n); }")
+        module = codegen.jit("f(n: int64) -> int64 = h(n);", {"h": kernel}, link=[library])
+        assert module.f(4) == 40
+        for_nobody = "f(n: int64) -> int64 = { let a: int64 = ten(n); let b: int64 = g(a); return b; };"
+        assert codegen.jit(for_nobody, {"g": adder}, link=[library]).f(4) == 41
 
 
 def test_a_kernel_that_nobody_else_holds() -> None:
@@ -93,7 +125,7 @@ def test_threads() -> None:
         for i in range(25):
             name = f"f{threading.get_ident()}_{i}"
             module = codegen.jit(
-                f"{name}(n: int64) -> int64 = {{ return n + {i}; }};", {"k": kernel}
+                f"{name}(n: int64) -> int64 = {{ k(null, null, 0); return n + {i}; }};", {"k": kernel}
             )
             assert module[name](1) == 1 + i
             assert codegen.check(ADD_ONE) == []
@@ -138,6 +170,11 @@ def in_a_copy(module: tvm_ffi.Module) -> int:
         finally:
             os._exit(status)
     return pid
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+def adder(n: int) -> int:
+    return n + 1
 
 
 OBJECT = _kernels.compile_c(C(C_KERNEL))

@@ -2,16 +2,19 @@
 
 import os
 import time
+import warnings
+from typing import Any, cast
 
+import tvm_ffi
 import tvm_ffi_codegen as codegen
-from support import ADD_ONE, raises
+from support import ADD_ONE, C_KERNEL, callback, raises
 from tvm_ffi_codegen import C, _library
 
 surface = _library.library()
 
 
 def test_text() -> None:
-    for name, rest in [("check", ()), ("emit", ({},)), ("jit", ({}, {}))]:
+    for name, rest in [("check", ()), ("describe", ()), ("emit", ({},)), ("jit", ({}, {}))]:
         function = surface[name]
         for text in [None, 1, 1.5, b"f", [], object()]:
             raises(
@@ -19,7 +22,7 @@ def test_text() -> None:
             )
         raises(TypeError, "Mismatched number of arguments", function)
         raises(TypeError, "Mismatched number of arguments", lambda: function("", *rest, 1))
-    for function in [codegen.emit, codegen.jit]:
+    for function in [codegen.emit, codegen.jit, codegen.describe]:
         raises(ValueError, "1:1: expected the name of a function, found", lambda: function("\0"))
         raises(
             ValueError, "expected the name of a function", lambda: function("f() -> None = k();\0")
@@ -53,8 +56,8 @@ def test_unknown_options() -> None:
     )
     raises(
         ValueError,
-        'unknown option "link", expected one of images',
-        lambda: surface.jit(ADD_ONE, {}, {"link": []}),
+        'unknown option "linker", expected one of link, rpath, raising, images',
+        lambda: surface.jit(ADD_ONE, {}, {"linker": "cc"}),
     )
     raises(TypeError, "options.keys[0]", lambda: surface.emit(ADD_ONE, {1: 2}))
     for options in [None, 1, "x", [], [("form", "ir")]]:
@@ -191,7 +194,6 @@ def test_files_that_are_not_there() -> None:
 
 def test_kernels() -> None:
     raises(ValueError, "undefined: `k`", lambda: codegen.jit(ADD_ONE))
-    raises(ValueError, "undefined: `k`", lambda: codegen.jit(ADD_ONE, {"K": 1}))
     raises(ValueError, 'kernels["k"] is NULL', lambda: codegen.jit(ADD_ONE, {"k": 0}))
     raises(ValueError, 'kernels["k"] is negative', lambda: codegen.jit(ADD_ONE, {"k": -1}))
     raises(TypeError, "expected a mapping from names", lambda: codegen.jit(ADD_ONE, 5))
@@ -211,12 +213,12 @@ def test_kernels() -> None:
         lambda: codegen.jit(ADD_ONE, {"k": lambda: None}),
     )
     raises(TypeError, "kernels.keys[0]", lambda: codegen.jit(ADD_ONE, {1: 1}))
-    raises(
-        ValueError,
-        "addresses (a) and files to link (k)",
-        lambda: codegen.jit(ADD_ONE, {"a": 1, "k": b""}),
-    )
     raises(ValueError, "not an object file", lambda: codegen.jit(ADD_ONE, {"k": b""}))
+    raises(TypeError, "link is of type str", lambda: codegen.jit(ADD_ONE, {"k": 1}, link="k.o"))
+    raises(TypeError, "link[0] is of type int", lambda: codegen.jit(ADD_ONE, {"k": 1}, link=[1]))
+    raises(
+        FileNotFoundError, "cannot read no.so", lambda: codegen.jit(ADD_ONE, {"k": 1}, link=["no.so"])
+    )
     raises(FileNotFoundError, "cannot read no.o", lambda: codegen.jit(ADD_ONE, {"k": "no.o"}))
     raises(RuntimeError, "failed:", lambda: codegen.jit(ADD_ONE, {"k": C("int;;x(")}))
     for kernel in ["x", 1.5, None, []]:
@@ -233,6 +235,78 @@ def test_kernels() -> None:
     )
 
 
+def test_flags_of_c() -> None:
+    words = ("-O3", "-DA=b c")
+    assert C("", "-O3 '-DA=b c'") == C("", words) == C("", list(words)) == C("", iter(words))
+    assert C("").flags == ("-O2",) and C("", "").flags == () and len({C("", "-O3"), C("", ["-O3"])}) == 1
+    for flags, kind in [(5, "int"), (["-O3", 1], "int"), (b"-O3", "bytes"), (None, "NoneType")]:
+        raises(TypeError, f"flags of C are of type {kind}, expected str", lambda: C("", cast(Any, flags)))
+    raises(TypeError, "the source of C is of type bytes", lambda: C(cast(Any, b"")))
+    raises(ValueError, "No closing quotation", lambda: C("", "-DA='"))
+
+
+def test_what_is_undefined_is_explained() -> None:
+    declared = "g(n: int64) -> None = {}; "
+    tvm_ffi.register_global_func("codegen.test_wrong", lambda: None, override=True)
+    rows = [
+        (ADD_ONE, {}, "undefined: `k`, which `add_one` calls (no kernels are given)"),
+        (ADD_ONE, {"K": 1}, "undefined: `k`, which `add_one` calls (given: `K`)"),
+        (ADD_ONE, {"K": C(C_KERNEL.replace("k(", "kk("))}, "`add_one` calls (given: `kk`)"),
+        (ADD_ONE, {f"k{i}": 1 for i in range(11)}, "`k7` and 3 more)"),
+        (
+            "f(n: int64) -> None = k(n); g(n: int64) -> None = { k(n); l(); };",
+            {},
+            "undefined: `k`, which `f`, `g` call; `l`, which `g` calls (",
+        ),
+        (
+            declared + "f(n: int64) -> None = g(n);",
+            {},
+            "undefined: `g`, which `f` calls: for the function of TVM FFI write `@g(…)` instead of `g(…)` (",
+        ),
+        (
+            'f() -> None = "codegen.test_wrong"();',
+            {},
+            'write `@"codegen.test_wrong"(…)` instead of `codegen.test_wrong(…)`',
+        ),
+        ("f(n: int64) -> None = { @relu(n); };", {}, "undefined: `__tvm_ffi_relu`, which `f` calls ("),
+    ]
+    for text, kernels, said in rows:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            raises(ValueError, said, lambda: codegen.jit(text, cast(Any, kernels)))
+
+
+def test_kernels_that_nobody_calls() -> None:
+    both = C(C_KERNEL + "void l(void) {}")
+    for kernels, said in [
+        ({"k": callback(), "l": 1, "m": 1}, "no declaration calls 'l', 'm' of kernels: they call k; "),
+        ({"k": both, "l": both}, "no declaration calls 'l' of kernels"),
+        # A file may call it.
+        ({"k": C(C_KERNEL), "l": 1}, None),
+        ({"k": callback()}, None),
+    ]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            codegen.jit(ADD_ONE, cast(Any, kernels))
+        texts = [str(one.message) for one in caught]
+        assert [one.filename for one in caught] == [__file__] * (said is not None), caught
+        assert said is None and texts == [] or said is not None and said in texts[0], texts
+
+
+def test_what_cannot_be_loaded() -> None:
+    kernel = C(C_KERNEL.replace("x[i] + 1", "nowhere()").replace("void k", "float nowhere(void); void k"))
+    said = "what is linked cannot be loaded: undefined symbol: nowhere (link what defines it, too)"
+    raises(RuntimeError, said, lambda: codegen.jit(ADD_ONE, {"k": kernel}))
+    where = C("float nowhere(void) { return 1; }")
+    codegen.jit(ADD_ONE, {"k": kernel}, link=[where])
+
+
+def test_errors_of_others_are_not_ours() -> None:
+    raises(RuntimeError, "no-such.so", lambda: tvm_ffi.load_module("/no-such.so"))
+    names = [name for name, kind in tvm_ffi.core.ERROR_NAME_TO_TYPE.items() if kind is codegen.InternalError]
+    assert names == ["tvm_ffi_codegen.InternalError"]
+
+
 def test_no_compiler() -> None:
     before = os.environ.get("CC")
     os.environ["CC"] = "/no/such/compiler"
@@ -242,6 +316,8 @@ def test_no_compiler() -> None:
             "no C compiler for kernels in C",
             lambda: codegen.jit(ADD_ONE, {"k": C("")}),
         )
+        os.environ["CC"] = "true"
+        raises(RuntimeError, "true wrote no object", lambda: codegen.jit(ADD_ONE, {"k": C("")}))
     finally:
         os.environ.pop("CC")
         if before is not None:

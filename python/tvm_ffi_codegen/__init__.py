@@ -6,17 +6,18 @@
     )
     m.add_one(x, y)
 
-`jit` compiles declarations into this process, `emit` makes text, objects and shared libraries of them, `check` says
-what is wrong with them, `link` links objects to a shared library, and `inspect` says what is in one. Modules are those
-of `tvm_ffi`; the language of declarations is described in the guide of the project. Compilers in C and C++ use the same
-functions through `include_dir()` and `library_path()`: see `tvm_ffi_codegen.config`.
+`jit` compiles declarations into this process, `function` one of them where its kernel is made, `emit` makes text,
+objects and shared libraries, `check` says what is wrong with declarations and `describe` what they offer and want, `link`
+links objects to a shared library, and `inspect` says what is in one. Modules are those of `tvm_ffi`; the guide of the
+project has the language of declarations, and a chapter on this package. `python -m tvm_ffi_codegen` is the command line.
+Compilers in C and C++ use the same functions through `include_dir()` and `library_path()`: see `tvm_ffi_codegen.config`.
 
 What is wrong with the input is a `ValueError` or a `TypeError`, a file that cannot be read an `OSError`, and a failure
 of a linker or compiler a `RuntimeError`. An `InternalError`, which is one too, is a bug of the package.
 """
 
 from . import triton
-from ._api import Diagnostic, check, emit, inspect, jit, link
+from ._api import Diagnostic, check, describe, emit, inspect, jit, link
 from ._function import function
 from ._kernels import C
 from ._library import InternalError, include_dir, library_path
@@ -26,6 +27,7 @@ __all__ = [
     "Diagnostic",
     "InternalError",
     "check",
+    "describe",
     "emit",
     "function",
     "include_dir",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +12,8 @@ from typing import Any, Literal, cast, overload
 
 import tvm_ffi
 
-from . import _process
-from ._kernels import Kernel, Object, Path_, addresses, files, linkable
+from . import _ctypes, _process
+from ._kernels import Kernel, Object, Path_, files, linkable, sorted_out
 from ._library import library
 
 Form = Literal["ir", "native", "bitcode", "object", "shared", "header"]
@@ -43,6 +43,12 @@ class Diagnostic:
 def check(text: str) -> list[Diagnostic]:
     """What is wrong with declarations or may not be what was meant; nothing if all is well."""
     return [Diagnostic(**dict(found.items())) for found in _call("check", text)]
+
+
+def describe(text: str) -> dict[str, Any]:
+    """What declarations offer and want: `functions`, the C functions that they call as `kernels`, with their types and
+    callers, and the names of their `images`."""
+    return cast("dict[str, Any]", json.loads(_call("describe", text)))
 
 
 @overload
@@ -127,6 +133,7 @@ def jit(
     text: str,
     kernels: Mapping[str, Kernel] | None = None,
     *,
+    link: Sequence[Object] | None = None,
     images: Mapping[str, Path_ | bytes] | None = None,
     imports: Mapping[str, Path_ | bytes] | None = None,
     prepare: str | None = None,
@@ -137,17 +144,34 @@ def jit(
     """Compiles declarations into this process.
 
     A kernel is an address, a function of `ctypes`, something with an `address` (numba's `cfunc`), a path or the bytes
-    of an object that defines it, or `C`. It has the C type that the declaration calls it with (`emit` with the form
-    `header` says which): what is declared otherwise than it is crashes. The module is kept for the rest of the process,
-    and with it the functions that were given.
+    of an object that defines it, or `C`; all of these go together. `link` has what kernels need besides: objects,
+    archives and shared libraries as paths or bytes, or `C`. A kernel has the C type that the declaration calls it with
+    (`describe` says which): for functions of `ctypes` that is checked, anything else that is declared otherwise than it
+    is crashes. What a function of `ctypes` that is written in Python raises is raised by the call.
+
+    The module is kept for the rest of the process, and with it the kernels that were given.
     """
     kernels = {} if kernels is None else kernels
     if not isinstance(kernels, Mapping):
         raise TypeError(
             f"kernels is of type {type(kernels).__name__}, expected a mapping from names"
         )
+    places, objects = sorted_out(kernels)
+    linked = files(objects) + _objects(() if link is None else link, "link")
+    guards: dict[str, Any] = {}
+    if kernels:
+        described = describe(text)
+        # What is linked may call an address that no declaration calls.
+        unused = _unused(objects if linked else kernels, described)
+        if unused is not None:
+            warnings.warn(unused, stacklevel=2)
+        guards = _ctypes.guards(kernels, described)
+        places |= sorted_out(guards)[0]
     options = _given(
         {
+            "link": linked or None,
+            "rpath": sorted(_folders(linked)),
+            "raising": sorted(guards) or None,
             "images": images,
             "imports": imports,
             "prepare": prepare,
@@ -156,10 +180,12 @@ def jit(
             "unchecked": unchecked,
         }
     )
-    places = addresses(kernels)
-    if places is not None:
-        return _process.module(lambda: _call("jit", text, places, options), kernels.values())
-    return _loaded(emit(text, "shared", link=files(kernels), **options))
+    kept = [*kernels.values(), *guards.values()]
+    if linked:
+        made: tvm_ffi.Module = _call("jit", text, places, options)
+        _process.keep(kept)
+        return made
+    return _process.module(lambda: _call("jit", text, places, options), kept)
 
 
 def inspect(file: Path_ | bytes) -> dict[str, Any]:
@@ -200,9 +226,16 @@ def _objects(objects: Any, what: str) -> list[str | bytes]:
     return [linkable(one, f"{what}[{index}]") for index, one in enumerate(objects)]
 
 
-def _loaded(contents: bytes) -> tvm_ffi.Module:
-    """The module of a shared library, which needs its file only while it is loaded."""
-    with tempfile.TemporaryDirectory(prefix="tvm-ffi-codegen-") as folder:
-        path = Path(folder, "library.so")
-        path.write_bytes(contents)
-        return tvm_ffi.load_module(path)
+def _unused(kernels: Mapping[str, Any], described: Mapping[str, Any]) -> str | None:
+    """What is to be said of kernels that no declaration calls."""
+    called = [one["name"] for one in described["kernels"]]
+    unused = [repr(name) for name in kernels if isinstance(name, str) and name not in called]
+    if not unused:
+        return None
+    calls = f"they call {', '.join(called)}" if called else "they call none"
+    return f"no declaration calls {', '.join(unused)} of kernels: {calls}; `link` is for what kernels need"
+
+
+def _folders(files: Iterable[str | bytes]) -> set[str]:
+    """Where shared libraries among the files are, which have to be found again when what is linked is loaded."""
+    return {os.path.dirname(os.path.abspath(file)) for file in files if isinstance(file, str)}

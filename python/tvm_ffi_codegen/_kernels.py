@@ -10,10 +10,10 @@ import tempfile
 
 # The class of all functions of ctypes has no public name.
 from _ctypes import CFuncPtr
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,25 @@ class C:
     """Kernels in C, compiled by the C compiler of this machine (`$CC`, else `cc`) when they are needed."""
 
     source: str
-    flags: tuple[str, ...] = ("-O2",)
+    flags: str | Sequence[str] = ("-O2",)
+    """Options of the compiler: words, or a text of them as a shell splits it."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.source, str):
+            raise TypeError(f"the source of C is of type {type(self.source).__name__}, expected str")
+        object.__setattr__(self, "flags", self.words())
+
+    def words(self) -> tuple[str, ...]:
+        """The options, each as the compiler gets it."""
+        if isinstance(self.flags, str):
+            return tuple(shlex.split(self.flags))
+        listed = isinstance(self.flags, Iterable) and not isinstance(self.flags, (bytes, bytearray))
+        words: tuple[Any, ...] = tuple(self.flags) if listed else (self.flags,)
+        for word in words:
+            if not isinstance(word, str):
+                kind = type(word).__name__
+                raise TypeError(f"flags of C are of type {kind}, expected str or a sequence of str")
+        return words
 
 
 @runtime_checkable
@@ -39,7 +57,7 @@ Kernel: TypeAlias = int | ctypes.c_void_p | CFuncPtr | HasAddress | Object
 
 def compile_c(source: C) -> bytes:
     """An object file of C."""
-    command = [*shlex.split(os.environ.get("CC") or "cc"), *source.flags, "-fPIC", "-c", "-x", "c"]
+    command = [*shlex.split(os.environ.get("CC") or "cc"), *source.words(), "-fPIC", "-c", "-x", "c"]
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "kernel.o")
         try:
@@ -54,6 +72,8 @@ def compile_c(source: C) -> bytes:
             raise RuntimeError(f"no C compiler for kernels in C: {error}") from error
         if run.returncode != 0:
             raise RuntimeError(f"{command[0]} failed:\n{run.stderr}")
+        if not output.is_file():
+            raise RuntimeError(f"{command[0]} wrote no object")
         return output.read_bytes()
 
 
@@ -89,21 +109,14 @@ def address(kernel: Any, what: str) -> int | None:
     )
 
 
-def addresses(kernels: Mapping[str, Kernel]) -> dict[str, int] | None:
-    """The addresses of all kernels; `None` if they are files to link. Both at once is an error."""
+def sorted_out(kernels: Mapping[str, Kernel]) -> tuple[dict[str, int], dict[str, Object]]:
+    """The addresses, and what is to be linked."""
     found = {name: address(kernel, f"kernels[{name!r}]") for name, kernel in kernels.items()}
     here = {name: place for name, place in found.items() if place is not None}
-    if len(here) == len(found):
-        return here
-    if here:
-        raise ValueError(
-            f"kernels are addresses ({', '.join(here)}) and files to link "
-            f"({', '.join(name for name in found if name not in here)}): only one of both in one module"
-        )
-    return None
+    return here, {name: cast(Object, kernels[name]) for name in found if name not in here}
 
 
-def files(kernels: Mapping[str, Kernel]) -> list[str | bytes]:
+def files(kernels: Mapping[str, Object]) -> list[str | bytes]:
     """The files of kernels to link, each once."""
     # Several kernels may come from one file.
     names = {_key(kernel): name for name, kernel in kernels.items()}

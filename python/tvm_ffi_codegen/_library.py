@@ -16,8 +16,12 @@ class InternalError(RuntimeError):
     """A bug of this package."""
 
 
-# What is raised besides the errors that every process knows.
-KINDS = (OSError, FileNotFoundError, InternalError)
+# What is raised besides the errors that every process knows, by the names of the shared object.
+KINDS: dict[str, type[Exception]] = {
+    "OSError": OSError,
+    "FileNotFoundError": FileNotFoundError,
+    "tvm_ffi_codegen.InternalError": InternalError,
+}
 
 
 def library_path() -> Path:
@@ -39,8 +43,8 @@ def library() -> tvm_ffi.Module:
         raise ImportError(
             f"{path} is not there: install the package, or name the file in {VARIABLE}"
         )
-    for kind in KINDS:
+    for name, kind in KINDS.items():
         # Another package may have a class for it.
-        if kind.__name__ not in tvm_ffi.core.ERROR_NAME_TO_TYPE:
-            tvm_ffi.register_error(kind.__name__, kind)
+        if name not in tvm_ffi.core.ERROR_NAME_TO_TYPE:
+            tvm_ffi.register_error(name, kind)
     return tvm_ffi.load_module(path)

@@ -28,10 +28,15 @@ def module(make: Callable[[], tvm_ffi.Module], kept: Iterable[Any]) -> tvm_ffi.M
     """Makes a module, for which something is kept."""
     with _LOCK:
         made = make()
-        _kept.extend(kept)
+        keep(kept)
     for name in _LOOKUPS:
         setattr(made, name, _locked(getattr(tvm_ffi.Module, name), made))
     return made
+
+
+def keep(kernels: Iterable[Any]) -> None:
+    """Keeps what functions may call for the rest of the process."""
+    _kept.extend(kernels)
 
 
 def _locked(look_up: Callable[..., Any], made: tvm_ffi.Module) -> Callable[..., Any]:

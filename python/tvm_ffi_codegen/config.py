@@ -3,23 +3,37 @@
     g++ compiler.cc -o compiler $(tvm-ffi-config --cxxflags --ldflags --libs) \\
         $(python3 -m tvm_ffi_codegen.config --cxxflags --ldflags --libs)
 
-`tvm_ffi_codegen.h` declares the functions for C, `tvm_ffi_codegen.hpp` typed ones on the C++ API of TVM FFI.
+`tvm_ffi_codegen.h` declares the functions for C, `tvm_ffi_codegen.hpp` typed ones on the C++ API of TVM FFI. A program
+that is linked like this finds both libraries where they are now. Options are quoted for a shell where their paths need
+it, which takes `eval` in place of the plain substitution.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Callable
+from pathlib import Path
+
+from tvm_ffi import libinfo
 
 from ._library import include_dir, library_path
+
+
+def _linking() -> str:
+    """Where the library is when a program is linked, and where it and the runtime are when that is started."""
+    here, runtime = library_path().absolute().parent, Path(libinfo.find_libtvm_ffi()).parent
+    options = [f"-L{here}", f"-Wl,-rpath,{here}", f"-Wl,-rpath,{runtime}"]
+    return shlex.join(options)
+
 
 # In the order in which they are printed.
 _OPTIONS: dict[str, tuple[str, Callable[[], object]]] = {
     "includedir": ("the folder of the headers", include_dir),
     "libdir": ("the folder of the shared object", lambda: library_path().parent),
-    "cxxflags": ("options of a compiler", lambda: f"-I{include_dir()}"),
-    "ldflags": ("options of a linker", lambda: f"-L{library_path().parent}"),
-    "libs": ("libraries to link", lambda: f"-l{library_path().stem.removeprefix('lib')}"),
+    "cxxflags": ("options of a compiler", lambda: shlex.quote(f"-I{include_dir()}")),
+    "ldflags": ("options of a linker", _linking),
+    "libs": ("libraries to link", lambda: shlex.quote(f"-l{library_path().stem.removeprefix('lib')}")),
 }
 
 

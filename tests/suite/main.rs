@@ -33,6 +33,7 @@ mod snapshots;
 mod stack_of_failure;
 mod stack_of_success;
 mod system;
+mod systems;
 mod table;
 mod texts;
 mod tracebacks;

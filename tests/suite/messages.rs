@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use abi_spec::error_kind;
+use abi_spec::{error_kind, module_attribute};
 use codegen::Library;
 
 use crate::results;
@@ -41,6 +41,41 @@ fn the_kinds_that_python_knows_are_these() {
     let output = python.output().unwrap_or_else(|error| panic!("python3: {error}"));
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(text.split_whitespace().collect::<Vec<_>>(), error_kind::PYTHON, "{output:?}");
+}
+
+#[test]
+fn the_attributes_of_modules_are_these() {
+    let script = "import tvm_ffi; print(*(name for name in dir(tvm_ffi.Module) if name[0] != '_'))";
+    let mut python = Command::new("python3");
+    let output = python.args(["-c", script]).output();
+    let output = output.unwrap_or_else(|error| panic!("python3: {error}"));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let found: Vec<_> = text.split_whitespace().collect();
+    assert_eq!(found, module_attribute::PYTHON, "{output:?}");
+}
+
+/// Names that are something else in Python.
+#[test]
+fn functions_that_modules_hide_are_warned_of() {
+    let text = "\
+kinds() -> None = k();
+/// Its documentation.
+kind() -> None = try l() errors { 1: LostError \"a\" };
+extern imports() -> None = { };
+";
+    let library: Library = text.parse().expect("the declarations are valid");
+    let warnings = library.warnings().into_iter().map(|warning| warning.locate(text).to_string());
+    let heads: Vec<String> =
+        warnings.map(|text| text.lines().next().unwrap_or_default().to_owned()).collect();
+    let of = |name: &str| {
+        format!(
+            "in Python every module has an attribute `{name}`, which is not this function: `module[\"{name}\"]` is"
+        )
+    };
+    assert_eq!(heads[0], format!("3:1: kind: {}", of("kind")));
+    assert!(heads[1].starts_with("3:35: kind: error 0: "), "{}", heads[1]);
+    assert_eq!(heads[2], format!("4:8: imports: {}", of("imports")));
+    assert_eq!(heads.len(), 3, "{heads:?}");
 }
 
 /// Where kinds stand that Python does not know.

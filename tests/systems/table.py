@@ -109,9 +109,12 @@ def check(name, system):
     made = MADE / name / "made"
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)
+    said = MADE / name / "said"
+    said.write_text("")
     environment = os.environ | {
         "SYSTEMS_COMMAND_LINE": str(TARGET / "debug" / "tvm-ffi-codegen"),
         "SYSTEMS_MADE": str(made),
+        "SYSTEMS_SAID": str(said),
         "PYTHONPATH": os.pathsep.join([str(HERE / "shared"), str(HERE.parents[1] / "python")]),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
@@ -122,7 +125,7 @@ def check(name, system):
     if status != 0:
         print(out, err, sep="\n", file=sys.stderr)
         raise RuntimeError(f"{status}: {last_line(err)}")
-    return "; ".join(line.strip() for line in out.splitlines())
+    return "; ".join(line.strip() for line in said.read_text().splitlines())
 
 
 def outcome(name, system):

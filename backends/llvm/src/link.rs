@@ -9,10 +9,10 @@ use crate::object::{same_target, verify};
 use crate::raw::{self, Found};
 use crate::{native, refused};
 
-/// Bitcode, or text, as LLVM's is.
+/// Bitcode, or text, as LLVM's is; what is empty is neither.
 pub(crate) fn reads(kernel: &[u8]) -> bool {
-    let is_text = || std::str::from_utf8(kernel).is_ok_and(|text| !text.contains('\0'));
-    is_bitcode(kernel) || is_text()
+    let is_text = |text: &str| !text.is_empty() && !text.contains('\0');
+    is_bitcode(kernel) || std::str::from_utf8(kernel).is_ok_and(is_text)
 }
 
 /// Links kernels, in LLVM's text or bitcode form, into `module`, where [`emit`](crate::emit) then finds them,

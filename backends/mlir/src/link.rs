@@ -13,9 +13,10 @@ use crate::op::{Ops, is_defined};
 use crate::symbols::{check_same, existing, function_type, kind, name, operations};
 use crate::{prepare, raw, refused};
 
-/// Text, as MLIR's is.
+/// Text, as MLIR's is; what is empty is none.
 pub(crate) fn reads(kernel: &[u8]) -> bool {
-    std::str::from_utf8(kernel).is_ok_and(|text| !text.contains('\0'))
+    let is_text = |text: &str| !text.is_empty() && !text.contains('\0');
+    std::str::from_utf8(kernel).is_ok_and(is_text)
 }
 
 /// Moves all of `inputs`, kernels in the text form of the `llvm` dialect, into `module`, where their definitions are local: calls of them can be inlined,

@@ -6,7 +6,7 @@ mod unused;
 
 use std::fmt;
 
-use abi_spec::error_kind;
+use abi_spec::{error_kind, module_attribute};
 
 use crate::declaration::{Action, Body, Call, Function, KernelCall, Library};
 use crate::error::{Error, Part, Position, Site};
@@ -73,9 +73,9 @@ impl fmt::Display for Warning {
 }
 
 impl Library {
-    /// What is valid and may not be what was meant: images and parameters that nothing uses, conditions that never
-    /// hold, and kinds of errors of which Python knows nothing. First what is said of images, then function by function
-    /// in the order in which it is written.
+    /// What is valid and may not be what was meant: images and parameters that nothing uses, functions that are no
+    /// attributes of a module in Python, conditions that never hold, and kinds of errors of which Python knows nothing.
+    /// First what is said of images, then function by function in the order in which it is written.
     pub fn warnings(&self) -> Vec<Warning> {
         let images = unused::images(self).map(|(index, image)| {
             let subject = Subject::Image { index, name: image.name.clone() };
@@ -86,6 +86,7 @@ impl Library {
         let functions = self.functions.iter().enumerate();
         let of_functions = functions.flat_map(|(index, function): (usize, &Function)| {
             let at = |part| Subject::Part(Site::new(index, function, part));
+            let hidden = hidden(function).map(|reason| Warning::new(at(Part::Name), reason));
             let unused = unused::params(function).into_iter();
             let unused = unused.map(|param| Warning::new(at(Part::Param(param)), UNUSED));
             let never = meaning(index).and_then(contradiction::find).map(|(constraint, why)| {
@@ -96,7 +97,7 @@ impl Library {
             let kinds = kinds(function).into_iter();
             let kinds =
                 kinds.filter_map(|(part, kind)| Some(Warning::new(at(part), unknown(kind)?)));
-            unused.chain(never).chain(kinds).collect::<Vec<_>>()
+            hidden.into_iter().chain(unused).chain(never).chain(kinds).collect::<Vec<_>>()
         });
         images.chain(of_functions).collect()
     }
@@ -104,6 +105,14 @@ impl Library {
 
 /// Of a parameter.
 const UNUSED: &str = "it is checked, and nothing else is done with it; a name that starts with `_` says that this is meant";
+
+/// Says that the name of a function means something else as an attribute of a module.
+fn hidden(function: &Function) -> Option<String> {
+    let name = &function.signature.name;
+    module_attribute::PYTHON.contains(&name.as_str()).then(|| {
+        format!("in Python every module has an attribute `{name}`, which is not this function: `module[\"{name}\"]` is")
+    })
+}
 
 /// The kinds of errors that a function says, and where.
 fn kinds(function: &Function) -> Vec<(Part, &str)> {

@@ -121,6 +121,12 @@ impl Input {
         self.defines_bytes(symbol.as_bytes())
     }
 
+    /// The symbols that are defined here for others to use.
+    pub fn defined(&self) -> impl Iterator<Item = String> {
+        let names = self.objects.iter().flat_map(Facts::defined);
+        names.map(|name| String::from_utf8_lossy(name).into_owned())
+    }
+
     /// True if an object here leaves it to others to define the symbol.
     pub fn uses(&self, symbol: &str) -> bool {
         self.objects.iter().any(|facts| facts.undefined.contains_key(symbol.as_bytes()))

@@ -1,12 +1,14 @@
 //! The Wild linker, in process: it reads and writes memory, and runs on one thread of its own.
 
+use std::any::Any;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::fs::File;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::thread;
 
 use libwild::error::Result as WildResult;
 use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData, OutputOptions};
@@ -31,22 +33,74 @@ pub(super) fn link(
     machine: Machine,
 ) -> Result<Vec<u8>, Error> {
     let fail = |reason: String| Error::Linker { name: "wild".to_owned(), reason };
+    match attempt(inputs, output, machine) {
+        Ok(mut library) => {
+            require(&mut library, inputs);
+            Ok(library)
+        }
+        Err(Failure::Said(reason)) => Err(fail(reason)),
+        Err(Failure::Panic(text)) => {
+            let files = culprits(inputs, output, machine).join(", ");
+            Err(fail(format!("it panicked on {files}: {text}")))
+        }
+    }
+}
+
+/// Why nothing was linked.
+enum Failure {
+    /// The linker says why.
+    Said(String),
+    /// It panicked, with this text.
+    Panic(String),
+}
+
+fn attempt(inputs: &[Input], output: Output<'_>, machine: Machine) -> Result<Vec<u8>, Failure> {
     let memory = Memory::default();
     let arguments = arguments(inputs, output, machine, &memory);
     // Wild uses the current pool of threads, and would leave behind one for the whole process.
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-    let pool = pool.map_err(|error| fail(error.to_string()))?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).thread_name(|_| THREAD.to_owned());
+    let pool = pool.build().map_err(|error| Failure::Said(error.to_string()))?;
+    keep_quiet();
     let run = || pool.install(|| run(&arguments, &memory));
     match panic::catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => return Err(fail(error.to_string())),
-        // The message has gone to the panic hook.
-        Err(_) => return Err(fail("it panicked".to_owned())),
+        Ok(Err(error)) => return Err(Failure::Said(error.to_string())),
+        Err(panic) => return Err(Failure::Panic(text_of(&*panic))),
     }
-    let library = memory.take(Path::new(LIBRARY));
-    let mut library = library.ok_or_else(|| fail("it wrote nothing".to_owned()))?;
-    require(&mut library, inputs);
-    Ok(library)
+    memory.take(Path::new(LIBRARY)).ok_or_else(|| Failure::Said("it wrote nothing".to_owned()))
+}
+
+/// The name of the thread that links.
+const THREAD: &str = "tvm-ffi-codegen-wild";
+
+/// Leaves it to the error to say what the linker says when it panics: hooks of the process would print that.
+fn keep_quiet() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if thread::current().name() != Some(THREAD) {
+                before(panic);
+            }
+        }));
+    });
+}
+
+/// What a panic says.
+fn text_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("it does not say why").to_owned()
+}
+
+/// The inputs on which the linker panics when it has no others; all if there is none.
+fn culprits(inputs: &[Input], output: Output<'_>, machine: Machine) -> Vec<String> {
+    let panics = |input: &&Input| {
+        matches!(attempt(std::slice::from_ref(*input), output, machine), Err(Failure::Panic(_)))
+    };
+    let found: Vec<&Input> = inputs.iter().filter(panics).collect();
+    let named = if found.is_empty() { inputs.iter().collect() } else { found };
+    named.into_iter().map(|input| input.name().to_owned()).collect()
 }
 
 /// Says of what the inputs must have that it must be there. Wild says of it what the library says that has it now: of

@@ -224,6 +224,22 @@ fn check_warns() {
     assert!(outcome.stderr.starts_with(warning), "{}", outcome.stderr);
 }
 
+/// What cannot be said is no panic, and no success where something was to be said.
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_error_may_be_full() {
+    let folder = add_one();
+    fs::write(folder.path().join("warned.ffi"), "kind() -> None = { };").unwrap();
+    fs::write(folder.path().join("wrong.ffi"), "f() -> None = 1;").unwrap();
+    let rows = [("add_one.ffi", 0), ("warned.ffi", 1), ("wrong.ffi", 1), ("none.ffi", 1)];
+    for (file, code) in rows {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut check = Command::new(env!("CARGO_BIN_EXE_tvm-ffi-codegen"));
+        let status = check.args(["check", file]).current_dir(folder.path()).stderr(full).status();
+        assert_eq!(status.unwrap().code(), Some(code), "{file}");
+    }
+}
+
 #[test]
 fn headers_are_written() {
     let folder = add_one();
@@ -246,6 +262,7 @@ fn wrong_input_is_exit_code_1() {
     write("closure.ffi", b"f(self: ptr) -> None = k(self);");
     write("garbage.o", b"\0\x01\x02");
     write("out.so", b"before");
+    write("empty", b"");
     fs::copy(folder.path().join("kernel.o"), folder.path().join("again.o")).unwrap();
     let missing = "No such file or directory (os error 2)";
     let rows = [
@@ -290,6 +307,9 @@ fn wrong_input_is_exit_code_1() {
         ),
         ("emit add_one.ffi -o none/out.o", format!("cannot write none/out.o: {missing}")),
         ("emit add_one.ffi -o .", "cannot write .: Is a directory (os error 21)".into()),
+        #[cfg(target_os = "linux")]
+        ("emit add_one.ffi -o /proc/x.o", format!("cannot write /proc/x.o: {missing}")),
+        ("emit add_one.ffi --emit shared --link empty -o out.so", "empty: not an object file".into()),
         ("inspect garbage.o", "garbage.o: not an object file".into()),
         ("inspect .", "cannot read .: Is a directory (os error 21)".into()),
     ];

@@ -1,6 +1,6 @@
 //! Files of anyone's making: damaged objects are errors, never panics, and never exhaust memory.
 
-use std::{fs, panic};
+use std::fs;
 
 use abi_spec::library_bin::ImportTree;
 use proptest::prelude::*;
@@ -11,7 +11,8 @@ use tvm_ffi_codegen_driver::{
     Error, Form, ObjectFault, Options, emit as emit_library, emit_module, inspect,
 };
 
-use crate::support::{full, object, tree, twice, undefined};
+use crate::cli::fails;
+use crate::support::{folder, full, object, tree, twice, undefined};
 
 /// An object or library of each kind that is read.
 fn samples() -> Vec<Vec<u8>> {
@@ -116,17 +117,30 @@ fn overlapping_names_are_refused() {
     assert_eq!(Input::new("a.o", bytes).unwrap_err().to_string(), format!("a.o: {fault}"));
 }
 
+/// Where the linker panics, the error names the file and says what the linker says, and nothing else is printed.
 #[test]
 fn damaged_inputs_that_pass_the_check_do_not_bring_down_the_linker() {
     let sample = object("kernel", "int kernel(int x) { return x; }").bytes().to_vec();
-    let hook = panic::take_hook();
-    panic::set_hook(Box::new(|_| {}));
+    let good = object("good", "int other(int x) { return x; }");
+    let mut panics = Vec::new();
     for offset in (0..sample.len()).step_by(3) {
         let mut bytes = sample.clone();
         bytes[offset] ^= 0x80;
-        if let Ok(input) = Input::new("damaged", bytes) {
-            let _ = shared(&[input]);
+        let Ok(input) = Input::new("damaged.o", bytes.clone()) else { continue };
+        let Err(error) = shared(&[good.clone(), input]) else { continue };
+        if let Some(said) = error.to_string().strip_prefix("linker wild: it panicked on ") {
+            assert!(said.starts_with("damaged.o: ") && said.len() > 15, "{said}");
+            panics.push(bytes);
         }
     }
-    panic::set_hook(hook);
+    let folder = folder();
+    fs::write(folder.path().join("f.ffi"), "f() -> None = { };").unwrap();
+    assert!(!panics.is_empty(), "the linker has become careful: find other damage");
+    for bytes in panics.iter().take(3) {
+        fs::write(folder.path().join("damaged.o"), bytes).unwrap();
+        let (code, said) =
+            fails(folder.path(), "emit f.ffi --emit shared --link damaged.o -o f.so");
+        let expected = "error: linker wild: it panicked on damaged.o: ";
+        assert!(code == 1 && said.starts_with(expected) && said.lines().count() == 1, "{said}");
+    }
 }

@@ -220,6 +220,28 @@ fn bad_kernels_leave_nothing_behind() {
     );
 }
 
+#[test]
+fn empty_kernels_are_no_kernels() {
+    let folder = twice();
+    fs::write(folder.path().join("empty"), "").unwrap();
+    for backend in ["cranelift", "llvm", "mlir"] {
+        let arguments = format!("--backend {backend} --emit shared --link empty -o bad.so");
+        let expected = Err("error: empty: not an object file\n".to_owned());
+        assert_eq!(emit(folder.path(), &arguments), expected, "{backend}");
+    }
+}
+
+/// A file that ends the process that reads it: LLVM 22 loses itself in it.
+#[test]
+fn kernels_that_end_whoever_reads_them_are_named() {
+    let folder = twice();
+    fs::write(folder.path().join("damaged.bc"), include_bytes!("../damaged.bc")).unwrap();
+    let arguments = "--backend llvm --emit shared --link kernel.ll --link damaged.bc -o bad.so";
+    let message = emit(folder.path(), arguments).unwrap_err();
+    let expected = "error: backend llvm: damaged.bc: reading it ends the process with signal: ";
+    assert!(message.starts_with(expected) && message.lines().count() == 1, "{message}");
+}
+
 /// A product and a sum are one instruction where the processor has it.
 #[test]
 fn code_is_for_the_processor_that_was_asked_for() {

@@ -8,7 +8,8 @@
 // Link with libtvm_ffi_codegen.so and libtvm_ffi.so; `tvm_ffi_codegen.include_dir()` and `library_path()` of the Python
 // package say where this file and the library are. Options are those of tvm_ffi_codegen.h, which has the documentation:
 // one that is not known, or of another type, is refused by name. What is wrong is thrown as tvm::ffi::Error: a
-// ValueError, TypeError, OSError, FileNotFoundError, RuntimeError or, for a bug of the library, an InternalError.
+// ValueError, TypeError, OSError, FileNotFoundError, RuntimeError or, for a bug of the library, a
+// tvm_ffi_codegen.InternalError.
 #ifndef TVM_FFI_CODEGEN_HPP_
 #define TVM_FFI_CODEGEN_HPP_
 
@@ -122,6 +123,11 @@ inline ffi::Bytes link(const Files& files, const Options& options = {}) {
 inline ffi::Module jit(std::string_view text, const Kernels& kernels = {}, const Options& options = {}) {
   return detail::Call<ffi::Module>(tvm_ffi_codegen_jit, text.data(), static_cast<int64_t>(text.size()),
                                    detail::Object(kernels), detail::Object(options));
+}
+
+/// What declarations offer and want, as JSON; the header says which keys there are.
+inline ffi::String describe(std::string_view text) {
+  return detail::Call<ffi::String>(tvm_ffi_codegen_describe, text.data(), static_cast<int64_t>(text.size()));
 }
 
 /// What an object or a shared library offers and needs, as JSON.

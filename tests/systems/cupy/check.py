@@ -28,7 +28,7 @@ def check_arrays(library):
 
 gpu.check_add_one("add_one.ffi", compile_kernel(), gpu.place.launch("add_one_kernel", 8, 128))
 if gpu.device().is_stand_in:
-    print("its arrays need a GPU")
+    system.say("its arrays need a GPU")
 else:
     image = f"code={system.MADE / 'kernel.cubin'}"
     system.on_each(check_arrays, "add_one.ffi", options=["--image", image], note="on its arrays")

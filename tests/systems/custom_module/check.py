@@ -29,4 +29,4 @@ for backend in system.BACKENDS:
     reversed = system.MADE / f"{backend}.reversed"
     reversed.write_bytes(inner.read_bytes()[::-1])
     check(system.emit(backend, "add_one.ffi", options=["--import", f"reversed={reversed}"]))
-print(", ".join(system.BACKENDS))
+system.say(", ".join(system.BACKENDS))

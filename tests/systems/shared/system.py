@@ -1,7 +1,8 @@
 """What the scripts of the systems share: commands, libraries of each backend, comparisons.
 
-table.py says in the environment which command line and backends there are and where files are made. A script prints
-what it has compared, exits with 0 if all was as expected, and through `not_here` if its system cannot run here.
+table.py says in the environment which command line and backends there are and where files are made. A script says what
+it has compared with `say`, exits with 0 if all was as expected, and through `not_here` if its system cannot run here.
+What it prints, and what its system prints, is shown only where it fails.
 """
 
 import os
@@ -18,6 +19,12 @@ HERE = Path(sys.argv[0]).resolve().parent
 ROOT = HERE.parents[2]
 # What a call of `add_one` says that gets five elements and room for four.
 WRONG_SHAPE = "expected 5 (= x.shape[0]) but got 4"
+
+
+def say(text):
+    """Says a part of what the table says."""
+    with open(os.environ["SYSTEMS_SAID"], "a") as said:
+        print(text, file=said)
 
 
 def not_here(why):
@@ -71,7 +78,7 @@ def on_each(check, declarations, *kernels, form="shared", options=(), backends=B
     """Calls `check` with what each backend makes, and says which; `note` says what else is to be known of it."""
     for backend in backends:
         check(emit(backend, declarations, *kernels, form=form, options=options))
-    print(f"{note}: {', '.join(backends)}" if note else ", ".join(backends))
+    say(f"{note}: {', '.join(backends)}" if note else ", ".join(backends))
 
 
 def load(library):

@@ -25,4 +25,4 @@ printed = system.run(
     TRITON_CACHE_DIR=str(driver / "cache"),
     TRITON_DEFAULT_FP_FUSION="1",
 )
-print(f"{len(printed.splitlines()) - 2} calls as Triton launches them: {', '.join(system.BACKENDS)}")
+system.say(f"{len(printed.splitlines()) - 2} calls as Triton launches them: {', '.join(system.BACKENDS)}")

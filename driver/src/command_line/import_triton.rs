@@ -4,13 +4,13 @@ use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::file::{self, Mode};
+use crate::{Error, triton};
 use clap::Args;
-use tvm_ffi_codegen_driver::file::{self, Mode};
-use tvm_ffi_codegen_driver::{Error, triton};
 
 /// Takes what Triton leaves of a kernel, and writes a declaration to read and edit.
 #[derive(Args)]
-pub(crate) struct ImportTriton {
+pub(super) struct ImportTriton {
     /// The kernel's metadata, NAME.json as Triton writes it to its cache; `-` for standard input. If NAME.ttir is in the
     /// same folder, the signature must promise what that says of divisibility.
     metadata: PathBuf,
@@ -30,7 +30,7 @@ pub(crate) struct ImportTriton {
 
 impl ImportTriton {
     /// Writes the declaration, and above it how it becomes a library.
-    pub(crate) fn run(&self) -> Result<(), Error> {
+    pub(super) fn run(&self) -> Result<(), Error> {
         if [&self.metadata, &self.cubin].iter().any(|input| file::is_same(&self.output, input)) {
             let source = io::Error::other("it is one of the inputs");
             return Err(Error::Write { path: self.output.clone(), source });

@@ -2,100 +2,100 @@
 
 use std::path::PathBuf;
 
+use crate::{BACKENDS, Form, Optimize, Routines};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use tvm_ffi_codegen_driver::{BACKENDS, Form, Optimize, Routines};
 
 /// Declarations, and what becomes of them.
 #[derive(Args)]
-pub(crate) struct Emit {
+pub(super) struct Emit {
     /// Declarations; `-` for standard input.
-    pub(crate) file: PathBuf,
+    pub(super) file: PathBuf,
     /// The code generator.
     #[arg(long, value_name = "NAME", value_parser = BACKENDS, default_value = "cranelift")]
-    pub(crate) backend: String,
+    pub(super) backend: String,
     /// What to emit.
     #[arg(long, value_name = "FORM", default_value = "object", value_parser = emission())]
-    pub(crate) emit: Emission,
+    pub(super) emit: Emission,
     /// How much llvm and mlir optimise.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t, value_parser = level())]
-    pub(crate) optimization: Optimize,
+    pub(super) optimization: Optimize,
     #[command(flatten)]
-    pub(crate) linking: Linking,
+    pub(super) linking: Linking,
     /// A module that the library imports: what FILE holds, for the loader of this kind. May be given
     /// several times.
     #[arg(long, value_name = "KIND=FILE", value_parser = import, conflicts_with = "import_tree")]
-    pub(crate) import: Vec<(String, PathBuf)>,
+    pub(super) import: Vec<(String, PathBuf)>,
     /// Everything that the library imports, as a TOML file describes it.
     #[arg(long, value_name = "TREE.toml")]
-    pub(crate) import_tree: Option<PathBuf>,
+    pub(super) import_tree: Option<PathBuf>,
     /// The machine that the code is for, such as aarch64-unknown-linux-gnu [default: this one].
     #[arg(long, value_name = "TRIPLE")]
-    pub(crate) target: Option<String>,
+    pub(super) target: Option<String>,
     /// The processor that the code is for, as LLVM names it, such as x86-64-v3; with llvm and mlir
     /// [default: what every machine of the target has].
     #[arg(long, value_name = "NAME")]
-    pub(crate) cpu: Option<String>,
+    pub(super) cpu: Option<String>,
     /// The function that is exported as `main` too: what calling the loaded module calls.
     #[arg(long, value_name = "NAME")]
-    pub(crate) entry: Option<String>,
+    pub(super) entry: Option<String>,
     /// GPU code that the declarations launch from: the bytes of `image NAME;` are those of FILE, a cubin, a fatbin or
     /// PTX. May be given several times.
     #[arg(long, value_name = "NAME=FILE", value_parser = image)]
-    pub(crate) image: Vec<(String, PathBuf)>,
+    pub(super) image: Vec<(String, PathBuf)>,
     /// Export one more function, of this name, which loads all GPU code on a device: `(device_id: int64) -> None`.
     #[arg(long, value_name = "NAME")]
-    pub(crate) prepare: Option<String>,
+    pub(super) prepare: Option<String>,
     /// Be linked into a program instead of loaded: registered when it starts, and found as the system
     /// library of this prefix, which may be empty (`--system-lib ''`).
     #[arg(long, value_name = "PREFIX")]
-    pub(crate) system_lib: Option<String>,
+    pub(super) system_lib: Option<String>,
     /// Leave out the metadata and documentation of the functions.
     #[arg(long)]
-    pub(crate) no_metadata: bool,
+    pub(super) no_metadata: bool,
     /// Where the routines that explain failures are from; `tvm-ffi-codegen routines` writes linked ones for other linkers
     /// than that of --emit shared [default: linked with --emit shared, else embedded].
     #[arg(long)]
-    pub(crate) routines: Option<Routines>,
+    pub(super) routines: Option<Routines>,
     /// Checks that are left out, for callers that have made them already: names with commas in between.
     /// What makes the wrapper's own loads legal is checked always.
     #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
-    pub(crate) unchecked: Vec<Group>,
+    pub(super) unchecked: Vec<Group>,
     /// Where to write; `-` for standard output.
     #[arg(short, value_name = "OUT")]
-    pub(crate) output: PathBuf,
+    pub(super) output: PathBuf,
 }
 
 /// What is linked, and how.
 #[derive(Args)]
-pub(crate) struct Linking {
+pub(super) struct Linking {
     /// What defines kernels: an object or an archive of objects; a shared library, which is then needed when
     /// ours is loaded; with llvm LLVM IR as text or bitcode, with mlir MLIR, which may be inlined. May be given
     /// several times.
     #[arg(long, value_name = "KERNEL")]
-    pub(crate) link: Vec<PathBuf>,
+    pub(super) link: Vec<PathBuf>,
     /// A library by its name, libNAME.so or else libNAME.a, or by that of its file, `:FILE`. May be given several
     /// times.
     #[arg(short = 'l', value_name = "NAME")]
-    pub(crate) library: Vec<String>,
+    pub(super) library: Vec<String>,
     /// A folder in which libraries are looked for, before those of the system. May be given several times.
     #[arg(short = 'L', value_name = "DIR")]
-    pub(crate) folder: Vec<PathBuf>,
+    pub(super) folder: Vec<PathBuf>,
     /// A folder in which the loader looks for what the shared library needs; `$ORIGIN` is that of the library. May
     /// be given several times.
     #[arg(long, value_name = "DIR")]
-    pub(crate) rpath: Vec<String>,
+    pub(super) rpath: Vec<String>,
     /// Do not say that the shared library needs libtvm_ffi.so: for processes that hold it in another file.
     #[arg(long)]
-    pub(crate) no_runtime_dependency: bool,
+    pub(super) no_runtime_dependency: bool,
     /// Who links; `wild` is part of this program, `cc` is $CC or else `cc` [default: wild].
     #[arg(long)]
-    pub(crate) linker: Option<LinkerName>,
+    pub(super) linker: Option<LinkerName>,
 }
 
 /// A group of checks.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Group {
+pub(super) enum Group {
     /// Extents against what is known of them
     Shape,
     /// Strides
@@ -114,7 +114,7 @@ fn level() -> impl TypedValueParser<Value = Optimize> {
 
 /// What to emit: a form of the library, or the C header of its functions.
 #[derive(Clone, Copy)]
-pub(crate) enum Emission {
+pub(super) enum Emission {
     Form(Form),
     Header,
 }
@@ -129,7 +129,7 @@ fn emission() -> impl TypedValueParser<Value = Emission> {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum LinkerName {
+pub(super) enum LinkerName {
     Wild,
     Cc,
 }

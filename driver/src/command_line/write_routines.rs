@@ -2,16 +2,15 @@
 
 use std::path::PathBuf;
 
+use super::target;
+use crate::Error;
+use crate::file::{self, Mode};
+use crate::link::routines_archive;
 use clap::Args;
-use tvm_ffi_codegen_driver::Error;
-use tvm_ffi_codegen_driver::file::{self, Mode};
-use tvm_ffi_codegen_driver::link::routines_archive;
-
-use crate::target;
 
 /// Writes what objects leave to the linker.
 #[derive(Args)]
-pub(crate) struct WriteRoutines {
+pub(super) struct WriteRoutines {
     /// The machine that they are for [default: this one].
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
@@ -22,7 +21,7 @@ pub(crate) struct WriteRoutines {
 
 impl WriteRoutines {
     /// Writes an archive of all routines.
-    pub(crate) fn run(&self) -> Result<(), Error> {
+    pub(super) fn run(&self) -> Result<(), Error> {
         let archive = routines_archive(&target(self.target.as_deref())?)?;
         file::write(&self.output, &archive, Mode::Data)
     }

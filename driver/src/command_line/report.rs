@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::file::{self, Mode};
+use crate::imports::extract;
+use crate::{Error, inspect};
 use abi_spec::library_bin::ImportTree;
 use clap::Args;
-use tvm_ffi_codegen_driver::file::{self, Mode};
-use tvm_ffi_codegen_driver::imports::extract;
-use tvm_ffi_codegen_driver::{Error, inspect};
 
 /// Shows what a library or object exports and needs.
 #[derive(Args)]
-pub(crate) struct Report {
+pub(super) struct Report {
     /// A shared library or an object; `-` for standard input.
     file: PathBuf,
     /// Print JSON, for programs.
@@ -23,7 +23,7 @@ pub(crate) struct Report {
 
 impl Report {
     /// Prints the report.
-    pub(crate) fn run(&self) -> Result<(), Error> {
+    pub(super) fn run(&self) -> Result<(), Error> {
         let path = &self.file;
         let contents = inspect::open(path)?;
         let fault = |fault| Error::Object { file: path.display().to_string(), fault };

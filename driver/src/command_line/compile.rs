@@ -1,59 +1,64 @@
 //! The command `emit`.
 
 use std::env;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::file::{self, Mode};
+use crate::imports::{read_modules, read_tree};
+use crate::link::{self, Dependencies, Input, Linker, library};
+use crate::{Error, Form, Options, backend, lower_with, parse_file, write_module};
 use abi_spec::library_bin::ImportTree;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use codegen::{Library, Prepare, Unchecked};
-use tvm_ffi_codegen_driver::file::{self, Mode};
-use tvm_ffi_codegen_driver::imports::{read_modules, read_tree};
-use tvm_ffi_codegen_driver::link::{self, Dependencies, Input, Linker, library};
-use tvm_ffi_codegen_driver::{Error, Form, Options, backend, lower_with, parse_file, write_module};
 
-use crate::arguments::{Emission, Emit, Group, LinkerName, Linking};
-use crate::{Cli, target};
+use super::arguments::{Emission, Emit, Group, LinkerName, Linking};
+use super::probe::probe;
+use super::{Cli, Stop, target};
 
 /// Compiles declarations.
-pub(crate) fn run(arguments: &Emit) -> Result<(), Error> {
+pub(super) fn run(arguments: &Emit, program: &[OsString]) -> Result<(), Stop> {
     match arguments.emit {
-        Emission::Form(form) => emit_form(arguments, form),
+        Emission::Form(form) => emit_form(arguments, form, program),
         Emission::Header => emit_header(arguments),
     }
 }
 
 /// Writes the header. What else is asked for has no part in it.
-fn emit_header(arguments: &Emit) -> Result<(), Error> {
+fn emit_header(arguments: &Emit) -> Result<(), Stop> {
     refuse_overwriting(arguments, &[])?;
-    let library = declared(arguments).map_err(|error| in_file(error, &arguments.file))?;
+    let library = declared(arguments)?;
     let resolved = library.resolve().map_err(|source| {
         let path = Some(arguments.file.clone());
         Error::Declaration { path, source: Box::new(source) }
     })?;
-    file::write(&arguments.output, resolved.header().as_bytes(), Mode::Data)
+    Ok(file::write(&arguments.output, resolved.header().as_bytes(), Mode::Data)?)
 }
 
-fn emit_form(arguments: &Emit, form: Form) -> Result<(), Error> {
-    if let Err(message) = check_usage(arguments, form) {
-        Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
-    }
+fn emit_form(arguments: &Emit, form: Form, program: &[OsString]) -> Result<(), Stop> {
+    check_usage(arguments, form).map_err(conflict)?;
     let mut options = options(arguments)?;
     let lowering = codegen::Options {
         metadata: !arguments.no_metadata,
         unchecked: unchecked(&arguments.unchecked),
         ..options.lowering(form)
     };
-    let module = declared(arguments).and_then(|library| lower_with(&library, &lowering));
+    let library = declared(arguments)?;
+    let module = lower_with(&library, &lowering);
     let module = module.map_err(|error| in_file(error, &arguments.file))?;
-    add_kernels(&mut options, &arguments.linking)?;
+    add_kernels(&mut options, &arguments.linking, program)?;
     if !options.kernels.is_empty() && !links(form) {
-        let message = "objects for --link need --emit object or --emit shared";
-        Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
+        return Err(conflict("objects for --link need --emit object or --emit shared"));
     }
     refuse_overwriting(arguments, &options.kernels)?;
-    write_module(&module, form, &arguments.output, &options)
+    Ok(write_module(&module, form, &arguments.output, &options)?)
+}
+
+/// Arguments that mean nothing together.
+fn conflict(message: &str) -> Stop {
+    Cli::command().error(ErrorKind::ArgumentConflict, message).into()
 }
 
 /// All but what is linked.
@@ -115,12 +120,17 @@ fn links(form: Form) -> bool {
 }
 
 /// Adds what is linked.
-fn add_kernels(options: &mut Options, linking: &Linking) -> Result<(), Error> {
+fn add_kernels(
+    options: &mut Options,
+    linking: &Linking,
+    program: &[OsString],
+) -> Result<(), Error> {
     // What is wrong with the backend is said before what is wrong with a file.
     backend(options)?;
     for path in &linking.link {
         options.add_kernel(path.display().to_string(), link::read(path)?)?;
     }
+    options.sources.iter().try_for_each(|kernel| probe(program, options, kernel))?;
     for name in &linking.library {
         options.kernels.extend(library(name, &linking.folder, &options.target)?);
     }
@@ -128,7 +138,7 @@ fn add_kernels(options: &mut Options, linking: &Linking) -> Result<(), Error> {
 }
 
 /// The library with what the command line says of it.
-fn declared(arguments: &Emit) -> Result<Library, Error> {
+fn declared(arguments: &Emit) -> Result<Library, Stop> {
     let imports = imports(arguments)?;
     let mut library = parse_file(&arguments.file)?;
     library.imports = imports;
@@ -138,7 +148,7 @@ fn declared(arguments: &Emit) -> Result<Library, Error> {
     for (name, path) in &arguments.image {
         let Some(image) = library.images.iter_mut().find(|image| image.name == *name) else {
             let message = format!("{} has no `image {name};`", arguments.file.display());
-            Cli::command().error(ErrorKind::ValueValidation, message).exit();
+            return Err(Cli::command().error(ErrorKind::ValueValidation, message).into());
         };
         image.bytes = Some(file::read(path)?);
     }

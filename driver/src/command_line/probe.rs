@@ -1,0 +1,68 @@
+//! The command `probe`: reads a kernel in a language of a backend in a process of its own. The readers of LLVM are made
+//! for files that LLVM has written: a damaged one may end the process that reads it.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use clap::Args;
+use codegen::ir;
+
+use super::target;
+use crate::{BACKENDS, Error, Kernel, Options, backend, link};
+
+/// The name of the command.
+const COMMAND: &str = "probe";
+
+/// The exit codes of a process that says how it ends.
+const SAID: [i32; 2] = [0, 1];
+
+/// Reads a kernel.
+#[derive(Args)]
+pub(super) struct Probe {
+    /// The kernel; `-` for standard input.
+    file: PathBuf,
+    /// The backend that reads it.
+    #[arg(long, value_parser = BACKENDS)]
+    backend: String,
+    /// The machine that it is for.
+    #[arg(long)]
+    target: String,
+}
+
+impl Probe {
+    /// Has the backend read it.
+    pub(super) fn run(&self) -> Result<(), Error> {
+        let target = target(Some(&self.target))?;
+        let mut options = Options { backend: self.backend.clone(), target, ..Options::default() };
+        options.add_kernel(self.file.display().to_string(), link::read(&self.file)?)?;
+        let kernels: Vec<_> = options.sources.iter().map(Kernel::input).collect();
+        // What it says of a kernel that it can read is said where the kernel is used.
+        let _ = backend(&options)?.text(&ir::Module::default(), &kernels);
+        Ok(())
+    }
+}
+
+/// An error if reading a kernel ends a process. `program` starts this one.
+pub(super) fn probe(program: &[OsString], options: &Options, kernel: &Kernel) -> Result<(), Error> {
+    let Some((first, rest)) = program.split_first() else { return Ok(()) };
+    let mut command = Command::new(first);
+    command.args(rest).args([COMMAND, "-", "--backend", &options.backend, "--target"]);
+    command.arg(options.target.to_string());
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Where no process can be started the kernel is read in this one.
+    let Ok(mut child) = command.spawn() else { return Ok(()) };
+    if let Some(mut stdin) = child.stdin.take() {
+        // It need not read all of it.
+        let _ = stdin.write_all(&kernel.bytes);
+    }
+    match child.wait() {
+        Ok(status) if status.code().is_none_or(|code| !SAID.contains(&code)) => {
+            let name = backend(options)?.name();
+            let reason = format!("{}: reading it ends the process with {status}", kernel.name);
+            Err(Error::Backend { name, source: reason.into() })
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}

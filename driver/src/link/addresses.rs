@@ -1,0 +1,77 @@
+//! Functions of this process as an object to link: each jumps to the address where the function is.
+
+use object::write::{Object, Symbol, SymbolSection};
+use object::{
+    Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope,
+};
+use target_lexicon::Triple;
+
+use super::{Input, linkable};
+use crate::Error;
+
+/// Code that jumps to the address that stands behind it, a multiple of 8 bytes.
+type Code = &'static [u8];
+
+/// `jmp [rip + 2]`, two bytes of room
+const X86_64: Code = &[0xff, 0x25, 2, 0, 0, 0, 0, 0];
+
+/// `ldr x16, . + 8`, `br x16`
+const AARCH64: Code = &[0x50, 0, 0, 0x58, 0, 0x02, 0x1f, 0xd6];
+
+/// `auipc t1, 0`, `ld t1, 16(t1)`, `jr t1`, four bytes of room
+const RISCV64: Code = &[0x17, 0x03, 0, 0, 0x03, 0x33, 0x03, 0x01, 0x67, 0, 0x03, 0, 0x13, 0, 0, 0];
+
+/// An object that defines each of these names as the function at its address in this process, whatever its type is.
+/// What is linked with it is good for this process alone, as long as the functions are there.
+///
+/// # Errors
+/// [`Error::UnsupportedLink`] where libraries are not linked.
+///
+/// ```
+/// use tvm_ffi_codegen_driver::link::addresses;
+///
+/// let object = addresses(&[("k".to_owned(), 0x1000)])?;
+/// assert!(object.defines("k"));
+/// # Ok::<(), tvm_ffi_codegen_driver::Error>(())
+/// ```
+pub fn addresses(functions: &[(String, usize)]) -> Result<Input, Error> {
+    let machine = linkable(&Triple::host())?;
+    let known = [
+        (Architecture::X86_64, X86_64),
+        (Architecture::Aarch64, AARCH64),
+        (Architecture::Riscv64, RISCV64),
+    ];
+    let code = known.into_iter().find(|(architecture, _)| *architecture == machine.architecture);
+    let unsupported = || Error::UnsupportedLink { target: Triple::host() };
+    let (architecture, code) = code.ok_or_else(unsupported)?;
+    let bytes = bytes(architecture, code, functions);
+    let failed = |error: object::write::Error| Error::Linker {
+        name: "addresses".to_owned(),
+        reason: error.to_string(),
+    };
+    Input::new("the given addresses", bytes.map_err(failed)?)
+}
+
+fn bytes(
+    architecture: Architecture,
+    code: Code,
+    functions: &[(String, usize)],
+) -> object::write::Result<Vec<u8>> {
+    let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
+    let text = object.add_section(Vec::new(), b".text.tvm_ffi_codegen".to_vec(), SectionKind::Text);
+    for (name, address) in functions {
+        let jump = [code, &(*address as u64).to_le_bytes()].concat();
+        let value = object.append_section_data(text, &jump, 8);
+        object.add_symbol(Symbol {
+            name: name.as_bytes().to_vec(),
+            value,
+            size: jump.len() as u64,
+            kind: SymbolKind::Text,
+            scope: SymbolScope::Linkage,
+            weak: false,
+            section: SymbolSection::Section(text),
+            flags: SymbolFlags::None,
+        });
+    }
+    object.write()
+}

@@ -1,0 +1,74 @@
+//! What is said of functions that declarations call and nobody has given.
+
+use abi_spec::symbol::PREFIX;
+use codegen::{Action, Call, Callee, Function, Library};
+
+use crate::fault::Fault;
+use crate::ffi::is_global;
+
+/// So many names are listed; a program may give a table of all kernels that it has.
+const LISTED: usize = 8;
+
+/// Symbols that are undefined, in a library for which these kernels were given.
+pub(crate) fn fault(library: &Library, symbols: &[String], given: &[String]) -> Fault {
+    let said: Vec<String> = symbols.iter().map(|symbol| of_symbol(library, symbol)).collect();
+    let given = match given {
+        [] => "no kernels are given".to_owned(),
+        given => format!("given: {}", list(given)),
+    };
+    Fault::value(format!("undefined: {} ({given})", said.join("; ")))
+}
+
+/// Who calls it, and what else it may be meant to be.
+fn of_symbol(library: &Library, symbol: &str) -> String {
+    let callers = callers(library, symbol);
+    let by = match &callers[..] {
+        [] => String::new(),
+        [caller] => format!(", which `{caller}` calls"),
+        callers => format!(", which {} call", list(callers)),
+    };
+    let own = library.functions.iter().any(|function| function.signature.name == symbol);
+    let (name, by_symbol) = match symbol.strip_prefix(PREFIX) {
+        Some(name) => (name, true),
+        None => (symbol, false),
+    };
+    let instead = if own {
+        format!("@{symbol}")
+    } else if is_global(name) {
+        format!("@\"{name}\"")
+    } else {
+        return format!("`{symbol}`{by}");
+    };
+    let called = if by_symbol { format!("@{name}") } else { name.to_owned() };
+    format!(
+        "`{symbol}`{by}: for the function of TVM FFI write `{instead}(…)` instead of `{called}(…)`"
+    )
+}
+
+/// The functions that call a symbol, in the order of the library.
+pub(crate) fn callers<'a>(library: &'a Library, symbol: &str) -> Vec<&'a str> {
+    let calls = |function: &&Function| {
+        let mut kernels = function.body.kernel_calls();
+        kernels.any(|call| call.symbol == symbol)
+            || function.body.statements().any(|statement| {
+                let Action::Call {
+                    call: Call::Function { callee: Callee::Symbol(name), .. }, ..
+                } = &statement.action
+                else {
+                    return false;
+                };
+                symbol.strip_prefix(PREFIX) == Some(name)
+            })
+    };
+    library.functions.iter().filter(calls).map(|function| &*function.signature.name).collect()
+}
+
+/// Names in words, the first few of them.
+fn list(names: &[impl AsRef<str>]) -> String {
+    let shown: Vec<String> =
+        names.iter().take(LISTED).map(|name| format!("`{}`", name.as_ref())).collect();
+    match names.len().checked_sub(LISTED) {
+        None | Some(0) => shown.join(", "),
+        Some(more) => format!("{} and {more} more", shown.join(", ")),
+    }
+}

@@ -1,0 +1,166 @@
+"""Functions of ctypes as kernels: their prototypes, and what they raise."""
+
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tvm_ffi_codegen as codegen
+from ctypes import CFUNCTYPE, POINTER, c_bool, c_char_p, c_double, c_float, c_int, c_int8, c_int64, c_size_t, c_uint8
+from ctypes import c_uint64, c_void_p
+from support import ADD_ONE, C_KERNEL, KernelType, raises
+from tvm_ffi_codegen import C, _kernels
+
+HALF = "half(x: float64) -> float64 = k(x);"
+
+
+def test_prototypes_are_compared() -> None:
+    floats = POINTER(c_float)
+    passes = "but add_one calls it as `void k(void*, void*, int64_t)`"
+    rows: list[tuple[str, Any, str]] = [
+        (ADD_ONE, CFUNCTYPE(None, floats, floats, c_int), f"kernels['k'] takes c_int as argument 2, {passes}"),
+        (ADD_ONE, CFUNCTYPE(None, floats, c_double, c_int64), f"takes c_double as argument 1, {passes}"),
+        (ADD_ONE, CFUNCTYPE(None, floats, c_int, c_int64), f"takes c_int as argument 1, {passes}"),
+        (ADD_ONE, CFUNCTYPE(None, floats, floats), f"kernels['k'] takes 2 arguments, {passes}"),
+        (ADD_ONE, CFUNCTYPE(None, floats, floats, c_void_p), "takes c_void_p as argument 2"),
+        (HALF, CFUNCTYPE(c_double, c_int), "takes c_int as argument 0, but half calls it as `double k(double)`"),
+        (HALF, CFUNCTYPE(c_double, c_float), "takes c_float as argument 0"),
+        (HALF, CFUNCTYPE(c_float, c_double), "returns c_float, but half calls it as `double k(double)`"),
+        (HALF, CFUNCTYPE(None, c_double), "returns None, but half calls"),
+        ("f(n: int64) -> None = try k(n);", CFUNCTYPE(c_int64, c_int64), "returns c_long"),
+        ("f(n: int8) -> None = k(n);", CFUNCTYPE(None, c_bool), "takes c_bool as argument 0"),
+        ("f(n: int8) -> None = k(n);", CFUNCTYPE(None, c_int64), "takes c_long as argument 0"),
+        ("f(s: str) -> None = k(s);", CFUNCTYPE(None, c_char_p), "takes 1 argument, but f calls it as `void k(const char*, int64_t)`"),
+    ]
+    for text, prototype, said in rows:
+        raises(TypeError, said, lambda: codegen.jit(text, {"k": prototype(print)}))
+
+
+def test_prototypes_that_are_right() -> None:
+    rows: list[tuple[str, Any]] = [
+        (ADD_ONE, CFUNCTYPE(None, c_void_p, POINTER(c_float), c_size_t)),
+        (ADD_ONE, CFUNCTYPE(None, c_size_t, c_uint64, c_int64)),
+        # What is returned and not asked for is dropped.
+        (ADD_ONE, CFUNCTYPE(c_int, c_void_p, c_void_p, c_int64)),
+        ("f(n: int8, b: bool, c: bool) -> None = k(n, b, c);", CFUNCTYPE(None, c_int8, c_bool, c_uint8)),
+        ("f(s: str) -> None = k(s);", CFUNCTYPE(None, c_char_p, c_int64)),
+        ("f(x: Tensor([n], float32)) -> None = k(x);", CFUNCTYPE(None, c_void_p)),
+        ("f(p: ptr) -> ptr = k(p);", CFUNCTYPE(c_void_p, c_void_p)),
+        ("f(n: int32) -> None = try k(n);", CFUNCTYPE(c_int, c_int)),
+    ]
+    for text, prototype in rows:
+        codegen.jit(text, {"k": prototype(print)})
+
+
+def test_functions_of_libraries() -> None:
+    library = ctypes.CDLL(None)
+    labs = library["labs"]
+    # Nothing is said of it: an `int`, as for all of them, is not believed.
+    assert codegen.jit("f(n: int64) -> int64 = k(n);", {"k": labs}).f(-3) == 3
+    labs.argtypes = [c_int64]
+    assert codegen.jit("f(n: int64) -> int64 = k(n);", {"k": labs}).f(-3) == 3
+    labs.argtypes = [c_double]
+    raises(TypeError, "takes c_double", lambda: codegen.jit("f(n: int64) -> int64 = k(n);", {"k": labs}))
+    labs.argtypes, labs.restype = [np.ctypeslib.ndpointer("float32")], c_double
+    raises(TypeError, "takes ndpointer", lambda: codegen.jit("f(n: int64) -> int64 = k(n);", {"k": labs}))
+    raises(TypeError, "returns c_double", lambda: codegen.jit("f(n: ptr) -> ptr = k(n);", {"k": labs}))
+
+
+class Lost(Exception):
+    """No class that the runtime knows."""
+
+
+def test_what_kernels_raise_is_raised() -> None:
+    def kernel(error: BaseException) -> Callable[..., Any]:
+        def k(*_: Any) -> int:
+            raise error
+
+        return k
+
+    pairs = [(ValueError("no"), ValueError), (Lost("no"), RuntimeError), (SystemExit("no"), RuntimeError)]
+    integer = CFUNCTYPE(c_int64, c_int64)
+    bodies: list[tuple[str, Any]] = [
+        ("-> None = k(n)", CFUNCTYPE(None, c_int64)),
+        ("-> None = try k(n)", CFUNCTYPE(c_int, c_int64)),
+        ("-> int64 = k(n)", integer),
+        ("-> float64 = k(n)", CFUNCTYPE(c_double, c_int64)),
+        ("-> bool = k(n)", CFUNCTYPE(c_bool, c_int64)),
+        ("-> ptr = k(n)", CFUNCTYPE(c_void_p, c_int64)),
+        ("-> Any = k(n)", CFUNCTYPE(None, c_int64, c_void_p)),
+        ("-> y: Tensor([4], float32) = k(n)", CFUNCTYPE(None, c_int64)),
+        ("-> None = { if n > 0 { for i in 0..n { k(n); } } else { raise TypeError \"other\"; } }", integer),
+        ("-> int64 = { let result: int64 = k(n); return 1 / result; }", integer),
+        ("-> int64 = { let result: int64 = k(n); raise TypeError \"other\"; }", integer),
+    ]
+    for body, prototype in bodies:
+        for error, kind in pairs:
+            module = codegen.jit(f"f(n: int64) {body};", {"k": prototype(kernel(error))})
+            raises(kind, "no", lambda: module.f(3))
+
+
+def test_what_is_no_result_is_an_error() -> None:
+    integer = CFUNCTYPE(c_int64, c_int64)
+    for result in ("x", None, 1.5):
+        module = codegen.jit("f(n: int64) -> int64 = k(n);", {"k": integer(lambda n: result)})
+        raises(TypeError, "", lambda: module.f(1))
+    nothing = codegen.jit("f(n: int64) -> None = k(n);", {"k": CFUNCTYPE(None, c_int64)(lambda n: "x")})
+    nothing.f(1)
+
+
+def test_every_callable_is_guarded() -> None:
+    class Kernel:
+        def __call__(self, n: int) -> int:
+            return [7].index(n)
+
+        def method(self, n: int) -> int:
+            return self(n)
+
+    integer = CFUNCTYPE(c_int64, c_int64)
+    for kernel in (Kernel(), Kernel().method, [7].index, integer(Kernel())):
+        module = codegen.jit("f(n: int64) -> int64 = k(n);", {"k": integer(kernel)})
+        assert module.f(7) == 0
+        raises(ValueError, "is not in list", lambda: module.f(8))
+
+
+def test_what_is_raised_is_raised_once() -> None:
+    def k(n: int) -> int:
+        if n < 0:
+            raise IndexError("below")
+        # A call inside of a call has an error of its own.
+        if n > 10:
+            raises(IndexError, "below", lambda: module.f(-n))
+        return n + 1
+
+    integer = CFUNCTYPE(c_int64, c_int64)
+    module = codegen.jit("f(n: int64) -> int64 = k(n);", {"k": integer(k)})
+    linked = codegen.jit("f(n: int64) -> int64 = k(n);", {"k": integer(k)}, link=[C("int other;")])
+    for one in (module, linked):
+        for n in (1, 100):
+            raises(IndexError, "below", lambda: one.f(-1))
+            assert one.f(n) == n + 1
+    text = "".join(f"f{i}(n: int64) -> int64 = {{ k(n); return n; }};" for i in range(3))
+    several = codegen.jit(text, {"k": integer(k)})
+    failed: list[object] = []
+
+    def work(i: int) -> None:
+        try:
+            for n in range(200):
+                assert several[f"f{i}"](n) == n
+                raises(IndexError, "below", lambda: several[f"f{i}"](-1 - n))
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+def test_kernels_that_are_not_python_are_called_as_they_are() -> None:
+    folder = codegen.link([C(C_KERNEL.replace("k(", "__tvm_ffi_k("))])
+    assert folder[:4] == b"\x7fELF"
+    assert _kernels.address(KernelType(0), "") == 0
+    raises(ValueError, "is NULL", lambda: codegen.jit(ADD_ONE, {"k": KernelType(0)}))

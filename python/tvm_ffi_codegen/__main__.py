@@ -1,0 +1,19 @@
+"""The command line: `python -m tvm_ffi_codegen` is `tvm-ffi-codegen`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ._library import library
+
+
+def main() -> int:
+    """Runs it with the arguments of this process: its exit code."""
+    program = [sys.executable, "-m", "tvm_ffi_codegen"]
+    words = [[os.fsencode(word) for word in part] for part in (program, sys.argv[1:])]
+    return int(library().command_line(*words))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
