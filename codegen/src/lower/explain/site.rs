@@ -3,8 +3,8 @@
 use crate::ir::{Builder, Data, Value};
 use crate::lower::explain::codes::{Callee, Case, Header, Meaning, Site, Span, Text};
 use crate::lower::explain::complaints::Complaint;
-use crate::lower::explain::descriptor::elide;
 use crate::lower::explain::schema::{Part, Words};
+use crate::lower::quote::elide;
 
 /// What is wrong at a place of a function's body.
 #[derive(Clone, Debug)]
