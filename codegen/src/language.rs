@@ -115,7 +115,8 @@
 //! | tuple | `t[i]`, or `t.name` where the element has one |
 //! | what is optional | `is_some` |
 //!
-//! What is accepted is what the C++ export macro accepts, with these differences: numbers must fit, None is
+//! What is accepted is what the C++ export macro accepts, with these differences: integers must fit (a float
+//! is rounded to the nearest of its type, as the macro does, which is infinity where that is too large for it), None is
 //! accepted only where `Optional`, `ptr` or `Stream` says so, `Tensor` is one of its two forms exactly, and an rvalue
 //! reference to an object is borrowed wherever an object other than a tensor is accepted. An integer beyond `int64`,
 //! which the runtime hands over as an object, is a `uint64` or a `ptr` where it fits 64 bits, and out of range
@@ -181,7 +182,7 @@
 //! | `@name(a)` | of `__tvm_ffi_name`, defined here or left to the linker |
 //! | `@"name"(a)` | of the function of that name among the imports of the library, else in the registry |
 //! | `@(f)(a)` | of a value of type `Function` |
-//! | `let t = alloc Tensor([n], float32) on x;` | workspace, allocated as outputs are, on the device of `x`; on the cpu without it |
+//! | `let t = alloc Tensor([n], float32) on x;` | workspace, allocated as outputs are, on the device of `x`; without `on` on the first device of its own type: the cpu, unless its `device` is another |
 //! | `launch i."k"(…) grid(…) block(…);` | a kernel of an image: see [launches](crate::guide::launches) |
 //! | `if c { … } else if d { … } else { … }` | `c` is a truth |
 //! | `for i in a..b { … }` | `i` is an `int64`; both ends are evaluated once, and `b` is not reached |
