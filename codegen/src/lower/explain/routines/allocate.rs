@@ -3,7 +3,7 @@
 use abi_spec::layout::{DL_TENSOR, OBJECT, dl_tensor};
 use abi_spec::{TypeIndex, runtime};
 
-use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
+use crate::ir::{Binary, Builder, Cond, Type, Value};
 use crate::lower::explain::codes::{Header, Output, Outputs, Used};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
