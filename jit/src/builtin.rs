@@ -26,7 +26,7 @@ pub(crate) use object::dec_ref;
 
 /// A string that the caller owns: small ones are no objects. Any runtime can hold it.
 pub(crate) fn text(bytes: &[u8]) -> Any {
-    string::text(bytes)
+    string::text(bytes).expect("there is room for a copy")
 }
 
 /// The address of a runtime function, if the built-in runtime has it.

@@ -12,13 +12,8 @@ from typing import Any, Literal, cast, overload
 
 import tvm_ffi
 
-<<<<<<< HEAD
 from . import _ctypes, _process
-from ._kernels import Kernel, Object, Path_, files, linkable, sorted_out
-=======
-from . import _process
-from ._kernels import Kernel, Object, Path_, addresses, files, linkable, path
->>>>>>> h-messages
+from ._kernels import Kernel, Object, Path_, files, linkable, path, sorted_out
 from ._library import library
 
 Form = Literal["ir", "native", "bitcode", "object", "shared", "header"]

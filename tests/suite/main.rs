@@ -30,6 +30,7 @@ mod routines;
 mod runtime_state;
 mod same_bytes;
 mod snapshots;
+mod stack_of_depth;
 mod stack_of_failure;
 mod stack_of_success;
 mod system;

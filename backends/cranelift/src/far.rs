@@ -14,7 +14,8 @@ use crate::types::{self, ty};
 const BLOCKS: usize = 256;
 const CALLS: usize = 48;
 
-/// How many blocks after the one that makes a value those are that read it from the frame.
+/// How many blocks after the one that makes a value those are that read it from the frame, unless that one alone leads
+/// to them.
 const FAR: usize = 32;
 
 /// Where the values of a function are.
@@ -47,13 +48,15 @@ impl Homes {
         }
         let mut homes = vec![Home::Register; source.values.len()];
         let mut block = vec![0; source.values.len()];
+        let only = only_predecessors(source);
         for (at, data) in source.blocks() {
             let results = data.insts.iter().filter_map(|(result, _)| *result);
             data.params.iter().copied().chain(results).for_each(|value| {
                 block[value.index()] = at.index();
             });
             let mut read = |value: ir::Value| {
-                if at.index() - block[value.index()] > FAR {
+                let made = block[value.index()];
+                if at.index() - made > FAR && only[at.index()] != Some(made) {
                     homes[value.index()] = Home::Wanted;
                 }
             };
@@ -109,6 +112,21 @@ impl Homes {
         to.values[value.index()] = read;
         self.block[value.index()] = block.index();
     }
+}
+
+/// For each block the one that leads to it, if there is one only. A value is not alive between the two, wherever they
+/// stand: blocks where something fails stand last.
+fn only_predecessors(source: &ir::Function) -> Vec<Option<usize>> {
+    let mut ways = vec![0; source.blocks.len()];
+    let mut last = vec![None; source.blocks.len()];
+    for (at, data) in source.blocks() {
+        for target in data.end.iter().flat_map(ir::Terminator::targets) {
+            ways[target.block.index()] += 1;
+            last[target.block.index()] = Some(at.index());
+        }
+    }
+    let one = |(ways, last): (i32, Option<usize>)| last.filter(|_| ways == 1);
+    ways.into_iter().zip(last).map(one).collect()
 }
 
 /// How many calls a function makes.

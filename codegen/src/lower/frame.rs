@@ -70,18 +70,23 @@ impl<'a> Wrapper<'a, '_> {
         area
     }
 
-    /// The address of words that the next routine is given, and nobody needs after it.
+    /// The address of words that the next call is given, and nobody needs after it.
     pub(crate) fn scratch(&mut self, words: &[Value]) -> Value {
-        let size = 8 * words.len().max(1) as u32;
+        let scratch = self.scratch_room(8 * words.len().max(1) as u32);
+        for (index, word) in words.iter().enumerate() {
+            self.b.store(*word, scratch, 8 * index as i32);
+        }
+        scratch
+    }
+
+    /// Room for what the next call is given or yields, and nobody needs after it.
+    pub(crate) fn scratch_room(&mut self, size: u32) -> Value {
         let scratch = match self.frame.scratch {
             Some(scratch) => scratch,
             None => self.b.stack_slot(size, 8),
         };
         self.frame.scratch = Some(scratch);
         self.b.widen_slot(scratch, size);
-        for (index, word) in words.iter().enumerate() {
-            self.b.store(*word, scratch, 8 * index as i32);
-        }
         scratch
     }
 

@@ -15,22 +15,40 @@ struct Body {
     bytes: Vec<u8>,
 }
 
-fn owned(bytes: &[u8], small: TypeIndex, object: TypeIndex) -> Any {
+/// A copy, or `None` where there is no room for it.
+fn owned(bytes: &[u8], small: TypeIndex, object: TypeIndex) -> Option<Any> {
     let mut payload = [0; 8];
     if bytes.len() < payload.len() {
         payload[..bytes.len()].copy_from_slice(bytes);
         let small_len = bytes.len() as u32;
-        return Any { type_index: small.0, small_len, payload: Payload { bytes: payload } };
+        return Some(Any { type_index: small.0, small_len, payload: Payload { bytes: payload } });
     }
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(bytes.len() + 1).ok()?;
+    copy.extend_from_slice(bytes);
     // The terminating NUL is not counted.
-    let copy = [bytes, &[0]].concat();
+    copy.push(0);
     let cell = ByteArray { data: copy.as_ptr().cast(), size: bytes.len() };
-    Any::ptr(object, object::allocate(object, Body { cell, bytes: copy }).cast())
+    Some(Any::ptr(object, object::allocate(object, Body { cell, bytes: copy }).cast()))
 }
 
 /// A string.
-pub(super) fn text(bytes: &[u8]) -> Any {
+pub(super) fn text(bytes: &[u8]) -> Option<Any> {
     owned(bytes, TypeIndex::SMALL_STR, TypeIndex::STR)
+}
+
+/// Writes what has been made; -1 once it has raised that there is nothing.
+///
+/// # Safety
+/// The place is valid.
+unsafe fn hand_over(made: Option<Any>, out: *mut Any) -> i32 {
+    let Some(made) = made else {
+        super::raise(b"MemoryError", b"out of memory");
+        return -1;
+    };
+    // SAFETY: as required above.
+    unsafe { *out = made };
+    0
 }
 
 /// `TVMFFIStringFromByteArray`
@@ -42,8 +60,7 @@ pub(super) unsafe extern "C" fn string_from_byte_array(
     out: *mut Any,
 ) -> i32 {
     // SAFETY: as required above.
-    unsafe { *out = self::text((*text).bytes()) };
-    0
+    unsafe { hand_over(self::text((*text).bytes()), out) }
 }
 
 /// `TVMFFIBytesFromByteArray`
@@ -55,8 +72,7 @@ pub(super) unsafe extern "C" fn bytes_from_byte_array(
     out: *mut Any,
 ) -> i32 {
     // SAFETY: as required above.
-    unsafe { *out = owned((*bytes).bytes(), TypeIndex::SMALL_BYTES, TypeIndex::BYTES) };
-    0
+    unsafe { hand_over(owned((*bytes).bytes(), TypeIndex::SMALL_BYTES, TypeIndex::BYTES), out) }
 }
 
 /// `TVMFFIAnyViewToOwnedAny`: a borrowed `DLTensor*` stays borrowed.
@@ -67,7 +83,7 @@ pub(super) unsafe extern "C" fn any_view_to_owned_any(view: *const Any, out: *mu
     // SAFETY: as required above, for each kind of value.
     unsafe {
         let view = *view;
-        *out = match view.ty() {
+        let made = match view.ty() {
             TypeIndex::RAW_STR => {
                 let text = CStr::from_ptr(view.pointer().cast()).to_bytes();
                 self::text(text)
@@ -83,14 +99,14 @@ pub(super) unsafe extern "C" fn any_view_to_owned_any(view: *const Any, out: *mu
                     super::raise(b"InternalError", b"the reference has been moved already");
                     return -1;
                 }
-                Any::ptr(TypeIndex((*object).type_index), object.cast::<c_void>())
+                Some(Any::ptr(TypeIndex((*object).type_index), object.cast::<c_void>()))
             }
             ty if ty.is_object() => {
                 object::inc_ref(view.pointer().cast());
-                view
+                Some(view)
             }
-            _ => view,
+            _ => Some(view),
         };
+        hand_over(made, out)
     }
-    0
 }

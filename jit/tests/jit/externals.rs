@@ -15,6 +15,7 @@ const TEXT: &str = "
     extern half(n: int64) -> int64 where n % 2 == 0 = { return n / 2; };
     extern same(x: Any) -> Any = { return x; };
     extern checked(n: int64) -> None = try status(n);
+    extern counted(s: str) -> int64 = { return s.size; };
     plain(n: int64) -> int64 = { return n; };
 ";
 
@@ -103,11 +104,31 @@ fn results_are_written_if_all_went_well() {
     }
 }
 
+/// Nothing is read of such a text: there is no room for its copy.
+#[test]
+fn a_size_beyond_memory_is_an_error() {
+    for runtime in runtimes() {
+        let compiled = compile(runtime);
+        // SAFETY: this is its type in C.
+        let counted: extern "C" fn(*const u8, i64, *mut i64) -> i32 =
+            unsafe { transmute(address(&compiled, "counted")) };
+        let (text, mut result) = (*b"nine char", -1);
+        assert_eq!((counted(text.as_ptr(), 9, &mut result), result), (0, 9));
+        for size in [1 << 60, i64::MAX] {
+            assert_eq!(counted(text.as_ptr(), size, &mut result), -1);
+            let expected = format!(
+                "MemoryError: Out of memory for s when calling: `counted(s: str)`, {size} bytes"
+            );
+            assert_eq!(compiled.raised(-1).to_string(), expected);
+        }
+    }
+}
+
 /// The function of the FFI is there too, and only what is declared `extern` is in C.
 #[test]
 fn names() {
     let compiled = compile(Runtime::builtin());
-    for name in ["mlp", "half", "same", "checked"] {
+    for name in ["mlp", "half", "same", "checked", "counted"] {
         assert!(compiled.external(name).is_some() && compiled.function(name).is_some(), "{name}");
     }
     for name in ["plain", "nothing", "", "mlp_kernel", "__tvm_ffi_half"] {

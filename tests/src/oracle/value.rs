@@ -312,8 +312,14 @@ fn numbers(place: &Place<'_>, given: &Argument) -> Checked<Vec<i64>> {
     let number = |(index, element): (usize, &Argument)| match words(element) {
         (1, value) => Ok(value),
         _ => {
-            let expected = format!("int but got {}", type_name(element));
-            Err(place.fault("TypeError", "Mismatched type of", &format!("[{index}]"), expected))
+            let at = format!("[{index}]");
+            Err(if let Argument::BigInt(value) = element {
+                let expected = format!("int64 but got {value}");
+                place.fault("ValueError", "Out of range", &at, expected)
+            } else {
+                let expected = format!("int but got {}", type_name(element));
+                place.fault("TypeError", "Mismatched type of", &at, expected)
+            })
         }
     };
     elements.iter().enumerate().map(number).collect()

@@ -90,6 +90,9 @@ complaints! {
     NarrowUnsigned: "ValueError" "Out of range {quote}{calling}, expected {quote} but got {unsigned}";
     NoAllocator: "RuntimeError" "Missing allocator of {device} tensors for {quote}{calling}, pass a PyTorch tensor or call TVMFFIEnvSetDLPackManagedTensorAllocator before";
     OutOfMemory: "MemoryError" "Out of memory for {quote}{calling}, {unsigned} bytes";
+    NumberBig: "ValueError" "Out of range {path}[{int}]{on}, expected int64 but got {plain}";
+    NoMemory: "MemoryError" "Out of memory for {subject}{calling}, {unsigned} bytes";
+    ResultMemory: "MemoryError" "Out of memory for result{calling}";
     NoDriver: "RuntimeError" "Missing CUDA driver {plain}{calling}";
     NoEntry: "RuntimeError" "Missing {plain} in {plain}{calling}, which CUDA drivers have from 12.0 on";
     OldDriver: "RuntimeError" "Outdated CUDA driver {plain}{calling}, expected version {int} or newer but got {int}";

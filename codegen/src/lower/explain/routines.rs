@@ -273,7 +273,7 @@ routines! {
     /// `(state, complaint, values…)`: raises, unless a fault is no error now; 1.
     Complain "complain" [Ptr, I64, I64, I64, I64, I64] -> Some(I32), cold, Inside, raise::complain;
     /// `(state, complaint, head, expected, object)`: complains of an integer object; 1.
-    ComplainBig "complain_big" [Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), cold, Inside, big_int::complain;
+    ComplainBig "complain_big" [Ptr, I64, Ptr, I64, Ptr] -> Some(I32), cold, Inside, big_int::complain;
     /// `(state, complaint, value)`: raises that the descriptor is wrong; -1.
     Broken "broken" [Ptr, I64, I64] -> Some(I32), cold, Inside, raise::broken;
     /// `(descriptor, site, complaint, values)`: raises; 1.

@@ -29,8 +29,6 @@ struct Entries<'a> {
     iterator: Global,
     /// How many entries there are.
     size: Value,
-    /// An argument, and a result.
-    call: [Value; 2],
     /// The key and the value: where they are put, if they are looked at.
     parts: [(ValueId, Option<Value>); 2],
     /// The symbols that a turn may bind; the next one compares with them.
@@ -52,23 +50,21 @@ impl<'a> Wrapper<'a, '_> {
         }
         let outside = self.enter_scope(value);
         let way_out = WayOut { owned: self.held.len(), fail: outside.fail };
-        let call = [0, 1].map(|_| self.b.stack_slot(ANY.size, ANY.align));
-        let is_map = self.pass_mapping(value, call[0]);
+        let (is_map, mapping) = self.mapping_words(value);
         let counter = self.global(is_map, SIZE, way_out);
-        self.call_global(counter, call, way_out);
-        let size = self.b.load(Type::I64, call[1], any::PAYLOAD.offset);
+        let counted = self.call_global(counter, mapping, None, way_out);
+        let size = self.b.load(Type::I64, counted, any::PAYLOAD.offset);
         let some = self.b.compare_const(Cond::Ne, size, 0);
         self.go_unless(some, after, &nothing);
         let maker = self.global(is_map, ITERATOR, way_out);
-        self.call_global(maker, call, way_out);
-        let object = self.b.load(Type::Ptr, call[1], any::PAYLOAD.offset);
+        let made = self.call_global(maker, mapping, None, way_out);
+        let object = self.b.load(Type::Ptr, made, any::PAYLOAD.offset);
         let iterator = maker.made(object);
         let parts = self.parts(value, steps);
         self.entries(&Entries {
             steps,
             iterator,
             size,
-            call,
             parts,
             symbols: symbols.clone(),
             after,
@@ -79,15 +75,13 @@ impl<'a> Wrapper<'a, '_> {
         self.set_symbols(&symbols, &states);
     }
 
-    /// Makes a mapping the argument of a call; yields whether it is a `Map`.
-    fn pass_mapping(&mut self, value: ValueId, argument: Value) -> Value {
+    /// Whether a mapping is a `Map`, and its words as the argument of a call.
+    fn mapping_words(&mut self, value: ValueId) -> (Value, [Value; 2]) {
         let mapping = self.values[value].word();
         let index = self.b.load(Type::I32, mapping, object::TYPE_INDEX.offset);
         let is_map = self.b.compare_const(Cond::Eq, index, TypeIndex::MAP.0.into());
         let head = self.b.convert(Convert::Zext, index, Type::I64);
-        self.b.store(head, argument, any::TYPE_INDEX.offset);
-        self.b.store(mapping, argument, any::PAYLOAD.offset);
-        is_map
+        (is_map, [head, mapping])
     }
 
     /// Where key and value are put. One that may be anything is not asked for.
@@ -107,8 +101,6 @@ impl<'a> Wrapper<'a, '_> {
 
     fn entries(&mut self, entries: &Entries<'a>) {
         let Entries { iterator, size, ref symbols, way_out, after, .. } = *entries;
-        let int = self.b.i64(TypeIndex::INT.0.into());
-        self.b.store(int, entries.call[0], any::TYPE_INDEX.offset);
         let [head, again, end] = ["entry", "again", "end"].map(|label| self.b.block(label));
         let start: Vec<Value> = [size].into_iter().chain(self.carry(symbols)).collect();
         let left = self.b.block_param(head, Type::I64, "left");
@@ -124,10 +116,10 @@ impl<'a> Wrapper<'a, '_> {
         let next = self.b.block("next");
         self.b.branch(last, end, next);
         self.b.switch_to(next);
-        self.ask(entries, MOVE_ON, entries.call[1]);
+        let moved = self.ask(entries, MOVE_ON, None);
         self.held.truncate(way_out.owned);
         // There are fewer only if somebody has taken entries out meanwhile.
-        let more = self.b.load(Type::I64, entries.call[1], any::PAYLOAD.offset);
+        let more = self.b.load(Type::I64, moved, any::PAYLOAD.offset);
         let more = self.b.compare_const(Cond::Ne, more, 0);
         self.b.branch(more, again, end);
         self.b.switch_to(again);
@@ -143,7 +135,7 @@ impl<'a> Wrapper<'a, '_> {
         let WayOut { owned, fail } = entries.way_out;
         for (which, (_, slot)) in entries.parts.iter().enumerate() {
             if let Some(slot) = *slot {
-                self.ask(entries, which as i64, slot);
+                self.ask(entries, which as i64, Some(slot));
                 self.held.push(Held::Any(slot));
             }
         }
@@ -164,11 +156,10 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    /// Calls the iterator with a number.
-    fn ask(&mut self, entries: &Entries<'_>, what: i64, result: Value) {
-        let what = self.b.i64(what);
-        self.b.store(what, entries.call[0], any::PAYLOAD.offset);
-        self.call_global(entries.iterator, [entries.call[0], result], entries.way_out);
+    /// Calls the iterator with a number; where the answer is.
+    fn ask(&mut self, entries: &Entries<'_>, what: i64, wanted: Option<Value>) -> Value {
+        let number = [TypeIndex::INT.0.into(), what].map(|word| self.b.i64(word));
+        self.call_global(entries.iterator, number, wanted, entries.way_out)
     }
 
     /// True if a value that has been checked may have to be released.

@@ -1,6 +1,6 @@
 //! Functions of the runtime's registry that a prologue calls, and what it owns meanwhile.
 
-use abi_spec::layout::{any, byte_array};
+use abi_spec::layout::{ANY, BYTE_ARRAY, any, byte_array};
 use abi_spec::{TypeIndex, runtime};
 
 use crate::ir::{Block, Cond, Convert, Type, Value};
@@ -67,7 +67,8 @@ impl Wrapper<'_, '_> {
     /// Asks the registry; a function that it does not have is one for `explain` to report.
     fn look_up(&mut self, first: Value, names: [&'static str; 2], way_out: WayOut) -> Value {
         let [data, size] = self.name_of(first, names);
-        let (array, out) = (self.b.stack_slot(16, 8), self.b.stack_slot(8, 8));
+        let array = self.scratch_room(BYTE_ARRAY.size + 8);
+        let out = self.b.ptr_offset(array, BYTE_ARRAY.size.into());
         self.b.store(data, array, byte_array::DATA.offset);
         self.b.store(size, array, byte_array::SIZE.offset);
         let null = self.b.null();
@@ -92,18 +93,26 @@ impl Wrapper<'_, '_> {
         [self.b.select(first, a, b), self.b.select(first, c, d)]
     }
 
-    /// Calls a function with one argument.
+    /// Calls a function with one argument, given as its words. Yields where the result is: where it is wanted, else
+    /// where the next call writes its own.
     pub(crate) fn call_global(
         &mut self,
         function: Global,
-        [argument, result]: [Value; 2],
+        words: [Value; 2],
+        wanted: Option<Value>,
         way_out: WayOut,
-    ) {
+    ) -> Value {
+        let argument = self.scratch_room(2 * ANY.size);
+        for (word, field) in words.into_iter().zip([any::TYPE_INDEX, any::PAYLOAD]) {
+            self.b.store(word, argument, field.offset);
+        }
+        let result = wanted.unwrap_or_else(|| self.b.ptr_offset(argument, ANY.size.into()));
         self.clear_any(result);
         let call = crate::lower::runtime(self.b.module, &runtime::FUNCTION_CALL);
         let one = self.b.i32(1);
         let status = self.b.call_value(call, &[function.object, argument, one, result]);
         self.require_status(status, function.first, function.names, way_out);
+        result
     }
 
     /// Goes on if a call of one of two functions has succeeded.
@@ -118,13 +127,12 @@ impl Wrapper<'_, '_> {
         let passed = self.b.compare_const(Cond::Eq, status, 0);
         self.b.branch(passed, next, failed);
         self.b.switch_to(failed);
-        let name = self.name_of(first, names);
-        self.give_up(status, name, way_out);
+        self.give_up(status, first, names, way_out);
         self.b.switch_to(next);
     }
 
     /// Passes on the error of the runtime. In a union it is forgotten, since another type may do.
-    fn give_up(&mut self, status: Value, [name, length]: [Value; 2], way_out: WayOut) {
+    fn give_up(&mut self, status: Value, first: Value, names: [&'static str; 2], way_out: WayOut) {
         if self.in_union {
             self.release_own(way_out);
             self.forget_error();
@@ -132,6 +140,8 @@ impl Wrapper<'_, '_> {
         }
         let held = self.held.clone();
         self.release_held(&held);
+        // The name is asked for last: what is alive across the releases takes room in the frame, at every depth.
+        let [name, length] = self.name_of(first, names);
         let status = self.b.convert(Convert::Sext, status, Type::I64);
         let fault = Fault { callee: Callee::Kernel, ..Fault::plain(Complaint::Failed) };
         let raised = self.fail_at(&fault, &[name, length, status]);
@@ -140,9 +150,8 @@ impl Wrapper<'_, '_> {
 
     /// Takes the error out of the thread's slot and releases it.
     fn forget_error(&mut self) {
-        let error = self.b.stack_slot(8, 8);
         let null = self.b.null();
-        self.b.store(null, error, 0);
+        let error = self.scratch(&[null]);
         let take = crate::lower::runtime(self.b.module, &runtime::ERROR_MOVE_FROM_RAISED);
         self.b.call(take, &[error]);
         let error = self.b.load(Type::Ptr, error, 0);

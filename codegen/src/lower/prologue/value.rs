@@ -4,7 +4,7 @@
 //! else is acceptable.
 
 use abi_spec::TypeIndex;
-use abi_spec::layout::{OBJECT, any, byte_array, seq_cell};
+use abi_spec::layout::{BYTE_ARRAY, OBJECT, any, byte_array, seq_cell};
 
 use crate::declaration::{Class, Leaf, Mapping, ParamType, Sequence, Shape};
 use crate::ir::{Block, Cond, Convert, Type, Value};
@@ -242,7 +242,7 @@ impl Wrapper<'_, '_> {
     fn text_array(&mut self, value: ValueId) -> Value {
         let address = self.any_address(value);
         let [low, high] = self.masks(value);
-        let slot = self.b.stack_slot(16, 8);
+        let slot = self.scratch_room(BYTE_ARRAY.size);
         let array = self.routine_value(Routine::Text, &[address, low, high, slot]);
         self.guard_non_null(array)
     }
@@ -268,7 +268,7 @@ impl Wrapper<'_, '_> {
         };
         let word = self.usually(value, &[right], word, |w| {
             let address = w.any_address(value);
-            let slot = w.b.stack_slot(8, 8);
+            let slot = w.scratch_room(8);
             let [low, high] = w.masks(value);
             let named = w.routine_value(otherwise, &[address, low, high, slot]);
             let named = w.b.compare_const(Cond::Ne, named, 0);

@@ -32,14 +32,15 @@ impl Builder<'_> {
         self.compare_const(Cond::Ugt, size, 1)
     }
 
-    /// Complains of an integer that is an object, with the head of the step and what was expected, and returns 1.
+    /// Complains of an integer that is an object, with the head of the step and what was expected or which number of a
+    /// shape it is, and returns 1.
     pub(crate) fn complain_big(
         &mut self,
         s: Value,
         complaint: Value,
         [head, expected, object]: [Value; 3],
     ) {
-        let args = [s, complaint, head, expected, object];
+        let args = [s, complaint, head, self.as_word(expected), object];
         let raised = self.routine_value(Routine::ComplainBig, &args);
         self.ret(Some(raised));
     }

@@ -198,7 +198,15 @@ pub(crate) fn check_numbers(b: &mut Builder<'_>, _: Used) {
             let element = b.any_at(elements, at);
             let index = b.load(Type::I32, element, any::TYPE_INDEX.offset);
             let other = b.compare_const(Cond::Ne, index, TypeIndex::INT.0.into());
-            b.refuse(s, other, Complaint::Number, &[head, at, element]);
+            b.if_then(other, |b| {
+                let object = b.load(Type::Ptr, element, any::PAYLOAD.offset);
+                let big = b.is_big_int(index, object);
+                b.if_then(big, |b| {
+                    let complaint = b.i64(Complaint::NumberBig as i64);
+                    b.complain_big(s, complaint, [head, at, object]);
+                });
+                b.complain(s, Complaint::Number, &[head, at, element]);
+            });
         });
     });
     let rank = step.rank(b);

@@ -6,7 +6,6 @@ use abi_spec::{Scalar, TypeIndex, runtime};
 use super::{Stub, Words};
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::language::{MAX_RANK, spelled};
-use crate::lower::explain::codes::Callee;
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::site::{self, Fault};
@@ -105,24 +104,21 @@ impl Stub<'_> {
         self.b.convert(Convert::Zext, word, Type::I64)
     }
 
-    /// Text gets an owner, since only that knows its size.
+    /// Text gets an owner, since only that knows its size. The runtime, which fails only where there is no room for it,
+    /// says so as C++ does; that is of no use to the caller.
     fn text(&mut self, param: &Param<'_>, span: [Value; 2]) -> Words {
         let there = self.is_there(param, span);
         self.unless_none(there, |s| {
             let (array, slot) = (s.byte_array(span), s.make());
-            let function = &runtime::STRING_FROM_BYTE_ARRAY;
-            let status = s.b.runtime(function, &[array, slot]);
+            let status = s.b.runtime(&runtime::STRING_FROM_BYTE_ARRAY, &[array, slot]);
             let failed = s.b.compare_const(Cond::Ne, status, 0);
             let (fail, next) = (s.b.cold_block("failed"), s.b.block("next"));
             s.b.branch(failed, fail, next);
             s.b.switch_to(fail);
             let none = s.b.i64(0);
             write_any(&mut s.b, slot, TypeIndex::NONE, none);
-            let subject = format!("Failed {}", function.name);
-            let (callee, complaint) = (Callee::Kernel, Complaint::Status);
-            let fault = Fault { callee, subject, ..Fault::plain(complaint) };
-            let status = s.b.convert(Convert::Sext, status, Type::I64);
-            s.fail(&fault, &[status]);
+            let subject = spelled(param.name).to_string();
+            s.fail(&Fault { subject, ..Fault::plain(Complaint::NoMemory) }, &[span[1]]);
             s.b.switch_to(next);
             s.read(slot)
         })
