@@ -1,6 +1,6 @@
 //! Parameters and images that nothing uses.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use abi_spec::DeviceType;
 
@@ -25,10 +25,7 @@ pub(super) fn params(function: &Function) -> Vec<usize> {
         Body::Call(_) => false,
     };
     let params = &function.signature.params;
-    let mentions = Mentions::of(function);
-    let unused = |index: &usize| {
-        may_be_unused(&params[*index]) && !mentions.uses(*index) && !is_neighbour(function, *index)
-    };
+    let unused = |index: &usize| may_be_unused(&params[*index]) && !is_used(function, *index);
     (0..params.len()).filter(|_| !only_raises).filter(unused).collect()
 }
 
@@ -45,53 +42,23 @@ fn may_be_unused(param: &Param) -> bool {
     !param.variadic && !says_nothing && !is_meant
 }
 
-/// The names that a function mentions.
-struct Mentions<'a> {
-    params: &'a [Param],
-    /// For each parameter those that its type mentions.
-    own: Vec<FxHashSet<&'a str>>,
-    /// How many types of parameters mention a name.
-    counts: FxHashMap<&'a str, usize>,
-    /// Those outside of the types of parameters.
-    elsewhere: FxHashSet<&'a str>,
-    /// The first parameter that determines a symbol.
-    determined: FxHashMap<&'a str, usize>,
-}
-
-impl<'a> Mentions<'a> {
-    fn of(function: &'a Function) -> Mentions<'a> {
-        let signature = &function.signature;
-        let conditions = signature.constraints.iter().map(|constraint| &constraint.condition);
-        let outputs = signature.outputs().iter().flat_map(|output| output.tensor.extents());
-        let mut elsewhere = FxHashSet::default();
-        let exprs = conditions.chain(outputs).chain(function.body.exprs());
-        exprs.for_each(|expr| mention(expr, &mut elsewhere));
-        let (mut own, mut counts) = (Vec::new(), FxHashMap::default());
-        let mut known = FxHashMap::default();
-        for (index, param) in signature.params.iter().enumerate() {
-            let mut names = FxHashSet::default();
-            param.ty.exprs().into_iter().for_each(|expr| mention(expr, &mut names));
-            names.iter().for_each(|name| *counts.entry(*name).or_insert(0) += 1);
-            own.push(names);
-            for name in determined(param) {
-                known.entry(name).or_insert(index);
-            }
-        }
-        Mentions { params: &signature.params, own, counts, elsewhere, determined: known }
-    }
-
-    /// True if a name is mentioned outside of the type of a parameter.
-    fn beside(&self, index: usize, name: &str) -> bool {
-        let own = usize::from(self.own[index].contains(name));
-        self.elsewhere.contains(name) || self.counts.get(name).is_some_and(|all| *all > own)
-    }
-
-    /// True if a parameter is mentioned, or determines a symbol that is.
-    fn uses(&self, index: usize) -> bool {
-        let is_first = |name: &str| self.determined.get(name).is_none_or(|first| *first >= index);
-        self.beside(index, &self.params[index].name)
-            || self.own[index].iter().any(|name| self.beside(index, name) && is_first(name))
-    }
+/// True if a parameter is mentioned, determines a symbol that is, or says on which device something is.
+fn is_used(function: &Function, index: usize) -> bool {
+    let signature = &function.signature;
+    let others = signature.params.iter().enumerate().filter(|(other, _)| *other != index);
+    let conditions = signature.constraints.iter().map(|constraint| &constraint.condition);
+    let outputs = signature.outputs().iter().flat_map(|output| output.tensor.extents());
+    let exprs = others.flat_map(|(_, other)| other.ty.exprs()).chain(conditions);
+    let exprs = exprs.chain(outputs).chain(function.body.exprs());
+    let mut mentioned = FxHashSet::default();
+    exprs.for_each(|expr| mention(expr, &mut mentioned));
+    let param = &signature.params[index];
+    let mut own = FxHashSet::default();
+    param.ty.exprs().into_iter().for_each(|expr| mention(expr, &mut own));
+    let earlier: FxHashSet<&str> = signature.params[..index].iter().flat_map(determined).collect();
+    mentioned.contains(&*param.name)
+        || own.iter().any(|name| mentioned.contains(name) && !earlier.contains(name))
+        || is_neighbour(function, index)
 }
 
 fn mention<'a>(expr: &'a Expr, names: &mut FxHashSet<&'a str>) {
