@@ -131,7 +131,7 @@ fn hold(session: &Session, stand_in: &FakeCuda, around: &Around) {
         stand_in.fail_at(fault, 719);
         let ended = session.call("f", &[x.arg()]);
         let line = around.expected.lines().nth(fault as usize - 1).unwrap_or_default();
-        assert_eq!(ended.is_ok(), line.starts_with("cuCtxPop"), "{}: {line}", session.name);
+        assert!(ended.is_err(), "{}: {line}", session.name);
         if line.starts_with("cuCtxPop") {
             driver.pop();
         }
@@ -193,6 +193,29 @@ fn failures_say_what_failed_and_where() {
             assert_same(&found, &error_of(&library, "f", &text), &session.name);
             assert_eq!(stand_in.live().pushed, 0, "{}", session.name);
         }
+    }
+}
+
+/// The context cannot be left either: it is the launch that is said.
+#[test]
+fn a_launch_that_fails_is_what_is_said() {
+    let stand_in = fake_cuda::exclusive();
+    let library = library(
+        "f(x: Tensor([n], float32, device=cuda)) -> None \
+         = { launch cubin.\"cluster_kernel\"(x.data) grid(1) block(n); };",
+    );
+    for session in sessions(&library) {
+        session.set_stream(0, ptr::null_mut());
+        second(&session, &stand_in, 0);
+        stand_in.fail_at(4, 719);
+        let error = session.call("f", &[Fake::new(0x1000, &[4096]).arg()]).unwrap_err();
+        assert!(error.contains("CUDA_ERROR_INVALID_VALUE (1): "), "{}: {error}", session.name);
+        assert!(error.contains("block = (4096, 1, 1)"), "{}: {error}", session.name);
+        let record = stand_in.record();
+        let last = record.lines().next_back().unwrap_or_default();
+        assert!(last.starts_with("cuCtxPopCurrent") && last.ends_with("(as told)"), "{record}");
+        Driver(&stand_in).pop();
+        stand_in.reset();
     }
 }
 

@@ -35,7 +35,7 @@ impl<'a> Wrapper<'a, '_> {
         let signature = Entry::LaunchKernelEx.signature();
         let args = [area, function, addresses, null];
         let status = self.b.call_indirect_value(signature, start, &args);
-        self.leave_context(entered);
+        self.leave_context(entered, [descriptor, site, status]);
         let failed = self.b.compare_const(Cond::Ne, status, 0);
         let (fail, next) = (self.b.cold_block("not_launched"), self.b.block("next"));
         self.b.branch(failed, fail, next);
@@ -87,14 +87,18 @@ impl<'a> Wrapper<'a, '_> {
         entered
     }
 
-    /// What was current before is so again.
-    fn leave_context(&mut self, entered: Value) {
+    /// What was current before is so again, or leaves with an error: who calls would go on in a context of ours.
+    fn leave_context(&mut self, entered: Value, launched: [Value; 3]) {
         let entered = self.b.compare_const(Cond::Ne, entered, 0);
         let (leave, next) = (self.b.cold_block("leave_context"), self.b.block("next"));
         self.b.branch(entered, leave, next);
         self.b.switch_to(leave);
-        self.routine(Routine::LeaveContext, &[]);
-        self.b.jump(next, &[]);
+        let left = self.routine_value(Routine::LeaveContext, &launched);
+        let failed = self.b.compare_const(Cond::Ne, left, 0);
+        let fail = self.b.cold_block("not_left");
+        self.b.branch(failed, fail, next);
+        self.b.switch_to(fail);
+        self.exit(Some(left));
         self.b.switch_to(next);
     }
 }

@@ -170,8 +170,9 @@ routines! {
     EnterContext "enter_context" [Ptr, Ptr, Ptr, I64] -> Some(I32), outline, Launches, cuda::context::enter;
     /// `(descriptor, site, kernel, device)`: makes the primary context current, or raises and returns -1.
     PushPrimary "push_primary" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, Launches, cuda::context::push_primary;
-    /// Makes current what was so before.
-    LeaveContext "leave_context" [] -> None, cold, Launches, cuda::context::leave;
+    /// `(descriptor, site, status)`: makes current what was so before, or raises and returns -1, unless the status is that
+    /// of a failure.
+    LeaveContext "leave_context" [Ptr, Ptr, I32] -> Some(I32), cold, Launches, cuda::context::leave;
     /// `(descriptor, site, name, length, status)`: raises.
     DriverFailed "driver_failed" [Ptr, Ptr, Ptr, I64, I64] -> None, cold, Launches, cuda::failed::driver;
     /// `(descriptor, site, kernel, device, status)`: raises.

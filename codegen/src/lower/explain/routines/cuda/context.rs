@@ -59,10 +59,16 @@ pub(crate) fn push_primary(b: &mut Builder<'_>, _: Used) {
     b.return_code(0);
 }
 
-/// `()`: what was current before is so again.
+/// `(descriptor, site, status)`: what was current before is so again; 0, or -1 once it has raised that the driver has
+/// failed at that. After a failure with a status, it is that failure which is said.
 pub(crate) fn leave(b: &mut Builder<'_>, _: Used) {
-    b.leave_context();
-    b.ret(None);
+    let [descriptor, site, status] = [0, 1, 2].map(|i| b.param(i));
+    let out = b.stack_slot(8, 8);
+    let popped = b.driver(Entry::CtxPopCurrent, &[out]);
+    let failed = b.compare_const(Cond::Ne, status, 0);
+    b.return_if(failed, 0);
+    b.check_driver(descriptor, site, Entry::CtxPopCurrent, popped);
+    b.return_code(0);
 }
 
 /// Of several threads one keeps the context retained.
@@ -82,12 +88,4 @@ fn contexts(b: &mut Builder<'_>) -> Value {
         b.module.data.push(Data::variable(symbol, bytes, 8));
     }
     b.address(symbol)
-}
-
-impl Builder<'_> {
-    /// What was current before is so again.
-    pub(crate) fn leave_context(&mut self) {
-        let out = self.stack_slot(8, 8);
-        self.driver(Entry::CtxPopCurrent, &[out]);
-    }
 }

@@ -11,7 +11,7 @@ const INVALID_DEVICE: i32 = 101;
 /// `(descriptor, site, kernel, device)`: prepares a kernel in the primary context of a device; 0, or -1 once it has
 /// raised.
 pub(crate) fn prepare(b: &mut Builder<'_>, _: Used) {
-    let all @ [_, _, _, device] = [0, 1, 2, 3].map(|i| b.param(i));
+    let all @ [descriptor, site, _, device] = [0, 1, 2, 3].map(|i| b.param(i));
     b.try_routine(Routine::LoadKernel, &all);
     let number = b.compare_const(Cond::Ule, device, i32::MAX.into());
     b.unless(number, |b| {
@@ -21,8 +21,10 @@ pub(crate) fn prepare(b: &mut Builder<'_>, _: Used) {
     });
     b.try_routine(Routine::PushPrimary, &all);
     let code = b.routine_value(Routine::PrepareHere, &all);
-    b.leave_context();
-    b.ret(Some(code));
+    let left = b.routine_value(Routine::LeaveContext, &[descriptor, site, code]);
+    let failed = b.compare_const(Cond::Ne, code, 0);
+    b.if_then(failed, |b| b.ret(Some(code)));
+    b.ret(Some(left));
 }
 
 /// `(descriptor, site, kernel, device)`: the same in the current context. A kernel is in the device's memory only once
