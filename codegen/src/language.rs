@@ -121,15 +121,10 @@
 //! accepted only where `Optional`, `ptr` or `Stream` says so, `Tensor` is one of its two forms exactly, and an rvalue
 //! reference to an object is borrowed wherever an object other than a tensor is accepted. An integer beyond `int64`,
 //! which the runtime hands over as an object, is a `uint64` or a `ptr` where it fits 64 bits, and out of range
-<<<<<<< ours
 //! elsewhere. A float is rounded to the nearest of its type, as C++ does, and one that is too large is an infinity:
 //! `1e300` for a `float32`. A `uint64` on which an extent or a stride depends must fit `int64`. Text in quotes
-//! is compared with text, and with an element type or a device that it names.
-=======
-//! elsewhere. A `uint64` on which an extent or a stride depends must fit `int64`. Text in quotes
 //! is compared with text, and with an element type or a device that it names. It may contain a NUL, which ends no
 //! text; of a default that contains one there are at most 7 bytes.
->>>>>>> theirs
 //!
 //! A symbol that only something optional, or the elements of a sequence or mapping determine may be used in the
 //! same parameter alone; the types of a union determine none. Elements of a sequence are `xs[3]` in errors,
