@@ -93,3 +93,7 @@ EXPORT(tuple_int, Tuple<int64_t>)
 EXPORT(tuple_nested, Tuple<Tuple<int64_t, double>, Optional<String>>)
 EXPORT(variant_int_str, Variant<int64_t, String>)
 EXPORT(variant_float_array, Variant<double, Array<int64_t>>)
+
+// What the macro makes of a number.
+static double rounded(float x) { return x; }
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(rounded, rounded)

@@ -115,11 +115,12 @@
 //! | tuple | `t[i]`, or `t.name` where the element has one |
 //! | what is optional | `is_some` |
 //!
-//! What is accepted is what the C++ export macro accepts, with these differences: numbers must fit, None is
+//! What is accepted is what the C++ export macro accepts, with these differences: integers must fit, None is
 //! accepted only where `Optional`, `ptr` or `Stream` says so, `Tensor` is one of its two forms exactly, and an rvalue
 //! reference to an object is borrowed wherever an object other than a tensor is accepted. An integer beyond `int64`,
 //! which the runtime hands over as an object, is a `uint64` or a `ptr` where it fits 64 bits, and out of range
-//! elsewhere. A `uint64` on which an extent or a stride depends must fit `int64`. Text in quotes
+//! elsewhere. A float is rounded to the nearest of its type, as C++ does, and one that is too large is an infinity:
+//! `1e300` for a `float32`. A `uint64` on which an extent or a stride depends must fit `int64`. Text in quotes
 //! is compared with text, and with an element type or a device that it names.
 //!
 //! A symbol that only something optional, or the elements of a sequence or mapping determine may be used in the
@@ -181,7 +182,7 @@
 //! | `@name(a)` | of `__tvm_ffi_name`, defined here or left to the linker |
 //! | `@"name"(a)` | of the function of that name among the imports of the library, else in the registry |
 //! | `@(f)(a)` | of a value of type `Function` |
-//! | `let t = alloc Tensor([n], float32) on x;` | workspace, allocated as outputs are, on the device of `x`; on the cpu without it |
+//! | `let t = alloc Tensor([n], float32) on x;` | workspace, allocated as outputs are, on the device of `x`; without `on` on the first device of its own type: the cpu, unless its `device` is another |
 //! | `launch i."k"(…) grid(…) block(…);` | a kernel of an image: see [launches](crate::guide::launches) |
 //! | `if c { … } else if d { … } else { … }` | `c` is a truth |
 //! | `for i in a..b { … }` | `i` is an `int64`; both ends are evaluated once, and `b` is not reached |
@@ -230,8 +231,10 @@
 //! follows `else` stands in place of `Violated n % 4 == 0`. A status that is not zero raises the error that the
 //! kernel has left in the thread's slot; if there is none, the entry of that status, or that of `_`, is the kind
 //! and the text of an error ``<text> when calling: `…`, status = 1``; else it is a RuntimeError `Failed kernel …`.
-//! Every error has a backtrace of one frame: the location of the statement or the function, or
-//! `<tvm-ffi-codegen>` without a line, and the function's name.
+//! Every error has a frame: the location of the statement or the function, or `<tvm-ffi-codegen>` without a line, and
+//! the function's name. It is all the backtrace of an error that is raised here. The error of a callee stays the
+//! object that it is, with its kind, its text and its own frames, after which this one stands; a backtrace of 64 KiB
+//! takes no more.
 //!
 //! # Canonical text
 //!

@@ -16,6 +16,7 @@ mod images;
 pub(crate) mod library;
 mod operators;
 mod prologue;
+mod quote;
 mod runtime;
 mod scoped;
 mod state;

@@ -96,6 +96,15 @@ fn declarations_are_described_in_full() {
         "shape": ["_"], "dtype": "float16", "strides": "contiguous", "device": "cpu", "align": 2,
     });
     assert_eq!(*y, fixed);
+    let optional =
+        "f(x: Optional[Tensor([n], int8)], n: int64, i: Optional[int8]) -> None = k(x, n);";
+    let params = &metadata(optional)["declaration"]["params"];
+    assert_eq!(params[0]["type"], "Optional[Tensor([n], int8)]");
+    let inner = json!({
+        "shape": ["n"], "dtype": "int8", "strides": "contiguous", "device": "cpu", "align": 1,
+    });
+    assert_eq!(params[0]["tensor"], inner);
+    assert_eq!(params[2].get("tensor"), None);
 }
 
 /// Exported names of a lowered library that start so.

@@ -7,7 +7,6 @@ use std::ptr;
 use crate::abi::{Any, SafeCall};
 use crate::compiled::HostFunction;
 use crate::error::Error;
-use crate::value::call::Callee as _;
 use crate::value::function::FfiFunction;
 use crate::value::object::raised;
 

@@ -36,8 +36,9 @@ impl Compiled {
     ///
     /// Many libraries may become modules, also if functions of theirs have the same names. Each call makes
     /// another module; of those that clones of one handle became, the context holds the last. The runtime keeps every one of them for ever, with all that it imports, so **the code
-    /// is never freed** afterwards, nor is what [`Jit::keep`](crate::Jit::keep) kept. A library whose
-    /// functions are taken one by one needs no module, and its code is freed.
+    /// is never freed** afterwards, nor is what [`Jit::keep`](crate::Jit::keep) kept. Functions that
+    /// are taken one by one, by [`Compiled::function`], need no module; without one the code is freed with the last
+    /// of them.
     ///
     /// Loaders of imports run first, in the order of the tree. They may do whatever they like, such as make
     /// other modules; they do not see this one yet.

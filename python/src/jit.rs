@@ -61,10 +61,11 @@ unsafe fn in_process(
     }
     // SAFETY: as required above: those of images are kernels too.
     let jit = unsafe { jit.launches() };
-    let compiled = jit.compile_with(library, &lowering).map_err(|error| match error {
-        Error::Undefined { symbols } => undefined::fault(library, &symbols, &names(kernels)),
-        error => error.into(),
-    })?;
+    let fault = |error| {
+        let Error::Undefined { symbols } = error else { return error.into() };
+        undefined::fault(library, &symbols, &names(kernels))
+    };
+    let compiled = jit.compile_with(library, &lowering).map_err(fault)?;
     // SAFETY: as required above.
     Ok(unsafe { compiled.into_module() }?.into())
 }
@@ -83,12 +84,11 @@ fn linked(
     }
     let lowering = lowering(settings, options.lowering(Form::Shared))?;
     let module = driver::lower_with(library, &lowering)?;
-    let library =
-        driver::emit_module(&module, Form::Shared, &options).map_err(|error| match error {
-            driver::Error::MissingSymbols { names } => undefined::fault(library, &names, &given),
-            error => error.into(),
-        })?;
-    load(&library)
+    let fault = |error| {
+        let driver::Error::MissingSymbols { names } = error else { return error.into() };
+        undefined::fault(library, &names, &given)
+    };
+    load(&driver::emit_module(&module, Form::Shared, &options).map_err(fault)?)
 }
 
 /// The module of a shared library, which needs its file only while it is loaded, and stays.

@@ -170,6 +170,19 @@ def of_backend(name: str) -> bytes:
         return str(error).encode()
 
 
+def test_sources_are_no_paths() -> None:
+    kernel = "C is given as `C(source)`, PTX as one of the `images`"
+    for source in ["void k(float* x, float* y, long n) {}\n", ".version 8.0\n.target sm_90\n", "int k;"]:
+        text = f"kernels['k'] is a source and no path: {kernel}"
+        raises(TypeError, text, lambda: codegen.jit(ADD_ONE, {"k": source}))
+        text = f"link[0] is a source and no path: {kernel}"
+        raises(TypeError, text, lambda: codegen.emit(ADD_ONE, "shared", link=[source]))
+        text = "images['i'] is a source and no path: what would be in the file is given as `bytes`"
+        raises(TypeError, text, lambda: codegen.jit(f"image i; {ADD_ONE}", {}, images={"i": source}))
+    raises(OSError, "no/such.o", lambda: codegen.jit(ADD_ONE, {"k": "no/such.o"}))
+    raises(OSError, "no/such.ptx", lambda: codegen.emit(ADD_ONE, images={"i": "no/such.ptx"}))
+
+
 def test_files_that_are_not_there() -> None:
     raises(FileNotFoundError, "cannot read /no/such/file", lambda: codegen.inspect("/no/such/file"))
     raises(FileNotFoundError, "cannot read /no/such/file", lambda: codegen.link(["/no/such/file"]))

@@ -12,8 +12,13 @@ from typing import Any, Literal, cast, overload
 
 import tvm_ffi
 
+<<<<<<< HEAD
 from . import _ctypes, _process
 from ._kernels import Kernel, Object, Path_, files, linkable, sorted_out
+=======
+from . import _process
+from ._kernels import Kernel, Object, Path_, addresses, files, linkable, path
+>>>>>>> h-messages
 from ._library import library
 
 Form = Literal["ir", "native", "bitcode", "object", "shared", "header"]
@@ -209,15 +214,18 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
         if name in lists and not isinstance(value, str) and isinstance(value, Iterable):
             value = list(value) or None
         elif name in tables and isinstance(value, Mapping):
-            value = {key: _contents(one) for key, one in value.items()} or None
+            value = {key: _contents(one, f"{name}[{key!r}]") for key, one in value.items()} or None
         if value is not None:
             given[name] = value
     return given
 
 
-def _contents(file: Any) -> Any:
+def _contents(file: Any, what: str) -> Any:
     """The bytes of a file that is given by its path."""
-    return Path(file).read_bytes() if isinstance(file, (str, os.PathLike)) else file
+    if not isinstance(file, (str, os.PathLike)):
+        return file
+    otherwise = "what would be in the file is given as `bytes`, PTX as `source.encode()`"
+    return Path(path(file, what, otherwise)).read_bytes()
 
 
 def _objects(objects: Any, what: str) -> list[str | bytes]:

@@ -77,6 +77,16 @@ def compile_c(source: C) -> bytes:
         return output.read_bytes()
 
 
+def path(file: Path_, what: str, otherwise: str) -> str:
+    """The path of a file; for a text that is its contents the error says how those are given."""
+    found = os.fspath(file)
+    if not isinstance(found, str):
+        raise TypeError(f"{what} is a path of bytes, expected one of text")
+    if any(sign in found for sign in "\n{;") and not os.path.exists(found):
+        raise TypeError(f"{what} is a source and no path: {otherwise}")
+    return found
+
+
 def linkable(kernel: Any, what: str) -> str | bytes:
     """A file to link, as a path or as its contents; C is compiled."""
     if isinstance(kernel, C):
@@ -84,10 +94,8 @@ def linkable(kernel: Any, what: str) -> str | bytes:
     if isinstance(kernel, (bytes, bytearray, memoryview)):
         return bytes(kernel)
     if isinstance(kernel, (str, os.PathLike)):
-        path = os.fspath(kernel)
-        if not isinstance(path, str):
-            raise TypeError(f"{what} is a path of bytes, expected one of text")
-        return compile_c(C(Path(path).read_text())) if path.endswith(".c") else path
+        found = path(kernel, what, "C is given as `C(source)`, PTX as one of the `images`")
+        return compile_c(C(Path(found).read_text())) if found.endswith(".c") else found
     raise TypeError(f"{what} is of type {type(kernel).__name__}, which is no file to link")
 
 

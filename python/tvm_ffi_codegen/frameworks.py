@@ -100,13 +100,15 @@ def jax_target(
 
 
 def _argument(index: int, param: dict[str, Any], mutated: bool) -> str:
-    if "tensor" in param:
-        return f"Tensor({chr(97 + index)}!) {param['name']}" if mutated else f"Tensor {param['name']}"
-    kind = _SCALARS.get(re.sub(r"\d+$", "", param["type"]))
-    if kind is None:
-        raise TypeError(f"{param['name']} is of type {param['type']}, which no operator takes")
     default = f"={param['default']}" if "default" in param else ""
-    return f"{kind} {param['name']}{default}"
+    if "tensor" in param:
+        kind = f"Tensor({chr(97 + index)}!)" if mutated else "Tensor"
+        optional = "?" if param["type"].startswith("Optional[") else ""
+        return f"{kind}{optional} {param['name']}{default}"
+    scalar = _SCALARS.get(re.sub(r"\d+$", "", param["type"]))
+    if scalar is None:
+        raise TypeError(f"{param['name']} is of type {param['type']}, which no operator takes")
+    return f"{scalar} {param['name']}{default}"
 
 
 def _sizes(params: Sequence[dict[str, Any]], args: Sequence[Any]) -> dict[str, Any]:
@@ -115,6 +117,8 @@ def _sizes(params: Sequence[dict[str, Any]], args: Sequence[Any]) -> dict[str, A
     for param, arg in zip(params, args, strict=False):
         if "tensor" not in param:
             sizes.setdefault(param["name"], arg)
+            continue
+        if arg is None:
             continue
         for dim, extent in zip(param["tensor"]["shape"] or [], arg.shape, strict=False):
             if re.fullmatch(r"`?[A-Za-z_]\w*`?", dim) and dim != "_":

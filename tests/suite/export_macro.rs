@@ -8,6 +8,7 @@ mod differences;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use abi_spec::TypeIndex;
 use jit::abi::{Any, SafeCall};
@@ -17,7 +18,7 @@ use tvm_ffi_codegen_tests::every::{TYPES, VALUES, declarations, values};
 use tvm_ffi_codegen_tests::ffi::{self, Ffi, config};
 use tvm_ffi_codegen_tests::frame::Frame;
 use tvm_ffi_codegen_tests::kernels::cc;
-use tvm_ffi_codegen_tests::outcome::End;
+use tvm_ffi_codegen_tests::outcome::{End, Value};
 use tvm_ffi_codegen_tests::route::{Call, InProcess, Reason, Route};
 
 use differences::{DIFFERENCES, Difference, Only};
@@ -40,8 +41,8 @@ impl Exports {
         Exports(unsafe { Library::new(&library) }.unwrap_or_else(|error| panic!("{error}")))
     }
 
-    /// Calls a function; true if it succeeds.
-    fn accepts(&self, function: &str, argument: &Argument, ffi: &Ffi) -> bool {
+    /// Calls a function: its result, if it succeeds.
+    fn call(&self, function: &str, argument: &Argument, ffi: &Ffi) -> Option<Any> {
         let frame = Frame::new(std::slice::from_ref(argument), ffi);
         let frame = frame.expect("the installed runtime makes every value");
         let (symbol, mut result) = (format!("__tvm_ffi_{function}"), Any::NONE);
@@ -51,8 +52,14 @@ impl Exports {
             function(std::ptr::null_mut(), frame.as_ptr(), 1, &mut result)
         };
         assert_eq!(status == 0, ffi.take_error().is_none(), "{function}({argument})");
-        status == 0
+        (status == 0).then_some(result)
     }
+}
+
+/// The functions of the macro, compiled once.
+fn exports() -> &'static Exports {
+    static EXPORTS: OnceLock<Exports> = OnceLock::new();
+    EXPORTS.get_or_init(Exports::compile)
 }
 
 /// Whether our functions accept the values, function by function.
@@ -78,12 +85,12 @@ fn ours(arguments: &[Argument]) -> Vec<bool> {
 
 #[test]
 fn the_same_values_are_accepted_but_for_listed_differences() {
-    let (arguments, exports, ffi) = (values(), Exports::compile(), Ffi::new(ffi::installed()));
+    let (arguments, exports, ffi) = (values(), exports(), Ffi::new(ffi::installed()));
     let mut found = Found::new();
     let mut ours = ours(&arguments).into_iter();
     for (function, _) in TYPES {
         for (argument, value) in arguments.iter().zip(VALUES) {
-            let theirs = exports.accepts(function, argument, &ffi);
+            let theirs = exports.call(function, argument, &ffi).is_some();
             match (ours.next().expect("one answer per call"), theirs) {
                 (true, false) => found.insert((*function, Only::Ours, *value)),
                 (false, true) => found.insert((*function, Only::Macro, *value)),
@@ -96,6 +103,25 @@ fn the_same_values_are_accepted_but_for_listed_differences() {
     assert!(unlisted.is_empty(), "{} new differences\n{}", unlisted.len(), print(&unlisted));
     let stale: Found = listed.difference(&found).copied().collect();
     assert!(stale.is_empty(), "{} that do not occur\n{}", stale.len(), print(&stale));
+}
+
+/// Among them the last number that is rounded down to the largest `float32`, and the one after it, which is not.
+#[test]
+fn floats_are_rounded_as_the_macro_rounds_them() {
+    let floats =
+        [1e300, -1e300, 3.402_823_567_797_336_2e38, 3.402_823_567_797_336_6e38, 0.1, 1e-46];
+    let (floats, ffi) = (floats.map(Argument::Float), Ffi::new(ffi::installed()));
+    let library = "rounded(x: float32) -> float32 = echo_float32(x);".parse();
+    let library = library.expect("the declaration is valid");
+    let call =
+        |one| Call { function: "rounded", arguments: std::slice::from_ref(one), count: None };
+    let calls: Vec<Call<'_>> = floats.iter().map(call).collect();
+    let outcomes = InProcess::new(&library, ffi::installed()).run(&calls);
+    for (float, outcome) in floats.iter().zip(outcomes) {
+        let theirs = exports().call("rounded", float, &ffi).expect("the macro takes every float");
+        let ours = outcome.expect("the runtime makes floats").end;
+        assert_eq!(Value::read(&theirs).map(End::Result), Ok(ours), "{float}");
+    }
 }
 
 /// Who alone accepts which value: function, who, value.

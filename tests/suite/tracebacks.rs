@@ -15,10 +15,23 @@ const DECLARATIONS: &str = "
     /// A file whose name has blanks and a backslash.
     @\"C:\\\\my kernels\\\\é.py\":2147483647
     elsewhere() -> None = try status(1);
+    @\"graph.py\":10
+    graph(n: int64, f: Function, raise: ptr) -> Any
+        = {
+            if n == 1 { @\"graph.py\":11 @\"mini.nothere\"(n); }
+            if n == 2 { @\"graph.py\":12 @(f)(n); }
+            if n == 3 { @\"graph.py\":13 @located(0); }
+            if n == 4 { @\"graph.py\":14 try status_and_error(n, raise); }
+            if n == 5 { @\"graph.py\":15 let t = alloc Tensor([n, -1], float64); }
+            if n == 6 { @\"graph.py\":16 let r: int8 = @(f)([n, \"text\"], Shape(n)); }
+            if n == 7 { @(f)(n); }
+            @\"graph.py\":17
+            return n;
+        };
 ";
 
-/// Calls, and the class and frames of each error.
-const ROWS: [(&str, &str); 7] = [
+/// Calls, and the class and frames of each error; those of native functions and of the script are left out.
+const ROWS: [(&str, &str); 14] = [
     ("m.plain(1)", "RuntimeError: <tvm-ffi-codegen>:0 in plain"),
     ("m.located(None)", "TypeError: kernel.py:12 in located"),
     ("m.located()", "TypeError: kernel.py:12 in located"),
@@ -26,6 +39,13 @@ const ROWS: [(&str, &str); 7] = [
     ("m.located(1)", "RuntimeError: kernel.py:12 in located"),
     ("m.located(2)", "KeyError: kernel.py:12 in located"),
     ("m.elsewhere()", "RuntimeError: C:\\my kernels\\é.py:2147483647 in elsewhere"),
+    ("m.graph(1, fails, raise_)", "RuntimeError: graph.py:11 in graph"),
+    ("m.graph(2, fails, raise_)", "ValueError: graph.py:12 in graph"),
+    ("m.graph(3, fails, raise_)", "ValueError: graph.py:13 in graph, kernel.py:12 in located"),
+    ("m.graph(4, fails, raise_)", "KeyError: graph.py:14 in graph"),
+    ("m.graph(5, fails, raise_)", "ValueError: graph.py:15 in graph"),
+    ("m.graph(6, fails, raise_)", "ValueError: graph.py:16 in graph"),
+    ("m.graph(7, fails, raise_)", "ValueError: graph.py:10 in graph"),
 ];
 
 #[test]

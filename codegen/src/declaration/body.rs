@@ -44,7 +44,7 @@ pub enum Action {
         name: String,
         /// As an [`Output`](super::Output) it is contiguous, and its extents are expressions.
         tensor: Tensor,
-        /// A tensor whose device it shares; the cpu without one.
+        /// A tensor whose device it shares; without one it is on the first device of its own type, the cpu for `any`.
         on: Option<Expr>,
     },
     /// `if c { … } else { … }`

@@ -3,9 +3,9 @@
 use crate::ir::{Block, Convert, Type, Value};
 use crate::lower::explain::codes::LeafKind;
 use crate::lower::explain::complaints::Complaint;
-use crate::lower::explain::descriptor::elide;
 use crate::lower::explain::routines::PIECES;
 use crate::lower::explain::site::Fault;
+use crate::lower::quote::elide;
 use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::Piece;

@@ -3,7 +3,7 @@
 use crate::declaration::{Image, ImageKind};
 use crate::ir::{Data, Linkage, Module, Relocation, Symbol, SymbolKind};
 use crate::lower::cuda::{ALLOW_CLUSTER, ALLOW_SHARED, image, kernel};
-use crate::lower::explain::descriptor::elide;
+use crate::lower::quote::elide;
 use crate::resolve::launched::Launch;
 
 /// How the names of the variables of images and of kernels start.

@@ -4,6 +4,7 @@ use abi_spec::layout::{ANY, any};
 
 use super::check::Checks;
 use super::explain::codes::Used;
+use super::explain::complaints::Complaint;
 use super::explain::descriptor::{Sections, frame};
 use super::explain::routines::Routine;
 use super::explain::site::{self, Fault};
@@ -235,6 +236,14 @@ impl Wrapper<'_, '_> {
         let descriptor = self.descriptor_address();
         let values = self.scratch(values);
         self.routine(Routine::FailAt, &[descriptor, site, values])
+    }
+
+    /// The address of a site for what fails in a routine, which says what: it has the frame.
+    pub(crate) fn site_here(&mut self) -> Value {
+        match self.frame.location {
+            Some(_) => self.site(&Fault::plain(Complaint::Failed)),
+            None => site::plain(&mut self.b),
+        }
     }
 
     /// The address of a new site.

@@ -46,10 +46,11 @@ impl Note {
 /// True for an address other than NULL, and for an array or a list with one in it.
 fn holds_address(any: &Any, levels: usize, left: &mut usize) -> bool {
     let ty = any.ty();
-    if any.pointer().is_null() {
+    let is_sequence = matches!(ty, TypeIndex::ARRAY | TypeIndex::LIST);
+    if (ty.is_object() && !is_sequence) || any.pointer().is_null() {
         return false;
     }
-    if !matches!(ty, TypeIndex::ARRAY | TypeIndex::LIST) {
+    if !is_sequence {
         return ADDRESSES.contains(&ty);
     }
     if levels == 0 || *left == 0 {

@@ -13,7 +13,7 @@ use crate::runtime::Runtime;
 
 /// Which arguments a function only reads; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reads {
+pub(crate) struct Reads {
     /// A bit for each of the first ones.
     first: u64,
     /// The numbers of the others, which few functions have.

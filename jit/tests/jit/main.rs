@@ -18,6 +18,7 @@ mod left_out;
 mod memory;
 mod modules;
 mod observers;
+mod passing;
 mod runtime;
 mod shared;
 mod tensors;

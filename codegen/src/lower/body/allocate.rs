@@ -49,9 +49,9 @@ impl Wrapper<'_, '_> {
         let extents_at = self.b.ptr_offset(devices_at, 8 * devices.len() as i64);
         let count = outputs.len() as u32;
         let tensors = self.own(count);
-        let descriptor = self.descriptor_address();
+        let (descriptor, site) = (self.descriptor_address(), self.site_here());
         let section = self.b.i64(self.descriptor.sections.outputs[&outputs[0]].into());
-        let args = [descriptor, section, extents_at, devices_at, tensors];
+        let args = [descriptor, site, section, extents_at, devices_at, tensors];
         let status = self.routine_value(Routine::Allocate, &args);
         let failed = self.b.compare_const(Cond::Ne, status, 0);
         let (fail, next) = (self.b.cold_block("not_allocated"), self.b.block("next"));

@@ -195,8 +195,8 @@ impl<'a> Wrapper<'a, '_> {
         let context = self.b.module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
         let context = self.b.address(context);
         let context = self.b.load(Type::Ptr, context, 0);
-        let descriptor = self.descriptor_address();
-        self.routine_value(Routine::LookUp, &[descriptor, text, length, cache, context])
+        let (descriptor, site) = (self.descriptor_address(), self.site_here());
+        self.routine_value(Routine::LookUp, &[descriptor, site, text, length, cache, context])
     }
 
     /// Leaves with the callee's error if its status is not zero; there is no result then.

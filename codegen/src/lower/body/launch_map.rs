@@ -2,9 +2,9 @@
 
 use crate::ir::{Binary, Convert, Type, Value};
 use crate::lower::cuda::{MAP_ALIGN, map};
-use crate::lower::explain::descriptor::elide;
 use crate::lower::explain::routines::Routine;
 use crate::lower::images;
+use crate::lower::quote::elide;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::launched::TensorMap;
 

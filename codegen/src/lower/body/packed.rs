@@ -86,8 +86,9 @@ impl Wrapper<'_, '_> {
     }
 
     fn make_with(&mut self, routine: Routine, values: Value, count: usize, to: Value) {
-        let (descriptor, count) = (self.descriptor_address(), self.b.i32(count as i32));
-        let status = self.routine_value(routine, &[descriptor, values, count, to]);
+        let (descriptor, site) = (self.descriptor_address(), self.site_here());
+        let count = self.b.i32(count as i32);
+        let status = self.routine_value(routine, &[descriptor, site, values, count, to]);
         self.require_made(status, "not_made");
     }
 

@@ -81,10 +81,10 @@ impl<'a> Wrapper<'a, '_> {
             return self.succeed();
         }
         let tensors = self.owned_at(0);
-        let descriptor = self.descriptor_address();
+        let (descriptor, site) = (self.descriptor_address(), self.site_here());
         let count = self.b.i32(results.len() as i32);
         let array = self.own_none();
-        let args = [descriptor, tensors, count, array];
+        let args = [descriptor, site, tensors, count, array];
         let status = self.routine_value(Routine::MakeArray, &args);
         self.require_made(status, "not_made");
         let object = self.b.load(Type::Ptr, array, any::PAYLOAD.offset);
@@ -119,9 +119,9 @@ impl<'a> Wrapper<'a, '_> {
         let owned = self.frame.owned();
         self.pack_one(packed, slot);
         if self.frame.owned() == owned {
-            let descriptor = self.descriptor_address();
+            let (descriptor, site) = (self.descriptor_address(), self.site_here());
             self.disown(1);
-            let status = self.routine_value(Routine::Own, &[descriptor, slot]);
+            let status = self.routine_value(Routine::Own, &[descriptor, site, slot]);
             self.require_made(status, "not_owned");
             self.own(1);
         } else {

@@ -14,13 +14,11 @@ use crate::lower::explain::codes::{
     Coded, Head, Header, Op, Place as PlaceRecord, Rpn, RuleCode, Span, Suffix, Text, Used, step,
 };
 use crate::lower::explain::schema::Part;
+use crate::lower::quote::elide;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{Id, ValueId};
 use crate::resolve::step::{Linear, Place, Rule, Step};
-use crate::resolve::value::{INDEX, Source};
-
-/// At most so many bytes of a signature, expression or name are quoted; the rest is elided.
-pub(crate) const MAX_QUOTED: usize = 1024;
+use crate::resolve::value::Source;
 
 /// No more devices than this are compared with each other.
 const MAX_DEVICES: u32 = 64;
@@ -372,14 +370,4 @@ fn suffix(place: Place) -> (Suffix, u32) {
         Place::Stride { dim, .. } => (Suffix::Strides, dim as u32),
         Place::Number { dim, .. } => (Suffix::Number, dim as u32),
     }
-}
-
-/// A text that is too long to be quoted loses its end. What is left of a path does not end within an
-/// [index](crate::resolve::value::INDEX).
-pub(crate) fn elide(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.len() <= MAX_QUOTED {
-        return text.into();
-    }
-    let end = (0..=MAX_QUOTED - 3).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    format!("{}...", text[..end].trim_end_matches(INDEX)).into()
 }

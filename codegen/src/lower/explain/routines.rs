@@ -121,10 +121,10 @@ routines! {
     IsOwned "is_owned" [Ptr] -> Some(I32), hot, Values, result::is_owned;
     /// `(from, to)`: copies a value without the bytes that mean nothing; a reference to an object becomes it.
     CopyAny "copy_any" [Ptr, Ptr] -> None, hot, Values, result::copy_any;
-    /// `(descriptor, value)`: makes a value owned, or raises and returns -1.
-    Own "own" [Ptr, Ptr] -> Some(I32), outline, Values, result::own;
-    /// `(descriptor, name, length, cache, context)`: a function by its name; NULL once it has raised.
-    LookUp "look_up" [Ptr, Ptr, I64, Ptr, Ptr] -> Some(Ptr), cold, Values, functions::look_up;
+    /// `(descriptor, site, value)`: makes a value owned, or raises and returns -1.
+    Own "own" [Ptr, Ptr, Ptr] -> Some(I32), outline, Values, result::own;
+    /// `(descriptor, site, name, length, cache, context)`: a function by its name; NULL once it has raised.
+    LookUp "look_up" [Ptr, Ptr, Ptr, I64, Ptr, Ptr] -> Some(Ptr), cold, Values, functions::look_up;
     /// `(descriptor, site, callee, args, count, result)`: calls a function by its name; 0, or what it fails with once it
     /// has raised. A result at NULL is released.
     CallNamed "call_named" [Ptr, Ptr, Ptr, Ptr, I32, Ptr] -> Some(I32), outline, Values, call::call_named;
@@ -134,16 +134,16 @@ routines! {
     Release "release" [Ptr, I64] -> None, hot, Values, result::release;
     /// `(values, count)`: the same after a failure, whose error stays.
     Leave "leave" [Ptr, I64] -> None, cold, Expressions, result::leave;
-    /// `(descriptor, outputs, extents, devices, tensors)`: allocates tensors, or raises and returns -1.
-    Allocate "allocate" [Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate::allocate;
-    /// `(descriptor, output, prototype, tensor)`: allocates one, or raises and returns -1.
-    AllocateOne "allocate_one" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate::allocate_one;
-    /// `(descriptor, output, prototype, tensor)`: the same where there is no allocator.
-    AllocatePlain "allocate_plain" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate_plain::allocate;
+    /// `(descriptor, site, outputs, extents, devices, tensors)`: allocates tensors, or raises and returns -1.
+    Allocate "allocate" [Ptr, Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate::allocate;
+    /// `(descriptor, site, output, prototype, tensor)`: allocates one, or raises and returns -1.
+    AllocateOne "allocate_one" [Ptr, Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate::allocate_one;
+    /// `(descriptor, site, output, prototype, tensor)`: the same where there is no allocator.
+    AllocatePlain "allocate_plain" [Ptr, Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate_plain::allocate;
     /// `(output, extents)`: bytes of the elements of a tensor; -1 if nothing is that large.
     DataSize "data_size" [Ptr, Ptr] -> Some(I64), outline, Allocations, allocate_plain::data_size;
-    /// `(descriptor, output, extents)`: -1 once it has raised that a tensor cannot be allocated.
-    CheckSize "check_size" [Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate::check_size;
+    /// `(descriptor, site, output, extents)`: -1 once it has raised that a tensor cannot be allocated.
+    CheckSize "check_size" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate::check_size;
     /// `(address, count)`: writes so many words of zeros.
     Clear "clear" [Ptr, I64] -> None, hot, Launches, cuda::clear;
     /// `(descriptor, site, how, tensor, numbers, to)`: makes a tensor map, or raises and returns -1.
@@ -178,12 +178,13 @@ routines! {
     KernelFailed "kernel_failed" [Ptr, Ptr, Ptr, I64, I64] -> None, cold, Launches, cuda::failed::kernel;
     /// `(descriptor, site, kernel, config, device, status)`: raises.
     LaunchFailed "launch_failed" [Ptr, Ptr, Ptr, Ptr, I64, I64] -> None, cold, Launches, cuda::failed::launch;
-    /// `(descriptor, values, count, result)`: an array of values, or raises and returns -1.
-    MakeArray "make_array" [Ptr, Ptr, I32, Ptr] -> Some(I32), outline, Values, functions::make_array;
-    /// `(descriptor, numbers, count, result)`: a shape of integers, or raises and returns -1.
-    MakeShape "make_shape" [Ptr, Ptr, I32, Ptr] -> Some(I32), outline, Values, functions::make_shape;
-    /// `(descriptor, name, length, values, count, result)`: what a function of the registry makes, or raises and returns -1.
-    Make "make" [Ptr, Ptr, I64, Ptr, I32, Ptr] -> Some(I32), outline, Values, functions::make;
+    /// `(descriptor, site, values, count, result)`: an array of values, or raises and returns -1.
+    MakeArray "make_array" [Ptr, Ptr, Ptr, I32, Ptr] -> Some(I32), outline, Values, functions::make_array;
+    /// `(descriptor, site, numbers, count, result)`: a shape of integers, or raises and returns -1.
+    MakeShape "make_shape" [Ptr, Ptr, Ptr, I32, Ptr] -> Some(I32), outline, Values, functions::make_shape;
+    /// `(descriptor, site, name, length, values, count, result)`: what a function of the registry makes, or raises and
+    /// returns -1.
+    Make "make" [Ptr, Ptr, Ptr, I64, Ptr, I32, Ptr] -> Some(I32), outline, Values, functions::make;
     /// `(dl, alignment mask, must be compact)`: the tensor if its extents, strides and data are acceptable, else NULL.
     Settle "settle" [Ptr, I64, I32] -> Some(Ptr), outline, Tensors, view::settle;
     /// `(any, checks)`: the `DLTensor*` of a compact tensor, or NULL if it fails one of these checks.
@@ -277,6 +278,10 @@ routines! {
     Broken "broken" [Ptr, I64, I64] -> Some(I32), cold, Inside, raise::broken;
     /// `(descriptor, site, complaint, values)`: raises; 1.
     SaySite "say_site" [Ptr, Ptr, I64, Ptr] -> Some(I32), cold, Inside, raise::say_site;
+    /// `(descriptor, site)`: 1 if an error of somebody else goes on, with the frame of the site; 0 if there is none.
+    PassOn "pass_on" [Ptr, Ptr] -> Some(I32), cold, Inside, raise::pass_on;
+    /// `(state, error)`: puts an error of somebody else into the thread's slot, with a frame more.
+    SetPassing "set_passing" [Ptr, Ptr] -> None, cold, Inside, raise::set_passing;
     /// `(state, complaint, values, kind, length)`: raises; 1.
     Say "say" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, Inside, raise::say;
     /// `(state, kind, length)`: raises the message as an error.

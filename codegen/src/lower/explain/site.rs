@@ -1,10 +1,10 @@
 //! Sites: what a failure after the checks says. Each is added to the descriptor of its function.
 
-use crate::ir::{Builder, Data, Value};
+use crate::ir::{Builder, Data, Linkage, SymbolKind, Value};
 use crate::lower::explain::codes::{Callee, Case, Header, Meaning, Site, Span, Text};
 use crate::lower::explain::complaints::Complaint;
-use crate::lower::explain::descriptor::elide;
 use crate::lower::explain::schema::{Part, Words};
+use crate::lower::quote::elide;
 
 /// What is wrong at a place of a function's body.
 #[derive(Clone, Debug)]
@@ -41,6 +41,23 @@ pub(crate) fn add(
     let offset = append(data, fault, frame.unwrap_or_default());
     let base = b.address(descriptor);
     b.ptr_offset(base, offset.into())
+}
+
+/// The address of a site of no function, which has nothing to say but the frame of the function whose descriptor goes
+/// with it.
+pub(crate) fn plain(b: &mut Builder<'_>) -> Value {
+    const NAME: &str = "tvm_ffi_codegen.site";
+    let known = b.module.find(NAME).is_some();
+    let symbol = b.module.declare(NAME, Linkage::Local, SymbolKind::Data);
+    if !known {
+        let Fault { complaint, callee, .. } = Fault::plain(Complaint::Failed);
+        let (complaint, frame, meaning) = (complaint as u32, Text::default(), Meaning::default());
+        let mut words = Vec::with_capacity(Site::WORDS as usize);
+        Site { next: 0, complaint, callee, frame, meaning, cases: 0 }.encode(&mut words);
+        let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        b.module.data.push(Data::constant(symbol, bytes, 4));
+    }
+    b.address(symbol)
 }
 
 /// Appends words and texts; yields the offset in bytes.

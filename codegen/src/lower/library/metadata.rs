@@ -22,7 +22,7 @@
 //! | `params[i].type` | its type |
 //! | `params[i].default` | where there is one: the value of an argument that is left out |
 //! | `params[i].variadic` | true for the parameter that stands for all further arguments |
-//! | `params[i].tensor` | of tensors only: the parts of the type |
+//! | `params[i].tensor` | of tensors only, optional ones among them: the parts of the type |
 //! | `….tensor.shape` | a list of texts, such as `n`, `64`, `_`; null for any rank |
 //! | `….tensor.dtype` | the types that an element may have, `|` between them |
 //! | `….tensor.strides` | `contiguous`, `any`, or a list of texts |
@@ -215,7 +215,11 @@ impl OutputText {
 
 impl ParamText {
     fn new(param: &Param) -> ParamText {
-        let tensor = param.ty.tensor().map(TensorText::new);
+        let tensor = match &param.ty {
+            ParamType::Optional(inner) => inner.tensor(),
+            ty => ty.tensor(),
+        };
+        let tensor = tensor.map(TensorText::new);
         let default = param.default.as_ref().map(ToString::to_string);
         let (name, ty, variadic) = (param.name.clone(), param.ty.to_string(), param.variadic);
         ParamText { name, ty, default, variadic, tensor }

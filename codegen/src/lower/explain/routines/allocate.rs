@@ -3,23 +3,24 @@
 use abi_spec::layout::{DL_TENSOR, OBJECT, dl_tensor};
 use abi_spec::{TypeIndex, runtime};
 
-use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
-use crate::lower::explain::codes::{Callee, Header, Output, Outputs, Used};
+use crate::ir::{Binary, Builder, Cond, Type, Value};
+use crate::lower::explain::codes::{Header, Output, Outputs, Used};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::allocate_plain::MAX_SIZE;
 use crate::lower::explain::schema::{At, Part};
 use crate::lower::value::write_any;
 
-/// `(descriptor, outputs, extents, devices, tensors)`: fills `tensors` with owned values. Returns -1 once it has
+/// `(descriptor, site, outputs, extents, devices, tensors)`: fills `tensors` with owned values. Returns -1 once it has
 /// raised, with nothing allocated.
 pub(crate) fn allocate(b: &mut Builder<'_>, _: Used) {
-    let [descriptor, outputs, extents, devices, tensors] = [0, 1, 2, 3, 4].map(|i| b.param(i));
-    let (count, first) = described(b, descriptor, outputs);
+    let [descriptor, site, outputs, extents, devices, tensors] =
+        [0, 1, 2, 3, 4, 5].map(|i| b.param(i));
+    let (count, first) = described(b, [descriptor, site], outputs);
     b.fold(count, [extents], |b, at, [extents]| {
         let output = output_at(b, first, at);
         let entry = output.address(b);
-        b.try_routine(Routine::CheckSize, &[descriptor, entry, extents]);
+        b.try_routine(Routine::CheckSize, &[descriptor, site, entry, extents]);
         [after(b, output, extents)]
     });
     let prototype = b.stack_slot(DL_TENSOR.size, DL_TENSOR.align);
@@ -28,7 +29,8 @@ pub(crate) fn allocate(b: &mut Builder<'_>, _: Used) {
         let device = b.load_element(devices, at);
         describe(b, prototype, output, extents, device);
         let (entry, tensor) = (output.address(b), b.any_at(tensors, at));
-        let code = b.routine_value(Routine::AllocateOne, &[descriptor, entry, prototype, tensor]);
+        let args = [descriptor, site, entry, prototype, tensor];
+        let code = b.routine_value(Routine::AllocateOne, &args);
         let failed = b.compare_const(Cond::Ne, code, 0);
         b.if_then(failed, |b| {
             b.routine(Routine::Leave, &[tensors, at]);
@@ -40,13 +42,10 @@ pub(crate) fn allocate(b: &mut Builder<'_>, _: Used) {
 }
 
 /// The number of tensors at an offset of a descriptor, and where the first one is described.
-fn described(b: &mut Builder<'_>, descriptor: Value, offset: Value) -> (Value, Value) {
+fn described(b: &mut Builder<'_>, [descriptor, site]: [Value; 2], offset: Value) -> (Value, Value) {
     let texts = At::<Header>::new(descriptor).texts(b);
     let inside = b.compare(Cond::Ult, offset, texts);
-    let refuse = |b: &mut Builder<'_>| {
-        b.raise_at(descriptor, Complaint::Damaged, Callee::None, &[]);
-        b.return_code(-1);
-    };
+    let refuse = |b: &mut Builder<'_>| b.fail_with(descriptor, site, Complaint::Damaged, &[]);
     b.unless(inside, refuse);
     let outputs = At::<Outputs>::new(b.ptr_add(descriptor, offset));
     let count = outputs.count(b);
@@ -84,13 +83,13 @@ fn describe(b: &mut Builder<'_>, to: Value, output: At<Output>, extents: Value, 
     b.store(zero, to, dl_tensor::BYTE_OFFSET.offset);
 }
 
-/// `(descriptor, output, prototype, tensor)`: one tensor, as an owned value; -1 once it has raised.
+/// `(descriptor, site, output, prototype, tensor)`: one tensor, as an owned value; -1 once it has raised.
 pub(crate) fn allocate_one(b: &mut Builder<'_>, _: Used) {
-    let [descriptor, output, prototype, tensor] = [0, 1, 2, 3].map(|i| b.param(i));
+    let [descriptor, site, output, prototype, tensor] = [0, 1, 2, 3, 4].map(|i| b.param(i));
     let allocator = b.runtime(&runtime::ENV_GET_TENSOR_ALLOCATOR, &[]);
     let some = b.compare_const(Cond::Ne, allocator, 0);
     b.unless(some, |b| {
-        let args = [descriptor, output, prototype, tensor];
+        let args = [descriptor, site, output, prototype, tensor];
         let code = b.routine_value(Routine::AllocatePlain, &args);
         b.ret(Some(code));
     });
@@ -105,7 +104,7 @@ pub(crate) fn allocate_one(b: &mut Builder<'_>, _: Used) {
     let one = b.i64(1);
     b.if_then(failed, |b| {
         let name = b.text(runtime::ENV_TENSOR_ALLOC.name);
-        b.fail_call(descriptor, name, status);
+        b.fail_call([descriptor, site], name, status);
         b.routine(Routine::Leave, &[tensor, one]);
         b.return_code(-1);
     });
@@ -116,36 +115,16 @@ pub(crate) fn allocate_one(b: &mut Builder<'_>, _: Used) {
     let usable = b.ask(Routine::Settle, &[dl, mask, compact]);
     b.unless(usable, |b| {
         let name = output.name(b).address(b);
-        b.raise_at(descriptor, Complaint::Allocator, Callee::None, &[name, align]);
+        b.say_at(descriptor, site, Complaint::Allocator, &[name, align]);
         b.routine(Routine::Leave, &[tensor, one]);
         b.return_code(-1);
     });
     b.return_code(0);
 }
 
-impl Builder<'_> {
-    /// Raises a complaint from a constant site.
-    pub(crate) fn raise_at(
-        &mut self,
-        descriptor: Value,
-        complaint: Complaint,
-        callee: Callee,
-        values: &[Value],
-    ) {
-        let [site, values] = self.site(complaint, callee, values);
-        self.routine(Routine::FailAt, &[descriptor, site, values]);
-    }
-
-    /// A function of the runtime has failed: its error is passed on, or one is raised that names it.
-    pub(crate) fn fail_call(&mut self, descriptor: Value, name: [Value; 2], status: Value) {
-        let status = self.convert(Convert::Sext, status, Type::I64);
-        self.raise_at(descriptor, Complaint::Failed, Callee::Kernel, &[name[0], name[1], status]);
-    }
-}
-
-/// `(descriptor, output, extents)`: raises that an extent is negative, or the whole too large; -1 if so.
+/// `(descriptor, site, output, extents)`: raises that an extent is negative, or the whole too large; -1 if so.
 pub(crate) fn check_size(b: &mut Builder<'_>, _: Used) {
-    let [descriptor, entry, extents] = [0, 1, 2].map(|i| b.param(i));
+    let [descriptor, site, entry, extents] = [0, 1, 2, 3].map(|i| b.param(i));
     let output = At::<Output>::new(entry);
     let rank = output.rank(b);
     b.count_to(rank, |b, dim| {
@@ -153,16 +132,14 @@ pub(crate) fn check_size(b: &mut Builder<'_>, _: Used) {
         let negative = b.compare_const(Cond::Slt, extent, 0);
         b.if_then(negative, |b| {
             let name = output.name(b).address(b);
-            b.raise_at(descriptor, Complaint::OutputExtent, Callee::None, &[name, dim, extent]);
-            b.return_code(-1);
+            b.fail_with(descriptor, site, Complaint::OutputExtent, &[name, dim, extent]);
         });
     });
     let size = b.routine_value(Routine::DataSize, &[entry, extents]);
     let large = b.compare_const(Cond::Slt, size, 0);
     b.if_then(large, |b| {
         let (name, most) = (output.name(b).address(b), b.i64(MAX_SIZE));
-        b.raise_at(descriptor, Complaint::OutputSize, Callee::None, &[name, most]);
-        b.return_code(-1);
+        b.fail_with(descriptor, site, Complaint::OutputSize, &[name, most]);
     });
     b.return_code(0);
 }

@@ -10,7 +10,7 @@ use abi_spec::layout::{
 use abi_spec::{DeviceType, TypeIndex, runtime};
 
 use crate::ir::{Binary, Builder, Cond, Linkage, Signature, Symbol, SymbolKind, Type, Value};
-use crate::lower::explain::codes::{Callee, Output, Used};
+use crate::lower::explain::codes::{Output, Used};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::schema::At;
@@ -29,17 +29,16 @@ pub(super) const MAX_SIZE: i64 = 1 << 62;
 /// No tensor has more elements, of which some are smaller than a byte.
 const MAX_ELEMENTS: i64 = i64::MAX;
 
-/// `(descriptor, output, prototype, tensor)`: an owned value; -1 once it has raised.
+/// `(descriptor, site, output, prototype, tensor)`: an owned value; -1 once it has raised.
 pub(crate) fn allocate(b: &mut Builder<'_>, _: Used) {
-    let [descriptor, entry, prototype, tensor] = [0, 1, 2, 3].map(|i| b.param(i));
+    let [descriptor, site, entry, prototype, tensor] = [0, 1, 2, 3, 4].map(|i| b.param(i));
     let output = At::<Output>::new(entry);
     let name = output.name(b).address(b);
     let device = b.unsigned(prototype, dl_tensor::DEVICE_TYPE.offset);
     let here = b.compare_const(Cond::Eq, device, DeviceType::CPU.0.into());
     b.unless(here, |b| {
         let device = b.load(Type::I64, prototype, dl_tensor::DEVICE_TYPE.offset);
-        b.raise_at(descriptor, Complaint::NoAllocator, Callee::None, &[device, name]);
-        b.return_code(-1);
+        b.fail_with(descriptor, site, Complaint::NoAllocator, &[device, name]);
     });
     let extents = b.load(Type::Ptr, prototype, dl_tensor::SHAPE.offset);
     let size = b.routine_value(Routine::DataSize, &[entry, extents]);
@@ -47,11 +46,10 @@ pub(crate) fn allocate(b: &mut Builder<'_>, _: Used) {
     let block = room(b, output, size, align);
     let some = b.compare_const(Cond::Ne, block, 0);
     b.unless(some, |b| {
-        b.raise_at(descriptor, Complaint::OutOfMemory, Callee::None, &[name, size]);
-        b.return_code(-1);
+        b.fail_with(descriptor, site, Complaint::OutOfMemory, &[name, size]);
     });
     fill(b, block, output, prototype, align);
-    hand_over(b, descriptor, block, tensor);
+    hand_over(b, [descriptor, site], block, tensor);
     b.return_code(0);
 }
 
@@ -131,7 +129,7 @@ fn aligned(b: &mut Builder<'_>, address: Value, align: Value) -> Value {
 }
 
 /// Makes a block a tensor, or frees it, raises and returns -1.
-fn hand_over(b: &mut Builder<'_>, descriptor: Value, block: Value, tensor: Value) {
+fn hand_over(b: &mut Builder<'_>, at: [Value; 2], block: Value, tensor: Value) {
     let (null, zero, created) = (b.null(), b.i32(0), b.stack_slot(8, 8));
     b.store(null, created, 0);
     let make = &runtime::TENSOR_FROM_DL_PACK_VERSIONED;
@@ -141,7 +139,7 @@ fn hand_over(b: &mut Builder<'_>, descriptor: Value, block: Value, tensor: Value
         let free = c_function(b, prototype::free());
         b.call(free, &[block]);
         let name = b.text(make.name);
-        b.fail_call(descriptor, name, status);
+        b.fail_call(at, name, status);
         b.return_code(-1);
     });
     let object = b.load(Type::Ptr, created, 0);

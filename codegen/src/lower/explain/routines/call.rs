@@ -19,7 +19,7 @@ pub(crate) fn call_named(b: &mut Builder<'_>, _: Used) {
         let length = b.load(Type::I64, callee, named::LENGTH as i32);
         let context = b.load(Type::Ptr, callee, named::CONTEXT as i32);
         let context = b.load(Type::Ptr, context, 0);
-        b.routine_value(Routine::LookUp, &[descriptor, name, length, cache, context])
+        b.routine_value(Routine::LookUp, &[descriptor, site, name, length, cache, context])
     };
     let function = b.if_else(is_known, Type::Ptr, |_| known, look_up);
     let missing = b.compare_const(Cond::Eq, function, 0);

@@ -1,10 +1,10 @@
 //! Complaining: composing the message of a fault, and raising it as an error.
 
-use abi_spec::layout::{BYTE_ARRAY, byte_array};
+use abi_spec::layout::{BYTE_ARRAY, OBJECT, byte_array, error_cell};
 use abi_spec::runtime;
 
-use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
-use crate::lower::explain::codes::{Callee, Case, Feature, Meaning, Site, Text, Used};
+use crate::ir::{Binary, Builder, Cond, Convert, Signature, Type, Value};
+use crate::lower::explain::codes::{Callee, Case, Feature, Meaning, Site, Used};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::names::{name_at, name_table};
@@ -14,6 +14,13 @@ use crate::lower::explain::schema::{At, Part};
 
 /// How many values a complaint of a step may have.
 const VALUES: usize = 4;
+
+/// A backtrace of so many bytes takes no more frames. An error that a callee keeps and raises again and again would
+/// grow without end, as one would that leaves a deep recursion.
+const MAX_BACKTRACE: i64 = 1 << 16;
+
+/// The mode of `update_backtrace` that appends.
+const APPEND: i32 = 1;
 
 /// `(state, complaint, values…)`: raises, unless a fault is no error now; 1.
 pub(crate) fn complain(b: &mut Builder<'_>, _: Used) {
@@ -130,27 +137,50 @@ impl Builder<'_> {
         let error = self.take_error();
         let own = self.compare_const(Cond::Ne, error, 0);
         self.if_then(own, |b| {
-            b.set_raised(error);
+            b.routine(Routine::SetPassing, &[s, error]);
             b.return_code(1);
         });
         let status = self.convert(Convert::Sext, status, Type::I64);
         self.complain(s, Complaint::Failed, &[name[0], name[1], status]);
     }
 
-    /// The address of a constant site, and of its values on the stack, as [`Routine::FailAt`] takes them.
-    pub(crate) fn site(
+    /// Raises what has gone wrong at a place of a body.
+    pub(crate) fn say_at(
         &mut self,
+        descriptor: Value,
+        site: Value,
         complaint: Complaint,
-        callee: Callee,
         values: &[Value],
-    ) -> [Value; 2] {
-        let mut words = Vec::new();
-        let (meaning, frame) = (Meaning::default(), Text::default());
-        let complaint = complaint as u32;
-        Site { next: 0, complaint, callee, frame, meaning, cases: 0 }.encode(&mut words);
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let site = self.table(&bytes);
-        [site, self.values(values)]
+    ) {
+        let (complaint, values) = (self.i64(complaint as i64), self.values(values));
+        self.routine(Routine::SaySite, &[descriptor, site, complaint, values]);
+    }
+
+    /// The same, and returns -1.
+    pub(crate) fn fail_with(
+        &mut self,
+        descriptor: Value,
+        site: Value,
+        complaint: Complaint,
+        values: &[Value],
+    ) {
+        self.say_at(descriptor, site, complaint, values);
+        self.return_code(-1);
+    }
+
+    /// A function of the runtime has failed: its error is passed on, or one is raised that names it.
+    pub(crate) fn fail_call(
+        &mut self,
+        [descriptor, site]: [Value; 2],
+        name: [Value; 2],
+        status: Value,
+    ) {
+        let passed = self.routine_value(Routine::PassOn, &[descriptor, site]);
+        let nothing = self.compare_const(Cond::Eq, passed, 0);
+        self.if_then(nothing, |b| {
+            let status = b.convert(Convert::Sext, status, Type::I64);
+            b.say_at(descriptor, site, Complaint::Failed, &[name[0], name[1], status]);
+        });
     }
 
     /// The address of values on the stack.
@@ -170,12 +200,9 @@ pub(crate) fn fail_at(b: &mut Builder<'_>, _: Used) {
     let callee = at.callee(b);
     let some = b.compare_const(Cond::Ne, callee, Callee::None as i64);
     b.if_then(some, |b| {
-        let error = b.take_error();
-        let own = b.compare_const(Cond::Ne, error, 0);
-        b.if_then(own, |b| {
-            b.set_raised(error);
-            b.return_code(-1);
-        });
+        let passed = b.routine_value(Routine::PassOn, &[descriptor, site]);
+        let passed = b.compare_const(Cond::Ne, passed, 0);
+        b.return_if(passed, -1);
         // Runtimes up to 0.1.8 say so that the host has an error of its own.
         let function = b.compare_const(Cond::Eq, callee, Callee::Function as i64);
         let status = b.load(Type::I64, values, 0);
@@ -186,6 +213,63 @@ pub(crate) fn fail_at(b: &mut Builder<'_>, _: Used) {
     let complaint = at.complaint(b);
     b.routine(Routine::SaySite, &[descriptor, site, complaint, values]);
     b.return_code(-1);
+}
+
+/// `(descriptor, site)`: 1 if somebody else has left an error, which goes on with the frame of the site; 0 if there
+/// is none.
+pub(crate) fn pass_on(b: &mut Builder<'_>, _: Used) {
+    let [descriptor, site] = [0, 1].map(|i| b.param(i));
+    let error = b.take_error();
+    let none = b.compare_const(Cond::Eq, error, 0);
+    b.return_if(none, 0);
+    let s = b.fields_slot();
+    b.routine(Routine::Open, &[s, descriptor]);
+    let frame = At::<Site>::new(site).frame(b);
+    b.set_frame(s, frame);
+    b.routine(Routine::SetPassing, &[s, error]);
+    b.return_code(1);
+}
+
+/// `(state, error)`: puts an error of somebody else into the thread's slot, with a frame more. All else that it says
+/// stays, and it stays the same object.
+pub(crate) fn set_passing(b: &mut Builder<'_>, _: Used) {
+    let [s, error] = [0, 1].map(|i| b.param(i));
+    let cell = b.ptr_offset(error, OBJECT.size.into());
+    let update = b.load(Type::Ptr, cell, error_cell::UPDATE_BACKTRACE.offset);
+    let text = error_cell::BACKTRACE.offset;
+    let size = b.load(Type::I64, cell, text + byte_array::SIZE.offset);
+    let open = b.compare_const(Cond::Ne, update, 0);
+    let short = b.compare_const(Cond::Ult, size, MAX_BACKTRACE);
+    let open = b.and(open, short);
+    b.if_then(open, |b| {
+        let data = b.load(Type::Ptr, cell, text + byte_array::DATA.offset);
+        let some = b.compare_const(Cond::Ne, size, 0);
+        b.if_then(some, |b| end_line(b, update, error, [data, size]));
+        let frame = At::new(b.field(s, Field::Frame));
+        let frame = b.text_at(s, frame);
+        append(b, update, error, frame);
+    });
+    b.set_raised(error);
+    b.ret(None);
+}
+
+/// Ends the last line of a backtrace, if it is open.
+fn end_line(b: &mut Builder<'_>, update: Value, error: Value, [data, size]: [Value; 2]) {
+    let end = b.ptr_add(data, size);
+    let last = b.load(Type::I8, end, -1);
+    let open = b.compare_const(Cond::Ne, last, i64::from(b'\n'));
+    b.if_then(open, |b| {
+        let line = b.text("\n");
+        append(b, update, error, line);
+    });
+}
+
+/// Appends text to the backtrace of an error.
+fn append(b: &mut Builder<'_>, update: Value, error: Value, text: [Value; 2]) {
+    let array = b.byte_array(text);
+    let mode = b.i32(APPEND);
+    let signature = Signature::new(&[Type::Ptr, Type::Ptr, Type::I32], None);
+    b.call_indirect(signature, update, &[error, array, mode]);
 }
 
 /// `(descriptor, site, complaint, values)`: raises a complaint of these values, with what a site says; 1.

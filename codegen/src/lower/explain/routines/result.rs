@@ -4,7 +4,7 @@ use abi_spec::layout::{any, object};
 use abi_spec::{TypeIndex, runtime};
 
 use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
-use crate::lower::explain::codes::{Callee, Used, step};
+use crate::lower::explain::codes::{Used, step};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
 use crate::resolve::accepted::{Accepted, MAX_SMALL, owned};
@@ -133,9 +133,9 @@ pub(crate) fn check_owned(b: &mut Builder<'_>, _: Used) {
     b.return_code(0);
 }
 
-/// `(descriptor, value)`: text is copied, an object gets an owner more; a `DLTensor*` cannot be owned.
+/// `(descriptor, site, value)`: text is copied, an object gets an owner more; a `DLTensor*` cannot be owned.
 pub(crate) fn own(b: &mut Builder<'_>, _: Used) {
-    let [descriptor, value] = [0, 1].map(|i| b.param(i));
+    let [descriptor, site, value] = [0, 1, 2].map(|i| b.param(i));
     let index = b.load(Type::I32, value, any::TYPE_INDEX.offset);
     let is_object = b.is_object(index);
     b.if_then(is_object, |b| {
@@ -144,10 +144,7 @@ pub(crate) fn own(b: &mut Builder<'_>, _: Used) {
         b.return_code(0);
     });
     let tensor = b.is_one_of(index, &[TypeIndex::DL_TENSOR_PTR]);
-    b.if_then(tensor, |b| {
-        b.raise_at(descriptor, Complaint::Borrowed, Callee::None, &[]);
-        b.return_code(-1);
-    });
+    b.if_then(tensor, |b| b.fail_with(descriptor, site, Complaint::Borrowed, &[]));
     let raw = b.is_one_of(index, &[TypeIndex::RAW_STR, TypeIndex::BYTE_ARRAY_PTR]);
     let plain = b.not(raw);
     b.return_if(plain, 0);
@@ -155,7 +152,7 @@ pub(crate) fn own(b: &mut Builder<'_>, _: Used) {
     let failed = b.compare_const(Cond::Ne, status, 0);
     b.if_then(failed, |b| {
         let name = b.text(runtime::ANY_VIEW_TO_OWNED_ANY.name);
-        b.fail_call(descriptor, name, status);
+        b.fail_call([descriptor, site], name, status);
         b.return_code(-1);
     });
     b.return_code(0);

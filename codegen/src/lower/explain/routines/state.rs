@@ -101,6 +101,11 @@ impl Builder<'_> {
         self.stack_slot(ARRAYS as u32 + arrays, 8)
     }
 
+    /// Room for a state without text.
+    pub(crate) fn fields_slot(&mut self) -> Value {
+        self.stack_slot(TEXT as u32, 8)
+    }
+
     /// The address of the message.
     pub(crate) fn message(&mut self, s: Value) -> Value {
         self.ptr_offset(s, TEXT.into())

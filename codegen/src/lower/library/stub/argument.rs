@@ -9,7 +9,7 @@ use crate::language::{MAX_RANK, spelled};
 use crate::lower::explain::codes::Callee;
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
-use crate::lower::explain::site::Fault;
+use crate::lower::explain::site::{self, Fault};
 use crate::lower::value::write_any;
 use crate::resolve::accepted::result_index;
 use crate::resolve::c_type::abi_type;
@@ -157,8 +157,9 @@ impl Stub<'_> {
             let (descriptor, none) = (s.descriptor_address(), s.b.i64(0));
             write_any(&mut s.b, slot, TypeIndex::NONE, none);
             let count = s.b.convert(Convert::Trunc, size, Type::I32);
+            let site = site::plain(&mut s.b);
             let make = Routine::MakeShape.declare(s.b.module, s.linkage);
-            let status = s.b.call_value(make, &[descriptor, area, count, slot]);
+            let status = s.b.call_value(make, &[descriptor, site, area, count, slot]);
             s.go_on(status);
             s.read(slot)
         })

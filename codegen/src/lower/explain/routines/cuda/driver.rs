@@ -145,30 +145,6 @@ impl Builder<'_> {
         length
     }
 
-    /// Raises what has gone wrong at a place of a body.
-    pub(crate) fn say_at(
-        &mut self,
-        descriptor: Value,
-        site: Value,
-        complaint: Complaint,
-        values: &[Value],
-    ) {
-        let (complaint, values) = (self.i64(complaint as i64), self.values(values));
-        self.routine(Routine::SaySite, &[descriptor, site, complaint, values]);
-    }
-
-    /// The same, and returns -1.
-    pub(crate) fn fail_with(
-        &mut self,
-        descriptor: Value,
-        site: Value,
-        complaint: Complaint,
-        values: &[Value],
-    ) {
-        self.say_at(descriptor, site, complaint, values);
-        self.return_code(-1);
-    }
-
     /// Unless a function of the driver has succeeded, raises that it failed and returns -1.
     pub(crate) fn check_driver(
         &mut self,
