@@ -27,18 +27,22 @@ mod declare;
 mod flow;
 mod inst;
 mod module;
+mod operator;
 mod order;
 mod print;
+mod read;
 mod symbols;
 mod types;
 mod verify;
 
 pub use build::Builder;
 pub use flow::Values;
-pub use inst::{Binary, Cond, Convert, Inst, Target, Terminator};
+pub use inst::{Inst, Target, Terminator};
 pub use module::{
     BlockData, Data, DataPrinter, Function, Hint, Module, Part, Relocation, ValueData,
 };
+pub use operator::{Binary, Cond, Convert};
+pub use read::ReadError;
 pub use symbols::{DeclareError, Linkage, SymbolData, SymbolKind};
 pub use types::{AbiType, Block, Extend, Signature, Symbol, Type, Value};
 pub use verify::{Malformed, verify};

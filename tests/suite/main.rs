@@ -26,6 +26,7 @@ mod once;
 mod programs;
 mod properties;
 mod results;
+mod round_trip;
 mod routines;
 mod runtime_state;
 mod same_bytes;

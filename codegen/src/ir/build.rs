@@ -5,8 +5,9 @@ mod shorthand;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::inst::{Binary, Cond, Convert, Inst, Target, Terminator};
+use super::inst::{Inst, Target, Terminator};
 use super::module::{BlockData, Function, Hint, Module, ValueData};
+use super::operator::{Binary, Cond, Convert};
 use super::order::{drop_unused, reverse_postorder};
 use super::symbols::{Linkage, SymbolKind};
 use super::types::{AbiType, Block, Signature, Symbol, Type, Value};
@@ -133,6 +134,7 @@ impl<'m> Builder<'m> {
     /// A new, empty block; the builder stays where it is.
     pub fn block(&mut self, label: &'static str) -> Block {
         let block = Block(self.function.blocks.len() as u32);
+        let label = label.into();
         self.function.blocks.push(BlockData { label, ..BlockData::default() });
         block
     }

@@ -1,5 +1,7 @@
 //! Modules, functions, blocks and data objects of host IR.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 use super::inst::{Inst, Terminator};
@@ -51,7 +53,7 @@ pub struct Function {
 #[derive(Clone, Debug, Default)]
 pub struct BlockData {
     /// Says what the block is for; printed, and given to LLVM.
-    pub label: &'static str,
+    pub label: Cow<'static, str>,
     /// Values that every edge into the block supplies.
     pub params: Vec<Value>,
     /// In order; with the result where there is one.

@@ -4,9 +4,11 @@ use std::fmt::{self, Write as _};
 
 use super::inst::{Inst, Target, Terminator};
 use super::module::{BlockData, Data, Function, Module};
+use super::read::is_word;
 use super::symbols::{Linkage, SymbolKind};
 use super::types::{Block, Symbol, Value};
 
+/// `{:#}` prints everything as the [reader](super::read) takes it: data as bytes, all of them.
 impl fmt::Display for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut first = true;
@@ -14,14 +16,14 @@ impl fmt::Display for Module {
             first = false;
             match &symbol.kind {
                 SymbolKind::Function(signature) => {
-                    writeln!(f, "import func @{}{signature}", symbol.name)?;
+                    writeln!(f, "import func {}{signature}", Name('@', &symbol.name))?;
                 }
-                SymbolKind::Data => writeln!(f, "import data @{}", symbol.name)?,
+                SymbolKind::Data => writeln!(f, "import data {}", Name('@', &symbol.name))?,
             }
         }
         for &constructor in &self.constructors {
             first = false;
-            writeln!(f, "constructor @{}", self.name(constructor))?;
+            writeln!(f, "constructor {}", Name('@', self.name(constructor)))?;
         }
         for data in &self.data {
             separate(f, &mut first)?;
@@ -42,7 +44,7 @@ fn separate(f: &mut fmt::Formatter<'_>, first: &mut bool) -> fmt::Result {
 /// Bytes of a data object that are printed.
 const SHOWN: usize = 16 << 10;
 
-/// Printable ASCII as it is, the rest as `\hh`; 32 bytes per line. What is left out is counted.
+/// 32 bytes per line. What is left out is counted.
 fn print_data(f: &mut fmt::Formatter<'_>, module: &Module, data: &Data) -> fmt::Result {
     let symbol = &module.symbols[data.symbol.index()];
     let access = match (data.writable, data.large, data.listed) {
@@ -52,31 +54,56 @@ fn print_data(f: &mut fmt::Formatter<'_>, module: &Module, data: &Data) -> fmt::
         (false, false, false) => "",
     };
     let (size, align) = (data.bytes.len(), data.align);
-    let name = &symbol.name;
-    writeln!(f, "{} data @{name}{access} size {size} align {align} {{", symbol.linkage)?;
-    if let Some((_, print)) = module.printers.iter().find(|(symbol, _)| *symbol == data.symbol) {
+    let name = Name('@', &symbol.name);
+    writeln!(f, "{} data {name}{access} size {size} align {align} {{", symbol.linkage)?;
+    let shown = if f.alternate() { size } else { size.min(SHOWN) };
+    if let (false, Some((_, print))) =
+        (f.alternate(), module.printers.iter().find(|(symbol, _)| *symbol == data.symbol))
+    {
         print(&data.bytes).lines().try_for_each(|line| writeln!(f, "    {line}"))?;
         return f.write_str("}\n");
     }
-    for line in data.bytes[..size.min(SHOWN)].chunks(32) {
-        f.write_str("    \"")?;
-        for &byte in line {
-            match byte {
-                b'"' | b'\\' => write!(f, "\\{}", byte as char)?,
-                b' '..=b'~' => f.write_char(byte as char)?,
-                0..=0x1f | 0x7f..=0xff => write!(f, "\\{byte:02x}")?,
-            }
-        }
-        f.write_str("\"\n")?;
+    for line in data.bytes[..shown].chunks(32) {
+        f.write_str("    ")?;
+        quote(f, line)?;
+        f.write_str("\n")?;
     }
-    if size > SHOWN {
-        writeln!(f, "    ({} more bytes)", size - SHOWN)?;
+    if size > shown {
+        writeln!(f, "    ({} more bytes)", size - shown)?;
     }
     for relocation in &data.relocations {
-        let name = module.name(relocation.symbol);
-        writeln!(f, "    {} = address @{name}{:+}", relocation.offset, relocation.addend)?;
+        let name = Name('@', module.name(relocation.symbol));
+        writeln!(f, "    {} = address {name}{:+}", relocation.offset, relocation.addend)?;
     }
     f.write_str("}\n")
+}
+
+/// Bytes in quotes: printable ASCII as it is, the rest as `\hh`.
+fn quote(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    f.write_str("\"")?;
+    for &byte in bytes {
+        match byte {
+            b'"' | b'\\' => write!(f, "\\{}", byte as char)?,
+            b' '..=b'~' => f.write_char(byte as char)?,
+            0..=0x1f | 0x7f..=0xff => write!(f, "\\{byte:02x}")?,
+        }
+    }
+    f.write_str("\"")
+}
+
+/// A name behind its sigil, in quotes where it could be taken for something else.
+struct Name<'a>(char, &'a str);
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Name(sigil, name) = self;
+        f.write_char(*sigil)?;
+        if !name.is_empty() && name.chars().all(is_word) {
+            f.write_str(name)
+        } else {
+            quote(f, name.as_bytes())
+        }
+    }
 }
 
 /// Prints one function; the names of its values are made once.
@@ -93,12 +120,12 @@ pub(super) fn print_function(
 ) -> fmt::Result {
     let symbol = &module.symbols[function.symbol.index()];
     let printer = Printer { module, function, names: function.value_names() };
-    write!(f, "{} func @{}(", symbol.linkage, symbol.name)?;
+    write!(f, "{} func {}(", symbol.linkage, Name('@', &symbol.name))?;
     for (i, (abi, &value)) in
         function.signature.params.iter().zip(&function.blocks[0].params).enumerate()
     {
         let comma = if i == 0 { "" } else { ", " };
-        write!(f, "{comma}%{}: {abi}", printer.names[value.index()])?;
+        write!(f, "{comma}{}: {abi}", printer.value(value))?;
     }
     f.write_str(")")?;
     if let Some(result) = function.signature.result {
@@ -193,11 +220,11 @@ impl Printer<'_> {
     }
 
     fn value(&self, value: Value) -> String {
-        format!("%{}", self.names[value.index()])
+        Name('%', &self.names[value.index()]).to_string()
     }
 
     fn symbol(&self, symbol: Symbol) -> String {
-        format!("@{}", self.module.name(symbol))
+        Name('@', self.module.name(symbol)).to_string()
     }
 
     fn label(&self, block: Block) -> String {
@@ -223,6 +250,9 @@ fn constant(ty: super::Type, bits: u64) -> String {
         Type::I16 => (bits as i16).to_string(),
         Type::I32 => (bits as i32).to_string(),
         Type::I64 => (bits as i64).to_string(),
+        // There are many that are no number.
+        Type::F32 if f32::from_bits(bits as u32).is_nan() => format!("{bits:#x}"),
+        Type::F64 if f64::from_bits(bits).is_nan() => format!("{bits:#x}"),
         Type::F32 => format!("{:?}", f32::from_bits(bits as u32)),
         Type::F64 => format!("{:?}", f64::from_bits(bits)),
         Type::Ptr if bits == 0 => "null".to_owned(),
@@ -231,7 +261,7 @@ fn constant(ty: super::Type, bits: u64) -> String {
 }
 
 /// `SintToFloat` → `sint_to_float`.
-fn mnemonic(op: &impl fmt::Debug) -> String {
+pub(super) fn mnemonic(op: &impl fmt::Debug) -> String {
     let mut text = String::new();
     for c in format!("{op:?}").chars() {
         if c.is_ascii_uppercase() && !text.is_empty() {

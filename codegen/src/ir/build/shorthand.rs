@@ -1,7 +1,7 @@
 //! Comparison and arithmetic that read well in lowering.
 
 use super::Builder;
-use crate::ir::inst::{Binary, Cond, Convert};
+use crate::ir::operator::{Binary, Cond, Convert};
 use crate::ir::types::{Type, Value};
 
 impl Builder<'_> {

@@ -2,8 +2,9 @@
 
 use super::types::{binary_takes, cond_takes, convert_takes, is_atomic};
 use super::{Malformed, check, malformed};
-use crate::ir::inst::{Binary, Cond, Inst, Target, Terminator};
+use crate::ir::inst::{Inst, Target, Terminator};
 use crate::ir::module::{BlockData, Function, Module};
+use crate::ir::operator::{Binary, Cond};
 use crate::ir::order::{self, Dominators};
 use crate::ir::symbols::SymbolKind;
 use crate::ir::types::{Signature, Symbol, Type, Value};

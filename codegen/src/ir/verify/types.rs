@@ -1,6 +1,6 @@
 //! Which types operations take.
 
-use crate::ir::inst::{Binary, Cond, Convert};
+use crate::ir::operator::{Binary, Cond, Convert};
 use crate::ir::types::Type;
 
 /// True for types of which a processor reads and writes a value in one piece.
