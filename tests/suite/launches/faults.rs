@@ -65,7 +65,10 @@ fn survives(
     }
     if line.starts_with("cuCtxPopCurrent") {
         let error = ended.unwrap_err();
-        assert!(error.starts_with("RuntimeError: Failed cuCtxPopCurrent_v2 when calling"), "{error}");
+        assert!(
+            error.starts_with("RuntimeError: Failed cuCtxPopCurrent_v2 when calling"),
+            "{error}"
+        );
         Driver(stand_in).pop();
     }
     assert_eq!((stand_in.live().pushed, live()), (before, 0), "{place}");
