@@ -1,12 +1,13 @@
 //! What can go wrong between a file of declarations and a library on disk.
 
 use std::error;
-use std::fmt;
+use std::fmt::{self, Write};
 use std::io;
 use std::path::PathBuf;
 
 use target_lexicon::BinaryFormat;
 
+use crate::printable::Printable;
 use crate::triton::Fault;
 
 /// Every failure is the fault of the input or of the machine; a bug of this library panics.
@@ -161,6 +162,8 @@ pub enum ObjectFault {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Inputs of anyone's making are quoted.
+        let mut f = Printable(f);
         match self {
             Error::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),
             Error::Write { path, source } => write!(f, "cannot write {}: {source}", path.display()),
@@ -175,7 +178,7 @@ impl fmt::Display for Error {
             Error::Import { path, position: None, reason } => {
                 write!(f, "{}: {reason}", path.display())
             }
-            Error::Triton { fault } => fault.fmt(f),
+            Error::Triton { fault } => write!(f, "{fault}"),
             Error::Target { name, source } => write!(f, "unknown target `{name}`: {source}"),
             Error::UnknownBackend { name, known } => {
                 write!(f, "unknown backend `{name}`, expected one of {}", known.join(", "))

@@ -15,6 +15,7 @@ pub mod inspect;
 pub mod link;
 mod object_file;
 mod options;
+mod printable;
 pub mod triton;
 
 pub use backend::{BACKENDS, backend};

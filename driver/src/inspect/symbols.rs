@@ -13,6 +13,7 @@ use object::{
 
 use crate::ObjectFault;
 use crate::object_file::{Names, malformed};
+use crate::printable::printable;
 
 /// A symbol that others see, or that is wanted of others.
 #[derive(Debug)]
@@ -182,10 +183,4 @@ pub(super) fn texts<'data, R: ReadRef<'data>>(
 /// A name of anyone's making, fit to be printed.
 pub(super) fn text(name: &[u8]) -> String {
     String::from_utf8_lossy(name).chars().flat_map(printable).collect()
-}
-
-fn printable(c: char) -> impl Iterator<Item = char> {
-    let escaped = c.is_control().then(|| c.escape_default());
-    let plain = escaped.is_none().then_some(c);
-    escaped.into_iter().flatten().chain(plain)
 }

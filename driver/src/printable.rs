@@ -1,0 +1,29 @@
+//! Text of anyone's making, fit to be printed: a terminal obeys control characters.
+
+use std::fmt::{self, Write};
+
+/// The character, or what stands for it in a program if it is a control character.
+pub(crate) fn printable(c: char) -> impl Iterator<Item = char> {
+    let escaped = c.is_control().then(|| c.escape_default());
+    let plain = escaped.is_none().then_some(c);
+    escaped.into_iter().flatten().chain(plain)
+}
+
+/// Writes text of several lines so.
+pub(crate) struct Printable<'f, 'b>(pub(crate) &'f mut fmt::Formatter<'b>);
+
+impl Write for Printable<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for (at, line) in text.split('\n').enumerate() {
+            if at > 0 {
+                self.0.write_char('\n')?;
+            }
+            if line.contains(char::is_control) {
+                line.chars().flat_map(printable).try_for_each(|c| self.0.write_char(c))?;
+            } else {
+                self.0.write_str(line)?;
+            }
+        }
+        Ok(())
+    }
+}
