@@ -232,6 +232,41 @@ impl Body<'_> {
             }
             "address" => Inst::Address { symbol: find(self.module, cursor)? },
             "stack_slot" => Inst::StackSlot { size: cursor.number()?, align: self.align(cursor)? },
+            "compare" => {
+                let word = cursor.word();
+                let cond = of(Cond::ALL, word)?;
+                let [lhs, rhs] = self.operands(cursor)?;
+                Inst::Compare { cond, lhs, rhs }
+            }
+            "select" => {
+                let [cond, then, otherwise] = self.operands(cursor)?;
+                Inst::Select { cond, then, otherwise }
+            }
+            "call" => {
+                let callee = find(self.module, cursor)?;
+                Inst::Call { callee, args: self.values(cursor)? }
+            }
+            "call_indirect" => {
+                let callee = self.value(cursor)?;
+                let signature = Box::new(signature(cursor)?);
+                Inst::CallIndirect { signature, callee, args: self.values(cursor)? }
+            }
+            _ => match self.access(word, result, cursor)? {
+                Some(access) => access,
+                None => self.operator(word, result, cursor)?,
+            },
+        })
+    }
+
+    /// An instruction that looks at memory or makes an address, if the word is one.
+    fn access(
+        &self,
+        word: &str,
+        result: Option<Type>,
+        cursor: &mut Cursor<'_>,
+    ) -> Read<Option<Inst>> {
+        let typed = || result.ok_or_else(|| format!("`{word}` has a result"));
+        Ok(Some(match word {
             "load" => {
                 let (ty, base) = (typed()?, self.value(cursor)?);
                 Inst::Load { ty, base, offset: cursor.offset()?, align: self.align(cursor)? }
@@ -256,35 +291,19 @@ impl Body<'_> {
                 let [base, offset] = self.operands(cursor)?;
                 Inst::PtrAdd { base, offset }
             }
-            "compare" => {
-                let word = cursor.word();
-                let cond = of(Cond::ALL, word)?;
-                let [lhs, rhs] = self.operands(cursor)?;
-                Inst::Compare { cond, lhs, rhs }
-            }
-            "select" => {
-                let [cond, then, otherwise] = self.operands(cursor)?;
-                Inst::Select { cond, then, otherwise }
-            }
-            "call" => {
-                let callee = find(self.module, cursor)?;
-                Inst::Call { callee, args: self.values(cursor)? }
-            }
-            "call_indirect" => {
-                let callee = self.value(cursor)?;
-                let signature = Box::new(signature(cursor)?);
-                Inst::CallIndirect { signature, callee, args: self.values(cursor)? }
-            }
-            _ => {
-                if let Ok(op) = of(Convert::ALL, word) {
-                    let value = self.value(cursor)?;
-                    return Ok(Inst::Convert { op, value, to: typed()? });
-                }
-                let op = of(Binary::ALL, word)?;
-                let [lhs, rhs] = self.operands(cursor)?;
-                Inst::Binary { op, lhs, rhs }
-            }
-        })
+            _ => return Ok(None),
+        }))
+    }
+
+    /// A conversion or arithmetic.
+    fn operator(&self, word: &str, result: Option<Type>, cursor: &mut Cursor<'_>) -> Read<Inst> {
+        if let Ok(op) = of(Convert::ALL, word) {
+            let to = result.ok_or_else(|| format!("`{word}` has a result"))?;
+            return Ok(Inst::Convert { op, value: self.value(cursor)?, to });
+        }
+        let op = of(Binary::ALL, word)?;
+        let [lhs, rhs] = self.operands(cursor)?;
+        Ok(Inst::Binary { op, lhs, rhs })
     }
 }
 

@@ -120,15 +120,7 @@ impl<'f> Facts<'f> {
                 Some(wanted) => self.relation(*op, operands).truth(wanted),
                 None => arithmetic(*op, operands.each_ref().map(|one| self.value(one))),
             },
-            Node::Logic(op, operands) => {
-                let [a, b] = operands.each_ref().map(|one| self.value(one));
-                let both = |value| a.has(value) && b.has(value);
-                let one = |value| a.has(value) || b.has(value);
-                match op {
-                    Logic::And => truths(one(0), both(1)),
-                    Logic::Or => truths(both(0), one(1)),
-                }
-            }
+            Node::Logic(op, operands) => self.logic(*op, operands),
             Node::Divide(op, operands, _) => {
                 let [a, b] = operands.each_ref().map(|one| self.value(one));
                 division(*op, &a, &b)
@@ -145,6 +137,16 @@ impl<'f> Facts<'f> {
             | Node::Round(..)
             | Node::Stream(_)
             | Node::OutputStream(_) => of_kind(*kind),
+        }
+    }
+
+    fn logic(&self, op: Logic, operands: &[Term; 2]) -> Possible {
+        let [a, b] = operands.each_ref().map(|one| self.value(one));
+        let both = |value| a.has(value) && b.has(value);
+        let one = |value| a.has(value) || b.has(value);
+        match op {
+            Logic::And => truths(one(0), both(1)),
+            Logic::Or => truths(both(0), one(1)),
         }
     }
 
