@@ -1,11 +1,11 @@
 //! Parameters and images that nothing uses.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use abi_spec::DeviceType;
 
 use crate::declaration::{
-    Action, Body, Device, Expr, Function, Image, Library, Literal, Param, ParamType, Tensor,
+    Action, Body, Device, Expr, Function, Image, Library, Literal, Output, Param, ParamType, Tensor,
 };
 
 /// The images from which nothing is launched.
@@ -24,9 +24,17 @@ pub(super) fn params(function: &Function) -> Vec<usize> {
         }
         Body::Call(_) => false,
     };
-    let params = &function.signature.params;
-    let unused = |index: &usize| may_be_unused(&params[*index]) && !is_used(function, *index);
-    (0..params.len()).filter(|_| !only_raises).filter(unused).collect()
+    if only_raises {
+        return Vec::new();
+    }
+    let mentions = Mentions::of(function);
+    let neighbours = neighbours(function);
+    let unused = |(index, param): &(usize, &Param)| {
+        let is_used = mentions.use_param(*index, param) || neighbours.contains(index);
+        may_be_unused(param) && !is_used
+    };
+    let unused = function.signature.params.iter().enumerate().filter(unused);
+    unused.map(|(index, _)| index).collect()
 }
 
 /// False for what is there for its own sake: a context, further arguments, a value that says nothing, and what a name
@@ -42,30 +50,64 @@ fn may_be_unused(param: &Param) -> bool {
     !param.variadic && !says_nothing && !is_meant
 }
 
-/// True if a parameter is mentioned, determines a symbol that is, or says on which device something is.
-fn is_used(function: &Function, index: usize) -> bool {
-    let signature = &function.signature;
-    let others = signature.params.iter().enumerate().filter(|(other, _)| *other != index);
-    let conditions = signature.constraints.iter().map(|constraint| &constraint.condition);
-    let outputs = signature.outputs().iter().flat_map(|output| output.tensor.extents());
-    let exprs = others.flat_map(|(_, other)| other.ty.exprs()).chain(conditions);
-    let exprs = exprs.chain(outputs).chain(function.body.exprs());
-    let mut mentioned = FxHashSet::default();
-    exprs.for_each(|expr| mention(expr, &mut mentioned));
-    let param = &signature.params[index];
-    let mut own = FxHashSet::default();
-    param.ty.exprs().into_iter().for_each(|expr| mention(expr, &mut own));
-    let earlier: FxHashSet<&str> = signature.params[..index].iter().flat_map(determined).collect();
-    mentioned.contains(&*param.name)
-        || own.iter().any(|name| mentioned.contains(name) && !earlier.contains(name))
-        || is_neighbour(function, index)
+/// Where names are mentioned.
+struct Mentions<'a> {
+    /// In conditions, in what is returned or in the body.
+    after: FxHashSet<&'a str>,
+    /// The first and the last parameter in whose types they are.
+    params: FxHashMap<&'a str, [usize; 2]>,
+    /// The first parameter that determines them.
+    determined: FxHashMap<&'a str, usize>,
 }
 
-fn mention<'a>(expr: &'a Expr, names: &mut FxHashSet<&'a str>) {
-    if let Expr::Name(name) = expr {
-        names.insert(name);
+impl<'a> Mentions<'a> {
+    fn of(function: &'a Function) -> Self {
+        let signature = &function.signature;
+        let conditions = signature.constraints.iter().map(|constraint| &constraint.condition);
+        let outputs = signature.outputs().iter().flat_map(|output| output.tensor.extents());
+        let (mut after, mut params) = (FxHashSet::default(), FxHashMap::default());
+        let mut determined = FxHashMap::default();
+        let exprs = conditions.chain(outputs).chain(function.body.exprs());
+        let mut mention = |name| {
+            after.insert(name);
+        };
+        exprs.for_each(|expr| each_name(expr, &mut mention));
+        for (index, param) in signature.params.iter().enumerate() {
+            for name in own_names(param) {
+                params.entry(name).or_insert([index; 2])[1] = index;
+            }
+            for name in self::determined(param) {
+                determined.entry(name).or_insert(index);
+            }
+        }
+        Mentions { after, params, determined }
     }
-    expr.children().for_each(|child| mention(child, names));
+
+    fn outside(&self, name: &str, index: usize) -> bool {
+        let in_params = self.params.get(name).is_some_and(|ends| *ends != [index; 2]);
+        self.after.contains(name) || in_params
+    }
+
+    /// True if a parameter is mentioned, or is the first to determine a symbol that is.
+    fn use_param(&self, index: usize, param: &Param) -> bool {
+        let earlier = |name: &str| self.determined.get(name).is_some_and(|first| *first < index);
+        let serves = |name: &&str| self.outside(name, index) && !earlier(name);
+        self.outside(&param.name, index) || own_names(param).iter().any(serves)
+    }
+}
+
+/// The names in the types of a parameter.
+fn own_names(param: &Param) -> Vec<&str> {
+    let mut names = Vec::new();
+    param.ty.exprs().into_iter().for_each(|expr| each_name(expr, &mut |name| names.push(name)));
+    names
+}
+
+fn each_name<'a>(expr: &'a Expr, with: &mut impl FnMut(&'a str)) {
+    if let Expr::Name(name) = expr {
+        with(name);
+    }
+    expr.children().for_each(|child| each_name(child, with));
 }
 
 /// The symbols that a parameter determines whatever the call is.
@@ -89,20 +131,19 @@ fn determined(param: &Param) -> Vec<&str> {
     names.collect()
 }
 
-/// True for the first tensor parameter on whose device an output is allocated, or a kernel may be launched.
-fn is_neighbour(function: &Function, index: usize) -> bool {
-    let tensors = || {
-        let params = function.signature.params.iter().enumerate();
-        params.filter_map(|(index, param)| Some((index, param.ty.tensor()?)))
+/// The first tensor parameters on whose device an output is allocated, or a kernel may be launched.
+fn neighbours(function: &Function) -> Vec<usize> {
+    let params = &function.signature.params;
+    let first = |fits: &dyn Fn(&Tensor) -> bool| {
+        params.iter().position(|param| param.ty.tensor().is_some_and(fits))
     };
-    let first = |fits: &dyn Fn(&Tensor) -> bool| tensors().find(|(_, tensor)| fits(tensor));
-    let is_first = |fits: &dyn Fn(&Tensor) -> bool| first(fits).is_some_and(|(at, _)| at == index);
-    let of_outputs = function.signature.outputs().iter().any(|output| {
+    let of_output = |output: &Output| {
         let device = output.tensor.device;
-        is_first(&|tensor| device == Device::Any || tensor.device == device)
-    });
-    let launches = function.body.launches().next().is_some();
+        first(&|tensor| device == Device::Any || tensor.device == device)
+    };
     let on_gpu =
         |tensor: &Tensor| matches!(tensor.device, Device::Any | Device::Type(DeviceType::CUDA));
-    of_outputs || (launches && is_first(&on_gpu))
+    let launches = function.body.launches().next();
+    let outputs = function.signature.outputs().iter().filter_map(of_output);
+    outputs.chain(launches.and_then(|_| first(&on_gpu))).collect()
 }
