@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 
 use abi_spec::{DType, Device, TypeIndex};
 
-use super::array::elements;
-use super::object::ObjectRef;
+use super::object::{ObjectRef, elements};
 use super::returned::Returned;
 use super::view::TensorView;
 use crate::abi::{Any, DLTensor, Payload};

@@ -7,9 +7,9 @@ use abi_spec::TypeIndex;
 use super::arg::{Arg, IntoArg, object, values};
 use super::args::Args;
 use super::function::FfiFunction;
-use super::object::{Class, ObjectRef, Owned};
+use super::object::{Class, ObjectRef, Owned, elements};
 use super::returned::Returned;
-use crate::abi::{Any, Object, SeqCell, ShapeCell};
+use crate::abi::{Any, ShapeCell};
 use crate::error::Error;
 use crate::runtime::Runtime;
 
@@ -86,19 +86,6 @@ impl ArrayObject {
         let handle = std::mem::ManuallyDrop::new(owned);
         Returned::from(Owned::clone(&handle))
     }
-}
-
-/// The elements of an array or a list.
-///
-/// # Safety
-/// The object is one, and neither freed nor changed while the result is used.
-pub(crate) unsafe fn elements<'a>(object: *const Object) -> &'a [Any] {
-    let cell = object.wrapping_add(1).cast::<SeqCell>();
-    // SAFETY: this is what follows the header.
-    let (data, size) = unsafe { ((*cell).data, (*cell).size) };
-    let size = usize::try_from(size).unwrap_or(0);
-    // SAFETY: there are as many elements, which live as long as the object.
-    if size == 0 { &[] } else { unsafe { slice::from_raw_parts(data, size) } }
 }
 
 impl From<ArrayObject> for ObjectRef {

@@ -1,10 +1,11 @@
 //! References to objects of a runtime, and the error that a runtime keeps for a thread.
 
 use std::fmt;
+use std::slice;
 
 use abi_spec::TypeIndex;
 
-use crate::abi::{Any, ErrorCell, Object};
+use crate::abi::{Any, ErrorCell, Object, SeqCell};
 use crate::error::CallError;
 use crate::runtime::Runtime;
 
@@ -162,6 +163,19 @@ pub(crate) unsafe trait Class: Sized {
         // SAFETY: the handle is a transparent `ObjectRef`, and the object is of its class.
         (object.ty() == Self::TYPE).then(|| unsafe { &*(&raw const *object).cast::<Self>() })
     }
+}
+
+/// The elements of an array or a list.
+///
+/// # Safety
+/// The object is one, and neither freed nor changed while the result is used.
+pub(crate) unsafe fn elements<'a>(object: *const Object) -> &'a [Any] {
+    let cell = object.wrapping_add(1).cast::<SeqCell>();
+    // SAFETY: this is what follows the header.
+    let (data, size) = unsafe { ((*cell).data, (*cell).size) };
+    let size = usize::try_from(size).unwrap_or(0);
+    // SAFETY: there are as many elements, which live as long as the object.
+    if size == 0 { &[] } else { unsafe { slice::from_raw_parts(data, size) } }
 }
 
 /// Takes the error of a call that returned `status` out of the thread's slot.

@@ -135,15 +135,7 @@ impl<'f> Facts<'f> {
                 Some(wanted) => self.relation(*op, operands).truth(wanted),
                 None => arithmetic(*op, operands.each_ref().map(|one| self.value(one))),
             },
-            Node::Logic(op, operands) => {
-                let [a, b] = operands.each_ref().map(|one| self.value(one));
-                let both = |value| a.has(value) && b.has(value);
-                let one = |value| a.has(value) || b.has(value);
-                match op {
-                    Logic::And => truths(one(0), both(1)),
-                    Logic::Or => truths(both(0), one(1)),
-                }
-            }
+            Node::Logic(op, operands) => logic(*op, operands.each_ref().map(|one| self.value(one))),
             Node::Divide(op, operands, _) => {
                 let [a, b] = operands.each_ref().map(|one| self.value(one));
                 division(*op, &a, &b)
@@ -280,6 +272,15 @@ fn of_scalar(scalar: Scalar, kind: Kind) -> Possible {
         Possible::Between(-values / 2, values / 2 - 1)
     } else {
         Possible::Between(0, values - 1)
+    }
+}
+
+fn logic(op: Logic, [a, b]: [Possible; 2]) -> Possible {
+    let both = |value| a.has(value) && b.has(value);
+    let one = |value| a.has(value) || b.has(value);
+    match op {
+        Logic::And => truths(one(0), both(1)),
+        Logic::Or => truths(both(0), one(1)),
     }
 }
 
