@@ -180,7 +180,7 @@ def test_sources_are_no_paths() -> None:
         text = "images['i'] is a source and no path: what would be in the file is given as `bytes`"
         raises(TypeError, text, lambda: codegen.jit(f"image i; {ADD_ONE}", {}, images={"i": source}))
     raises(FileNotFoundError, "no/such.o", lambda: codegen.jit(ADD_ONE, {"k": "no/such.o"}))
-    raises(OSError, "no/such.ptx", lambda: codegen.emit(ADD_ONE, images={"i": "no/such.ptx"}))
+    raises(FileNotFoundError, "no/such.ptx", lambda: codegen.emit(ADD_ONE, images={"i": "no/such.ptx"}))
 
 
 def test_files_that_are_not_there() -> None:

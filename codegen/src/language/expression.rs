@@ -215,6 +215,9 @@ impl Parser<'_> {
             } else if self.accept(Token::Dot) {
                 tree = self.after_point(tree)?;
             } else {
+                if self.token == Token::OpenParen {
+                    self.no_conversion(&tree.expr)?;
+                }
                 return Ok(tree);
             }
         }
@@ -256,7 +259,6 @@ impl Parser<'_> {
             return self.several(Token::CloseBracket, after, Limit::Arguments, Expr::Array);
         }
         if let Some(name) = self.peek_name() {
-            self.no_conversion()?;
             return Ok(self.leaf(Expr::name(name)));
         }
         let word = if self.token == Token::Word { self.slice() } else { "_" };

@@ -2,6 +2,7 @@
 
 use super::cursor::{Parsed, Parser};
 use super::token::Token;
+use crate::declaration::Expr;
 use crate::error::Error;
 
 /// Words that start a statement.
@@ -65,10 +66,11 @@ impl Parser<'_> {
         Err(self.instead("an expression", meant))
     }
 
-    /// The current word is no type that is called as a function.
-    pub(super) fn no_conversion(&self) -> Parsed<()> {
-        match find(&TYPES, self.slice()).filter(|_| self.next_is(Token::OpenParen)) {
-            Some(meant) => Err(self.instead("an expression", meant)),
+    /// A name before `(` is no type that is called as a function.
+    pub(super) fn no_conversion(&self, name: &Expr) -> Parsed<()> {
+        let Expr::Name(name) = name else { return Ok(()) };
+        match find(&TYPES, name) {
+            Some(meant) => Err(self.syntax("an operator", format!("`(` after `{name}`, {meant}"))),
             None => Ok(()),
         }
     }
@@ -91,8 +93,7 @@ impl Parser<'_> {
 
     /// A body that is no call starts with a brace.
     pub(super) fn no_bare_statement(&self, expected: &str) -> Parsed<()> {
-        let is_call = self.token == Token::Word && self.next_is(Token::OpenParen);
-        let is_statement = self.starts_statement() && !is_call;
+        let is_statement = self.starts_statement() && !self.next_is(Token::OpenParen);
         if !is_statement && self.token != Token::At {
             return Ok(());
         }

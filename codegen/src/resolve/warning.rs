@@ -81,7 +81,8 @@ impl Library {
             let subject = Subject::Image { index, name: image.name.clone() };
             Warning::new(subject, "nothing is launched from it, and it is left out")
         });
-        let resolved = self.meaning().ok();
+        let has_conditions = self.functions.iter().any(|f| !f.signature.constraints.is_empty());
+        let resolved = if has_conditions { self.meaning().ok() } else { None };
         let meaning = |index| resolved.as_ref().and_then(|resolved| resolved.functions.get(index));
         let functions = self.functions.iter().enumerate();
         let of_functions = functions.flat_map(|(index, function): (usize, &Function)| {

@@ -9,7 +9,7 @@ use super::args::Args;
 use super::function::FfiFunction;
 use super::object::{Class, ObjectRef, Owned, elements};
 use super::returned::Returned;
-use crate::abi::{Any, SeqCell, ShapeCell};
+use crate::abi::{Any, ShapeCell};
 use crate::error::Error;
 use crate::runtime::Runtime;
 

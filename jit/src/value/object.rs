@@ -1,6 +1,7 @@
 //! References to objects of a runtime, and the error that a runtime keeps for a thread.
 
-use std::{fmt, slice};
+use std::fmt;
+use std::slice;
 
 use abi_spec::TypeIndex;
 
@@ -164,6 +165,19 @@ pub(crate) unsafe trait Class: Sized {
     }
 }
 
+/// The elements of an array or a list.
+///
+/// # Safety
+/// The object is one, and neither freed nor changed while the result is used.
+pub(crate) unsafe fn elements<'a>(object: *const Object) -> &'a [Any] {
+    let cell = object.wrapping_add(1).cast::<SeqCell>();
+    // SAFETY: this is what follows the header.
+    let (data, size) = unsafe { ((*cell).data, (*cell).size) };
+    let size = usize::try_from(size).unwrap_or(0);
+    // SAFETY: there are as many elements, which live as long as the object.
+    if size == 0 { &[] } else { unsafe { slice::from_raw_parts(data, size) } }
+}
+
 /// Takes the error of a call that returned `status` out of the thread's slot.
 #[cold]
 pub(crate) fn raised(status: i32, runtime: &'static Runtime) -> CallError {
@@ -182,17 +196,4 @@ pub(crate) fn raised(status: i32, runtime: &'static Runtime) -> CallError {
         unsafe { [(*cell).kind, (*cell).message, (*cell).backtrace].map(|part| part.bytes()) }
             .map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     CallError { kind, message, backtrace }
-}
-
-/// The elements of an array or a list.
-///
-/// # Safety
-/// The object is one, and neither freed nor changed while the result is used.
-pub(crate) unsafe fn elements<'a>(object: *const Object) -> &'a [Any] {
-    let cell = object.wrapping_add(1).cast::<SeqCell>();
-    // SAFETY: this is what follows the header.
-    let (data, size) = unsafe { ((*cell).data, (*cell).size) };
-    let size = usize::try_from(size).unwrap_or(0);
-    // SAFETY: there are as many elements, which live as long as the object.
-    if size == 0 { &[] } else { unsafe { slice::from_raw_parts(data, size) } }
 }

@@ -275,7 +275,10 @@ fn what_was_meant() {
         ("f(a: string) -> None = k();", format!("{type_or} `string`, which is `str`")),
         ("f(x: Tensor([n], int)) -> None = k();", format!("{element} {ints}")),
         ("f(x: Tensor([n], float)) -> None = k();", format!("{element} {floats}")),
-        ("f() -> None = k(int(1.5));", format!("1:17: expected an expression, found {ints}")),
+        (
+            "f() -> None = k(int(1.5));",
+            format!("1:20: expected an operator, found `(` after {ints}"),
+        ),
         ("f() -> None = { i = 1; };", format!("1:19: expected `(`, found `=`, {once}")),
         ("f() -> None = { i: int8 = 1; };", format!("1:18: expected `(`, found `:`, {once}")),
         ("f() -> None = { i += 1; };", format!("1:19: expected `(`, found `+`, {once}")),

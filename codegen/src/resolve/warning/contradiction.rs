@@ -6,7 +6,7 @@ use abi_spec::Scalar;
 use super::possible::{Possible, Relation};
 use crate::declaration::{Dim, Expr, Kind, Literal, Logic, ParamType, Shape};
 use crate::resolve::function::Function;
-use crate::resolve::ids::{SymbolId, ValueId};
+use crate::resolve::ids::{SymbolId, Table, ValueId};
 use crate::resolve::operator::{Binary, Division, Unary};
 use crate::resolve::step::{Place, Rule, Step};
 use crate::resolve::term::{Node, OfSeveral, OfTensor, Property, Term};
@@ -21,9 +21,10 @@ pub(super) fn find(function: &Function<'_>) -> Option<(usize, &'static str)> {
         Some(&condition.test)
     });
     let tests: Vec<&Term> = tests.take(FOLLOWED).collect();
-    let mut facts = Facts::new(function);
+    let extents = extents(function);
+    let mut facts = Facts::new(function, &extents);
     for (index, test) in tests.iter().enumerate() {
-        if !Facts::new(function).value(test).has(1) {
+        if !Facts::new(function, &extents).value(test).has(1) {
             return Some((index, "the types leave no value for which it does"));
         }
         facts.require(test);
@@ -34,9 +35,23 @@ pub(super) fn find(function: &Function<'_>) -> Option<(usize, &'static str)> {
     None
 }
 
+/// Which symbols are extents of tensors that are always there.
+fn extents(function: &Function<'_>) -> Table<SymbolId, bool> {
+    let mut found = Table::like(&function.symbols, false);
+    for step in &function.steps {
+        if let Step::Occurrence { place: Place::Extent { value, .. }, rule } = step
+            && let Rule::Symbol(symbol) = rule
+        {
+            found[*symbol] |= function.values[*value].guard.is_none();
+        }
+    }
+    found
+}
+
 /// What is known of numbers.
 struct Facts<'f> {
     function: &'f Function<'f>,
+    extents: &'f Table<SymbolId, bool>,
     /// What conditions have left of terms.
     left: Vec<(Term, Possible)>,
     /// How two terms compare.
@@ -46,8 +61,8 @@ struct Facts<'f> {
 }
 
 impl<'f> Facts<'f> {
-    fn new(function: &'f Function<'f>) -> Self {
-        Facts { function, left: Vec::new(), relations: Vec::new(), texts: Vec::new() }
+    fn new(function: &'f Function<'f>, extents: &'f Table<SymbolId, bool>) -> Self {
+        Facts { function, extents, left: Vec::new(), relations: Vec::new(), texts: Vec::new() }
     }
 
     /// Takes a condition to hold.
@@ -120,7 +135,7 @@ impl<'f> Facts<'f> {
                 Some(wanted) => self.relation(*op, operands).truth(wanted),
                 None => arithmetic(*op, operands.each_ref().map(|one| self.value(one))),
             },
-            Node::Logic(op, operands) => self.logic(*op, operands),
+            Node::Logic(op, operands) => logic(*op, operands.each_ref().map(|one| self.value(one))),
             Node::Divide(op, operands, _) => {
                 let [a, b] = operands.each_ref().map(|one| self.value(one));
                 division(*op, &a, &b)
@@ -140,28 +155,11 @@ impl<'f> Facts<'f> {
         }
     }
 
-    fn logic(&self, op: Logic, operands: &[Term; 2]) -> Possible {
-        let [a, b] = operands.each_ref().map(|one| self.value(one));
-        let both = |value| a.has(value) && b.has(value);
-        let one = |value| a.has(value) || b.has(value);
-        match op {
-            Logic::And => truths(one(0), both(1)),
-            Logic::Or => truths(both(0), one(1)),
-        }
-    }
-
     fn symbol(&self, symbol: SymbolId, kind: Kind) -> Possible {
         let declared = &self.function.symbols[symbol];
         let scalar = declared.value.and_then(|value| self.function.values[value].ty.scalar());
-        let is_extent = self.function.steps.iter().any(|step| {
-            let Step::Occurrence { place: Place::Extent { value, .. }, rule } = step else {
-                return false;
-            };
-            let is_symbol = matches!(rule, Rule::Symbol(of) if *of == symbol);
-            is_symbol && self.function.values[*value].guard.is_none()
-        });
         let found = scalar.map_or(of_kind(kind), |scalar| of_scalar(scalar, kind));
-        if is_extent { found.and(&Possible::NATURAL) } else { found }
+        if self.extents[symbol] { found.and(&Possible::NATURAL) } else { found }
     }
 
     /// A number that is, or is in, an argument.
@@ -274,6 +272,15 @@ fn of_scalar(scalar: Scalar, kind: Kind) -> Possible {
         Possible::Between(-values / 2, values / 2 - 1)
     } else {
         Possible::Between(0, values - 1)
+    }
+}
+
+fn logic(op: Logic, [a, b]: [Possible; 2]) -> Possible {
+    let both = |value| a.has(value) && b.has(value);
+    let one = |value| a.has(value) || b.has(value);
+    match op {
+        Logic::And => truths(one(0), both(1)),
+        Logic::Or => truths(both(0), one(1)),
     }
 }
 
