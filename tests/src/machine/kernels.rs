@@ -457,8 +457,11 @@ fn allocate(machine: &mut Machine<'_>, k: &Kernels, deleter: Word, args: &[Word]
     if fault == wrong::NO_TENSOR {
         return Ok(Word::NULL);
     }
-    let block =
-        machine.memory.heap("data of a kernels' tensor", (size as usize + 511) / 256 * 256, 256);
+    let block = machine.memory.heap(
+        "data of a kernels' tensor",
+        (size.max(0) as usize + 511) / 256 * 256,
+        256,
+    );
     let dims = machine.memory.zeroed("dims of a kernels' tensor", 8 * (2 * extents.len() + 1), 8);
     for (dim, extent) in extents.iter().enumerate() {
         machine.memory.store(dims.offset(8 * dim as i64), Word::int(*extent), 8, 8)?;

@@ -220,7 +220,7 @@ fn the_device_is_that_of_data_or_of_a_parameter() {
             "ValueError: Mismatched x.device on argument #1 …, expected cuda but got cpu",
         ),
         (
-            "launch cubin.\"axpy_kernel\"(y.data, struct(x.data), int32(n), 0) grid(n - 3) block(1);",
+            "launch cubin.\"axpy_kernel\"(y.data, struct(x.data), int32(n), int32(0)) grid(n - 3) block(1);",
             "",
         ),
     ];

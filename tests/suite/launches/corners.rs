@@ -13,7 +13,7 @@ use super::session::{
 use super::table::{brief, hold};
 use crate::stack_of_failure::{depth, painted};
 
-/// Whatever a symbol in an image may be called, on every backend.
+/// Whatever a symbol in an image may be called, on every backend. PTX is read by the driver only.
 #[test]
 fn kernels_have_any_name() {
     let names = [
@@ -30,7 +30,7 @@ fn kernels_have_any_name() {
     let function = |(index, name): (usize, &str)| {
         format!(
             "f{index}(x: Tensor([n], float32, device=cuda)) -> None \
-             = {{ launch cubin.\"{name}\"(x.data) grid(1) block(1); }};\n"
+             = {{ launch ptx.\"{name}\"(x.data) grid(1) block(1); }};\n"
         )
     };
     let names: Vec<&str> = names.into_iter().chain([&*long, &*longer]).collect();
@@ -44,7 +44,7 @@ fn kernels_have_any_name() {
                 if name.len() > 1024 { format!("{}...", &name[..1021]) } else { (*name).into() };
             let name = shown.replace("\\\\", "\\");
             let text = format!(
-                "RuntimeError: Failed {name} of image cubin …, CUDA_ERROR_NOT_FOUND (500): named symbol not found, \
+                "RuntimeError: Failed {name} of image ptx …, CUDA_ERROR_NOT_FOUND (500): named symbol not found, \
                  device = cuda:0"
             );
             let function = format!("f{index}");
