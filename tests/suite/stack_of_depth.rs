@@ -10,9 +10,12 @@ use crate::stack_of_failure::{depth, painted};
 /// As deep as a parameter may be.
 const DEEP: usize = 63;
 
+/// The start of a type, that and the end of a value, two limits in bytes, and the backends.
+type Row = (&'static str, [&'static str; 2], [usize; 2], &'static [&'static str]);
+
 /// Types that nest, values of them, and what a successful and a failing call may take, all frames together. LLVM takes
 /// long for mappings, and its frames are smaller.
-const ROWS: [(&str, [&str; 2], [usize; 2], &[&str]); 2] = [
+const ROWS: [Row; 2] = [
     ("Array[", ["array(", ")"], [2 << 10, 60 << 10], BACKENDS),
     ("Map[str, ", ["map(\"a\": ", ")"], [10 << 10, 92 << 10], &["cranelift"]),
 ];

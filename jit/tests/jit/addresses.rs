@@ -40,7 +40,7 @@ fn addresses_that_a_call_has_returned_are_not_followed() {
         let mut x = vec![0.0_f32; 3];
         let found = address.call((&mut x,)).unwrap();
         refused(fill.call((3, &found)), 1);
-        refused(fill.call(&[3.into(), Arg::from(&found)]), 1);
+        refused(fill.call([3.into(), Arg::from(&found)]), 1);
         // SAFETY: the memory is `x`, which is still there.
         let vouched = unsafe { Arg::from(&found).vouched() };
         fill.call((3, vouched)).unwrap();

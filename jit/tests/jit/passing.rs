@@ -17,17 +17,17 @@ extern "C" fn fails(error: *mut Object, set: extern "C" fn(*mut Object)) -> i32 
     -1
 }
 
+type Text = *const ByteArray;
+type Create = unsafe extern "C" fn(Text, Text, Text, *mut *mut Object) -> i32;
+type Take = unsafe extern "C" fn(*mut *mut Object);
+type Release = unsafe extern "C" fn(*mut Object) -> i32;
+
 /// The functions of a runtime that errors need.
 struct Errors {
-    create: unsafe extern "C" fn(
-        *const ByteArray,
-        *const ByteArray,
-        *const ByteArray,
-        *mut *mut Object,
-    ) -> i32,
+    create: Create,
     set: *const c_void,
-    take: unsafe extern "C" fn(*mut *mut Object),
-    release: unsafe extern "C" fn(*mut Object) -> i32,
+    take: Take,
+    release: Release,
 }
 
 impl Errors {
@@ -36,16 +36,20 @@ impl Errors {
         // SAFETY: the types are those of `c_api.h`.
         unsafe {
             Errors {
-                create: std::mem::transmute::<*const c_void, _>(symbol("TVMFFIErrorCreate")),
+                create: std::mem::transmute::<*const c_void, Create>(symbol("TVMFFIErrorCreate")),
                 set: symbol("TVMFFIErrorSetRaised"),
-                take: std::mem::transmute::<*const c_void, _>(symbol("TVMFFIErrorMoveFromRaised")),
-                release: std::mem::transmute::<*const c_void, _>(symbol("TVMFFIObjectDecRef")),
+                take: std::mem::transmute::<*const c_void, Take>(symbol(
+                    "TVMFFIErrorMoveFromRaised",
+                )),
+                release: std::mem::transmute::<*const c_void, Release>(symbol(
+                    "TVMFFIObjectDecRef",
+                )),
             }
         }
     }
 
     /// A KeyError with this backtrace, owned.
-    fn new(&self, backtrace: &str) -> *mut Object {
+    fn make(&self, backtrace: &str) -> *mut Object {
         let mut error = ptr::null_mut();
         let texts = ["KeyError", "its own words", backtrace].map(|t| ByteArray::new(t.as_bytes()));
         // SAFETY: the texts and the place are valid.
@@ -104,7 +108,7 @@ fn an_error_gets_a_line_each_time_it_passes() {
     passing(|errors, function| {
         let open = "  File \"kernel.py\", line 3, in inner";
         for start in ["", open, &format!("{open}\n")] {
-            let error = errors.new(start);
+            let error = errors.make(start);
             let mut expected = start.to_owned();
             if start == open {
                 expected.push('\n');
@@ -122,7 +126,7 @@ fn an_error_gets_a_line_each_time_it_passes() {
 #[test]
 fn a_long_backtrace_takes_no_more() {
     passing(|errors, function| {
-        let error = errors.new("");
+        let error = errors.make("");
         for _ in 0..3000 {
             errors.pass(function, error);
         }
@@ -137,7 +141,7 @@ fn a_long_backtrace_takes_no_more() {
 #[test]
 fn an_error_that_cannot_change_passes_as_it_is() {
     passing(|errors, function| {
-        let error = errors.new("");
+        let error = errors.make("");
         // SAFETY: the error is ours, and no reference to its cell is left.
         unsafe {
             let cell = error.add(1).cast::<ErrorCell>();

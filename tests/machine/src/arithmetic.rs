@@ -58,46 +58,40 @@ pub(crate) fn binary(op: Binary, ty: Type, lhs: Word, rhs: Word) -> Result<Word,
         Binary::And => a & b,
         Binary::Or => a | b,
         Binary::Xor => a ^ b,
-        Binary::Shl | Binary::Lshr | Binary::Ashr => {
-            let all = width(ty);
-            ensure(b < u64::from(all), || format!("{ty} {a:#x} is shifted by {b} of {all}"))?;
-            match op {
-                Binary::Shl => a << b,
-                Binary::Lshr => a >> b,
-                _ => (signed(ty, a) >> b) as u64,
-            }
-        }
-        Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv => float_binary(op, ty, a, b),
+        Binary::Shl => a << shift(ty, a, b)?,
+        Binary::Lshr => a >> shift(ty, a, b)?,
+        Binary::Ashr => (signed(ty, a) >> shift(ty, a, b)?) as u64,
+        Binary::Fadd => floats(ty, a, b, |a, b| a + b, |a, b| a + b),
+        Binary::Fsub => floats(ty, a, b, |a, b| a - b, |a, b| a - b),
+        Binary::Fmul => floats(ty, a, b, |a, b| a * b, |a, b| a * b),
+        Binary::Fdiv => floats(ty, a, b, |a, b| a / b, |a, b| a / b),
     };
     // Rounding an address, or moving it, leaves it in its region; the distance of two is a number.
-    let origin = match op {
-        Binary::Add | Binary::Sub | Binary::And | Binary::Or | Binary::Xor => {
-            lhs.origin.xor(rhs.origin)
-        }
-        _ => None,
-    };
+    let moves = matches!(op, Binary::Add | Binary::Sub | Binary::And | Binary::Or | Binary::Xor);
+    let origin = if moves { lhs.origin.xor(rhs.origin) } else { None };
     Ok(Word { bits: truncate(ty, bits), origin })
 }
 
-fn float_binary(op: Binary, ty: Type, a: u64, b: u64) -> u64 {
+/// The amount of a shift, which is below the width.
+fn shift(ty: Type, value: u64, amount: u64) -> Result<u64, Box<Finding>> {
+    let all = width(ty);
+    ensure(amount < u64::from(all), || format!("{ty} {value:#x} is shifted by {amount} of {all}"))?;
+    Ok(amount)
+}
+
+/// An operation of two floats of a type, by what it is for each.
+fn floats(
+    ty: Type,
+    a: u64,
+    b: u64,
+    single: impl Fn(f32, f32) -> f32,
+    double: impl Fn(f64, f64) -> f64,
+) -> u64 {
     if ty == Type::F32 {
         let [a, b] = [a, b].map(|bits| f32::from_bits(bits as u32));
-        let result = match op {
-            Binary::Fadd => a + b,
-            Binary::Fsub => a - b,
-            Binary::Fmul => a * b,
-            _ => a / b,
-        };
-        return u64::from(result.to_bits());
+        return u64::from(single(a, b).to_bits());
     }
-    let [a, b] = [a, b].map(f64::from_bits);
-    let result = match op {
-        Binary::Fadd => a + b,
-        Binary::Fsub => a - b,
-        Binary::Fmul => a * b,
-        _ => a / b,
-    };
-    result.to_bits()
+    double(f64::from_bits(a), f64::from_bits(b)).to_bits()
 }
 
 /// Whether a condition holds between two values of a type.

@@ -155,10 +155,10 @@ impl<'p> Memory<'p> {
     pub(crate) fn function(&self, pointer: Word) -> Result<u32, Box<Finding>> {
         let (region, offset) = self.locate(pointer)?;
         let data = &self.regions[region.index()];
-        match data.kind {
-            Kind::Code(number) if offset == 0 => Ok(number),
-            _ => Err(Finding::new(format!("`{}`+{offset} is called", data.label))),
+        if let (Kind::Code(number), 0) = (data.kind, offset) {
+            return Ok(number);
         }
+        Err(Finding::new(format!("`{}`+{offset} is called", data.label)))
     }
 
     /// What a pointer points into, and how far from its start. The region is alive.

@@ -248,10 +248,9 @@ impl Builder<'_, '_> {
 
     /// A map of the runtime, which holds references of its own. Rvalue references and NULL cannot be in one.
     fn map(&mut self, index: TypeIndex, entries: &[(Argument, Argument)]) -> Built<Value> {
-        let cannot_be = |entry: &Argument| match entry {
-            Argument::RValue(_) => true,
-            Argument::Raw { index, payload } => *index >= 64 && *payload == 0,
-            _ => false,
+        let cannot_be = |entry: &Argument| {
+            matches!(entry, Argument::RValue(_))
+                || matches!(entry, Argument::Raw { index: 64.., payload: 0 })
         };
         if entries.iter().any(|(key, value)| cannot_be(key) || cannot_be(value)) {
             return Ok(Err(LACKING));

@@ -1,5 +1,10 @@
 //! Mistakes that are planted in host IR: the table of calls in the machine finds each of them.
 
+#![allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "a mistake is made in one kind of instruction, however many kinds there are"
+)]
+
 use codegen::ir::{Binary, Function, Inst, Module, Target, Terminator};
 use tvm_ffi_codegen_tests::cases::{self, Case};
 use tvm_ffi_codegen_tests::machine::{InMachine, Linked};

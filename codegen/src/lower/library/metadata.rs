@@ -215,11 +215,7 @@ impl OutputText {
 
 impl ParamText {
     fn new(param: &Param) -> ParamText {
-        let tensor = match &param.ty {
-            ParamType::Optional(inner) => inner.tensor(),
-            ty => ty.tensor(),
-        };
-        let tensor = tensor.map(TensorText::new);
+        let tensor = param.ty.required().0.tensor().map(TensorText::new);
         let default = param.default.as_ref().map(ToString::to_string);
         let (name, ty, variadic) = (param.name.clone(), param.ty.to_string(), param.variadic);
         ParamText { name, ty, default, variadic, tensor }

@@ -26,6 +26,9 @@ struct Wanted {
     contiguous: bool,
 }
 
+/// Extents and strides.
+type Dims = (Vec<i64>, Option<Vec<i64>>);
+
 impl Machine<'_> {
     /// Copies the fields of a `DLTensor`.
     fn copy_tensor(&mut self, from: Word, to: Word) -> Result<(), Box<Finding>> {
@@ -37,7 +40,7 @@ impl Machine<'_> {
     }
 
     /// The extents and the strides of a tensor; no strides where they are NULL.
-    fn dims(&self, tensor: Word) -> Result<(Vec<i64>, Option<Vec<i64>>), Box<Finding>> {
+    fn dims(&self, tensor: Word) -> Result<Dims, Box<Finding>> {
         let rank = self.memory.load(tensor.offset(dl_tensor::NDIM.offset.into()), 4, 4)?;
         let rank = i64::from(rank.as_int32());
         ensure(rank >= 0, || format!("a tensor of rank {rank}"))?;
