@@ -94,7 +94,9 @@
 //! values need no such marks. All other words are names: `errors`, `extern` and those of
 //! statements mean something only where the grammar says so and no `(` follows, so that `let(x);` calls a C function.
 //! But what starts with `if` or `return` is always that statement, since a parenthesis may follow; a C function
-//! of such a name is called as `"if"(x);`. One blank after `///` is not part of the documentation. A `-` directly before a
+//! of such a name is called as `"if"(x);`. In quotes a C function may have any name but what the runtime, LLVM or
+//! assemblers keep for themselves: no control characters, and neither `__tvm_ffi_`, `TVMFFI`, `tvm_ffi_codegen.`,
+//! `llvm.` nor `.` in front. One blank after `///` is not part of the documentation. A `-` directly before a
 //! literal is part of it, so that the least `int64` can be written.
 //!
 //! # Types
@@ -120,7 +122,8 @@
 //! reference to an object is borrowed wherever an object other than a tensor is accepted. An integer beyond `int64`,
 //! which the runtime hands over as an object, is a `uint64` or a `ptr` where it fits 64 bits, and out of range
 //! elsewhere. A `uint64` on which an extent or a stride depends must fit `int64`. Text in quotes
-//! is compared with text, and with an element type or a device that it names.
+//! is compared with text, and with an element type or a device that it names. It may contain a NUL, which ends no
+//! text; of a default that contains one there are at most 7 bytes.
 //!
 //! A symbol that only something optional, or the elements of a sequence or mapping determine may be used in the
 //! same parameter alone; the types of a union determine none. Elements of a sequence are `xs[3]` in errors,
@@ -222,7 +225,8 @@
 //! The result is written through the last parameter, and only if all went well: a scalar in its C type, anything
 //! else as a `TVMFFIAny` that the caller then owns; NULL drops it. For `-> None` there is no such parameter. A `uint64`
 //! above `int64` is a ValueError, as is a negative size. Parameters with a default are given too. Closures and
-//! variadic functions have no C function, nor has one whose name is a word of C or C++ or that of a kernel.
+//! variadic functions have no C function, nor has one whose name is a word of C or C++, that of a kernel, or that of
+//! a function of the platform which libraries import: `malloc`, `free`, `dlopen` and the like.
 //!
 //! # What errors say
 //!
