@@ -1,6 +1,6 @@
 //! Composing a message: constant text, and the values in it.
 
-use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
+use crate::ir::{Binary, Builder, Cond, Convert, Hint, Type, Value};
 use crate::lower::explain::codes::{LeafKind, Text, Used};
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::state::{Field, MAX_TEXT};
@@ -121,42 +121,28 @@ pub(crate) fn compose(b: &mut Builder<'_>, _: Used) {
 fn piece(b: &mut Builder<'_>, s: Value, [text, length]: [Value; 2], at: Value) -> Value {
     let code = byte_at(b, text, at);
     let next = b.binary_const(Binary::Add, at, 1);
-    let more = b.compare(Cond::Slt, next, length);
-    let escape = b.compare_const(Cond::Eq, code, (LeafKind::Escape as u32).into());
-    let escape = b.and(escape, more);
-    b.if_else(
-        escape,
-        Type::I64,
-        |b| {
-            let (from, one) = (b.ptr_add(text, next), b.i64(1));
-            b.routine(Routine::Put, &[s, from, one]);
-            b.binary_const(Binary::Add, next, 1)
-        },
-        |b| value(b, s, code, [text, next, more]),
-    )
-}
-
-/// Appends what a code stands for; yields the offset behind it. The texts may end there, unless there is `more`.
-fn value(b: &mut Builder<'_>, s: Value, code: Value, [text, next, more]: [Value; 3]) -> Value {
-    let index = b.compare_const(Cond::Eq, code, (LeafKind::Index as u32).into());
-    b.if_else(
-        index,
-        Type::I64,
-        |b| {
-            b.intact(s, more);
-            let depth = byte_at(b, text, next);
-            let depth = b.binary_const(Binary::Sub, depth, 1);
-            b.in_count(s, depth, Field::LoopCount);
-            let loops = b.field(s, Field::Loops);
-            let number = b.load_element(loops, depth);
-            b.routine(Routine::PutInt, &[s, number]);
-            b.binary_const(Binary::Add, next, 1)
-        },
-        |b| {
-            b.try_routine(Routine::PutPiece, &[s, code]);
-            next
-        },
-    )
+    let after = b.block("piece");
+    let behind = b.block_param(after, Type::I64, Hint::default());
+    b.case(code, LeafKind::Escape as u32, after, |b| {
+        // A text that ends here has no character more.
+        let more = b.compare(Cond::Slt, next, length);
+        let (from, count) = (b.ptr_add(text, next), b.truth(more));
+        b.routine(Routine::Put, &[s, from, count]);
+        [b.binary_const(Binary::Add, next, 1)]
+    });
+    b.case(code, LeafKind::Index as u32, after, |b| {
+        let depth = byte_at(b, text, next);
+        let depth = b.binary_const(Binary::Sub, depth, 1);
+        b.in_count(s, depth, Field::LoopCount);
+        let loops = b.field(s, Field::Loops);
+        let number = b.load_element(loops, depth);
+        b.routine(Routine::PutInt, &[s, number]);
+        [b.binary_const(Binary::Add, next, 1)]
+    });
+    b.try_routine(Routine::PutPiece, &[s, code]);
+    b.jump(after, &[next]);
+    b.switch_to(after);
+    behind
 }
 
 /// The byte at an offset of a text, widened.
