@@ -8,7 +8,7 @@ use super::read::is_word;
 use super::symbols::{Linkage, SymbolKind};
 use super::types::{Block, Symbol, Value};
 
-/// `{:#}` prints everything as the [reader](super::read) takes it: data as bytes, all of them.
+/// `{:#}` prints everything as `FromStr` reads it: data as bytes, all of them.
 impl fmt::Display for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut first = true;

@@ -9,7 +9,7 @@ pub(super) struct Cursor<'a>(&'a str);
 
 /// True for what words, and names that need no quotes, are made of.
 pub(in crate::ir) fn is_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$')
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '[' | ']')
 }
 
 impl<'a> Cursor<'a> {
