@@ -32,6 +32,7 @@ mod order;
 mod print;
 mod read;
 mod symbols;
+pub mod typed;
 mod types;
 mod verify;
 

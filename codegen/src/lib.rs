@@ -57,6 +57,9 @@
 
 #![forbid(unsafe_code)]
 
+// What `routine` makes names this crate so, in the crate itself too.
+extern crate self as tvm_ffi_codegen;
+
 pub mod backend;
 mod declaration;
 mod error;

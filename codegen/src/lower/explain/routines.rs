@@ -19,6 +19,7 @@ mod kinds;
 pub(crate) mod linked;
 mod loops;
 mod machine;
+mod memory;
 pub(crate) mod named;
 mod names;
 mod native;
@@ -29,6 +30,7 @@ mod properties;
 mod quote;
 mod raise;
 mod result;
+mod runtime;
 mod scalar;
 mod state;
 mod tensor;
@@ -39,7 +41,8 @@ mod view;
 pub(crate) use access::NUMBERS_SIZE;
 pub(crate) use text::PIECES;
 
-use crate::ir::Type::{F64, I16, I32, I64, Ptr};
+use crate::ir::Type::{I32, I64, Ptr};
+use crate::ir::typed;
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind};
 use crate::lower::explain::codes::Used;
 use crate::lower::explain::extent::Topic;
@@ -47,32 +50,39 @@ use crate::lower::explain::extent::Topic;
 /// Declares [`Routine`] and what is known of each: the end of its symbol, its parameters and result, how
 /// often it is called, what it is about, and the function that builds it.
 macro_rules! routines {
-    ($($(#[$doc:meta])* $name:ident $symbol:literal [$($param:ident),*] -> $result:expr, $heat:ident, $topic:ident, $build:path;)*) => {
+    (
+        written { $($typed:ident $typed_heat:ident, $typed_topic:ident, $path:path;)* }
+        $($(#[$doc:meta])* $name:ident $symbol:literal [$($param:ident),*] -> $result:expr, $heat:ident, $topic:ident, $build:path;)*
+    ) => {
         /// The shared routines. Questions yield 0 or 1.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Routine {
+            $(#[doc = concat!("See [`", stringify!($path), "`].")] $typed,)*
             $($(#[$doc])* $name,)*
         }
 
         impl Routine {
             /// Every routine, in the order in which they are emitted.
-            const ALL: &[Routine] = &[$(Routine::$name),*];
+            const ALL: &[Routine] = &[$(Routine::$typed,)* $(Routine::$name),*];
 
             /// The name of its symbol. No declaration can say it.
             const fn name(self) -> &'static str {
                 match self {
+                    $(Routine::$typed => <$path as typed::Routine>::NAME,)*
                     $(Routine::$name => concat!("tvm_ffi_codegen.", $symbol),)*
                 }
             }
 
             fn signature(self) -> Signature {
                 match self {
+                    $(Routine::$typed => <$path as typed::Routine>::signature(),)*
                     $(Routine::$name => Signature::new(&[$($param),*], $result),)*
                 }
             }
 
             fn build(self) -> fn(&mut Builder<'_>, Used) {
                 match self {
+                    $(Routine::$typed => |b, _| <$path as typed::Routine>::build(b),)*
                     $(Routine::$name => $build,)*
                 }
             }
@@ -80,6 +90,7 @@ macro_rules! routines {
             /// How often it is called.
             const fn heat(self) -> Heat {
                 match self {
+                    $(Routine::$typed => Heat::$typed_heat,)*
                     $(Routine::$name => Heat::$heat,)*
                 }
             }
@@ -87,6 +98,7 @@ macro_rules! routines {
             /// What it is about: versions that are about this have it for modules, others where their own call it.
             const fn topic(self) -> Topic {
                 match self {
+                    $(Routine::$typed => Topic::$typed_topic,)*
                     $(Routine::$name => Topic::$topic,)*
                 }
             }
@@ -107,6 +119,20 @@ enum Heat {
 }
 
 routines! {
+    written {
+        Put cold, Inside, text::put;
+        PutInt cold, Inside, text::put_int;
+        PutUnsigned cold, Inside, text::put_unsigned;
+        PutQuoted cold, Inside, quote::put_quoted;
+        PutFloat cold, Inside, float::put_float;
+        PutDigits cold, Inside, float::put_digits;
+        BigScale cold, Inside, float::big_scale;
+        BigCompare cold, Inside, float::big_compare;
+        BigSubtract cold, Inside, float::big_subtract;
+        RoundHalf outline, Tensors, half::round_half;
+        WidenHalf outline, Expressions, half::widen_half;
+        BigShift cold, Inside, float::big_shift;
+    }
     /// `(handle, args, num_args, descriptor)`: raises the first fault and returns -1.
     Explain "explain" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, Tensors, explain::explain;
     /// The same with room for every function.
@@ -202,10 +228,6 @@ routines! {
     Numel "numel" [Ptr] -> Some(I64), outline, Tensors, view::numel;
     /// `(dl)`: whether the strides are compact.
     IsCompact "is_compact" [Ptr] -> Some(I32), outline, Tensors, view::is_compact;
-    /// `(bits of an f64, mantissa bits, bias)`: the nearest 16-bit float, ties to even.
-    RoundHalf "round_half" [I64, I64, I64] -> Some(I16), outline, Tensors, half::round;
-    /// `(bits, mantissa bits, bias)`: a 16-bit float as an `f64`.
-    WidenHalf "widen_half" [I64, I64, I64] -> Some(F64), outline, Expressions, half::widen;
     /// `(any, low mask, high mask)`: the object, if its type is in the set; else NULL.
     Object "object" [Ptr, I64, I64] -> Some(Ptr), hot, Values, access::object;
     /// `(any, low mask, high mask, array)`: text as an array of bytes, or NULL.
@@ -293,24 +315,6 @@ routines! {
     PutPiece "put_piece" [Ptr, I64] -> Some(I32), cold, Inside, pieces::put_piece;
     /// `(state, leaves)`: appends the values that an expression depends on.
     Leaves "leaves" [Ptr, Ptr] -> Some(I32), cold, Inside, evaluate::leaves;
-    /// `(state, text, length)`: appends text as far as it fits.
-    Put "put" [Ptr, Ptr, I64] -> None, cold, Inside, text::put;
-    /// `(state, text, length)`: appends text in quotes.
-    PutQuoted "put_quoted" [Ptr, Ptr, I64] -> None, cold, Inside, quote::put_quoted;
-    /// `(state, value)`: appends a signed number.
-    PutInt "put_int" [Ptr, I64] -> None, cold, Inside, text::put_int;
-    /// `(state, value)`: appends an unsigned number.
-    PutUnsigned "put_unsigned" [Ptr, I64] -> None, cold, Inside, text::put_unsigned;
-    /// `(state, value)`: appends a float, as short as reading it back allows.
-    PutFloat "put_float" [Ptr, F64] -> None, cold, Inside, float::put_float;
-    /// `(state, bits)`: appends a positive number.
-    PutDigits "put_digits" [Ptr, I64] -> None, cold, Inside, float::put_digits;
-    /// `(number, factor)`: multiplies a big integer.
-    BigScale "big_scale" [Ptr, I64] -> None, cold, Inside, float::big_scale;
-    /// `(a, b, c)`: the sign of `a + b - c`, of big integers.
-    BigCompare "big_compare" [Ptr, Ptr, Ptr] -> Some(I32), cold, Inside, float::big_compare;
-    /// `(a, b)`: subtracts a big integer from another.
-    BigSubtract "big_subtract" [Ptr, Ptr] -> None, cold, Inside, float::big_subtract;
     /// `(state, place)`: appends `x.shape[0]`.
     PutPlace "put_place" [Ptr, Ptr] -> Some(I32), cold, Inside, pieces::put_place;
     /// `(state, word)`: appends an element type.

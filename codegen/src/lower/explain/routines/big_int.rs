@@ -3,18 +3,23 @@
 use abi_spec::TypeIndex;
 use abi_spec::layout::big_int;
 
-use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
+use crate::ir::typed::{Bool, Int, Ref, Single, Text, handles, routine, words as words_of};
+use crate::ir::{Builder, Cond, Type, Value};
 use crate::lower::explain::codes::Used;
 use crate::lower::explain::routines::Routine;
+use crate::lower::explain::routines::memory::slice;
 
 /// The most words of 64 bits of a number that is written in full.
-const WORDS: i64 = 32;
+const WORDS: u64 = 32;
 
 /// Bytes that its sign and its digits take, in whole groups: a digit is more than 3.32 bits.
-const ROOM: i64 = 1 + (64 * WORDS * 100 / 332 + 2 * GROUP);
+const ROOM: u64 = 1 + (64 * WORDS * 100 / 332 + 2 * GROUP);
 
 /// How many digits are split off at a time; what divides by must fit 32 bits.
-const GROUP: i64 = 9;
+const GROUP: u64 = 9;
+
+/// What splits them off.
+const DIVISOR: u64 = 10_u64.pow(GROUP as u32);
 
 /// What stands for a longer number.
 const LONG: &str = "an integer of over 2048 bits";
@@ -52,112 +57,79 @@ pub(crate) fn complain(b: &mut Builder<'_>, _: Used) {
     let quiet = b.is_quiet(s);
     b.return_if(quiet, 1);
     let size = b.load(Type::I64, object, big_int::SIZE.in_object());
-    let long = b.compare_const(Cond::Ugt, size, WORDS);
+    let long = b.compare_const(Cond::Ugt, size, WORDS as i64);
     b.if_then(long, |b| {
         let [text, length] = b.text(LONG);
         b.complain_of(s, complaint, &[head, expected, text, length]);
     });
     let words = b.ptr_offset(object, big_int::WORDS.in_object().into());
-    let (number, negative) = magnitude(b, words, size);
-    let [text, length] = decimal(b, number, size, negative);
-    b.complain_of(s, complaint, &[head, expected, text, length]);
+    let number = magnitude(b, Ref::new(words), Int::new(size));
+    let text = decimal(b, number);
+    let text = words_of(b, text);
+    b.complain_of(s, complaint, &[head, expected, text[0], text[1]]);
 }
 
-/// A copy of words in two's complement without their sign, and a `Bool`: it was negative.
-fn magnitude(b: &mut Builder<'_>, words: Value, size: Value) -> (Value, Value) {
-    let number = b.stack_slot(8 * WORDS as u32, 8);
-    let last = b.binary_const(Binary::Sub, size, 1);
-    let last = b.load_element(words, last);
-    let sign = b.binary_const(Binary::Ashr, last, 63);
-    let carry = b.binary_const(Binary::And, sign, 1);
+handles! {
+    /// A number without its sign.
+    struct Magnitude {
+        words: Ref<u64>,
+        size: Int<u64>,
+        is_negative: Bool,
+    }
+}
+
+/// A copy of words in two's complement without their sign.
+#[routine(inline)]
+fn magnitude(from: &u64, size: u64) -> Magnitude {
+    let words: [u64; WORDS];
+    let sign = (from[size - 1] as i64 >> 63) as u64;
+    let mut carry = sign & 1;
     // A negative number is turned round: all bits, and one is added.
-    b.fold(size, [carry], |b, at, [carry]| {
-        let word = b.load_element(words, at);
-        let word = b.binary(Binary::Xor, word, sign);
-        let word = b.binary(Binary::Add, word, carry);
-        let to = b.element(number, at);
-        b.store(word, to, 0);
-        let over = b.compare(Cond::Ult, word, carry);
-        [b.truth(over)]
-    });
-    (number, b.compare_const(Cond::Ne, sign, 0))
+    for at in 0..size {
+        let word = (from[at] ^ sign) + carry;
+        words[at] = word;
+        carry = (word < carry) as u64;
+    }
+    Magnitude { words, size, is_negative: sign != 0 }
 }
 
-/// The digits of a number, which becomes 0: address and length of the text.
-fn decimal(b: &mut Builder<'_>, number: Value, size: Value, negative: Value) -> [Value; 2] {
-    let text = b.stack_slot(ROOM as u32, 8);
-    let (end, halves) = (b.i64(ROOM), b.binary_const(Binary::Shl, size, 1));
+/// The digits of a number, which becomes 0.
+#[routine(inline)]
+fn decimal(number: Magnitude) -> Text {
+    let text: [u8; ROOM];
+    let halves = number.words as &u32;
+    let mut left = number.size << 1;
+    let mut start: u64 = ROOM;
     // From the last group to the first, each with all of its digits.
-    let [start, _] = b.repeat(
-        [end, halves],
-        |b, [_, halves]| b.compare_const(Cond::Ne, halves, 0),
-        |b, [at, halves]| {
-            let group = divide(b, number, halves);
-            let at = digits(b, text, at, group);
-            let top = b.binary_const(Binary::Sub, halves, 1);
-            let half = b.binary_const(Binary::Shl, top, 2);
-            let half = b.ptr_add(number, half);
-            let rest = b.unsigned(half, 0);
-            let empty = b.compare_const(Cond::Eq, rest, 0);
-            [at, b.select(empty, top, halves)]
-        },
-    );
-    let [start] = b.repeat(
-        [start],
-        |b, [at]| {
-            let last = b.binary_const(Binary::Add, at, 1);
-            let more = b.compare(Cond::Slt, last, end);
-            let byte = b.ptr_add(text, at);
-            let byte = b.load(Type::I8, byte, 0);
-            let zero = b.compare_const(Cond::Eq, byte, b'0'.into());
-            b.and(more, zero)
-        },
-        |b, [at]| [b.binary_const(Binary::Add, at, 1)],
-    );
-    let before = b.binary_const(Binary::Sub, start, 1);
-    let start = b.select(negative, before, start);
-    let first = b.ptr_add(text, start);
-    b.if_then(negative, |b| {
-        let sign = b.constant(Type::I8, b'-'.into());
-        b.store(sign, first, 0);
-    });
-    [first, b.binary(Binary::Sub, end, start)]
+    while left != 0 {
+        let mut group = divide(halves, left);
+        for _ in 0..GROUP {
+            start -= 1;
+            text[start] = b'0' + (group % 10) as u8;
+            group /= 10;
+        }
+        left -= (halves[left - 1] == 0) as u64;
+    }
+    while start < ROOM - 1 && text[start] == b'0' {
+        start += 1;
+    }
+    if number.is_negative {
+        start -= 1;
+        text[start] = b'-';
+    }
+    slice(&text[start], ROOM - start)
 }
 
 /// Divides a number of so many halves of words by 10 to the power of [`GROUP`]; yields what is left.
-fn divide(b: &mut Builder<'_>, number: Value, halves: Value) -> Value {
-    let zero = b.i64(0);
-    let [rest] = b.fold(halves, [zero], |b, at, [rest]| {
-        let from_top = b.binary(Binary::Sub, halves, at);
-        let half = b.binary_const(Binary::Sub, from_top, 1);
-        let half = b.binary_const(Binary::Shl, half, 2);
-        let half = b.ptr_add(number, half);
-        let low = b.unsigned(half, 0);
-        let all = b.binary_const(Binary::Shl, rest, 32);
-        let all = b.or(all, low);
-        let divisor = b.i64(10_i64.pow(GROUP as u32));
-        let quotient = b.binary(Binary::Udiv, all, divisor);
-        let quotient = b.convert(Convert::Trunc, quotient, Type::I32);
-        b.store(quotient, half, 0);
-        [b.binary(Binary::Urem, all, divisor)]
-    });
+#[routine(inline)]
+fn divide(halves: &u32, count: u64) -> u64 {
+    let mut rest: u64 = 0;
+    for at in (0..count).rev() {
+        let all = rest << 32 | halves[at] as u64;
+        halves[at] = (all / DIVISOR) as u32;
+        rest = all % DIVISOR;
+    }
     rest
-}
-
-/// Writes a group of digits that ends at an offset; yields where it starts.
-fn digits(b: &mut Builder<'_>, text: Value, end: Value, group: Value) -> Value {
-    let count = b.i64(GROUP);
-    let [at, _] = b.fold(count, [end, group], |b, _, [at, rest]| {
-        let ten = b.i64(10);
-        let digit = b.binary(Binary::Urem, rest, ten);
-        let digit = b.binary_const(Binary::Add, digit, b'0'.into());
-        let digit = b.convert(Convert::Trunc, digit, Type::I8);
-        let at = b.binary_const(Binary::Sub, at, 1);
-        let to = b.ptr_add(text, at);
-        b.store(digit, to, 0);
-        [at, b.binary(Binary::Udiv, rest, ten)]
-    });
-    at
 }
 
 const _: () = assert!(WORDS * 64 == 2048);

@@ -1,9 +1,7 @@
 //! What routines are written with, beyond what the builder has: calls of each other, constants, loops that
 //! carry values, and the words and values of a descriptor.
 
-use crate::ir::{
-    Binary, Block, Builder, Cond, Convert, Data, Hint, Linkage, SymbolKind, Type, Value,
-};
+use crate::ir::{Binary, Block, Builder, Cond, Convert, Hint, Type, Value};
 use crate::lower::explain::codes::{Code, Coded, Text, Used};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
@@ -75,37 +73,14 @@ impl Builder<'_> {
 
     /// The address of constant text, and its length.
     pub(crate) fn text(&mut self, text: &str) -> [Value; 2] {
-        let address = self.bytes(text.as_bytes(), 1);
+        let address = self.constant_bytes(text.as_bytes(), 1);
         [address, self.i64(text.len() as i64)]
     }
 
     /// The address of constant bytes, aligned to 8.
     pub(crate) fn table(&mut self, bytes: &[u8]) -> Value {
-        self.bytes(bytes, 8)
+        self.constant_bytes(bytes, 8)
     }
-
-    /// Constants of one routine stand together: one data object, the last of the module.
-    fn bytes(&mut self, bytes: &[u8], align: usize) -> Value {
-        let name = format!("{}.text", self.module.name(self.symbol()));
-        let symbol = self.module.declare(&name, Linkage::Local, SymbolKind::Data);
-        if self.module.data.last().is_none_or(|data| data.symbol != symbol) {
-            self.module.data.push(Data::constant(symbol, Vec::new(), 8));
-        }
-        let all = self.module.data.last_mut().map(|data| &mut data.bytes);
-        let offset = all.map_or(0, |all| place(all, bytes, align));
-        let base = self.address(symbol);
-        if offset == 0 { base } else { self.ptr_offset(base, offset as i64) }
-    }
-}
-
-/// Where bytes are in others, to which they are added if need be.
-fn place(all: &mut Vec<u8>, bytes: &[u8], align: usize) -> usize {
-    let mut known = (0..(all.len() + 1).saturating_sub(bytes.len())).step_by(align);
-    known.find(|&at| all[at..].starts_with(bytes)).unwrap_or_else(|| {
-        all.resize(all.len().next_multiple_of(align), 0);
-        all.extend_from_slice(bytes);
-        all.len() - bytes.len()
-    })
 }
 
 /// Control flow.

@@ -77,7 +77,7 @@ fields! {
 pub(crate) const MAX_TEXT: i32 = 4096;
 
 /// Where the message is.
-const TEXT: i32 = 8 * Field::COUNT;
+pub(crate) const TEXT: i32 = 8 * Field::COUNT;
 
 /// Where the arrays are.
 const ARRAYS: i32 = TEXT + MAX_TEXT;

@@ -1,8 +1,10 @@
 //! Composing a message: constant text, and the values in it.
 
+use crate::ir::typed::{Text, routine};
 use crate::ir::{Binary, Builder, Cond, Convert, Hint, Type, Value};
-use crate::lower::explain::codes::{LeafKind, Text, Used};
+use crate::lower::explain::codes::{LeafKind, Text as DescribedText, Used};
 use crate::lower::explain::routines::Routine;
+use crate::lower::explain::routines::memory::{State, slice};
 use crate::lower::explain::routines::state::{Field, MAX_TEXT};
 use crate::lower::explain::schema::At;
 
@@ -14,7 +16,7 @@ impl Builder<'_> {
     }
 
     /// Appends a text of the descriptor.
-    pub(crate) fn say_text(&mut self, s: Value, text: At<Text>) {
+    pub(crate) fn say_text(&mut self, s: Value, text: At<DescribedText>) {
         let [address, length] = self.text_at(s, text);
         self.routine(Routine::Put, &[s, address, length]);
     }
@@ -23,63 +25,50 @@ impl Builder<'_> {
 /// What a message ends in that has lost its end.
 const CUT: &str = "…";
 
-/// `(state, text, length)`: appends text as far as it fits. A message that has lost its end says so.
-pub(crate) fn put(b: &mut Builder<'_>, _: Used) {
-    let [s, text, wanted] = [0, 1, 2].map(|i| b.param(i));
-    let length = b.field(s, Field::Length);
-    let capacity = b.i64(MAX_TEXT.into());
-    let room = b.binary(Binary::Sub, capacity, length);
-    let fits = b.compare(Cond::Ult, wanted, room);
-    let count = b.select(fits, wanted, room);
-    let end = b.binary(Binary::Add, length, count);
-    b.set_field(s, Field::Length, end);
-    let buffer = b.message(s);
-    let to = b.ptr_add(buffer, length);
-    b.count_to(count, |b, at| {
-        let from = b.ptr_add(text, at);
-        let to = b.ptr_add(to, at);
-        let byte = b.load(Type::I8, from, 0);
-        b.store(byte, to, 0);
-    });
-    let lost = b.compare(Cond::Ugt, wanted, room);
-    b.if_then(lost, |b| cut(b, buffer));
-    b.ret(None);
+/// Bytes of a message; the rest is cut off.
+const CAPACITY: u64 = MAX_TEXT as u64;
+
+/// Where [`CUT`] stands in a full message.
+const CUT_AT: u64 = CAPACITY - CUT.len() as u64;
+
+/// Bytes of a character in front of its last.
+const REST: u64 = 3;
+
+/// Appends text as far as it fits. A message that has lost its end says so.
+#[routine]
+pub(crate) fn put(s: &State, text: Text) {
+    let room = CAPACITY - s.length;
+    let count = if text.len < room { text.len } else { room };
+    let to = &s.message[s.length];
+    s.length += count;
+    for at in 0..count {
+        to[at] = text.data[at];
+    }
+    if text.len > room {
+        cut(s.message);
+    }
 }
 
 /// Writes [`CUT`] at the end of a full message. What that leaves of a character in front of it becomes points.
-fn cut(b: &mut Builder<'_>, buffer: Value) {
-    /// Bytes of a character in front of its last.
-    const REST: i64 = 3;
-    let start = i64::from(MAX_TEXT) - CUT.len() as i64;
-    let first = b.load(Type::I8, buffer, start as i32);
-    let broken = continues(b, first);
-    let (broken, before) = (b.widen_bool(broken, Type::I64), b.i64(start - 1));
-    b.repeat(
-        [broken, before],
-        |b, [broken, at]| {
-            let broken = b.compare_const(Cond::Ne, broken, 0);
-            let near = b.compare_const(Cond::Sge, at, start - REST);
-            b.and(broken, near)
-        },
-        |b, [_, at]| {
-            let to = b.ptr_add(buffer, at);
-            let byte = b.load(Type::I8, to, 0);
-            let point = b.constant(Type::I8, b'.'.into());
-            b.store(point, to, 0);
-            let more = continues(b, byte);
-            [b.widen_bool(more, Type::I64), b.binary_const(Binary::Sub, at, 1)]
-        },
-    );
-    for (at, byte) in (start as i32..).zip(CUT.bytes()) {
-        let byte = b.constant(Type::I8, byte.into());
-        b.store(byte, buffer, at);
+#[routine(inline)]
+fn cut(message: &u8) {
+    let mut broken = continues(message[CUT_AT]);
+    let mut at: u64 = CUT_AT - 1;
+    while broken && at >= CUT_AT - REST {
+        broken = continues(message[at]);
+        message[at] = b'.';
+        at -= 1;
+    }
+    let mark = CUT;
+    for at in 0..mark.len {
+        message[at + CUT_AT] = mark.data[at];
     }
 }
 
 /// Whether a byte of UTF-8 is not the first of its character.
-pub(super) fn continues(b: &mut Builder<'_>, byte: Value) -> Value {
-    let mark = b.binary_const(Binary::And, byte, 0xc0);
-    b.compare_const(Cond::Eq, mark, 0x80)
+#[routine(inline)]
+pub(super) fn continues(byte: u8) -> bool {
+    byte & 0xc0 == 0x80
 }
 
 /// What stands for values in a message: all below this.
@@ -152,45 +141,32 @@ fn byte_at(b: &mut Builder<'_>, text: Value, at: Value) -> Value {
     b.convert(Convert::Zext, byte, Type::I64)
 }
 
-/// `(state, value)`
-pub(crate) fn put_int(b: &mut Builder<'_>, _: Used) {
-    let [s, value] = [0, 1].map(|i| b.param(i));
-    let negative = b.compare_const(Cond::Slt, value, 0);
-    b.if_then(negative, |b| b.say(s, "-"));
-    let zero = b.i64(0);
-    let negated = b.binary(Binary::Sub, zero, value);
-    let magnitude = b.select(negative, negated, value);
-    b.routine(Routine::PutUnsigned, &[s, magnitude]);
-    b.ret(None);
+/// Appends a signed number.
+#[routine]
+pub(crate) fn put_int(s: &State, value: i64) {
+    if value < 0 {
+        put(s, "-");
+    }
+    let magnitude = if value < 0 { -value } else { value };
+    put_unsigned(s, magnitude as u64);
 }
 
-/// `(state, value)`: at most 20 digits, from the last to the first.
-pub(crate) fn put_unsigned(b: &mut Builder<'_>, _: Used) {
-    const ROOM: i64 = 24;
-    let [s, value] = [0, 1].map(|i| b.param(i));
-    let digits = b.stack_slot(ROOM as u32, 8);
-    let (end, one) = (b.i64(ROOM), b.i64(1));
-    // The first digit is written even of 0.
-    let [_, start, _] = b.repeat(
-        [value, end, one],
-        |b, [rest, _, first]| {
-            let more = b.or(rest, first);
-            b.compare_const(Cond::Ne, more, 0)
-        },
-        |b, [rest, at, _]| {
-            let ten = b.i64(10);
-            let quotient = b.binary(Binary::Udiv, rest, ten);
-            let digit = b.binary(Binary::Urem, rest, ten);
-            let digit = b.binary_const(Binary::Add, digit, b'0'.into());
-            let digit = b.convert(Convert::Trunc, digit, Type::I8);
-            let at = b.binary_const(Binary::Sub, at, 1);
-            let to = b.ptr_add(digits, at);
-            b.store(digit, to, 0);
-            [quotient, at, b.i64(0)]
-        },
-    );
-    let text = b.ptr_add(digits, start);
-    let length = b.binary(Binary::Sub, end, start);
-    b.routine(Routine::Put, &[s, text, length]);
-    b.ret(None);
+/// Bytes that have room for every number: at most 20 digits.
+const DIGITS: u64 = 24;
+
+/// Appends an unsigned number, whose digits are made from the last to the first.
+#[routine]
+pub(crate) fn put_unsigned(s: &State, value: u64) {
+    let digits: [u8; DIGITS];
+    let mut at: u64 = DIGITS;
+    let mut rest = value;
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    put(s, slice(&digits[at], DIGITS - at));
 }

@@ -1,0 +1,259 @@
+//! A whole function: what calls it, and what builds it.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Error, FnArg, ItemFn, Pat, PatType, Result, ReturnType, Stmt, parse_quote};
+
+use crate::analysis::{block_ends, has_return};
+use crate::types::{handle, here, typed};
+
+/// What a function is translated with.
+pub(crate) struct Translator {
+    /// The builder.
+    pub(crate) b: Ident,
+    /// The handle that the function yields.
+    pub(crate) result: TokenStream,
+    /// Where an inline function goes on once it has returned; nothing for others, which end there.
+    pub(crate) after: Option<Ident>,
+    /// The variables that may be assigned.
+    pub(crate) scope: Vec<Ident>,
+    /// The loops around, the innermost last.
+    pub(crate) loops: Vec<Loop>,
+    /// How many temporary names there are.
+    temporaries: usize,
+}
+
+/// A loop that is being translated.
+pub(crate) struct Loop {
+    /// What it carries from turn to turn.
+    pub(crate) carried: Vec<Ident>,
+    /// Its block that begins a turn.
+    pub(crate) head: Ident,
+    /// What the next turn gets besides, if it counts.
+    pub(crate) next: Option<TokenStream>,
+    /// Its block behind it.
+    pub(crate) done: Ident,
+}
+
+impl Translator {
+    /// A name that the source cannot say.
+    pub(crate) fn temporary(&mut self, word: &str, span: Span) -> Ident {
+        self.temporaries += 1;
+        format_ident!("{word}_{}", self.temporaries, span = here(span))
+    }
+}
+
+struct Params<'a> {
+    known: Vec<&'a PatType>,
+    names: Vec<&'a Ident>,
+    handles: Vec<TokenStream>,
+    mutable: Vec<Ident>,
+}
+
+/// The parameters of a function, those that Rust knows apart.
+fn params(function: &ItemFn) -> Result<Params<'_>> {
+    let mut params =
+        Params { known: Vec::new(), names: Vec::new(), handles: Vec::new(), mutable: Vec::new() };
+    for arg in &function.sig.inputs {
+        let FnArg::Typed(arg) = arg else {
+            return Err(Error::new(arg.span(), "no method can be a routine"));
+        };
+        if arg.attrs.iter().any(|attr| attr.path().is_ident("known")) {
+            params.known.push(arg);
+            continue;
+        }
+        let Pat::Ident(pat) = &*arg.pat else {
+            return Err(Error::new(arg.pat.span(), "expected a name"));
+        };
+        params.names.push(&pat.ident);
+        params.handles.push(handle(&arg.ty)?);
+        if pat.mutability.is_some() {
+            params.mutable.push(pat.ident.clone());
+        }
+    }
+    Ok(params)
+}
+
+/// Translates a function.
+pub(crate) fn translate(function: &ItemFn, inline: bool) -> Result<TokenStream> {
+    let result = match &function.sig.output {
+        ReturnType::Default => quote!(()),
+        ReturnType::Type(_, ty) => handle(ty)?,
+    };
+    let params = params(function)?;
+    let b = Ident::new("builder", Span::mixed_site());
+    let after =
+        (inline && has_return(&function.block)).then(|| Ident::new("after", Span::mixed_site()));
+    let mut translator = Translator {
+        b,
+        result: result.clone(),
+        after,
+        scope: params.mutable.clone(),
+        loops: Vec::new(),
+        temporaries: 0,
+    };
+    let body = translator.body(function, inline)?;
+    if inline {
+        inline_function(function, &params, &result, &body)
+    } else {
+        routine(function, &params, &result, &body)
+    }
+}
+
+/// A function of its own: a Rust function that calls it, and a type that builds it.
+fn routine(
+    function: &ItemFn,
+    params: &Params<'_>,
+    result: &TokenStream,
+    body: &TokenStream,
+) -> Result<TokenStream> {
+    if let Some(known) = params.known.first() {
+        return Err(Error::new(
+            known.span(),
+            "only a function that is inline has parameters that are known",
+        ));
+    }
+    let t = typed();
+    let (attrs, vis, name) = (&function.attrs, &function.vis, &function.sig.ident);
+    let (names, handles) = (&params.names, &params.handles);
+    let mutable = &params.mutable;
+    let b = Ident::new("builder", Span::mixed_site());
+    Ok(quote! {
+        #(#attrs)*
+        #[allow(dead_code, clippy::too_many_arguments, reason = "some are called by compiled code only")]
+        #vis fn #name(#b: &mut ::tvm_ffi_codegen::ir::Builder<'_>, #(#names: impl #t::Make<#handles>),*) -> #result {
+            #(let #names: #handles = #t::make(#b, #names);)*
+            #t::call::<#name, #result>(#b, (#(#names,)*))
+        }
+
+        #(#attrs)*
+        #[allow(non_camel_case_types, reason = "the name of the function")]
+        #[derive(Debug)]
+        #vis enum #name {}
+
+        impl #t::Routine for #name {
+            const NAME: &'static str = ::core::concat!("tvm_ffi_codegen.", ::core::stringify!(#name));
+
+            fn signature() -> ::tvm_ffi_codegen::ir::Signature {
+                #t::give::<(#(#handles,)*), #result>()
+            }
+
+            #[allow(clippy::all, unused_assignments, unused_braces, unused_imports, unused_parens, reason = "translated")]
+            fn build(#b: &mut ::tvm_ffi_codegen::ir::Builder<'_>) {
+                use #t::Handle as _;
+                let (#(#names,)*): (#(#handles,)*) = #t::param(#b);
+                #(let mut #mutable = #mutable;)*
+                #body
+            }
+        }
+    })
+}
+
+/// A Rust function that emits the body where it is called.
+fn inline_function(
+    function: &ItemFn,
+    params: &Params<'_>,
+    result: &TokenStream,
+    body: &TokenStream,
+) -> Result<TokenStream> {
+    let t = typed();
+    let (attrs, vis, name) = (&function.attrs, &function.vis, &function.sig.ident);
+    let (names, handles, mutable) = (&params.names, &params.handles, &params.mutable);
+    let known = params.known.iter().map(|arg| {
+        let (pat, ty) = (&arg.pat, &arg.ty);
+        quote!(#pat: #ty)
+    });
+    let b = Ident::new("builder", Span::mixed_site());
+    Ok(quote! {
+        #(#attrs)*
+        #[allow(clippy::all, unused_assignments, unused_braces, unused_imports, unused_parens, reason = "translated")]
+        #vis fn #name(
+            #b: &mut ::tvm_ffi_codegen::ir::Builder<'_>,
+            #(#known,)*
+            #(#names: impl #t::Make<#handles>),*
+        ) -> #result {
+            use #t::Handle as _;
+            #(let #names: #handles = #t::make(#b, #names);)*
+            #(let mut #mutable = #mutable;)*
+            #body
+        }
+    })
+}
+
+impl Translator {
+    /// The body of a function, which returns on every way.
+    fn body(&mut self, function: &ItemFn, inline: bool) -> Result<TokenStream> {
+        let (t, b, result) = (typed(), self.b.clone(), self.result.clone());
+        let block = &function.block;
+        let here = here(block.brace_token.span.close());
+        let ends = block_ends(block);
+        let has_tail = matches!(block.stmts.last(), Some(Stmt::Expr(_, None)));
+        let returns = matches!(function.sig.output, ReturnType::Type(..));
+        if returns && !ends && !has_tail {
+            let end = block.brace_token.span.close();
+            return Err(Error::new(
+                end,
+                "control reaches the end of a routine that returns something",
+            ));
+        }
+        let statements = self.statements(&block.stmts, Some(&result))?;
+        Ok(match (&self.after, inline) {
+            (None, true) => quote!(#statements),
+            (None, false) if ends => quote!({ #statements };),
+            (None, false) => quote_spanned! {here=>
+                let value: #result = { #statements };
+                let value = #t::words(#b, value);
+                #b.ret(value.first().copied());
+            },
+            (Some(after), _) => {
+                let leave = if ends {
+                    quote!({ #statements };)
+                } else {
+                    quote_spanned! {here=>
+                        let value: #result = { #statements };
+                        #t::jump(#b, #after, value);
+                    }
+                };
+                quote_spanned! {here=>
+                    let #after = #b.block("after");
+                    let yielded: #result = #t::params(#b, #after, &[]);
+                    #leave
+                    #b.switch_to(#after);
+                    yielded
+                }
+            }
+        })
+    }
+
+    /// Returns from the function, with what `value` yields.
+    pub(crate) fn leave(&self, value: &TokenStream, span: Span) -> TokenStream {
+        let (t, b, result, span) = (typed(), &self.b, &self.result, here(span));
+        let leave = match &self.after {
+            Some(after) => quote_spanned!(span=> #t::jump(#b, #after, value)),
+            None => quote_spanned!(span=> {
+                let value = #t::words(#b, value);
+                #b.ret(value.first().copied())
+            }),
+        };
+        quote_spanned!(span=> {
+            let value = #value;
+            let value: #result = #t::make(#b, value);
+            #leave
+        })
+    }
+
+    /// `return e`
+    pub(crate) fn returned(
+        &mut self,
+        value: Option<&syn::Expr>,
+        span: Span,
+    ) -> Result<TokenStream> {
+        let result = self.result.clone();
+        let value = match value {
+            Some(value) => self.value(value, Some(&result))?,
+            None => parse_quote!(()),
+        };
+        Ok(self.leave(&value, span))
+    }
+}

@@ -1,0 +1,149 @@
+//! Constants, and what takes its type from where it stands.
+
+use super::{Bool, Float, Int, Integer, Ref, Single, Text};
+use crate::ir::{Builder, Data, Linkage, SymbolKind, Value};
+
+/// What can stand where a handle is wanted: the handle itself, a literal without a type, `null`.
+#[diagnostic::on_unimplemented(
+    message = "expected `{H}`, found `{Self}`",
+    label = "expected `{H}`, found `{Self}`"
+)]
+pub trait Make<H> {
+    /// The handle.
+    fn make(self, b: &mut Builder<'_>) -> H;
+}
+
+impl<H: super::Handle> Make<H> for H {
+    fn make(self, _: &mut Builder<'_>) -> H {
+        self
+    }
+}
+
+/// The handle of what stands where `H` is wanted.
+pub fn make<H>(b: &mut Builder<'_>, value: impl Make<H>) -> H {
+    value.make(b)
+}
+
+/// The same, of the type of another handle.
+pub fn like<H>(b: &mut Builder<'_>, value: impl Make<H>, _: H) -> H {
+    value.make(b)
+}
+
+/// An integer literal without a type. One that does not fit its place does not compile.
+#[derive(Clone, Copy, Debug)]
+pub struct Literal<const N: i128>;
+
+impl<T: Integer, const N: i128> Make<Int<T>> for Literal<N> {
+    fn make(self, b: &mut Builder<'_>) -> Int<T> {
+        const { assert!(T::RANGE[0] <= N && N <= T::RANGE[1], "a literal out of the range of its type") };
+        let width = 8 * T::TYPE.bytes();
+        Int::new(b.constant(T::TYPE, N as u64 & (u64::MAX >> (64 - width))))
+    }
+}
+
+/// No address.
+#[derive(Clone, Copy, Debug)]
+pub struct Null;
+
+/// No address, as the language says it: `null`.
+pub const NULL: Null = Null;
+
+impl<T> Make<Ref<T>> for Null {
+    fn make(self, b: &mut Builder<'_>) -> Ref<T> {
+        Ref::new(b.null())
+    }
+}
+
+/// A Rust value that is a constant of a routine.
+pub trait Const {
+    /// Its handle.
+    type Handle;
+
+    /// The constant.
+    fn constant(self, b: &mut Builder<'_>) -> Self::Handle;
+}
+
+/// A constant of a Rust value.
+pub fn constant<C: Const>(b: &mut Builder<'_>, value: C) -> C::Handle {
+    value.constant(b)
+}
+
+macro_rules! integers {
+    ($($ty:ident as $bits:ident)*) => {$(
+        impl Const for $ty {
+            type Handle = Int<$ty>;
+
+            fn constant(self, b: &mut Builder<'_>) -> Int<$ty> {
+                Int::new(b.constant(<$ty as Integer>::TYPE, (self as $bits).into()))
+            }
+        }
+    )*};
+}
+
+integers!(i8 as u8 u8 as u8 i16 as u16 u16 as u16 i32 as u32 u32 as u32 i64 as u64 u64 as u64);
+
+impl Const for bool {
+    type Handle = Bool;
+
+    fn constant(self, b: &mut Builder<'_>) -> Bool {
+        Bool::new(b.constant(crate::ir::Type::Bool, self.into()))
+    }
+}
+
+impl Const for f64 {
+    type Handle = Float<f64>;
+
+    fn constant(self, b: &mut Builder<'_>) -> Float<f64> {
+        Float::new(b.f64(self))
+    }
+}
+
+impl Const for &[u8] {
+    type Handle = Text;
+
+    fn constant(self, b: &mut Builder<'_>) -> Text {
+        let data = b.constant_bytes(self, 1);
+        Text { data: Ref::new(data), len: Int::new(b.i64(self.len() as i64)) }
+    }
+}
+
+impl<const N: usize> Const for &[u8; N] {
+    type Handle = Text;
+
+    fn constant(self, b: &mut Builder<'_>) -> Text {
+        self[..].constant(b)
+    }
+}
+
+impl Const for &str {
+    type Handle = Text;
+
+    fn constant(self, b: &mut Builder<'_>) -> Text {
+        self.as_bytes().constant(b)
+    }
+}
+
+impl Builder<'_> {
+    /// The address of constant bytes. Those of one function stand together: one data object, the last of the module.
+    pub fn constant_bytes(&mut self, bytes: &[u8], align: usize) -> Value {
+        let name = format!("{}.text", self.module.name(self.symbol()));
+        let symbol = self.module.declare(&name, Linkage::Local, SymbolKind::Data);
+        if self.module.data.last().is_none_or(|data| data.symbol != symbol) {
+            self.module.data.push(Data::constant(symbol, Vec::new(), 8));
+        }
+        let all = self.module.data.last_mut().map(|data| &mut data.bytes);
+        let offset = all.map_or(0, |all| place(all, bytes, align));
+        let base = self.address(symbol);
+        if offset == 0 { base } else { self.ptr_offset(base, offset as i64) }
+    }
+}
+
+/// Where bytes are in others, to which they are added if need be.
+fn place(all: &mut Vec<u8>, bytes: &[u8], align: usize) -> usize {
+    let mut known = (0..(all.len() + 1).saturating_sub(bytes.len())).step_by(align);
+    known.find(|&at| all[at..].starts_with(bytes)).unwrap_or_else(|| {
+        all.resize(all.len().next_multiple_of(align), 0);
+        all.extend_from_slice(bytes);
+        all.len() - bytes.len()
+    })
+}

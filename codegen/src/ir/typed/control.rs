@@ -1,0 +1,91 @@
+//! Control flow: where values of several ways meet they become parameters of a block.
+
+use super::{Bool, Compare, Handle, Int, Integer, Make, Single, words};
+use crate::ir::{Block, Builder, Hint, Target, Value};
+
+/// The end of a way, with what it hands on.
+#[derive(Debug)]
+pub struct Arm {
+    block: Block,
+    values: Vec<Value>,
+}
+
+/// The way ends here; where it goes on says [`join`].
+pub fn arm(b: &mut Builder<'_>, handle: impl Handle) -> Arm {
+    let values = words(b, handle);
+    Arm { block: b.current(), values }
+}
+
+/// Two ways meet, and the builder goes on there. What differs becomes a parameter.
+pub fn join<H: Handle>(b: &mut Builder<'_>, arms: [Arm; 2], _: impl FnOnce() -> H) -> H {
+    let block = b.block("join");
+    let [one, other] = arms;
+    let mut merged = Vec::with_capacity(one.values.len());
+    let mut args = [Vec::new(), Vec::new()];
+    for (&value, &another) in one.values.iter().zip(&other.values) {
+        if value == another {
+            merged.push(value);
+            continue;
+        }
+        merged.push(b.block_param(block, b.ty(value), Hint::default()));
+        args[0].push(value);
+        args[1].push(another);
+    }
+    for (arm, args) in [one, other].into_iter().zip(args) {
+        b.switch_to(arm.block);
+        b.jump(block, &args);
+    }
+    b.switch_to(block);
+    H::take(&mut merged.into_iter())
+}
+
+/// New parameters of a block, of the types of a handle, with its names.
+pub fn params<H: Handle>(b: &mut Builder<'_>, block: Block, names: &[&'static str]) -> H {
+    let mut types = Vec::new();
+    H::types(&mut types);
+    let mut names = names.iter().copied();
+    let values: Vec<_> =
+        types.into_iter().map(|ty| b.block_param(block, ty, names.next().unwrap_or(""))).collect();
+    H::take(&mut values.into_iter())
+}
+
+/// The same, of the type of another handle.
+pub fn params_like<H: Handle>(
+    b: &mut Builder<'_>,
+    block: Block,
+    names: &[&'static str],
+    _: H,
+) -> H {
+    params(b, block, names)
+}
+
+/// Ends the block with a jump, unless it has ended.
+pub fn jump(b: &mut Builder<'_>, block: Block, handle: impl Handle) {
+    if !b.ended() {
+        let values = words(b, handle);
+        b.jump(block, &values);
+    }
+}
+
+/// Ends the block with a branch.
+pub fn branch(b: &mut Builder<'_>, cond: Bool, yes: &Target, no: &Target) {
+    let cond = cond.value(b);
+    b.branch(cond, yes.clone(), no.clone());
+}
+
+/// One of two values, both of which are known.
+pub fn select<H: Handle>(b: &mut Builder<'_>, cond: Bool, then: H, otherwise: impl Make<H>) -> H {
+    let cond = cond.value(b);
+    let otherwise = otherwise.make(b);
+    let pairs = words(b, then).into_iter().zip(words(b, otherwise));
+    let values: Vec<_> = pairs
+        .map(|(one, other)| if one == other { one } else { b.select(cond, one, other) })
+        .collect();
+    H::take(&mut values.into_iter())
+}
+
+/// Whether a loop that counts goes on.
+pub fn is_less<T: Integer>(b: &mut Builder<'_>, at: Int<T>, end: Int<T>) -> Bool {
+    let (at, end) = (at.value(b), end.value(b));
+    Bool::new(b.compare(<Int<T> as Compare>::CONDS[2], at, end))
+}

@@ -1,0 +1,134 @@
+//! Functions of the language: how they are declared, called, defined and left.
+
+use super::{Bool, Float, FloatType, Handle, Int, Integer, Ref, Single, words};
+use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value};
+
+/// A function of host IR that is written in the language. The attribute makes a type of its name.
+pub trait Routine {
+    /// The name of its symbol.
+    const NAME: &'static str;
+
+    /// Its parameters and result.
+    fn signature() -> Signature;
+
+    /// Emits its body, from its entry block on.
+    fn build(b: &mut Builder<'_>);
+}
+
+/// Declares a function, if the module does not know it yet.
+///
+/// # Panics
+/// As [`Module::declare`].
+pub fn declare<R: Routine>(module: &mut Module, linkage: Linkage) -> Symbol {
+    module.declare(R::NAME, linkage, SymbolKind::Function(R::signature()))
+}
+
+/// Defines a function in a module.
+///
+/// # Panics
+/// As [`Module::declare`].
+pub fn define<R: Routine>(module: &mut Module, linkage: Linkage) {
+    let mut b = Builder::function(module, R::NAME, linkage, R::signature());
+    R::build(&mut b);
+    let function = b.finish();
+    module.functions.push(function);
+}
+
+/// The signature of a function of these parameters and this result.
+pub fn give<Params: Handle, Result: Handle>() -> Signature {
+    let (mut params, mut results) = (Vec::new(), Vec::new());
+    Params::types(&mut params);
+    Result::types(&mut results);
+    Signature::new(&params, results.first().copied())
+}
+
+/// The parameters of the function that is built.
+pub fn param<Params: Handle>(b: &Builder<'_>) -> Params {
+    let mut types = Vec::new();
+    Params::types(&mut types);
+    let values: Vec<Value> = (0..types.len()).map(|at| b.param(at)).collect();
+    Params::take(&mut values.into_iter())
+}
+
+/// Calls a function of the language, which has the linkage of the one that calls it.
+pub fn call<R: Routine, Result: Handle>(b: &mut Builder<'_>, args: impl Handle) -> Result {
+    let linkage = b.module.symbols[b.symbol().index()].linkage;
+    let symbol = declare::<R>(b.module, linkage);
+    let args = words(b, args);
+    let result = b.call(symbol, &args);
+    Result::take(&mut result.into_iter())
+}
+
+/// Calls through a pointer.
+pub fn call_indirect<Args: Handle, Result: Handle>(
+    b: &mut Builder<'_>,
+    function: Value,
+    args: Args,
+) -> Result {
+    let args = words(b, args);
+    let result = b.call_indirect(give::<Args, Result>(), function, &args);
+    Result::take(&mut result.into_iter())
+}
+
+/// What a function returns once it has raised an error.
+pub trait Failing: Handle {
+    /// -1, NULL or nothing.
+    fn failing(b: &mut Builder<'_>) -> Self;
+}
+
+impl Failing for () {
+    fn failing(_: &mut Builder<'_>) -> Self {}
+}
+
+impl Failing for Int<i32> {
+    fn failing(b: &mut Builder<'_>) -> Self {
+        Int::new(b.i32(-1))
+    }
+}
+
+impl<T> Failing for Ref<T> {
+    fn failing(b: &mut Builder<'_>) -> Self {
+        Ref::new(b.null())
+    }
+}
+
+/// A value of a message, as a word.
+pub trait Raise {
+    /// Appends its words, 64 bits each.
+    fn words(self, b: &mut Builder<'_>, words: &mut Vec<Value>);
+}
+
+impl<T: Integer> Raise for Int<T> {
+    fn words(self, b: &mut Builder<'_>, words: &mut Vec<Value>) {
+        let word: Int<u64> = super::cast(b, self);
+        words.push(word.value(b));
+    }
+}
+
+impl<T: FloatType> Raise for Float<T> {
+    fn words(self, b: &mut Builder<'_>, words: &mut Vec<Value>) {
+        let bits: Int<T::Bits> = self.to_bits(b);
+        bits.words(b, words);
+    }
+}
+
+impl Raise for Bool {
+    fn words(self, b: &mut Builder<'_>, words: &mut Vec<Value>) {
+        let value = self.value(b);
+        words.push(b.widen_bool(value, Type::I64));
+    }
+}
+
+impl<T> Raise for Ref<T> {
+    fn words(self, b: &mut Builder<'_>, words: &mut Vec<Value>) {
+        let address: Int<u64> = super::cast(b, self);
+        words.push(address.value(b));
+    }
+}
+
+impl Raise for super::Text {
+    fn words(self, b: &mut Builder<'_>, words: &mut Vec<Value>) {
+        self.data.words(b, words);
+        self.len.words(b, words);
+    }
+}

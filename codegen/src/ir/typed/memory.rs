@@ -1,0 +1,350 @@
+//! Memory: addresses, structs with their fields, arrays, and room on the stack.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::{Float, Handle, Int, Integer, Literal, Make, Single};
+use crate::ir::{Binary, Builder, Type, Value};
+
+/// An address of a `T` or of several in a row; it may be NULL. A constant offset from a value is kept apart until
+/// something needs the whole, so that loads and stores take it.
+pub struct Ref<T> {
+    base: Value,
+    offset: i32,
+    pointee: PhantomData<T>,
+}
+
+impl<T> Clone for Ref<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Ref<T> {}
+
+impl<T> fmt::Debug for Ref<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "&{}({} + {})", std::any::type_name::<T>(), self.base, self.offset)
+    }
+}
+
+impl<T> Single for Ref<T> {
+    const TYPE: Type = Type::Ptr;
+
+    fn new(value: Value) -> Self {
+        Ref { base: value, offset: 0, pointee: PhantomData }
+    }
+
+    fn value(self, b: &mut Builder<'_>) -> Value {
+        if self.offset == 0 { self.base } else { b.ptr_offset(self.base, self.offset.into()) }
+    }
+}
+
+impl<T> Ref<T> {
+    /// So many bytes further.
+    fn further<U>(self, bytes: i32) -> Ref<U> {
+        Ref { base: self.base, offset: self.offset + bytes, pointee: PhantomData }
+    }
+}
+
+/// What an address is of.
+pub trait Pointee {
+    /// In bytes.
+    const SIZE: u32;
+    /// In bytes, a power of two.
+    const ALIGN: u32;
+}
+
+/// What is in memory as one value.
+pub trait Stored: Pointee {
+    /// Its handle.
+    type Handle: Single;
+}
+
+/// A struct in memory.
+pub trait Struct: Pointee {
+    /// A [`Field`] or [`Nested`] for each of its fields, by name.
+    type Fields;
+
+    /// Where they are.
+    const FIELDS: Self::Fields;
+}
+
+impl<T: Struct> Ref<T> {
+    /// The fields of what it is the address of.
+    pub fn fields(self) -> T::Fields {
+        T::FIELDS
+    }
+}
+
+macro_rules! stored {
+    ($($ty:ty as $handle:ty;)*) => {$(
+        impl Pointee for $ty {
+            const SIZE: u32 = size_of::<$ty>() as u32;
+            const ALIGN: u32 = Self::SIZE;
+        }
+
+        impl Stored for $ty {
+            type Handle = $handle;
+        }
+    )*};
+}
+
+stored! {
+    i8 as Int<i8>;
+    u8 as Int<u8>;
+    i16 as Int<i16>;
+    u16 as Int<u16>;
+    i32 as Int<i32>;
+    u32 as Int<u32>;
+    i64 as Int<i64>;
+    u64 as Int<u64>;
+    f32 as Float<f32>;
+    f64 as Float<f64>;
+}
+
+impl<T> Pointee for Ref<T> {
+    const SIZE: u32 = 8;
+    const ALIGN: u32 = 8;
+}
+
+impl<T> Stored for Ref<T> {
+    type Handle = Ref<T>;
+}
+
+/// A field that is one value.
+#[derive(Debug)]
+pub struct Field<T> {
+    offset: i32,
+    align: u32,
+    ty: PhantomData<T>,
+}
+
+impl<T: Stored> Field<T> {
+    /// The field at an offset, at its natural alignment.
+    pub const fn at(offset: i32) -> Self {
+        Field { offset, align: T::ALIGN, ty: PhantomData }
+    }
+
+    /// The same where the struct promises less.
+    pub const fn aligned(offset: i32, align: u32) -> Self {
+        Field { offset, align, ty: PhantomData }
+    }
+}
+
+/// A field that is a struct or an array of its own: reading it yields its address.
+#[derive(Debug)]
+pub struct Nested<T> {
+    offset: i32,
+    ty: PhantomData<T>,
+}
+
+impl<T> Nested<T> {
+    /// The field at an offset.
+    pub const fn at(offset: i32) -> Self {
+        Nested { offset, ty: PhantomData }
+    }
+}
+
+/// What `owner.name` reads.
+pub trait Member<Owner> {
+    /// What it yields.
+    type Handle;
+
+    /// Reads it.
+    fn get(self, b: &mut Builder<'_>, owner: Owner) -> Self::Handle;
+}
+
+impl<S, T: Stored> Member<Ref<S>> for Field<T> {
+    type Handle = T::Handle;
+
+    fn get(self, b: &mut Builder<'_>, owner: Ref<S>) -> T::Handle {
+        let offset = owner.offset + self.offset;
+        T::Handle::new(b.load_aligned(T::Handle::TYPE, owner.base, offset, self.align))
+    }
+}
+
+impl<S, T> Member<Ref<S>> for Nested<T> {
+    type Handle = Ref<T>;
+
+    fn get(self, _: &mut Builder<'_>, owner: Ref<S>) -> Ref<T> {
+        owner.further(self.offset)
+    }
+}
+
+impl<Owner, H: Handle> Member<Owner> for H {
+    type Handle = H;
+
+    fn get(self, _: &mut Builder<'_>, _: Owner) -> H {
+        self
+    }
+}
+
+/// `owner.name`
+pub fn get<Owner, M: Member<Owner>>(b: &mut Builder<'_>, owner: Owner, member: M) -> M::Handle {
+    member.get(b, owner)
+}
+
+/// `owner.name = value`
+pub fn set<S, T: Stored>(
+    b: &mut Builder<'_>,
+    owner: Ref<S>,
+    field: Field<T>,
+    value: impl Make<T::Handle>,
+) {
+    let value = value.make(b).value(b);
+    b.store(value, owner.base, owner.offset + field.offset);
+}
+
+/// What `&owner.name` is the address of.
+pub trait Address {
+    /// What is there.
+    type Pointee;
+
+    /// Bytes from the start of the struct.
+    fn offset(self) -> i32;
+}
+
+impl<T> Address for Field<T> {
+    type Pointee = T;
+
+    fn offset(self) -> i32 {
+        self.offset
+    }
+}
+
+impl<T> Address for Nested<T> {
+    type Pointee = T;
+
+    fn offset(self) -> i32 {
+        self.offset
+    }
+}
+
+/// `&owner.name`
+pub fn address_of<S, A: Address>(_: &mut Builder<'_>, owner: Ref<S>, field: A) -> Ref<A::Pointee> {
+    owner.further(field.offset())
+}
+
+/// What `[]` takes.
+pub trait Index {
+    /// The address of an element.
+    fn at<T: Pointee>(self, b: &mut Builder<'_>, base: Ref<T>) -> Ref<T>;
+}
+
+impl<const N: i128> Index for Literal<N> {
+    fn at<T: Pointee>(self, _: &mut Builder<'_>, base: Ref<T>) -> Ref<T> {
+        base.further(N as i32 * T::SIZE as i32)
+    }
+}
+
+impl<I: Integer> Index for Int<I>
+where
+    Int<I>: super::Cast<Int<u64>>,
+{
+    fn at<T: Pointee>(self, b: &mut Builder<'_>, base: Ref<T>) -> Ref<T> {
+        let index: Int<u64> = super::cast(b, self);
+        let index = index.value(b);
+        let offset = match T::SIZE {
+            1 => index,
+            size if size.is_power_of_two() => {
+                b.binary_const(Binary::Shl, index, size.trailing_zeros().into())
+            }
+            size => b.binary_const(Binary::Mul, index, size.into()),
+        };
+        Ref { base: b.ptr_add(base.base, offset), ..base }
+    }
+}
+
+/// `&base[index]`
+pub fn at<T: Pointee>(b: &mut Builder<'_>, base: Ref<T>, index: impl Index) -> Ref<T> {
+    index.at(b, base)
+}
+
+/// `*address`
+pub fn load<T: Stored>(b: &mut Builder<'_>, address: Ref<T>) -> T::Handle {
+    T::Handle::new(b.load(T::Handle::TYPE, address.base, address.offset))
+}
+
+/// `*address = value`
+pub fn store<T: Stored>(b: &mut Builder<'_>, address: Ref<T>, value: impl Make<T::Handle>) {
+    let value = value.make(b).value(b);
+    b.store(value, address.base, address.offset);
+}
+
+/// `base[index]`
+pub fn load_at<T: Stored>(b: &mut Builder<'_>, base: Ref<T>, index: impl Index) -> T::Handle {
+    let address = index.at(b, base);
+    load(b, address)
+}
+
+/// `base[index] = value`
+pub fn store_at<T: Stored>(
+    b: &mut Builder<'_>,
+    base: Ref<T>,
+    index: impl Index,
+    value: impl Make<T::Handle>,
+) {
+    let address = index.at(b, base);
+    store(b, address, value);
+}
+
+/// Room for so many on the stack, whose bytes say nothing yet.
+pub fn room<T: Pointee>(b: &mut Builder<'_>, count: u32) -> Ref<T> {
+    Ref::new(b.stack_slot(count * T::SIZE, T::ALIGN.max(if count > 1 { 8 } else { 1 })))
+}
+
+/// Operations in one piece, which other threads see whole.
+impl<T: Stored> Ref<T> {
+    /// What a store in one piece has written, with all that precedes it.
+    pub fn load_atomic(self, b: &mut Builder<'_>) -> T::Handle {
+        T::Handle::new(b.atomic_load(T::Handle::TYPE, self.base, self.offset))
+    }
+
+    /// Writes a value after all that precedes it.
+    pub fn store_atomic(self, b: &mut Builder<'_>, value: impl Make<T::Handle>) {
+        let value = value.make(b).value(b);
+        b.atomic_store(value, self.base, self.offset);
+    }
+
+    /// Replaces what is expected by something new; what was there.
+    pub fn compare_exchange(
+        self,
+        b: &mut Builder<'_>,
+        expected: impl Make<T::Handle>,
+        new: impl Make<T::Handle>,
+    ) -> T::Handle {
+        let (expected, new) = (expected.make(b).value(b), new.make(b).value(b));
+        let address = self.value(b);
+        T::Handle::new(b.compare_exchange(address, expected, new))
+    }
+}
+
+/// Declares structs in memory after those of the ABI: the type and place of each field, which must agree with the layout.
+macro_rules! structs {
+    ($($(#[$doc:meta])* $name:ident $fields:ident: $size:expr, $align:expr => {
+        $($field:ident: $kind:ident<$ty:ty> = $at:expr,)*
+    })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub(crate) enum $name {}
+
+        #[doc = concat!("The fields of [`", stringify!($name), "`].")]
+        #[derive(Debug)]
+        #[allow(dead_code, reason = "not every field is read")]
+        pub(crate) struct $fields {
+            $(pub(crate) $field: $crate::ir::typed::$kind<$ty>,)*
+        }
+
+        impl $crate::ir::typed::Pointee for $name {
+            const SIZE: u32 = $size;
+            const ALIGN: u32 = $align;
+        }
+
+        impl $crate::ir::typed::Struct for $name {
+            type Fields = $fields;
+            const FIELDS: $fields = $fields { $($field: $crate::ir::typed::$kind::at($at),)* };
+        }
+    )*};
+}
+pub(crate) use structs;

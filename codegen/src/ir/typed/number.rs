@@ -1,0 +1,365 @@
+//! Numbers: integers with a sign or without, floats and truths.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::{Make, Ref, Single};
+use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
+
+/// A Rust integer type.
+pub trait Integer: Copy + fmt::Debug + 'static {
+    /// Its type in host IR, which has no sign.
+    const TYPE: Type;
+    /// Whether it has a sign.
+    const SIGNED: bool;
+    /// The least and the largest value.
+    const RANGE: [i128; 2];
+}
+
+/// A Rust float type.
+pub trait FloatType: Copy + fmt::Debug + 'static {
+    /// Its type in host IR.
+    const TYPE: Type;
+    /// The integer type of its bits.
+    type Bits: Integer;
+}
+
+/// An integer.
+pub struct Int<T>(Value, PhantomData<T>);
+
+/// A float.
+pub struct Float<T>(Value, PhantomData<T>);
+
+/// The result of a comparison.
+#[derive(Clone, Copy, Debug)]
+pub struct Bool(Value);
+
+macro_rules! integers {
+    ($($ty:ident $ir:ident $signed:literal;)*) => {$(
+        impl Integer for $ty {
+            const TYPE: Type = Type::$ir;
+            const SIGNED: bool = $signed;
+            const RANGE: [i128; 2] = [$ty::MIN as i128, $ty::MAX as i128];
+        }
+    )*};
+}
+
+integers! {
+    i8 I8 true;
+    u8 I8 false;
+    i16 I16 true;
+    u16 I16 false;
+    i32 I32 true;
+    u32 I32 false;
+    i64 I64 true;
+    u64 I64 false;
+}
+
+impl FloatType for f32 {
+    const TYPE: Type = Type::F32;
+    type Bits = u32;
+}
+
+impl FloatType for f64 {
+    const TYPE: Type = Type::F64;
+    type Bits = u64;
+}
+
+/// What generic handles are: `derive` would ask the same of `T`.
+macro_rules! handle_of {
+    ($($name:ident)*) => {$(
+        impl<T> Clone for $name<T> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<T> Copy for $name<T> {}
+
+        impl<T> fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({})", std::any::type_name::<T>(), self.0)
+            }
+        }
+    )*};
+}
+
+handle_of!(Int Float);
+
+impl<T: Integer> Single for Int<T> {
+    const TYPE: Type = T::TYPE;
+
+    fn new(value: Value) -> Self {
+        Int(value, PhantomData)
+    }
+
+    fn value(self, _: &mut Builder<'_>) -> Value {
+        self.0
+    }
+}
+
+impl<T: FloatType> Single for Float<T> {
+    const TYPE: Type = T::TYPE;
+
+    fn new(value: Value) -> Self {
+        Float(value, PhantomData)
+    }
+
+    fn value(self, _: &mut Builder<'_>) -> Value {
+        self.0
+    }
+}
+
+impl Single for Bool {
+    const TYPE: Type = Type::Bool;
+
+    fn new(value: Value) -> Self {
+        Bool(value)
+    }
+
+    fn value(self, _: &mut Builder<'_>) -> Value {
+        self.0
+    }
+}
+
+impl<T: FloatType> Float<T> {
+    /// Its bits.
+    pub fn to_bits(self, b: &mut Builder<'_>) -> Int<T::Bits> {
+        Int::new(b.convert(Convert::Bitcast, self.0, T::Bits::TYPE))
+    }
+}
+
+impl Int<u64> {
+    /// The `f64` of these bits.
+    pub fn to_f64(self, b: &mut Builder<'_>) -> Float<f64> {
+        Float::new(b.convert(Convert::Bitcast, self.0, Type::F64))
+    }
+}
+
+/// What can be added, subtracted, multiplied and divided.
+pub trait Arithmetic: Single {
+    /// `+ - * /`
+    const OPERATORS: [Binary; 4];
+}
+
+/// What division leaves a remainder of.
+pub trait Remainder: Single {
+    /// `%`
+    const OPERATOR: Binary;
+}
+
+/// What has bits.
+pub trait Bits: Single {}
+
+impl<T: Integer> Arithmetic for Int<T> {
+    const OPERATORS: [Binary; 4] = [
+        Binary::Add,
+        Binary::Sub,
+        Binary::Mul,
+        if T::SIGNED { Binary::Sdiv } else { Binary::Udiv },
+    ];
+}
+
+impl<T: FloatType> Arithmetic for Float<T> {
+    const OPERATORS: [Binary; 4] = [Binary::Fadd, Binary::Fsub, Binary::Fmul, Binary::Fdiv];
+}
+
+impl<T: Integer> Remainder for Int<T> {
+    const OPERATOR: Binary = if T::SIGNED { Binary::Srem } else { Binary::Urem };
+}
+
+impl<T: Integer> Bits for Int<T> {}
+impl Bits for Bool {}
+
+fn binary<L: Single>(b: &mut Builder<'_>, op: Binary, lhs: L, rhs: impl Make<L>) -> L {
+    let rhs = rhs.make(b);
+    let (lhs, rhs) = (lhs.value(b), rhs.value(b));
+    L::new(b.binary(op, lhs, rhs))
+}
+
+/// Declares the functions of operators: each on what bound, and its instruction.
+macro_rules! operators {
+    ($($(#[$doc:meta])* $name:ident: $bound:ident, $op:expr;)*) => {$(
+        $(#[$doc])*
+        pub fn $name<L: $bound>(b: &mut Builder<'_>, lhs: L, rhs: impl Make<L>) -> L {
+            binary(b, $op, lhs, rhs)
+        }
+    )*};
+}
+
+operators! {
+    /// `lhs + rhs`, wrapping.
+    add: Arithmetic, L::OPERATORS[0];
+    /// `lhs - rhs`, wrapping.
+    sub: Arithmetic, L::OPERATORS[1];
+    /// `lhs * rhs`, wrapping.
+    mul: Arithmetic, L::OPERATORS[2];
+    /// `lhs / rhs`, whose operands must allow it.
+    div: Arithmetic, L::OPERATORS[3];
+    /// `lhs % rhs`, likewise.
+    rem: Remainder, L::OPERATOR;
+    /// `lhs & rhs`
+    bit_and: Bits, Binary::And;
+    /// `lhs | rhs`
+    bit_or: Bits, Binary::Or;
+    /// `lhs ^ rhs`
+    bit_xor: Bits, Binary::Xor;
+}
+
+/// `lhs << rhs`, which must be below the width.
+pub fn shl<T: Integer>(b: &mut Builder<'_>, lhs: Int<T>, rhs: impl Make<Int<T>>) -> Int<T> {
+    binary(b, Binary::Shl, lhs, rhs)
+}
+
+/// `lhs >> rhs`, which must be below the width, filling with the sign if there is one.
+pub fn shr<T: Integer>(b: &mut Builder<'_>, lhs: Int<T>, rhs: impl Make<Int<T>>) -> Int<T> {
+    binary(b, if T::SIGNED { Binary::Ashr } else { Binary::Lshr }, lhs, rhs)
+}
+
+/// What `!` applies to.
+pub trait Not: Single {
+    /// What it is combined with by exclusive or.
+    const ONES: i64;
+}
+
+impl Not for Bool {
+    const ONES: i64 = 1;
+}
+
+impl<T: Integer> Not for Int<T> {
+    const ONES: i64 = -1;
+}
+
+/// `!value`
+pub fn not<H: Not>(b: &mut Builder<'_>, value: H) -> H {
+    let value = value.value(b);
+    H::new(b.binary_const(Binary::Xor, value, H::ONES))
+}
+
+/// What `-` applies to: integers with a sign.
+pub trait Negate: Integer {}
+impl Negate for i8 {}
+impl Negate for i16 {}
+impl Negate for i32 {}
+impl Negate for i64 {}
+
+/// `-value`, wrapping.
+pub fn neg<T: Negate>(b: &mut Builder<'_>, value: Int<T>) -> Int<T> {
+    let zero = b.constant(T::TYPE, 0);
+    Int::new(b.binary(Binary::Sub, zero, value.0))
+}
+
+/// What can be compared: its conditions `== != < <= > >=`.
+pub trait Compare: Single {
+    /// In this order.
+    const CONDS: [Cond; 6];
+}
+
+const UNSIGNED: [Cond; 6] = [Cond::Eq, Cond::Ne, Cond::Ult, Cond::Ule, Cond::Ugt, Cond::Uge];
+const SIGNED: [Cond; 6] = [Cond::Eq, Cond::Ne, Cond::Slt, Cond::Sle, Cond::Sgt, Cond::Sge];
+
+impl<T: Integer> Compare for Int<T> {
+    const CONDS: [Cond; 6] = if T::SIGNED { SIGNED } else { UNSIGNED };
+}
+
+impl<T> Compare for Ref<T> {
+    const CONDS: [Cond; 6] = UNSIGNED;
+}
+
+impl<T: FloatType> Compare for Float<T> {
+    const CONDS: [Cond; 6] = [Cond::Feq, Cond::Fne, Cond::Flt, Cond::Fle, Cond::Fgt, Cond::Fge];
+}
+
+macro_rules! comparisons {
+    ($($(#[$doc:meta])* $name:ident $at:literal;)*) => {$(
+        $(#[$doc])*
+        pub fn $name<L: Compare>(b: &mut Builder<'_>, lhs: L, rhs: impl Make<L>) -> Bool {
+            let rhs = rhs.make(b);
+            let (lhs, rhs) = (lhs.value(b), rhs.value(b));
+            Bool(b.compare(L::CONDS[$at], lhs, rhs))
+        }
+    )*};
+}
+
+comparisons! {
+    /// `lhs == rhs`
+    eq 0;
+    /// `lhs != rhs`
+    ne 1;
+    /// `lhs < rhs`
+    lt 2;
+    /// `lhs <= rhs`
+    le 3;
+    /// `lhs > rhs`
+    gt 4;
+    /// `lhs >= rhs`
+    ge 5;
+}
+
+/// What `as` converts to `To`.
+#[diagnostic::on_unimplemented(message = "`as` does not convert `{Self}` to `{To}`")]
+pub trait Cast<To> {
+    /// The same as another type.
+    fn cast(self, b: &mut Builder<'_>) -> To;
+}
+
+/// `value as To`
+pub fn cast<To, From: Cast<To>>(b: &mut Builder<'_>, value: From) -> To {
+    value.cast(b)
+}
+
+impl<A: Integer, B: Integer> Cast<Int<B>> for Int<A> {
+    fn cast(self, b: &mut Builder<'_>) -> Int<B> {
+        let op = match (A::TYPE.bytes(), B::TYPE.bytes()) {
+            (from, to) if from == to => return Int::new(self.0),
+            (from, to) if from > to => Convert::Trunc,
+            _ if A::SIGNED => Convert::Sext,
+            _ => Convert::Zext,
+        };
+        Int::new(b.convert(op, self.0, B::TYPE))
+    }
+}
+
+impl<B: Integer> Cast<Int<B>> for Bool {
+    fn cast(self, b: &mut Builder<'_>) -> Int<B> {
+        Int::new(b.widen_bool(self.0, B::TYPE))
+    }
+}
+
+impl<A: Integer, B: FloatType> Cast<Float<B>> for Int<A> {
+    fn cast(self, b: &mut Builder<'_>) -> Float<B> {
+        let op = if A::SIGNED { Convert::SintToFloat } else { Convert::UintToFloat };
+        Float::new(b.convert(op, self.0, B::TYPE))
+    }
+}
+
+impl Cast<Float<f32>> for Float<f64> {
+    fn cast(self, b: &mut Builder<'_>) -> Float<f32> {
+        Float::new(b.convert(Convert::Demote, self.0, Type::F32))
+    }
+}
+
+impl Cast<Float<f64>> for Float<f32> {
+    fn cast(self, b: &mut Builder<'_>) -> Float<f64> {
+        Float::new(b.convert(Convert::Promote, self.0, Type::F64))
+    }
+}
+
+impl<T> Cast<Int<u64>> for Ref<T> {
+    fn cast(self, b: &mut Builder<'_>) -> Int<u64> {
+        let address = self.value(b);
+        Int::new(b.convert(Convert::PtrToInt, address, Type::I64))
+    }
+}
+
+impl<T> Cast<Ref<T>> for Int<u64> {
+    fn cast(self, b: &mut Builder<'_>) -> Ref<T> {
+        Ref::new(b.convert(Convert::IntToPtr, self.0, Type::Ptr))
+    }
+}
+
+impl<A, B> Cast<Ref<B>> for Ref<A> {
+    fn cast(self, b: &mut Builder<'_>) -> Ref<B> {
+        Ref::new(self.value(b))
+    }
+}

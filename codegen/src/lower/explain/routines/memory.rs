@@ -1,0 +1,127 @@
+//! What routines see in memory: structs of the ABI and of our own, by their fields.
+
+use abi_spec::TypeIndex;
+use abi_spec::layout::{
+    ANY, BYTE_ARRAY, DL_MANAGED_TENSOR_VERSIONED, DL_TENSOR, OBJECT, TYPE_INFO, any, big_int,
+    byte_array, dl_managed_tensor_versioned as managed, dl_pack_version, dl_tensor, error_cell,
+    object, seq_cell, type_info,
+};
+
+use crate::ir::typed::{Int, Ref, Text, handles, routine, structs};
+use crate::ir::{Builder, Value};
+use crate::lower::explain::codes::{Header, Site};
+use crate::lower::explain::complaints::Complaint;
+use crate::lower::explain::routines::state::{self, Field as StateField};
+
+structs! {
+    /// A `TVMFFIAny`.
+    Any AnyFields: ANY.size, ANY.align => {
+        type_index: Field<i32> = any::TYPE_INDEX.offset,
+        small_len: Field<u32> = any::SMALL_LEN.offset,
+        // Type index and the word beside it.
+        head: Field<u64> = any::TYPE_INDEX.offset,
+        payload: Field<u64> = any::PAYLOAD.offset,
+        number: Field<i64> = any::PAYLOAD.offset,
+        object: Field<Ref<Object>> = any::PAYLOAD.offset,
+        // The bytes of a small text, the bits of a dtype.
+        bytes: Nested<u8> = any::PAYLOAD.offset,
+        dtype: Field<u32> = any::PAYLOAD.offset,
+    }
+    /// An object: its header, and of the cell behind it what the type says.
+    Object ObjectFields: OBJECT.size, OBJECT.align => {
+        type_index: Field<i32> = object::TYPE_INDEX.offset,
+        text: Nested<ByteArray> = OBJECT.size as i32,
+        tensor: Nested<DlTensor> = OBJECT.size as i32,
+        big_int: Nested<BigInt> = OBJECT.size as i32,
+        error: Nested<ErrorCell> = OBJECT.size as i32,
+        // Of an array or a list. A shape has its size at the same place.
+        elements: Field<Ref<Any>> = seq_cell::DATA.in_object(),
+        numbers: Field<Ref<i64>> = seq_cell::DATA.in_object(),
+        size: Field<u64> = seq_cell::SIZE.in_object(),
+    }
+    /// A `TVMFFIByteArray`.
+    ByteArray ByteArrayFields: BYTE_ARRAY.size, BYTE_ARRAY.align => {
+        data: Field<Ref<u8>> = byte_array::DATA.offset,
+        len: Field<u64> = byte_array::SIZE.offset,
+    }
+    /// The cell of an integer that does not fit `int64`.
+    BigInt BigIntFields: 8, 8 => {
+        size: Field<u64> = big_int::SIZE.offset,
+        words: Nested<u64> = big_int::WORDS.offset,
+    }
+    /// The cell of an error.
+    ErrorCell ErrorCellFields: 8, 8 => {
+        backtrace: Nested<ByteArray> = error_cell::BACKTRACE.offset,
+        update_backtrace: Field<Ref<u8>> = error_cell::UPDATE_BACKTRACE.offset,
+    }
+    /// A `DLTensor`.
+    DlTensor DlTensorFields: DL_TENSOR.size, DL_TENSOR.align => {
+        data: Field<Ref<u8>> = dl_tensor::DATA.offset,
+        // Type and index.
+        device: Field<u64> = dl_tensor::DEVICE_TYPE.offset,
+        device_type: Field<u32> = dl_tensor::DEVICE_TYPE.offset,
+        device_id: Field<i32> = dl_tensor::DEVICE_ID.offset,
+        ndim: Field<i32> = dl_tensor::NDIM.offset,
+        // Rank and element type, which are neighbours.
+        kind: Field<u64> = dl_tensor::NDIM.offset,
+        shape: Field<Ref<i64>> = dl_tensor::SHAPE.offset,
+        strides: Field<Ref<i64>> = dl_tensor::STRIDES.offset,
+        byte_offset: Field<u64> = dl_tensor::BYTE_OFFSET.offset,
+    }
+    /// A `DLManagedTensorVersioned`.
+    Managed ManagedFields: DL_MANAGED_TENSOR_VERSIONED.size, DL_MANAGED_TENSOR_VERSIONED.align => {
+        major: Field<u32> = managed::VERSION.offset + dl_pack_version::MAJOR.offset,
+        minor: Field<u32> = managed::VERSION.offset + dl_pack_version::MINOR.offset,
+        manager_ctx: Field<Ref<u8>> = managed::MANAGER_CTX.offset,
+        deleter: Field<Ref<u8>> = managed::DELETER.offset,
+        flags: Field<u64> = managed::FLAGS.offset,
+        tensor: Nested<DlTensor> = managed::DL_TENSOR.offset,
+        // What follows it in the block that we allocate: extents, strides, and the elements.
+        dims: Nested<i64> = DL_MANAGED_TENSOR_VERSIONED.size as i32,
+    }
+    /// A `TVMFFITypeInfo`.
+    TypeInfo TypeInfoFields: TYPE_INFO.size, TYPE_INFO.align => {
+        type_index: Field<i32> = type_info::TYPE_INDEX.offset,
+        depth: Field<i32> = type_info::TYPE_DEPTH.offset,
+        key: Nested<ByteArray> = type_info::TYPE_KEY.offset,
+        ancestors: Field<Ref<Ref<TypeInfo>>> = type_info::TYPE_ANCESTORS.offset,
+    }
+    /// What an explanation knows, of which the message is a part.
+    State StateFields: 8, 8 => {
+        quiet: Field<u64> = 8 * StateField::Quiet as i32,
+        descriptor: Field<Ref<Header>> = 8 * StateField::Descriptor as i32,
+        frame: Field<Ref<crate::lower::explain::codes::Text>> = 8 * StateField::Frame as i32,
+        length: Field<u64> = 8 * StateField::Length as i32,
+        message: Nested<u8> = state::TEXT,
+    }
+}
+
+handles! {
+    /// Who fails if something does: the function, by its descriptor, and the place in it.
+    pub(crate) struct Caller {
+        descriptor: Ref<Header>,
+        site: Ref<Site>,
+    }
+}
+
+/// A text by its address and length.
+#[routine(inline)]
+pub(crate) fn slice(data: &u8, len: u64) -> Text {
+    Text { data, len }
+}
+
+/// What `raise!` calls: raises what has gone wrong at a place of a body.
+pub(crate) fn raise(b: &mut Builder<'_>, caller: Caller, complaint: Complaint, values: &[Value]) {
+    use crate::ir::typed::Single;
+    let (descriptor, site) = (caller.descriptor.value(b), caller.site.value(b));
+    b.say_at(descriptor, site, complaint, values);
+}
+
+/// The constant of a type index, as routines compare it.
+impl crate::ir::typed::Const for TypeIndex {
+    type Handle = Int<i32>;
+
+    fn constant(self, b: &mut Builder<'_>) -> Int<i32> {
+        crate::ir::typed::constant(b, self.0)
+    }
+}
