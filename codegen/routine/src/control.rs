@@ -120,11 +120,12 @@ impl Translator {
             assigned(&self.scope, |found| found.visit_block(&branch.then_branch))
         };
         let names = vars.iter().map(ToString::to_string);
-        let cond = self.condition(&branch.cond, &quote!(#yes), &quote!(#no))?;
+        let (test, block) = likeliness(&branch.cond);
+        let cond = self.condition(test, &quote!(#yes), &quote!(#no))?;
         let then = self.block(&branch.then_branch, None)?;
         let merge = if ends { quote!() } else { quote!(#t::jump(#b, #no.block, (#(#vars,)*));) };
         Ok(quote_spanned!(span=> {
-            let #yes: ::tvm_ffi_codegen::ir::Target = #b.block("then").into();
+            let #yes: ::tvm_ffi_codegen::ir::Target = #b.#block("then").into();
             let mut #no: ::tvm_ffi_codegen::ir::Target = #b.block("join").into();
             #no.args = #t::words(#b, (#(#vars,)*));
             let mut behind = (#(#vars,)*);
@@ -358,6 +359,18 @@ impl Translator {
             quote_spanned!(span=> { let following = #next; #t::jump(#b, #head, (following, (#(#vars,)*))) }),
         )
     }
+}
+
+/// The condition of an `if`, and what makes the block where it goes: a cold one for `unlikely(condition)`.
+fn likeliness(cond: &Expr) -> (&Expr, Ident) {
+    if let Expr::Call(call) = cond
+        && let Expr::Path(path) = &*call.func
+        && path.path.is_ident("unlikely")
+        && let Some(inner) = call.args.first()
+    {
+        return (inner, Ident::new("cold_block", Span::mixed_site()));
+    }
+    (cond, Ident::new("block", Span::mixed_site()))
 }
 
 /// The range of a loop, and whether it goes from its end to its start.

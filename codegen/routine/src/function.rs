@@ -199,10 +199,15 @@ impl Translator {
         }
         let statements = self.statements(&block.stmts, Some(&result))?;
         Ok(match (&self.after, inline) {
-            (None, true) => quote!(#statements),
+            (None, true) if ends => quote!({ #statements };),
+            (None, true) => quote_spanned!(here=> {
+                let value = { #statements };
+                #t::make(#b, value)
+            }),
             (None, false) if ends => quote!({ #statements };),
             (None, false) => quote_spanned! {here=>
-                let value: #result = { #statements };
+                let value = { #statements };
+                let value: #result = #t::make(#b, value);
                 let value = #t::words(#b, value);
                 #b.ret(value.first().copied());
             },
@@ -211,7 +216,8 @@ impl Translator {
                     quote!({ #statements };)
                 } else {
                     quote_spanned! {here=>
-                        let value: #result = { #statements };
+                        let value = { #statements };
+                        let value: #result = #t::make(#b, value);
                         #t::jump(#b, #after, value);
                     }
                 };

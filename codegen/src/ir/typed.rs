@@ -42,8 +42,8 @@ pub(crate) use handle::handles;
 pub use handle::{Handle, Single, Text, words};
 pub(crate) use memory::structs;
 pub use memory::{
-    Address, Field, Index, Member, Nested, Pointee, Ref, Stored, Struct, address_of, at, get, load,
-    load_at, room, set, store, store_at,
+    Address, Field, Index, Member, Nested, Pointee, Ref, Stored, Struct, Unaligned, address_of, at,
+    get, load, load_at, room, set, store, store_at,
 };
 pub use number::{
     Arithmetic, Bits, Bool, Cast, Compare, Float, FloatType, Int, Integer, Negate, Not, Remainder,

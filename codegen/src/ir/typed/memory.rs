@@ -41,6 +41,16 @@ impl<T> Single for Ref<T> {
 }
 
 impl<T> Ref<T> {
+    /// The address at a constant offset from a value.
+    pub fn within(base: Value, offset: i32) -> Self {
+        Ref { base, offset, pointee: PhantomData }
+    }
+
+    /// The value and the constant offset from it.
+    pub fn parts(self) -> (Value, i32) {
+        (self.base, self.offset)
+    }
+
     /// So many bytes further.
     fn further<U>(self, bytes: i32) -> Ref<U> {
         Ref { base: self.base, offset: self.offset + bytes, pointee: PhantomData }
@@ -116,19 +126,27 @@ impl<T> Stored for Ref<T> {
 #[derive(Debug)]
 pub struct Field<T> {
     offset: i32,
-    align: u32,
     ty: PhantomData<T>,
 }
 
 impl<T: Stored> Field<T> {
     /// The field at an offset, at its natural alignment.
     pub const fn at(offset: i32) -> Self {
-        Field { offset, align: T::ALIGN, ty: PhantomData }
+        Field { offset, ty: PhantomData }
     }
+}
 
-    /// The same where the struct promises less.
-    pub const fn aligned(offset: i32, align: u32) -> Self {
-        Field { offset, align, ty: PhantomData }
+/// A field that is one value, of which nothing is known but its offset.
+#[derive(Debug)]
+pub struct Unaligned<T> {
+    offset: i32,
+    ty: PhantomData<T>,
+}
+
+impl<T: Stored> Unaligned<T> {
+    /// The field at an offset.
+    pub const fn at(offset: i32) -> Self {
+        Unaligned { offset, ty: PhantomData }
     }
 }
 
@@ -159,8 +177,16 @@ impl<S, T: Stored> Member<Ref<S>> for Field<T> {
     type Handle = T::Handle;
 
     fn get(self, b: &mut Builder<'_>, owner: Ref<S>) -> T::Handle {
+        T::Handle::new(b.load(T::Handle::TYPE, owner.base, owner.offset + self.offset))
+    }
+}
+
+impl<S, T: Stored> Member<Ref<S>> for Unaligned<T> {
+    type Handle = T::Handle;
+
+    fn get(self, b: &mut Builder<'_>, owner: Ref<S>) -> T::Handle {
         let offset = owner.offset + self.offset;
-        T::Handle::new(b.load_aligned(T::Handle::TYPE, owner.base, offset, self.align))
+        T::Handle::new(b.load_aligned(T::Handle::TYPE, owner.base, offset, 1))
     }
 }
 

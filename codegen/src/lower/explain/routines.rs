@@ -9,6 +9,7 @@ mod big_int;
 mod call;
 mod code;
 mod cuda;
+mod errors;
 mod evaluate;
 mod explain;
 mod float;
@@ -120,6 +121,47 @@ enum Heat {
 
 routines! {
     written {
+        FailAt cold, Tensors, errors::fail_at;
+        IsOwned hot, Values, result::is_owned;
+        CopyAny hot, Values, result::copy_any;
+        Own outline, Values, result::own;
+        LookUp cold, Values, functions::look_up;
+        CallNamed outline, Values, call::call_named;
+        CallObject outline, Values, call::call_object;
+        Release hot, Values, result::release;
+        Leave cold, Expressions, result::leave;
+        Allocate outline, Allocations, allocate::allocate;
+        AllocateOne outline, Allocations, allocate::allocate_one;
+        AllocatePlain outline, Allocations, allocate_plain::allocate_plain;
+        DataSize outline, Allocations, allocate_plain::data_size;
+        CheckSize outline, Allocations, allocate::check_size;
+        MakeArray outline, Values, functions::make_array;
+        MakeShape outline, Values, functions::make_shape;
+        Make outline, Values, functions::make;
+        Settle outline, Tensors, view::settle;
+        CheckTensor outline, Tensors, view::check_tensor;
+        SameDevices cold, Tensors, view::same_devices;
+        StrideAt hot, Tensors, view::stride_at;
+        CompactAt cold, Tensors, view::compact_at;
+        NotEmpty cold, Tensors, view::not_empty;
+        Numel outline, Tensors, view::numel;
+        IsCompact outline, Tensors, view::is_compact;
+        Object hot, Values, access::object;
+        Text outline, Values, access::text;
+        SameText hot, Values, access::same_text;
+        OneOfTexts outline, Values, access::one_of_texts;
+        Numbers outline, Values, access::numbers;
+        ToDtype cold, Values, access::to_dtype;
+        ToDevice cold, Values, access::to_device;
+        IsInstance outline, Values, access::is_instance;
+        GiveText cold, Tensors, give::give_text;
+        PassOn cold, Inside, errors::pass_on;
+        SetPassing cold, Inside, errors::set_passing;
+        Raise cold, Inside, errors::raise;
+        PutDtype cold, Inside, names::put_dtype;
+        PutDevice cold, Inside, names::put_device;
+        PutType cold, Inside, names::put_type;
+        PutWritten cold, Inside, result::put_written;
         Put cold, Inside, text::put;
         PutInt cold, Inside, text::put_int;
         PutUnsigned cold, Inside, text::put_unsigned;
@@ -137,39 +179,10 @@ routines! {
     Explain "explain" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, Tensors, explain::explain;
     /// The same with room for every function.
     ExplainLarge "explain_large" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, Tensors, explain::explain_large;
-    /// `(descriptor, site, values)`: passes on the error of a callee, or raises what the site says; returns -1.
-    FailAt "fail_at" [Ptr, Ptr, Ptr] -> Some(I32), cold, Tensors, raise::fail_at;
     /// `(descriptor, section, any, values, count)`: raises the first fault of a value that somebody else has made; -1.
     ExplainReceived "explain_received" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, Values, explain::explain_received;
     /// The same with room for every function.
     ExplainReceivedLarge "explain_received_large" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, Values, explain::explain_received_large;
-    /// `(value)`: whether a value is owned, and its bytes mean something.
-    IsOwned "is_owned" [Ptr] -> Some(I32), hot, Values, result::is_owned;
-    /// `(from, to)`: copies a value without the bytes that mean nothing; a reference to an object becomes it.
-    CopyAny "copy_any" [Ptr, Ptr] -> None, hot, Values, result::copy_any;
-    /// `(descriptor, site, value)`: makes a value owned, or raises and returns -1.
-    Own "own" [Ptr, Ptr, Ptr] -> Some(I32), outline, Values, result::own;
-    /// `(descriptor, site, name, length, cache, context)`: a function by its name; NULL once it has raised.
-    LookUp "look_up" [Ptr, Ptr, Ptr, I64, Ptr, Ptr] -> Some(Ptr), cold, Values, functions::look_up;
-    /// `(descriptor, site, callee, args, count, result)`: calls a function by its name; 0, or what it fails with once it
-    /// has raised. A result at NULL is released.
-    CallNamed "call_named" [Ptr, Ptr, Ptr, Ptr, I32, Ptr] -> Some(I32), outline, Values, call::call_named;
-    /// `(descriptor, site, function, args, count, result)`: the same of a function that is there.
-    CallObject "call_object" [Ptr, Ptr, Ptr, Ptr, I32, Ptr] -> Some(I32), outline, Values, call::call_object;
-    /// `(values, count)`: gives up the objects among values.
-    Release "release" [Ptr, I64] -> None, hot, Values, result::release;
-    /// `(values, count)`: the same after a failure, whose error stays.
-    Leave "leave" [Ptr, I64] -> None, cold, Expressions, result::leave;
-    /// `(descriptor, site, outputs, extents, devices, tensors)`: allocates tensors, or raises and returns -1.
-    Allocate "allocate" [Ptr, Ptr, I64, Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate::allocate;
-    /// `(descriptor, site, output, prototype, tensor)`: allocates one, or raises and returns -1.
-    AllocateOne "allocate_one" [Ptr, Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate::allocate_one;
-    /// `(descriptor, site, output, prototype, tensor)`: the same where there is no allocator.
-    AllocatePlain "allocate_plain" [Ptr, Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate_plain::allocate;
-    /// `(output, extents)`: bytes of the elements of a tensor; -1 if nothing is that large.
-    DataSize "data_size" [Ptr, Ptr] -> Some(I64), outline, Allocations, allocate_plain::data_size;
-    /// `(descriptor, site, output, extents)`: -1 once it has raised that a tensor cannot be allocated.
-    CheckSize "check_size" [Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, Allocations, allocate::check_size;
     /// `(address, count)`: writes so many words of zeros.
     Clear "clear" [Ptr, I64] -> None, hot, Launches, cuda::clear;
     /// `(descriptor, site, how, tensor, numbers, to)`: makes a tensor map, or raises and returns -1.
@@ -205,47 +218,6 @@ routines! {
     KernelFailed "kernel_failed" [Ptr, Ptr, Ptr, I64, I64] -> None, cold, Launches, cuda::failed::kernel;
     /// `(descriptor, site, kernel, config, device, status)`: raises.
     LaunchFailed "launch_failed" [Ptr, Ptr, Ptr, Ptr, I64, I64] -> None, cold, Launches, cuda::failed::launch;
-    /// `(descriptor, site, values, count, result)`: an array of values, or raises and returns -1.
-    MakeArray "make_array" [Ptr, Ptr, Ptr, I32, Ptr] -> Some(I32), outline, Values, functions::make_array;
-    /// `(descriptor, site, numbers, count, result)`: a shape of integers, or raises and returns -1.
-    MakeShape "make_shape" [Ptr, Ptr, Ptr, I32, Ptr] -> Some(I32), outline, Values, functions::make_shape;
-    /// `(descriptor, site, name, length, values, count, result)`: what a function of the registry makes, or raises and
-    /// returns -1.
-    Make "make" [Ptr, Ptr, Ptr, I64, Ptr, I32, Ptr] -> Some(I32), outline, Values, functions::make;
-    /// `(dl, alignment mask, must be compact)`: the tensor if its extents, strides and data are acceptable, else NULL.
-    Settle "settle" [Ptr, I64, I32] -> Some(Ptr), outline, Tensors, view::settle;
-    /// `(any, checks)`: the `DLTensor*` of a compact tensor, or NULL if it fails one of these checks.
-    CheckTensor "check_tensor" [Ptr, Ptr] -> Some(Ptr), outline, Tensors, view::check_tensor;
-    /// `(tensors, count)`: whether these tensors agree on their devices.
-    SameDevices "same_devices" [Ptr, I64] -> Some(I32), cold, Tensors, view::same_devices;
-    /// `(dl, dim)`: a stride in elements, compact where the strides are NULL.
-    StrideAt "stride_at" [Ptr, I64] -> Some(I64), hot, Tensors, view::stride_at;
-    /// `(dl, dim)`: the compact stride of a dim.
-    CompactAt "compact_at" [Ptr, I64] -> Some(I64), cold, Tensors, view::compact_at;
-    /// `(dl)`: whether no extent is 0.
-    NotEmpty "not_empty" [Ptr] -> Some(I32), cold, Tensors, view::not_empty;
-    /// `(dl)`: the product of the extents.
-    Numel "numel" [Ptr] -> Some(I64), outline, Tensors, view::numel;
-    /// `(dl)`: whether the strides are compact.
-    IsCompact "is_compact" [Ptr] -> Some(I32), outline, Tensors, view::is_compact;
-    /// `(any, low mask, high mask)`: the object, if its type is in the set; else NULL.
-    Object "object" [Ptr, I64, I64] -> Some(Ptr), hot, Values, access::object;
-    /// `(any, low mask, high mask, array)`: text as an array of bytes, or NULL.
-    Text "text" [Ptr, I64, I64, Ptr] -> Some(Ptr), outline, Values, access::text;
-    /// `(text, length, other, length)`: whether they are the same.
-    SameText "same_text" [Ptr, I64, Ptr, I64] -> Some(I32), hot, Values, access::same_text;
-    /// `(text, length, texts, count)`: whether it is one of these, each a length in 32 bits and its bytes.
-    OneOfTexts "one_of_texts" [Ptr, I64, Ptr, I64] -> Some(I32), outline, Values, access::one_of_texts;
-    /// `(any, buffer)`: the cell of a shape, or the integers of a sequence in the buffer, or NULL.
-    Numbers "numbers" [Ptr, Ptr] -> Some(Ptr), outline, Values, access::numbers;
-    /// `(any, low mask, high mask, out)`: the element type that text names; 0 if there is none.
-    ToDtype "to_dtype" [Ptr, I64, I64, Ptr] -> Some(I32), cold, Values, access::to_dtype;
-    /// `(any, low mask, high mask, out)`: the device that text names; 0 if there is none.
-    ToDevice "to_device" [Ptr, I64, I64, Ptr] -> Some(I32), cold, Values, kinds::to_device;
-    /// `(object, type key, length, cache)`: whether the object is of this class.
-    IsInstance "is_instance" [Ptr, Ptr, I64, Ptr] -> Some(I32), outline, Values, access::is_instance;
-    /// `(text, length, result)`: the whole of a function that returns a constant text.
-    GiveText "give_text" [Ptr, I64, Ptr] -> Some(I32), cold, Tensors, give::text;
 
     /// `(state, descriptor)`: what messages need.
     Open "open" [Ptr, Ptr] -> None, cold, Inside, explain::open;
@@ -301,14 +273,8 @@ routines! {
     Broken "broken" [Ptr, I64, I64] -> Some(I32), cold, Inside, raise::broken;
     /// `(descriptor, site, complaint, values)`: raises; 1.
     SaySite "say_site" [Ptr, Ptr, I64, Ptr] -> Some(I32), cold, Inside, raise::say_site;
-    /// `(descriptor, site)`: 1 if an error of somebody else goes on, with the frame of the site; 0 if there is none.
-    PassOn "pass_on" [Ptr, Ptr] -> Some(I32), cold, Inside, raise::pass_on;
-    /// `(state, error)`: puts an error of somebody else into the thread's slot, with a frame more.
-    SetPassing "set_passing" [Ptr, Ptr] -> None, cold, Inside, raise::set_passing;
     /// `(state, complaint, values, kind, length)`: raises; 1.
     Say "say" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, Inside, raise::say;
-    /// `(state, kind, length)`: raises the message as an error.
-    Raise "raise" [Ptr, Ptr, I64] -> None, cold, Inside, raise::raise;
     /// `(state, text, length, limit)`: appends text with values in it.
     Compose "compose" [Ptr, Ptr, I64, I64] -> Some(I32), cold, Inside, text::compose;
     /// `(state, code)`: appends a value.
@@ -317,14 +283,6 @@ routines! {
     Leaves "leaves" [Ptr, Ptr] -> Some(I32), cold, Inside, evaluate::leaves;
     /// `(state, place)`: appends `x.shape[0]`.
     PutPlace "put_place" [Ptr, Ptr] -> Some(I32), cold, Inside, pieces::put_place;
-    /// `(state, word)`: appends an element type.
-    PutDtype "put_dtype" [Ptr, I64] -> None, cold, Inside, names::put_dtype;
-    /// `(state, type, index)`: appends a device.
-    PutDevice "put_device" [Ptr, I64, I64] -> None, cold, Inside, names::put_device;
-    /// `(state, any)`: appends the type of a value.
-    PutType "put_type" [Ptr, Ptr] -> None, cold, Inside, names::put_type;
-    /// `(state, any)`: appends the type of a value that a kernel has written.
-    PutWritten "put_written" [Ptr, Ptr] -> None, cold, Inside, result::put_written;
 }
 
 impl Routine {

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use crate::ir::typed::{Bool, Int, Member, Ref, Single};
 use crate::ir::{Builder, Convert, Type, Value};
 
 /// What a field may hold: a number of words that does not vary.
@@ -27,6 +28,32 @@ pub(crate) trait Part: Copy + fmt::Debug + PartialEq {
 
     /// Emits what reads it at `base + offset`.
     fn read(b: &mut Builder<'_>, base: Value, offset: i32) -> Self::Read;
+
+    /// What functions of the language get that read it.
+    type Handle;
+
+    /// The handle of what was read.
+    fn handle(read: Self::Read) -> Self::Handle;
+}
+
+/// A field of a record for functions of the language.
+#[derive(Debug)]
+pub(crate) struct PartAt<P>(i32, PhantomData<P>);
+
+impl<P> PartAt<P> {
+    /// The field at an offset.
+    pub(crate) const fn at(offset: i32) -> Self {
+        PartAt(offset, PhantomData)
+    }
+}
+
+impl<S, P: Part> Member<Ref<S>> for PartAt<P> {
+    type Handle = P::Handle;
+
+    fn get(self, b: &mut Builder<'_>, owner: Ref<S>) -> P::Handle {
+        let (base, offset) = owner.parts();
+        P::handle(P::read(b, base, offset + self.0))
+    }
 }
 
 /// Words that are being decoded.
@@ -109,6 +136,12 @@ impl Part for u32 {
     fn read(b: &mut Builder<'_>, base: Value, offset: i32) -> Value {
         load(b, base, offset, Convert::Zext)
     }
+
+    type Handle = Int<u64>;
+
+    fn handle(read: Value) -> Int<u64> {
+        Single::new(read)
+    }
 }
 
 /// A number, or -1 for none.
@@ -132,6 +165,12 @@ impl Part for Option<u32> {
     fn read(b: &mut Builder<'_>, base: Value, offset: i32) -> Value {
         load(b, base, offset, Convert::Sext)
     }
+
+    type Handle = Int<i64>;
+
+    fn handle(read: Value) -> Int<i64> {
+        Single::new(read)
+    }
 }
 
 impl Part for bool {
@@ -154,6 +193,12 @@ impl Part for bool {
         let word = b.load(Type::I32, base, offset);
         b.compare_const(crate::ir::Cond::Ne, word, 0)
     }
+
+    type Handle = Bool;
+
+    fn handle(read: Value) -> Bool {
+        Single::new(read)
+    }
 }
 
 impl Part for u64 {
@@ -175,6 +220,12 @@ impl Part for u64 {
     fn read(b: &mut Builder<'_>, base: Value, offset: i32) -> Value {
         b.load_aligned(Type::I64, base, offset, 4)
     }
+
+    type Handle = Int<u64>;
+
+    fn handle(read: Value) -> Int<u64> {
+        Single::new(read)
+    }
 }
 
 /// Declares records: [`Part`]s made of parts.
@@ -188,6 +239,7 @@ macro_rules! record {
 
         const _: () = {
             use $crate::ir::{Builder, Value};
+            use $crate::ir::typed::{Pointee, Ref, Struct};
             use $crate::lower::explain::schema::{At, Part, Texts, Words};
 
             impl Part for $name {
@@ -216,6 +268,12 @@ macro_rules! record {
                 fn read(_: &mut Builder<'_>, base: Value, offset: i32) -> At<$name> {
                     At::within(base, offset)
                 }
+
+                type Handle = Ref<$name>;
+
+                fn handle(read: At<$name>) -> Ref<$name> {
+                    Ref::within(read.base, read.offset)
+                }
             }
 
             /// Where the fields are.
@@ -223,6 +281,24 @@ macro_rules! record {
             #[allow(dead_code, reason = "only the places of the fields matter")]
             struct Layout {
                 $($field: [u32; <$ty as Part>::WORDS as usize],)*
+            }
+
+            /// The fields, for functions of the language.
+            #[derive(Debug)]
+            #[allow(dead_code, reason = "what no routine reads is for the decoder")]
+            pub(crate) struct Fields {
+                $(pub(crate) $field: $crate::lower::explain::schema::PartAt<$ty>,)*
+            }
+
+            impl Pointee for $name {
+                const SIZE: u32 = 4 * <$name as Part>::WORDS;
+                const ALIGN: u32 = 4;
+            }
+
+            impl Struct for $name {
+                type Fields = Fields;
+                const FIELDS: Fields =
+                    Fields { $($field: $crate::lower::explain::schema::PartAt::at(std::mem::offset_of!(Layout, $field) as i32),)* };
             }
 
             #[allow(dead_code, reason = "what no routine reads is for the decoder")]
@@ -276,6 +352,20 @@ macro_rules! codes {
                 offset: i32,
             ) -> $crate::ir::Value {
                 <u32 as $crate::lower::explain::schema::Part>::read(b, base, offset)
+            }
+
+            type Handle = $crate::ir::typed::Int<u64>;
+
+            fn handle(read: $crate::ir::Value) -> $crate::ir::typed::Int<u64> {
+                $crate::ir::typed::Single::new(read)
+            }
+        }
+
+        impl $crate::ir::typed::Const for $name {
+            type Handle = $crate::ir::typed::Int<u64>;
+
+            fn constant(self, b: &mut $crate::ir::Builder<'_>) -> $crate::ir::typed::Int<u64> {
+                $crate::ir::typed::constant(b, self as u64)
             }
         }
     };

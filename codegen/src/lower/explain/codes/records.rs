@@ -1,5 +1,6 @@
 //! Records without a code, and what their fields may hold.
 
+use crate::ir::typed::Ref;
 use crate::lower::explain::extent::Topic;
 use crate::lower::explain::schema::{At, Part, Texts, Words, codes, record};
 use crate::resolve::term::Kind;
@@ -36,6 +37,12 @@ impl Part for Text {
 
     fn read(_: &mut crate::ir::Builder<'_>, base: crate::ir::Value, offset: i32) -> At<Text> {
         At::within(base, offset)
+    }
+
+    type Handle = Ref<Span>;
+
+    fn handle(read: At<Text>) -> Ref<Span> {
+        Ref::within(read.base, read.offset)
     }
 }
 

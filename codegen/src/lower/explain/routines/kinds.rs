@@ -3,7 +3,7 @@
 use abi_spec::layout::{ANY, any, seq_cell};
 use abi_spec::{TypeIndex, runtime};
 
-use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
+use crate::ir::{Binary, Builder, Cond, Type, Value};
 use crate::language::MAX_RANK;
 use crate::lower::explain::codes::{Head, Literal, LiteralCode, Text, Used, step};
 use crate::lower::explain::complaints::Complaint;
@@ -304,72 +304,11 @@ impl At<Literal> {
     }
 }
 
-/// `(any, low mask, high mask, out)`: the device that a text names: a type, and `:` and an index or not.
-pub(crate) fn to_device(b: &mut Builder<'_>, _: Used) {
-    use abi_spec::layout::byte_array;
-    let [any, low, high, out] = [0, 1, 2, 3].map(|i| b.param(i));
-    let array = b.stack_slot(16, 8);
-    let found = b.routine_value(Routine::Text, &[any, low, high, array]);
-    let null = b.compare_const(Cond::Eq, found, 0);
-    b.return_if(null, 0);
-    let text = b.load(Type::Ptr, found, byte_array::DATA.offset);
-    let size = b.load(Type::I64, found, byte_array::SIZE.offset);
-    let zero = b.i64(0);
-    let [length] = b.repeat(
-        [zero],
-        |b, [at]| {
-            let more = b.compare(Cond::Slt, at, size);
-            let byte = byte_or_zero(b, text, at, more);
-            let other = b.compare_const(Cond::Ne, byte, b':'.into());
-            b.and(more, other)
-        },
-        |b, [at]| [b.binary_const(Binary::Add, at, 1)],
-    );
-    let mut ty = zero;
-    for (name, number) in abi_spec::DeviceType::texts() {
-        let [known, known_length] = b.text(name);
-        let same = b.ask(Routine::SameText, &[text, length, known, known_length]);
-        let number = b.i64(number.0.into());
-        ty = b.select(same, number, ty);
-    }
-    let index = device_index(b, text, size, length);
-    let unknown = b.compare_const(Cond::Eq, ty, 0);
-    b.return_if(unknown, 0);
-    let high = b.binary_const(Binary::Shl, index, 32);
-    let word = b.or(high, ty);
-    b.store(word, out, 0);
-    b.return_code(1);
-}
-
 fn byte_or_zero(b: &mut Builder<'_>, text: Value, at: Value, there: Value) -> Value {
     let address = b.ptr_add(text, at);
     let zero = b.table(&[0; 8]);
     let address = b.select(there, address, zero);
     b.load(Type::I8, address, 0)
-}
-
-/// What follows `:`, at most nine digits; 0 if there is no `:`. Returns 0 from the routine if it is none.
-fn device_index(b: &mut Builder<'_>, text: Value, size: Value, colon: Value) -> Value {
-    let has = b.compare(Cond::Slt, colon, size);
-    let first = b.binary_const(Binary::Add, colon, 1);
-    let digits = b.binary(Binary::Sub, size, first);
-    let above = b.binary_const(Binary::Sub, digits, 1);
-    let wrong = b.compare_const(Cond::Ugt, above, 8);
-    let wrong = b.and(has, wrong);
-    b.return_if(wrong, 0);
-    let zero = b.i64(0);
-    let [index] = b.fold(digits, [zero], |b, at, [index]| {
-        let at = b.binary(Binary::Add, first, at);
-        let at = b.ptr_add(text, at);
-        let byte = b.load(Type::I8, at, 0);
-        let byte = b.convert(Convert::Zext, byte, Type::I64);
-        let digit = b.binary_const(Binary::Sub, byte, b'0'.into());
-        let wrong = b.compare_const(Cond::Ugt, digit, 9);
-        b.return_if(wrong, 0);
-        let ten = b.binary_const(Binary::Mul, index, 10);
-        [b.binary(Binary::Add, ten, digit)]
-    });
-    index
 }
 
 impl Builder<'_> {

@@ -2,16 +2,17 @@
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{
-    ANY, BYTE_ARRAY, DL_MANAGED_TENSOR_VERSIONED, DL_TENSOR, OBJECT, TYPE_INFO, any, big_int,
-    byte_array, dl_managed_tensor_versioned as managed, dl_pack_version, dl_tensor, error_cell,
-    object, seq_cell, type_info,
+    ANY, BYTE_ARRAY, DL_MANAGED_TENSOR_VERSIONED, DL_TENSOR, OBJECT, SHAPE_CELL, TYPE_INFO, any,
+    big_int, byte_array, dl_managed_tensor_versioned as managed, dl_pack_version, dl_tensor,
+    error_cell, object, seq_cell, shape_cell, type_info,
 };
 
 use crate::ir::typed::{Int, Ref, Text, handles, routine, structs};
 use crate::ir::{Builder, Value};
-use crate::lower::explain::codes::{Header, Site};
+use crate::lower::explain::codes::{Header, Site, Span};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::state::{self, Field as StateField};
+use crate::lower::explain::routines::{NUMBERS_SIZE, named};
 
 structs! {
     /// A `TVMFFIAny`.
@@ -86,11 +87,41 @@ structs! {
         key: Nested<ByteArray> = type_info::TYPE_KEY.offset,
         ancestors: Field<Ref<Ref<TypeInfo>>> = type_info::TYPE_ANCESTORS.offset,
     }
+    /// The integers of a shape: its cell, or the same filled with those of a sequence.
+    Numbers NumbersFields: NUMBERS_SIZE, 8 => {
+        data: Field<Ref<i64>> = shape_cell::DATA.offset,
+        size: Field<u64> = shape_cell::SIZE.offset,
+        values: Nested<i64> = SHAPE_CELL.size as i32,
+    }
+    /// One of several texts in a row.
+    Known KnownFields: 4, 1 => {
+        len: Unaligned<u32> = 0,
+        bytes: Nested<u8> = 4,
+    }
+    /// An entry of a table of names: where it is in the table, and its length.
+    Name NameFields: 8, 8 => {
+        offset: Field<u32> = 0,
+        len: Field<u32> = 4,
+    }
+    /// What is known of a function that is called by name, see [`named`].
+    Named NamedFields: named::NAME, 8 => {
+        cache: Field<Ref<Ref<Object>>> = named::CACHE as i32,
+        context: Field<Ref<Ref<u8>>> = named::CONTEXT as i32,
+        len: Field<u64> = named::LENGTH as i32,
+        name: Nested<u8> = named::NAME as i32,
+    }
+    /// What is checked of a tensor out of line; it stands anywhere.
+    TensorChecks TensorChecksFields: 24, 1 => {
+        kind: Unaligned<u64> = 0,
+        align_mask: Unaligned<u64> = 8,
+        device_type: Unaligned<u32> = 16,
+        device_mask: Unaligned<u32> = 20,
+    }
     /// What an explanation knows, of which the message is a part.
     State StateFields: 8, 8 => {
         quiet: Field<u64> = 8 * StateField::Quiet as i32,
         descriptor: Field<Ref<Header>> = 8 * StateField::Descriptor as i32,
-        frame: Field<Ref<crate::lower::explain::codes::Text>> = 8 * StateField::Frame as i32,
+        frame: Field<Ref<Span>> = 8 * StateField::Frame as i32,
         length: Field<u64> = 8 * StateField::Length as i32,
         message: Nested<u8> = state::TEXT,
     }
@@ -108,6 +139,19 @@ handles! {
 #[routine(inline)]
 pub(crate) fn slice(data: &u8, len: u64) -> Text {
     Text { data, len }
+}
+
+/// The text of an array of bytes.
+#[routine(inline)]
+pub(crate) fn bytes(array: &ByteArray) -> Text {
+    Text { data: array.data, len: array.len }
+}
+
+/// Writes all 16 bytes of a value.
+#[routine(inline)]
+pub(crate) fn write(to: &Any, index: i32, payload: u64) {
+    to.head = index as u32 as u64;
+    to.payload = payload;
 }
 
 /// What `raise!` calls: raises what has gone wrong at a place of a body.

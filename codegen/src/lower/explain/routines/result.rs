@@ -1,121 +1,111 @@
 //! Values that somebody else has made: whether they are owned, how they are copied, and released.
 
-use abi_spec::layout::{any, object};
-use abi_spec::{TypeIndex, runtime};
+use abi_spec::TypeIndex;
 
-use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
+use crate::ir::Builder;
+use crate::ir::typed::{Bool, Int, Ref, Single, constant, handles, routine};
 use crate::lower::explain::codes::{Used, step};
 use crate::lower::explain::complaints::Complaint;
-use crate::lower::explain::routines::Routine;
-use crate::resolve::accepted::{Accepted, MAX_SMALL, owned};
+use crate::lower::explain::routines::access::{accepts, borrow, is_object};
+use crate::lower::explain::routines::errors::{set_raised, take_error};
+use crate::lower::explain::routines::memory::{Any, Caller, State, raise};
+use crate::lower::explain::routines::names::put_type;
+use crate::lower::explain::routines::runtime::{
+    any_view_to_owned_any, object_dec_ref, object_inc_ref,
+};
+use crate::lower::explain::routines::text::{put, put_int};
+use crate::resolve::accepted::{MAX_SMALL, owned};
 
-/// `(from, to)`: what is copied is the value, its unused bytes are 0.
-pub(crate) fn copy_any(b: &mut Builder<'_>, _: Used) {
-    let [from, to] = [0, 1].map(|i| b.param(i));
-    let rvalue = b.load(Type::I32, from, any::TYPE_INDEX.offset);
-    let rvalue = b.is_one_of(rvalue, &[TypeIndex::OBJECT_RVALUE_REF]);
-    b.if_then(rvalue, |b| {
-        let (index, object) = b.borrow(from);
-        b.store(index, to, any::TYPE_INDEX.offset);
-        b.store(object, to, any::PAYLOAD.offset);
-        b.ret(None);
-    });
-    let index = b.load(Type::I32, from, any::TYPE_INDEX.offset);
-    let small = b.is_one_of(index, &[TypeIndex::SMALL_STR, TypeIndex::SMALL_BYTES]);
-    let head = b.load(Type::I64, from, any::TYPE_INDEX.offset);
-    let plain = b.binary_const(Binary::And, head, 0xffff_ffff);
-    let head = b.select(small, head, plain);
-    let payload = used_payload(b, from);
-    b.store(head, to, any::TYPE_INDEX.offset);
-    b.store(payload, to, any::PAYLOAD.offset);
-    b.ret(None);
-}
+/// Bytes of a text that has its place in the value.
+const SMALL: u64 = MAX_SMALL as u64;
 
-/// The payload without the bytes that mean nothing.
-fn used_payload(b: &mut Builder<'_>, value: Value) -> Value {
-    let payload = b.load(Type::I64, value, any::PAYLOAD.offset);
-    let index = b.load(Type::I32, value, any::TYPE_INDEX.offset);
-    let done = b.block("used");
-    let used = b.block_param(done, Type::I64, "used");
-    b.case(index, TypeIndex::NONE.0 as u32, done, |b| [b.i64(0)]);
-    b.case(index, TypeIndex::BOOL.0 as u32, done, |b| {
-        let truth = b.compare_const(Cond::Ne, payload, 0);
-        [b.truth(truth)]
-    });
-    b.case(index, TypeIndex::DATA_TYPE.0 as u32, done, |b| {
-        [b.binary_const(Binary::And, payload, 0xffff_ffff)]
-    });
-    for small in [TypeIndex::SMALL_STR, TypeIndex::SMALL_BYTES] {
-        b.case(index, small.0 as u32, done, |b| {
-            // What claims to be longer than it can be is copied as it is.
-            let length = b.unsigned(value, any::SMALL_LEN.offset);
-            let small = b.compare_const(Cond::Ule, length, MAX_SMALL);
-            let zero = b.i64(0);
-            let length = b.select(small, length, zero);
-            let bits = b.binary_const(Binary::Shl, length, 3);
-            let one = b.i64(1);
-            let mask = b.binary(Binary::Shl, one, bits);
-            let mask = b.binary_const(Binary::Sub, mask, 1);
-            let used = b.and(payload, mask);
-            [b.select(small, used, payload)]
-        });
+/// Copies a value without the bytes that mean nothing; a reference to an object becomes it.
+#[routine]
+pub(crate) fn copy_any(from: &Any, to: &Any) {
+    let index = from.type_index;
+    if index == TypeIndex::OBJECT_RVALUE_REF {
+        let value = borrow(from);
+        to.head = value.index as i64 as u64;
+        to.object = value.object;
+        return;
     }
-    b.jump(done, &[payload]);
-    b.switch_to(done);
-    used
+    let head = from.head;
+    let is_small = index == TypeIndex::SMALL_STR || index == TypeIndex::SMALL_BYTES;
+    to.head = if is_small { head } else { head & 0xffff_ffff };
+    to.payload = used_payload(from);
 }
 
-/// What is wrong with a value that should be owned.
-struct Faults {
-    /// `Bool`s: borrowed, or an object that is none.
-    foreign: Value,
-    /// The second word of the value is more than it may be.
-    long: Value,
-    /// It is that of small text or bytes.
-    small: Value,
-    most: Value,
-    length: Value,
+/// The payload without the bytes that mean nothing. What claims to be longer than it can be stays as it is.
+#[routine(inline)]
+fn used_payload(value: &Any) -> u64 {
+    let payload = value.payload;
+    let len = value.small_len as u64;
+    match value.type_index {
+        TypeIndex::NONE => 0,
+        TypeIndex::BOOL => (payload != 0) as u64,
+        TypeIndex::DATA_TYPE => payload & 0xffff_ffff,
+        TypeIndex::SMALL_STR | TypeIndex::SMALL_BYTES => {
+            if len <= SMALL {
+                payload & ((1u64 << (len << 3)) - 1)
+            } else {
+                payload
+            }
+        }
+        _ => payload,
+    }
 }
 
-fn faults(b: &mut Builder<'_>, value: Value) -> Faults {
-    let index = b.signed(value, any::TYPE_INDEX.offset);
-    let Accepted { low, high } = owned();
-    let masks = [low, high].map(|mask| b.i64(mask as i64));
-    let accepted = b.accepts(index, masks);
-    let is_object = b.is_object(index);
-    let done = b.block("checked");
-    let foreign = b.block_param(done, Type::Bool, "foreign");
-    let not_accepted = b.not(accepted);
-    let both = b.and(accepted, is_object);
-    b.if_then(both, |b| {
-        let object = b.load(Type::Ptr, value, any::PAYLOAD.offset);
-        let some = b.compare_const(Cond::Ne, object, 0);
-        b.if_then(some, |b| {
-            let own = b.signed(object, object::TYPE_INDEX.offset);
-            let other = b.compare(Cond::Ne, own, index);
-            b.jump(done, &[other]);
-        });
-        let null = b.constant(Type::Bool, 1);
-        b.jump(done, &[null]);
-    });
-    b.jump(done, &[not_accepted]);
-    b.switch_to(done);
-    let length = b.unsigned(value, any::SMALL_LEN.offset);
-    let small = b.is_one_of(index, &[TypeIndex::SMALL_STR, TypeIndex::SMALL_BYTES]);
-    let (zero, most) = (b.i64(0), b.i64(MAX_SMALL));
-    let most = b.select(small, most, zero);
-    let long = b.compare(Cond::Ugt, length, most);
-    Faults { foreign, long, small, most, length }
+handles! {
+    /// What is wrong with a value that should be owned.
+    struct Faults {
+        /// It is borrowed, or an object that is none.
+        foreign: Bool,
+        /// The second word of the value is more than it may be.
+        long: Bool,
+        /// It is that of small text or bytes.
+        small: Bool,
+        most: Int<u64>,
+        length: Int<u64>,
+    }
 }
 
-/// `(value)`: 1 if a value is owned, there is an object where it says so, and the word after the type index is 0, or
-/// a length that there is room for.
-pub(crate) fn is_owned(b: &mut Builder<'_>, _: Used) {
-    let value = b.param(0);
-    let Faults { foreign, long, .. } = faults(b, value);
-    let fault = b.or(foreign, long);
-    b.return_if(fault, 0);
-    b.return_code(1);
+#[routine(inline)]
+fn faults(value: &Any) -> Faults {
+    let index = value.type_index;
+    let small = index == TypeIndex::SMALL_STR || index == TypeIndex::SMALL_BYTES;
+    let most: u64 = if small { SMALL } else { 0 };
+    let length = value.small_len as u64;
+    Faults { foreign: is_foreign(value, index), long: length > most, small, most, length }
+}
+
+/// Whether a value is borrowed, or an object that is none.
+#[routine(inline)]
+fn is_foreign(value: &Any, index: i32) -> bool {
+    if !accepts(index, owned_low(), owned_high()) {
+        return true;
+    }
+    if !is_object(index) {
+        return false;
+    }
+    let object = value.object;
+    object == null || object.type_index != index
+}
+
+/// The masks of the types of owned values.
+fn owned_low(b: &mut Builder<'_>) -> Int<u64> {
+    constant(b, owned().low)
+}
+
+fn owned_high(b: &mut Builder<'_>) -> Int<u64> {
+    constant(b, owned().high)
+}
+
+/// 1 if a value is owned, there is an object where it says so, and the word after the type index is 0, or a length
+/// that there is room for.
+#[routine]
+pub(crate) fn is_owned(value: &Any) -> i32 {
+    let faults = faults(value);
+    (!(faults.foreign || faults.long)) as i32
 }
 
 /// `(state)`: the same as a step.
@@ -124,7 +114,10 @@ pub(crate) fn check_owned(b: &mut Builder<'_>, _: Used) {
     let head = step.head(b);
     let value = b.any_of(s, head);
     let (head, expected) = (step.head(b).address(b), step.expected(b).address(b));
-    let Faults { foreign, long, small, most, length } = faults(b, value);
+    let faults = faults(b, Ref::new(value));
+    let (foreign, long, small) =
+        (faults.foreign.value(b), faults.long.value(b), faults.small.value(b));
+    let (most, length) = (faults.most.value(b), faults.length.value(b));
     b.refuse(s, foreign, Complaint::Foreign, &[head, expected, value]);
     b.if_then(long, |b| {
         let complaint = b.either(small, Complaint::SmallLength, Complaint::Padding);
@@ -133,83 +126,70 @@ pub(crate) fn check_owned(b: &mut Builder<'_>, _: Used) {
     b.return_code(0);
 }
 
-/// `(descriptor, site, value)`: text is copied, an object gets an owner more; a `DLTensor*` cannot be owned.
-pub(crate) fn own(b: &mut Builder<'_>, _: Used) {
-    let [descriptor, site, value] = [0, 1, 2].map(|i| b.param(i));
-    let index = b.load(Type::I32, value, any::TYPE_INDEX.offset);
-    let is_object = b.is_object(index);
-    b.if_then(is_object, |b| {
-        let object = b.load(Type::Ptr, value, any::PAYLOAD.offset);
-        b.runtime(&runtime::OBJECT_INC_REF, &[object]);
-        b.return_code(0);
-    });
-    let tensor = b.is_one_of(index, &[TypeIndex::DL_TENSOR_PTR]);
-    b.if_then(tensor, |b| b.fail_with(descriptor, site, Complaint::Borrowed, &[]));
-    let raw = b.is_one_of(index, &[TypeIndex::RAW_STR, TypeIndex::BYTE_ARRAY_PTR]);
-    let plain = b.not(raw);
-    b.return_if(plain, 0);
-    let status = b.runtime(&runtime::ANY_VIEW_TO_OWNED_ANY, &[value, value]);
-    let failed = b.compare_const(Cond::Ne, status, 0);
-    // It fails only where there is no room for a copy, in words of C++.
-    b.if_then(failed, |b| b.fail_with(descriptor, site, Complaint::ResultMemory, &[]));
-    b.return_code(0);
+/// Makes a value owned, or raises and returns -1: text is copied, an object gets an owner more; a `DLTensor*` cannot be
+/// owned.
+#[routine]
+pub(crate) fn own(caller: Caller, value: &Any) -> i32 {
+    let index = value.type_index;
+    if is_object(index) {
+        object_inc_ref(value.object);
+        return 0;
+    }
+    if index == TypeIndex::DL_TENSOR_PTR {
+        raise!(caller, Complaint::Borrowed);
+    }
+    if index == TypeIndex::RAW_STR || index == TypeIndex::BYTE_ARRAY_PTR {
+        // It fails only where there is no room for a copy, in words of C++.
+        if any_view_to_owned_any(value, value) != 0 {
+            raise!(caller, Complaint::ResultMemory);
+        }
+    }
+    0
 }
 
-/// `(state, any)`: how messages print the type of a value that a kernel has written.
-pub(crate) fn put_written(b: &mut Builder<'_>, _: Used) {
-    let [s, value] = [0, 1].map(|i| b.param(i));
-    let index = b.load(Type::I32, value, any::TYPE_INDEX.offset);
-    let above = b.binary_const(Binary::Sub, index, TypeIndex::DL_TENSOR_PTR.0.into());
-    let last = TypeIndex::BYTE_ARRAY_PTR.0 - TypeIndex::DL_TENSOR_PTR.0;
-    let borrowed = b.compare_const(Cond::Ule, above, last.into());
-    b.if_then(borrowed, |b| b.say(s, "a borrowed "));
-    let is_object = b.is_object(index);
-    b.if_then(is_object, |b| {
-        let object = b.load(Type::Ptr, value, any::PAYLOAD.offset);
-        let null = b.compare_const(Cond::Eq, object, 0);
-        b.if_then(null, |b| {
-            b.say(s, "NULL");
-            b.ret(None);
-        });
-        let own = b.load(Type::I32, object, object::TYPE_INDEX.offset);
-        let other = b.compare(Cond::Ne, own, index);
-        b.if_then(other, |b| {
-            let [index, own] = [index, own].map(|i| b.convert(Convert::Sext, i, Type::I64));
-            b.say(s, "type index ");
-            b.routine(Routine::PutInt, &[s, index]);
-            b.say(s, " of an object with type index ");
-            b.routine(Routine::PutInt, &[s, own]);
-            b.ret(None);
-        });
-    });
-    b.routine(Routine::PutType, &[s, value]);
-    b.ret(None);
+/// Appends the type of a value that a kernel has written.
+#[routine]
+pub(crate) fn put_written(s: &State, value: &Any) {
+    let index = value.type_index;
+    if index >= TypeIndex::DL_TENSOR_PTR && index <= TypeIndex::BYTE_ARRAY_PTR {
+        put(s, "a borrowed ");
+    }
+    if is_object(index) {
+        let object = value.object;
+        if object == null {
+            put(s, "NULL");
+            return;
+        }
+        let own = object.type_index;
+        if own != index {
+            put(s, "type index ");
+            put_int(s, index as i64);
+            put(s, " of an object with type index ");
+            put_int(s, own as i64);
+            return;
+        }
+    }
+    put_type(s, value);
 }
 
-/// `(values, count)`: gives up the objects among these values.
-pub(crate) fn release(b: &mut Builder<'_>, _: Used) {
-    let [values, count] = [0, 1].map(|i| b.param(i));
-    b.count_to(count, |b, at| {
-        let value = b.any_at(values, at);
-        let index = b.load(Type::I32, value, any::TYPE_INDEX.offset);
-        let is_object = b.is_object(index);
-        b.if_then(is_object, |b| {
+/// Gives up the objects among values.
+#[routine]
+pub(crate) fn release(values: &Any, count: i64) {
+    for at in 0..count {
+        let value = &values[at];
+        if is_object(value.type_index) {
             // NULL is fine.
-            let object = b.load(Type::Ptr, value, any::PAYLOAD.offset);
-            let release = crate::lower::runtime(b.module, &runtime::OBJECT_DEC_REF);
-            b.call(release, &[object]);
-        });
-    });
-    b.ret(None);
+            object_dec_ref(value.object);
+        }
+    }
 }
 
-/// `(values, count)`: gives up the objects among values after something has failed. Their deleters may overwrite
-/// the error in the thread's slot, so it is set again.
-pub(crate) fn leave(b: &mut Builder<'_>, _: Used) {
-    let args = [0, 1].map(|i| b.param(i));
-    let error = b.take_error();
-    b.routine(Routine::Release, &args);
-    let some = b.compare_const(Cond::Ne, error, 0);
-    b.if_then(some, |b| b.set_raised(error));
-    b.ret(None);
+/// The same after something has failed. Deleters may overwrite the error in the thread's slot, so it is set again.
+#[routine]
+pub(crate) fn leave(values: &Any, count: i64) {
+    let error = take_error();
+    release(values, count);
+    if error != null {
+        set_raised(error);
+    }
 }

@@ -2,7 +2,7 @@
 
 use abi_spec::runtime as functions;
 
-use crate::ir::typed::{Handle, Int, Make, Ref, Text, words};
+use crate::ir::typed::{Handle, Int, Make, Ref, words};
 use crate::ir::{Builder, Linkage, SymbolKind};
 use crate::lower::explain::routines::memory::{
     Any, ByteArray, DlTensor, Managed, Object, TypeInfo,
@@ -81,9 +81,4 @@ pub(crate) fn address_of_free(b: &mut Builder<'_>) -> Ref<u8> {
     let free = b.module.declare(name, Linkage::Import, SymbolKind::Function(signature));
     let address = b.address(free);
     Handle::take(&mut [address].into_iter())
-}
-
-/// The name of a function of the runtime, for messages.
-pub(crate) fn name_of(b: &mut Builder<'_>, function: &functions::Function) -> Text {
-    crate::ir::typed::constant(b, function.name)
 }

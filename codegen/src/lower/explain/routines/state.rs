@@ -106,11 +106,6 @@ impl Builder<'_> {
         self.stack_slot(TEXT as u32, 8)
     }
 
-    /// The address of the message.
-    pub(crate) fn message(&mut self, s: Value) -> Value {
-        self.ptr_offset(s, TEXT.into())
-    }
-
     /// The address of the arrays.
     pub(crate) fn arrays(&mut self, s: Value) -> Value {
         self.ptr_offset(s, ARRAYS.into())

@@ -1,221 +1,170 @@
 //! Questions about a tensor whose extents can be read.
 
-use abi_spec::layout::{DL_TENSOR, OBJECT, any, dl_tensor};
+use abi_spec::layout::DL_TENSOR;
 use abi_spec::{DeviceType, TypeIndex};
 
-use crate::ir::{Binary, Builder, Cond, Type, Value};
-use crate::lower::check::Checks;
-use crate::lower::explain::codes::Used;
+use crate::ir::typed::{Ref, Single, routine};
+use crate::ir::{Builder, Cond, Value};
 use crate::lower::explain::routines::Routine;
+use crate::lower::explain::routines::memory::{Any, DlTensor, TensorChecks};
 
-/// `(dl, alignment mask, must be compact)`: the tensor if no extent is negative, the strides are as they must be where
-/// that matters, there is data where there are elements, and it is aligned; else NULL. That the tensor comes back
-/// spares callers a place to keep it.
-pub(crate) fn settle(b: &mut Builder<'_>, _: Used) {
-    let [dl, mask, must] = [0, 1, 2].map(|i| b.param(i));
-    let strides = b.load(Type::Ptr, dl, dl_tensor::STRIDES.offset);
-    let present = b.compare_const(Cond::Ne, strides, 0);
-    let wanted = b.compare_const(Cond::Ne, must, 0);
-    let checked = b.and(present, wanted);
-    let checked = b.truth(checked);
-    let shape = b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
-    let readable = b.select(present, strides, shape);
-    let (zero, one, ndim) = (b.i64(0), b.i64(1), b.ndim(dl));
-    let last = b.binary_const(Binary::Sub, ndim, 1);
-    let [odd, empty, _] = b.fold(ndim, [zero, zero, one], |b, at, [odd, empty, product]| {
-        let dim = b.binary(Binary::Sub, last, at);
-        let extent = b.load_element(shape, dim);
-        let negative = b.compare_const(Cond::Slt, extent, 0);
-        b.null_if(negative);
-        let none = b.compare_const(Cond::Eq, extent, 0);
-        let stride = b.load_element(readable, dim);
-        let unlike = b.compare(Cond::Ne, stride, product);
-        let several = b.compare_const(Cond::Ne, extent, 1);
-        let wrong = b.and(unlike, several);
-        let (wrong, none) = (b.truth(wrong), b.truth(none));
-        let product = b.binary(Binary::Mul, product, extent);
-        [b.or(odd, wrong), b.or(empty, none), product]
-    });
-    let odd = b.and(odd, checked);
-    let data = b.load(Type::Ptr, dl, dl_tensor::DATA.offset);
-    let null = b.compare_const(Cond::Eq, data, 0);
-    let null = b.truth(null);
-    let fault = b.or(odd, null);
-    let fault = b.compare(Cond::Ugt, fault, empty);
-    let address = b.first_element(dl);
-    let address = b.as_word(address);
-    let low = b.and(address, mask);
-    let misaligned = b.compare_const(Cond::Ne, low, 0);
-    let fault = b.or(fault, misaligned);
-    b.null_if(fault);
-    b.ret(Some(dl));
+const CPU: i32 = DeviceType::CPU.0;
+
+/// The address of the first element.
+#[routine(inline)]
+fn first_element(dl: &DlTensor) -> u64 {
+    &dl.data[dl.byte_offset] as u64
 }
 
-/// `(any, checks)`: the `DLTensor*`, or NULL if the value is no tensor, or one that some check refuses. The
-/// checks are three words: dtype and ndim, the mask of the alignment, and the device type with a mask above it. Signs
-/// of extents are looked at only where strides or data are unusual.
-pub(crate) fn check_tensor(b: &mut Builder<'_>, _: Used) {
-    let [any, checks] = [0, 1].map(|i| b.param(i));
-    let dl = tensor_or_null(b, any);
-    let header = b.load_aligned(Type::I64, checks, 0, 1);
-    let found = b.load(Type::I64, dl, dl_tensor::NDIM.offset);
-    let wrong = b.compare(Cond::Ne, header, found);
-    b.null_if(wrong);
-    let [device, matters] = [16, 20].map(|at| b.load_aligned(Type::I32, checks, at, 1));
-    let found = b.load(Type::I32, dl, dl_tensor::DEVICE_TYPE.offset);
-    let found = b.and(found, matters);
-    let wrong = b.compare(Cond::Ne, device, found);
-    b.null_if(wrong);
-    let shape = b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
-    let ndim = b.ndim(dl);
-    let missing = b.compare_const(Cond::Eq, shape, 0);
-    b.if_then(missing, |b| {
-        let some = b.compare_const(Cond::Ne, ndim, 0);
-        b.null_if(some);
-    });
-    let mask = b.load_aligned(Type::I64, checks, 8, 1);
-    let unusual = b.cold_block("unusual");
-    is_usual(b, dl, (shape, ndim, mask), Checks { fail: unusual, mask: None });
-    b.ret(Some(dl));
-    b.switch_to(unusual);
-    let compact = b.i32(1);
-    let settled = b.routine_value(Routine::Settle, &[dl, mask, compact]);
-    b.ret(Some(settled));
+/// The tensor if no extent is negative, the strides are as they must be where that matters, there is data where there
+/// are elements, and it is aligned; else NULL. That the tensor comes back spares callers a place to keep it.
+#[routine]
+pub(crate) fn settle(dl: &DlTensor, align_mask: u64, must_be_compact: i32) -> &DlTensor {
+    let strides = dl.strides;
+    let shape = dl.shape;
+    let readable = if strides != null { strides } else { shape };
+    let mut is_odd = false;
+    let mut is_empty = false;
+    let mut product: i64 = 1;
+    for dim in (0..dl.ndim as i64).rev() {
+        let extent = shape[dim];
+        if extent < 0 {
+            return null;
+        }
+        is_odd = is_odd || readable[dim] != product && extent != 1;
+        is_empty = is_empty || extent == 0;
+        product *= extent;
+    }
+    let is_checked = strides != null && must_be_compact != 0;
+    let is_wrong = is_odd && is_checked || dl.data == null;
+    if is_wrong && !is_empty || first_element(dl) & align_mask != 0 {
+        return null;
+    }
+    dl
 }
 
-/// The `DLTensor*` of a value that is a tensor; returns NULL for another.
-fn tensor_or_null(b: &mut Builder<'_>, any: Value) -> Value {
-    let index = b.load(Type::I32, any, any::TYPE_INDEX.offset);
-    let payload = b.load(Type::Ptr, any, any::PAYLOAD.offset);
-    let nothing = b.compare_const(Cond::Eq, payload, 0);
-    b.null_if(nothing);
-    let object = b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
-    let inside = |b: &mut Builder<'_>| b.ptr_offset(payload, OBJECT.size.into());
-    b.if_else(object, Type::Ptr, inside, |b| {
-        let other = b.compare_const(Cond::Ne, index, TypeIndex::DL_TENSOR_PTR.0.into());
-        b.null_if(other);
-        payload
-    })
+/// The `DLTensor*` of a value that is a compact tensor; NULL if it is none, or one that some check refuses. Signs of
+/// extents are looked at only where strides or data are unusual.
+#[routine]
+pub(crate) fn check_tensor(any: &Any, checks: &TensorChecks) -> &DlTensor {
+    let index = any.type_index;
+    let object = any.object;
+    if object == null {
+        return null;
+    }
+    let mut dl = object.tensor;
+    if index != TypeIndex::TENSOR {
+        if index != TypeIndex::DL_TENSOR_PTR {
+            return null;
+        }
+        dl = object as &DlTensor;
+    }
+    if checks.kind != dl.kind || checks.device_type != dl.device_type & checks.device_mask {
+        return null;
+    }
+    let shape = dl.shape;
+    let ndim = dl.ndim as i64;
+    if shape == null && ndim != 0 {
+        return null;
+    }
+    let strides = dl.strides;
+    let mut odd: i64 = 0;
+    if strides != null {
+        let mut product: i64 = 1;
+        for dim in (0..ndim).rev() {
+            odd |= strides[dim] ^ product;
+            product *= shape[dim];
+        }
+    }
+    let mask = checks.align_mask;
+    let address = first_element(dl);
+    if unlikely(dl.data == null || address & mask != 0 || odd != 0) {
+        return settle(dl, mask, 1);
+    }
+    dl
 }
 
-/// Goes on if there is data, which is aligned, and the strides are NULL or compact.
-fn is_usual(
-    b: &mut Builder<'_>,
-    dl: Value,
-    (shape, ndim, mask): (Value, Value, Value),
-    usual: Checks,
-) {
-    let data = b.load(Type::Ptr, dl, dl_tensor::DATA.offset);
-    usual.non_null(b, data);
-    let address = b.first_element(dl);
-    let address = b.as_word(address);
-    let low = b.and(address, mask);
-    usual.equal_const(b, low, 0);
-    let strides = b.load(Type::Ptr, dl, dl_tensor::STRIDES.offset);
-    let present = b.compare_const(Cond::Ne, strides, 0);
-    b.if_then(present, |b| {
-        let one = b.i64(1);
-        let last = b.binary_const(Binary::Sub, ndim, 1);
-        b.fold(ndim, [one], |b, at, [product]| {
-            let dim = b.binary(Binary::Sub, last, at);
-            let stride = b.load_element(strides, dim);
-            usual.equal(b, stride, product);
-            let extent = b.load_element(shape, dim);
-            [b.binary(Binary::Mul, product, extent)]
-        });
-    });
+/// 1 if no extent is 0.
+#[routine]
+pub(crate) fn not_empty(dl: &DlTensor) -> i32 {
+    let shape = dl.shape;
+    for dim in 0..dl.ndim as i64 {
+        if shape[dim] == 0 {
+            return 0;
+        }
+    }
+    1
 }
 
-/// `(dl)`: 1 if no extent is 0.
-pub(crate) fn not_empty(b: &mut Builder<'_>, _: Used) {
-    let dl = b.param(0);
-    let ndim = b.ndim(dl);
-    b.count_to(ndim, |b, dim| {
-        let extent = b.extent(dl, dim);
-        let none = b.compare_const(Cond::Eq, extent, 0);
-        b.return_if(none, 0);
-    });
-    b.return_code(1);
+/// The product of the extents to the right of a dim.
+#[routine]
+pub(crate) fn compact_at(dl: &DlTensor, dim: i64) -> i64 {
+    let shape = dl.shape;
+    let mut product: i64 = 1;
+    for at in dim + 1..dl.ndim as i64 {
+        product *= shape[at];
+    }
+    product
 }
 
-/// `(dl, dim)`: the product of the extents to the right.
-pub(crate) fn compact_at(b: &mut Builder<'_>, _: Used) {
-    let [dl, dim] = [0, 1].map(|i| b.param(i));
-    let (one, ndim) = (b.i64(1), b.ndim(dl));
-    let right = b.binary(Binary::Add, dim, one);
-    let count = b.binary(Binary::Sub, ndim, right);
-    let [product] = b.fold(count, [one], |b, at, [product]| {
-        let dim = b.binary(Binary::Add, right, at);
-        let extent = b.extent(dl, dim);
-        [b.binary(Binary::Mul, product, extent)]
-    });
-    b.ret(Some(product));
+/// A stride in elements, compact where the strides are NULL.
+#[routine]
+pub(crate) fn stride_at(dl: &DlTensor, dim: i64) -> i64 {
+    let strides = dl.strides;
+    if strides != null {
+        return strides[dim];
+    }
+    compact_at(dl, dim)
 }
 
-/// `(dl, dim)`: the stride, which is compact where there are none.
-pub(crate) fn stride_at(b: &mut Builder<'_>, _: Used) {
-    let [dl, dim] = [0, 1].map(|i| b.param(i));
-    let strides = b.load(Type::Ptr, dl, dl_tensor::STRIDES.offset);
-    let present = b.compare_const(Cond::Ne, strides, 0);
-    b.if_then(present, |b| {
-        let stride = b.load_element(strides, dim);
-        b.ret(Some(stride));
-    });
-    let compact = b.routine_value(Routine::CompactAt, &[dl, dim]);
-    b.ret(Some(compact));
+/// 1 if no two of these tensors are on different devices of one type, the cpu aside. NULL stands for one that is not
+/// there.
+#[routine]
+pub(crate) fn same_devices(tensors: &&DlTensor, count: i64) -> i32 {
+    for second in 0..count {
+        let tensor = present(tensors[second]);
+        if tensor.device_type as i32 > CPU {
+            for first in 0..second {
+                let other = present(tensors[first]);
+                if other.device_type == tensor.device_type && other.device_id != tensor.device_id {
+                    return 0;
+                }
+            }
+        }
+    }
+    1
 }
 
-/// `(tensors, count)`: 1 if no two of these tensors are on different devices of one type, the cpu aside. NULL
-/// stands for one that is not there.
-pub(crate) fn same_devices(b: &mut Builder<'_>, _: Used) {
-    let [tensors, count] = [0, 1].map(|i| b.param(i));
-    b.count_to(count, |b, second| {
-        let [ty, index] = device_at(b, tensors, second);
-        let cpu = b.compare_const(Cond::Ule, ty, DeviceType::CPU.0.into());
-        let other = b.not(cpu);
-        b.if_then(other, |b| {
-            b.count_to(second, |b, first| {
-                let [first_ty, first_index] = device_at(b, tensors, first);
-                let same = b.eq(ty, first_ty);
-                let apart = b.compare(Cond::Ne, index, first_index);
-                let fault = b.and(same, apart);
-                b.return_if(fault, 0);
-            });
-        });
-    });
-    b.return_code(1);
+/// The tensor, or one of zeros for NULL.
+#[routine(inline)]
+fn present(dl: &DlTensor) -> &DlTensor {
+    let zeros = nothing();
+    if dl == null { zeros } else { dl }
 }
 
-/// Type and index of the device of a tensor of the table; type 0 if it is not there.
-fn device_at(b: &mut Builder<'_>, tensors: Value, at: Value) -> [Value; 2] {
-    let entry = b.element(tensors, at);
-    let dl = b.load(Type::Ptr, entry, 0);
-    let null = b.compare_const(Cond::Eq, dl, 0);
-    let zeros = b.table(&[0; DL_TENSOR.size as usize]);
-    let dl = b.select(null, zeros, dl);
-    [dl_tensor::DEVICE_TYPE, dl_tensor::DEVICE_ID].map(|part| b.load(Type::I32, dl, part.offset))
+fn nothing(b: &mut Builder<'_>) -> Ref<DlTensor> {
+    Ref::new(b.table(&[0; DL_TENSOR.size as usize]))
 }
 
-/// `(dl)`: the product of the extents.
-pub(crate) fn numel(b: &mut Builder<'_>, _: Used) {
-    let dl = b.param(0);
-    let first = b.i64(-1);
-    let product = b.routine_value(Routine::CompactAt, &[dl, first]);
-    b.ret(Some(product));
+/// The product of the extents.
+#[routine]
+pub(crate) fn numel(dl: &DlTensor) -> i64 {
+    compact_at(dl, -1)
 }
 
-/// `(dl)`: 1 if the strides are compact, where that matters.
-pub(crate) fn is_compact(b: &mut Builder<'_>, _: Used) {
-    let dl = b.param(0);
-    let elements = b.ask(Routine::NotEmpty, &[dl]);
-    let empty = b.not(elements);
-    b.return_if(empty, 1);
-    let ndim = b.ndim(dl);
-    b.count_to(ndim, |b, dim| {
-        let [odd, ..] = b.odd_stride(dl, dim);
-        b.return_if(odd, 0);
-    });
-    b.return_code(1);
+/// 1 if the strides are compact, where that matters.
+#[routine]
+pub(crate) fn is_compact(dl: &DlTensor) -> i32 {
+    if not_empty(dl) == 0 {
+        return 1;
+    }
+    let shape = dl.shape;
+    for dim in 0..dl.ndim as i64 {
+        if shape[dim] != 1 && stride_at(dl, dim) != compact_at(dl, dim) {
+            return 0;
+        }
+    }
+    1
 }
 
 impl Builder<'_> {
