@@ -75,9 +75,11 @@ pub(crate) fn borrow(any: &Any) -> Borrowed {
 #[routine(inline)]
 pub(crate) fn accepts(index: i32, low: u64, high: u64) -> bool {
     let wide = index as i64 as u64;
-    let above = if wide - 64 < OTHERS { wide - 64 } else { OTHERS };
-    let shift = if wide < 64 { wide } else { above };
-    let mask = if wide < 64 { low } else { high };
+    let is_low = wide < 64;
+    let above = wide - 64;
+    let above = if above < OTHERS { above } else { OTHERS };
+    let shift = if is_low { wide } else { above };
+    let mask = if is_low { low } else { high };
     mask >> shift & 1 != 0 && index >= 0
 }
 

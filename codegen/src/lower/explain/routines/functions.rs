@@ -2,7 +2,7 @@
 
 use abi_spec::TypeIndex;
 
-use crate::ir::typed::{Ref, Text, routine};
+use crate::ir::typed::{Text, routine};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::access::filled;
 use crate::lower::explain::routines::errors::pass_on;
