@@ -4,13 +4,10 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit::Visit;
-use syn::{
-    BinOp, Block, Error, Expr, ExprForLoop, ExprIf, ExprMatch, Ident, Pat, RangeLimits, Result,
-    UnOp, parse_quote_spanned,
-};
+use syn::{BinOp, Error, Expr, ExprIf, ExprMatch, Ident, Pat, Result, UnOp, parse_quote_spanned};
 
-use crate::analysis::{Kind, assigned, block_ends, block_kind, has_break, kind, never_returns};
-use crate::function::{Loop, Translator};
+use crate::analysis::{Kind, assigned, block_ends, block_kind, kind, never_returns};
+use crate::function::Translator;
 use crate::types::{here, typed};
 
 impl Translator {
@@ -113,25 +110,28 @@ impl Translator {
     fn if_then(&mut self, branch: &ExprIf) -> Result<TokenStream> {
         let (t, b, span) = (typed(), self.b.clone(), here(branch.span()));
         let [yes, no] = ["yes", "no"].map(|word| self.temporary(word, span));
-        let ends = block_ends(&branch.then_branch);
-        let vars = if ends {
-            Vec::new()
-        } else {
-            assigned(&self.scope, |found| found.visit_block(&branch.then_branch))
-        };
+        let vars = assigned(&self.scope, |found| found.visit_block(&branch.then_branch));
         let names = vars.iter().map(ToString::to_string);
         let (test, block) = likeliness(&branch.cond);
         let cond = self.condition(test, &quote!(#yes), &quote!(#no))?;
         let then = self.block(&branch.then_branch, None)?;
-        let merge = if ends { quote!() } else { quote!(#t::jump(#b, #no.block, (#(#vars,)*));) };
+        // What never gets behind the body leaves the variables as they were.
+        let (parameters, merge) = if block_ends(&branch.then_branch) {
+            (quote!(), quote!())
+        } else {
+            let parameters = quote_spanned! {span=>
+                #no.args = #t::words(#b, behind);
+                if !#no.args.is_empty() {
+                    behind = #t::params(#b, #no.block, &[#(#names),*]);
+                }
+            };
+            (parameters, quote!(#t::jump(#b, #no.block, (#(#vars,)*));))
+        };
         Ok(quote_spanned!(span=> {
             let #yes: ::tvm_ffi_codegen::ir::Target = #b.#block("then").into();
             let mut #no: ::tvm_ffi_codegen::ir::Target = #b.block("join").into();
-            #no.args = #t::words(#b, (#(#vars,)*));
             let mut behind = (#(#vars,)*);
-            if !#no.args.is_empty() {
-                behind = #t::params(#b, #no.block, &[#(#names),*]);
-            }
+            #parameters
             #cond
             #b.switch_to(#yes.block);
             #then;
@@ -142,7 +142,7 @@ impl Translator {
     }
 
     /// Leaves for one of two targets.
-    fn condition(
+    pub(crate) fn condition(
         &mut self,
         cond: &Expr,
         yes: &TokenStream,
@@ -207,158 +207,6 @@ impl Translator {
         let chain = self.value(&chain, expect)?;
         Ok(quote_spanned!(span=> { let #subject = #value; #chain }))
     }
-
-    /// `while`, and `loop` if there is no condition.
-    pub(crate) fn repeat(
-        &mut self,
-        cond: Option<&Expr>,
-        body: &Block,
-        span: Span,
-    ) -> Result<TokenStream> {
-        let b = self.b.clone();
-        let carried = assigned(&self.scope, |found| found.visit_block(body));
-        let [head, done, inner, leave] =
-            ["head", "done", "inner", "leave"].map(|word| self.temporary(word, span));
-        let test = match cond {
-            Some(cond) => {
-                let test = self.condition(cond, &quote!(#inner), &quote!(#leave))?;
-                quote_spanned! {span=>
-                    let #inner: ::tvm_ffi_codegen::ir::Target = #b.block("body").into();
-                    #test
-                    #b.switch_to(#inner.block);
-                }
-            }
-            None => quote!(),
-        };
-        self.turns(
-            Loop { carried, head, next: None, done },
-            &leave,
-            (&quote!(), &quote!(()), &quote!(()), &test),
-            body,
-            span,
-        )
-    }
-
-    /// The blocks of a loop: what it starts with besides what it carries, what that is called, and its test.
-    fn turns(
-        &mut self,
-        this: Loop,
-        leave: &Ident,
-        (start, initial, index, test): (&TokenStream, &TokenStream, &TokenStream, &TokenStream),
-        body: &Block,
-        span: Span,
-    ) -> Result<TokenStream> {
-        let (t, b) = (typed(), self.b.clone());
-        let (head, done, vars) = (this.head.clone(), this.done.clone(), this.carried.clone());
-        let next = this.next.clone().unwrap_or_else(|| quote!(()));
-        let names: Vec<String> = vars.iter().map(ToString::to_string).collect();
-        let counter = this.next.as_ref().map(|_| quote!("",));
-        let breaks = has_break(body);
-        self.loops.push(this);
-        let body = self.block(body, None)?;
-        self.loops.pop();
-        // Without a break what is behind the loop has what its head has.
-        let after = if breaks {
-            quote_spanned! {span=>
-                let mut behind = (#(#vars,)*);
-                if !carried.is_empty() {
-                    behind = #t::params(#b, #done, &[#(#names),*]);
-                }
-                let #leave = ::tvm_ffi_codegen::ir::Target { block: #done, args: carried };
-            }
-        } else {
-            quote_spanned! {span=>
-                let behind = (#(#vars,)*);
-                let #leave: ::tvm_ffi_codegen::ir::Target = #done.into();
-            }
-        };
-        Ok(quote_spanned!(span=> {
-            #start
-            let #head = #b.block("loop");
-            let #done = #b.block("done");
-            let first = (#initial, (#(#vars,)*));
-            #t::jump(#b, #head, first);
-            let (#index, turn) = #t::params_like(#b, #head, &[#counter #(#names),*], first);
-            (#(#vars,)*) = turn;
-            #b.switch_to(#head);
-            let carried = #t::words(#b, (#(#vars,)*));
-            #after
-            #test
-            #body;
-            if !#b.ended() {
-                let following = #next;
-                #t::jump(#b, #head, (following, (#(#vars,)*)));
-            }
-            #b.switch_to(#done);
-            (#(#vars,)*) = behind;
-        }))
-    }
-
-    /// `for`
-    pub(crate) fn each(&mut self, each: &ExprForLoop) -> Result<TokenStream> {
-        let (t, b, span) = (typed(), self.b.clone(), here(each.span()));
-        let name = match &*each.pat {
-            Pat::Ident(pat) => pat.ident.clone(),
-            Pat::Wild(wild) => self.temporary("turn", wild.span()),
-            other => return Err(Error::new(other.span(), "expected a name or `_`")),
-        };
-        let (range, backward) = range(&each.expr)?;
-        let (Some(low), Some(high)) = (&range.start, &range.end) else {
-            return Err(Error::new(range.span(), "expected `a..b`"));
-        };
-        let carried = assigned(&self.scope, |found| found.visit_block(&each.body));
-        let [head, done, leave, least, most] =
-            ["head", "done", "leave", "least", "most"].map(|word| self.temporary(word, span));
-        let (first, last) = (self.value(low, None)?, self.value(high, None)?);
-        let start = if kind(low) == Kind::Literal {
-            quote_spanned!(here(range.span())=> let #most = #last; let #least = #t::like(#b, #first, #most);)
-        } else {
-            quote_spanned!(here(range.span())=> let #least = #first; let #most = #last; let #most = #t::like(#b, #most, #least);)
-        };
-        let one = quote!(#t::Literal::<1>);
-        let (initial, test, next) = if backward {
-            let step = quote_spanned!(span=> let #name = #t::sub(#b, #name, #one););
-            (&most, quote!((#least, #name)), (step, quote!(#name)))
-        } else {
-            (&least, quote!((#name, #most)), (quote!(), quote!(#t::add(#b, #name, #one))))
-        };
-        let (step, next) = next;
-        let test = quote_spanned! {span=>
-            let inner: ::tvm_ffi_codegen::ir::Target = #b.block("body").into();
-            let (lower, upper) = #test;
-            let more = #t::is_less(#b, lower, upper);
-            #t::branch(#b, more, &inner, &#leave);
-            #b.switch_to(inner.block);
-            #step
-        };
-        let this = Loop { carried, head, next: Some(next), done };
-        self.turns(
-            this,
-            &leave,
-            (&start, &quote!(#initial), &quote!(#name), &test),
-            &each.body,
-            span,
-        )
-    }
-
-    /// `break`
-    pub(crate) fn broken(&mut self, span: Span) -> Result<TokenStream> {
-        let (t, b) = (typed(), &self.b);
-        let this = self.loops.last().ok_or_else(|| Error::new(span, "no loop to break out of"))?;
-        let (vars, done) = (&this.carried, &this.done);
-        Ok(quote_spanned!(span=> #t::jump(#b, #done, (#(#vars,)*))))
-    }
-
-    /// `continue`
-    pub(crate) fn continued(&mut self, span: Span) -> Result<TokenStream> {
-        let (t, b) = (typed(), &self.b);
-        let this = self.loops.last().ok_or_else(|| Error::new(span, "no loop to continue"))?;
-        let (vars, head) = (&this.carried, &this.head);
-        let next = this.next.clone().unwrap_or_else(|| quote!(()));
-        Ok(
-            quote_spanned!(span=> { let following = #next; #t::jump(#b, #head, (following, (#(#vars,)*))) }),
-        )
-    }
 }
 
 /// The condition of an `if`, and what makes the block where it goes: a cold one for `unlikely(condition)`.
@@ -371,18 +219,6 @@ fn likeliness(cond: &Expr) -> (&Expr, Ident) {
         return (inner, Ident::new("cold_block", Span::mixed_site()));
     }
     (cond, Ident::new("block", Span::mixed_site()))
-}
-
-/// The range of a loop, and whether it goes from its end to its start.
-fn range(expr: &Expr) -> Result<(&syn::ExprRange, bool)> {
-    match expr {
-        Expr::Range(range) if matches!(range.limits, RangeLimits::HalfOpen(_)) => {
-            Ok((range, false))
-        }
-        Expr::Paren(inner) => range(&inner.expr),
-        Expr::MethodCall(call) if call.method == "rev" => Ok((range(&call.receiver)?.0, true)),
-        other => Err(Error::new(other.span(), "expected `a..b` or `(a..b).rev()`")),
-    }
 }
 
 /// The body of a case as a block.

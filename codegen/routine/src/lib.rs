@@ -37,6 +37,7 @@ mod analysis;
 mod control;
 mod expression;
 mod function;
+mod loops;
 mod place;
 mod statement;
 mod types;

@@ -1,0 +1,8 @@
+//! Functions of the language that are wrong: what rustc says of each, and where.
+
+#[test]
+fn what_is_wrong_is_said_where_it_stands() {
+    let cases = trybuild::TestCases::new();
+    cases.pass("tests/wrong/right.rs");
+    cases.compile_fail("tests/wrong/[!r]*.rs");
+}

@@ -1,0 +1,8 @@
+use tvm_ffi_codegen::ir::typed::routine;
+
+#[routine]
+fn clear(to: &u64, value: u8) {
+    *to = value;
+}
+
+fn main() {}
