@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Error, FnArg, ItemFn, Pat, PatType, Result, ReturnType, Stmt, parse_quote};
+use syn::{Error, Expr, FnArg, ItemFn, Pat, PatType, Result, ReturnType, Stmt, parse_quote};
 
 use crate::analysis::{block_ends, has_return};
 use crate::types::{handle, here, typed};
@@ -181,6 +181,15 @@ fn inline_function(
     })
 }
 
+/// Whether an expression yields something, if it is a loop or an `if`.
+fn yields(tail: &Expr) -> bool {
+    match tail {
+        Expr::While(_) | Expr::ForLoop(_) | Expr::Loop(_) => false,
+        Expr::If(branch) => branch.else_branch.is_some(),
+        _ => true,
+    }
+}
+
 impl Translator {
     /// The body of a function, which returns on every way.
     fn body(&mut self, function: &ItemFn, inline: bool) -> Result<TokenStream> {
@@ -188,7 +197,7 @@ impl Translator {
         let block = &function.block;
         let here = here(block.brace_token.span.close());
         let ends = block_ends(block);
-        let has_tail = matches!(block.stmts.last(), Some(Stmt::Expr(_, None)));
+        let has_tail = matches!(block.stmts.last(), Some(Stmt::Expr(tail, None)) if yields(tail));
         let returns = matches!(function.sig.output, ReturnType::Type(..));
         if returns && !ends && !has_tail {
             let end = block.brace_token.span.close();

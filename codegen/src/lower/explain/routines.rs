@@ -1,6 +1,7 @@
 //! The routines that every wrapper shares: a few on the hot path, the rest to explain failures.
 //!
-//! They are host IR like everything else, so each backend compiles the same code.
+//! They are host IR like everything else, so each backend compiles the same code. Most are written in the language of
+//! [`routine`](crate::ir::typed::routine); those that are not are made with the builder.
 
 mod access;
 mod allocate;
@@ -48,8 +49,8 @@ use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind};
 use crate::lower::explain::codes::Used;
 use crate::lower::explain::extent::Topic;
 
-/// Declares [`Routine`] and what is known of each: the end of its symbol, its parameters and result, how
-/// often it is called, what it is about, and the function that builds it.
+/// Declares [`Routine`] and what is known of each: how often it is called, what it is about, and the function that
+/// builds it. Of those that are `written` in the language that function knows the symbol, parameters and result, too.
 macro_rules! routines {
     (
         written { $($typed:ident $typed_heat:ident, $typed_topic:ident, $path:path;)* }
