@@ -5,6 +5,7 @@ pub mod cases;
 pub mod every;
 pub mod fake_cuda;
 pub mod ffi;
+pub mod filetest;
 pub mod frame;
 pub mod generate;
 pub mod kernels;

@@ -13,6 +13,7 @@ mod equivalence;
 mod export_macro;
 mod external;
 mod fake_cuda;
+mod filetests;
 mod gpu;
 mod guarded;
 mod imports;

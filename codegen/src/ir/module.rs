@@ -196,8 +196,16 @@ impl Function {
         let mut seen: FxHashMap<&str, u32> = FxHashMap::default();
         let mut nth = |name| *seen.entry(name).and_modify(|count| *count += 1).or_insert(1);
         let counts: Vec<u32> = names.iter().map(|name| nth(name)).collect();
-        for (name, count) in names.iter_mut().zip(counts).filter(|&(_, count)| count > 1) {
-            name.push_str(&format!(".{count}"));
+        let numbered = |(i, count): (usize, u32)| {
+            let mut name = format!("{}.{count}", names[i]);
+            while seen.contains_key(&*name) {
+                name.push('_');
+            }
+            (i, name)
+        };
+        let again = counts.into_iter().enumerate().filter(|&(_, count)| count > 1);
+        for (i, name) in again.map(numbered).collect::<Vec<_>>() {
+            names[i] = name;
         }
         names
     }

@@ -162,3 +162,31 @@ impl Convert {
         Convert::IntToPtr,
     ];
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::ir::print::mnemonic;
+
+    /// The files that run in the machine and in the code of every backend.
+    fn files() -> String {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests/machine");
+        let files = fs::read_dir(folder).expect("the folder is there");
+        let text = |file: std::io::Result<fs::DirEntry>| fs::read_to_string(file?.path());
+        files.map(text).collect::<Result<String, _>>().expect("files can be read")
+    }
+
+    #[test]
+    fn every_operator_is_in_a_file_test() {
+        let binary = Binary::ALL.iter().map(|op| format!("= {} %", mnemonic(op)));
+        let convert = Convert::ALL.iter().map(|op| format!("= {} %", mnemonic(op)));
+        let cond = Cond::ALL.iter().map(|cond| format!("= compare {} %", mnemonic(cond)));
+        let files = files();
+        let all = binary.chain(convert).chain(cond);
+        let missing: Vec<String> = all.filter(|words| !files.contains(words)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}

@@ -47,7 +47,7 @@ struct Item<'a> {
 }
 
 /// Reads what `{:#}` prints, and what `Display` prints of modules whose data has no form of its own. Lines that start
-/// with `#` are comments. What is read need not [verify](super::verify).
+/// with `#` are comments, and empty ones mean nothing. What is read need not [verify](super::verify).
 ///
 /// ```
 /// use tvm_ffi_codegen::ir::Module;
@@ -68,18 +68,18 @@ impl FromStr for Module {
             item.symbol = declare(&mut module, item.head).map_err(at)?;
         }
         for item in &items {
-            let Item { line, head, body, symbol } = item;
-            let at = |reason| ReadError { line: *line, reason };
-            let mut cursor = Cursor::new(head);
-            let Some(symbol) = *symbol else {
+            let at = |reason| ReadError { line: item.line, reason };
+            let mut cursor = Cursor::new(item.head);
+            let Some(symbol) = item.symbol else {
                 if cursor.keyword("constructor") {
                     let constructor = find(&module, &mut cursor).map_err(at)?;
+                    cursor.end().map_err(at)?;
                     module.constructors.push(constructor);
                 }
                 continue;
             };
             if let SymbolKind::Data = module.symbols[symbol.index()].kind {
-                let data = data(&module, symbol, head, body)?;
+                let data = data(&module, symbol, item)?;
                 module.data.push(data);
             } else {
                 let function = body::function(&module, symbol, item)?;
@@ -97,7 +97,7 @@ fn items(text: &str) -> Result<Vec<Item<'_>>, ReadError> {
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
         let is_comment = line.trim_start().starts_with('#');
-        if is_comment || (line.trim().is_empty() && !open) {
+        if is_comment || line.trim().is_empty() {
             continue;
         }
         if line == "}" && open {
@@ -139,6 +139,9 @@ fn declare(module: &mut Module, head: &str) -> Read<Option<Symbol>> {
     let name = cursor.name('@')?;
     let kind =
         if is_function { SymbolKind::Function(signature(&mut cursor)?) } else { SymbolKind::Data };
+    if linkage == Linkage::Import {
+        cursor.end()?;
+    }
     let symbol = module.try_declare(&name, linkage, kind).map_err(|error| error.to_string())?;
     Ok((linkage != Linkage::Import).then_some(symbol))
 }
@@ -182,25 +185,17 @@ fn ty(cursor: &mut Cursor<'_>) -> Read<Type> {
 }
 
 /// A data object: its bytes in quotes, then its addresses.
-fn data(
-    module: &Module,
-    symbol: Symbol,
-    head: &str,
-    body: &[(usize, &str)],
-) -> Result<Data, ReadError> {
+fn data(module: &Module, symbol: Symbol, item: &Item<'_>) -> Result<Data, ReadError> {
+    let at = |line| move |reason| ReadError { line, reason };
     let mut data = Data::constant(symbol, Vec::new(), 1);
-    let size = data_head(&mut data, head);
-    let first = body.first().map_or(0, |(line, _)| line - 1);
-    let size = size.map_err(|reason| ReadError { line: first, reason })?;
-    for &(line, text) in body {
-        let read = data_line(module, &mut data, &mut Cursor::new(text));
-        read.map_err(|reason| ReadError { line, reason })?;
+    let size = data_head(&mut data, item.head).map_err(at(item.line))?;
+    for &(line, text) in &item.body {
+        data_line(module, &mut data, &mut Cursor::new(text)).map_err(at(line))?;
     }
     if data.bytes.len() == size {
         return Ok(data);
     }
-    let reason = format!("{} bytes, not {size}", data.bytes.len());
-    Err(ReadError { line: first, reason })
+    Err(at(item.line)(format!("{} bytes, not {size}", data.bytes.len())))
 }
 
 /// What the first line says of data; its size.

@@ -71,9 +71,19 @@ fn symbols(module: &Module) -> Result<(), String> {
         let expected = u32::from(symbol.linkage != Linkage::Import);
         let name = &symbol.name;
         check(count == expected, || format!("{name} is defined {count} times, not {expected}"))?;
+        if let SymbolKind::Function(signature) = &symbol.kind {
+            self::signature(name, signature)?;
+        }
     }
     module.constructors.iter().try_for_each(|&symbol| constructor(module, symbol))?;
     module.data.iter().try_for_each(|data| self::data(module, data))
+}
+
+/// Parameters and result are what functions of C have.
+fn signature(name: &str, signature: &Signature) -> Result<(), String> {
+    let mut all = signature.params.iter().chain(&signature.result);
+    let wrong = all.find(|&&abi| !types::is_of_c(abi));
+    wrong.map_or(Ok(()), |abi| Err(format!("{name} takes or returns {abi}")))
 }
 
 fn constructor(module: &Module, symbol: Symbol) -> Result<(), String> {

@@ -44,6 +44,8 @@ enum Kind {
     Variable,
     /// Read and written, and to be given back: a leak if it is not.
     Heap,
+    /// A block of the heap that is no leak.
+    Kept,
     /// Only read.
     Constant,
     /// A function: its number. Neither read nor written.
@@ -119,7 +121,7 @@ impl<'p> Memory<'p> {
 
     /// Takes a block of the heap for granted: it is no leak.
     pub fn keep(&mut self, pointer: Word) {
-        self.data_mut(pointer).kind = Kind::Variable;
+        self.data_mut(pointer).kind = Kind::Kept;
     }
 
     pub(crate) fn code(&mut self, label: Cow<'p, str>, number: u32) -> Word {
@@ -131,19 +133,24 @@ impl<'p> Memory<'p> {
         &mut self.regions[region.index()]
     }
 
-    /// Ends the life of a region; the pointer must be the one that it was made with.
+    /// Ends the life of a block of the heap; the pointer must be the one that it was made with.
     pub fn free(&mut self, pointer: Word) -> Result<(), Box<Finding>> {
         let (region, offset) = self.locate(pointer)?;
-        let data = &mut self.regions[region.index()];
-        let label = &data.label;
-        ensure(matches!(data.kind, Kind::Heap | Kind::Variable), || {
+        let RegionData { label, kind, .. } = &self.regions[region.index()];
+        ensure(matches!(kind, Kind::Heap | Kind::Kept), || {
             format!("`{label}` is freed, which is not on the heap")
         })?;
         ensure(offset == 0, || format!("`{label}` is freed by a pointer {offset} bytes into it"))?;
+        self.end(pointer);
+        Ok(())
+    }
+
+    /// Ends the life of any region, such as a variable of a function that returns.
+    pub(crate) fn end(&mut self, pointer: Word) {
+        let data = self.data_mut(pointer);
         data.kind = Kind::Freed;
         data.bytes = Cow::Borrowed(&[][..]);
         (data.written, data.origins) = (None, Vec::new());
-        Ok(())
     }
 
     /// Makes a region one that may only be read from now on.
@@ -200,7 +207,7 @@ impl<'p> Memory<'p> {
             )
         })?;
         let allowed = match data.kind {
-            Kind::Variable | Kind::Heap => true,
+            Kind::Variable | Kind::Heap | Kind::Kept => true,
             Kind::Constant => !writes,
             Kind::Code(_) | Kind::Freed => false,
         };
@@ -306,9 +313,10 @@ impl<'p> Memory<'p> {
         self.regions.len()
     }
 
-    /// How many variables hold a pointer to the start of a region, and are no heap.
+    /// How many variables and kept blocks hold a pointer to the start of a region.
     pub fn holders(&self, of: Region) -> usize {
-        let kept = self.regions.iter().filter(|data| data.kind == Kind::Variable);
+        let is_kept = |data: &&RegionData<'_>| matches!(data.kind, Kind::Variable | Kind::Kept);
+        let kept = self.regions.iter().filter(is_kept);
         kept.flat_map(|data| &data.origins).filter(|origin| **origin == Some(of)).count()
     }
 

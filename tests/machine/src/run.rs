@@ -88,7 +88,7 @@ impl<'p> Machine<'p> {
         }
         let result = self.blocks(&mut frame);
         for slot in &frame.slots {
-            self.memory.free(*slot).expect("slots live as long as their function runs");
+            self.memory.end(*slot);
         }
         self.spare.push(frame.values);
         result

@@ -1,4 +1,4 @@
-//! What a builder leaves out.
+//! What a builder leaves out, and how values are told apart in print.
 
 use super::*;
 use crate::ir::verify;
@@ -87,4 +87,29 @@ fn values_that_go_around_a_loop_stay() {
         b.ret(Some(result));
     });
     assert!(text.contains(" = add %") && text.contains("jump loop1(%v"), "{text}");
+}
+
+/// Names that are alike get numbers, also where a name has that number of its own.
+#[test]
+fn values_have_names_of_their_own() {
+    let text = built(|b| {
+        let names = ["a", "a.2", "a", "a"].map(|name| b.name(name));
+        let first = b.param(0);
+        let last = names.into_iter().fold(first, |sum, name| {
+            let sum = b.binary(Binary::Add, sum, first);
+            b.hint(sum, Hint { name: Some(name), ..Hint::default() })
+        });
+        b.ret(Some(last));
+    });
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    assert_eq!(
+        lines,
+        [
+            "%a: i64 = add %p0, %p0",
+            "%a.2: i64 = add %a, %p0",
+            "%a.2_: i64 = add %a.2, %p0",
+            "%a.3: i64 = add %a.2_, %p0",
+            "return %a.3",
+        ]
+    );
 }

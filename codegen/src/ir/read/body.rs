@@ -118,7 +118,7 @@ impl Body<'_> {
         let name = cursor.word();
         let block = Block(self.function.blocks.len() as u32);
         let mut data = BlockData::default();
-        if name != "entry" {
+        if name != "entry" || block.index() > 0 {
             let label = name.strip_suffix(&block.0.to_string());
             let label = label.ok_or_else(|| format!("`{name}` is block {}", block.0))?;
             data.label = Cow::Owned(label.to_owned());
@@ -135,9 +135,9 @@ impl Body<'_> {
         data.cold = cursor.keyword("cold");
         cursor.expect(":")?;
         cursor.end()?;
-        self.blocks.insert(name.to_owned(), block);
         self.function.blocks.push(data);
-        Ok(())
+        let before = self.blocks.insert(name.to_owned(), block);
+        before.map_or(Ok(()), |before| Err(format!("`{name}` is {before} already")))
     }
 
     /// An instruction, or the end of a block.

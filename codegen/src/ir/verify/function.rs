@@ -230,6 +230,7 @@ impl Verifier<'_> {
             Inst::Call { callee, args } => self.call(self.callee(*callee)?, args),
             Inst::CallIndirect { signature, callee, args } => {
                 self.typed(*callee, Type::Ptr)?;
+                super::signature("a callee", signature)?;
                 self.call(signature, args)
             }
         }

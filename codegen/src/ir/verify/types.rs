@@ -1,7 +1,16 @@
 //! Which types operations take.
 
 use crate::ir::operator::{Binary, Cond, Convert};
-use crate::ir::types::Type;
+use crate::ir::types::{AbiType, Extend, Type};
+
+/// True for what a function of C takes or returns: integers are extended as C extends those of their width.
+pub(super) fn is_of_c(abi: AbiType) -> bool {
+    match abi.extend {
+        Extend::No => abi.ty != Type::Bool,
+        Extend::Sign | Extend::Zero => matches!(abi.ty, Type::I8 | Type::I16),
+        Extend::Truth => abi.ty == Type::I8,
+    }
+}
 
 /// True for types of which a processor reads and writes a value in one piece.
 pub(super) fn is_atomic(ty: Type) -> bool {

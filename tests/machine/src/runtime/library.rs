@@ -85,7 +85,7 @@ pub(super) fn init_once(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
         return Ok(status);
     }
     let handle = machine.memory.load(place, 8, 8)?;
-    machine.memory.free(place)?;
+    machine.memory.end(place);
     if handle.is_null() {
         machine.raise("RuntimeError", b"init_func must return a non-NULL handle");
         return Ok(FAILED);

@@ -228,7 +228,7 @@ pub(super) fn allocate(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
         return Ok(status);
     }
     let managed = machine.memory.load(place, 8, 8)?;
-    machine.memory.free(place)?;
+    machine.memory.end(place);
     if managed.is_null() {
         let message = b"TVMFFIEnvTensorAlloc: failed to allocate a tensor from the allocator";
         machine.raise("RuntimeError", message);

@@ -1,0 +1,126 @@
+//! Calls in the code that backends make of a module.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use codegen::ir::{Builder, Function, Linkage, Module, Signature, Type, Value as Operand};
+use driver::link::Dependencies;
+use driver::{Form, Optimize};
+use libloading::Library;
+use tempfile::TempDir;
+
+use super::call::{Argument, Call};
+use super::value::Value;
+use crate::ffi;
+use crate::route::BACKENDS;
+
+/// A backend, and how much it optimises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Engine {
+    backend: &'static str,
+    level: Optimize,
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.level {
+            Optimize::O0 => write!(f, "{}, not optimised", self.backend),
+            Optimize::O1 | Optimize::O2 | Optimize::O3 => f.write_str(self.backend),
+        }
+    }
+}
+
+/// The engines of this build. Cranelift has one level, and MLIR comes to the same code as LLVM.
+pub(super) fn engines() -> impl Iterator<Item = Engine> {
+    let levels = |backend: &str| match backend {
+        "llvm" => &[Optimize::O0, Optimize::O2][..],
+        _ => &[Optimize::O2][..],
+    };
+    let each = move |backend| levels(backend).iter().map(move |&level| Engine { backend, level });
+    BACKENDS.iter().copied().flat_map(each)
+}
+
+/// A module in a shared library, with a function of one shape for each call.
+#[derive(Debug)]
+pub(super) struct Native {
+    folder: TempDir,
+    calls: Vec<Call>,
+}
+
+/// What the functions of the runtime start with.
+const RUNTIME: &str = "TVMFFI";
+
+/// Reads arguments from the words at the first pointer, and writes the result to the second.
+type Entry = unsafe extern "C" fn(*const u64, *mut u64);
+
+impl Native {
+    /// Compiles a module that verifies.
+    pub(super) fn new(module: &Module, calls: &[Call], engine: Engine) -> Result<Native, String> {
+        let mut module = module.clone();
+        for (index, call) in calls.iter().enumerate() {
+            let entry = entry(&mut module, index, call);
+            module.functions.push(entry);
+        }
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let native = Native { folder, calls: calls.to_vec() };
+        let options = driver::Options {
+            backend: engine.backend.to_owned(),
+            optimization: engine.level,
+            dependencies: Dependencies { runtime: false, rpath: Vec::new() },
+            ..driver::Options::default()
+        };
+        driver::write_module(&module, Form::Shared, &native.file(), &options)
+            .map_err(|error| error.to_string())?;
+        if module.symbols.iter().any(|symbol| symbol.name.starts_with(RUNTIME)) {
+            ffi::installed();
+        }
+        Ok(native)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("module.so")
+    }
+
+    /// Makes a call in memory of its own: the library is loaded for it.
+    pub(super) fn run(&self, index: usize) -> Result<Value, String> {
+        let call = &self.calls[index];
+        let arguments = call.arguments.iter().map(|argument| match *argument {
+            Argument::Bits(_, bits) => bits,
+            Argument::Address(..) => 0,
+        });
+        let arguments: Vec<u64> = arguments.collect();
+        let mut result = 0;
+        // SAFETY: the machine has found nothing wrong with what runs here, and the entry has this type.
+        unsafe {
+            let library = Library::new(self.file()).map_err(|error| error.to_string())?;
+            let entry = library.get::<Entry>(&*name(index)).map_err(|error| error.to_string())?;
+            entry(arguments.as_ptr(), &mut result);
+        }
+        Ok(call.value(result))
+    }
+}
+
+/// The name of the function that makes a call.
+fn name(index: usize) -> String {
+    format!("filetest.call{index}")
+}
+
+/// The function that makes a call.
+fn entry(module: &mut Module, index: usize, call: &Call) -> Function {
+    let signature = Signature::new(&[Type::Ptr, Type::Ptr], None);
+    let mut b = Builder::function(module, &name(index), Linkage::Export, signature);
+    let (words, result) = (b.param(0), b.param(1));
+    let arguments = call.arguments.iter().zip(0..).map(|(argument, place)| match *argument {
+        Argument::Bits(ty, _) => b.load(ty, words, 8 * place),
+        Argument::Address(symbol, offset) => {
+            let start = b.address(symbol);
+            b.ptr_offset(start, offset)
+        }
+    });
+    let arguments: Vec<Operand> = arguments.collect();
+    if let Some(value) = b.call(call.function, &arguments) {
+        b.store(value, result, 0);
+    }
+    b.ret(None);
+    b.finish()
+}
