@@ -93,7 +93,8 @@ pub(crate) fn is_object(index: i32) -> bool {
 #[routine]
 pub(crate) fn object(any: &Any, low: u64, high: u64) -> &Object {
     let value = borrow(any);
-    let accepted = accepts(value.index, low, high) && is_object(value.index);
+    let is_object = is_object(value.index);
+    let accepted = accepts(value.index, low, high) && is_object;
     let object = value.object;
     let nothing: &Object = null;
     if accepted { object } else { nothing }
