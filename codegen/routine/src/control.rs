@@ -9,7 +9,9 @@ use syn::{
     UnOp, parse_quote_spanned,
 };
 
-use crate::analysis::{Kind, assigned, block_ends, block_kind, has_break, kind, never_returns};
+use crate::analysis::{
+    self, Kind, assigned, block_ends, block_kind, has_break, kind, never_returns,
+};
 use crate::function::{Loop, Translator};
 use crate::types::{here, typed};
 
@@ -123,8 +125,10 @@ impl Translator {
         let cond = self.condition(&branch.cond, &quote!(#yes), &quote!(#no))?;
         let then = self.block(&branch.then_branch, None)?;
         let merge = if ends { quote!() } else { quote!(#t::jump(#b, #no.block, (#(#vars,)*));) };
+        let is_cold = analysis::raises(&branch.then_branch);
+        let block = if is_cold { quote!(cold_block) } else { quote!(block) };
         Ok(quote_spanned!(span=> {
-            let #yes: ::tvm_ffi_codegen::ir::Target = #b.block("then").into();
+            let #yes: ::tvm_ffi_codegen::ir::Target = #b.#block("then").into();
             let mut #no: ::tvm_ffi_codegen::ir::Target = #b.block("join").into();
             #no.args = #t::words(#b, (#(#vars,)*));
             let mut behind = (#(#vars,)*);

@@ -19,7 +19,7 @@
 //! | `*p = e;` `p[i] = e;` `p.field = e;` | a store |
 //! | `if`, `match` on integers, `while`, `loop`, `for i in a..b`, `for i in (a..b).rev()`, `break`, `continue`, `return` | as in Rust |
 //! | `call(…)?` | returns what the call yields, unless it is 0 |
-//! | `raise!(where, complaint, e, …)` | calls `raise`, and returns -1, NULL or nothing |
+//! | `raise!(where, complaint, e, …)` | calls `raise`, and returns -1, NULL or nothing; an `if` that ends so is cold |
 //!
 //! # Expressions
 //!

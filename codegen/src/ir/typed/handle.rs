@@ -87,7 +87,7 @@ tuples! {
     () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) (A B C D E F G H)
 }
 
-/// Declares structs of handles, which are handles themselves.
+/// Declares structs of handles, which are handles themselves. In a message they are their fields, one after the other.
 macro_rules! handles {
     ($($(#[$doc:meta])* $vis:vis struct $name:ident { $($(#[$field_doc:meta])* $field:ident: $ty:ty,)* })*) => {$(
         $(#[$doc])*
@@ -107,6 +107,12 @@ macro_rules! handles {
 
             fn take(values: &mut dyn Iterator<Item = $crate::ir::Value>) -> Self {
                 $name { $($field: $crate::ir::typed::Handle::take(values),)* }
+            }
+        }
+
+        impl $crate::ir::typed::Raise for $name {
+            fn words(self, b: &mut $crate::ir::Builder<'_>, words: &mut Vec<$crate::ir::Value>) {
+                $($crate::ir::typed::Raise::words(self.$field, b, words);)*
             }
         }
     )*};
