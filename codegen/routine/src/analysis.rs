@@ -123,6 +123,15 @@ pub(crate) fn block_ends(block: &Block) -> bool {
     block.stmts.iter().any(ends)
 }
 
+/// Whether a block ends in `raise!`.
+pub(crate) fn raises(block: &Block) -> bool {
+    match block.stmts.last() {
+        Some(Stmt::Macro(stmt)) => stmt.mac.path.is_ident("raise"),
+        Some(Stmt::Expr(Expr::Macro(expr), _)) => expr.mac.path.is_ident("raise"),
+        _ => false,
+    }
+}
+
 /// Whether control never gets behind an expression.
 pub(crate) fn never_returns(expr: &Expr) -> bool {
     match expr {

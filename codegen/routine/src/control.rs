@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 use syn::visit::Visit;
 use syn::{BinOp, Error, Expr, ExprIf, ExprMatch, Ident, Pat, Result, UnOp, parse_quote_spanned};
 
-use crate::analysis::{Kind, assigned, block_ends, block_kind, kind, never_returns};
+use crate::analysis::{Kind, assigned, block_ends, block_kind, kind, never_returns, raises};
 use crate::function::Translator;
 use crate::types::{here, typed};
 
@@ -112,7 +112,9 @@ impl Translator {
         let [yes, no] = ["yes", "no"].map(|word| self.temporary(word, span));
         let vars = assigned(&self.scope, |found| found.visit_block(&branch.then_branch));
         let names = vars.iter().map(ToString::to_string);
-        let (test, block) = likeliness(&branch.cond);
+        let (test, is_unlikely) = likeliness(&branch.cond);
+        let is_cold = is_unlikely || raises(&branch.then_branch);
+        let block = Ident::new(if is_cold { "cold_block" } else { "block" }, Span::mixed_site());
         let cond = self.condition(test, &quote!(#yes), &quote!(#no))?;
         let then = self.block(&branch.then_branch, None)?;
         // What never gets behind the body leaves the variables as they were.
@@ -209,16 +211,16 @@ impl Translator {
     }
 }
 
-/// The condition of an `if`, and what makes the block where it goes: a cold one for `unlikely(condition)`.
-fn likeliness(cond: &Expr) -> (&Expr, Ident) {
+/// The condition of an `if`, and whether it is said to be `unlikely(condition)`.
+fn likeliness(cond: &Expr) -> (&Expr, bool) {
     if let Expr::Call(call) = cond
         && let Expr::Path(path) = &*call.func
         && path.path.is_ident("unlikely")
         && let Some(inner) = call.args.first()
     {
-        return (inner, Ident::new("cold_block", Span::mixed_site()));
+        return (inner, true);
     }
-    (cond, Ident::new("block", Span::mixed_site()))
+    (cond, false)
 }
 
 /// The body of a case as a block.

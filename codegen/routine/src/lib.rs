@@ -20,7 +20,7 @@
 //! | `if`, `match` on integers, `while`, `loop`, `for i in a..b`, `for i in (a..b).rev()`, `break`, `continue`, `return` | as in Rust |
 //! | `if unlikely(c) { … }` | the same, and the code stands with what is cold |
 //! | `call(…)?` | returns what the call yields, unless it is 0 |
-//! | `raise!(where, complaint, e, …)` | calls `raise`, and returns -1, NULL or nothing |
+//! | `raise!(where, complaint, e, …)` | calls `raise`, and returns -1, NULL or nothing; an `if` that ends so is cold |
 //!
 //! # Expressions
 //!
@@ -32,6 +32,11 @@
 //!
 //! With `#[routine(inline)]` a function is no function of its own: its code is where it is called. Its parameters with
 //! `#[known]` are Rust values.
+
+#![allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "the language is a part of Rust; the rest is refused, or plain"
+)]
 
 mod analysis;
 mod control;

@@ -1,12 +1,14 @@
 //! Facts of the CUDA driver, from `cuda.h` of 12.0 and newer: functions, layouts and numbers. What loads, enters a
 //! context and launches is in [`routines`](super::explain::routines); another driver replaces both.
 
-use crate::ir::Signature;
-use crate::ir::Type::{I32, I64, Ptr};
+use crate::ir::Type::I32;
+use crate::ir::typed::{Const, Handle, Int, Make, Ref, Single, routine, structs};
+use crate::ir::{Builder, Signature};
+use crate::lower::explain::routines::driver_address;
 
-/// Declares the functions that are taken from the driver: name, parameters, and whether 12.0 has it.
+/// Declares the functions that are taken from the driver: name, how routines call it, and whether 12.0 has it.
 macro_rules! entries {
-    ($($(#[$doc:meta])* $variant:ident $name:literal [$($param:ident),*] $needed:literal;)*) => {
+    ($($(#[$doc:meta])* $variant:ident $name:literal $call:ident($($param:ident: $ty:ty),*) $needed:literal;)*) => {
         /// A function of the driver; all return a `CUresult`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Entry { $($(#[$doc])* $variant,)* }
@@ -26,52 +28,73 @@ macro_rules! entries {
             }
 
             pub(crate) fn signature(self) -> Signature {
-                match self { $(Entry::$variant => Signature::new(&[$($param),*], Some(I32)),)* }
+                let mut params = Vec::new();
+                match self { $(Entry::$variant => { $(<$ty>::types(&mut params);)* })* }
+                Signature::new(&params, Some(I32))
             }
         }
+
+        $(#[doc = concat!("Calls `", $name, "` of the driver, which is open; yields the status.")]
+        #[allow(dead_code, clippy::too_many_arguments, reason = "those of the driver; compiled code launches")]
+        pub(crate) fn $call(b: &mut Builder<'_>, $($param: impl Make<$ty>),*) -> Int<i32> {
+            let mut args = Vec::new();
+            $(let $param: $ty = $param.make(b);
+            $param.push(b, &mut args);)*
+            let function = driver_address(b, Entry::$variant).value(b);
+            Int::new(b.call_indirect_value(Entry::$variant.signature(), function, &args))
+        })*
     };
 }
 
 entries! {
-    Init "cuInit" [I32] true;
-    /// `(int*)`
-    DriverGetVersion "cuDriverGetVersion" [Ptr] true;
-    /// `(CUresult, const char**)`
-    GetErrorName "cuGetErrorName" [I32, Ptr] true;
-    GetErrorString "cuGetErrorString" [I32, Ptr] true;
-    /// `(CUdevice*)`: that of the current context.
-    CtxGetDevice "cuCtxGetDevice" [Ptr] true;
-    CtxPushCurrent "cuCtxPushCurrent_v2" [Ptr] true;
-    /// `(CUcontext*)`
-    CtxPopCurrent "cuCtxPopCurrent_v2" [Ptr] true;
-    /// `(CUcontext*, CUdevice)`
-    DevicePrimaryCtxRetain "cuDevicePrimaryCtxRetain" [Ptr, I32] true;
-    DevicePrimaryCtxRelease "cuDevicePrimaryCtxRelease_v2" [I32] true;
-    /// `(int*, CUdevice_attribute, CUdevice)`
-    DeviceGetAttribute "cuDeviceGetAttribute" [Ptr, I32, I32] true;
-    /// `(CUlibrary*, code, options, values, count, library options, values, count)`
-    LibraryLoadData "cuLibraryLoadData" [Ptr, Ptr, Ptr, Ptr, I32, Ptr, Ptr, I32] true;
-    LibraryUnload "cuLibraryUnload" [Ptr] true;
-    /// `(CUkernel*, CUlibrary, name)`
-    LibraryGetKernel "cuLibraryGetKernel" [Ptr, Ptr, Ptr] true;
-    /// `(CUfunction*, CUkernel)`: in the current context.
-    KernelGetFunction "cuKernelGetFunction" [Ptr, Ptr] true;
-    /// `(int*, CUfunction_attribute, CUkernel, CUdevice)`
-    KernelGetAttribute "cuKernelGetAttribute" [Ptr, I32, Ptr, I32] true;
-    /// `(CUfunction_attribute, value, CUkernel, CUdevice)`
-    KernelSetAttribute "cuKernelSetAttribute" [I32, I32, Ptr, I32] true;
-    /// `(const CUlaunchConfig*, CUfunction or CUkernel, parameters, extra)`
-    LaunchKernelEx "cuLaunchKernelEx" [Ptr, Ptr, Ptr, Ptr] true;
-    /// `(map, type, rank, address, extents, strides, box, steps, interleave, swizzle, promotion, fill)`
-    TensorMapEncodeTiled "cuTensorMapEncodeTiled" [Ptr, I32, I32, Ptr, Ptr, Ptr, Ptr, Ptr, I32, I32, I32, I32] true;
-    /// `(CUkernel, index, size_t* offset, size_t* size)`: 12.4.
-    KernelGetParamInfo "cuKernelGetParamInfo" [Ptr, I64, Ptr, Ptr] false;
-    /// `(CUfunction)`: 12.4.
-    FuncLoad "cuFuncLoad" [Ptr] false;
+    Init "cuInit" init(flags: Int<i32>) true;
+    DriverGetVersion "cuDriverGetVersion" driver_get_version(version: Ref<i32>) true;
+    GetErrorName "cuGetErrorName" get_error_name(status: Int<i32>, name: Ref<Ref<u8>>) true;
+    GetErrorString "cuGetErrorString" get_error_string(status: Int<i32>, text: Ref<Ref<u8>>) true;
+    /// That of the current context.
+    CtxGetDevice "cuCtxGetDevice" ctx_get_device(device: Ref<i32>) true;
+    CtxPushCurrent "cuCtxPushCurrent_v2" ctx_push_current(context: Ref<CuContext>) true;
+    CtxPopCurrent "cuCtxPopCurrent_v2" ctx_pop_current(context: Ref<Ref<CuContext>>) true;
+    DevicePrimaryCtxRetain "cuDevicePrimaryCtxRetain" device_primary_ctx_retain(context: Ref<Ref<CuContext>>, device: Int<i32>) true;
+    DevicePrimaryCtxRelease "cuDevicePrimaryCtxRelease_v2" device_primary_ctx_release(device: Int<i32>) true;
+    DeviceGetAttribute "cuDeviceGetAttribute" device_get_attribute(value: Ref<i32>, attribute: Int<i32>, device: Int<i32>) true;
+    LibraryLoadData "cuLibraryLoadData" library_load_data(
+        library: Ref<Ref<CuLibrary>>, code: Ref<u8>, options: Ref<i32>, values: Ref<Ref<u8>>, count: Int<i32>,
+        library_options: Ref<i32>, library_values: Ref<Ref<u8>>, library_count: Int<i32>) true;
+    LibraryUnload "cuLibraryUnload" library_unload(library: Ref<CuLibrary>) true;
+    LibraryGetKernel "cuLibraryGetKernel" library_get_kernel(kernel: Ref<Ref<CuKernel>>, library: Ref<CuLibrary>, name: Ref<u8>) true;
+    /// In the current context.
+    KernelGetFunction "cuKernelGetFunction" kernel_get_function(function: Ref<Ref<CuFunction>>, kernel: Ref<CuKernel>) true;
+    KernelGetAttribute "cuKernelGetAttribute" kernel_get_attribute(value: Ref<i32>, attribute: Int<i32>, kernel: Ref<CuKernel>, device: Int<i32>) true;
+    KernelSetAttribute "cuKernelSetAttribute" kernel_set_attribute(attribute: Int<i32>, value: Int<i32>, kernel: Ref<CuKernel>, device: Int<i32>) true;
+    /// It takes a `CUkernel` for a `CUfunction`.
+    LaunchKernelEx "cuLaunchKernelEx" launch_kernel_ex(config: Ref<Config>, kernel: Ref<CuKernel>, params: Ref<Ref<u8>>, extra: Ref<Ref<u8>>) true;
+    TensorMapEncodeTiled "cuTensorMapEncodeTiled" tensor_map_encode_tiled(
+        map: Ref<u8>, dtype: Int<i32>, rank: Int<i32>, address: Ref<u8>, extents: Ref<u64>, strides: Ref<u64>, boxes: Ref<u32>,
+        steps: Ref<u32>, interleave: Int<i32>, swizzle: Int<i32>, promotion: Int<i32>, fill: Int<i32>) true;
+    /// 12.4. Offset and size are a `size_t` each.
+    KernelGetParamInfo "cuKernelGetParamInfo" kernel_get_param_info(kernel: Ref<CuKernel>, index: Int<i64>, offset: Ref<u64>, size: Ref<u64>) false;
+    /// 12.4.
+    FuncLoad "cuFuncLoad" func_load(function: Ref<CuFunction>) false;
 }
 
+/// A routine hands it to functions of Rust.
+impl Const for Entry {
+    type Handle = Entry;
+
+    fn constant(self, _: &mut Builder<'_>) -> Entry {
+        self
+    }
+}
+
+/// What the driver has made, which only it sees into.
+pub(crate) enum CuContext {}
+pub(crate) enum CuLibrary {}
+pub(crate) enum CuKernel {}
+pub(crate) enum CuFunction {}
+
 /// The oldest version, as `cuDriverGetVersion` counts.
-pub(crate) const VERSION: i64 = 12_000;
+pub(crate) const VERSION: i32 = 12_000;
 
 /// The libraries, by the loader of the platform.
 pub(crate) const LIBRARY: &str = "libcuda.so.1";
@@ -97,6 +120,22 @@ pub(crate) mod attribute {
     pub(crate) const WORDS: u32 = SIZE / 8;
 }
 
+structs! {
+    /// A `CUlaunchConfig`.
+    Config ConfigFields: config::SIZE, 8 => {
+        grid: Nested<u32> = config::GRID,
+        block: Nested<u32> = config::BLOCK,
+        shared: Field<u32> = config::SHARED,
+        attributes: Field<Ref<Attribute>> = config::ATTRIBUTES,
+        count: Field<u32> = config::COUNT,
+    }
+    /// A `CUlaunchAttribute`.
+    Attribute AttributeFields: attribute::SIZE, 8 => {
+        id: Field<u32> = attribute::ID,
+        extents: Nested<u32> = attribute::VALUE,
+    }
+}
+
 /// `CUtensorMap`: 64 up to 12.9, 128 from 13.0 on.
 pub(crate) const MAP_ALIGN: u32 = 128;
 
@@ -104,13 +143,22 @@ pub(crate) const MAP_ALIGN: u32 = 128;
 pub(crate) const LAST_DEFAULT_STREAM: i64 = 2;
 
 /// `CUresult`: an argument is none that there can be.
-pub(crate) const INVALID_VALUE: i64 = 1;
+pub(crate) const INVALID_VALUE: i32 = 1;
 
 /// `CUresult`: no context is current.
-pub(crate) const INVALID_CONTEXT: i64 = 201;
+pub(crate) const INVALID_CONTEXT: i32 = 201;
 
-/// The errors after which a context is lost, which earlier work may have caused: numbers from the first on.
-pub(crate) const STICKY: (i64, &[i64]) = (700, &[700, 702, 710, 714, 715, 716, 717, 718, 719, 721]);
+/// `CUresult`: there is no such device.
+pub(crate) const INVALID_DEVICE: i32 = 101;
+
+/// Whether a context is lost after an error, which earlier work may have caused.
+#[routine(inline)]
+pub(crate) fn is_sticky(status: i32) -> bool {
+    match status {
+        700 | 702 | 710 | 714..=719 | 721 => true,
+        _ => false,
+    }
+}
 
 /// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`
 pub(crate) const MOST_SHARED: i32 = 97;
@@ -120,71 +168,77 @@ pub(crate) const STATIC_SHARED: i32 = 1;
 pub(crate) const DYNAMIC_SHARED: i32 = 8;
 pub(crate) const LARGE_CLUSTER: i32 = 14;
 
-/// Fields of 8 bytes of a variable.
+/// Variables of fields of 8 bytes: where each field is, and what routines see there.
 macro_rules! fields {
-    ($($(#[$doc:meta])* $module:ident { $($(#[$field_doc:meta])* $name:ident $index:literal;)* } $size:literal;)*) => {
+    ($($(#[$doc:meta])* $module:ident $struct:ident $fields:ident {
+        $($(#[$field_doc:meta])* $name:ident $index:literal $field:ident: $kind:ident<$ty:ty>;)*
+    } $size:literal;)*) => {
         $($(#[$doc])*
         pub(crate) mod $module {
             $($(#[$field_doc])* pub(crate) const $name: i32 = 8 * $index;)*
             pub(crate) const SIZE: u32 = 8 * $size;
         })*
+
+        structs! {
+            $($(#[$doc])* $struct $fields: $module::SIZE, 8 => { $($field: $kind<$ty> = $module::$name,)* })*
+        }
     };
 }
 
 fields! {
     /// What a module keeps of an image.
-    image {
+    image Image ImageFields {
         /// The `CUlibrary`, once it is loaded.
-        LIBRARY 0;
-        BYTES 1;
-        NAME 2;
-        NAME_SIZE 3;
+        LIBRARY 0 library: Field<Ref<CuLibrary>>;
+        BYTES 1 bytes: Field<Ref<u8>>;
+        NAME 2 name: Field<Ref<u8>>;
+        NAME_SIZE 3 name_size: Field<u64>;
     } 4;
     /// What a module keeps of a kernel.
-    kernel {
+    kernel Kernel KernelFields {
         /// The `CUkernel`, once it is known.
-        KERNEL 0;
+        KERNEL 0 handle: Field<Ref<CuKernel>>;
         /// A bit for each device on which it has been allowed what it needs.
-        DEVICES 1;
-        IMAGE 2;
+        DEVICES 1 devices: Field<u64>;
+        IMAGE 2 image: Field<Ref<Image>>;
         /// Ends with a NUL.
-        NAME 3;
+        NAME 3 name: Field<Ref<u8>>;
         /// The name in messages, where mangled ones lose their end: how many bytes.
-        SHOWN_SIZE 4;
+        SHOWN_SIZE 4 shown_size: Field<u64>;
         /// What it needs to be allowed.
-        ALLOWED 5;
+        ALLOWED 5 allowed: Field<u64>;
         /// The address of `cuLaunchKernelEx`, once the kernel is known.
-        LAUNCH 6;
+        LAUNCH 6 launch: Field<Ref<u8>>;
         /// How many parameters it has.
-        COUNT 7;
+        COUNT 7 count: Field<i64>;
         /// The name in messages.
-        SHOWN 8;
+        SHOWN 8 shown: Field<Ref<u8>>;
         /// The bytes of each parameter, which stand behind these fields.
-        SIZES 9;
+        SIZES 9 sizes: Nested<u64>;
     } 9;
     /// A constant that says how a tensor map is made.
-    map {
-        RANK 0;
-        DTYPE 1;
+    map How HowFields {
+        RANK 0 rank: Field<i64>;
+        DTYPE 1 dtype: Field<i64>;
         /// Of an element.
-        BYTES 2;
-        INTERLEAVE 3;
-        SWIZZLE 4;
-        PROMOTION 5;
-        FILL 6;
+        BYTES 2 bytes: Field<u64>;
+        INTERLEAVE 3 interleave: Field<i64>;
+        SWIZZLE 4 swizzle: Field<i64>;
+        PROMOTION 5 promotion: Field<i64>;
+        FILL 6 fill: Field<i64>;
         /// Whether there are steps after the extents of the box.
-        STEPS 7;
+        STEPS 7 steps: Field<u64>;
         /// Whether elements are whole bytes.
-        PLAIN 8;
-        NAME_SIZE 9;
+        PLAIN 8 plain: Field<u64>;
+        NAME_SIZE 9 name_size: Field<u64>;
         /// Stands behind these fields.
-        NAME 10;
+        NAME 10 name: Nested<u8>;
     } 10;
 }
 
 /// Bits of [`kernel::ALLOWED`].
-pub(crate) const ALLOW_SHARED: i64 = 1;
-pub(crate) const ALLOW_CLUSTER: i64 = 2;
+pub(crate) const ALLOW_SHARED: u64 = 1;
+pub(crate) const ALLOW_CLUSTER: u64 = 2;
 
 /// How a platform opens libraries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

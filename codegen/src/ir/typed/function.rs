@@ -125,10 +125,3 @@ impl<T> Raise for Ref<T> {
         words.push(address.value(b));
     }
 }
-
-impl Raise for super::Text {
-    fn words(self, b: &mut Builder<'_>, words: &mut Vec<Value>) {
-        self.data.words(b, words);
-        self.len.words(b, words);
-    }
-}

@@ -63,31 +63,39 @@ pub fn words<H: Handle>(b: &mut Builder<'_>, handle: H) -> Vec<Value> {
     values
 }
 
+impl Handle for () {
+    fn types(_: &mut Vec<Type>) {}
+
+    fn push(self, _: &mut Builder<'_>, _: &mut Vec<Value>) {}
+
+    fn take(_: &mut dyn Iterator<Item = Value>) {}
+}
+
 macro_rules! tuples {
     ($(($($name:ident)*))*) => {$(
         impl<$($name: Handle),*> Handle for ($($name,)*) {
-            fn types(_types: &mut Vec<Type>) {
-                $($name::types(_types);)*
+            fn types(types: &mut Vec<Type>) {
+                $($name::types(types);)*
             }
 
             #[allow(non_snake_case, reason = "a variable for each type")]
-            fn push(self, _b: &mut Builder<'_>, _values: &mut Vec<Value>) {
+            fn push(self, b: &mut Builder<'_>, values: &mut Vec<Value>) {
                 let ($($name,)*) = self;
-                $($name.push(_b, _values);)*
+                $($name.push(b, values);)*
             }
 
-            fn take(_values: &mut dyn Iterator<Item = Value>) -> Self {
-                ($($name::take(_values),)*)
+            fn take(values: &mut dyn Iterator<Item = Value>) -> Self {
+                ($($name::take(values),)*)
             }
         }
     )*};
 }
 
 tuples! {
-    () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) (A B C D E F G H)
+    (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) (A B C D E F G H)
 }
 
-/// Declares structs of handles, which are handles themselves.
+/// Declares structs of handles, which are handles themselves. In a message they are their fields, one after the other.
 macro_rules! handles {
     ($($(#[$doc:meta])* $vis:vis struct $name:ident { $($(#[$field_doc:meta])* $field:ident: $ty:ty,)* })*) => {$(
         $(#[$doc])*
@@ -107,6 +115,12 @@ macro_rules! handles {
 
             fn take(values: &mut dyn Iterator<Item = $crate::ir::Value>) -> Self {
                 $name { $($field: $crate::ir::typed::Handle::take(values),)* }
+            }
+        }
+
+        impl $crate::ir::typed::Raise for $name {
+            fn words(self, b: &mut $crate::ir::Builder<'_>, words: &mut Vec<$crate::ir::Value>) {
+                $($crate::ir::typed::Raise::words(self.$field, b, words);)*
             }
         }
     )*};

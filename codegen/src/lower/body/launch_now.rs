@@ -25,7 +25,7 @@ impl<'a> Wrapper<'a, '_> {
         let all = [descriptor, site, variable, device];
         let function = self.known_kernel(all);
         if launch.allowed.shared || launch.allowed.cluster {
-            let args = [descriptor, site, variable, area, device];
+            let args = [descriptor, site, variable, device, area];
             let status = self.routine_value(Routine::Allow, &args);
             self.leave_if(status);
         }
@@ -40,8 +40,7 @@ impl<'a> Wrapper<'a, '_> {
         let (fail, next) = (self.b.cold_block("not_launched"), self.b.block("next"));
         self.b.branch(failed, fail, next);
         self.b.switch_to(fail);
-        let status = self.b.convert(Convert::Sext, status, Type::I64);
-        let args = [descriptor, site, variable, area, device, status];
+        let args = [descriptor, site, variable, device, area, status];
         self.routine(Routine::LaunchFailed, &args);
         let raised = self.b.i32(-1);
         self.exit(Some(raised));

@@ -41,6 +41,7 @@ mod values;
 mod view;
 
 pub(crate) use access::NUMBERS_SIZE;
+pub(crate) use cuda::driver::driver_address;
 pub(crate) use text::PIECES;
 
 use crate::ir::Type::{I32, I64, Ptr};
@@ -175,6 +176,22 @@ routines! {
         RoundHalf outline, Tensors, half::round_half;
         WidenHalf outline, Expressions, half::widen_half;
         BigShift cold, Inside, float::big_shift;
+        Clear hot, Launches, cuda::clear;
+        TensorMap outline, Launches, cuda::map::tensor_map;
+        Prepare cold, Launches, cuda::context::prepare;
+        PrepareHere cold, Launches, cuda::context::prepare_here;
+        Unload cold, Launches, cuda::load::unload_image;
+        LoadKernel cold, Launches, cuda::load::load_kernel;
+        LoadImage cold, Launches, cuda::load::load_image;
+        CheckParams cold, Launches, cuda::load::check_params;
+        Allow outline, Launches, cuda::load::allow;
+        FitShared cold, Launches, cuda::load::fit_shared;
+        EnterContext outline, Launches, cuda::context::enter_context;
+        PushPrimary cold, Launches, cuda::context::push_primary;
+        LeaveContext cold, Launches, cuda::context::leave_context;
+        DriverFailed cold, Launches, cuda::failed::driver_failed;
+        KernelFailed cold, Launches, cuda::failed::kernel_failed;
+        LaunchFailed cold, Launches, cuda::failed::launch_failed;
     }
     /// `(handle, args, num_args, descriptor)`: raises the first fault and returns -1.
     Explain "explain" [Ptr, Ptr, I32, Ptr] -> Some(I32), cold, Tensors, explain::explain;
@@ -184,41 +201,8 @@ routines! {
     ExplainReceived "explain_received" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, Values, explain::explain_received;
     /// The same with room for every function.
     ExplainReceivedLarge "explain_received_large" [Ptr, I64, Ptr, Ptr, I64] -> Some(I32), cold, Values, explain::explain_received_large;
-    /// `(address, count)`: writes so many words of zeros.
-    Clear "clear" [Ptr, I64] -> None, hot, Launches, cuda::clear;
-    /// `(descriptor, site, how, tensor, numbers, to)`: makes a tensor map, or raises and returns -1.
-    TensorMap "tensor_map" [Ptr, Ptr, Ptr, Ptr, Ptr, Ptr] -> Some(I32), outline, Launches, cuda::map::encode;
-    /// `(descriptor, site, kernel, device)`: prepares a kernel, or raises and returns -1.
-    Prepare "prepare" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, Launches, cuda::prepare::prepare;
-    /// `(descriptor, site, kernel, device)`: the same in the current context.
-    PrepareHere "prepare_here" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, Launches, cuda::prepare::prepare_here;
     /// `(descriptor, site)`: finds the driver, or raises and returns -1.
-    OpenDriver "open_driver" [Ptr, Ptr] -> Some(I32), cold, Launches, cuda::driver::open;
-    /// `(image)`: unloads it, if it is loaded.
-    Unload "unload_image" [Ptr] -> None, cold, Launches, cuda::load::unload;
-    /// `(descriptor, site, kernel, device)`: makes a kernel known, or raises and returns -1.
-    LoadKernel "load_kernel" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, Launches, cuda::load::load_kernel;
-    /// `(descriptor, site, kernel, device)`: loads its image, or raises and returns -1.
-    LoadImage "load_image" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, Launches, cuda::load::load_image;
-    /// `(descriptor, site, kernel, CUkernel, device)`: raises and returns -1 if it has other parameters.
-    CheckParams "check_params" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), cold, Launches, cuda::load::check_params;
-    /// `(descriptor, site, kernel, config, device)`: allows a kernel what it needs, or raises and returns -1.
-    Allow "allow" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), outline, Launches, cuda::load::allow;
-    /// `(descriptor, site, kernel, config, device)`: how much shared memory a launch may have, or raises and returns -1.
-    FitShared "fit_shared" [Ptr, Ptr, Ptr, Ptr, I64] -> Some(I32), cold, Launches, cuda::load::fit_shared;
-    /// `(descriptor, site, kernel, device)`: 1 if it has made a context current, 0 if one is; -1 once it has raised.
-    EnterContext "enter_context" [Ptr, Ptr, Ptr, I64] -> Some(I32), outline, Launches, cuda::context::enter;
-    /// `(descriptor, site, kernel, device)`: makes the primary context current, or raises and returns -1.
-    PushPrimary "push_primary" [Ptr, Ptr, Ptr, I64] -> Some(I32), cold, Launches, cuda::context::push_primary;
-    /// `(descriptor, site, status)`: makes current what was so before, or raises and returns -1, unless the status is that
-    /// of a failure.
-    LeaveContext "leave_context" [Ptr, Ptr, I32] -> Some(I32), cold, Launches, cuda::context::leave;
-    /// `(descriptor, site, name, length, status)`: raises.
-    DriverFailed "driver_failed" [Ptr, Ptr, Ptr, I64, I64] -> None, cold, Launches, cuda::failed::driver;
-    /// `(descriptor, site, kernel, device, status)`: raises.
-    KernelFailed "kernel_failed" [Ptr, Ptr, Ptr, I64, I64] -> None, cold, Launches, cuda::failed::kernel;
-    /// `(descriptor, site, kernel, config, device, status)`: raises.
-    LaunchFailed "launch_failed" [Ptr, Ptr, Ptr, Ptr, I64, I64] -> None, cold, Launches, cuda::failed::launch;
+    OpenDriver "open_driver" [Ptr, Ptr] -> Some(I32), cold, Launches, cuda::driver::build;
 
     /// `(state, descriptor)`: what messages need.
     Open "open" [Ptr, Ptr] -> None, cold, Inside, explain::open;

@@ -111,18 +111,6 @@ impl Builder<'_> {
         self.routine(Routine::SaySite, &[descriptor, site, complaint, values]);
     }
 
-    /// The same, and returns -1.
-    pub(crate) fn fail_with(
-        &mut self,
-        descriptor: Value,
-        site: Value,
-        complaint: Complaint,
-        values: &[Value],
-    ) {
-        self.say_at(descriptor, site, complaint, values);
-        self.return_code(-1);
-    }
-
     /// The address of values on the stack.
     pub(crate) fn values(&mut self, values: &[Value]) -> Value {
         let slot = self.stack_slot(8 * values.len().max(1) as u32, 8);

@@ -1,91 +1,93 @@
-//! Contexts: the default stream is that of the current one.
+//! Contexts: the default stream is that of the current one; and preparing a kernel in one, so that launching it loads
+//! nothing.
 
-use crate::ir::{Builder, Cond, Convert, Data, Linkage, SymbolKind, Type, Value};
-use crate::lower::cuda::{Entry, INVALID_CONTEXT};
-use crate::lower::explain::codes::Used;
-use crate::lower::explain::routines::Routine;
-use crate::lower::explain::routines::cuda::load::DEVICES;
+use crate::ir::Builder;
+use crate::ir::typed::{Ref, routine};
+use crate::lower::cuda::{self, Config, CuContext, CuFunction, Entry};
+use crate::lower::explain::routines::cuda::DEVICES;
+use crate::lower::explain::routines::cuda::driver::{driver_address, variable};
+use crate::lower::explain::routines::cuda::failed::{Attempt, check, check_driver, kernel_failed};
+use crate::lower::explain::routines::cuda::load::{allow, load_kernel};
+use crate::lower::explain::routines::memory::Caller;
 
 /// The primary context of each device, once it is retained; it is for the life of the process.
-const CONTEXTS: &str = "tvm_ffi_codegen.contexts";
-
-/// `(descriptor, site, kernel, device)`: makes a context of a device current, unless one is: 1 if it has, else 0; -1
-/// once it has raised. A device's number is its handle.
-pub(crate) fn enter(b: &mut Builder<'_>, _: Used) {
-    let all @ [_, _, _, device] = [0, 1, 2, 3].map(|i| b.param(i));
-    let out = b.stack_slot(4, 4);
-    let status = b.driver(Entry::CtxGetDevice, &[out]);
-    let current = b.compare_const(Cond::Eq, status, 0);
-    b.if_then(current, |b| {
-        let found = b.signed(out, 0);
-        let same = b.eq(found, device);
-        b.return_if(same, 0);
-    });
-    let none = b.compare_const(Cond::Eq, status, INVALID_CONTEXT);
-    let usual = b.or(current, none);
-    b.unless(usual, |b| {
-        b.check_kernel(all, status);
-        b.return_code(-1);
-    });
-    b.try_routine(Routine::PushPrimary, &all);
-    b.return_code(1);
+fn contexts(b: &mut Builder<'_>) -> Ref<Ref<CuContext>> {
+    variable(b, "tvm_ffi_codegen.contexts", DEVICES)
 }
 
-/// `(descriptor, site, kernel, device)`: makes the primary context of a device current; 0, or -1 once it has raised.
-pub(crate) fn push_primary(b: &mut Builder<'_>, _: Used) {
-    let all @ [_, _, _, device] = [0, 1, 2, 3].map(|i| b.param(i));
-    let number = b.convert(Convert::Trunc, device, Type::I32);
-    let (contexts, out) = (contexts(b), b.stack_slot(8, 8));
-    let null = b.null();
-    b.store(null, out, 0);
-    let has_place = b.compare_const(Cond::Ult, device, DEVICES);
-    let zero = b.i64(0);
-    let place = b.select(has_place, device, zero);
-    let cell = b.element(contexts, place);
-    b.if_then(has_place, |b| {
-        let known = b.atomic_load(Type::Ptr, cell, 0);
-        b.store(known, out, 0);
-    });
-    let known = b.load(Type::Ptr, out, 0);
-    let unknown = b.compare_const(Cond::Eq, known, 0);
-    b.if_then(unknown, |b| {
-        let status = b.driver(Entry::DevicePrimaryCtxRetain, &[out, number]);
-        b.check_kernel(all, status);
-        b.if_then(has_place, |b| keep(b, cell, out, number));
-    });
-    let context = b.load(Type::Ptr, out, 0);
-    let status = b.driver(Entry::CtxPushCurrent, &[context]);
-    b.check_kernel(all, status);
-    b.return_code(0);
-}
-
-/// `(descriptor, site, status)`: what was current before is so again; 0, or -1 once it has raised that the driver has
-/// failed at that. After a failure with a status, it is that failure which is said.
-pub(crate) fn leave(b: &mut Builder<'_>, _: Used) {
-    let [descriptor, site, status] = [0, 1, 2].map(|i| b.param(i));
-    let out = b.stack_slot(8, 8);
-    let popped = b.driver(Entry::CtxPopCurrent, &[out]);
-    let failed = b.compare_const(Cond::Ne, status, 0);
-    b.return_if(failed, 0);
-    b.check_driver(descriptor, site, Entry::CtxPopCurrent, popped);
-    b.return_code(0);
-}
-
-/// Of several threads one keeps the context retained.
-fn keep(b: &mut Builder<'_>, cell: Value, out: Value, number: Value) {
-    let (null, context) = (b.null(), b.load(Type::Ptr, out, 0));
-    let earlier = b.compare_exchange(cell, null, context);
-    let lost = b.compare_const(Cond::Ne, earlier, 0);
-    b.if_then(lost, |b| {
-        b.driver(Entry::DevicePrimaryCtxRelease, &[number]);
-    });
-}
-
-fn contexts(b: &mut Builder<'_>) -> Value {
-    let symbol = b.module.declare(CONTEXTS, Linkage::Local, SymbolKind::Data);
-    if b.module.data.iter().all(|data| data.symbol != symbol) {
-        let bytes = vec![0; 8 * DEVICES as usize];
-        b.module.data.push(Data::variable(symbol, bytes, 8));
+/// Makes a context of a device current, unless one is: 1 if it has, else 0; -1 once it has raised.
+#[routine]
+pub(crate) fn enter_context(attempt: Attempt) -> i32 {
+    let current: i32;
+    let status = cuda::ctx_get_device(current);
+    if status == 0 && *current as u64 == attempt.device {
+        return 0;
     }
-    b.address(symbol)
+    if status != cuda::INVALID_CONTEXT {
+        check(attempt, status)?;
+    }
+    push_primary(attempt)?;
+    1
+}
+
+/// Makes the primary context of a device current; 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn push_primary(attempt: Attempt) -> i32 {
+    let device = attempt.device;
+    let has_place = device < DEVICES;
+    let place = if has_place { device } else { 0 };
+    let cell = &contexts()[place];
+    let context: &CuContext;
+    *context = null;
+    if has_place {
+        *context = cell.load_atomic();
+    }
+    if *context == null {
+        check(attempt, cuda::device_primary_ctx_retain(context, device as i32))?;
+        // Of several threads one keeps the context retained.
+        if has_place && cell.compare_exchange(null, *context) != null {
+            cuda::device_primary_ctx_release(device as i32);
+        }
+    }
+    check(attempt, cuda::ctx_push_current(*context))
+}
+
+/// What was current before is so again; 0, or -1 once it has raised that the driver has failed at that. After a failure
+/// with a status, it is that failure which is said.
+#[routine]
+pub(crate) fn leave_context(caller: Caller, status: i32) -> i32 {
+    let context: &CuContext;
+    let popped = cuda::ctx_pop_current(context);
+    if status != 0 {
+        return 0;
+    }
+    check_driver(Entry::CtxPopCurrent, caller, popped)
+}
+
+/// Prepares a kernel in the primary context of a device; 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn prepare(attempt: Attempt) -> i32 {
+    load_kernel(attempt)?;
+    if attempt.device > i32::MAX as u64 {
+        kernel_failed(attempt, cuda::INVALID_DEVICE);
+        return -1;
+    }
+    push_primary(attempt)?;
+    let code = prepare_here(attempt);
+    let left = leave_context(attempt.caller, code);
+    if code != 0 { code } else { left }
+}
+
+/// The same in the current context. A kernel is in the device's memory only once its function is loaded.
+#[routine]
+pub(crate) fn prepare_here(attempt: Attempt) -> i32 {
+    let plain: Config;
+    plain.shared = 0;
+    allow(attempt, plain)?;
+    let function: &CuFunction;
+    check(attempt, cuda::kernel_get_function(function, attempt.kernel.handle))?;
+    if driver_address(Entry::FuncLoad) != null {
+        check(attempt, cuda::func_load(*function))?;
+    }
+    0
 }

@@ -1,186 +1,136 @@
 //! Loading images and kernels when they are first launched, and allowing kernels what they need.
 
-use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
-use crate::lower::cuda::{
-    ALLOW_CLUSTER, ALLOW_SHARED, DYNAMIC_SHARED, Entry, INVALID_VALUE, LARGE_CLUSTER, MOST_SHARED,
-    STATIC_SHARED, config, image, kernel as of_kernel,
-};
-use crate::lower::explain::codes::Used;
+use crate::ir::typed::routine;
+use crate::lower::cuda::{self, Config, CuKernel, CuLibrary, Entry, Image};
 use crate::lower::explain::complaints::Complaint;
-use crate::lower::explain::routines::Routine;
-
-/// Devices that have a bit, or a place for their context.
-pub(super) const DEVICES: i64 = 64;
+use crate::lower::explain::routines::cuda::DEVICES;
+use crate::lower::explain::routines::cuda::driver::{driver_address, open_driver};
+use crate::lower::explain::routines::cuda::failed::{Attempt, check, shown};
+use crate::lower::explain::routines::memory::raise;
 
 /// Parameters that a kernel has at most, for the message.
 const MOST_PARAMS: i64 = 4096;
 
-/// `(descriptor, site, kernel, device)`: makes a kernel known; 0, or -1 once it has raised.
-pub(crate) fn load_kernel(b: &mut Builder<'_>, _: Used) {
-    let all @ [descriptor, site, kernel, device] = [0, 1, 2, 3].map(|i| b.param(i));
-    b.try_routine(Routine::OpenDriver, &[descriptor, site]);
-    b.try_routine(Routine::LoadImage, &all);
-    let of = b.load(Type::Ptr, kernel, of_kernel::IMAGE);
-    let library = b.atomic_load(Type::Ptr, of, image::LIBRARY);
-    let (name, out) = (b.load(Type::Ptr, kernel, of_kernel::NAME), b.stack_slot(8, 8));
-    let status = b.driver(Entry::LibraryGetKernel, &[out, library, name]);
-    b.check_kernel(all, status);
-    let found = b.load(Type::Ptr, out, 0);
-    b.try_routine(Routine::CheckParams, &[descriptor, site, kernel, found, device]);
-    let launch = b.entry(Entry::LaunchKernelEx);
-    b.atomic_store(launch, kernel, of_kernel::LAUNCH);
-    b.atomic_store(found, kernel, of_kernel::KERNEL);
-    b.return_code(0);
+/// Makes a kernel known; 0, or -1 once it has raised, as all here.
+#[routine]
+pub(crate) fn load_kernel(attempt: Attempt) -> i32 {
+    open_driver(attempt.caller)?;
+    load_image(attempt)?;
+    let kernel = attempt.kernel;
+    let library = (&kernel.image.library).load_atomic();
+    let found: &CuKernel;
+    check(attempt, cuda::library_get_kernel(found, library, kernel.name))?;
+    check_params(attempt, *found)?;
+    (&kernel.launch).store_atomic(driver_address(Entry::LaunchKernelEx));
+    (&kernel.handle).store_atomic(*found);
+    0
 }
 
-/// `(descriptor, site, kernel, device)`: loads the image of a kernel; of several threads one keeps what it loads.
-pub(crate) fn load_image(b: &mut Builder<'_>, _: Used) {
-    let all @ [_, _, kernel, _] = [0, 1, 2, 3].map(|i| b.param(i));
-    let of = b.load(Type::Ptr, kernel, of_kernel::IMAGE);
-    let known = b.atomic_load(Type::Ptr, of, image::LIBRARY);
-    let known = b.compare_const(Cond::Ne, known, 0);
-    b.return_if(known, 0);
-    let (bytes, out) = (b.load(Type::Ptr, of, image::BYTES), b.stack_slot(8, 8));
-    let (null, none) = (b.null(), b.i32(0));
-    let args = [out, bytes, null, null, none, null, null, none];
-    let status = b.driver(Entry::LibraryLoadData, &args);
-    b.check_kernel(all, status);
-    let library = b.load(Type::Ptr, out, 0);
-    let cell = b.ptr_offset(of, image::LIBRARY.into());
-    let earlier = b.compare_exchange(cell, null, library);
-    let lost = b.compare_const(Cond::Ne, earlier, 0);
-    b.if_then(lost, |b| {
-        b.driver(Entry::LibraryUnload, &[library]);
-    });
-    b.return_code(0);
+/// Loads the image of a kernel; of several threads one keeps what it loads.
+#[routine]
+pub(crate) fn load_image(attempt: Attempt) -> i32 {
+    let image = attempt.kernel.image;
+    if (&image.library).load_atomic() != null {
+        return 0;
+    }
+    let library: &CuLibrary;
+    let status = cuda::library_load_data(library, image.bytes, null, null, 0, null, null, 0);
+    check(attempt, status)?;
+    if (&image.library).compare_exchange(null, *library) != null {
+        cuda::library_unload(*library);
+    }
+    0
 }
 
-/// `(image)`: the driver forgets an image.
-pub(crate) fn unload(b: &mut Builder<'_>, _: Used) {
-    let of = b.param(0);
-    let library = b.atomic_load(Type::Ptr, of, image::LIBRARY);
-    let loaded = b.compare_const(Cond::Ne, library, 0);
-    b.if_then(loaded, |b| {
-        let null = b.null();
-        b.atomic_store(null, of, image::LIBRARY);
-        b.driver(Entry::LibraryUnload, &[library]);
-    });
-    b.ret(None);
+/// Lets the driver forget an image.
+#[routine]
+pub(crate) fn unload_image(image: &Image) {
+    let library = (&image.library).load_atomic();
+    if library != null {
+        (&image.library).store_atomic(null);
+        cuda::library_unload(library);
+    }
 }
 
-/// `(descriptor, site, kernel, CUkernel, device)`: compares number and sizes of the parameters, where the driver knows
-/// them.
-/// A kernel reads as many bytes as it was compiled for.
-pub(crate) fn check_params(b: &mut Builder<'_>, _: Used) {
-    let [descriptor, site, kernel, found, device] = [0, 1, 2, 3, 4].map(|i| b.param(i));
-    let known = b.driver_has(Entry::KernelGetParamInfo);
-    b.unless(known, |b| b.return_code(0));
-    let name = [of_kernel::SHOWN, of_kernel::SHOWN_SIZE].map(|at| b.load(Type::I64, kernel, at));
-    let count = b.load(Type::I64, kernel, of_kernel::COUNT);
-    let [offset, size] = [0, 1].map(|_| b.stack_slot(8, 8));
-    b.fold(count, [], |b, at, []| {
-        let status = b.driver(Entry::KernelGetParamInfo, &[found, at, offset, size]);
-        let missing = b.compare_const(Cond::Eq, status, INVALID_VALUE);
-        b.if_then(missing, |b| {
-            b.fail_with(descriptor, site, Complaint::Params, &[name[0], name[1], at, count]);
-        });
-        b.check_kernel([descriptor, site, kernel, device], status);
-        let sizes = b.ptr_offset(kernel, of_kernel::SIZES.into());
-        let (own, size) = (b.load_element(sizes, at), b.load(Type::I64, size, 0));
-        let same = b.eq(own, size);
-        b.unless(same, |b| {
-            b.fail_with(descriptor, site, Complaint::ParamSize, &[at, name[0], name[1], size, own]);
-        });
-        []
-    });
-    let more = |b: &mut Builder<'_>, [at]: [Value; 1]| {
-        let status = b.driver(Entry::KernelGetParamInfo, &[found, at, offset, size]);
-        let there = b.compare_const(Cond::Eq, status, 0);
-        let few = b.compare_const(Cond::Slt, at, MOST_PARAMS);
-        b.and(there, few)
-    };
-    let [has] = b.repeat([count], more, |b, [at]| [b.binary_const(Binary::Add, at, 1)]);
-    let same = b.eq(has, count);
-    b.unless(same, |b| {
-        b.fail_with(descriptor, site, Complaint::Params, &[name[0], name[1], has, count]);
-    });
-    b.return_code(0);
+/// Compares number and sizes of the parameters, where the driver knows them. A kernel reads as many bytes as it was
+/// compiled for.
+#[routine]
+pub(crate) fn check_params(attempt: Attempt, found: &CuKernel) -> i32 {
+    if driver_address(Entry::KernelGetParamInfo) == null {
+        return 0;
+    }
+    let (caller, kernel) = (attempt.caller, attempt.kernel);
+    let (name, count) = (shown(kernel), kernel.count);
+    let offset: u64;
+    let size: u64;
+    for at in 0..count {
+        let status = cuda::kernel_get_param_info(found, at, offset, size);
+        if status == cuda::INVALID_VALUE {
+            raise!(caller, Complaint::Params, name, at, count);
+        }
+        check(attempt, status)?;
+        let own = kernel.sizes[at];
+        if *size != own {
+            raise!(caller, Complaint::ParamSize, at, name, *size, own);
+        }
+    }
+    let mut has = count;
+    while cuda::kernel_get_param_info(found, has, offset, size) == 0 && has < MOST_PARAMS {
+        has += 1;
+    }
+    if has != count {
+        raise!(caller, Complaint::Params, name, has, count);
+    }
+    0
 }
 
-/// `(descriptor, site, kernel, config, device)`: allows a kernel what it needs on a device, once for each.
-pub(crate) fn allow(b: &mut Builder<'_>, _: Used) {
-    let [descriptor, site, kernel, config, device] = [0, 1, 2, 3, 4].map(|i| b.param(i));
-    let all = [descriptor, site, kernel, device];
-    let low = b.binary_const(Binary::And, device, DEVICES - 1);
-    let (one, has_bit) = (b.i64(1), b.compare_const(Cond::Ult, device, DEVICES));
-    let bit = b.binary(Binary::Shl, one, low);
-    let zero = b.i64(0);
-    let bit = b.select(has_bit, bit, zero);
-    let devices = b.atomic_load(Type::I64, kernel, of_kernel::DEVICES);
-    let done = b.and(devices, bit);
-    let done = b.compare_const(Cond::Ne, done, 0);
-    b.return_if(done, 0);
-    let allowed = b.load(Type::I64, kernel, of_kernel::ALLOWED);
-    let shared = b.binary_const(Binary::And, allowed, ALLOW_SHARED);
-    let shared = b.compare_const(Cond::Ne, shared, 0);
-    b.if_then(shared, |b| {
-        let args = [descriptor, site, kernel, config, device];
-        let most = b.routine_value(Routine::FitShared, &args);
-        let raised = b.compare_const(Cond::Slt, most, 0);
-        b.return_if(raised, -1);
-        let most = b.convert(Convert::Sext, most, Type::I64);
-        set(b, all, DYNAMIC_SHARED, most);
-    });
-    let cluster = b.binary_const(Binary::And, allowed, ALLOW_CLUSTER);
-    let cluster = b.compare_const(Cond::Ne, cluster, 0);
-    b.if_then(cluster, |b| {
-        let yes = b.i64(1);
-        set(b, all, LARGE_CLUSTER, yes);
-    });
+/// Allows a kernel what it needs on a device, once for each.
+#[routine]
+pub(crate) fn allow(attempt: Attempt, config: &Config) -> i32 {
+    let (kernel, device) = (attempt.kernel, attempt.device);
+    let has_bit = device < DEVICES;
+    let bit = (has_bit as u64) << (device & (DEVICES - 1));
+    let devices = (&kernel.devices).load_atomic();
+    if devices & bit != 0 {
+        return 0;
+    }
+    let allowed = kernel.allowed;
+    if allowed & cuda::ALLOW_SHARED != 0 {
+        let most = fit_shared(attempt, config);
+        if most < 0 {
+            return -1;
+        }
+        set(attempt, cuda::DYNAMIC_SHARED, most)?;
+    }
+    if allowed & cuda::ALLOW_CLUSTER != 0 {
+        set(attempt, cuda::LARGE_CLUSTER, 1)?;
+    }
     // Whoever loses this race allows the same once more.
-    let now = b.or(devices, bit);
-    let cell = b.ptr_offset(kernel, of_kernel::DEVICES.into());
-    b.compare_exchange(cell, devices, now);
-    b.return_code(0);
+    (&kernel.devices).compare_exchange(devices, devices | bit);
+    0
 }
 
-/// `(descriptor, site, kernel, config, device)`: how much dynamic shared memory a device has beside the kernel's static
-/// memory; -1 once it has raised that a launch wants more.
-pub(crate) fn fit_shared(b: &mut Builder<'_>, _: Used) {
-    let [descriptor, site, kernel, config, device] = [0, 1, 2, 3, 4].map(|i| b.param(i));
-    let all = [descriptor, site, kernel, device];
-    let found = b.load(Type::Ptr, kernel, of_kernel::KERNEL);
-    let number = b.convert(Convert::Trunc, device, Type::I32);
-    let [most, own] = [0, 1].map(|_| b.stack_slot(4, 4));
-    let [most_shared, static_shared] = [MOST_SHARED, STATIC_SHARED].map(|id| b.i32(id));
-    let status = b.driver(Entry::DeviceGetAttribute, &[most, most_shared, number]);
-    b.check_kernel(all, status);
-    let status = b.driver(Entry::KernelGetAttribute, &[own, static_shared, found, number]);
-    b.check_kernel(all, status);
-    let (most, own) = (b.signed(most, 0), b.signed(own, 0));
-    let most = b.binary(Binary::Sub, most, own);
-    let wanted = b.unsigned(config, config::SHARED);
-    let fits = b.compare(Cond::Sle, wanted, most);
-    b.unless(fits, |b| {
-        let name =
-            [of_kernel::SHOWN, of_kernel::SHOWN_SIZE].map(|at| b.load(Type::I64, kernel, at));
-        let values = [name[0], name[1], most, device, wanted];
-        b.fail_with(descriptor, site, Complaint::SharedMemory, &values);
-    });
-    let most = b.convert(Convert::Trunc, most, Type::I32);
-    b.ret(Some(most));
+/// How much dynamic shared memory a device has beside the kernel's static memory; -1 once it has raised that a launch
+/// wants more.
+#[routine]
+pub(crate) fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
+    let (kernel, device) = (attempt.kernel, attempt.device as i32);
+    let most: i32;
+    let own: i32;
+    check(attempt, cuda::device_get_attribute(most, cuda::MOST_SHARED, device))?;
+    check(attempt, cuda::kernel_get_attribute(own, cuda::STATIC_SHARED, kernel.handle, device))?;
+    let most = *most as i64 - *own as i64;
+    let wanted = config.shared as i64;
+    if wanted > most {
+        let name = shown(kernel);
+        raise!(attempt.caller, Complaint::SharedMemory, name, most, attempt.device, wanted);
+    }
+    most as i32
 }
 
 /// Sets an attribute of a kernel on a device.
-fn set(
-    b: &mut Builder<'_>,
-    all @ [_, _, kernel, device]: [Value; 4],
-    attribute: i32,
-    value: Value,
-) {
-    let found = b.load(Type::Ptr, kernel, of_kernel::KERNEL);
-    let [value, device] = [value, device].map(|value| b.convert(Convert::Trunc, value, Type::I32));
-    let attribute = b.i32(attribute);
-    let status = b.driver(Entry::KernelSetAttribute, &[attribute, value, found, device]);
-    b.check_kernel(all, status);
+#[routine(inline)]
+fn set(attempt: Attempt, attribute: i32, value: i32) -> i32 {
+    let kernel = attempt.kernel.handle;
+    check(attempt, cuda::kernel_set_attribute(attribute, value, kernel, attempt.device as i32))
 }
