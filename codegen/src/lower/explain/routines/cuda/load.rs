@@ -68,8 +68,8 @@ pub(crate) fn unload(b: &mut Builder<'_>, _: Used) {
     b.ret(None);
 }
 
-/// `(descriptor, site, kernel, CUkernel, device)`: compares number and sizes of the parameters, where the driver knows
-/// them.
+/// `(descriptor, site, kernel, CUkernel, device)`: compares the number of the parameters, then their sizes, where the
+/// driver knows them.
 /// A kernel reads as many bytes as it was compiled for.
 pub(crate) fn check_params(b: &mut Builder<'_>, _: Used) {
     let [descriptor, site, kernel, found, device] = [0, 1, 2, 3, 4].map(|i| b.param(i));
@@ -78,33 +78,43 @@ pub(crate) fn check_params(b: &mut Builder<'_>, _: Used) {
     let name = [of_kernel::SHOWN, of_kernel::SHOWN_SIZE].map(|at| b.load(Type::I64, kernel, at));
     let count = b.load(Type::I64, kernel, of_kernel::COUNT);
     let [offset, size] = [0, 1].map(|_| b.stack_slot(8, 8));
-    b.fold(count, [], |b, at, []| {
+    let sizes = b.ptr_offset(kernel, of_kernel::SIZES.into());
+    let none = b.i64(-1);
+    let [wrong, its] = b.fold(count, [none, none], |b, at, [wrong, its]| {
         let status = b.driver(Entry::KernelGetParamInfo, &[found, at, offset, size]);
         let missing = b.compare_const(Cond::Eq, status, INVALID_VALUE);
         b.if_then(missing, |b| {
             b.fail_with(descriptor, site, Complaint::Params, &[name[0], name[1], at, count]);
         });
         b.check_kernel([descriptor, site, kernel, device], status);
-        let sizes = b.ptr_offset(kernel, of_kernel::SIZES.into());
         let (own, size) = (b.load_element(sizes, at), b.load(Type::I64, size, 0));
-        let same = b.eq(own, size);
-        b.unless(same, |b| {
-            b.fail_with(descriptor, site, Complaint::ParamSize, &[at, name[0], name[1], size, own]);
-        });
-        []
+        let (differs, first) = (b.compare(Cond::Ne, own, size), b.eq(wrong, none));
+        let now = b.and(differs, first);
+        [b.select(now, at, wrong), b.select(now, size, its)]
     });
-    let more = |b: &mut Builder<'_>, [at]: [Value; 1]| {
-        let status = b.driver(Entry::KernelGetParamInfo, &[found, at, offset, size]);
-        let there = b.compare_const(Cond::Eq, status, 0);
-        let few = b.compare_const(Cond::Slt, at, MOST_PARAMS);
-        b.and(there, few)
-    };
-    let [has] = b.repeat([count], more, |b, [at]| [b.binary_const(Binary::Add, at, 1)]);
+    let has = params_from(b, count, found, [offset, size]);
     let same = b.eq(has, count);
     b.unless(same, |b| {
         b.fail_with(descriptor, site, Complaint::Params, &[name[0], name[1], has, count]);
     });
+    let fits = b.eq(wrong, none);
+    b.unless(fits, |b| {
+        let own = b.load_element(sizes, wrong);
+        b.fail_with(descriptor, site, Complaint::ParamSize, &[wrong, name[0], name[1], its, own]);
+    });
     b.return_code(0);
+}
+
+/// How many parameters a `CUkernel` has, of which `least` are known to be there.
+fn params_from(b: &mut Builder<'_>, least: Value, found: Value, out: [Value; 2]) -> Value {
+    let more = |b: &mut Builder<'_>, [at]: [Value; 1]| {
+        let status = b.driver(Entry::KernelGetParamInfo, &[found, at, out[0], out[1]]);
+        let there = b.compare_const(Cond::Eq, status, 0);
+        let few = b.compare_const(Cond::Slt, at, MOST_PARAMS);
+        b.and(there, few)
+    };
+    let [has] = b.repeat([least], more, |b, [at]| [b.binary_const(Binary::Add, at, 1)]);
+    has
 }
 
 /// `(descriptor, site, kernel, config, device)`: allows a kernel what it needs on a device, once for each.
