@@ -35,6 +35,8 @@ pub(crate) struct Code {
     pub(crate) getters: Vec<(String, Address)>,
     /// The import tree and the context, where there are any, by symbol.
     pub(crate) data: Vec<(String, Place)>,
+    /// Kernels that nobody calls.
+    pub(crate) uncalled: Vec<String>,
     /// The code; goes before what it refers to.
     pub(crate) text: Text,
     /// See [`Jit::keep`](crate::Jit::keep). Nobody looks at it, so it need not be shared between threads.
@@ -112,6 +114,12 @@ impl Compiled {
     /// The names of all functions, in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.entries.iter().map(|entry| entry.name.as_str())
+    }
+
+    /// The names of the [kernels](crate::Jit::kernel) that were given and that nothing calls, in alphabetical order: what
+    /// is worth a warning, since such a name may be misspelt.
+    pub fn uncalled(&self) -> impl Iterator<Item = &str> {
+        self.0.uncalled.iter().map(String::as_str)
     }
 
     /// How much memory the code and its data take, in bytes: whole pages.

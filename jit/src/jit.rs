@@ -113,7 +113,7 @@ impl Jit {
     }
 
     /// Gives a kernel by its address. A later one of the same name replaces it; what is defined in the
-    /// module, and the runtime's own functions, go first.
+    /// module, and the runtime's own functions, go first. [`Compiled::uncalled`] says which nobody calls.
     ///
     /// # Safety
     /// See the contract of kernels.
@@ -294,7 +294,8 @@ impl Jit {
     }
 
     fn link(self, reads: &[(String, usize)]) -> Result<Compiled, Error> {
-        let Linked { functions, data, text, .. } = self.assembly.link(self.options.observers)?;
+        let Linked { functions, data, uncalled, text, .. } =
+            self.assembly.link(self.options.observers)?;
         let mut entries = Vec::with_capacity(functions.len());
         let (mut getters, mut externals) = (Vec::new(), Vec::new());
         for (symbol, address) in functions {
@@ -316,7 +317,8 @@ impl Jit {
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         externals.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         let (runtime, _kept) = (self.options.runtime, Mutex::new(self.kept));
-        Ok(Compiled(Arc::new(Code { runtime, entries, externals, getters, data, text, _kept })))
+        let code = Code { runtime, entries, externals, getters, data, uncalled, text, _kept };
+        Ok(Compiled(Arc::new(code)))
     }
 }
 

@@ -1,4 +1,4 @@
-"""Wrong arguments of every function: an exception of the right class with a text, and never a crash."""
+"""Wrong arguments of every function: an exception of the right class with a text, never a crash."""
 
 import os
 import time
@@ -172,15 +172,18 @@ def of_backend(name: str) -> bytes:
 
 def test_sources_are_no_paths() -> None:
     kernel = "C is given as `C(source)`, PTX as one of the `images`"
-    for source in ["void k(float* x, float* y, long n) {}\n", ".version 8.0\n.target sm_90\n", "int k;"]:
+    in_c, in_ptx = "void k(float* x, float* y, long n) {}\n", ".version 8.0\n.target sm_90\n"
+    for source in [in_c, in_ptx, "int k;"]:
         text = f"kernels['k'] is a source and no path: {kernel}"
         raises(TypeError, text, lambda: codegen.jit(ADD_ONE, {"k": source}))
         text = f"link[0] is a source and no path: {kernel}"
         raises(TypeError, text, lambda: codegen.emit(ADD_ONE, "shared", link=[source]))
         text = "images['i'] is a source and no path: what would be in the file is given as `bytes`"
-        raises(TypeError, text, lambda: codegen.jit(f"image i; {ADD_ONE}", {}, images={"i": source}))
+        images = {"i": source}
+        raises(TypeError, text, lambda: codegen.jit(f"image i; {ADD_ONE}", {}, images=images))
     raises(FileNotFoundError, "no/such.o", lambda: codegen.jit(ADD_ONE, {"k": "no/such.o"}))
-    raises(FileNotFoundError, "no/such.ptx", lambda: codegen.emit(ADD_ONE, images={"i": "no/such.ptx"}))
+    images = {"i": "no/such.ptx"}
+    raises(FileNotFoundError, "no/such.ptx", lambda: codegen.emit(ADD_ONE, images=images))
 
 
 def test_files_that_are_not_there() -> None:
@@ -229,9 +232,9 @@ def test_kernels() -> None:
     raises(ValueError, "not an object file", lambda: codegen.jit(ADD_ONE, {"k": b""}))
     raises(TypeError, "link is of type str", lambda: codegen.jit(ADD_ONE, {"k": 1}, link="k.o"))
     raises(TypeError, "link[0] is of type int", lambda: codegen.jit(ADD_ONE, {"k": 1}, link=[1]))
-    raises(
-        FileNotFoundError, "cannot read no.so", lambda: codegen.jit(ADD_ONE, {"k": 1}, link=["no.so"])
-    )
+    linked = ["no.so"]
+    text = "cannot read no.so"
+    raises(FileNotFoundError, text, lambda: codegen.jit(ADD_ONE, {"k": 1}, link=linked))
     raises(FileNotFoundError, "cannot read no.o", lambda: codegen.jit(ADD_ONE, {"k": "no.o"}))
     raises(RuntimeError, "failed:", lambda: codegen.jit(ADD_ONE, {"k": C("int;;x(")}))
     for kernel in ["x", 1.5, None, []]:
@@ -251,9 +254,11 @@ def test_kernels() -> None:
 def test_flags_of_c() -> None:
     words = ("-O3", "-DA=b c")
     assert C("", "-O3 '-DA=b c'") == C("", words) == C("", list(words)) == C("", iter(words))
-    assert C("").flags == ("-O2",) and C("", "").flags == () and len({C("", "-O3"), C("", ["-O3"])}) == 1
+    assert C("").flags == ("-O2",) and C("", "").flags == ()
+    assert len({C("", "-O3"), C("", ["-O3"])}) == 1
     for flags, kind in [(5, "int"), (["-O3", 1], "int"), (b"-O3", "bytes"), (None, "NoneType")]:
-        raises(TypeError, f"flags of C are of type {kind}, expected str", lambda: C("", cast(Any, flags)))
+        text = f"flags of C are of type {kind}, expected str"
+        raises(TypeError, text, lambda: C("", cast(Any, flags)))
     raises(TypeError, "the source of C is of type bytes", lambda: C(cast(Any, b"")))
     raises(ValueError, "No closing quotation", lambda: C("", "-DA='"))
 
@@ -274,14 +279,19 @@ def test_what_is_undefined_is_explained() -> None:
         (
             declared + "f(n: int64) -> None = g(n);",
             {},
-            "undefined: `g`, which `f` calls: for the function of TVM FFI write `@g(…)` instead of `g(…)` (",
+            "undefined: `g`, which `f` calls: "
+            "for the function of TVM FFI write `@g(…)` instead of `g(…)` (",
         ),
         (
             'f() -> None = "codegen.test_wrong"();',
             {},
             'write `@"codegen.test_wrong"(…)` instead of `codegen.test_wrong(…)`',
         ),
-        ("f(n: int64) -> None = { @relu(n); };", {}, "undefined: `__tvm_ffi_relu`, which `f` calls ("),
+        (
+            "f(n: int64) -> None = { @relu(n); };",
+            {},
+            "undefined: `__tvm_ffi_relu`, which `f` calls (",
+        ),
     ]
     for text, kernels, said in rows:
         with warnings.catch_warnings():
@@ -292,7 +302,10 @@ def test_what_is_undefined_is_explained() -> None:
 def test_kernels_that_nobody_calls() -> None:
     both = C(C_KERNEL + "void l(void) {}")
     for kernels, said in [
-        ({"k": callback(), "l": 1, "m": 1}, "no declaration calls 'l', 'm' of kernels: they call k; "),
+        (
+            {"k": callback(), "l": 1, "m": 1},
+            "no declaration calls 'l', 'm' of kernels: they call k; ",
+        ),
         ({"k": both, "l": both}, "no declaration calls 'l' of kernels"),
         # A file may call it.
         ({"k": C(C_KERNEL), "l": 1}, None),
@@ -307,7 +320,8 @@ def test_kernels_that_nobody_calls() -> None:
 
 
 def test_what_cannot_be_loaded() -> None:
-    kernel = C(C_KERNEL.replace("x[i] + 1", "nowhere()").replace("void k", "float nowhere(void); void k"))
+    source = C_KERNEL.replace("x[i] + 1", "nowhere()")
+    kernel = C(source.replace("void k", "float nowhere(void); void k"))
     said = "what is linked cannot be loaded: undefined symbol: nowhere (link what defines it, too)"
     raises(RuntimeError, said, lambda: codegen.jit(ADD_ONE, {"k": kernel}))
     where = C("float nowhere(void) { return 1; }")
@@ -316,7 +330,8 @@ def test_what_cannot_be_loaded() -> None:
 
 def test_errors_of_others_are_not_ours() -> None:
     raises(RuntimeError, "no-such.so", lambda: tvm_ffi.load_module("/no-such.so"))
-    names = [name for name, kind in tvm_ffi.core.ERROR_NAME_TO_TYPE.items() if kind is codegen.InternalError]
+    known = tvm_ffi.core.ERROR_NAME_TO_TYPE.items()
+    names = [name for name, kind in known if kind is codegen.InternalError]
     assert names == ["tvm_ffi_codegen.InternalError"]
 
 

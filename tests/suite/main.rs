@@ -23,6 +23,7 @@ mod machine;
 mod messages;
 mod metadata;
 mod mirror;
+mod mutated;
 mod once;
 mod programs;
 mod properties;

@@ -52,6 +52,8 @@ pub(crate) fn binary(b: &mut Builder<'_>, op: Binary, lhs: Value, rhs: Value) ->
         Binary::Ge => b.compare(Cond::Sge, lhs, rhs),
         Binary::Ult => b.compare(Cond::Ult, lhs, rhs),
         Binary::Ule => b.compare(Cond::Ule, lhs, rhs),
+        Binary::Ugt => b.compare(Cond::Ugt, lhs, rhs),
+        Binary::Uge => b.compare(Cond::Uge, lhs, rhs),
         Binary::Feq => b.compare(Cond::Feq, lhs, rhs),
         Binary::Fne => b.compare(Cond::Fne, lhs, rhs),
         Binary::Flt => b.compare(Cond::Flt, lhs, rhs),

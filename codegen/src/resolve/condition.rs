@@ -83,9 +83,9 @@ impl<'a> Names<'a> {
         let negative =
             |term: &Term| term.kind == Kind::Int && term.constant().is_some_and(|n| n < 0);
         let signs = operands.each_ref().map(|term| if negative(term) { -1 } else { 0 });
-        let ((unsigned, change), [a, b]) = (operator::unsigned(op), operands);
+        let [a, b] = operands;
         if signs == [0, 0] {
-            return Ok(if change { compare(unsigned, b, a) } else { compare(unsigned, a, b) });
+            return Ok(compare(operator::unsigned(op), a, b));
         }
         // Always or never, once the other operand has been computed, which may fail.
         let other = if signs[0] < 0 { b } else { a };

@@ -54,6 +54,8 @@ operators! {
         Ge,
         Ult,
         Ule,
+        Ugt,
+        Uge,
         Feq,
         Fne,
         Flt,
@@ -126,15 +128,15 @@ pub(crate) fn comparison(op: Comparison, float: bool) -> Binary {
     }
 }
 
-/// The same of integers without a sign, and whether the operands change places.
-pub(crate) fn unsigned(op: Comparison) -> (Binary, bool) {
+/// The same of integers without a sign.
+pub(crate) fn unsigned(op: Comparison) -> Binary {
     match op {
-        Comparison::Eq => (Binary::Eq, false),
-        Comparison::Ne => (Binary::Ne, false),
-        Comparison::Lt => (Binary::Ult, false),
-        Comparison::Le => (Binary::Ule, false),
-        Comparison::Gt => (Binary::Ult, true),
-        Comparison::Ge => (Binary::Ule, true),
+        Comparison::Eq => Binary::Eq,
+        Comparison::Ne => Binary::Ne,
+        Comparison::Lt => Binary::Ult,
+        Comparison::Le => Binary::Ule,
+        Comparison::Gt => Binary::Ugt,
+        Comparison::Ge => Binary::Uge,
     }
 }
 
@@ -147,7 +149,7 @@ impl Binary {
             Binary::Fgt | Binary::Fge => true,
             Binary::Add | Binary::Sub | Binary::Mul | Binary::Min | Binary::Max => false,
             Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => false,
-            Binary::Ult | Binary::Ule => false,
+            Binary::Ult | Binary::Ule | Binary::Ugt | Binary::Uge => false,
         }
     }
 
@@ -167,6 +169,8 @@ impl Binary {
             Binary::Ge => i64::from(a >= b),
             Binary::Ult => i64::from(a.cast_unsigned() < b.cast_unsigned()),
             Binary::Ule => i64::from(a.cast_unsigned() <= b.cast_unsigned()),
+            Binary::Ugt => i64::from(a.cast_unsigned() > b.cast_unsigned()),
+            Binary::Uge => i64::from(a.cast_unsigned() >= b.cast_unsigned()),
             Binary::Fadd
             | Binary::Fsub
             | Binary::Fmul

@@ -56,6 +56,7 @@ pub(crate) struct Assembly {
 pub(crate) struct Linked {
     pub(crate) functions: Vec<(String, Address)>,
     pub(crate) data: Vec<(String, Place)>,
+    pub(crate) uncalled: Vec<String>,
     pub(crate) ranges: Vec<Range>,
     pub(crate) frames: Vec<u8>,
     pub(crate) text: Text,
@@ -182,7 +183,8 @@ impl Assembly {
         let functions = self.exports.into_iter().map(address).collect();
         let data = self.data.into_iter().map(place).collect();
         let text = Text { _announced: announced, _registered: registered, memory: self.memory };
-        Ok(Linked { functions, data, ranges, frames, text })
+        let uncalled = self.symbols.uncalled();
+        Ok(Linked { functions, data, uncalled, ranges, frames, text })
     }
 
     /// How to unwind the frames of all functions of which that is known.

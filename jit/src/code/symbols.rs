@@ -19,11 +19,18 @@ struct Shared {
     runtime: &'static Runtime,
     /// Routines that are compiled already.
     routines: Option<&'static HashMap<String, Address>>,
-    kernels: Mutex<HashMap<String, Address>>,
+    kernels: Mutex<HashMap<String, Kernel>>,
     /// Symbols that were asked for and are nowhere.
     missing: Mutex<Vec<String>>,
     /// Every question is about a symbol that should have been defined.
     checking: AtomicBool,
+}
+
+/// A function that was given.
+struct Kernel {
+    address: Address,
+    /// Code refers to it.
+    is_called: bool,
 }
 
 impl Symbols {
@@ -42,7 +49,8 @@ impl Symbols {
 
     /// Defines a kernel.
     pub(crate) fn define(&self, name: &str, address: *const u8) {
-        lock(&self.0.kernels).insert(name.to_owned(), Address(address));
+        let kernel = Kernel { address: Address(address), is_called: false };
+        lock(&self.0.kernels).insert(name.to_owned(), kernel);
     }
 
     /// True for the name of a routine of a module.
@@ -54,8 +62,22 @@ impl Symbols {
     pub(crate) fn find(&self, name: &str) -> Option<Address> {
         let routine = self.0.routines.and_then(|routines| routines.get(name).copied());
         let runtime = || self.0.runtime.symbol(name).map(|symbol| Address(symbol.cast()));
-        let kernel = || lock(&self.0.kernels).get(name).copied();
+        let kernel = || {
+            let mut kernels = lock(&self.0.kernels);
+            let kernel = kernels.get_mut(name)?;
+            kernel.is_called = true;
+            Some(kernel.address)
+        };
         routine.or_else(runtime).or_else(kernel)
+    }
+
+    /// The kernels that were given and that no code refers to, in alphabetical order.
+    pub(crate) fn uncalled(&self) -> Vec<String> {
+        let kernels = lock(&self.0.kernels);
+        let uncalled = kernels.iter().filter(|(_, kernel)| !kernel.is_called);
+        let mut names: Vec<String> = uncalled.map(|(name, _)| name.clone()).collect();
+        names.sort_unstable();
+        names
     }
 
     /// Answers the JIT module. It panics where it gets no address, so it gets one; the code that would

@@ -27,6 +27,27 @@ fn kernels_are_called_by_address() {
     }
 }
 
+/// What the declarations call, and what a function of the module calls, is called; another name is not, nor that of a
+/// function of the runtime or of the module, which go first.
+#[test]
+fn kernels_that_nobody_calls_are_known() {
+    let library = "f(x: int64, y: int64) -> int64 = first(x, y); g(x: int64, y: int64) -> int64 = product(x, y);";
+    let given = ["second", "frist", "first", "product", "TVMFFIErrorMoveFromRaised"];
+    for runtime in runtimes() {
+        let subtract = subtract as *const u8;
+        let give = |jit: Jit, name: &&str| {
+            // SAFETY: the kernel is sound for all integers that this test passes.
+            unsafe { jit.kernel(name, subtract) }
+        };
+        let mut jit = given.iter().fold(Jit::with_runtime(runtime).unwrap(), give);
+        define(&mut jit, "product", Some("second"));
+        let compiled = jit.compile(&library.parse().unwrap()).unwrap();
+        let expected = ["TVMFFIErrorMoveFromRaised", "frist", "product"];
+        assert_eq!(compiled.uncalled().collect::<Vec<_>>(), expected);
+        assert_eq!(int(compiled.function("g").unwrap().call((50, 8))), 42);
+    }
+}
+
 /// Defines `name(x, y) = x * y`, or calls `callee` instead of multiplying.
 pub(crate) fn define(jit: &mut Jit, name: &str, callee: Option<&str>) {
     // SAFETY: what is defined here is sound for the integers that this file passes.

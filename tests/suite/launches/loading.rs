@@ -121,7 +121,7 @@ fn drivers_are_new_enough_and_work() {
 }
 
 /// Kernels, what they are given, and what is wrong with that. PTX is read by the driver only.
-const WRONG: [(&str, &str, &str); 8] = [
+const WRONG: [(&str, &str, &str); 10] = [
     (
         "no_kernel",
         "x.data",
@@ -148,6 +148,17 @@ const WRONG: [(&str, &str, &str); 8] = [
         "tma",
         "struct(n, n, n), x.data",
         "Mismatched size of parameter #0 of tma …, expected 128 but got 24",
+    ),
+    // A wrong number is said before a wrong size.
+    (
+        "axpy_kernel",
+        "int32(n), x.data",
+        "Mismatched parameters of axpy_kernel …, expected 4 but got 2",
+    ),
+    (
+        "cluster_kernel",
+        "int32(n), int32(n)",
+        "Mismatched parameters of cluster_kernel …, expected 1 but got 2",
     ),
     ("widths", "n == 1", "Mismatched parameters of widths …, expected 8 but got 1"),
 ];

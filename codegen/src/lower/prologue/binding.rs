@@ -34,11 +34,20 @@ impl Wrapper<'_, '_> {
             }
             Rule::Solve { symbol, linear, .. } => {
                 self.sign(place, value);
-                if let SymbolState::Maybe(known, bound) = self.symbols[*symbol] {
-                    return self.compare_or_solve(*symbol, [value, known, bound], linear, counts);
+                match self.symbols[*symbol] {
+                    SymbolState::Maybe(known, bound) => {
+                        self.compare_or_solve(*symbol, [value, known, bound], linear, counts);
+                    }
+                    // Not solved, since the coefficient may be 0.
+                    SymbolState::Bound(known) => {
+                        let expected = self.linear(linear, known);
+                        self.require_equal(value, expected, counts);
+                    }
+                    SymbolState::Unbound => {
+                        let solved = self.solve(value, linear, counts);
+                        self.bind(*symbol, solved, counts);
+                    }
                 }
-                let solved = self.solve(value, linear, counts);
-                self.bind(*symbol, solved, counts);
             }
         }
     }
@@ -89,10 +98,7 @@ impl Wrapper<'_, '_> {
         linear: &Linear,
         counts: Option<Value>,
     ) {
-        let constant = self.term(&linear.constant);
-        let coefficient = self.term(&linear.coefficient);
-        let expected = self.b.binary(Binary::Mul, coefficient, known);
-        let expected = self.b.binary(Binary::Add, expected, constant);
+        let expected = self.linear(linear, known);
         let free = self.b.not(bound);
         let (comparing, solving) = match counts {
             None => (bound, free),
@@ -158,6 +164,14 @@ impl Wrapper<'_, '_> {
                 SymbolState::Maybe(self.b.select(bound, known, value), either)
             }
         };
+    }
+
+    /// The value of a linear expression where its symbol has this one.
+    fn linear(&mut self, linear: &Linear, symbol: Value) -> Value {
+        let constant = self.term(&linear.constant);
+        let coefficient = self.term(&linear.coefficient);
+        let product = self.b.binary(Binary::Mul, coefficient, symbol);
+        self.b.binary(Binary::Add, product, constant)
     }
 
     /// The symbol's value for which the linear expression has this value; there must be one.

@@ -316,7 +316,8 @@ fn arithmetic(op: Binary, [a, b]: [Possible; 2]) -> Possible {
         Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv => Possible::floats(),
         Binary::Fmin | Binary::Fmax => Possible::floats(),
         Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt => Possible::TRUTH,
-        Binary::Ge | Binary::Ult | Binary::Ule | Binary::Feq | Binary::Fne => Possible::TRUTH,
+        Binary::Ge | Binary::Ult | Binary::Ule | Binary::Ugt | Binary::Uge => Possible::TRUTH,
+        Binary::Feq | Binary::Fne => Possible::TRUTH,
         Binary::Flt | Binary::Fle | Binary::Fgt | Binary::Fge => Possible::TRUTH,
     }
 }

@@ -128,8 +128,8 @@ impl Relation {
         Some(Relation(match op {
             Binary::Lt | Binary::Ult | Binary::Flt => Relation::LESS,
             Binary::Le | Binary::Ule | Binary::Fle => Relation::LESS | Relation::EQUAL,
-            Binary::Gt | Binary::Fgt => Relation::GREATER,
-            Binary::Ge | Binary::Fge => Relation::GREATER | Relation::EQUAL,
+            Binary::Gt | Binary::Ugt | Binary::Fgt => Relation::GREATER,
+            Binary::Ge | Binary::Uge | Binary::Fge => Relation::GREATER | Relation::EQUAL,
             Binary::Eq | Binary::Feq => Relation::EQUAL,
             Binary::Ne => Relation::LESS | Relation::GREATER,
             Binary::Fne => Relation::LESS | Relation::GREATER | Relation::NEITHER,

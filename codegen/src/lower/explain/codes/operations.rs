@@ -89,6 +89,8 @@ coded! {
     /// Of integers without a sign, as the rest.
     Ult {} -1 [] Expressions;
     Ule {} -1 [] Expressions;
+    Ugt {} -1 [] Expressions;
+    Uge {} -1 [] Expressions;
     /// To a narrower integer.
     NarrowUnsigned { text: Text, name: Text, bits: u32, signed: bool } 0 [] Values;
     UnsignedToFloat {} 0 [] Values;
@@ -136,6 +138,8 @@ impl Rpn {
             Binary::Ge => Rpn::Ge,
             Binary::Ult => Rpn::Ult,
             Binary::Ule => Rpn::Ule,
+            Binary::Ugt => Rpn::Ugt,
+            Binary::Uge => Rpn::Uge,
             Binary::Feq => Rpn::Feq,
             Binary::Fne => Rpn::Fne,
             Binary::Flt => Rpn::Flt,

@@ -52,8 +52,8 @@ pub(crate) fn unload_image(image: &Image) {
     }
 }
 
-/// Compares number and sizes of the parameters, where the driver knows them. A kernel reads as many bytes as it was
-/// compiled for.
+/// Compares the number of the parameters, then their sizes, where the driver knows them. A kernel reads as many bytes as
+/// it was compiled for.
 #[routine]
 pub(crate) fn check_params(attempt: Attempt, found: &CuKernel) -> i32 {
     if driver_address(Entry::KernelGetParamInfo) == null {
@@ -63,15 +63,18 @@ pub(crate) fn check_params(attempt: Attempt, found: &CuKernel) -> i32 {
     let (name, count) = (shown(kernel), kernel.count);
     let offset: u64;
     let size: u64;
+    let mut wrong: i64 = -1;
+    let mut its: u64 = 0;
     for at in 0..count {
         let status = cuda::kernel_get_param_info(found, at, offset, size);
         if status == cuda::INVALID_VALUE {
             raise!(caller, Complaint::Params, name, at, count);
         }
         check(attempt, status)?;
-        let own = kernel.sizes[at];
-        if *size != own {
-            raise!(caller, Complaint::ParamSize, at, name, *size, own);
+        let found = *size;
+        if found != kernel.sizes[at] && wrong < 0 {
+            wrong = at;
+            its = found;
         }
     }
     let mut has = count;
@@ -80,6 +83,9 @@ pub(crate) fn check_params(attempt: Attempt, found: &CuKernel) -> i32 {
     }
     if has != count {
         raise!(caller, Complaint::Params, name, has, count);
+    }
+    if wrong >= 0 {
+        raise!(caller, Complaint::ParamSize, wrong, name, its, kernel.sizes[wrong]);
     }
     0
 }
