@@ -1,6 +1,7 @@
 //! What the tests share: the table of calls, the arguments it is written in, and the ways to make a call.
 
 pub mod argument;
+pub mod callgrind;
 pub mod cases;
 pub mod every;
 pub mod fake_cuda;

@@ -9,10 +9,12 @@ use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 
 use crate::answers::Answers;
 use crate::cases::{Call, timed};
+use crate::counts;
 use crate::functions::{Arguments, Calls, Function, Functions, JIT};
 use crate::peers::{Kind, Peers};
-use crate::report::{Plot, Report, Section, Table, number};
+use crate::report::{Line, Plot, Report, Section, Table, number};
 use crate::rust;
+use crate::said;
 use crate::samples::{Item, Series, interleave};
 use crate::setup::Setup;
 
@@ -133,7 +135,7 @@ pub(crate) fn run(
         for (index, call) in calls.iter().enumerate().filter(|(_, call)| call.fails == fails) {
             let (args, calls) = (arguments.of(index), Calls::new());
             for functions in all {
-                match job_of(functions, call, answers) {
+                match function_of(functions, call, answers) {
                     Ok(function) => {
                         let job = Job { function, args, way, fails, calls };
                         items.push(item(job, &functions.peer, call));
@@ -146,21 +148,31 @@ pub(crate) fn run(
         table
     };
     let mut tables: Vec<Table> = TABLES.iter().map(table).collect();
+    let counted = said("counts", || counts::run(setup, peers, all, answers, &mut report.left_out));
+    for (table, _) in tables.iter_mut().zip(TABLES).filter(|(_, (.., way))| *way == Way::Symbol) {
+        table.counts = counted.clone();
+    }
     summarize(&tables, peers, report);
     tables.push(in_short(&tables[0]));
     tables.push(rust::handles(setup, &peers.kernels));
     let note = "All functions of a table are called in batches in turn, in one process that pins nothing; \
                 each figure is of one round of batches. Everybody calls the same kernels, which are linked \
                 into each library. Of failing calls the error is fetched and released.";
-    let (title, notes) = ("Calls".to_owned(), vec![note.to_owned()]);
+    let counts = "Instructions and branches are those of a call by symbol, from the first instruction of the \
+                  function to its return, with all that it calls, the kernel too; callgrind counts them, and no \
+                  machine changes those of calls that succeed: for an error in C the runtime searches what is \
+                  loaded. Taken are conditional branches that jump, and jumps that are not conditional; calls \
+                  and returns are neither.";
+    let (title, notes) = ("Calls".to_owned(), vec![note.to_owned(), counts.to_owned()]);
     report.sections.push(Section { title, notes, tables });
 }
 
 /// What all systems can do, and how the summary calls it.
-const EVERYWHERE: [(&str, &str); 5] = [
+const EVERYWHERE: [(&str, &str); 6] = [
     ("add_one", "checked call of `add_one`"),
     ("matmul", "`matmul`, three matrices"),
     ("strided8", "eight 4-D tensors"),
+    ("stride_symbols8", "eight 4-D tensors, stride symbols"),
     ("ints16", "sixteen `int32`"),
     ("many32", "32 matrices"),
 ];
@@ -185,7 +197,12 @@ fn in_short(table: &Table) -> Table {
     }
 }
 
-fn job_of(functions: &Functions, call: &Call, answers: &Answers) -> Result<Function, String> {
+/// The function that a call is of, or why the peer cannot be asked.
+pub(crate) fn function_of(
+    functions: &Functions,
+    call: &Call,
+    answers: &Answers,
+) -> Result<Function, String> {
     let function = functions.by_case.get(call.case).ok_or("—")?;
     let fault = answers.fault(&functions.peer, &call.name());
     fault.map_or(Ok(*function), |fault| Err(fault.to_owned()))
@@ -197,33 +214,73 @@ fn item<'a>(job: Job<'a>, peer: &str, call: &Call) -> Item<'a> {
     Item { column: peer.to_owned(), rows: vec![call.name()], run }
 }
 
-/// Lines for the README: the best of ours beside C and the macro.
+/// What others can do, or ours alone: a row of the first table, how the summary calls it, and what it is compared
+/// with.
+const ELSEWHERE: [(&str, &str, &str); 13] = [
+    ("add_one: DLTensor*", "`add_one`, every tensor a `DLTensor*`", BASE),
+    ("add_one: alternating", "`add_one`, objects and `DLTensor*` in turn", BASE),
+    ("strided8: DLTensor*", "eight 4-D tensors, every one a `DLTensor*`", BASE),
+    ("strided8: alternating", "eight 4-D tensors, objects and `DLTensor*` in turn", BASE),
+    ("stride_symbols8: DLTensor*", "stride symbols, every tensor a `DLTensor*`", BASE),
+    ("stride_symbols8: alternating", "stride symbols, objects and `DLTensor*` in turn", BASE),
+    ("by_name", "call by name, two matrices", BASE),
+    ("by_symbol", "call by symbol, checked there again", BASE),
+    ("axpy", "launch, on a driver that does nothing", BASE),
+    ("tensor_maps", "launch with three tensor maps, likewise", BASE),
+    ("pair", "`Tuple` of two tensors", MACRO),
+    ("union: tensor", "`Union`, given a tensor", MACRO),
+    ("map8", "`Map` of 8", MACRO),
+];
+
+const MACRO: &str = "C++ macro, checked";
+
+/// Lines for the README: ours beside C or the macro, and beside other systems.
 fn summarize(tables: &[Table], peers: &Peers, report: &mut Report) {
-    let names = peers.all.iter().filter(|peer| matches!(peer.kind, Kind::Ours(_)));
-    let ours: Vec<&str> = [JIT].into_iter().chain(names.map(|peer| peer.name.as_str())).collect();
+    let ours = peers.all.iter().filter(|peer| matches!(peer.kind, Kind::Ours(_)));
+    let ours: Vec<&str> = [JIT].into_iter().chain(ours.map(|peer| &*peer.name)).collect();
     let systems = peers.all.iter().filter(|peer| peer.kind == Kind::System);
-    let systems: Vec<&str> = systems.map(|peer| peer.name.as_str()).collect();
+    let systems: Vec<&str> = systems.map(|peer| &*peer.name).collect();
     let mut line = |table: &Table, row: &str, what: &str, base: &str| {
-        let one = |name: &&str| {
-            let (ratio, cell) = (table.ratio(row, name, base)?, table.cell(row, name)?);
-            Some(format!("{ratio:.2}× {name} ({} ns)", number(cell.median())))
-        };
-        let figures: Vec<String> = ours.iter().filter_map(one).collect();
-        let time =
-            |name: &&str| Some(format!("{name}, {} ns", number(table.cell(row, name)?.median())));
-        let beside: Vec<String> = [base].iter().chain(&systems).filter_map(time).collect();
-        if !figures.is_empty() && !beside.is_empty() {
-            report.summary.push([what.to_owned(), figures.join(", "), beside.join("; ")]);
-        }
+        let beside: Vec<&str> = [base].into_iter().chain(systems.iter().copied()).collect();
+        report.summary.extend(summary(table, row, what, &ours, &beside));
     };
     for (row, what) in EVERYWHERE {
         line(&tables[0], row, what, BASE);
     }
-    line(&tables[0], "by_name", "call by name, two matrices", BASE);
-    line(&tables[0], "by_symbol", "call by symbol, checked there again", BASE);
-    line(&tables[0], "axpy", "launch, on a driver that does nothing", BASE);
-    line(&tables[0], "pair", "`Tuple` of two tensors", "C++ macro, checked");
-    line(&tables[0], "union: tensor", "`Union`, given a tensor", "C++ macro, checked");
-    line(&tables[0], "map8", "`Map` of 8", "C++ macro, checked");
+    for (row, what, base) in ELSEWHERE {
+        line(&tables[0], row, what, base);
+    }
     line(&tables[2], "add_one: unequal extents", "failing call", BASE);
+}
+
+/// A line of a row: ours, and the others of which the first is the base.
+fn summary(table: &Table, row: &str, what: &str, ours: &[&str], beside: &[&str]) -> Option<Line> {
+    let time = |name: &str| Some(format!("{} ns", number(table.cell(row, name)?.median())));
+    let one = |name: &&str| {
+        let ratio = table.ratio(row, name, beside[0])?;
+        Some(format!("{ratio:.2}× {name} ({})", time(name)?))
+    };
+    let figures: Vec<String> = ours.iter().filter_map(one).collect();
+    let other = |name: &&str| Some(format!("{name}, {}", time(name)?));
+    let others: Vec<String> = beside.iter().filter_map(other).collect();
+    if figures.is_empty() || others.is_empty() {
+        return None;
+    }
+    let mut line = Line::new(what, figures.join(", "), others.join("; "));
+    line.counts = counted(table, row, &[ours, beside].concat());
+    Some(line)
+}
+
+/// What is counted of some peers in a row; those of whom the same is counted stand together.
+fn counted(table: &Table, row: &str, names: &[&str]) -> String {
+    let mut groups: Vec<(String, String)> = Vec::new();
+    for name in names {
+        let Some(counts) = table.counted(row, name) else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == counts) {
+            Some((_, names)) => names.push_str(&format!(" and {name}")),
+            None => groups.push((counts, (*name).to_owned())),
+        }
+    }
+    let group = |(counts, names): &(String, String)| format!("{counts} {names}");
+    groups.iter().map(group).collect::<Vec<_>>().join("; ")
 }

@@ -1,6 +1,8 @@
 //! What is measured: functions, calls of them that succeed or fail, and what tells careful functions from
 //! careless ones.
 
+use tvm_ffi_codegen_tests::fake_cuda;
+
 /// A function that every peer has, if it can.
 #[derive(Debug)]
 pub(crate) struct Case {
@@ -44,6 +46,10 @@ fn list(count: usize, entry: impl Fn(usize) -> String) -> String {
 pub(crate) fn cases() -> Vec<Case> {
     let strided = list(8, |i| format!("x{i}: Tensor([a, b, c, d], float32, strides=any)"));
     let many = list(32, |i| format!("x{i}: Tensor([n, m], float32)"));
+    let symbolic = list(8, |i| {
+        format!("x{i}: Tensor([a, b, c, d], float32, strides=[s{i}0, s{i}1, s{i}2, 1])")
+    });
+    let strides = list(8, |i| format!("s{i}0, s{i}1, s{i}2"));
     let data = |count| list(count, |i| format!("x{i}.data"));
     let case = |name, params: &str, args: &str| Case {
         name,
@@ -58,6 +64,13 @@ pub(crate) fn cases() -> Vec<Case> {
         "image code; axpy({vectors}, a: float32) -> int64 = {{ launch code.\"axpy_kernel\"(x.data, y.data, \
          int32(n), a) grid(ceildiv(n, 1024)) block(128); return n; }};"
     );
+    let on_gpu = "float32, device=cuda";
+    let tensor_maps = format!(
+        "image {MAPS}; tensor_maps(a: Tensor([m, k], {on_gpu}), b: Tensor([k, n], {on_gpu}), c: Tensor([m, n], \
+         {on_gpu})) -> int64 = {{ launch {MAPS}.\"tensor_maps_kernel\"(tensormap(a, box=[64, 32]), \
+         tensormap(b, box=[64, 32]), tensormap(c, box=[64, 32]), int32(k)) grid(ceildiv(m, 64), \
+         ceildiv(n, 32)) block(128); return k; }};"
+    );
     let number = format!("number({matrices}) -> int64 = pair_kernel(x.data, y.data, n * m);");
     vec![
         case("add_one", "x: Tensor([n], float32), y: Tensor([n], float32)", "x.data, y.data, n"),
@@ -67,6 +80,7 @@ pub(crate) fn cases() -> Vec<Case> {
             "a.data, b.data, c.data, m, k, n",
         ),
         case("strided8", &strided, &format!("{}, a, b, c, d", data(8))),
+        case("stride_symbols8", &symbolic, &format!("{}, a, b, c, d, {strides}", data(8))),
         case("ints16", &list(16, |i| format!("a{i}: int32")), &list(16, |i| format!("a{i}"))),
         case(
             "pair",
@@ -88,7 +102,18 @@ pub(crate) fn cases() -> Vec<Case> {
         Case { name: "by_symbol", declaration: number + &program("by_symbol", "number") },
         // On a driver that does nothing.
         Case { name: "axpy", declaration: axpy },
+        Case { name: "tensor_maps", declaration: tensor_maps },
     ]
+}
+
+/// The image of the kernel that takes tensor maps.
+const MAPS: &str = "maps";
+const MAPS_PTX: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry tensor_maps_kernel(\
+    .param .align 128 .b8 a[128], .param .align 128 .b8 b[128], .param .align 128 .b8 c[128], .param .u32 k) { ret; }\n";
+
+/// The bytes of an image.
+pub(crate) fn image(name: &str) -> Vec<u8> {
+    if name == MAPS { MAPS_PTX.into() } else { fake_cuda::CUBIN.to_vec() }
 }
 
 /// A tensor object as the runtime makes them, with compact strides.
@@ -98,27 +123,47 @@ fn tensor(dims: &[i64]) -> String {
     format!("float32{dims:?}{{strides=[{}], object}}", strides.join(", "))
 }
 
+/// A call with the arguments as a list.
+fn call(case: &'static str, what: &'static str, arguments: &str, fails: bool) -> Call {
+    Call { case, what, arguments: format!("({arguments})"), fails }
+}
+
+/// Calls with tensor objects, with a `DLTensor*` to each of them, and with both kinds in turn.
+fn arrivals(case: &'static str, objects: &[&str]) -> [Call; 3] {
+    let pointers: Vec<String> = objects.iter().map(|text| text.replace(", object", "")).collect();
+    let either = |i: usize| if i.is_multiple_of(2) { objects[i] } else { &pointers[i] };
+    let each = list(objects.len(), |i| either(i).to_owned());
+    [
+        call(case, "", &objects.join(", "), false),
+        call(case, "DLTensor*", &pointers.join(", "), false),
+        call(case, "alternating", &each, false),
+    ]
+}
+
+/// Four dims without rows that are contiguous, and with such rows.
+const STRIDED: &str = "float32[2, 3, 4, 5]{strides=[120, 40, 10, 2], object}";
+const ROWS: &str = "float32[2, 3, 4, 5]{strides=[120, 40, 10, 1], object}";
+
 /// The calls that are timed.
 pub(crate) fn timed() -> Vec<Call> {
     let five = tensor(&[5]);
-    let call = |case, what, arguments: &str, fails| Call {
-        case,
-        what,
-        arguments: format!("({arguments})"),
-        fails,
-    };
     let good = |case, what, arguments: &str| call(case, what, arguments, false);
     let [a, b, c] = [tensor(&[4, 3]), tensor(&[3, 5]), tensor(&[4, 5])];
-    let gpu = "float32[3000]{strides=[1], device=cuda:0, object}";
-    let strided = "float32[2, 3, 4, 5]{strides=[120, 40, 10, 2], object}";
+    let on_gpu = |tensor: String| tensor.replace(", object", ", device=cuda:0, object");
+    let gpu = on_gpu(tensor(&[3000]));
+    let tiled = [[128, 64], [64, 256], [128, 256]].map(|dims| on_gpu(tensor(&dims)));
     let double = five.replacen("float32", "float64", 1);
-    vec![
-        good("add_one", "", &format!("{five}, {five}")),
-        good("matmul", "", &format!("{a}, {b}, {c}")),
-        good("strided8", "", &list(8, |_| strided.to_owned())),
+    let mut calls = [
+        arrivals("add_one", &[&*five; 2]),
+        arrivals("matmul", &[&*a, &*b, &*c]),
+        arrivals("strided8", &[STRIDED; 8]),
+        arrivals("stride_symbols8", &[ROWS; 8]),
+        arrivals("many32", &[&*a; 32]),
+    ]
+    .concat();
+    calls.extend([
         good("ints16", "", &list(16, |i| i.to_string())),
         good("pair", "", &format!("array({five}, {five})")),
-        good("many32", "", &list(32, |_| a.clone())),
         good("text", "small", "\"small\""),
         good("text", "object", "\"a longer text\""),
         good("list8", "", &format!("array({})", list(8, |_| five.clone()))),
@@ -132,11 +177,13 @@ pub(crate) fn timed() -> Vec<Call> {
         good("by_name", "", &format!("{a}, {a}")),
         good("by_symbol", "", &format!("{a}, {a}")),
         good("axpy", "", &format!("{gpu}, {gpu}, 2.5")),
+        good("tensor_maps", "", &tiled.join(", ")),
         call("add_one", "unequal extents", &format!("{five}, {}", tensor(&[4])), true),
         call("add_one", "wrong dtype", &format!("{five}, {double}"), true),
         call("add_one", "wrong type", &format!("{five}, \"text\""), true),
         call("add_one", "wrong count", &five, true),
-    ]
+    ]);
+    calls
 }
 
 /// Calls that show what is checked, and what is accepted although it need not be refused.
@@ -158,6 +205,11 @@ pub(crate) fn questions() -> Vec<Call> {
         ("add_one", "not contiguous", one("{strides=[2]}", "5"), true),
         ("add_one", "data NULL", one("{strides=[1], data=null}", "5"), true),
         ("add_one", "misaligned", one("{strides=[1], data=2}", "5"), true),
+        ("stride_symbols8", "strides NULL", list(8, |_| "float32[2, 3, 4, 5]".to_owned()), false),
+        ("stride_symbols8", "extents of 1", eight("[1, 3, 1, 5]", "[7, 10, 9, 1]"), false),
+        ("stride_symbols8", "rows of 1", eight("[2, 3, 4, 1]", "[120, 40, 10, 7]"), false),
+        ("stride_symbols8", "no elements", eight("[2, 0, 4, 5]", "[7, 8, 9, 10]"), false),
+        ("stride_symbols8", "rows with gaps", eight("[2, 3, 4, 5]", "[120, 40, 10, 2]"), true),
         ("ints16", "beyond 32 bits", list(16, |_| "4294967296".to_owned()), true),
         ("ints16", "bool", list(16, |_| "true".to_owned()), false),
         ("ints16", "float", list(16, |_| "1.0".to_owned()), true),
@@ -183,13 +235,13 @@ pub(crate) fn questions() -> Vec<Call> {
         ("by_name", "extents differ", matrices.clone(), true),
         ("by_symbol", "extents differ", matrices, true),
     ];
-    let call = |(case, what, arguments, fails)| Call {
-        case,
-        what,
-        arguments: format!("({arguments})"),
-        fails,
-    };
-    all.map(call).into()
+    all.map(|(case, what, arguments, fails): (_, _, String, _)| call(case, what, &arguments, fails))
+        .into()
+}
+
+/// Eight tensors with these dims and strides.
+fn eight(dims: &str, strides: &str) -> String {
+    list(8, |_| format!("float32{dims}{{strides={strides}, object}}"))
 }
 
 /// Twice a tensor with one dim and these options, as an object.

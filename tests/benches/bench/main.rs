@@ -1,4 +1,5 @@
-//! The benchmark: calls, time, scale, size and stack of our functions beside those of others, in one run.
+//! The benchmark: calls, what they cost in time and in instructions, time, scale, size and stack of our functions
+//! beside those of others, in one run.
 //!
 //! `tests/bench [part …] [--short]` sets up what it needs and runs it; `target/bench/report.md` is for people,
 //! `target/bench/results.json` for programs. Parts: `calls time scale size stack python`.
@@ -7,6 +8,7 @@ mod answers;
 mod calls;
 mod cases;
 mod children;
+mod counts;
 mod emission;
 mod functions;
 mod ours;
@@ -47,6 +49,7 @@ fn main() {
     {
         match name.as_str() {
             answers::NAME => answers::child(&setup, rest),
+            counts::NAME => counts::child(&setup, rest),
             scale::NAME => scale::child(&setup, rest),
             name => panic!("no child {name}"),
         }

@@ -8,8 +8,9 @@ use codegen::{Library, Routines, ir};
 use driver::link::{self, Input, Linker};
 use driver::{Form, Optimize};
 use jit::{Compiled, Jit};
-use tvm_ffi_codegen_tests::{fake_cuda, ffi};
+use tvm_ffi_codegen_tests::ffi;
 
+use crate::cases;
 use crate::peers::Kernels;
 
 /// Levels of optimisation by name; Cranelift knows none.
@@ -18,7 +19,7 @@ pub(crate) const LEVELS: [(&str, Optimize); 4] =
 
 pub(crate) fn parse(text: &str) -> Library {
     let mut library: Library = black_box(text).parse().unwrap_or_else(|error| panic!("{error}"));
-    library.images.iter_mut().for_each(|image| image.bytes = Some(fake_cuda::CUBIN.to_vec()));
+    library.images.iter_mut().for_each(|image| image.bytes = Some(cases::image(&image.name)));
     library
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::answers::Answers;
 use crate::cases::cases;
 use crate::peers::{Kind, Peers, environment};
-use crate::report::{Plot, Report, Section, Table, number};
+use crate::report::{Line, Plot, Report, Section, Table, number};
 use crate::samples::{Samples, Series};
 use crate::setup::Setup;
 
@@ -116,5 +116,5 @@ fn summarize(table: &Table, report: &mut Report) {
         |name: &&str| Some(format!("{} ns {name}", number(table.cell(row, name)?.median())));
     let join = |names: &[&str]| names.iter().filter_map(figure).collect::<Vec<_>>().join(", ");
     let (ours, others) = (join(&["LLVM .so", "Cranelift .so"]), join(&[BASE, EMPTY]));
-    report.summary.push(["`add_one` from Python with NumPy".into(), ours, others]);
+    report.summary.push(Line::new("`add_one` from Python with NumPy", ours, others));
 }

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tvm_ffi_codegen_tests::callgrind::Counts;
 
+use crate::counts::Counted;
 use crate::plot;
 use crate::samples::{Samples, Series};
 
@@ -16,9 +18,26 @@ pub(crate) struct Report {
     pub(crate) machine: Vec<[String; 2]>,
     /// What was left out, and why.
     pub(crate) left_out: Vec<String>,
-    /// Measure, figure, beside what.
-    pub(crate) summary: Vec<[String; 3]>,
+    pub(crate) summary: Vec<Line>,
     pub(crate) sections: Vec<Section>,
+}
+
+/// A line of the summary.
+#[derive(Debug, Default)]
+pub(crate) struct Line {
+    pub(crate) measure: String,
+    /// What ours cost.
+    pub(crate) figure: String,
+    /// What others cost.
+    pub(crate) beside: String,
+    /// What all of them cost in instructions and branches, where that is counted.
+    pub(crate) counts: String,
+}
+
+impl Line {
+    pub(crate) fn new(measure: &str, figure: String, beside: String) -> Line {
+        Line { measure: measure.to_owned(), figure, beside, counts: String::new() }
+    }
 }
 
 /// What one part found.
@@ -39,6 +58,8 @@ pub(crate) struct Table {
     /// The column that ratios are of, where ratios mean something.
     pub(crate) base: Option<String>,
     pub(crate) series: Vec<Series>,
+    /// What stands beside ratios: instructions and branches, where they are counted.
+    pub(crate) counts: Vec<Counted>,
     /// Row, column, and why there is no figure.
     pub(crate) absent: Vec<[String; 3]>,
     pub(crate) plot: Plot,
@@ -54,6 +75,10 @@ pub(crate) enum Plot {
     /// A curve per column; rows are numbers.
     Curves,
 }
+
+/// What is counted of calls, and how it is written behind ratios.
+const COUNTED: &str = "instructions / branches / taken";
+const COUNTS: &str = ", then instructions / conditional branches / branches taken";
 
 impl Table {
     pub(crate) fn rows(&self) -> Vec<&str> {
@@ -76,6 +101,25 @@ impl Table {
         Some(self.cell(row, column)?.ratio(self.cell(row, base)?))
     }
 
+    fn counts_of(&self, row: &str, column: &str) -> Option<Counts> {
+        let mut all = self.counts.iter();
+        Some(all.find(|counted| counted.row == row && counted.column == column)?.counts)
+    }
+
+    /// Instructions, branches and taken branches of a cell, where they are counted.
+    pub(crate) fn counted(&self, row: &str, column: &str) -> Option<String> {
+        let counts = self.counts_of(row, column)?;
+        let taken = counts.taken.map(|taken| format!(" / {taken}")).unwrap_or_default();
+        Some(format!("{} / {}{taken}", counts.instructions, counts.branches))
+    }
+
+    /// How a cell compares with that of the base, and what is counted of it.
+    fn compared(&self, row: &str, column: &str, base: &str) -> Option<String> {
+        let ratio = self.ratio(row, column, base).map(|ratio| format!("{ratio:.2}×"));
+        let parts: Vec<String> = ratio.into_iter().chain(self.counted(row, column)).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+
     fn why_absent(&self, row: &str, column: &str) -> &str {
         let mut all = self.absent.iter();
         all.find(|[r, c, _]| r == row && c == column).map_or("", |[.., why]| why)
@@ -89,8 +133,10 @@ impl Table {
         let once = self.series.iter().all(|series| series.samples.0.len() == 1);
         let figures = if once { "" } else { "Minimum / median / maximum, " };
         if let Some(base) = &self.base {
-            writeln!(out, "Ratios to {base}, medians of those of each round:\n").expect("grows");
-            self.grid(out, |row, column| self.ratio(row, column, base).map(|r| format!("{r:.2}×")));
+            let counts = if self.counts.is_empty() { "" } else { COUNTS };
+            writeln!(out, "Ratios to {base}, medians of those of each round{counts}:\n")
+                .expect("grows");
+            self.grid(out, |row, column| self.compared(row, column, base));
             out.push('\n');
         }
         writeln!(out, "{figures}{}:\n", self.unit).expect("strings grow");
@@ -121,6 +167,12 @@ impl Table {
             cell["row"] = json!(series.row);
             cell["column"] = json!(series.column);
             cell["ratio"] = json!(base.map(|base| series.samples.ratio(base)));
+            if let Some(found) = self.counts_of(&series.row, &series.column) {
+                let Counts { instructions, branches, taken } = found;
+                cell["instructions"] = json!(instructions);
+                cell["branches"] = json!(branches);
+                cell["taken"] = json!(taken);
+            }
             cell
         };
         let cells: Vec<Value> = self.series.iter().map(cell).collect();
@@ -150,11 +202,14 @@ impl Report {
     }
 
     fn head(&self, out: &mut String) {
-        out.push_str("| | |\n|---|---|\n");
+        let processor = self.machine.first().map_or("", |[_, processor]| processor);
+        writeln!(out, "On {processor}\n\n| | |\n|---|---|").expect("strings grow");
         self.machine.iter().for_each(|[k, v]| out.push_str(&format!("| {k} | {v} |\n")));
-        out.push_str("\n## Summary\n\n| measure | figure | beside |\n|---|---|---|\n");
-        for [measure, figure, beside] in &self.summary {
-            writeln!(out, "| {measure} | {figure} | {beside} |").expect("strings grow");
+        writeln!(out, "\n## Summary\n\n| on {processor} | figure | beside | {COUNTED} |")
+            .expect("grows");
+        out.push_str("|---|---|---|---|\n");
+        for Line { measure, figure, beside, counts } in &self.summary {
+            writeln!(out, "| {measure} | {figure} | {beside} | {counts} |").expect("strings grow");
         }
         if !self.left_out.is_empty() {
             out.push_str("\nLeft out:\n\n");
@@ -169,7 +224,11 @@ impl Report {
         };
         let sections: Vec<Value> = self.sections.iter().map(section).collect();
         let (machine, left_out) = (&self.machine, &self.left_out);
-        let summary = &self.summary;
+        let line = |line: &Line| {
+            let Line { measure, figure, beside, counts } = line;
+            json!({ "measure": measure, "figure": figure, "beside": beside, "counts": counts })
+        };
+        let summary: Vec<Value> = self.summary.iter().map(line).collect();
         json!({ "machine": machine, "summary": summary, "left_out": left_out, "sections": sections })
     }
 }

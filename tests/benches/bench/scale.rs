@@ -13,7 +13,7 @@ use crate::children;
 use crate::emission::emit;
 use crate::ours::{self, JIT_STAGES, durations};
 use crate::peers::{Kernels, Peers};
-use crate::report::{Plot, Report, Section, Table, number};
+use crate::report::{Line, Plot, Report, Section, Table, number};
 use crate::samples::{Samples, Series};
 use crate::setup::Setup;
 
@@ -274,6 +274,6 @@ fn summarize(tables: &[Table], bytes: &Table, report: &mut Report) {
         many.median() / few.median(),
         mapped.unwrap_or_default()
     );
-    let what = "10,000 functions in one library".to_owned();
-    report.summary.push([what, figure, "100 functions".to_owned()]);
+    let what = "10,000 functions in one library";
+    report.summary.push(Line::new(what, figure, "100 functions".to_owned()));
 }

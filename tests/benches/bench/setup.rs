@@ -57,16 +57,13 @@ impl Setup {
         path
     }
 
-    /// Lines on this machine and on the versions of what is used.
+    /// Lines on this machine, the processor first, and on the versions of what is used.
     pub(crate) fn machine(&self) -> Vec<[String; 2]> {
-        let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-        let cpus = std::thread::available_parallelism().map_or(0, usize::from);
         let mut lines = vec![
+            ["processor".to_owned(), processor()],
             ["date".to_owned(), first_line("date", &["-u", "+%Y-%m-%d %H:%M UTC"])],
             ["commit".to_owned(), first_line("git", &["describe", "--always", "--dirty"])],
             ["mode".to_owned(), self.pick("full", "short: figures mean little").to_owned()],
-            ["processor".to_owned(), format!("{}, {cpus} cores", cpu.map_or("unknown", |c| c.1))],
             ["load".to_owned(), first_line("cat", &["/proc/loadavg"])],
             ["system".to_owned(), first_line("uname", &["-srm"])],
         ];
@@ -77,6 +74,18 @@ impl Setup {
         lines.push(["runtime".to_owned(), first_line("python3", &["-c", version])]);
         lines
     }
+}
+
+/// What the processor says of itself. Virtual machines shorten names, not numbers.
+fn processor() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        let mut fields = text.lines().filter_map(|line| line.split_once(':'));
+        fields.find(|(key, _)| key.trim() == name).map_or("unknown", |(_, value)| value.trim())
+    };
+    let [name, family, model] = ["model name", "cpu family", "model"].map(field);
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    format!("{name} (family {family}, model {model}), {cores} cores")
 }
 
 /// The first line that a program prints; `not found` if there is no such program.

@@ -10,7 +10,7 @@ use tvm_ffi_codegen_tests::route::BACKENDS;
 use crate::cases::cases;
 use crate::ours;
 use crate::peers::{Kind, Peer, Peers};
-use crate::report::{Plot, Report, Section, Table};
+use crate::report::{Line, Plot, Report, Section, Table};
 use crate::samples::{Samples, Series};
 
 /// What is counted of one function, in bytes but for relocations.
@@ -155,6 +155,6 @@ fn summarize(tables: &[Table], report: &mut Report) {
     let columns = ["LLVM .so", "MLIR .so", "Cranelift .so"];
     let ours = columns.iter().filter_map(cell).collect::<Vec<_>>().join(", ");
     let beside = [base, "C, clang-22 -O2"].iter().filter_map(cell).collect::<Vec<_>>().join(", ");
-    let what = "bytes up to the call of the kernel, `add_one`".to_owned();
-    report.summary.push([what, ours, beside]);
+    let what = "bytes up to the call of the kernel, `add_one`";
+    report.summary.push(Line::new(what, ours, beside));
 }

@@ -8,7 +8,7 @@ use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 use crate::answers::Answers;
 use crate::cases::{Call, timed};
 use crate::functions::{Arguments, Functions, JIT};
-use crate::report::{Plot, Report, Section, Table};
+use crate::report::{Line, Plot, Report, Section, Table};
 use crate::samples::{Samples, Series};
 
 /// How much of the stack is painted, and how much the thread has.
@@ -61,7 +61,8 @@ fn summarize(table: &Table, calls: &[Call], all: &[Functions], report: &mut Repo
     };
     let ours = line(&|name| name == JIT || name.ends_with(".so"));
     let beside = line(&|name| ["C, gcc -O2", "C++ macro, checked"].contains(&name));
-    report.summary.push(["most stack, successful / failing call, bytes".into(), ours, beside]);
+    let what = "most stack, successful / failing call, bytes";
+    report.summary.push(Line::new(what, ours, beside));
 }
 
 /// Touches what every call does.

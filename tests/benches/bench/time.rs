@@ -12,7 +12,7 @@ use crate::ours::{self, FILE_STAGES, JIT_STAGES, LEVELS};
 use crate::peers::Peers;
 use crate::processes;
 use crate::recorder::record;
-use crate::report::{Plot, Report, Section, Table, number};
+use crate::report::{Line, Plot, Report, Section, Table, number};
 use crate::samples::{Item, interleave};
 use crate::setup::Setup;
 
@@ -166,14 +166,14 @@ fn summarize(tables: &[Table], report: &mut Report) {
         let [ours, alone] = ["JIT", ALONE].map(|name| median(callable, "whole", name).map(number));
         let [ours, alone] = [ours, alone].map(Option::unwrap_or_default);
         let figure = format!("{ratio:.2}× ({ours} µs)");
-        report.summary.push(["text → callable".into(), figure, format!("{ALONE}, {alone} µs")]);
+        report.summary.push(Line::new("text → callable", figure, format!("{ALONE}, {alone} µs")));
     }
     let stage = |row: &&str| Some(format!("{row} {}", number(median(callable, row, "JIT")?)));
     let stages: Vec<String> = ["parse", "lower", "of that: emit", "of that: compile", "finalize"]
         .iter()
         .filter_map(stage)
         .collect();
-    report.summary.push(["stages of that, µs".into(), stages.join(", "), String::new()]);
+    report.summary.push(Line::new("stages of that, µs", stages.join(", "), String::new()));
     let file = |column: &&str| {
         Some(format!("{} ms {column}", number(median(files, "whole", column)? / 1e3)))
     };
@@ -183,12 +183,16 @@ fn summarize(tables: &[Table], report: &mut Report) {
     };
     let compilers = ["C, gcc -O2", "C, clang-22 -O2", "C++ macro, checked"];
     let others: Vec<String> = compilers.iter().filter_map(beside).collect();
-    report.summary.push(["text → `.so`, warm".into(), ours.join(", "), others.join(", ")]);
+    report.summary.push(Line::new("text → `.so`, warm", ours.join(", "), others.join(", ")));
     let cold = ["JIT, first call", "our command line"].iter().filter_map(beside);
     let cold = cold.collect::<Vec<_>>().join(", ");
-    report.summary.push(["cold, from process start".into(), cold, others.join(", ")]);
+    report.summary.push(Line::new("cold, from process start", cold, others.join(", ")));
     if let Some(first) = median(processes, "text to first call", "JIT, first call") {
         let figure = format!("{} ms", number(first));
-        report.summary.push(["cold, text → first call, in process".into(), figure, String::new()]);
+        report.summary.push(Line::new(
+            "cold, text → first call, in process",
+            figure,
+            String::new(),
+        ));
     }
 }

@@ -1,11 +1,11 @@
-//! The committed baseline: a table of measures and their instructions, and what it was made with.
+//! The committed baseline: a table of measures, their instructions and branches, and what it was made with.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::process::Command;
 use std::str::FromStr;
 
-use crate::callgrind::Counts;
+use tvm_ffi_codegen_tests::callgrind::Counts;
 
 /// What a measure may grow by, in percent.
 const LIMIT: f64 = 3.0;
@@ -13,19 +13,19 @@ const LIMIT: f64 = 3.0;
 /// The command that writes the baseline.
 const RENEW: &str = "tests/guard --renew";
 
-/// Instructions by measure.
+/// What measures cost.
 #[derive(Debug)]
 pub(crate) struct Baseline {
     /// Versions of everything that has a part in them but is not in this repository.
     pub(crate) made_with: String,
     /// In alphabetical order.
-    pub(crate) counts: BTreeMap<String, u64>,
+    pub(crate) counts: BTreeMap<String, Counts>,
 }
 
 impl Baseline {
     /// Measured here and now.
-    pub(crate) fn new(counts: Counts) -> Baseline {
-        Baseline { made_with: versions(), counts: counts.into_iter().collect() }
+    pub(crate) fn new(counts: BTreeMap<String, Counts>) -> Baseline {
+        Baseline { made_with: versions(), counts }
     }
 
     /// Prints what differs from a baseline; false if that is a reason to fail.
@@ -36,13 +36,13 @@ impl Baseline {
         names.dedup();
         let changes: Vec<Change> = names
             .into_iter()
-            .filter_map(|name| change(name, before.counts.get(name), self.counts.get(name)))
+            .flat_map(|name| changes(name, before.counts.get(name), self.counts.get(name)))
             .collect();
         changes.iter().for_each(|change| println!("guard: {}", change.text));
         let bad = changes.iter().filter(|change| change.is_bad).count();
         let better = changes.len() - bad;
         println!(
-            "guard: {} measures, {bad} worse than the baseline, {better} better, by more than {LIMIT} %",
+            "guard: {} measures; {bad} counts worse than the baseline, {better} better, by more than {LIMIT} %",
             self.counts.len(),
         );
         if !same_tools {
@@ -64,14 +64,22 @@ struct Change {
     is_bad: bool,
 }
 
-fn change(name: &str, before: Option<&u64>, now: Option<&u64>) -> Option<Change> {
+fn changes(name: &str, before: Option<&Counts>, now: Option<&Counts>) -> Vec<Change> {
+    let alone = |what: &str| vec![Change { text: format!("{what}: {name}"), is_bad: true }];
     let (before, now) = match (before, now) {
-        (Some(before), Some(now)) => (*before, *now),
-        (None, _) => return Some(Change { text: format!("new: {name}"), is_bad: true }),
-        (_, None) => return Some(Change { text: format!("not measured: {name}"), is_bad: true }),
+        (Some(before), Some(now)) => (before, now),
+        (None, _) => return alone("new"),
+        (_, None) => return alone("not measured"),
     };
+    let instructions = change(name, "instructions", before.instructions, now.instructions);
+    let branches = change(name, "branches", before.branches, now.branches);
+    instructions.into_iter().chain(branches).collect()
+}
+
+fn change(name: &str, unit: &str, before: u64, now: u64) -> Option<Change> {
+    // A change from 0 is infinite, and from 0 to 0 it is no number, which no limit is below.
     let percent = (now as f64 / before as f64 - 1.0) * 100.0;
-    let text = format!("{percent:+.1} %: {name}: {before} before, {now} now");
+    let text = format!("{percent:+.1} %: {name}: {before} {unit} before, {now} now");
     (percent.abs() > LIMIT).then_some(Change { text, is_bad: percent > 0.0 })
 }
 
@@ -107,15 +115,16 @@ fn first_line(program: &str, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned()
 }
 
-const HEAD: &str = "# Instructions, counted by valgrind. `tests/guard` compares, `tests/guard --renew` writes this file.
+const HEAD: &str = "# Instructions and conditional branches, counted by valgrind. `tests/guard` compares, `tests/guard --renew` writes
+# this file.
 # `call`: a call of a wrapper, by backend. `emit`: cranelift to an object, llvm to bitcode, mlir to text.
 ";
 
 impl fmt::Display for Baseline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{HEAD}made with {}\n\n", self.made_with)?;
-        for (name, count) in &self.counts {
-            writeln!(f, "{name:34} {count:>12}")?;
+        for (name, Counts { instructions, branches, .. }) in &self.counts {
+            writeln!(f, "{name:34} {instructions:>12} {branches:>10}")?;
         }
         Ok(())
     }
@@ -133,7 +142,10 @@ impl FromStr for Baseline {
     }
 }
 
-fn row(line: &str) -> Option<(String, u64)> {
-    let (name, count) = line.rsplit_once(' ')?;
-    Some((name.trim().to_owned(), count.parse().ok()?))
+fn row(line: &str) -> Option<(String, Counts)> {
+    let (line, branches) = line.rsplit_once(' ')?;
+    let (name, instructions) = line.trim_end().rsplit_once(' ')?;
+    let [instructions, branches] = [instructions, branches].map(|count| count.parse().ok());
+    let counts = Counts { instructions: instructions?, branches: branches?, taken: None };
+    Some((name.trim().to_owned(), counts))
 }

@@ -1,22 +1,20 @@
-//! Instructions of wrappers, of every stage that makes them and of the codec of import trees, counted by
-//! valgrind and compared with a committed baseline. Time is not judged.
+//! Instructions and conditional branches of wrappers, of every stage that makes them and of the codec of import trees,
+//! counted by valgrind and compared with a committed baseline. Time is not judged.
 //!
 //! ```sh
 //! tests/guard           # fails if a measure needs over 3 % more than the baseline says
 //! tests/guard --renew   # writes the baseline
 //! ```
 //!
-//! The same input costs the same instructions in every run; LLVM's and MLIR's emission vary by 0.3 % with the
-//! length of paths. Needs what `tests/guard` installs.
+//! The same input costs the same in every run; LLVM's and MLIR's emission vary by 0.3 % with the length of paths. Needs what `tests/guard` installs.
 
 mod baseline;
 mod bump;
-mod callgrind;
 mod calls;
-mod counted;
 mod stages;
 mod wrappers;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -24,7 +22,7 @@ use std::thread;
 
 use baseline::Baseline;
 use bump::Bump;
-use callgrind::Counts;
+use tvm_ffi_codegen_tests::callgrind::{self, COLLECT, Counts, Process};
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
 #[global_allocator]
@@ -64,8 +62,24 @@ fn measure(group: &str, folder: &Path) {
     }
 }
 
+/// The measures of a group, made in a process of its own.
+///
+/// # Panics
+/// If one of them fails.
+fn count(group: &str, folder: &Path) -> Vec<(String, Counts)> {
+    let process = Process {
+        folder,
+        name: &group.replace(' ', "-"),
+        arguments: &["measure", group, folder.to_str().expect("the path is text")],
+        collect: &[COLLECT, "__tvm_ffi_*"],
+        caller: None,
+        taken: false,
+    };
+    process.run().unwrap_or_else(|error| panic!("{group}: {error}; use tests/guard"))
+}
+
 /// Measures everything, on all processors.
-fn all() -> Counts {
+fn all() -> BTreeMap<String, Counts> {
     let folder = tempfile::tempdir().expect("a folder can be made");
     callgrind::prepare(folder.path());
     let groups = groups();
@@ -74,11 +88,11 @@ fn all() -> Counts {
             wrappers::build(folder.path(), backend);
         }
     }
-    let (next, counts) = (Mutex::new(groups.iter()), Mutex::new(Counts::new()));
+    let (next, counts) = (Mutex::new(groups.iter()), Mutex::new(BTreeMap::new()));
     let work = || {
         loop {
             let Some(group) = next.lock().expect("no panic").next() else { return };
-            let counted = callgrind::run(group, folder.path());
+            let counted = count(group, folder.path());
             counts.lock().expect("no panic").extend(counted);
         }
     };

@@ -5,9 +5,9 @@ use std::hint::black_box;
 use abi_spec::library_bin::{ImportTree, Module, Node};
 use codegen::{Library, Options, Routines, lower};
 use driver::Form;
+use tvm_ffi_codegen_tests::callgrind::{collect, count};
 
 use crate::calls::declarations;
-use crate::counted::{collect, count};
 
 /// The declarations that are measured one by one.
 const NAMES: [&str; 4] = ["add_one", "strided8", "many32", "union"];

@@ -12,12 +12,12 @@ use driver::{Form, Options};
 use jit::abi::{Any, SafeCall};
 use libloading::Library;
 use tvm_ffi_codegen_tests::argument::parse_list;
+use tvm_ffi_codegen_tests::callgrind::count;
 use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 use tvm_ffi_codegen_tests::frame::Frame;
 use tvm_ffi_codegen_tests::kernels::cc;
 
 use crate::calls::{Call, FUNCTIONS, calls, declarations};
-use crate::counted::count;
 
 fn library(folder: &Path, backend: &str) -> PathBuf {
     folder.join(format!("{backend}.so"))

@@ -7,10 +7,14 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Tensor:
-    """Of float32, with these symbols as extents, and contiguous unless strides are free."""
+    """Of float32, with these symbols as extents; its strides are symbols or 1, and contiguous without them."""
 
     shape: tuple
-    free_strides: bool = False
+    strides: tuple = ()
+
+    def symbols(self):
+        """All symbols, in order."""
+        return [text for text in self.shape + self.strides if text != 1]
 
 
 @dataclass(frozen=True)
@@ -32,14 +36,23 @@ def numbered(prefix, count, param):
 
 
 VECTOR = Tensor(("n",))
+DIMS = ("a", "b", "c", "d")
+
+
+def stride_symbols(tensor, count):
+    """Those that a tensor does not share with others."""
+    return tuple(f"s{tensor}{dim}" for dim in range(count))
+
 
 CASES = {
     "add_one": Case({"x": VECTOR, "y": VECTOR}, ("n",)),
     "matmul": Case(
         {"a": Tensor(("m", "k")), "b": Tensor(("k", "n")), "c": Tensor(("m", "n"))}, ("m", "k", "n")
     ),
-    "strided8": Case(
-        numbered("x", 8, Tensor(("a", "b", "c", "d"), free_strides=True)), ("a", "b", "c", "d")
+    "strided8": Case({f"x{i}": Tensor(DIMS, stride_symbols(i, 4)) for i in range(8)}, DIMS),
+    "stride_symbols8": Case(
+        {f"x{i}": Tensor(DIMS, (*stride_symbols(i, 3), 1)) for i in range(8)},
+        sum((stride_symbols(i, 3) for i in range(8)), DIMS),
     ),
     "ints16": Case(numbered("k", 16, "int32")),
     "pair": Case({"t": (VECTOR, VECTOR)}, ("n",)),
@@ -50,11 +63,12 @@ EXTENTS = {"n": 5, "m": 4, "k": 3, "a": 2, "b": 3, "c": 4, "d": 6}
 
 
 def array(tensor):
-    """An array that the tensor accepts; a free stride is one that no contiguous array has."""
+    """An array that the tensor accepts; where strides are free it has others than a contiguous array."""
     shape = [EXTENTS[symbol] for symbol in tensor.shape]
-    if tensor.free_strides:
-        return np.zeros([*shape[:-1], 2 * shape[-1]], "float32")[..., ::2]
-    return np.zeros(shape, "float32")
+    if not tensor.strides:
+        return np.zeros(shape, "float32")
+    wide = np.zeros([*shape[:-1], 2 * shape[-1]], "float32")
+    return wide[..., : shape[-1]] if tensor.strides[-1] == 1 else wide[..., ::2]
 
 
 def argument(param):

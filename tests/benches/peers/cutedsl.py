@@ -61,13 +61,13 @@ def declare(name):
             inner = [declare_param(f"{param}{i}", entry) for i, entry in enumerate(kind)]
             return spec.TupleParam(param, inner)
         if isinstance(kind, Tensor):
-            strides = [symbol(f"{param}_stride{dim}") for dim in range(len(kind.shape))]
+            strides = [stride if stride == 1 else symbol(stride) for stride in kind.strides]
             declared = spec.Tensor(
                 param,
                 [symbol(extent) for extent in kind.shape],
                 "float32",
                 device_type="cpu",
-                strides=strides if kind.free_strides else None,
+                strides=strides or None,
                 data_alignment=4,
             )
             args.append(declared.data)

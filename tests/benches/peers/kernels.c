@@ -14,6 +14,10 @@ int64_t strided8_kernel(EIGHT(POINTER, 0), int64_t a, int64_t b, int64_t c, int6
   return address(x00) ^ address(x07) ^ a ^ b ^ c ^ d;
 }
 
+int64_t stride_symbols8_kernel(EIGHT(POINTER, 0), int64_t a, int64_t b, int64_t c, int64_t d, EIGHT(STRIDES, 0)) {
+  return address(x00) ^ address(x07) ^ a ^ b ^ c ^ d ^ s000 ^ s041 ^ s072;
+}
+
 int64_t ints16_kernel(EIGHT(INTEGER, 0), EIGHT(INTEGER, 1)) {
   return (int64_t)a00 ^ a17;
 }

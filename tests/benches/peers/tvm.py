@@ -28,14 +28,15 @@ MODULE = ("TVMScript to TIR", "TIR to LLVM, optimised")
 def script(name):
     """The text of a function, for cases that can be expressed: there are no tuples."""
     case = CASES[name]
-    lines = [f"{symbol} = T.int64()" for symbol in sorted(set(sum((t.shape for t in case.tensors()), ())))]
+    symbols = {symbol for tensor in case.tensors() for symbol in tensor.symbols()}
+    lines = [f"{symbol} = T.int64()" for symbol in sorted(symbols)]
     params, kernel_args = [], []
     for param, kind in case.params.items():
         is_tensor = isinstance(kind, Tensor)
         params.append(f"{param}: {'T.handle' if is_tensor else 'T.' + kind}")
         kernel_args.append(f"{param}_.data" if is_tensor else param)
         if is_tensor:
-            lines += buffer(param, kind)
+            lines.append(buffer(param, kind))
     call = ", ".join([f'"int64", "{name}_kernel"', *kernel_args, *case.symbols])
     lines.append(f"return T.call_extern({call})")
     body = "".join(f"    {line}\n" for line in lines)
@@ -43,11 +44,10 @@ def script(name):
 
 
 def buffer(param, tensor):
-    strides = [f"{param}_stride{dim}" for dim in range(len(tensor.shape) if tensor.free_strides else 0)]
     shape = "".join(f"{symbol}, " for symbol in tensor.shape)
-    free = f", strides=({', '.join(strides)})" if strides else ""
-    match = f'{param}_ = T.match_buffer({param}, ({shape}), "float32"{free})'
-    return [f"{stride} = T.int64()" for stride in strides] + [match]
+    strides = "".join("T.int64(1), " if stride == 1 else f"{stride}, " for stride in tensor.strides)
+    free = f", strides=({strides})" if strides else ""
+    return f'{param}_ = T.match_buffer({param}, ({shape}), "float32"{free})'
 
 
 def compile_function(name, stages):
