@@ -2,9 +2,9 @@
 //! context and launches is in [`routines`](super::explain::routines); another driver replaces both.
 
 use crate::ir::Type::I32;
-use crate::ir::typed::{Const, Handle, Int, Make, Ref, Single, routine, structs};
-use crate::ir::{Builder, Signature};
-use crate::lower::explain::routines::driver_address;
+use crate::ir::typed::{Const, Handle, Int, Make, Pointee, Ref, Single, routine, structs};
+use crate::ir::{Builder, Signature, Type};
+use crate::lower::value::zeros;
 
 /// Declares the functions that are taken from the driver: name, how routines call it, and whether 12.0 has it.
 macro_rules! entries {
@@ -85,6 +85,34 @@ impl Const for Entry {
     fn constant(self, _: &mut Builder<'_>) -> Entry {
         self
     }
+}
+
+/// How many there are.
+pub(crate) const COUNT: u64 = Entry::ALL.len() as u64;
+
+structs! {
+    /// The addresses of the functions, and at last a word that is not 0 once they are there.
+    Table TableFields: 8 * COUNT as u32 + 8, 8 => {
+        functions: Nested<Ref<u8>> = 0,
+        ready: Field<u64> = 8 * COUNT as i32,
+    }
+}
+
+/// The addresses of the functions.
+pub(crate) fn table(b: &mut Builder<'_>) -> Ref<Table> {
+    variable(b, "tvm_ffi_codegen.driver", 1)
+}
+
+/// The address of a function of the driver, which is open; NULL if it has none.
+pub(crate) fn driver_address(b: &mut Builder<'_>, entry: Entry) -> Ref<u8> {
+    let table = table(b).value(b);
+    Ref::new(b.load(Type::Ptr, table, 8 * entry as i32))
+}
+
+/// A variable of the process: so many in a row, zeros at first.
+pub(crate) fn variable<T: Pointee>(b: &mut Builder<'_>, name: &str, count: u64) -> Ref<T> {
+    let symbol = zeros(b.module, name, count as usize * T::SIZE as usize);
+    Ref::new(b.address(symbol))
 }
 
 /// What the driver has made, which only it sees into.

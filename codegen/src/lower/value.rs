@@ -48,11 +48,15 @@ pub(crate) fn cache(b: &mut Builder<'_>, name: &str) -> Value {
 
 /// A variable of the module, 8 bytes, at first 0.
 pub(crate) fn variable(module: &mut Module, name: &str) -> Symbol {
+    zeros(module, name, 8)
+}
+
+/// A variable of the module, of so many bytes, at first 0.
+pub(crate) fn zeros(module: &mut Module, name: &str, size: usize) -> Symbol {
     let known = module.find(name).is_some();
     let symbol = module.declare(name, Linkage::Local, SymbolKind::Data);
     if !known {
-        let bytes = vec![0; 8];
-        module.data.push(Data::variable(symbol, bytes, 8));
+        module.data.push(Data::variable(symbol, vec![0; size], 8));
     }
     symbol
 }

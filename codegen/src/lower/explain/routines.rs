@@ -41,7 +41,6 @@ mod values;
 mod view;
 
 pub(crate) use access::NUMBERS_SIZE;
-pub(crate) use cuda::driver::driver_address;
 pub(crate) use text::PIECES;
 
 use crate::ir::Type::{I32, I64, Ptr};

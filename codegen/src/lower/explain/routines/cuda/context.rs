@@ -3,9 +3,8 @@
 
 use crate::ir::Builder;
 use crate::ir::typed::{Ref, routine};
-use crate::lower::cuda::{self, Config, CuContext, CuFunction, Entry};
+use crate::lower::cuda::{self, Config, CuContext, CuFunction, Entry, driver_address, variable};
 use crate::lower::explain::routines::cuda::DEVICES;
-use crate::lower::explain::routines::cuda::driver::{driver_address, variable};
 use crate::lower::explain::routines::cuda::failed::{Attempt, check, check_driver, kernel_failed};
 use crate::lower::explain::routines::cuda::load::{allow, load_kernel};
 use crate::lower::explain::routines::memory::Caller;

@@ -2,29 +2,17 @@
 
 use abi_spec::c_library::loader;
 
-use crate::ir::typed::{
-    Handle, Int, Pointee, Ref, Single, Text, constant, give, param, routine, structs, words,
-};
-use crate::ir::{Builder, Data, Linkage, SymbolKind, Type};
-use crate::lower::cuda::{self, Entry};
+use crate::ir::typed::{Handle, Int, Ref, Single, Text, constant, give, param, routine, words};
+use crate::ir::{Builder, Linkage, SymbolKind};
+use crate::lower::cuda::{self, COUNT, Entry, table};
 use crate::lower::explain::codes::{Feature, Used};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::Routine;
 use crate::lower::explain::routines::cuda::failed::{c_text, check_driver};
 use crate::lower::explain::routines::memory::{Caller, raise};
 
-const COUNT: u64 = Entry::ALL.len() as u64;
-
 /// Bytes of a name in the list of functions, the NUL and padding included.
 const NAME_SIZE: u64 = 32;
-
-structs! {
-    /// The addresses of the functions, and at last a word that is not 0 once they are there.
-    Table TableFields: 8 * COUNT as u32 + 8, 8 => {
-        functions: Nested<Ref<u8>> = 0,
-        ready: Field<u64> = 8 * COUNT as i32,
-    }
-}
 
 /// Builds the routine, which is [`open`] for a platform.
 pub(crate) fn build(b: &mut Builder<'_>, used: Used) {
@@ -70,16 +58,6 @@ fn open(#[known] windows: bool, caller: Caller) -> i32 {
     0
 }
 
-fn table(b: &mut Builder<'_>) -> Ref<Table> {
-    variable(b, "tvm_ffi_codegen.driver", 1)
-}
-
-/// The address of a function of the driver, which is open; NULL if it has none.
-pub(crate) fn driver_address(b: &mut Builder<'_>, entry: Entry) -> Ref<u8> {
-    let table = table(b).value(b);
-    Ref::new(b.load(Type::Ptr, table, 8 * entry as i32))
-}
-
 /// The name of a function, for messages.
 pub(super) fn name_of(b: &mut Builder<'_>, entry: Entry) -> Text {
     constant(b, entry.name())
@@ -121,15 +99,4 @@ fn imported<Args: Handle>(b: &mut Builder<'_>, name: &str, args: Args) -> Ref<u8
     let symbol = b.module.declare(name, Linkage::Import, kind);
     let args = words(b, args);
     Ref::new(b.call_value(symbol, &args))
-}
-
-/// A variable of the process: so many in a row, zeros at first.
-pub(super) fn variable<T: Pointee>(b: &mut Builder<'_>, name: &str, count: u64) -> Ref<T> {
-    let known = b.module.find(name).is_some();
-    let symbol = b.module.declare(name, Linkage::Local, SymbolKind::Data);
-    if !known {
-        let bytes = vec![0; count as usize * T::SIZE as usize];
-        b.module.data.push(Data::variable(symbol, bytes, 8));
-    }
-    Ref::new(b.address(symbol))
 }

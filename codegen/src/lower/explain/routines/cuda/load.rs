@@ -1,10 +1,10 @@
 //! Loading images and kernels when they are first launched, and allowing kernels what they need.
 
 use crate::ir::typed::routine;
-use crate::lower::cuda::{self, Config, CuKernel, CuLibrary, Entry, Image};
+use crate::lower::cuda::{self, Config, CuKernel, CuLibrary, Entry, Image, driver_address};
 use crate::lower::explain::complaints::Complaint;
 use crate::lower::explain::routines::cuda::DEVICES;
-use crate::lower::explain::routines::cuda::driver::{driver_address, open_driver};
+use crate::lower::explain::routines::cuda::driver::open_driver;
 use crate::lower::explain::routines::cuda::failed::{Attempt, check, shown};
 use crate::lower::explain::routines::memory::raise;
 
