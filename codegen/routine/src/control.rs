@@ -23,7 +23,7 @@ impl Translator {
         if arms <= Kind::Pure {
             return self.select(branch, otherwise, expect);
         }
-        let (t, b, span) = (typed(), self.b.clone(), here(branch.span()));
+        let (b, span) = (self.b.clone(), here(branch.span()));
         let [yes, no] = ["yes", "no"].map(|word| self.temporary(word, span));
         let vars = assigned(&self.scope, |found| {
             found.visit_block(&branch.then_branch);
@@ -33,7 +33,7 @@ impl Translator {
         let ends = [block_ends(&branch.then_branch), never_returns(otherwise)];
         let then = self.block(&branch.then_branch, expect)?;
         let other = self.value(otherwise, expect)?;
-        let head = quote_spanned! {span=>
+        let first = quote_spanned! {span=>
             let #yes: ::tvm_ffi_codegen::ir::Target = #b.block("then").into();
             let #no: ::tvm_ffi_codegen::ir::Target = #b.block("else").into();
             #cond
@@ -44,10 +44,22 @@ impl Translator {
             (#(#vars,)*) = before;
             #b.switch_to(#no.block);
         };
-        Ok(match ends {
-            [true, _] => quote_spanned!(span=> { #head #then; #second #other }),
+        Ok(self.meet(&vars, ends, [first, then, second, other], span))
+    }
+
+    /// Two ways, each what leads to it and what it yields, and where they meet.
+    fn meet(
+        &self,
+        vars: &[Ident],
+        ends: [bool; 2],
+        [first, then, second, other]: [TokenStream; 4],
+        span: Span,
+    ) -> TokenStream {
+        let (t, b) = (typed(), &self.b);
+        match ends {
+            [true, _] => quote_spanned!(span=> { #first #then; #second #other }),
             [false, true] => quote_spanned!(span=> {
-                #head
+                #first
                 let value = #then;
                 let (end, kept) = (#b.current(), (#(#vars,)*));
                 #second
@@ -57,7 +69,7 @@ impl Translator {
                 value
             }),
             [false, false] => quote_spanned!(span=> {
-                #head
+                #first
                 let value = #then;
                 let one = (value, (#(#vars,)*));
                 let first = #t::arm(#b, one);
@@ -69,7 +81,7 @@ impl Translator {
                 (value, (#(#vars,)*)) = #t::join(#b, [first, last], || one);
                 value
             }),
-        })
+        }
     }
 
     /// One of two values that may both be computed.

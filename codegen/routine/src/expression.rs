@@ -37,6 +37,23 @@ impl Translator {
             Expr::Paren(inner) => self.value(&inner.expr, expect),
             Expr::Group(inner) => self.value(&inner.expr, expect),
             Expr::Block(block) => self.block(&block.block, expect),
+            Expr::If(branch) => self.branch(branch, expect),
+            Expr::Match(cases) => self.cases(cases, expect),
+            Expr::While(repeat) => self.repeat(Some(&repeat.cond), &repeat.body, span),
+            Expr::Loop(repeat) => self.repeat(None, &repeat.body, span),
+            Expr::ForLoop(each) => self.each(each),
+            Expr::Return(end) => self.returned(end.expr.as_deref(), span),
+            Expr::Break(end) if end.expr.is_none() && end.label.is_none() => self.broken(span),
+            Expr::Continue(end) if end.label.is_none() => self.continued(span),
+            Expr::Macro(mac) => self.raise(&mac.mac),
+            _ => self.operation(expr, span),
+        }
+    }
+
+    /// What computes, loads, stores or calls.
+    fn operation(&mut self, expr: &Expr, span: Span) -> Result<TokenStream> {
+        let (t, b) = (typed(), self.b.clone());
+        match expr {
             Expr::Tuple(tuple) => {
                 let all = tuple
                     .elems
@@ -57,28 +74,23 @@ impl Translator {
                 Ok(quote_spanned!(span=> { let value = #value; #t::cast::<#to, _>(#b, value) }))
             }
             Expr::Call(call) => self.call(call),
-            Expr::MethodCall(call) => {
-                let receiver = self.value(&call.receiver, None)?;
-                let method = &call.method;
-                let (bind, names) = self.arguments(call.args.iter())?;
-                Ok(quote_spanned!(here(method.span())=> {
-                    let receiver = #receiver;
-                    #bind
-                    receiver.#method(#b, #(#names),*)
-                }))
-            }
+            Expr::MethodCall(call) => self.method(call),
             Expr::Try(inner) => self.tried(&inner.expr, span),
-            Expr::If(branch) => self.branch(branch, expect),
-            Expr::Match(cases) => self.cases(cases, expect),
-            Expr::While(repeat) => self.repeat(Some(&repeat.cond), &repeat.body, span),
-            Expr::Loop(repeat) => self.repeat(None, &repeat.body, span),
-            Expr::ForLoop(each) => self.each(each),
-            Expr::Return(end) => self.returned(end.expr.as_deref(), span),
-            Expr::Break(end) if end.expr.is_none() && end.label.is_none() => self.broken(span),
-            Expr::Continue(end) if end.label.is_none() => self.continued(span),
-            Expr::Macro(mac) => self.raise(&mac.mac),
             _ => Err(Error::new(span, "this is not part of the language of routines")),
         }
+    }
+
+    /// A method of a handle, which takes the builder first.
+    fn method(&mut self, call: &syn::ExprMethodCall) -> Result<TokenStream> {
+        let b = self.b.clone();
+        let receiver = self.value(&call.receiver, None)?;
+        let method = &call.method;
+        let (bind, names) = self.arguments(call.args.iter())?;
+        Ok(quote_spanned!(here(method.span())=> {
+            let receiver = #receiver;
+            #bind
+            receiver.#method(#b, #(#names),*)
+        }))
     }
 
     /// A struct of handles.

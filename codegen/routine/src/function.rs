@@ -117,8 +117,8 @@ fn routine(
     let t = typed();
     let (attrs, vis, name) = (&function.attrs, &function.vis, &function.sig.ident);
     let (names, handles) = (&params.names, &params.handles);
-    let mutable = &params.mutable;
     let b = Ident::new("builder", Span::mixed_site());
+    let builder = builder(name, params, result, body);
     Ok(quote! {
         #(#attrs)*
         #[allow(dead_code, clippy::too_many_arguments, reason = "some are called by compiled code only")]
@@ -132,6 +132,21 @@ fn routine(
         #[derive(Debug)]
         #vis enum #name {}
 
+        #builder
+    })
+}
+
+/// What builds a function.
+fn builder(
+    name: &Ident,
+    params: &Params<'_>,
+    result: &TokenStream,
+    body: &TokenStream,
+) -> TokenStream {
+    let t = typed();
+    let (names, handles, mutable) = (&params.names, &params.handles, &params.mutable);
+    let b = Ident::new("builder", Span::mixed_site());
+    quote! {
         impl #t::Routine for #name {
             const NAME: &'static str = ::core::concat!("tvm_ffi_codegen.", ::core::stringify!(#name));
 
@@ -147,7 +162,7 @@ fn routine(
                 #body
             }
         }
-    })
+    }
 }
 
 /// A Rust function that emits the body where it is called.
@@ -195,49 +210,33 @@ impl Translator {
     fn body(&mut self, function: &ItemFn, inline: bool) -> Result<TokenStream> {
         let (t, b, result) = (typed(), self.b.clone(), self.result.clone());
         let block = &function.block;
-        let here = here(block.brace_token.span.close());
+        let end = block.brace_token.span.close();
+        let here = here(end);
         let ends = block_ends(block);
         let has_tail = matches!(block.stmts.last(), Some(Stmt::Expr(tail, None)) if yields(tail));
         let returns = matches!(function.sig.output, ReturnType::Type(..));
         if returns && !ends && !has_tail {
-            let end = block.brace_token.span.close();
             return Err(Error::new(
                 end,
                 "control reaches the end of a routine that returns something",
             ));
         }
         let statements = self.statements(&block.stmts, Some(&result))?;
+        let end =
+            if ends { quote!({ #statements }) } else { self.leave(&quote!({ #statements }), end) };
         Ok(match (&self.after, inline) {
-            (None, true) if ends => quote!({ #statements };),
-            (None, true) => quote_spanned!(here=> {
+            (None, true) if !ends => quote_spanned!(here=> {
                 let value = { #statements };
                 #t::make(#b, value)
             }),
-            (None, false) if ends => quote!({ #statements };),
-            (None, false) => quote_spanned! {here=>
-                let value = { #statements };
-                let value: #result = #t::make(#b, value);
-                let value = #t::words(#b, value);
-                #b.ret(value.first().copied());
+            (None, _) => quote!(#end;),
+            (Some(after), _) => quote_spanned! {here=>
+                let #after = #b.block("after");
+                let yielded: #result = #t::params(#b, #after, &[]);
+                #end;
+                #b.switch_to(#after);
+                yielded
             },
-            (Some(after), _) => {
-                let leave = if ends {
-                    quote!({ #statements };)
-                } else {
-                    quote_spanned! {here=>
-                        let value = { #statements };
-                        let value: #result = #t::make(#b, value);
-                        #t::jump(#b, #after, value);
-                    }
-                };
-                quote_spanned! {here=>
-                    let #after = #b.block("after");
-                    let yielded: #result = #t::params(#b, #after, &[]);
-                    #leave
-                    #b.switch_to(#after);
-                    yielded
-                }
-            }
         })
     }
 

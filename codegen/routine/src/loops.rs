@@ -10,6 +10,20 @@ use crate::analysis::{Kind, assigned, has_break, kind};
 use crate::function::{Loop, Translator};
 use crate::types::{here, typed};
 
+/// How a loop takes its turns.
+struct Turns {
+    /// What comes before the first.
+    start: TokenStream,
+    /// What a loop that counts begins with.
+    initial: TokenStream,
+    /// What it counts with.
+    index: TokenStream,
+    /// What decides whether there is another turn.
+    test: TokenStream,
+    /// Where there is none.
+    leave: Ident,
+}
+
 impl Translator {
     /// `while`, and `loop` if there is no condition.
     pub(crate) fn repeat(
@@ -33,21 +47,16 @@ impl Translator {
             }
             None => quote!(),
         };
-        self.turns(
-            Loop { carried, head, next: None, done },
-            &leave,
-            (&quote!(), &quote!(()), &quote!(()), &test),
-            body,
-            span,
-        )
+        let none = quote!(());
+        let turns = Turns { start: quote!(), initial: none.clone(), index: none, test, leave };
+        self.turns(Loop { carried, head, next: None, done }, &turns, body, span)
     }
 
-    /// The blocks of a loop: what it starts with besides what it carries, what that is called, and its test.
+    /// The blocks of a loop.
     fn turns(
         &mut self,
         this: Loop,
-        leave: &Ident,
-        (start, initial, index, test): (&TokenStream, &TokenStream, &TokenStream, &TokenStream),
+        turns: &Turns,
         body: &Block,
         span: Span,
     ) -> Result<TokenStream> {
@@ -56,12 +65,38 @@ impl Translator {
         let next = this.next.clone().unwrap_or_else(|| quote!(()));
         let names: Vec<String> = vars.iter().map(ToString::to_string).collect();
         let counter = this.next.as_ref().map(|_| quote!("",));
-        let breaks = has_break(body);
+        let behind = self.behind(&this, &turns.leave, has_break(body), span);
         self.loops.push(this);
         let body = self.block(body, None)?;
         self.loops.pop();
-        // Without a break what is behind the loop has what its head has.
-        let after = if breaks {
+        let Turns { start, initial, index, test, .. } = turns;
+        Ok(quote_spanned!(span=> {
+            #start
+            let #head = #b.block("loop");
+            let #done = #b.block("done");
+            let first = (#initial, (#(#vars,)*));
+            #t::jump(#b, #head, first);
+            let (#index, turn) = #t::params_like(#b, #head, &[#counter #(#names),*], first);
+            (#(#vars,)*) = turn;
+            #b.switch_to(#head);
+            let carried = #t::words(#b, (#(#vars,)*));
+            #behind
+            #test
+            #body;
+            if !#b.ended() {
+                let following = #next;
+                #t::jump(#b, #head, (following, (#(#vars,)*)));
+            }
+            #b.switch_to(#done);
+            (#(#vars,)*) = behind;
+        }))
+    }
+
+    /// What there is behind a loop, and how its head leaves for it. Without a break that is what the head has.
+    fn behind(&self, this: &Loop, leave: &Ident, breaks: bool, span: Span) -> TokenStream {
+        let (t, b, done, vars) = (typed(), &self.b, &this.done, &this.carried);
+        let names = vars.iter().map(ToString::to_string);
+        if breaks {
             quote_spanned! {span=>
                 let mut behind = (#(#vars,)*);
                 if !carried.is_empty() {
@@ -74,27 +109,7 @@ impl Translator {
                 let behind = (#(#vars,)*);
                 let #leave: ::tvm_ffi_codegen::ir::Target = #done.into();
             }
-        };
-        Ok(quote_spanned!(span=> {
-            #start
-            let #head = #b.block("loop");
-            let #done = #b.block("done");
-            let first = (#initial, (#(#vars,)*));
-            #t::jump(#b, #head, first);
-            let (#index, turn) = #t::params_like(#b, #head, &[#counter #(#names),*], first);
-            (#(#vars,)*) = turn;
-            #b.switch_to(#head);
-            let carried = #t::words(#b, (#(#vars,)*));
-            #after
-            #test
-            #body;
-            if !#b.ended() {
-                let following = #next;
-                #t::jump(#b, #head, (following, (#(#vars,)*)));
-            }
-            #b.switch_to(#done);
-            (#(#vars,)*) = behind;
-        }))
+        }
     }
 
     /// `for`
@@ -112,36 +127,27 @@ impl Translator {
         let carried = assigned(&self.scope, |found| found.visit_block(&each.body));
         let [head, done, leave, least, most] =
             ["head", "done", "leave", "least", "most"].map(|word| self.temporary(word, span));
-        let (first, last) = (self.value(low, None)?, self.value(high, None)?);
-        let start = if kind(low) == Kind::Literal {
-            quote_spanned!(here(range.span())=> let #most = #last; let #least = #t::like(#b, #first, #most);)
-        } else {
-            quote_spanned!(here(range.span())=> let #least = #first; let #most = #last; let #most = #t::like(#b, #most, #least);)
-        };
+        let [lower, upper] =
+            [(low, &least), (high, &most)].map(|(value, name)| (self.value(value, None), name));
+        let start =
+            bounds([(lower.0?, lower.1), (upper.0?, upper.1)], kind(low), &b, here(range.span()));
         let one = quote!(#t::Literal::<1>);
-        let (initial, test, next) = if backward {
+        let (initial, order, step, next) = if backward {
             let step = quote_spanned!(span=> let #name = #t::sub(#b, #name, #one););
-            (&most, quote!((#least, #name)), (step, quote!(#name)))
+            (&most, quote!((#least, #name)), step, quote!(#name))
         } else {
-            (&least, quote!((#name, #most)), (quote!(), quote!(#t::add(#b, #name, #one))))
+            (&least, quote!((#name, #most)), quote!(), quote!(#t::add(#b, #name, #one)))
         };
-        let (step, next) = next;
         let test = quote_spanned! {span=>
             let inner: ::tvm_ffi_codegen::ir::Target = #b.block("body").into();
-            let (lower, upper) = #test;
+            let (lower, upper) = #order;
             let more = #t::is_less(#b, lower, upper);
             #t::branch(#b, more, &inner, &#leave);
             #b.switch_to(inner.block);
             #step
         };
-        let this = Loop { carried, head, next: Some(next), done };
-        self.turns(
-            this,
-            &leave,
-            (&start, &quote!(#initial), &quote!(#name), &test),
-            &each.body,
-            span,
-        )
+        let turns = Turns { start, initial: quote!(#initial), index: quote!(#name), test, leave };
+        self.turns(Loop { carried, head, next: Some(next), done }, &turns, &each.body, span)
     }
 
     /// `break`
@@ -161,6 +167,21 @@ impl Translator {
         Ok(
             quote_spanned!(span=> { let following = #next; #t::jump(#b, #head, (following, (#(#vars,)*))) }),
         )
+    }
+}
+
+/// What binds the bounds of a loop to names, of one type.
+fn bounds(
+    [(low, least), (high, most)]: [(TokenStream, &Ident); 2],
+    kind_of_low: Kind,
+    b: &Ident,
+    span: Span,
+) -> TokenStream {
+    let t = typed();
+    if kind_of_low == Kind::Literal {
+        quote_spanned!(span=> let #most = #high; let #least = #t::like(#b, #low, #most);)
+    } else {
+        quote_spanned!(span=> let #least = #low; let #most = #high; let #most = #t::like(#b, #most, #least);)
     }
 }
 
