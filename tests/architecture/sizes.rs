@@ -14,7 +14,8 @@ const MAX_FUNCTION: usize = 40;
 
 #[test]
 fn files_and_functions_are_short() {
-    let sources = ["codegen/src", "codegen/routine/src", "jit/src", "python/src"].map(sources).concat();
+    let sources =
+        ["codegen/src", "codegen/routine/src", "jit/src", "python/src"].map(sources).concat();
     let long: Vec<String> = sources.iter().flat_map(too_long).collect();
     assert!(long.is_empty(), "longer than {MAX_FILE} or {MAX_FUNCTION} lines: {long:#?}");
 }

@@ -191,11 +191,11 @@ impl Translator {
 
     /// `e?`
     fn tried(&mut self, expr: &Expr, span: Span) -> Result<TokenStream> {
+        let (t, b) = (typed(), self.b.clone());
         let code = self.temporary("code", span);
         let value = self.value(expr, None)?;
-        let leave: syn::ExprIf = parse_quote_spanned!(span=> if #code != 0 { return #code; });
-        let leave = self.branch(&leave, None)?;
-        Ok(quote_spanned!(span=> { let #code = #value; #leave }))
+        let leave = self.leave(&quote!(#code), span);
+        Ok(quote_spanned!(span=> { let #code = #value; #t::tried(#b, #code, |#b, #code| #leave); }))
     }
 }
 

@@ -252,6 +252,28 @@ fn both_even(x: u64, y: u64) -> i32 {
     1
 }
 
+/// -2 above a limit, what another function says below another, else 0.
+#[routine(inline)]
+fn within(x: u64, limit: u64) -> i32 {
+    if x > limit {
+        return -2;
+    }
+    if x < 10 {
+        return even(x);
+    }
+    0
+}
+
+/// What is within both limits, doubled.
+#[routine]
+fn twice_within(x: u64, first: u64, second: u64) -> i32 {
+    let mut all = x;
+    within(x, first)?;
+    all += x;
+    within(x, second)?;
+    all as i32
+}
+
 /// The sum of the bits of floats.
 #[routine]
 fn floats(x: f64, n: i64) -> u64 {
@@ -279,6 +301,13 @@ fn functions_and_their_parts() {
         [[2, 4], [1, 4], [2, 3]].map(|args| run_with::<both_even>(&[define::<even>], &args) as i32),
         [1, -1, -1]
     );
+}
+
+#[test]
+fn what_fails_is_left_with_its_code() {
+    let codes = [[4, 9, 9], [5, 9, 9], [20, 9, 30], [20, 30, 9], [20, 30, 30]];
+    let codes = codes.map(|args| run_with::<twice_within>(&[define::<even>], &args) as i32);
+    assert_eq!(codes, [8, -1, -2, -2, 40]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod returns;
 mod shorthand;
+mod ways;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 

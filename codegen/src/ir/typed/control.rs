@@ -1,7 +1,7 @@
 //! Control flow: where values of several ways meet they become parameters of a block.
 
 use super::{Bool, Compare, Handle, Int, Integer, Make, Single, words};
-use crate::ir::{Block, Builder, Hint, Target, Value};
+use crate::ir::{Block, Builder, Cond, Hint, Target, Type, Value};
 
 /// The end of a way, with what it hands on.
 #[derive(Debug)]
@@ -71,6 +71,32 @@ pub fn jump(b: &mut Builder<'_>, block: Block, handle: impl Handle) {
 pub fn branch(b: &mut Builder<'_>, cond: Bool, yes: &Target, no: &Target) {
     let cond = cond.value(b);
     b.branch(cond, yes.clone(), no.clone());
+}
+
+/// Goes on if a code is 0, and leaves with it if not. A way that comes with a constant, as those of an inline function
+/// do, takes its turn at once.
+pub fn tried(
+    b: &mut Builder<'_>,
+    code: Int<i32>,
+    mut leave: impl FnMut(&mut Builder<'_>, Int<i32>),
+) {
+    let (here, next, code_value) = (b.current(), b.block("next"), code.value(b));
+    for (way, constant) in b.constant_ways(code_value) {
+        b.reopen(way);
+        if constant == 0 {
+            b.jump(next, &[]);
+        } else {
+            let code = b.constant(Type::I32, constant);
+            leave(b, Int::new(code));
+        }
+    }
+    b.switch_to(here);
+    let failed = b.compare_const(Cond::Ne, code_value, 0);
+    let failure = b.block("failed");
+    b.branch(failed, failure, next);
+    b.switch_to(failure);
+    leave(b, code);
+    b.switch_to(next);
 }
 
 /// One of two values, both of which are known.
