@@ -103,10 +103,16 @@ pub fn tried(
 pub fn select<H: Handle>(b: &mut Builder<'_>, cond: Bool, then: H, otherwise: impl Make<H>) -> H {
     let cond = cond.value(b);
     let otherwise = otherwise.make(b);
-    let pairs = words(b, then).into_iter().zip(words(b, otherwise));
-    let values: Vec<_> = pairs
-        .map(|(one, other)| if one == other { one } else { b.select(cond, one, other) })
-        .collect();
+    let mut values = Vec::with_capacity(2);
+    then.push(b, &mut values);
+    let count = values.len();
+    otherwise.push(b, &mut values);
+    for at in 0..count {
+        let (one, other) = (values[at], values[count + at]);
+        if one != other {
+            values[at] = b.select(cond, one, other);
+        }
+    }
     H::take(&mut values.into_iter())
 }
 

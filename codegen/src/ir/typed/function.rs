@@ -52,8 +52,10 @@ pub fn param<Params: Handle>(b: &Builder<'_>) -> Params {
 
 /// Calls a function of the language, which has the linkage of the one that calls it.
 pub fn call<R: Routine, Result: Handle>(b: &mut Builder<'_>, args: impl Handle) -> Result {
-    let linkage = b.module.symbols[b.symbol().index()].linkage;
-    let symbol = declare::<R>(b.module, linkage);
+    let symbol = b.module.find(R::NAME).unwrap_or_else(|| {
+        let linkage = b.module.symbols[b.symbol().index()].linkage;
+        declare::<R>(b.module, linkage)
+    });
     let args = words(b, args);
     let result = b.call(symbol, &args);
     Result::take(&mut result.into_iter())
