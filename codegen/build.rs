@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// What decides how routines are called: the sources of this crate and of the ABI, where they are beside it.
-const SOURCES: [&str; 2] = ["src", "../abi-spec/src"];
+/// What decides how routines are called: the sources of this crate, of what translates its routines, and of the ABI, where
+/// they are beside it.
+const SOURCES: [&str; 3] = ["src", "routine/src", "../abi-spec/src"];
 
 fn main() -> io::Result<()> {
     let mut stamp = digest(DIGEST, env!("CARGO_PKG_VERSION").as_bytes());
