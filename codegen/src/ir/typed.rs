@@ -1,4 +1,4 @@
-//! Typed handles of values: what functions that are written with [`routine`] stand on.
+//! Typed handles of values: what functions that are written with [`routine`](macro@routine) stand on.
 //!
 //! A handle is a value, or several, with a Rust type that says what it is: [`Int<u64>`], [`Ref<DLTensor>`](Ref), a
 //! tuple of them. Its operations choose the instruction by that type: a comparison of `u64` is without a sign, a shift
