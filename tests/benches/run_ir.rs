@@ -15,7 +15,7 @@ struct Arguments {
     file: PathBuf,
     /// The function to call.
     function: Option<String>,
-    /// As `# run:` writes them: 1 -2.5 null @data @data+8
+    /// Arguments, written as behind `# run:`: 1 -2.5 null @data @data+8
     #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
     arguments: Vec<String>,
 }

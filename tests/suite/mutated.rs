@@ -265,7 +265,7 @@ fn what_threads_change_is_accepted_or_refused() {
             calls(&place, function, &frame, 2, |number| {
                 let number = scramble(number);
                 let (place, values) = words[(number >> 32) as usize % words.len()];
-                // What it was at first is more frequent, so that all are by chance.
+                // The first value comes more often than others, so that sometimes all words have it.
                 place.store(values[usize::from(number.is_multiple_of(4))], Ordering::Relaxed);
             });
             words.iter().for_each(|(place, values)| place.store(values[0], Ordering::Relaxed));

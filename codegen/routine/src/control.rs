@@ -129,7 +129,7 @@ impl Translator {
         let block = Ident::new(if is_cold { "cold_block" } else { "block" }, Span::mixed_site());
         let cond = self.condition(test, &quote!(#yes), &quote!(#no))?;
         let then = self.block(&branch.then_branch, None)?;
-        // What never gets behind the body leaves the variables as they were.
+        // A body that ends, in `return` or the like, assigns nothing that is seen behind it.
         let (parameters, merge) = if block_ends(&branch.then_branch) {
             (quote!(), quote!())
         } else {

@@ -151,7 +151,7 @@ fn builder(
             const NAME: &'static str = ::core::concat!("tvm_ffi_codegen.", ::core::stringify!(#name));
 
             fn signature() -> ::tvm_ffi_codegen::ir::Signature {
-                #t::give::<(#(#handles,)*), #result>()
+                #t::signature_of::<(#(#handles,)*), #result>()
             }
 
             #[allow(clippy::all, unused_assignments, unused_braces, unused_imports, unused_parens, reason = "translated")]

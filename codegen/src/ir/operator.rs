@@ -1,5 +1,7 @@
 //! Operators: arithmetic, conditions, conversions.
 
+use std::fmt;
+
 /// Arithmetic. Integer operations wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Binary {
@@ -163,13 +165,24 @@ impl Convert {
     ];
 }
 
+/// The word of an operator in the text form: `SintToFloat` is `sint_to_float`.
+pub(super) fn mnemonic(op: &impl fmt::Debug) -> String {
+    let mut text = String::new();
+    for c in format!("{op:?}").chars() {
+        if c.is_ascii_uppercase() && !text.is_empty() {
+            text.push('_');
+        }
+        text.push(c.to_ascii_lowercase());
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::path::Path;
 
     use super::*;
-    use crate::ir::print::mnemonic;
 
     /// The files that run in the machine and in the code of every backend.
     fn files() -> String {

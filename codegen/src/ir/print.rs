@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 
 use super::inst::{Inst, Target, Terminator};
 use super::module::{BlockData, Data, Function, Module};
+use super::operator::mnemonic;
 use super::read::is_word;
 use super::symbols::{Linkage, SymbolKind};
 use super::types::{Block, Symbol, Value};
@@ -258,16 +259,4 @@ fn constant(ty: super::Type, bits: u64) -> String {
         Type::Ptr if bits == 0 => "null".to_owned(),
         Type::Ptr => format!("{bits:#x}"),
     }
-}
-
-/// `SintToFloat` → `sint_to_float`.
-pub(super) fn mnemonic(op: &impl fmt::Debug) -> String {
-    let mut text = String::new();
-    for c in format!("{op:?}").chars() {
-        if c.is_ascii_uppercase() && !text.is_empty() {
-            text.push('_');
-        }
-        text.push(c.to_ascii_lowercase());
-    }
-    text
 }

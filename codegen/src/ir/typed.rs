@@ -37,7 +37,9 @@ mod number;
 
 pub use constant::{Const, Literal, Make, NULL, Null, constant, like, make};
 pub use control::{Arm, arm, branch, is_less, join, jump, params, params_like, select, tried};
-pub use function::{Failing, Raise, Routine, call, call_indirect, declare, define, give, param};
+pub use function::{
+    Failing, Raise, Routine, call, call_indirect, declare, define, param, signature_of,
+};
 pub(crate) use handle::handles;
 pub use handle::{Handle, Single, Text, words};
 pub(crate) use memory::structs;

@@ -149,7 +149,7 @@ fn calls(module: &Module, expected: &[Expected]) -> Vec<Checked> {
     let in_machine: Vec<Checked> = runs.iter().map(|run| run.in_machine(module)).collect();
     let is_sound = in_machine.iter().all(|checked| checked.outcome.is_ok());
     checked.extend(in_machine);
-    // What the machine has not found to be sound may do anything in this process.
+    // Native code runs only if the machine has found nothing wrong: it may do anything in this process.
     if is_sound {
         runs.retain(|run| matches!(run.end, End::Returns(_)));
         checked.extend(native(module, &runs));
@@ -185,7 +185,7 @@ fn native_text(module: &Module, backend: &'static str, expected: &[Expected]) ->
     }
     let options = driver::Options {
         backend: backend.to_owned(),
-        // The same on every machine.
+        // One target, so that the text is the same on every machine.
         target: "x86_64-unknown-linux-gnu".parse().expect("a known target"),
         ..driver::Options::default()
     };

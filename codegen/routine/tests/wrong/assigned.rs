@@ -1,3 +1,5 @@
+//! A variable that may not be assigned.
+
 use tvm_ffi_codegen::ir::typed::routine;
 
 #[routine]

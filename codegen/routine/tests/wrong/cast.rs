@@ -1,3 +1,5 @@
+//! A cast that loses half of an address.
+
 use tvm_ffi_codegen::ir::typed::routine;
 
 #[routine]

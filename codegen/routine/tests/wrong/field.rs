@@ -1,3 +1,5 @@
+//! A field that there is not.
+
 use tvm_ffi_codegen::ir::typed::{Text, routine};
 
 #[routine]

@@ -1,3 +1,5 @@
+//! A way that ends without a result.
+
 use tvm_ffi_codegen::ir::typed::routine;
 
 #[routine]

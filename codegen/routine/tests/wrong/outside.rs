@@ -1,3 +1,5 @@
+//! A closure, which is not part of the language.
+
 use tvm_ffi_codegen::ir::typed::routine;
 
 #[routine]

@@ -1,3 +1,5 @@
+//! Nothing wrong.
+
 use tvm_ffi_codegen::ir::typed::routine;
 
 /// The sum of so many words.

@@ -1,3 +1,5 @@
+//! Numbers of which one has a sign.
+
 use tvm_ffi_codegen::ir::typed::routine;
 
 #[routine]

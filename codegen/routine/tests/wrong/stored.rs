@@ -1,3 +1,5 @@
+//! A byte where there are eight.
+
 use tvm_ffi_codegen::ir::typed::routine;
 
 #[routine]

@@ -1,3 +1,5 @@
+//! A statement that control never gets to.
+
 use tvm_ffi_codegen::ir::typed::routine;
 
 #[routine]

@@ -1,3 +1,5 @@
+//! Numbers of different widths.
+
 use tvm_ffi_codegen::ir::typed::routine;
 
 #[routine]

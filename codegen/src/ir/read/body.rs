@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::ir::inst::{Inst, Target, Terminator};
+use crate::ir::operator::mnemonic;
 use crate::ir::operator::{Binary, Cond, Convert};
-use crate::ir::print::mnemonic;
 
 /// A function while it is read: its values and blocks by their names.
 struct Body<'a> {

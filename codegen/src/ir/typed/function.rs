@@ -35,7 +35,7 @@ pub fn define<R: Routine>(module: &mut Module, linkage: Linkage) {
 }
 
 /// The signature of a function of these parameters and this result.
-pub fn give<Params: Handle, Result: Handle>() -> Signature {
+pub fn signature_of<Params: Handle, Result: Handle>() -> Signature {
     let (mut params, mut results) = (Vec::new(), Vec::new());
     Params::types(&mut params);
     Result::types(&mut results);
@@ -68,7 +68,7 @@ pub fn call_indirect<Args: Handle, Result: Handle>(
     args: Args,
 ) -> Result {
     let args = words(b, args);
-    let result = b.call_indirect(give::<Args, Result>(), function, &args);
+    let result = b.call_indirect(signature_of::<Args, Result>(), function, &args);
     Result::take(&mut result.into_iter())
 }
 

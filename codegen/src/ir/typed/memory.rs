@@ -357,7 +357,7 @@ macro_rules! structs {
 
         #[doc = concat!("The fields of [`", stringify!($name), "`].")]
         #[derive(Debug)]
-        #[allow(dead_code, reason = "not every field is read")]
+
         pub(crate) struct $fields {
             $(pub(crate) $field: $crate::ir::typed::$kind<$ty>,)*
         }

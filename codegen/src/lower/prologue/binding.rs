@@ -38,7 +38,7 @@ impl Wrapper<'_, '_> {
                     SymbolState::Maybe(known, bound) => {
                         self.compare_or_solve(*symbol, [value, known, bound], linear, counts);
                     }
-                    // Not solved, since the coefficient may be 0.
+                    // A symbol that is known is compared. Solving for it would divide by a coefficient that may be 0.
                     SymbolState::Bound(known) => {
                         let expected = self.linear(linear, known);
                         self.require_equal(value, expected, counts);

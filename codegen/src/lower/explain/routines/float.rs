@@ -165,7 +165,7 @@ fn generate(r: Ratio, text: &u8) -> i64 {
         let down = is_within(r);
         let up = reaches(r);
         if down || up {
-            // Where both are allowed the nearer one wins, half up.
+            // Rounding goes to the nearer one where both are allowed, and up from the middle.
             let nearer_up = big_compare(r.numerator, r.numerator, r.denominator) >= 0;
             text[count] = digit + (up && (!down || nearer_up)) as u8;
             return count + 1;

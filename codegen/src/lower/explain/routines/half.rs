@@ -34,7 +34,7 @@ fn shift_to_even(value: u64, shift: u64) -> u64 {
     let floor = value >> shift;
     let unit = 1 << shift;
     let rest = value & (unit - 1);
-    // That is "above half, or half and odd".
+    // The sum is above half if the rest is, or if it is half and the floor is odd.
     let up = rest + (floor & 1) > unit >> 1;
     floor + up as u64
 }

@@ -3,8 +3,8 @@
 use abi_spec::TypeIndex;
 use abi_spec::layout::{
     ANY, BYTE_ARRAY, DL_MANAGED_TENSOR_VERSIONED, DL_TENSOR, OBJECT, SHAPE_CELL, TYPE_INFO, any,
-    big_int, byte_array, dl_managed_tensor_versioned as managed, dl_pack_version, dl_tensor,
-    error_cell, object, seq_cell, shape_cell, type_info,
+    byte_array, dl_managed_tensor_versioned as managed, dl_pack_version, dl_tensor, error_cell,
+    object, seq_cell, shape_cell, type_info,
 };
 
 use crate::ir::typed::{Int, Ref, Text, handles, routine, structs};
@@ -19,36 +19,28 @@ structs! {
     Any AnyFields: ANY.size, ANY.align => {
         type_index: Field<i32> = any::TYPE_INDEX.offset,
         small_len: Field<u32> = any::SMALL_LEN.offset,
-        // Type index and the word beside it.
+        // The type index and the word beside it.
         head: Field<u64> = any::TYPE_INDEX.offset,
         payload: Field<u64> = any::PAYLOAD.offset,
         number: Field<i64> = any::PAYLOAD.offset,
         object: Field<Ref<Object>> = any::PAYLOAD.offset,
-        // The bytes of a small text, the bits of a dtype.
+        // The bytes of a small text.
         bytes: Nested<u8> = any::PAYLOAD.offset,
-        dtype: Field<u32> = any::PAYLOAD.offset,
     }
     /// An object: its header, and of the cell behind it what the type says.
     Object ObjectFields: OBJECT.size, OBJECT.align => {
         type_index: Field<i32> = object::TYPE_INDEX.offset,
         text: Nested<ByteArray> = OBJECT.size as i32,
         tensor: Nested<DlTensor> = OBJECT.size as i32,
-        big_int: Nested<BigInt> = OBJECT.size as i32,
         error: Nested<ErrorCell> = OBJECT.size as i32,
-        // Of an array or a list. A shape has its size at the same place.
+        // Elements and size of an array or a list; a shape has its size there, too.
         elements: Field<Ref<Any>> = seq_cell::DATA.in_object(),
-        numbers: Field<Ref<i64>> = seq_cell::DATA.in_object(),
         size: Field<u64> = seq_cell::SIZE.in_object(),
     }
     /// A `TVMFFIByteArray`.
     ByteArray ByteArrayFields: BYTE_ARRAY.size, BYTE_ARRAY.align => {
         data: Field<Ref<u8>> = byte_array::DATA.offset,
         len: Field<u64> = byte_array::SIZE.offset,
-    }
-    /// The cell of an integer that does not fit `int64`.
-    BigInt BigIntFields: 8, 8 => {
-        size: Field<u64> = big_int::SIZE.offset,
-        words: Nested<u64> = big_int::WORDS.offset,
     }
     /// The cell of an error.
     ErrorCell ErrorCellFields: 8, 8 => {
@@ -58,12 +50,12 @@ structs! {
     /// A `DLTensor`.
     DlTensor DlTensorFields: DL_TENSOR.size, DL_TENSOR.align => {
         data: Field<Ref<u8>> = dl_tensor::DATA.offset,
-        // Type and index.
+        // The type and the index of the device.
         device: Field<u64> = dl_tensor::DEVICE_TYPE.offset,
         device_type: Field<u32> = dl_tensor::DEVICE_TYPE.offset,
         device_id: Field<i32> = dl_tensor::DEVICE_ID.offset,
         ndim: Field<i32> = dl_tensor::NDIM.offset,
-        // Rank and element type, which are neighbours.
+        // The rank and the element type, which are neighbours.
         kind: Field<u64> = dl_tensor::NDIM.offset,
         shape: Field<Ref<i64>> = dl_tensor::SHAPE.offset,
         strides: Field<Ref<i64>> = dl_tensor::STRIDES.offset,
@@ -77,7 +69,7 @@ structs! {
         deleter: Field<Ref<u8>> = managed::DELETER.offset,
         flags: Field<u64> = managed::FLAGS.offset,
         tensor: Nested<DlTensor> = managed::DL_TENSOR.offset,
-        // What follows it in the block that we allocate: extents, strides, and the elements.
+        // Extents, strides and elements follow it in a block that is allocated here.
         dims: Nested<i64> = DL_MANAGED_TENSOR_VERSIONED.size as i32,
     }
     /// A `TVMFFITypeInfo`.
@@ -119,8 +111,6 @@ structs! {
     }
     /// What an explanation knows, of which the message is a part.
     State StateFields: 8, 8 => {
-        quiet: Field<u64> = 8 * StateField::Quiet as i32,
-        descriptor: Field<Ref<Header>> = 8 * StateField::Descriptor as i32,
         frame: Field<Ref<Span>> = 8 * StateField::Frame as i32,
         length: Field<u64> = 8 * StateField::Length as i32,
         message: Nested<u8> = state::TEXT,

@@ -43,7 +43,7 @@ pub(crate) fn push_primary(attempt: Attempt) -> i32 {
     }
     if *context == null {
         check(attempt, cuda::device_primary_ctx_retain(context, device as i32))?;
-        // Of several threads one keeps the context retained.
+        // One of several threads keeps the context; the others release it.
         if has_place && cell.compare_exchange(null, *context) != null {
             cuda::device_primary_ctx_release(device as i32);
         }

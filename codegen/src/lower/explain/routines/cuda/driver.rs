@@ -2,7 +2,9 @@
 
 use abi_spec::c_library::loader;
 
-use crate::ir::typed::{Handle, Int, Ref, Single, Text, constant, give, param, routine, words};
+use crate::ir::typed::{
+    Handle, Int, Ref, Single, Text, constant, param, routine, signature_of, words,
+};
 use crate::ir::{Builder, Linkage, SymbolKind};
 use crate::lower::cuda::{self, COUNT, Entry, table};
 use crate::lower::explain::codes::{Feature, Used};
@@ -95,7 +97,7 @@ fn function(b: &mut Builder<'_>, windows: bool, library: Ref<u8>, name: Ref<u8>)
 
 /// Calls a function of the platform that yields an address.
 fn imported<Args: Handle>(b: &mut Builder<'_>, name: &str, args: Args) -> Ref<u8> {
-    let kind = SymbolKind::Function(give::<Args, Ref<u8>>());
+    let kind = SymbolKind::Function(signature_of::<Args, Ref<u8>>());
     let symbol = b.module.declare(name, Linkage::Import, kind);
     let args = words(b, args);
     Ref::new(b.call_value(symbol, &args))

@@ -4,6 +4,7 @@ use crate::declaration::AttributeKind;
 use crate::ir::typed::{Int, Ref, Text, handles, routine};
 use crate::lower::cuda::{self, Config, Entry, Kernel};
 use crate::lower::explain::complaints::Complaint;
+use crate::lower::explain::routines::access::c_length;
 use crate::lower::explain::routines::cuda::driver::name_of;
 use crate::lower::explain::routines::cuda::load::fit_shared;
 use crate::lower::explain::routines::memory::{Caller, raise, slice};
@@ -125,8 +126,8 @@ fn said(status: i32) -> Said {
 #[routine(inline)]
 pub(super) fn c_text(text: &u8) -> Text {
     let mut len: u64 = 0;
-    while text != null && text[len] != 0 {
-        len += 1;
+    if text != null {
+        len = c_length(text);
     }
     slice(text, len)
 }

@@ -31,7 +31,7 @@ handles! {
         how: Ref<How>,
         name: Text,
         rank: Int<i64>,
-        /// What addresses and strides are multiples of.
+        /// The number of bytes that addresses and strides are multiples of.
         unit: Int<u64>,
     }
 }
