@@ -50,8 +50,8 @@
 //! 1. [`language`]: text ⇄ [`Library`]. Text and values are two faces of one thing.
 //! 2. `validate`, `scope`, `resolve`: what the names stand for, which occurrence binds a symbol, and the
 //!    checks in the order in which a failure is reported.
-//! 3. [`lower`]: the checks as few merged branches, and a constant descriptor of them from which a shared
-//!    cold routine explains a failure. All ABI policy is here.
+//! 3. [`lower`]: the checks, each a branch with a cold exit, and the constant records that exits hand to shared
+//!    routines, which say what failed. All ABI policy is here.
 //! 4. [`ir`]: data, printed and verified without any backend.
 //! 5. [`Backend`]: what every code generator offers; each also emits into a module of its user.
 
@@ -81,8 +81,8 @@ pub use declaration::{
 };
 pub use error::{Error, Part, Position, Site};
 pub use lower::{
-    Extent, Loader, Options, Routines, UNLOAD, Unchecked, library::metadata, linked_routines,
-    lower, routines,
+    Loader, Options, Routines, UNLOAD, Unchecked, is_linked_routine, library::metadata,
+    linked_routines, lower, routines,
 };
 pub use resolve::{
     Kernel, Resolved,

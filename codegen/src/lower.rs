@@ -1,15 +1,13 @@
 //! Declaration → host IR. All ABI policy lives here.
 //!
-//! A wrapper counts its arguments, checks them, calls the kernel and writes the result. Its checks are
-//! merged into few branches; when one fails the wrapper leaves for the shared, cold routine
-//! [`explain`](routines), which redoes them one by one from a constant descriptor and raises the first
-//! fault. Code and descriptor are made from the same steps, so they cannot disagree on the order.
+//! A wrapper counts its arguments, checks them, calls the kernel and writes the result. A check that fails leaves for
+//! the exit of its group, which hands a constant record and the values that only the call knows to a shared, cold
+//! routine: that composes the message and raises it.
 
 mod body;
 mod check;
 mod cuda;
-mod explain;
-mod fault;
+mod failure;
 mod frame;
 mod function;
 mod images;
@@ -17,6 +15,7 @@ pub(crate) mod library;
 mod operators;
 mod prologue;
 mod quote;
+mod routines;
 mod runtime;
 mod scoped;
 mod state;
@@ -27,10 +26,9 @@ mod wrapper;
 use crate::ir::{self, Linkage};
 use crate::resolve::{MAIN, Resolved};
 pub use cuda::Loader;
-use explain::codes::Used;
-pub use explain::extent::Extent;
-pub use explain::routines::linked::linked_routines;
+use failure::records::Records;
 pub use library::unload::UNLOAD;
+pub use routines::linked::{is_linked_routine, linked_routines};
 pub(crate) use runtime::runtime;
 pub use unchecked::Unchecked;
 
@@ -64,7 +62,7 @@ pub enum Routines {
     /// The module imports them by name; [`routines`](routines()) defines them.
     Shared,
     /// The module has those that may be inlined; a linker adds the others, which [`linked_routines`] defines, once for
-    /// all modules that want the same [`Extent`].
+    /// all modules.
     Linked,
 }
 
@@ -89,17 +87,17 @@ impl Routines {
 /// ```
 pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
     let mut module = ir::Module::default();
-    let mut used = Used::default();
-    used.load(options.loader);
+    let mut records = Records::new();
     let (library, linkage) = (resolved.library, options.routines.linkage());
     let mut externals = resolved.externals.iter().peekable();
     for (index, function) in resolved.functions.iter().enumerate() {
         let function = options.unchecked.apply(function);
-        let descriptor = function::wrapper(&mut module, &function, linkage, &mut used);
+        let host = function::wrapper(&mut module, &function, linkage, &mut records);
         if let Some(external) = externals.next_if(|external| external.function == index) {
-            library::stub::stub(&mut module, external, descriptor, linkage);
+            library::stub::stub(&mut module, external, (host, &mut records), linkage);
         }
     }
+    records.define(&mut module);
     images::define(&mut module, &library.images);
     if options.routines == Routines::Shared {
         library::unload::unload(&mut module, linkage);
@@ -112,9 +110,9 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
     }
     match options.routines {
         Routines::Embedded => {
-            explain::routines::define_used(&mut module, Linkage::Local, used, |_| true);
+            routines::define_used(&mut module, Linkage::Local, options.loader, |_| true);
         }
-        Routines::Linked => explain::routines::linked::leave(&mut module, used),
+        Routines::Linked => routines::linked::leave(&mut module, options.loader),
         Routines::Shared => {}
     }
     if let Some(tree) = &library.imports {
@@ -129,8 +127,7 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
 /// A module that exports every shared routine, for wrappers lowered with [`Routines::Shared`] and this loader.
 pub fn routines(loader: Loader) -> ir::Module {
     let mut module = ir::Module::default();
-    explain::routines::declare_all(&mut module, Linkage::Export);
-    let used = Used::all(loader);
-    explain::routines::define_used(&mut module, Linkage::Export, used, |_| true);
+    routines::declare_all(&mut module, Linkage::Export);
+    routines::define_used(&mut module, Linkage::Export, loader, |_| true);
     module
 }

@@ -2,24 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use tvm_ffi_codegen::{Extent, Library, Options, Routines, ir, linked_routines, lower};
+use tvm_ffi_codegen::{Library, Options, Routines, ir, is_linked_routine, linked_routines, lower};
 
-/// Declarations, and how much the routines of each must know.
-const DECLARATIONS: [(&str, Extent); 7] = [
-    ("f(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = k(x.data, y.data, n);", Extent::TENSORS),
-    ("f(x: Tensor([8, n], float16, device=cuda), a: float32, n: int64, p: ptr) -> None = k(x.data, a, p);", Extent::TENSORS),
-    (
-        "f(x: Tensor([m, n], float16, device=cuda), a: float32, n: int64, flag: bool) -> None where m % 16 == 0
+/// Declarations of all kinds.
+const DECLARATIONS: [&str; 7] = [
+    "f(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = k(x.data, y.data, n);",
+    "f(x: Tensor([8, n], float16, device=cuda), a: float32, n: int64, p: ptr) -> None = k(x.data, a, p);",
+    "f(x: Tensor([m, n], float16, device=cuda), a: float32, n: int64, flag: bool) -> None where m % 16 == 0
              = try k(x.data, a, ceildiv(m, n), flag);",
-        Extent::EXPRESSIONS,
-    ),
-    ("f(a: str, b: Array[int64], c: Map[str, Any], d: Union[str, dtype]) -> None = k(a.data);", Extent::VALUES),
-    ("f(x: Tensor([n], float32)) -> y: Tensor([n], float32) = k(x.data, y.data);", Extent::ALLOCATIONS),
-    ("f(x: Any) -> Any = { let r: Any = \"g\"(x); return r; };", Extent::VALUES),
-    (
-        "image i; f(x: Tensor([n], float32, device=cuda)) -> None = { launch i.\"k\"(x.data, n) grid(n) block(128); };",
-        Extent::LAUNCHES,
-    ),
+    "f(a: str, b: Array[int64], c: Map[str, Any], d: Union[str, dtype]) -> None = k(a.data);",
+    "f(x: Tensor([n], float32)) -> y: Tensor([n], float32) = k(x.data, y.data);",
+    "f(x: Any) -> Any = { let r: Any = \"g\"(x); return r; };",
+    "image i; f(x: Tensor([n], float32, device=cuda)) -> None = { launch i.\"k\"(x.data, n) grid(n) block(128); };",
 ];
 
 fn linked(text: &str) -> ir::Module {
@@ -37,58 +31,73 @@ fn variables(module: &ir::Module) -> BTreeSet<&str> {
     variables.map(|data| module.name(data.symbol)).collect()
 }
 
-#[test]
-fn modules_want_the_smallest_extent_that_will_do() {
-    for (text, extent) in DECLARATIONS {
-        let (module, offered) = (linked(text), linked_routines(extent));
-        let imports = module.symbols.iter().filter(|symbol| symbol.linkage == ir::Linkage::Import);
-        let wanted: Vec<_> = imports.filter(|s| Extent::of_symbol(&s.name).is_some()).collect();
-        assert!(!wanted.is_empty(), "{text}");
-        for symbol in wanted {
-            assert_eq!(Extent::of_symbol(&symbol.name), Some(extent), "{text}: {}", symbol.name);
-            let found = offered.find(&symbol.name).map(|found| &offered.symbols[found.index()]);
-            let found = found.unwrap_or_else(|| panic!("{text}: {}", symbol.name));
-            assert_eq!((found.linkage, &found.kind), (ir::Linkage::Once, &symbol.kind));
+/// The symbols of a module with some linkage that are linked routines.
+fn routines(module: &ir::Module, linkage: ir::Linkage) -> BTreeSet<&str> {
+    let symbols = module.symbols.iter().filter(|symbol| symbol.linkage == linkage);
+    symbols.map(|symbol| &symbol.name[..]).filter(|name| is_linked_routine(name)).collect()
+}
+
+/// All routines that a module reaches.
+fn reached<'m>(module: &ir::Module, all: &'m [(String, ir::Module)]) -> Vec<&'m ir::Module> {
+    let mut modules: Vec<&ir::Module> = Vec::new();
+    let mut left: Vec<String> =
+        routines(module, ir::Linkage::Import).into_iter().map(str::to_owned).collect();
+    while let Some(name) = left.pop() {
+        let defines = |(_, module): &&(String, ir::Module)| {
+            routines(module, ir::Linkage::Once).contains(&name[..])
+        };
+        let (_, found) = all.iter().find(defines).unwrap_or_else(|| panic!("{name}"));
+        if !modules.iter().any(|known| std::ptr::eq(*known, found)) {
+            modules.push(found);
+            left.extend(routines(found, ir::Linkage::Import).into_iter().map(str::to_owned));
         }
     }
+    modules
 }
 
 #[test]
-fn every_extent_can_be_linked() {
-    for (_, extent) in Extent::KNOWN {
-        let module = linked_routines(extent);
-        ir::verify(&module).unwrap();
-        let offered = module.symbols.iter().filter(|symbol| symbol.linkage == ir::Linkage::Once);
-        assert!(offered.clone().count() > 5);
-        assert!(offered.into_iter().all(|symbol| Extent::of_symbol(&symbol.name) == Some(extent)));
+fn every_routine_is_in_one_module() {
+    let (all, mut names) = (linked_routines(), BTreeSet::new());
+    for (name, module) in &all {
+        ir::verify(module).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for routine in routines(module, ir::Linkage::Once) {
+            assert!(names.insert(routine), "{routine}");
+        }
+    }
+    assert!(names.len() > 50);
+    for text in DECLARATIONS {
+        assert!(!reached(&linked(text), &all).is_empty(), "{text}");
     }
 }
 
-/// Only libraries that allocate want an allocator.
+/// Only libraries that allocate want an allocator, and only those that launch want to open libraries.
 #[test]
-fn extents_want_no_more_of_the_platform() {
-    let wants = |extent: Extent| {
-        let module = linked_routines(extent);
-        let imports = module.symbols.iter().filter(|symbol| symbol.linkage == ir::Linkage::Import);
+fn libraries_want_no_more_of_the_platform_than_they_use() {
+    let all = linked_routines();
+    let wants = |text: &str| {
+        let imports = reached(&linked(text), &all).into_iter().flat_map(|module| {
+            let imports = module.symbols.iter();
+            imports.filter(|symbol| symbol.linkage == ir::Linkage::Import)
+        });
         let names = imports.map(|symbol| symbol.name.clone());
-        names.filter(|name| !name.starts_with("TVMFFI")).collect::<BTreeSet<String>>()
+        let others = names.filter(|name| !name.starts_with("TVMFFI") && !is_linked_routine(name));
+        others.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(" ")
     };
-    let rows =
-        Extent::KNOWN.map(|(_, extent)| wants(extent).into_iter().collect::<Vec<_>>().join(" "));
-    let wanted = ["", "free malloc", "dlopen dlsym", "dlopen dlsym free malloc"];
-    assert_eq!(rows[..5], ["", wanted[0], wanted[1], wanted[2], wanted[3]]);
-    assert_eq!(rows[5..], wanted);
+    let wanted = DECLARATIONS.map(wants);
+    assert_eq!(wanted, ["", "", "", "", "free malloc", "", "dlopen dlsym"]);
 }
 
 /// What a routine remembers is remembered once, where the linker puts it.
 #[test]
 fn routines_that_stay_with_a_module_share_no_state() {
-    let offered = linked_routines(Extent::ALL);
-    let shared = variables(&offered);
-    assert!(shared.contains("tvm_ffi_codegen.driver"));
-    for (text, _) in DECLARATIONS {
+    let all = linked_routines();
+    let shared: Vec<&str> = all.iter().flat_map(|(_, module)| variables(module)).collect();
+    let distinct: BTreeSet<&str> = shared.iter().copied().collect();
+    assert_eq!(distinct.len(), shared.len());
+    assert!(distinct.contains("tvm_ffi_codegen.driver"));
+    for text in DECLARATIONS {
         let module = linked(text);
-        let both: Vec<_> = variables(&module).intersection(&shared).copied().collect::<Vec<_>>();
+        let both: Vec<_> = variables(&module).intersection(&distinct).copied().collect::<Vec<_>>();
         assert_eq!(both, [""; 0], "{text}");
     }
 }

@@ -40,7 +40,7 @@ fn routines_verify() {
 }
 
 #[test]
-fn symbols_fit_the_frame_that_explains_failures() {
+fn a_function_has_as_many_symbols_as_there_may_be() {
     let library = |count: usize| {
         let dims = |range: std::ops::Range<usize>| {
             range.map(|i| format!("n{i}")).collect::<Vec<_>>().join(", ")

@@ -9,7 +9,7 @@ use abi_spec::c_library;
 use abi_spec::symbol::{LIBRARY_CTX, PREFIX};
 use codegen::ir::{self, Linkage};
 use codegen::language::Limit;
-use codegen::{Extent, Library, Warning, backend as native};
+use codegen::{Library, Warning, backend as native, is_linked_routine};
 
 use crate::backend::backend;
 use crate::file::{self, Mode};
@@ -117,7 +117,7 @@ pub fn emit_module(module: &ir::Module, form: Form, options: &Options) -> Result
     if form == Form::Ir {
         return Ok(module.to_string().into_bytes());
     }
-    let is_linked = |symbol: &ir::SymbolData| Extent::of_symbol(&symbol.name).is_some();
+    let is_linked = |symbol: &ir::SymbolData| is_linked_routine(&symbol.name);
     if form == Form::Object && module.symbols.iter().any(is_linked) {
         link::linkable(&options.target)?;
     }
@@ -190,7 +190,7 @@ fn check_kernels(module: &ir::Module, host: &Input, kernels: &[Input]) -> Result
     let missing = imports.filter(|symbol| {
         let is_ours = symbol.name.starts_with(RUNTIME_PREFIX)
             || c_library::ALL.contains(&&*symbol.name)
-            || Extent::of_symbol(&symbol.name).is_some();
+            || is_linked_routine(&symbol.name);
         let defined = || kernels.iter().any(|input| input.defines(&symbol.name));
         !is_ours && host.uses(&symbol.name) && !defined()
     });

@@ -88,7 +88,7 @@ impl Default for Dependencies {
 #[derive(Clone, Copy, Debug)]
 enum Output<'a> {
     /// A shared library, in which some symbols are called by other names too.
-    Shared(&'a Dependencies, &'a [(String, String)]),
+    Shared(&'a Dependencies),
     /// A relocatable object.
     Object,
 }
@@ -135,7 +135,7 @@ pub fn shared_bytes(
     let machine = check(inputs, target)?;
     let mut all = inputs.to_vec();
     let routines = routines::wanted(&undefined(inputs), inputs, target)?;
-    all.extend(routines.object);
+    all.extend(routines);
     if dependencies.runtime && !inputs.iter().any(runtime::is) {
         all.push(runtime::library(inputs, machine)?);
     }
@@ -150,7 +150,7 @@ pub fn shared_bytes(
         wanted.retain(|name| !is_ours(name));
         all.extend(search::system(&wanted, target, machine)?);
     }
-    run(&all, Output::Shared(dependencies, &routines.aliases), linker, machine)
+    run(&all, Output::Shared(dependencies), linker, machine)
 }
 
 /// Links objects to one, in which everything is as visible as it was.
@@ -244,11 +244,6 @@ fn version_script(inputs: &[Input]) -> String {
     let shown = inputs.iter().flat_map(Input::shown).map(|name| format!("{name}; "));
     let global: String = [format!("{PREFIX}*; ")].into_iter().chain(shown).collect();
     format!("{{ global: {global}local: *; }};\n")
-}
-
-/// A script that gives symbols other names, which no loader sees.
-fn alias_script(aliases: &[(String, String)]) -> String {
-    aliases.iter().map(|(alias, name)| format!("PROVIDE_HIDDEN({alias} = {name});\n")).collect()
 }
 
 /// The last part of a path, so that messages of the linker can be understood.

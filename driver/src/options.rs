@@ -24,7 +24,7 @@ pub enum Form {
     Shared,
 }
 
-/// Where the routines that explain failures are from.
+/// Where the routines that compose messages are from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Routines {
     /// Just what these declarations need, compiled and optimised by the backend: the smallest file

@@ -92,7 +92,7 @@ fn backends_know_no_type_index() {
 
 #[test]
 fn backends_have_no_texts_of_messages() {
-    let messages = texts("codegen/src/lower/explain");
+    let messages = texts("codegen/src/lower/routines");
     assert!(messages.iter().any(|text| text.contains("Mismatched")), "{messages:?}");
     for backend in BACKENDS {
         let theirs = texts(&format!("{backend}/src"));

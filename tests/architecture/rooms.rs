@@ -16,27 +16,47 @@ const ROOMS: [Room; 13] = [
     Room("language", &["declaration", "error"]),
     Room("resolve", &["ir", "declaration", "error", "language"]),
     Room("lower/floor", &["ir", "declaration", "resolve"]),
-    Room("lower/explain", &["ir", "declaration", "language", "resolve", "lower/floor"]),
-    Room("lower/wrapper", &["ir", "declaration", "resolve", "lower/floor", "lower/explain"]),
+    Room("lower/routines", &["ir", "declaration", "language", "resolve", "lower/floor"]),
+    Room(
+        "lower/wrapper",
+        &["ir", "declaration", "language", "resolve", "lower/floor", "lower/routines"],
+    ),
     Room(
         "lower/prologue",
-        &["ir", "declaration", "resolve", "lower/floor", "lower/explain", "lower/wrapper"],
+        &[
+            "ir",
+            "declaration",
+            "language",
+            "resolve",
+            "lower/floor",
+            "lower/routines",
+            "lower/wrapper",
+        ],
     ),
     Room(
         "lower/body",
         &[
             "ir",
             "declaration",
+            "language",
             "resolve",
             "lower/floor",
-            "lower/explain",
+            "lower/routines",
             "lower/wrapper",
             "lower/prologue",
         ],
     ),
     Room(
         "lower/library",
-        &["ir", "declaration", "language", "resolve", "lower/floor", "lower/explain"],
+        &[
+            "ir",
+            "declaration",
+            "language",
+            "resolve",
+            "lower/floor",
+            "lower/routines",
+            "lower/wrapper",
+        ],
     ),
     Room(
         "lower",
@@ -45,7 +65,7 @@ const ROOMS: [Room; 13] = [
             "declaration",
             "resolve",
             "lower/floor",
-            "lower/explain",
+            "lower/routines",
             "lower/wrapper",
             "lower/prologue",
             "lower/body",
@@ -63,11 +83,11 @@ fn room(module: &[String]) -> Option<String> {
     Some(match names[..] {
         [] | ["guide", ..] => return None,
         ["lower"] | ["lower", "function"] => "lower".to_owned(),
-        ["lower", room @ ("prologue" | "body" | "explain" | "library" | "wrapper"), ..] => {
+        ["lower", room @ ("prologue" | "body" | "routines" | "library"), ..] => {
             format!("lower/{room}")
         }
-        // What a body owns and how it fails is part of the wrapper that is being written.
-        ["lower", "frame" | "fault"] => "lower/wrapper".to_owned(),
+        // What is known and owned, and how it fails, is part of the wrapper that is being written.
+        ["lower", "wrapper" | "state" | "frame" | "failure", ..] => "lower/wrapper".to_owned(),
         ["lower", ..] => "lower/floor".to_owned(),
         [room, ..] => room.to_owned(),
     })

@@ -52,12 +52,6 @@ impl Guarded {
         self.size
     }
 
-    /// The last so many bytes of it.
-    pub(crate) fn last(&self, bytes: usize) -> *mut u8 {
-        // SAFETY: the memory goes on there.
-        unsafe { self.memory().add(self.size - bytes) }
-    }
-
     /// Whether nobody has written below the page that cannot be touched.
     pub(crate) fn is_intact(&self) -> bool {
         // SAFETY: the canaries are readable.

@@ -6,7 +6,6 @@ mod caller;
 mod closures;
 mod collisions;
 mod cross;
-mod damage;
 mod declarations;
 #[cfg(feature = "mlir")]
 mod equivalence;

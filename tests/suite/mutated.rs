@@ -131,7 +131,7 @@ const SET: [(&str, &str, &str, usize); 2] = [
 const CALLS: u32 = 1_000;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Instructions after which a word changes: before the function is called, and while it explains what has failed.
+/// Instructions after which a word changes: before the function is called, and while it says what has failed.
 #[cfg(target_arch = "x86_64")]
 const FEW: u64 = 40;
 #[cfg(target_arch = "x86_64")]

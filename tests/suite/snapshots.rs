@@ -29,15 +29,15 @@ macro_rules! wrappers {
 }
 
 wrappers! {
-    /// A dozen at most: each is four files.
+    /// Two: each is four files.
     every_language, super::BACKENDS;
-    add_one scale free give_int8 float_constraint text named optional_tensor tensor_list either one_output meaning
+    add_one tensor_list
 }
 
 wrappers! {
     /// What else lowering does.
     host_ir, &[];
-    none_result give_float16 scalar_tensor any_rank length_last product shared_stride
+    scale free give_int8 float_constraint text named optional_tensor either one_output meaning none_result give_float16 scalar_tensor any_rank length_last product shared_stride
     any_device stream_of_any floor words give_str status_and_object two_outputs literal_text element_type a_device
     a_stream a_thing optional_int defaults default_and_tail mapping fixed_shape two_types
     above_int64

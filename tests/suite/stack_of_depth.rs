@@ -16,8 +16,8 @@ type Row = (&'static str, [&'static str; 2], [usize; 2], &'static [&'static str]
 /// Types that nest, values of them, and what a successful and a failing call may take, all frames together. LLVM takes
 /// long for mappings, and its frames are smaller.
 const ROWS: [Row; 2] = [
-    ("Array[", ["array(", ")"], [2 << 10, 60 << 10], BACKENDS),
-    ("Map[str, ", ["map(\"a\": ", ")"], [10 << 10, 92 << 10], &["cranelift"]),
+    ("Array[", ["array(", ")"], [3 << 10, 8 << 10], BACKENDS),
+    ("Map[str, ", ["map(\"a\": ", ")"], [10 << 10, 16 << 10], &["cranelift"]),
 ];
 
 #[test]

@@ -6,7 +6,8 @@ use std::{env, fs};
 
 use backend_cranelift::recorded::Recorder;
 use backend_cranelift::{Cranelift, Settings, emit, isa};
-use codegen::{Extent, Loader, linked_routines, routines};
+use codegen::ir::Linkage;
+use codegen::{Loader, linked_routines, routines};
 use target_lexicon::{OperatingSystem, Triple};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -18,19 +19,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     let triple: Option<Triple> = target.parse().ok();
     let triple = triple.filter(|triple| isa(triple, Settings::JIT).is_ok());
     let mut table = String::new();
-    for (name, extent) in Extent::KNOWN {
-        let object = triple.clone().map(|triple| object(triple, extent)).transpose()?;
-        write(name, object.unwrap_or_default())?;
-        table += &format!("(\"{name}\", include_bytes!(\"{name}\")),\n");
+    if let Some(triple) = &triple {
+        for (name, module) in linked_routines() {
+            write(&format!("{name}.o"), Cranelift { triple: triple.clone() }.object(&module)?)?;
+            let defined = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Once);
+            let defines: Vec<&str> = defined.map(|symbol| &symbol.name[..]).collect();
+            table += &format!(
+                "Object {{ name: {name:?}, defines: &{defines:?}, bytes: include_bytes!(\"{name}.o\") }},\n"
+            );
+        }
     }
     write("objects.rs", format!("&[\n{table}]\n").into_bytes())?;
     let process = triple.as_ref().map(in_process).transpose()?;
     write("process", process.unwrap_or_default())?;
     Ok(())
-}
-
-fn object(triple: Triple, extent: Extent) -> Result<Vec<u8>, Box<dyn Error>> {
-    Ok(Cranelift { triple }.object(&linked_routines(extent))?)
 }
 
 fn in_process(triple: &Triple) -> Result<Vec<u8>, Box<dyn Error>> {

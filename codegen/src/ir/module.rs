@@ -20,15 +20,15 @@ pub struct Module {
     /// Functions without parameters and result that run when the code is loaded, before anything else in
     /// it. Object files have a place for them; what has none refuses the module.
     pub constructors: Vec<Symbol>,
-    /// How to print data that has a form of its own, instead of its bytes.
-    pub printers: Vec<(Symbol, DataPrinter)>,
+    /// How to print data that has a form of its own, instead of its bytes: what is at which offset.
+    pub printers: Vec<(Symbol, Vec<(u32, DataPrinter)>)>,
     pub(super) by_name: FxHashMap<String, Symbol>,
     /// The [constants](Module::constant) that there are.
     pub(super) constants: FxHashMap<Vec<u8>, Symbol>,
 }
 
-/// The lines that a data object prints as.
-pub type DataPrinter = fn(&[u8]) -> String;
+/// The text of what is at an offset of a data object.
+pub type DataPrinter = fn(&[u8], u32) -> String;
 
 /// The definition of a function.
 #[derive(Clone, Debug)]

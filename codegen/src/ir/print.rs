@@ -58,10 +58,12 @@ fn print_data(f: &mut fmt::Formatter<'_>, module: &Module, data: &Data) -> fmt::
     let name = Name('@', &symbol.name);
     writeln!(f, "{} data {name}{access} size {size} align {align} {{", symbol.linkage)?;
     let shown = if f.alternate() { size } else { size.min(SHOWN) };
-    if let (false, Some((_, print))) =
+    if let (false, Some((_, printers))) =
         (f.alternate(), module.printers.iter().find(|(symbol, _)| *symbol == data.symbol))
     {
-        print(&data.bytes).lines().try_for_each(|line| writeln!(f, "    {line}"))?;
+        for (at, print) in printers {
+            writeln!(f, "    {at}: {}", print(&data.bytes, *at))?;
+        }
         return f.write_str("}\n");
     }
     for line in data.bytes[..shown].chunks(32) {

@@ -1,8 +1,7 @@
 //! Checks of the hot path: each is a comparison and a branch that is not expected to be taken.
 //!
-//! Processors compare and branch in one operation and predict that nothing fails, so that merging checks into
-//! one value costs more than it saves. All failing branches go to one block, which finds out by itself what
-//! was wrong; the order of checks matters only to what they make legal to read.
+//! Processors compare and branch in one operation and predict that nothing fails, so that merging checks into one value
+//! costs more than it saves. Failing branches leave for the exit of their group, see [`failure`](super::failure).
 
 use crate::ir::{Binary, Block, Builder, Cond, Value};
 

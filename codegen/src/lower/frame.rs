@@ -4,7 +4,7 @@ use abi_spec::TypeIndex;
 use abi_spec::layout::ANY;
 
 use crate::ir::{Block, Type, Value};
-use crate::lower::explain::routines::Routine;
+use crate::lower::routines::Routine;
 use crate::lower::state::{Held, Scope};
 use crate::lower::value::write_any;
 use crate::lower::wrapper::Wrapper;

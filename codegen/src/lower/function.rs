@@ -1,50 +1,45 @@
-//! One function: its wrapper and its descriptor.
+//! One function.
 
 use abi_spec::symbol;
 
 use super::check::Checks;
-use super::explain::codes::Used;
-use super::explain::descriptor::{self, Descriptor};
-use super::explain::print::print;
+use super::failure::Exits;
+use super::failure::records::{self, Records};
+use super::routines::Routine;
 use super::scoped::Scoped;
 use super::state::{Devices, Frame, Scope, SymbolState, ValueState};
 use super::value::exported;
-use super::wrapper::{Described, Wrapper};
+use super::wrapper::Wrapper;
 use super::{body, library, prologue};
-use crate::ir::{Builder, Data, Linkage, Module, SymbolKind, Value};
+use crate::ir::{Block, Builder, Linkage, Module, Value};
 use crate::resolve::function::Function;
 use crate::resolve::ids::{Table, ValueId};
 
-/// Adds the wrapper of one function, and its descriptor, to the module; yields the number of that among the data.
+/// Adds the wrapper of one function to the module; yields the record of the function.
 pub(crate) fn wrapper<'a>(
     module: &mut Module,
     function: &'a Function<'a>,
     linkage: Linkage,
-    used: &mut Used,
-) -> usize {
+    records: &mut Records,
+) -> u32 {
     if !function.callees().is_empty() {
         library::embed::context(module);
     }
-    let descriptor = declare_descriptor(module, function, used);
-    let index = descriptor.index;
     let mut b = exported(module, &symbol::function_symbol(&function.declared.signature.name));
-    let labels = ["miscounted", "fail", "refused"];
-    let [miscounted, fail, refused] = labels.map(|label| b.cold_block(label));
-    let signature = &function.declared.signature;
-    let counted = prologue::arguments::count(&mut b, signature, miscounted);
-    let checks = Checks { fail, mask: None };
-    let mut w = start(b, function, counted, descriptor, (checks, linkage), std::mem::take(used));
-    w.refused = Some((fail, refused));
+    let host = records.host(function, function.declared.location.as_ref());
+    let miscounted = b.cold_block("miscounted");
+    let counted = prologue::arguments::count(&mut b, &function.declared.signature, miscounted);
+    let mut exits = Exits::new(function);
+    exits.is_at(function.declared.location.as_ref(), host);
+    let mut w = start(b, function, counted, (exits, records), linkage);
+    w.fail_count(miscounted, host);
     w.device_table(&function.steps);
     w.check_steps(&function.steps);
-    w.refused = None;
     body::statement::body(&mut w);
     w.write_leave();
-    w.failures([miscounted, fail, refused]);
-    *used = w.used;
     let function = w.b.finish();
     module.functions.push(function);
-    index
+    host
 }
 
 /// A wrapper that knows its arguments, and nothing of them.
@@ -52,11 +47,12 @@ fn start<'a, 'm>(
     mut b: Builder<'m>,
     function: &'a Function<'a>,
     (args, num_args): (Value, Option<Value>),
-    descriptor: Described,
-    (checks, linkage): (Checks, Linkage),
-    used: Used,
+    (exits, records): (Exits, &'m mut Records),
+    linkage: Linkage,
 ) -> Wrapper<'a, 'm> {
     let (values, runs) = (&function.values, prologue::runs::runs(function));
+    // Each group of checks says where it leaves for.
+    let checks = Checks { fail: b.current(), mask: None };
     Wrapper {
         names: names(&mut b, function),
         b,
@@ -72,15 +68,13 @@ fn start<'a, 'm>(
         frame: Frame::new(),
         scope: Scope::OUTER,
         born: Table::like(values, Scope::OUTER),
-        used,
         checks,
-        refused: None,
+        exits,
+        records,
         devices: Devices::default(),
         places: Table::like(values, None),
         held: Vec::new(),
         branched: None,
-        in_union: false,
-        descriptor,
         linkage,
         outlined: prologue::outline::outlined(function, &runs),
         runs,
@@ -89,18 +83,20 @@ fn start<'a, 'm>(
     }
 }
 
+impl Wrapper<'_, '_> {
+    /// Ends the block for calls with too many arguments, or too few.
+    fn fail_count(&mut self, block: Block, host: u32) {
+        let here = self.b.current();
+        self.b.switch_to(block);
+        let (host, given) = (records::address(&mut self.b, host), self.b.param(2));
+        let status = self.routine(Routine::FailCount, &[host, given]);
+        self.b.ret(status);
+        self.b.switch_to(here);
+    }
+}
+
 /// The name hint of each value.
 fn names(b: &mut Builder<'_>, function: &Function<'_>) -> Table<ValueId, u32> {
     let paths = function.values.values().map(|value| prologue::scope::printable(&value.path));
     paths.map(|path| b.name(path)).collect()
-}
-
-fn declare_descriptor(module: &mut Module, function: &Function<'_>, used: &mut Used) -> Described {
-    let name = descriptor::symbol(&function.declared.signature.name);
-    let symbol = module.declare(&name, Linkage::Local, SymbolKind::Data);
-    let Descriptor { bytes, room, sections } = descriptor::encode(function, used);
-    let index = module.data.len();
-    module.data.push(Data::constant(symbol, bytes, 8));
-    module.printers.push((symbol, print));
-    Described { symbol, index, room, sections }
 }

@@ -101,12 +101,12 @@ pub(crate) fn define(module: &mut Module, images: &[Image]) {
         }
         let large = bytes.len() > LARGE;
         module.data.push(Data { large, ..Data::constant(symbol, bytes, ALIGN) });
-        module.printers.push((symbol, print));
+        module.printers.push((symbol, vec![(0, print)]));
     }
 }
 
 /// An image prints as its kind, its size, and a sum over its bytes (FNV-1a).
-fn print(bytes: &[u8]) -> String {
+fn print(bytes: &[u8], _: u32) -> String {
     let sum = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, &byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
     });

@@ -1,4 +1,4 @@
-//! What operators compute: once for the wrappers' own code and for the routine that evaluates descriptors.
+//! What operators compute.
 
 use abi_spec::Scalar;
 

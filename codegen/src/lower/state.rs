@@ -4,6 +4,7 @@ use abi_spec::Scalar;
 
 use crate::declaration::{Device, Location};
 use crate::ir::{Block, Value};
+use crate::lower::routines::records::place;
 use crate::resolve::ids::{SymbolId, ValueId};
 
 /// What has been loaded of a tensor. Optional values are loaded on first use.
@@ -55,8 +56,8 @@ impl TensorState {
 /// The devices of tensors that must agree.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Devices {
-    /// That of the first tensor whose device index matters, and how it was declared.
-    pub(crate) first: Option<(Value, Device)>,
+    /// That of the first tensor whose device index matters, how it was declared, and its place.
+    pub(crate) first: Option<(Value, Device, u64)>,
     /// The tensors so far.
     pub(crate) tensors: Vec<ValueId>,
     /// The table of devices, where only the call knows which must agree.
@@ -64,7 +65,7 @@ pub(crate) struct Devices {
 }
 
 /// What is owned, and released on every way out.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Held {
     /// An object.
     Object(Value),
@@ -152,10 +153,33 @@ impl ValueState {
 pub(crate) enum SymbolState {
     /// No occurrence so far.
     Unbound,
-    /// Bound if a stride counted: the value, and a `Bool` that says whether it is bound.
+    /// Bound if a stride counted: the value, and the place that has bound it, an `I64`, 0 for none.
     Maybe(Value, Value),
-    /// Bound.
-    Bound(Value),
+    /// Bound: the value, and the place that has bound it.
+    Bound(Value, Origin),
+}
+
+impl SymbolState {
+    /// True if some occurrence has bound it in every call.
+    pub(crate) fn is_bound(self) -> bool {
+        matches!(self, SymbolState::Bound(..))
+    }
+}
+
+/// The [place](crate::lower::routines::records::place) that has determined something.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Origin {
+    /// It is always this one.
+    Known(u64),
+    /// The call tells, as an `I64`.
+    Told(Value),
+}
+
+impl Origin {
+    /// Nothing has.
+    pub(crate) const NONE: Origin = Origin::Known(0);
+    /// One that messages do not name.
+    pub(crate) const UNNAMED: Origin = Origin::Known(place::UNNAMED);
 }
 
 /// What the body owns, and how it is left.
@@ -177,8 +201,6 @@ pub(crate) struct Frame<'a> {
     pub(super) leaving: u32,
     /// How many scopes there have been.
     pub(super) scopes: u32,
-    /// Whether failures are explained where they happen, not by redoing what was done so far.
-    pub(crate) effects: bool,
     /// Where the statement comes from, if not from where the function does.
     pub(crate) location: Option<&'a Location>,
 }
@@ -195,7 +217,6 @@ impl Frame<'_> {
             leave: None,
             leaving: 0,
             scopes: 0,
-            effects: false,
             location: None,
         }
     }

@@ -1,7 +1,6 @@
 //! Leaving out checks that callers have made already.
 //!
-//! A check is left out of the steps, and so out of the wrapper as well as of what explains its failures. What
-//! stays: everything that makes a load legal (types, ranks, element types, pointers that are not NULL, signs of
+//! A check is left out of the steps, and so out of the wrapper and of the records of its failures. What stays: everything that makes a load legal (types, ranks, element types, pointers that are not NULL, signs of
 //! extents), everything that determines a symbol, and what tells the types of a union apart.
 
 use std::borrow::Cow;
@@ -60,8 +59,7 @@ impl Unchecked {
                 | Step::Data { .. }
                 | Step::Settle { .. }
                 | Step::OneOf { .. }
-                | Step::Require(_)
-                | Step::Evaluate(_) => {}
+                | Step::Require(_) => {}
             }
         }
     }

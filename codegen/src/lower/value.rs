@@ -3,7 +3,9 @@
 use abi_spec::TypeIndex;
 use abi_spec::layout::any;
 
-use crate::ir::{Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value};
+use crate::ir::{
+    Builder, Cond, Convert, Data, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value,
+};
 
 /// Writes all 16 bytes of a `TVMFFIAny`.
 pub(crate) fn write_any(b: &mut Builder<'_>, to: Value, index: TypeIndex, payload: Value) {
@@ -74,4 +76,42 @@ pub(crate) fn exported<'m>(module: &'m mut Module, name: &str) -> Builder<'m> {
         b.hint(param, name);
     }
     b
+}
+
+impl Builder<'_> {
+    /// Any value of 64 bits as a number.
+    pub(crate) fn as_word(&mut self, value: Value) -> Value {
+        match self.ty(value) {
+            Type::F64 => self.convert(Convert::Bitcast, value, Type::I64),
+            Type::Ptr => self.convert(Convert::PtrToInt, value, Type::I64),
+            Type::Bool => self.widen_bool(value, Type::I64),
+            Type::I64 | Type::I8 | Type::I16 | Type::I32 | Type::F32 => value,
+        }
+    }
+
+    /// Calls a function of the runtime that has a result.
+    pub(crate) fn runtime(
+        &mut self,
+        function: &abi_spec::runtime::Function,
+        args: &[Value],
+    ) -> Value {
+        let symbol = crate::lower::runtime(self.module, function);
+        self.call_value(symbol, args)
+    }
+
+    /// Releases an object; NULL is none.
+    pub(crate) fn release_object(&mut self, object: Value) {
+        self.runtime(&abi_spec::runtime::OBJECT_DEC_REF, &[object]);
+    }
+
+    /// A `Bool`: a value of this type index is an object.
+    pub(crate) fn is_object(&mut self, index: Value) -> Value {
+        self.compare_const(Cond::Sge, index, TypeIndex::STATIC_OBJECT_BEGIN.0.into())
+    }
+
+    /// Returns an `I32`.
+    pub(crate) fn return_code(&mut self, code: i32) {
+        let code = self.i32(code);
+        self.ret(Some(code));
+    }
 }

@@ -3,33 +3,17 @@
 use abi_spec::layout::{ANY, any};
 
 use super::check::Checks;
-use super::explain::codes::Used;
-use super::explain::complaints::Complaint;
-use super::explain::descriptor::{Sections, frame};
-use super::explain::routines::Routine;
-use super::explain::site::{self, Fault};
+use super::failure::Exits;
+use super::failure::records::Records;
+use super::routines::Routine;
 use super::scoped::Scoped;
 use super::state::{
     Devices, Frame, Held, OutputState, Scope, SymbolState, TensorState, ValueState,
 };
-use crate::ir::{
-    Binary, Block, Builder, Cond, Convert, Data, Hint, Linkage, Symbol, SymbolKind, Type, Value,
-};
+use crate::ir::{Binary, Builder, Cond, Convert, Data, Hint, Linkage, SymbolKind, Type, Value};
 use crate::resolve::function::Function;
 use crate::resolve::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
 use crate::resolve::value::Source;
-
-/// A descriptor in the module.
-#[derive(Debug)]
-pub(crate) struct Described {
-    pub(crate) symbol: Symbol,
-    /// Its number among the data of the module.
-    pub(crate) index: usize,
-    /// Bytes that interpreting it takes.
-    pub(crate) room: u32,
-    /// Where its parts are.
-    pub(crate) sections: Sections,
-}
 
 /// A wrapper under construction.
 pub(crate) struct Wrapper<'a, 'm> {
@@ -57,10 +41,12 @@ pub(crate) struct Wrapper<'a, 'm> {
     /// not known after it.
     pub(crate) scope: Scope,
     pub(crate) born: Table<ValueId, Scope>,
-    /// Where failing checks go.
+    /// The checks of the group that is being written.
     pub(crate) checks: Checks,
-    /// Where failing checks of the arguments go, and where a tensor goes instead that a routine refuses.
-    pub(crate) refused: Option<(Block, Block)>,
+    /// Where groups of checks leave for.
+    pub(crate) exits: Exits,
+    /// What exits hand over.
+    pub(crate) records: &'m mut Records,
     /// The devices of the tensors so far.
     pub(crate) devices: Devices,
     /// Where the value is that a loop or a union is at: the address of each that is in one now.
@@ -69,20 +55,14 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) held: Vec<Held>,
     /// The optional tensor that is known to be there, in the branch of its checks.
     pub(crate) branched: Option<ValueId>,
-    /// What fails here may be right for another type of a union.
-    pub(crate) in_union: bool,
-    /// What was declared, for the routines.
-    pub(crate) descriptor: Described,
-    /// What the routines must know.
-    pub(crate) used: Used,
     /// Linkage of the shared routines.
     pub(crate) linkage: Linkage,
     /// The name hint of each value.
     pub(crate) names: Table<ValueId, u32>,
     /// Which tensors are checked in a loop: for each how many of its run are left.
     pub(crate) runs: Table<ValueId, usize>,
-    /// What a routine is to check of each value that is left to it.
-    pub(crate) outlined: Table<ValueId, Option<Vec<u8>>>,
+    /// Which tensors are left to a routine.
+    pub(crate) outlined: Table<ValueId, bool>,
     /// Whether a routine reads texts.
     pub(crate) outlines_texts: bool,
     /// Whether a routine makes the calls of functions that are objects.
@@ -177,7 +157,7 @@ impl Wrapper<'_, '_> {
     /// The value of a symbol that some occurrence has bound.
     pub(crate) fn known(&self, symbol: SymbolId) -> Option<Value> {
         match self.symbols[symbol] {
-            SymbolState::Bound(value) | SymbolState::Maybe(value, _) => Some(value),
+            SymbolState::Bound(value, _) | SymbolState::Maybe(value, _) => Some(value),
             SymbolState::Unbound => None,
         }
     }
@@ -207,11 +187,6 @@ impl Wrapper<'_, '_> {
         [ty, self.b.convert(Convert::Trunc, index, Type::I32)]
     }
 
-    /// The address of the descriptor.
-    pub(crate) fn descriptor_address(&mut self) -> Value {
-        self.b.address(self.descriptor.symbol)
-    }
-
     /// Notes what has been loaded of a value.
     pub(crate) fn set_state(&mut self, value: ValueId, state: ValueState) {
         self.values[value] = state;
@@ -228,28 +203,5 @@ impl Wrapper<'_, '_> {
         if self.keeps(value) {
             note(self.tensor_state(value));
         }
-    }
-
-    /// Fails at a site of its own; yields the status.
-    pub(crate) fn fail_at(&mut self, fault: &Fault<'_>, values: &[Value]) -> Option<Value> {
-        let site = self.site(fault);
-        let descriptor = self.descriptor_address();
-        let values = self.scratch(values);
-        self.routine(Routine::FailAt, &[descriptor, site, values])
-    }
-
-    /// The address of a site for what fails in a routine, which says what: it has the frame.
-    pub(crate) fn site_here(&mut self) -> Value {
-        match self.frame.location {
-            Some(_) => self.site(&Fault::plain(Complaint::Failed)),
-            None => site::plain(&mut self.b),
-        }
-    }
-
-    /// The address of a new site.
-    pub(crate) fn site(&mut self, fault: &Fault<'_>) -> Value {
-        let frame =
-            self.frame.location.map(|at| frame(Some(at), &self.function.declared.signature.name));
-        site::add(&mut self.b, self.descriptor.index, fault, frame.as_deref())
     }
 }

@@ -81,9 +81,8 @@ pub(crate) fn accepted(ty: &ParamType) -> Accepted {
     }
 }
 
-/// What has steps that explain why its value is none of those that are accepted: integers of any size are
-/// compared with literals.
-pub(crate) fn to_explain(ty: &ParamType) -> Accepted {
+/// What a message does not complain of the type of: integers of any size are compared with literals.
+pub(crate) fn told_apart(ty: &ParamType) -> Accepted {
     let number = |literal: &Literal| matches!(literal, Literal::Bool(_) | Literal::Int(_));
     let numbers = matches!(ty, ParamType::Literal(literals) if literals.iter().any(number));
     let big = if numbers { Accepted::of(&[TypeIndex::BIG_INT]) } else { Accepted::default() };

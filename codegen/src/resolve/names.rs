@@ -9,8 +9,7 @@ use super::value::{self, Source, Value, values};
 use crate::declaration::{Device, Dim, Expr, Function, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 
-/// Symbols of one function, integer parameters included: the routine that explains failures has room
-/// for so many.
+/// The most symbols of one function, integer parameters included.
 pub(crate) const MAX_SYMBOLS: usize = 1024;
 
 /// What a name stands for.

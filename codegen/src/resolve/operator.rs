@@ -2,76 +2,57 @@
 
 use crate::declaration::{BinaryOp, Builtin, Comparison};
 
-/// Declares operators, and a list of them.
-macro_rules! operators {
-    ($(#[$doc:meta])* $name:ident { $($(#[$what:meta])* $operator:ident,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum $name {
-            $($(#[$what])* $operator,)*
-        }
-
-        impl $name {
-            /// All of them.
-            pub(crate) const ALL: &[$name] = &[$($name::$operator),*];
-        }
-    };
+/// Of one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unary {
+    Neg,
+    Fneg,
+    Not,
+    ToFloat,
+    /// Of an integer without a sign.
+    UnsignedToFloat,
+    Truth,
 }
 
-operators! {
-    /// Of one operand.
-    Unary {
-        Neg,
-        Fneg,
-        Not,
-        ToFloat,
-        /// Of an integer without a sign.
-        UnsignedToFloat,
-        Truth,
-    }
+/// Of two operands of one type; those that start with `F` take floats, those with `U` integers without a sign,
+/// and comparisons yield a truth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binary {
+    Add,
+    Sub,
+    Mul,
+    Min,
+    Max,
+    Fadd,
+    Fsub,
+    Fmul,
+    Fdiv,
+    Fmin,
+    Fmax,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Ult,
+    Ule,
+    Ugt,
+    Uge,
+    Feq,
+    Fne,
+    Flt,
+    Fle,
+    Fgt,
+    Fge,
 }
 
-operators! {
-    /// Of two operands of one type; those that start with `F` take floats, those with `U` integers without a sign,
-    /// and comparisons yield a truth.
-    Binary {
-        Add,
-        Sub,
-        Mul,
-        Min,
-        Max,
-        Fadd,
-        Fsub,
-        Fmul,
-        Fdiv,
-        Fmin,
-        Fmax,
-        Eq,
-        Ne,
-        Lt,
-        Le,
-        Gt,
-        Ge,
-        Ult,
-        Ule,
-        Ugt,
-        Uge,
-        Feq,
-        Fne,
-        Flt,
-        Fle,
-        Fgt,
-        Fge,
-    }
-}
-
-operators! {
-    /// Of two integers, of which the second may be zero.
-    Division {
-        Div,
-        Rem,
-        CeilDiv,
-    }
+/// Of two integers, of which the second may be zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Division {
+    Div,
+    Rem,
+    CeilDiv,
 }
 
 /// An operator between two numbers.

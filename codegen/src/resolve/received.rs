@@ -48,7 +48,6 @@ fn mentioned(steps: &[Step<'_>], f: &mut impl FnMut(SymbolId)) {
             Step::Each { steps, .. } => mentioned(steps, f),
             Step::OneOf { types, .. } => types.iter().for_each(|steps| mentioned(steps, f)),
             Step::Require(condition) => condition.test.visit_symbols(f),
-            Step::Evaluate(term) => term.visit_symbols(f),
             Step::Scalar { .. }
             | Step::Header { .. }
             | Step::Value { .. }

@@ -32,8 +32,6 @@ pub(crate) enum Step<'a> {
     OneOf { value: ValueId, types: Vec<Vec<Step<'a>>> },
     /// A constraint holds.
     Require(Condition<'a>),
-    /// A term can be computed: an extent of a tensor that is to be allocated, or an argument of the body.
-    Evaluate(Term),
 }
 
 /// What a `where` clause requires.
@@ -60,8 +58,7 @@ impl Step<'_> {
             | Step::Settle { .. }
             | Step::Each { .. }
             | Step::OneOf { .. }
-            | Step::Require(_)
-            | Step::Evaluate(_) => None,
+            | Step::Require(_) => None,
         }
     }
 }

@@ -53,7 +53,7 @@ pub(super) struct Emit {
     /// Leave out the metadata and documentation of the functions.
     #[arg(long)]
     pub(super) no_metadata: bool,
-    /// Where the routines that explain failures are from; `tvm-ffi-codegen routines` writes linked ones for other linkers
+    /// Where the routines that compose messages are from; `tvm-ffi-codegen routines` writes linked ones for other linkers
     /// than that of --emit shared [default: linked with --emit shared, else embedded].
     #[arg(long)]
     pub(super) routines: Option<Routines>,

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{Dependencies, Input, OPTIONS, Output, alias_script, base_name, version_script};
+use super::{Dependencies, Input, OPTIONS, Output, base_name, version_script};
 use crate::Error;
 
 /// Links in a folder of its own, from copies: what was checked is what is linked.
@@ -31,7 +31,6 @@ pub(super) fn link(inputs: &[Input], output: Output<'_>, program: &Path) -> Resu
 
 const LIBRARY: &str = "library.so";
 const SCRIPT: &str = "exports.map";
-const ALIASES: &str = "aliases.ld";
 
 /// Writes the inputs and names them on a command line.
 fn prepare(
@@ -41,14 +40,9 @@ fn prepare(
 ) -> io::Result<Vec<OsString>> {
     let mut arguments = match output {
         Output::Object => vec!["-r".into(), "-nostdlib".into()],
-        Output::Shared(dependencies, aliases) => {
+        Output::Shared(dependencies) => {
             fs::write(path(SCRIPT), version_script(inputs))?;
-            let mut arguments = shared(dependencies, &path(SCRIPT));
-            if !aliases.is_empty() {
-                fs::write(path(ALIASES), alias_script(aliases))?;
-                arguments.push(path(ALIASES).into());
-            }
-            arguments
+            shared(dependencies, &path(SCRIPT))
         }
     };
     arguments.extend(["-o".into(), path(LIBRARY).into()]);

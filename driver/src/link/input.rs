@@ -141,6 +141,7 @@ impl Input {
         self.objects.iter().any(|facts| facts.defined.contains(symbol))
     }
 
+    #[cfg(feature = "libwild")]
     pub(super) fn shared_bytes(&self) -> Arc<Vec<u8>> {
         Arc::clone(&self.bytes)
     }

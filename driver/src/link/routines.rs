@@ -1,14 +1,16 @@
-//! The routines that objects leave to the linker: made once for each target and [`Extent`].
+//! The routines that objects leave to the linker: made once for each target, an object for each or for a few.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::Cursor;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use ar_archive_writer::{
     ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream,
 };
 use backend_cranelift::Cranelift;
-use codegen::{Extent, linked_routines};
+use codegen::ir::Linkage;
+use codegen::{is_linked_routine, linked_routines};
 use target_lexicon::Triple;
 
 use super::{Input, linkable};
@@ -18,18 +20,18 @@ use crate::{Error, ObjectFault};
 pub(super) const PREFIX: &[u8] = b"tvm_ffi_codegen.";
 
 /// What has been compiled in this process.
-static COMPILED: Mutex<Vec<(Triple, Extent, Input)>> = Mutex::new(Vec::new());
+static COMPILED: Mutex<Vec<(Triple, Vec<Member>)>> = Mutex::new(Vec::new());
 
-/// What a linker is to add.
-#[derive(Default)]
-pub(super) struct Routines {
-    /// The object that defines them.
-    pub(super) object: Option<Input>,
-    /// Names that objects of lesser extents have for them, and what they are called there.
-    pub(super) aliases: Vec<(String, String)>,
+/// An object of routines.
+struct Member {
+    name: Cow<'static, str>,
+    defines: Vec<Cow<'static, str>>,
+    bytes: Cow<'static, [u8]>,
+    /// The same, once it has been linked.
+    input: Option<Input>,
 }
 
-/// What defines the routines among these names: one copy for objects of whatever extents.
+/// The objects that define the routines among these names, and those that these use.
 ///
 /// # Errors
 /// [`Error::Object`] if the routines are of another version of this library; [`Error::Backend`] if there is no code
@@ -38,23 +40,49 @@ pub(super) fn wanted(
     undefined: &BTreeSet<&[u8]>,
     inputs: &[Input],
     target: &Triple,
-) -> Result<Routines, Error> {
+) -> Result<Vec<Input>, Error> {
     let mut names = Vec::new();
     for &name in undefined.range(PREFIX..).take_while(|name| name.starts_with(PREFIX)) {
         let name = String::from_utf8_lossy(name).into_owned();
-        let extent = Extent::of_symbol(&name).ok_or_else(|| {
+        if !is_linked_routine(&name) {
             let user = inputs.iter().find(|input| input.uses(&name));
             let file = user.map_or_else(String::new, |input| input.name().to_owned());
-            Error::Object { file, fault: ObjectFault::Routines }
-        })?;
-        names.push((name, extent));
+            return Err(Error::Object { file, fault: ObjectFault::Routines });
+        }
+        names.push(name);
     }
-    let Some(extent) = names.iter().map(|(_, extent)| *extent).reduce(Extent::join) else {
-        return Ok(Routines::default());
-    };
-    let lesser = names.into_iter().filter(|(_, one)| *one != extent);
-    let aliases = lesser.filter_map(|(name, _)| extent.symbol_for(&name).map(|own| (name, own)));
-    Ok(Routines { object: Some(object(extent, target)?), aliases: aliases.collect() })
+    if names.is_empty() { Ok(Vec::new()) } else { with(target, |members| reached(names, members)) }
+}
+
+/// The objects of these names, and those that these use.
+fn reached(mut names: Vec<String>, members: &mut [Member]) -> Result<Vec<Input>, Error> {
+    let mut inputs = Vec::new();
+    let mut is_taken = vec![false; members.len()];
+    while let Some(name) = names.pop() {
+        let defines = |member: &Member| member.defines.iter().any(|defined| *defined == name);
+        let Some(at) = members.iter().position(defines) else { continue };
+        if std::mem::replace(&mut is_taken[at], true) {
+            continue;
+        }
+        let input = members[at].input()?;
+        let wants = input.objects().iter().flat_map(|facts| facts.undefined());
+        names.extend(wants.map(|name| String::from_utf8_lossy(name).into_owned()));
+        inputs.push((at, input));
+    }
+    // The order is that of the routines, whoever wants them.
+    inputs.sort_by_key(|(at, _)| *at);
+    Ok(inputs.into_iter().map(|(_, input)| input).collect())
+}
+
+impl Member {
+    fn input(&mut self) -> Result<Input, Error> {
+        if let Some(input) = &self.input {
+            return Ok(input.clone());
+        }
+        let input = Input::new(format!("{}.o", self.name), self.bytes.to_vec())?;
+        self.input = Some(input.clone());
+        Ok(input)
+    }
 }
 
 /// An archive of the routines that objects with [linked routines](codegen::Routines::Linked) want, for a linker that is not
@@ -74,42 +102,49 @@ pub(super) fn wanted(
 /// ```
 pub fn archive(target: &Triple) -> Result<Vec<u8>, Error> {
     linkable(target)?;
-    let member = |(name, extent): (&str, Extent)| {
-        let bytes = Bytes(object(extent, target)?.shared_bytes());
-        Ok(NewArchiveMember::new(bytes, &DEFAULT_OBJECT_READER, format!("{name}.o")))
-    };
-    let members = Extent::KNOWN.into_iter().map(member).collect::<Result<Vec<_>, Error>>()?;
-    let mut archive = Cursor::new(Vec::new());
-    let written = write_archive_to_stream(&mut archive, &members, ArchiveKind::Gnu, false, None);
-    written.map_err(|source| Error::Write { path: "the archive".into(), source })?;
-    Ok(archive.into_inner())
+    with(target, |members| {
+        let member = |member: &Member| {
+            let (bytes, name) = (member.bytes.to_vec(), format!("{}.o", member.name));
+            NewArchiveMember::new(bytes, &DEFAULT_OBJECT_READER, name)
+        };
+        let members: Vec<_> = members.iter().map(member).collect();
+        let mut archive = Cursor::new(Vec::new());
+        let written =
+            write_archive_to_stream(&mut archive, &members, ArchiveKind::Gnu, false, None);
+        written.map_err(|source| Error::Write { path: "the archive".into(), source })?;
+        Ok(archive.into_inner())
+    })
 }
 
-/// The contents of a member.
-struct Bytes(Arc<Vec<u8>>);
-
-impl AsRef<[u8]> for Bytes {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-/// The routines of an extent. They are cold, so that the backend that compiles fastest will do for all.
-fn object(extent: Extent, target: &Triple) -> Result<Input, Error> {
+/// Does something with the objects for a target. Routines are cold, so that the backend that compiles fastest will do for
+/// all.
+fn with<T>(target: &Triple, f: impl FnOnce(&mut [Member]) -> Result<T, Error>) -> Result<T, Error> {
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = compiled.iter().find(|(triple, one, _)| triple == target && *one == extent);
-    if let Some((_, _, input)) = known {
-        return Ok(input.clone());
+    if let Some((_, members)) = compiled.iter_mut().find(|(triple, _)| triple == target) {
+        return f(members);
     }
-    let refused = |error| Error::Backend { name: "cranelift", source: Box::new(error) };
-    let bytes = match prebuilt::object(&target.to_string(), extent) {
-        Some(bytes) => bytes.to_vec(),
-        None => {
-            let compiled = Cranelift { triple: target.clone() }.object(&linked_routines(extent));
-            compiled.map_err(refused)?
-        }
+    let mut members = match prebuilt::objects(&target.to_string()) {
+        Some(objects) => objects.iter().map(known).collect(),
+        None => compile(target)?,
     };
-    let input = Input::new("the routines", bytes)?;
-    compiled.push((target.clone(), extent, input.clone()));
-    Ok(input)
+    let value = f(&mut members);
+    compiled.push((target.clone(), members));
+    value
+}
+
+fn known(object: &'static prebuilt::Object) -> Member {
+    let defines = object.defines.iter().map(|&name| name.into()).collect();
+    Member { name: object.name.into(), defines, bytes: object.bytes.into(), input: None }
+}
+
+fn compile(target: &Triple) -> Result<Vec<Member>, Error> {
+    let refused = |error| Error::Backend { name: "cranelift", source: Box::new(error) };
+    let mut members = Vec::new();
+    for (name, module) in linked_routines() {
+        let bytes = Cranelift { triple: target.clone() }.object(&module).map_err(refused)?;
+        let defined = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Once);
+        let defines = defined.map(|symbol| symbol.name.clone().into()).collect();
+        members.push(Member { name: name.into(), defines, bytes: bytes.into(), input: None });
+    }
+    Ok(members)
 }

@@ -14,13 +14,12 @@ use libwild::error::Result as WildResult;
 use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData, OutputOptions};
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, elf};
 
-use super::{Dependencies, Input, OPTIONS, Output, alias_script, base_name, version_script};
+use super::{Dependencies, Input, OPTIONS, Output, base_name, version_script};
 use crate::Error;
 use crate::object_file::Machine;
 
 const LIBRARY: &str = "library.so";
 const SCRIPT: &str = "exports.map";
-const ALIASES: &str = "aliases.ld";
 
 /// How much larger than its inputs a library may be, besides twice their size: headers, padding
 /// between pages. A damaged object can ask for any size or alignment.
@@ -150,16 +149,12 @@ fn arguments(
     let mut arguments: Vec<String> = ["ld", "-m", emulation].map(str::to_owned).into();
     match output {
         Output::Object => arguments.push("-r".to_owned()),
-        Output::Shared(Dependencies { rpath, runtime: _ }, aliases) => {
+        Output::Shared(Dependencies { rpath, runtime: _ }) => {
             let fixed = ["-shared", "--no-gc-sections", "--no-identity-comment"];
             arguments.extend(fixed.into_iter().chain(OPTIONS).map(str::to_owned));
             memory.put(SCRIPT.into(), Arc::new(version_script(inputs).into_bytes()));
             arguments.push(format!("--version-script={SCRIPT}"));
             arguments.extend(rpath.iter().map(|folder| format!("--rpath={folder}")));
-            if !aliases.is_empty() {
-                memory.put(ALIASES.into(), Arc::new(alias_script(aliases).into_bytes()));
-                arguments.push(ALIASES.to_owned());
-            }
         }
     }
     for (i, input) in inputs.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The cold routines that explain why a check failed, and that all code of one runtime shares: they were compiled
+//! The cold routines that say why a check failed, and that all code of one runtime shares: they were compiled
 //! with this crate, or are once.
 
 use std::collections::HashMap;

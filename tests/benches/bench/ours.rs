@@ -23,7 +23,7 @@ pub(crate) fn parse(text: &str) -> Library {
     library
 }
 
-/// As the JIT lowers: the routines that explain failures are its own.
+/// As the JIT lowers: the routines that compose messages are its own.
 pub(crate) fn lower_for_jit(library: &Library) -> ir::Module {
     let resolved = library.resolve().unwrap_or_else(|error| panic!("{error}"));
     codegen::lower(&resolved, &Jit::OPTIONS)

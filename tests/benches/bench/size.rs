@@ -62,7 +62,7 @@ pub(crate) fn run(peers: &Peers, report: &mut Report) {
     tables.push(by_tensors());
     summarize(&tables, report);
     let notes = vec![
-        "Ours carry the routines that explain failures once per library: that is the code beside the \
+        "Ours carry the routines that compose messages once per library: that is the code beside the \
          function; with C it is what is not inlined, with C++ also what templates leave. Libraries hold one \
          function and the kernels, and are not stripped."
             .to_owned(),

@@ -118,7 +118,7 @@ fn ways() -> Vec<(String, &'static str, Optimize)> {
     ways
 }
 
-/// Emission and compilation of one function, with and without the routines that explain failures.
+/// Emission and compilation of one function, with and without the routines that compose messages.
 fn emitted(setup: &Setup) -> Table {
     let library = ours::parse(&text());
     let modules = [("wrapper", Routines::Linked), ("with routines", Routines::Embedded)]

@@ -22,7 +22,7 @@ fn parse(text: &str) -> Library {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Without the routines that explain failures, which every library and process has once.
+/// Without the routines that compose messages, which every library and process has once.
 fn lowered(library: &Library, routines: Routines) -> codegen::ir::Module {
     let options = Options { routines, ..Options::default() };
     lower(&library.resolve().unwrap_or_else(|error| panic!("{error}")), &options)

@@ -2,31 +2,36 @@
 //! compiled with it, so that no process has to.
 //!
 //! ```
-//! use tvm_ffi_codegen_prebuilt::{TARGET, object};
-//! # use codegen::Extent;
+//! use tvm_ffi_codegen_prebuilt::{TARGET, objects};
 //!
-//! let [few, all] = [Extent::TENSORS, Extent::ALL].map(|extent| object(TARGET, extent));
-//! if let (Some(few), Some(all)) = (few, all) {
-//!     assert!(few.len() < all.len());
+//! if let Some(objects) = objects(TARGET) {
+//!     assert!(objects.iter().all(|object| !object.defines.is_empty()));
 //! }
 //! ```
 
 #![forbid(unsafe_code)]
 
-use codegen::Extent;
+/// An object of one routine, or of a few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// The name of its file, without an end.
+    pub name: &'static str,
+    /// The symbols that it has.
+    pub defines: &'static [&'static str],
+    /// Its contents.
+    pub bytes: &'static [u8],
+}
 
 /// The target of this crate, as rustc names it.
 pub const TARGET: &str = env!("PREBUILT_TARGET");
 
-/// The objects by the words for their extents.
-const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
+const OBJECTS: &[Object] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 const PROCESS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/process"));
 
-/// The object of [`linked_routines`](codegen::linked_routines) for this target, if it is the one of this crate and has a
+/// The objects of [`linked_routines`](codegen::linked_routines) for this target, if it is the one of this crate and has a
 /// code generator.
-pub fn object(target: &str, extent: Extent) -> Option<&'static [u8]> {
-    let (_, bytes) = *OBJECTS.iter().find(|(name, _)| *name == extent.name())?;
-    Some(bytes).filter(|bytes| !bytes.is_empty() && target == TARGET)
+pub fn objects(target: &str) -> Option<&'static [Object]> {
+    Some(OBJECTS).filter(|objects| !objects.is_empty() && target == TARGET)
 }
 
 /// [`routines`](codegen::routines()) for code in process, as `tvm_ffi_codegen_cranelift::recorded` keeps it, if this

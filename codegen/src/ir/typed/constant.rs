@@ -124,15 +124,16 @@ impl Const for &str {
 }
 
 impl Builder<'_> {
-    /// The address of constant bytes. Those of one function stand together: one data object, the last of the module.
+    /// The address of constant bytes. Those of one function stand together in one data object.
     pub fn constant_bytes(&mut self, bytes: &[u8], align: usize) -> Value {
         let name = format!("{}.text", self.module.name(self.symbol()));
         let symbol = self.module.declare(&name, Linkage::Local, SymbolKind::Data);
-        if self.module.data.last().is_none_or(|data| data.symbol != symbol) {
-            self.module.data.push(Data::constant(symbol, Vec::new(), 8));
-        }
-        let all = self.module.data.last_mut().map(|data| &mut data.bytes);
-        let offset = all.map_or(0, |all| place(all, bytes, align));
+        let data = &mut self.module.data;
+        let at = data.iter().rposition(|data| data.symbol == symbol).unwrap_or_else(|| {
+            data.push(Data::constant(symbol, Vec::new(), 8));
+            data.len() - 1
+        });
+        let offset = place(&mut data[at].bytes, bytes, align);
         let base = self.address(symbol);
         if offset == 0 { base } else { self.ptr_offset(base, offset as i64) }
     }

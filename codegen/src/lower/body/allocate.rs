@@ -8,7 +8,11 @@ use abi_spec::{DeviceType, runtime};
 
 use crate::declaration::Device;
 use crate::ir::{Cond, Type, Value};
-use crate::lower::explain::routines::Routine;
+use crate::language::spelled;
+use crate::lower::failure::records;
+use crate::lower::routines::Routine;
+use crate::lower::routines::records::{Output as Record, Outputs};
+use crate::lower::routines::schema::Part;
 use crate::lower::state::OutputState;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::{Home, Output};
@@ -49,9 +53,10 @@ impl Wrapper<'_, '_> {
         let extents_at = self.b.ptr_offset(devices_at, 8 * devices.len() as i64);
         let count = outputs.len() as u32;
         let tensors = self.own(count);
-        let (descriptor, site) = (self.descriptor_address(), self.site_here());
-        let section = self.b.i64(self.descriptor.sections.outputs[&outputs[0]].into());
-        let args = [descriptor, site, section, extents_at, devices_at, tensors];
+        let site = self.here();
+        let record = self.outputs_record(outputs);
+        let record = records::address(&mut self.b, record);
+        let args = [site, record, extents_at, devices_at, tensors];
         let status = self.routine_value(Routine::Allocate, &args);
         let failed = self.b.compare_const(Cond::Ne, status, 0);
         let (fail, next) = (self.b.cold_block("not_allocated"), self.b.block("next"));
@@ -68,6 +73,19 @@ impl Wrapper<'_, '_> {
                 state.object = Some(object);
             }
         }
+    }
+
+    /// The record of tensors that are allocated at once.
+    fn outputs_record(&mut self, outputs: &[OutputId]) -> u32 {
+        let mut words = Vec::new();
+        for &output in outputs {
+            let output = &self.function.outputs[output];
+            let (name, tensor) = (spelled(output.name).to_string(), &output.tensor);
+            let (rank, dtype) = (output.extents.len() as u32, tensor.dtypes[0].to_word());
+            let name = self.records.quoted(&name);
+            Record { rank, dtype, align: tensor.alignment(), name }.encode(&mut words);
+        }
+        self.records.shared(Outputs { count: outputs.len() as u32 }, &words)
     }
 
     /// `out`: the `DLTensor*`.

@@ -5,10 +5,11 @@ use abi_spec::{Scalar, runtime};
 
 use crate::declaration::StatusError;
 use crate::ir::{Cond, Convert, Linkage, SymbolKind, Type, Value};
-use crate::lower::explain::codes::Callee as Blame;
-use crate::lower::explain::complaints::Complaint;
-use crate::lower::explain::routines::Routine;
-use crate::lower::explain::site::Fault;
+use crate::lower::failure::message::Message;
+use crate::lower::failure::site::Failed;
+use crate::lower::routines::Routine;
+use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::records::Callee as Blame;
 use crate::lower::state::ScalarState;
 use crate::lower::state::ValueState;
 use crate::lower::value::{cache, constant_bytes, safe_call};
@@ -74,7 +75,7 @@ impl<'a> Wrapper<'a, '_> {
         let fault = status_fault(call);
         let status = self.b.convert(Convert::Sext, status, Type::I64);
         let raised = self.fail_at(&fault, &[status]);
-        self.exit(raised);
+        self.exit(Some(raised));
         self.b.switch_to(next);
     }
 
@@ -110,7 +111,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// True for values that are never objects.
-    pub(super) fn is_plain(&self, value: ValueId) -> bool {
+    pub(crate) fn is_plain(&self, value: ValueId) -> bool {
         matches!(self.function.values[value].ty, crate::ParamType::Scalar(scalar)
             if !matches!(scalar, Scalar::Uint64 | Scalar::Ptr))
     }
@@ -158,9 +159,8 @@ impl<'a> Wrapper<'a, '_> {
         let (missing, next) = (self.b.cold_block("no_function"), self.b.block("next"));
         self.b.branch(some, next, missing);
         self.b.switch_to(missing);
-        let fault = Fault { subject: path, ..Fault::plain(Complaint::NoFunction) };
-        let raised = self.fail_at(&fault, &[]);
-        self.exit(raised);
+        let raised = self.fail_at(&Failed::of(Complaint::NoFunction, &path), &[]);
+        self.exit(Some(raised));
         self.b.switch_to(next);
     }
 
@@ -195,8 +195,8 @@ impl<'a> Wrapper<'a, '_> {
         let context = self.b.module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
         let context = self.b.address(context);
         let context = self.b.load(Type::Ptr, context, 0);
-        let (descriptor, site) = (self.descriptor_address(), self.site_here());
-        self.routine_value(Routine::LookUp, &[descriptor, site, text, length, cache, context])
+        let site = self.here();
+        self.routine_value(Routine::LookUp, &[site, text, length, cache, context])
     }
 
     /// Leaves with the callee's error if its status is not zero; there is no result then.
@@ -211,18 +211,18 @@ impl<'a> Wrapper<'a, '_> {
         let fault = self.call_fault(call);
         let status = self.b.convert(Convert::Sext, status, Type::I64);
         let raised = self.fail_at(&fault, &[status]);
-        self.exit(raised);
+        self.exit(Some(raised));
         self.b.switch_to(next);
     }
 
     /// What a callee has done that fails and leaves no error.
-    pub(crate) fn call_fault(&self, call: &PackedCall<'_>) -> Fault<'static> {
+    pub(crate) fn call_fault(&self, call: &PackedCall<'_>) -> Failed {
         let name = match &call.callee {
             Callee::Symbol { name, .. } | Callee::Name(name) => (*name).to_owned(),
             Callee::Value(value) => self.function.values[*value].path.clone(),
         };
-        let subject = format!("Failed {name}");
-        Fault { callee: Blame::Function, subject, ..Fault::plain(Complaint::Status) }
+        let failed = Failed::of(Complaint::Status, &format!("Failed {name}"));
+        Failed { callee: Blame::Function, ..failed }
     }
 }
 
@@ -232,14 +232,17 @@ pub(crate) fn cache_name(name: &str) -> String {
 }
 
 /// What a status means that is not zero, where the kernel has left no error.
-fn status_fault<'a>(call: &Call<'a>) -> Fault<'a> {
+fn status_fault(call: &Call<'_>) -> Failed {
     let errors = call.status.unwrap_or_default();
-    let own = |error: &'a StatusError| Some((error.status?, &error.kind[..], &error.message[..]));
-    let other = errors.iter().find(|error| error.status.is_none());
-    let (kind, subject) = match other {
-        Some(error) => (&error.kind[..], error.message.clone()),
-        None => ("", format!("Failed {}", call.symbol)),
+    let says = |error: &StatusError| {
+        let message = Message::of(Complaint::Status, &error.message);
+        if error.kind.is_empty() { message } else { message.with_kind(&error.kind) }
+    };
+    let own = |error: &StatusError| Some((error.status?, says(error)));
+    let message = match errors.iter().find(|error| error.status.is_none()) {
+        Some(error) => says(error),
+        None => Message::of(Complaint::Status, &format!("Failed {}", call.symbol)),
     };
     let cases = errors.iter().filter_map(own).collect();
-    Fault { callee: Blame::Kernel, kind, subject, cases, ..Fault::plain(Complaint::Status) }
+    Failed { callee: Blame::Kernel, message, cases }
 }

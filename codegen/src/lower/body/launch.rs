@@ -6,12 +6,10 @@ use abi_spec::layout::dl_tensor;
 use crate::ir::{Cond, Convert, Type, Value};
 use crate::lower::body::launch_map;
 use crate::lower::cuda::{attribute, config};
-use crate::lower::explain::codes::{Feature, LeafKind};
-use crate::lower::explain::complaints::Complaint;
-use crate::lower::explain::routines::Routine;
-use crate::lower::explain::site::Fault;
-use crate::lower::fault::Message;
+use crate::lower::failure::message::Message;
 use crate::lower::images;
+use crate::lower::routines::Routine;
+use crate::lower::routines::records::PieceKind;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::argument::{Argument, Home, Packing};
 use crate::resolve::function::Prepare;
@@ -85,7 +83,7 @@ impl<'a> Wrapper<'a, '_> {
         let area = self.launch_area(room.size);
         self.write(area, 0, extents);
         self.write_attributes(area, &room, launch);
-        let site = self.launch_site();
+        let site = self.here();
         for (index, param) in launch.params.iter().enumerate() {
             let address = self.write_param(area, room.params[index], param, site);
             self.b.store(address, area, (room.addresses + 8 * index as u32) as i32);
@@ -102,12 +100,6 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(fail);
         self.exit(Some(status));
         self.b.switch_to(next);
-    }
-
-    /// What a failure of a launch starts with: its place.
-    fn launch_site(&mut self) -> Value {
-        self.used.mark(Feature::Launch);
-        self.site(&Fault::plain(Complaint::Launch))
     }
 
     /// Scalars and where they go.
@@ -219,8 +211,8 @@ impl<'a> Wrapper<'a, '_> {
         let fail = self.failing(|_| {
             let mut message = Message::new("ValueError");
             message.text("Mismatched ").quoted(&path).text(".device").on(argument);
-            message.piece(LeafKind::Calling, &[]).text(", expected cuda but got ");
-            message.piece(LeafKind::Device, &[device]);
+            message.piece(PieceKind::Calling, &[]).text(", expected cuda but got ");
+            message.piece(PieceKind::Device, &[device]);
             message
         });
         let next = self.b.block("next");
@@ -230,13 +222,12 @@ impl<'a> Wrapper<'a, '_> {
 
     /// The body of the function that prepares launches.
     pub(crate) fn prepare(&mut self, prepare: &'a Prepare<'a>) {
-        self.frame.effects = true;
         let device = self.values[prepare.device].scalar().native;
-        let site = self.launch_site();
+        let site = self.here();
         for launch in &prepare.launches {
             let kernel = images::kernel(self.b.module, launch);
-            let (kernel, descriptor) = (self.b.address(kernel), self.descriptor_address());
-            let args = [descriptor, site, kernel, device];
+            let kernel = self.b.address(kernel);
+            let args = [site, kernel, device];
             let status = self.routine_value(Routine::Prepare, &args);
             self.leave_if(status);
         }

@@ -2,9 +2,9 @@
 
 use crate::ir::{Binary, Convert, Type, Value};
 use crate::lower::cuda::{MAP_ALIGN, map};
-use crate::lower::explain::routines::Routine;
 use crate::lower::images;
 use crate::lower::quote::elide;
+use crate::lower::routines::Routine;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::launched::TensorMap;
 
@@ -24,9 +24,9 @@ impl<'a> Wrapper<'a, '_> {
         let numbers = self.scratch(&numbers);
         let name = elide(&declared.name);
         let how = images::map(self.b.module, &words(declared, &name), &name);
-        let (how, descriptor) = (self.b.address(how), self.descriptor_address());
+        let how = self.b.address(how);
         let dl = self.home_tensor(declared.tensor);
-        let args = [descriptor, site, how, dl, numbers, to];
+        let args = [site, how, dl, numbers, to];
         let status = self.routine_value(Routine::TensorMap, &args);
         self.leave_if(status);
         to

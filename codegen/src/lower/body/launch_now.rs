@@ -4,8 +4,8 @@ use abi_spec::{DeviceType, runtime};
 
 use crate::ir::{Cond, Convert, Type, Value};
 use crate::lower::cuda::{Entry, LAST_DEFAULT_STREAM, config, kernel};
-use crate::lower::explain::routines::Routine;
 use crate::lower::images;
+use crate::lower::routines::Routine;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::launched::Launch;
 
@@ -20,12 +20,12 @@ impl<'a> Wrapper<'a, '_> {
         addresses: Value,
     ) {
         let variable = images::kernel(self.b.module, launch);
-        let (variable, descriptor) = (self.b.address(variable), self.descriptor_address());
+        let variable = self.b.address(variable);
         let device = self.device_of(launch.device);
-        let all = [descriptor, site, variable, device];
+        let all = [site, variable, device];
         let function = self.known_kernel(all);
         if launch.allowed.shared || launch.allowed.cluster {
-            let args = [descriptor, site, variable, device, area];
+            let args = [site, variable, device, area];
             let status = self.routine_value(Routine::Allow, &args);
             self.leave_if(status);
         }
@@ -35,12 +35,12 @@ impl<'a> Wrapper<'a, '_> {
         let signature = Entry::LaunchKernelEx.signature();
         let args = [area, function, addresses, null];
         let status = self.b.call_indirect_value(signature, start, &args);
-        self.leave_context(entered, [descriptor, site, status]);
+        self.leave_context(entered, [site, status]);
         let failed = self.b.compare_const(Cond::Ne, status, 0);
         let (fail, next) = (self.b.cold_block("not_launched"), self.b.block("next"));
         self.b.branch(failed, fail, next);
         self.b.switch_to(fail);
-        let args = [descriptor, site, variable, device, area, status];
+        let args = [site, variable, device, area, status];
         self.routine(Routine::LaunchFailed, &args);
         let raised = self.b.i32(-1);
         self.exit(Some(raised));
@@ -48,7 +48,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// The `CUkernel`, which the first launch loads.
-    fn known_kernel(&mut self, all @ [_, _, variable, _]: [Value; 4]) -> Value {
+    fn known_kernel(&mut self, all @ [_, variable, _]: [Value; 3]) -> Value {
         let found = self.b.atomic_load(Type::Ptr, variable, kernel::KERNEL);
         let is_known = self.b.compare_const(Cond::Ne, found, 0);
         let (first, known) = (self.b.cold_block("first"), self.b.block("known"));
@@ -64,7 +64,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Writes the stream; yields whether a context has been made current for it.
-    fn choose_stream(&mut self, all @ [.., device]: [Value; 4], area: Value) -> Value {
+    fn choose_stream(&mut self, all @ [.., device]: [Value; 3], area: Value) -> Value {
         let number = self.b.convert(Convert::Trunc, device, Type::I32);
         let cuda = self.b.i32(DeviceType::CUDA.0);
         let get = crate::lower::runtime(self.b.module, &runtime::ENV_GET_STREAM);
@@ -87,7 +87,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// What was current before is so again, or leaves with an error: who calls would go on in a context of ours.
-    fn leave_context(&mut self, entered: Value, launched: [Value; 3]) {
+    fn leave_context(&mut self, entered: Value, launched: [Value; 2]) {
         let entered = self.b.compare_const(Cond::Ne, entered, 0);
         let (leave, next) = (self.b.cold_block("leave_context"), self.b.block("next"));
         self.b.branch(entered, leave, next);

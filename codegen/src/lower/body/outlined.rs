@@ -5,7 +5,7 @@ use abi_spec::symbol::LIBRARY_CTX;
 
 use crate::ir::{Data, Linkage, Relocation, SymbolKind, Value};
 use crate::lower::body::call::cache_name;
-use crate::lower::explain::routines::{Routine, named};
+use crate::lower::routines::{Routine, named};
 use crate::lower::value::variable;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::{Action, Callee, Function, PackedCall};
@@ -67,9 +67,8 @@ impl<'a> Wrapper<'a, '_> {
             Object::Named(name) => (Routine::CallNamed, self.named(name)),
             Object::Value(value) => (Routine::CallObject, self.function_value(value)),
         };
-        let fault = self.call_fault(call);
-        let (descriptor, site) = (self.descriptor_address(), self.site(&fault));
-        let args = [descriptor, site, function, args, count, result];
+        let site = self.site(&self.call_fault(call));
+        let args = [site, function, args, count, result];
         let status = self.routine_value(routine, &args);
         self.require_made(status, "failed");
     }

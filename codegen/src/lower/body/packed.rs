@@ -5,9 +5,9 @@ use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::{Leaf, ParamType};
 use crate::ir::{Cond, Convert, Type, Value};
-use crate::lower::explain::codes::LeafKind;
-use crate::lower::explain::routines::Routine;
-use crate::lower::fault::Message;
+use crate::lower::failure::message::Message;
+use crate::lower::routines::Routine;
+use crate::lower::routines::complaints::Complaint;
 use crate::lower::state::ValueState;
 use crate::lower::value::{constant_bytes, write_any, write_text};
 use crate::lower::wrapper::Wrapper;
@@ -86,9 +86,9 @@ impl Wrapper<'_, '_> {
     }
 
     fn make_with(&mut self, routine: Routine, values: Value, count: usize, to: Value) {
-        let (descriptor, site) = (self.descriptor_address(), self.site_here());
+        let site = self.here();
         let count = self.b.i32(count as i32);
-        let status = self.routine_value(routine, &[descriptor, site, values, count, to]);
+        let status = self.routine_value(routine, &[site, values, count, to]);
         self.require_made(status, "not_made");
     }
 
@@ -208,12 +208,8 @@ impl Wrapper<'_, '_> {
 
     /// A `uint64` above `int64` is no value of the FFI.
     fn require_int64(&mut self, wide: Value, path: &str) {
-        let fail = self.failing(|_| {
-            let mut message = Message::new("ValueError");
-            message.text("Out of range ").quoted(path).piece(LeafKind::Calling, &[]);
-            message.text(", expected int64 but got ").piece(LeafKind::Unsigned, &[wide]);
-            message
-        });
+        let fail =
+            self.failing(|_| Message::of(Complaint::WideArgument, path).with_values(&[wide]));
         let fits = self.b.compare_const(Cond::Sge, wide, 0);
         self.b.guard(fits, fail);
     }

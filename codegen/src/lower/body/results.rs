@@ -5,9 +5,9 @@ use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::{Leaf, ParamType, ResultType};
 use crate::ir::{Cond, Type, Value};
-use crate::lower::explain::complaints::Complaint;
-use crate::lower::explain::routines::Routine;
-use crate::lower::explain::site::Fault;
+use crate::lower::failure::site::Failed;
+use crate::lower::routines::Routine;
+use crate::lower::routines::complaints::Complaint;
 use crate::lower::value::write_any;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{may_be_object, result_index};
@@ -60,8 +60,8 @@ impl<'a> Wrapper<'a, '_> {
             let (fail, next) = (self.b.cold_block("too_large"), self.b.block("next"));
             self.b.branch(too_large, fail, next);
             self.b.switch_to(fail);
-            let raised = self.fail_at(&Fault::plain(Complaint::ResultRange), &[value]);
-            self.exit(raised);
+            let raised = self.fail_at(&Failed::of(Complaint::ResultRange, ""), &[value]);
+            self.exit(Some(raised));
             self.b.switch_to(next);
         }
         self.release_beyond(0);
@@ -81,10 +81,10 @@ impl<'a> Wrapper<'a, '_> {
             return self.succeed();
         }
         let tensors = self.owned_at(0);
-        let (descriptor, site) = (self.descriptor_address(), self.site_here());
+        let site = self.here();
         let count = self.b.i32(results.len() as i32);
         let array = self.own_none();
-        let args = [descriptor, site, tensors, count, array];
+        let args = [site, tensors, count, array];
         let status = self.routine_value(Routine::MakeArray, &args);
         self.require_made(status, "not_made");
         let object = self.b.load(Type::Ptr, array, any::PAYLOAD.offset);
@@ -96,7 +96,6 @@ impl<'a> Wrapper<'a, '_> {
 
     /// Returns a value that a kernel has written, which is owned and was checked, as it was declared.
     pub(crate) fn return_received(&mut self, value: ValueId, at: Value) {
-        self.frame.effects = true;
         self.pack_received(value, at);
         self.hand_over(at);
     }
@@ -119,9 +118,9 @@ impl<'a> Wrapper<'a, '_> {
         let owned = self.frame.owned();
         self.pack_one(packed, slot);
         if self.frame.owned() == owned {
-            let (descriptor, site) = (self.descriptor_address(), self.site_here());
+            let site = self.here();
             self.disown(1);
-            let status = self.routine_value(Routine::Own, &[descriptor, site, slot]);
+            let status = self.routine_value(Routine::Own, &[site, slot]);
             self.require_made(status, "not_owned");
             self.own(1);
         } else {

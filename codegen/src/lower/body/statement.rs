@@ -1,7 +1,7 @@
 //! The statements of a body, in order.
 
 use crate::ir::{Binary, Block, Cond, Type, Value};
-use crate::lower::fault::Message;
+use crate::lower::failure::message::Message;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::{Action, Argument, Body, Call, Received, Statement};
 use crate::resolve::ids::{LocalId, OutputId};
@@ -19,7 +19,6 @@ pub(crate) fn body<'a>(w: &mut Wrapper<'a, '_>) {
             if !results.is_empty() {
                 w.allocate(&results);
             }
-            w.frame.effects = true;
             block(w, statements);
         }
     }

@@ -5,8 +5,8 @@ use abi_spec::symbol;
 
 use crate::declaration::Library;
 use crate::ir::{Data, Linkage, Module, Symbol, SymbolKind};
-use crate::lower::explain::routines::Routine;
 use crate::lower::library::metadata::Subject;
+use crate::lower::routines::Routine;
 use crate::lower::value::{exported, safe_call};
 
 /// Adds the getters of metadata, and of documentation where there is some, for every function of a library whose

@@ -9,9 +9,10 @@ use abi_spec::symbol::function_symbol;
 use crate::ir::{
     Block, Builder, Cond, Convert, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value,
 };
-use crate::lower::explain::complaints::Complaint;
-use crate::lower::explain::routines::Routine;
-use crate::lower::explain::site::{self, Fault};
+use crate::lower::failure::records::{self, Records};
+use crate::lower::failure::site::Failed;
+use crate::lower::routines::Routine;
+use crate::lower::routines::complaints::Complaint;
 use crate::lower::value::{safe_call, write_any};
 use crate::resolve::c_type::{CType, abi_type};
 use crate::resolve::external::{External, Given, Param, Yielded};
@@ -22,8 +23,9 @@ type Words = [Value; 2];
 /// A stub under construction.
 struct Stub<'m> {
     b: Builder<'m>,
-    /// That of the function, for sites: its number among the data of the module.
-    descriptor: usize,
+    /// The record of the function.
+    host: u32,
+    records: &'m mut Records,
     /// Linkage of the shared routines.
     linkage: Linkage,
     /// What is made for the call: None until it is.
@@ -40,13 +42,13 @@ struct Stub<'m> {
 pub(crate) fn stub(
     module: &mut Module,
     external: &External<'_>,
-    descriptor: usize,
+    (host, records): (u32, &mut Records),
     linkage: Linkage,
 ) {
     let name = &external.declared.signature.name;
     let kind = SymbolKind::Function(safe_call());
     let function = module.declare(&function_symbol(name), Linkage::Export, kind);
-    let mut s = start(module, external, (descriptor, linkage));
+    let mut s = start(module, external, (host, records), linkage);
     let status = s.b.block_param(s.leave, Type::I32, "status");
     let mut next = 0;
     let args = s.slots(external.params.len() as u32);
@@ -71,7 +73,8 @@ pub(crate) fn stub(
 fn start<'m>(
     module: &'m mut Module,
     external: &External<'_>,
-    (descriptor, linkage): (usize, Linkage),
+    (host, records): (u32, &'m mut Records),
+    linkage: Linkage,
 ) -> Stub<'m> {
     let given = external.params.iter().flat_map(|param| param.types());
     let types = given.map(|(_, ty)| ty).chain(external.result.ty());
@@ -88,7 +91,7 @@ fn start<'m>(
         let at = b.ptr_offset(made, (index * ANY.size).into());
         write_any(&mut b, at, TypeIndex::NONE, none);
     }
-    Stub { b, descriptor, linkage, made, used: 0, room, leave }
+    Stub { b, host, records, linkage, made, used: 0, room, leave }
 }
 
 impl Stub<'_> {
@@ -188,20 +191,19 @@ impl Stub<'_> {
         let (fail, next) = (self.b.cold_block("refused"), self.b.block("next"));
         self.b.branch(ok, next, fail);
         self.b.switch_to(fail);
-        self.fail(&Fault { subject, ..Fault::plain(complaint) }, values);
+        self.fail(&Failed::of(complaint, &subject), values);
         self.b.switch_to(next);
     }
 
-    fn descriptor_address(&mut self) -> Value {
-        self.b.address(self.b.module.data[self.descriptor].symbol)
-    }
-
-    fn fail(&mut self, fault: &Fault<'_>, values: &[Value]) {
-        let site = site::add(&mut self.b, self.descriptor, fault, None);
-        let descriptor = self.descriptor_address();
-        let values = self.b.values(values);
+    fn fail(&mut self, failed: &Failed, values: &[Value]) {
+        let site = failed.add(self.records, self.host);
+        let site = records::address(&mut self.b, site);
+        let list = self.b.stack_slot(8 * values.len().max(1) as u32, 8);
+        for (at, &value) in values.iter().enumerate() {
+            self.b.store(value, list, 8 * at as i32);
+        }
         let fail = Routine::FailAt.declare(self.b.module, self.linkage);
-        let status = self.b.call_value(fail, &[descriptor, site, values]);
+        let status = self.b.call_value(fail, &[site, list]);
         self.b.jump(self.leave, &[status]);
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol};
 use crate::lower::cuda::kernel;
-use crate::lower::explain::routines::Routine;
 use crate::lower::images::{IMAGES, KERNELS};
+use crate::lower::routines::Routine;
 
 /// `void tvm_ffi_codegen.unload(void)`: a module that [shares](crate::Routines::Shared) its routines, as code in process
 /// does, exports it where it launches. It unloads every image from the driver; the next launch loads it again. Nothing

@@ -1,60 +1,92 @@
 //! Symbols: occurrences that bind them or are compared.
 
-use crate::ir::{Binary, Cond, Type, Value};
+use abi_spec::layout::any;
+
+use crate::ir::{Binary, Cond, Value};
+use crate::language::spelled;
 use crate::lower::operators;
-use crate::lower::state::{Scope, SymbolState};
+use crate::lower::routines::records::{Rule as Is, place};
+use crate::lower::state::{Origin, Scope, SymbolState};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::SymbolId;
 use crate::resolve::operator::Unary;
 use crate::resolve::step::{Linear, Place, Rule};
 use crate::resolve::term::Term;
 
+/// The number at a place.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    place: Place,
+    value: Value,
+    /// A `Bool`: it counts; `None` if it always does.
+    counts: Option<Value>,
+}
+
 impl Wrapper<'_, '_> {
     /// Checks one occurrence, or binds a symbol by it.
     pub(crate) fn occurrence(&mut self, place: Place, rule: &Rule) {
-        let (value, counts) = self.place(place);
+        let found = self.found(place);
         match rule {
-            Rule::Any => self.sign(place, value),
-            Rule::Symbol(symbol) => {
-                let extent = matches!(place, Place::Extent { .. });
-                if !self.known_sign[*symbol] {
-                    self.sign(place, value);
-                    let new = matches!(self.symbols[*symbol], SymbolState::Unbound);
-                    let stays = new || self.scope == Scope::OUTER;
-                    self.known_sign[*symbol] = extent && counts.is_none() && stays;
+            Rule::Any => self.sign(&found),
+            Rule::Symbol(symbol) => self.symbol_at(*symbol, &found),
+            Rule::Equal { term, text, uncertain } => self.compare(&found, term, text, uncertain),
+            Rule::Solve { symbol, text, linear } => match self.symbols[*symbol] {
+                SymbolState::Maybe(known, origin) => {
+                    self.sign(&found);
+                    self.compare_or_solve(*symbol, [known, origin], &found, (linear, text));
                 }
-                self.bind(*symbol, value, counts);
-                self.is_symbol(place, *symbol, counts);
-            }
-            Rule::Equal { term, uncertain, .. } => {
-                if term.constant().is_none() {
-                    self.sign(place, value);
+                // A symbol that is known is compared. Solving for it would divide by a coefficient that may be 0.
+                SymbolState::Bound(known, _) => {
+                    self.sign(&found);
+                    let expected = self.linear(linear, known);
+                    self.expect(&found, (Is::Solve, text), (expected, Origin::UNNAMED));
+                    self.require_equal(&found, expected, found.counts);
                 }
-                self.compare(value, term, uncertain, counts);
-            }
-            Rule::Solve { symbol, linear, .. } => {
-                self.sign(place, value);
-                match self.symbols[*symbol] {
-                    SymbolState::Maybe(known, bound) => {
-                        self.compare_or_solve(*symbol, [value, known, bound], linear, counts);
-                    }
-                    // A symbol that is known is compared. Solving for it would divide by a coefficient that may be 0.
-                    SymbolState::Bound(known) => {
-                        let expected = self.linear(linear, known);
-                        self.require_equal(value, expected, counts);
-                    }
-                    SymbolState::Unbound => {
-                        let solved = self.solve(value, linear, counts);
-                        self.bind(*symbol, solved, counts);
-                    }
+                SymbolState::Unbound => {
+                    self.sign(&found);
+                    let solved = self.solve(&found, (linear, text), found.counts);
+                    self.bind(*symbol, solved, found.counts, place::UNNAMED);
                 }
-            }
+            },
         }
+    }
+
+    /// An occurrence of a symbol alone.
+    fn symbol_at(&mut self, symbol: SymbolId, found: &Found) {
+        let name = spelled(self.function.symbols[symbol].name).to_string();
+        let state = self.symbols[symbol];
+        let (expected, origin) = match state {
+            SymbolState::Unbound => (None, Origin::NONE),
+            SymbolState::Maybe(known, origin) => (Some(known), Origin::Told(origin)),
+            SymbolState::Bound(known, origin) => (Some(known), origin),
+        };
+        let is_extent = matches!(found.place, Place::Extent { .. });
+        let has_sign = is_extent && !self.known_sign[symbol];
+        if has_sign || expected.is_some() {
+            self.checks.fail = self.number_exit(
+                (found.place, found.value),
+                (Is::Symbol, &name),
+                (expected, origin),
+            );
+        }
+        if has_sign {
+            self.checks.non_negative(&mut self.b, found.value);
+        }
+        if !self.known_sign[symbol] {
+            let is_new = matches!(state, SymbolState::Unbound);
+            let stays = is_new || self.scope == Scope::OUTER;
+            self.known_sign[symbol] = is_extent && found.counts.is_none() && stays;
+        }
+        let is_named = !self.function.values[found.place.value()].dynamic;
+        let named = is_named && self.exits.other.is_none() && !state.is_bound();
+        let here = if named { self.place_number(found.place) } else { place::UNNAMED };
+        self.bind_or_compare(symbol, found, here);
+        self.is_symbol(found.place, symbol, found.counts);
     }
 
     /// An extent that always equals a symbol is known by that from now on: it need not be kept.
     fn is_symbol(&mut self, place: Place, symbol: SymbolId, counts: Option<Value>) {
-        if let (Place::Extent { value, dim }, None, SymbolState::Bound(known)) =
+        if let (Place::Extent { value, dim }, None, SymbolState::Bound(known, _)) =
             (place, counts, self.symbols[symbol])
         {
             self.remember(value, |state| {
@@ -67,26 +99,38 @@ impl Wrapper<'_, '_> {
     }
 
     /// Compares a number with a term, where what may not be bound is.
-    fn compare(
-        &mut self,
-        value: Value,
-        term: &Term,
-        uncertain: &[SymbolId],
-        counts: Option<Value>,
-    ) {
+    fn compare(&mut self, found: &Found, term: &Term, text: &str, uncertain: &[SymbolId]) {
+        // What can fail is computed once the sign is known.
+        let early = uncertain.is_empty() && !term.can_fail() && self.checks.mask.is_none();
+        let expected = early.then(|| self.term(term));
+        if let Some(expected) = expected {
+            self.expect(found, (Is::Equal, text), (expected, Origin::UNNAMED));
+            if term.constant().is_none() && matches!(found.place, Place::Extent { .. }) {
+                self.checks.non_negative(&mut self.b, found.value);
+            }
+            return self.require_equal(found, expected, found.counts);
+        }
+        if term.constant().is_none() {
+            self.sign(found);
+        }
         let outer = self.checks.mask;
         for &symbol in uncertain {
             // What a union or an element of a sequence has bound is compared elsewhere.
-            let bound = match self.symbols[symbol] {
-                SymbolState::Maybe(_, bound) => bound,
-                SymbolState::Bound(_) => continue,
-                SymbolState::Unbound => return,
+            let origin = match self.symbols[symbol] {
+                SymbolState::Maybe(_, origin) => origin,
+                SymbolState::Bound(..) => continue,
+                SymbolState::Unbound => {
+                    self.checks.mask = outer;
+                    return;
+                }
             };
+            let bound = self.is_bound(origin);
             let both = self.checks.mask.map_or(bound, |mask| self.b.and(mask, bound));
             self.checks.mask = Some(both);
         }
         let expected = self.term(term);
-        self.require_equal(value, expected, counts);
+        self.expect(found, (Is::Equal, text), (expected, Origin::UNNAMED));
+        self.require_equal(found, expected, found.counts);
         self.checks.mask = outer;
     }
 
@@ -94,28 +138,39 @@ impl Wrapper<'_, '_> {
     fn compare_or_solve(
         &mut self,
         symbol: SymbolId,
-        [value, known, bound]: [Value; 3],
-        linear: &Linear,
-        counts: Option<Value>,
+        [known, origin]: [Value; 2],
+        found: &Found,
+        (linear, text): (&Linear, &str),
     ) {
         let expected = self.linear(linear, known);
+        let bound = self.is_bound(origin);
         let free = self.b.not(bound);
-        let (comparing, solving) = match counts {
+        let (comparing, solving) = match found.counts {
             None => (bound, free),
             Some(counts) => (self.b.and(bound, counts), self.b.and(free, counts)),
         };
-        self.require_equal(value, expected, Some(comparing));
-        let solved = self.solve(value, linear, Some(solving));
+        self.expect(found, (Is::Solve, text), (expected, Origin::UNNAMED));
+        self.require_equal(found, expected, Some(comparing));
+        let solved = self.solve(found, (linear, text), Some(solving));
         let solved = self.b.select(bound, known, solved);
-        self.symbols[symbol] = match counts {
-            None => SymbolState::Bound(solved),
-            Some(counts) => SymbolState::Maybe(solved, self.b.or(bound, counts)),
+        let unnamed = self.b.i64(place::UNNAMED as i64);
+        self.symbols[symbol] = match found.counts {
+            None => SymbolState::Bound(solved, Origin::UNNAMED),
+            Some(counts) => {
+                let (zero, either) = (self.b.i64(0), self.b.or(bound, counts));
+                SymbolState::Maybe(solved, self.b.select(either, unnamed, zero))
+            }
         };
     }
 
+    /// A `Bool`: some place has bound a symbol.
+    fn is_bound(&mut self, origin: Value) -> Value {
+        self.b.compare_const(Cond::Ne, origin, 0)
+    }
+
     /// The number at a place, and for a stride whether it counts.
-    fn place(&mut self, place: Place) -> (Value, Option<Value>) {
-        match place {
+    fn found(&mut self, place: Place) -> Found {
+        let (value, counts) = match place {
             Place::Value { value } => (self.wide(value), None),
             Place::Extent { value, dim } => (self.extent(value, dim), self.mask(value)),
             Place::Number { value, dim } => (self.number_of(value, dim), self.mask(value)),
@@ -125,43 +180,88 @@ impl Wrapper<'_, '_> {
                 let counts = mask.map_or(counts, |mask| self.b.and(mask, counts));
                 (self.stride(value, dim), Some(counts))
             }
+        };
+        Found { place, value, counts }
+    }
+
+    /// The address at which an exit finds the number at a place.
+    pub(crate) fn number_address(&mut self, place: Place, found: Value) -> Value {
+        match place {
+            Place::Value { value } => {
+                let (base, offset) = self.address_of(value);
+                self.b.ptr_offset(base, (offset + any::PAYLOAD.offset).into())
+            }
+            Place::Extent { value, dim } => {
+                let shape = self.shape(value);
+                if dim == 0 { shape } else { self.b.ptr_offset(shape, 8 * dim as i64) }
+            }
+            Place::Number { value, dim } => {
+                let [data, _] = self.values[value].pair();
+                if dim == 0 { data } else { self.b.ptr_offset(data, 8 * dim as i64) }
+            }
+            // It may not be in memory.
+            Place::Stride { .. } => self.scratch(&[found]),
         }
     }
 
     /// Extents are never negative.
-    fn sign(&mut self, place: Place, value: Value) {
-        if matches!(place, Place::Extent { .. }) {
-            self.checks.non_negative(&mut self.b, value);
+    fn sign(&mut self, found: &Found) {
+        if matches!(found.place, Place::Extent { .. }) {
+            self.checks.fail =
+                self.number_exit((found.place, found.value), (Is::Any, ""), (None, Origin::NONE));
+            self.checks.non_negative(&mut self.b, found.value);
         }
     }
 
+    /// From here on a number must be what a rule says.
+    fn expect(&mut self, found: &Found, rule: (Is, &str), (expected, origin): (Value, Origin)) {
+        self.checks.fail =
+            self.number_exit((found.place, found.value), rule, (Some(expected), origin));
+    }
+
     /// Requires equality, where the place counts.
-    fn require_equal(&mut self, value: Value, expected: Value, counts: Option<Value>) {
+    fn require_equal(&mut self, found: &Found, expected: Value, counts: Option<Value>) {
         let Some(counts) = counts else {
-            return self.checks.equal(&mut self.b, value, expected);
+            return self.checks.equal(&mut self.b, found.value, expected);
         };
-        let differs = self.b.compare(Cond::Ne, value, expected);
+        let differs = self.b.compare(Cond::Ne, found.value, expected);
         let violated = self.b.and(counts, differs);
         self.checks.never(&mut self.b, violated);
     }
 
-    fn bind(&mut self, symbol: SymbolId, value: Value, counts: Option<Value>) {
+    /// Compares with a symbol where it is bound, else binds it, by the place `here`.
+    fn bind_or_compare(&mut self, symbol: SymbolId, found: &Found, here: u64) {
+        match self.symbols[symbol] {
+            SymbolState::Unbound => {}
+            SymbolState::Bound(known, _) => self.require_equal(found, known, found.counts),
+            SymbolState::Maybe(known, origin) => {
+                let bound = self.is_bound(origin);
+                let both = found.counts.map_or(bound, |counts| self.b.and(bound, counts));
+                self.require_equal(found, known, Some(both));
+            }
+        }
+        self.bind(symbol, found.value, found.counts, here);
+    }
+
+    /// What is known of a symbol once a place that may count has this value.
+    fn bind(&mut self, symbol: SymbolId, value: Value, counts: Option<Value>, here: u64) {
+        let place = self.b.i64(here as i64);
         self.symbols[symbol] = match (self.symbols[symbol], counts) {
-            (SymbolState::Unbound, None) => SymbolState::Bound(value),
-            (SymbolState::Unbound, Some(counts)) => SymbolState::Maybe(value, counts),
-            (SymbolState::Bound(known), counts) => {
-                self.require_equal(value, known, counts);
-                SymbolState::Bound(known)
+            (SymbolState::Unbound, None) => SymbolState::Bound(value, Origin::Known(here)),
+            (SymbolState::Unbound, Some(counts)) => {
+                let zero = self.b.i64(0);
+                SymbolState::Maybe(value, self.b.select(counts, place, zero))
             }
-            (SymbolState::Maybe(known, bound), None) => {
-                self.require_equal(value, known, Some(bound));
-                SymbolState::Bound(value)
+            (bound @ SymbolState::Bound(..), _) => bound,
+            (SymbolState::Maybe(_, origin), None) => {
+                let bound = self.is_bound(origin);
+                SymbolState::Bound(value, Origin::Told(self.b.select(bound, origin, place)))
             }
-            (SymbolState::Maybe(known, bound), Some(counts)) => {
-                let both = self.b.and(bound, counts);
-                self.require_equal(value, known, Some(both));
-                let either = self.b.or(bound, counts);
-                SymbolState::Maybe(self.b.select(bound, known, value), either)
+            (SymbolState::Maybe(known, origin), Some(counts)) => {
+                let (bound, zero) = (self.is_bound(origin), self.b.i64(0));
+                let new = self.b.select(counts, place, zero);
+                let origin = self.b.select(bound, origin, new);
+                SymbolState::Maybe(self.b.select(bound, known, value), origin)
             }
         };
     }
@@ -175,32 +275,38 @@ impl Wrapper<'_, '_> {
     }
 
     /// The symbol's value for which the linear expression has this value; there must be one.
-    fn solve(&mut self, value: Value, linear: &Linear, counts: Option<Value>) -> Value {
+    fn solve(
+        &mut self,
+        found: &Found,
+        (linear, text): (&Linear, &str),
+        counts: Option<Value>,
+    ) -> Value {
         if linear.is_identity() {
-            return value;
+            return found.value;
         }
         let constant_part = self.term(&linear.constant);
-        let difference = self.b.binary(Binary::Sub, value, constant_part);
+        let difference = self.b.binary(Binary::Sub, found.value, constant_part);
         match linear.coefficient.constant() {
             Some(1) => return difference,
             Some(-1) => return operators::unary(&mut self.b, Unary::Neg, difference),
             Some(_) | None => {}
         }
         let coefficient = self.term(&linear.coefficient);
-        let quotient = self.divide_unless_zero(difference, coefficient, counts);
+        self.checks.fail =
+            self.number_exit((found.place, found.value), (Is::Solve, text), (None, Origin::NONE));
+        let zero = self.b.compare_const(Cond::Eq, coefficient, 0);
+        let violated = counts.map_or(zero, |counts| self.b.and(zero, counts));
+        self.checks.never(&mut self.b, violated);
+        let quotient = self.divide_unless_zero(difference, coefficient);
         let product = self.b.binary(Binary::Mul, quotient, coefficient);
-        self.require_equal(product, difference, counts);
+        let found = Found { value: product, ..*found };
+        self.require_equal(&found, difference, counts);
         quotient
     }
 
-    /// Floor division that requires a divisor that is not zero only where the place counts.
-    fn divide_unless_zero(&mut self, value: Value, by: Value, counts: Option<Value>) -> Value {
+    /// Floor division; by 1 where the divisor is 0.
+    fn divide_unless_zero(&mut self, value: Value, by: Value) -> Value {
         let zero = self.b.compare_const(Cond::Eq, by, 0);
-        let violated = match counts {
-            Some(counts) => self.b.and(zero, counts),
-            None => zero,
-        };
-        self.checks.never(&mut self.b, violated);
         let one = self.b.i64(1);
         let by = self.b.select(zero, one, by);
         operators::floor(&mut self.b, value, by).0
@@ -208,7 +314,7 @@ impl Wrapper<'_, '_> {
 
     /// A symbol that no stride has bound takes the compact value of its first one.
     pub(crate) fn settle_symbol(&mut self, symbol: SymbolId, place: Place, linear: &Linear) {
-        let (SymbolState::Maybe(known, bound), Place::Stride { value, dim }) =
+        let (SymbolState::Maybe(known, origin), Place::Stride { value, dim }) =
             (self.symbols[symbol], place)
         else {
             return;
@@ -220,9 +326,10 @@ impl Wrapper<'_, '_> {
             let constant = self.term(&linear.constant);
             let difference = self.b.binary(Binary::Sub, compact, constant);
             let coefficient = self.term(&linear.coefficient);
-            let never = self.b.constant(Type::Bool, 0);
-            self.divide_unless_zero(difference, coefficient, Some(never))
+            self.divide_unless_zero(difference, coefficient)
         };
-        self.symbols[symbol] = SymbolState::Bound(self.b.select(bound, known, fallback));
+        let bound = self.is_bound(origin);
+        let settled = self.b.select(bound, known, fallback);
+        self.symbols[symbol] = SymbolState::Bound(settled, Origin::UNNAMED);
     }
 }

@@ -7,18 +7,24 @@ use abi_spec::DeviceType;
 use abi_spec::layout::dl_tensor;
 
 use crate::declaration::Device;
-use crate::ir::{Binary, Block, Builder, Cond, Convert, Hint, Type, Value};
+use crate::ir::{Binary, Builder, Cond, Convert, Hint, Type, Value};
+use crate::lower::routines::records::place;
+use crate::lower::state::Origin;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::Function;
 use crate::resolve::ids::ValueId;
-use crate::resolve::step::Step;
+use crate::resolve::step::{Place, Step};
 
 /// Devices that a table has room for; there are fewer types.
 const MAX_DEVICES: i64 = 24;
 
-/// A table: a count, then devices as they stand in a tensor.
-const TABLE_SIZE: u32 = 8 + 8 * MAX_DEVICES as u32;
+/// A table: a count, then devices as they stand in a tensor, each with the place of the tensor.
+const TABLE_SIZE: u32 = 8 + ENTRY as u32 * MAX_DEVICES as u32;
 const FIRST: i32 = 8;
+
+/// Bytes of an entry, and where its place is.
+const ENTRY: i64 = 16;
+const PLACE: i32 = FIRST + 8;
 
 /// True if it is known at run time only which tensors of some steps must share a device.
 fn vary(function: &Function<'_>, steps: &[Step<'_>]) -> bool {
@@ -47,8 +53,7 @@ fn collect(steps: &[Step<'_>], headers: &mut Vec<ValueId>) {
             | Step::Compact { .. }
             | Step::Data { .. }
             | Step::Settle { .. }
-            | Step::Require(_)
-            | Step::Evaluate(_) => {}
+            | Step::Require(_) => {}
         }
     }
 }
@@ -91,45 +96,65 @@ impl Wrapper<'_, '_> {
         let indexed = self.b.compare_const(Cond::Ugt, ty, DeviceType::CPU.0.into());
         let unknown = self.b.and(other, indexed);
         let unknown = self.mask(value).map_or(unknown, |mask| self.b.and(mask, unknown));
-        let fail = self.checks.fail;
-        self.b.if_then(unknown, |b| note(b, table, found, fail));
+        let mask = self.checks.mask.take();
+        let next = self.b.block("next");
+        let unlike = self.b.block("unlike");
+        self.b.branch(unknown, unlike, next);
+        self.b.switch_to(unlike);
+        let is_named = !self.function.values[value].dynamic && self.exits.other.is_none();
+        let place =
+            if is_named { self.place_number(Place::Value { value }) } else { place::UNNAMED };
+        self.note(value, table, found, place);
+        self.b.jump(next, &[]);
+        self.b.switch_to(next);
+        self.checks.mask = mask;
     }
 }
 
-/// Compares a device with that of its type in a table, or adds it; leaves for `fail` if they differ.
-fn note(b: &mut Builder<'_>, table: Value, found: Value, fail: Block) {
-    let labels = ["devices", "device", "same_type", "other", "new", "noted"];
-    let [head, body, same, other, new, done] = labels.map(|label| b.block(label));
-    let at = b.block_param(head, Type::I64, Hint::default());
-    let (zero, count) = (b.i64(0), b.load(Type::I64, table, 0));
-    b.jump(head, &[zero]);
-    b.switch_to(head);
-    let more = b.compare(Cond::Slt, at, count);
-    b.branch(more, body, new);
-    b.switch_to(body);
-    let entry = entry(b, table, at);
-    let known = b.load(Type::I64, entry, FIRST);
-    let [ty, known_type] = [found, known].map(|word| b.convert(Convert::Trunc, word, Type::I32));
-    let is_same = b.eq(known_type, ty);
-    b.branch(is_same, same, other);
-    b.switch_to(same);
-    let agrees = b.eq(known, found);
-    b.branch(agrees, done, fail);
-    b.switch_to(other);
-    let next = b.binary_const(Binary::Add, at, 1);
-    b.jump(head, &[next]);
-    b.switch_to(new);
-    add(b, table, count, found);
-    b.jump(done, &[]);
-    b.switch_to(done);
+/// A device and the place of its tensor.
+type Noted = [Value; 2];
+
+impl Wrapper<'_, '_> {
+    /// Compares a device with that of its type in a table, or adds it.
+    fn note(&mut self, value: ValueId, table: Value, found: Value, place: u64) {
+        let labels = ["devices", "device", "same_type", "other", "new", "noted"];
+        let [head, body, same, other, new, done] = labels.map(|label| self.b.block(label));
+        let at = self.b.block_param(head, Type::I64, Hint::default());
+        let (zero, count) = (self.b.i64(0), self.b.load(Type::I64, table, 0));
+        self.b.jump(head, &[zero]);
+        self.b.switch_to(head);
+        let more = self.b.compare(Cond::Slt, at, count);
+        self.b.branch(more, body, new);
+        self.b.switch_to(body);
+        let entry = entry(&mut self.b, table, at);
+        let known = self.b.load(Type::I64, entry, FIRST);
+        let [ty, known_type] =
+            [found, known].map(|word| self.b.convert(Convert::Trunc, word, Type::I32));
+        let is_same = self.b.eq(known_type, ty);
+        self.b.branch(is_same, same, other);
+        self.b.switch_to(same);
+        let origin = self.b.load(Type::I64, entry, PLACE);
+        let fail = self.device_exit(value, known, Origin::Told(origin));
+        let agrees = self.b.eq(known, found);
+        self.b.branch(agrees, done, fail);
+        self.b.switch_to(other);
+        let next = self.b.binary_const(Binary::Add, at, 1);
+        self.b.jump(head, &[next]);
+        self.b.switch_to(new);
+        let place = self.b.i64(place as i64);
+        add(&mut self.b, table, count, [found, place]);
+        self.b.jump(done, &[]);
+        self.b.switch_to(done);
+    }
 }
 
 /// Adds a device, if there is room.
-fn add(b: &mut Builder<'_>, table: Value, count: Value, found: Value) {
+fn add(b: &mut Builder<'_>, table: Value, count: Value, [found, place]: Noted) {
     let room = b.compare_const(Cond::Slt, count, MAX_DEVICES);
     b.if_then(room, |b| {
         let entry = entry(b, table, count);
         b.store(found, entry, FIRST);
+        b.store(place, entry, PLACE);
         let count = b.binary_const(Binary::Add, count, 1);
         b.store(count, table, 0);
     });
@@ -137,6 +162,6 @@ fn add(b: &mut Builder<'_>, table: Value, count: Value, found: Value) {
 
 /// The address from which device `at` is [`FIRST`] away.
 fn entry(b: &mut Builder<'_>, table: Value, at: Value) -> Value {
-    let offset = b.binary_const(Binary::Shl, at, 3);
+    let offset = b.binary_const(Binary::Shl, at, ENTRY.trailing_zeros().into());
     b.ptr_add(table, offset)
 }

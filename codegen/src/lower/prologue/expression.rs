@@ -5,22 +5,33 @@ use abi_spec::{DeviceType, Scalar};
 
 use crate::declaration::{Device, Logic};
 use crate::ir::{self, Cond, Convert, Type, Value};
-use crate::lower::explain::codes::LeafKind;
-use crate::lower::explain::routines::Routine;
-use crate::lower::fault::Message;
+use crate::lower::failure::message::Message;
 use crate::lower::operators;
+use crate::lower::routines::Routine;
+use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::records::PieceKind;
 use crate::lower::state::{SymbolState, ValueState};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::{LocalId, SymbolId, ValueId};
 use crate::resolve::operator::Division;
-use crate::resolve::step::Condition;
+use crate::resolve::step::{Condition, Place};
 use crate::resolve::term::{Kind, Node, OfSeveral, OfTensor, Property, Quote, Term};
 
 impl Wrapper<'_, '_> {
     /// Requires a constraint to hold.
     pub(crate) fn require(&mut self, condition: &Condition<'_>) {
         let holds = self.truth(&condition.test);
-        self.checks.always(&mut self.b, holds);
+        let exit = self.failing(|w| {
+            let mut message = Message::new("ValueError");
+            match condition.message {
+                Some(text) => message.quoted(text),
+                None => message.text("Violated ").quoted(&condition.quote.text),
+            };
+            message.piece(PieceKind::Calling, &[]);
+            w.leaves(&mut message, &condition.quote);
+            message
+        });
+        self.checks.or_go_to(exit).always(&mut self.b, holds);
     }
 
     /// A term that is 1 or 0, as a `Bool`.
@@ -82,10 +93,11 @@ impl Wrapper<'_, '_> {
     /// A checked conversion to an integer type, in its C type; messages quote it by this text.
     pub(crate) fn cast(&mut self, scalar: Scalar, operand: &Term, text: &str) -> Value {
         let value = self.term(operand);
-        let shown = if operand.kind == Kind::Unsigned { LeafKind::Unsigned } else { LeafKind::Int };
+        let shown =
+            if operand.kind == Kind::Unsigned { PieceKind::Unsigned } else { PieceKind::Int };
         let fail = self.failing(|_| {
             let mut message = Message::new("ValueError");
-            message.text("Out of range ").quoted(text).piece(LeafKind::Calling, &[]);
+            message.text("Out of range ").quoted(text).piece(PieceKind::Calling, &[]);
             message.text(", expected ").text(scalar.name()).text(" but got ");
             message.piece(shown, &[value]);
             message
@@ -134,7 +146,7 @@ impl Wrapper<'_, '_> {
 
     fn symbol(&mut self, symbol: SymbolId) -> Value {
         match self.symbols[symbol] {
-            SymbolState::Bound(value) | SymbolState::Maybe(value, _) => value,
+            SymbolState::Bound(value, _) | SymbolState::Maybe(value, _) => value,
             SymbolState::Unbound => match self.function.symbols[symbol].local {
                 Some(local) => self.local(local),
                 None => unreachable!("symbols are bound before they are used"),
@@ -194,7 +206,9 @@ impl Wrapper<'_, '_> {
             OfSeveral::Number { index, checked } => {
                 if checked {
                     let has = self.b.compare_const(Cond::Sgt, size, index.into());
-                    self.guard_where_there(value, has, |w| w.too_few(value, ".size", index, size));
+                    self.guard_where_there(value, has, |w| {
+                        w.too_few(value, Complaint::SizeLeast, index, size)
+                    });
                 }
                 self.number_of(value, index as usize)
             }
@@ -254,18 +268,15 @@ impl Wrapper<'_, '_> {
         let has = self.b.compare_const(Cond::Sgt, ndim, dim.into());
         self.guard_where_there(value, has, |w| {
             let ndim = w.b.convert(Convert::Sext, ndim, Type::I64);
-            w.too_few(value, ".ndim", dim, ndim)
+            w.too_few(value, Complaint::RankLeast, dim, ndim)
         });
     }
 
     /// A value has less of something than an index asks for.
-    fn too_few(&mut self, value: ValueId, of: &'static str, index: u32, found: Value) -> Message {
-        let mut message = Message::new("ValueError");
-        message.text("Mismatched ").quoted(&self.function.values[value].path).text(of);
-        message.on(self.function.argument(value)).piece(LeafKind::Calling, &[]);
-        message.text(", expected at least ").number(u64::from(index) + 1).text(" but got ");
-        message.piece(LeafKind::Int, &[found]);
-        message
+    fn too_few(&mut self, value: ValueId, of: Complaint, index: u32, found: Value) -> Message {
+        let place = self.place_number(Place::Value { value });
+        let values = [place as i64, i64::from(index) + 1].map(|number| self.b.i64(number));
+        Message::of(of, "").with_values(&[values[0], values[1], found])
     }
 
     /// Leaves at once unless a condition holds or the value is not there.
@@ -293,21 +304,21 @@ impl Wrapper<'_, '_> {
             return operators::divide_by(&mut self.b, op, x, divisor);
         }
         let mut y = self.term(&operands[1]);
+        let fail = self.failing(|w| {
+            let mut message = Message::new("ValueError");
+            message.text("Division by zero in ").quoted(&quote.text);
+            message.piece(PieceKind::Calling, &[]);
+            w.leaves(&mut message, quote);
+            message
+        });
         if self.checks.mask.is_some() {
             // Where the check does not apply the divisor may be zero.
             let zero = self.b.compare_const(Cond::Eq, y, 0);
-            self.checks.never(&mut self.b, zero);
+            self.checks.or_go_to(fail).never(&mut self.b, zero);
             let one = self.b.i64(1);
             y = self.b.select(zero, one, y);
         } else {
             let some = self.b.compare_const(Cond::Ne, y, 0);
-            let fail = self.failing(|w| {
-                let mut message = Message::new("ValueError");
-                message.text("Division by zero in ").quoted(&quote.text);
-                message.piece(LeafKind::Calling, &[]);
-                w.leaves(&mut message, quote);
-                message
-            });
             self.b.guard(some, fail);
         }
         operators::divide(&mut self.b, op, x, y)

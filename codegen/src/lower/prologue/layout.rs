@@ -8,8 +8,8 @@ use abi_spec::layout::dl_tensor;
 
 use crate::ir::{Binary, Block, Cond, Convert, Type, Value};
 use crate::lower::check::Checks;
-use crate::lower::explain::routines::Routine;
-use crate::lower::state::SymbolState;
+use crate::lower::routines::Routine;
+use crate::lower::state::{Origin, SymbolState};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::ValueId;
 
@@ -23,7 +23,9 @@ impl Wrapper<'_, '_> {
     /// A data pointer that is not NULL and compact strides pass at once; others may still be legal.
     pub(crate) fn data(&mut self, value: ValueId, align: u64) {
         if self.is_outlined(value) {
-            return;
+            let exit = self.layout_exit(value);
+            let dl = self.settle(value, align);
+            return self.checks.or_go_to(exit).non_null(&mut self.b, dl);
         }
         if self.function.any_rank(value) {
             return self.data_of_any_rank(value, align);
@@ -36,11 +38,10 @@ impl Wrapper<'_, '_> {
         found.extend(self.extents_again(value, next));
         self.b.jump(next, &found);
         self.b.switch_to(unusual);
+        let exit = self.layout_exit(value);
         let dl = self.settle(value, align);
         let legal = self.b.compare_const(Cond::Ne, dl, 0);
-        let refused = self.refused.filter(|(fail, _)| *fail == self.checks.fail);
-        let refused = refused.map_or(self.checks.fail, |(_, refused)| refused);
-        self.b.branch(legal, settled, refused);
+        self.b.branch(legal, settled, exit);
         self.b.switch_to(settled);
         let found = self.read_again(value, dl);
         self.b.jump(next, &found);
@@ -61,7 +62,11 @@ impl Wrapper<'_, '_> {
             let hint = self.hint(value, "shape", Some(dim));
             let param = self.b.block_param(next, Type::I64, hint);
             before.push(self.extent(value, dim));
-            self.symbols[symbol] = SymbolState::Bound(param);
+            let origin = match self.symbols[symbol] {
+                SymbolState::Bound(_, origin) => origin,
+                SymbolState::Unbound | SymbolState::Maybe(..) => Origin::UNNAMED,
+            };
+            self.symbols[symbol] = SymbolState::Bound(param, origin);
             self.tensor_state(value).extents[dim] = Some(param);
         }
         before
@@ -69,7 +74,9 @@ impl Wrapper<'_, '_> {
 
     /// The same of a tensor that the routine has settled, with the address of its data before them.
     fn read_again(&mut self, value: ValueId, dl: Value) -> Vec<Value> {
-        let mut found = vec![self.b.first_element(dl)];
+        let data = self.b.load(Type::Ptr, dl, dl_tensor::DATA.offset);
+        let offset = self.b.load(Type::I64, dl, dl_tensor::BYTE_OFFSET.offset);
+        let mut found = vec![self.b.ptr_add(data, offset)];
         let symbols = self.tensor_state(value).symbols.clone();
         if !symbols.is_empty() {
             let shape = self.b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
@@ -86,9 +93,10 @@ impl Wrapper<'_, '_> {
         let there = self.there(value);
         self.b.branch(there, some, next);
         self.b.switch_to(some);
+        let exit = self.layout_exit(value);
         let dl = self.settle(value, align);
         let legal = self.b.compare_const(Cond::Ne, dl, 0);
-        self.b.branch(legal, next, self.checks.fail);
+        self.b.branch(legal, next, exit);
         self.b.switch_to(next);
     }
 

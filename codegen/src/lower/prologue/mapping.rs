@@ -8,7 +8,8 @@ use abi_spec::layout::{ANY, any, object};
 
 use crate::declaration::ParamType;
 use crate::ir::{Binary, Block, Cond, Convert, Type, Value};
-use crate::lower::prologue::registry::{Global, WayOut};
+use crate::lower::failure::Turn;
+use crate::lower::prologue::registry::Global;
 use crate::lower::prologue::scope::require_nothing;
 use crate::lower::state::Held;
 use crate::lower::wrapper::Wrapper;
@@ -35,7 +36,8 @@ struct Entries<'a> {
     symbols: Vec<SymbolId>,
     /// Where the loop ends, with the symbols.
     after: Block,
-    way_out: WayOut,
+    /// How many of the things that are held belong to what is around.
+    outer: usize,
 }
 
 impl<'a> Wrapper<'a, '_> {
@@ -49,15 +51,15 @@ impl<'a> Wrapper<'a, '_> {
             self.go_unless(there, after, &nothing);
         }
         let outside = self.enter_scope(value);
-        let way_out = WayOut { owned: self.held.len(), fail: outside.fail };
+        let outer = self.held.len();
         let (is_map, mapping) = self.mapping_words(value);
-        let counter = self.global(is_map, SIZE, way_out);
-        let counted = self.call_global(counter, mapping, None, way_out);
+        let counter = self.global(is_map, SIZE, outer);
+        let counted = self.call_global(counter, mapping, None, outer);
         let size = self.b.load(Type::I64, counted, any::PAYLOAD.offset);
         let some = self.b.compare_const(Cond::Ne, size, 0);
         self.go_unless(some, after, &nothing);
-        let maker = self.global(is_map, ITERATOR, way_out);
-        let made = self.call_global(maker, mapping, None, way_out);
+        let maker = self.global(is_map, ITERATOR, outer);
+        let made = self.call_global(maker, mapping, None, outer);
         let object = self.b.load(Type::Ptr, made, any::PAYLOAD.offset);
         let iterator = maker.made(object);
         let parts = self.parts(value, steps);
@@ -68,7 +70,7 @@ impl<'a> Wrapper<'a, '_> {
             parts,
             symbols: symbols.clone(),
             after,
-            way_out,
+            outer,
         });
         self.b.switch_to(after);
         self.leave_scope(outside);
@@ -100,7 +102,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     fn entries(&mut self, entries: &Entries<'a>) {
-        let Entries { iterator, size, ref symbols, way_out, after, .. } = *entries;
+        let Entries { iterator, size, ref symbols, outer, after, .. } = *entries;
         let [head, again, end] = ["entry", "again", "end"].map(|label| self.b.block(label));
         let start: Vec<Value> = [size].into_iter().chain(self.carry(symbols)).collect();
         let left = self.b.block_param(head, Type::I64, "left");
@@ -109,7 +111,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(head);
         self.set_symbols(symbols, &states);
         self.held.push(Held::Object(iterator.object));
-        self.entry(entries);
+        self.in_loop(Turn::Left { size, left }, |w| w.entry(entries));
         let symbols = self.carry(symbols);
         let left = self.b.binary_const(Binary::Sub, left, 1);
         let last = self.b.compare_const(Cond::Eq, left, 0);
@@ -117,7 +119,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.branch(last, end, next);
         self.b.switch_to(next);
         let moved = self.ask(entries, MOVE_ON, None);
-        self.held.truncate(way_out.owned);
+        self.held.truncate(outer);
         // There are fewer only if somebody has taken entries out meanwhile.
         let more = self.b.load(Type::I64, moved, any::PAYLOAD.offset);
         let more = self.b.compare_const(Cond::Ne, more, 0);
@@ -132,23 +134,24 @@ impl<'a> Wrapper<'a, '_> {
 
     /// Key and value of a turn: asked for, checked, released.
     fn entry(&mut self, entries: &Entries<'a>) {
-        let WayOut { owned, fail } = entries.way_out;
+        let outer = entries.outer;
         for (which, (_, slot)) in entries.parts.iter().enumerate() {
             if let Some(slot) = *slot {
                 self.ask(entries, which as i64, Some(slot));
                 self.held.push(Held::Any(slot));
             }
         }
-        let (wrong, next) = (self.b.cold_block("wrong"), self.b.block("next"));
-        self.checks.fail = wrong;
-        self.check_steps(entries.steps);
-        self.b.jump(next, &[]);
-        self.b.switch_to(wrong);
-        let held = self.held[owned..].to_vec();
-        self.release_held(&held);
-        self.b.jump(fail, &[]);
-        self.b.switch_to(next);
-        self.held.truncate(owned + 1);
+        match self.exits.other {
+            Some(other) => {
+                let wrong = self.cold("wrong", |w| {
+                    w.release_own(outer);
+                    w.b.jump(other, &[]);
+                });
+                self.or_other(wrong, |w| w.check_steps(entries.steps));
+            }
+            None => self.check_steps(entries.steps),
+        }
+        self.held.truncate(outer + 1);
         for (child, slot) in entries.parts {
             if let Some(slot) = slot.filter(|_| self.may_be_object(child)) {
                 self.release_held(&[Held::Any(slot)]);
@@ -159,7 +162,7 @@ impl<'a> Wrapper<'a, '_> {
     /// Calls the iterator with a number; where the answer is.
     fn ask(&mut self, entries: &Entries<'_>, what: i64, wanted: Option<Value>) -> Value {
         let number = [TypeIndex::INT.0.into(), what].map(|word| self.b.i64(word));
-        self.call_global(entries.iterator, number, wanted, entries.way_out)
+        self.call_global(entries.iterator, number, wanted, entries.outer)
     }
 
     /// True if a value that has been checked may have to be released.

@@ -3,23 +3,14 @@
 use abi_spec::layout::{ANY, BYTE_ARRAY, any, byte_array};
 use abi_spec::{TypeIndex, runtime};
 
-use crate::ir::{Block, Cond, Convert, Type, Value};
-use crate::lower::explain::codes::Callee;
-use crate::lower::explain::complaints::Complaint;
-use crate::lower::explain::site::Fault;
+use crate::ir::{Cond, Convert, Type, Value};
+use crate::lower::failure::site::Failed;
+use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::records::Callee;
 use crate::lower::state::Held;
 use crate::lower::value::cache;
 use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
-
-/// What happens when a call of the runtime fails.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WayOut {
-    /// How many of the things that are [held](Wrapper::held) belong to what is around.
-    pub(crate) owned: usize,
-    /// Where a failing check goes there.
-    pub(crate) fail: Block,
-}
 
 /// A function object: one of two of the registry, or what that has made.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +34,7 @@ impl Wrapper<'_, '_> {
         &mut self,
         first: Value,
         names: [&'static str; 2],
-        way_out: WayOut,
+        outer: usize,
     ) -> Global {
         let caches =
             names.map(|name| cache(&mut self.b, &format!("tvm_ffi_codegen.function.{name}")));
@@ -57,15 +48,15 @@ impl Wrapper<'_, '_> {
         self.b.switch_to(usual);
         self.b.jump(join, &[known]);
         self.b.switch_to(look_up);
-        let found = self.look_up(first, names, way_out);
+        let found = self.look_up(first, names, outer);
         self.b.atomic_store(found, cache, 0);
         self.b.jump(join, &[found]);
         self.b.switch_to(join);
         Global { object, first, names }
     }
 
-    /// Asks the registry; a function that it does not have is one for `explain` to report.
-    fn look_up(&mut self, first: Value, names: [&'static str; 2], way_out: WayOut) -> Value {
+    /// Asks the registry.
+    fn look_up(&mut self, first: Value, names: [&'static str; 2], outer: usize) -> Value {
         let [data, size] = self.name_of(first, names);
         let array = self.scratch_room(BYTE_ARRAY.size + 8);
         let out = self.b.ptr_offset(array, BYTE_ARRAY.size.into());
@@ -75,14 +66,13 @@ impl Wrapper<'_, '_> {
         self.b.store(null, out, 0);
         let get = crate::lower::runtime(self.b.module, &runtime::FUNCTION_GET_GLOBAL);
         let status = self.b.call_value(get, &[array, out]);
-        self.require_status(status, first, names, way_out);
+        self.require_status(status, first, names, outer);
         let found = self.b.load(Type::Ptr, out, 0);
         let some = self.b.compare_const(Cond::Ne, found, 0);
         let (missing, next) = (self.b.cold_block("missing"), self.b.block("next"));
         self.b.branch(some, next, missing);
         self.b.switch_to(missing);
-        self.release_own(way_out);
-        self.b.jump(way_out.fail, &[]);
+        self.fail_call(first, names, None, outer);
         self.b.switch_to(next);
         found
     }
@@ -100,7 +90,7 @@ impl Wrapper<'_, '_> {
         function: Global,
         words: [Value; 2],
         wanted: Option<Value>,
-        way_out: WayOut,
+        outer: usize,
     ) -> Value {
         let argument = self.scratch_room(2 * ANY.size);
         for (word, field) in words.into_iter().zip([any::TYPE_INDEX, any::PAYLOAD]) {
@@ -111,7 +101,7 @@ impl Wrapper<'_, '_> {
         let call = crate::lower::runtime(self.b.module, &runtime::FUNCTION_CALL);
         let one = self.b.i32(1);
         let status = self.b.call_value(call, &[function.object, argument, one, result]);
-        self.require_status(status, function.first, function.names, way_out);
+        self.require_status(status, function.first, function.names, outer);
         result
     }
 
@@ -121,45 +111,44 @@ impl Wrapper<'_, '_> {
         status: Value,
         first: Value,
         names: [&'static str; 2],
-        way_out: WayOut,
+        outer: usize,
     ) {
         let (failed, next) = (self.b.cold_block("failed"), self.b.block("next"));
         let passed = self.b.compare_const(Cond::Eq, status, 0);
         self.b.branch(passed, next, failed);
         self.b.switch_to(failed);
-        self.give_up(status, first, names, way_out);
+        self.fail_call(first, names, Some(status), outer);
         self.b.switch_to(next);
     }
 
-    /// Passes on the error of the runtime. In a union it is forgotten, since another type may do.
-    fn give_up(&mut self, status: Value, first: Value, names: [&'static str; 2], way_out: WayOut) {
-        if self.in_union {
-            self.release_own(way_out);
-            self.forget_error();
-            return self.b.jump(way_out.fail, &[]);
+    /// Passes on the error of the runtime, or says that there is no such function. In a union it is forgotten, since
+    /// another type may do.
+    fn fail_call(
+        &mut self,
+        first: Value,
+        names: [&'static str; 2],
+        status: Option<Value>,
+        outer: usize,
+    ) {
+        if let Some(other) = self.exits.other {
+            self.release_own(outer);
+            if status.is_some() {
+                let error = self.take_error();
+                self.release_held(&[Held::Object(error)]);
+            }
+            return self.b.jump(other, &[]);
         }
-        let held = self.held.clone();
-        self.release_held(&held);
-        // The name is asked for last: what is alive across the releases takes room in the frame, at every depth.
-        let [name, length] = self.name_of(first, names);
-        let status = self.b.convert(Convert::Sext, status, Type::I64);
-        let fault = Fault { callee: Callee::Kernel, ..Fault::plain(Complaint::Failed) };
-        let raised = self.fail_at(&fault, &[name, length, status]);
-        self.exit(raised);
+        let complaint = if status.is_some() { Complaint::Failed } else { Complaint::Missing };
+        let callee = if status.is_some() { Callee::Kernel } else { Callee::None };
+        let failed = Failed { callee, ..Failed::of(complaint, "") };
+        let mut values = self.name_of(first, names).to_vec();
+        values.extend(status.map(|status| self.b.convert(Convert::Sext, status, Type::I64)));
+        self.raise_at(&failed, &values);
     }
 
-    /// Takes the error out of the thread's slot and releases it.
-    fn forget_error(&mut self) {
-        let null = self.b.null();
-        let error = self.scratch(&[null]);
-        let take = crate::lower::runtime(self.b.module, &runtime::ERROR_MOVE_FROM_RAISED);
-        self.b.call(take, &[error]);
-        let error = self.b.load(Type::Ptr, error, 0);
-        self.release_held(&[Held::Object(error)]);
-    }
-
-    fn release_own(&mut self, way_out: WayOut) {
-        let own = self.held[way_out.owned..].to_vec();
+    /// Releases what is held beyond the first `outer` things.
+    pub(crate) fn release_own(&mut self, outer: usize) {
+        let own = self.held[outer..].to_vec();
         self.release_held(&own);
     }
 

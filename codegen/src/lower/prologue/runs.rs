@@ -60,8 +60,7 @@ fn follows(function: &Function<'_>, before: &[Step<'_>], steps: &[Step<'_>]) -> 
         | Step::Settle { .. }
         | Step::Each { .. }
         | Step::OneOf { .. }
-        | Step::Require(_)
-        | Step::Evaluate(_) => true,
+        | Step::Require(_) => true,
     };
     first.0 + 1 == second.0 && first.1 == second.1 && steps.iter().all(only_compares)
 }
@@ -90,6 +89,9 @@ impl<'a> Wrapper<'a, '_> {
         let count = self.runs[first];
         let each = steps.iter().take_while(|step| about(step) == Some(first)).count();
         let addresses = self.b.stack_slot(WORD * count as u32, WORD);
+        let values: Vec<ValueId> =
+            steps.chunks(each).take(count).filter_map(|steps| steps[0].opens()).collect();
+        self.subjects_in_a_row(&values);
         self.turns(first, &steps[..each], addresses);
         for (nth, steps) in steps.chunks(each).take(count).enumerate() {
             if let Some(value) = steps[0].opens() {
@@ -109,7 +111,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(turn);
         let (outside, devices) = (self.enter_scope(first), self.devices.tensors.len());
         self.places[first] = Some(at);
-        steps.iter().for_each(|step| self.check_step(step));
+        self.in_run([start, at], |w| steps.iter().for_each(|step| w.check_step(step)));
         let address = self.address(first);
         self.b.store(address, to, 0);
         let at = self.b.ptr_offset(at, ANY.size.into());

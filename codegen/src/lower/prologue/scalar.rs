@@ -35,13 +35,14 @@ impl Wrapper<'_, '_> {
         self.set_state(value, ValueState::Scalar(state));
     }
 
-    /// Requires the type index to be one of int and bool, or of int, bool and float.
+    /// Requires the type index to be one of int and bool, or of int, bool and float. The payload is read after that: LLVM
+    /// would make one condition of two between which nothing is read.
     fn number(&mut self, value: ValueId, last: TypeIndex) -> (Value, Value) {
-        let (index, payload) = self.words(value, Type::I64);
-        let first = TypeIndex::INT.0;
+        let (index, first) = (self.type_index(value), TypeIndex::INT.0);
         let above = self.b.binary_const(Binary::Sub, index, first.into());
         let wrong = self.b.compare_const(Cond::Ugt, above, (last.0 - first).into());
         self.checks.never(&mut self.b, wrong);
+        let payload = self.payload(value, Type::I64);
         (index, self.or_zero(value, payload))
     }
 

@@ -16,8 +16,6 @@ pub(crate) struct Outside {
     present: Mark,
     symbols: Mark,
     known_sign: Mark,
-    /// Where a failing check goes there.
-    pub(crate) fail: Block,
 }
 
 impl<'a> Wrapper<'a, '_> {
@@ -28,7 +26,6 @@ impl<'a> Wrapper<'a, '_> {
             present: self.present.mark(),
             symbols: self.symbols.mark(),
             known_sign: self.known_sign.mark(),
-            fail: self.checks.fail,
         };
         for optional in self.function.optionals(value) {
             self.present[optional] = None;
@@ -38,30 +35,29 @@ impl<'a> Wrapper<'a, '_> {
 
     /// Leaves a scope: nothing that was learnt in it is known any more.
     pub(crate) fn leave_scope(&mut self, outside: Outside) {
-        let Outside { values, present, symbols, known_sign, fail } = outside;
+        let Outside { values, present, symbols, known_sign } = outside;
         self.values.go_back(values);
         self.present.go_back(present);
         self.symbols.go_back(symbols);
         self.known_sign.go_back(known_sign);
-        self.checks.fail = fail;
     }
 
     /// The symbols that steps may bind.
     pub(crate) fn unbound_in(&self, steps: &[Step<'_>]) -> Vec<SymbolId> {
         let mut symbols = Vec::new();
         mentioned(steps, &mut symbols);
-        symbols.retain(|&symbol| !matches!(self.symbols[symbol], SymbolState::Bound(_)));
+        symbols.retain(|&symbol| !matches!(self.symbols[symbol], SymbolState::Bound(..)));
         symbols
     }
 
-    /// What is known here of some symbols: the value of each, and whether it is bound.
+    /// What is known here of some symbols: the value of each, and the place that has bound it.
     pub(crate) fn carry(&mut self, symbols: &[SymbolId]) -> Vec<Value> {
         let mut carried = Vec::with_capacity(2 * symbols.len());
         for &symbol in symbols {
             carried.extend(match self.symbols[symbol] {
-                SymbolState::Unbound => [self.b.i64(0), self.b.constant(Type::Bool, 0)],
-                SymbolState::Maybe(value, bound) => [value, bound],
-                SymbolState::Bound(value) => [value, self.b.constant(Type::Bool, 1)],
+                SymbolState::Unbound => [self.b.i64(0), self.b.i64(0)],
+                SymbolState::Maybe(value, origin) => [value, origin],
+                SymbolState::Bound(value, origin) => [value, self.origin(origin)],
             });
         }
         carried
@@ -74,9 +70,9 @@ impl<'a> Wrapper<'a, '_> {
             let name = Some(self.b.name(self.function.symbols[symbol].name));
             let value = Hint { name, part: "", index: None };
             let value = self.b.block_param(block, Type::I64, value);
-            let bound = Hint { name, part: "is_bound", index: None };
-            let bound = self.b.block_param(block, Type::Bool, bound);
-            states.push(SymbolState::Maybe(value, bound));
+            let origin = Hint { name, part: "origin", index: None };
+            let origin = self.b.block_param(block, Type::I64, origin);
+            states.push(SymbolState::Maybe(value, origin));
         }
         states
     }
@@ -116,8 +112,7 @@ fn mentioned(steps: &[Step<'_>], symbols: &mut Vec<SymbolId>) {
             | Step::Data { .. }
             | Step::Settle { .. }
             | Step::OneOf { .. }
-            | Step::Require(_)
-            | Step::Evaluate(_) => {}
+            | Step::Require(_) => {}
         }
     }
 }

@@ -4,6 +4,7 @@ use abi_spec::layout::{ANY, OBJECT, seq_cell};
 
 use crate::declaration::ParamType;
 use crate::ir::{Binary, Cond, Hint, Type, Value};
+use crate::lower::failure::Turn;
 use crate::lower::prologue::scope::require_nothing;
 use crate::lower::state::SymbolState;
 use crate::lower::wrapper::Wrapper;
@@ -72,7 +73,7 @@ impl<'a> Wrapper<'a, '_> {
         for element in self.function.values[value].children.clone() {
             self.places[element] = Some(at);
         }
-        self.check_steps(steps);
+        self.in_loop(Turn::At { start: first, at }, |w| w.check_steps(steps));
         let next = self.b.ptr_offset(at, ANY.size.into());
         let next: Vec<Value> = [next].into_iter().chain(self.carry(symbols)).collect();
         self.b.jump(head, &next);

@@ -5,10 +5,11 @@ use abi_spec::{DType, DeviceType, TypeIndex};
 
 use crate::declaration::{Device, Tensor};
 use crate::ir::{Binary, Cond, Convert, Hint, Type, Value};
-use crate::lower::explain::routines::Routine;
-use crate::lower::state::{Strides, TensorState, ValueState};
+use crate::lower::routines::Routine;
+use crate::lower::state::{Origin, Strides, TensorState, ValueState};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::ValueId;
+use crate::resolve::step::Place;
 
 impl Wrapper<'_, '_> {
     /// Type and NULL.
@@ -63,14 +64,23 @@ impl Wrapper<'_, '_> {
 
     /// The type index of a value and its payload as `ty`.
     pub(crate) fn words(&mut self, value: ValueId, ty: Type) -> (Value, Value) {
+        (self.type_index(value), self.payload(value, ty))
+    }
+
+    /// The payload of a value.
+    pub(crate) fn payload(&mut self, value: ValueId, ty: Type) -> Value {
+        let (base, offset) = self.address_of(value);
+        let payload = self.b.load(ty, base, offset + any::PAYLOAD.offset);
+        let hint = self.hint(value, "payload", None);
+        self.b.hint(payload, hint)
+    }
+
+    /// The type index of a value.
+    pub(crate) fn type_index(&mut self, value: ValueId) -> Value {
         let (base, offset) = self.address_of(value);
         let index = self.b.load(Type::I32, base, offset + any::TYPE_INDEX.offset);
         let hint = self.hint(value, "type_index", None);
-        self.b.hint(index, hint);
-        let payload = self.b.load(ty, base, offset + any::PAYLOAD.offset);
-        let hint = self.hint(value, "payload", None);
-        self.b.hint(payload, hint);
-        (index, payload)
+        self.b.hint(index, hint)
     }
 
     /// The `DLTensor*` of a tensor.
@@ -238,31 +248,37 @@ impl Wrapper<'_, '_> {
         self.devices.tensors.push(value);
         let word = self.field(value, Type::I64, dl_tensor::DEVICE_TYPE.offset, "device");
         match (self.devices.first, device) {
-            (None, _) => self.devices.first = Some((word, device)),
-            (Some((first, of)), _) if of == device && device != Device::Any => {
-                self.checks.equal(&mut self.b, word, first);
+            (None, _) => {
+                let place = self.place_number(Place::Value { value });
+                self.devices.first = Some((word, device, place));
             }
-            (Some((first, _)), _) => self.same_device_or_type(word, first),
+            (Some((first, of, place)), _) if of == device && device != Device::Any => {
+                let exit = self.device_exit(value, first, Origin::Known(place));
+                self.checks.or_go_to(exit).equal(&mut self.b, word, first);
+            }
+            (Some((first, ..)), _) => self.same_device_or_type(value, word, first),
         }
     }
 
     /// Tensors on one device are the rule; else a routine compares those so far.
-    fn same_device_or_type(&mut self, word: Value, first: Value) {
+    fn same_device_or_type(&mut self, value: ValueId, word: Value, first: Value) {
         let same = self.b.eq(word, first);
         let (slow, next) = (self.b.cold_block("devices"), self.b.block("next"));
         self.b.branch(same, next, slow);
         self.b.switch_to(slow);
-        let count = self.devices.tensors.len();
-        let table = self.b.stack_slot(8 * count as u32, 8);
-        for at in 0..count {
-            let dl = self.dl(self.devices.tensors[at]);
-            self.b.store(dl, table, 8 * at as i32);
+        let tensors = self.devices.tensors.clone();
+        let table = self.b.stack_slot(16 * tensors.len() as u32, 8);
+        for (at, &tensor) in tensors.iter().enumerate() {
+            let (dl, place) = (self.dl(tensor), self.place_number(Place::Value { value: tensor }));
+            let place = self.b.i64(place as i64);
+            self.b.store(dl, table, 16 * at as i32);
+            self.b.store(place, table, 16 * at as i32 + 8);
         }
-        let count = self.b.i64(count as i64);
-        let same = self.routine_value(Routine::SameDevices, &[table, count]);
-        let same = self.b.compare_const(Cond::Ne, same, 0);
-        self.b.guard(same, self.checks.fail);
-        self.b.jump(next, &[]);
+        let (subject, count) = (self.subject(value), self.b.i64(tensors.len() as i64));
+        let status = self.routine_value(Routine::CheckDevice, &[subject, table, count]);
+        let same = self.b.compare_const(Cond::Eq, status, 0);
+        let raised = self.raised();
+        self.b.branch(same, next, raised);
         self.b.switch_to(next);
     }
 

@@ -34,7 +34,8 @@ impl<'a> Wrapper<'a, '_> {
         alternatives.sort_by_key(|(child, _)| self.may_parse(*child));
         let (count, devices) = (alternatives.len(), self.noted_devices());
         for (nth, (child, steps)) in alternatives.into_iter().enumerate() {
-            let other = if nth + 1 == count { self.checks.fail } else { self.b.block("other") };
+            let other =
+                if nth + 1 == count { self.value_exit(value) } else { self.b.block("other") };
             self.places[child] = Some(address);
             self.alternative(child, steps, index, other);
             self.b.jump(done, &[]);
@@ -49,13 +50,10 @@ impl<'a> Wrapper<'a, '_> {
     /// One type of a union; leaves for `other` if the value is not of it.
     fn alternative(&mut self, value: ValueId, steps: &'a [Step<'a>], index: Value, other: Block) {
         let outside = self.enter_scope(value);
-        let in_union = std::mem::replace(&mut self.in_union, true);
-        self.checks.fail = other;
         if let Some(accepted) = self.told_by_index(value) {
             self.require_accepted(index, accepted, other);
         }
-        self.check_steps(steps);
-        self.in_union = in_union;
+        self.or_other(other, |w| w.check_steps(steps));
         self.leave_scope(outside);
     }
 

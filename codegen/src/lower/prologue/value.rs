@@ -8,7 +8,7 @@ use abi_spec::layout::{BYTE_ARRAY, OBJECT, any, byte_array, seq_cell};
 
 use crate::declaration::{Class, Leaf, Mapping, ParamType, Sequence, Shape};
 use crate::ir::{Block, Cond, Convert, Type, Value};
-use crate::lower::explain::routines::{self, Routine};
+use crate::lower::routines::{self, Routine};
 use crate::lower::state::ValueState;
 use crate::lower::value::{class_cache, constant_bytes};
 use crate::lower::wrapper::Wrapper;

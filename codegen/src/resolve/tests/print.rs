@@ -3,7 +3,6 @@
 use crate::resolve::function::Function;
 use crate::resolve::ids::{SymbolId, ValueId};
 use crate::resolve::step::{Place, Rule, Step};
-use crate::resolve::term::{Node, Quote, Term};
 use crate::resolve::value::INDEX;
 
 /// A path, with `i` for the index of the outermost loop, `j` for the next.
@@ -44,7 +43,6 @@ impl Printer<'_, '_> {
                 format!("one of {} {{ {} }}", self.value(*value), types.join(" | "))
             }
             Step::Require(condition) => format!("require {}", condition.quote.text),
-            Step::Evaluate(term) => format!("evaluate {}", can_fail(term)),
         }
     }
 
@@ -80,12 +78,4 @@ impl Printer<'_, '_> {
             Rule::Solve { symbol, text, .. } => format!(": {} from {text}", self.symbol(*symbol)),
         }
     }
-}
-
-/// The parts of a term that may fail.
-fn can_fail(term: &Term) -> String {
-    if let Node::Divide(_, _, Quote { text, .. }) | Node::Narrow(_, _, text) = &term.node {
-        return text.clone();
-    }
-    term.operands().iter().map(can_fail).collect()
 }

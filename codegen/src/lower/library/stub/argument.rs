@@ -6,9 +6,10 @@ use abi_spec::{Scalar, TypeIndex, runtime};
 use super::{Stub, Words};
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::language::{MAX_RANK, spelled};
-use crate::lower::explain::complaints::Complaint;
-use crate::lower::explain::routines::Routine;
-use crate::lower::explain::site::{self, Fault};
+use crate::lower::failure::records;
+use crate::lower::failure::site::Failed;
+use crate::lower::routines::Routine;
+use crate::lower::routines::complaints::Complaint;
 use crate::lower::value::write_any;
 use crate::resolve::accepted::result_index;
 use crate::resolve::c_type::abi_type;
@@ -118,7 +119,7 @@ impl Stub<'_> {
             let none = s.b.i64(0);
             write_any(&mut s.b, slot, TypeIndex::NONE, none);
             let subject = spelled(param.name).to_string();
-            s.fail(&Fault { subject, ..Fault::plain(Complaint::NoMemory) }, &[span[1]]);
+            s.fail(&Failed::of(Complaint::NoMemory, &subject), &[span[1]]);
             s.b.switch_to(next);
             s.read(slot)
         })
@@ -146,16 +147,26 @@ impl Stub<'_> {
         );
         self.unless_none(there, |s| {
             let (area, slot) = (s.slots(MAX_RANK as u32), s.make());
-            s.b.count_to(size, |b, at| {
-                let (number, to) = (b.load_element(numbers, at), b.any_at(area, at));
-                write_any(b, to, TypeIndex::INT, number);
-            });
-            let (descriptor, none) = (s.descriptor_address(), s.b.i64(0));
+            let zero = s.b.i64(0);
+            s.b.loop_with(
+                [zero],
+                |b, [at]| b.compare(Cond::Slt, at, size),
+                |b, [at]| {
+                    let from = b.binary_const(Binary::Shl, at, 3);
+                    let from = b.ptr_add(numbers, from);
+                    let number = b.load(Type::I64, from, 0);
+                    let to = b.binary_const(Binary::Mul, at, ANY.size.into());
+                    let to = b.ptr_add(area, to);
+                    write_any(b, to, TypeIndex::INT, number);
+                    [b.binary_const(Binary::Add, at, 1)]
+                },
+            );
+            let none = s.b.i64(0);
             write_any(&mut s.b, slot, TypeIndex::NONE, none);
             let count = s.b.convert(Convert::Trunc, size, Type::I32);
-            let site = site::plain(&mut s.b);
+            let site = records::address(&mut s.b, s.host);
             let make = Routine::MakeShape.declare(s.b.module, s.linkage);
-            let status = s.b.call_value(make, &[descriptor, site, area, count, slot]);
+            let status = s.b.call_value(make, &[site, area, count, slot]);
             s.go_on(status);
             s.read(slot)
         })

@@ -1,0 +1,66 @@
+//! Leaving a prologue after a failure: what is held is released, and the error stays.
+
+use abi_spec::runtime;
+
+use crate::ir::{Block, Cond, Type, Value};
+use crate::lower::wrapper::Wrapper;
+
+impl Wrapper<'_, '_> {
+    /// Leaves once something has raised: what is held is released, and the error stays.
+    pub(super) fn leave_prologue(&mut self, status: Value) {
+        if self.held.is_empty() {
+            return self.exit(Some(status));
+        }
+        let error = self.take_error();
+        let release = self.releasing(self.held.len());
+        self.b.jump(release, &[error]);
+    }
+
+    /// The block that releases the first so many things that are held, the last one first, and leaves with an error.
+    fn releasing(&mut self, count: usize) -> Block {
+        let known = self.exits.releasing.iter().zip(&self.held);
+        let known = known.take_while(|((held, _), now)| held == *now).count();
+        if let Some(&(_, block)) = self.exits.releasing[..known].get(count - 1) {
+            return block;
+        }
+        let next = (count > 1).then(|| self.releasing(count - 1));
+        let here = self.b.current();
+        let block = self.b.cold_block("release");
+        let error = self.b.block_param(block, Type::Ptr, "error");
+        self.b.switch_to(block);
+        let last = self.held[count - 1];
+        self.release_held(&[last]);
+        match next {
+            Some(next) => self.b.jump(next, &[error]),
+            None => {
+                self.set_error(error);
+                let raised = self.b.i32(-1);
+                self.exit(Some(raised));
+            }
+        }
+        self.b.switch_to(here);
+        self.exits.releasing.truncate(count - 1);
+        self.exits.releasing.push((last, block));
+        block
+    }
+
+    /// Puts an owned error, which may be NULL, into the thread's slot.
+    fn set_error(&mut self, error: Value) {
+        let some = self.b.compare_const(Cond::Ne, error, 0);
+        let set = crate::lower::runtime(self.b.module, &runtime::ERROR_SET_RAISED);
+        let release = crate::lower::runtime(self.b.module, &runtime::OBJECT_DEC_REF);
+        self.b.if_then(some, |b| {
+            b.call(set, &[error]);
+            b.call(release, &[error]);
+        });
+    }
+
+    /// Takes the error out of the thread's slot.
+    pub(crate) fn take_error(&mut self) -> Value {
+        let null = self.b.null();
+        let error = self.scratch(&[null]);
+        let take = crate::lower::runtime(self.b.module, &runtime::ERROR_MOVE_FROM_RAISED);
+        self.b.call(take, &[error]);
+        self.b.load(Type::Ptr, error, 0)
+    }
+}

@@ -1,0 +1,167 @@
+//! Messages with values in them, which a function has of its own: pieces that are known when it is lowered, and the
+//! values that it hands over.
+
+use crate::ir::{Convert, Type, Value};
+use crate::lower::failure::records::Records;
+use crate::lower::quote::elide;
+use crate::lower::routines::complaints::{Complaint, Part};
+use crate::lower::routines::records::{
+    Fault, Head, Message as Record, Piece as PieceRecord, PieceKind, Text,
+};
+use crate::lower::routines::schema::Part as _;
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::function::Piece;
+use crate::resolve::term::{Kind, Leaf, Node, Quote, Term};
+
+/// A message with values in it.
+#[derive(Debug)]
+pub(crate) struct Message {
+    kind: String,
+    /// What stands for a value, or text.
+    pieces: Vec<(PieceKind, String)>,
+    /// The values, in the order of their pieces.
+    pub(super) values: Vec<Value>,
+}
+
+impl Message {
+    /// An error of a kind.
+    pub(crate) fn new(kind: &str) -> Message {
+        Message { kind: kind.to_owned(), pieces: Vec::new(), values: Vec::new() }
+    }
+
+    /// A complaint about something.
+    pub(crate) fn of(complaint: Complaint, subject: &str) -> Message {
+        let mut message = Message::new(complaint.kind());
+        for part in complaint.parts() {
+            match part {
+                Part::Words(words) => message.text(words),
+                Part::Subject => message.quoted(subject),
+                Part::Value(kind) => message.piece(kind, &[]),
+            };
+        }
+        message
+    }
+
+    /// The same with the values of its pieces.
+    pub(crate) fn with_values(self, values: &[Value]) -> Message {
+        Message { values: values.to_vec(), ..self }
+    }
+
+    /// The same as an error of this kind.
+    pub(crate) fn with_kind(self, kind: &str) -> Message {
+        Message { kind: kind.to_owned(), ..self }
+    }
+
+    /// Appends text.
+    pub(crate) fn text(&mut self, text: &str) -> &mut Message {
+        match self.pieces.last_mut() {
+            Some((PieceKind::Words, words)) => words.push_str(text),
+            _ => self.pieces.push((PieceKind::Words, text.to_owned())),
+        }
+        self
+    }
+
+    /// Appends text that the user wrote, as far as messages quote it.
+    pub(crate) fn quoted(&mut self, text: &str) -> &mut Message {
+        self.text(&elide(text))
+    }
+
+    /// Appends which argument the message is about, if it is one.
+    pub(crate) fn on(&mut self, argument: Option<usize>) -> &mut Message {
+        match argument {
+            Some(argument) => self.text(" on argument #").number(argument as u64),
+            None => self,
+        }
+    }
+
+    /// Appends a number that is known now.
+    pub(crate) fn number(&mut self, number: u64) -> &mut Message {
+        self.text(&number.to_string())
+    }
+
+    /// Appends what stands for values.
+    pub(crate) fn piece(&mut self, kind: PieceKind, values: &[Value]) -> &mut Message {
+        self.pieces.push((kind, String::new()));
+        self.values.extend_from_slice(values);
+        self
+    }
+
+    /// Whether some piece is rare.
+    pub(super) fn is_rare(&self) -> bool {
+        self.pieces.iter().any(|(kind, _)| kind.is_rare())
+    }
+
+    /// Adds the pieces to the records.
+    pub(super) fn add(&self, records: &mut Records) -> Record {
+        let kind = records.text(&self.kind);
+        let mut words = Vec::with_capacity(self.pieces.len() * PieceRecord::WORDS as usize);
+        for (kind, text) in &self.pieces {
+            let text = if text.is_empty() { Text::default() } else { records.text(text) };
+            PieceRecord { kind: *kind, text }.encode(&mut words);
+        }
+        let pieces = records.pieces(&words);
+        Record { kind, pieces, count: self.pieces.len() as u32 }
+    }
+}
+
+impl Wrapper<'_, '_> {
+    /// Adds the record of a message.
+    pub(super) fn fault_record(&mut self, message: &Message) -> u32 {
+        let message = message.add(self.records);
+        let head: Head = self.head();
+        self.records.add(Fault { head, message })
+    }
+
+    /// Appends `, n = 6, m = 0`.
+    pub(crate) fn leaves(&mut self, message: &mut Message, quote: &Quote) {
+        for Leaf { text, term } in &quote.leaves {
+            message.text(", ").quoted(text).text(" = ");
+            self.say(message, term, PieceKind::of(term.kind));
+        }
+    }
+
+    /// Appends a part of a message that the user wrote: text and truths as they are.
+    pub(crate) fn say_piece(&mut self, message: &mut Message, piece: &Piece<'_>) {
+        match piece {
+            Piece::Text(text) => {
+                message.text(text);
+            }
+            Piece::Term(term) => {
+                let kind = match term.kind {
+                    Kind::Bool => PieceKind::Truth,
+                    Kind::Text => PieceKind::Plain,
+                    Kind::Int
+                    | Kind::Unsigned
+                    | Kind::Float
+                    | Kind::Ptr
+                    | Kind::DType
+                    | Kind::Device
+                    | Kind::Several => PieceKind::of(term.kind),
+                };
+                self.say(message, term, kind);
+            }
+        }
+    }
+
+    /// Appends a value, as a piece of this kind.
+    fn say(&mut self, message: &mut Message, term: &Term, kind: PieceKind) {
+        if let (Kind::Text, Node::Value(value)) = (term.kind, &term.node) {
+            let text = self.values[*value].pair();
+            message.piece(kind, &text);
+            return;
+        }
+        if matches!(term.kind, Kind::Text | Kind::Several) {
+            // Of several values messages say that they are there.
+            let some = self.b.i64(1);
+            message.piece(PieceKind::Ptr, &[some]);
+            return;
+        }
+        let value = self.term(term);
+        let word = match self.b.ty(value) {
+            Type::F64 => self.b.convert(Convert::Bitcast, value, Type::I64),
+            Type::Ptr => self.b.convert(Convert::PtrToInt, value, Type::I64),
+            Type::Bool | Type::I8 | Type::I16 | Type::I32 | Type::I64 | Type::F32 => value,
+        };
+        message.piece(kind, &[word]);
+    }
+}

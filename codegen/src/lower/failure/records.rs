@@ -1,0 +1,166 @@
+//! The records of a module: one constant without relocations, which grows while functions are lowered.
+
+use rustc_hash::FxHashMap;
+
+use crate::declaration::Location;
+use crate::ir::{Builder, Data, DataPrinter, Linkage, Module, Symbol, SymbolKind, Value};
+use crate::lower::quote::elide;
+use crate::lower::routines::records::{Head, Host, Piece, Span, Start, Text};
+use crate::lower::routines::schema::{Part, Texts, Words};
+use crate::resolve::function::Function;
+
+/// The name of the constant.
+const NAME: &str = "tvm_ffi_codegen.records";
+
+/// The records so far. What is alike is there once.
+#[derive(Debug)]
+pub(crate) struct Records {
+    words: Vec<u32>,
+    texts: Vec<u8>,
+    /// Where each text starts.
+    known_texts: FxHashMap<Box<str>, u32>,
+    /// Where each run of words starts that records share.
+    known_words: FxHashMap<Box<[u32]>, u32>,
+    /// Where each record starts, and how it prints.
+    printers: Vec<(u32, DataPrinter)>,
+}
+
+impl Records {
+    /// No records.
+    pub(crate) fn new() -> Records {
+        Records {
+            words: vec![0; Start::WORDS as usize],
+            texts: Vec::new(),
+            known_texts: FxHashMap::default(),
+            known_words: FxHashMap::default(),
+            printers: Vec::new(),
+        }
+    }
+
+    /// A text that messages quote.
+    pub(crate) fn quoted(&mut self, text: &str) -> Text {
+        self.text(&elide(text))
+    }
+
+    /// A text that is not shortened.
+    pub(crate) fn text(&mut self, text: &str) -> Text {
+        let length = text.len() as u32;
+        if let Some(&offset) = self.known_texts.get(text) {
+            return Text(Span { offset, length });
+        }
+        let offset = self.texts.len() as u32;
+        self.texts.extend_from_slice(text.as_bytes());
+        self.known_texts.insert(text.into(), offset);
+        Text(Span { offset, length })
+    }
+
+    /// The head of the next record.
+    pub(crate) fn head(&self, host: u32) -> Head {
+        Head { at: self.next(), host }
+    }
+
+    /// The offset of the next record.
+    pub(crate) fn next(&self) -> u32 {
+        4 * self.words.len() as u32
+    }
+
+    /// Appends a record; yields its offset.
+    pub(crate) fn add<P: Part>(&mut self, record: P) -> u32 {
+        let at = self.next();
+        record.encode(&mut self.words);
+        self.printers.push((at, print::<P>));
+        at
+    }
+
+    /// Appends a record and words after it; yields its offset.
+    pub(crate) fn add_with<P: Part>(&mut self, record: P, more: &[u32]) -> u32 {
+        let at = self.add(record);
+        self.words.extend_from_slice(more);
+        at
+    }
+
+    /// Appends the pieces of a message, unless they are there.
+    pub(crate) fn pieces(&mut self, pieces: &[u32]) -> u32 {
+        if let Some(&known) = self.known_words.get(pieces) {
+            return known;
+        }
+        let at = self.next();
+        self.words.extend_from_slice(pieces);
+        self.known_words.insert(pieces.into(), at);
+        let size = Piece::WORDS as usize;
+        let count = pieces.len() / size;
+        let ats = (0..count).map(|nth| at + (4 * size * nth) as u32);
+        self.printers.extend(ats.map(|at| (at, print::<Piece> as DataPrinter)));
+        at
+    }
+
+    /// Appends a record that mentions no place of its own, and words after it, unless there is such a one.
+    pub(crate) fn shared<P: Part>(&mut self, record: P, more: &[u32]) -> u32 {
+        let at = self.next();
+        let start = self.words.len();
+        record.encode(&mut self.words);
+        self.words.extend_from_slice(more);
+        if let Some(&known) = self.known_words.get(&self.words[start..]) {
+            self.words.truncate(start);
+            return known;
+        }
+        self.known_words.insert(self.words[start..].into(), at);
+        self.printers.push((at, print::<P>));
+        at
+    }
+
+    /// Appends the function that messages are about, at a place in its source.
+    pub(crate) fn host(&mut self, function: &Function<'_>, location: Option<&Location>) -> u32 {
+        let signature = &function.declared.signature;
+        let record = Host {
+            head: self.head(self.next()),
+            signature: self.quoted(&signature.header().to_string()),
+            backtrace: self.text(&line(location, &signature.name)),
+            least: signature.required() as u32,
+            most: signature.most().map(|most| most as u32),
+        };
+        self.add(record)
+    }
+
+    /// Defines the constant, if somebody refers to it.
+    pub(crate) fn define(mut self, module: &mut Module) {
+        let Some(symbol) = module.find(NAME) else { return };
+        self.words[0] = 4 * self.words.len() as u32;
+        let mut bytes: Vec<u8> = Vec::with_capacity(4 * self.words.len() + self.texts.len());
+        bytes.extend(self.words.iter().flat_map(|word| word.to_le_bytes()));
+        bytes.extend(self.texts);
+        module.data.push(Data::constant(symbol, bytes, 8));
+        module.printers.push((symbol, self.printers));
+    }
+}
+
+/// The address of a record.
+pub(crate) fn address(b: &mut Builder<'_>, record: u32) -> Value {
+    let symbol = symbol(b.module);
+    let base = b.address(symbol);
+    b.ptr_offset(base, record.into())
+}
+
+fn symbol(module: &mut Module) -> Symbol {
+    module.declare(NAME, Linkage::Local, SymbolKind::Data)
+}
+
+/// The text of a record at an offset.
+fn print<P: Part>(bytes: &[u8], at: u32) -> String {
+    let words: Vec<u32> = bytes
+        .chunks_exact(4)
+        .map(|word| word.iter().rev().fold(0, |all, &byte| all << 8 | u32::from(byte)))
+        .collect();
+    let text = Texts(bytes.get(words[0] as usize..).unwrap_or_default());
+    let record = P::decode(&mut Words { left: words.get(at as usize / 4..).unwrap_or_default() });
+    record.map_or_else(|| "damaged".to_owned(), |record| record.show(&text))
+}
+
+/// A line of a backtrace.
+fn line(location: Option<&Location>, name: &str) -> String {
+    let (file, line) = match location {
+        Some(location) => (&location.file[..], location.line),
+        None => ("<tvm-ffi-codegen>", 0),
+    };
+    format!("  File \"{file}\", line {line}, in {}\n", elide(name))
+}

@@ -1,0 +1,269 @@
+//! The routines that every wrapper shares: a few on the hot path, the rest where something fails.
+//!
+//! They are host IR like everything else, so each backend compiles the same code. Most are written in the language of
+//! [`routine`](crate::ir::typed::routine).
+
+mod access;
+mod allocate;
+mod allocate_plain;
+mod big_int;
+mod call;
+pub(crate) mod complaints;
+mod cuda;
+mod errors;
+mod fail;
+mod fail_tensor;
+mod fail_value;
+mod float;
+mod functions;
+mod give;
+mod half;
+pub(crate) mod linked;
+mod memory;
+mod message;
+pub(crate) mod named;
+mod names;
+mod native;
+mod quote;
+pub(crate) mod records;
+mod result;
+mod runtime;
+pub(crate) mod schema;
+#[cfg(test)]
+mod tests;
+mod text;
+mod view;
+
+pub(crate) use access::NUMBERS_SIZE;
+
+/// How the names of routines start.
+const PREFIX: &str = "tvm_ffi_codegen.";
+
+use crate::ir::typed;
+use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind};
+use crate::lower::cuda::Loader;
+
+/// Declares [`Routine`] and what is known of each: how often it is called, and the function in the language that it is.
+macro_rules! routines {
+    ($($name:ident $heat:ident, $path:path;)*) => {
+        /// The shared routines. Questions yield 0 or 1.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(crate) enum Routine {
+            $(#[doc = concat!("See [`", stringify!($path), "`].")] $name,)*
+        }
+
+        impl Routine {
+            /// Every routine, in the order in which they are emitted.
+            const ALL: &[Routine] = &[$(Routine::$name),*];
+
+            /// The name of its symbol. No declaration can say it.
+            const fn name(self) -> &'static str {
+                match self {
+                    $(Routine::$name => <$path as typed::Routine>::NAME,)*
+                }
+            }
+
+            fn signature(self) -> Signature {
+                match self {
+                    $(Routine::$name => <$path as typed::Routine>::signature(),)*
+                }
+            }
+
+            fn build(self) -> fn(&mut Builder<'_>) {
+                match self {
+                    $(Routine::$name => <$path as typed::Routine>::build,)*
+                }
+            }
+
+            /// How often it is called.
+            const fn heat(self) -> Heat {
+                match self {
+                    $(Routine::$name => Heat::$heat,)*
+                }
+            }
+
+            /// Whether launches call it.
+            const fn is_of_launches(self) -> bool {
+                match self {
+                    $(Routine::$name => stringify!($path).as_bytes()[0] == b'c' && stringify!($path).as_bytes()[2] == b'd',)*
+                }
+            }
+        }
+    };
+}
+
+/// How often a routine is called.
+#[derive(Clone, Copy)]
+#[expect(non_camel_case_types, reason = "words of the table")]
+enum Heat {
+    /// On the hot path of some functions.
+    hot,
+    /// Likewise, and to be called even where it could be inlined.
+    outline,
+    /// Where something is wrong or unusual.
+    cold,
+}
+
+routines! {
+    FailAt cold, errors::fail_at;
+    IsOwned hot, result::is_owned;
+    CopyAny hot, result::copy_any;
+    Own outline, result::own;
+    LookUp cold, functions::look_up;
+    CallNamed outline, call::call_named;
+    CallObject outline, call::call_object;
+    Release hot, result::release;
+    Leave cold, result::leave;
+    Allocate outline, allocate::allocate;
+    AllocateOne outline, allocate::allocate_one;
+    AllocatePlain outline, allocate_plain::allocate_plain;
+    DataSize outline, allocate_plain::data_size;
+    CheckSize outline, allocate::check_size;
+    MakeArray outline, functions::make_array;
+    MakeShape outline, functions::make_shape;
+    Make outline, functions::make;
+    Settle outline, view::settle;
+    CheckHeader outline, view::check_header;
+    CheckDevice cold, fail_tensor::check_device;
+    StrideAt hot, view::stride_at;
+    CompactAt cold, view::compact_at;
+    NotEmpty cold, view::not_empty;
+    Numel outline, view::numel;
+    IsCompact outline, view::is_compact;
+    Object hot, access::object;
+    Text outline, access::text;
+    SameText hot, access::same_text;
+    OneOfTexts outline, access::one_of_texts;
+    Numbers outline, access::numbers;
+    ToDtype cold, access::to_dtype;
+    ToDevice cold, access::to_device;
+    IsInstance outline, access::is_instance;
+    GiveText cold, give::give_text;
+    PassOn cold, errors::pass_on;
+    SetPassing cold, errors::set_passing;
+    Raise cold, errors::raise;
+    PutDtype cold, names::put_dtype;
+    PutDevice cold, names::put_device;
+    PutType cold, names::put_type;
+    PutWritten cold, result::put_written;
+    Put cold, text::put;
+    PutInt cold, text::put_int;
+    PutUnsigned cold, text::put_unsigned;
+    PutQuoted cold, quote::put_quoted;
+    PutFloat cold, float::put_float;
+    PutDigits cold, float::put_digits;
+    BigScale cold, float::big_scale;
+    BigCompare cold, float::big_compare;
+    BigSubtract cold, float::big_subtract;
+    RoundHalf outline, half::round_half;
+    WidenHalf outline, half::widen_half;
+    BigShift cold, float::big_shift;
+    Clear hot, cuda::clear;
+    TensorMap outline, cuda::map::tensor_map;
+    Prepare cold, cuda::context::prepare;
+    PrepareHere cold, cuda::context::prepare_here;
+    Unload cold, cuda::load::unload_image;
+    LoadKernel cold, cuda::load::load_kernel;
+    LoadImage cold, cuda::load::load_image;
+    CheckParams cold, cuda::load::check_params;
+    Allow outline, cuda::load::allow;
+    FitShared cold, cuda::load::fit_shared;
+    EnterContext outline, cuda::context::enter_context;
+    PushPrimary cold, cuda::context::push_primary;
+    LeaveContext cold, cuda::context::leave_context;
+    DriverFailed cold, cuda::failed::driver_failed;
+    KernelFailed cold, cuda::failed::kernel_failed;
+    LaunchFailed cold, cuda::failed::launch_failed;
+    OpenDriver cold, cuda::driver::open_driver;
+    FailCount cold, fail::fail_count;
+    FailNumber cold, fail::fail_number;
+    FailScalar cold, fail::fail_scalar;
+    FailHeader cold, fail_tensor::fail_header;
+    FailDevice cold, fail_tensor::fail_device;
+    FailLayout cold, fail_tensor::fail_layout;
+    FailValue cold, fail_value::fail_value;
+    FailType cold, fail_value::fail_type;
+    WrongType cold, fail_value::wrong_type;
+    FailDtype cold, fail_value::fail_dtype;
+    FailText cold, fail_value::fail_text;
+    FailNumbers cold, fail_value::fail_numbers;
+    FailElement cold, fail_value::fail_element;
+    FailSize cold, fail_value::fail_size;
+    FailLiteral cold, fail_value::fail_literal;
+    FailOwned cold, result::fail_owned;
+    Fail cold, message::fail;
+    FailAny cold, message::fail_any;
+    Say cold, message::say;
+    SayAny cold, message::say_any;
+    PutPiece cold, message::put_piece;
+    PutCalling cold, message::put_calling;
+    PutPlace cold, message::put_place;
+    PutPath cold, message::put_path;
+    PutDeviceType cold, names::put_device_type;
+    PutBig cold, big_int::put_big;
+}
+
+impl Routine {
+    /// Whether its last parameter are the numbers of the elements that the loops are at.
+    pub(crate) const fn takes_indices(self) -> bool {
+        matches!(
+            self,
+            Routine::FailNumber
+                | Routine::FailScalar
+                | Routine::FailHeader
+                | Routine::FailDevice
+                | Routine::FailLayout
+                | Routine::FailValue
+        )
+    }
+
+    /// Its symbol, declared if this module does not know it yet.
+    pub(crate) fn declare(self, module: &mut Module, linkage: Linkage) -> Symbol {
+        module.declare(self.name(), linkage, SymbolKind::Function(self.signature()))
+    }
+}
+
+/// Declares every routine.
+pub(crate) fn declare_all(module: &mut Module, linkage: Linkage) {
+    for routine in Routine::ALL {
+        routine.declare(module, linkage);
+    }
+}
+
+/// Defines the routines that are declared and wanted, and those that they use.
+pub(crate) fn define_used(
+    module: &mut Module,
+    linkage: Linkage,
+    loader: Loader,
+    wanted: impl Fn(Routine) -> bool,
+) {
+    let mut defined: Vec<bool> = Routine::ALL.iter().map(|&routine| !wanted(routine)).collect();
+    let next = |module: &Module, defined: &[bool]| {
+        let wanted = |&at: &usize| !defined[at] && module.find(Routine::ALL[at].name()).is_some();
+        (0..Routine::ALL.len()).find(wanted)
+    };
+    while let Some(at) = next(module, &defined) {
+        defined[at] = true;
+        define(module, Routine::ALL[at], linkage, loader);
+    }
+}
+
+fn define(module: &mut Module, routine: Routine, linkage: Linkage, loader: Loader) {
+    let mut builder = Builder::function(module, routine.name(), linkage, routine.signature());
+    match routine.heat() {
+        Heat::hot => {}
+        Heat::outline => builder.set_no_inline(),
+        Heat::cold => builder.set_cold(),
+    }
+    match (routine, loader) {
+        (Routine::OpenDriver, Loader::Windows) => {
+            <cuda::driver::open_driver_on_windows as typed::Routine>::build(&mut builder)
+        }
+        (_, Loader::Dl | Loader::Windows) => routine.build()(&mut builder),
+    }
+    if let Heat::cold = routine.heat() {
+        builder.share_returns();
+    }
+    let function = builder.finish();
+    module.functions.push(function);
+}

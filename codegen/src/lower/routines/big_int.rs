@@ -1,0 +1,107 @@
+//! Integers that do not fit `int64`, which are objects: their text.
+
+use abi_spec::TypeIndex;
+
+use crate::ir::typed::{Bool, Int, Ref, Text, handles, routine};
+use crate::lower::routines::memory::{Any, BigInt, State, slice};
+use crate::lower::routines::text::put;
+
+/// The most words of 64 bits of a number that is written in full.
+const WORDS: u64 = 32;
+
+/// Bytes that its sign and its digits take, in whole groups: a digit is more than 3.32 bits.
+const ROOM: u64 = 1 + (64 * WORDS * 100 / 332 + 2 * GROUP);
+
+/// How many digits are split off at a time; what divides by must fit 32 bits.
+const GROUP: u64 = 9;
+
+/// What splits them off.
+const DIVISOR: u64 = 10_u64.pow(GROUP as u32);
+
+/// What stands for a longer number.
+const LONG: &str = "an integer of over 2048 bits";
+
+/// Whether a value is an integer that is an object. One with fewer words is no object that the runtime makes.
+#[routine(inline)]
+pub(crate) fn is_big_int(value: &Any) -> bool {
+    if value.type_index != TypeIndex::BIG_INT || value.object == null {
+        return false;
+    }
+    (value.object as &BigInt).size > 1
+}
+
+/// Appends the digits of an integer that is an object.
+#[routine]
+pub(crate) fn put_big(s: &State, number: &BigInt) {
+    let size = number.size;
+    if size > WORDS {
+        put(s, LONG);
+        return;
+    }
+    put(s, decimal(magnitude(number.words, size)));
+}
+
+handles! {
+    /// A number without its sign.
+    struct Magnitude {
+        words: Ref<u64>,
+        size: Int<u64>,
+        is_negative: Bool,
+    }
+}
+
+/// A copy of words in two's complement without their sign.
+#[routine(inline)]
+fn magnitude(from: &u64, size: u64) -> Magnitude {
+    let words: [u64; WORDS];
+    let sign = (from[size - 1] as i64 >> 63) as u64;
+    let mut carry = sign & 1;
+    // A negative number is turned round: all bits, and one is added.
+    for at in 0..size {
+        let word = (from[at] ^ sign) + carry;
+        words[at] = word;
+        carry = (word < carry) as u64;
+    }
+    Magnitude { words, size, is_negative: sign != 0 }
+}
+
+/// The digits of a number, which becomes 0.
+#[routine(inline)]
+fn decimal(number: Magnitude) -> Text {
+    let text: [u8; ROOM];
+    let halves = number.words as &u32;
+    let mut left = number.size << 1;
+    let mut start: u64 = ROOM;
+    // From the last group to the first, each with all of its digits.
+    while left != 0 {
+        let mut group = divide(halves, left);
+        for _ in 0..GROUP {
+            start -= 1;
+            text[start] = b'0' + (group % 10) as u8;
+            group /= 10;
+        }
+        left -= (halves[left - 1] == 0) as u64;
+    }
+    while start < ROOM - 1 && text[start] == b'0' {
+        start += 1;
+    }
+    if number.is_negative {
+        start -= 1;
+        text[start] = b'-';
+    }
+    slice(&text[start], ROOM - start)
+}
+
+/// Divides a number of so many halves of words by 10 to the power of [`GROUP`]; yields what is left.
+#[routine(inline)]
+fn divide(halves: &u32, count: u64) -> u64 {
+    let mut rest: u64 = 0;
+    for at in (0..count).rev() {
+        let all = rest << 32 | halves[at] as u64;
+        halves[at] = (all / DIVISOR) as u32;
+        rest = all % DIVISOR;
+    }
+    rest
+}
+
+const _: () = assert!(WORDS * 64 == 2048);

@@ -1,0 +1,143 @@
+//! All that can be said to be wrong: kinds of errors and their messages.
+//!
+//! `{int}` and the like stand for the values, in order; `{on}` for no value, but for the place of `{at}` or `{path}`; see
+//! [`PieceKind`]. `{subject}` is text that is known when the wrapper is written.
+
+use crate::lower::routines::records::PieceKind;
+
+/// Declares the complaints: name, kind of error, message.
+macro_rules! complaints {
+    ($($name:ident: $kind:literal $text:literal;)*) => {
+        /// Something that is wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Complaint { $($name,)* }
+
+        impl Complaint {
+            /// The kind of the error.
+            pub(crate) const fn kind(self) -> &'static str {
+                match self { $(Complaint::$name => $kind,)* }
+            }
+
+            /// The message with its placeholders.
+            pub(crate) const fn text(self) -> &'static str {
+                match self { $(Complaint::$name => $text,)* }
+            }
+        }
+    };
+}
+
+complaints! {
+    Count: "TypeError" "Mismatched number of arguments{calling}, expected {int} but got {int}";
+    CountLeast: "TypeError" "Mismatched number of arguments{calling}, expected at least {int} but got {int}";
+    CountRange: "TypeError" "Mismatched number of arguments{calling}, expected {int} to {int} but got {int}";
+    Type: "TypeError" "Mismatched type of {at}{on}, expected {plain} but got {type}";
+    TypeNull: "TypeError" "Mismatched type of {at}{on}, expected {plain} but got NULL";
+    Number: "TypeError" "Mismatched type of {path}[{int}]{on}, expected int but got {type}";
+    Range: "ValueError" "Out of range {at}{on}, expected {plain} but got {int}";
+    SmallSize: "ValueError" "Out of range {at}.size{on}, expected at most {int} but got {int}";
+    Size: "ValueError" "Mismatched {at}.size{on}, expected {int} but got {int}";
+    SizeMost: "ValueError" "Mismatched {at}.size{on}, expected at most {int} but got {int}";
+    SizeLeast: "ValueError" "Mismatched {at}.size{on}, expected at least {int} but got {int}";
+    Rank: "ValueError" "Mismatched {at}.ndim{on}, expected {int} but got {int}";
+    RankLeast: "ValueError" "Mismatched {at}.ndim{on}, expected at least {int} but got {int}";
+    RankNegative: "ValueError" "Mismatched {at}.ndim{on}, expected a non-negative rank but got {int}";
+    Dtype: "TypeError" "Mismatched {at}.dtype{on}, expected {plain} but got {dtype}";
+    Device: "ValueError" "Mismatched {at}.device{on}, expected {devicetype} but got {device}";
+    OtherDevice: "ValueError" "Mismatched {at}.device{on}, expected {device} but got {device}";
+    OtherDeviceOf: "ValueError" "Mismatched {at}.device{on}, expected {device} (= {place}.device) but got {device}";
+    NoShape: "ValueError" "Mismatched {at}.shape{on}, expected a non-NULL pointer but got NULL";
+    NoData: "ValueError" "Mismatched {at}.data{on}, expected a non-NULL pointer but got NULL";
+    Negative: "ValueError" "Mismatched {at}{on}, expected a non-negative extent but got {int}";
+    NegativeAt: "ValueError" "Mismatched {path}.shape[{int}]{on}, expected a non-negative extent but got {int}";
+    Contiguous: "ValueError" "Mismatched {path}.strides[{int}]{on}, expected {int} (contiguous) but got {int}";
+    Misaligned: "ValueError" "Misaligned {at}.data{on}, expected a multiple of {unsigned} bytes but got remainder {unsigned}";
+    Symbol: "ValueError" "Mismatched {at}{on}, expected {int} (= {plain}) but got {int}";
+    SymbolAt: "ValueError" "Mismatched {at}{on}, expected {int} (= {place}) but got {int}";
+    Constant: "ValueError" "Mismatched {at}{on}, expected {int} but got {int}";
+    Unsolved: "ValueError" "Mismatched {at}{on}, expected {plain} but got {int}";
+    LiteralInt: "ValueError" "Mismatched {at}{on}, expected {plain} but got {int}";
+    LiteralBool: "ValueError" "Mismatched {at}{on}, expected {plain} but got {truth}";
+    LiteralText: "ValueError" "Mismatched {at}{on}, expected {plain} but got {text}";
+    Foreign: "TypeError" "Mismatched type of {at}{on}, expected {plain} but got {written}";
+    SmallLength: "ValueError" "Mismatched {at}.small_str_len{on}, expected at most {int} but got {unsigned}";
+    Padding: "ValueError" "Mismatched {at}.zero_padding{on}, expected {int} but got {unsigned}";
+    Borrowed: "TypeError" "Mismatched type of result{calling}, expected an owned value but got a borrowed Tensor";
+    NoFunction: "TypeError" "Mismatched type of {subject}{calling}, expected Function but got None";
+    WideArgument: "ValueError" "Out of range {subject}{calling}, expected int64 but got {unsigned}";
+    NegativeSize: "ValueError" "Out of range {subject}{calling}, expected a non-negative size but got {int}";
+    LargeSize: "ValueError" "Out of range {subject}{calling}, expected at most {int} but got {int}";
+    ResultRange: "OverflowError" "Out of range result{calling}, expected int64 but got {unsigned}";
+    Status: "RuntimeError" "{subject}{calling}, status = {int}";
+    Failed: "RuntimeError" "Failed {plain}{calling}, status = {int}";
+    Missing: "RuntimeError" "Missing function {plain}{calling}";
+    OutputExtent: "ValueError" "Mismatched {plain}.shape[{int}]{calling}, expected a non-negative extent but got {int}";
+    OutputSize: "ValueError" "Out of range size of {plain}{calling}, expected at most {int} bytes but got more";
+    Allocator: "RuntimeError" "Mismatched {plain}{calling}, expected an allocator of compact tensors at multiples of {unsigned} bytes";
+    BigRange: "ValueError" "Out of range {at}{on}, expected {plain} but got {big}";
+    BigSymbol: "ValueError" "Out of range {at}{on}, expected {plain} within int64 but got {big}";
+    LiteralBig: "ValueError" "Mismatched {at}{on}, expected {plain} but got {big}";
+    NoAllocator: "RuntimeError" "Missing allocator of {device} tensors for {plain}{calling}, pass a PyTorch tensor or call TVMFFIEnvSetDLPackManagedTensorAllocator before";
+    OutOfMemory: "MemoryError" "Out of memory for {plain}{calling}, {unsigned} bytes";
+    NumberBig: "ValueError" "Out of range {path}[{int}]{on}, expected int64 but got {big}";
+    NoMemory: "MemoryError" "Out of memory for {subject}{calling}, {unsigned} bytes";
+    ResultMemory: "MemoryError" "Out of memory for result{calling}";
+    NoDriver: "RuntimeError" "Missing CUDA driver {plain}{calling}";
+    NoEntry: "RuntimeError" "Missing {plain} in {plain}{calling}, which CUDA drivers have from 12.0 on";
+    OldDriver: "RuntimeError" "Outdated CUDA driver {plain}{calling}, expected version {int} or newer but got {int}";
+    Driver: "RuntimeError" "Failed {plain}{calling}, {plain} ({int}): {plain}{plain}";
+    Kernel: "RuntimeError" "Failed {plain} of image {plain}{calling}, {plain} ({int}): {plain}{plain}, device = cuda:{int}";
+    Launch: "RuntimeError" "Failed {plain} of image {plain}{calling}, {plain} ({int}): {plain}{plain}, grid = ({int}, {int}, {int}), block = ({int}, {int}, {int}), cluster = ({int}, {int}, {int}), shared memory = {int}, device = cuda:{int}";
+    Params: "RuntimeError" "Mismatched parameters of {plain}{calling}, expected {int} but got {int}";
+    ParamSize: "RuntimeError" "Mismatched size of parameter #{int} of {plain}{calling}, expected {int} but got {int}";
+    SharedMemory: "ValueError" "Out of range shared memory of {plain}{calling}, expected at most {int} bytes on cuda:{int} but got {int}";
+    MapAddress: "ValueError" "Misaligned {plain}.data{calling}, expected a multiple of {int} bytes for a tensor map but got remainder {int}";
+    MapExtent: "ValueError" "Out of range {plain}.shape[{int}]{calling}, expected 1 to {int} for a tensor map but got {int}";
+    MapInner: "ValueError" "Mismatched {plain}.strides[{int}]{calling}, expected 1 for a tensor map but got {int}";
+    MapStride: "ValueError" "Mismatched {plain}.strides[{int}]{calling}, expected a multiple of {int} bytes below {int} for a tensor map but got {int}";
+    MapBox: "ValueError" "Out of range box of {plain}, dim {int}{calling}, expected 1 to {int} but got {int}";
+    MapRow: "ValueError" "Mismatched box of {plain}{calling}, expected rows of a multiple of 16 bytes up to {int} but got {int}";
+    MapStep: "ValueError" "Out of range steps of {plain}, dim {int}{calling}, expected 1 to {int} but got {int}";
+}
+
+/// A piece of a complaint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Text.
+    Words(&'static str),
+    /// What stands for a value.
+    Value(PieceKind),
+    /// Text that is known when the wrapper is written.
+    Subject,
+}
+
+impl Complaint {
+    /// The message in pieces.
+    ///
+    /// # Panics
+    /// If a placeholder is none.
+    pub(crate) fn parts(self) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for (at, part) in self.text().split('{').enumerate() {
+            let (name, words) =
+                if at == 0 { ("", part) } else { part.split_once('}').unwrap_or((part, "")) };
+            if at > 0 {
+                parts.push(
+                    placeholder(name)
+                        .unwrap_or_else(|| panic!("{self:?}: {{{name}}} stands for nothing")),
+                );
+            }
+            if !words.is_empty() {
+                parts.push(Part::Words(words));
+            }
+        }
+        parts
+    }
+}
+
+fn placeholder(name: &str) -> Option<Part> {
+    if name == "subject" {
+        return Some(Part::Subject);
+    }
+    let named = |kind: &&PieceKind| format!("{kind:?}").eq_ignore_ascii_case(name);
+    PieceKind::ALL.iter().find(named).map(|kind| Part::Value(*kind))
+}

@@ -1,0 +1,92 @@
+//! Contexts: the default stream is that of the current one; and preparing a kernel in one, so that launching it loads
+//! nothing.
+
+use crate::ir::Builder;
+use crate::ir::typed::{Ref, routine};
+use crate::lower::cuda::{self, Config, CuContext, CuFunction, Entry, driver_address, variable};
+use crate::lower::routines::cuda::DEVICES;
+use crate::lower::routines::cuda::failed::{Attempt, check, check_driver, kernel_failed};
+use crate::lower::routines::cuda::load::{allow, load_kernel};
+use crate::lower::routines::memory::Caller;
+
+/// The primary context of each device, once it is retained; it is for the life of the process.
+fn contexts(b: &mut Builder<'_>) -> Ref<Ref<CuContext>> {
+    variable(b, "tvm_ffi_codegen.contexts", DEVICES)
+}
+
+/// Makes a context of a device current, unless one is: 1 if it has, else 0; -1 once it has raised.
+#[routine]
+pub(crate) fn enter_context(attempt: Attempt) -> i32 {
+    let current: i32;
+    let status = cuda::ctx_get_device(current);
+    if status == 0 && *current as u64 == attempt.device {
+        return 0;
+    }
+    if status != cuda::INVALID_CONTEXT {
+        check(attempt, status)?;
+    }
+    push_primary(attempt)?;
+    1
+}
+
+/// Makes the primary context of a device current; 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn push_primary(attempt: Attempt) -> i32 {
+    let device = attempt.device;
+    let has_place = device < DEVICES;
+    let place = if has_place { device } else { 0 };
+    let cell = &contexts()[place];
+    let context: &CuContext;
+    *context = null;
+    if has_place {
+        *context = cell.load_atomic();
+    }
+    if *context == null {
+        check(attempt, cuda::device_primary_ctx_retain(context, device as i32))?;
+        // One of several threads keeps the context; the others release it.
+        if has_place && cell.compare_exchange(null, *context) != null {
+            cuda::device_primary_ctx_release(device as i32);
+        }
+    }
+    check(attempt, cuda::ctx_push_current(*context))
+}
+
+/// What was current before is so again; 0, or -1 once it has raised that the driver has failed at that. After a failure
+/// with a status, it is that failure which is said.
+#[routine]
+pub(crate) fn leave_context(caller: Caller, status: i32) -> i32 {
+    let context: &CuContext;
+    let popped = cuda::ctx_pop_current(context);
+    if status != 0 {
+        return 0;
+    }
+    check_driver(Entry::CtxPopCurrent, caller, popped)
+}
+
+/// Prepares a kernel in the primary context of a device; 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn prepare(attempt: Attempt) -> i32 {
+    load_kernel(attempt)?;
+    if attempt.device > i32::MAX as u64 {
+        kernel_failed(attempt, cuda::INVALID_DEVICE);
+        return -1;
+    }
+    push_primary(attempt)?;
+    let code = prepare_here(attempt);
+    let left = leave_context(attempt.caller, code);
+    if code != 0 { code } else { left }
+}
+
+/// The same in the current context. A kernel is in the device's memory only once its function is loaded.
+#[routine]
+pub(crate) fn prepare_here(attempt: Attempt) -> i32 {
+    let plain: Config;
+    plain.shared = 0;
+    allow(attempt, plain)?;
+    let function: &CuFunction;
+    check(attempt, cuda::kernel_get_function(function, attempt.kernel.handle))?;
+    if driver_address(Entry::FuncLoad) != null {
+        check(attempt, cuda::func_load(*function))?;
+    }
+    0
+}

@@ -1,0 +1,112 @@
+//! The driver: opened when something is first launched, and never linked.
+
+use abi_spec::c_library::loader;
+
+use crate::ir::typed::{Handle, Int, Ref, Single, Text, constant, routine, signature_of, words};
+use crate::ir::{Builder, Linkage, SymbolKind};
+use crate::lower::cuda::{self, COUNT, Entry, Loader, table};
+use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::cuda::failed::{c_text, check_driver};
+use crate::lower::routines::memory::Caller;
+use crate::lower::routines::message::raise;
+
+/// Bytes of a name in the list of functions, the NUL and padding included.
+const NAME_SIZE: u64 = 32;
+
+/// Finds the driver as Unix opens libraries; 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn open_driver(caller: Caller) -> i32 {
+    open_unix(caller)
+}
+
+/// The same as Windows does.
+#[routine]
+pub(crate) fn open_driver_on_windows(caller: Caller) -> i32 {
+    open_windows(caller)
+}
+
+fn open_unix(b: &mut Builder<'_>, caller: Caller) -> Int<i32> {
+    open(b, Loader::Dl, caller)
+}
+
+fn open_windows(b: &mut Builder<'_>, caller: Caller) -> Int<i32> {
+    open(b, Loader::Windows, caller)
+}
+
+/// Finds every function; 0, or -1 once it has raised. Those that are needed must be there.
+#[routine(inline)]
+fn open(#[known] loader: Loader, caller: Caller) -> i32 {
+    let table = table();
+    if (&table.ready).load_atomic() != 0 {
+        return 0;
+    }
+    let file = file(loader);
+    let library = library(loader, file);
+    if library == null {
+        raise!(caller, Complaint::NoDriver, file);
+    }
+    let (names, needed) = names();
+    for at in 0..COUNT {
+        let name = &names[at * NAME_SIZE];
+        let function = function(loader, library, name);
+        (&table.functions[at]).store_atomic(function);
+        if function == null && at < needed {
+            raise!(caller, Complaint::NoEntry, c_text(name), file);
+        }
+    }
+    let version: i32;
+    check_driver(Entry::DriverGetVersion, caller, cuda::driver_get_version(version))?;
+    if *version < cuda::VERSION {
+        raise!(caller, Complaint::OldDriver, file, cuda::VERSION, *version);
+    }
+    check_driver(Entry::Init, caller, cuda::init(0))?;
+    (&table.ready).store_atomic(1);
+    0
+}
+
+/// The name of a function, for messages.
+pub(super) fn name_of(b: &mut Builder<'_>, entry: Entry) -> Text {
+    constant(b, entry.name())
+}
+
+/// The names of all functions, and how many are needed.
+fn names(b: &mut Builder<'_>) -> (Ref<u8>, Int<u64>) {
+    let mut names = vec![0; (NAME_SIZE * COUNT) as usize];
+    for (cell, entry) in names.chunks_exact_mut(NAME_SIZE as usize).zip(Entry::ALL) {
+        cell[..entry.name().len()].copy_from_slice(entry.name().as_bytes());
+    }
+    let needed = Entry::ALL.iter().take_while(|entry| entry.is_needed()).count();
+    (Ref::new(b.constant_bytes(&names, 8)), constant(b, needed as u64))
+}
+
+/// The name of the driver's library, which ends with a NUL.
+fn file(b: &mut Builder<'_>, loader: Loader) -> Text {
+    let name = if loader == Loader::Windows { cuda::WINDOWS_LIBRARY } else { cuda::LIBRARY };
+    let text = constant(b, format!("{name}\0").as_str());
+    Text { len: constant(b, name.len() as u64), ..text }
+}
+
+/// `dlopen(file, RTLD_NOW)`, or `LoadLibraryA(file)`.
+fn library(b: &mut Builder<'_>, loader: Loader, file: Text) -> Ref<u8> {
+    if loader == Loader::Windows {
+        return imported(b, loader::LOAD_LIBRARY, file.data);
+    }
+    let now = constant(b, loader::RTLD_NOW);
+    imported(b, loader::DLOPEN, (file.data, now))
+}
+
+fn function(b: &mut Builder<'_>, loader: Loader, library: Ref<u8>, name: Ref<u8>) -> Ref<u8> {
+    imported(
+        b,
+        if loader == Loader::Windows { loader::GET_PROC_ADDRESS } else { loader::DLSYM },
+        (library, name),
+    )
+}
+
+/// Calls a function of the platform that yields an address.
+fn imported<Args: Handle>(b: &mut Builder<'_>, name: &str, args: Args) -> Ref<u8> {
+    let kind = SymbolKind::Function(signature_of::<Args, Ref<u8>>());
+    let symbol = b.module.declare(name, Linkage::Import, kind);
+    let args = words(b, args);
+    Ref::new(b.call_value(symbol, &args))
+}

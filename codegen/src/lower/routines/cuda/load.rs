@@ -1,0 +1,142 @@
+//! Loading images and kernels when they are first launched, and allowing kernels what they need.
+
+use crate::ir::typed::routine;
+use crate::lower::cuda::{self, Config, CuKernel, CuLibrary, Entry, Image, driver_address};
+use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::cuda::DEVICES;
+use crate::lower::routines::cuda::driver::open_driver;
+use crate::lower::routines::cuda::failed::{Attempt, check, shown};
+use crate::lower::routines::message::raise;
+
+/// Parameters that a kernel has at most, for the message.
+const MOST_PARAMS: i64 = 4096;
+
+/// Makes a kernel known; 0, or -1 once it has raised, as all here.
+#[routine]
+pub(crate) fn load_kernel(attempt: Attempt) -> i32 {
+    open_driver(attempt.caller)?;
+    load_image(attempt)?;
+    let kernel = attempt.kernel;
+    let library = (&kernel.image.library).load_atomic();
+    let found: &CuKernel;
+    check(attempt, cuda::library_get_kernel(found, library, kernel.name))?;
+    check_params(attempt, *found)?;
+    (&kernel.launch).store_atomic(driver_address(Entry::LaunchKernelEx));
+    (&kernel.handle).store_atomic(*found);
+    0
+}
+
+/// Loads the image of a kernel; of several threads one keeps what it loads.
+#[routine]
+pub(crate) fn load_image(attempt: Attempt) -> i32 {
+    let image = attempt.kernel.image;
+    if (&image.library).load_atomic() != null {
+        return 0;
+    }
+    let library: &CuLibrary;
+    let status = cuda::library_load_data(library, image.bytes, null, null, 0, null, null, 0);
+    check(attempt, status)?;
+    if (&image.library).compare_exchange(null, *library) != null {
+        cuda::library_unload(*library);
+    }
+    0
+}
+
+/// Lets the driver forget an image.
+#[routine]
+pub(crate) fn unload_image(image: &Image) {
+    let library = (&image.library).load_atomic();
+    if library != null {
+        (&image.library).store_atomic(null);
+        cuda::library_unload(library);
+    }
+}
+
+/// Compares the number of the parameters, then their sizes, where the driver knows them. A kernel reads as many bytes as
+/// it was compiled for.
+#[routine]
+pub(crate) fn check_params(attempt: Attempt, found: &CuKernel) -> i32 {
+    if driver_address(Entry::KernelGetParamInfo) == null {
+        return 0;
+    }
+    let (caller, kernel) = (attempt.caller, attempt.kernel);
+    let (name, count) = (shown(kernel), kernel.count);
+    let offset: u64;
+    let size: u64;
+    let mut wrong: i64 = -1;
+    let mut its: u64 = 0;
+    for at in 0..count {
+        let status = cuda::kernel_get_param_info(found, at, offset, size);
+        if status == cuda::INVALID_VALUE {
+            raise!(caller, Complaint::Params, name, at, count);
+        }
+        check(attempt, status)?;
+        let found = *size;
+        if found != kernel.sizes[at] && wrong < 0 {
+            wrong = at;
+            its = found;
+        }
+    }
+    let mut has = count;
+    while cuda::kernel_get_param_info(found, has, offset, size) == 0 && has < MOST_PARAMS {
+        has += 1;
+    }
+    if has != count {
+        raise!(caller, Complaint::Params, name, has, count);
+    }
+    if wrong >= 0 {
+        raise!(caller, Complaint::ParamSize, wrong, name, its, kernel.sizes[wrong]);
+    }
+    0
+}
+
+/// Allows a kernel what it needs on a device, once for each.
+#[routine]
+pub(crate) fn allow(attempt: Attempt, config: &Config) -> i32 {
+    let (kernel, device) = (attempt.kernel, attempt.device);
+    let has_bit = device < DEVICES;
+    let bit = (has_bit as u64) << (device & (DEVICES - 1));
+    let devices = (&kernel.devices).load_atomic();
+    if devices & bit != 0 {
+        return 0;
+    }
+    let allowed = kernel.allowed;
+    if allowed & cuda::ALLOW_SHARED != 0 {
+        let most = fit_shared(attempt, config);
+        if most < 0 {
+            return -1;
+        }
+        set(attempt, cuda::DYNAMIC_SHARED, most)?;
+    }
+    if allowed & cuda::ALLOW_CLUSTER != 0 {
+        set(attempt, cuda::LARGE_CLUSTER, 1)?;
+    }
+    // Whoever loses this race allows the same once more.
+    (&kernel.devices).compare_exchange(devices, devices | bit);
+    0
+}
+
+/// How much dynamic shared memory a device has beside the kernel's static memory; -1 once it has raised that a launch
+/// wants more.
+#[routine]
+pub(crate) fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
+    let (kernel, device) = (attempt.kernel, attempt.device as i32);
+    let most: i32;
+    let own: i32;
+    check(attempt, cuda::device_get_attribute(most, cuda::MOST_SHARED, device))?;
+    check(attempt, cuda::kernel_get_attribute(own, cuda::STATIC_SHARED, kernel.handle, device))?;
+    let most = *most as i64 - *own as i64;
+    let wanted = config.shared as i64;
+    if wanted > most {
+        let name = shown(kernel);
+        raise!(attempt.caller, Complaint::SharedMemory, name, most, attempt.device, wanted);
+    }
+    most as i32
+}
+
+/// Sets an attribute of a kernel on a device.
+#[routine(inline)]
+fn set(attempt: Attempt, attribute: i32, value: i32) -> i32 {
+    let kernel = attempt.kernel.handle;
+    check(attempt, cuda::kernel_set_attribute(attribute, value, kernel, attempt.device as i32))
+}

@@ -1,0 +1,132 @@
+//! The error in the thread's slot: made, taken, passed on with a frame more.
+
+use crate::ir::Builder;
+use crate::ir::typed::{Ref, Single, Text, call_indirect, constant, routine};
+use crate::lower::routines::access::filled;
+use crate::lower::routines::memory::{ByteArray, Caller, Object, State, bytes};
+use crate::lower::routines::message::{base_of, host_of, say, text_of};
+use crate::lower::routines::records::{Callee, Case, Head, Message, Site};
+use crate::lower::routines::runtime::{
+    error_create, error_move_from_raised, error_set_raised, object_dec_ref,
+};
+
+/// A backtrace of so many bytes takes no more frames. An error that a callee keeps and raises again and again would
+/// grow without end, as one would that leaves a deep recursion.
+const MAX_BACKTRACE: u64 = 1 << 16;
+
+/// The mode of `update_backtrace` that appends.
+const APPEND: i32 = 1;
+
+/// Stores an owned error in the thread's slot.
+#[routine(inline)]
+pub(crate) fn set_raised(error: &Object) {
+    error_set_raised(error);
+    object_dec_ref(error);
+}
+
+/// Takes the error out of the thread's slot; NULL if there is none.
+#[routine(inline)]
+pub(crate) fn take_error() -> &Object {
+    let error: &Object;
+    *error = null;
+    error_move_from_raised(error);
+    *error
+}
+
+/// Takes the error out of the thread's slot and releases it.
+#[routine(inline)]
+pub(crate) fn forget_error() {
+    object_dec_ref(take_error());
+}
+
+/// Raises the message as an error of a kind. A constant backtrace spares the walk up the native stack.
+#[routine]
+pub(crate) fn raise(s: &State, kind: Text) {
+    let arrays: [ByteArray; 3];
+    let error: &Object;
+    *error = null;
+    let frame = text_of(s.head, host_of(s.head).backtrace);
+    let kind = filled(&arrays[0], kind.data, kind.len);
+    let message = filled(&arrays[1], s.message, s.length);
+    let backtrace = filled(&arrays[2], frame.data, frame.len);
+    if error_create(kind, message, backtrace, error) == 0 {
+        set_raised(*error);
+    }
+}
+
+/// -1, once it has passed on the error of a callee, or raised what the site says. -2 stands for an error that the
+/// host has of its own, as runtimes up to 0.1.8 say.
+#[routine]
+pub(crate) fn fail_at(caller: Caller, values: &i64) -> i32 {
+    let callee = caller.site.callee;
+    if callee != Callee::None {
+        if pass_on(caller) != 0 {
+            return -1;
+        }
+        if callee == Callee::Function && *values == -2 {
+            return -2;
+        }
+    }
+    let head = caller.site as &Head;
+    say(head, base_of(head), meaning(caller.site, values), values, null);
+    -1
+}
+
+/// What a site says of a status, which is the first value where there are cases.
+#[routine(inline)]
+fn meaning(site: &Site, values: &i64) -> &Message {
+    let cases = &site[1] as &Case;
+    for at in 0..site.cases {
+        let case = &cases[at];
+        if case.status == *values as u32 as u64 {
+            return case.message;
+        }
+    }
+    site.message
+}
+
+/// 1 if somebody else has left an error, which goes on with the frame of the site; 0 if there is none.
+#[routine]
+pub(crate) fn pass_on(caller: Caller) -> i32 {
+    let error = take_error();
+    if error == null {
+        return 0;
+    }
+    set_passing(caller.site as &Head, error);
+    1
+}
+
+/// Puts an error of somebody else into the thread's slot, with a frame more. All else that it says stays, and it stays
+/// the same object.
+#[routine]
+pub(crate) fn set_passing(head: &Head, error: &Object) {
+    let cell = error.error;
+    let update = cell.update_backtrace;
+    let backtrace = bytes(cell.backtrace);
+    if update != null && backtrace.len < MAX_BACKTRACE {
+        if backtrace.len != 0 && backtrace.data[backtrace.len - 1] != b'\n' {
+            append(update, error, "\n");
+        }
+        append(update, error, text_of(head, host_of(head).backtrace));
+    }
+    set_raised(error);
+}
+
+/// Appends text to the backtrace of an error.
+#[routine(inline)]
+fn append(update: &u8, error: &Object, text: Text) {
+    let array: ByteArray;
+    update_backtrace(update, error, filled(array, text.data, text.len));
+}
+
+/// Calls what appends to a backtrace.
+fn update_backtrace(
+    b: &mut Builder<'_>,
+    update: Ref<u8>,
+    error: Ref<Object>,
+    text: Ref<ByteArray>,
+) {
+    let update = update.value(b);
+    let mode = constant(b, APPEND);
+    call_indirect::<_, ()>(b, update, (error, text, mode));
+}

@@ -1,0 +1,111 @@
+//! Failing checks of counts, numbers and scalars: each routine finds out which check of its group it was, and raises.
+
+use abi_spec::TypeIndex;
+
+use crate::ir::typed::{Text, routine};
+use crate::lower::routines::big_int::is_big_int;
+use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::memory::Any;
+use crate::lower::routines::message::{Failure, base_of, raise, text_of};
+use crate::lower::routines::records::{
+    Host, Rule, Scalar, ScalarClass, Span, Subject, Suffix, place,
+};
+
+/// Bits of a place that are suffix and index.
+const NUMBER: u64 = (1 << place::RULE) - 1;
+
+/// What messages about a value need.
+#[routine(inline)]
+pub(crate) fn failure(subject: &Subject, indices: &i64) -> Failure {
+    Failure { head: subject.head, indices }
+}
+
+/// The place of a value itself.
+#[routine(inline)]
+pub(crate) fn place_of(subject: &Subject) -> u64 {
+    subject.head.at << (place::OFFSET as u64)
+}
+
+/// What is required of a value: a record of one kind or the other.
+#[routine(inline)]
+pub(crate) fn required_of(subject: &Subject) -> &u8 {
+    &base_of(subject.head)[subject.required]
+}
+
+/// A text that a message about a value quotes.
+#[routine(inline)]
+pub(crate) fn quoted(subject: &Subject, text: &Span) -> Text {
+    text_of(subject.head, text)
+}
+
+/// There are too many arguments, or too few.
+#[routine]
+pub(crate) fn fail_count(host: &Host, given: i32) -> i32 {
+    let nothing: &i64 = null;
+    let failure = Failure { head: host.head, indices: nothing };
+    let (least, most) = (host.least, host.most);
+    if most < 0 {
+        raise!(failure, Complaint::CountLeast, least, given);
+    }
+    if most != least as i64 {
+        raise!(failure, Complaint::CountRange, least, most, given);
+    }
+    raise!(failure, Complaint::Count, least, given);
+}
+
+/// A number is negative, or not what it should be. `which` is the offset of a text above a rule, a suffix and an index;
+/// `origin` the place that has bound the symbol.
+#[routine]
+pub(crate) fn fail_number(
+    subject: &Subject,
+    which: u64,
+    number: &i64,
+    expected: i64,
+    origin: u64,
+    indices: &i64,
+) -> i32 {
+    let failure = failure(subject, indices);
+    let place = place_of(subject) | which & NUMBER;
+    let found = *number;
+    if found < 0 && which >> (place::SUFFIX as u64) & 0xf == Suffix::Shape {
+        raise!(failure, Complaint::Negative, place, found);
+    }
+    let rule = which >> (place::RULE as u64) & 0xf;
+    if rule == Rule::Symbol && origin > place::UNNAMED {
+        raise!(failure, Complaint::SymbolAt, place, expected, origin, found);
+    }
+    if which >> (place::OFFSET as u64) == 0 {
+        raise!(failure, Complaint::Constant, place, expected, found);
+    }
+    let shown = &base_of(subject.head)[which >> (place::OFFSET as u64)] as &Span;
+    if rule == Rule::Solve && origin == 0 {
+        raise!(failure, Complaint::Unsolved, place, quoted(subject, shown), found);
+    }
+    raise!(failure, Complaint::Symbol, place, expected, quoted(subject, shown), found);
+}
+
+/// A scalar is of another type, or out of range.
+#[routine]
+pub(crate) fn fail_scalar(subject: &Subject, values: &Any, nth: u64, indices: &i64) -> i32 {
+    let value = &values[nth];
+    let failure = failure(subject, indices);
+    let place = place_of(subject);
+    let scalar = required_of(subject) as &Scalar;
+    let class = scalar.class;
+    let index = value.type_index;
+    if class == ScalarClass::Int || class == ScalarClass::Unsigned {
+        if index == TypeIndex::INT || index == TypeIndex::BOOL {
+            raise!(failure, Complaint::Range, place, quoted(subject, scalar.name), value.number);
+        }
+    }
+    let takes_big = class != ScalarClass::Float && class != ScalarClass::Bool;
+    if takes_big && is_big_int(value) {
+        // A symbol is an `int64`, whatever the type of its parameter.
+        if class == ScalarClass::Int && scalar.bits == 64 && !scalar.signed {
+            let name = quoted(subject, scalar.name);
+            raise!(failure, Complaint::BigSymbol, place, name, value.object);
+        }
+        raise!(failure, Complaint::BigRange, place, quoted(subject, scalar.name), value.object);
+    }
+    raise!(failure, Complaint::Type, place, quoted(subject, scalar.expected), value);
+}

@@ -1,0 +1,128 @@
+//! Failing checks of tensors: type, NULL, ndim, dtype, device and the pointer to the extents are one group; strides,
+//! data and alignment another.
+
+use abi_spec::{DeviceType, TypeIndex};
+
+use crate::ir::typed::routine;
+use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::fail::{failure, place_of, quoted, required_of};
+use crate::lower::routines::memory::{Any, DlTensor, Placed};
+use crate::lower::routines::message::raise;
+use crate::lower::routines::records::{Subject, Tensor, place};
+use crate::lower::routines::view::{compact_at, is_compact, not_empty, stride_at, tensor_in};
+
+const CPU: i32 = DeviceType::CPU.0;
+
+/// What a value holds is no tensor, or one of another kind.
+#[routine]
+pub(crate) fn fail_header(subject: &Subject, values: &Any, nth: u64, indices: &i64) -> i32 {
+    let value = &values[nth];
+    let failure = failure(subject, indices);
+    let place = place_of(subject);
+    let tensor = required_of(subject) as &Tensor;
+    let index = value.type_index;
+    if index != TypeIndex::TENSOR && index != TypeIndex::DL_TENSOR_PTR {
+        raise!(failure, Complaint::Type, place, quoted(subject, tensor.expected), value);
+    }
+    if value.object == null {
+        raise!(failure, Complaint::TypeNull, place, quoted(subject, tensor.expected));
+    }
+    let dl = tensor_in(value);
+    let rank = tensor.rank;
+    let ndim = dl.ndim as i64;
+    if rank < 0 && ndim < 0 {
+        raise!(failure, Complaint::RankNegative, place, ndim);
+    }
+    if rank >= 0 && ndim != rank {
+        raise!(failure, Complaint::Rank, place, rank, ndim);
+    }
+    let dtype = dl.kind >> 32;
+    if !accepts_dtype(tensor, dtype) {
+        raise!(failure, Complaint::Dtype, place, quoted(subject, tensor.dtypes), dtype);
+    }
+    let device = tensor.device;
+    if device != 0 && dl.device_type as u64 != device {
+        raise!(failure, Complaint::Device, place, device, dl.device);
+    }
+    raise!(failure, Complaint::NoShape, place);
+}
+
+/// Whether a tensor may have an element type.
+#[routine(inline)]
+fn accepts_dtype(tensor: &Tensor, dtype: u64) -> bool {
+    let accepted = &tensor[1] as &u32;
+    let mut found = false;
+    for at in 0..tensor.accepted {
+        found = found || accepted[at] as u64 == dtype;
+    }
+    found
+}
+
+/// A tensor is on another device than the first one of its type of device.
+#[routine]
+pub(crate) fn fail_device(
+    subject: &Subject,
+    dl: &DlTensor,
+    first: u64,
+    origin: u64,
+    indices: &i64,
+) -> i32 {
+    let failure = failure(subject, indices);
+    let place = place_of(subject);
+    if origin > place::UNNAMED {
+        raise!(failure, Complaint::OtherDeviceOf, place, first, origin, dl.device);
+    }
+    raise!(failure, Complaint::OtherDevice, place, first, dl.device);
+}
+
+/// 0 if the last of these tensors is on the same device as the first one of its type of device; else -1, once it has
+/// raised.
+#[routine]
+pub(crate) fn check_device(subject: &Subject, tensors: &Placed, count: i64) -> i32 {
+    let last = tensors[count - 1].tensor;
+    let ty = last.device_type;
+    if ty as i32 <= CPU {
+        return 0;
+    }
+    for at in 0..count - 1 {
+        let other = &tensors[at];
+        if other.tensor.device_type == ty {
+            if other.tensor.device == last.device {
+                return 0;
+            }
+            return fail_device(subject, last, other.tensor.device, other.place, null);
+        }
+    }
+    0
+}
+
+/// An extent is negative, a stride not compact, there is no data, or it is not aligned.
+#[routine]
+pub(crate) fn fail_layout(subject: &Subject, values: &Any, nth: u64, indices: &i64) -> i32 {
+    let value = &values[nth];
+    let dl = tensor_in(value);
+    let failure = failure(subject, indices);
+    let place = place_of(subject);
+    let tensor = required_of(subject) as &Tensor;
+    let ndim = dl.ndim as i64;
+    for dim in 0..ndim {
+        let extent = dl.shape[dim];
+        if extent < 0 {
+            raise!(failure, Complaint::NegativeAt, place, dim, extent);
+        }
+    }
+    if tensor.compact && is_compact(dl) == 0 {
+        for dim in 0..ndim {
+            let (stride, compact) = (stride_at(dl, dim), compact_at(dl, dim));
+            if dl.shape[dim] != 1 && stride != compact {
+                raise!(failure, Complaint::Contiguous, place, dim, compact, stride);
+            }
+        }
+    }
+    if dl.data == null && not_empty(dl) != 0 {
+        raise!(failure, Complaint::NoData, place);
+    }
+    let mask = tensor.mask;
+    let remainder = &dl.data[dl.byte_offset] as u64 & mask;
+    raise!(failure, Complaint::Misaligned, place, mask + 1, remainder);
+}

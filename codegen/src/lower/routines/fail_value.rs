@@ -1,0 +1,202 @@
+//! Failing checks of values that are neither scalars nor tensors.
+
+use abi_spec::TypeIndex;
+
+use crate::ir::Builder;
+use crate::ir::typed::{Text, constant, routine};
+use crate::language::MAX_RANK;
+use crate::lower::routines::access::{Borrowed, accepts, borrow, is_object, text};
+use crate::lower::routines::big_int::is_big_int;
+use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::errors::{set_passing, take_error};
+use crate::lower::routines::fail::{failure, place_of, quoted, required_of};
+use crate::lower::routines::memory::{Any, ByteArray, write};
+use crate::lower::routines::message::{Failure, raise};
+use crate::lower::routines::records::{Require, Required, Subject};
+use crate::lower::routines::runtime::data_type_from_string;
+use crate::resolve::accepted::MAX_SMALL;
+
+/// No shape has more numbers.
+const MOST: u64 = MAX_RANK as u64;
+
+/// Every type index.
+const ALL: u64 = u64::MAX;
+
+/// A value is of another type, or not what its type makes of it.
+#[routine]
+pub(crate) fn fail_value(subject: &Subject, values: &Any, nth: u64, indices: &i64) -> i32 {
+    let value = &values[nth];
+    let required = required_of(subject) as &Required;
+    let require = required.require;
+    if require == Require::OneOf {
+        return wrong_type(subject, value, indices);
+    }
+    fail_type(subject, value, indices)?;
+    match require {
+        Require::Dtype => fail_dtype(subject, value, indices),
+        Require::Device => fail_text(subject, value, indices),
+        Require::Numbers => fail_numbers(subject, value, indices),
+        Require::Size => fail_size(subject, value, indices),
+        Require::Literal => fail_literal(subject, value, indices),
+        _ => wrong_type(subject, value, indices),
+    }
+}
+
+/// Raises that a value is of another type; -1. Behind an rvalue reference it is the object that has it.
+#[routine]
+pub(crate) fn wrong_type(subject: &Subject, value: &Any, indices: &i64) -> i32 {
+    let required = required_of(subject) as &Required;
+    let found: Any;
+    let borrowed = borrow(value);
+    write(found, borrowed.index, borrowed.object as u64);
+    let expected = quoted(subject, required.expected);
+    raise!(failure(subject, indices), Complaint::Type, place_of(subject), expected, found);
+}
+
+/// -1 once it has raised that a value is of another type, NULL, or a text that claims to be longer than it can be; else
+/// 0.
+#[routine]
+pub(crate) fn fail_type(subject: &Subject, value: &Any, indices: &i64) -> i32 {
+    let required = required_of(subject) as &Required;
+    let place = place_of(subject);
+    let borrowed = borrow(value);
+    let (low, high) = (required.low, required.high);
+    let accepted = accepts(borrowed.index, low, high);
+    let is_reference = borrowed.index == TypeIndex::OBJECT_RVALUE_REF && high != 0;
+    if borrowed.object == null && points(borrowed) && (accepted || is_reference) {
+        let expected = quoted(subject, required.expected);
+        raise!(failure(subject, indices), Complaint::TypeNull, place, expected);
+    }
+    if !accepted {
+        return wrong_type(subject, value, indices);
+    }
+    let is_small =
+        borrowed.index == TypeIndex::SMALL_STR || borrowed.index == TypeIndex::SMALL_BYTES;
+    let length = value.small_len as u64;
+    if is_small && length > MAX_SMALL as u64 {
+        raise!(failure(subject, indices), Complaint::SmallSize, place, MAX_SMALL, length);
+    }
+    0
+}
+
+/// Whether a value has a payload that must not be NULL.
+#[routine(inline)]
+fn points(value: Borrowed) -> bool {
+    let index = value.index;
+    is_object(index)
+        || index == TypeIndex::RAW_STR
+        || index == TypeIndex::BYTE_ARRAY_PTR
+        || index == TypeIndex::OBJECT_RVALUE_REF
+}
+
+/// The text of a value; an empty one if it has none.
+#[routine(inline)]
+fn text_of_value(value: &Any, array: &ByteArray) -> Text {
+    let found = text(value, ALL, ALL, array);
+    let mut data = array as &u8;
+    let mut len: u64 = 0;
+    if found != null {
+        data = found.data;
+        len = found.len;
+    }
+    Text { data, len }
+}
+
+/// A text names no element type: the runtime says so.
+#[routine]
+pub(crate) fn fail_dtype(subject: &Subject, value: &Any, indices: &i64) -> i32 {
+    let array: ByteArray;
+    let word: u64;
+    *word = 0;
+    let name = text(value, ALL, ALL, array);
+    let mut status: i32 = 0;
+    if name != null {
+        status = data_type_from_string(name, word);
+    }
+    let error = take_error();
+    if error != null {
+        set_passing(subject.head, error);
+        return -1;
+    }
+    raise!(failure(subject, indices), Complaint::Failed, parser(), status);
+}
+
+/// What finds an element type by its name, for messages.
+fn parser(b: &mut Builder<'_>) -> Text {
+    constant(b, abi_spec::runtime::DATA_TYPE_FROM_STRING.name)
+}
+
+/// A text is none that is expected.
+#[routine]
+pub(crate) fn fail_text(subject: &Subject, value: &Any, indices: &i64) -> i32 {
+    let array: ByteArray;
+    let required = required_of(subject) as &Required;
+    let expected = quoted(subject, required.expected);
+    let found = text_of_value(value, array);
+    raise!(failure(subject, indices), Complaint::LiteralText, place_of(subject), expected, found);
+}
+
+/// Too many numbers, or too few, or something that is none.
+#[routine]
+pub(crate) fn fail_numbers(subject: &Subject, value: &Any, indices: &i64) -> i32 {
+    let failure = failure(subject, indices);
+    let place = place_of(subject);
+    let required = required_of(subject) as &Required;
+    let borrowed = borrow(value);
+    let object = borrowed.object;
+    let size = object.size;
+    if borrowed.index != TypeIndex::SHAPE {
+        if size > MOST {
+            raise!(failure, Complaint::SizeMost, place, MOST, size);
+        }
+        for at in 0..size {
+            fail_element(failure, place, at, &object.elements[at])?;
+        }
+    }
+    raise!(failure, Complaint::Size, place, required.size, size);
+}
+
+/// -1 once it has raised that an element is no number; else 0.
+#[routine]
+pub(crate) fn fail_element(failure: Failure, place: u64, at: u64, element: &Any) -> i32 {
+    if element.type_index != TypeIndex::INT {
+        if is_big_int(element) {
+            raise!(failure, Complaint::NumberBig, place, at, element.object);
+        }
+        raise!(failure, Complaint::Number, place, at, element);
+    }
+    0
+}
+
+/// Too many elements, or too few.
+#[routine]
+pub(crate) fn fail_size(subject: &Subject, value: &Any, indices: &i64) -> i32 {
+    let required = required_of(subject) as &Required;
+    let object = borrow(value).object;
+    let place = place_of(subject);
+    raise!(failure(subject, indices), Complaint::Size, place, required.size, object.size);
+}
+
+/// A value is none of several.
+#[routine]
+pub(crate) fn fail_literal(subject: &Subject, value: &Any, indices: &i64) -> i32 {
+    let place = place_of(subject);
+    let required = required_of(subject) as &Required;
+    let found: Any;
+    let borrowed = borrow(value);
+    write(found, borrowed.index, borrowed.object as u64);
+    let expected = quoted(subject, required.expected);
+    if is_big_int(found) {
+        raise!(failure(subject, indices), Complaint::LiteralBig, place, expected, borrowed.object);
+    }
+    match borrowed.index {
+        TypeIndex::BIG_INT => wrong_type(subject, value, indices),
+        TypeIndex::BOOL => {
+            raise!(failure(subject, indices), Complaint::LiteralBool, place, expected, found.number)
+        }
+        TypeIndex::INT => {
+            raise!(failure(subject, indices), Complaint::LiteralInt, place, expected, found.number)
+        }
+        _ => fail_text(subject, value, indices),
+    }
+}

@@ -1,0 +1,102 @@
+//! Functions of the FFI that are found by name, and what those of the runtime make.
+
+use abi_spec::TypeIndex;
+
+use crate::ir::typed::{Text, routine};
+use crate::lower::routines::access::filled;
+use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::errors::pass_on;
+use crate::lower::routines::memory::{Any, ByteArray, Caller, Object, write};
+use crate::lower::routines::message::raise;
+use crate::lower::routines::result::leave;
+use crate::lower::routines::runtime::{
+    function_call, function_get_global, lookup_from_imports, object_dec_ref,
+};
+
+/// A function by its name; NULL once it has raised. One of the imports is borrowed from the module that has it; one of
+/// the registry is kept. The name ends with a NUL. Of several threads one fills the cache.
+#[routine]
+pub(crate) fn look_up(caller: Caller, name: Text, cache: &&Object, context: &u8) -> &Object {
+    let out: &Object;
+    *out = null;
+    if context != null {
+        let status = lookup_from_imports(context, name.data, out);
+        if status != 0 {
+            fail_call(caller, name, status);
+            return null;
+        }
+        let function = *out;
+        if function != null {
+            cache.store_atomic(function);
+            return function;
+        }
+    }
+    let array: ByteArray;
+    let status = function_get_global(filled(array, name.data, name.len), out);
+    if status != 0 {
+        fail_call(caller, name, status);
+        return null;
+    }
+    let function = *out;
+    if function == null {
+        raise!(caller, Complaint::Missing, name);
+    }
+    let found = cache.compare_exchange(null, function);
+    if found == null {
+        return function;
+    }
+    object_dec_ref(function);
+    found
+}
+
+/// A function of the runtime has failed: its error is passed on, or one is raised that names it; -1.
+#[routine(inline)]
+pub(crate) fn fail_call(caller: Caller, name: Text, status: i32) -> i32 {
+    if pass_on(caller) == 0 {
+        raise!(caller, Complaint::Failed, name, status);
+    }
+    -1
+}
+
+/// An array of values, which it shares; -1 once it has raised.
+#[routine]
+pub(crate) fn make_array(caller: Caller, values: &Any, count: i32, result: &Any) -> i32 {
+    made("ffi.Array", TypeIndex::ARRAY, caller, values, count, result)
+}
+
+/// A shape of values that are integers; -1 once it has raised.
+#[routine]
+pub(crate) fn make_shape(caller: Caller, values: &Any, count: i32, result: &Any) -> i32 {
+    made("ffi.Shape", TypeIndex::SHAPE, caller, values, count, result)
+}
+
+#[routine(inline)]
+fn made(name: Text, ty: i32, caller: Caller, values: &Any, count: i32, result: &Any) -> i32 {
+    make(caller, name, values, count, result)?;
+    if result.type_index != ty {
+        fail_call(caller, name, 0);
+        leave(result, 1);
+        write(result, TypeIndex::NONE, 0);
+        return -1;
+    }
+    0
+}
+
+/// What a function of the registry makes of values; -1 once it has raised.
+#[routine]
+pub(crate) fn make(caller: Caller, name: Text, values: &Any, count: i32, result: &Any) -> i32 {
+    let out: &Object;
+    *out = null;
+    write(result, TypeIndex::NONE, 0);
+    let array: ByteArray;
+    let mut status = function_get_global(filled(array, name.data, name.len), out);
+    let function = *out;
+    if function != null {
+        status = function_call(function, values, count, result);
+        object_dec_ref(function);
+    }
+    if status != 0 || function == null {
+        return fail_call(caller, name, status);
+    }
+    0
+}

@@ -1,0 +1,283 @@
+//! Messages: composed of pieces, and raised.
+
+use crate::ir::typed::{Float, Int, Ref, Single, Text, handles, routine};
+use crate::ir::{Builder, Convert, Type, Value};
+use crate::lower::routines::Routine;
+use crate::lower::routines::big_int::put_big;
+use crate::lower::routines::complaints::{self, Complaint};
+use crate::lower::routines::errors;
+use crate::lower::routines::float::put_float;
+use crate::lower::routines::memory::{Any, BigInt, Caller, State, slice};
+use crate::lower::routines::names::{put_device, put_device_type, put_dtype, put_type};
+use crate::lower::routines::quote::put_quoted;
+use crate::lower::routines::records::{
+    Fault, Head, Host, Message, Piece, PieceKind, Rest, Span, Start, Subject, Suffix, place,
+};
+use crate::lower::routines::result::put_written;
+use crate::lower::routines::schema::Part;
+use crate::lower::routines::text::{put, put_int, put_unsigned};
+
+handles! {
+    /// What messages about a value need: its record, and the numbers of the elements that the loops are at.
+    pub(crate) struct Failure {
+        head: Ref<Head>,
+        indices: Ref<i64>,
+    }
+}
+
+/// Where something fails.
+pub(crate) trait Place {
+    /// A record of the function, and the numbers of the elements that the loops are at.
+    fn failure(self, b: &mut Builder<'_>) -> Failure;
+}
+
+impl Place for Failure {
+    fn failure(self, _: &mut Builder<'_>) -> Failure {
+        self
+    }
+}
+
+impl Place for Caller {
+    fn failure(self, b: &mut Builder<'_>) -> Failure {
+        let (base, offset) = self.site.parts();
+        Failure { head: Ref::within(base, offset), indices: Ref::new(b.null()) }
+    }
+}
+
+/// What `raise!` calls: raises a complaint of these values.
+pub(crate) fn raise(b: &mut Builder<'_>, at: impl Place, complaint: Complaint, values: &[Value]) {
+    let failure = at.failure(b);
+    let (bytes, is_rare) = template(complaint);
+    let base = b.constant_bytes(&bytes, 8);
+    let message = b.ptr_offset(base, i64::from(4 * Start::WORDS));
+    let list = b.stack_slot(8 * values.len().max(1) as u32, 8);
+    for (at, &value) in values.iter().enumerate() {
+        b.store(value, list, 8 * at as i32);
+    }
+    let (head, indices) = (failure.head.value(b), failure.indices.value(b));
+    let routine = if is_rare { Routine::SayAny } else { Routine::Say };
+    let linkage = b.module.symbols[b.symbol().index()].linkage;
+    let say = routine.declare(b.module, linkage);
+    b.call(say, &[head, base, message, list, indices]);
+}
+
+/// A constant with the message of a complaint, and whether some piece of it is rare.
+fn template(complaint: Complaint) -> (Vec<u8>, bool) {
+    use crate::lower::routines::records::Text as Quoted;
+    let (mut text, mut pieces, mut is_rare) = (Vec::new(), Vec::new(), false);
+    let mut span = |words: &str| {
+        text.extend_from_slice(words.as_bytes());
+        let length = words.len() as u32;
+        Quoted(Span { offset: text.len() as u32 - length, length })
+    };
+    let kind = span(complaint.kind());
+    for part in complaint.parts() {
+        pieces.push(match part {
+            complaints::Part::Words(words) => Piece { kind: PieceKind::Words, text: span(words) },
+            complaints::Part::Value(kind) => {
+                is_rare |= kind.is_rare();
+                Piece { kind, text: Quoted::default() }
+            }
+            complaints::Part::Subject => unreachable!("routines name what they complain of"),
+        });
+    }
+    let first = 4 * (Start::WORDS + Message::WORDS);
+    let texts = first + 4 * Piece::WORDS * pieces.len() as u32;
+    let mut words = Vec::with_capacity(texts as usize / 4);
+    Start { texts }.encode(&mut words);
+    Message { kind, pieces: first, count: pieces.len() as u32 }.encode(&mut words);
+    pieces.into_iter().for_each(|piece| piece.encode(&mut words));
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    bytes.extend(text);
+    (bytes, is_rare)
+}
+
+/// The constant that a record is in.
+#[routine(inline)]
+pub(crate) fn base_of(record: &Head) -> &u8 {
+    &(record as &u8)[0 - record.at]
+}
+
+/// The function of a record.
+#[routine(inline)]
+pub(crate) fn host_of(record: &Head) -> &Host {
+    &base_of(record)[record.host] as &Host
+}
+
+/// A text of the constant that a record is in.
+#[routine(inline)]
+pub(crate) fn text_of(record: &Head, text: &Span) -> Text {
+    text_in(base_of(record), text)
+}
+
+/// A text of a constant.
+#[routine(inline)]
+fn text_in(base: &u8, text: &Span) -> Text {
+    slice(&base[(base as &Start).texts + text.offset], text.length)
+}
+
+/// Raises the message of a fault with these values; -1.
+#[routine]
+pub(crate) fn fail(fault: &Fault, values: &i64) -> i32 {
+    let head = fault.head;
+    say(head, base_of(head), fault.message, values, null);
+    -1
+}
+
+/// The same with pieces of every kind.
+#[routine]
+pub(crate) fn fail_any(fault: &Fault, values: &i64) -> i32 {
+    let head = fault.head;
+    say_any(head, base_of(head), fault.message, values, null);
+    -1
+}
+
+/// Raises a message of a constant about a record.
+#[routine]
+pub(crate) fn say(head: &Head, base: &u8, message: &Message, values: &i64, indices: &i64) {
+    let s: State;
+    open(s, head, values, indices);
+    let pieces = &base[message.pieces] as &Piece;
+    for at in 0..message.count {
+        put_piece(s, base, &pieces[at]);
+    }
+    errors::raise(s, text_in(base, message.kind));
+}
+
+/// The same with pieces of every kind.
+#[routine]
+pub(crate) fn say_any(head: &Head, base: &u8, message: &Message, values: &i64, indices: &i64) {
+    let s: State;
+    open(s, head, values, indices);
+    let pieces = &base[message.pieces] as &Piece;
+    for at in 0..message.count {
+        let piece = &pieces[at];
+        match piece.kind {
+            PieceKind::Float => put_float(s, float_of(next(s))),
+            PieceKind::Ptr => put(s, pointer(next(s))),
+            PieceKind::Text => {
+                let data = next(s) as u64 as &u8;
+                put_quoted(s, slice(data, next(s) as u64));
+            }
+            PieceKind::Big => put_big(s, next(s) as u64 as &BigInt),
+            PieceKind::Written => put_written(s, next(s) as u64 as &Any),
+            PieceKind::Truth => put(s, truth(next(s))),
+            _ => put_piece(s, base, piece),
+        }
+    }
+    errors::raise(s, text_in(base, message.kind));
+}
+
+/// A message without text.
+#[routine(inline)]
+fn open(s: &State, head: &Head, values: &i64, indices: &i64) {
+    s.head = head;
+    s.indices = indices;
+    s.values = values;
+    s.length = 0;
+}
+
+/// The next value.
+#[routine(inline)]
+fn next(s: &State) -> i64 {
+    let values = s.values;
+    s.values = &values[1];
+    *values
+}
+
+/// Appends a piece that is not rare.
+#[routine]
+pub(crate) fn put_piece(s: &State, base: &u8, piece: &Piece) {
+    match piece.kind {
+        PieceKind::Words => put(s, text_in(base, piece.text)),
+        PieceKind::Int => put_int(s, next(s)),
+        PieceKind::Unsigned => put_unsigned(s, next(s) as u64),
+        PieceKind::DType => put_dtype(s, next(s) as u64),
+        PieceKind::Device => {
+            let device = next(s);
+            put_device(s, device as i32 as i64, device >> 32);
+        }
+        PieceKind::DeviceType => put_device_type(s, next(s)),
+        PieceKind::Plain => {
+            let data = next(s) as u64 as &u8;
+            put(s, slice(data, next(s) as u64));
+        }
+        PieceKind::Type => put_type(s, next(s) as u64 as &Any),
+        PieceKind::Place => {
+            let subject = s.subject;
+            put_place(s, next(s) as u64);
+            s.subject = subject;
+        }
+        PieceKind::At => put_place(s, next(s) as u64),
+        PieceKind::Path => put_path(s, next(s) as u64),
+        PieceKind::On => {
+            let argument = s.subject.argument;
+            if argument >= 0 {
+                put(s, " on argument #");
+                put_int(s, argument);
+            }
+            put_calling(s);
+        }
+        _ => put_calling(s),
+    }
+}
+
+/// `` when calling: `f()` ``
+#[routine]
+pub(crate) fn put_calling(s: &State) {
+    put(s, " when calling: `");
+    put(s, text_of(s.head, host_of(s.head).signature));
+    put(s, "`");
+}
+
+/// `x.shape[0]`
+#[routine]
+pub(crate) fn put_place(s: &State, at: u64) {
+    put_path(s, at);
+    match at >> (place::SUFFIX as u64) & 0xff {
+        Suffix::None => return,
+        Suffix::Shape => put(s, ".shape["),
+        Suffix::Strides => put(s, ".strides["),
+        _ => put(s, "["),
+    }
+    put_unsigned(s, at & 0xff);
+    put(s, "]");
+}
+
+/// The path of a value, with the numbers of the elements.
+#[routine]
+pub(crate) fn put_path(s: &State, at: u64) {
+    let base = base_of(s.head);
+    let subject = &base[at >> (place::OFFSET as u64)] as &Subject;
+    s.subject = subject;
+    put(s, text_in(base, subject.path));
+    if subject.rest == 0 {
+        return;
+    }
+    let rest = &base[subject.rest] as &Rest;
+    let texts = &rest[1] as &Span;
+    for depth in 0..rest.count {
+        put_int(s, s.indices[depth]);
+        put(s, text_in(base, &texts[depth]));
+    }
+}
+
+fn float_of(b: &mut Builder<'_>, bits: Int<i64>) -> Float<f64> {
+    let bits = bits.value(b);
+    Float::new(b.convert(Convert::Bitcast, bits, Type::F64))
+}
+
+/// Addresses differ from run to run, so only NULL is told from the rest.
+fn pointer(b: &mut Builder<'_>, address: Int<i64>) -> Text {
+    use crate::ir::typed::{Literal, constant, ne, select};
+    let some = ne(b, address, Literal::<0>);
+    let [some_text, none] = ["a non-NULL pointer", "NULL"].map(|text| constant(b, text));
+    select(b, some, some_text, none)
+}
+
+fn truth(b: &mut Builder<'_>, word: Int<i64>) -> Text {
+    use crate::ir::typed::{Literal, constant, ne, select};
+    let some = ne(b, word, Literal::<0>);
+    let [yes, no] = ["True", "False"].map(|text| constant(b, text));
+    select(b, some, yes, no)
+}

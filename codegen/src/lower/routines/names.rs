@@ -1,0 +1,173 @@
+//! Appending the names of types, element types and devices.
+
+use abi_spec::{DType, DeviceType, TypeCode, TypeIndex};
+use rustc_hash::FxHashMap;
+
+use crate::ir::Builder;
+use crate::ir::typed::{Int, Ref, Single, Text, constant, handles, routine};
+use crate::lower::routines::memory::{Any, Name, State, bytes, slice};
+use crate::lower::routines::runtime::get_type_info;
+use crate::lower::routines::text::{put, put_int, put_unsigned};
+
+/// The element type of nothing.
+const VOID: u64 = DType::VOID.to_word() as u64;
+
+/// The code of truths, which have 8 bits in spite of their name.
+const BOOL: u64 = TypeCode::Bool as u64;
+
+const CPU: i64 = DeviceType::CPU.0 as i64;
+
+handles! {
+    /// A table that maps small numbers to names.
+    pub(crate) struct Names {
+        entries: Ref<Name>,
+        count: Int<u64>,
+    }
+}
+
+/// A table of names: for each where it is in the table, and its length, 0 for a number without a name; then the names,
+/// each once.
+pub(crate) fn table<'n>(
+    b: &mut Builder<'_>,
+    names: impl ExactSizeIterator<Item = &'n [u8]>,
+) -> Names {
+    let (mut head, mut text, count) = (Vec::new(), Vec::new(), names.len());
+    let mut places: FxHashMap<&[u8], usize> = FxHashMap::default();
+    for name in names {
+        let at = *places.entry(name).or_insert_with(|| {
+            text.extend_from_slice(name);
+            8 * count + text.len() - name.len()
+        });
+        head.extend((at as u32).to_le_bytes());
+        head.extend((name.len() as u32).to_le_bytes());
+    }
+    head.extend(text);
+    Names { entries: Ref::new(b.constant_bytes(&head, 8)), count: constant(b, count as u64) }
+}
+
+/// The name of a number; an empty text if it has none.
+#[routine(inline)]
+pub(crate) fn name_of(names: Names, number: u64) -> Text {
+    let name = name_at(names, if number < names.count { number } else { 0 });
+    let len = name.len;
+    slice(name.data, if number < names.count { len } else { 0 })
+}
+
+/// The name of a number that the table has.
+#[routine(inline)]
+pub(crate) fn name_at(names: Names, number: u64) -> Text {
+    let name = &names.entries[number];
+    slice(&(names.entries as &u8)[name.offset], name.len as u64)
+}
+
+fn type_names(b: &mut Builder<'_>) -> Names {
+    let last = TypeIndex::ALL.iter().map(|index| index.0).max().unwrap_or(0);
+    let names: Vec<_> = (0..=last).map(|index| TypeIndex(index).received_name()).collect();
+    table(b, names.iter().map(|name| name.unwrap_or("").as_bytes()))
+}
+
+fn code_names(b: &mut Builder<'_>) -> Names {
+    table(b, TypeCode::ALL.iter().map(|code| code.name().as_bytes()))
+}
+
+fn device_names(b: &mut Builder<'_>) -> Names {
+    let last = DeviceType::ALL.iter().map(|ty| ty.0).max().unwrap_or(0);
+    let names: Vec<_> = (0..=last).map(|ty| DeviceType(ty).name()).collect();
+    table(b, names.iter().map(|name| name.unwrap_or("").as_bytes()))
+}
+
+/// For each code of an element type the bits that its name implies; 0 if it implies none.
+fn implied_bits(b: &mut Builder<'_>) -> Text {
+    let bits: Vec<u8> = TypeCode::ALL.iter().map(|code| code.implied_bits().unwrap_or(0)).collect();
+    constant(b, &bits[..])
+}
+
+/// Appends the type of a received value.
+#[routine]
+pub(crate) fn put_type(s: &State, value: &Any) {
+    let index = value.type_index;
+    let name = name_of(type_names(), index as i64 as u64);
+    if name.len != 0 {
+        put(s, name);
+        return;
+    }
+    // The runtime ends the process when it is asked about an index that it does not know, so it is
+    // asked only about one that a live object has.
+    if index >= TypeIndex::DYN_OBJECT_BEGIN && value.object != null {
+        let object = value.object;
+        if object.type_index == index {
+            put(s, bytes(get_type_info(index).key));
+            return;
+        }
+    }
+    put(s, "type index ");
+    put_int(s, index as i64);
+}
+
+/// Appends an element type, as `DType` displays it.
+#[routine]
+pub(crate) fn put_dtype(s: &State, word: u64) {
+    if word == VOID {
+        put(s, "void");
+        return;
+    }
+    let code = word & 0xff;
+    let bits = word >> 8 & 0xff;
+    let lanes = word >> 16 & 0xffff;
+    let widths = implied_bits();
+    let usual = widths.data[if code < widths.len { code } else { 0 }] as u64;
+    let name = name_of(code_names(), code);
+    if name.len != 0 && (usual == 0 || usual == bits || code == BOOL) {
+        put(s, name);
+        if usual != bits {
+            put_unsigned(s, bits);
+        }
+        put_lanes(s, lanes);
+        return;
+    }
+    put(s, "dtype(");
+    put_unsigned(s, code);
+    put(s, ", ");
+    put_unsigned(s, bits);
+    put(s, ", ");
+    put_unsigned(s, lanes);
+    put(s, ")");
+}
+
+#[routine(inline)]
+fn put_lanes(s: &State, lanes: u64) {
+    if lanes >= 0x8000 {
+        put(s, "xvscalex");
+        put_unsigned(s, 0x1_0000 - lanes);
+    } else if lanes != 1 {
+        put(s, "x");
+        put_unsigned(s, lanes);
+    }
+}
+
+/// Appends a device, as `Device` displays it.
+#[routine]
+pub(crate) fn put_device(s: &State, ty: i64, index: i64) {
+    let name = name_of(device_names(), ty as u64);
+    if name.len == 0 {
+        put(s, "device(");
+        put_int(s, ty);
+        put(s, "):");
+        put_int(s, index);
+        return;
+    }
+    put(s, name);
+    if ty != CPU || index != 0 {
+        put(s, ":");
+        put_int(s, index);
+    }
+}
+
+/// Appends the name of a device type, which is that of its device 0 without the index.
+#[routine]
+pub(crate) fn put_device_type(s: &State, ty: i64) {
+    put_device(s, ty, 0);
+    if ty != CPU {
+        s.length -= 2;
+    }
+}

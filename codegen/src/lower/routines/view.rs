@@ -1,0 +1,129 @@
+//! Questions about a tensor whose extents can be read.
+
+use abi_spec::TypeIndex;
+
+use crate::ir::typed::routine;
+use crate::lower::routines::fail::required_of;
+use crate::lower::routines::fail_tensor::fail_header;
+use crate::lower::routines::memory::{Any, DlTensor};
+use crate::lower::routines::records::{Subject, Tensor};
+
+/// The address of the first element.
+#[routine(inline)]
+fn first_element(dl: &DlTensor) -> u64 {
+    &dl.data[dl.byte_offset] as u64
+}
+
+/// The `DLTensor*` of a value that is a tensor.
+#[routine(inline)]
+pub(crate) fn tensor_in(value: &Any) -> &DlTensor {
+    let object = value.object;
+    let mut dl = object as &DlTensor;
+    if value.type_index == TypeIndex::TENSOR {
+        dl = object.tensor;
+    }
+    dl
+}
+
+/// The tensor if no extent is negative, the strides are as they must be where that matters, there is data where there
+/// are elements, and it is aligned; else NULL. That the tensor comes back spares callers a place to keep it.
+#[routine]
+pub(crate) fn settle(dl: &DlTensor, align_mask: u64, must_be_compact: i32) -> &DlTensor {
+    let strides = dl.strides;
+    let shape = dl.shape;
+    let readable = if strides != null { strides } else { shape };
+    let mut is_odd = false;
+    let mut is_empty = false;
+    let mut product: i64 = 1;
+    for dim in (0..dl.ndim as i64).rev() {
+        let extent = shape[dim];
+        if extent < 0 {
+            return null;
+        }
+        is_odd = is_odd || readable[dim] != product && extent != 1;
+        is_empty = is_empty || extent == 0;
+        product *= extent;
+    }
+    let is_checked = strides != null && must_be_compact != 0;
+    let is_wrong = is_odd && is_checked || dl.data == null;
+    if is_wrong && !is_empty || first_element(dl) & align_mask != 0 {
+        return null;
+    }
+    dl
+}
+
+/// The `DLTensor*` of a value that is a tensor of the kind that is required; NULL once it has raised.
+#[routine]
+pub(crate) fn check_header(any: &Any, subject: &Subject) -> &DlTensor {
+    let tensor = required_of(subject) as &Tensor;
+    let index = any.type_index;
+    let dl = tensor_in(any);
+    let is_tensor = index == TypeIndex::TENSOR || index == TypeIndex::DL_TENSOR_PTR;
+    if unlikely(!is_tensor || any.object == null) {
+        fail_header(subject, any, 0, null);
+        return null;
+    }
+    let accepted = &tensor[1] as &u32;
+    let kind = tensor.rank as u64 | (*accepted as u64) << 32;
+    let device = tensor.device;
+    let is_there = device == 0 || device == dl.device_type as u64;
+    if unlikely(kind != dl.kind || !is_there || dl.shape == null && tensor.rank != 0) {
+        fail_header(subject, any, 0, null);
+        return null;
+    }
+    dl
+}
+
+/// 1 if no extent is 0.
+#[routine]
+pub(crate) fn not_empty(dl: &DlTensor) -> i32 {
+    let shape = dl.shape;
+    for dim in 0..dl.ndim as i64 {
+        if shape[dim] == 0 {
+            return 0;
+        }
+    }
+    1
+}
+
+/// The product of the extents to the right of a dim.
+#[routine]
+pub(crate) fn compact_at(dl: &DlTensor, dim: i64) -> i64 {
+    let shape = dl.shape;
+    let mut product: i64 = 1;
+    for at in dim + 1..dl.ndim as i64 {
+        product *= shape[at];
+    }
+    product
+}
+
+/// A stride in elements, compact where the strides are NULL.
+#[routine]
+pub(crate) fn stride_at(dl: &DlTensor, dim: i64) -> i64 {
+    let strides = dl.strides;
+    if strides != null {
+        return strides[dim];
+    }
+    compact_at(dl, dim)
+}
+
+/// The product of the extents.
+#[routine]
+pub(crate) fn numel(dl: &DlTensor) -> i64 {
+    compact_at(dl, -1)
+}
+
+/// 1 if the strides are compact, where that matters.
+#[routine]
+pub(crate) fn is_compact(dl: &DlTensor) -> i32 {
+    if not_empty(dl) == 0 {
+        return 1;
+    }
+    let shape = dl.shape;
+    for dim in 0..dl.ndim as i64 {
+        if shape[dim] != 1 && stride_at(dl, dim) != compact_at(dl, dim) {
+            return 0;
+        }
+    }
+    1
+}
