@@ -93,6 +93,27 @@ impl Wrapper<'_, '_> {
         }
     }
 
+    /// The type index of a value and its payload as `ty`.
+    pub(crate) fn words(&mut self, value: ValueId, ty: Type) -> (Value, Value) {
+        (self.type_index(value), self.payload(value, ty))
+    }
+
+    /// The payload of a value.
+    pub(crate) fn payload(&mut self, value: ValueId, ty: Type) -> Value {
+        let (base, offset) = self.address_of(value);
+        let payload = self.b.load(ty, base, offset + any::PAYLOAD.offset);
+        let hint = self.hint(value, "payload", None);
+        self.b.hint(payload, hint)
+    }
+
+    /// The type index of a value.
+    pub(crate) fn type_index(&mut self, value: ValueId) -> Value {
+        let (base, offset) = self.address_of(value);
+        let index = self.b.load(Type::I32, base, offset + any::TYPE_INDEX.offset);
+        let hint = self.hint(value, "type_index", None);
+        self.b.hint(index, hint)
+    }
+
     /// Finds out whether a value is there.
     pub(crate) fn enter(&mut self, value: ValueId) {
         let declared = &self.function.values[value];

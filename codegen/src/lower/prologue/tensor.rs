@@ -1,6 +1,6 @@
 //! Tensor parameters: from `TVMFFIAny` to checked extents, strides and data.
 
-use abi_spec::layout::{DL_TENSOR, OBJECT, any, dl_tensor};
+use abi_spec::layout::{DL_TENSOR, OBJECT, dl_tensor};
 use abi_spec::{DType, DeviceType, TypeIndex};
 
 use crate::declaration::{Device, Tensor};
@@ -60,27 +60,6 @@ impl Wrapper<'_, '_> {
         let object = self.b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
         let inside = self.b.ptr_offset(payload, OBJECT.size.into());
         self.b.select(object, inside, payload)
-    }
-
-    /// The type index of a value and its payload as `ty`.
-    pub(crate) fn words(&mut self, value: ValueId, ty: Type) -> (Value, Value) {
-        (self.type_index(value), self.payload(value, ty))
-    }
-
-    /// The payload of a value.
-    pub(crate) fn payload(&mut self, value: ValueId, ty: Type) -> Value {
-        let (base, offset) = self.address_of(value);
-        let payload = self.b.load(ty, base, offset + any::PAYLOAD.offset);
-        let hint = self.hint(value, "payload", None);
-        self.b.hint(payload, hint)
-    }
-
-    /// The type index of a value.
-    pub(crate) fn type_index(&mut self, value: ValueId) -> Value {
-        let (base, offset) = self.address_of(value);
-        let index = self.b.load(Type::I32, base, offset + any::TYPE_INDEX.offset);
-        let hint = self.hint(value, "type_index", None);
-        self.b.hint(index, hint)
     }
 
     /// The `DLTensor*` of a tensor.
