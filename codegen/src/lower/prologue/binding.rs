@@ -330,6 +330,8 @@ impl Wrapper<'_, '_> {
         };
         let bound = self.is_bound(origin);
         let settled = self.b.select(bound, known, fallback);
-        self.symbols[symbol] = SymbolState::Bound(settled, Origin::UNNAMED);
+        let unnamed = self.b.i64(place::UNNAMED as i64);
+        let origin = Origin::Told(self.b.select(bound, origin, unnamed));
+        self.symbols[symbol] = SymbolState::Bound(settled, origin);
     }
 }
