@@ -7,8 +7,8 @@
 mod body;
 mod check;
 mod cuda;
+mod emitter;
 mod failure;
-mod frame;
 mod function;
 mod images;
 pub(crate) mod library;
@@ -18,7 +18,6 @@ mod quote;
 mod routines;
 mod runtime;
 mod scoped;
-mod state;
 mod unchecked;
 mod value;
 mod wrapper;

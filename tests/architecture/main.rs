@@ -2,6 +2,7 @@
 
 mod crates;
 mod floors;
+mod methods;
 mod paths;
 mod rooms;
 mod sizes;

@@ -184,7 +184,7 @@ impl<'a> Body<'a> {
     fn inst(&mut self, inst: &Inst) -> Option<Value> {
         match inst {
             Inst::Const { ty, bits } => Some(self.constant(*ty, *bits)),
-            Inst::Address { symbol } => Some(self.address(*symbol)),
+            Inst::Address { symbol, offset } => Some(self.address(*symbol, *offset)),
             Inst::StackSlot { size, align } => Some(self.stack_slot(*size, *align)),
             Inst::Load { ty, base, offset, align } => Some(self.load(*ty, *base, *offset, *align)),
             Inst::Store { value, base, offset, align } => {

@@ -27,10 +27,13 @@ impl Body<'_> {
         }
     }
 
-    pub(crate) fn address(&mut self, symbol: ir::Symbol) -> Value {
+    pub(crate) fn address(&mut self, symbol: ir::Symbol, offset: i32) -> Value {
         match self.reference(symbol) {
             Reference::Function(function) => self.ins().func_addr(types::POINTER, function),
-            Reference::Data(data) => self.ins().symbol_value(types::POINTER, data),
+            Reference::Data(data) => {
+                let data = symbols::within(self.cursor.func, data, offset);
+                self.ins().symbol_value(types::POINTER, data)
+            }
         }
     }
 

@@ -162,6 +162,18 @@ pub(crate) fn refer(module: &dyn Module, id: FuncOrDataId, func: &mut Function) 
     }
 }
 
+/// A byte of a data object that a function knows.
+pub(crate) fn within(func: &mut Function, data: GlobalValue, at: i32) -> GlobalValue {
+    if at == 0 {
+        return data;
+    }
+    let mut known = func.global_values[data].clone();
+    if let GlobalValueData::Symbol { offset, .. } = &mut known {
+        *offset = i64::from(at).into();
+    }
+    func.create_global_value(known)
+}
+
 /// Whether code may reach a symbol by its distance (`colocated`) instead of by its address. Linkers
 /// refuse that for what a shared ELF library exports, since another library may take its place; the
 /// `object` backend has no such relocations for aarch64 in COFF.

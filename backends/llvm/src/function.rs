@@ -129,7 +129,7 @@ impl<'ctx> Body<'_, '_, 'ctx> {
     fn inst(&mut self, inst: &Inst) -> Result<Option<BasicValueEnum<'ctx>>, Error> {
         match inst {
             Inst::Const { ty, bits } => self.constant(*ty, *bits).map(Some),
-            Inst::Address { symbol } => Ok(Some(self.address(*symbol).into())),
+            Inst::Address { symbol, offset } => Ok(Some(self.address(*symbol, *offset).into())),
             Inst::StackSlot { size, align } => self.stack_slot(*size, *align).map(Some),
             Inst::Load { ty, base, offset, align } => {
                 self.load(*ty, *base, *offset, *align).map(Some)

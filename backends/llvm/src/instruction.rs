@@ -36,8 +36,14 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         })
     }
 
-    pub(crate) fn address(&self, symbol: ir::Symbol) -> PointerValue<'ctx> {
-        self.functions.symbols.references[symbol.index()]
+    pub(crate) fn address(&self, symbol: ir::Symbol, offset: i32) -> PointerValue<'ctx> {
+        let base = self.functions.symbols.references[symbol.index()];
+        if offset == 0 {
+            return base;
+        }
+        let context = self.functions.types.context;
+        let offset = context.i64_type().const_int(i64::from(offset) as u64, true);
+        raw::const_offset(context.i8_type(), base, offset)
     }
 
     pub(crate) fn stack_slot(&self, size: u32, align: u32) -> Result<BasicValueEnum<'ctx>, Error> {
@@ -217,7 +223,7 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         else {
             return Err(refused("call of data"));
         };
-        let (pointer, ty) = (self.address(callee), function.get_type());
+        let (pointer, ty) = (self.address(callee, 0), function.get_type());
         self.call_to(&Callee { pointer, ty, signature, function: Some(function) }, args)
     }
 

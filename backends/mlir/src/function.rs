@@ -113,7 +113,7 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
     fn inst(&self, inst: &Inst) -> Option<Value<'c, 'a>> {
         match inst {
             Inst::Const { ty, bits } => Some(self.constant(*ty, *bits)),
-            Inst::Address { symbol } => Some(self.address(*symbol)),
+            Inst::Address { symbol, offset } => Some(self.address(*symbol, *offset)),
             Inst::StackSlot { size, align } => Some(self.stack_slot(*size, *align)),
             Inst::Load { ty, base, offset, align } => Some(self.load(*ty, *base, *offset, *align)),
             Inst::Store { value, base, offset, align } => {

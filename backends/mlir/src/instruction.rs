@@ -36,8 +36,13 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
         self.push(ops.constant(ty, value))
     }
 
-    pub(crate) fn address(&self, symbol: ir::Symbol) -> Value<'c, 'a> {
-        self.push(self.ops.address_of(self.functions.references[symbol.index()].name))
+    pub(crate) fn address(&self, symbol: ir::Symbol, offset: i32) -> Value<'c, 'a> {
+        let name = self.functions.references[symbol.index()].name;
+        if offset == 0 {
+            return self.push(self.ops.address_of(name));
+        }
+        let base = self.push(self.plain.address_of(name));
+        self.push_offset(self.ops, base, offset)
     }
 
     pub(crate) fn stack_slot(&self, size: u32, align: u32) -> Value<'c, 'a> {
@@ -208,12 +213,17 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
         let base = self.value(base);
         match offset {
             0 => base,
-            i32::MIN => {
-                let bits = i64::from(offset) as u64;
-                let offset = self.constant_by(&self.plain, Type::I64, bits);
-                self.push(self.named(accessed, ".at").ptr_add(base, offset))
-            }
-            _ => self.push(self.named(accessed, ".at").offset(base, offset)),
+            _ => self.push_offset(self.named(accessed, ".at"), base, offset),
         }
+    }
+
+    fn push_offset(&self, ops: Ops<'c>, base: Value<'c, 'a>, offset: i32) -> Value<'c, 'a> {
+        // That number stands for an operand.
+        if offset == i32::MIN {
+            let bits = i64::from(offset) as u64;
+            let offset = self.constant_by(&self.plain, Type::I64, bits);
+            return self.push(ops.ptr_add(base, offset));
+        }
+        self.push(ops.offset(base, offset))
     }
 }

@@ -30,7 +30,7 @@ pub struct Builder<'m> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Made {
     Const(Type, u64),
-    Address(Symbol),
+    Address(Symbol, i32),
 }
 
 impl<'m> Builder<'m> {
@@ -228,7 +228,13 @@ impl<'m> Builder<'m> {
 
     /// The address of a symbol.
     pub fn address(&mut self, symbol: Symbol) -> Value {
-        self.once(Made::Address(symbol), Type::Ptr, Inst::Address { symbol })
+        self.address_in(symbol, 0)
+    }
+
+    /// The address of a byte of a data object.
+    pub fn address_in(&mut self, symbol: Symbol, offset: i32) -> Value {
+        let made = Made::Address(symbol, offset);
+        self.once(made, Type::Ptr, Inst::Address { symbol, offset })
     }
 
     /// Bytes in the frame. Appended to the entry block wherever the builder is.

@@ -18,10 +18,12 @@ pub enum Inst {
         /// The bits.
         bits: u64,
     },
-    /// The address of a function or data object.
+    /// The address of a function, or of a byte of a data object.
     Address {
         /// Whose address.
         symbol: Symbol,
+        /// In bytes; 0 for a function.
+        offset: i32,
     },
     /// The address of `size` fresh, uninitialised bytes in the frame. One per execution of the
     /// function; must stand in the entry block.
@@ -176,7 +178,7 @@ impl Inst {
     /// The symbol that the instruction refers to.
     pub fn symbol(&self) -> Option<Symbol> {
         match self {
-            Inst::Address { symbol } | Inst::Call { callee: symbol, .. } => Some(*symbol),
+            Inst::Address { symbol, .. } | Inst::Call { callee: symbol, .. } => Some(*symbol),
             Inst::Const { .. }
             | Inst::StackSlot { .. }
             | Inst::Load { .. }

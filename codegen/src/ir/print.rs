@@ -173,7 +173,9 @@ impl Printer<'_> {
         let v = |value: &Value| self.value(*value);
         match inst {
             Inst::Const { ty, bits } => write!(f, "const {}", constant(*ty, *bits)),
-            Inst::Address { symbol } => write!(f, "address {}", self.symbol(*symbol)),
+            Inst::Address { symbol, offset } => {
+                write!(f, "address {}", self.byte(*symbol, *offset))
+            }
             Inst::StackSlot { size, align } => write!(f, "stack_slot {size} align {align}"),
             Inst::Load { base, offset, align, .. } => {
                 write!(f, "load {}{offset:+} align {align}", v(base))
@@ -228,6 +230,11 @@ impl Printer<'_> {
 
     fn symbol(&self, symbol: Symbol) -> String {
         Name('@', self.module.name(symbol)).to_string()
+    }
+
+    fn byte(&self, symbol: Symbol, offset: i32) -> String {
+        let symbol = self.symbol(symbol);
+        if offset == 0 { symbol } else { format!("{symbol}{offset:+}") }
     }
 
     fn label(&self, block: Block) -> String {

@@ -3,17 +3,15 @@
 use abi_spec::symbol;
 
 use super::check::Checks;
+use super::emitter::Emitter;
 use super::failure::Exits;
 use super::failure::records::{self, Records};
 use super::routines::Routine;
-use super::scoped::Scoped;
-use super::state::{Devices, Frame, Scope, SymbolState, ValueState};
 use super::value::exported;
-use super::wrapper::Wrapper;
+use super::wrapper::{Devices, Forms, Wrapper};
 use super::{body, library, prologue};
-use crate::ir::{Block, Builder, Linkage, Module, Value};
+use crate::ir::{Block, Linkage, Module};
 use crate::resolve::function::Function;
-use crate::resolve::ids::{Table, ValueId};
 
 /// Adds the wrapper of one function to the module; yields the record of the function.
 pub(crate) fn wrapper<'a>(
@@ -31,56 +29,34 @@ pub(crate) fn wrapper<'a>(
     let counted = prologue::arguments::count(&mut b, &function.declared.signature, miscounted);
     let mut exits = Exits::new(function);
     exits.is_at(function.declared.location.as_ref(), host);
-    let mut w = start(b, function, counted, (exits, records), linkage);
+    let emitter = Emitter::new(b, function, counted, linkage);
+    let mut w = start(emitter, (exits, records));
     w.fail_count(miscounted, host);
     w.device_table(&function.steps);
     w.check_steps(&function.steps);
     body::statement::body(&mut w);
     w.write_leave();
-    let function = w.b.finish();
+    let function = w.emitter.b.finish();
     module.functions.push(function);
     host
 }
 
 /// A wrapper that knows its arguments, and nothing of them.
 fn start<'a, 'm>(
-    mut b: Builder<'m>,
-    function: &'a Function<'a>,
-    (args, num_args): (Value, Option<Value>),
-    (exits, records): (Exits, &'m mut Records),
-    linkage: Linkage,
+    emitter: Emitter<'a, 'm>,
+    (exits, records): (Exits<'a>, &'m mut Records),
 ) -> Wrapper<'a, 'm> {
-    let (values, runs) = (&function.values, prologue::runs::runs(function));
+    let function = emitter.function;
     // Each group of checks says where it leaves for.
-    let checks = Checks { fail: b.current(), mask: None };
-    Wrapper {
-        names: names(&mut b, function),
-        b,
-        function,
-        args,
-        num_args,
-        values: Scoped::like(values, ValueState::Pending),
-        present: Scoped::like(values, None),
-        symbols: Scoped::like(&function.symbols, SymbolState::Unbound),
-        known_sign: Scoped::like(&function.symbols, false),
-        outputs: Table::like(&function.outputs, None),
-        locals: Table::like(&function.locals, None),
-        frame: Frame::new(),
-        scope: Scope::OUTER,
-        born: Table::like(values, Scope::OUTER),
-        checks,
-        exits,
-        records,
-        devices: Devices::default(),
-        places: Table::like(values, None),
-        held: Vec::new(),
-        branched: None,
-        linkage,
+    let checks = Checks { fail: emitter.b.current(), mask: None };
+    let runs = prologue::runs::runs(function);
+    let forms = Forms {
         outlined: prologue::outline::outlined(function, &runs),
         runs,
-        outlines_texts: prologue::outline::outlines_texts(function),
-        outlines_calls: body::outlined::outlines_calls(function),
-    }
+        texts: prologue::outline::outlines_texts(function),
+        calls: body::outlined::outlines_calls(function),
+    };
+    Wrapper { emitter, checks, exits, records, devices: Devices::default(), forms }
 }
 
 impl Wrapper<'_, '_> {
@@ -93,10 +69,4 @@ impl Wrapper<'_, '_> {
         self.b.ret(status);
         self.b.switch_to(here);
     }
-}
-
-/// The name hint of each value.
-fn names(b: &mut Builder<'_>, function: &Function<'_>) -> Table<ValueId, u32> {
-    let paths = function.values.values().map(|value| prologue::scope::printable(&value.path));
-    paths.map(|path| b.name(path)).collect()
 }

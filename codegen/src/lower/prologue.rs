@@ -14,6 +14,7 @@ pub(crate) mod runs;
 mod scalar;
 pub(crate) mod scope;
 mod sequence;
+mod shown;
 mod steps;
 mod tensor;
 mod union;

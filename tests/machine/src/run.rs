@@ -135,7 +135,10 @@ impl<'p> Machine<'p> {
         let ty = |value: Value| frame.function.values[value.index()].ty;
         match inst {
             Inst::Const { ty, bits } => Ok(Word::bits(truncate(*ty, *bits))),
-            Inst::Address { symbol } => Ok(self.modules[frame.module].addresses[symbol.index()]),
+            Inst::Address { symbol, offset } => {
+                let base = self.modules[frame.module].addresses[symbol.index()];
+                Ok(base.offset(i64::from(*offset)))
+            }
             Inst::StackSlot { size, align } => {
                 let slot =
                     self.memory.uninitialised("stack slot", *size as usize, u64::from(*align));

@@ -42,14 +42,15 @@ fn a_block_has_every_constant_once() {
 fn a_block_has_every_address_once() {
     let text = built(|b| {
         let data = b.module.declare("data", Linkage::Import, SymbolKind::Data);
-        let sum = [0, 8].map(|offset| {
-            let place = b.address(data);
+        let sum = [(0, 0), (0, 8), (-24, 0), (-24, 8)].map(|(within, offset)| {
+            let place = b.address_in(data, within);
             b.load(Type::I64, place, offset)
         });
-        let sum = b.binary(Binary::Add, sum[0], sum[1]);
-        b.ret(Some(sum));
+        let sum = sum.into_iter().reduce(|sum, next| b.binary(Binary::Add, sum, next));
+        b.ret(sum);
     });
-    assert_eq!(text.matches("address @data").count(), 1, "{text}");
+    assert_eq!(text.matches("address @data\n").count(), 1, "{text}");
+    assert_eq!(text.matches("address @data-24\n").count(), 1, "{text}");
 }
 
 #[test]

@@ -230,7 +230,11 @@ impl Body<'_> {
                 let ty = typed()?;
                 Inst::Const { ty, bits: constant(ty, cursor.rest())? }
             }
-            "address" => Inst::Address { symbol: find(self.module, cursor)? },
+            "address" => {
+                let symbol = find(self.module, cursor)?;
+                let offset = if cursor.peek().is_some() { cursor.offset()? } else { 0 };
+                Inst::Address { symbol, offset }
+            }
             "stack_slot" => Inst::StackSlot { size: cursor.number()?, align: self.align(cursor)? },
             "compare" => {
                 let word = cursor.word();

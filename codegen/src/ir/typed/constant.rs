@@ -134,8 +134,7 @@ impl Builder<'_> {
             data.len() - 1
         });
         let offset = place(&mut data[at].bytes, bytes, align);
-        let base = self.address(symbol);
-        if offset == 0 { base } else { self.ptr_offset(base, offset as i64) }
+        self.address_in(symbol, offset as i32)
     }
 }
 

@@ -200,7 +200,7 @@ impl Verifier<'_> {
         let ty = |value: &Value| self.function.ty(*value);
         match inst {
             Inst::Const { ty, .. } => Ok(Some(*ty)),
-            Inst::Address { .. } => Ok(Some(Type::Ptr)),
+            Inst::Address { symbol, offset } => self.address(*symbol, *offset).map(Some),
             Inst::StackSlot { align, .. } => slot(*align).map(Some),
             Inst::Load { ty, base, align, .. } => self.access(*ty, *base, *align).map(Some),
             Inst::Store { value, base, align, .. } => {
@@ -246,6 +246,12 @@ impl Verifier<'_> {
         let ty = self.function.ty(lhs);
         self.typed(rhs, ty)?;
         check(cond_takes(cond, ty), || format!("{cond:?} of {ty}")).map(|()| Type::Bool)
+    }
+
+    fn address(&self, symbol: Symbol, offset: i32) -> Result<Type, String> {
+        let is_start = offset == 0 || self.module.signature(symbol).is_none();
+        check(is_start, || format!("address inside function {}", self.module.name(symbol)))?;
+        Ok(Type::Ptr)
     }
 
     fn callee(&self, callee: Symbol) -> Result<&Signature, String> {

@@ -55,7 +55,7 @@ fn symbols_are_defined_as_their_linkage_says() {
 #[test]
 fn what_a_function_names_exists() {
     let jump = |block| Terminator::Jump(Target { block, args: Vec::new() });
-    let address = |symbol| (Some(Value(2)), Inst::Address { symbol });
+    let address = |symbol| (Some(Value(2)), Inst::Address { symbol, offset: 0 });
     let cases: [Case<'_, Function>; 6] = [
         (&|f| f.blocks[0].params.push(Value(99)), "v99 does not exist"),
         (&|f| f.blocks[0].insts[0].0 = Some(Value(99)), "v99 does not exist"),

@@ -3,21 +3,20 @@
 //! Everything that can be wrong with the arguments is found before the first of them is allocated; what is
 //! known of them by then are their extents and their devices.
 
-use abi_spec::layout::{ANY, OBJECT, any, dl_tensor};
-use abi_spec::{DeviceType, runtime};
+use abi_spec::DeviceType;
+use abi_spec::layout::{ANY, any, dl_tensor};
 
 use crate::declaration::Device;
 use crate::ir::{Cond, Type, Value};
 use crate::language::spelled;
+use crate::lower::emitter::state::OutputState;
 use crate::lower::failure::records;
 use crate::lower::routines::Routine;
 use crate::lower::routines::records::{Output as Record, Outputs};
 use crate::lower::routines::schema::Part;
-use crate::lower::state::OutputState;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::{Home, Output};
 use crate::resolve::ids::OutputId;
-use crate::resolve::term::{Kind, Node, Term};
 
 impl Wrapper<'_, '_> {
     /// Computes extents and devices.
@@ -86,40 +85,5 @@ impl Wrapper<'_, '_> {
             Record { rank, dtype, align: tensor.alignment(), name }.encode(&mut words);
         }
         self.records.shared(Outputs { count: outputs.len() as u32 }, &words)
-    }
-
-    /// `out`: the `DLTensor*`.
-    pub(crate) fn output_tensor(&mut self, output: OutputId) -> Value {
-        let object = self.output_object(output);
-        self.b.ptr_offset(object, OBJECT.size.into())
-    }
-
-    /// The tensor object.
-    pub(crate) fn output_object(&self, output: OutputId) -> Value {
-        let object = self.outputs[output].as_ref().and_then(|output| output.object);
-        object.unwrap_or_else(|| unreachable!("tensors are allocated before they are passed"))
-    }
-
-    /// `out.data`
-    pub(crate) fn output_data(&mut self, output: OutputId) -> Value {
-        let dl = self.output_tensor(output);
-        let data = self.b.load(Type::Ptr, dl, dl_tensor::DATA.offset);
-        let offset = self.b.load(Type::I64, dl, dl_tensor::BYTE_OFFSET.offset);
-        self.b.ptr_add(data, offset)
-    }
-
-    /// `stream(out)`: that of the tensor on whose device it is allocated.
-    pub(crate) fn output_stream(&mut self, output: OutputId) -> Value {
-        let output = &self.function.outputs[output];
-        match (output.home, output.tensor.device) {
-            (Some(Home::Value(home)), _) => self.term(&Term::new(Kind::Ptr, Node::Stream(home))),
-            (Some(Home::Output(home)), _) => self.output_stream(home),
-            (None, Device::Any | Device::Type(DeviceType::CPU)) => self.b.null(),
-            (None, Device::Type(ty)) => {
-                let (ty, index) = (self.b.i32(ty.0), self.b.i32(0));
-                let get = crate::lower::runtime(self.b.module, &runtime::ENV_GET_STREAM);
-                self.b.call_value(get, &[ty, index])
-            }
-        }
     }
 }

@@ -5,13 +5,13 @@ use abi_spec::{Scalar, runtime};
 
 use crate::declaration::StatusError;
 use crate::ir::{Cond, Convert, Linkage, SymbolKind, Type, Value};
+use crate::lower::emitter::state::ScalarState;
+use crate::lower::emitter::state::ValueState;
 use crate::lower::failure::message::Message;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::Callee as Blame;
-use crate::lower::state::ScalarState;
-use crate::lower::state::ValueState;
 use crate::lower::value::{cache, constant_bytes, safe_call};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::{Call, Callee, KernelResult, PackedCall, Received};
@@ -95,7 +95,7 @@ impl<'a> Wrapper<'a, '_> {
             self.check_call(call, status, slot);
         }
         self.release_beyond(owned);
-        self.disown(self.frame.owned() - owned);
+        self.keep_owned(owned);
         match result {
             Some(received) => {
                 self.receive(received, slot);
@@ -105,15 +105,9 @@ impl<'a> Wrapper<'a, '_> {
             }
             None => {
                 self.release_beyond(before);
-                self.disown(self.frame.owned() - before);
+                self.keep_owned(before);
             }
         }
-    }
-
-    /// True for values that are never objects.
-    pub(crate) fn is_plain(&self, value: ValueId) -> bool {
-        matches!(self.function.values[value].ty, crate::ParamType::Scalar(scalar)
-            if !matches!(scalar, Scalar::Uint64 | Scalar::Ptr))
     }
 
     fn call_packed(&mut self, callee: &Callee<'a>, [args, count, result]: [Value; 3]) -> Value {

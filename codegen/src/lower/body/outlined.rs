@@ -53,7 +53,7 @@ impl<'a> Object<'a> {
 impl<'a> Wrapper<'a, '_> {
     /// What is called, if the routine makes this call.
     pub(crate) fn outlined_callee(&self, call: &PackedCall<'a>) -> Option<Object<'a>> {
-        Object::of(&call.callee).filter(|_| self.outlines_calls)
+        Object::of(&call.callee).filter(|_| self.forms.calls)
     }
 
     /// Leaves a call to the routine. A result at NULL is released there.

@@ -5,10 +5,10 @@ use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::{Leaf, ParamType};
 use crate::ir::{Cond, Convert, Type, Value};
+use crate::lower::emitter::state::ValueState;
 use crate::lower::failure::message::Message;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::state::ValueState;
 use crate::lower::value::{constant_bytes, write_any, write_text};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{needs_object, result_index};
@@ -61,7 +61,7 @@ impl Wrapper<'_, '_> {
                 let values = self.pack_all(all);
                 self.make_with(Routine::MakeArray, values, all.len(), slot);
                 self.release_beyond(owned);
-                self.disown(self.frame.owned() - owned);
+                self.keep_owned(owned);
                 Made::Owned(slot)
             }
             Packed::Shape(numbers) => {

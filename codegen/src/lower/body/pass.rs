@@ -4,7 +4,7 @@ use abi_spec::Scalar;
 
 use crate::declaration::{Leaf, ParamType};
 use crate::ir::{Convert, Type, Value};
-use crate::lower::state::ValueState;
+use crate::lower::emitter::state::ValueState;
 use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::c_type::abi_type;

@@ -3,8 +3,8 @@
 use abi_spec::layout::any;
 
 use crate::ir::{Cond, Type, Value};
+use crate::lower::emitter::state::{Origin, SymbolState};
 use crate::lower::routines::Routine;
-use crate::lower::state::{Origin, SymbolState};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::Received;
 use crate::resolve::ids::ValueId;

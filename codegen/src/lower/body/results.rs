@@ -125,7 +125,7 @@ impl<'a> Wrapper<'a, '_> {
             self.own(1);
         } else {
             // It was made here, and has its owner.
-            self.disown(self.frame.owned() - owned);
+            self.keep_owned(owned);
         }
         if let Some(received) = received {
             self.receive(received, slot);

@@ -53,7 +53,7 @@ fn one_call<'a>(
 
 fn block<'a>(w: &mut Wrapper<'a, '_>, statements: &'a [Statement<'a>]) {
     for statement in statements {
-        w.frame.location = statement.location;
+        w.exits.location = statement.location;
         action(w, &statement.action);
     }
 }
@@ -134,6 +134,7 @@ fn repeat<'a>(
 }
 
 fn hint(w: &mut Wrapper<'_, '_>, local: LocalId) -> crate::ir::Hint {
-    let name = Some(w.b.name(w.function.locals[local].name));
+    let name = w.function.locals[local].name;
+    let name = Some(w.b.name(name));
     crate::ir::Hint { name, part: "", index: None }
 }

@@ -4,18 +4,19 @@
 //! Each exit has a call of its own: of exits that jump to one, LLVM makes one block, and computes the address of the
 //! record before the checks.
 
-use abi_spec::layout::ANY;
+use abi_spec::layout::{ANY, any};
 use rustc_hash::FxHashMap;
 
 use crate::declaration::Location;
 use crate::ir::{Binary, Block, Convert, Type, Value};
+use crate::lower::emitter::frame::Held;
+use crate::lower::emitter::state::Origin;
 use crate::lower::failure::message::Message;
 use crate::lower::failure::records;
 use crate::lower::failure::site::Failed;
 use crate::lower::failure::subject::{Facts, note, number};
 use crate::lower::routines::Routine;
 use crate::lower::routines::records::{Rule, place};
-use crate::lower::state::{Held, Origin};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{Table, ValueId};
@@ -27,9 +28,11 @@ const SHARED: u32 = 64;
 
 /// The exits of a function.
 #[derive(Debug)]
-pub(crate) struct Exits {
+pub(crate) struct Exits<'a> {
     /// Where failing checks go instead, since the value may be of another type of a union.
     pub(crate) other: Option<Block>,
+    /// Where the statement comes from, if not from where the function does.
+    pub(crate) location: Option<&'a Location>,
     /// The loops that surround the code.
     loops: Vec<Turn>,
     /// The first argument of the run that the code is in, and the argument that it is at.
@@ -65,13 +68,14 @@ struct Shared {
     owned: u32,
 }
 
-impl Exits {
+impl<'a> Exits<'a> {
     /// Those of a function that has none yet.
-    pub(crate) fn new(function: &Function<'_>) -> Exits {
+    pub(crate) fn new(function: &Function<'_>) -> Exits<'a> {
         let mut facts = Table::like(&function.values, Facts::NONE);
         note(&function.steps, &mut facts);
         Exits {
             other: None,
+            location: None,
             loops: Vec::new(),
             run: None,
             raised: FxHashMap::default(),
@@ -229,6 +233,26 @@ impl<'a> Wrapper<'a, '_> {
         indices
     }
 
+    /// The address at which an exit finds the number at a place.
+    fn number_address(&mut self, place: Place, found: Value) -> Value {
+        match place {
+            Place::Value { value } => {
+                let (base, offset) = self.address_of(value);
+                self.b.ptr_offset(base, (offset + any::PAYLOAD.offset).into())
+            }
+            Place::Extent { value, dim } => {
+                let shape = self.shape(value);
+                if dim == 0 { shape } else { self.b.ptr_offset(shape, 8 * dim as i64) }
+            }
+            Place::Number { value, dim } => {
+                let [data, _] = self.values[value].pair();
+                if dim == 0 { data } else { self.b.ptr_offset(data, 8 * dim as i64) }
+            }
+            // It may not be in memory.
+            Place::Stride { .. } => self.scratch(&[found]),
+        }
+    }
+
     fn index(&mut self, turn: Turn) -> Value {
         match turn {
             Turn::At { start, at } => {
@@ -312,7 +336,7 @@ impl<'a> Wrapper<'a, '_> {
 
     /// The block in which the function is left once a routine has raised.
     fn raised_block(&mut self) -> Block {
-        let key = Shared { held: self.held.last().copied(), owned: self.frame.owned() };
+        let key = Shared { held: self.frame.held.last().copied(), owned: self.frame.owned() };
         if let Some((block, uses)) = self.exits.raised.get_mut(&key)
             && *uses < SHARED
         {

@@ -8,17 +8,17 @@ use crate::lower::wrapper::Wrapper;
 impl Wrapper<'_, '_> {
     /// Leaves once something has raised: what is held is released, and the error stays.
     pub(super) fn leave_prologue(&mut self, status: Value) {
-        if self.held.is_empty() {
+        if self.frame.held.is_empty() {
             return self.exit(Some(status));
         }
         let error = self.take_error();
-        let release = self.releasing(self.held.len());
+        let release = self.releasing(self.frame.held.len());
         self.b.jump(release, &[error]);
     }
 
     /// The block that releases the first so many things that are held, the last one first, and leaves with an error.
     fn releasing(&mut self, count: usize) -> Block {
-        let known = self.exits.releasing.iter().zip(&self.held);
+        let known = self.exits.releasing.iter().zip(&self.frame.held);
         let known = known.take_while(|((held, _), now)| held == *now).count();
         if let Some(&(_, block)) = self.exits.releasing[..known].get(count - 1) {
             return block;
@@ -28,7 +28,7 @@ impl Wrapper<'_, '_> {
         let block = self.b.cold_block("release");
         let error = self.b.block_param(block, Type::Ptr, "error");
         self.b.switch_to(block);
-        let last = self.held[count - 1];
+        let last = self.frame.held[count - 1];
         self.release_held(&[last]);
         match next {
             Some(next) => self.b.jump(next, &[error]),

@@ -137,8 +137,7 @@ impl Records {
 /// The address of a record.
 pub(crate) fn address(b: &mut Builder<'_>, record: u32) -> Value {
     let symbol = symbol(b.module);
-    let base = b.address(symbol);
-    b.ptr_offset(base, record.into())
+    b.address_in(symbol, record as i32)
 }
 
 fn symbol(module: &mut Module) -> Symbol {

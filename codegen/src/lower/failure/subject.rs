@@ -179,7 +179,7 @@ impl Wrapper<'_, '_> {
 
     /// The record of the function, at the place of the statement.
     pub(crate) fn host(&mut self) -> u32 {
-        let location = self.frame.location.or(self.function.declared.location.as_ref());
+        let location = self.exits.location.or(self.function.declared.location.as_ref());
         let key = location.map(std::ptr::from_ref);
         if let Some((_, host)) = self.exits.hosts.iter().find(|(known, _)| *known == key) {
             return *host;

@@ -1,12 +1,10 @@
 //! Symbols: occurrences that bind them or are compared.
 
-use abi_spec::layout::any;
-
 use crate::ir::{Binary, Cond, Value};
 use crate::language::spelled;
+use crate::lower::emitter::state::{Origin, Scope, SymbolState};
 use crate::lower::operators;
 use crate::lower::routines::records::{Rule as Is, place};
-use crate::lower::state::{Origin, Scope, SymbolState};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::SymbolId;
 use crate::resolve::operator::Unary;
@@ -155,10 +153,11 @@ impl Wrapper<'_, '_> {
         let solved = self.b.select(bound, known, solved);
         let unnamed = self.b.i64(place::UNNAMED as i64);
         self.symbols[symbol] = match found.counts {
-            None => SymbolState::Bound(solved, Origin::UNNAMED),
+            None => SymbolState::Bound(solved, Origin::Told(self.b.select(bound, origin, unnamed))),
             Some(counts) => {
-                let (zero, either) = (self.b.i64(0), self.b.or(bound, counts));
-                SymbolState::Maybe(solved, self.b.select(either, unnamed, zero))
+                let zero = self.b.i64(0);
+                let new = self.b.select(counts, unnamed, zero);
+                SymbolState::Maybe(solved, self.b.select(bound, origin, new))
             }
         };
     }
@@ -182,26 +181,6 @@ impl Wrapper<'_, '_> {
             }
         };
         Found { place, value, counts }
-    }
-
-    /// The address at which an exit finds the number at a place.
-    pub(crate) fn number_address(&mut self, place: Place, found: Value) -> Value {
-        match place {
-            Place::Value { value } => {
-                let (base, offset) = self.address_of(value);
-                self.b.ptr_offset(base, (offset + any::PAYLOAD.offset).into())
-            }
-            Place::Extent { value, dim } => {
-                let shape = self.shape(value);
-                if dim == 0 { shape } else { self.b.ptr_offset(shape, 8 * dim as i64) }
-            }
-            Place::Number { value, dim } => {
-                let [data, _] = self.values[value].pair();
-                if dim == 0 { data } else { self.b.ptr_offset(data, 8 * dim as i64) }
-            }
-            // It may not be in memory.
-            Place::Stride { .. } => self.scratch(&[found]),
-        }
     }
 
     /// Extents are never negative.

@@ -8,8 +8,8 @@ use abi_spec::layout::dl_tensor;
 
 use crate::declaration::Device;
 use crate::ir::{Binary, Builder, Cond, Convert, Hint, Type, Value};
+use crate::lower::emitter::state::Origin;
 use crate::lower::routines::records::place;
-use crate::lower::state::Origin;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::Function;
 use crate::resolve::ids::ValueId;

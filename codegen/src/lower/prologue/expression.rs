@@ -1,18 +1,18 @@
 //! Terms and constraints in the wrapper's own code.
 
+use abi_spec::Scalar;
 use abi_spec::layout::seq_cell;
-use abi_spec::{DeviceType, Scalar};
 
-use crate::declaration::{Device, Logic};
+use crate::declaration::Logic;
 use crate::ir::{self, Cond, Convert, Type, Value};
+use crate::lower::emitter::state::ValueState;
 use crate::lower::failure::message::Message;
 use crate::lower::operators;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::PieceKind;
-use crate::lower::state::{SymbolState, ValueState};
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::ids::{LocalId, SymbolId, ValueId};
+use crate::resolve::ids::ValueId;
 use crate::resolve::operator::Division;
 use crate::resolve::step::{Condition, Place};
 use crate::resolve::term::{Kind, Node, OfSeveral, OfTensor, Property, Quote, Term};
@@ -142,22 +142,6 @@ impl Wrapper<'_, '_> {
         self.b.jump(join, &[second]);
         self.b.switch_to(join);
         both
-    }
-
-    fn symbol(&mut self, symbol: SymbolId) -> Value {
-        match self.symbols[symbol] {
-            SymbolState::Bound(value, _) | SymbolState::Maybe(value, _) => value,
-            SymbolState::Unbound => match self.function.symbols[symbol].local {
-                Some(local) => self.local(local),
-                None => unreachable!("symbols are bound before they are used"),
-            },
-        }
-    }
-
-    /// What the body has given a name.
-    pub(crate) fn local(&self, local: LocalId) -> Value {
-        let known = self.locals[local];
-        known.unwrap_or_else(|| unreachable!("names are given before they are used"))
     }
 
     /// A value that is one word in terms.
@@ -322,25 +306,5 @@ impl Wrapper<'_, '_> {
             self.b.guard(some, fail);
         }
         operators::divide(&mut self.b, op, x, y)
-    }
-
-    fn stream(&mut self, value: ValueId) -> Value {
-        let device = self.function.tensor(value).map(|tensor| tensor.device);
-        if device == Some(Device::Type(DeviceType::CPU)) {
-            return self.b.null();
-        }
-        let id = self.device_id32(value);
-        let get = crate::lower::runtime(self.b.module, &abi_spec::runtime::ENV_GET_STREAM);
-        if let Some(Device::Type(declared)) = device
-            && self.mask(value).is_none()
-        {
-            let ty = self.b.i32(declared.0);
-            return self.b.call_value(get, &[ty, id]);
-        }
-        let ty = self.device_type32(value);
-        // A tensor that is not there has device type 0.
-        let cpu = self.b.compare_const(Cond::Ule, ty, DeviceType::CPU.0.into());
-        let none = |b: &mut crate::ir::Builder<'_>| b.null();
-        self.b.if_else(cpu, Type::Ptr, none, |b| b.call_value(get, &[ty, id]))
     }
 }

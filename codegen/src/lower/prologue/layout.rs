@@ -8,8 +8,8 @@ use abi_spec::layout::dl_tensor;
 
 use crate::ir::{Binary, Block, Cond, Convert, Type, Value};
 use crate::lower::check::Checks;
+use crate::lower::emitter::state::{Origin, SymbolState};
 use crate::lower::routines::Routine;
-use crate::lower::state::{Origin, SymbolState};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::ValueId;
 

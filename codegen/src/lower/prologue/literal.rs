@@ -4,9 +4,9 @@ use abi_spec::TypeIndex;
 
 use crate::declaration::{Literal, is_text, literal_scalar};
 use crate::ir::{Binary, Cond, Convert, Type, Value};
+use crate::lower::emitter::state::ValueState;
 use crate::lower::prologue::value::pair;
 use crate::lower::routines::Routine;
-use crate::lower::state::ValueState;
 use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::ValueId;

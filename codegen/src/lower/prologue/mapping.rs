@@ -8,10 +8,10 @@ use abi_spec::layout::{ANY, any, object};
 
 use crate::declaration::ParamType;
 use crate::ir::{Binary, Block, Cond, Convert, Type, Value};
+use crate::lower::emitter::frame::Held;
 use crate::lower::failure::Turn;
 use crate::lower::prologue::registry::Global;
 use crate::lower::prologue::scope::require_nothing;
-use crate::lower::state::Held;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{accepted, may_be_object};
 use crate::resolve::ids::{SymbolId, ValueId};
@@ -50,8 +50,8 @@ impl<'a> Wrapper<'a, '_> {
         if let Some(there) = self.mask(value) {
             self.go_unless(there, after, &nothing);
         }
-        let outside = self.enter_scope(value);
-        let outer = self.held.len();
+        let outside = self.mark_where_there(value);
+        let outer = self.frame.held.len();
         let (is_map, mapping) = self.mapping_words(value);
         let counter = self.global(is_map, SIZE, outer);
         let counted = self.call_global(counter, mapping, None, outer);
@@ -73,7 +73,7 @@ impl<'a> Wrapper<'a, '_> {
             outer,
         });
         self.b.switch_to(after);
-        self.leave_scope(outside);
+        self.go_back(outside);
         self.set_symbols(&symbols, &states);
     }
 
@@ -110,7 +110,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.jump(head, &start);
         self.b.switch_to(head);
         self.set_symbols(symbols, &states);
-        self.held.push(Held::Object(iterator.object));
+        self.frame.held.push(Held::Object(iterator.object));
         self.in_loop(Turn::Left { size, left }, |w| w.entry(entries));
         let symbols = self.carry(symbols);
         let left = self.b.binary_const(Binary::Sub, left, 1);
@@ -119,7 +119,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.branch(last, end, next);
         self.b.switch_to(next);
         let moved = self.ask(entries, MOVE_ON, None);
-        self.held.truncate(outer);
+        self.frame.held.truncate(outer);
         // There are fewer only if somebody has taken entries out meanwhile.
         let more = self.b.load(Type::I64, moved, any::PAYLOAD.offset);
         let more = self.b.compare_const(Cond::Ne, more, 0);
@@ -138,7 +138,7 @@ impl<'a> Wrapper<'a, '_> {
         for (which, (_, slot)) in entries.parts.iter().enumerate() {
             if let Some(slot) = *slot {
                 self.ask(entries, which as i64, Some(slot));
-                self.held.push(Held::Any(slot));
+                self.frame.held.push(Held::Any(slot));
             }
         }
         match self.exits.other {
@@ -151,7 +151,7 @@ impl<'a> Wrapper<'a, '_> {
             }
             None => self.check_steps(entries.steps),
         }
-        self.held.truncate(outer + 1);
+        self.frame.held.truncate(outer + 1);
         for (child, slot) in entries.parts {
             if let Some(slot) = slot.filter(|_| self.may_be_object(child)) {
                 self.release_held(&[Held::Any(slot)]);

@@ -6,8 +6,8 @@
 use abi_spec::layout::DL_TENSOR;
 
 use crate::ir::{Type, Value};
-use crate::lower::state::TensorState;
-use crate::lower::state::ValueState;
+use crate::lower::emitter::state::TensorState;
+use crate::lower::emitter::state::ValueState;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::ValueId;
 use crate::resolve::step::Step;
@@ -47,7 +47,7 @@ impl<'a> Wrapper<'a, '_> {
         let mut nothing = vec![zeros; words];
         nothing.extend(self.carry(&symbols));
         self.go_unless(there, join, &nothing);
-        let outside = self.enter_scope(value);
+        let outside = self.mark_where_there(value);
         self.branched = Some(value);
         steps.iter().for_each(|step| self.check_step(step));
         self.branched = None;
@@ -56,7 +56,7 @@ impl<'a> Wrapper<'a, '_> {
         found.extend(self.carry(&symbols));
         self.b.jump(join, &found);
         self.b.switch_to(join);
-        self.leave_scope(outside);
+        self.go_back(outside);
         self.set_symbols(&symbols, &states);
         let state = TensorState::new(Some(params[0]), params.get(1).copied(), rank);
         self.set_state(value, ValueState::Tensor(state));

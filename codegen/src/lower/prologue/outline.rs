@@ -51,12 +51,12 @@ pub(crate) fn outlines_texts(function: &Function<'_>) -> bool {
 impl Wrapper<'_, '_> {
     /// True if the routine checks this tensor.
     pub(crate) fn is_outlined(&self, value: ValueId) -> bool {
-        self.outlined[value]
+        self.forms.outlined[value]
     }
 
     /// Leaves the header of a tensor to the routine, if it is one of those: its `DLTensor*`.
     pub(crate) fn outlined_tensor(&mut self, value: ValueId) -> Option<Value> {
-        if !self.outlined[value] {
+        if !self.forms.outlined[value] {
             return None;
         }
         let (address, subject) = (self.any_address(value), self.subject(value));

@@ -1,13 +1,13 @@
 //! Functions of the runtime's registry that a prologue calls, and what it owns meanwhile.
 
 use abi_spec::layout::{ANY, BYTE_ARRAY, any, byte_array};
-use abi_spec::{TypeIndex, runtime};
+use abi_spec::runtime;
 
 use crate::ir::{Cond, Convert, Type, Value};
+use crate::lower::emitter::frame::Held;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::Callee;
-use crate::lower::state::Held;
 use crate::lower::value::cache;
 use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
@@ -144,37 +144,5 @@ impl Wrapper<'_, '_> {
         let mut values = self.name_of(first, names).to_vec();
         values.extend(status.map(|status| self.b.convert(Convert::Sext, status, Type::I64)));
         self.raise_at(&failed, &values);
-    }
-
-    /// Releases what is held beyond the first `outer` things.
-    pub(crate) fn release_own(&mut self, outer: usize) {
-        let own = self.held[outer..].to_vec();
-        self.release_held(&own);
-    }
-
-    /// Releases things, the last one first.
-    pub(crate) fn release_held(&mut self, held: &[Held]) {
-        let release = crate::lower::runtime(self.b.module, &runtime::OBJECT_DEC_REF);
-        for &held in held.iter().rev() {
-            match held {
-                Held::Object(object) => drop(self.b.call(release, &[object])),
-                Held::Any(value) => {
-                    let index = self.b.load(Type::I32, value, any::TYPE_INDEX.offset);
-                    let object = TypeIndex::STATIC_OBJECT_BEGIN.0.into();
-                    let is_object = self.b.compare_const(Cond::Sge, index, object);
-                    self.b.if_then(is_object, |b| {
-                        let object = b.load(Type::Ptr, value, any::PAYLOAD.offset);
-                        b.call(release, &[object]);
-                    });
-                }
-            }
-        }
-    }
-
-    /// Makes a `TVMFFIAny` None.
-    pub(crate) fn clear_any(&mut self, value: Value) {
-        let none = self.b.i64(TypeIndex::NONE.0.into());
-        self.b.store(none, value, any::TYPE_INDEX.offset);
-        self.b.store(none, value, any::PAYLOAD.offset);
     }
 }

@@ -7,9 +7,9 @@ use abi_spec::layout::ANY;
 
 use crate::declaration::{Device, Tensor};
 use crate::ir::{Cond, Hint, Target, Type, Value};
+use crate::lower::emitter::state::{TensorState, ValueState};
 use crate::lower::prologue::optional::about;
 use crate::lower::prologue::outline::INLINE;
-use crate::lower::state::{TensorState, ValueState};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{Table, ValueId};
@@ -84,9 +84,9 @@ fn plain<'a>(function: &Function<'_>, steps: &[Step<'a>]) -> Option<(usize, &'a 
 impl<'a> Wrapper<'a, '_> {
     /// If these steps start with a run, checks it; yields how many of them are about it.
     pub(crate) fn run(&mut self, steps: &'a [Step<'a>]) -> usize {
-        let first = steps.first().and_then(Step::opens).filter(|&value| self.runs[value] > 0);
+        let first = steps.first().and_then(Step::opens).filter(|&value| self.forms.runs[value] > 0);
         let Some(first) = first else { return 0 };
-        let count = self.runs[first];
+        let count = self.forms.runs[first];
         let each = steps.iter().take_while(|step| about(step) == Some(first)).count();
         let addresses = self.b.stack_slot(WORD * count as u32, WORD);
         let values: Vec<ValueId> =
@@ -106,10 +106,11 @@ impl<'a> Wrapper<'a, '_> {
         let [turn, done] = ["tensors", "next"].map(|label| self.b.block(label));
         let [at, to] = [(); 2].map(|()| self.b.block_param(turn, Type::Ptr, Hint::default()));
         let start = self.any_address(first);
-        let end = self.b.ptr_offset(start, (self.runs[first] as u32 * ANY.size).into());
+        let size = self.forms.runs[first] as u32 * ANY.size;
+        let end = self.b.ptr_offset(start, size.into());
         self.b.jump(turn, &[start, addresses]);
         self.b.switch_to(turn);
-        let (outside, devices) = (self.enter_scope(first), self.devices.tensors.len());
+        let (outside, devices) = (self.mark_where_there(first), self.devices.tensors.len());
         self.places[first] = Some(at);
         self.in_run([start, at], |w| steps.iter().for_each(|step| w.check_step(step)));
         let address = self.address(first);
@@ -122,7 +123,7 @@ impl<'a> Wrapper<'a, '_> {
         self.places[first] = None;
         // The device is that of the tensor before the run.
         self.devices.tensors.truncate(devices);
-        self.leave_scope(outside);
+        self.go_back(outside);
     }
 
     /// What is known of a tensor after the loop.

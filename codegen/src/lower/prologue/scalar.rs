@@ -5,7 +5,7 @@ use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::Literal;
 use crate::ir::{Binary, Cond, Convert, Type, Value};
-use crate::lower::state::{ScalarState, ValueState};
+use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::c_type::abi_type;
 use crate::resolve::ids::ValueId;
@@ -127,12 +127,6 @@ impl Wrapper<'_, '_> {
         narrow
     }
 
-    /// The low bits of an `I64`.
-    pub(crate) fn truncate(&mut self, wide: Value, scalar: Scalar) -> Value {
-        let ty = abi_type(scalar).ty;
-        if ty == Type::I64 { wide } else { self.b.convert(Convert::Trunc, wide, ty) }
-    }
-
     fn boolean(&mut self, value: ValueId) -> ScalarState {
         let (_, payload) = self.number(value, TypeIndex::BOOL);
         let truth = self.b.compare_const(Cond::Ne, payload, 0);
@@ -147,29 +141,6 @@ impl Wrapper<'_, '_> {
         let converted = self.b.convert(Convert::SintToFloat, bits, Type::F64);
         let value = self.b.select(is_float, float, converted);
         ScalarState { ty: scalar, native: self.round(value, scalar), wide: None }
-    }
-
-    /// An `F64` rounded to a float type.
-    pub(crate) fn round(&mut self, value: Value, scalar: Scalar) -> Value {
-        self.b.round(value, scalar, self.linkage)
-    }
-
-    /// A scalar parameter as arithmetic sees it: `I64`, `F64` or `Ptr`.
-    pub(crate) fn wide(&mut self, value: ValueId) -> Value {
-        let state = self.values[value].scalar();
-        if let Some(wide) = state.wide {
-            return wide;
-        }
-        let wide = self.widen(state.native, state.ty);
-        if self.keeps(value) {
-            self.values[value] = ValueState::Scalar(ScalarState { wide: Some(wide), ..state });
-        }
-        wide
-    }
-
-    /// A value of a C type as `I64`, `F64` or `Ptr`.
-    pub(crate) fn widen(&mut self, native: Value, scalar: Scalar) -> Value {
-        self.b.widen(native, scalar, self.linkage)
     }
 
     fn pointer_param(&mut self, value: ValueId) -> ScalarState {

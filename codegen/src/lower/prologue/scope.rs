@@ -3,45 +3,12 @@
 
 use crate::declaration::{Leaf, ParamType};
 use crate::ir::{Block, Hint, Type, Value};
-use crate::lower::scoped::Mark;
-use crate::lower::state::SymbolState;
+use crate::lower::emitter::state::SymbolState;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::{SymbolId, Table, ValueId};
 use crate::resolve::step::{Rule, Step};
 
-/// The outside of a scope: what is known there.
-#[derive(Debug)]
-pub(crate) struct Outside {
-    values: Mark,
-    present: Mark,
-    symbols: Mark,
-    known_sign: Mark,
-}
-
 impl<'a> Wrapper<'a, '_> {
-    /// Enters a scope that is reached only where a value is there.
-    pub(crate) fn enter_scope(&mut self, value: ValueId) -> Outside {
-        let outside = Outside {
-            values: self.values.mark(),
-            present: self.present.mark(),
-            symbols: self.symbols.mark(),
-            known_sign: self.known_sign.mark(),
-        };
-        for optional in self.function.optionals(value) {
-            self.present[optional] = None;
-        }
-        outside
-    }
-
-    /// Leaves a scope: nothing that was learnt in it is known any more.
-    pub(crate) fn leave_scope(&mut self, outside: Outside) {
-        let Outside { values, present, symbols, known_sign } = outside;
-        self.values.go_back(values);
-        self.present.go_back(present);
-        self.symbols.go_back(symbols);
-        self.known_sign.go_back(known_sign);
-    }
-
     /// The symbols that steps may bind.
     pub(crate) fn unbound_in(&self, steps: &[Step<'_>]) -> Vec<SymbolId> {
         let mut symbols = Vec::new();
@@ -67,7 +34,8 @@ impl<'a> Wrapper<'a, '_> {
     pub(crate) fn carried_to(&mut self, block: Block, symbols: &[SymbolId]) -> Vec<SymbolState> {
         let mut states = Vec::with_capacity(symbols.len());
         for &symbol in symbols {
-            let name = Some(self.b.name(self.function.symbols[symbol].name));
+            let name = self.function.symbols[symbol].name;
+            let name = Some(self.b.name(name));
             let value = Hint { name, part: "", index: None };
             let value = self.b.block_param(block, Type::I64, value);
             let origin = Hint { name, part: "origin", index: None };
@@ -80,15 +48,6 @@ impl<'a> Wrapper<'a, '_> {
     /// Symbols are from now on what they are in these states.
     pub(crate) fn set_symbols(&mut self, symbols: &[SymbolId], states: &[SymbolState]) {
         symbols.iter().zip(states).for_each(|(&symbol, state)| self.symbols[symbol] = *state);
-    }
-
-    /// Leaves for `to` with arguments unless a condition holds.
-    pub(crate) fn go_unless(&mut self, cond: Value, to: Block, args: &[Value]) {
-        let (aside, next) = (self.b.block("aside"), self.b.block("next"));
-        self.b.branch(cond, next, aside);
-        self.b.switch_to(aside);
-        self.b.jump(to, args);
-        self.b.switch_to(next);
     }
 }
 
@@ -125,19 +84,4 @@ pub(crate) fn require_nothing(
     steps
         .iter()
         .all(|step| matches!(step, Step::Value { value } if *all[*value].ty == ParamType::Leaf(Leaf::Any)))
-}
-
-/// A path as a name of the IR: without backticks, and with `i` for indices that are known at run time only.
-pub(crate) fn printable(path: &str) -> String {
-    let (mut text, mut chars) = (String::with_capacity(path.len()), path.chars());
-    while let Some(next) = chars.next() {
-        if next == crate::resolve::value::INDEX {
-            // The depth of the loop follows.
-            chars.next();
-            text.push('i');
-        } else if next != '`' {
-            text.push(next);
-        }
-    }
-    text
 }

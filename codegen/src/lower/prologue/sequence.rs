@@ -4,9 +4,9 @@ use abi_spec::layout::{ANY, OBJECT, seq_cell};
 
 use crate::declaration::ParamType;
 use crate::ir::{Binary, Cond, Hint, Type, Value};
+use crate::lower::emitter::state::SymbolState;
 use crate::lower::failure::Turn;
 use crate::lower::prologue::scope::require_nothing;
-use crate::lower::state::SymbolState;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::{SymbolId, ValueId};
 use crate::resolve::step::Step;
@@ -34,10 +34,10 @@ impl<'a> Wrapper<'a, '_> {
         }
         let range = self.elements_of(value);
         let symbols = self.unbound_in(steps);
-        let outside = self.enter_scope(value);
+        let outside = self.mark_where_there(value);
         let elements = Elements { value, steps, range, symbols };
         let states = self.elements(&elements);
-        self.leave_scope(outside);
+        self.go_back(outside);
         self.set_symbols(&elements.symbols, &states);
     }
 

@@ -1,7 +1,6 @@
 //! The steps of a function as code, one after the other: each makes the loads of the next legal.
 
 use crate::declaration::{Leaf, ParamType};
-use crate::ir::Value;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::ValueId;
 use crate::resolve::step::Step;
@@ -80,11 +79,5 @@ impl<'a> Wrapper<'a, '_> {
             | Step::OneOf { .. }
             | Step::Require(_) => self.value_exit(value),
         };
-    }
-
-    /// How many arguments there are, those that were left out included.
-    pub(crate) fn num_args(&mut self) -> Value {
-        let declared = self.function.declared.signature.required();
-        self.num_args.unwrap_or_else(|| self.b.i32(declared as i32))
     }
 }

@@ -49,12 +49,12 @@ impl<'a> Wrapper<'a, '_> {
 
     /// One type of a union; leaves for `other` if the value is not of it.
     fn alternative(&mut self, value: ValueId, steps: &'a [Step<'a>], index: Value, other: Block) {
-        let outside = self.enter_scope(value);
+        let outside = self.mark_where_there(value);
         if let Some(accepted) = self.told_by_index(value) {
             self.require_accepted(index, accepted, other);
         }
         self.or_other(other, |w| w.check_steps(steps));
-        self.leave_scope(outside);
+        self.go_back(outside);
     }
 
     /// What the runtime may have to parse.

@@ -4,12 +4,12 @@
 //! else is acceptable.
 
 use abi_spec::TypeIndex;
-use abi_spec::layout::{BYTE_ARRAY, OBJECT, any, byte_array, seq_cell};
+use abi_spec::layout::{BYTE_ARRAY, OBJECT, any, seq_cell};
 
 use crate::declaration::{Class, Leaf, Mapping, ParamType, Sequence, Shape};
 use crate::ir::{Block, Cond, Convert, Type, Value};
+use crate::lower::emitter::state::ValueState;
 use crate::lower::routines::{self, Routine};
-use crate::lower::state::ValueState;
 use crate::lower::value::{class_cache, constant_bytes};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{MAX_SMALL, accepted, dynamic_key};
@@ -81,23 +81,6 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// `value[dim]` of a shape of fixed rank.
-    pub(crate) fn number_of(&mut self, value: ValueId, dim: usize) -> Value {
-        let [data, _] = self.values[value].pair();
-        let shape = self.function.values[value].ty.shape();
-        let rank = shape.and_then(Shape::rank).unwrap_or(dim + 1);
-        let data = self.readable(value, data, 8 * rank);
-        let number = self.b.load(Type::I64, data, 8 * dim as i32);
-        let hint = self.hint(value, "number", Some(dim));
-        self.b.hint(number, hint)
-    }
-
-    /// The address of the `TVMFFIAny`.
-    pub(crate) fn any_address(&mut self, value: ValueId) -> Value {
-        let (base, offset) = self.address_of(value);
-        if offset == 0 { base } else { self.b.ptr_offset(base, offset.into()) }
-    }
-
     /// The arguments from this one on, and how many there are.
     fn rest(&mut self, value: ValueId, first: usize) -> ValueState {
         let address = self.any_address(value);
@@ -137,7 +120,8 @@ impl Wrapper<'_, '_> {
 
     fn guard_non_null(&mut self, pointer: Value) -> Value {
         let some = self.b.compare_const(Cond::Ne, pointer, 0);
-        self.b.guard(some, self.checks.fail);
+        let fail = self.checks.fail;
+        self.b.guard(some, fail);
         pointer
     }
 
@@ -187,7 +171,7 @@ impl Wrapper<'_, '_> {
         small: TypeIndex,
         object: TypeIndex,
     ) -> [Value; 2] {
-        if self.outlines_texts && self.checks.mask.is_none() {
+        if self.forms.texts && self.checks.mask.is_none() {
             let array = self.text_array(value);
             return self.array_of_bytes(value, array);
         }
@@ -247,16 +231,6 @@ impl Wrapper<'_, '_> {
         self.guard_non_null(array)
     }
 
-    /// What an array of bytes, or a cell that begins like one, says of its contents.
-    fn array_of_bytes(&mut self, value: ValueId, array: Value) -> [Value; 2] {
-        let fields = [(Type::Ptr, byte_array::DATA, "data"), (Type::I64, byte_array::SIZE, "size")];
-        fields.map(|(ty, field, part)| {
-            let loaded = self.b.load(ty, array, field.offset);
-            let hint = self.hint(value, part, None);
-            self.b.hint(loaded, hint)
-        })
-    }
-
     /// An element type or a device: the payload, or what text names.
     fn word(&mut self, value: ValueId, usual: TypeIndex, otherwise: Routine) -> ValueState {
         let (index, payload) = self.words(value, Type::I64);
@@ -272,7 +246,8 @@ impl Wrapper<'_, '_> {
             let [low, high] = w.masks(value);
             let named = w.routine_value(otherwise, &[address, low, high, slot]);
             let named = w.b.compare_const(Cond::Ne, named, 0);
-            w.b.guard(named, w.checks.fail);
+            let fail = w.checks.fail;
+            w.b.guard(named, fail);
             w.b.load(Type::I64, slot, 0)
         });
         ValueState::Word(word)

@@ -1,11 +1,10 @@
-//! What the wrapper knows of values, symbols and tensors while it is written.
+//! What is known of values, symbols and tensors while a function is written.
 
 use abi_spec::Scalar;
 
-use crate::declaration::{Device, Location};
-use crate::ir::{Block, Value};
+use crate::ir::Value;
 use crate::lower::routines::records::place;
-use crate::resolve::ids::{SymbolId, ValueId};
+use crate::resolve::ids::SymbolId;
 
 /// What has been loaded of a tensor. Optional values are loaded on first use.
 #[derive(Clone, Debug)]
@@ -51,26 +50,6 @@ impl TensorState {
             compact: false,
         }
     }
-}
-
-/// The devices of tensors that must agree.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Devices {
-    /// That of the first tensor whose device index matters, how it was declared, and its place.
-    pub(crate) first: Option<(Value, Device, u64)>,
-    /// The tensors so far.
-    pub(crate) tensors: Vec<ValueId>,
-    /// The table of devices, where only the call knows which must agree.
-    pub(crate) table: Option<Value>,
-}
-
-/// What is owned, and released on every way out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Held {
-    /// An object.
-    Object(Value),
-    /// What the `TVMFFIAny` at an address holds.
-    Any(Value),
 }
 
 /// A scalar that has been loaded and checked.
@@ -180,49 +159,4 @@ impl Origin {
     pub(crate) const NONE: Origin = Origin::Known(0);
     /// One that messages do not name.
     pub(crate) const UNNAMED: Origin = Origin::Known(place::UNNAMED);
-}
-
-/// What the body owns, and how it is left.
-#[derive(Debug)]
-pub(crate) struct Frame<'a> {
-    /// How many values are owned here.
-    pub(super) owned: u32,
-    /// The array, once there is one.
-    pub(super) values: Option<Value>,
-    /// Where arguments of calls are written, once there is such a place.
-    pub(super) area: Option<Value>,
-    /// Where a launch is written, once there is one.
-    pub(super) launch: Option<Value>,
-    /// Words that a routine is given by their address, once there are any.
-    pub(super) scratch: Option<Value>,
-    /// The way out of a failure: a block that takes how many values are owned, and the status.
-    pub(super) leave: Option<(Block, [Value; 2])>,
-    /// How many failures take it so far.
-    pub(super) leaving: u32,
-    /// How many scopes there have been.
-    pub(super) scopes: u32,
-    /// Where the statement comes from, if not from where the function does.
-    pub(crate) location: Option<&'a Location>,
-}
-
-impl Frame<'_> {
-    /// Nothing is owned.
-    pub(crate) fn new() -> Self {
-        Frame {
-            owned: 0,
-            values: None,
-            area: None,
-            launch: None,
-            scratch: None,
-            leave: None,
-            leaving: 0,
-            scopes: 0,
-            location: None,
-        }
-    }
-
-    /// How many values are owned here.
-    pub(crate) fn owned(&self) -> u32 {
-        self.owned
-    }
 }

@@ -1,19 +1,69 @@
 //! What the body owns: one array of the frame, in the order of creation, which every way out releases.
 
-use abi_spec::TypeIndex;
-use abi_spec::layout::ANY;
+use abi_spec::layout::{ANY, any};
+use abi_spec::{TypeIndex, runtime};
 
-use crate::ir::{Block, Type, Value};
+use crate::ir::{Block, Cond, Type, Value};
+use crate::lower::emitter::Emitter;
 use crate::lower::routines::Routine;
-use crate::lower::state::{Held, Scope};
 use crate::lower::value::write_any;
-use crate::lower::wrapper::Wrapper;
 
 /// How many failures share a way out. Finding out what dominates a block takes time for each that jumps to it, and
 /// the more the farther they are from each other.
 const SHARED: u32 = 64;
 
-impl<'a> Wrapper<'a, '_> {
+/// What is owned, and released on every way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Held {
+    /// An object.
+    Object(Value),
+    /// What the `TVMFFIAny` at an address holds.
+    Any(Value),
+}
+
+/// What the body owns, and how it is left.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    /// How many values are owned here.
+    owned: u32,
+    /// The array, once there is one.
+    values: Option<Value>,
+    /// Where arguments of calls are written, once there is such a place.
+    area: Option<Value>,
+    /// Where a launch is written, once there is one.
+    launch: Option<Value>,
+    /// Words that a routine is given by their address, once there are any.
+    scratch: Option<Value>,
+    /// The way out of a failure: a block that takes how many values are owned, and the status.
+    leave: Option<(Block, [Value; 2])>,
+    /// How many failures take it so far.
+    leaving: u32,
+    /// What a prologue holds at this point.
+    pub(crate) held: Vec<Held>,
+}
+
+impl Frame {
+    /// Nothing is owned.
+    pub(crate) fn new() -> Self {
+        Frame {
+            owned: 0,
+            values: None,
+            area: None,
+            launch: None,
+            scratch: None,
+            leave: None,
+            leaving: 0,
+            held: Vec::new(),
+        }
+    }
+
+    /// How many values are owned here.
+    pub(crate) fn owned(&self) -> u32 {
+        self.owned
+    }
+}
+
+impl Emitter<'_, '_> {
     /// The address of the value that is owned as number `index`.
     pub(crate) fn owned_at(&mut self, index: u32) -> Value {
         let size = (index + 1) * ANY.size;
@@ -40,6 +90,11 @@ impl<'a> Wrapper<'a, '_> {
         let zero = self.b.i64(0);
         write_any(&mut self.b, slot, TypeIndex::NONE, zero);
         slot
+    }
+
+    /// Of what is owned, only the first `count` values are from now on; nothing is released.
+    pub(crate) fn keep_owned(&mut self, count: u32) {
+        self.frame.owned = count;
     }
 
     /// What was made last is not owned after all.
@@ -103,29 +158,6 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    /// A scope: what is owned in it is released at its end, and what is learnt in it is not known after it.
-    pub(crate) fn inner(&mut self, body: impl FnOnce(&mut Self)) {
-        let (owned, outer) = (self.frame.owned, self.scope);
-        self.frame.scopes += 1;
-        self.scope = Scope(self.frame.scopes);
-        body(self);
-        if !self.b.ended() {
-            self.release_beyond(owned);
-        }
-        self.frame.owned = owned;
-        self.scope = outer;
-    }
-
-    /// Code that runs on some ways only: what is learnt in it is not known after it.
-    pub(crate) fn aside<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
-        let outer = self.scope;
-        self.frame.scopes += 1;
-        self.scope = Scope(self.frame.scopes);
-        let value = body(self);
-        self.scope = outer;
-        value
-    }
-
     /// Leaves with a status after an error has been set: everything is released, and the error stays.
     pub(crate) fn exit(&mut self, status: Option<Value>) {
         let Some(status) = status.filter(|_| self.frame.owned > 0) else {
@@ -161,5 +193,37 @@ impl<'a> Wrapper<'a, '_> {
         let values = self.owned_at(0);
         self.routine(Routine::Leave, &[values, count]);
         self.b.ret(Some(status));
+    }
+
+    /// Releases things, the last one first.
+    pub(crate) fn release_held(&mut self, held: &[Held]) {
+        let release = crate::lower::runtime(self.b.module, &runtime::OBJECT_DEC_REF);
+        for &held in held.iter().rev() {
+            match held {
+                Held::Object(object) => drop(self.b.call(release, &[object])),
+                Held::Any(value) => {
+                    let index = self.b.load(Type::I32, value, any::TYPE_INDEX.offset);
+                    let object = TypeIndex::STATIC_OBJECT_BEGIN.0.into();
+                    let is_object = self.b.compare_const(Cond::Sge, index, object);
+                    self.b.if_then(is_object, |b| {
+                        let object = b.load(Type::Ptr, value, any::PAYLOAD.offset);
+                        b.call(release, &[object]);
+                    });
+                }
+            }
+        }
+    }
+
+    /// Releases what is held beyond the first `outer` things.
+    pub(crate) fn release_own(&mut self, outer: usize) {
+        let own = self.frame.held[outer..].to_vec();
+        self.release_held(&own);
+    }
+
+    /// Makes a `TVMFFIAny` None.
+    pub(crate) fn clear_any(&mut self, value: Value) {
+        let none = self.b.i64(TypeIndex::NONE.0.into());
+        self.b.store(none, value, any::TYPE_INDEX.offset);
+        self.b.store(none, value, any::PAYLOAD.offset);
     }
 }

@@ -1,0 +1,87 @@
+//! Where values are, and what stands there.
+
+use abi_spec::layout::{ANY, any, byte_array};
+
+use crate::declaration::Shape;
+use crate::ir::{Type, Value};
+use crate::lower::emitter::Emitter;
+use crate::resolve::ids::ValueId;
+use crate::resolve::value::Source;
+
+impl Emitter<'_, '_> {
+    /// The address of a value: a base and an offset in bytes. That of the context is its handle.
+    pub(crate) fn address_of(&mut self, value: ValueId) -> (Value, i32) {
+        match self.function.values[value].source {
+            Source::Context => (self.b.param(0), 0),
+            Source::Argument(index) | Source::Rest(index) => match self.places[value] {
+                Some(place) => (place, 0),
+                None => (self.args, index as i32 * ANY.size as i32),
+            },
+            Source::Element { of, index } => {
+                (self.values[of].elements(), index as i32 * ANY.size as i32)
+            }
+            Source::Each { .. }
+            | Source::Key { .. }
+            | Source::Mapped { .. }
+            | Source::Alternative { .. }
+            | Source::Result => match self.places[value] {
+                Some(place) => (place, 0),
+                None => unreachable!("a loop, a union or a call knows where it is"),
+            },
+        }
+    }
+
+    /// The address of the `TVMFFIAny`.
+    pub(crate) fn any_address(&mut self, value: ValueId) -> Value {
+        let (base, offset) = self.address_of(value);
+        if offset == 0 { base } else { self.b.ptr_offset(base, offset.into()) }
+    }
+
+    /// The type index of a value and its payload as `ty`.
+    pub(crate) fn words(&mut self, value: ValueId, ty: Type) -> (Value, Value) {
+        (self.type_index(value), self.payload(value, ty))
+    }
+
+    /// The payload of a value.
+    pub(crate) fn payload(&mut self, value: ValueId, ty: Type) -> Value {
+        let (base, offset) = self.address_of(value);
+        let payload = self.b.load(ty, base, offset + any::PAYLOAD.offset);
+        let hint = self.hint(value, "payload", None);
+        self.b.hint(payload, hint)
+    }
+
+    /// The type index of a value.
+    pub(crate) fn type_index(&mut self, value: ValueId) -> Value {
+        let (base, offset) = self.address_of(value);
+        let index = self.b.load(Type::I32, base, offset + any::TYPE_INDEX.offset);
+        let hint = self.hint(value, "type_index", None);
+        self.b.hint(index, hint)
+    }
+
+    /// How many arguments there are, those that were left out included.
+    pub(crate) fn num_args(&mut self) -> Value {
+        let declared = self.function.declared.signature.required();
+        self.num_args.unwrap_or_else(|| self.b.i32(declared as i32))
+    }
+
+    /// `value[dim]` of a shape of fixed rank.
+    pub(crate) fn number_of(&mut self, value: ValueId, dim: usize) -> Value {
+        let [data, _] = self.values[value].pair();
+        let shape = self.function.values[value].ty.shape();
+        let rank = shape.and_then(Shape::rank).unwrap_or(dim + 1);
+        let data = self.readable(value, data, 8 * rank);
+        let number = self.b.load(Type::I64, data, 8 * dim as i32);
+        let hint = self.hint(value, "number", Some(dim));
+        self.b.hint(number, hint)
+    }
+
+    /// What an array of bytes, or a cell that begins like one, says of its contents.
+    pub(crate) fn array_of_bytes(&mut self, value: ValueId, array: Value) -> [Value; 2] {
+        let fields = [(Type::Ptr, byte_array::DATA, "data"), (Type::I64, byte_array::SIZE, "size")];
+        fields.map(|(ty, field, part)| {
+            let loaded = self.b.load(ty, array, field.offset);
+            let hint = self.hint(value, part, None);
+            self.b.hint(loaded, hint)
+        })
+    }
+}

@@ -1,0 +1,63 @@
+//! Terms in messages.
+
+use crate::ir::{Convert, Type};
+use crate::lower::failure::message::Message;
+use crate::lower::routines::records::PieceKind;
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::function::Piece;
+use crate::resolve::term::{Kind, Leaf, Node, Quote, Term};
+
+impl Wrapper<'_, '_> {
+    /// Appends `, n = 6, m = 0`.
+    pub(crate) fn leaves(&mut self, message: &mut Message, quote: &Quote) {
+        for Leaf { text, term } in &quote.leaves {
+            message.text(", ").quoted(text).text(" = ");
+            self.say(message, term, PieceKind::of(term.kind));
+        }
+    }
+
+    /// Appends a part of a message that the user wrote: text and truths as they are.
+    pub(crate) fn say_piece(&mut self, message: &mut Message, piece: &Piece<'_>) {
+        match piece {
+            Piece::Text(text) => {
+                message.text(text);
+            }
+            Piece::Term(term) => {
+                let kind = match term.kind {
+                    Kind::Bool => PieceKind::Truth,
+                    Kind::Text => PieceKind::Plain,
+                    Kind::Int
+                    | Kind::Unsigned
+                    | Kind::Float
+                    | Kind::Ptr
+                    | Kind::DType
+                    | Kind::Device
+                    | Kind::Several => PieceKind::of(term.kind),
+                };
+                self.say(message, term, kind);
+            }
+        }
+    }
+
+    /// Appends a value, as a piece of this kind.
+    fn say(&mut self, message: &mut Message, term: &Term, kind: PieceKind) {
+        if let (Kind::Text, Node::Value(value)) = (term.kind, &term.node) {
+            let text = self.values[*value].pair();
+            message.piece(kind, &text);
+            return;
+        }
+        if matches!(term.kind, Kind::Text | Kind::Several) {
+            // Of several values messages say that they are there.
+            let some = self.b.i64(1);
+            message.piece(PieceKind::Ptr, &[some]);
+            return;
+        }
+        let value = self.term(term);
+        let word = match self.b.ty(value) {
+            Type::F64 => self.b.convert(Convert::Bitcast, value, Type::I64),
+            Type::Ptr => self.b.convert(Convert::PtrToInt, value, Type::I64),
+            Type::Bool | Type::I8 | Type::I16 | Type::I32 | Type::I64 | Type::F32 => value,
+        };
+        message.piece(kind, &[word]);
+    }
+}
