@@ -132,18 +132,21 @@ impl<'m> Builder<'m> {
         self.function.blocks[0].params[index]
     }
 
-    /// A new, empty block; the builder stays where it is.
+    /// A new, empty block; the builder stays where it is. It is as likely to run as the current one.
     pub fn block(&mut self, label: &'static str) -> Block {
-        let block = Block(self.function.blocks.len() as u32);
-        let label = label.into();
-        self.function.blocks.push(BlockData { label, ..BlockData::default() });
-        block
+        let current = self.function.blocks.get(self.current.index());
+        self.new_block(label, current.is_some_and(|block| block.cold))
     }
 
     /// A new block that is unlikely to run.
     pub fn cold_block(&mut self, label: &'static str) -> Block {
-        let block = self.block(label);
-        self.function.blocks[block.index()].cold = true;
+        self.new_block(label, true)
+    }
+
+    fn new_block(&mut self, label: &'static str, cold: bool) -> Block {
+        let block = Block(self.function.blocks.len() as u32);
+        let label = label.into();
+        self.function.blocks.push(BlockData { label, cold, ..BlockData::default() });
         block
     }
 

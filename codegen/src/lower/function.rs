@@ -8,7 +8,7 @@ use super::failure::Exits;
 use super::failure::records::{self, Records};
 use super::routines::Routine;
 use super::value::exported;
-use super::wrapper::{Devices, Forms, Wrapper};
+use super::wrapper::{Devices, Forms, Shapes, Wrapper};
 use super::{body, library, prologue};
 use crate::ir::{Block, Linkage, Module};
 use crate::resolve::function::Function;
@@ -56,7 +56,10 @@ fn start<'a, 'm>(
         texts: prologue::outline::outlines_texts(function),
         calls: body::outlined::outlines_calls(function),
     };
-    Wrapper { emitter, checks, exits, records, devices: Devices::default(), forms }
+    let mentions = prologue::strides::mentions(function);
+    let shapes = Shapes { tested: Vec::new(), bound: Vec::new(), mentions };
+    let devices = Devices::default();
+    Wrapper { emitter, checks, exits, records, devices, shapes, forms }
 }
 
 impl Wrapper<'_, '_> {

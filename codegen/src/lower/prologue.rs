@@ -16,6 +16,7 @@ pub(crate) mod scope;
 mod sequence;
 mod shown;
 mod steps;
+pub(crate) mod strides;
 mod tensor;
 mod union;
 mod value;

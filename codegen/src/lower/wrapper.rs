@@ -8,7 +8,7 @@ use super::failure::Exits;
 use super::failure::records::Records;
 use crate::declaration::Device;
 use crate::ir::Value;
-use crate::resolve::ids::{Table, ValueId};
+use crate::resolve::ids::{SymbolId, Table, ValueId};
 
 /// A wrapper under construction: an emitter whose code may fail.
 pub(crate) struct Wrapper<'a, 'm> {
@@ -21,8 +21,22 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) records: &'m mut Records,
     /// The devices of the tensors so far.
     pub(crate) devices: Devices,
+    /// The shapes of tensors whose strides are declared.
+    pub(crate) shapes: Shapes,
     /// What is written in another form than usual.
     pub(crate) forms: Forms,
+}
+
+/// What is known of the shapes of tensors whose strides are declared.
+#[derive(Debug)]
+pub(crate) struct Shapes {
+    /// The shapes that have been tested: the symbols of their extents, with what each must be above, and a `Bool`: all
+    /// are.
+    pub(crate) tested: Vec<(Vec<(SymbolId, i64)>, Value)>,
+    /// The symbols that are bound wherever a shape is usual, each with the number of that shape.
+    pub(crate) bound: Vec<(SymbolId, usize)>,
+    /// How many occurrences mention each symbol.
+    pub(crate) mentions: Table<SymbolId, u32>,
 }
 
 /// The parts of large functions that are loops, or left to routines.

@@ -5,7 +5,7 @@ use super::ids::{SymbolId, Table};
 use super::knowledge::{Knowledge, Known};
 use super::names::Names;
 use super::order::Order;
-use super::step::{Rule, Step};
+use super::step::Step;
 use crate::declaration::ParamType;
 use crate::error::Part;
 
@@ -39,7 +39,7 @@ pub(super) fn receive<'a>(
 fn mentioned(steps: &[Step<'_>], f: &mut impl FnMut(SymbolId)) {
     for step in steps {
         match step {
-            Step::Occurrence { rule, .. } => rule_mentions(rule, f),
+            Step::Occurrence { rule, .. } => rule.visit_symbols(f),
             Step::Settle { symbol, linear, .. } => {
                 f(*symbol);
                 linear.coefficient.visit_symbols(f);
@@ -53,22 +53,6 @@ fn mentioned(steps: &[Step<'_>], f: &mut impl FnMut(SymbolId)) {
             | Step::Value { .. }
             | Step::Compact { .. }
             | Step::Data { .. } => {}
-        }
-    }
-}
-
-fn rule_mentions(rule: &Rule, f: &mut impl FnMut(SymbolId)) {
-    match rule {
-        Rule::Any => {}
-        Rule::Symbol(symbol) => f(*symbol),
-        Rule::Equal { term, uncertain, .. } => {
-            term.visit_symbols(f);
-            uncertain.iter().for_each(|&symbol| f(symbol));
-        }
-        Rule::Solve { symbol, linear, .. } => {
-            f(*symbol);
-            linear.coefficient.visit_symbols(f);
-            linear.constant.visit_symbols(f);
         }
     }
 }

@@ -113,6 +113,25 @@ pub(crate) enum Rule {
     Solve { symbol: SymbolId, text: String, linear: Linear },
 }
 
+impl Rule {
+    /// Shows every symbol that it mentions to `visit`, some more than once.
+    pub(crate) fn visit_symbols(&self, visit: &mut impl FnMut(SymbolId)) {
+        match self {
+            Rule::Any => {}
+            Rule::Symbol(symbol) => visit(*symbol),
+            Rule::Equal { term, uncertain, .. } => {
+                term.visit_symbols(visit);
+                uncertain.iter().for_each(|&symbol| visit(symbol));
+            }
+            Rule::Solve { symbol, linear, .. } => {
+                visit(*symbol);
+                linear.coefficient.visit_symbols(visit);
+                linear.constant.visit_symbols(visit);
+            }
+        }
+    }
+}
+
 /// `coefficient * symbol + constant`; neither part mentions the symbol.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Linear {

@@ -35,9 +35,9 @@ impl Call {
 }
 
 /// The names of all functions.
-pub(crate) const FUNCTIONS: [&str; 11] = [
-    "add_one", "matmul", "strided8", "ints16", "pair", "many32", "text", "list8", "union", "map8",
-    "optional",
+pub(crate) const FUNCTIONS: [&str; 12] = [
+    "add_one", "matmul", "strided8", "symbols8", "ints16", "pair", "many32", "text", "list8",
+    "union", "map8", "optional",
 ];
 
 fn list(count: usize, entry: impl Fn(usize) -> String) -> String {
@@ -50,11 +50,18 @@ pub(crate) fn declarations() -> String {
         format!("{name}({params}) -> None = {name}_kernel({args});\n")
     };
     let strided = |i| format!("x{i}: Tensor([a, b, c, d], float32, strides=any)");
+    let symbols = |i| format!("s{i}0, s{i}1, s{i}2");
+    let symbolic = |i| format!("x{i}: Tensor([a, b, c, d], float32, strides=[{}, 1])", symbols(i));
     let data = |i| format!("x{i}.data");
     let many = |i| format!("x{i}: Tensor([n, m], float32)");
     [
         DECLARATIONS.to_owned(),
         function("strided8", list(8, strided), list(8, data) + ", a, b, c, d"),
+        function(
+            "symbols8",
+            list(8, symbolic),
+            list(8, data) + ", a, b, c, d, " + &list(8, symbols),
+        ),
         function("ints16", list(16, |i| format!("k{i}: int32")), list(16, |i| format!("k{i}"))),
         function("many32", list(32, many), list(32, data) + ", n, m"),
     ]
@@ -71,6 +78,7 @@ fn tensor(dtype: &str, dims: &[i64]) -> String {
 /// All calls.
 pub(crate) fn calls() -> Vec<Call> {
     const STRIDED: &str = "float32[2, 3, 4, 5]{strides=[120, 40, 10, 2], object}";
+    const ROWS: &str = "float32[2, 3, 4, 5]{strides=[120, 40, 10, 1], object}";
     let matrix = |rows, columns| tensor("float32", &[rows, columns]);
     let vector = &tensor("float32", &[4]);
     let of = |count, entry: &str| list(count, |_| entry.to_owned());
@@ -79,6 +87,7 @@ pub(crate) fn calls() -> Vec<Call> {
         ("add_one", of(2, vector)),
         ("matmul", [matrix(2, 3), matrix(3, 4), matrix(2, 4)].join(", ")),
         ("strided8", of(8, STRIDED)),
+        ("symbols8", of(8, ROWS)),
         ("ints16", list(16, |i| i.to_string())),
         ("pair", format!("array({})", of(2, vector))),
         ("many32", of(32, &matrix(2, 3))),

@@ -31,6 +31,12 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// True if a value is there in every call, and is not one of many.
+    pub(crate) fn is_once(&self, value: ValueId) -> bool {
+        let declared = &self.function.values[value];
+        !declared.dynamic && declared.guard.is_none() && self.places[value].is_none()
+    }
+
     /// The address of the `TVMFFIAny`.
     pub(crate) fn any_address(&mut self, value: ValueId) -> Value {
         let (base, offset) = self.address_of(value);

@@ -13,36 +13,41 @@ use crate::resolve::term::Term;
 
 /// The number at a place.
 #[derive(Clone, Copy, Debug)]
-struct Found {
-    place: Place,
-    value: Value,
+pub(super) struct Found {
+    pub(super) place: Place,
+    pub(super) value: Value,
     /// A `Bool`: it counts; `None` if it always does.
-    counts: Option<Value>,
+    pub(super) counts: Option<Value>,
 }
 
 impl Wrapper<'_, '_> {
     /// Checks one occurrence, or binds a symbol by it.
     pub(crate) fn occurrence(&mut self, place: Place, rule: &Rule) {
         let found = self.found(place);
+        self.number_is(&found, rule);
+    }
+
+    /// The same of a number that has been read.
+    pub(super) fn number_is(&mut self, found: &Found, rule: &Rule) {
         match rule {
-            Rule::Any => self.sign(&found),
-            Rule::Symbol(symbol) => self.symbol_at(*symbol, &found),
-            Rule::Equal { term, text, uncertain } => self.compare(&found, term, text, uncertain),
+            Rule::Any => self.sign(found),
+            Rule::Symbol(symbol) => self.symbol_at(*symbol, found),
+            Rule::Equal { term, text, uncertain } => self.compare(found, term, text, uncertain),
             Rule::Solve { symbol, text, linear } => match self.symbols[*symbol] {
                 SymbolState::Maybe(known, origin) => {
-                    self.sign(&found);
-                    self.compare_or_solve(*symbol, [known, origin], &found, (linear, text));
+                    self.sign(found);
+                    self.compare_or_solve(*symbol, [known, origin], found, (linear, text));
                 }
                 // A symbol that is known is compared. Solving for it would divide by a coefficient that may be 0.
                 SymbolState::Bound(known, _) => {
-                    self.sign(&found);
+                    self.sign(found);
                     let expected = self.linear(linear, known);
-                    self.expect(&found, (Is::Solve, text), (expected, Origin::UNNAMED));
-                    self.require_equal(&found, expected, found.counts);
+                    self.expect(found, (Is::Solve, text), (expected, Origin::UNNAMED));
+                    self.require_equal(found, expected, found.counts);
                 }
                 SymbolState::Unbound => {
-                    self.sign(&found);
-                    let solved = self.solve(&found, (linear, text), found.counts);
+                    self.sign(found);
+                    let solved = self.solve(found, (linear, text), found.counts);
                     self.bind(*symbol, solved, found.counts, place::UNNAMED);
                 }
             },

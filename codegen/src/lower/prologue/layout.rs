@@ -52,9 +52,7 @@ impl Wrapper<'_, '_> {
     /// Makes the symbols that extents of a tensor are parameters of a block; yields what they were. Where the tensor
     /// is one of many, or may be absent, they stay as they are.
     fn extents_again(&mut self, value: ValueId, next: Block) -> Vec<Value> {
-        let declared = &self.function.values[value];
-        let once = !declared.dynamic && declared.guard.is_none() && self.places[value].is_none();
-        if !once || !self.keeps(value) {
+        if !self.is_once(value) || !self.keeps(value) {
             self.tensor_state(value).symbols.clear();
         }
         let mut before = Vec::new();

@@ -49,7 +49,8 @@ impl<'a> Wrapper<'a, '_> {
         self.go_unless(there, join, &nothing);
         let outside = self.mark_where_there(value);
         self.branched = Some(value);
-        steps.iter().for_each(|step| self.check_step(step));
+        self.check_step(&steps[0]);
+        self.check_steps(&steps[1..]);
         self.branched = None;
         let mut found = vec![self.dl(value)];
         found.extend(has_extents.then(|| self.shape(value)));

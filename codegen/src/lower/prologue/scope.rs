@@ -19,30 +19,32 @@ impl<'a> Wrapper<'a, '_> {
 
     /// What is known here of some symbols: the value of each, and the place that has bound it.
     pub(crate) fn carry(&mut self, symbols: &[SymbolId]) -> Vec<Value> {
-        let mut carried = Vec::with_capacity(2 * symbols.len());
-        for &symbol in symbols {
-            carried.extend(match self.symbols[symbol] {
-                SymbolState::Unbound => [self.b.i64(0), self.b.i64(0)],
-                SymbolState::Maybe(value, origin) => [value, origin],
-                SymbolState::Bound(value, origin) => [value, self.origin(origin)],
-            });
+        symbols.iter().flat_map(|&symbol| self.carry_one(symbol)).collect()
+    }
+
+    /// The same of one symbol.
+    pub(crate) fn carry_one(&mut self, symbol: SymbolId) -> [Value; 2] {
+        match self.symbols[symbol] {
+            SymbolState::Unbound => [self.b.i64(0), self.b.i64(0)],
+            SymbolState::Maybe(value, origin) => [value, origin],
+            SymbolState::Bound(value, origin) => [value, self.origin(origin)],
         }
-        carried
     }
 
     /// Parameters of a block, which take what was [carried](Self::carry) to it.
     pub(crate) fn carried_to(&mut self, block: Block, symbols: &[SymbolId]) -> Vec<SymbolState> {
-        let mut states = Vec::with_capacity(symbols.len());
-        for &symbol in symbols {
-            let name = self.function.symbols[symbol].name;
-            let name = Some(self.b.name(name));
-            let value = Hint { name, part: "", index: None };
-            let value = self.b.block_param(block, Type::I64, value);
-            let origin = Hint { name, part: "origin", index: None };
-            let origin = self.b.block_param(block, Type::I64, origin);
-            states.push(SymbolState::Maybe(value, origin));
-        }
-        states
+        let of = |&symbol| {
+            let [value, origin] = ["", "origin"].map(|part| self.carried(block, symbol, part));
+            SymbolState::Maybe(value, origin)
+        };
+        symbols.iter().map(of).collect()
+    }
+
+    /// A parameter of a block for a part of a symbol.
+    pub(crate) fn carried(&mut self, block: Block, symbol: SymbolId, part: &'static str) -> Value {
+        let name = self.function.symbols[symbol].name;
+        let name = Some(self.b.name(name));
+        self.b.block_param(block, Type::I64, Hint { name, part, index: None })
     }
 
     /// Symbols are from now on what they are in these states.

@@ -11,12 +11,12 @@ impl<'a> Wrapper<'a, '_> {
     pub(crate) fn check_steps(&mut self, steps: &'a [Step<'a>]) {
         let mut rest = steps;
         while let Some((first, others)) = rest.split_first() {
-            let about_tensors = self.optional_tensor(rest) + self.run(rest);
-            if about_tensors == 0 {
+            let count = self.optional_tensor(rest) + self.run(rest) + self.declared_strides(rest);
+            if count == 0 {
                 self.check_step(first);
                 rest = others;
             } else {
-                rest = &rest[about_tensors..];
+                rest = &rest[count..];
             }
         }
     }

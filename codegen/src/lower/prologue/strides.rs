@@ -1,0 +1,229 @@
+//! Strides that are declared. Those of a usual tensor, which has strides and more than one element in every dim, are
+//! tested as they are read. What others may have stands in a cold block: strides are compact where they are NULL, and
+//! mean nothing where an extent is 1 or the tensor is empty.
+
+use crate::declaration::{Dim, Expr, Shape};
+use crate::ir::{Block, Cond, Type, Value};
+use crate::lower::emitter::state::{Origin, SymbolState};
+use crate::lower::prologue::binding::Found;
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::function::Function;
+use crate::resolve::ids::{SymbolId, Table, ValueId};
+use crate::resolve::step::{Linear, Place, Rule, Step};
+
+/// How many occurrences mention each symbol.
+pub(crate) fn mentions(function: &Function<'_>) -> Table<SymbolId, u32> {
+    let mut mentions = Table::like(&function.symbols, 0);
+    count(&function.steps, &mut mentions);
+    mentions
+}
+
+fn count(steps: &[Step<'_>], mentions: &mut Table<SymbolId, u32>) {
+    for step in steps {
+        match step {
+            Step::Occurrence { rule, .. } => {
+                rule.visit_symbols(&mut |symbol| mentions[symbol] += 1)
+            }
+            Step::Each { steps, .. } => count(steps, mentions),
+            Step::OneOf { types, .. } => types.iter().for_each(|steps| count(steps, mentions)),
+            Step::Scalar { .. }
+            | Step::Header { .. }
+            | Step::Value { .. }
+            | Step::Compact { .. }
+            | Step::Data { .. }
+            | Step::Settle { .. }
+            | Step::Require(_) => {}
+        }
+    }
+}
+
+/// A dim and what is required of its stride.
+type Stride<'a> = (usize, &'a Rule);
+
+/// What an extent must be above, by its dim, for strides to count.
+type Above = Vec<(usize, i64)>;
+
+/// A symbol that strides bind, and the parameters that say what it is once they are checked: its value, and what has
+/// bound it, unless nobody asks.
+type Joined = (SymbolId, Value, Option<Value>);
+
+impl<'a> Wrapper<'a, '_> {
+    /// If these steps start with the strides of a tensor that is there, checks them; yields how many of them are about
+    /// them.
+    pub(crate) fn declared_strides(&mut self, steps: &'a [Step<'a>]) -> usize {
+        let Some((value, _)) = steps.first().and_then(stride) else { return 0 };
+        let same = steps.iter().map_while(stride).take_while(|(of, _)| *of == value);
+        let strides: Vec<Stride<'a>> = same.map(|(_, stride)| stride).collect();
+        let Some(above) = self.extents_above(value, &strides) else { return 0 };
+        let [unusual, join] = [self.b.cold_block("unusual"), self.b.block("next")];
+        let symbols = self.unbound_in(&steps[..strides.len()]);
+        let joined: Vec<Joined> =
+            symbols.into_iter().map(|symbol| self.joined(symbol, join)).collect();
+        // The shape is tested first: what comes of it is known for other tensors too.
+        let pointer = self.strides_pointer(value);
+        let shape = self.require_usual(value, &above, unusual);
+        let some = self.b.compare_const(Cond::Ne, pointer, 0);
+        self.b.guard(some, unusual);
+        let usual = self.joining(join, &joined, |w| {
+            w.usual_declared((value, pointer), &strides, shape);
+        });
+        self.b.switch_to(unusual);
+        let unusual = self.joining(join, &joined, |w| w.unusual_declared(value, &strides));
+        self.b.switch_to(join);
+        let bound = usual.into_iter().zip(unusual);
+        for ((symbol, known, origin), bound) in joined.into_iter().zip(bound) {
+            self.symbols[symbol] = match (origin, bound) {
+                (None, _) => SymbolState::Bound(known, Origin::UNNAMED),
+                (Some(origin), (true, true)) => SymbolState::Bound(known, Origin::Told(origin)),
+                (Some(origin), _) => SymbolState::Maybe(known, origin),
+            };
+            if let (Some(shape), (true, false)) = (shape, bound) {
+                self.shapes.bound.push((symbol, shape));
+            }
+        }
+        strides.len()
+    }
+
+    /// What the extents of a usual tensor are above, but for those that always are. None if no tensor of this type is
+    /// usual, if no stride matters, or if the tensor may be absent.
+    fn extents_above(&self, value: ValueId, strides: &[Stride<'_>]) -> Option<Above> {
+        let Shape::Dims(dims) = &self.function.tensor(value)?.shape else { return None };
+        let matters = |(_, rule): &&Stride<'_>| !matches!(rule, Rule::Any);
+        strides.iter().find(matters).filter(|_| self.mask(value).is_none())?;
+        let mut above = Vec::with_capacity(dims.len());
+        for (dim, extent) in dims.iter().enumerate() {
+            let least = i64::from(strides.iter().filter(matters).any(|(at, _)| *at == dim));
+            match extent {
+                Dim::Expr(Expr::Int(known)) if *known <= least => return None,
+                Dim::Expr(Expr::Int(_)) => {}
+                Dim::Expr(_) | Dim::Any => above.push((dim, least)),
+            }
+        }
+        Some(above)
+    }
+
+    /// Leaves for `unusual` unless extents are above what they must be; yields the number of the shape if it has one.
+    fn require_usual(&mut self, value: ValueId, above: &Above, unusual: Block) -> Option<usize> {
+        let key = self.shape_of(value, above);
+        let tested = &self.shapes.tested;
+        let known = key.as_ref().and_then(|key| tested.iter().position(|(known, _)| known == key));
+        if let Some(known) = known {
+            let usual = tested[known].1;
+            self.b.guard(usual, unusual);
+            return Some(known);
+        }
+        let mut all = None;
+        for &(dim, least) in above {
+            let extent = self.extent(value, dim);
+            let is_above = self.b.compare_const(Cond::Sgt, extent, least);
+            if key.is_none() {
+                self.b.guard(is_above, unusual);
+            } else {
+                all = Some(all.map_or(is_above, |all| self.b.and(all, is_above)));
+            }
+        }
+        let (key, all) = (key?, all?);
+        self.b.guard(all, unusual);
+        self.shapes.tested.push((key, all));
+        Some(self.shapes.tested.len() - 1)
+    }
+
+    /// The symbols that extents are equal to, with what each must be above; none where some extent is no symbol, or
+    /// where the test is not made in every call.
+    fn shape_of(&mut self, value: ValueId, above: &Above) -> Option<Vec<(SymbolId, i64)>> {
+        if !self.is_once(value) {
+            return None;
+        }
+        let symbols = &self.tensor_state(value).symbols;
+        let symbol = |dim: usize| symbols.iter().find(|(at, _)| *at == dim);
+        let key = above.iter().map(|&(dim, least)| symbol(dim).map(|&(_, symbol)| (symbol, least)));
+        let mut key: Vec<_> = key.collect::<Option<_>>()?;
+        key.sort_unstable();
+        Some(key)
+    }
+
+    /// The strides of a usual tensor. What other tensors of its shape have bound is bound.
+    fn usual_declared(
+        &mut self,
+        (value, pointer): (ValueId, Value),
+        strides: &[Stride<'_>],
+        shape: Option<usize>,
+    ) {
+        for &(dim, rule) in strides.iter().filter(|(_, rule)| !matches!(rule, Rule::Any)) {
+            let loaded = self.b.load(Type::I64, pointer, 8 * dim as i32);
+            let hint = self.hint(value, "strides", Some(dim));
+            self.b.hint(loaded, hint);
+            if let Rule::Symbol(symbol) | Rule::Solve { symbol, .. } = rule
+                && let SymbolState::Maybe(known, origin) = self.symbols[*symbol]
+                && shape.is_some_and(|shape| self.shapes.bound.contains(&(*symbol, shape)))
+            {
+                self.symbols[*symbol] = SymbolState::Bound(known, Origin::Told(origin));
+            }
+            let place = Place::Stride { value, dim };
+            self.number_is(&Found { place, value: loaded, counts: None }, rule);
+        }
+    }
+
+    /// The strides of any tensor. A symbol that nothing else mentions takes its compact value at once.
+    fn unusual_declared(&mut self, value: ValueId, strides: &[Stride<'_>]) {
+        for &(dim, rule) in strides {
+            let place = Place::Stride { value, dim };
+            self.occurrence(place, rule);
+            let (symbol, linear) = match rule {
+                Rule::Symbol(symbol) => (*symbol, &Linear::identity()),
+                Rule::Solve { symbol, linear, .. } => (*symbol, linear),
+                Rule::Any | Rule::Equal { .. } => continue,
+            };
+            if self.shapes.mentions[symbol] == 1 {
+                self.settle_symbol(symbol, place, linear);
+            }
+        }
+    }
+
+    fn joined(&mut self, symbol: SymbolId, join: Block) -> Joined {
+        let value = self.carried(join, symbol, "");
+        let is_alone = self.shapes.mentions[symbol] == 1;
+        (symbol, value, (!is_alone).then(|| self.carried(join, symbol, "origin")))
+    }
+
+    /// Jumps to the block in which both kinds of tensors go on, with what `body` binds; yields for each symbol whether
+    /// it is bound then.
+    fn joining(
+        &mut self,
+        join: Block,
+        joined: &[Joined],
+        body: impl FnOnce(&mut Self),
+    ) -> Vec<bool> {
+        let before = self.mark();
+        body(self);
+        let mut args = Vec::with_capacity(2 * joined.len());
+        for &(symbol, _, told) in joined {
+            let [value, origin] = self.carry_one(symbol);
+            args.push(value);
+            args.extend(told.map(|_| origin));
+        }
+        self.b.jump(join, &args);
+        let bound = joined.iter().map(|&(symbol, ..)| self.symbols[symbol].is_bound()).collect();
+        self.go_back(before);
+        bound
+    }
+}
+
+/// The tensor whose stride a step is about.
+fn stride<'a>(step: &'a Step<'_>) -> Option<(ValueId, Stride<'a>)> {
+    match step {
+        Step::Occurrence { place: Place::Stride { value, dim }, rule } => {
+            Some((*value, (*dim, rule)))
+        }
+        Step::Occurrence { .. }
+        | Step::Scalar { .. }
+        | Step::Header { .. }
+        | Step::Value { .. }
+        | Step::Compact { .. }
+        | Step::Data { .. }
+        | Step::Settle { .. }
+        | Step::Each { .. }
+        | Step::OneOf { .. }
+        | Step::Require(_) => None,
+    }
+}
