@@ -5,6 +5,7 @@
 //! code generators for ([`Machine`]).
 
 mod error;
+mod keep;
 mod optimize;
 mod plan;
 mod target;

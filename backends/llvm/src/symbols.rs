@@ -159,6 +159,9 @@ pub(crate) struct Symbols<'ctx> {
     pub(crate) references: Vec<PointerValue<'ctx>>,
 }
 
+/// The number of the convention by which a function keeps the registers of its callers.
+const PRESERVE_MOST: u32 = 14;
+
 /// Declares what the plan declares.
 pub(crate) fn declare<'ctx>(
     module: &Module<'ctx>,
@@ -176,6 +179,9 @@ pub(crate) fn declare<'ctx>(
         };
         if let Some(linkage) = plan.defined() {
             describe(module, types, native, linkage);
+            if let (Some(function), true) = (native.function, plan.keeps && types.facts.keeps) {
+                function.set_call_conventions(PRESERVE_MOST);
+            }
         }
         let alias = plan.alias.as_ref().map(|name| raw::add_alias(module, native.global, name));
         symbols.references.push(alias.unwrap_or(native.global).as_pointer_value());

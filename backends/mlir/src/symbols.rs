@@ -194,6 +194,9 @@ pub(crate) fn declare<'c, 'a>(
         };
         if let Some(linkage) = plan.defined() {
             describe(ops, symbol, &mut native, linkage, groups.as_deref());
+            if plan.keeps && ops.facts.keeps {
+                native.set_attribute(CONVENTION, ops.keeping_convention());
+            }
         }
         let mut known = reference(ops, &native, name, ty);
         if let Some(alias) = &plan.alias {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::Error;
+use super::keep::keeping;
 use crate::ir::{Linkage, Module, Symbol, SymbolData};
 
 /// The names that a native module has.
@@ -53,6 +54,11 @@ pub struct Plan<'a, N> {
     pub action: Action<'a, N>,
     /// The local name by which our own code reaches it, if that is another.
     pub alias: Option<String>,
+    /// It had better keep the registers of its callers, where there is a convention for that ([`Facts::keeps`]): only
+    /// cold blocks of this module call it.
+    ///
+    /// [`Facts::keeps`]: super::Facts::keeps
+    pub keeps: bool,
 }
 
 /// Where a symbol comes from.
@@ -92,13 +98,13 @@ pub fn plan<'a, E: Existing>(
 ) -> Result<Vec<Plan<'a, E::Native>>, Error> {
     let mut names = Names { source, existing, given: BTreeSet::new() };
     let used = if place.aliases { used(source) } else { vec![false; source.symbols.len()] };
-    let plan_one = |(symbol, used): (&'a SymbolData, bool)| {
+    let plan_one = |((symbol, used), keeps): ((&'a SymbolData, bool), bool)| {
         let action = action(symbol, existing, place, &mut names)?;
         let aliased = used && symbol.linkage == Linkage::Export;
         let alias = aliased.then(|| names.unused(format!("{}.local", symbol.name)));
-        Ok(Plan { action, alias })
+        Ok(Plan { action, alias, keeps })
     };
-    source.symbols.iter().zip(used).map(plan_one).collect()
+    source.symbols.iter().zip(used).zip(keeping(source)).map(plan_one).collect()
 }
 
 fn action<'a, E: Existing>(

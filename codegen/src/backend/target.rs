@@ -91,6 +91,8 @@ pub struct Facts {
     /// Functions with large frames touch every page themselves; otherwise a function of the platform
     /// does so, which compilers call.
     pub probes: bool,
+    /// There is a convention, LLVM's `preserve_mostcc`, by which a function keeps the registers of its callers.
+    pub keeps: bool,
 }
 
 /// The names that [`Facts::list`] has in the files of ELF, Mach-O and COFF.
@@ -111,6 +113,7 @@ impl Facts {
         groups: false,
         export: false,
         probes: true,
+        keeps: false,
     };
 
     /// Of a target.
@@ -147,6 +150,7 @@ impl Facts {
             groups: elf || format == BinaryFormat::Coff,
             export: format == BinaryFormat::Coff,
             probes: !windows,
+            keeps: matches!(machine(triple), Some(Machine::X86_64 | Machine::Aarch64)) && !windows,
         }
     }
 

@@ -207,6 +207,11 @@ impl<'c> Ops<'c> {
         parse(self.context, "#llvm.cconv<ccc>")
     }
 
+    /// The convention by which a function keeps the registers of its callers.
+    pub(crate) fn keeping_convention(&self) -> Attribute<'c> {
+        parse(self.context, "#llvm.cconv<preserve_mostcc>")
+    }
+
     /// Has a function say how one side extends its arguments, and its result.
     pub(crate) fn extend<'a>(
         &self,

@@ -105,9 +105,9 @@ impl<'a> Wrapper<'a, '_> {
         self.value_exit_by(Routine::FailHeader, value)
     }
 
-    /// Strides, data and alignment of a tensor.
-    pub(crate) fn layout_exit(&mut self, value: ValueId) -> Block {
-        self.value_exit_by(Routine::FailLayout, value)
+    /// Strides, data and alignment of a tensor that has been refused.
+    pub(crate) fn layout_exit(&mut self, value: ValueId, refused: Value) -> Block {
+        self.exit_by(Routine::FailLayout, |w| [w.subject(value), refused])
     }
 
     /// What is required of another value.

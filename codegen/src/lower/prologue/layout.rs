@@ -23,14 +23,13 @@ impl Wrapper<'_, '_> {
     /// A data pointer that is not NULL and compact strides pass at once; others may still be legal.
     pub(crate) fn data(&mut self, value: ValueId, align: u64) {
         if self.is_outlined(value) {
-            let exit = self.layout_exit(value);
-            let dl = self.settle(value, align);
-            return self.checks.or_go_to(exit).non_null(&mut self.b, dl);
+            self.settle(value, align);
+            return;
         }
         if self.function.any_rank(value) {
             return self.data_of_any_rank(value, align);
         }
-        let [unusual, settled] = ["unusual", "settled"].map(|label| self.b.cold_block(label));
+        let unusual = self.b.cold_block("unusual");
         let next = self.b.block("next");
         let hint = self.hint(value, "address", None);
         let known = self.b.block_param(next, Type::Ptr, hint);
@@ -38,11 +37,7 @@ impl Wrapper<'_, '_> {
         found.extend(self.extents_again(value, next));
         self.b.jump(next, &found);
         self.b.switch_to(unusual);
-        let exit = self.layout_exit(value);
         let dl = self.settle(value, align);
-        let legal = self.b.compare_const(Cond::Ne, dl, 0);
-        self.b.branch(legal, settled, exit);
-        self.b.switch_to(settled);
         let found = self.read_again(value, dl);
         self.b.jump(next, &found);
         self.b.switch_to(next);
@@ -91,10 +86,8 @@ impl Wrapper<'_, '_> {
         let there = self.there(value);
         self.b.branch(there, some, next);
         self.b.switch_to(some);
-        let exit = self.layout_exit(value);
-        let dl = self.settle(value, align);
-        let legal = self.b.compare_const(Cond::Ne, dl, 0);
-        self.b.branch(legal, next, exit);
+        self.settle(value, align);
+        self.b.jump(next, &[]);
         self.b.switch_to(next);
     }
 
@@ -147,11 +140,17 @@ impl Wrapper<'_, '_> {
         self.b.switch_to(done);
     }
 
-    /// The `DLTensor*` again if the data of a tensor and, if so declared, its compact strides are legal, else NULL.
+    /// Leaves unless the data of a tensor and, if so declared, its compact strides are legal; yields the `DLTensor*`
+    /// again.
     fn settle(&mut self, value: ValueId, align: u64) -> Value {
         let (dl, compact) = (self.dl(value), self.tensor_state(value).compact);
         let mask = self.b.i64(align as i64 - 1);
         let compact = self.b.i32(i32::from(compact));
-        self.routine_value(Routine::Settle, &[dl, mask, compact])
+        let settled = self.routine_value(Routine::Settle, &[dl, mask, compact]);
+        let exit = self.layout_exit(value, settled);
+        let word = self.b.convert(Convert::PtrToInt, settled, Type::I64);
+        let refused = self.b.binary_const(Binary::And, word, 1);
+        self.checks.or_go_to(exit).equal_const(&mut self.b, refused, 0);
+        settled
     }
 }

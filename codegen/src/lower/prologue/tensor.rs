@@ -30,7 +30,8 @@ impl Wrapper<'_, '_> {
             return self.masked_tensor(value, index, payload);
         }
         self.checks.non_null(&mut self.b, payload);
-        let [object, other, join] = ["object", "other", "tensor"].map(|label| self.b.block(label));
+        let [object, join] = ["object", "tensor"].map(|label| self.b.block(label));
+        let other = self.b.cold_block("other");
         let is_object = self.b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
         self.b.branch(is_object, object, other);
         self.b.switch_to(object);

@@ -80,7 +80,7 @@ pub(crate) fn allocate_one(
         return -1;
     }
     let align = output.align;
-    if settle(object.tensor, align - 1, 1) == null {
+    if settle(object.tensor, align - 1, 1) != object.tensor {
         leave(tensor, 1);
         raise!(caller, Complaint::Allocator, name_of(caller, output), align);
     }

@@ -9,7 +9,9 @@ use crate::lower::routines::fail::{failure, place_of, quoted, required_of};
 use crate::lower::routines::memory::{Any, DlTensor, Placed};
 use crate::lower::routines::message::raise;
 use crate::lower::routines::records::{Subject, Tensor, place};
-use crate::lower::routines::view::{compact_at, is_compact, not_empty, stride_at, tensor_in};
+use crate::lower::routines::view::{
+    compact_at, is_compact, not_empty, refused_tensor, stride_at, tensor_in,
+};
 
 const CPU: i32 = DeviceType::CPU.0;
 
@@ -98,9 +100,8 @@ pub(crate) fn check_device(subject: &Subject, tensors: &Placed, count: i64) -> i
 
 /// An extent is negative, a stride not compact, there is no data, or it is not aligned.
 #[routine]
-pub(crate) fn fail_layout(subject: &Subject, values: &Any, nth: u64, indices: &i64) -> i32 {
-    let value = &values[nth];
-    let dl = tensor_in(value);
+pub(crate) fn fail_layout(subject: &Subject, refused: &DlTensor, indices: &i64) -> i32 {
+    let dl = refused_tensor(refused);
     let failure = failure(subject, indices);
     let place = place_of(subject);
     let tensor = required_of(subject) as &Tensor;

@@ -26,7 +26,8 @@ pub(crate) fn tensor_in(value: &Any) -> &DlTensor {
 }
 
 /// The tensor if no extent is negative, the strides are as they must be where that matters, there is data where there
-/// are elements, and it is aligned; else NULL. That the tensor comes back spares callers a place to keep it.
+/// are elements, and it is aligned; else its [second byte](refused). That the tensor comes back spares callers a place
+/// to keep it.
 #[routine]
 pub(crate) fn settle(dl: &DlTensor, align_mask: u64, must_be_compact: i32) -> &DlTensor {
     let strides = dl.strides;
@@ -38,7 +39,7 @@ pub(crate) fn settle(dl: &DlTensor, align_mask: u64, must_be_compact: i32) -> &D
     for dim in (0..dl.ndim as i64).rev() {
         let extent = shape[dim];
         if extent < 0 {
-            return null;
+            return refused(dl);
         }
         is_odd = is_odd || readable[dim] != product && extent != 1;
         is_empty = is_empty || extent == 0;
@@ -47,9 +48,23 @@ pub(crate) fn settle(dl: &DlTensor, align_mask: u64, must_be_compact: i32) -> &D
     let is_checked = strides != null && must_be_compact != 0;
     let is_wrong = is_odd && is_checked || dl.data == null;
     if is_wrong && !is_empty || first_element(dl) & align_mask != 0 {
-        return null;
+        return refused(dl);
     }
     dl
+}
+
+/// The second byte of a tensor that is refused: no address of a tensor is odd.
+#[routine(inline)]
+fn refused(dl: &DlTensor) -> &DlTensor {
+    let bytes = dl as &u8;
+    &bytes[1] as &DlTensor
+}
+
+/// The tensor that is [`refused`].
+#[routine(inline)]
+pub(crate) fn refused_tensor(refused: &DlTensor) -> &DlTensor {
+    let bytes = refused as &u8;
+    &bytes[-1] as &DlTensor
 }
 
 /// The `DLTensor*` of a value that is a tensor of the kind that is required; NULL once it has raised.
