@@ -15,10 +15,9 @@ pub(super) fn keeping(source: &Module) -> Vec<bool> {
         for block in &function.blocks {
             let is_aside = block.cold && !function.cold;
             for (_, inst) in &block.insts {
-                match inst {
-                    Inst::Call { .. } if is_aside => {}
-                    _ => inst.symbol().into_iter().for_each(|used| keeping[used.index()] = false),
-                }
+                let is_call = matches!(inst, Inst::Call { .. });
+                let used = inst.symbol().filter(|_| !(is_call && is_aside));
+                used.into_iter().for_each(|used| keeping[used.index()] = false);
             }
         }
     }
