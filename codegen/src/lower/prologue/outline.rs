@@ -11,7 +11,7 @@ use crate::resolve::step::Step;
 /// How many tensors are checked inline in a function; with more than these a call for each is cheaper.
 pub(crate) const INLINE: usize = 8;
 
-/// Which tensors are left to [`Routine::CheckHeader`] and [`Routine::CheckLayout`]: those of compact strides, one element
+/// Which tensors are left to [`Routine::CheckHeader`] and [`Routine::Settle`]: those of compact strides, one element
 /// type and a fixed rank, which are there or branched around.
 pub(crate) fn outlined(
     function: &Function<'_>,
