@@ -24,10 +24,8 @@ struct Methods {
 
 impl<'ast> Visit<'ast> for Methods {
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        let name = match &*item.self_ty {
-            syn::Type::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),
-            _ => None,
-        };
+        let syn::Type::Path(path) = &*item.self_ty else { return };
+        let name = path.path.segments.last().map(|last| last.ident.to_string());
         self.is_spread = name.is_some_and(|name| SPREAD.contains(&&*name)) && item.trait_.is_none();
         visit::visit_item_impl(self, item);
         self.is_spread = false;

@@ -173,9 +173,7 @@ impl Printer<'_> {
         let v = |value: &Value| self.value(*value);
         match inst {
             Inst::Const { ty, bits } => write!(f, "const {}", constant(*ty, *bits)),
-            Inst::Address { symbol, offset } => {
-                write!(f, "address {}", self.byte(*symbol, *offset))
-            }
+            Inst::Address { symbol, offset } => f.write_str(&self.address(*symbol, *offset)),
             Inst::StackSlot { size, align } => write!(f, "stack_slot {size} align {align}"),
             Inst::Load { base, offset, align, .. } => {
                 write!(f, "load {}{offset:+} align {align}", v(base))
@@ -232,9 +230,13 @@ impl Printer<'_> {
         Name('@', self.module.name(symbol)).to_string()
     }
 
-    fn byte(&self, symbol: Symbol, offset: i32) -> String {
+    fn address(&self, symbol: Symbol, offset: i32) -> String {
         let symbol = self.symbol(symbol);
-        if offset == 0 { symbol } else { format!("{symbol}{offset:+}") }
+        if offset == 0 {
+            format!("address {symbol}")
+        } else {
+            format!("address {symbol}{offset:+}")
+        }
     }
 
     fn label(&self, block: Block) -> String {
