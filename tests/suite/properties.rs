@@ -16,6 +16,9 @@ use tvm_ffi_codegen_tests::route::{BACKENDS, Call, InProcess, Route, Shared};
 /// Calls of one declaration.
 const CALLS: usize = 24;
 
+/// Functions of one library.
+const FUNCTIONS: usize = 150;
+
 /// Compares all calls that the bytes stand for; how many calls were accepted and refused.
 fn compare(bytes: &[u8]) -> Result<[usize; 2], TestCaseError> {
     let mut choices = Choices::new(bytes);
@@ -76,11 +79,14 @@ fn noise(seed: u64) -> Vec<u8> {
     (0..900).map(|index| (scramble(seed << 32 | index) >> 56) as u8).collect()
 }
 
-/// Random declarations of one library, with calls of each.
-fn library(count: usize) -> (Library, Vec<Vec<Vec<Argument>>>) {
+/// A library of so many random declarations, with calls of each: what the next seeds stand for.
+fn library(
+    count: usize,
+    seeds: &mut impl Iterator<Item = u64>,
+) -> (Library, Vec<Vec<Vec<Argument>>>) {
     let mut library = Library::default();
     let mut lists = Vec::new();
-    for seed in 0.. {
+    for seed in seeds {
         let bytes = noise(seed);
         let mut choices = Choices::new(&bytes);
         let Ok(mut function) = generate::declaration(&mut choices).parse::<Function>() else {
@@ -96,12 +102,28 @@ fn library(count: usize) -> (Library, Vec<Vec<Vec<Argument>>>) {
     (library, lists)
 }
 
-/// The same, ahead of time and by every backend.
+/// The same, ahead of time and by every backend. `PROPTEST_CASES` and `PROPTEST_RNG_SEED` ask for more functions, and
+/// for others.
 #[test]
 fn backends_agree_with_the_oracle() {
-    let (library, lists) = library(150);
+    let number = |name: &str| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let libraries = number("PROPTEST_CASES").unwrap_or(1).div_ceil(FUNCTIONS as u64);
+    let mut seeds = number("PROPTEST_RNG_SEED").unwrap_or(0) << 24..;
+    let mut counts = [0, 0];
+    for _ in 0..libraries {
+        let (library, lists) = library(FUNCTIONS, &mut seeds);
+        let more = agree(&library, &lists);
+        counts = [0, 1].map(|at| counts[at] + more[at]);
+    }
+    let [calls, accepted] = counts;
+    assert!(accepted * 4 > calls && accepted * 2 < calls, "{accepted} of {calls} accepted");
+    println!("{calls} calls through each of {BACKENDS:?}, {accepted} accepted");
+}
+
+/// Calls the functions of a library through every backend; how many calls there were, and how many were accepted.
+fn agree(library: &Library, lists: &[Vec<Vec<Argument>>]) -> [usize; 2] {
     let pairs = || {
-        let functions = library.functions.iter().zip(&lists);
+        let functions = library.functions.iter().zip(lists);
         functions.flat_map(|(function, lists)| lists.iter().map(move |list| (function, list)))
     };
     let calls: Vec<Call<'_>> = pairs()
@@ -114,15 +136,15 @@ fn backends_agree_with_the_oracle() {
     let expected: Vec<Outcome> =
         pairs().map(|(function, list)| oracle::predict(function, list, None)).collect();
     let accepted = expected.iter().filter(|outcome| matches!(outcome.end, End::Result(_))).count();
-    assert!(accepted * 4 > calls.len() && accepted * 2 < calls.len(), "{accepted} accepted");
     for backend in BACKENDS {
-        let outcomes = Shared::new(&library, backend).run(&calls);
+        let outcomes = Shared::new(library, backend).run(&calls);
         for (((function, list), expected), found) in pairs().zip(&expected).zip(outcomes) {
             let found = found.expect("the installed runtime has all it takes");
             let call = || format!("{backend}\n{function}\n{}", print_list(list));
             assert!(found == *expected, "{}\n  expected {expected}\n  but got  {found}", call());
         }
     }
+    [calls.len(), accepted]
 }
 
 /// The generator is worth something only if its calls end in many ways.
@@ -166,7 +188,7 @@ fn generated_calls_end_in_every_way() {
         "ongongongong",
     ];
     let mut counts = [0; 35];
-    let (library, lists) = library(2000);
+    let (library, lists) = library(2000, &mut (0..));
     for (function, list) in library.functions.iter().zip(&lists) {
         for arguments in list {
             if let End::Error { message, .. } = oracle::predict(function, arguments, None).end {
