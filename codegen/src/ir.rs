@@ -2,7 +2,7 @@
 //!
 //! A [`Module`] holds functions in static single assignment form with block parameters, constant data,
 //! and symbols. Its vocabulary is small on purpose: [`Inst`] is the whole table. Build it with a
-//! [`Builder`], print it with `Display`, check it with [`verify`].
+//! [`Builder`], print it with `Display`, check it with [`verify()`].
 //!
 //! ```
 //! use tvm_ffi_codegen::ir::{Binary, Builder, Linkage, Module, Signature, Type, verify};

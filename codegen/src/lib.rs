@@ -50,7 +50,7 @@
 //! 1. [`language`]: text ⇄ [`Library`]. Text and values are two faces of one thing.
 //! 2. `validate`, `scope`, `resolve`: what the names stand for, which occurrence binds a symbol, and the
 //!    checks in the order in which a failure is reported.
-//! 3. [`lower`]: the checks, each a branch with a cold exit, and the constant records that exits hand to shared
+//! 3. [`lower()`]: the checks, each a branch with a cold exit, and the constant records that exits hand to shared
 //!    routines, which say what failed. All ABI policy is here.
 //! 4. [`ir`]: data, printed and verified without any backend.
 //! 5. [`Backend`]: what every code generator offers; each also emits into a module of its user.

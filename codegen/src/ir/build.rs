@@ -15,7 +15,7 @@ use super::types::{AbiType, Block, Signature, Symbol, Type, Value};
 
 /// Appends to the current block of a function.
 ///
-/// The builder checks nothing beyond what Rust's indexing does; [`verify`](super::verify) checks all.
+/// The builder checks nothing beyond what Rust's indexing does; [`verify`](super::verify()) checks all.
 #[derive(Debug)]
 pub struct Builder<'m> {
     /// The module, for declarations.

@@ -47,7 +47,7 @@ struct Item<'a> {
 }
 
 /// Reads what `{:#}` prints, and what `Display` prints of modules whose data has no form of its own. Lines that start
-/// with `#` are comments, and empty ones mean nothing. What is read need not [verify](super::verify).
+/// with `#` are comments, and empty ones mean nothing. What is read need not [verify](super::verify()).
 ///
 /// ```
 /// use tvm_ffi_codegen::ir::Module;

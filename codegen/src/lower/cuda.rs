@@ -1,5 +1,5 @@
 //! Facts of the CUDA driver, from `cuda.h` of 12.0 and newer: functions, layouts and numbers. What loads, enters a
-//! context and launches is in [`routines`](super::routines); another driver replaces both.
+//! context and launches is in [`routines`](mod@super::routines); another driver replaces both.
 
 use crate::ir::Type::I32;
 use crate::ir::typed::{Const, Handle, Int, Make, Pointee, Ref, Single, routine, structs};

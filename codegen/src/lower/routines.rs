@@ -49,7 +49,7 @@ macro_rules! routines {
         /// The shared routines. Questions yield 0 or 1.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum Routine {
-            $(#[doc = concat!("See [`", stringify!($path), "`].")] $name,)*
+            $(#[doc = concat!("See [`", stringify!($path), "`](fn@", stringify!($path), ").")] $name,)*
         }
 
         impl Routine {

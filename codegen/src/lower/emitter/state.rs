@@ -145,7 +145,7 @@ impl SymbolState {
     }
 }
 
-/// The [place](crate::lower::routines::records::place) that has determined something.
+/// The [place] that has determined something.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Origin {
     /// It is always this one.

@@ -10,7 +10,7 @@ use crate::lower::routines::memory::{Any, ByteArray, Known, Numbers, Object, sli
 use crate::lower::routines::runtime::{data_type_from_string, get_type_info, type_key_to_index};
 use crate::resolve::accepted::{DYNAMIC, MAX_SMALL};
 
-/// Bytes of what [`numbers`] fills: an address, a size, and as many numbers as a shape may have dims.
+/// Bytes of what [`numbers()`] fills: an address, a size, and as many numbers as a shape may have dims.
 pub(crate) const NUMBERS_SIZE: u32 = 16 + 8 * MAX_RANK as u32;
 
 /// The bit of all indices that have none of their own.
