@@ -159,7 +159,7 @@ pub(crate) struct Symbols<'ctx> {
     pub(crate) references: Vec<PointerValue<'ctx>>,
 }
 
-/// The number of the convention by which a function keeps the registers of its callers.
+/// The convention by which a function keeps the registers of its callers: `LLVMPreserveMostCallConv` of llvm-c/Core.h.
 const PRESERVE_MOST: u32 = 14;
 
 /// Declares what the plan declares.

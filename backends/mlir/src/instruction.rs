@@ -218,7 +218,7 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
     }
 
     fn push_offset(&self, ops: Ops<'c>, base: Value<'c, 'a>, offset: i32) -> Value<'c, 'a> {
-        // That number stands for an operand.
+        // The smallest number stands for an operand in the list of constant indices.
         if offset == i32::MIN {
             let bits = i64::from(offset) as u64;
             let offset = self.constant_by(&self.plain, Type::I64, bits);

@@ -32,7 +32,7 @@ pub(crate) struct Emitter<'a, 'm> {
     names: Table<ValueId, u32>,
     /// The arguments, those that were left out filled in.
     pub(crate) args: Value,
-    /// How many there are; `None` for the number that is declared.
+    /// The number of arguments; `None` for the number that is declared.
     num_args: Option<Value>,
     /// What has been loaded of each value.
     pub(crate) values: Scoped<ValueId, ValueState>,
@@ -179,14 +179,10 @@ impl Emitter<'_, '_> {
     }
 
     /// The value of a symbol, which the body may have given it.
-    pub(crate) fn symbol(&mut self, symbol: SymbolId) -> Value {
-        match self.symbols[symbol] {
-            SymbolState::Bound(value, _) | SymbolState::Maybe(value, _) => value,
-            SymbolState::Unbound => match self.function.symbols[symbol].local {
-                Some(local) => self.local(local),
-                None => unreachable!("symbols are bound before they are used"),
-            },
-        }
+    pub(crate) fn symbol(&self, symbol: SymbolId) -> Value {
+        let named = || self.function.symbols[symbol].local.map(|local| self.local(local));
+        let known = self.known(symbol).or_else(named);
+        known.unwrap_or_else(|| unreachable!("symbols are bound before they are used"))
     }
 
     /// What the body has given a name.

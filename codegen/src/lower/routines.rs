@@ -123,7 +123,7 @@ routines! {
     MakeShape outline, functions::make_shape;
     Make outline, functions::make;
     Settle outline, view::settle;
-    CheckHeader outline, view::check_header;
+    CheckHeader outline, fail_tensor::check_header;
     CheckDevice cold, fail_tensor::check_device;
     StrideAt hot, view::stride_at;
     CompactAt cold, view::compact_at;

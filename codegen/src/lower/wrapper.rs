@@ -35,7 +35,7 @@ pub(crate) struct Shapes {
     pub(crate) tested: Vec<(Vec<(SymbolId, i64)>, Value)>,
     /// The symbols that are bound wherever a shape is usual, each with the number of that shape.
     pub(crate) bound: Vec<(SymbolId, usize)>,
-    /// How many occurrences mention each symbol.
+    /// The number of occurrences that mention each symbol.
     pub(crate) mentions: Table<SymbolId, u32>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Forms {
 /// The devices of tensors that must agree.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Devices {
-    /// That of the first tensor whose device index matters, how it was declared, and its place.
+    /// The device of the first tensor whose device index matters, how it was declared, and the place of the tensor.
     pub(crate) first: Option<(Value, Device, u64)>,
     /// The tensors so far.
     pub(crate) tensors: Vec<ValueId>,

@@ -45,7 +45,28 @@ pub(crate) struct Condition<'a> {
     pub(crate) quote: Quote,
 }
 
-impl Step<'_> {
+impl<'a> Step<'a> {
+    /// Shows steps to `visit`, those within others too.
+    pub(crate) fn visit_all(steps: &[Step<'a>], visit: &mut impl FnMut(&Step<'a>)) {
+        for step in steps {
+            visit(step);
+            match step {
+                Step::Each { steps, .. } => Step::visit_all(steps, visit),
+                Step::OneOf { types, .. } => {
+                    types.iter().for_each(|steps| Step::visit_all(steps, visit));
+                }
+                Step::Scalar { .. }
+                | Step::Header { .. }
+                | Step::Value { .. }
+                | Step::Occurrence { .. }
+                | Step::Compact { .. }
+                | Step::Data { .. }
+                | Step::Settle { .. }
+                | Step::Require(_) => {}
+            }
+        }
+    }
+
     /// The value that it is about, if it is the first step about it.
     pub(crate) fn opens(&self) -> Option<ValueId> {
         match self {

@@ -6,6 +6,7 @@ use abi_spec::layout::dl_tensor;
 use crate::ir::{Cond, Convert, Type, Value};
 use crate::lower::body::launch_map;
 use crate::lower::cuda::{attribute, config};
+use crate::lower::emitter::frame::Slot;
 use crate::lower::failure::message::Message;
 use crate::lower::images;
 use crate::lower::routines::Routine;
@@ -80,7 +81,7 @@ impl<'a> Wrapper<'a, '_> {
             self.allocate(&[scratch]);
         }
         let room = Room::of(launch);
-        let area = self.launch_area(room.size);
+        let area = self.slot(Slot::Launch, room.size);
         self.write(area, 0, extents);
         self.write_attributes(area, &room, launch);
         let site = self.here();

@@ -64,7 +64,7 @@ impl Emitter<'_, '_> {
         self.b.hint(index, hint)
     }
 
-    /// How many arguments there are, those that were left out included.
+    /// The number of arguments, those that were left out included.
     pub(crate) fn num_args(&mut self) -> Value {
         let declared = self.function.declared.signature.required();
         self.num_args.unwrap_or_else(|| self.b.i32(declared as i32))

@@ -8,9 +8,9 @@ use crate::lower::emitter::Emitter;
 use crate::lower::routines::Routine;
 use crate::lower::value::write_any;
 
-/// How many failures share a way out. Finding out what dominates a block takes time for each that jumps to it, and
-/// the more the farther they are from each other.
-const SHARED: u32 = 64;
+/// The number of failures that share a way out. Finding out what dominates a block takes time for each that jumps to it,
+/// and the more the farther they are from each other.
+pub(crate) const SHARED: u32 = 64;
 
 /// What is owned, and released on every way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,58 +21,74 @@ pub(crate) enum Held {
     Any(Value),
 }
 
+/// A part of the frame, as large as its largest use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Slot {
+    /// The array of owned values.
+    Owned,
+    /// The arguments of a call.
+    Arguments,
+    /// A launch.
+    Launch,
+    /// Words that a routine is given by their address.
+    Scratch,
+    /// The numbers of the elements that loops are at.
+    Indices,
+}
+
+impl Slot {
+    const COUNT: usize = 5;
+
+    /// The alignment in bytes.
+    fn align(self) -> u32 {
+        match self {
+            Slot::Launch => 16,
+            Slot::Owned | Slot::Arguments => ANY.align,
+            Slot::Scratch | Slot::Indices => 8,
+        }
+    }
+}
+
 /// What the body owns, and how it is left.
 #[derive(Debug)]
 pub(crate) struct Frame {
-    /// How many values are owned here.
+    /// The number of owned values at this point.
     owned: u32,
-    /// The array, once there is one.
-    values: Option<Value>,
-    /// Where arguments of calls are written, once there is such a place.
-    area: Option<Value>,
-    /// Where a launch is written, once there is one.
-    launch: Option<Value>,
-    /// Words that a routine is given by their address, once there are any.
-    scratch: Option<Value>,
+    /// The address of each slot, once it is used.
+    slots: [Option<Value>; Slot::COUNT],
     /// The way out of a failure: a block that takes how many values are owned, and the status.
     leave: Option<(Block, [Value; 2])>,
-    /// How many failures take it so far.
+    /// The number of failures that take it so far.
     leaving: u32,
     /// What a prologue holds at this point.
     pub(crate) held: Vec<Held>,
 }
 
 impl Frame {
-    /// Nothing is owned.
+    /// A frame in which nothing is owned.
     pub(crate) fn new() -> Self {
-        Frame {
-            owned: 0,
-            values: None,
-            area: None,
-            launch: None,
-            scratch: None,
-            leave: None,
-            leaving: 0,
-            held: Vec::new(),
-        }
+        Frame { owned: 0, slots: [None; Slot::COUNT], leave: None, leaving: 0, held: Vec::new() }
     }
 
-    /// How many values are owned here.
+    /// The number of owned values at this point.
     pub(crate) fn owned(&self) -> u32 {
         self.owned
     }
 }
 
 impl Emitter<'_, '_> {
+    /// The address of a slot of at least so many bytes. Every use of it overwrites the one before.
+    pub(crate) fn slot(&mut self, slot: Slot, size: u32) -> Value {
+        let known = self.frame.slots[slot as usize];
+        let address = known.unwrap_or_else(|| self.b.stack_slot(size, slot.align()));
+        self.frame.slots[slot as usize] = Some(address);
+        self.b.widen_slot(address, size);
+        address
+    }
+
     /// The address of the value that is owned as number `index`.
     pub(crate) fn owned_at(&mut self, index: u32) -> Value {
-        let size = (index + 1) * ANY.size;
-        let values = match self.frame.values {
-            Some(values) => values,
-            None => self.b.stack_slot(size, ANY.align),
-        };
-        self.frame.values = Some(values);
-        self.b.widen_slot(values, size);
+        let values = self.slot(Slot::Owned, (index + 1) * ANY.size);
         if index == 0 { values } else { self.b.ptr_offset(values, (index * ANY.size).into()) }
     }
 
@@ -92,7 +108,7 @@ impl Emitter<'_, '_> {
         slot
     }
 
-    /// Of what is owned, only the first `count` values are from now on; nothing is released.
+    /// Forgets all owned values but the first `count`, without releasing them.
     pub(crate) fn keep_owned(&mut self, count: u32) {
         self.frame.owned = count;
     }
@@ -104,44 +120,15 @@ impl Emitter<'_, '_> {
 
     /// Room for so many arguments.
     pub(crate) fn area(&mut self, count: usize) -> Value {
-        let size = count.max(1) as u32 * ANY.size;
-        let area = match self.frame.area {
-            Some(area) => area,
-            None => self.b.stack_slot(size, ANY.align),
-        };
-        self.frame.area = Some(area);
-        self.b.widen_slot(area, size);
-        area
-    }
-
-    /// Room for a launch.
-    pub(crate) fn launch_area(&mut self, size: u32) -> Value {
-        let area = match self.frame.launch {
-            Some(area) => area,
-            None => self.b.stack_slot(size, 16),
-        };
-        self.frame.launch = Some(area);
-        self.b.widen_slot(area, size);
-        area
+        self.slot(Slot::Arguments, count.max(1) as u32 * ANY.size)
     }
 
     /// The address of words that the next call is given, and nobody needs after it.
     pub(crate) fn scratch(&mut self, words: &[Value]) -> Value {
-        let scratch = self.scratch_room(8 * words.len().max(1) as u32);
+        let scratch = self.slot(Slot::Scratch, 8 * words.len().max(1) as u32);
         for (index, word) in words.iter().enumerate() {
             self.b.store(*word, scratch, 8 * index as i32);
         }
-        scratch
-    }
-
-    /// Room for what the next call is given or yields, and nobody needs after it.
-    pub(crate) fn scratch_room(&mut self, size: u32) -> Value {
-        let scratch = match self.frame.scratch {
-            Some(scratch) => scratch,
-            None => self.b.stack_slot(size, 8),
-        };
-        self.frame.scratch = Some(scratch);
-        self.b.widen_slot(scratch, size);
         scratch
     }
 

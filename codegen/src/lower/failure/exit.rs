@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::declaration::Location;
 use crate::ir::{Binary, Block, Convert, Type, Value};
-use crate::lower::emitter::frame::Held;
+use crate::lower::emitter::frame::{Held, SHARED, Slot};
 use crate::lower::emitter::state::Origin;
 use crate::lower::failure::message::Message;
 use crate::lower::failure::records;
@@ -21,10 +21,6 @@ use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{Table, ValueId};
 use crate::resolve::step::Place;
-
-/// How many exits share a block. Finding out what dominates a block takes time for each that jumps to it, and the more
-/// the farther they are from each other.
-const SHARED: u32 = 64;
 
 /// The exits of a function.
 #[derive(Debug)]
@@ -41,8 +37,6 @@ pub(crate) struct Exits<'a> {
     raised: FxHashMap<Shared, (Block, u32)>,
     /// What is held, and the block that releases it and what is held before it.
     pub(super) releasing: Vec<(Held, Block)>,
-    /// Where the loops' numbers are handed over, once there is such a place.
-    indices: Option<Value>,
     /// The record of each value.
     pub(super) subjects: Table<ValueId, Option<u32>>,
     /// What steps require of each tensor.
@@ -80,7 +74,6 @@ impl<'a> Exits<'a> {
             run: None,
             raised: FxHashMap::default(),
             releasing: Vec::new(),
-            indices: None,
             subjects: Table::like(&function.values, None),
             facts,
             hosts: Vec::new(),
@@ -220,12 +213,7 @@ impl<'a> Wrapper<'a, '_> {
             return self.b.null();
         }
         let size = 8 * self.exits.loops.len() as u32;
-        let indices = match self.exits.indices {
-            Some(indices) => indices,
-            None => self.b.stack_slot(size, 8),
-        };
-        self.exits.indices = Some(indices);
-        self.b.widen_slot(indices, size);
+        let indices = self.slot(Slot::Indices, size);
         for (depth, turn) in self.exits.loops.clone().into_iter().enumerate() {
             let index = self.index(turn);
             self.b.store(index, indices, 8 * depth as i32);

@@ -35,20 +35,18 @@ impl Facts {
 
 /// Notes what steps require of tensors.
 pub(crate) fn note(steps: &[Step<'_>], facts: &mut Table<ValueId, Facts>) {
-    for step in steps {
-        match step {
-            Step::Header { value, device, .. } => facts[*value].device = *device,
-            Step::Compact { value } => facts[*value].compact = true,
-            Step::Data { value, align } => facts[*value].align = *align,
-            Step::Each { steps, .. } => note(steps, facts),
-            Step::OneOf { types, .. } => types.iter().for_each(|steps| note(steps, facts)),
-            Step::Scalar { .. }
-            | Step::Value { .. }
-            | Step::Occurrence { .. }
-            | Step::Settle { .. }
-            | Step::Require(_) => {}
-        }
-    }
+    Step::visit_all(steps, &mut |step| match step {
+        Step::Header { value, device, .. } => facts[*value].device = *device,
+        Step::Compact { value } => facts[*value].compact = true,
+        Step::Data { value, align } => facts[*value].align = *align,
+        Step::Scalar { .. }
+        | Step::Value { .. }
+        | Step::Occurrence { .. }
+        | Step::Settle { .. }
+        | Step::Each { .. }
+        | Step::OneOf { .. }
+        | Step::Require(_) => {}
+    });
 }
 
 impl Wrapper<'_, '_> {

@@ -27,7 +27,7 @@ impl Wrapper<'_, '_> {
         self.number_is(&found, rule);
     }
 
-    /// The same of a number that has been read.
+    /// Checks a number that has been read, or binds a symbol by it.
     pub(super) fn number_is(&mut self, found: &Found, rule: &Rule) {
         match rule {
             Rule::Any => self.sign(found),

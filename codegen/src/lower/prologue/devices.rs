@@ -28,34 +28,16 @@ const PLACE: i32 = FIRST + 8;
 
 /// True if it is known at run time only which tensors of some steps must share a device.
 fn vary(function: &Function<'_>, steps: &[Step<'_>]) -> bool {
-    let mut headers = Vec::new();
-    collect(steps, &mut headers);
-    let varies = |value: ValueId| {
-        let value = &function.values[value];
-        value.dynamic || value.guard.is_some()
-    };
-    headers.into_iter().any(varies)
-}
-
-/// The tensors whose device matters, and need not be the cpu.
-fn collect(steps: &[Step<'_>], headers: &mut Vec<ValueId>) {
-    for step in steps {
-        match step {
-            Step::Header { value, tensor, device } => {
-                let other = *device && tensor.device != Device::Type(DeviceType::CPU);
-                headers.extend(other.then_some(*value));
-            }
-            Step::Each { steps, .. } => collect(steps, headers),
-            Step::OneOf { types, .. } => types.iter().for_each(|steps| collect(steps, headers)),
-            Step::Scalar { .. }
-            | Step::Value { .. }
-            | Step::Occurrence { .. }
-            | Step::Compact { .. }
-            | Step::Data { .. }
-            | Step::Settle { .. }
-            | Step::Require(_) => {}
+    let mut vary = false;
+    Step::visit_all(steps, &mut |step| {
+        if let Step::Header { value, tensor, device: true } = step
+            && tensor.device != Device::Type(DeviceType::CPU)
+        {
+            let value = &function.values[*value];
+            vary |= value.dynamic || value.guard.is_some();
         }
-    }
+    });
+    vary
 }
 
 impl Wrapper<'_, '_> {

@@ -5,6 +5,7 @@ use abi_spec::runtime;
 
 use crate::ir::{Cond, Convert, Type, Value};
 use crate::lower::emitter::frame::Held;
+use crate::lower::emitter::frame::Slot;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::Callee;
@@ -58,7 +59,7 @@ impl Wrapper<'_, '_> {
     /// Asks the registry.
     fn look_up(&mut self, first: Value, names: [&'static str; 2], outer: usize) -> Value {
         let [data, size] = self.name_of(first, names);
-        let array = self.scratch_room(BYTE_ARRAY.size + 8);
+        let array = self.slot(Slot::Scratch, BYTE_ARRAY.size + 8);
         let out = self.b.ptr_offset(array, BYTE_ARRAY.size.into());
         self.b.store(data, array, byte_array::DATA.offset);
         self.b.store(size, array, byte_array::SIZE.offset);
@@ -92,7 +93,7 @@ impl Wrapper<'_, '_> {
         wanted: Option<Value>,
         outer: usize,
     ) -> Value {
-        let argument = self.scratch_room(2 * ANY.size);
+        let argument = self.slot(Slot::Scratch, 2 * ANY.size);
         for (word, field) in words.into_iter().zip([any::TYPE_INDEX, any::PAYLOAD]) {
             self.b.store(word, argument, field.offset);
         }

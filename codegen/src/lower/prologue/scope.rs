@@ -22,7 +22,7 @@ impl<'a> Wrapper<'a, '_> {
         symbols.iter().flat_map(|&symbol| self.carry_one(symbol)).collect()
     }
 
-    /// The same of one symbol.
+    /// The value of a symbol here, and the place that has bound it; zeros for what is unknown.
     pub(crate) fn carry_one(&mut self, symbol: SymbolId) -> [Value; 2] {
         match self.symbols[symbol] {
             SymbolState::Unbound => [self.b.i64(0), self.b.i64(0)],

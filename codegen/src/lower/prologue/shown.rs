@@ -47,7 +47,7 @@ impl Wrapper<'_, '_> {
             return;
         }
         if matches!(term.kind, Kind::Text | Kind::Several) {
-            // Of several values messages say that they are there.
+            // A pointer that is not NULL: messages say of several values only that they are there.
             let some = self.b.i64(1);
             message.piece(PieceKind::Ptr, &[some]);
             return;

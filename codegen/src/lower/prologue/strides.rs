@@ -11,30 +11,15 @@ use crate::resolve::function::Function;
 use crate::resolve::ids::{SymbolId, Table, ValueId};
 use crate::resolve::step::{Linear, Place, Rule, Step};
 
-/// How many occurrences mention each symbol.
+/// The number of occurrences that mention each symbol.
 pub(crate) fn mentions(function: &Function<'_>) -> Table<SymbolId, u32> {
     let mut mentions = Table::like(&function.symbols, 0);
-    count(&function.steps, &mut mentions);
-    mentions
-}
-
-fn count(steps: &[Step<'_>], mentions: &mut Table<SymbolId, u32>) {
-    for step in steps {
-        match step {
-            Step::Occurrence { rule, .. } => {
-                rule.visit_symbols(&mut |symbol| mentions[symbol] += 1)
-            }
-            Step::Each { steps, .. } => count(steps, mentions),
-            Step::OneOf { types, .. } => types.iter().for_each(|steps| count(steps, mentions)),
-            Step::Scalar { .. }
-            | Step::Header { .. }
-            | Step::Value { .. }
-            | Step::Compact { .. }
-            | Step::Data { .. }
-            | Step::Settle { .. }
-            | Step::Require(_) => {}
+    Step::visit_all(&function.steps, &mut |step| {
+        if let Step::Occurrence { rule, .. } = step {
+            rule.visit_symbols(&mut |symbol| mentions[symbol] += 1);
         }
-    }
+    });
+    mentions
 }
 
 /// A dim and what is required of its stride.
@@ -211,19 +196,9 @@ impl<'a> Wrapper<'a, '_> {
 
 /// The tensor whose stride a step is about.
 fn stride<'a>(step: &'a Step<'_>) -> Option<(ValueId, Stride<'a>)> {
-    match step {
-        Step::Occurrence { place: Place::Stride { value, dim }, rule } => {
-            Some((*value, (*dim, rule)))
-        }
-        Step::Occurrence { .. }
-        | Step::Scalar { .. }
-        | Step::Header { .. }
-        | Step::Value { .. }
-        | Step::Compact { .. }
-        | Step::Data { .. }
-        | Step::Settle { .. }
-        | Step::Each { .. }
-        | Step::OneOf { .. }
-        | Step::Require(_) => None,
+    if let Step::Occurrence { place: Place::Stride { value, dim }, rule } = step {
+        Some((*value, (*dim, rule)))
+    } else {
+        None
     }
 }

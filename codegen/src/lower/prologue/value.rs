@@ -8,6 +8,7 @@ use abi_spec::layout::{BYTE_ARRAY, OBJECT, any, seq_cell};
 
 use crate::declaration::{Class, Leaf, Mapping, ParamType, Sequence, Shape};
 use crate::ir::{Block, Cond, Convert, Type, Value};
+use crate::lower::emitter::frame::Slot;
 use crate::lower::emitter::state::ValueState;
 use crate::lower::routines::{self, Routine};
 use crate::lower::value::{class_cache, constant_bytes};
@@ -226,7 +227,7 @@ impl Wrapper<'_, '_> {
     fn text_array(&mut self, value: ValueId) -> Value {
         let address = self.any_address(value);
         let [low, high] = self.masks(value);
-        let slot = self.scratch_room(BYTE_ARRAY.size);
+        let slot = self.slot(Slot::Scratch, BYTE_ARRAY.size);
         let array = self.routine_value(Routine::Text, &[address, low, high, slot]);
         self.guard_non_null(array)
     }
@@ -242,7 +243,7 @@ impl Wrapper<'_, '_> {
         };
         let word = self.usually(value, &[right], word, |w| {
             let address = w.any_address(value);
-            let slot = w.scratch_room(8);
+            let slot = w.slot(Slot::Scratch, 8);
             let [low, high] = w.masks(value);
             let named = w.routine_value(otherwise, &[address, low, high, slot]);
             let named = w.b.compare_const(Cond::Ne, named, 0);

@@ -49,6 +49,28 @@ pub(crate) fn fail_header(subject: &Subject, values: &Any, nth: u64, indices: &i
     raise!(failure, Complaint::NoShape, place);
 }
 
+/// The `DLTensor*` of a value that is a tensor of the kind that is required; NULL once it has raised.
+#[routine]
+pub(crate) fn check_header(any: &Any, subject: &Subject) -> &DlTensor {
+    let tensor = required_of(subject) as &Tensor;
+    let index = any.type_index;
+    let dl = tensor_in(any);
+    let is_tensor = index == TypeIndex::TENSOR || index == TypeIndex::DL_TENSOR_PTR;
+    if unlikely(!is_tensor || any.object == null) {
+        fail_header(subject, any, 0, null);
+        return null;
+    }
+    let accepted = &tensor[1] as &u32;
+    let kind = tensor.rank as u64 | (*accepted as u64) << 32;
+    let device = tensor.device;
+    let is_there = device == 0 || device == dl.device_type as u64;
+    if unlikely(kind != dl.kind || !is_there || dl.shape == null && tensor.rank != 0) {
+        fail_header(subject, any, 0, null);
+        return null;
+    }
+    dl
+}
+
 /// Whether a tensor may have an element type.
 #[routine(inline)]
 fn accepts_dtype(tensor: &Tensor, dtype: u64) -> bool {

@@ -3,10 +3,7 @@
 use abi_spec::TypeIndex;
 
 use crate::ir::typed::routine;
-use crate::lower::routines::fail::required_of;
-use crate::lower::routines::fail_tensor::fail_header;
 use crate::lower::routines::memory::{Any, DlTensor};
-use crate::lower::routines::records::{Subject, Tensor};
 
 /// The address of the first element.
 #[routine(inline)]
@@ -65,28 +62,6 @@ fn refused(dl: &DlTensor) -> &DlTensor {
 pub(crate) fn refused_tensor(refused: &DlTensor) -> &DlTensor {
     let bytes = refused as &u8;
     &bytes[-1] as &DlTensor
-}
-
-/// The `DLTensor*` of a value that is a tensor of the kind that is required; NULL once it has raised.
-#[routine]
-pub(crate) fn check_header(any: &Any, subject: &Subject) -> &DlTensor {
-    let tensor = required_of(subject) as &Tensor;
-    let index = any.type_index;
-    let dl = tensor_in(any);
-    let is_tensor = index == TypeIndex::TENSOR || index == TypeIndex::DL_TENSOR_PTR;
-    if unlikely(!is_tensor || any.object == null) {
-        fail_header(subject, any, 0, null);
-        return null;
-    }
-    let accepted = &tensor[1] as &u32;
-    let kind = tensor.rank as u64 | (*accepted as u64) << 32;
-    let device = tensor.device;
-    let is_there = device == 0 || device == dl.device_type as u64;
-    if unlikely(kind != dl.kind || !is_there || dl.shape == null && tensor.rank != 0) {
-        fail_header(subject, any, 0, null);
-        return null;
-    }
-    dl
 }
 
 /// 1 if no extent is 0.
