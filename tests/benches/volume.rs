@@ -1,12 +1,12 @@
-//! Any number of random calls in the machine for host IR; run by `tests/volume`.
+//! Any number of random calls, in the machine for host IR or in compiled code; run by `tests/volume`.
 
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use tvm_ffi_codegen_tests::volume::{Plan, run};
+use tvm_ffi_codegen_tests::volume::{Plan, Through, run};
 
-/// Runs random calls of random declarations in the machine for host IR, and compares what they do with the oracle.
+/// Makes random calls of random declarations, and compares what they do with the oracle.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Another seed makes other declarations; the tests run seed 0.
@@ -15,16 +15,29 @@ struct Arguments {
     /// How many calls.
     #[arg(long, default_value_t = 1_000_000)]
     calls: u64,
-    /// How many threads share the work.
+    /// Calls of one declaration.
+    #[arg(long, default_value_t = 24)]
+    each: u64,
+    /// Where the calls are made: `machine`, `jit`, or the name of a backend, whose code is in shared libraries.
+    #[arg(long, default_value = "machine", value_parser = through)]
+    through: Through,
+    /// How many threads share the work. Compiled code is called by one thread at a time.
     #[arg(long, default_value_t = 2)]
     threads: usize,
 }
 
+fn through(text: &str) -> Result<Through, String> {
+    let all = Through::all();
+    let names: Vec<&str> = all.iter().map(|through| through.name()).collect();
+    let found = all.iter().find(|through| through.name() == text);
+    found.copied().ok_or_else(|| format!("one of {}", names.join(", ")))
+}
+
 fn main() -> ExitCode {
-    let Arguments { seed, calls, threads } = Arguments::parse();
+    let Arguments { seed, calls, each, through, threads } = Arguments::parse();
     let start = Instant::now();
-    let report = run(&Plan { seed, calls, threads });
+    let report = run(&Plan { seed, calls, each, threads, through });
     report.wrong.iter().for_each(|wrong| println!("{wrong}\n"));
-    println!("seed {seed}: {report}, {:.0} s", start.elapsed().as_secs_f64());
+    println!("{}, seed {seed}: {report}, {:.0} s", through.name(), start.elapsed().as_secs_f64());
     if report.wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,18 +1,19 @@
-//! Random calls in the machine, in any number: what they do is compared with the oracle.
+//! Random calls in any number, in the machine or in compiled code: what they do is compared with the oracle.
 
 use std::fmt;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use codegen::{Function, Library};
 use machine::Fault;
 
 use crate::argument::{Argument, print_list};
+use crate::ffi;
 use crate::generate::{self, Choices};
 use crate::machine::{InMachine, Linked};
 use crate::oracle;
 use crate::outcome::{End, Outcome};
-use crate::route::{Call, Route};
+use crate::route::{BACKENDS, Call, InProcess, Route, Shared};
 
 /// What is to be run.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +22,56 @@ pub struct Plan {
     pub seed: u64,
     /// How many calls at least.
     pub calls: u64,
+    /// Calls of one declaration.
+    pub each: u64,
     /// How many threads share the work.
     pub threads: usize,
+    /// Where the calls are made.
+    pub through: Through,
+}
+
+/// Where calls are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Through {
+    /// In the machine for host IR.
+    Machine,
+    /// In code that the JIT has compiled.
+    Jit,
+    /// In shared libraries of the backend of this name.
+    Backend(&'static str),
+}
+
+impl Through {
+    /// All that this build has.
+    pub fn all() -> Vec<Through> {
+        let backends = BACKENDS.iter().map(|&name| Through::Backend(name));
+        [Through::Machine, Through::Jit].into_iter().chain(backends).collect()
+    }
+
+    /// The name that [`tests/volume`](self) takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Through::Machine => "machine",
+            Through::Jit => "jit",
+            Through::Backend(name) => name,
+        }
+    }
+
+    /// Declarations of one library: few where libraries cost little.
+    fn functions(self) -> u64 {
+        match self {
+            Through::Machine => 1,
+            Through::Jit | Through::Backend(_) => 150,
+        }
+    }
+
+    fn route(self, library: &Library) -> Box<dyn Route> {
+        match self {
+            Through::Machine => Box::new(InMachine::new(library, Linked::Beside)),
+            Through::Jit => Box::new(InProcess::new(library, ffi::installed())),
+            Through::Backend(name) => Box::new(Shared::new(library, name)),
+        }
+    }
 }
 
 /// What was run.
@@ -49,31 +98,34 @@ impl fmt::Display for Report {
     }
 }
 
-/// Calls of one declaration.
-const CALLS: u64 = 24;
-
 /// What is wrong is listed up to this number.
 const SHOWN: usize = 20;
 
-/// Bytes that decide one declaration and its calls.
-const BYTES: u64 = 900;
+/// Bytes that decide one declaration.
+const BYTES: u64 = 60;
+
+/// Bytes that decide one call.
+const CALL_BYTES: u64 = 35;
 
 /// Runs random calls until there are enough.
 pub fn run(plan: &Plan) -> Report {
     let next = AtomicU64::new(0);
     let report = Mutex::new(Report::default());
+    let functions = plan.through.functions();
     let work = || {
         let mut own = Report::default();
         loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let enough = index * CALLS >= plan.calls;
+            let index = next.fetch_add(1, Ordering::Relaxed) * functions;
+            let enough = index * plan.each >= plan.calls;
             let failed = own.wrong.len() >= SHOWN;
             if enough || failed {
                 break;
             }
-            one(&noise(plan.seed, index), &mut own);
+            let cases: Vec<Case> =
+                (index..index + functions).map(|at| Case::new(plan, at)).collect();
+            compare(plan.through, &cases, &mut own);
         }
-        let mut all = report.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut all = report.lock().unwrap_or_else(PoisonError::into_inner);
         all.declarations += own.declarations;
         all.calls += own.calls;
         all.accepted += own.accepted;
@@ -85,7 +137,7 @@ pub fn run(plan: &Plan) -> Report {
             builder.spawn_scoped(scope, work).expect("a thread can be made");
         }
     });
-    report.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    report.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A number from each number; the same on every machine.
@@ -95,45 +147,66 @@ fn scramble(seed: u64) -> u64 {
     mixed ^ mixed >> 32
 }
 
-/// The bytes of one declaration: a declaration that means nothing gives way to another.
-fn noise(seed: u64, index: u64) -> Vec<u8> {
+/// So many bytes, which the seed and the index decide.
+fn noise(seed: u64, index: u64, count: u64) -> Vec<u8> {
     let start = scramble(seed.wrapping_mul(0x1_0000_0001) ^ index << 20);
-    (0..BYTES).map(|at| (scramble(start.wrapping_add(at)) >> 24) as u8).collect()
+    (0..count).map(|at| (scramble(start.wrapping_add(at)) >> 24) as u8).collect()
 }
 
-/// The declaration and the calls that bytes stand for, until a declaration means something.
-fn one(bytes: &[u8], report: &mut Report) {
-    let mut bytes = bytes.to_vec();
-    for turn in 0..64 {
-        let mut choices = Choices::new(&bytes);
-        let text = generate::declaration(&mut choices);
-        if let Ok(function) = text.parse::<Function>() {
-            let list = |_| generate::arguments(&mut choices, &function);
-            let lists: Vec<Vec<Argument>> = (0..CALLS).map(list).collect();
-            return compare(&function, &lists, report);
+/// A random declaration with random calls of it.
+#[derive(Debug)]
+pub struct Case {
+    /// The declaration.
+    pub function: Function,
+    /// The arguments of each call.
+    pub lists: Vec<Vec<Argument>>,
+}
+
+impl Case {
+    /// The case of this index; names of functions differ.
+    ///
+    /// # Panics
+    /// If no random declaration means anything.
+    pub fn new(plan: &Plan, index: u64) -> Case {
+        let count = BYTES + CALL_BYTES * plan.each;
+        let mut bytes = noise(plan.seed, index, count);
+        // A declaration that means nothing gives way to another.
+        for turn in 0..64 {
+            let mut choices = Choices::new(&bytes);
+            let text = generate::declaration(&mut choices);
+            if let Ok(mut function) = text.parse::<Function>() {
+                let list = |_| generate::arguments(&mut choices, &function);
+                let lists = (0..plan.each).map(list).collect();
+                function.signature.name = format!("f{index}");
+                return Case { function, lists };
+            }
+            let seed = bytes.iter().fold(turn, |seed, &byte| scramble(seed ^ u64::from(byte)));
+            bytes = noise(seed, turn, count);
         }
-        let seed = bytes.iter().fold(turn, |seed, &byte| scramble(seed ^ u64::from(byte)));
-        bytes = noise(seed, turn);
+        panic!("no declaration of seed {}, index {index}, means anything", plan.seed)
     }
 }
 
-/// Makes calls of one declaration, and compares each with what the oracle says.
-fn compare(function: &Function, lists: &[Vec<Argument>], report: &mut Report) {
-    let machine = InMachine::new(&Library::from(vec![function.clone()]), Linked::Beside);
-    let name = &function.signature.name;
-    let call = |arguments| Call { function: name, arguments, count: None };
-    let calls: Vec<Call<'_>> = lists.iter().map(|arguments| call(arguments)).collect();
-    report.declarations += 1;
-    for (arguments, outcome) in lists.iter().zip(machine.run(&calls)) {
-        let expected = oracle::predict(function, arguments, None);
-        report.calls += 1;
-        report.accepted += u64::from(matches!(expected.end, End::Result(_)));
-        if outcome.as_ref() != Ok(&expected) {
-            let found = outcome.map_or_else(str::to_owned, |outcome| outcome.to_string());
-            let list = print_list(arguments);
-            report
-                .wrong
-                .push(format!("{function}\n{list}\n  expected {expected}\n  but got  {found}"));
+/// Makes the calls, and compares each with what the oracle says.
+fn compare(through: Through, cases: &[Case], report: &mut Report) {
+    let functions: Vec<Function> = cases.iter().map(|case| case.function.clone()).collect();
+    let route = through.route(&Library::from(functions));
+    report.declarations += cases.len() as u64;
+    for Case { function, lists } in cases {
+        let name = &function.signature.name;
+        let call = |arguments| Call { function: name, arguments, count: None };
+        let calls: Vec<Call<'_>> = lists.iter().map(|arguments| call(arguments)).collect();
+        for (arguments, outcome) in lists.iter().zip(route.run(&calls)) {
+            let expected = oracle::predict(function, arguments, None);
+            report.calls += 1;
+            report.accepted += u64::from(matches!(expected.end, End::Result(_)));
+            if outcome.as_ref() != Ok(&expected) {
+                let found = outcome.map_or_else(str::to_owned, |outcome| outcome.to_string());
+                let (route, list) = (route.name(), print_list(arguments));
+                report.wrong.push(format!(
+                    "{route}\n{function}\n{list}\n  expected {expected}\n  but got  {found}"
+                ));
+            }
         }
     }
 }

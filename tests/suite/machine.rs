@@ -10,7 +10,7 @@ use tvm_ffi_codegen_tests::fake_cuda::CUBIN;
 use tvm_ffi_codegen_tests::machine::{InMachine, Linked};
 use tvm_ffi_codegen_tests::outcome::End;
 use tvm_ffi_codegen_tests::route::{Call, LACKING};
-use tvm_ffi_codegen_tests::volume;
+use tvm_ffi_codegen_tests::volume::{self, Plan, Through};
 
 use crate::table::check;
 
@@ -114,7 +114,7 @@ fn launches_under_faults() {
 /// Random declarations and arguments; `tests/volume` makes as many others as are wanted.
 #[test]
 fn random_calls() {
-    let report = volume::run(&volume::Plan { seed: 0, calls: 100_000, threads: 2 });
+    let report = volume::run(&Plan { seed: 0, calls: 100_000, each: 24, threads: 2, through: Through::Machine });
     assert!(report.wrong.is_empty(), "{}", report.wrong.join("\n\n"));
     assert!(report.accepted * 5 > report.calls && report.accepted * 2 < report.calls, "{report}");
 }

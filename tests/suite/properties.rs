@@ -6,18 +6,16 @@ use codegen::{Function, Library};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestCaseError};
-use tvm_ffi_codegen_tests::argument::{Argument, print_list};
+use tvm_ffi_codegen_tests::argument::print_list;
 use tvm_ffi_codegen_tests::ffi;
 use tvm_ffi_codegen_tests::generate::{self, Choices};
 use tvm_ffi_codegen_tests::oracle;
-use tvm_ffi_codegen_tests::outcome::{End, Outcome};
-use tvm_ffi_codegen_tests::route::{BACKENDS, Call, InProcess, Route, Shared};
+use tvm_ffi_codegen_tests::outcome::End;
+use tvm_ffi_codegen_tests::route::{BACKENDS, Call, InProcess, Route};
+use tvm_ffi_codegen_tests::volume::{self, Case, Plan, Report, Through};
 
 /// Calls of one declaration.
 const CALLS: usize = 24;
-
-/// Functions of one library.
-const FUNCTIONS: usize = 150;
 
 /// Compares all calls that the bytes stand for; how many calls were accepted and refused.
 fn compare(bytes: &[u8]) -> Result<[usize; 2], TestCaseError> {
@@ -69,82 +67,16 @@ proptest! {
     }
 }
 
-/// A number from each number; the same on every machine.
-fn scramble(seed: u64) -> u64 {
-    let mixed = (seed ^ seed >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
-}
-
-fn noise(seed: u64) -> Vec<u8> {
-    (0..900).map(|index| (scramble(seed << 32 | index) >> 56) as u8).collect()
-}
-
-/// A library of so many random declarations, with calls of each: what the next seeds stand for.
-fn library(
-    count: usize,
-    seeds: &mut impl Iterator<Item = u64>,
-) -> (Library, Vec<Vec<Vec<Argument>>>) {
-    let mut library = Library::default();
-    let mut lists = Vec::new();
-    for seed in seeds {
-        let bytes = noise(seed);
-        let mut choices = Choices::new(&bytes);
-        let Ok(mut function) = generate::declaration(&mut choices).parse::<Function>() else {
-            continue;
-        };
-        function.signature.name = format!("f{}", library.functions.len());
-        lists.push((0..CALLS).map(|_| generate::arguments(&mut choices, &function)).collect());
-        library.functions.push(function);
-        if lists.len() == count {
-            break;
-        }
-    }
-    (library, lists)
-}
-
-/// The same, ahead of time and by every backend. `PROPTEST_CASES` and `PROPTEST_RNG_SEED` ask for more functions, and
-/// for others.
+/// The same, ahead of time and by every backend; `tests/volume` makes any number of calls.
 #[test]
 fn backends_agree_with_the_oracle() {
-    let number = |name: &str| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let libraries = number("PROPTEST_CASES").unwrap_or(1).div_ceil(FUNCTIONS as u64);
-    let mut seeds = number("PROPTEST_RNG_SEED").unwrap_or(0) << 24..;
-    let mut counts = [0, 0];
-    for _ in 0..libraries {
-        let (library, lists) = library(FUNCTIONS, &mut seeds);
-        let more = agree(&library, &lists);
-        counts = [0, 1].map(|at| counts[at] + more[at]);
+    for &name in BACKENDS {
+        let through = Through::Backend(name);
+        let report = volume::run(&Plan { seed: 0, calls: 3600, each: 24, threads: 1, through });
+        assert!(report.wrong.is_empty(), "{}", report.wrong.join("\n\n"));
+        let Report { calls, accepted, .. } = report;
+        assert!(accepted * 4 > calls && accepted * 2 < calls, "{accepted} of {calls} accepted");
     }
-    let [calls, accepted] = counts;
-    assert!(accepted * 4 > calls && accepted * 2 < calls, "{accepted} of {calls} accepted");
-    println!("{calls} calls through each of {BACKENDS:?}, {accepted} accepted");
-}
-
-/// Calls the functions of a library through every backend; how many calls there were, and how many were accepted.
-fn agree(library: &Library, lists: &[Vec<Vec<Argument>>]) -> [usize; 2] {
-    let pairs = || {
-        let functions = library.functions.iter().zip(lists);
-        functions.flat_map(|(function, lists)| lists.iter().map(move |list| (function, list)))
-    };
-    let calls: Vec<Call<'_>> = pairs()
-        .map(|(function, list)| Call {
-            function: &function.signature.name,
-            arguments: list,
-            count: None,
-        })
-        .collect();
-    let expected: Vec<Outcome> =
-        pairs().map(|(function, list)| oracle::predict(function, list, None)).collect();
-    let accepted = expected.iter().filter(|outcome| matches!(outcome.end, End::Result(_))).count();
-    for backend in BACKENDS {
-        let outcomes = Shared::new(library, backend).run(&calls);
-        for (((function, list), expected), found) in pairs().zip(&expected).zip(outcomes) {
-            let found = found.expect("the installed runtime has all it takes");
-            let call = || format!("{backend}\n{function}\n{}", print_list(list));
-            assert!(found == *expected, "{}\n  expected {expected}\n  but got  {found}", call());
-        }
-    }
-    [calls.len(), accepted]
 }
 
 /// The generator is worth something only if its calls end in many ways.
@@ -188,10 +120,10 @@ fn generated_calls_end_in_every_way() {
         "ongongongong",
     ];
     let mut counts = [0; 35];
-    let (library, lists) = library(2000, &mut (0..));
-    for (function, list) in library.functions.iter().zip(&lists) {
-        for arguments in list {
-            if let End::Error { message, .. } = oracle::predict(function, arguments, None).end {
+    let plan = Plan { seed: 0, calls: 48_000, each: 24, threads: 1, through: Through::Machine };
+    for Case { function, lists } in (0..2000).map(|index| Case::new(&plan, index)) {
+        for arguments in lists {
+            if let End::Error { message, .. } = oracle::predict(&function, &arguments, None).end {
                 let found = ways.iter().zip(&mut counts).filter(|(way, _)| message.contains(*way));
                 found.for_each(|(_, count)| *count += 1);
             }
