@@ -12,7 +12,7 @@ mod target;
 
 pub use error::Error;
 pub use optimize::Optimize;
-pub use plan::{Action, Existing, Place, Plan, State, plan, unused_name};
+pub use plan::{Capabilities, Existing, Plan, State, SymbolSource, plan, unused_name};
 pub use target::{Facts, LARGE, LISTS, Machine, Narrow, Side, is_apart};
 
 use crate::ir::Module;

@@ -17,7 +17,7 @@ mod types;
 
 use abi_spec::library_bin::ImportTree;
 
-pub use body::{Action, Body, Call, Callee, KernelCall, Local, Statement, StatusError};
+pub use body::{Body, Call, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError};
 pub use cubin::KernelFacts;
 pub use expression::{BinaryOp, Builtin, Expr, Logic, Member};
 pub use launch::{
@@ -29,7 +29,8 @@ pub(crate) use leaf::Kind;
 pub use leaf::Leaf;
 pub use results::{Output, ResultType};
 pub use types::{
-    Class, Device, Dim, Element, Literal, Mapping, ParamType, Sequence, Shape, Strides, Tensor,
+    Device, Dim, Element, Literal, Mapping, ObjectClass, ParamType, Sequence, Shape, Strides,
+    Tensor,
 };
 pub(crate) use types::{is_text, literal_scalar};
 

@@ -40,7 +40,7 @@ pub use build::Builder;
 pub use flow::Values;
 pub use inst::{Inst, Target, Terminator};
 pub use module::{
-    BlockData, Data, DataPrinter, Function, Hint, Module, Part, Relocation, ValueData,
+    BlockData, Data, DataPart, DataPrinter, Function, Hint, Module, Relocation, ValueData,
 };
 pub use operator::{Binary, Cond, Convert};
 pub use read::ReadError;

@@ -43,7 +43,7 @@ use abi_spec::symbol::{PREFIX, validate_name};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::declaration::limit::Limit;
-use crate::declaration::{self, Action, Body, Library};
+use crate::declaration::{self, Body, Library, StatementKind};
 use crate::error::{Error, Part};
 use crate::ir::Signature;
 use c_type::CType;
@@ -225,13 +225,13 @@ fn exported(library: &Library) -> impl Iterator<Item = &crate::Function> {
 fn callee(body: &Body, count: usize) -> Part {
     let Body::Block(_) = body else { return Part::Callee };
     nth_statement(body, count, |action| {
-        matches!(action, Action::Call { call: declaration::Call::Kernel(_), .. })
+        matches!(action, StatementKind::Call { call: declaration::Call::Kernel(_), .. })
     })
 }
 
 /// Where a body has one of its statements of a kind.
-fn nth_statement(body: &Body, count: usize, wanted: impl Fn(&Action) -> bool) -> Part {
-    let mut found = body.statements().enumerate().filter(|(_, at)| wanted(&at.action));
+fn nth_statement(body: &Body, count: usize, wanted: impl Fn(&StatementKind) -> bool) -> Part {
+    let mut found = body.statements().enumerate().filter(|(_, at)| wanted(&at.kind));
     found.nth(count).map_or(Part::Callee, |(index, _)| Part::Statement(index))
 }
 

@@ -3,7 +3,7 @@
 
 use std::mem;
 
-use codegen::{Action, Body, Call, Expr, Function, Library, Local, ResultType, Statement};
+use codegen::{Body, Call, Expr, Function, Library, Local, ResultType, Statement, StatementKind};
 
 /// The function that raises, which the Python package registers.
 const RAISE: &str = "tvm_ffi_codegen.raise_left";
@@ -36,8 +36,8 @@ fn one_call(function: &Function, call: Call) -> Vec<Statement> {
                 name.push('_');
             }
             let result = Some(Local { name: name.clone(), ty: ty.clone() });
-            let called = Statement::from(Action::Call { result, call });
-            vec![called, asking(), Statement::from(Action::Return(Some(Expr::name(name))))]
+            let called = Statement::from(StatementKind::Call { result, call });
+            vec![called, asking(), Statement::from(StatementKind::Return(Some(Expr::name(name))))]
         }
     }
 }
@@ -47,23 +47,23 @@ fn block(statements: Vec<Statement>, kernels: &[String]) -> Vec<Statement> {
 }
 
 fn of_statement(mut statement: Statement, kernels: &[String]) -> Vec<Statement> {
-    let asks = match &mut statement.action {
-        Action::Call { call: Call::Kernel(call), .. } => kernels.contains(&call.symbol),
-        Action::If { then, otherwise, .. } => {
+    let asks = match &mut statement.kind {
+        StatementKind::Call { call: Call::Kernel(call), .. } => kernels.contains(&call.symbol),
+        StatementKind::If { then, otherwise, .. } => {
             *then = block(mem::take(then), kernels);
             *otherwise = block(mem::take(otherwise), kernels);
             false
         }
-        Action::For { body, .. } => {
+        StatementKind::For { body, .. } => {
             *body = block(mem::take(body), kernels);
             false
         }
-        Action::Call { call: Call::Function { .. }, .. }
-        | Action::Let { .. }
-        | Action::Alloc { .. }
-        | Action::Launch(_)
-        | Action::Return(_)
-        | Action::Raise { .. } => false,
+        StatementKind::Call { call: Call::Function { .. }, .. }
+        | StatementKind::Let { .. }
+        | StatementKind::Alloc { .. }
+        | StatementKind::Launch(_)
+        | StatementKind::Return(_)
+        | StatementKind::Raise { .. } => false,
     };
     let mut asking = asking();
     asking.location.clone_from(&statement.location);

@@ -1,7 +1,7 @@
 //! What is said of functions that declarations call and nobody has given.
 
 use abi_spec::symbol::PREFIX;
-use codegen::{Action, Call, Callee, Function, Library};
+use codegen::{Call, Function, FunctionRef, Library, StatementKind};
 
 use crate::fault::Fault;
 use crate::ffi::is_global;
@@ -51,9 +51,10 @@ pub(crate) fn callers<'a>(library: &'a Library, symbol: &str) -> Vec<&'a str> {
         let mut kernels = function.body.kernel_calls();
         kernels.any(|call| call.symbol == symbol)
             || function.body.statements().any(|statement| {
-                let Action::Call {
-                    call: Call::Function { callee: Callee::Symbol(name), .. }, ..
-                } = &statement.action
+                let StatementKind::Call {
+                    call: Call::Function { callee: FunctionRef::Symbol(name), .. },
+                    ..
+                } = &statement.kind
                 else {
                     return false;
                 };

@@ -114,7 +114,13 @@ fn launches_under_faults() {
 /// Random declarations and arguments; `tests/volume` makes as many others as are wanted.
 #[test]
 fn random_calls() {
-    let report = volume::run(&Plan { seed: 0, calls: 100_000, each: 24, threads: 2, through: Through::Machine });
+    let report = volume::run(&Plan {
+        seed: 0,
+        calls: 100_000,
+        each: 24,
+        threads: 2,
+        through: Through::Machine,
+    });
     assert!(report.wrong.is_empty(), "{}", report.wrong.join("\n\n"));
     assert!(report.accepted * 5 > report.calls && report.accepted * 2 < report.calls, "{report}");
 }

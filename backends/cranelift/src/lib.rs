@@ -89,7 +89,7 @@ pub fn emit(module: &mut dyn Module, source: &ir::Module) -> Result<Vec<FuncId>,
     if !source.constructors.is_empty() {
         return Err(Error::Constructors);
     }
-    let plan = codegen::backend::plan(source, &symbols::Names(module), symbols::PLACE)?;
+    let plan = codegen::backend::plan(source, &symbols::Names(module), symbols::CAPABILITIES)?;
     let symbols = define(module, source, &plan, None)?;
     let exported =
         |f: &&ir::Function| source.symbols[f.symbol.index()].linkage == ir::Linkage::Export;

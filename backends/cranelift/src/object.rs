@@ -1,6 +1,6 @@
 //! Object files: the code generator for a target, and the native module as bytes.
 
-use codegen::backend::{self, Error, Facts, Machine, Place};
+use codegen::backend::{self, Capabilities, Error, Facts, Machine};
 use codegen::ir;
 use cranelift_codegen::isa::{self, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable, Flags};
@@ -69,7 +69,7 @@ pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Er
     let once = source.symbols.iter().any(|symbol| symbol.linkage == ir::Linkage::Once);
     let mut module = module(triple, once)?;
     let elf = triple.binary_format == BinaryFormat::Elf;
-    let place = Place { once: true, aliases: elf };
+    let place = Capabilities { once: true, aliases: elf };
     let plan = backend::plan(source, &Names(&module), place)?;
     let mut tables = elf.then(Tables::default);
     let symbols = define(&mut module, source, &plan, tables.as_mut())?;

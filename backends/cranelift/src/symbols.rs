@@ -1,6 +1,6 @@
 //! Symbols: what the caller's module has under the names of the host IR, and who each of them is there.
 
-use codegen::backend::{Action, Error, Existing, Place, Plan, State};
+use codegen::backend::{Capabilities, Error, Existing, Plan, State, SymbolSource};
 use codegen::ir;
 use cranelift_codegen::ir::{
     AbiParam, ExtFuncData, ExternalName, FuncRef, Function, GlobalValue, GlobalValueData,
@@ -14,7 +14,7 @@ use crate::native;
 use crate::types;
 
 /// What a module of anybody's can express, as far as its interface tells.
-pub(crate) const PLACE: Place = Place { once: false, aliases: false };
+pub(crate) const CAPABILITIES: Capabilities = Capabilities { once: false, aliases: false };
 
 /// The names that the caller's module has.
 pub(crate) struct Names<'a>(pub(crate) &'a dyn Module);
@@ -99,11 +99,15 @@ pub(crate) fn declare(
     let mut writable = vec![false; source.symbols.len()];
     source.data.iter().for_each(|data| writable[data.symbol.index()] = data.writable);
     let declare_one = |((symbol, plan), writable): ((&ir::SymbolData, &Plan<'_, _>), bool)| {
-        let (name, linkage) = match (&plan.alias, &plan.action) {
-            (_, Action::Reuse(id)) => return Ok(*id),
+        let (name, linkage) = match (&plan.alias, &plan.source) {
+            (_, SymbolSource::Reuse(id)) => return Ok(*id),
             (Some(alias), _) => (alias.as_str(), Linkage::Local),
-            (None, Action::Define(_, linkage)) => (symbol.name.as_str(), native_linkage(*linkage)),
-            (None, Action::Declare(name, linkage)) => (name.as_ref(), native_linkage(*linkage)),
+            (None, SymbolSource::Define(_, linkage)) => {
+                (symbol.name.as_str(), native_linkage(*linkage))
+            }
+            (None, SymbolSource::Declare(name, linkage)) => {
+                (name.as_ref(), native_linkage(*linkage))
+            }
         };
         match &symbol.kind {
             ir::SymbolKind::Function(signature) => {

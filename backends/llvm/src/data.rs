@@ -1,7 +1,7 @@
 //! Data objects.
 
 use codegen::backend::{Error, LARGE};
-use codegen::ir::{self, Part, Relocation};
+use codegen::ir::{self, DataPart, Relocation};
 use inkwell::module::Module;
 use inkwell::targets::TargetData;
 use inkwell::types::{AnyType, BasicTypeEnum};
@@ -54,9 +54,9 @@ fn contents<'ctx>(
     }
     let (byte, long) = (types.context.i8_type(), types.context.i64_type());
     let part = |part| match part {
-        Part::Bytes(part) => bytes(part),
-        Part::Address(Relocation { symbol, addend: 0, .. }) => address(symbol).into(),
-        Part::Address(Relocation { symbol, addend, .. }) => {
+        DataPart::Bytes(part) => bytes(part),
+        DataPart::Address(Relocation { symbol, addend: 0, .. }) => address(symbol).into(),
+        DataPart::Address(Relocation { symbol, addend, .. }) => {
             let addend = long.const_int(addend as u64, true);
             raw::const_offset(byte, address(symbol), addend).into()
         }

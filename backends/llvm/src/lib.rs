@@ -103,7 +103,7 @@ pub fn emit<'ctx>(
     ir::verify(source)?;
     let types = types::Types::new(module);
     let names = symbols::Names { module, types: &types, source };
-    let plan = backend::plan(source, &names, symbols::PLACE)?;
+    let plan = backend::plan(source, &names, symbols::CAPABILITIES)?;
     let symbols = define(module, &types, source, &plan)?;
     let exported =
         |f: &&ir::Function| source.symbols[f.symbol.index()].linkage == ir::Linkage::Export;

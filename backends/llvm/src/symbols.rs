@@ -1,6 +1,6 @@
 //! Symbols: what the caller's module has under the names of the host IR, and who each of them is there.
 
-use codegen::backend::{Action, Error, Existing, Place, Plan, State};
+use codegen::backend::{Capabilities, Error, Existing, Plan, State, SymbolSource};
 use codegen::ir;
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::{Linkage, Module};
@@ -13,7 +13,7 @@ use crate::raw::{self, Found};
 use crate::types::Types;
 
 /// What a module can express.
-pub(crate) const PLACE: Place = Place { once: true, aliases: true };
+pub(crate) const CAPABILITIES: Capabilities = Capabilities { once: true, aliases: true };
 
 /// The names that the caller's module has.
 pub(crate) struct Names<'a, 'ctx> {
@@ -173,9 +173,9 @@ pub(crate) fn declare<'ctx>(
     source.data.iter().for_each(|data| definition[data.symbol.index()] = Some(data));
     let mut symbols = Symbols { natives: Vec::new(), references: Vec::new() };
     for ((symbol, plan), data) in source.symbols.iter().zip(plan).zip(definition) {
-        let native = match &plan.action {
-            Action::Reuse(found) | Action::Define(found, _) => Native::from(*found),
-            Action::Declare(name, _) => declare_symbol(module, types, symbol, name, data),
+        let native = match &plan.source {
+            SymbolSource::Reuse(found) | SymbolSource::Define(found, _) => Native::from(*found),
+            SymbolSource::Declare(name, _) => declare_symbol(module, types, symbol, name, data),
         };
         if let Some(linkage) = plan.defined() {
             describe(module, types, native, linkage);

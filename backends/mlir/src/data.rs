@@ -1,7 +1,7 @@
 //! Data objects.
 
 use codegen::backend::{Error, LARGE};
-use codegen::ir::{self, Part};
+use codegen::ir::{self, DataPart};
 use melior::dialect::llvm::r#type::{array, r#struct};
 use melior::ir::operation::{OperationLike, OperationMutLike, OperationRefMut};
 use melior::ir::{Attribute, BlockLike, BlockRef, Operation, RegionLike, Type, Value};
@@ -43,8 +43,8 @@ pub(crate) fn ty<'c>(ops: &Ops<'c>, source: &ir::Data) -> Type<'c> {
         return bytes(&source.bytes);
     }
     let part = |part| match part {
-        Part::Bytes(part) => bytes(part),
-        Part::Address(_) => ops.types.ptr,
+        DataPart::Bytes(part) => bytes(part),
+        DataPart::Address(_) => ops.types.ptr,
     };
     let parts: Vec<Type> = source.parts().into_iter().map(part).collect();
     r#struct(ops.context, &parts, true)
@@ -65,11 +65,11 @@ fn contents<'c, 'a>(
     let mut structure = push(ops.op("llvm.mlir.undef", &[], &[all], &[]));
     for (part, position) in source.parts().into_iter().zip(0..) {
         let part = match part {
-            Part::Bytes(bytes) => {
+            DataPart::Bytes(bytes) => {
                 let ty = array(ops.types.i8, bytes.len() as u32);
                 push(ops.constant(ty, raw::bytes_attribute(ops.context, bytes)))
             }
-            Part::Address(relocation) => {
+            DataPart::Address(relocation) => {
                 let base = push(ops.address_of(name(relocation.symbol)));
                 let long = ops.types.i64;
                 match relocation.addend {

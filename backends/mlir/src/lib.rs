@@ -105,7 +105,7 @@ fn emit_named<'c>(
     data::check_sizes(source)?;
     let ops = Ops::new(context, &object::triple(module));
     let names = symbols::Names { ops: &ops, operations: symbols::existing(module) };
-    let plan = backend::plan(source, &names, symbols::PLACE)?;
+    let plan = backend::plan(source, &names, symbols::CAPABILITIES)?;
     define(module, &names, source, &plan, named);
     Ok(())
 }

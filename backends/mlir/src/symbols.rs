@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use codegen::backend::{Action, Error, Existing, Place, Plan, Side, State, unused_name};
+use codegen::backend::{
+    Capabilities, Error, Existing, Plan, Side, State, SymbolSource, unused_name,
+};
 use codegen::ir;
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute, TypeAttribute};
 use melior::ir::operation::{OperationLike, OperationMutLike, OperationRefMut};
@@ -14,7 +16,7 @@ use crate::op::{
 use crate::{data, raw};
 
 /// What a module can express.
-pub(crate) const PLACE: Place = Place { once: true, aliases: true };
+pub(crate) const CAPABILITIES: Capabilities = Capabilities { once: true, aliases: true };
 
 /// The names that the caller's module has.
 pub(crate) struct Names<'n, 'c, 'a> {
@@ -188,9 +190,13 @@ pub(crate) fn declare<'c, 'a>(
             ir::SymbolKind::Function(signature) => ops.types.signature(signature),
             ir::SymbolKind::Data => data.map_or(ops.types.i8, |data| data::ty(ops, data)),
         };
-        let (mut native, name) = match &plan.action {
-            Action::Reuse(found) | Action::Define(found, _) => (*found, symbol.name.as_str()),
-            Action::Declare(name, _) => (declare_symbol(module, ops, symbol, name, ty), &**name),
+        let (mut native, name) = match &plan.source {
+            SymbolSource::Reuse(found) | SymbolSource::Define(found, _) => {
+                (*found, symbol.name.as_str())
+            }
+            SymbolSource::Declare(name, _) => {
+                (declare_symbol(module, ops, symbol, name, ty), &**name)
+            }
         };
         if let Some(linkage) = plan.defined() {
             describe(ops, symbol, &mut native, linkage, groups.as_deref());

@@ -39,7 +39,7 @@ pub enum State {
 
 /// What a native module can express.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Capabilities {
     /// Symbols of which a linker keeps one copy. Otherwise [`Linkage::Once`] is [`Linkage::Local`].
     pub once: bool,
     /// Second names of symbols. With them our own code reaches what it exports by a local name, so that
@@ -51,7 +51,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan<'a, N> {
     /// Where it comes from.
-    pub action: Action<'a, N>,
+    pub source: SymbolSource<'a, N>,
     /// The local name by which our own code reaches it, if that is another.
     pub alias: Option<String>,
     /// It had better keep the registers of its callers, where there is a convention for that ([`Facts::keeps`]): only
@@ -63,7 +63,7 @@ pub struct Plan<'a, N> {
 
 /// Where a symbol comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action<'a, N> {
+pub enum SymbolSource<'a, N> {
     /// The module has it, and it stays as it is there.
     Reuse(N),
     /// The module declares it; it is defined there, with this linkage.
@@ -75,9 +75,9 @@ pub enum Action<'a, N> {
 impl<N> Plan<'_, N> {
     /// The linkage of what is defined here; `None` for what is defined elsewhere or already.
     pub fn defined(&self) -> Option<Linkage> {
-        match self.action {
-            Action::Reuse(_) | Action::Declare(_, Linkage::Import) => None,
-            Action::Define(_, linkage) | Action::Declare(_, linkage) => Some(linkage),
+        match self.source {
+            SymbolSource::Reuse(_) | SymbolSource::Declare(_, Linkage::Import) => None,
+            SymbolSource::Define(_, linkage) | SymbolSource::Declare(_, linkage) => Some(linkage),
         }
     }
 }
@@ -94,40 +94,40 @@ impl<N> Plan<'_, N> {
 pub fn plan<'a, E: Existing>(
     source: &'a Module,
     existing: &E,
-    place: Place,
+    capabilities: Capabilities,
 ) -> Result<Vec<Plan<'a, E::Native>>, Error> {
     let mut names = Names { source, existing, given: BTreeSet::new() };
-    let used = if place.aliases { used(source) } else { vec![false; source.symbols.len()] };
+    let used = if capabilities.aliases { used(source) } else { vec![false; source.symbols.len()] };
     let plan_one = |((symbol, used), keeps): ((&'a SymbolData, bool), bool)| {
-        let action = action(symbol, existing, place, &mut names)?;
+        let source_of = source_of(symbol, existing, capabilities, &mut names)?;
         let aliased = used && symbol.linkage == Linkage::Export;
         let alias = aliased.then(|| names.unused(format!("{}.local", symbol.name)));
-        Ok(Plan { action, alias, keeps })
+        Ok(Plan { source: source_of, alias, keeps })
     };
     source.symbols.iter().zip(used).zip(keeping(source)).map(plan_one).collect()
 }
 
-fn action<'a, E: Existing>(
+fn source_of<'a, E: Existing>(
     symbol: &'a SymbolData,
     existing: &E,
-    place: Place,
+    capabilities: Capabilities,
     names: &mut Names<'_, E>,
-) -> Result<Action<'a, E::Native>, Error> {
-    let local = symbol.linkage == Linkage::Once && !place.once;
+) -> Result<SymbolSource<'a, E::Native>, Error> {
+    let local = symbol.linkage == Linkage::Once && !capabilities.once;
     let linkage = if local { Linkage::Local } else { symbol.linkage };
     let Some(found) = existing.find(&symbol.name) else {
-        return Ok(Action::Declare(Cow::Borrowed(&symbol.name), linkage));
+        return Ok(SymbolSource::Declare(Cow::Borrowed(&symbol.name), linkage));
     };
     match (linkage, existing.state(found)) {
         (Linkage::Local, _) => {
             let name = names.unused(symbol.name.clone());
-            Ok(Action::Declare(Cow::Owned(name), linkage))
+            Ok(SymbolSource::Declare(Cow::Owned(name), linkage))
         }
         (Linkage::Import, _) | (Linkage::Once, State::Once) => {
-            existing.check(symbol, found).map(|()| Action::Reuse(found))
+            existing.check(symbol, found).map(|()| SymbolSource::Reuse(found))
         }
         (Linkage::Export | Linkage::Once, State::Declared) => {
-            existing.check(symbol, found).map(|()| Action::Define(found, linkage))
+            existing.check(symbol, found).map(|()| SymbolSource::Define(found, linkage))
         }
         (Linkage::Export, State::Defined | State::Once) | (Linkage::Once, State::Defined) => {
             Err(Error::Defined { symbol: symbol.name.clone() })

@@ -18,12 +18,12 @@ pub struct Statement {
     /// Where it comes from, as the backtrace of its errors says; `None` for that of the function.
     pub location: Option<Location>,
     /// What it does.
-    pub action: Action,
+    pub kind: StatementKind,
 }
 
 /// What a statement does.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum StatementKind {
     /// `let v = e;`: a number, a truth or an address, or another name for a value in scope.
     Let {
         /// The new name.
@@ -97,7 +97,7 @@ pub enum Call {
     /// Of a function of the FFI.
     Function {
         /// Which one.
-        callee: Callee,
+        callee: FunctionRef,
         /// Values, numbers, text, arrays and shapes.
         args: Vec<Expr>,
     },
@@ -118,7 +118,7 @@ pub struct KernelCall {
 
 /// A function of the FFI.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Callee {
+pub enum FunctionRef {
     /// `@relu`: `__tvm_ffi_relu`, defined here or left to the linker.
     Symbol(String),
     /// `@"blas.matmul"`: looked up on first use among the imports of the library, then in the registry.
@@ -143,10 +143,10 @@ impl Call {
     fn exprs(&self) -> Vec<&Expr> {
         match self {
             Call::Kernel(call) => call.args.iter().collect(),
-            Call::Function { callee: Callee::Value(function), args } => {
+            Call::Function { callee: FunctionRef::Value(function), args } => {
                 [function].into_iter().chain(args).collect()
             }
-            Call::Function { callee: Callee::Symbol(_) | Callee::Name(_), args } => {
+            Call::Function { callee: FunctionRef::Symbol(_) | FunctionRef::Name(_), args } => {
                 args.iter().collect()
             }
         }
@@ -163,9 +163,7 @@ impl Body {
         let mut left: Vec<&Statement> = first.iter().rev().collect();
         std::iter::from_fn(move || {
             let next = left.pop()?;
-            left.extend(
-                next.action.blocks().into_iter().rev().flat_map(|block| block.iter().rev()),
-            );
+            left.extend(next.kind.blocks().into_iter().rev().flat_map(|block| block.iter().rev()));
             Some(next)
         })
     }
@@ -173,7 +171,7 @@ impl Body {
     /// Every launch, in the order in which they are written.
     pub fn launches(&self) -> impl Iterator<Item = &Launch> {
         self.statements().filter_map(|statement| {
-            let Action::Launch(launch) = &statement.action else { return None };
+            let StatementKind::Launch(launch) = &statement.kind else { return None };
             Some(&**launch)
         })
     }
@@ -182,7 +180,7 @@ impl Body {
     pub fn kernel_calls(&self) -> impl Iterator<Item = &KernelCall> {
         let whole = if let Body::Call(call) = self { Some(call) } else { None };
         let nested = self.statements().filter_map(|statement| {
-            let Action::Call { call: Call::Kernel(call), .. } = &statement.action else {
+            let StatementKind::Call { call: Call::Kernel(call), .. } = &statement.kind else {
                 return None;
             };
             Some(call)
@@ -197,41 +195,41 @@ impl Body {
         match self {
             Body::Call(call) => call.args.iter().collect(),
             Body::Block(_) => {
-                self.statements().flat_map(|statement| statement.action.exprs()).collect()
+                self.statements().flat_map(|statement| statement.kind.exprs()).collect()
             }
         }
     }
 }
 
-impl Action {
+impl StatementKind {
     /// The expressions of this statement, without those in its blocks.
     fn exprs(&self) -> Vec<&Expr> {
         match self {
-            Action::Let { value, .. } => vec![value],
-            Action::Call { result, call } => {
+            StatementKind::Let { value, .. } => vec![value],
+            StatementKind::Call { result, call } => {
                 let ty = result.iter().flat_map(|result| result.ty.exprs());
                 ty.chain(call.exprs()).collect()
             }
-            Action::Alloc { tensor, on, .. } => tensor.extents().chain(on).collect(),
-            Action::If { condition, .. } => vec![condition],
-            Action::For { start, end, .. } => vec![start, end],
-            Action::Launch(launch) => launch.exprs().collect(),
-            Action::Return(value) => value.iter().collect(),
-            Action::Raise { message, .. } => message.iter().collect(),
+            StatementKind::Alloc { tensor, on, .. } => tensor.extents().chain(on).collect(),
+            StatementKind::If { condition, .. } => vec![condition],
+            StatementKind::For { start, end, .. } => vec![start, end],
+            StatementKind::Launch(launch) => launch.exprs().collect(),
+            StatementKind::Return(value) => value.iter().collect(),
+            StatementKind::Raise { message, .. } => message.iter().collect(),
         }
     }
 
     /// The blocks in it.
     pub(crate) fn blocks(&self) -> [&[Statement]; 2] {
         match self {
-            Action::If { then, otherwise, .. } => [then, otherwise],
-            Action::For { body, .. } => [body, &[]],
-            Action::Let { .. }
-            | Action::Call { .. }
-            | Action::Alloc { .. }
-            | Action::Launch(_)
-            | Action::Return(_)
-            | Action::Raise { .. } => [&[], &[]],
+            StatementKind::If { then, otherwise, .. } => [then, otherwise],
+            StatementKind::For { body, .. } => [body, &[]],
+            StatementKind::Let { .. }
+            | StatementKind::Call { .. }
+            | StatementKind::Alloc { .. }
+            | StatementKind::Launch(_)
+            | StatementKind::Return(_)
+            | StatementKind::Raise { .. } => [&[], &[]],
         }
     }
 }

@@ -16,7 +16,7 @@ pub enum ParamType {
     /// A shape, or an array or list of integers. The dims are what its numbers must be.
     Shape(Shape),
     /// An object of a class.
-    Object(Class),
+    Object(ObjectClass),
     /// An array or list of any number of elements of one type.
     Sequence(Sequence, Box<ParamType>),
     /// A map or dict whose keys are of one type, and its values of another.
@@ -90,7 +90,7 @@ pub enum Device {
 
 /// A class of objects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
+pub enum ObjectClass {
     /// A function.
     Function,
     /// A module.
@@ -261,7 +261,7 @@ impl ParamType {
     }
 
     /// The class of an object.
-    pub(crate) fn class(&self) -> Option<&Class> {
+    pub(crate) fn class(&self) -> Option<&ObjectClass> {
         if let ParamType::Object(class) = self { Some(class) } else { None }
     }
 
@@ -298,15 +298,15 @@ impl ParamType {
     }
 }
 
-impl Class {
+impl ObjectClass {
     /// The type key; `None` for any object.
     pub fn key(&self) -> Option<&str> {
         match self {
-            Class::Function => Some("ffi.Function"),
-            Class::Module => Some("ffi.Module"),
-            Class::Tensor => Some("ffi.Tensor"),
-            Class::Any => None,
-            Class::Key(key) => Some(key),
+            ObjectClass::Function => Some("ffi.Function"),
+            ObjectClass::Module => Some("ffi.Module"),
+            ObjectClass::Tensor => Some("ffi.Tensor"),
+            ObjectClass::Any => None,
+            ObjectClass::Key(key) => Some(key),
         }
     }
 }

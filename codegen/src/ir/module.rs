@@ -126,7 +126,7 @@ pub struct Relocation {
 
 /// A part of a data object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part<'a> {
+pub enum DataPart<'a> {
     /// At least one byte.
     Bytes(&'a [u8]),
     /// An address.
@@ -135,16 +135,16 @@ pub enum Part<'a> {
 
 impl Data {
     /// The contents, in order: bytes, and the addresses between them.
-    pub fn parts(&self) -> Vec<Part<'_>> {
+    pub fn parts(&self) -> Vec<DataPart<'_>> {
         let (mut parts, mut done) = (Vec::new(), 0);
         for &relocation in &self.relocations {
             let offset = relocation.offset as usize;
-            parts.extend((done < offset).then(|| Part::Bytes(&self.bytes[done..offset])));
-            parts.push(Part::Address(relocation));
+            parts.extend((done < offset).then(|| DataPart::Bytes(&self.bytes[done..offset])));
+            parts.push(DataPart::Address(relocation));
             done = offset + Type::Ptr.bytes() as usize;
         }
         let size = self.bytes.len();
-        parts.extend((done < size).then(|| Part::Bytes(&self.bytes[done..size])));
+        parts.extend((done < size).then(|| DataPart::Bytes(&self.bytes[done..size])));
         parts
     }
 

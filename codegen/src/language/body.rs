@@ -8,7 +8,7 @@ use super::expression::Infix;
 use super::results::NO_VALUE;
 use super::token::Token;
 use crate::declaration::limit::Limit;
-use crate::declaration::{Action, Body, Expr, Local, Statement};
+use crate::declaration::{Body, Expr, Local, Statement, StatementKind};
 use crate::error::Part;
 
 impl Parser<'_> {
@@ -52,11 +52,11 @@ impl Parser<'_> {
     fn statement(&mut self) -> Parsed<Statement> {
         let is_location = self.token == Token::At && self.next_are([Token::Quoted, Token::Colon]);
         let location = if is_location { self.location()? } else { None };
-        Ok(Statement { location, action: self.action()? })
+        Ok(Statement { location, kind: self.action()? })
     }
 
     /// The other words are those of C functions where `(` follows.
-    fn action(&mut self) -> Parsed<Action> {
+    fn action(&mut self) -> Parsed<StatementKind> {
         self.mark(Part::Statement(self.statements));
         if self.blocks > Limit::Nesting.max() {
             return Err(self.excess(Limit::Nesting));
@@ -77,13 +77,13 @@ impl Parser<'_> {
                 const EXPECTED: &str = "a statement or `}`";
                 self.no_other_statement(EXPECTED)?;
                 let call = self.call(EXPECTED)?;
-                Ok(Action::Call { result: None, call })
+                Ok(StatementKind::Call { result: None, call })
             }
         }
     }
 
     /// `"if" expr block [ "else" ( block | if ) ]`
-    fn branch(&mut self) -> Parsed<Action> {
+    fn branch(&mut self) -> Parsed<StatementKind> {
         self.advance();
         let condition = self.expr()?;
         let then = self.block("an operator or `{`")?;
@@ -96,25 +96,25 @@ impl Parser<'_> {
                 self.block("`if` or `{`")?
             };
         }
-        Ok(Action::If { condition, then, otherwise })
+        Ok(StatementKind::If { condition, then, otherwise })
     }
 
     /// `"return" [ expr ] ";"`
-    fn give_back(&mut self) -> Parsed<Action> {
+    fn give_back(&mut self) -> Parsed<StatementKind> {
         self.advance();
         if self.accept(Token::Semicolon) {
-            return Ok(Action::Return(None));
+            return Ok(StatementKind::Return(None));
         }
         let value = self.expr()?;
         if self.token == Token::OpenParen {
             return Err(self.unexpected("an operator or `;`, as a call is named by `let` before"));
         }
         self.expect(Token::Semicolon, "an operator or `;`")?;
-        Ok(Action::Return(Some(value)))
+        Ok(StatementKind::Return(Some(value)))
     }
 
     /// `"for" name "in" expr ".." expr block`
-    fn repetition(&mut self) -> Parsed<Action> {
+    fn repetition(&mut self) -> Parsed<StatementKind> {
         self.advance();
         let name = self.name("the name of a counter")?;
         if !self.is_word("in") {
@@ -125,28 +125,28 @@ impl Parser<'_> {
         self.expect(Token::Range, "an operator or `..`")?;
         let end = self.expr()?;
         let body = self.block("an operator or `{`")?;
-        Ok(Action::For { name, start, end, body })
+        Ok(StatementKind::For { name, start, end, body })
     }
 
     /// `"raise" word [ expr { "," expr } ] ";"`
-    fn failure(&mut self) -> Parsed<Action> {
+    fn failure(&mut self) -> Parsed<StatementKind> {
         self.advance();
         let kind = self.kind()?;
         let after = "an operator, `,` or `;`";
         let message =
             self.list(Token::Semicolon, after, Limit::Arguments, |parser, _| parser.expr())?;
-        Ok(Action::Raise { kind, message })
+        Ok(StatementKind::Raise { kind, message })
     }
 
     /// `"let" name ( ":" type "=" call | "=" alloc | "=" expr ";" )`
-    fn binding(&mut self) -> Parsed<Action> {
+    fn binding(&mut self) -> Parsed<StatementKind> {
         self.advance();
         let name = self.name("a name")?;
         if self.accept(Token::Colon) {
             let ty = self.param_type()?;
             self.expect(Token::Assign, "`=`")?;
             let call = self.call("a call")?;
-            return Ok(Action::Call { result: Some(Local { name, ty }), call });
+            return Ok(StatementKind::Call { result: Some(Local { name, ty }), call });
         }
         self.expect(Token::Assign, "`:` or `=`")?;
         // After a name of its own `alloc` is followed by an operator or the end.
@@ -158,7 +158,7 @@ impl Parser<'_> {
     }
 
     /// `"alloc" tensor [ "on" expr ] ";"`
-    fn allocation(&mut self, name: String) -> Parsed<Action> {
+    fn allocation(&mut self, name: String) -> Parsed<StatementKind> {
         self.advance();
         if !self.is_word("Tensor") {
             return Err(self.unexpected("`Tensor`"));
@@ -172,11 +172,11 @@ impl Parser<'_> {
             after = "an operator or `;`";
         }
         self.expect(Token::Semicolon, after)?;
-        Ok(Action::Alloc { name, tensor, on })
+        Ok(StatementKind::Alloc { name, tensor, on })
     }
 
     /// `expr ";"`, and not a call, whose result needs a type.
-    fn value(&mut self, name: String) -> Parsed<Action> {
+    fn value(&mut self, name: String) -> Parsed<StatementKind> {
         if self.token == Token::At || self.is_word("try") {
             return Err(self.unexpected("an expression, or a type before `=` and a call"));
         }
@@ -185,6 +185,6 @@ impl Parser<'_> {
             return Err(self.unexpected("an operator or `;`, or a type before `=` and a call"));
         }
         self.expect(Token::Semicolon, "an operator or `;`")?;
-        Ok(Action::Let { name, value })
+        Ok(StatementKind::Let { name, value })
     }
 }

@@ -4,7 +4,7 @@ use super::cursor::{Parsed, Parser};
 use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::limit::Limit;
-use crate::declaration::{Call, Callee, Expr, KernelCall, StatusError};
+use crate::declaration::{Call, Expr, FunctionRef, KernelCall, StatusError};
 use crate::error::Part;
 
 impl Parser<'_> {
@@ -22,17 +22,17 @@ impl Parser<'_> {
     }
 
     /// What stands between `@` and the arguments.
-    fn callee(&mut self) -> Parsed<Callee> {
+    fn callee(&mut self) -> Parsed<FunctionRef> {
         const EXPECTED: &str = "the name of a function, a name in quotes or `(`";
         if self.accept(Token::OpenParen) {
             let function = self.nested(Self::expr)?;
             self.expect(Token::CloseParen, "an operator or `)`")?;
-            return Ok(Callee::Value(function));
+            return Ok(FunctionRef::Value(function));
         }
         if self.token == Token::Quoted {
-            return self.quoted(EXPECTED).map(Callee::Name);
+            return self.quoted(EXPECTED).map(FunctionRef::Name);
         }
-        self.label(EXPECTED).map(|name| Callee::Symbol(name.to_owned()))
+        self.label(EXPECTED).map(|name| FunctionRef::Symbol(name.to_owned()))
     }
 
     /// `[ "try" ] symbol "(" … ")" [ errors ] ";"`; `expected` is what may stand here.

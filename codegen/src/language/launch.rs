@@ -4,8 +4,8 @@ use super::cursor::{Parsed, Parser};
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Action, AttributeKind, AttributeValue, Expr, Fill, Image, Interleave, Launch, LaunchArg,
-    LaunchAttribute, MapType, Promotion, Swizzle, TensorMap,
+    AttributeKind, AttributeValue, Expr, Fill, Image, Interleave, Launch, LaunchArg,
+    LaunchAttribute, MapType, Promotion, StatementKind, Swizzle, TensorMap,
 };
 
 /// What may follow an expression in parentheses.
@@ -22,7 +22,7 @@ impl Parser<'_> {
     }
 
     /// `"launch" name "." quoted "(" [ given { "," given } ] ")" { clause } ";"`
-    pub(super) fn launch(&mut self) -> Parsed<Action> {
+    pub(super) fn launch(&mut self) -> Parsed<StatementKind> {
         self.advance();
         let image = self.word("the name of an image")?.to_owned();
         self.expect(Token::Dot, "`.` and the name of a kernel in quotes")?;
@@ -35,7 +35,7 @@ impl Parser<'_> {
         while !self.accept(Token::Semicolon) {
             after = self.clause(&mut launch, after)?;
         }
-        Ok(Action::Launch(Box::new(launch)))
+        Ok(StatementKind::Launch(Box::new(launch)))
     }
 
     /// A clause, each at most once; yields what may stand after it.

@@ -4,7 +4,9 @@ use std::fmt::{self, Display, Formatter};
 
 use super::print::{list, quote};
 use super::reserved::{is_symbol, spelled};
-use crate::declaration::{Action, Body, Call, Callee, KernelCall, Local, Statement, StatusError};
+use crate::declaration::{
+    Body, Call, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
+};
 
 /// How far the statements of a body stand from the margin, and those of a block from what is around it.
 const MARGIN: usize = 8;
@@ -33,38 +35,38 @@ fn block(f: &mut Formatter<'_>, statements: &[Statement], margin: usize) -> fmt:
             writeln!(f, "{:margin$}{location}", "")?;
         }
         write!(f, "{:margin$}", "")?;
-        action(f, &statement.action, margin)?;
+        action(f, &statement.kind, margin)?;
         f.write_str("\n")?;
     }
     write!(f, "{:1$}}}", "", margin - STEP)
 }
 
-fn action(f: &mut Formatter<'_>, action: &Action, margin: usize) -> fmt::Result {
+fn action(f: &mut Formatter<'_>, action: &StatementKind, margin: usize) -> fmt::Result {
     match action {
-        Action::Let { name, value } => write!(f, "let {} = {value};", spelled(name)),
-        Action::Call { result: Some(Local { name, ty }), call } => {
+        StatementKind::Let { name, value } => write!(f, "let {} = {value};", spelled(name)),
+        StatementKind::Call { result: Some(Local { name, ty }), call } => {
             write!(f, "let {}: {ty} = {call};", spelled(name))
         }
-        Action::Call { result: None, call } => write!(f, "{call};"),
-        Action::Alloc { name, tensor, on: Some(on) } => {
+        StatementKind::Call { result: None, call } => write!(f, "{call};"),
+        StatementKind::Alloc { name, tensor, on: Some(on) } => {
             write!(f, "let {} = alloc {tensor} on {on};", spelled(name))
         }
-        Action::Alloc { name, tensor, on: None } => {
+        StatementKind::Alloc { name, tensor, on: None } => {
             write!(f, "let {} = alloc {tensor};", spelled(name))
         }
-        Action::If { condition, then, otherwise } => {
+        StatementKind::If { condition, then, otherwise } => {
             write!(f, "if {condition} ")?;
             block(f, then, margin + STEP)?;
             alternative(f, otherwise, margin)
         }
-        Action::For { name, start, end, body } => {
+        StatementKind::For { name, start, end, body } => {
             write!(f, "for {} in {start}..{end} ", spelled(name))?;
             block(f, body, margin + STEP)
         }
-        Action::Launch(launch) => write!(f, "{launch};"),
-        Action::Return(Some(value)) => write!(f, "return {value};"),
-        Action::Return(None) => f.write_str("return;"),
-        Action::Raise { kind, message } => {
+        StatementKind::Launch(launch) => write!(f, "{launch};"),
+        StatementKind::Return(Some(value)) => write!(f, "return {value};"),
+        StatementKind::Return(None) => f.write_str("return;"),
+        StatementKind::Raise { kind, message } => {
             write!(f, "raise {kind}{}", if message.is_empty() { "" } else { " " })?;
             list(f, message)?;
             f.write_str(";")
@@ -76,7 +78,7 @@ fn action(f: &mut Formatter<'_>, action: &Action, margin: usize) -> fmt::Result 
 fn alternative(f: &mut Formatter<'_>, otherwise: &[Statement], margin: usize) -> fmt::Result {
     match otherwise {
         [] => Ok(()),
-        [Statement { location: None, action: next @ Action::If { .. } }] => {
+        [Statement { location: None, kind: next @ StatementKind::If { .. } }] => {
             f.write_str(" else ")?;
             action(f, next, margin)
         }
@@ -99,13 +101,13 @@ impl Display for Call {
     }
 }
 
-impl Display for Callee {
+impl Display for FunctionRef {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("@")?;
         match self {
-            Callee::Symbol(name) => f.write_str(name),
-            Callee::Name(name) => quote(f, name),
-            Callee::Value(function) => write!(f, "({function})"),
+            FunctionRef::Symbol(name) => f.write_str(name),
+            FunctionRef::Name(name) => quote(f, name),
+            FunctionRef::Value(function) => write!(f, "({function})"),
         }
     }
 }

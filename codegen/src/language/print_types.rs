@@ -7,8 +7,8 @@ use abi_spec::DeviceType;
 use super::print::{float, list, quote};
 use super::reserved::spelled;
 use crate::declaration::{
-    Class, Device, Dim, Element, Literal, Mapping, Param, ParamType, Sequence, Shape, Strides,
-    Tensor,
+    Device, Dim, Element, Literal, Mapping, ObjectClass, Param, ParamType, Sequence, Shape,
+    Strides, Tensor,
 };
 
 impl Display for Param {
@@ -68,14 +68,14 @@ impl Display for Element {
     }
 }
 
-impl Display for Class {
+impl Display for ObjectClass {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Class::Function => f.write_str("Function"),
-            Class::Module => f.write_str("Module"),
-            Class::Tensor => f.write_str("Tensor"),
-            Class::Any => f.write_str("Object"),
-            Class::Key(key) => {
+            ObjectClass::Function => f.write_str("Function"),
+            ObjectClass::Module => f.write_str("Module"),
+            ObjectClass::Tensor => f.write_str("Tensor"),
+            ObjectClass::Any => f.write_str("Object"),
+            ObjectClass::Key(key) => {
                 f.write_str("Object[")?;
                 quote(f, key)?;
                 f.write_str("]")

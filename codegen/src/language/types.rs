@@ -7,7 +7,7 @@ use super::reserved;
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Class, Device, Dim, Element, Leaf, Literal, Mapping, ParamType, Sequence, Shape, Strides,
+    Device, Dim, Element, Leaf, Literal, Mapping, ObjectClass, ParamType, Sequence, Shape, Strides,
     Tensor,
 };
 use crate::error::Part;
@@ -108,14 +108,14 @@ impl Parser<'_> {
     }
 
     /// `Object`, or `Object["my.Class"]`.
-    fn class(&mut self) -> Parsed<Class> {
+    fn class(&mut self) -> Parsed<ObjectClass> {
         self.advance();
         if !self.accept(Token::OpenBracket) {
-            return Ok(Class::Any);
+            return Ok(ObjectClass::Any);
         }
         let key = self.quoted("the type key of a class in quotes")?;
         self.expect(Token::CloseBracket, "`]`")?;
-        Ok(Class::Key(key))
+        Ok(ObjectClass::Key(key))
     }
 
     /// `None`, `True`, `False`, a number or text.
@@ -263,9 +263,9 @@ fn simple(word: &str) -> Option<ParamType> {
         return Some(ParamType::Leaf(leaf));
     }
     Some(match word {
-        "Function" => ParamType::Object(Class::Function),
-        "Module" => ParamType::Object(Class::Module),
-        "Tensor" => ParamType::Object(Class::Tensor),
+        "Function" => ParamType::Object(ObjectClass::Function),
+        "Module" => ParamType::Object(ObjectClass::Module),
+        "Tensor" => ParamType::Object(ObjectClass::Tensor),
         other => ParamType::Scalar(reserved::scalar(other)?),
     })
 }

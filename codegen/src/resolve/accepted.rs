@@ -2,7 +2,7 @@
 
 use abi_spec::{Scalar, TypeIndex};
 
-use crate::declaration::{Class, Leaf, Literal, Mapping, ParamType, Sequence};
+use crate::declaration::{Leaf, Literal, Mapping, ObjectClass, ParamType, Sequence};
 
 /// A set of type indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub(crate) const fn may_be_object(scalar: Scalar) -> bool {
     matches!(scalar, Scalar::Uint64 | Scalar::Ptr)
 }
 
-fn class_accepted(class: &Class) -> Accepted {
+fn class_accepted(class: &ObjectClass) -> Accepted {
     let indices = TypeIndex::ALL.iter().filter(|index| index.is_object());
     match class.key() {
         None => Accepted { low: 0, high: !0 },

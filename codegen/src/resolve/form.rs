@@ -5,8 +5,8 @@ use rustc_hash::FxHashSet;
 
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Body, Class, Device, Dim, Element, Expr, Function, KernelCall, Leaf, Literal, Location, Member,
-    Param, ParamType, Shape, StatusError, Strides, Tensor,
+    Body, Device, Dim, Element, Expr, Function, KernelCall, Leaf, Literal, Location, Member,
+    ObjectClass, Param, ParamType, Shape, StatusError, Strides, Tensor,
 };
 use crate::error::{Error, Part};
 use crate::resolve::accepted::{MAX_SMALL, needs_object};
@@ -171,7 +171,7 @@ impl Checker<'_> {
         match value.ty {
             ParamType::Tensor(tensor) => self.tensor(spot, tensor),
             ParamType::Shape(Shape::Dims(dims)) => self.dims(spot, dims, Part::Dim),
-            ParamType::Object(Class::Key(key)) => self.key(part, key),
+            ParamType::Object(ObjectClass::Key(key)) => self.key(part, key),
             ParamType::Tuple(elements) => self.elements(part, elements),
             ParamType::Optional(_) => {
                 Err(self.invalid(part, "an `Optional` inside of another adds nothing"))

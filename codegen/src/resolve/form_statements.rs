@@ -2,7 +2,7 @@
 
 use super::form::Checker;
 use crate::declaration::limit::Limit;
-use crate::declaration::{Action, Call, Callee, Expr, Local, Statement};
+use crate::declaration::{Call, Expr, FunctionRef, Local, Statement, StatementKind};
 use crate::error::{Error, Part};
 
 impl Checker<'_> {
@@ -19,35 +19,37 @@ impl Checker<'_> {
             if let Some(location) = &statement.location {
                 self.location(part, location)?;
             }
-            self.action(part, &statement.action)?;
-            let blocks = statement.action.blocks();
+            self.action(part, &statement.kind)?;
+            let blocks = statement.kind.blocks();
             let inner = blocks.iter().rev().flat_map(|block| block.iter().rev());
             left.extend(inner.map(|statement| (statement, depth + 1)));
         }
         Ok(())
     }
 
-    fn action(&self, part: Part, action: &Action) -> Result<(), Error> {
+    fn action(&self, part: Part, action: &StatementKind) -> Result<(), Error> {
         match action {
-            Action::Let { name, value } => {
+            StatementKind::Let { name, value } => {
                 self.identifier(part, name)?;
                 self.expr(part, value)
             }
-            Action::Call { result, call } => self.call(part, result.as_ref(), call),
-            Action::Alloc { name, tensor, on } => {
+            StatementKind::Call { result, call } => self.call(part, result.as_ref(), call),
+            StatementKind::Alloc { name, tensor, on } => {
                 self.identifier(part, name)?;
                 self.allocated(part, tensor)?;
                 on.as_ref().map_or(Ok(()), |on| self.expr(part, on))
             }
-            Action::If { condition, .. } => self.expr(part, condition),
-            Action::For { name, start, end, .. } => {
+            StatementKind::If { condition, .. } => self.expr(part, condition),
+            StatementKind::For { name, start, end, .. } => {
                 self.identifier(part, name)?;
                 self.expr(part, start)?;
                 self.expr(part, end)
             }
-            Action::Launch(launch) => self.launch(part, launch),
-            Action::Return(value) => value.as_ref().map_or(Ok(()), |value| self.expr(part, value)),
-            Action::Raise { kind, message } => {
+            StatementKind::Launch(launch) => self.launch(part, launch),
+            StatementKind::Return(value) => {
+                value.as_ref().map_or(Ok(()), |value| self.expr(part, value))
+            }
+            StatementKind::Raise { kind, message } => {
                 self.identifier(part, kind)?;
                 self.limit(part, message.len(), Limit::Arguments)?;
                 message.iter().try_for_each(|piece| self.expr(part, piece))
@@ -70,17 +72,17 @@ impl Checker<'_> {
         }
     }
 
-    fn callee(&self, part: Part, callee: &Callee) -> Result<(), Error> {
+    fn callee(&self, part: Part, callee: &FunctionRef) -> Result<(), Error> {
         match callee {
-            Callee::Symbol(name) => self.identifier(part, name),
-            Callee::Name(name) => {
+            FunctionRef::Symbol(name) => self.identifier(part, name),
+            FunctionRef::Name(name) => {
                 self.limit(part, name.len(), Limit::Name)?;
                 if name.is_empty() || name.contains(char::is_control) {
                     return Err(self.invalid(part, format!("{name:?} names no function")));
                 }
                 Ok(())
             }
-            Callee::Value(expr) => self.expr(part, expr),
+            FunctionRef::Value(expr) => self.expr(part, expr),
         }
     }
 }

@@ -7,7 +7,9 @@ use super::ids::Id;
 use super::launched::Launch;
 use super::nth_statement;
 use crate::declaration::limit::Limit;
-use crate::declaration::{Action, Image, ImageKind, KernelFacts, Library, is_identifier, is_whole};
+use crate::declaration::{
+    Image, ImageKind, KernelFacts, Library, StatementKind, is_identifier, is_whole,
+};
 use crate::error::Error;
 
 /// Images are what the driver loads, each under a name of its own.
@@ -72,7 +74,7 @@ pub(super) fn launches<'a>(
             if let Some(reason) = wrong {
                 let declared = &library.functions[index];
                 let part = nth_statement(&declared.body, count, |action| {
-                    matches!(action, Action::Launch(_))
+                    matches!(action, StatementKind::Launch(_))
                 });
                 return Err(Error::invalid(index, declared, part, reason));
             }

@@ -7,26 +7,27 @@ use super::function::{Callee, Packed, PackedCall, Plain};
 use super::statement::Block;
 use super::term::{Kind, Node, Term};
 use super::value::Source;
-use crate::declaration::{Callee as Declared, Class, Expr, ParamType, ResultType};
+use crate::declaration::{Expr, FunctionRef, ObjectClass, ParamType, ResultType};
 
 /// What a value is, or why it is none.
 type Found<T> = Result<T, String>;
 
 impl<'a> Block<'_, 'a> {
     /// A function, and how messages call it.
-    pub(super) fn callee(&self, callee: &'a Declared) -> Found<(Callee<'a>, String)> {
+    pub(super) fn callee(&self, callee: &'a FunctionRef) -> Found<(Callee<'a>, String)> {
         match callee {
-            Declared::Symbol(name) => {
+            FunctionRef::Symbol(name) => {
                 let signature = self.items.signatures.get(&name[..]);
                 if signature.is_some_and(|signature| signature.has_self()) {
                     return Err(format!("`{name}` is a closure, whose context nobody has here"));
                 }
                 Ok((Callee::Symbol { name, own: signature.is_some() }, format!("@{name}")))
             }
-            Declared::Name(name) => Ok((Callee::Name(name), format!("@{name:?}"))),
-            Declared::Value(expr) => {
+            FunctionRef::Name(name) => Ok((Callee::Name(name), format!("@{name:?}"))),
+            FunctionRef::Value(expr) => {
                 let value = self.names.value_of(expr);
-                let is_function = |ty: &ParamType| matches!(ty, ParamType::Object(Class::Function));
+                let is_function =
+                    |ty: &ParamType| matches!(ty, ParamType::Object(ObjectClass::Function));
                 match value.filter(|&value| is_function(self.names.values[value].ty)) {
                     Some(value) => Ok((Callee::Value(value), format!("@({expr})"))),
                     None => Err(format!("`{expr}` is no value of type `Function`")),
@@ -92,9 +93,10 @@ impl<'a> Block<'_, 'a> {
             (_, ParamType::Leaf(crate::Leaf::Any)) => true,
             (Packed::Plain(Plain::None), _) => optional,
             (Packed::Plain(Plain::Text(_)), ParamType::Leaf(crate::Leaf::Str)) => true,
-            (Packed::Plain(Plain::Output(_)), ParamType::Object(Class::Tensor | Class::Any)) => {
-                true
-            }
+            (
+                Packed::Plain(Plain::Output(_)),
+                ParamType::Object(ObjectClass::Tensor | ObjectClass::Any),
+            ) => true,
             (Packed::Shape(_), ParamType::Shape(crate::Shape::AnyRank)) => true,
             (Packed::Plain(Plain::Term(term)), ParamType::Scalar(scalar)) => match term.kind {
                 Kind::Bool => *scalar == Scalar::Bool,

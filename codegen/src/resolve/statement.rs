@@ -18,8 +18,8 @@ use super::prototype::{self, Result as Prototype};
 use super::received::receive;
 use super::term::{Kind, Node, Term};
 use crate::declaration::{
-    Action as Declared, Call as DeclaredCall, Expr, KernelCall, Local as Typed, ParamType,
-    ResultType, Statement as DeclaredStatement, Tensor,
+    Call as DeclaredCall, Expr, KernelCall, Local as Typed, ParamType, ResultType,
+    Statement as DeclaredStatement, StatementKind, Tensor,
 };
 use crate::error::Part;
 
@@ -92,7 +92,7 @@ impl<'n, 'a> Block<'n, 'a> {
                 return Err(at("no path leads to this statement".to_owned()));
             }
             let location = statement.location.as_ref();
-            let (action, left) = self.statement(index, &statement.action)?;
+            let (action, left) = self.statement(index, &statement.kind)?;
             end = if left { End::Left } else { End::After(index) };
             block.extend(action.map(|action| Statement { location, action }));
         }
@@ -104,18 +104,18 @@ impl<'n, 'a> Block<'n, 'a> {
     fn statement(
         &mut self,
         index: usize,
-        action: &'a Declared,
+        action: &'a StatementKind,
     ) -> Result<(Option<Action<'a>>, bool), (Part, String)> {
         let at = |reason| (Part::Statement(index), reason);
         Ok(match action {
-            Declared::If { condition, then, otherwise } => {
+            StatementKind::If { condition, then, otherwise } => {
                 let condition = self.truth(condition).map_err(at)?;
                 let (then, first) = self.block(then)?;
                 let (otherwise, second) = self.block(otherwise)?;
                 let left = first == End::Left && second == End::Left;
                 (Some(Action::If { condition, then, otherwise }), left)
             }
-            Declared::For { name, start, end, body } => {
+            StatementKind::For { name, start, end, body } => {
                 let range = self.range([start, end]).map_err(at)?;
                 let begin = self.names.begin();
                 let counter = self.local(name, Kind::Int).map_err(at)?;
@@ -123,18 +123,18 @@ impl<'n, 'a> Block<'n, 'a> {
                 self.names.end(begin);
                 (Some(Action::For { counter, range, body }), false)
             }
-            Declared::Let { name, value } => (self.name(name, value).map_err(at)?, false),
-            Declared::Call { result, call } => {
+            StatementKind::Let { name, value } => (self.name(name, value).map_err(at)?, false),
+            StatementKind::Call { result, call } => {
                 (Some(self.call(result.as_ref(), call).map_err(at)?), false)
             }
-            Declared::Alloc { name, tensor, on } => {
+            StatementKind::Alloc { name, tensor, on } => {
                 (Some(self.allocate(name, tensor, on.as_ref()).map_err(at)?), false)
             }
-            Declared::Launch(launch) => (Some(self.launch(launch).map_err(at)?), false),
-            Declared::Return(value) => {
+            StatementKind::Launch(launch) => (Some(self.launch(launch).map_err(at)?), false),
+            StatementKind::Return(value) => {
                 (Some(Action::Return(self.returned(value.as_ref()).map_err(at)?)), true)
             }
-            Declared::Raise { kind, message } => {
+            StatementKind::Raise { kind, message } => {
                 let message = message.iter().map(|part| self.piece(part).map_err(at));
                 let message = message.collect::<Result<_, _>>()?;
                 (Some(Action::Raise { kind, message }), true)

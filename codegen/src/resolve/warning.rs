@@ -8,7 +8,7 @@ use std::fmt;
 
 use abi_spec::{error_kind, module_attribute};
 
-use crate::declaration::{Action, Body, Call, Function, KernelCall, Library};
+use crate::declaration::{Body, Call, Function, KernelCall, Library, StatementKind};
 use crate::error::{Error, Part, Position, Site};
 
 /// Something in a valid declaration that may not be what was meant. `Display` prints it as an [`Error`] prints.
@@ -127,16 +127,18 @@ fn kinds(function: &Function) -> Vec<(Part, &str)> {
     let mut found = Vec::new();
     for (index, statement) in function.body.statements().enumerate() {
         let part = Part::Statement(index);
-        match &statement.action {
-            Action::Raise { kind, .. } => found.push((part, &**kind)),
-            Action::Call { call: Call::Kernel(call), .. } => found.extend(of_call(call, part)),
-            Action::Call { call: Call::Function { .. }, .. }
-            | Action::Let { .. }
-            | Action::Alloc { .. }
-            | Action::Launch(_)
-            | Action::If { .. }
-            | Action::For { .. }
-            | Action::Return(_) => {}
+        match &statement.kind {
+            StatementKind::Raise { kind, .. } => found.push((part, &**kind)),
+            StatementKind::Call { call: Call::Kernel(call), .. } => {
+                found.extend(of_call(call, part))
+            }
+            StatementKind::Call { call: Call::Function { .. }, .. }
+            | StatementKind::Let { .. }
+            | StatementKind::Alloc { .. }
+            | StatementKind::Launch(_)
+            | StatementKind::If { .. }
+            | StatementKind::For { .. }
+            | StatementKind::Return(_) => {}
         }
     }
     found

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use abi_spec::{DType, Device, DeviceType, Scalar};
-use codegen::{Class, Dim, Leaf, Literal, ParamType, Shape};
+use codegen::{Dim, Leaf, Literal, ObjectClass, ParamType, Shape};
 
 use super::Choices;
 use super::arguments::{evaluate, fitting_scalar, fitting_tensor, stranger};
@@ -302,14 +302,18 @@ fn fitting_shape(choices: &mut Choices<'_>, values: &mut Values, shape: &Shape) 
     }
 }
 
-fn object(choices: &mut Choices<'_>, class: &Class) -> Argument {
+fn object(choices: &mut Choices<'_>, class: &ObjectClass) -> Argument {
     match class {
-        Class::Function => Argument::Function,
-        Class::Module => Argument::Module,
-        Class::Tensor => Argument::Tensor(Tensor::new(DType::FLOAT32, &[3])),
-        Class::Any => Argument::Array(vec![Argument::None]),
-        Class::Key(_) if choices.below(2) == 0 => Argument::Registered(vec![CLASS.to_owned()]),
-        Class::Key(_) => Argument::Registered(vec!["test.Child".to_owned(), CLASS.to_owned()]),
+        ObjectClass::Function => Argument::Function,
+        ObjectClass::Module => Argument::Module,
+        ObjectClass::Tensor => Argument::Tensor(Tensor::new(DType::FLOAT32, &[3])),
+        ObjectClass::Any => Argument::Array(vec![Argument::None]),
+        ObjectClass::Key(_) if choices.below(2) == 0 => {
+            Argument::Registered(vec![CLASS.to_owned()])
+        }
+        ObjectClass::Key(_) => {
+            Argument::Registered(vec!["test.Child".to_owned(), CLASS.to_owned()])
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The checks of values that are neither scalars nor tensors, and of what is nested in them.
 
 use abi_spec::{DType, Device};
-use codegen::{Class, Element, Leaf, Literal, ParamType, Shape};
+use codegen::{Element, Leaf, Literal, ObjectClass, ParamType, Shape};
 
 use super::{Call, Checked, Fault, Found, MISSING, Place, borrowed, quoted, type_name, words};
 use crate::argument::Argument;
@@ -239,12 +239,12 @@ fn accepts(ty: &ParamType, index: i32) -> bool {
         ParamType::Leaf(Leaf::DType) => index == 5 || is_str || is_bytes,
         ParamType::Leaf(Leaf::Device) => index == 6 || is_str,
         ParamType::Shape(_) => matches!(index, 69 | 71 | 75),
-        ParamType::Object(Class::Function) => index == 68,
-        ParamType::Object(Class::Module) => index == 73,
-        ParamType::Object(Class::Tensor) => index == 70,
-        ParamType::Object(Class::Any) => index >= 64,
+        ParamType::Object(ObjectClass::Function) => index == 68,
+        ParamType::Object(ObjectClass::Module) => index == 73,
+        ParamType::Object(ObjectClass::Tensor) => index == 70,
+        ParamType::Object(ObjectClass::Any) => index >= 64,
         // No object has the index 127.
-        ParamType::Object(Class::Key(_)) => index >= 127,
+        ParamType::Object(ObjectClass::Key(_)) => index >= 127,
         ParamType::Sequence(..) => matches!(index, 71 | 75),
         ParamType::Mapping(..) => matches!(index, 72 | 76),
         ParamType::Tuple(_) => index == 71,
@@ -263,7 +263,7 @@ fn accepts(ty: &ParamType, index: i32) -> bool {
 }
 
 fn is_instance(ty: &ParamType, given: &Argument) -> bool {
-    let ParamType::Object(Class::Key(key)) = ty else { return true };
+    let ParamType::Object(ObjectClass::Key(key)) = ty else { return true };
     matches!(given, Argument::Registered(classes) if classes.contains(key))
 }
 

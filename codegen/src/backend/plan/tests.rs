@@ -3,8 +3,8 @@
 use super::*;
 use crate::ir::{Builder, Data, Relocation, Signature, SymbolKind, Type};
 
-const FULL: Place = Place { once: true, aliases: true };
-const PLAIN: Place = Place { once: false, aliases: false };
+const FULL: Capabilities = Capabilities { once: true, aliases: true };
+const PLAIN: Capabilities = Capabilities { once: false, aliases: false };
 
 /// A module that has these names.
 struct Known(&'static [(&'static str, State)]);
@@ -35,11 +35,15 @@ impl Existing for Known {
 }
 
 /// The plan of one piece of data called `x`.
-fn plan_of(linkage: Linkage, known: &'static [(&'static str, State)], place: Place) -> String {
+fn plan_of(
+    linkage: Linkage,
+    known: &'static [(&'static str, State)],
+    capabilities: Capabilities,
+) -> String {
     let mut module = Module::default();
     module.declare("x", linkage, SymbolKind::Data);
-    match plan(&module, &Known(known), place) {
-        Ok(plans) => format!("{:?}", plans[0].action),
+    match plan(&module, &Known(known), capabilities) {
+        Ok(plans) => format!("{:?}", plans[0].source),
         Err(error) => error.to_string(),
     }
 }
@@ -93,9 +97,11 @@ fn new_names_are_nobody_elses() {
     }
     let known = Known(&[("x", State::Defined), ("x.1", State::Defined), ("y.1", State::Defined)]);
     let plans = plan(&module, &known, FULL).unwrap();
-    let names = plans.iter().map(|plan| match &plan.action {
-        Action::Declare(name, Linkage::Local) => name.as_ref(),
-        Action::Declare(..) | Action::Define(..) | Action::Reuse(_) => panic!("{:?}", plan.action),
+    let names = plans.iter().map(|plan| match &plan.source {
+        SymbolSource::Declare(name, Linkage::Local) => name.as_ref(),
+        SymbolSource::Declare(..) | SymbolSource::Define(..) | SymbolSource::Reuse(_) => {
+            panic!("{:?}", plan.source)
+        }
     });
     assert_eq!(names.collect::<Vec<_>>(), ["x.2", "x.1.1", "y"]);
 }

@@ -1,8 +1,8 @@
 //! Images and launches.
 
 use crate::declaration::{
-    Action, AttributeKind, Expr, Fill, Image, Interleave, Launch, LaunchArg, LaunchAttribute,
-    MapType, Promotion, Statement, Swizzle, TensorMap,
+    AttributeKind, Expr, Fill, Image, Interleave, Launch, LaunchArg, LaunchAttribute, MapType,
+    Promotion, Statement, StatementKind, Swizzle, TensorMap,
 };
 
 impl Image {
@@ -101,7 +101,7 @@ impl Launch {
 
 impl From<Launch> for Statement {
     fn from(launch: Launch) -> Statement {
-        Action::Launch(Box::new(launch)).into()
+        StatementKind::Launch(Box::new(launch)).into()
     }
 }
 

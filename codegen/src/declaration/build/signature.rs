@@ -3,7 +3,7 @@
 use abi_spec::library_bin::ImportTree;
 
 use crate::declaration::{
-    Body, Class, Constraint, Expr, Function, Image, Leaf, Library, Literal, Location, Param,
+    Body, Constraint, Expr, Function, Image, Leaf, Library, Literal, Location, ObjectClass, Param,
     ParamType, Prepare, ResultType, Signature,
 };
 
@@ -86,12 +86,12 @@ impl Signature {
     /// A function of this name, without parameters and results yet.
     ///
     /// ```
-    /// use tvm_ffi_codegen::{Call, Class, DType, Expr, Leaf, Output, Scalar, Signature, Tensor, exprs};
+    /// use tvm_ffi_codegen::{Call, ObjectClass, DType, Expr, Leaf, Output, Scalar, Signature, Tensor, exprs};
     ///
     /// let [n, x, y] = ["n", "x", "y"].map(Expr::name);
     /// let function = Signature::new("scale")
     ///     .param("x", Tensor::new([&n], DType::FLOAT32))
-    ///     .param("f", Class::Function)
+    ///     .param("f", ObjectClass::Function)
     ///     .param_or("factor", Scalar::Float64, 1.0)
     ///     .param_or("mode", Leaf::Str, "fast")
     ///     .rest("more")
@@ -219,9 +219,9 @@ impl Location {
     }
 }
 
-impl Class {
+impl ObjectClass {
     /// The class of this type key, and those derived from it.
-    pub fn of(key: impl Into<String>) -> Class {
-        Class::Key(key.into())
+    pub fn of(key: impl Into<String>) -> ObjectClass {
+        ObjectClass::Key(key.into())
     }
 }

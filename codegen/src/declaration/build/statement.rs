@@ -1,8 +1,8 @@
 //! Bodies, statements and calls.
 
 use crate::declaration::{
-    Action, Body, Call, Callee, Expr, KernelCall, Local, Location, ParamType, Statement,
-    StatusError, Tensor,
+    Body, Call, Expr, FunctionRef, KernelCall, Local, Location, ParamType, Statement,
+    StatementKind, StatusError, Tensor,
 };
 
 /// A list of anything that is an expression.
@@ -57,17 +57,17 @@ impl Call {
 
     /// `@name(args)`: `__tvm_ffi_name`, defined here or left to the linker.
     pub fn symbol(name: impl Into<String>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
-        Call::Function { callee: Callee::Symbol(name.into()), args: list(args) }
+        Call::Function { callee: FunctionRef::Symbol(name.into()), args: list(args) }
     }
 
     /// `@"name"(args)`: looked up among the imports, then in the registry.
     pub fn name(name: impl Into<String>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
-        Call::Function { callee: Callee::Name(name.into()), args: list(args) }
+        Call::Function { callee: FunctionRef::Name(name.into()), args: list(args) }
     }
 
     /// `@(function)(args)`: a value of type `Function`.
     pub fn value(function: impl Into<Expr>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
-        Call::Function { callee: Callee::Value(function.into()), args: list(args) }
+        Call::Function { callee: FunctionRef::Value(function.into()), args: list(args) }
     }
 }
 
@@ -146,7 +146,7 @@ impl KernelCall {
 impl Statement {
     /// `let name = value;`
     pub fn let_value(name: impl Into<String>, value: impl Into<Expr>) -> Statement {
-        Action::Let { name: name.into(), value: value.into() }.into()
+        StatementKind::Let { name: name.into(), value: value.into() }.into()
     }
 
     /// `let name: ty = call;`
@@ -156,22 +156,22 @@ impl Statement {
         call: impl Into<Call>,
     ) -> Statement {
         let result = Some(Local { name: name.into(), ty: ty.into() });
-        Action::Call { result, call: call.into() }.into()
+        StatementKind::Call { result, call: call.into() }.into()
     }
 
     /// `call;`
     pub fn call(call: impl Into<Call>) -> Statement {
-        Action::Call { result: None, call: call.into() }.into()
+        StatementKind::Call { result: None, call: call.into() }.into()
     }
 
     /// `let name = alloc tensor;`: on the cpu.
     pub fn alloc(name: impl Into<String>, tensor: Tensor) -> Statement {
-        Action::Alloc { name: name.into(), tensor, on: None }.into()
+        StatementKind::Alloc { name: name.into(), tensor, on: None }.into()
     }
 
     /// `let name = alloc tensor on other;`: on the device of another tensor.
     pub fn alloc_on(name: impl Into<String>, tensor: Tensor, other: impl Into<Expr>) -> Statement {
-        Action::Alloc { name: name.into(), tensor, on: Some(other.into()) }.into()
+        StatementKind::Alloc { name: name.into(), tensor, on: Some(other.into()) }.into()
     }
 
     /// `if condition { … }`
@@ -189,7 +189,7 @@ impl Statement {
         otherwise: impl IntoIterator<Item = Statement>,
     ) -> Statement {
         let (then, otherwise) = (then.into_iter().collect(), otherwise.into_iter().collect());
-        Action::If { condition: condition.into(), then, otherwise }.into()
+        StatementKind::If { condition: condition.into(), then, otherwise }.into()
     }
 
     /// `for name in start..end { … }`
@@ -200,17 +200,17 @@ impl Statement {
         body: impl IntoIterator<Item = Statement>,
     ) -> Statement {
         let body = body.into_iter().collect();
-        Action::For { name: name.into(), start: start.into(), end: end.into(), body }.into()
+        StatementKind::For { name: name.into(), start: start.into(), end: end.into(), body }.into()
     }
 
     /// `return value;`
     pub fn return_value(value: impl Into<Expr>) -> Statement {
-        Action::Return(Some(value.into())).into()
+        StatementKind::Return(Some(value.into())).into()
     }
 
     /// `return;`
     pub fn return_nothing() -> Statement {
-        Action::Return(None).into()
+        StatementKind::Return(None).into()
     }
 
     /// `raise kind message;`: text and scalars, which are joined.
@@ -218,7 +218,7 @@ impl Statement {
         kind: impl Into<String>,
         message: impl IntoIterator<Item: Into<Expr>>,
     ) -> Statement {
-        Action::Raise { kind: kind.into(), message: list(message) }.into()
+        StatementKind::Raise { kind: kind.into(), message: list(message) }.into()
     }
 
     /// From this line of a file, counted from 1.
@@ -229,8 +229,8 @@ impl Statement {
 }
 
 /// A statement without a location of its own.
-impl From<Action> for Statement {
-    fn from(action: Action) -> Statement {
-        Statement { location: None, action }
+impl From<StatementKind> for Statement {
+    fn from(kind: StatementKind) -> Statement {
+        Statement { location: None, kind }
     }
 }

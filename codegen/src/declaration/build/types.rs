@@ -3,7 +3,7 @@
 use abi_spec::{DType, DeviceType, Scalar};
 
 use crate::declaration::{
-    Class, Device, Dim, Element, Expr, Leaf, Literal, Mapping, Output, ParamType, ResultType,
+    Device, Dim, Element, Expr, Leaf, Literal, Mapping, ObjectClass, Output, ParamType, ResultType,
     Sequence, Shape, Strides, Tensor,
 };
 
@@ -103,19 +103,19 @@ types! {
     Tensor Tensor;
     Leaf Leaf;
     Shape Shape;
-    Class Object;
+    ObjectClass Object;
 }
 
-/// Types with parts. Those without are made [`from`](From) a [`Scalar`], [`Tensor`], [`Leaf`], [`Shape`] or [`Class`].
+/// Types with parts. Those without are made [`from`](From) a [`Scalar`], [`Tensor`], [`Leaf`], [`Shape`] or [`ObjectClass`].
 ///
 /// ```
-/// use tvm_ffi_codegen::{Class, Element, Leaf, Literal, ParamType, Scalar};
+/// use tvm_ffi_codegen::{ObjectClass, Element, Leaf, Literal, ParamType, Scalar};
 ///
-/// let pair = ParamType::tuple([Element::named("n", Scalar::Int64), Element::new(Class::Function)]);
+/// let pair = ParamType::tuple([Element::named("n", Scalar::Int64), Element::new(ObjectClass::Function)]);
 /// assert_eq!(pair.to_string(), "Tuple[n: int64, Function]");
 /// let table = ParamType::map(Leaf::Str, ParamType::array(pair));
 /// assert_eq!(table.to_string(), "Map[str, Array[Tuple[n: int64, Function]]]");
-/// let streams = ParamType::dict(Scalar::Int64, ParamType::list(Class::of("my.Stream")));
+/// let streams = ParamType::dict(Scalar::Int64, ParamType::list(ObjectClass::of("my.Stream")));
 /// assert_eq!(streams.to_string(), r#"Dict[int64, List[Object["my.Stream"]]]"#);
 /// let mode = ParamType::literal(["relu".into(), Literal::None]);
 /// let some = ParamType::optional(ParamType::union([ParamType::from(Scalar::Bool), mode]));

@@ -10,8 +10,8 @@ use proptest::sample::select;
 use super::generate_body::{body, location};
 use crate::declaration::{BinaryOp, Builtin, Comparison, Expr, Leaf, Logic, Member};
 use crate::declaration::{
-    Class, Constraint, Device, Dim, Element, Function, Library, Literal, Mapping, Output, Param,
-    ParamType, ResultType, Sequence, Shape, Signature, Strides, Tensor,
+    Constraint, Device, Dim, Element, Function, Library, Literal, Mapping, ObjectClass, Output,
+    Param, ParamType, ResultType, Sequence, Shape, Signature, Strides, Tensor,
 };
 
 const OPERATORS: &[BinaryOp] =
@@ -135,11 +135,12 @@ fn literal() -> impl Strategy<Value = Literal> {
     ]
 }
 
-fn class() -> impl Strategy<Value = Class> {
-    let simple = [Class::Function, Class::Module, Class::Tensor, Class::Any];
+fn class() -> impl Strategy<Value = ObjectClass> {
+    let simple =
+        [ObjectClass::Function, ObjectClass::Module, ObjectClass::Tensor, ObjectClass::Any];
     prop_oneof![
         (0..simple.len()).prop_map(move |index| simple[index].clone()),
-        text().prop_map(Class::Key)
+        text().prop_map(ObjectClass::Key)
     ]
 }
 

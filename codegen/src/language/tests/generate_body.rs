@@ -8,7 +8,8 @@ use proptest::sample::select;
 use super::generate::{expr, name, param_type, tensor, text};
 use super::generate_launch::launch;
 use crate::declaration::{
-    Action, Body, Call, Callee, Expr, KernelCall, Local, Location, Statement, StatusError,
+    Body, Call, Expr, FunctionRef, KernelCall, Local, Location, Statement, StatementKind,
+    StatusError,
 };
 
 /// Words that mean something in statements, and nothing elsewhere.
@@ -41,9 +42,9 @@ fn kernel_call() -> impl Strategy<Value = KernelCall> {
 fn call() -> impl Strategy<Value = Call> {
     let named = prop_oneof![name(), word()];
     let callee = prop_oneof![
-        named.prop_map(Callee::Symbol),
-        text().prop_map(Callee::Name),
-        expr().prop_map(Callee::Value),
+        named.prop_map(FunctionRef::Symbol),
+        text().prop_map(FunctionRef::Name),
+        expr().prop_map(FunctionRef::Value),
     ];
     prop_oneof![
         kernel_call().prop_map(Call::Kernel),
@@ -61,35 +62,36 @@ fn value() -> BoxedStrategy<Expr> {
     prop_oneof![4 => expr(), 1 => word().prop_map(Expr::Name)].boxed()
 }
 
-fn simple() -> BoxedStrategy<Action> {
+fn simple() -> BoxedStrategy<StatementKind> {
     let result = (local(), param_type()).prop_map(|(name, ty)| Local { name, ty });
     prop_oneof![
-        (local(), value()).prop_map(|(name, value)| Action::Let { name, value }),
-        (option::of(result), call()).prop_map(|(result, call)| Action::Call { result, call }),
-        (local(), tensor(), option::of(value())).prop_map(|(name, tensor, on)| Action::Alloc {
-            name,
-            tensor,
-            on
-        }),
-        launch().prop_map(|launch| Action::Launch(Box::new(launch))),
-        option::of(value()).prop_map(Action::Return),
-        (name(), vec(value(), 0..4)).prop_map(|(kind, message)| Action::Raise { kind, message }),
+        (local(), value()).prop_map(|(name, value)| StatementKind::Let { name, value }),
+        (option::of(result), call())
+            .prop_map(|(result, call)| StatementKind::Call { result, call }),
+        (local(), tensor(), option::of(value()))
+            .prop_map(|(name, tensor, on)| StatementKind::Alloc { name, tensor, on }),
+        launch().prop_map(|launch| StatementKind::Launch(Box::new(launch))),
+        option::of(value()).prop_map(StatementKind::Return),
+        (name(), vec(value(), 0..4))
+            .prop_map(|(kind, message)| StatementKind::Raise { kind, message }),
     ]
     .boxed()
 }
 
 fn statement() -> BoxedStrategy<Statement> {
-    let located = |action: BoxedStrategy<Action>| {
+    let located = |action: BoxedStrategy<StatementKind>| {
         (option::weighted(0.2, location()), action)
-            .prop_map(|(location, action)| Statement { location, action })
+            .prop_map(|(location, kind)| Statement { location, kind })
             .boxed()
     };
     let nested = located(simple()).prop_recursive(4, 12, 3, move |inner| {
         let block = vec(inner, 0..3);
-        let branch = (value(), block.clone(), block.clone())
-            .prop_map(|(condition, then, otherwise)| Action::If { condition, then, otherwise });
+        let branch =
+            (value(), block.clone(), block.clone()).prop_map(|(condition, then, otherwise)| {
+                StatementKind::If { condition, then, otherwise }
+            });
         let repetition = (local(), value(), value(), block)
-            .prop_map(|(name, start, end, body)| Action::For { name, start, end, body });
+            .prop_map(|(name, start, end, body)| StatementKind::For { name, start, end, body });
         located(prop_oneof![branch, repetition].boxed())
     });
     nested.boxed()

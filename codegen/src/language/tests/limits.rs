@@ -1,11 +1,11 @@
 //! No text is too long or too deep to be refused in an orderly way.
 
 use super::errors::call;
-use crate::declaration::{
-    Action, Body, Call, Callee, Comparison, Constraint, Function, Leaf, Library, Location,
-    ParamType, ResultType, Statement, StatusError,
-};
 use crate::declaration::{BinaryOp, Builtin, Expr, Logic};
+use crate::declaration::{
+    Body, Call, Comparison, Constraint, Function, FunctionRef, Leaf, Library, Location, ParamType,
+    ResultType, Statement, StatementKind, StatusError,
+};
 use crate::error::{Error, Part};
 use crate::language::{
     Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_DTYPES, MAX_ERRORS, MAX_FILE, MAX_LITERALS,
@@ -213,22 +213,22 @@ fn values_built_in_rust() {
 #[test]
 fn statements_built_in_rust() {
     let block = |statements: Vec<Statement>| built(|f| f.body = Body::Block(statements));
-    let one = || Statement::from(Action::Return(None));
+    let one = || Statement::from(StatementKind::Return(None));
     let row = block(vec![one(); MAX_STATEMENTS + 1]);
     assert_eq!(row, (Limit::Statements, Part::Statement(MAX_STATEMENTS)));
     let around = |inner: Statement| {
         let (condition, otherwise) = (Expr::Bool(true), vec![inner]);
-        Statement::from(Action::If { condition, then: Vec::new(), otherwise })
+        Statement::from(StatementKind::If { condition, then: Vec::new(), otherwise })
     };
     let row = block(vec![one(), (0..MAX_NESTING).fold(one(), |inner, _| around(inner))]);
     assert_eq!(row, (Limit::Nesting, Part::Statement(MAX_NESTING + 1)));
     let first = (Limit::Arguments, Part::Statement(0));
     let many = || vec![Expr::Int(1); MAX_ARGUMENTS + 1];
-    let raised = Action::Raise { kind: "E".to_owned(), message: many() };
+    let raised = StatementKind::Raise { kind: "E".to_owned(), message: many() };
     assert_eq!(block(vec![raised.into()]), first);
-    let call = Call::Function { callee: Callee::Symbol("g".to_owned()), args: many() };
-    assert_eq!(block(vec![Action::Call { result: None, call }.into()]), first);
-    let returned = |value| block(vec![Action::Return(Some(value)).into()]);
+    let call = Call::Function { callee: FunctionRef::Symbol("g".to_owned()), args: many() };
+    assert_eq!(block(vec![StatementKind::Call { result: None, call }.into()]), first);
+    let returned = |value| block(vec![StatementKind::Return(Some(value)).into()]);
     assert_eq!(returned(Expr::Array(many())), first);
     let shape = Expr::Shape(vec![Expr::Int(1); MAX_RANK + 1]);
     assert_eq!(returned(shape), (Limit::Rank, Part::Statement(0)));

@@ -1,7 +1,7 @@
 //! Bodies that are programs: canonical text, structure, and what errors say and where they point.
 
 use super::errors::first_line;
-use crate::declaration::{Action, Body, Call, Callee, Function, Library, Statement};
+use crate::declaration::{Body, Call, Function, FunctionRef, Library, Statement, StatementKind};
 use crate::error::{Error, Part};
 use crate::language::{locate, parse_library};
 
@@ -129,15 +129,18 @@ fn structure() {
     let statements = block(function);
     assert_eq!(statements.len(), 5);
     assert_eq!(statements[0].location.as_ref().map(|location| location.line), Some(7));
-    let Action::If { otherwise, .. } = &statements[1].action else { panic!("an if") };
-    let [Statement { location: None, action: Action::If { then, otherwise, .. } }] = &otherwise[..]
+    let StatementKind::If { otherwise, .. } = &statements[1].kind else { panic!("an if") };
+    let [Statement { location: None, kind: StatementKind::If { then, otherwise, .. } }] =
+        &otherwise[..]
     else {
         panic!("an else if")
     };
-    let call =
-        Call::Function { callee: Callee::Name("two".into()), args: vec!["a".parse().unwrap()] };
-    assert_eq!(then[0].action, Action::Call { result: None, call });
-    let Action::If { otherwise, .. } = &otherwise[0].action else { panic!("an else if") };
+    let call = Call::Function {
+        callee: FunctionRef::Name("two".into()),
+        args: vec!["a".parse().unwrap()],
+    };
+    assert_eq!(then[0].kind, StatementKind::Call { result: None, call });
+    let StatementKind::If { otherwise, .. } = &otherwise[0].kind else { panic!("an else if") };
     assert_eq!(otherwise.len(), 2);
 }
 

@@ -11,7 +11,7 @@ use crate::lower::failure::message::Message;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::records::Callee as Blame;
+use crate::lower::routines::records::CalleeKind;
 use crate::lower::value::{cache, constant_bytes, safe_call};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::{Call, Callee, KernelResult, PackedCall, Received};
@@ -216,7 +216,7 @@ impl<'a> Wrapper<'a, '_> {
             Callee::Value(value) => self.function.values[*value].path.clone(),
         };
         let failed = Failed::of(Complaint::Status, &format!("Failed {name}"));
-        Failed { callee: Blame::Function, ..failed }
+        Failed { callee: CalleeKind::Function, ..failed }
     }
 }
 
@@ -238,5 +238,5 @@ fn status_fault(call: &Call<'_>) -> Failed {
         None => Message::of(Complaint::Status, &format!("Failed {}", call.symbol)),
     };
     let cases = errors.iter().filter_map(own).collect();
-    Failed { callee: Blame::Kernel, message, cases }
+    Failed { callee: CalleeKind::Kernel, message, cases }
 }

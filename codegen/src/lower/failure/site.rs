@@ -5,7 +5,7 @@ use crate::lower::failure::message::Message;
 use crate::lower::failure::records::{self, Records};
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::records::{Callee, Case, Site};
+use crate::lower::routines::records::{CalleeKind, Case, Site};
 use crate::lower::routines::schema::Part;
 use crate::lower::wrapper::Wrapper;
 
@@ -13,7 +13,7 @@ use crate::lower::wrapper::Wrapper;
 #[derive(Debug)]
 pub(crate) struct Failed {
     /// Whose error it may be.
-    pub(crate) callee: Callee,
+    pub(crate) callee: CalleeKind,
     /// What is said if there is no error, and no case.
     pub(crate) message: Message,
     /// What is said of these statuses.
@@ -24,7 +24,7 @@ impl Failed {
     /// A complaint about something, whoever is to blame.
     pub(crate) fn of(complaint: Complaint, subject: &str) -> Failed {
         let message = Message::of(complaint, subject);
-        Failed { callee: Callee::None, message, cases: Vec::new() }
+        Failed { callee: CalleeKind::None, message, cases: Vec::new() }
     }
 
     /// Adds the site to the records; yields its offset.

@@ -227,7 +227,7 @@ fn require(ty: &ParamType) -> (Require, Option<u32>) {
         ParamType::Shape(shape) => {
             return (Require::Numbers, shape.rank().map(|rank| rank as u32));
         }
-        ParamType::Object(_) => Require::Class,
+        ParamType::Object(_) => Require::ObjectClass,
         ParamType::Tuple(elements) => return (Require::Size, Some(elements.len() as u32)),
         ParamType::Literal(_) => Require::Literal,
         ParamType::Union(_) => Require::OneOf,

@@ -8,7 +8,7 @@ use crate::lower::emitter::frame::Held;
 use crate::lower::emitter::frame::Slot;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::records::Callee;
+use crate::lower::routines::records::CalleeKind;
 use crate::lower::value::cache;
 use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
@@ -140,7 +140,7 @@ impl Wrapper<'_, '_> {
             return self.b.jump(other, &[]);
         }
         let complaint = if status.is_some() { Complaint::Failed } else { Complaint::Missing };
-        let callee = if status.is_some() { Callee::Kernel } else { Callee::None };
+        let callee = if status.is_some() { CalleeKind::Kernel } else { CalleeKind::None };
         let failed = Failed { callee, ..Failed::of(complaint, "") };
         let mut values = self.name_of(first, names).to_vec();
         values.extend(status.map(|status| self.b.convert(Convert::Sext, status, Type::I64)));

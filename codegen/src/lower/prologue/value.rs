@@ -6,7 +6,7 @@
 use abi_spec::TypeIndex;
 use abi_spec::layout::{BYTE_ARRAY, OBJECT, any, seq_cell};
 
-use crate::declaration::{Class, Leaf, Mapping, ParamType, Sequence, Shape};
+use crate::declaration::{Leaf, Mapping, ObjectClass, ParamType, Sequence, Shape};
 use crate::ir::{Block, Cond, Convert, Type, Value};
 use crate::lower::emitter::frame::Slot;
 use crate::lower::emitter::state::ValueState;
@@ -151,7 +151,7 @@ impl Wrapper<'_, '_> {
     fn class(&mut self, value: ValueId) -> ValueState {
         let ty = self.function.values[value].ty;
         let indices = TypeIndex::ALL.iter().filter(|index| index.is_object());
-        let key = ty.class().and_then(Class::key);
+        let key = ty.class().and_then(ObjectClass::key);
         let usual = key.and_then(|key| indices.copied().find(|i| i.type_key() == Some(key)));
         let object = self.object(value, usual);
         if let Some(key) = dynamic_key(ty) {

@@ -5,7 +5,7 @@ use crate::ir::typed::{Ref, Single, Text, call_indirect, constant, routine};
 use crate::lower::routines::access::filled;
 use crate::lower::routines::memory::{ByteArray, Caller, Object, State, bytes};
 use crate::lower::routines::message::{base_of, host_of, say, text_of};
-use crate::lower::routines::records::{Callee, Case, Head, Message, Site};
+use crate::lower::routines::records::{CalleeKind, Case, Head, Message, Site};
 use crate::lower::routines::runtime::{
     error_create, error_move_from_raised, error_set_raised, object_dec_ref,
 };
@@ -59,11 +59,11 @@ pub(crate) fn raise(s: &State, kind: Text) {
 #[routine]
 pub(crate) fn fail_at(caller: Caller, values: &i64) -> i32 {
     let callee = caller.site.callee;
-    if callee != Callee::None {
+    if callee != CalleeKind::None {
         if pass_on(caller) != 0 {
             return -1;
         }
-        if callee == Callee::Function && *values == -2 {
+        if callee == CalleeKind::Function && *values == -2 {
             return -2;
         }
     }

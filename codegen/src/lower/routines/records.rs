@@ -142,7 +142,7 @@ codes! {
         /// To be numbers of a shape, as many as `size` if that is not none.
         Numbers,
         /// To be of a class.
-        Class,
+        ObjectClass,
         /// To have `size` elements.
         Size,
         /// To be one of several values.
@@ -313,7 +313,7 @@ record! {
 
 codes! {
     /// What a site knows of a callee's error.
-    Callee {
+    CalleeKind {
         /// There is no callee.
         None,
         /// The error that a kernel has left goes first.
@@ -328,7 +328,7 @@ record! {
     Site {
         head: Head,
         /// Whose error it may be.
-        callee: Callee,
+        callee: CalleeKind,
         /// What is said if there is no error, and no case.
         message: Message,
         cases: u32,

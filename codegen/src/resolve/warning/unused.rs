@@ -5,7 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use abi_spec::DeviceType;
 
 use crate::declaration::{
-    Action, Body, Device, Expr, Function, Image, Library, Literal, Output, Param, ParamType, Tensor,
+    Body, Device, Expr, Function, Image, Library, Literal, Output, Param, ParamType, StatementKind,
+    Tensor,
 };
 
 /// The images from which nothing is launched.
@@ -19,9 +20,9 @@ pub(super) fn images(library: &Library) -> impl Iterator<Item = (usize, &Image)>
 /// The parameters of which nothing is used but that they are checked. Where a body does nothing but raise none is.
 pub(super) fn params(function: &Function) -> Vec<usize> {
     let only_raises = match &function.body {
-        Body::Block(statements) => {
-            statements.first().is_some_and(|first| matches!(first.action, Action::Raise { .. }))
-        }
+        Body::Block(statements) => statements
+            .first()
+            .is_some_and(|first| matches!(first.kind, StatementKind::Raise { .. })),
         Body::Call(_) => false,
     };
     if only_raises {
