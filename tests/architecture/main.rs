@@ -5,5 +5,4 @@ mod floors;
 mod methods;
 mod paths;
 mod rooms;
-mod sizes;
 mod sources;
