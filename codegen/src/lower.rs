@@ -10,7 +10,7 @@ mod cuda;
 mod emitter;
 mod failure;
 mod function;
-mod images;
+mod launch;
 pub(crate) mod library;
 mod operators;
 mod prologue;
@@ -18,6 +18,7 @@ mod quote;
 mod routines;
 mod runtime;
 mod scoped;
+mod terms;
 mod unchecked;
 mod value;
 mod wrapper;
@@ -97,7 +98,7 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
         }
     }
     records.define(&mut module);
-    images::define(&mut module, &library.images);
+    launch::images::define(&mut module, &library.images);
     if options.routines == Routines::Shared {
         library::unload::unload(&mut module, linkage);
     }

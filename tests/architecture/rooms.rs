@@ -14,7 +14,7 @@ const BASE: &[&str] = &["ir", "declaration", "language", "resolve", "lower/floor
 const TOOLS: &[&str] = &["lower/routines", "lower/emitter"];
 
 /// From the ground up: each uses earlier ones only, so that there is no circle.
-const ROOMS: [Room; 14] = [
+const ROOMS: [Room; 16] = [
     Room("ir", &[]),
     Room("backend", &[&["ir"]]),
     Room("declaration", &[]),
@@ -25,12 +25,21 @@ const ROOMS: [Room; 14] = [
     Room("lower/routines", &[BASE]),
     Room("lower/emitter", &[BASE, &["lower/routines"]]),
     Room("lower/failure", &[BASE, TOOLS]),
-    Room("lower/prologue", &[BASE, TOOLS, &["lower/failure"]]),
-    Room("lower/body", &[BASE, TOOLS, &["lower/failure", "lower/prologue"]]),
-    Room("lower/library", &[BASE, &["lower/routines", "lower/failure"]]),
+    Room("lower/terms", &[BASE, TOOLS, &["lower/failure"]]),
+    Room("lower/prologue", &[BASE, TOOLS, &["lower/failure", "lower/terms"]]),
+    Room("lower/launch", &[BASE, TOOLS, &["lower/failure", "lower/terms"]]),
+    Room(
+        "lower/body",
+        &[BASE, TOOLS, &["lower/failure", "lower/terms", "lower/prologue", "lower/launch"]],
+    ),
+    Room("lower/library", &[BASE, &["lower/routines", "lower/failure", "lower/launch"]]),
     Room(
         "lower",
-        &[BASE, TOOLS, &["lower/failure", "lower/prologue", "lower/body", "lower/library"]],
+        &[
+            BASE,
+            TOOLS,
+            &["lower/failure", "lower/prologue", "lower/launch", "lower/body", "lower/library"],
+        ],
     ),
 ];
 
@@ -57,7 +66,11 @@ pub(crate) fn room(module: &[String]) -> Option<String> {
     Some(match names[..] {
         [] | ["guide", ..] => return None,
         ["lower"] | ["lower", "function"] => "lower".to_owned(),
-        ["lower", room @ ("emitter" | "prologue" | "body" | "routines" | "library"), ..] => {
+        [
+            "lower",
+            room @ ("emitter" | "terms" | "prologue" | "launch" | "body" | "routines" | "library"),
+            ..,
+        ] => {
             format!("lower/{room}")
         }
         // A wrapper is an emitter that can fail.

@@ -3,7 +3,6 @@
 pub(crate) mod arguments;
 mod binding;
 mod devices;
-mod expression;
 mod layout;
 mod literal;
 mod mapping;
@@ -14,7 +13,6 @@ pub(crate) mod runs;
 mod scalar;
 pub(crate) mod scope;
 mod sequence;
-mod shown;
 mod steps;
 pub(crate) mod strides;
 mod tensor;

@@ -14,7 +14,13 @@ pub(crate) fn body<'a>(w: &mut Wrapper<'a, '_>) {
     w.plan(&results);
     match &function.body {
         Body::Call { call, result } => one_call(w, call, result.as_ref(), &results),
-        Body::Prepare(prepare) => w.prepare(prepare),
+        Body::Prepare(prepare) => {
+            w.load_kernels(prepare);
+            for name in &prepare.callees {
+                w.function_named(name);
+            }
+            w.return_call(None);
+        }
         Body::Block(statements) => {
             if !results.is_empty() {
                 w.allocate(&results);

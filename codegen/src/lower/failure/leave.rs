@@ -16,6 +16,16 @@ impl Wrapper<'_, '_> {
         self.b.jump(release, &[error]);
     }
 
+    /// Leaves with the error of a routine, unless its status is 0. `label` names the cold block.
+    pub(crate) fn exit_unless_zero(&mut self, status: Value, label: &'static str) {
+        let failed = self.b.compare_const(Cond::Ne, status, 0);
+        let (fail, next) = (self.b.cold_block(label), self.b.block("next"));
+        self.b.branch(failed, fail, next);
+        self.b.switch_to(fail);
+        self.exit(Some(status));
+        self.b.switch_to(next);
+    }
+
     /// The block that releases the first so many things that are held, the last one first, and leaves with an error.
     fn releasing(&mut self, count: usize) -> Block {
         let known = self.exits.releasing.iter().zip(&self.frame.held);

@@ -2,7 +2,7 @@
 
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol};
 use crate::lower::cuda::kernel;
-use crate::lower::images::{IMAGES, KERNELS};
+use crate::lower::launch::images::{IMAGES, KERNELS};
 use crate::lower::routines::Routine;
 
 /// `void tvm_ffi_codegen.unload(void)`: a module that [shares](crate::Routines::Shared) its routines, as code in process

@@ -1,18 +1,15 @@
-//! Literals: one of several numbers or texts. Texts are compared by length first, then a word at a time.
+//! Literal parameters: one of several numbers or texts.
 
 use abi_spec::TypeIndex;
 
 use crate::declaration::{Literal, is_text, literal_scalar};
-use crate::ir::{Binary, Cond, Convert, Type, Value};
+use crate::ir::{Binary, Cond, Type, Value};
 use crate::lower::emitter::state::ValueState;
 use crate::lower::prologue::value::pair;
 use crate::lower::routines::Routine;
 use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::ValueId;
-
-/// How many bytes are compared inline.
-const INLINE: usize = 32;
 
 /// How many literals there are before their texts are compared by a routine, one by one.
 const LISTED: usize = 32;
@@ -99,86 +96,5 @@ impl Wrapper<'_, '_> {
         let (list, count) = (constant_bytes(&mut self.b, list), self.b.i64(count));
         let found = self.routine_value(Routine::OneOfTexts, &[data, size, list, count]);
         self.b.compare_const(Cond::Ne, found, 0)
-    }
-
-    /// A `Bool`: the bytes are those of a text.
-    pub(crate) fn text_equals(&mut self, data: Value, size: Value, text: &str) -> Value {
-        let known = constant_bytes(&mut self.b, text.as_bytes().to_vec());
-        if text.len() > INLINE {
-            let length = self.b.i64(text.len() as i64);
-            let same = self.routine_value(Routine::SameText, &[data, size, known, length]);
-            return self.b.compare_const(Cond::Ne, same, 0);
-        }
-        let same_size = self.b.compare_const(Cond::Eq, size, text.len() as i64);
-        if text.is_empty() {
-            return same_size;
-        }
-        // Of another size it need not be readable as far.
-        let data = self.b.select(same_size, data, known);
-        let mut difference = None;
-        for word in words(text.as_bytes()) {
-            let differs = self.differs(data, word);
-            difference = Some(difference.map_or(differs, |all| self.b.or(all, differs)));
-        }
-        let difference = difference.unwrap_or_else(|| self.b.i64(0));
-        let same = self.b.compare_const(Cond::Eq, difference, 0);
-        self.b.and(same_size, same)
-    }
-
-    /// An `I64` that is 0 if a word at an address is this one.
-    fn differs(&mut self, data: Value, word: Word) -> Value {
-        let found = self.b.load_aligned(word.ty, data, word.offset as i32, 1);
-        let differs = self.b.binary_const(Binary::Xor, found, word.bits as i64);
-        if word.ty == Type::I64 {
-            return differs;
-        }
-        self.b.convert(Convert::Zext, differs, Type::I64)
-    }
-}
-
-/// Bytes of a text.
-#[derive(Debug, PartialEq, Eq)]
-struct Word {
-    offset: usize,
-    ty: Type,
-    bits: u64,
-}
-
-/// Words that cover a text. They may overlap.
-fn words(text: &[u8]) -> Vec<Word> {
-    let (ty, size) = match text.len() {
-        0 => return Vec::new(),
-        1 => (Type::I8, 1),
-        2..4 => (Type::I16, 2),
-        4..8 => (Type::I32, 4),
-        8.. => (Type::I64, 8),
-    };
-    let mut offsets: Vec<usize> = (0..text.len() / size).map(|word| word * size).collect();
-    if !text.len().is_multiple_of(size) {
-        offsets.push(text.len() - size);
-    }
-    let word = |offset: usize| {
-        let mut bits = [0; 8];
-        bits[..size].copy_from_slice(&text[offset..offset + size]);
-        Word { offset, ty, bits: u64::from_le_bytes(bits) }
-    };
-    offsets.into_iter().map(word).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_cover_a_text_and_no_more() {
-        for length in 0..=INLINE {
-            let text: Vec<u8> = (1..=length as u8).collect();
-            let mut covered = vec![0; length];
-            for Word { offset, ty, bits } in words(&text) {
-                let size = ty.bytes() as usize;
-                covered[offset..offset + size].copy_from_slice(&bits.to_le_bytes()[..size]);
-            }
-            assert_eq!(covered, text);
-        }
     }
 }

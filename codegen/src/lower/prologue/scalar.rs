@@ -7,7 +7,6 @@ use crate::declaration::Literal;
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::c_type::abi_type;
 use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
 
@@ -109,22 +108,6 @@ impl Wrapper<'_, '_> {
         let truth = literals.iter().any(|literal| matches!(literal, Literal::Bool(_)));
         let ty = if truth { Scalar::Bool } else { Scalar::Int64 };
         ScalarState { ty, native: self.truncate(wide, ty), wide: Some(wide) }
-    }
-
-    /// An `I64` in a narrower integer type, with the check that it fits.
-    pub(crate) fn narrow(&mut self, wide: Value, scalar: Scalar) -> Value {
-        let ty = abi_type(scalar).ty;
-        if ty == Type::I64 {
-            if scalar == Scalar::Uint64 {
-                self.checks.non_negative(&mut self.b, wide);
-            }
-            return wide;
-        }
-        let narrow = self.truncate(wide, scalar);
-        let widen = if scalar.is_signed() { Convert::Sext } else { Convert::Zext };
-        let again = self.b.convert(widen, narrow, Type::I64);
-        self.checks.equal(&mut self.b, again, wide);
-        narrow
     }
 
     fn boolean(&mut self, value: ValueId) -> ScalarState {

@@ -1,25 +1,25 @@
-//! Tensor maps, which the driver makes in the frame.
+//! Tensor maps, which the driver encodes in the frame.
 
 use crate::ir::{Binary, Convert, Type, Value};
 use crate::lower::cuda::{MAP_ALIGN, map};
-use crate::lower::images;
+use crate::lower::launch::images;
 use crate::lower::quote::elide;
 use crate::lower::routines::Routine;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::launched::TensorMap;
 
-/// Bytes that are left free where a map is aligned to more than the frame is.
+/// Spare bytes before a map, since maps are aligned to more than the frame is.
 pub(super) const SLACK: u32 = MAP_ALIGN - 16;
 
 impl<'a> Wrapper<'a, '_> {
-    /// Makes a map where there is room for it; yields its address, or leaves with an error.
+    /// Emits the call that encodes a map in an area of the frame; returns the address of the map.
     pub(super) fn tensor_map(
         &mut self,
         declared: &'a TensorMap<'a>,
-        room: Value,
+        area: Value,
         site: Value,
     ) -> Value {
-        let to = self.aligned(room);
+        let to = self.map_address(area);
         let numbers: Vec<Value> = declared.numbers.iter().map(|number| self.term(number)).collect();
         let numbers = self.scratch(&numbers);
         let name = elide(&declared.name);
@@ -28,12 +28,12 @@ impl<'a> Wrapper<'a, '_> {
         let dl = self.home_tensor(declared.tensor);
         let args = [site, how, dl, numbers, to];
         let status = self.routine_value(Routine::TensorMap, &args);
-        self.leave_if(status);
+        self.exit_unless_zero(status, "not_launched");
         to
     }
 
-    /// The next address at which a map may be.
-    fn aligned(&mut self, address: Value) -> Value {
+    /// Returns the first address in an area that is aligned as maps are.
+    fn map_address(&mut self, address: Value) -> Value {
         let number = self.b.convert(Convert::PtrToInt, address, Type::I64);
         let zero = self.b.i64(0);
         let missing = self.b.binary(Binary::Sub, zero, number);
@@ -42,7 +42,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 }
 
-/// The fields of [`map`].
+/// Returns the constant by which the routine knows how to encode a map: the fields of [`map`].
 fn words(declared: &TensorMap<'_>, name: &str) -> [u64; map::SIZE as usize / 8] {
     let (options, (dtype, bytes)) = (declared.declared, declared.dtype);
     let steps = !options.steps.is_empty();

@@ -12,6 +12,7 @@ use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::PieceKind;
 use crate::lower::wrapper::Wrapper;
+use crate::resolve::c_type::abi_type;
 use crate::resolve::ids::ValueId;
 use crate::resolve::operator::Division;
 use crate::resolve::step::{Condition, Place};
@@ -116,6 +117,22 @@ impl Wrapper<'_, '_> {
             return self.truncate(value, scalar);
         }
         self.narrow(value, scalar)
+    }
+
+    /// An `I64` in a narrower integer type, with the check that it fits.
+    pub(crate) fn narrow(&mut self, wide: Value, scalar: Scalar) -> Value {
+        let ty = abi_type(scalar).ty;
+        if ty == Type::I64 {
+            if scalar == Scalar::Uint64 {
+                self.checks.non_negative(&mut self.b, wide);
+            }
+            return wide;
+        }
+        let narrow = self.truncate(wide, scalar);
+        let widen = if scalar.is_signed() { Convert::Sext } else { Convert::Zext };
+        let again = self.b.convert(widen, narrow, Type::I64);
+        self.checks.equal(&mut self.b, again, wide);
+        narrow
     }
 
     /// Two truths; the second is computed only if the first does not decide.

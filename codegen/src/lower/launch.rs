@@ -1,0 +1,6 @@
+//! Launches of GPU kernels: the statement, kernel arguments, tensor maps and images. Facts of the driver are in
+//! [`cuda`](super::cuda), routines that need no wrapper in [`routines`](super::routines).
+
+pub(crate) mod images;
+mod map;
+mod statement;

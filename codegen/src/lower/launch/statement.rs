@@ -1,0 +1,347 @@
+//! The launch statement. The struct that the driver reads (`CUlaunchConfig`), its attributes and the kernel's arguments
+//! are in one area of the frame, which all launches of a function share.
+
+use abi_spec::layout::dl_tensor;
+use abi_spec::{DeviceType, runtime};
+
+use crate::ir::{Cond, Convert, Type, Value};
+use crate::lower::cuda::{Entry, LAST_DEFAULT_STREAM, attribute, config, kernel};
+use crate::lower::emitter::frame::Slot;
+use crate::lower::failure::message::Message;
+use crate::lower::launch::{images, map};
+use crate::lower::routines::Routine;
+use crate::lower::routines::records::PieceKind;
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::argument::{Argument, Home, Packing};
+use crate::resolve::function::Prepare;
+use crate::resolve::ids::{OutputId, ValueId};
+use crate::resolve::launched::{Launch, MAP_SIZE, Param};
+
+/// Number of extents of a grid, which come first among the extents of a launch.
+const GRID: usize = 3;
+
+/// Byte offsets in the area of a launch: a `CUlaunchConfig`, attributes, the addresses of the kernel's arguments, and
+/// the arguments.
+struct Layout {
+    attributes: u32,
+    addresses: u32,
+    arguments: Vec<u32>,
+    size: u32,
+}
+
+impl Layout {
+    fn of(launch: &Launch<'_>) -> Layout {
+        let attributes = config::SIZE;
+        let addresses = attributes + attribute::SIZE * launch.attributes.len() as u32;
+        let mut size = addresses + 8 * launch.params.len() as u32;
+        let place = |param: &Param<'_>| {
+            let (bytes, align) = match param {
+                Param::Packed(packing) => (packing.size, packing.align),
+                Param::Scratch(_) => (8, 8),
+                Param::TensorMap(_) => (MAP_SIZE + map::SLACK, 16),
+            };
+            let at = size.next_multiple_of(align);
+            size = at + bytes;
+            at
+        };
+        let arguments = launch.params.iter().map(place).collect();
+        Layout { attributes, addresses, arguments, size }
+    }
+}
+
+/// What the routines of launches take first.
+#[derive(Clone, Copy)]
+struct Subject {
+    /// Address of the record of the function, for errors.
+    site: Value,
+    /// Address of the variable of the GPU kernel.
+    kernel: Value,
+    /// Device index, `I64`.
+    device: Value,
+}
+
+impl Subject {
+    fn args(self) -> [Value; 3] {
+        [self.site, self.kernel, self.device]
+    }
+
+    fn args_with<const N: usize>(self, more: [Value; N]) -> Vec<Value> {
+        self.args().into_iter().chain(more).collect()
+    }
+}
+
+/// A scalar in a struct: its byte offset and its value.
+#[derive(Clone, Copy)]
+struct Field {
+    offset: u32,
+    value: Value,
+}
+
+impl<'a> Wrapper<'a, '_> {
+    /// Emits a launch statement; an empty grid launches nothing.
+    pub(crate) fn launch(&mut self, launch: &'a Launch<'a>) {
+        let extents = self.fields(&launch.extents);
+        let grid = &launch.extents.parts[..GRID];
+        let (open, constant): (Vec<_>, Vec<_>) =
+            grid.iter().zip(&extents).partition(|(part, _)| constant(part).is_none());
+        if constant.iter().any(|(part, _)| self::constant(part) == Some(0)) {
+            return;
+        }
+        let open = open.into_iter().map(|(_, extent)| extent.value).collect::<Vec<_>>();
+        let empty = open.into_iter().fold(None, |any, extent| {
+            let zero = self.b.compare_const(Cond::Eq, extent, 0);
+            Some(any.map_or(zero, |any| self.b.or(any, zero)))
+        });
+        let Some(empty) = empty else { return self.inner(|w| w.launch_grid(launch, &extents)) };
+        let [go, next] = ["launch", "next"].map(|label| self.b.block(label));
+        self.b.branch(empty, next, go);
+        self.b.switch_to(go);
+        self.inner(|w| w.launch_grid(launch, &extents));
+        self.b.jump(next, &[]);
+        self.b.switch_to(next);
+    }
+
+    /// Emits the launch of a grid that is not empty.
+    fn launch_grid(&mut self, launch: &'a Launch<'a>, extents: &[Field]) {
+        launch.unsure.iter().for_each(|&value| self.require_cuda(value));
+        let scratches: Vec<OutputId> = launch.scratches().collect();
+        for scratch in scratches {
+            self.plan(&[scratch]);
+            self.allocate(&[scratch]);
+        }
+        let layout = Layout::of(launch);
+        let area = self.slot(Slot::Launch, layout.size);
+        self.store_fields(area, 0, extents);
+        self.store_attributes(area, &layout, launch);
+        let site = self.here();
+        for (index, param) in launch.params.iter().enumerate() {
+            let address = self.store_argument(area, layout.arguments[index], param, site);
+            self.b.store(address, area, (layout.addresses + 8 * index as u32) as i32);
+        }
+        let addresses = self.b.ptr_offset(area, layout.addresses.into());
+        self.start(launch, site, area, addresses);
+    }
+
+    /// Emits the call of the driver, on the environment's stream of the device. A stream that was created has a
+    /// context; the default stream belongs to the current context, which must be that of the device.
+    fn start(&mut self, launch: &'a Launch<'a>, site: Value, area: Value, addresses: Value) {
+        let kernel = images::kernel(self.b.module, launch);
+        let kernel = self.b.address(kernel);
+        let device = self.device_of(launch.device);
+        let subject = Subject { site, kernel, device };
+        let function = self.loaded_kernel(subject);
+        if launch.allowed.shared || launch.allowed.cluster {
+            let status = self.routine_value(Routine::Allow, &subject.args_with([area]));
+            self.exit_unless_zero(status, "not_launched");
+        }
+        let entered = self.choose_stream(subject, area);
+        let entry = self.b.load(Type::Ptr, kernel, kernel::LAUNCH);
+        let null = self.b.null();
+        let signature = Entry::LaunchKernelEx.signature();
+        let args = [area, function, addresses, null];
+        let status = self.b.call_indirect_value(signature, entry, &args);
+        self.leave_context(entered, site, status);
+        let failed = self.b.compare_const(Cond::Ne, status, 0);
+        let (fail, next) = (self.b.cold_block("not_launched"), self.b.block("next"));
+        self.b.branch(failed, fail, next);
+        self.b.switch_to(fail);
+        self.routine(Routine::LaunchFailed, &subject.args_with([area, status]));
+        let raised = self.b.i32(-1);
+        self.exit(Some(raised));
+        self.b.switch_to(next);
+    }
+
+    /// Returns the `CUkernel`; the first launch loads it.
+    fn loaded_kernel(&mut self, subject: Subject) -> Value {
+        let found = self.b.atomic_load(Type::Ptr, subject.kernel, kernel::KERNEL);
+        let is_known = self.b.compare_const(Cond::Ne, found, 0);
+        let (first, known) = (self.b.cold_block("first"), self.b.block("known"));
+        let function = self.b.block_param(known, Type::Ptr, "kernel");
+        self.b.branch(is_known, (known, [found]), first);
+        self.b.switch_to(first);
+        let status = self.routine_value(Routine::LoadKernel, &subject.args());
+        self.exit_unless_zero(status, "not_launched");
+        let found = self.b.load(Type::Ptr, subject.kernel, kernel::KERNEL);
+        self.b.jump(known, &[found]);
+        self.b.switch_to(known);
+        function
+    }
+
+    /// Stores the stream in the config; returns a number that is not 0 if a context was pushed for it.
+    fn choose_stream(&mut self, subject: Subject, area: Value) -> Value {
+        let number = self.b.convert(Convert::Trunc, subject.device, Type::I32);
+        let cuda = self.b.i32(DeviceType::CUDA.0);
+        let get = crate::lower::runtime(self.b.module, &runtime::ENV_GET_STREAM);
+        let stream = self.b.call_value(get, &[cuda, number]);
+        self.b.store(stream, area, config::STREAM);
+        let created = self.b.compare_const(Cond::Ugt, stream, LAST_DEFAULT_STREAM);
+        let none = self.b.i32(0);
+        let (default, ready) = (self.b.block("default_stream"), self.b.block("ready"));
+        let entered = self.b.block_param(ready, Type::I32, "entered");
+        self.b.branch(created, (ready, [none]), default);
+        self.b.switch_to(default);
+        let found = self.routine_value(Routine::EnterContext, &subject.args());
+        let failed = self.b.compare_const(Cond::Slt, found, 0);
+        let fail = self.b.cold_block("no_context");
+        self.b.branch(failed, fail, (ready, [found]));
+        self.b.switch_to(fail);
+        self.exit(Some(found));
+        self.b.switch_to(ready);
+        entered
+    }
+
+    /// Pops the context if one was pushed, so that the caller goes on in its own.
+    fn leave_context(&mut self, entered: Value, site: Value, status: Value) {
+        let entered = self.b.compare_const(Cond::Ne, entered, 0);
+        let (leave, next) = (self.b.cold_block("leave_context"), self.b.block("next"));
+        self.b.branch(entered, leave, next);
+        self.b.switch_to(leave);
+        let left = self.routine_value(Routine::LeaveContext, &[site, status]);
+        let failed = self.b.compare_const(Cond::Ne, left, 0);
+        let fail = self.b.cold_block("not_left");
+        self.b.branch(failed, fail, next);
+        self.b.switch_to(fail);
+        self.exit(Some(left));
+        self.b.switch_to(next);
+    }
+
+    /// Computes the scalars of a struct.
+    fn fields(&mut self, packing: &Packing) -> Vec<Field> {
+        let field = |(offset, argument): &(u32, Argument)| {
+            let values = self.pass(argument);
+            values.into_iter().map(|value| Field { offset: *offset, value }).collect::<Vec<_>>()
+        };
+        packing.parts.iter().flat_map(field).collect()
+    }
+
+    /// Stores scalars in a struct that starts at byte `start` of the area.
+    fn store_fields(&mut self, area: Value, start: u32, fields: &[Field]) {
+        for field in fields {
+            self.b.store(field.value, area, (start + field.offset) as i32);
+        }
+    }
+
+    /// Stores zeros in the padding of a struct: kernels copy all of its bytes.
+    fn clear_padding(&mut self, area: Value, start: u32, size: u32, fields: &[Field]) {
+        let ends = fields.iter().map(|field| field.offset + self.b.ty(field.value).bytes());
+        let starts = fields.iter().map(|field| field.offset).chain([size]);
+        for (mut at, end) in [0].into_iter().chain(ends).zip(starts).collect::<Vec<_>>() {
+            while at < end {
+                let fits = |ty: &Type| at.is_multiple_of(ty.bytes()) && at + ty.bytes() <= end;
+                let ty = [Type::I32, Type::I16].into_iter().find(fits).unwrap_or(Type::I8);
+                let zero = self.b.constant(ty, 0);
+                self.b.store(zero, area, (start + at) as i32);
+                at += ty.bytes();
+            }
+        }
+    }
+
+    /// Stores the attributes, and where they are in the config. A routine clears them first: LLVM may turn many stores
+    /// of zero into a call of the C library.
+    fn store_attributes(&mut self, area: Value, layout: &Layout, launch: &'a Launch<'a>) {
+        let count = launch.attributes.len() as i64;
+        let attributes = self.b.ptr_offset(area, layout.attributes.into());
+        if count > 0 {
+            let words = self.b.i64(count * i64::from(attribute::WORDS));
+            self.routine(Routine::Clear, &[attributes, words]);
+        }
+        for (index, (id, value)) in launch.attributes.iter().enumerate() {
+            let start = layout.attributes + attribute::SIZE * index as u32;
+            let id = self.b.i32(*id as i32);
+            self.b.store(id, area, start as i32 + attribute::ID);
+            let fields = self.fields(value);
+            self.store_fields(area, start + attribute::VALUE as u32, &fields);
+        }
+        let count = self.b.i64(count);
+        self.b.store(attributes, area, config::ATTRIBUTES);
+        self.b.store(count, area, config::COUNT);
+    }
+
+    /// Stores an argument of the kernel at byte `at` of the area; returns its address.
+    fn store_argument(&mut self, area: Value, at: u32, param: &'a Param<'a>, site: Value) -> Value {
+        match param {
+            Param::Packed(packing) => {
+                let fields = self.fields(packing);
+                self.store_fields(area, at, &fields);
+                self.clear_padding(area, at, packing.size, &fields);
+            }
+            Param::Scratch(output) => {
+                let data = self.output_data(*output);
+                self.b.store(data, area, at as i32);
+            }
+            Param::TensorMap(map) => {
+                let to = self.b.ptr_offset(area, at.into());
+                return self.tensor_map(map, to, site);
+            }
+        }
+        self.b.ptr_offset(area, at.into())
+    }
+
+    /// Returns the device index of a tensor, `I64`.
+    fn device_of(&mut self, home: Home) -> Value {
+        let index = match home {
+            Home::Value(value) => self.device_id32(value),
+            Home::Output(_) => {
+                let dl = self.home_tensor(home);
+                self.b.load(Type::I32, dl, dl_tensor::DEVICE_ID.offset)
+            }
+        };
+        self.b.convert(Convert::Sext, index, Type::I64)
+    }
+
+    /// Returns the `DLTensor*` of a tensor.
+    pub(super) fn home_tensor(&mut self, home: Home) -> Value {
+        match home {
+            Home::Value(value) => self.dl(value),
+            Home::Output(output) => self.output_tensor(output),
+        }
+    }
+
+    /// Checks that a tensor, unless it is absent, is on a GPU; its declaration allows any device.
+    fn require_cuda(&mut self, value: ValueId) {
+        let dl = self.dl(value);
+        let dl = self.readable(value, dl, 16);
+        let device = self.b.load(Type::I64, dl, dl_tensor::DEVICE_TYPE.offset);
+        let ty = self.b.convert(Convert::Trunc, device, Type::I32);
+        let cuda = self.b.compare_const(Cond::Eq, ty, DeviceType::CUDA.0.into());
+        let fine = match self.mask(value) {
+            Some(there) => {
+                let absent = self.b.not(there);
+                self.b.or(cuda, absent)
+            }
+            None => cuda,
+        };
+        let path = self.function.values[value].path.clone();
+        let argument = self.function.argument(value);
+        let fail = self.failing(|_| {
+            let mut message = Message::new("ValueError");
+            message.text("Mismatched ").quoted(&path).text(".device").on(argument);
+            message.piece(PieceKind::Calling, &[]).text(", expected cuda but got ");
+            message.piece(PieceKind::Device, &[device]);
+            message
+        });
+        let next = self.b.block("next");
+        self.b.branch(fine, next, fail);
+        self.b.switch_to(next);
+    }
+
+    /// Emits the loading of kernels, for the function that a library calls before its first launch.
+    pub(crate) fn load_kernels(&mut self, prepare: &'a Prepare<'a>) {
+        let device = self.values[prepare.device].scalar().native;
+        let site = self.here();
+        for launch in &prepare.launches {
+            let kernel = images::kernel(self.b.module, launch);
+            let kernel = self.b.address(kernel);
+            let status = self.routine_value(Routine::Prepare, &[site, kernel, device]);
+            self.exit_unless_zero(status, "not_launched");
+        }
+    }
+}
+
+/// Returns the number that a part of a struct always is.
+fn constant((_, argument): &(u32, Argument)) -> Option<i64> {
+    match argument {
+        Argument::Term(term, _) => term.constant(),
+        Argument::Value(_) | Argument::Text(_) => None,
+    }
+}
