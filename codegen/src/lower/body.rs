@@ -1,8 +1,7 @@
-//! What runs once the arguments are checked: calls, what they are given, control flow, and results.
+//! Bodies, which run once the arguments are checked: statements, calls, and results.
 
 mod call;
 pub(crate) mod outlined;
 mod packed;
-mod received;
 mod results;
 pub(crate) mod statement;

@@ -1,12 +1,12 @@
-//! Calls: of C functions, and of functions of the FFI by symbol, by name and by value.
+//! Calls of C functions, and of FFI functions by symbol, by name and by value.
 
+use abi_spec::layout::any;
 use abi_spec::symbol::{LIBRARY_CTX, function_symbol};
 use abi_spec::{Scalar, runtime};
 
 use crate::declaration::StatusError;
 use crate::ir::{Cond, Convert, Linkage, SymbolKind, Type, Value};
-use crate::lower::emitter::state::ScalarState;
-use crate::lower::emitter::state::ValueState;
+use crate::lower::emitter::state::{Origin, ScalarState, SymbolState, ValueState};
 use crate::lower::failure::message::Message;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
@@ -17,8 +17,19 @@ use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::{Call, Callee, KernelResult, PackedCall, Received};
 use crate::resolve::ids::ValueId;
 
+/// The last three arguments of a call of an FFI function.
+#[derive(Clone, Copy)]
+pub(crate) struct PackedArgs {
+    /// Address of the arguments, each a `TVMFFIAny`.
+    pub(crate) args: Value,
+    /// Number of arguments, `I32`.
+    pub(crate) count: Value,
+    /// Address of the result, a `TVMFFIAny`; NULL where a routine drops the result.
+    pub(crate) result: Value,
+}
+
 impl<'a> Wrapper<'a, '_> {
-    /// Calls a C function with these arguments; what it returns, unless that is a status, which must be 0.
+    /// Emits a call of a C function. Checks its status if it returns one, otherwise returns its result.
     pub(crate) fn call_kernel(&mut self, call: &Call<'_>, args: &[Value]) -> Option<Value> {
         let kind = SymbolKind::Function(call.prototype.clone());
         let kernel = self.b.module.declare(call.symbol, Linkage::Import, kind);
@@ -32,7 +43,7 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    /// A statement that calls a C function.
+    /// Emits a statement that calls a C function.
     pub(crate) fn kernel(&mut self, call: &Call<'_>, result: &'a KernelResult<'a>) {
         let mut args: Vec<Value> = call.args.iter().flat_map(|arg| self.pass(arg)).collect();
         match result {
@@ -53,7 +64,7 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    /// What a C function returns is a scalar in its C type; of a `bool` any value other than 0 is true.
+    /// Binds the scalar that a C function has returned in its C type. A `bool` is true unless its byte is 0.
     fn returned_scalar(&mut self, value: ValueId, returned: Value) {
         let ty = self.function.values[value].ty.scalar().unwrap_or(Scalar::Int64);
         let native = if ty == Scalar::Bool {
@@ -65,7 +76,7 @@ impl<'a> Wrapper<'a, '_> {
         self.set_state(value, ValueState::Scalar(ScalarState { native, ty, wide: None }));
     }
 
-    /// Leaves with the kernel's error if its status is not zero.
+    /// Leaves with the kernel's error unless its status is 0.
     fn check_status(&mut self, call: &Call<'_>, status: Value) {
         self.b.hint(status, "status");
         let failed = self.b.compare_const(Cond::Ne, status, 0);
@@ -79,7 +90,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(next);
     }
 
-    /// A statement that calls a function of the FFI. What is made for its arguments is released after it.
+    /// Emits a statement that calls an FFI function. Objects that were made for its arguments are released after it.
     pub(crate) fn call(&mut self, call: &PackedCall<'a>, result: Option<&'a Received<'a>>) {
         let before = self.frame.owned();
         let outlined = self.outlined_callee(call);
@@ -88,10 +99,11 @@ impl<'a> Wrapper<'a, '_> {
         let owned = self.frame.owned();
         let args = self.pack_all(&call.args);
         let count = self.b.i32(call.args.len() as i32);
+        let args = PackedArgs { args, count, result: slot };
         if let Some(callee) = outlined {
-            self.call_outlined(call, callee, [args, count, slot]);
+            self.call_outlined(call, callee, args);
         } else {
-            let status = self.call_packed(&call.callee, [args, count, slot]);
+            let status = self.call_packed(&call.callee, args);
             self.check_call(call, status, slot);
         }
         self.release_beyond(owned);
@@ -110,32 +122,34 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    fn call_packed(&mut self, callee: &Callee<'a>, [args, count, result]: [Value; 3]) -> Value {
+    /// Emits the call of an FFI function; returns its status.
+    fn call_packed(&mut self, callee: &Callee<'a>, args: PackedArgs) -> Value {
         match callee {
             Callee::Symbol { name, own } => {
                 let linkage = if *own { Linkage::Export } else { Linkage::Import };
                 let kind = SymbolKind::Function(safe_call());
                 let symbol = self.b.module.declare(&function_symbol(name), linkage, kind);
                 let null = self.b.null();
-                self.b.call_value(symbol, &[null, args, count, result])
+                self.b.call_value(symbol, &[null, args.args, args.count, args.result])
             }
             Callee::Name(name) => {
                 let function = self.function_named(name);
-                self.call_object(function, [args, count, result])
+                self.call_object(function, args)
             }
             Callee::Value(value) => {
                 let function = self.function_value(*value);
-                self.call_object(function, [args, count, result])
+                self.call_object(function, args)
             }
         }
     }
 
-    fn call_object(&mut self, function: Value, [args, count, result]: [Value; 3]) -> Value {
+    /// Emits the call of a function object; returns its status.
+    fn call_object(&mut self, function: Value, args: PackedArgs) -> Value {
         let call = crate::lower::runtime(self.b.module, &runtime::FUNCTION_CALL);
-        self.b.call_value(call, &[function, args, count, result])
+        self.b.call_value(call, &[function, args.args, args.count, args.result])
     }
 
-    /// A function that is a value, which must be there.
+    /// Returns the function object of a value; leaves with an error if the value is an absent optional.
     pub(crate) fn function_value(&mut self, value: ValueId) -> Value {
         let function = self.values[value].word();
         let function = self.or_zero(value, function);
@@ -143,7 +157,7 @@ impl<'a> Wrapper<'a, '_> {
         function
     }
 
-    /// An optional function must be there.
+    /// Leaves with an error if an optional function is None.
     fn require_function(&mut self, value: ValueId, function: Value) {
         if self.mask(value).is_none() {
             return;
@@ -158,7 +172,8 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(next);
     }
 
-    /// A function of the imports or of the registry, which is looked up once.
+    /// Returns the function object of a name. The first call looks it up, in the imports of the library and then in the
+    /// registry, and caches it.
     pub(super) fn function_named(&mut self, name: &str) -> Value {
         let cache = cache(&mut self.b, &cache_name(name));
         let known = self.b.atomic_load(Type::Ptr, cache, 0);
@@ -183,6 +198,7 @@ impl<'a> Wrapper<'a, '_> {
         function
     }
 
+    /// Emits the look-up of a name; returns the function object, or NULL once the error is raised.
     fn look_up_named(&mut self, name: &str, cache: Value) -> Value {
         let text = constant_bytes(&mut self.b, [name.as_bytes(), &[0]].concat());
         let length = self.b.i64(name.len() as i64);
@@ -193,13 +209,13 @@ impl<'a> Wrapper<'a, '_> {
         self.routine_value(Routine::LookUp, &[site, text, length, cache, context])
     }
 
-    /// Leaves with the callee's error if its status is not zero; there is no result then.
+    /// Leaves with the callee's error unless its status is 0.
     fn check_call(&mut self, call: &PackedCall<'_>, status: Value, slot: Value) {
         let failed = self.b.compare_const(Cond::Ne, status, 0);
         let (fail, next) = (self.b.cold_block("failed"), self.b.block("next"));
         self.b.branch(failed, fail, next);
         self.b.switch_to(fail);
-        // What a callee that fails leaves in the place of its result is not ours.
+        // A callee that fails may leave anything in the result; it is not ours to release.
         let none = self.b.i64(0);
         crate::lower::value::write_any(&mut self.b, slot, abi_spec::TypeIndex::NONE, none);
         let fault = self.call_fault(call);
@@ -209,7 +225,40 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(next);
     }
 
-    /// What a callee has done that fails and leaves no error.
+    /// Checks a value that a call has written as arguments are checked; leaves with an error unless it conforms.
+    pub(crate) fn receive(&mut self, received: &'a Received<'a>, at: Value) {
+        let value = received.value;
+        self.places[value] = Some(at);
+        let devices = std::mem::take(&mut self.devices);
+        self.device_table(&received.steps);
+        self.note_facts(&received.steps);
+        for &symbol in &received.known {
+            if let SymbolState::Unbound = self.symbols[symbol]
+                && let Some(local) = self.function.symbols[symbol].local
+            {
+                let known = self.local(local);
+                self.symbols[symbol] = SymbolState::Bound(known, Origin::UNNAMED);
+            }
+        }
+        self.checks.fail = self.owned_exit(value);
+        self.require_owned(value, at);
+        self.check_steps(&received.steps);
+        self.devices = devices;
+    }
+
+    /// Checks that an object is owned. Types that are never objects: only their padding is checked.
+    fn require_owned(&mut self, value: ValueId, at: Value) {
+        let wrong = if self.is_plain(value) {
+            let length = self.b.load(Type::I32, at, any::SMALL_LEN.offset);
+            self.b.compare_const(Cond::Ne, length, 0)
+        } else {
+            let owned = self.routine_value(Routine::IsOwned, &[at]);
+            self.b.compare_const(Cond::Eq, owned, 0)
+        };
+        self.checks.never(&mut self.b, wrong);
+    }
+
+    /// Returns the error of a callee that fails without raising one.
     pub(crate) fn call_fault(&self, call: &PackedCall<'_>) -> Failed {
         let name = match &call.callee {
             Callee::Symbol { name, .. } | Callee::Name(name) => (*name).to_owned(),
@@ -220,12 +269,12 @@ impl<'a> Wrapper<'a, '_> {
     }
 }
 
-/// The variable that holds a function once it has been looked up by its name.
+/// Returns the symbol of the variable that caches the function of a name.
 pub(crate) fn cache_name(name: &str) -> String {
     format!("tvm_ffi_codegen.callee.{name}")
 }
 
-/// What a status means that is not zero, where the kernel has left no error.
+/// Returns the errors that the declaration gives to statuses, for a kernel that raises none itself.
 fn status_fault(call: &Call<'_>) -> Failed {
     let errors = call.status.unwrap_or_default();
     let says = |error: &StatusError| {

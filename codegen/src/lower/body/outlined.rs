@@ -1,37 +1,29 @@
-//! Functions with many calls of the FFI: each is one call of a routine, which looks the function up, calls it, and
-//! says what fails. Written out, each would be nine blocks, and large functions are slow to compile.
+//! Calls of FFI functions in bodies with many of them. A routine looks the function up, calls it and raises its errors;
+//! inline, each call would take nine blocks, and large functions are slow to compile.
 
 use abi_spec::symbol::LIBRARY_CTX;
 
 use crate::ir::{Data, Linkage, Relocation, SymbolKind, Value};
-use crate::lower::body::call::cache_name;
+use crate::lower::body::call::{PackedArgs, cache_name};
 use crate::lower::routines::{Routine, named};
 use crate::lower::value::variable;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::{Action, Callee, Function, PackedCall};
 use crate::resolve::ids::ValueId;
 
-/// How many calls are written out in a function; with more than these a call of the routine for each is cheaper.
+/// Largest number of calls that a body makes inline.
 const INLINE: usize = 16;
 
-/// True if the routine makes the calls of a function. Those by symbol stay, since linkers inline them.
+/// Returns true if the routine makes the calls of a function. Calls by symbol stay inline: linkers may inline them.
 pub(crate) fn outlines_calls(function: &Function<'_>) -> bool {
     let statements = function.statements();
-    let calls = statements.iter().filter(|statement| match &statement.action {
-        Action::Call { call, .. } => Object::of(&call.callee).is_some(),
-        Action::Let { .. }
-        | Action::Kernel { .. }
-        | Action::Allocate(_)
-        | Action::Launch(_)
-        | Action::If { .. }
-        | Action::For { .. }
-        | Action::Return(_)
-        | Action::Raise { .. } => false,
+    let calls = statements.iter().filter(|statement| {
+        matches!(&statement.action, Action::Call { call, .. } if Object::of(&call.callee).is_some())
     });
     calls.count() > INLINE
 }
 
-/// A function that is an object.
+/// A callee that is a function object.
 #[derive(Clone, Copy)]
 pub(crate) enum Object<'a> {
     /// By its name.
@@ -51,29 +43,29 @@ impl<'a> Object<'a> {
 }
 
 impl<'a> Wrapper<'a, '_> {
-    /// What is called, if the routine makes this call.
+    /// Returns the callee if the routine makes this call.
     pub(crate) fn outlined_callee(&self, call: &PackedCall<'a>) -> Option<Object<'a>> {
         Object::of(&call.callee).filter(|_| self.forms.calls)
     }
 
-    /// Leaves a call to the routine. A result at NULL is released there.
+    /// Emits the call of the routine, which releases the result if its address is NULL.
     pub(crate) fn call_outlined(
         &mut self,
         call: &PackedCall<'a>,
         callee: Object<'a>,
-        [args, count, result]: [Value; 3],
+        args: PackedArgs,
     ) {
         let (routine, function) = match callee {
             Object::Named(name) => (Routine::CallNamed, self.named(name)),
             Object::Value(value) => (Routine::CallObject, self.function_value(value)),
         };
         let site = self.site(&self.call_fault(call));
-        let args = [site, function, args, count, result];
+        let args = [site, function, args.args, args.count, args.result];
         let status = self.routine_value(routine, &args);
-        self.require_made(status, "failed");
+        self.exit_unless_zero(status, "failed");
     }
 
-    /// What the routine must know of a name.
+    /// Returns the address of the record by which the routine looks a name up.
     fn named(&mut self, name: &str) -> Value {
         let cache = variable(self.b.module, &cache_name(name));
         let module = &mut *self.b.module;

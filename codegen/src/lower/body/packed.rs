@@ -1,4 +1,4 @@
-//! Values of the FFI that the body makes: arguments of calls, elements of arrays, results.
+//! Values of the FFI (`TVMFFIAny`) that a body writes: arguments of calls, elements of arrays, results.
 
 use abi_spec::layout::{ANY, any, object};
 use abi_spec::{Scalar, TypeIndex};
@@ -16,15 +16,16 @@ use crate::resolve::function::{Packed, Plain};
 use crate::resolve::ids::ValueId;
 use crate::resolve::term::{Kind, Term};
 
-/// A value that is ready to be written: arrays and shapes have been made.
+/// A value for which no object is left to be made.
 enum Made<'p, 'a> {
     Plain(&'p Plain<'a>),
-    /// One that is owned at an address.
+    /// Address of an owned value: an array, a shape or a string that was made.
     Owned(Value),
 }
 
 impl Wrapper<'_, '_> {
-    /// Writes values one after the other; arrays and shapes in them are made first, and owned.
+    /// Writes values one after the other in the frame; returns their address. Arrays and shapes among them are made
+    /// first; the frame owns them.
     pub(crate) fn pack_all(&mut self, all: &[Packed<'_>]) -> Value {
         let made: Vec<Made<'_, '_>> = all.iter().map(|packed| self.make(packed)).collect();
         let area = self.area(all.len());
@@ -38,7 +39,7 @@ impl Wrapper<'_, '_> {
         area
     }
 
-    /// Writes one value to an address. What is made for it is owned.
+    /// Writes one value to an address. The frame owns the object that was made for it, if any.
     pub(crate) fn pack_one(&mut self, packed: &Packed<'_>, to: Value) {
         match self.make(packed) {
             Made::Plain(plain) => self.pack(plain, to, 0),
@@ -46,6 +47,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
+    /// Copies the type index and the payload of a value.
     fn copy_words(&mut self, from: Value, to: Value, at: i32) {
         for field in [any::TYPE_INDEX, any::PAYLOAD] {
             let word = self.b.load(Type::I64, from, field.offset);
@@ -53,6 +55,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
+    /// Makes the object of a value that needs one.
     fn make<'p, 'a>(&mut self, packed: &'p Packed<'a>) -> Made<'p, 'a> {
         match packed {
             Packed::Array(all) => {
@@ -78,30 +81,22 @@ impl Wrapper<'_, '_> {
                 let data = constant_bytes(&mut self.b, text.as_bytes().to_vec());
                 let length = self.b.i64(text.len() as i64);
                 let status = self.routine_value(Routine::GiveText, &[data, length, slot]);
-                self.require_made(status, "not_made");
+                self.exit_unless_zero(status, "not_made");
                 Made::Owned(slot)
             }
             Packed::Plain(plain) => Made::Plain(plain),
         }
     }
 
+    /// Emits the call of a routine that makes an object of `count` values.
     fn make_with(&mut self, routine: Routine, values: Value, count: usize, to: Value) {
         let site = self.here();
         let count = self.b.i32(count as i32);
         let status = self.routine_value(routine, &[site, values, count, to]);
-        self.require_made(status, "not_made");
+        self.exit_unless_zero(status, "not_made");
     }
 
-    /// Goes on if a routine that raises by itself has succeeded.
-    pub(crate) fn require_made(&mut self, status: Value, label: &'static str) {
-        let failed = self.b.compare_const(Cond::Ne, status, 0);
-        let (fail, next) = (self.b.cold_block(label), self.b.block("next"));
-        self.b.branch(failed, fail, next);
-        self.b.switch_to(fail);
-        self.exit(Some(status));
-        self.b.switch_to(next);
-    }
-
+    /// Writes a value to byte `at` of an area.
     fn pack(&mut self, plain: &Plain<'_>, to: Value, at: i32) {
         match plain {
             Plain::None => {
@@ -118,11 +113,13 @@ impl Wrapper<'_, '_> {
         }
     }
 
+    /// Stores a type index and a payload at byte `at` of an area.
     fn store_any(&mut self, index: TypeIndex, payload: Value, to: Value, at: i32) {
         let to = if at == 0 { to } else { self.b.ptr_offset(to, at.into()) };
         write_any(&mut self.b, to, index, payload);
     }
 
+    /// Writes the value of a term.
     fn pack_term(&mut self, term: &Term, to: Value, at: i32) {
         let value = self.term(term);
         let index = match term.kind {
@@ -141,7 +138,7 @@ impl Wrapper<'_, '_> {
         self.store_any(index, value, to, at);
     }
 
-    /// A value as it was declared: scalars in their kind, references to objects as the objects.
+    /// Writes a declared value: scalars with the type index of their kind, references to objects as the objects.
     pub(crate) fn pack_value(&mut self, value: ValueId, to: Value, at: i32) {
         let ty = self.function.values[value].ty;
         let index = match (self.values[value].clone(), ty) {
@@ -149,13 +146,11 @@ impl Wrapper<'_, '_> {
                 let scalar = ty.scalar().unwrap_or(Scalar::Int64);
                 return self.pack_scalar(value, scalar, to, at);
             }
-            (ValueState::Word(word), ParamType::Leaf(leaf @ (Leaf::DType | Leaf::Device))) => {
-                let index =
-                    if *leaf == Leaf::DType { TypeIndex::DATA_TYPE } else { TypeIndex::DEVICE };
-                return self.store_there(value, index, word, to, at);
-            }
-            (ValueState::Word(word), ParamType::Leaf(Leaf::Stream)) => {
-                return self.store_there(value, TypeIndex::OPAQUE_PTR, word, to, at);
+            (ValueState::Word(word), ParamType::Leaf(leaf)) => {
+                return match word_index(*leaf) {
+                    Some(index) => self.store_there(value, index, word, to, at),
+                    None => self.pack_copy(value, to, at),
+                };
             }
             (
                 ValueState::Word(found),
@@ -178,14 +173,14 @@ impl Wrapper<'_, '_> {
         self.store_words(value, [index, payload], to, at);
     }
 
-    /// All of a value but the bytes that mean nothing.
+    /// Copies a value as it came, with its padding cleared.
     fn pack_copy(&mut self, value: ValueId, to: Value, at: i32) {
         let from = self.any_address(value);
         let to = if at == 0 { to } else { self.b.ptr_offset(to, at.into()) };
         self.routine(Routine::CopyAny, &[from, to]);
     }
 
-    /// None where the value is not there.
+    /// Stores the two words of a value, or None if the value is an absent optional.
     fn store_words(&mut self, value: ValueId, words: [Value; 2], to: Value, at: i32) {
         for (word, field) in words.into_iter().zip([any::TYPE_INDEX, any::PAYLOAD]) {
             let word = self.or_zero(value, word);
@@ -193,11 +188,13 @@ impl Wrapper<'_, '_> {
         }
     }
 
+    /// Stores a payload with a type index, or None if the value is an absent optional.
     fn store_there(&mut self, value: ValueId, index: TypeIndex, word: Value, to: Value, at: i32) {
         let index = self.b.i64(index.0.into());
         self.store_words(value, [index, word], to, at);
     }
 
+    /// Writes a declared scalar.
     fn pack_scalar(&mut self, value: ValueId, scalar: Scalar, to: Value, at: i32) {
         let wide = self.wide(value);
         if scalar == Scalar::Uint64 {
@@ -206,11 +203,21 @@ impl Wrapper<'_, '_> {
         self.store_there(value, result_index(scalar), wide, to, at);
     }
 
-    /// A `uint64` above `int64` is no value of the FFI.
+    /// Fails if a `uint64` exceeds `int64`, the only integer of the FFI.
     fn require_int64(&mut self, wide: Value, path: &str) {
         let fail =
             self.failing(|_| Message::of(Complaint::WideArgument, path).with_values(&[wide]));
         let fits = self.b.compare_const(Cond::Sge, wide, 0);
         self.b.guard(fits, fail);
+    }
+}
+
+/// Returns the type index of a leaf whose word is its payload; `None` for leaves that are copied as they came.
+fn word_index(leaf: Leaf) -> Option<TypeIndex> {
+    match leaf {
+        Leaf::DType => Some(TypeIndex::DATA_TYPE),
+        Leaf::Device => Some(TypeIndex::DEVICE),
+        Leaf::Stream => Some(TypeIndex::OPAQUE_PTR),
+        Leaf::Str | Leaf::Bytes | Leaf::Any => None,
     }
 }

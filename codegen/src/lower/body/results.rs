@@ -1,4 +1,4 @@
-//! Results: how they reach the caller. Nothing is written before all else has succeeded.
+//! Results. The result is written last: a call that fails leaves it untouched.
 
 use abi_spec::layout::any;
 use abi_spec::{Scalar, TypeIndex};
@@ -15,7 +15,7 @@ use crate::resolve::function::{Packed, Received, Returned};
 use crate::resolve::ids::{OutputId, ValueId};
 
 impl<'a> Wrapper<'a, '_> {
-    /// Returns from a program.
+    /// Emits a return statement.
     pub(crate) fn return_of(&mut self, returned: &'a Returned<'a>) {
         match returned {
             Returned::None => self.return_none(),
@@ -28,7 +28,7 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    /// Returns None.
+    /// Emits the return of None.
     pub(crate) fn return_none(&mut self) {
         self.release_beyond(0);
         let (result, zero) = (self.b.param(3), self.b.i64(0));
@@ -36,12 +36,13 @@ impl<'a> Wrapper<'a, '_> {
         self.succeed();
     }
 
+    /// Emits the return of status 0.
     fn succeed(&mut self) {
         let status = self.b.i32(0);
         self.b.ret(Some(status));
     }
 
-    /// Returns what a kernel has returned.
+    /// Emits the return of the scalar that a kernel has returned in its C type.
     pub(crate) fn return_native(&mut self, scalar: Scalar, returned: Value) {
         self.b.hint(returned, "returned");
         if scalar == Scalar::Bool {
@@ -53,7 +54,7 @@ impl<'a> Wrapper<'a, '_> {
         self.return_scalar(scalar, wide);
     }
 
-    /// Returns a number: `I64`, `F64` or `Ptr`.
+    /// Emits the return of a number: `I64`, `F64` or `Ptr`.
     fn return_scalar(&mut self, scalar: Scalar, value: Value) {
         if scalar == Scalar::Uint64 {
             let too_large = self.b.compare_const(Cond::Slt, value, 0);
@@ -70,7 +71,7 @@ impl<'a> Wrapper<'a, '_> {
         self.succeed();
     }
 
-    /// Returns the tensors of the signature, which stand first among what is owned.
+    /// Emits the return of the tensors of the signature, which are the first values that the frame owns.
     pub(crate) fn return_outputs(&mut self) {
         let results: Vec<OutputId> = self.function.results().map(|(output, _)| output).collect();
         let result = self.b.param(3);
@@ -86,7 +87,7 @@ impl<'a> Wrapper<'a, '_> {
         let array = self.own_none();
         let args = [site, tensors, count, array];
         let status = self.routine_value(Routine::MakeArray, &args);
-        self.require_made(status, "not_made");
+        self.exit_unless_zero(status, "not_made");
         let object = self.b.load(Type::Ptr, array, any::PAYLOAD.offset);
         self.disown(1);
         self.release_beyond(0);
@@ -94,13 +95,13 @@ impl<'a> Wrapper<'a, '_> {
         self.succeed();
     }
 
-    /// Returns a value that a kernel has written, which is owned and was checked, as it was declared.
+    /// Emits the return of a checked value that a kernel has written.
     pub(crate) fn return_received(&mut self, value: ValueId, at: Value) {
         self.pack_received(value, at);
         self.hand_over(at);
     }
 
-    /// Writes an owned value as it was declared in its own place. An object that is none after that is given up.
+    /// Writes an owned value, in place, as it was declared; releases its object if conversion drops it.
     fn pack_received(&mut self, value: ValueId, at: Value) {
         if !is_converted(self.function.values[value].ty) {
             return self.pack_value(value, at, 0);
@@ -112,7 +113,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.if_then(was_object, |b| b.release_object(object));
     }
 
-    /// A value of the body: what it borrows is made its own.
+    /// Emits the return of a value that the body writes; a borrowed object gets a reference.
     fn return_packed(&mut self, packed: &Packed<'_>, received: Option<&'a Received<'a>>) {
         let slot = self.own_none();
         let owned = self.frame.owned();
@@ -121,10 +122,10 @@ impl<'a> Wrapper<'a, '_> {
             let site = self.here();
             self.disown(1);
             let status = self.routine_value(Routine::Own, &[site, slot]);
-            self.require_made(status, "not_owned");
+            self.exit_unless_zero(status, "not_owned");
             self.own(1);
         } else {
-            // It was made here, and has its owner.
+            // The object was made here; its reference goes to the caller.
             self.keep_owned(owned);
         }
         if let Some(received) = received {
@@ -134,7 +135,7 @@ impl<'a> Wrapper<'a, '_> {
         self.hand_over(slot);
     }
 
-    /// Returns the value at an address, which is the last one that is owned.
+    /// Emits the return of the last value that the frame owns, which is at this address.
     fn hand_over(&mut self, at: Value) {
         self.disown(1);
         self.release_beyond(0);
@@ -146,7 +147,7 @@ impl<'a> Wrapper<'a, '_> {
         self.succeed();
     }
 
-    /// What one call returns.
+    /// Emits the return of a body that is one call.
     pub(crate) fn return_call(&mut self, returned: Option<Value>) {
         match (&self.function.declared.signature.result, returned) {
             (ResultType::Value(ty), Some(returned)) => {
@@ -159,10 +160,13 @@ impl<'a> Wrapper<'a, '_> {
     }
 }
 
-/// Whether an object can stand for a value of a type that is none: text that names a type of elements, a large integer.
+/// Returns true if an object may be accepted for a type that is none: text that names a dtype, a large integer.
 fn is_converted(ty: &ParamType) -> bool {
     match ty {
-        ParamType::Leaf(leaf) => matches!(leaf, Leaf::DType | Leaf::Device),
+        ParamType::Leaf(leaf) => match leaf {
+            Leaf::DType | Leaf::Device => true,
+            Leaf::Str | Leaf::Bytes | Leaf::Any | Leaf::Stream => false,
+        },
         ParamType::Scalar(scalar) => may_be_object(*scalar),
         ParamType::Tensor(_)
         | ParamType::Shape(_)

@@ -1,4 +1,4 @@
-//! The statements of a body, in order.
+//! Statements and control flow.
 
 use crate::ir::{Binary, Block, Cond, Type, Value};
 use crate::lower::failure::message::Message;
@@ -7,7 +7,7 @@ use crate::resolve::function::{Action, Argument, Body, Call, Received, Statement
 use crate::resolve::ids::{LocalId, OutputId};
 use crate::resolve::term::Term;
 
-/// Writes the body, every path of which returns.
+/// Emits the body; every path returns.
 pub(crate) fn body<'a>(w: &mut Wrapper<'a, '_>) {
     let function = w.function;
     let results: Vec<OutputId> = function.results().map(|(output, _)| output).collect();
@@ -30,7 +30,7 @@ pub(crate) fn body<'a>(w: &mut Wrapper<'a, '_>) {
     }
 }
 
-/// Computes the arguments, allocates what is returned, calls, and returns.
+/// Emits a body that is one call. Arguments that need no allocated tensor are computed before the allocation.
 fn one_call<'a>(
     w: &mut Wrapper<'a, '_>,
     call: &'a Call<'a>,
@@ -57,6 +57,7 @@ fn one_call<'a>(
     }
 }
 
+/// Emits statements in order.
 fn block<'a>(w: &mut Wrapper<'a, '_>, statements: &'a [Statement<'a>]) {
     for statement in statements {
         w.exits.location = statement.location;
@@ -64,6 +65,7 @@ fn block<'a>(w: &mut Wrapper<'a, '_>, statements: &'a [Statement<'a>]) {
     }
 }
 
+/// Emits one statement.
 fn action<'a>(w: &mut Wrapper<'a, '_>, action: &'a Action<'a>) {
     match action {
         Action::Let { local, term } => {
@@ -79,7 +81,7 @@ fn action<'a>(w: &mut Wrapper<'a, '_>, action: &'a Action<'a>) {
             w.allocate(&[*output]);
         }
         Action::Launch(launch) => w.launch(launch),
-        Action::If { condition, then, otherwise } => choose(w, condition, [then, otherwise]),
+        Action::If { condition, then, otherwise } => choose(w, condition, then, otherwise),
         Action::For { counter, range, body } => repeat(w, *counter, range, body),
         Action::Return(returned) => w.return_of(returned),
         Action::Raise { kind, message } => {
@@ -90,31 +92,32 @@ fn action<'a>(w: &mut Wrapper<'a, '_>, action: &'a Action<'a>) {
     }
 }
 
-fn choose<'a>(w: &mut Wrapper<'a, '_>, condition: &Term, blocks: [&'a [Statement<'a>]; 2]) {
+/// Emits an `if`.
+fn choose<'a>(
+    w: &mut Wrapper<'a, '_>,
+    condition: &Term,
+    then: &'a [Statement<'a>],
+    otherwise: &'a [Statement<'a>],
+) {
     let condition = w.truth(condition);
-    let [then, otherwise, next] = ["then", "else", "next"].map(|label| w.b.block(label));
-    w.b.branch(condition, then, otherwise);
-    for (start, statements) in [then, otherwise].into_iter().zip(blocks) {
+    let [yes, no, next] = ["then", "else", "next"].map(|label| w.b.block(label));
+    w.b.branch(condition, yes, no);
+    for (start, statements) in [(yes, then), (no, otherwise)] {
         w.b.switch_to(start);
-        inner(w, statements, next, &[]);
+        inner(w, statements, next);
     }
     w.b.switch_to(next);
 }
 
-/// A block in a scope of its own, after which `next` follows.
-fn inner<'a>(
-    w: &mut Wrapper<'a, '_>,
-    statements: &'a [Statement<'a>],
-    next: Block,
-    args: &[Value],
-) {
+/// Emits statements in a scope of their own, then a jump to `next`.
+fn inner<'a>(w: &mut Wrapper<'a, '_>, statements: &'a [Statement<'a>], next: Block) {
     w.inner(|w| block(w, statements));
     if !w.b.ended() {
-        w.b.jump(next, args);
+        w.b.jump(next, &[]);
     }
 }
 
-/// Counts from one number up to another, which is not reached.
+/// Emits a `for`, which counts from `start` up to `end`, exclusive.
 fn repeat<'a>(
     w: &mut Wrapper<'a, '_>,
     counter: LocalId,
@@ -139,6 +142,7 @@ fn repeat<'a>(
     w.b.switch_to(next);
 }
 
+/// Returns the hint that names a local.
 fn hint(w: &mut Wrapper<'_, '_>, local: LocalId) -> crate::ir::Hint {
     let name = w.function.locals[local].name;
     let name = Some(w.b.name(name));

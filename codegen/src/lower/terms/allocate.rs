@@ -1,7 +1,5 @@
-//! Tensors that the body allocates.
-//!
-//! Everything that can be wrong with the arguments is found before the first of them is allocated; what is
-//! known of them by then are their extents and their devices.
+//! Tensors that a body allocates: results, workspaces, scratches of launches. They are planned first (extents and
+//! devices), then allocated together.
 
 use abi_spec::DeviceType;
 use abi_spec::layout::{ANY, any, dl_tensor};
@@ -19,7 +17,7 @@ use crate::resolve::function::{Home, Output};
 use crate::resolve::ids::OutputId;
 
 impl Wrapper<'_, '_> {
-    /// Computes extents and devices.
+    /// Computes the extents and the devices of tensors.
     pub(crate) fn plan(&mut self, outputs: &[OutputId]) {
         for &id in outputs {
             let output = &self.function.outputs[id];
@@ -29,7 +27,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// The device on which a tensor is allocated.
+    /// Returns the device of a tensor as the first 8 bytes of a `DLDevice`, `I64`.
     fn output_device(&mut self, output: &Output<'_>) -> Value {
         let dl = match (output.home, output.tensor.device) {
             (Some(Home::Value(value)), _) => self.dl(value),
@@ -40,7 +38,7 @@ impl Wrapper<'_, '_> {
         self.b.load(Type::I64, dl, dl_tensor::DEVICE_TYPE.offset)
     }
 
-    /// Allocates tensors that were planned, or leaves with an error. They are owned from then on.
+    /// Emits the allocation of planned tensors, which the frame owns from then on.
     pub(crate) fn allocate(&mut self, outputs: &[OutputId]) {
         let planned = outputs.iter().filter_map(|&output| self.outputs[output].clone());
         let planned: Vec<OutputState> = planned.collect();
@@ -74,7 +72,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// The record of tensors that are allocated at once.
+    /// Adds the record of tensors that are allocated together; returns its offset.
     fn outputs_record(&mut self, outputs: &[OutputId]) -> u32 {
         let mut words = Vec::new();
         for &output in outputs {

@@ -1,4 +1,4 @@
-//! Passing values on to C functions, in the types of their [prototype](crate::resolve::prototype).
+//! Arguments of C functions and of GPU kernels, in the types of their [prototype](crate::resolve::prototype).
 
 use abi_spec::Scalar;
 
@@ -13,7 +13,7 @@ use crate::resolve::ids::ValueId;
 use crate::resolve::term::{Node, Term};
 
 impl Wrapper<'_, '_> {
-    /// An argument of a call.
+    /// Returns the scalars in which an argument is passed.
     pub(crate) fn pass(&mut self, argument: &Argument) -> Vec<Value> {
         match argument {
             Argument::Value(value) => self.pass_value(*value),
@@ -26,9 +26,9 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// A term in the C type of a scalar.
+    /// Returns a term in the C type of a scalar.
     fn pass_term(&mut self, term: &Term, scalar: Scalar) -> Value {
-        // `int64(int8(n))` is narrowed, and handed over in another type.
+        // `int64(int8(n))` is not of this form: it is narrowed to `int8` and passed as `int64`.
         if let Node::Narrow(to, operand, text) = &term.node
             && *to == scalar
         {
@@ -46,6 +46,7 @@ impl Wrapper<'_, '_> {
         if narrow { self.b.convert(Convert::Trunc, value, ty) } else { value }
     }
 
+    /// Returns the scalars in which a declared value is passed.
     fn pass_value(&mut self, value: ValueId) -> Vec<Value> {
         let declared = &self.function.values[value];
         match self.values[value].clone() {
@@ -58,13 +59,23 @@ impl Wrapper<'_, '_> {
             ValueState::Tuple(_) => {
                 declared.children.iter().flat_map(|&child| self.pass_value(child)).collect()
             }
-            ValueState::Word(word) if *declared.ty == ParamType::Leaf(Leaf::DType) => {
-                vec![self.b.convert(Convert::Trunc, word, Type::I32)]
-            }
-            ValueState::Word(word) if *declared.ty == ParamType::Leaf(Leaf::Device) => {
-                self.device_numbers(word).into()
-            }
-            ValueState::Word(word) => vec![word],
+            ValueState::Word(word) => match declared.ty {
+                ParamType::Leaf(Leaf::DType) => {
+                    vec![self.b.convert(Convert::Trunc, word, Type::I32)]
+                }
+                ParamType::Leaf(Leaf::Device) => self.device_numbers(word).into(),
+                ParamType::Leaf(Leaf::Any | Leaf::Stream | Leaf::Str | Leaf::Bytes)
+                | ParamType::Scalar(_)
+                | ParamType::Tensor(_)
+                | ParamType::Shape(_)
+                | ParamType::Object(_)
+                | ParamType::Sequence(..)
+                | ParamType::Mapping(..)
+                | ParamType::Tuple(_)
+                | ParamType::Optional(_)
+                | ParamType::Union(_)
+                | ParamType::Literal(_) => vec![word],
+            },
             ValueState::Pending => self.values[value].is_no("argument"),
         }
     }
