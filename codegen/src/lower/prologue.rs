@@ -1,4 +1,4 @@
-//! The arguments of a call: counted, checked, unpacked and bound, so that what they yield dominates the body.
+//! Prologues: arguments are counted, checked, unpacked and bound to names, in code that dominates the body.
 
 pub(crate) mod arguments;
 mod binding;

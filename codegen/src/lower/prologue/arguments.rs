@@ -1,4 +1,4 @@
-//! Counting the arguments, and filling in those that were left out.
+//! The number of arguments, and defaults of those that the caller omits.
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{ANY, any};
@@ -7,8 +7,8 @@ use crate::declaration::{Literal, Signature};
 use crate::ir::{Block, Builder, Cond, Hint, Type, Value};
 use crate::lower::value::write_text;
 
-/// Requires an acceptable number of arguments. Yields their address, and how many there
-/// are where that varies, defaults included.
+/// Checks the number of arguments. Returns their address and, where the number varies, their number with defaults
+/// included.
 pub(crate) fn count(
     b: &mut Builder<'_>,
     signature: &Signature,
@@ -31,7 +31,7 @@ pub(crate) fn count(
     (args, Some(num_args))
 }
 
-/// Where arguments are left out, all are copied and the defaults appended.
+/// Appends the defaults of omitted arguments to a copy of the given ones.
 fn fill_in(
     b: &mut Builder<'_>,
     signature: &Signature,
@@ -69,6 +69,7 @@ fn fill_in(
     (all, count)
 }
 
+/// Copies the type index and the payload of a `TVMFFIAny`.
 fn copy_any(b: &mut Builder<'_>, from: Value, to: Value, at: i32) {
     for field in [any::TYPE_INDEX, any::PAYLOAD] {
         let word = b.load(Type::I64, from, at + field.offset);

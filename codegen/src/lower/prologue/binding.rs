@@ -1,4 +1,4 @@
-//! Symbols: occurrences that bind them or are compared.
+//! Symbols. The first occurrence of a symbol binds it, each other one is compared with it.
 
 use crate::ir::{Binary, Cond, Value};
 use crate::language::spelled;
@@ -11,23 +11,23 @@ use crate::resolve::operator::Unary;
 use crate::resolve::step::{Linear, Place, Rule};
 use crate::resolve::term::Term;
 
-/// The number at a place.
+/// A number that was read at a place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub(super) place: Place,
     pub(super) value: Value,
-    /// A `Bool`: it counts; `None` if it always does.
+    /// A `Bool`: false where the number is to be ignored, as the stride of an extent of 1 is; `None` if it never is.
     pub(super) counts: Option<Value>,
 }
 
 impl Wrapper<'_, '_> {
-    /// Checks one occurrence, or binds a symbol by it.
+    /// Emits an occurrence: reads the number at its place, and checks it or binds a symbol by it.
     pub(crate) fn occurrence(&mut self, place: Place, rule: &Rule) {
         let found = self.found(place);
         self.number_is(&found, rule);
     }
 
-    /// Checks a number that has been read, or binds a symbol by it.
+    /// Checks a number by a rule, or binds a symbol by it.
     pub(super) fn number_is(&mut self, found: &Found, rule: &Rule) {
         match rule {
             Rule::Any => self.sign(found),
@@ -38,7 +38,7 @@ impl Wrapper<'_, '_> {
                     self.sign(found);
                     self.compare_or_solve(*symbol, [known, origin], found, (linear, text));
                 }
-                // A symbol that is known is compared. Solving for it would divide by a coefficient that may be 0.
+                // The expression is compared; solving it would divide by a coefficient that may be 0.
                 SymbolState::Bound(known, _) => {
                     self.sign(found);
                     let expected = self.linear(linear, known);
@@ -54,7 +54,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// An occurrence of a symbol alone.
+    /// Emits an occurrence of a symbol without an expression around it.
     fn symbol_at(&mut self, symbol: SymbolId, found: &Found) {
         let name = spelled(self.function.symbols[symbol].name).to_string();
         let state = self.symbols[symbol];
@@ -87,7 +87,7 @@ impl Wrapper<'_, '_> {
         self.is_symbol(found.place, symbol, found.counts);
     }
 
-    /// An extent that always equals a symbol is known by that from now on: it need not be kept.
+    /// Replaces an extent by the symbol that it always equals, so that it need not stay in a register.
     fn is_symbol(&mut self, place: Place, symbol: SymbolId, counts: Option<Value>) {
         if let (Place::Extent { value, dim }, None, SymbolState::Bound(known, _)) =
             (place, counts, self.symbols[symbol])
@@ -101,9 +101,9 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Compares a number with a term, where what may not be bound is.
+    /// Checks that a number equals a term, where the `uncertain` symbols of the term are bound.
     fn compare(&mut self, found: &Found, term: &Term, text: &str, uncertain: &[SymbolId]) {
-        // What can fail is computed once the sign is known.
+        // A term that may fail is computed after the sign of the extent is checked.
         let early = uncertain.is_empty() && !term.can_fail() && self.checks.mask.is_none();
         let expected = early.then(|| self.term(term));
         if let Some(expected) = expected {
@@ -118,7 +118,7 @@ impl Wrapper<'_, '_> {
         }
         let outer = self.checks.mask;
         for &symbol in uncertain {
-            // What a union or an element of a sequence has bound is compared elsewhere.
+            // A symbol that a union or an element of a sequence binds is unbound here and compared there.
             let origin = match self.symbols[symbol] {
                 SymbolState::Maybe(_, origin) => origin,
                 SymbolState::Bound(..) => continue,
@@ -137,7 +137,7 @@ impl Wrapper<'_, '_> {
         self.checks.mask = outer;
     }
 
-    /// Compares a number with an expression of a symbol that is bound, or solves it for one that is not.
+    /// Compares a number with an expression if its symbol is bound, else solves the expression for the symbol.
     fn compare_or_solve(
         &mut self,
         symbol: SymbolId,
@@ -167,12 +167,12 @@ impl Wrapper<'_, '_> {
         };
     }
 
-    /// A `Bool`: some place has bound a symbol.
+    /// Returns a `Bool`: true if some place has bound the symbol of this origin.
     fn is_bound(&mut self, origin: Value) -> Value {
         self.b.compare_const(Cond::Ne, origin, 0)
     }
 
-    /// The number at a place, and for a stride whether it counts.
+    /// Reads the number at a place.
     fn found(&mut self, place: Place) -> Found {
         let (value, counts) = match place {
             Place::Value { value } => (self.wide(value), None),
@@ -188,7 +188,7 @@ impl Wrapper<'_, '_> {
         Found { place, value, counts }
     }
 
-    /// Extents are never negative.
+    /// Checks that an extent is not negative.
     fn sign(&mut self, found: &Found) {
         if matches!(found.place, Place::Extent { .. }) {
             self.checks.fail =
@@ -197,13 +197,13 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// From here on a number must be what a rule says.
+    /// Makes later checks leave for an exit that says what the rule expects of a number.
     fn expect(&mut self, found: &Found, rule: (Is, &str), (expected, origin): (Value, Origin)) {
         self.checks.fail =
             self.number_exit((found.place, found.value), rule, (Some(expected), origin));
     }
 
-    /// Requires equality, where the place counts.
+    /// Checks that a number is the expected one, where it counts.
     fn require_equal(&mut self, found: &Found, expected: Value, counts: Option<Value>) {
         let Some(counts) = counts else {
             return self.checks.equal(&mut self.b, found.value, expected);
@@ -213,7 +213,7 @@ impl Wrapper<'_, '_> {
         self.checks.never(&mut self.b, violated);
     }
 
-    /// Compares with a symbol where it is bound, else binds it, by the place `here`.
+    /// Compares a number with a symbol that is bound, or binds the symbol; `here` is the place for messages.
     fn bind_or_compare(&mut self, symbol: SymbolId, found: &Found, here: u64) {
         match self.symbols[symbol] {
             SymbolState::Unbound => {}
@@ -227,7 +227,7 @@ impl Wrapper<'_, '_> {
         self.bind(symbol, found.value, found.counts, here);
     }
 
-    /// What is known of a symbol once a place that may count has this value.
+    /// Binds a symbol to a value where `counts` is true, unless it is bound already.
     fn bind(&mut self, symbol: SymbolId, value: Value, counts: Option<Value>, here: u64) {
         let place = self.b.i64(here as i64);
         self.symbols[symbol] = match (self.symbols[symbol], counts) {
@@ -250,7 +250,7 @@ impl Wrapper<'_, '_> {
         };
     }
 
-    /// The value of a linear expression where its symbol has this one.
+    /// Returns the value of a linear expression for a value of its symbol.
     fn linear(&mut self, linear: &Linear, symbol: Value) -> Value {
         let constant = self.term(&linear.constant);
         let coefficient = self.term(&linear.coefficient);
@@ -258,7 +258,7 @@ impl Wrapper<'_, '_> {
         self.b.binary(Binary::Add, product, constant)
     }
 
-    /// The symbol's value for which the linear expression has this value; there must be one.
+    /// Solves a linear expression for its symbol; fails if no integer solves it.
     fn solve(
         &mut self,
         found: &Found,
@@ -288,7 +288,7 @@ impl Wrapper<'_, '_> {
         quotient
     }
 
-    /// Floor division; by 1 where the divisor is 0.
+    /// Returns the floor quotient; divides by 1 instead of 0.
     fn divide_unless_zero(&mut self, value: Value, by: Value) -> Value {
         let zero = self.b.compare_const(Cond::Eq, by, 0);
         let one = self.b.i64(1);
@@ -296,7 +296,7 @@ impl Wrapper<'_, '_> {
         operators::floor(&mut self.b, value, by).0
     }
 
-    /// A symbol that no stride has bound takes the compact value of its first one.
+    /// Binds a symbol that no stride has bound to the compact value of the first stride that mentions it.
     pub(crate) fn settle_symbol(&mut self, symbol: SymbolId, place: Place, linear: &Linear) {
         let (SymbolState::Maybe(known, origin), Place::Stride { value, dim }) =
             (self.symbols[symbol], place)

@@ -1,7 +1,7 @@
-//! Devices of tensors that are optional, in a loop or in a union: noted while the function runs.
+//! Devices of tensors that may be absent, or are elements of a sequence or of a union.
 //!
-//! Tensors of one type of device, other than the cpu, must share its index. Where the declaration says how
-//! many tensors there are, they are compared with each other; else with a table in the frame.
+//! Tensors on the same type of device, other than the cpu, must be on the same device. Where their number varies, each
+//! is compared with a table in the frame, which the wrapper fills as it meets them.
 
 use abi_spec::DeviceType;
 use abi_spec::layout::dl_tensor;
@@ -15,18 +15,18 @@ use crate::resolve::function::Function;
 use crate::resolve::ids::ValueId;
 use crate::resolve::step::{Place, Step};
 
-/// Devices that a table has room for; there are fewer types.
+/// Capacity of a table, in devices; there are fewer types of devices.
 const MAX_DEVICES: i64 = 24;
 
-/// A table: a count, then devices as they stand in a tensor, each with the place of the tensor.
+/// Bytes of a table: a count, then for each device its `DLDevice` and the place of the tensor that is on it.
 const TABLE_SIZE: u32 = 8 + ENTRY as u32 * MAX_DEVICES as u32;
 const FIRST: i32 = 8;
 
-/// Bytes of an entry, and where its place is.
+/// Bytes of an entry, and byte offset of its place from the address that [`entry`] returns.
 const ENTRY: i64 = 16;
 const PLACE: i32 = FIRST + 8;
 
-/// True if it is known at run time only which tensors of some steps must share a device.
+/// Returns true if only the call knows which tensors of these steps are there.
 fn vary(function: &Function<'_>, steps: &[Step<'_>]) -> bool {
     let mut vary = false;
     Step::visit_all(steps, &mut |step| {
@@ -41,7 +41,7 @@ fn vary(function: &Function<'_>, steps: &[Step<'_>]) -> bool {
 }
 
 impl Wrapper<'_, '_> {
-    /// Makes a table of devices, if these steps need one.
+    /// Clears a table of devices for these steps, if they need one.
     pub(crate) fn device_table(&mut self, steps: &[Step<'_>]) {
         self.devices.table = None;
         if vary(self.function, steps) {
@@ -53,13 +53,13 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// What a table holds: the count and the first device.
+    /// Returns the count and the first device of the table, to restore them later.
     pub(crate) fn noted_devices(&mut self) -> Option<[Value; 2]> {
         let table = self.devices.table?;
         Some([0, FIRST].map(|at| self.b.load(Type::I64, table, at)))
     }
 
-    /// Forgets what has been noted since.
+    /// Restores the table to what [`noted_devices`](Self::noted_devices) returned.
     pub(crate) fn forget_devices(&mut self, noted: Option<[Value; 2]>) {
         if let (Some(table), Some([count, first])) = (self.devices.table, noted) {
             self.b.store(count, table, 0);
@@ -67,7 +67,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Requires a tensor to be on the same device as those of its type before it.
+    /// Checks that a tensor is on the device that the table has for its type of device, or adds its device.
     pub(crate) fn note_device(&mut self, value: ValueId) {
         let Some(table) = self.devices.table else { return };
         let dl = self.dl(value);
@@ -93,11 +93,11 @@ impl Wrapper<'_, '_> {
     }
 }
 
-/// A device and the place of its tensor.
+/// A `DLDevice` as `I64`, and the place of the tensor that is on it.
 type Noted = [Value; 2];
 
 impl Wrapper<'_, '_> {
-    /// Compares a device with that of its type in a table, or adds it.
+    /// Emits the loop over the table that finds the device of the same type and compares, or adds a new entry.
     fn note(&mut self, value: ValueId, table: Value, found: Value, place: u64) {
         let labels = ["devices", "device", "same_type", "other", "new", "noted"];
         let [head, body, same, other, new, done] = labels.map(|label| self.b.block(label));
@@ -130,7 +130,7 @@ impl Wrapper<'_, '_> {
     }
 }
 
-/// Adds a device, if there is room.
+/// Adds an entry, if there is room.
 fn add(b: &mut Builder<'_>, table: Value, count: Value, [found, place]: Noted) {
     let room = b.compare_const(Cond::Slt, count, MAX_DEVICES);
     b.if_then(room, |b| {
@@ -142,7 +142,7 @@ fn add(b: &mut Builder<'_>, table: Value, count: Value, [found, place]: Noted) {
     });
 }
 
-/// The address from which device `at` is [`FIRST`] away.
+/// Returns the address from which the device of entry `at` is [`FIRST`] bytes away.
 fn entry(b: &mut Builder<'_>, table: Value, at: Value) -> Value {
     let offset = b.binary_const(Binary::Shl, at, ENTRY.trailing_zeros().into());
     b.ptr_add(table, offset)

@@ -1,8 +1,7 @@
-//! Strides and data of tensors: what nearly all tensors pass is tested in line, what others may pass too is
-//! left to a routine.
+//! Compact strides and data of tensors. Usual tensors pass inline; a routine judges the others in a cold block.
 //!
-//! Little is kept across a call of the routine, since each value that is costs every call of the function a register
-//! that must be saved: what can be read again from the tensor is.
+//! After the routine, extents and data are loaded again from the tensor: a value that is live across its call would
+//! take a callee-saved register, which costs every call of the wrapper.
 
 use abi_spec::layout::dl_tensor;
 
@@ -14,13 +13,13 @@ use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::ValueId;
 
 impl Wrapper<'_, '_> {
-    /// Compact strides are tested with the data.
+    /// Notes that a tensor must have compact strides, which are checked together with its data.
     pub(crate) fn compact(&mut self, value: ValueId) {
         let scalar = self.rank(value) == 0 && !self.function.any_rank(value);
         self.tensor_state(value).compact = !scalar;
     }
 
-    /// A data pointer that is not NULL and compact strides pass at once; others may still be legal.
+    /// Checks the data pointer of a tensor, its alignment and, if noted, its compact strides.
     pub(crate) fn data(&mut self, value: ValueId, align: u64) {
         if self.is_outlined(value) {
             self.settle(value, align);
@@ -44,8 +43,8 @@ impl Wrapper<'_, '_> {
         self.remember(value, |state| state.address = Some(known));
     }
 
-    /// Makes the symbols that extents of a tensor are parameters of a block; yields what they were. Where the tensor
-    /// is one of many, or may be absent, they stay as they are.
+    /// Makes the symbols that extents of a tensor have bound parameters of a block; returns their values so far. Symbols
+    /// of a tensor that is an element or may be absent stay as they are.
     fn extents_again(&mut self, value: ValueId, next: Block) -> Vec<Value> {
         if !self.is_once(value) || !self.keeps(value) {
             self.tensor_state(value).symbols.clear();
@@ -65,7 +64,7 @@ impl Wrapper<'_, '_> {
         before
     }
 
-    /// The same of a tensor that the routine has settled, with the address of its data before them.
+    /// Loads the address of the data, then the extents of those symbols, from a tensor that the routine has accepted.
     fn read_again(&mut self, value: ValueId, dl: Value) -> Vec<Value> {
         let data = self.b.load(Type::Ptr, dl, dl_tensor::DATA.offset);
         let offset = self.b.load(Type::I64, dl, dl_tensor::BYTE_OFFSET.offset);
@@ -80,7 +79,7 @@ impl Wrapper<'_, '_> {
         found
     }
 
-    /// A tensor of any rank is left to the routine.
+    /// Emits the call of the routine for a tensor of any rank.
     fn data_of_any_rank(&mut self, value: ValueId, align: u64) {
         let [some, next] = ["some", "next"].map(|label| self.b.block(label));
         let there = self.there(value);
@@ -91,10 +90,11 @@ impl Wrapper<'_, '_> {
         self.b.switch_to(next);
     }
 
-    /// Leaves for `unusual` unless data and strides are those of nearly all tensors; yields where the data is.
+    /// Branches to `unusual` unless the data pointer is not NULL, it is aligned, and the strides are compact; returns the
+    /// address of the data.
     ///
-    /// What is remembered is loaded before the first branch; each of the others comes before the next load, without
-    /// which LLVM would compute all conditions first.
+    /// Extents that are remembered are loaded before the first branch. Of the other loads, one stands between any two
+    /// branches; otherwise LLVM would merge the conditions.
     fn usual(&mut self, value: ValueId, align: u64, unusual: Block) -> Value {
         let checks = self.checks.or_go_to(unusual);
         let compact = self.tensor_state(value).compact;
@@ -113,7 +113,7 @@ impl Wrapper<'_, '_> {
         address
     }
 
-    /// Strides that are NULL, or equal to the compact ones: the products of these extents, which are all but the first.
+    /// Branches to `unusual` unless the strides are NULL or the products of `extents`, which lack the first dim.
     fn usual_strides(&mut self, value: ValueId, extents: &[Value], unusual: Block) {
         let strides = self.field(value, Type::Ptr, dl_tensor::STRIDES.offset, "strides");
         let strides = self.or_zero(value, strides);
@@ -140,8 +140,8 @@ impl Wrapper<'_, '_> {
         self.b.switch_to(done);
     }
 
-    /// Leaves unless the data of a tensor and, if so declared, its compact strides are legal; yields the `DLTensor*`
-    /// again.
+    /// Emits the call of the routine that judges data and strides; leaves with an error if it refuses. Returns the
+    /// `DLTensor*` again.
     fn settle(&mut self, value: ValueId, align: u64) -> Value {
         let (dl, compact) = (self.dl(value), self.tensor_state(value).compact);
         let mask = self.b.i64(align as i64 - 1);

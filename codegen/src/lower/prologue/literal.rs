@@ -11,11 +11,11 @@ use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::ValueId;
 
-/// How many literals there are before their texts are compared by a routine, one by one.
+/// Largest number of text literals that are compared inline.
 const LISTED: usize = 32;
 
 impl Wrapper<'_, '_> {
-    /// Type and value.
+    /// Checks a literal parameter and unpacks its value.
     pub(crate) fn literal(&mut self, value: ValueId, literals: &[Literal]) -> ValueState {
         if literal_scalar(literals).is_some() {
             return ValueState::Scalar(self.literal_number(value, literals));
@@ -30,7 +30,7 @@ impl Wrapper<'_, '_> {
         pair(text)
     }
 
-    /// Literals of several types: the type index says with which ones a value is compared.
+    /// Checks a value against literals of which some are numbers and some are texts.
     fn number_or_text(&mut self, value: ValueId, literals: &[Literal]) -> ValueState {
         let (index, payload) = self.words(value, Type::I64);
         let above = self.b.binary_const(Binary::Sub, index, TypeIndex::INT.0.into());
@@ -53,7 +53,7 @@ impl Wrapper<'_, '_> {
         ValueState::Word(self.or_zero(value, address))
     }
 
-    /// A `Bool`: an integer is one of the literals.
+    /// Returns a `Bool`: true if an integer is one of the literals.
     pub(crate) fn is_number_of(&mut self, number: Value, literals: &[Literal]) -> Value {
         let mut any = None;
         for literal in literals {
@@ -68,7 +68,7 @@ impl Wrapper<'_, '_> {
         any.unwrap_or_else(|| self.b.constant(Type::Bool, 0))
     }
 
-    /// A `Bool`: a text is one of the literals.
+    /// Returns a `Bool`: true if a text is one of the literals.
     fn is_text_of(&mut self, [data, size]: [Value; 2], literals: &[Literal]) -> Value {
         if literals.len() > LISTED {
             return self.is_text_of_list([data, size], literals);
@@ -83,7 +83,7 @@ impl Wrapper<'_, '_> {
         any.unwrap_or_else(|| self.b.constant(Type::Bool, 0))
     }
 
-    /// The same by a routine that goes through a list.
+    /// Returns the same, found by a routine in a list of texts.
     fn is_text_of_list(&mut self, [data, size]: [Value; 2], literals: &[Literal]) -> Value {
         let (mut list, mut count) = (Vec::new(), 0);
         for literal in literals {

@@ -1,7 +1,7 @@
-//! Mappings: a loop over the entries by the runtime's own iterator, as nothing else can read them.
+//! Mappings: a loop over the entries with the iterator of the runtime, since their layout is private to it.
 //!
-//! The iterator is a function object: 0 asks it for a key, 1 for a value, 2 moves it on and says whether there
-//! is another entry. It is owned by the loop, and so are the key and the value of a turn.
+//! The iterator is a function object. Called with 0 it returns the key, with 1 the value, and with 2 it advances and
+//! returns whether there is another entry. The frame holds a reference to it, and to the key and value of an entry.
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{ANY, any, object};
@@ -17,31 +17,31 @@ use crate::resolve::accepted::{accepted, may_be_object};
 use crate::resolve::ids::{SymbolId, ValueId};
 use crate::resolve::step::Step;
 
-/// What says how many entries there are, and what makes the iterator: of a `Map` and of a `Dict`.
+/// Registry names of the functions that return the size and make the iterator, of a `Map` and of a `Dict`.
 const SIZE: [&str; 2] = ["ffi.MapSize", "ffi.DictSize"];
 const ITERATOR: [&str; 2] = ["ffi.MapForwardIterFunctor", "ffi.DictForwardIterFunctor"];
 
-/// Moves the iterator on.
+/// The argument that advances the iterator.
 const MOVE_ON: i64 = 2;
 
 /// A loop over the entries.
 struct Entries<'a> {
     steps: &'a [Step<'a>],
     iterator: Global,
-    /// How many entries there are.
+    /// Number of entries.
     size: Value,
-    /// The key and the value: where they are put, if they are looked at.
+    /// Key and value, each with the address where it is put; `None` if it is not read.
     parts: [(ValueId, Option<Value>); 2],
-    /// The symbols that a turn may bind; the next one compares with them.
+    /// Symbols that an entry may bind; later entries are compared with them.
     symbols: Vec<SymbolId>,
-    /// Where the loop ends, with the symbols.
+    /// Block after the loop; its parameters are the symbols.
     after: Block,
-    /// How many of the things that are held belong to what is around.
+    /// Number of references that the frame holds outside the loop.
     outer: usize,
 }
 
 impl<'a> Wrapper<'a, '_> {
-    /// The loop over the entries of a mapping.
+    /// Emits the loop over the entries of a mapping.
     pub(crate) fn mapping(&mut self, value: ValueId, steps: &'a [Step<'a>]) {
         let symbols = self.unbound_in(steps);
         let after = self.b.block("next");
@@ -77,7 +77,7 @@ impl<'a> Wrapper<'a, '_> {
         self.set_symbols(&symbols, &states);
     }
 
-    /// Whether a mapping is a `Map`, and its words as the argument of a call.
+    /// Returns a `Bool`, true if a mapping is a `Map`, and its type index and payload as the argument of a call.
     fn mapping_words(&mut self, value: ValueId) -> (Value, [Value; 2]) {
         let mapping = self.values[value].word();
         let index = self.b.load(Type::I32, mapping, object::TYPE_INDEX.offset);
@@ -86,7 +86,7 @@ impl<'a> Wrapper<'a, '_> {
         (is_map, [head, mapping])
     }
 
-    /// Where key and value are put. One that may be anything is not asked for.
+    /// Reserves the slots of key and value. A key or value of type `Any` gets none, since nothing is checked of it.
     fn parts(&mut self, value: ValueId, steps: &[Step<'_>]) -> [(ValueId, Option<Value>); 2] {
         let values = &self.function.values;
         let children = self.function.values[value].children.clone();
@@ -101,6 +101,7 @@ impl<'a> Wrapper<'a, '_> {
         })
     }
 
+    /// Emits the loop itself: an entry, then the iterator advances.
     fn entries(&mut self, entries: &Entries<'a>) {
         let Entries { iterator, size, ref symbols, outer, after, .. } = *entries;
         let [head, again, end] = ["entry", "again", "end"].map(|label| self.b.block(label));
@@ -120,7 +121,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(next);
         let moved = self.ask(entries, MOVE_ON, None);
         self.frame.held.truncate(outer);
-        // There are fewer only if somebody has taken entries out meanwhile.
+        // Fewer entries than the size: another thread has removed some.
         let more = self.b.load(Type::I64, moved, any::PAYLOAD.offset);
         let more = self.b.compare_const(Cond::Ne, more, 0);
         self.b.branch(more, again, end);
@@ -132,7 +133,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.jump(after, &symbols);
     }
 
-    /// Key and value of a turn: asked for, checked, released.
+    /// Emits the body of the loop: key and value are fetched, checked and released.
     fn entry(&mut self, entries: &Entries<'a>) {
         let outer = entries.outer;
         for (which, (_, slot)) in entries.parts.iter().enumerate() {
@@ -159,13 +160,13 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    /// Calls the iterator with a number; where the answer is.
+    /// Emits a call of the iterator; returns the address of its result.
     fn ask(&mut self, entries: &Entries<'_>, what: i64, wanted: Option<Value>) -> Value {
         let number = [TypeIndex::INT.0.into(), what].map(|word| self.b.i64(word));
         self.call_global(entries.iterator, number, wanted, entries.outer)
     }
 
-    /// True if a value that has been checked may have to be released.
+    /// Returns true if a checked value may be an object, which must be released.
     fn may_be_object(&self, value: ValueId) -> bool {
         match self.function.values[value].ty {
             ParamType::Scalar(scalar) => may_be_object(*scalar),

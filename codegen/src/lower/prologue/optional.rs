@@ -1,25 +1,23 @@
-//! Optional tensors: one that is None is branched around, so that the checks of one that is there are those of
-//! any other tensor.
+//! Optional tensors. A branch skips the checks of a tensor that is None, so that the checks need no mask.
 //!
-//! After the branch a tensor that was None has a header of zeros.
+//! After the branch, a tensor that is None reads as a header of zeros.
 
 use abi_spec::layout::DL_TENSOR;
 
 use crate::ir::{Type, Value};
-use crate::lower::emitter::state::TensorState;
-use crate::lower::emitter::state::ValueState;
+use crate::lower::emitter::state::{TensorState, ValueState};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::ValueId;
 use crate::resolve::step::Step;
 
 impl<'a> Wrapper<'a, '_> {
-    /// True if a value is branched around where it is not there.
+    /// Returns true if a branch skips the checks of a value that is None.
     pub(crate) fn is_branched(&self, value: ValueId) -> bool {
         let declared = &self.function.values[value];
         declared.optional && declared.ty.tensor().is_some()
     }
 
-    /// If these steps start with an optional tensor, checks it; yields how many of them are about it.
+    /// Emits the checks of an optional tensor if these steps start with one; returns the number of its steps.
     pub(crate) fn optional_tensor(&mut self, steps: &'a [Step<'a>]) -> usize {
         let Some(value) = steps.first().and_then(Step::opens).filter(|&at| self.is_branched(at))
         else {
@@ -30,6 +28,7 @@ impl<'a> Wrapper<'a, '_> {
         count
     }
 
+    /// Emits the branch around the steps of an optional tensor.
     fn branched_tensor(&mut self, value: ValueId, steps: &'a [Step<'a>]) {
         self.enter(value);
         self.checks.mask = None;
@@ -64,7 +63,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 }
 
-/// The value that a step is about, if it is about one alone.
+/// Returns the value that a step checks; `None` for steps that check several.
 pub(crate) fn about(step: &Step<'_>) -> Option<ValueId> {
     match step {
         Step::Scalar { value, .. }

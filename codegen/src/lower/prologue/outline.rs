@@ -1,4 +1,4 @@
-//! Tensors and texts that are not checked inline: functions with many of them would be large, and slow to compile.
+//! Tensors and texts that routines check, in functions with many: inline checks would be large, and slow to compile.
 
 use crate::declaration::{Leaf, ParamType};
 use crate::ir::Value;
@@ -8,11 +8,11 @@ use crate::resolve::function::Function;
 use crate::resolve::ids::{Table, ValueId};
 use crate::resolve::step::Step;
 
-/// How many tensors are checked inline in a function; with more than these a call for each is cheaper.
+/// Largest number of outlinable tensors in a function that checks them inline.
 pub(crate) const INLINE: usize = 8;
 
-/// Which tensors are left to [`Routine::CheckHeader`] and [`Routine::Settle`]: those of compact strides, one element
-/// type and a fixed rank, which are there or branched around.
+/// Returns which tensors [`Routine::CheckHeader`] and [`Routine::Settle`] check: those of compact strides, one dtype and a
+/// fixed rank, which are not masked.
 pub(crate) fn outlined(
     function: &Function<'_>,
     runs: &Table<ValueId, usize>,
@@ -39,22 +39,22 @@ pub(crate) fn outlined(
     outlined
 }
 
-/// How many texts are read inline in a function; with more than these a call for each is cheaper.
+/// Largest number of texts in a function that reads them inline.
 const INLINE_TEXTS: usize = 16;
 
-/// True if [`Routine::Text`] reads the texts of a function that are always there.
+/// Returns true if [`Routine::Text`] reads the texts of a function, but for optional ones.
 pub(crate) fn outlines_texts(function: &Function<'_>) -> bool {
     let is_text = |ty: &ParamType| matches!(ty, ParamType::Leaf(Leaf::Str | Leaf::Bytes));
     function.values.values().filter(|value| is_text(value.ty)).count() > INLINE_TEXTS
 }
 
 impl Wrapper<'_, '_> {
-    /// True if the routine checks this tensor.
+    /// Returns true if routines check this tensor.
     pub(crate) fn is_outlined(&self, value: ValueId) -> bool {
         self.forms.outlined[value]
     }
 
-    /// Leaves the header of a tensor to the routine, if it is one of those: its `DLTensor*`.
+    /// Emits the call of the routine that checks the header of an outlined tensor; returns its `DLTensor*`.
     pub(crate) fn outlined_tensor(&mut self, value: ValueId) -> Option<Value> {
         if !self.forms.outlined[value] {
             return None;
@@ -65,7 +65,7 @@ impl Wrapper<'_, '_> {
         Some(dl)
     }
 
-    /// Requires what a routine yields that raises by itself not to be NULL.
+    /// Leaves if a routine has returned NULL; it has raised the error.
     pub(crate) fn require_raised(&mut self, address: Value) {
         let raised = self.raised();
         self.checks.or_go_to(raised).non_null(&mut self.b, address);

@@ -1,36 +1,36 @@
-//! Functions of the runtime's registry that a prologue calls, and what it owns meanwhile.
+//! Calls of functions of the runtime's registry from a prologue. Each comes in a pair, for `Map` and `Dict`, of which a
+//! condition selects one.
 
 use abi_spec::layout::{ANY, BYTE_ARRAY, any, byte_array};
 use abi_spec::runtime;
 
 use crate::ir::{Cond, Convert, Type, Value};
-use crate::lower::emitter::frame::Held;
-use crate::lower::emitter::frame::Slot;
+use crate::lower::emitter::frame::{Held, Slot};
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::CalleeKind;
-use crate::lower::value::cache;
-use crate::lower::value::constant_bytes;
+use crate::lower::value::{cache, constant_bytes};
 use crate::lower::wrapper::Wrapper;
 
-/// A function object: one of two of the registry, or what that has made.
+/// A function object: one of a pair of the registry, or an iterator that it has made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Global {
     pub(crate) object: Value,
-    /// A `Bool`: it is the first of the two.
+    /// A `Bool`: true if it is the first of the pair.
     first: Value,
     names: [&'static str; 2],
 }
 
 impl Global {
-    /// What it has made, under its name.
+    /// Returns a function that this one has made; errors name this one.
     pub(crate) fn made(self, object: Value) -> Global {
         Global { object, ..self }
     }
 }
 
 impl Wrapper<'_, '_> {
-    /// One of two functions of the registry. It is looked up once, and kept.
+    /// Returns one of a pair of functions. The first call looks it up and caches it. `outer` is the number of references
+    /// that the frame holds outside the loop.
     pub(crate) fn global(
         &mut self,
         first: Value,
@@ -56,7 +56,7 @@ impl Wrapper<'_, '_> {
         Global { object, first, names }
     }
 
-    /// Asks the registry.
+    /// Emits the look-up in the registry.
     fn look_up(&mut self, first: Value, names: [&'static str; 2], outer: usize) -> Value {
         let [data, size] = self.name_of(first, names);
         let array = self.slot(Slot::Scratch, BYTE_ARRAY.size + 8);
@@ -78,14 +78,15 @@ impl Wrapper<'_, '_> {
         found
     }
 
+    /// Returns address and size of the selected name.
     fn name_of(&mut self, first: Value, names: [&'static str; 2]) -> [Value; 2] {
         let [a, b] = names.map(|name| constant_bytes(&mut self.b, name.into()));
         let [c, d] = names.map(|name| self.b.i64(name.len() as i64));
         [self.b.select(first, a, b), self.b.select(first, c, d)]
     }
 
-    /// Calls a function with one argument, given as its words. Yields where the result is: where it is wanted, else
-    /// where the next call writes its own.
+    /// Emits a call with one argument, given by its type index and payload. Returns the address of the result: `wanted`,
+    /// or a slot that the next call overwrites.
     pub(crate) fn call_global(
         &mut self,
         function: Global,
@@ -106,7 +107,7 @@ impl Wrapper<'_, '_> {
         result
     }
 
-    /// Goes on if a call of one of two functions has succeeded.
+    /// Leaves if the status of a call is not 0.
     fn require_status(
         &mut self,
         status: Value,
@@ -122,8 +123,8 @@ impl Wrapper<'_, '_> {
         self.b.switch_to(next);
     }
 
-    /// Passes on the error of the runtime, or says that there is no such function. In a union it is forgotten, since
-    /// another type may do.
+    /// Emits the failure of a call: the error of the runtime stays, or says that the function is missing. In a union the
+    /// error is dropped, since another alternative may match.
     fn fail_call(
         &mut self,
         first: Value,

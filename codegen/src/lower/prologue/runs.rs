@@ -1,7 +1,7 @@
-//! Runs: tensors that follow each other and are declared alike are checked in a loop, where there are many.
+//! Runs: consecutive tensors that are declared alike, which a loop checks.
 //!
-//! The tensor before a run is declared like those in it, and binds what they have in common; they only compare.
-//! The loop writes where the data of each is; all else is read again where it is needed.
+//! The tensor before a run is declared alike too; it binds the symbols, so that the run only compares. The loop stores
+//! the address of the data of each tensor; other fields are loaded again where they are needed.
 
 use abi_spec::layout::ANY;
 
@@ -16,13 +16,13 @@ use crate::resolve::ids::{Table, ValueId};
 use crate::resolve::step::{Place, Rule, Step};
 use crate::resolve::value::Source;
 
-/// How many tensors are worth a loop.
+/// Smallest number of tensors that a loop checks.
 const SHORTEST: usize = 4;
 
-/// Size of an address.
+/// Bytes of an address.
 const WORD: u32 = 8;
 
-/// For each tensor of a run how many of the run are left, itself included; for other values 0.
+/// Returns for each tensor of a run the number of tensors from it to the end of the run, and 0 for other values.
 pub(crate) fn runs(function: &Function<'_>) -> Table<ValueId, usize> {
     let mut left = Table::like(&function.values, 0);
     let is_tensor = |step: &&Step<'_>| matches!(step, Step::Data { .. });
@@ -41,32 +41,24 @@ pub(crate) fn runs(function: &Function<'_>) -> Table<ValueId, usize> {
     left
 }
 
-/// True if steps are those of an argument that is checked as the argument before it is.
+/// Returns true if steps check an argument exactly as `before` checks the argument before it.
 fn follows(function: &Function<'_>, before: &[Step<'_>], steps: &[Step<'_>]) -> bool {
     let (Some(first), Some(second)) = (plain(function, before), plain(function, steps)) else {
         return false;
     };
-    let only_compares = |step: &Step<'_>| match step {
-        Step::Occurrence { rule, .. } => match rule {
+    let only_compares = |step: &Step<'_>| {
+        let Step::Occurrence { rule, .. } = step else { return true };
+        match rule {
             Rule::Any | Rule::Symbol(_) => true,
             Rule::Equal { uncertain, .. } => uncertain.is_empty(),
             Rule::Solve { .. } => false,
-        },
-        Step::Scalar { .. }
-        | Step::Header { .. }
-        | Step::Value { .. }
-        | Step::Compact { .. }
-        | Step::Data { .. }
-        | Step::Settle { .. }
-        | Step::Each { .. }
-        | Step::OneOf { .. }
-        | Step::Require(_) => true,
+        }
     };
     first.0 + 1 == second.0 && first.1 == second.1 && steps.iter().all(only_compares)
 }
 
-/// The number of the argument and the type of the tensor that steps are about, if they are all there is to say
-/// of it, and say it of every call alike.
+/// Returns the index and the type of the tensor argument that steps check; `None` if it may be absent, or has other steps
+/// than a header, extents, compact strides and data.
 fn plain<'a>(function: &Function<'_>, steps: &[Step<'a>]) -> Option<(usize, &'a Tensor)> {
     let [Step::Header { value, tensor, device: true }, rest @ .., Step::Data { .. }] = steps else {
         return None;
@@ -82,7 +74,7 @@ fn plain<'a>(function: &Function<'_>, steps: &[Step<'a>]) -> Option<(usize, &'a 
 }
 
 impl<'a> Wrapper<'a, '_> {
-    /// If these steps start with a run, checks it; yields how many of them are about it.
+    /// Emits the checks of a run if these steps start with one; returns the number of its steps.
     pub(crate) fn run(&mut self, steps: &'a [Step<'a>]) -> usize {
         let first = steps.first().and_then(Step::opens).filter(|&value| self.forms.runs[value] > 0);
         let Some(first) = first else { return 0 };
@@ -101,7 +93,7 @@ impl<'a> Wrapper<'a, '_> {
         each * count
     }
 
-    /// The loop: the steps of the first tensor, for all of them.
+    /// Emits the loop, with the steps of the first tensor as its body.
     fn turns(&mut self, first: ValueId, steps: &'a [Step<'a>], addresses: Value) {
         let [turn, done] = ["tensors", "next"].map(|label| self.b.block(label));
         let [at, to] = [(); 2].map(|()| self.b.block_param(turn, Type::Ptr, Hint::default()));
@@ -121,12 +113,12 @@ impl<'a> Wrapper<'a, '_> {
         self.b.branch(more, Target { block: turn, args: vec![at, to] }, done);
         self.b.switch_to(done);
         self.places[first] = None;
-        // The device is that of the tensor before the run.
+        // All are on the device of the tensor before the run, which represents them in later comparisons.
         self.devices.tensors.truncate(devices);
         self.go_back(outside);
     }
 
-    /// What is known of a tensor after the loop.
+    /// Records the state of a tensor of the run after the loop.
     fn of_run(&mut self, value: ValueId, steps: &[Step<'_>], addresses: Value, nth: usize) {
         let mut state = TensorState::new(None, None, None);
         state.extents = steps.iter().filter_map(|step| self.known_extent(step)).collect();
@@ -137,7 +129,7 @@ impl<'a> Wrapper<'a, '_> {
         self.set_state(value, ValueState::Tensor(state));
     }
 
-    /// If a step is about an extent, its value where a symbol has it.
+    /// Returns, for a step of an extent, the value of the symbol that it equals.
     fn known_extent(&self, step: &Step<'_>) -> Option<Option<Value>> {
         let Step::Occurrence { rule, .. } = step else { return None };
         let Rule::Symbol(symbol) = rule else { return Some(None) };

@@ -1,4 +1,4 @@
-//! Scalar parameters: from `TVMFFIAny` to the C type, and from the C type back.
+//! Scalar parameters: from `TVMFFIAny` to the C type.
 
 use abi_spec::layout::{any, big_int};
 use abi_spec::{Scalar, TypeIndex};
@@ -11,7 +11,7 @@ use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
 
 impl Wrapper<'_, '_> {
-    /// Loads a scalar parameter, with its checks.
+    /// Checks a scalar parameter and loads its value.
     pub(crate) fn scalar(&mut self, value: ValueId, scalar: Scalar) {
         let context = self.function.values[value].source == Source::Context;
         let state = if context {
@@ -34,8 +34,8 @@ impl Wrapper<'_, '_> {
         self.set_state(value, ValueState::Scalar(state));
     }
 
-    /// Requires the type index to be one of int and bool, or of int, bool and float. The payload is read after that: LLVM
-    /// would make one condition of two between which nothing is read.
+    /// Checks that the type index is between that of int and `last`; returns the type index and the payload. The payload
+    /// is loaded after the check: LLVM merges conditions that have no load between them.
     fn number(&mut self, value: ValueId, last: TypeIndex) -> (Value, Value) {
         let (index, first) = (self.type_index(value), TypeIndex::INT.0);
         let above = self.b.binary_const(Binary::Sub, index, first.into());
@@ -45,13 +45,14 @@ impl Wrapper<'_, '_> {
         (index, self.or_zero(value, payload))
     }
 
+    /// Loads an integer of at most 64 bits.
     fn integer(&mut self, value: ValueId, scalar: Scalar) -> ScalarState {
         let (_, wide) = self.number(value, TypeIndex::BOOL);
         let native = self.narrow(wide, scalar);
         ScalarState { ty: scalar, native, wide: Some(wide) }
     }
 
-    /// A `uint64`, which is an object where it does not fit `int64`.
+    /// Loads a `uint64`; a number above `int64` arrives as an object.
     fn unsigned(&mut self, value: ValueId) -> ScalarState {
         let (index, payload) = self.words(value, Type::I64);
         let first = TypeIndex::INT.0;
@@ -65,8 +66,8 @@ impl Wrapper<'_, '_> {
         ScalarState { ty: Scalar::Uint64, native, wide: Some(native) }
     }
 
-    /// What `usual` yields, unless the type is another: then 64 bits of an integer object, of which there must
-    /// be no more.
+    /// Returns the value of `usual` unless `other` is true; then the value is an integer object, of which the low 64 bits
+    /// are returned and the others must be 0.
     fn or_big_int(
         &mut self,
         value: ValueId,
@@ -87,7 +88,7 @@ impl Wrapper<'_, '_> {
         let (base, offset) = self.address_of(value);
         let object = self.b.load(Type::Ptr, base, offset + any::PAYLOAD.offset);
         self.checks.non_null(&mut self.b, object);
-        // Such an object has at least two words, as few as it takes, and the sign is that of the last.
+        // An integer object has two words or more, no more than it needs; the last one has the sign.
         let size = self.b.load(Type::I64, object, big_int::SIZE.in_object());
         self.checks.equal_const(&mut self.b, size, 2);
         let [low, high] =
@@ -99,7 +100,7 @@ impl Wrapper<'_, '_> {
         result
     }
 
-    /// One of some integers, or of `True` and `False`.
+    /// Loads an integer or a truth that must be one of the literals.
     pub(crate) fn literal_number(&mut self, value: ValueId, literals: &[Literal]) -> ScalarState {
         let (_, wide) = self.number(value, TypeIndex::BOOL);
         let known = self.is_number_of(wide, literals);
@@ -110,6 +111,7 @@ impl Wrapper<'_, '_> {
         ScalarState { ty, native: self.truncate(wide, ty), wide: Some(wide) }
     }
 
+    /// Loads a truth; an int is true unless it is 0.
     fn boolean(&mut self, value: ValueId) -> ScalarState {
         let (_, payload) = self.number(value, TypeIndex::BOOL);
         let truth = self.b.compare_const(Cond::Ne, payload, 0);
@@ -117,6 +119,7 @@ impl Wrapper<'_, '_> {
         ScalarState { ty: Scalar::Bool, native, wide: None }
     }
 
+    /// Loads a float; ints are converted.
     fn float(&mut self, value: ValueId, scalar: Scalar) -> ScalarState {
         let (index, bits) = self.number(value, TypeIndex::FLOAT);
         let is_float = self.b.compare_const(Cond::Eq, index, TypeIndex::FLOAT.0.into());
@@ -126,6 +129,7 @@ impl Wrapper<'_, '_> {
         ScalarState { ty: scalar, native: self.round(value, scalar), wide: None }
     }
 
+    /// Loads an address: an opaque pointer, None for NULL, or an integer object above `int64`.
     fn pointer_param(&mut self, value: ValueId) -> ScalarState {
         let (index, payload) = self.words(value, Type::I64);
         let b = &mut self.b;

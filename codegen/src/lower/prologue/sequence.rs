@@ -1,4 +1,4 @@
-//! Sequences: a loop over the elements, each checked as an argument is.
+//! Sequences: a loop over the elements, which checks each as an argument is checked.
 
 use abi_spec::layout::{ANY, OBJECT, seq_cell};
 
@@ -16,14 +16,16 @@ struct Elements<'a> {
     /// The sequence.
     value: ValueId,
     steps: &'a [Step<'a>],
-    /// Where they start and end.
-    range: [Value; 2],
-    /// The symbols that a turn may bind; the next one compares with them.
+    /// Address of the first element.
+    start: Value,
+    /// Address after the last element.
+    end: Value,
+    /// Symbols that an element may bind; later elements are compared with them.
     symbols: Vec<SymbolId>,
 }
 
 impl<'a> Wrapper<'a, '_> {
-    /// Checks what is in a sequence or a mapping.
+    /// Emits the checks of the elements of a sequence, or of the entries of a mapping.
     pub(crate) fn each(&mut self, value: ValueId, steps: &'a [Step<'a>]) {
         let values = &self.function.values;
         if require_nothing(values, steps) {
@@ -32,17 +34,17 @@ impl<'a> Wrapper<'a, '_> {
         if let ParamType::Mapping(..) = values[value].ty {
             return self.mapping(value, steps);
         }
-        let range = self.elements_of(value);
+        let (start, end) = self.elements_of(value);
         let symbols = self.unbound_in(steps);
         let outside = self.mark_where_there(value);
-        let elements = Elements { value, steps, range, symbols };
+        let elements = Elements { value, steps, start, end, symbols };
         let states = self.elements(&elements);
         self.go_back(outside);
         self.set_symbols(&elements.symbols, &states);
     }
 
-    /// Start and end of the elements of a sequence; one that is not there has none.
-    fn elements_of(&mut self, value: ValueId) -> [Value; 2] {
+    /// Returns start and end of the elements of a sequence; an absent one has none.
+    fn elements_of(&mut self, value: ValueId) -> (Value, Value) {
         let sequence = self.values[value].word();
         let sequence = self.readable(value, sequence, OBJECT.size as usize + 16);
         let size = self.b.load(Type::I64, sequence, seq_cell::SIZE.in_object());
@@ -54,17 +56,17 @@ impl<'a> Wrapper<'a, '_> {
         let bytes = self.b.binary_const(Binary::Shl, size, ANY.size.trailing_zeros().into());
         let end = self.b.ptr_add(first, bytes);
         let hint = self.hint(value, "end", None);
-        [first, self.b.hint(end, hint)]
+        (first, self.b.hint(end, hint))
     }
 
-    /// The loop. Yields what the symbols are after it.
+    /// Emits the loop; returns the states of the symbols after it.
     fn elements(&mut self, elements: &Elements<'a>) -> Vec<SymbolState> {
-        let Elements { value, steps, range: [first, end], ref symbols } = *elements;
+        let Elements { value, steps, start, end, ref symbols } = *elements;
         let [head, body, done] = ["elements", "element", "next"].map(|label| self.b.block(label));
         let at = self.b.block_param(head, Type::Ptr, Hint::default());
         let states = self.carried_to(head, symbols);
-        let start: Vec<Value> = [first].into_iter().chain(self.carry(symbols)).collect();
-        self.b.jump(head, &start);
+        let first: Vec<Value> = [start].into_iter().chain(self.carry(symbols)).collect();
+        self.b.jump(head, &first);
         self.b.switch_to(head);
         let more = self.b.compare(Cond::Ult, at, end);
         self.b.branch(more, body, done);
@@ -73,7 +75,7 @@ impl<'a> Wrapper<'a, '_> {
         for element in self.function.values[value].children.clone() {
             self.places[element] = Some(at);
         }
-        self.in_loop(Turn::At { start: first, at }, |w| w.check_steps(steps));
+        self.in_loop(Turn::At { start, at }, |w| w.check_steps(steps));
         let next = self.b.ptr_offset(at, ANY.size.into());
         let next: Vec<Value> = [next].into_iter().chain(self.carry(symbols)).collect();
         self.b.jump(head, &next);

@@ -1,4 +1,4 @@
-//! The steps of a function as code, one after the other: each makes the loads of the next legal.
+//! Steps of a prologue, in order: each step makes the loads of the next ones safe.
 
 use crate::declaration::{Leaf, ParamType};
 use crate::lower::wrapper::Wrapper;
@@ -7,7 +7,7 @@ use crate::resolve::step::Step;
 use crate::resolve::value::Source;
 
 impl<'a> Wrapper<'a, '_> {
-    /// Checks and binds.
+    /// Emits steps.
     pub(crate) fn check_steps(&mut self, steps: &'a [Step<'a>]) {
         let mut rest = steps;
         while let Some((first, others)) = rest.split_first() {
@@ -21,6 +21,7 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
+    /// Emits one step.
     pub(crate) fn check_step(&mut self, step: &'a Step<'a>) {
         match step {
             Step::Scalar { value, scalar } => {
@@ -57,7 +58,7 @@ impl<'a> Wrapper<'a, '_> {
         self.checks.mask = None;
     }
 
-    /// The first step about a value: from here on its checks leave for its exit.
+    /// Begins the checks of a value, at its first step: they leave for its exit.
     fn open(&mut self, step: &Step<'_>, value: ValueId) {
         self.enter(value);
         self.only_if_there(value);

@@ -1,6 +1,6 @@
-//! Strides that are declared. Those of a usual tensor, which has strides and more than one element in every dim, are
-//! tested as they are read. What others may have stands in a cold block: strides are compact where they are NULL, and
-//! mean nothing where an extent is 1 or the tensor is empty.
+//! Declared strides. A tensor is usual if it has strides and every extent is above 1; its strides are checked as they are
+//! loaded. A cold block checks those of other tensors: NULL means compact strides, and the stride of an extent of 1 or of
+//! an empty tensor is ignored.
 
 use crate::declaration::{Dim, Expr, Shape};
 use crate::ir::{Block, Cond, Type, Value};
@@ -11,7 +11,7 @@ use crate::resolve::function::Function;
 use crate::resolve::ids::{SymbolId, Table, ValueId};
 use crate::resolve::step::{Linear, Place, Rule, Step};
 
-/// The number of occurrences that mention each symbol.
+/// Returns the number of occurrences that mention each symbol.
 pub(crate) fn mentions(function: &Function<'_>) -> Table<SymbolId, u32> {
     let mut mentions = Table::like(&function.symbols, 0);
     Step::visit_all(&function.steps, &mut |step| {
@@ -22,19 +22,19 @@ pub(crate) fn mentions(function: &Function<'_>) -> Table<SymbolId, u32> {
     mentions
 }
 
-/// A dim and what is required of its stride.
+/// A dim and the rule of its stride.
 type Stride<'a> = (usize, &'a Rule);
 
-/// What an extent must be above, by its dim, for strides to count.
+/// Dims of a usual tensor whose extents are tested, each with a number that the extent exceeds.
 type Above = Vec<(usize, i64)>;
 
-/// A symbol that strides bind, and the parameters that say what it is once they are checked: its value, and what has
-/// bound it, unless nobody asks.
+/// A symbol that strides bind, and the parameters of the block after them: its value and, if other occurrences mention
+/// the symbol, its origin.
 type Joined = (SymbolId, Value, Option<Value>);
 
 impl<'a> Wrapper<'a, '_> {
-    /// If these steps start with the strides of a tensor that is there, checks them; yields how many of them are about
-    /// them.
+    /// Emits the checks of declared strides if these steps start with those of a tensor that is not optional; returns the
+    /// number of their steps.
     pub(crate) fn declared_strides(&mut self, steps: &'a [Step<'a>]) -> usize {
         let Some((value, _)) = steps.first().and_then(stride) else { return 0 };
         let same = steps.iter().map_while(stride).take_while(|(of, _)| *of == value);
@@ -44,7 +44,7 @@ impl<'a> Wrapper<'a, '_> {
         let symbols = self.unbound_in(&steps[..strides.len()]);
         let joined: Vec<Joined> =
             symbols.into_iter().map(|symbol| self.joined(symbol, join)).collect();
-        // The shape is tested first: what comes of it is known for other tensors too.
+        // The shape is tested first, so that the result of the test serves later tensors of the same shape.
         let pointer = self.strides_pointer(value);
         let shape = self.require_usual(value, &above, unusual);
         let some = self.b.compare_const(Cond::Ne, pointer, 0);
@@ -69,8 +69,8 @@ impl<'a> Wrapper<'a, '_> {
         strides.len()
     }
 
-    /// What the extents of a usual tensor are above, but for those that always are. None if no tensor of this type is
-    /// usual, if no stride matters, or if the tensor may be absent.
+    /// Returns the extents that are tested. `None` if a tensor of this type is never usual, if no stride has a rule, or if
+    /// the tensor may be absent.
     fn extents_above(&self, value: ValueId, strides: &[Stride<'_>]) -> Option<Above> {
         let Shape::Dims(dims) = &self.function.tensor(value)?.shape else { return None };
         let matters = |(_, rule): &&Stride<'_>| !matches!(rule, Rule::Any);
@@ -87,7 +87,8 @@ impl<'a> Wrapper<'a, '_> {
         Some(above)
     }
 
-    /// Leaves for `unusual` unless extents are above what they must be; yields the number of the shape if it has one.
+    /// Branches to `unusual` unless the extents are those of a usual tensor. Returns the index of the shape in the table of
+    /// tested shapes, if it is there.
     fn require_usual(&mut self, value: ValueId, above: &Above, unusual: Block) -> Option<usize> {
         let key = self.shape_of(value, above);
         let tested = &self.shapes.tested;
@@ -113,8 +114,8 @@ impl<'a> Wrapper<'a, '_> {
         Some(self.shapes.tested.len() - 1)
     }
 
-    /// The symbols that extents are equal to, with what each must be above; none where some extent is no symbol, or
-    /// where the test is not made in every call.
+    /// Returns the symbols that the tested extents equal, with the numbers that they exceed: the key of a shape. `None` if
+    /// an extent is no symbol, or if not every call makes the test.
     fn shape_of(&mut self, value: ValueId, above: &Above) -> Option<Vec<(SymbolId, i64)>> {
         if !self.is_once(value) {
             return None;
@@ -127,7 +128,7 @@ impl<'a> Wrapper<'a, '_> {
         Some(key)
     }
 
-    /// The strides of a usual tensor. What other tensors of its shape have bound is bound.
+    /// Emits the checks of the strides of a usual tensor. Symbols that usual tensors of the same shape have bound are bound.
     fn usual_declared(
         &mut self,
         (value, pointer): (ValueId, Value),
@@ -149,7 +150,8 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    /// The strides of any tensor. A symbol that nothing else mentions takes its compact value at once.
+    /// Emits the checks of the strides of a tensor that is not usual. A symbol that no other occurrence mentions is bound to
+    /// its compact value at once.
     fn unusual_declared(&mut self, value: ValueId, strides: &[Stride<'_>]) {
         for &(dim, rule) in strides {
             let place = Place::Stride { value, dim };
@@ -165,14 +167,15 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
+    /// Adds the parameters for a symbol to the block after the strides.
     fn joined(&mut self, symbol: SymbolId, join: Block) -> Joined {
         let value = self.carried(join, symbol, "");
         let is_alone = self.shapes.mentions[symbol] == 1;
         (symbol, value, (!is_alone).then(|| self.carried(join, symbol, "origin")))
     }
 
-    /// Jumps to the block in which both kinds of tensors go on, with what `body` binds; yields for each symbol whether
-    /// it is bound then.
+    /// Emits `body` and a jump to the block after the strides, with the symbols that it binds. Returns for each symbol
+    /// whether it is bound for certain.
     fn joining(
         &mut self,
         join: Block,
@@ -194,7 +197,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 }
 
-/// The tensor whose stride a step is about.
+/// Returns the tensor, the dim and the rule of a step that checks a stride.
 fn stride<'a>(step: &'a Step<'_>) -> Option<(ValueId, Stride<'a>)> {
     if let Step::Occurrence { place: Place::Stride { value, dim }, rule } = step {
         Some((*value, (*dim, rule)))

@@ -1,4 +1,4 @@
-//! Tensor parameters: from `TVMFFIAny` to checked extents, strides and data.
+//! Headers of tensor parameters: type, rank, dtype, device and the pointer to the extents.
 
 use abi_spec::layout::{DL_TENSOR, OBJECT, dl_tensor};
 use abi_spec::{DType, DeviceType, TypeIndex};
@@ -12,7 +12,7 @@ use crate::resolve::ids::ValueId;
 use crate::resolve::step::Place;
 
 impl Wrapper<'_, '_> {
-    /// Type and NULL.
+    /// Checks the type index and the pointer of a tensor; finds its `DLTensor*`.
     pub(crate) fn tensor_type(&mut self, value: ValueId) {
         let dl = match self.outlined_tensor(value) {
             Some(dl) => dl,
@@ -23,7 +23,8 @@ impl Wrapper<'_, '_> {
         self.set_state(value, ValueState::Tensor(TensorState::new(Some(dl), None, None)));
     }
 
-    /// An object or a `DLTensor*`, of which neither is the rule: Python passes both.
+    /// Emits the inline checks of an object or a `DLTensor*`. Objects fall through; both are common, since Python passes
+    /// either.
     fn inline_tensor(&mut self, value: ValueId) -> Value {
         let (index, payload) = self.words(value, Type::Ptr);
         if self.checks.mask.is_some() {
@@ -44,7 +45,7 @@ impl Wrapper<'_, '_> {
         self.b.block_param(join, Type::Ptr, Hint::default())
     }
 
-    /// The same for one that may be absent.
+    /// Emits the same for a tensor that may be absent.
     fn masked_tensor(&mut self, value: ValueId, index: Value, payload: Value) -> Value {
         let (checks, b) = (self.checks, &mut self.b);
         let [object, view] = [TypeIndex::TENSOR, TypeIndex::DL_TENSOR_PTR]
@@ -56,13 +57,13 @@ impl Wrapper<'_, '_> {
         self.readable(value, dl, DL_TENSOR.size as usize)
     }
 
-    /// ndim, dtype, the device if it matters, and the pointer to the extents.
+    /// Checks ndim, dtype, the device if `device` is true, and the pointer to the extents.
     pub(crate) fn tensor_header(&mut self, value: ValueId, tensor: &Tensor, device: bool) {
         let accepted = tensor.accepted();
         match (tensor.rank(), &accepted[..]) {
             _ if self.is_outlined(value) => {}
             (Some(rank), &[dtype]) => {
-                // ndim and dtype are neighbours: one aligned word.
+                // ndim and dtype are adjacent: one aligned load reads both.
                 let word = self.field(value, Type::I64, dl_tensor::NDIM.offset, "ndim_dtype");
                 let dtype = u64::from(dtype.to_word());
                 let expected = (dtype << 32 | rank as u64) as i64;
@@ -87,7 +88,7 @@ impl Wrapper<'_, '_> {
         self.tensor_state(value).extents = vec![None; tensor.rank().unwrap_or(0)];
     }
 
-    /// A `Bool`: an element type is none of these. Types of the same bits and lanes are tested together.
+    /// Returns a `Bool`: true if a dtype is not accepted. Dtypes of the same bits and lanes are tested together.
     fn no_dtype(&mut self, found: Value, accepted: &[DType]) -> Value {
         let mut groups: Vec<(DType, u64)> = Vec::new();
         for dtype in accepted {
@@ -122,6 +123,7 @@ impl Wrapper<'_, '_> {
         none
     }
 
+    /// Checks the pointer to the extents, which is NULL only for rank 0.
     fn check_shape(&mut self, value: ValueId, rank: Option<usize>) {
         if rank == Some(0) {
             return;
@@ -142,7 +144,7 @@ impl Wrapper<'_, '_> {
         self.tensor_state(value).shape = Some(shape);
     }
 
-    /// The device has the declared type, and tensors of one such type share the index.
+    /// Checks that a tensor is on the declared type of device, and on the same device as earlier tensors of that type.
     fn device(&mut self, value: ValueId, device: Device) {
         if let Device::Type(ty) = device
             && !self.is_outlined(value)
@@ -171,7 +173,8 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Tensors on one device are the rule; else a routine compares those so far.
+    /// Emits the comparison with the first device, for tensors of any type of device; if it differs, a routine compares
+    /// all tensors so far.
     fn same_device_or_type(&mut self, value: ValueId, word: Value, first: Value) {
         let same = self.b.eq(word, first);
         let (slow, next) = (self.b.cold_block("devices"), self.b.block("next"));

@@ -1,7 +1,7 @@
-//! Unions: the type index tells which of the types come into question; these are tried one by one.
+//! Unions: the alternatives that accept the type index are tried in turn.
 //!
-//! A union binds no symbols, and the kernel gets the value as it is: it does not matter which of its types
-//! a value has, so those that only the runtime can tell are tried last.
+//! A union binds no symbols and passes the value as it came, so the order of alternatives does not matter: those that
+//! parse text come last.
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::any;
@@ -13,11 +13,11 @@ use crate::resolve::accepted::{Accepted, DYNAMIC, accepted};
 use crate::resolve::ids::ValueId;
 use crate::resolve::step::Step;
 
-/// How many type indices are compared one by one. Of more, a bit is tested.
+/// Largest number of type indices that are compared one by one; larger sets are tested as bit masks.
 const COMPARED: usize = 4;
 
 impl<'a> Wrapper<'a, '_> {
-    /// Requires a value to be of one of the types of a union.
+    /// Checks that a value matches an alternative of a union.
     pub(crate) fn one_of(&mut self, value: ValueId, types: &'a [Vec<Step<'a>>]) {
         let address = self.any_address(value);
         let done = self.b.block("fits");
@@ -47,7 +47,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(done);
     }
 
-    /// One type of a union; leaves for `other` if the value is not of it.
+    /// Emits the checks of one alternative, which branch to `other` if the value does not match.
     fn alternative(&mut self, value: ValueId, steps: &'a [Step<'a>], index: Value, other: Block) {
         let outside = self.mark_where_there(value);
         if let Some(accepted) = self.told_by_index(value) {
@@ -57,13 +57,13 @@ impl<'a> Wrapper<'a, '_> {
         self.go_back(outside);
     }
 
-    /// What the runtime may have to parse.
+    /// Returns true for alternatives that may parse text.
     fn may_parse(&self, value: ValueId) -> bool {
         matches!(self.function.values[value].ty, ParamType::Leaf(Leaf::DType | Leaf::Device))
     }
 
-    /// The type indices that a value of a type may have; `None` where its own check asks for nothing else, or
-    /// where it may have any.
+    /// Returns the type indices that an alternative accepts; `None` if its own steps test the type index first, or if it
+    /// accepts all.
     fn told_by_index(&self, value: ValueId) -> Option<Accepted> {
         let ty = self.function.values[value].ty;
         let mut accepted = match ty {
@@ -86,7 +86,7 @@ impl<'a> Wrapper<'a, '_> {
         Some(accepted)
     }
 
-    /// Leaves for `other` unless a type index is in a set.
+    /// Branches to `other` unless a type index is in a set.
     fn require_accepted(&mut self, index: Value, accepted: Accepted, other: Block) {
         if accepted.meets(Accepted::GIVEN_OUT) || accepted.indices().count() > COMPARED {
             let candidate = self.is_accepted(index, accepted);
@@ -103,12 +103,12 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(candidate);
     }
 
-    /// A `Bool`: a type index is in a set.
+    /// Returns a `Bool`: true if a type index is in a set.
     fn is_accepted(&mut self, index: Value, accepted: Accepted) -> Value {
         let dynamic = accepted.high >> DYNAMIC & 1 == 1;
         let high = accepted.high & !(1 << DYNAMIC);
         let mut parts = Vec::new();
-        // Most sets span less than 64 indices, but not all.
+        // One mask of 64 bits suffices if the set spans less than 64 indices.
         let first = accepted.low.trailing_zeros();
         if first < 64 && high != 0 && high.ilog2() < first {
             parts.push(self.is_in(index, first, accepted.low >> first | high << (64 - first)));
@@ -125,7 +125,7 @@ impl<'a> Wrapper<'a, '_> {
         any.unwrap_or_else(|| self.b.constant(Type::Bool, 0))
     }
 
-    /// A `Bool`: an index is `first` and a number of which the bit is set. That of 0 is.
+    /// Returns a `Bool`: true if an index is `first` plus the number of a bit that is set; bit 0 is set.
     fn is_in(&mut self, index: Value, first: u32, bits: u64) -> Value {
         if bits == 1 {
             return self.b.compare_const(Cond::Eq, index, first.into());

@@ -1,7 +1,6 @@
-//! Values that are neither scalars nor tensors: text, objects, containers, element types, devices.
+//! Parameters that are neither scalars nor tensors: text, objects, containers, dtypes, devices.
 //!
-//! The usual form of each is recognised inline; anything else is left to a routine, which accepts what
-//! else is acceptable.
+//! The usual form of each is unpacked inline; a routine in a cold block accepts the other forms.
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{BYTE_ARRAY, OBJECT, any, seq_cell};
@@ -18,7 +17,7 @@ use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
 
 impl Wrapper<'_, '_> {
-    /// Type and NULL.
+    /// Checks the type index of a value and unpacks its payload.
     pub(crate) fn value_type(&mut self, value: ValueId) {
         let declared = &self.function.values[value];
         if let Source::Rest(first) = declared.source {
@@ -60,7 +59,7 @@ impl Wrapper<'_, '_> {
         self.set_state(value, state);
     }
 
-    /// What the type makes legal to read.
+    /// Checks the number of elements of a tuple or of a shape.
     pub(crate) fn value_header(&mut self, value: ValueId) {
         match (self.function.values[value].ty, self.values[value].clone()) {
             (ParamType::Tuple(elements), ValueState::Tuple(object)) => {
@@ -82,7 +81,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// The arguments from this one on, and how many there are.
+    /// Returns the address and the number of the arguments from `first` on.
     fn rest(&mut self, value: ValueId, first: usize) -> ValueState {
         let address = self.any_address(value);
         let num_args = self.num_args();
@@ -91,8 +90,8 @@ impl Wrapper<'_, '_> {
         ValueState::Pair(address, count)
     }
 
-    /// `then` if all of these hold, else what `otherwise` yields in a cold block, which leaves if that is NULL; zero
-    /// where the value is not there.
+    /// Returns `then` if all conditions hold, otherwise the value that `otherwise` computes in a cold block, and 0 if the
+    /// value is absent.
     fn usually(
         &mut self,
         value: ValueId,
@@ -119,6 +118,7 @@ impl Wrapper<'_, '_> {
         result
     }
 
+    /// Leaves with the error of the value if a pointer is NULL.
     fn guard_non_null(&mut self, pointer: Value) -> Value {
         let some = self.b.compare_const(Cond::Ne, pointer, 0);
         let fail = self.checks.fail;
@@ -126,13 +126,14 @@ impl Wrapper<'_, '_> {
         pointer
     }
 
-    /// The masks of what a value accepts.
+    /// Returns the two bit masks of the type indices that a value accepts, low bits first.
     fn masks(&mut self, value: ValueId) -> [Value; 2] {
         let accepted = accepted(self.function.values[value].ty);
         [self.b.i64(accepted.low as i64), self.b.i64(accepted.high as i64)]
     }
 
-    /// An object of this type, or of any; rvalue references and other types go the long way.
+    /// Returns the object of a value. The usual type index, or any object without one, passes inline; a routine accepts
+    /// rvalue references and other types.
     fn object(&mut self, value: ValueId, usual: Option<TypeIndex>) -> Value {
         let (index, payload) = self.words(value, Type::Ptr);
         let right = match usual {
@@ -148,6 +149,7 @@ impl Wrapper<'_, '_> {
         })
     }
 
+    /// Checks an object of a declared class.
     fn class(&mut self, value: ValueId) -> ValueState {
         let ty = self.function.values[value].ty;
         let indices = TypeIndex::ALL.iter().filter(|index| index.is_object());
@@ -165,7 +167,7 @@ impl Wrapper<'_, '_> {
         ValueState::Word(object)
     }
 
-    /// Text or bytes: where they are, and how many.
+    /// Returns address and size of text or bytes.
     pub(crate) fn text(
         &mut self,
         value: ValueId,
@@ -205,7 +207,7 @@ impl Wrapper<'_, '_> {
         found
     }
 
-    /// Text that is in the `TVMFFIAny` itself; leaves for `slow` if it says that it is longer than that.
+    /// Returns address and size of text inside the `TVMFFIAny`; branches to `slow` if its length exceeds that.
     fn small_text(&mut self, value: ValueId, slow: Block) -> [Value; 2] {
         let address = self.any_address(value);
         let length = self.b.load(Type::I32, address, any::SMALL_LEN.offset);
@@ -215,7 +217,7 @@ impl Wrapper<'_, '_> {
         [data, self.b.convert(Convert::Zext, length, Type::I64)]
     }
 
-    /// Text that is an object; leaves for `slow` if that is NULL.
+    /// Returns address and size of a text object; branches to `slow` if it is NULL.
     fn text_object(&mut self, value: ValueId, object: Value, slow: Block) -> [Value; 2] {
         let some = self.b.compare_const(Cond::Ne, object, 0);
         self.b.guard(some, slow);
@@ -223,7 +225,7 @@ impl Wrapper<'_, '_> {
         self.array_of_bytes(value, array)
     }
 
-    /// The array of bytes that the routine finds, whatever form the text has.
+    /// Returns the address of a `TVMFFIByteArray` that a routine fills from text of any form.
     fn text_array(&mut self, value: ValueId) -> Value {
         let address = self.any_address(value);
         let [low, high] = self.masks(value);
@@ -232,7 +234,7 @@ impl Wrapper<'_, '_> {
         self.guard_non_null(array)
     }
 
-    /// An element type or a device: the payload, or what text names.
+    /// Returns the payload of a dtype or a device; a routine parses text that names one.
     fn word(&mut self, value: ValueId, usual: TypeIndex, otherwise: Routine) -> ValueState {
         let (index, payload) = self.words(value, Type::I64);
         let right = self.b.compare_const(Cond::Eq, index, usual.0.into());
@@ -254,7 +256,7 @@ impl Wrapper<'_, '_> {
         ValueState::Word(word)
     }
 
-    /// The numbers of a shape; those of an array or list are copied.
+    /// Returns address and size of the numbers of a shape; a routine copies those of an array or list.
     fn numbers(&mut self, value: ValueId) -> ValueState {
         let (index, payload) = self.words(value, Type::Ptr);
         let right = self.b.compare_const(Cond::Eq, index, TypeIndex::SHAPE.0.into());
@@ -270,7 +272,7 @@ impl Wrapper<'_, '_> {
         pair(self.array_of_bytes(value, cell))
     }
 
-    /// A pointer, an integer that is one, or None.
+    /// Returns a stream: an opaque pointer, an int, or NULL for None.
     fn stream_value(&mut self, value: ValueId) -> ValueState {
         let (index, payload) = self.words(value, Type::Ptr);
         let pointer = self.b.compare_const(Cond::Eq, index, TypeIndex::OPAQUE_PTR.0.into());
@@ -287,7 +289,7 @@ impl Wrapper<'_, '_> {
     }
 }
 
-/// An address and a size.
+/// Returns the state of a value that is an address and a size.
 pub(crate) fn pair([data, size]: [Value; 2]) -> ValueState {
     ValueState::Pair(data, size)
 }

@@ -9,7 +9,7 @@ use crate::lower::wrapper::Wrapper;
 const INLINE: usize = 32;
 
 impl Wrapper<'_, '_> {
-    /// A `Bool`: the bytes are those of a text.
+    /// Returns a `Bool`: true if bytes are those of a constant text.
     pub(crate) fn text_equals(&mut self, data: Value, size: Value, text: &str) -> Value {
         let known = constant_bytes(&mut self.b, text.as_bytes().to_vec());
         if text.len() > INLINE {
@@ -21,7 +21,7 @@ impl Wrapper<'_, '_> {
         if text.is_empty() {
             return same_size;
         }
-        // Of another size it need not be readable as far.
+        // Bytes of another size may not be readable as far; the constant is.
         let data = self.b.select(same_size, data, known);
         let mut difference = None;
         for word in words(text.as_bytes()) {
@@ -33,7 +33,7 @@ impl Wrapper<'_, '_> {
         self.b.and(same_size, same)
     }
 
-    /// An `I64` that is 0 if a word at an address is this one.
+    /// Returns an `I64` that is 0 if the bytes have this word at its offset.
     fn differs(&mut self, data: Value, word: Word) -> Value {
         let found = self.b.load_aligned(word.ty, data, word.offset as i32, 1);
         let differs = self.b.binary_const(Binary::Xor, found, word.bits as i64);
@@ -44,7 +44,7 @@ impl Wrapper<'_, '_> {
     }
 }
 
-/// Bytes of a text.
+/// A word of a text, in little-endian order.
 #[derive(Debug, PartialEq, Eq)]
 struct Word {
     offset: usize,
@@ -52,7 +52,7 @@ struct Word {
     bits: u64,
 }
 
-/// Words that cover a text. They may overlap.
+/// Returns words that cover a text; the last two may overlap.
 fn words(text: &[u8]) -> Vec<Word> {
     let (ty, size) = match text.len() {
         0 => return Vec::new(),
