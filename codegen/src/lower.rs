@@ -1,8 +1,8 @@
 //! Declaration → host IR. All ABI policy lives here.
 //!
-//! A wrapper counts its arguments, checks them, calls the kernel and writes the result. A check that fails leaves for
-//! the exit of its group, which hands a constant record and the values that only the call knows to a shared, cold
-//! routine: that composes the message and raises it.
+//! A wrapper counts its arguments, checks them, runs the body and writes the result. A check that fails branches to the
+//! exit of its group, a cold block. The exit passes a constant record, and the values that only the call knows, to a
+//! shared routine, which composes the message and raises it.
 
 mod body;
 mod check;
@@ -32,20 +32,20 @@ pub use routines::linked::{is_linked_routine, linked_routines};
 pub(crate) use runtime::runtime;
 pub use unchecked::Unchecked;
 
-/// How to lower.
+/// Options of [`lower`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Where the cold routines come from.
+    /// Source of the cold routines.
     pub routines: Routines,
-    /// Have getters of the functions' [metadata](crate::lower::library::metadata) and documentation.
+    /// Whether the module has getters of [metadata](crate::lower::library::metadata) and documentation.
     pub metadata: bool,
-    /// Checks that are left out.
+    /// Checks that are omitted.
     pub unchecked: Unchecked,
-    /// How the platform opens libraries: launches find the driver of their device so.
+    /// Functions by which the platform loads libraries; launches load the driver of their device with them.
     pub loader: Loader,
 }
 
-/// As a library needs it that is compiled ahead of time: complete.
+/// The options for libraries that are compiled ahead of time.
 impl Default for Options {
     fn default() -> Self {
         let (routines, unchecked, loader) = (Routines::Embedded, Unchecked::NONE, Loader::Dl);
@@ -53,16 +53,16 @@ impl Default for Options {
     }
 }
 
-/// Where the routines that every wrapper shares come from.
+/// Source of the routines that all wrappers share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Routines {
-    /// The module has its own copy of those it needs.
+    /// The module has a local copy of each routine that it uses.
     #[default]
     Embedded,
     /// The module imports them by name; [`routines`](routines()) defines them.
     Shared,
-    /// The module has those that may be inlined; a linker adds the others, which [`linked_routines`] defines, once for
-    /// all modules.
+    /// The module has the routines that may be inlined. A linker adds the others, once for all modules; they are in
+    /// [`linked_routines`].
     Linked,
 }
 
@@ -75,7 +75,7 @@ impl Routines {
     }
 }
 
-/// Lowers a library. This cannot fail, and what it yields verifies.
+/// Lowers a library to host IR, which verifies.
 ///
 /// ```
 /// use tvm_ffi_codegen::{Library, Options, ir, lower};
@@ -124,7 +124,7 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
     module
 }
 
-/// A module that exports every shared routine, for wrappers lowered with [`Routines::Shared`] and this loader.
+/// Returns a module that exports every routine, for wrappers that were lowered with [`Routines::Shared`] and this loader.
 pub fn routines(loader: Loader) -> ir::Module {
     let mut module = ir::Module::default();
     routines::declare_all(&mut module, Linkage::Export);

@@ -1,57 +1,57 @@
-//! Checks of the hot path: each is a comparison and a branch that is not expected to be taken.
+//! Checks of the hot path: each is a comparison and a branch to a cold exit.
 //!
-//! Processors compare and branch in one operation and predict that nothing fails, so that merging checks into one value
-//! costs more than it saves. Failing branches leave for the exit of their group, see [`failure`](super::failure).
+//! Processors fuse comparison and branch into one operation and predict the branch, so that merging checks into one
+//! condition costs more than it saves. The exits are in [`failure`](super::failure).
 
 use crate::ir::{Binary, Block, Builder, Cond, Value};
 
-/// Where failing checks go, and when they apply.
+/// The exit of failing checks, and the condition under which they apply.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Checks {
-    /// Where a failing check goes.
+    /// Exit block.
     pub(crate) fail: Block,
-    /// A `Bool`: what is required from now on is required only if this is true.
+    /// A `Bool`: checks apply only if it is true; `None` if they always apply.
     pub(crate) mask: Option<Value>,
 }
 
 impl Checks {
-    /// The same checks with another way out.
+    /// Returns the same checks with another exit.
     pub(crate) fn or_go_to(self, fail: Block) -> Checks {
         Checks { fail, ..self }
     }
 
-    /// Requires a number or an address to be what is expected. What was loaded comes second: there Cranelift
-    /// compares with memory.
+    /// Checks that a number or an address is the expected one. The loaded operand comes second, where Cranelift folds the
+    /// load into the comparison.
     pub(crate) fn equal(self, b: &mut Builder<'_>, found: Value, expected: Value) {
         let differ = b.compare(Cond::Ne, expected, found);
         self.never(b, differ);
     }
 
-    /// Requires an integer to be this one.
+    /// Checks that an integer is a constant.
     pub(crate) fn equal_const(self, b: &mut Builder<'_>, value: Value, known: i64) {
         let differ = b.compare_const(Cond::Ne, value, known);
         self.never(b, differ);
     }
 
-    /// Requires a pointer not to be NULL.
+    /// Checks that a pointer is not NULL.
     pub(crate) fn non_null(self, b: &mut Builder<'_>, pointer: Value) {
         let null = b.compare_const(Cond::Eq, pointer, 0);
         self.never(b, null);
     }
 
-    /// Requires an `I64` not to be negative.
+    /// Checks that an `I64` is not negative.
     pub(crate) fn non_negative(self, b: &mut Builder<'_>, value: Value) {
         let negative = b.compare_const(Cond::Slt, value, 0);
         self.never(b, negative);
     }
 
-    /// Requires an address, an `I64`, to be a multiple of a power of two.
+    /// Checks that an address, an `I64`, is a multiple of `align`, a power of two.
     pub(crate) fn aligned(self, b: &mut Builder<'_>, address: Value, align: u64) {
         let remainder = b.binary_const(Binary::And, address, align as i64 - 1);
         self.equal_const(b, remainder, 0);
     }
 
-    /// Requires a condition to hold.
+    /// Checks that a condition is true.
     pub(crate) fn always(self, b: &mut Builder<'_>, condition: Value) {
         if self.mask.is_none() {
             return b.guard(condition, self.fail);
@@ -60,7 +60,7 @@ impl Checks {
         self.never(b, violated);
     }
 
-    /// Requires a condition to be false.
+    /// Checks that a condition is false.
     pub(crate) fn never(self, b: &mut Builder<'_>, condition: Value) {
         let condition = self.mask.map_or(condition, |mask| b.and(mask, condition));
         let next = b.block("next");

@@ -1,4 +1,4 @@
-//! One function.
+//! The wrapper of one function, from its parameters to its return.
 
 use abi_spec::symbol;
 
@@ -13,7 +13,7 @@ use super::{body, library, prologue};
 use crate::ir::{Block, Linkage, Module};
 use crate::resolve::function::Function;
 
-/// Adds the wrapper of one function to the module; yields the record of the function.
+/// Adds the wrapper of a function to the module; returns the offset of its record.
 pub(crate) fn wrapper<'a>(
     module: &mut Module,
     function: &'a Function<'a>,
@@ -41,13 +41,13 @@ pub(crate) fn wrapper<'a>(
     host
 }
 
-/// A wrapper that knows its arguments, and nothing of them.
+/// Begins a wrapper: its arguments are counted, nothing else is known of them.
 fn start<'a, 'm>(
     emitter: Emitter<'a, 'm>,
     (exits, records): (Exits<'a>, &'m mut Records),
 ) -> Wrapper<'a, 'm> {
     let function = emitter.function;
-    // Each group of checks says where it leaves for.
+    // A placeholder: each group of checks sets its exit.
     let checks = Checks { fail: emitter.b.current(), mask: None };
     let runs = prologue::runs::runs(function);
     let forms = Forms {
@@ -63,7 +63,7 @@ fn start<'a, 'm>(
 }
 
 impl Wrapper<'_, '_> {
-    /// Ends the block for calls with too many arguments, or too few.
+    /// Emits the block that raises the error of a wrong number of arguments.
     fn fail_count(&mut self, block: Block, host: u32) {
         let here = self.b.current();
         self.b.switch_to(block);

@@ -1,11 +1,11 @@
-//! What operators compute.
+//! Operators of terms in host IR.
 
 use abi_spec::Scalar;
 
 use crate::ir::{self, Builder, Cond, Convert, Type, Value};
 use crate::resolve::operator::{Binary, Division, Unary};
 
-/// An operation on one operand: `I64`, or `F64` for those that start with `F`.
+/// Emits a unary operator on an `I64`, or on an `F64` if its name starts with `F`.
 pub(crate) fn unary(b: &mut Builder<'_>, op: Unary, value: Value) -> Value {
     match op {
         Unary::Neg => {
@@ -13,7 +13,7 @@ pub(crate) fn unary(b: &mut Builder<'_>, op: Unary, value: Value) -> Value {
             b.binary(ir::Binary::Sub, zero, value)
         }
         Unary::Fneg => {
-            // Not 0 - x, which loses the sign of zero.
+            // 0 - x would lose the sign of zero.
             let minus_one = b.f64(-1.0);
             b.binary(ir::Binary::Fmul, value, minus_one)
         }
@@ -24,13 +24,13 @@ pub(crate) fn unary(b: &mut Builder<'_>, op: Unary, value: Value) -> Value {
     }
 }
 
-/// 1 if an integer compares with zero so, else 0.
+/// Returns 1 if an integer compares with 0 as `cond` says, else 0.
 fn truth(b: &mut Builder<'_>, cond: Cond, value: Value) -> Value {
     let truth = b.compare_const(cond, value, 0);
     b.widen_bool(truth, Type::I64)
 }
 
-/// An operation on two operands, both `F64` for those that start with `F`; comparisons yield a `Bool`.
+/// Emits a binary operator on `I64`, or on `F64` if its name starts with `F`. Comparisons return a `Bool`.
 pub(crate) fn binary(b: &mut Builder<'_>, op: Binary, lhs: Value, rhs: Value) -> Value {
     match op {
         Binary::Add => b.binary(ir::Binary::Add, lhs, rhs),
@@ -40,10 +40,10 @@ pub(crate) fn binary(b: &mut Builder<'_>, op: Binary, lhs: Value, rhs: Value) ->
         Binary::Fsub => b.binary(ir::Binary::Fsub, lhs, rhs),
         Binary::Fmul => b.binary(ir::Binary::Fmul, lhs, rhs),
         Binary::Fdiv => b.binary(ir::Binary::Fdiv, lhs, rhs),
-        Binary::Min => choose(b, Cond::Slt, [lhs, rhs], [lhs, rhs]),
-        Binary::Max => choose(b, Cond::Slt, [lhs, rhs], [rhs, lhs]),
-        Binary::Fmin => choose(b, Cond::Flt, [lhs, rhs], [lhs, rhs]),
-        Binary::Fmax => choose(b, Cond::Flt, [lhs, rhs], [rhs, lhs]),
+        Binary::Min => lesser(b, Cond::Slt, lhs, rhs),
+        Binary::Max => greater(b, Cond::Slt, lhs, rhs),
+        Binary::Fmin => lesser(b, Cond::Flt, lhs, rhs),
+        Binary::Fmax => greater(b, Cond::Flt, lhs, rhs),
         Binary::Eq => b.compare(Cond::Eq, lhs, rhs),
         Binary::Ne => b.compare(Cond::Ne, lhs, rhs),
         Binary::Lt => b.compare(Cond::Slt, lhs, rhs),
@@ -63,19 +63,25 @@ pub(crate) fn binary(b: &mut Builder<'_>, op: Binary, lhs: Value, rhs: Value) ->
     }
 }
 
-/// The first of `chosen` if `compared` compare so, else the second.
-fn choose(b: &mut Builder<'_>, cond: Cond, compared: [Value; 2], chosen: [Value; 2]) -> Value {
-    let first = b.compare(cond, compared[0], compared[1]);
-    b.select(first, chosen[0], chosen[1])
+/// Returns `lhs` if it compares below `rhs`, else `rhs`.
+fn lesser(b: &mut Builder<'_>, below: Cond, lhs: Value, rhs: Value) -> Value {
+    let is_below = b.compare(below, lhs, rhs);
+    b.select(is_below, lhs, rhs)
 }
 
-/// A division by a number that is not zero.
+/// Returns `rhs` if `lhs` compares below it, else `lhs`.
+fn greater(b: &mut Builder<'_>, below: Cond, lhs: Value, rhs: Value) -> Value {
+    let is_below = b.compare(below, lhs, rhs);
+    b.select(is_below, rhs, lhs)
+}
+
+/// Emits a division by a value that is not 0.
 pub(crate) fn divide(b: &mut Builder<'_>, op: Division, x: Value, y: Value) -> Value {
     let (quotient, remainder) = floor(b, x, y);
     pick(b, op, quotient, remainder)
 }
 
-/// A division by a literal that is not zero.
+/// Emits a division by a literal that is not 0.
 pub(crate) fn divide_by(b: &mut Builder<'_>, op: Division, x: Value, divisor: i64) -> Value {
     if divisor == -1 {
         let (quotient, zero) = (unary(b, Unary::Neg, x), b.i64(0));
@@ -92,6 +98,7 @@ pub(crate) fn divide_by(b: &mut Builder<'_>, op: Division, x: Value, divisor: i6
     pick(b, op, quotient, remainder)
 }
 
+/// Returns the result of a division for its floor quotient and remainder.
 fn pick(b: &mut Builder<'_>, op: Division, quotient: Value, remainder: Value) -> Value {
     match op {
         Division::Div => quotient,
@@ -103,7 +110,7 @@ fn pick(b: &mut Builder<'_>, op: Division, quotient: Value, remainder: Value) ->
     }
 }
 
-/// Floor quotient and remainder by a divisor that is not zero, but may be -1.
+/// Returns floor quotient and remainder by a divisor that is not 0.
 pub(crate) fn floor(b: &mut Builder<'_>, x: Value, y: Value) -> (Value, Value) {
     let minus = b.compare_const(Cond::Eq, y, -1);
     let one = b.i64(1);
@@ -113,7 +120,7 @@ pub(crate) fn floor(b: &mut Builder<'_>, x: Value, y: Value) -> (Value, Value) {
     (b.select(minus, negated, quotient), remainder)
 }
 
-/// Floor quotient and remainder by a divisor that is neither 0 nor -1.
+/// Returns floor quotient and remainder by a divisor that is neither 0 nor -1.
 fn floor_unlike_minus_one(b: &mut Builder<'_>, x: Value, y: Value) -> (Value, Value) {
     let quotient = b.binary(ir::Binary::Sdiv, x, y);
     let remainder = b.binary(ir::Binary::Srem, x, y);
@@ -128,7 +135,7 @@ fn floor_unlike_minus_one(b: &mut Builder<'_>, x: Value, y: Value) -> (Value, Va
     (quotient, b.binary(ir::Binary::Add, remainder, addend))
 }
 
-/// The stored mantissa bits and exponent bias of a 16-bit float type.
+/// Returns the number of stored mantissa bits and the exponent bias of a 16-bit float type.
 pub(crate) fn half_format(scalar: Scalar) -> (i64, i64) {
     if scalar == Scalar::BFloat16 { (7, 127) } else { (10, 15) }
 }

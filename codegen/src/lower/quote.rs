@@ -1,13 +1,13 @@
-//! How much of a text messages quote.
+//! Elision of long texts in messages.
 
 use std::borrow::Cow;
 
 use crate::resolve::value::INDEX;
 
-/// At most so many bytes of a signature, expression or name are quoted; the rest is elided.
+/// Largest number of bytes of a signature, expression or name that messages quote.
 const MAX_QUOTED: usize = 1024;
 
-/// A text that is too long to be quoted loses its end. What is left of a path does not end within an
+/// Replaces the end of a text that is too long to be quoted. A path is not cut within an
 /// [index](crate::resolve::value::INDEX).
 pub(crate) fn elide(text: &str) -> Cow<'_, str> {
     if text.len() <= MAX_QUOTED {

@@ -1,4 +1,4 @@
-//! Functions of the runtime, as imports of a module.
+//! Functions of the runtime as imports of a module.
 
 use abi_spec::runtime::{CType, Function};
 
@@ -11,6 +11,7 @@ pub(crate) fn runtime(module: &mut ir::Module, function: &Function) -> Symbol {
     module.declare(function.name, Linkage::Import, SymbolKind::Function(signature))
 }
 
+/// Returns the type of a C type in host IR; `None` for `void`.
 fn c_type(ty: CType) -> Option<Type> {
     match ty {
         CType::Void => None,

@@ -1,37 +1,37 @@
-//! Tables of what is known, which return to what they were at an earlier point.
+//! A table that can be restored to an earlier state.
 
 use std::ops::{Index, IndexMut};
 
 use crate::resolve::ids::{Id, Table};
 
-/// A table that remembers what it was since a point was [marked](Scoped::mark). Going back takes as long as there
-/// were changes, however large the table is.
+/// A table that logs the entries that change after a [mark](Scoped::mark). Restoring takes time in proportion to the
+/// changes, not to the size of the table.
 #[derive(Debug)]
 pub(crate) struct Scoped<K, T> {
     now: Table<K, T>,
-    /// What each entry was before it was reached for, while a point is marked.
+    /// Entries before their changes, in order, while a mark is set.
     before: Vec<(K, T)>,
-    /// How many points are marked.
+    /// Number of marks.
     marks: usize,
 }
 
-/// A point to go back to.
+/// A state to restore: the length of the log at that time.
 #[derive(Debug)]
 pub(crate) struct Mark(usize);
 
 impl<K: Id, T: Clone> Scoped<K, T> {
-    /// As many copies of an entry as another table has entries.
+    /// Returns a table of copies of an entry, as long as another table.
     pub(crate) fn like<U>(other: &Table<K, U>, entry: T) -> Self {
         Scoped { now: Table::like(other, entry), before: Vec::new(), marks: 0 }
     }
 
-    /// Marks this point.
+    /// Marks the present state.
     pub(crate) fn mark(&mut self) -> Mark {
         self.marks += 1;
         Mark(self.before.len())
     }
 
-    /// Goes back to the point that was marked last.
+    /// Restores the state of the last mark.
     pub(crate) fn go_back(&mut self, Mark(length): Mark) {
         self.marks -= 1;
         for (key, entry) in self.before.drain(length..).rev() {

@@ -1,7 +1,8 @@
-//! Leaving out checks that callers have made already.
+//! Omission of checks that callers have made already.
 //!
-//! A check is left out of the steps, and so out of the wrapper and of the records of its failures. What stays: everything that makes a load legal (types, ranks, element types, pointers that are not NULL, signs of
-//! extents), everything that determines a symbol, and what tells the types of a union apart.
+//! Checks are removed from the steps, so that neither the wrapper nor its records have them. Checks stay that make a load
+//! safe (types, ranks, dtypes, NULL pointers, signs of extents), that bind a symbol, or that tell the alternatives of a
+//! union apart.
 
 use std::borrow::Cow;
 
@@ -10,26 +11,26 @@ use crate::resolve::ids::{SymbolId, Table, ValueId};
 use crate::resolve::step::{Place, Rule, Step};
 use crate::resolve::value::Value;
 
-/// Groups of checks of tensors and shapes that a library does without. A call that would have passed them
-/// does the same without them; one that would not is up to the kernel.
+/// Groups of checks of tensors and shapes that a library omits. A call that passes them behaves the same without them;
+/// the effect of any other call depends on the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unchecked {
-    /// Extents, numbers of shapes and integer parameters against what is known of them.
+    /// Comparisons of extents, numbers of shapes and integer parameters with symbols and expressions.
     pub shape: bool,
-    /// Strides.
+    /// Comparisons of strides.
     pub strides: bool,
-    /// Types of devices, and that tensors share a device.
+    /// Types of devices, and equality of devices.
     pub device: bool,
-    /// Alignment of the first element.
+    /// Alignment of the address of the first element.
     pub alignment: bool,
 }
 
 impl Unchecked {
-    /// Everything is checked.
+    /// Omits no check.
     pub const NONE: Unchecked =
         Unchecked { shape: false, strides: false, device: false, alignment: false };
 
-    /// Leaves checks out.
+    /// Returns the function without the checks of these groups.
     pub(crate) fn apply<'r, 'a>(self, function: &'r Function<'a>) -> Cow<'r, Function<'a>> {
         if self == Unchecked::NONE {
             return Cow::Borrowed(function);
@@ -48,23 +49,21 @@ impl Unchecked {
     ) {
         steps.retain(|step| !(self.strides && matches!(step, Step::Compact { .. })));
         for step in steps {
-            match step {
-                Step::Header { device, .. } => *device &= !self.device,
-                Step::Occurrence { place, rule } => self.occurrence(all, *place, rule, known),
-                Step::Data { align, .. } if self.alignment => *align = 1,
-                Step::Each { steps, .. } => self.steps(all, steps, known),
-                Step::Scalar { .. }
-                | Step::Value { .. }
-                | Step::Compact { .. }
-                | Step::Data { .. }
-                | Step::Settle { .. }
-                | Step::OneOf { .. }
-                | Step::Require(_) => {}
+            if let Step::Header { device, .. } = step {
+                *device &= !self.device;
+            } else if let Step::Occurrence { place, rule } = step {
+                self.occurrence(all, *place, rule, known);
+            } else if let Step::Data { align, .. } = step
+                && self.alignment
+            {
+                *align = 1;
+            } else if let Step::Each { steps, .. } = step {
+                self.steps(all, steps, known);
             }
         }
     }
 
-    /// `known` says which symbols an earlier step has determined in every call.
+    /// Removes the check of an occurrence. `known` has the symbols that earlier steps bind in every call.
     fn occurrence(
         self,
         all: &Table<ValueId, Value<'_>>,
@@ -86,7 +85,7 @@ impl Unchecked {
         if group && symbol.is_none_or(|symbol| known[symbol]) {
             *rule = Rule::Any;
         }
-        // A stride may not count, something optional may not be there, and a sequence may be empty.
+        // A stride may be ignored, an optional value absent, a sequence empty: such occurrences may not bind.
         let value = place.value();
         let always = all[value].guard.is_none();
         if let Some(symbol) = symbol

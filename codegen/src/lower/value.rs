@@ -1,4 +1,4 @@
-//! Values in memory and constants of a module, as every part of a wrapper writes them.
+//! Values in memory, and constants and variables of a module.
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::any;
@@ -9,14 +9,14 @@ use crate::ir::{
 
 /// Writes all 16 bytes of a `TVMFFIAny`.
 pub(crate) fn write_any(b: &mut Builder<'_>, to: Value, index: TypeIndex, payload: Value) {
-    // The type index and the zero padding are neighbours: one aligned word.
+    // The type index and the padding are adjacent: one aligned store writes both.
     let head = b.i64(index.0.into());
     b.store(head, to, any::TYPE_INDEX.offset);
     b.store(payload, to, any::PAYLOAD.offset);
 }
 
-/// Writes a text that [needs no object](crate::resolve::accepted::needs_object) as a `TVMFFIAny`: as a `const char*`, or
-/// into the value itself where that would end too early.
+/// Writes a text that [needs no object](crate::resolve::accepted::needs_object) as a `TVMFFIAny`: a `const char*`, or a
+/// small string if the text contains NUL.
 pub(crate) fn write_text(b: &mut Builder<'_>, text: &str, to: Value, at: i32) {
     let (head, payload) = if text.contains('\0') {
         let mut bytes = [0; 8];
@@ -31,29 +31,29 @@ pub(crate) fn write_text(b: &mut Builder<'_>, text: &str, to: Value, at: i32) {
     b.store(payload, to, at + any::PAYLOAD.offset);
 }
 
-/// The address of constant bytes, of which a module has one copy.
+/// Returns the address of constant bytes; equal constants of a module are one.
 pub(crate) fn constant_bytes(b: &mut Builder<'_>, bytes: Vec<u8>) -> Value {
     let symbol = b.module.constant("tvm_ffi_codegen.constant.", bytes);
     b.address(symbol)
 }
 
-/// The variable that holds the type index of a class once it has been looked up.
+/// Returns the address of the variable that caches the type index of a class.
 pub(crate) fn class_cache(b: &mut Builder<'_>, key: &str) -> Value {
     cache(b, &format!("tvm_ffi_codegen.class.{key}"))
 }
 
-/// The address of a [variable].
+/// Returns the address of a [variable].
 pub(crate) fn cache(b: &mut Builder<'_>, name: &str) -> Value {
     let symbol = variable(b.module, name);
     b.address(symbol)
 }
 
-/// A variable of the module, 8 bytes, at first 0.
+/// Returns a variable of the module: 8 bytes, initially 0.
 pub(crate) fn variable(module: &mut Module, name: &str) -> Symbol {
     zeros(module, name, 8)
 }
 
-/// A variable of the module, of so many bytes, at first 0.
+/// Returns a variable of the module: `size` bytes, initially 0.
 pub(crate) fn zeros(module: &mut Module, name: &str, size: usize) -> Symbol {
     let known = module.find(name).is_some();
     let symbol = module.declare(name, Linkage::Local, SymbolKind::Data);
@@ -63,12 +63,12 @@ pub(crate) fn zeros(module: &mut Module, name: &str, size: usize) -> Symbol {
     symbol
 }
 
-/// The safe-call signature, `int32_t (void*, const TVMFFIAny*, int32_t, TVMFFIAny*)`.
+/// Returns the signature of FFI functions, `int32_t (void*, const TVMFFIAny*, int32_t, TVMFFIAny*)`.
 pub(crate) fn safe_call() -> Signature {
     Signature::new(&[Type::Ptr, Type::Ptr, Type::I32, Type::Ptr], Some(Type::I32))
 }
 
-/// An exported function of the FFI.
+/// Begins an exported FFI function.
 pub(crate) fn exported<'m>(module: &'m mut Module, name: &str) -> Builder<'m> {
     let mut b = Builder::function(module, name, Linkage::Export, safe_call());
     for (i, name) in ["handle", "args", "num_args", "result"].into_iter().enumerate() {
@@ -79,7 +79,7 @@ pub(crate) fn exported<'m>(module: &'m mut Module, name: &str) -> Builder<'m> {
 }
 
 impl Builder<'_> {
-    /// Any value of 64 bits as a number.
+    /// Converts a value of 64 bits to an `I64`.
     pub(crate) fn as_word(&mut self, value: Value) -> Value {
         match self.ty(value) {
             Type::F64 => self.convert(Convert::Bitcast, value, Type::I64),
@@ -89,7 +89,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Calls a function of the runtime that has a result.
+    /// Emits a call of a function of the runtime; returns its result.
     pub(crate) fn runtime(
         &mut self,
         function: &abi_spec::runtime::Function,
@@ -99,17 +99,17 @@ impl Builder<'_> {
         self.call_value(symbol, args)
     }
 
-    /// Releases an object; NULL is none.
+    /// Emits the release of an object, which may be NULL.
     pub(crate) fn release_object(&mut self, object: Value) {
         self.runtime(&abi_spec::runtime::OBJECT_DEC_REF, &[object]);
     }
 
-    /// A `Bool`: a value of this type index is an object.
+    /// Returns a `Bool`: true if the type index is that of an object.
     pub(crate) fn is_object(&mut self, index: Value) -> Value {
         self.compare_const(Cond::Sge, index, TypeIndex::STATIC_OBJECT_BEGIN.0.into())
     }
 
-    /// Returns an `I32`.
+    /// Emits a return of this code.
     pub(crate) fn return_code(&mut self, code: i32) {
         let code = self.i32(code);
         self.ret(Some(code));

@@ -1,4 +1,4 @@
-//! A wrapper while it is written: what is emitted, and how it fails.
+//! A wrapper under construction: emitted code, and the exits by which it fails.
 
 use std::ops::{Deref, DerefMut};
 
@@ -13,42 +13,42 @@ use crate::resolve::ids::{SymbolId, Table, ValueId};
 /// A wrapper under construction: an emitter whose code may fail.
 pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) emitter: Emitter<'a, 'm>,
-    /// The checks of the group that is being written.
+    /// Exit and mask of the checks that are emitted now.
     pub(crate) checks: Checks,
-    /// Where groups of checks leave for.
+    /// The exits of groups of checks.
     pub(crate) exits: Exits<'a>,
-    /// What exits hand over.
+    /// The records that exits pass to routines.
     pub(crate) records: &'m mut Records,
     /// The devices of the tensors so far.
     pub(crate) devices: Devices,
     /// The shapes of tensors whose strides are declared.
     pub(crate) shapes: Shapes,
-    /// What is written in another form than usual.
+    /// Parts that are loops or calls of routines instead of inline code.
     pub(crate) forms: Forms,
 }
 
-/// What is known of the shapes of tensors whose strides are declared.
+/// Shapes of tensors whose strides are declared.
 #[derive(Debug)]
 pub(crate) struct Shapes {
-    /// The shapes that have been tested: the symbols of their extents, with what each must be above, and a `Bool`: all
-    /// are.
+    /// Shapes that have been tested: the symbols of their extents, each with a number that it must exceed, and a `Bool`
+    /// that is true if all do.
     pub(crate) tested: Vec<(Vec<(SymbolId, i64)>, Value)>,
-    /// The symbols that are bound wherever a shape is usual, each with the number of that shape.
+    /// Symbols that are bound wherever a shape is usual, each with the index of that shape in `tested`.
     pub(crate) bound: Vec<(SymbolId, usize)>,
     /// The number of occurrences that mention each symbol.
     pub(crate) mentions: Table<SymbolId, u32>,
 }
 
-/// The parts of large functions that are loops, or left to routines.
+/// Parts of large functions that are loops or calls of routines.
 #[derive(Debug)]
 pub(crate) struct Forms {
-    /// Which tensors are checked in a loop: for each how many of its run are left.
+    /// Number of tensors from each one to the end of its [run](super::prologue::runs); 0 outside runs.
     pub(crate) runs: Table<ValueId, usize>,
-    /// Which tensors are left to a routine.
+    /// Tensors that routines check.
     pub(crate) outlined: Table<ValueId, bool>,
-    /// Whether a routine reads texts.
+    /// True if a routine reads texts.
     pub(crate) texts: bool,
-    /// Whether a routine makes the calls of functions that are objects.
+    /// True if a routine calls function objects.
     pub(crate) calls: bool,
 }
 
@@ -57,13 +57,13 @@ pub(crate) struct Forms {
 pub(crate) struct Devices {
     /// The device of the first tensor whose device index matters, how it was declared, and the place of the tensor.
     pub(crate) first: Option<(Value, Device, u64)>,
-    /// The tensors so far.
+    /// Tensors so far.
     pub(crate) tensors: Vec<ValueId>,
-    /// The table of devices, where only the call knows which must agree.
+    /// Address of the table of devices, if only the call knows which tensors must agree.
     pub(crate) table: Option<Value>,
 }
 
-/// A wrapper reads what its emitter knows, and emits as that does.
+/// Methods of the emitter are methods of the wrapper.
 impl<'a, 'm> Deref for Wrapper<'a, 'm> {
     type Target = Emitter<'a, 'm>;
 
@@ -79,13 +79,13 @@ impl DerefMut for Wrapper<'_, '_> {
 }
 
 impl Wrapper<'_, '_> {
-    /// Checks from now on apply only where a value is there.
+    /// Makes later checks apply only if a value is not absent.
     pub(crate) fn only_if_there(&mut self, value: ValueId) {
         let mask = self.mask(value);
         self.checks.mask = mask;
     }
 
-    /// Code that runs on some ways only: what is learnt in it is not known after it.
+    /// Emits code that does not dominate the code after it: values that it loads are forgotten at its end.
     pub(crate) fn aside<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
         let outer = self.open_scope();
         let value = body(self);
@@ -93,7 +93,8 @@ impl Wrapper<'_, '_> {
         value
     }
 
-    /// A scope: what is owned in it is released at its end, and what is learnt in it is not known after it.
+    /// Emits code in a scope of its own: objects that it owns are released and values that it loads are forgotten at its
+    /// end.
     pub(crate) fn inner(&mut self, body: impl FnOnce(&mut Self)) {
         let owned = self.frame.owned();
         self.aside(|w| {

@@ -1,4 +1,4 @@
-//! Terms and constraints in the wrapper's own code.
+//! Evaluation of terms and constraints.
 
 use abi_spec::Scalar;
 use abi_spec::layout::seq_cell;
@@ -19,7 +19,7 @@ use crate::resolve::step::{Condition, Place};
 use crate::resolve::term::{Kind, Node, OfSeveral, OfTensor, Property, Quote, Term};
 
 impl Wrapper<'_, '_> {
-    /// Requires a constraint to hold.
+    /// Checks a constraint.
     pub(crate) fn require(&mut self, condition: &Condition<'_>) {
         let holds = self.truth(&condition.test);
         let exit = self.failing(|w| {
@@ -35,7 +35,7 @@ impl Wrapper<'_, '_> {
         self.checks.or_go_to(exit).always(&mut self.b, holds);
     }
 
-    /// A term that is 1 or 0, as a `Bool`.
+    /// Returns a term that is 1 or 0 as a `Bool`.
     pub(crate) fn truth(&mut self, term: &Term) -> Value {
         let value = self.computed(term);
         if self.b.ty(value) == Type::Bool {
@@ -44,13 +44,13 @@ impl Wrapper<'_, '_> {
         self.b.compare_const(Cond::Ne, value, 0)
     }
 
-    /// The value of a term as `I64`, `F64` or `Ptr`.
+    /// Returns the value of a term as `I64`, `F64` or `Ptr`.
     pub(crate) fn term(&mut self, term: &Term) -> Value {
         let value = self.computed(term);
         if self.b.ty(value) == Type::Bool { self.b.widen_bool(value, Type::I64) } else { value }
     }
 
-    /// The value of a term; a truth may still be a `Bool`.
+    /// Returns the value of a term; a truth may be a `Bool`.
     fn computed(&mut self, term: &Term) -> Value {
         match &term.node {
             Node::Int(value) => self.b.i64(*value),
@@ -91,7 +91,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// A checked conversion to an integer type, in its C type; messages quote it by this text.
+    /// Returns an integer term in a C type that it must fit; `text` is the conversion as messages quote it.
     pub(crate) fn cast(&mut self, scalar: Scalar, operand: &Term, text: &str) -> Value {
         let value = self.term(operand);
         let shown =
@@ -109,7 +109,7 @@ impl Wrapper<'_, '_> {
         native
     }
 
-    /// An integer in the C type of a narrower one, which it must fit.
+    /// Converts an integer to a C type, with the check that it fits.
     fn fitted(&mut self, value: Value, kind: Kind, scalar: Scalar) -> Value {
         if kind == Kind::Unsigned && scalar.is_signed() {
             let above = self.b.binary_const(ir::Binary::Lshr, value, i64::from(scalar.bits()) - 1);
@@ -119,7 +119,7 @@ impl Wrapper<'_, '_> {
         self.narrow(value, scalar)
     }
 
-    /// An `I64` in a narrower integer type, with the check that it fits.
+    /// Converts an `I64` to a narrower integer type, with the check that it fits.
     pub(crate) fn narrow(&mut self, wide: Value, scalar: Scalar) -> Value {
         let ty = abi_type(scalar).ty;
         if ty == Type::I64 {
@@ -135,7 +135,8 @@ impl Wrapper<'_, '_> {
         narrow
     }
 
-    /// Two truths; the second is computed only if the first does not decide.
+    /// Returns the conjunction or disjunction of two truths. A second operand that may fail is evaluated only if the first
+    /// does not decide.
     fn logic(&mut self, op: Logic, [first, second]: &[Term; 2]) -> Value {
         let first = self.truth(first);
         if !second.can_fail() {
@@ -161,7 +162,7 @@ impl Wrapper<'_, '_> {
         both
     }
 
-    /// A value that is one word in terms.
+    /// Returns a declared value that terms use as one word.
     fn whole(&mut self, value: ValueId) -> Value {
         match &self.values[value] {
             ValueState::Scalar(_) => self.wide(value),
@@ -176,6 +177,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
+    /// Returns a property of a value; 0 if the value is absent.
     fn property(&mut self, value: ValueId, property: Property) -> Value {
         let word = match property {
             Property::IsSome => return self.there(value),
@@ -200,6 +202,7 @@ impl Wrapper<'_, '_> {
         self.or_zero(value, word)
     }
 
+    /// Returns a property of a value that is an address and a size.
     fn property_of_several(&mut self, value: ValueId, property: OfSeveral) -> Value {
         let [data, size] = self.values[value].pair();
         match property {
@@ -217,6 +220,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
+    /// Returns a property of a tensor.
     fn tensor_property(&mut self, value: ValueId, property: OfTensor) -> Value {
         let rank = self.function.tensor(value).and_then(|tensor| tensor.rank());
         match property {
@@ -242,13 +246,13 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// What a routine says of a tensor.
+    /// Emits the call of a routine that computes a property of a tensor.
     fn of_tensor(&mut self, routine: Routine, value: ValueId) -> Value {
         let dl = self.dl(value);
         self.routine_value(routine, &[dl])
     }
 
-    /// An extent of a tensor of free rank.
+    /// Returns an extent of a tensor of any rank.
     fn extent_at(&mut self, value: ValueId, dim: u32) -> Value {
         self.require_rank(value, dim);
         let shape = self.shape(value);
@@ -256,14 +260,14 @@ impl Wrapper<'_, '_> {
         self.b.load(Type::I64, shape, 8 * dim as i32)
     }
 
-    /// A stride of a tensor of free rank.
+    /// Returns a stride of a tensor of any rank.
     fn stride_at(&mut self, value: ValueId, dim: u32) -> Value {
         self.require_rank(value, dim);
         let (dl, dim) = (self.dl(value), self.b.i64(dim.into()));
         self.routine_value(Routine::StrideAt, &[dl, dim])
     }
 
-    /// Leaves at once if a tensor of free rank has no such dim: loads below depend on it.
+    /// Leaves with an error if a tensor of any rank has no such dim; later loads depend on it.
     fn require_rank(&mut self, value: ValueId, dim: u32) {
         let ndim = self.ndim32(value);
         let has = self.b.compare_const(Cond::Sgt, ndim, dim.into());
@@ -273,14 +277,14 @@ impl Wrapper<'_, '_> {
         });
     }
 
-    /// A value has less of something than an index asks for.
+    /// Returns the message for an index that a value does not have.
     fn too_few(&mut self, value: ValueId, of: Complaint, index: u32, found: Value) -> Message {
         let place = self.place_number(Place::Value { value });
         let values = [place as i64, i64::from(index) + 1].map(|number| self.b.i64(number));
         Message::of(of, "").with_values(&[values[0], values[1], found])
     }
 
-    /// Leaves at once unless a condition holds or the value is not there.
+    /// Leaves with an error unless a condition holds or the value is absent.
     fn guard_where_there(
         &mut self,
         value: ValueId,
@@ -298,7 +302,7 @@ impl Wrapper<'_, '_> {
         self.b.guard(holds, fail);
     }
 
-    /// Leaves if the divisor is zero.
+    /// Returns the result of a division; fails if the divisor is 0.
     fn division(&mut self, op: Division, operands: &[Term; 2], quote: &Quote) -> Value {
         let x = self.term(&operands[0]);
         if let Some(divisor) = operands[1].constant() {
@@ -313,7 +317,7 @@ impl Wrapper<'_, '_> {
             message
         });
         if self.checks.mask.is_some() {
-            // Where the check does not apply the divisor may be zero.
+            // The check is masked: where it does not apply, the divisor may be 0.
             let zero = self.b.compare_const(Cond::Eq, y, 0);
             self.checks.or_go_to(fail).never(&mut self.b, zero);
             let one = self.b.i64(1);

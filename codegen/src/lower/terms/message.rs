@@ -8,7 +8,7 @@ use crate::resolve::function::Piece;
 use crate::resolve::term::{Kind, Leaf, Node, Quote, Term};
 
 impl Wrapper<'_, '_> {
-    /// Appends `, n = 6, m = 0`.
+    /// Appends the values that a quoted expression mentions, as in `, n = 6, m = 0`.
     pub(crate) fn leaves(&mut self, message: &mut Message, quote: &Quote) {
         for Leaf { text, term } in &quote.leaves {
             message.text(", ").quoted(text).text(" = ");
@@ -16,30 +16,26 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Appends a part of a message that the user wrote: text and truths as they are.
+    /// Appends a piece of a message of the user; texts are not quoted and truths are words.
     pub(crate) fn say_piece(&mut self, message: &mut Message, piece: &Piece<'_>) {
         match piece {
             Piece::Text(text) => {
                 message.text(text);
             }
             Piece::Term(term) => {
-                let kind = match term.kind {
-                    Kind::Bool => PieceKind::Truth,
-                    Kind::Text => PieceKind::Plain,
-                    Kind::Int
-                    | Kind::Unsigned
-                    | Kind::Float
-                    | Kind::Ptr
-                    | Kind::DType
-                    | Kind::Device
-                    | Kind::Several => PieceKind::of(term.kind),
+                let kind = if term.kind == Kind::Bool {
+                    PieceKind::Truth
+                } else if term.kind == Kind::Text {
+                    PieceKind::Plain
+                } else {
+                    PieceKind::of(term.kind)
                 };
                 self.say(message, term, kind);
             }
         }
     }
 
-    /// Appends a value, as a piece of this kind.
+    /// Appends the value of a term, printed as a piece of this kind.
     fn say(&mut self, message: &mut Message, term: &Term, kind: PieceKind) {
         if let (Kind::Text, Node::Value(value)) = (term.kind, &term.node) {
             let text = self.values[*value].pair();
@@ -47,7 +43,7 @@ impl Wrapper<'_, '_> {
             return;
         }
         if matches!(term.kind, Kind::Text | Kind::Several) {
-            // A pointer that is not NULL: messages say of several values only that they are there.
+            // Any pointer that is not NULL: for such values messages only tell that they are not None.
             let some = self.b.i64(1);
             message.piece(PieceKind::Ptr, &[some]);
             return;
