@@ -1,4 +1,4 @@
-//! What a module keeps of images and kernels: variables that are filled when they are first launched.
+//! Images and GPU kernels in the module: constants with the bytes of images, and variables that the first launch fills.
 
 use crate::declaration::{Image, ImageKind};
 use crate::ir::{Data, Linkage, Module, Relocation, Symbol, SymbolKind};
@@ -6,17 +6,17 @@ use crate::lower::cuda::{ALLOW_CLUSTER, ALLOW_SHARED, image, kernel};
 use crate::lower::quote::elide;
 use crate::resolve::launched::Launch;
 
-/// How the names of the variables of images and of kernels start.
+/// Prefixes of the symbols of the variables of images and of kernels.
 pub(crate) const IMAGES: &str = "tvm_ffi_codegen.library.";
 pub(crate) const KERNELS: &str = "tvm_ffi_codegen.kernel.";
 
-/// What an image is aligned to.
+/// Alignment of the bytes of an image.
 const ALIGN: u32 = 64;
 
-/// Images of more bytes than this stay out of the way of code.
+/// Largest image, in bytes, that is placed near the code.
 const LARGE: usize = 1 << 30;
 
-/// The variable of the kernel of a launch, which every launch of it shares.
+/// Returns the variable of the kernel of a launch; all launches of a kernel share it.
 pub(crate) fn kernel(module: &mut Module, launch: &Launch<'_>) -> Symbol {
     let name = format!("{KERNELS}{}.{}", launch.image, launch.kernel);
     let symbol = match module.find(&name) {
@@ -46,7 +46,7 @@ fn new_kernel(module: &mut Module, name: &str, launch: &Launch<'_>) -> Symbol {
     variable(module, name, &words, &addresses)
 }
 
-/// The variable of an image. Its bytes are defined [later](define).
+/// Returns the variable of an image. [`define`] adds the bytes later.
 fn image(module: &mut Module, name: &str) -> Symbol {
     let variable_name = format!("{IMAGES}{name}");
     if let Some(symbol) = module.find(&variable_name) {
@@ -63,12 +63,12 @@ fn bytes_name(name: &str) -> String {
     format!("tvm_ffi_codegen.image.{name}")
 }
 
-/// Text, of which a module has one copy.
+/// Returns a constant; equal constants of a module are one.
 fn constant(module: &mut Module, bytes: Vec<u8>) -> Symbol {
     module.constant("tvm_ffi_codegen.constant.", bytes)
 }
 
-/// A variable of words, some of which are addresses.
+/// Adds a variable of words, some of which are addresses.
 fn variable(module: &mut Module, name: &str, words: &[u64], addresses: &[(i32, Symbol)]) -> Symbol {
     let symbol = module.declare(name, Linkage::Local, SymbolKind::Data);
     let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -79,7 +79,7 @@ fn variable(module: &mut Module, name: &str, words: &[u64], addresses: &[(i32, S
     symbol
 }
 
-/// How tensor maps of a declaration are made: a constant of the module.
+/// Adds the constant by which a routine encodes a tensor map.
 pub(crate) fn map(module: &mut Module, words: &[u64], name: &str) -> Symbol {
     let start = "tvm_ffi_codegen.map.";
     let known = |at: &usize| module.find(&format!("{start}{at}")).is_none();
@@ -91,7 +91,7 @@ pub(crate) fn map(module: &mut Module, words: &[u64], name: &str) -> Symbol {
     symbol
 }
 
-/// Adds the bytes of the images that the module launches from. PTX ends with a NUL.
+/// Adds the bytes of the images whose kernels the module launches. A NUL follows PTX.
 pub(crate) fn define(module: &mut Module, images: &[Image]) {
     for Image { name, bytes } in images {
         let (Some(symbol), Some(bytes)) = (module.find(&bytes_name(name)), bytes) else { continue };
@@ -105,7 +105,7 @@ pub(crate) fn define(module: &mut Module, images: &[Image]) {
     }
 }
 
-/// An image prints as its kind, its size, and a sum over its bytes (FNV-1a).
+/// Prints an image as its kind, its size and a hash of its bytes (FNV-1a).
 fn print(bytes: &[u8], _: u32) -> String {
     let sum = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, &byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
