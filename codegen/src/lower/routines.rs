@@ -5,9 +5,7 @@
 
 mod access;
 mod allocate;
-mod allocate_plain;
 mod big_int;
-mod call;
 pub(crate) mod complaints;
 mod cuda;
 mod errors;
@@ -16,25 +14,21 @@ mod fail_tensor;
 mod fail_value;
 mod float;
 mod functions;
-mod give;
-mod half;
 pub(crate) mod linked;
-mod memory;
+pub(crate) mod memory;
 mod message;
-pub(crate) mod named;
 mod names;
-mod native;
-mod quote;
 pub(crate) mod records;
 mod result;
 mod runtime;
+mod scalar;
 pub(crate) mod schema;
 #[cfg(test)]
 mod tests;
 mod text;
 mod view;
 
-pub(crate) use access::NUMBERS_SIZE;
+pub(crate) use memory::NUMBERS_SIZE;
 
 /// How the names of routines start.
 const PREFIX: &str = "tvm_ffi_codegen.";
@@ -105,19 +99,19 @@ enum Heat {
 }
 
 routines! {
-    FailAt cold, errors::fail_at;
+    FailAt cold, message::fail_at;
     IsOwned hot, result::is_owned;
     CopyAny hot, result::copy_any;
     Own outline, result::own;
     LookUp cold, functions::look_up;
-    CallNamed outline, call::call_named;
-    CallObject outline, call::call_object;
+    CallNamed outline, functions::call_named;
+    CallObject outline, functions::call_object;
     Release hot, result::release;
     Leave cold, result::leave;
     Allocate outline, allocate::allocate;
     AllocateOne outline, allocate::allocate_one;
-    AllocatePlain outline, allocate_plain::allocate_plain;
-    DataSize outline, allocate_plain::data_size;
+    AllocatePlain outline, allocate::allocate_plain;
+    DataSize outline, allocate::data_size;
     CheckSize outline, allocate::check_size;
     MakeArray outline, functions::make_array;
     MakeShape outline, functions::make_shape;
@@ -138,25 +132,25 @@ routines! {
     ToDtype cold, access::to_dtype;
     ToDevice cold, access::to_device;
     IsInstance outline, access::is_instance;
-    GiveText cold, give::give_text;
+    GiveText cold, result::give_text;
     PassOn cold, errors::pass_on;
     SetPassing cold, errors::set_passing;
     Raise cold, errors::raise;
     PutDtype cold, names::put_dtype;
     PutDevice cold, names::put_device;
     PutType cold, names::put_type;
-    PutWritten cold, result::put_written;
+    PutWritten cold, names::put_written;
     Put cold, text::put;
     PutInt cold, text::put_int;
     PutUnsigned cold, text::put_unsigned;
-    PutQuoted cold, quote::put_quoted;
+    PutQuoted cold, text::put_quoted;
     PutFloat cold, float::put_float;
     PutDigits cold, float::put_digits;
     BigScale cold, float::big_scale;
     BigCompare cold, float::big_compare;
     BigSubtract cold, float::big_subtract;
-    RoundHalf outline, half::round_half;
-    WidenHalf outline, half::widen_half;
+    RoundHalf outline, scalar::round_half;
+    WidenHalf outline, scalar::widen_half;
     BigShift cold, float::big_shift;
     Clear hot, cuda::clear;
     TensorMap outline, cuda::map::tensor_map;
@@ -167,7 +161,7 @@ routines! {
     LoadImage cold, cuda::load::load_image;
     CheckParams cold, cuda::load::check_params;
     Allow outline, cuda::load::allow;
-    FitShared cold, cuda::load::fit_shared;
+    FitShared cold, cuda::failed::fit_shared;
     EnterContext outline, cuda::context::enter_context;
     PushPrimary cold, cuda::context::push_primary;
     LeaveContext cold, cuda::context::leave_context;

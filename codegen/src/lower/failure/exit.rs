@@ -16,7 +16,7 @@ use crate::lower::failure::records;
 use crate::lower::failure::site::Failed;
 use crate::lower::failure::subject::{Facts, note, number};
 use crate::lower::routines::Routine;
-use crate::lower::routines::records::{Rule, place};
+use crate::lower::routines::records::{NumberRule, place};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{Table, ValueId};
@@ -140,7 +140,7 @@ impl<'a> Wrapper<'a, '_> {
     pub(crate) fn number_exit(
         &mut self,
         (at, found): (Place, Value),
-        (rule, shown): (Rule, &str),
+        (rule, shown): (NumberRule, &str),
         (expected, origin): (Option<Value>, Origin),
     ) -> Block {
         if let Some(other) = self.exits.other {

@@ -4,11 +4,9 @@
 use crate::ir::Value;
 use crate::lower::failure::records::Records;
 use crate::lower::quote::elide;
-use crate::lower::routines::complaints::{Complaint, Part};
-use crate::lower::routines::records::{
-    Fault, Head, Message as Record, Piece as PieceRecord, PieceKind, Text,
-};
-use crate::lower::routines::schema::Part as _;
+use crate::lower::routines::complaints::{Complaint, TemplatePart};
+use crate::lower::routines::records::{Fault, Head, MessageRecord, Piece, PieceKind, TextRef};
+use crate::lower::routines::schema::FieldType as _;
 use crate::lower::wrapper::Wrapper;
 
 /// A message with values in it.
@@ -32,9 +30,9 @@ impl Message {
         let mut message = Message::new(complaint.kind());
         for part in complaint.parts() {
             match part {
-                Part::Words(words) => message.text(words),
-                Part::Subject => message.quoted(subject),
-                Part::Value(kind) => message.piece(kind, &[]),
+                TemplatePart::Words(words) => message.text(words),
+                TemplatePart::Subject => message.quoted(subject),
+                TemplatePart::Value(kind) => message.piece(kind, &[]),
             };
         }
         message
@@ -90,15 +88,15 @@ impl Message {
     }
 
     /// Adds the pieces to the records.
-    pub(super) fn add(&self, records: &mut Records) -> Record {
+    pub(super) fn add(&self, records: &mut Records) -> MessageRecord {
         let kind = records.text(&self.kind);
-        let mut words = Vec::with_capacity(self.pieces.len() * PieceRecord::WORDS as usize);
+        let mut words = Vec::with_capacity(self.pieces.len() * Piece::WORDS as usize);
         for (kind, text) in &self.pieces {
-            let text = if text.is_empty() { Text::default() } else { records.text(text) };
-            PieceRecord { kind: *kind, text }.encode(&mut words);
+            let text = if text.is_empty() { TextRef::default() } else { records.text(text) };
+            Piece { kind: *kind, text }.encode(&mut words);
         }
         let pieces = records.pieces(&words);
-        Record { kind, pieces, count: self.pieces.len() as u32 }
+        MessageRecord { kind, pieces, count: self.pieces.len() as u32 }
     }
 }
 

@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 use crate::declaration::Location;
 use crate::ir::{Builder, Data, DataPrinter, Linkage, Module, Symbol, SymbolKind, Value};
 use crate::lower::quote::elide;
-use crate::lower::routines::records::{Head, Host, Piece, Span, Start, Text};
-use crate::lower::routines::schema::{Part, Texts, Words};
+use crate::lower::routines::records::{Head, Host, Piece, Span, Start, TextRef};
+use crate::lower::routines::schema::{FieldType, Texts, WordReader};
 use crate::resolve::function::Function;
 
 /// The name of the constant.
@@ -38,20 +38,20 @@ impl Records {
     }
 
     /// A text that messages quote.
-    pub(crate) fn quoted(&mut self, text: &str) -> Text {
+    pub(crate) fn quoted(&mut self, text: &str) -> TextRef {
         self.text(&elide(text))
     }
 
     /// A text that is not shortened.
-    pub(crate) fn text(&mut self, text: &str) -> Text {
+    pub(crate) fn text(&mut self, text: &str) -> TextRef {
         let length = text.len() as u32;
         if let Some(&offset) = self.known_texts.get(text) {
-            return Text(Span { offset, length });
+            return TextRef(Span { offset, length });
         }
         let offset = self.texts.len() as u32;
         self.texts.extend_from_slice(text.as_bytes());
         self.known_texts.insert(text.into(), offset);
-        Text(Span { offset, length })
+        TextRef(Span { offset, length })
     }
 
     /// The head of the next record.
@@ -65,7 +65,7 @@ impl Records {
     }
 
     /// Appends a record; yields its offset.
-    pub(crate) fn add<P: Part>(&mut self, record: P) -> u32 {
+    pub(crate) fn add<P: FieldType>(&mut self, record: P) -> u32 {
         let at = self.next();
         record.encode(&mut self.words);
         self.printers.push((at, print::<P>));
@@ -73,7 +73,7 @@ impl Records {
     }
 
     /// Appends a record and words after it; yields its offset.
-    pub(crate) fn add_with<P: Part>(&mut self, record: P, more: &[u32]) -> u32 {
+    pub(crate) fn add_with<P: FieldType>(&mut self, record: P, more: &[u32]) -> u32 {
         let at = self.add(record);
         self.words.extend_from_slice(more);
         at
@@ -95,7 +95,7 @@ impl Records {
     }
 
     /// Appends a record that mentions no place of its own, and words after it, unless there is such a one.
-    pub(crate) fn shared<P: Part>(&mut self, record: P, more: &[u32]) -> u32 {
+    pub(crate) fn shared<P: FieldType>(&mut self, record: P, more: &[u32]) -> u32 {
         let at = self.next();
         let start = self.words.len();
         record.encode(&mut self.words);
@@ -145,13 +145,14 @@ fn symbol(module: &mut Module) -> Symbol {
 }
 
 /// The text of a record at an offset.
-fn print<P: Part>(bytes: &[u8], at: u32) -> String {
+fn print<P: FieldType>(bytes: &[u8], at: u32) -> String {
     let words: Vec<u32> = bytes
         .chunks_exact(4)
         .map(|word| word.iter().rev().fold(0, |all, &byte| all << 8 | u32::from(byte)))
         .collect();
     let text = Texts(bytes.get(words[0] as usize..).unwrap_or_default());
-    let record = P::decode(&mut Words { left: words.get(at as usize / 4..).unwrap_or_default() });
+    let record =
+        P::decode(&mut WordReader { left: words.get(at as usize / 4..).unwrap_or_default() });
     record.map_or_else(|| "damaged".to_owned(), |record| record.show(&text))
 }
 

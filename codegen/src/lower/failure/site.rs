@@ -5,8 +5,8 @@ use crate::lower::failure::message::Message;
 use crate::lower::failure::records::{self, Records};
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::records::{CalleeKind, Case, Site};
-use crate::lower::routines::schema::Part;
+use crate::lower::routines::records::{CallSite, CalleeKind, Case};
+use crate::lower::routines::schema::FieldType;
 use crate::lower::wrapper::Wrapper;
 
 /// What is said of a call that has failed.
@@ -36,7 +36,7 @@ impl Failed {
             Case { status: *status as u32, message }.encode(&mut words);
         }
         let (head, cases) = (records.head(host), self.cases.len() as u32);
-        records.add_with(Site { head, callee: self.callee, message, cases }, &words)
+        records.add_with(CallSite { head, callee: self.callee, message, cases }, &words)
     }
 }
 

@@ -7,10 +7,10 @@ use crate::ir::{Binary, Convert, Type, Value};
 use crate::lower::failure::records;
 use crate::lower::quote::elide;
 use crate::lower::routines::records::{
-    Head, Require, Required, Rest, Scalar as ScalarRecord, ScalarClass, Subject, Suffix,
-    Tensor as TensorRecord, Text, place,
+    Head, Required, Requirement, Rest, ScalarClass, ScalarRecord, Subject, Suffix, TensorRecord,
+    TextRef, place,
 };
-use crate::lower::routines::schema::Part;
+use crate::lower::routines::schema::FieldType;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{self, Accepted};
 use crate::resolve::ids::{Table, ValueId};
@@ -136,7 +136,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    fn required_tensor(&mut self, value: ValueId, tensor: &Tensor, expected: Text) -> u32 {
+    fn required_tensor(&mut self, value: ValueId, tensor: &Tensor, expected: TextRef) -> u32 {
         let names: Vec<String> = tensor.dtypes.iter().map(|dtype| dtype.to_string()).collect();
         let accepted: Vec<u32> = tensor.accepted().iter().map(|dtype| dtype.to_word()).collect();
         let facts = self.exits.facts[value];
@@ -160,7 +160,7 @@ impl Wrapper<'_, '_> {
     pub(crate) fn owned_record(&mut self, value: ValueId) -> u32 {
         let declared = &self.function.values[value];
         let text = accepted::expected(declared.ty, declared.optional);
-        let (expected, require) = (self.records.quoted(&text), Require::Type);
+        let (expected, require) = (self.records.quoted(&text), Requirement::Type);
         let record = Required { expected, low: 0, high: 0, require, size: None };
         let required = self.records.shared(record, &[]);
         let known = self.exits.subjects[value];
@@ -220,23 +220,23 @@ pub(crate) fn number(at: Place) -> u64 {
 }
 
 /// What is required of a value of a type beyond that, and a number that belongs to it.
-fn require(ty: &ParamType) -> (Require, Option<u32>) {
+fn require(ty: &ParamType) -> (Requirement, Option<u32>) {
     let require = match ty {
-        ParamType::Leaf(Leaf::DType) => Require::Dtype,
-        ParamType::Leaf(Leaf::Device) => Require::Device,
+        ParamType::Leaf(Leaf::DType) => Requirement::Dtype,
+        ParamType::Leaf(Leaf::Device) => Requirement::Device,
         ParamType::Shape(shape) => {
-            return (Require::Numbers, shape.rank().map(|rank| rank as u32));
+            return (Requirement::Numbers, shape.rank().map(|rank| rank as u32));
         }
-        ParamType::Object(_) => Require::ObjectClass,
-        ParamType::Tuple(elements) => return (Require::Size, Some(elements.len() as u32)),
-        ParamType::Literal(_) => Require::Literal,
-        ParamType::Union(_) => Require::OneOf,
+        ParamType::Object(_) => Requirement::ObjectClass,
+        ParamType::Tuple(elements) => return (Requirement::Size, Some(elements.len() as u32)),
+        ParamType::Literal(_) => Requirement::Literal,
+        ParamType::Union(_) => Requirement::OneOf,
         ParamType::Scalar(_)
         | ParamType::Tensor(_)
         | ParamType::Leaf(Leaf::Str | Leaf::Bytes | Leaf::Any | Leaf::Stream)
         | ParamType::Sequence(..)
         | ParamType::Mapping(..)
-        | ParamType::Optional(_) => Require::Type,
+        | ParamType::Optional(_) => Requirement::Type,
     };
     (require, None)
 }

@@ -6,12 +6,9 @@ use crate::ir::Builder;
 use crate::ir::typed::{Int, Literal, Ref, Text, constant, handles, ne, routine, select};
 use crate::language::MAX_RANK;
 use crate::lower::routines::errors::forget_error;
-use crate::lower::routines::memory::{Any, ByteArray, Known, Numbers, Object, slice};
+use crate::lower::routines::memory::{Any, ByteArray, KnownText, Numbers, Object, filled, slice};
 use crate::lower::routines::runtime::{data_type_from_string, get_type_info, type_key_to_index};
 use crate::resolve::accepted::{DYNAMIC, MAX_SMALL};
-
-/// Bytes of what [`numbers()`] fills: an address, a size, and as many numbers as a shape may have dims.
-pub(crate) const NUMBERS_SIZE: u32 = 16 + 8 * MAX_RANK as u32;
 
 /// The bit of all indices that have none of their own.
 const OTHERS: u64 = DYNAMIC as u64;
@@ -100,14 +97,6 @@ pub(crate) fn text(any: &Any, low: u64, high: u64, array: &ByteArray) -> &ByteAr
     null
 }
 
-/// An array of bytes that has been written.
-#[routine(inline)]
-pub(crate) fn filled(array: &ByteArray, data: &u8, len: u64) -> &ByteArray {
-    array.data = data;
-    array.len = len;
-    array
-}
-
 /// The length of text that ends with a NUL.
 #[routine(inline)]
 pub(crate) fn c_length(text: &u8) -> u64 {
@@ -120,14 +109,14 @@ pub(crate) fn c_length(text: &u8) -> u64 {
 
 /// 1 if a text is one of these, each a length in 32 bits and its bytes.
 #[routine]
-pub(crate) fn one_of_texts(text: Text, texts: &Known, count: u64) -> i32 {
+pub(crate) fn one_of_texts(text: Text, texts: &KnownText, count: u64) -> i32 {
     let mut at = texts;
     for _ in 0..count {
         let len = at.len as u64;
         if same_text(text, slice(at.bytes, len)) != 0 {
             return 1;
         }
-        at = &at.bytes[len] as &Known;
+        at = &at.bytes[len] as &KnownText;
     }
     0
 }

@@ -101,7 +101,7 @@ complaints! {
 
 /// A piece of a complaint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum TemplatePart {
     /// Text.
     Words(&'static str),
     /// What stands for a value.
@@ -115,7 +115,7 @@ impl Complaint {
     ///
     /// # Panics
     /// If a placeholder is none.
-    pub(crate) fn parts(self) -> Vec<Part> {
+    pub(crate) fn parts(self) -> Vec<TemplatePart> {
         let mut parts = Vec::new();
         for (at, part) in self.text().split('{').enumerate() {
             let (name, words) =
@@ -127,17 +127,17 @@ impl Complaint {
                 );
             }
             if !words.is_empty() {
-                parts.push(Part::Words(words));
+                parts.push(TemplatePart::Words(words));
             }
         }
         parts
     }
 }
 
-fn placeholder(name: &str) -> Option<Part> {
+fn placeholder(name: &str) -> Option<TemplatePart> {
     if name == "subject" {
-        return Some(Part::Subject);
+        return Some(TemplatePart::Subject);
     }
     let named = |kind: &&PieceKind| format!("{kind:?}").eq_ignore_ascii_case(name);
-    PieceKind::ALL.iter().find(named).map(|kind| Part::Value(*kind))
+    PieceKind::ALL.iter().find(named).map(|kind| TemplatePart::Value(*kind))
 }

@@ -2,10 +2,8 @@
 
 use crate::ir::Builder;
 use crate::ir::typed::{Ref, Single, Text, call_indirect, constant, routine};
-use crate::lower::routines::access::filled;
-use crate::lower::routines::memory::{ByteArray, Caller, Object, State, bytes};
-use crate::lower::routines::message::{base_of, host_of, say, text_of};
-use crate::lower::routines::records::{CalleeKind, Case, Head, Message, Site};
+use crate::lower::routines::memory::{ByteArray, Caller, Object, State, bytes, filled};
+use crate::lower::routines::records::{Head, host_of, text_of};
 use crate::lower::routines::runtime::{
     error_create, error_move_from_raised, error_set_raised, object_dec_ref,
 };
@@ -52,37 +50,6 @@ pub(crate) fn raise(s: &State, kind: Text) {
     if error_create(kind, message, backtrace, error) == 0 {
         set_raised(*error);
     }
-}
-
-/// -1, once it has passed on the error of a callee, or raised what the site says. -2 stands for an error that the
-/// host has of its own, as runtimes up to 0.1.8 say.
-#[routine]
-pub(crate) fn fail_at(caller: Caller, values: &i64) -> i32 {
-    let callee = caller.site.callee;
-    if callee != CalleeKind::None {
-        if pass_on(caller) != 0 {
-            return -1;
-        }
-        if callee == CalleeKind::Function && *values == -2 {
-            return -2;
-        }
-    }
-    let head = caller.site as &Head;
-    say(head, base_of(head), meaning(caller.site, values), values, null);
-    -1
-}
-
-/// What a site says of a status, which is the first value where there are cases.
-#[routine(inline)]
-fn meaning(site: &Site, values: &i64) -> &Message {
-    let cases = &site[1] as &Case;
-    for at in 0..site.cases {
-        let case = &cases[at];
-        if case.status == *values as u32 as u64 {
-            return case.message;
-        }
-    }
-    site.message
 }
 
 /// 1 if somebody else has left an error, which goes on with the frame of the site; 0 if there is none.

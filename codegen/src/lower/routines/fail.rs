@@ -6,9 +6,9 @@ use crate::ir::typed::{Text, routine};
 use crate::lower::routines::big_int::is_big_int;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::memory::Any;
-use crate::lower::routines::message::{Failure, base_of, raise, text_of};
+use crate::lower::routines::message::{Failure, raise};
 use crate::lower::routines::records::{
-    Host, Rule, Scalar, ScalarClass, Span, Subject, Suffix, place,
+    Host, NumberRule, ScalarClass, ScalarRecord, Span, Subject, Suffix, base_of, place, text_of,
 };
 
 /// Bits of a place that are suffix and index.
@@ -71,14 +71,14 @@ pub(crate) fn fail_number(
         raise!(failure, Complaint::Negative, place, found);
     }
     let rule = which >> (place::RULE as u64) & 0xf;
-    if rule == Rule::Symbol && origin > place::UNNAMED {
+    if rule == NumberRule::Symbol && origin > place::UNNAMED {
         raise!(failure, Complaint::SymbolAt, place, expected, origin, found);
     }
     if which >> (place::OFFSET as u64) == 0 {
         raise!(failure, Complaint::Constant, place, expected, found);
     }
     let shown = &base_of(subject.head)[which >> (place::OFFSET as u64)] as &Span;
-    if rule == Rule::Solve && origin == 0 {
+    if rule == NumberRule::Solve && origin == 0 {
         raise!(failure, Complaint::Unsolved, place, quoted(subject, shown), found);
     }
     raise!(failure, Complaint::Symbol, place, expected, quoted(subject, shown), found);
@@ -90,7 +90,7 @@ pub(crate) fn fail_scalar(subject: &Subject, values: &Any, nth: u64, indices: &i
     let value = &values[nth];
     let failure = failure(subject, indices);
     let place = place_of(subject);
-    let scalar = required_of(subject) as &Scalar;
+    let scalar = required_of(subject) as &ScalarRecord;
     let class = scalar.class;
     let index = value.type_index;
     if class == ScalarClass::Int || class == ScalarClass::Unsigned {

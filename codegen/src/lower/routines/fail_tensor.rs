@@ -6,9 +6,9 @@ use abi_spec::{DeviceType, TypeIndex};
 use crate::ir::typed::routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::fail::{failure, place_of, quoted, required_of};
-use crate::lower::routines::memory::{Any, DlTensor, Placed};
+use crate::lower::routines::memory::{Any, DlTensor, PlacedTensor};
 use crate::lower::routines::message::raise;
-use crate::lower::routines::records::{Subject, Tensor, place};
+use crate::lower::routines::records::{Subject, TensorRecord, place};
 use crate::lower::routines::view::{
     compact_at, is_compact, not_empty, refused_tensor, stride_at, tensor_in,
 };
@@ -21,7 +21,7 @@ pub(crate) fn fail_header(subject: &Subject, values: &Any, nth: u64, indices: &i
     let value = &values[nth];
     let failure = failure(subject, indices);
     let place = place_of(subject);
-    let tensor = required_of(subject) as &Tensor;
+    let tensor = required_of(subject) as &TensorRecord;
     let index = value.type_index;
     if index != TypeIndex::TENSOR && index != TypeIndex::DL_TENSOR_PTR {
         raise!(failure, Complaint::Type, place, quoted(subject, tensor.expected), value);
@@ -52,7 +52,7 @@ pub(crate) fn fail_header(subject: &Subject, values: &Any, nth: u64, indices: &i
 /// The `DLTensor*` of a value that is a tensor of the kind that is required; NULL once it has raised.
 #[routine]
 pub(crate) fn check_header(any: &Any, subject: &Subject) -> &DlTensor {
-    let tensor = required_of(subject) as &Tensor;
+    let tensor = required_of(subject) as &TensorRecord;
     let index = any.type_index;
     let dl = tensor_in(any);
     let is_tensor = index == TypeIndex::TENSOR || index == TypeIndex::DL_TENSOR_PTR;
@@ -73,7 +73,7 @@ pub(crate) fn check_header(any: &Any, subject: &Subject) -> &DlTensor {
 
 /// Whether a tensor may have an element type.
 #[routine(inline)]
-fn accepts_dtype(tensor: &Tensor, dtype: u64) -> bool {
+fn accepts_dtype(tensor: &TensorRecord, dtype: u64) -> bool {
     let accepted = &tensor[1] as &u32;
     let mut found = false;
     for at in 0..tensor.accepted {
@@ -102,7 +102,7 @@ pub(crate) fn fail_device(
 /// 0 if the last of these tensors is on the same device as the first one of its type of device; else -1, once it has
 /// raised.
 #[routine]
-pub(crate) fn check_device(subject: &Subject, tensors: &Placed, count: i64) -> i32 {
+pub(crate) fn check_device(subject: &Subject, tensors: &PlacedTensor, count: i64) -> i32 {
     let last = tensors[count - 1].tensor;
     let ty = last.device_type;
     if ty as i32 <= CPU {
@@ -126,7 +126,7 @@ pub(crate) fn fail_layout(subject: &Subject, refused: &DlTensor, indices: &i64) 
     let dl = refused_tensor(refused);
     let failure = failure(subject, indices);
     let place = place_of(subject);
-    let tensor = required_of(subject) as &Tensor;
+    let tensor = required_of(subject) as &TensorRecord;
     let ndim = dl.ndim as i64;
     for dim in 0..ndim {
         let extent = dl.shape[dim];

@@ -12,7 +12,7 @@ use crate::lower::routines::errors::{set_passing, take_error};
 use crate::lower::routines::fail::{failure, place_of, quoted, required_of};
 use crate::lower::routines::memory::{Any, ByteArray, write};
 use crate::lower::routines::message::{Failure, raise};
-use crate::lower::routines::records::{Require, Required, Subject};
+use crate::lower::routines::records::{Required, Requirement, Subject};
 use crate::lower::routines::runtime::data_type_from_string;
 use crate::resolve::accepted::MAX_SMALL;
 
@@ -28,16 +28,16 @@ pub(crate) fn fail_value(subject: &Subject, values: &Any, nth: u64, indices: &i6
     let value = &values[nth];
     let required = required_of(subject) as &Required;
     let require = required.require;
-    if require == Require::OneOf {
+    if require == Requirement::OneOf {
         return wrong_type(subject, value, indices);
     }
     fail_type(subject, value, indices)?;
     match require {
-        Require::Dtype => fail_dtype(subject, value, indices),
-        Require::Device => fail_text(subject, value, indices),
-        Require::Numbers => fail_numbers(subject, value, indices),
-        Require::Size => fail_size(subject, value, indices),
-        Require::Literal => fail_literal(subject, value, indices),
+        Requirement::Dtype => fail_dtype(subject, value, indices),
+        Requirement::Device => fail_text(subject, value, indices),
+        Requirement::Numbers => fail_numbers(subject, value, indices),
+        Requirement::Size => fail_size(subject, value, indices),
+        Requirement::Literal => fail_literal(subject, value, indices),
         _ => wrong_type(subject, value, indices),
     }
 }

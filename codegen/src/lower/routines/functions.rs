@@ -3,12 +3,13 @@
 use abi_spec::TypeIndex;
 
 use crate::ir::typed::{Text, routine};
-use crate::lower::routines::access::filled;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::errors::pass_on;
-use crate::lower::routines::memory::{Any, ByteArray, Caller, Object, write};
-use crate::lower::routines::message::raise;
-use crate::lower::routines::result::leave;
+use crate::lower::routines::memory::{
+    Any, ByteArray, Caller, NamedCallee, Object, filled, slice, write,
+};
+use crate::lower::routines::message::{fail_at, raise};
+use crate::lower::routines::result::{leave, release};
 use crate::lower::routines::runtime::{
     function_call, function_get_global, lookup_from_imports, object_dec_ref,
 };
@@ -47,6 +48,51 @@ pub(crate) fn look_up(caller: Caller, name: Text, cache: &&Object, context: &u8)
     }
     object_dec_ref(function);
     found
+}
+
+/// Calls a function by its name, which is looked up once.
+#[routine]
+pub(crate) fn call_named(
+    caller: Caller,
+    callee: &NamedCallee,
+    args: &Any,
+    count: i32,
+    result: &Any,
+) -> i32 {
+    let mut function = callee.cache.load_atomic();
+    if function == null {
+        function = look_up(caller, slice(callee.name, callee.len), callee.cache, *callee.context);
+    }
+    if function == null {
+        return -1;
+    }
+    call_object(caller, function, args, count, result)
+}
+
+/// Calls a function; a result at NULL is released. What a callee that fails leaves in the place of its result is not
+/// ours.
+#[routine]
+pub(crate) fn call_object(
+    caller: Caller,
+    function: &Object,
+    args: &Any,
+    count: i32,
+    result: &Any,
+) -> i32 {
+    let own: Any;
+    let to = if result != null { result } else { own };
+    write(to, TypeIndex::NONE, 0);
+    let status = function_call(function, args, count, to);
+    if status != 0 {
+        write(to, TypeIndex::NONE, 0);
+        let values: i64;
+        *values = status as i64;
+        return fail_at(caller, values);
+    }
+    if result == null {
+        release(own, 1);
+    }
+    0
 }
 
 /// A function of the runtime has failed: its error is passed on, or one is raised that names it; -1.

@@ -9,8 +9,11 @@ use abi_spec::layout::{
 
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, Text, handles, routine, structs};
-use crate::lower::routines::records::{Head, Site, Subject};
-use crate::lower::routines::{NUMBERS_SIZE, named};
+use crate::language::MAX_RANK;
+use crate::lower::routines::records::{CallSite, Head, Subject};
+
+/// Bytes of what [`numbers()`] fills: an address, a size, and as many numbers as a shape may have dims.
+pub(crate) const NUMBERS_SIZE: u32 = 16 + 8 * MAX_RANK as u32;
 
 structs! {
     /// A `TVMFFIAny`.
@@ -88,24 +91,24 @@ structs! {
         values: Nested<i64> = SHAPE_CELL.size as i32,
     }
     /// One of several texts in a row.
-    Known KnownFields: 4, 1 => {
+    KnownText KnownTextFields: 4, 1 => {
         len: Unaligned<u32> = 0,
         bytes: Nested<u8> = 4,
     }
     /// An entry of a table of names: where it is in the table, and its length.
-    Name NameFields: 8, 8 => {
+    NameEntry NameEntryFields: 8, 8 => {
         offset: Field<u32> = 0,
         len: Field<u32> = 4,
     }
     /// What is known of a function that is called by name, see [`named`].
-    Named NamedFields: named::NAME, 8 => {
+    NamedCallee NamedCalleeFields: named::NAME, 8 => {
         cache: Field<Ref<Ref<Object>>> = named::CACHE as i32,
         context: Field<Ref<Ref<u8>>> = named::CONTEXT as i32,
         len: Field<u64> = named::LENGTH as i32,
         name: Nested<u8> = named::NAME as i32,
     }
     /// A tensor and its place.
-    Placed PlacedFields: 16, 8 => {
+    PlacedTensor PlacedTensorFields: 16, 8 => {
         tensor: Field<Ref<DlTensor>> = 0,
         place: Field<u64> = 8,
     }
@@ -124,6 +127,30 @@ structs! {
     }
 }
 
+/// NAMED
+pub(crate) mod named {
+    /// Where the address of the variable is that holds the function once it has been looked up.
+    pub(crate) const CACHE: u32 = 0;
+
+    /// Where the address of the library's context is.
+    pub(crate) const CONTEXT: u32 = 8;
+
+    /// Where the length of the name is.
+    pub(crate) const LENGTH: u32 = 16;
+
+    /// Where the name is, which ends with a NUL.
+    pub(crate) const NAME: u32 = 24;
+
+    /// The bytes, with room for the addresses.
+    pub(crate) fn encode(name: &str) -> Vec<u8> {
+        let mut bytes = vec![0; LENGTH as usize];
+        bytes.extend((name.len() as u64).to_le_bytes());
+        bytes.extend(name.as_bytes());
+        bytes.push(0);
+        bytes
+    }
+}
+
 /// Where the text of a message is, and how many bytes there is room for; the rest is cut off.
 const TEXT: u32 = 40;
 pub(crate) const MAX_TEXT: u32 = 4096;
@@ -131,7 +158,7 @@ pub(crate) const MAX_TEXT: u32 = 4096;
 handles! {
     /// Who fails if something does: a place of a function, or the function.
     pub(crate) struct Caller {
-        site: Ref<Site>,
+        site: Ref<CallSite>,
     }
 }
 
@@ -145,6 +172,14 @@ pub(crate) fn slice(data: &u8, len: u64) -> Text {
 #[routine(inline)]
 pub(crate) fn bytes(array: &ByteArray) -> Text {
     Text { data: array.data, len: array.len }
+}
+
+/// An array of bytes that has been written.
+#[routine(inline)]
+pub(crate) fn filled(array: &ByteArray, data: &u8, len: u64) -> &ByteArray {
+    array.data = data;
+    array.len = len;
+    array
 }
 
 /// Writes all 16 bytes of a value.

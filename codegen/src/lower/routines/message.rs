@@ -4,18 +4,19 @@ use crate::ir::typed::{Float, Int, Ref, Single, Text, handles, routine};
 use crate::ir::{Builder, Convert, Type, Value};
 use crate::lower::routines::Routine;
 use crate::lower::routines::big_int::put_big;
-use crate::lower::routines::complaints::{self, Complaint};
-use crate::lower::routines::errors;
+use crate::lower::routines::complaints::{Complaint, TemplatePart};
+use crate::lower::routines::errors::{self, pass_on};
 use crate::lower::routines::float::put_float;
 use crate::lower::routines::memory::{Any, BigInt, Caller, State, slice};
-use crate::lower::routines::names::{put_device, put_device_type, put_dtype, put_type};
-use crate::lower::routines::quote::put_quoted;
-use crate::lower::routines::records::{
-    Fault, Head, Host, Message, Piece, PieceKind, Rest, Span, Start, Subject, Suffix, place,
+use crate::lower::routines::names::{
+    put_device, put_device_type, put_dtype, put_type, put_written,
 };
-use crate::lower::routines::result::put_written;
-use crate::lower::routines::schema::Part;
-use crate::lower::routines::text::{put, put_int, put_unsigned};
+use crate::lower::routines::records::{
+    CallSite, CalleeKind, Case, Fault, Head, MessageRecord, Piece, PieceKind, Rest, Span, Start,
+    Subject, Suffix, TextRef, base_of, host_of, place, text_in, text_of,
+};
+use crate::lower::routines::schema::FieldType;
+use crate::lower::routines::text::{put, put_int, put_quoted, put_unsigned};
 
 handles! {
     /// What messages about a value need: its record, and the numbers of the elements that the loops are at.
@@ -26,27 +27,32 @@ handles! {
 }
 
 /// Where something fails.
-pub(crate) trait Place {
+pub(crate) trait IntoFailure {
     /// A record of the function, and the numbers of the elements that the loops are at.
-    fn failure(self, b: &mut Builder<'_>) -> Failure;
+    fn into_failure(self, b: &mut Builder<'_>) -> Failure;
 }
 
-impl Place for Failure {
-    fn failure(self, _: &mut Builder<'_>) -> Failure {
+impl IntoFailure for Failure {
+    fn into_failure(self, _: &mut Builder<'_>) -> Failure {
         self
     }
 }
 
-impl Place for Caller {
-    fn failure(self, b: &mut Builder<'_>) -> Failure {
+impl IntoFailure for Caller {
+    fn into_failure(self, b: &mut Builder<'_>) -> Failure {
         let (base, offset) = self.site.parts();
         Failure { head: Ref::within(base, offset), indices: Ref::new(b.null()) }
     }
 }
 
 /// What `raise!` calls: raises a complaint of these values.
-pub(crate) fn raise(b: &mut Builder<'_>, at: impl Place, complaint: Complaint, values: &[Value]) {
-    let failure = at.failure(b);
+pub(crate) fn raise(
+    b: &mut Builder<'_>,
+    at: impl IntoFailure,
+    complaint: Complaint,
+    values: &[Value],
+) {
+    let failure = at.into_failure(b);
     let (bytes, is_rare) = template(complaint);
     let base = b.constant_bytes(&bytes, 8);
     let message = b.ptr_offset(base, i64::from(4 * Start::WORDS));
@@ -63,57 +69,63 @@ pub(crate) fn raise(b: &mut Builder<'_>, at: impl Place, complaint: Complaint, v
 
 /// A constant with the message of a complaint, and whether some piece of it is rare.
 fn template(complaint: Complaint) -> (Vec<u8>, bool) {
-    use crate::lower::routines::records::Text as Quoted;
     let (mut text, mut pieces, mut is_rare) = (Vec::new(), Vec::new(), false);
     let mut span = |words: &str| {
         text.extend_from_slice(words.as_bytes());
         let length = words.len() as u32;
-        Quoted(Span { offset: text.len() as u32 - length, length })
+        TextRef(Span { offset: text.len() as u32 - length, length })
     };
     let kind = span(complaint.kind());
     for part in complaint.parts() {
         pieces.push(match part {
-            complaints::Part::Words(words) => Piece { kind: PieceKind::Words, text: span(words) },
-            complaints::Part::Value(kind) => {
+            TemplatePart::Words(words) => Piece { kind: PieceKind::Words, text: span(words) },
+            TemplatePart::Value(kind) => {
                 is_rare |= kind.is_rare();
-                Piece { kind, text: Quoted::default() }
+                Piece { kind, text: TextRef::default() }
             }
-            complaints::Part::Subject => unreachable!("routines name what they complain of"),
+            TemplatePart::Subject => unreachable!("routines name what they complain of"),
         });
     }
-    let first = 4 * (Start::WORDS + Message::WORDS);
+    let first = 4 * (Start::WORDS + MessageRecord::WORDS);
     let texts = first + 4 * Piece::WORDS * pieces.len() as u32;
     let mut words = Vec::with_capacity(texts as usize / 4);
     Start { texts }.encode(&mut words);
-    Message { kind, pieces: first, count: pieces.len() as u32 }.encode(&mut words);
+    MessageRecord { kind, pieces: first, count: pieces.len() as u32 }.encode(&mut words);
     pieces.into_iter().for_each(|piece| piece.encode(&mut words));
     let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     bytes.extend(text);
     (bytes, is_rare)
 }
 
-/// The constant that a record is in.
-#[routine(inline)]
-pub(crate) fn base_of(record: &Head) -> &u8 {
-    &(record as &u8)[0 - record.at]
+/// -1, once it has passed on the error of a callee, or raised what the site says. -2 stands for an error that the
+/// host has of its own, as runtimes up to 0.1.8 say.
+#[routine]
+pub(crate) fn fail_at(caller: Caller, values: &i64) -> i32 {
+    let callee = caller.site.callee;
+    if callee != CalleeKind::None {
+        if pass_on(caller) != 0 {
+            return -1;
+        }
+        if callee == CalleeKind::Function && *values == -2 {
+            return -2;
+        }
+    }
+    let head = caller.site as &Head;
+    say(head, base_of(head), meaning(caller.site, values), values, null);
+    -1
 }
 
-/// The function of a record.
+/// What a site says of a status, which is the first value where there are cases.
 #[routine(inline)]
-pub(crate) fn host_of(record: &Head) -> &Host {
-    &base_of(record)[record.host] as &Host
-}
-
-/// A text of the constant that a record is in.
-#[routine(inline)]
-pub(crate) fn text_of(record: &Head, text: &Span) -> Text {
-    text_in(base_of(record), text)
-}
-
-/// A text of a constant.
-#[routine(inline)]
-fn text_in(base: &u8, text: &Span) -> Text {
-    slice(&base[(base as &Start).texts + text.offset], text.length)
+fn meaning(site: &CallSite, values: &i64) -> &MessageRecord {
+    let cases = &site[1] as &Case;
+    for at in 0..site.cases {
+        let case = &cases[at];
+        if case.status == *values as u32 as u64 {
+            return case.message;
+        }
+    }
+    site.message
 }
 
 /// Raises the message of a fault with these values; -1.
@@ -134,7 +146,7 @@ pub(crate) fn fail_any(fault: &Fault, values: &i64) -> i32 {
 
 /// Raises a message of a constant about a record.
 #[routine]
-pub(crate) fn say(head: &Head, base: &u8, message: &Message, values: &i64, indices: &i64) {
+pub(crate) fn say(head: &Head, base: &u8, message: &MessageRecord, values: &i64, indices: &i64) {
     let s: State;
     open(s, head, values, indices);
     let pieces = &base[message.pieces] as &Piece;
@@ -146,7 +158,13 @@ pub(crate) fn say(head: &Head, base: &u8, message: &Message, values: &i64, indic
 
 /// The same with pieces of every kind.
 #[routine]
-pub(crate) fn say_any(head: &Head, base: &u8, message: &Message, values: &i64, indices: &i64) {
+pub(crate) fn say_any(
+    head: &Head,
+    base: &u8,
+    message: &MessageRecord,
+    values: &i64,
+    indices: &i64,
+) {
     let s: State;
     open(s, head, values, indices);
     let pieces = &base[message.pieces] as &Piece;

@@ -5,7 +5,8 @@ use rustc_hash::FxHashMap;
 
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, Single, Text, constant, handles, routine};
-use crate::lower::routines::memory::{Any, Name, State, bytes, slice};
+use crate::lower::routines::access::is_object;
+use crate::lower::routines::memory::{Any, NameEntry, State, bytes, slice};
 use crate::lower::routines::runtime::get_type_info;
 use crate::lower::routines::text::{put, put_int, put_unsigned};
 
@@ -20,7 +21,7 @@ const CPU: i64 = DeviceType::CPU.0 as i64;
 handles! {
     /// A table that maps small numbers to names.
     pub(crate) struct Names {
-        entries: Ref<Name>,
+        entries: Ref<NameEntry>,
         count: Int<u64>,
     }
 }
@@ -102,6 +103,31 @@ pub(crate) fn put_type(s: &State, value: &Any) {
     }
     put(s, "type index ");
     put_int(s, index as i64);
+}
+
+/// Appends the type of a value that a kernel has written.
+#[routine]
+pub(crate) fn put_written(s: &State, value: &Any) {
+    let index = value.type_index;
+    if index >= TypeIndex::DL_TENSOR_PTR && index <= TypeIndex::BYTE_ARRAY_PTR {
+        put(s, "a borrowed ");
+    }
+    if is_object(index) {
+        let object = value.object;
+        if object == null {
+            put(s, "NULL");
+            return;
+        }
+        let own = object.type_index;
+        if own != index {
+            put(s, "type index ");
+            put_int(s, index as i64);
+            put(s, " of an object with type index ");
+            put_int(s, own as i64);
+            return;
+        }
+    }
+    put_type(s, value);
 }
 
 /// Appends an element type, as `DType` displays it.

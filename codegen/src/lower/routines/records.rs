@@ -4,8 +4,8 @@
 //! are counted in bytes from its start, those of texts from the start of the texts. Every record that a routine is
 //! given starts with a [`Head`], from which it finds the rest.
 
-use crate::ir::typed::Ref;
-use crate::lower::routines::schema::{Part, Texts, Words, codes, record};
+use crate::ir::typed::{Ref, Text, routine};
+use crate::lower::routines::schema::{FieldType, Texts, WordReader, codes, record};
 use crate::resolve::term::Kind;
 
 record! {
@@ -15,17 +15,17 @@ record! {
 
 /// Text that messages quote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Text(pub(crate) Span);
+pub(crate) struct TextRef(pub(crate) Span);
 
-impl Part for Text {
+impl FieldType for TextRef {
     const WORDS: u32 = Span::WORDS;
 
     fn encode(self, words: &mut Vec<u32>) {
         self.0.encode(words);
     }
 
-    fn decode(words: &mut Words<'_>) -> Option<Self> {
-        Span::decode(words).map(Text)
+    fn decode(words: &mut WordReader<'_>) -> Option<Self> {
+        Span::decode(words).map(TextRef)
     }
 
     fn show(self, text: &Texts<'_>) -> String {
@@ -59,9 +59,9 @@ record! {
     Host {
         head: Head,
         /// As messages quote it.
-        signature: Text,
+        signature: TextRef,
         /// The line of backtraces.
-        backtrace: Text,
+        backtrace: TextRef,
         /// The least number of arguments.
         least: u32,
         /// The largest number of arguments.
@@ -74,18 +74,18 @@ record! {
     Subject {
         head: Head,
         /// Its path, as far as the first number that only the call knows.
-        path: Text,
+        path: TextRef,
         /// The offset of the [`Rest`] of its path; 0 if there is none.
         rest: u32,
         /// Which argument it is, or is in.
         argument: Option<u32>,
-        /// The offset of what is required of it: [`Scalar`], [`Tensor`] or [`Kind`](Required).
+        /// The offset of what is required of it: [`ScalarRecord`], [`TensorRecord`] or [`Required`].
         required: u32,
     }
 }
 
 record! {
-    /// The rest of a path: so many [`Text`]s follow, each behind the number of an element.
+    /// The rest of a path: so many [`TextRef`]s follow, each behind the number of an element.
     Rest { count: u32 }
 }
 
@@ -103,22 +103,22 @@ codes! {
 
 record! {
     /// What is required of a scalar.
-    Scalar {
+    ScalarRecord {
         class: ScalarClass,
         bits: u32,
         signed: bool,
         /// As messages name what is expected.
-        expected: Text,
+        expected: TextRef,
         /// The name of the type of the number.
-        name: Text,
+        name: TextRef,
     }
 }
 
 record! {
     /// What is required of a tensor; the words of the element types that it may have follow.
-    Tensor {
-        expected: Text,
-        dtypes: Text,
+    TensorRecord {
+        expected: TextRef,
+        dtypes: TextRef,
         rank: Option<u32>,
         /// The type of the device; 0 for any.
         device: u32,
@@ -132,7 +132,7 @@ record! {
 
 codes! {
     /// What is required of another value beyond its type.
-    Require {
+    Requirement {
         /// Nothing.
         Type,
         /// To be or to name an element type.
@@ -155,11 +155,11 @@ codes! {
 record! {
     /// What is required of another value.
     Required {
-        expected: Text,
+        expected: TextRef,
         /// The set of type indices that it may have.
         low: u64,
         high: u64,
-        require: Require,
+        require: Requirement,
         size: Option<u32>,
     }
 }
@@ -185,7 +185,7 @@ pub(crate) mod place {
     /// Bits below the suffix.
     pub(crate) const SUFFIX: u32 = 8;
 
-    /// Bits below the [`Rule`](super::Rule) of a number, which stands where no place has anything.
+    /// Bits below the [`NumberRule`](super::NumberRule) of a number, which stands where no place has anything.
     pub(crate) const RULE: u32 = 12;
 
     /// What a place is that a message does not name.
@@ -205,7 +205,7 @@ pub(crate) mod place {
 
 codes! {
     /// What is required of a number.
-    Rule {
+    NumberRule {
         /// Not to be negative.
         Any,
         /// To be that of a symbol.
@@ -298,17 +298,17 @@ impl PieceKind {
 
 record! {
     /// A piece of a message.
-    Piece { kind: PieceKind, text: Text }
+    Piece { kind: PieceKind, text: TextRef }
 }
 
 record! {
     /// A message: the kind of the error, and where its pieces are, and how many.
-    Message: Default { kind: Text, pieces: u32, count: u32 }
+    MessageRecord: Default { kind: TextRef, pieces: u32, count: u32 }
 }
 
 record! {
     /// A message of its own, with the values that a wrapper hands over.
-    Fault { head: Head, message: Message }
+    Fault { head: Head, message: MessageRecord }
 }
 
 codes! {
@@ -325,27 +325,51 @@ codes! {
 
 record! {
     /// A call that may fail. So many [`Case`]s follow.
-    Site {
+    CallSite {
         head: Head,
         /// Whose error it may be.
         callee: CalleeKind,
         /// What is said if there is no error, and no case.
-        message: Message,
+        message: MessageRecord,
         cases: u32,
     }
 }
 
 record! {
     /// What is said of this status.
-    Case { status: u32, message: Message }
+    Case { status: u32, message: MessageRecord }
 }
 
 record! {
-    /// Tensors that are allocated at once. [`Output`]s follow.
+    /// Tensors that are allocated at once. [`OutputRecord`]s follow.
     Outputs { count: u32 }
 }
 
 record! {
     /// A tensor that is allocated; rank and element type as they stand in a `DLTensor`.
-    Output { rank: u32, dtype: u32, align: u64, name: Text }
+    OutputRecord { rank: u32, dtype: u32, align: u64, name: TextRef }
+}
+
+/// The constant that a record is in.
+#[routine(inline)]
+pub(crate) fn base_of(record: &Head) -> &u8 {
+    &(record as &u8)[0 - record.at]
+}
+
+/// The function of a record.
+#[routine(inline)]
+pub(crate) fn host_of(record: &Head) -> &Host {
+    &base_of(record)[record.host] as &Host
+}
+
+/// A text of the constant that a record is in.
+#[routine(inline)]
+pub(crate) fn text_of(record: &Head, text: &Span) -> Text {
+    text_in(base_of(record), text)
+}
+
+/// A text of a constant.
+#[routine(inline)]
+pub(crate) fn text_in(base: &u8, text: &Span) -> Text {
+    Text { data: &base[(base as &Start).texts + text.offset], len: text.length }
 }

@@ -3,17 +3,17 @@
 use abi_spec::TypeIndex;
 
 use crate::ir::Builder;
-use crate::ir::typed::{Bool, Int, constant, handles, routine};
+use crate::ir::typed::{Bool, Int, Text, constant, handles, routine};
 use crate::lower::routines::access::{accepts, borrow, is_object};
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::errors::{set_raised, take_error};
 use crate::lower::routines::fail::{fail_scalar, failure, place_of, quoted, required_of};
-use crate::lower::routines::memory::{Any, Caller, State};
+use crate::lower::routines::memory::{Any, ByteArray, Caller, filled};
 use crate::lower::routines::message::raise;
-use crate::lower::routines::names::put_type;
 use crate::lower::routines::records::{Required, Subject};
-use crate::lower::routines::runtime::{any_view_to_owned_any, object_dec_ref, object_inc_ref};
-use crate::lower::routines::text::{put, put_int};
+use crate::lower::routines::runtime::{
+    any_view_to_owned_any, object_dec_ref, object_inc_ref, string_from_byte_array,
+};
 use crate::resolve::accepted::{MAX_SMALL, owned};
 
 /// Bytes of a text that has its place in the value.
@@ -149,31 +149,6 @@ pub(crate) fn own(caller: Caller, value: &Any) -> i32 {
     0
 }
 
-/// Appends the type of a value that a kernel has written.
-#[routine]
-pub(crate) fn put_written(s: &State, value: &Any) {
-    let index = value.type_index;
-    if index >= TypeIndex::DL_TENSOR_PTR && index <= TypeIndex::BYTE_ARRAY_PTR {
-        put(s, "a borrowed ");
-    }
-    if is_object(index) {
-        let object = value.object;
-        if object == null {
-            put(s, "NULL");
-            return;
-        }
-        let own = object.type_index;
-        if own != index {
-            put(s, "type index ");
-            put_int(s, index as i64);
-            put(s, " of an object with type index ");
-            put_int(s, own as i64);
-            return;
-        }
-    }
-    put_type(s, value);
-}
-
 /// Gives up the objects among values.
 #[routine]
 pub(crate) fn release(values: &Any, count: i64) {
@@ -194,4 +169,20 @@ pub(crate) fn leave(values: &Any, count: i64) {
     if error != null {
         set_raised(error);
     }
+}
+
+/// The whole of a function that returns a constant text, as an owned string. The result is written at once and whole, if
+/// all went well; else the runtime has raised, and so has this.
+#[routine]
+pub(crate) fn give_text(text: Text, result: &Any) -> i32 {
+    let bytes: ByteArray;
+    let string: Any;
+    string.head = 0;
+    string.payload = 0;
+    if string_from_byte_array(filled(bytes, text.data, text.len), string) != 0 {
+        return -1;
+    }
+    result.head = string.head;
+    result.payload = string.payload;
+    0
 }

@@ -48,7 +48,7 @@ fn cut(message: &u8) {
 
 /// Whether a byte of UTF-8 is not the first of its character.
 #[routine(inline)]
-pub(super) fn continues(byte: u8) -> bool {
+fn continues(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }
 
@@ -80,4 +80,88 @@ pub(crate) fn put_unsigned(s: &State, value: u64) {
         }
     }
     put(s, slice(&digits[at], DIGITS - at));
+}
+
+/// After so many bytes a text loses its end.
+const QUOTED: u64 = 64;
+
+/// Appends text in quotes; long text loses its end, and what is not a printable character, or is no UTF-8, is
+/// escaped.
+#[routine]
+pub(crate) fn put_quoted(s: &State, text: Text) {
+    put(s, "\"");
+    let count = if text.len > QUOTED { QUOTED } else { text.len };
+    let mut at: u64 = 0;
+    while at < count {
+        let from = &text.data[at];
+        let size = character(from, text.len - at);
+        if size != 0 {
+            put(s, slice(from, size));
+        } else {
+            put_byte(s, *from as u64);
+        }
+        at += if size != 0 { size } else { 1 };
+    }
+    if text.len > QUOTED {
+        put(s, "...");
+    }
+    put(s, "\"");
+}
+
+/// Appends a byte, escaped unless it is plain ASCII and no quote or backslash.
+#[routine(inline)]
+fn put_byte(s: &State, byte: u64) {
+    if is_within(byte, 0x20, 0x7e) && byte != 0x22 && byte != 0x5c {
+        let plain: u8;
+        *plain = byte as u8;
+        put(s, slice(plain, 1));
+    } else {
+        let digits = "0123456789abcdef";
+        put(s, "\\x");
+        put(s, slice(&digits.data[byte >> 4], 1));
+        put(s, slice(&digits.data[byte & 15], 1));
+    }
+}
+
+/// The size of a character of more than one byte that starts here, where so many bytes are left; 0 if none does, or
+/// one that controls a terminal. The table is that of well-formed sequences in the Unicode standard.
+#[routine(inline)]
+fn character(from: &u8, left: u64) -> u64 {
+    let lead = *from;
+    let size: u64 = match lead {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => 0,
+    };
+    if size == 0 || size > left {
+        return 0;
+    }
+    // U+0080 to U+009F are controls.
+    let low: u8 = match lead {
+        0xc2 | 0xe0 => 0xa0,
+        0xf0 => 0x90,
+        _ => 0x80,
+    };
+    let high: u8 = match lead {
+        0xed => 0x9f,
+        0xf4 => 0x8f,
+        _ => 0xbf,
+    };
+    let second = from[1];
+    if second < low || second > high {
+        return 0;
+    }
+    for at in 2..size {
+        if !continues(from[at]) {
+            return 0;
+        }
+    }
+    size
+}
+
+/// Whether a number is between two others, or one of them.
+#[routine(inline)]
+fn is_within(value: u64, first: u64, last: u64) -> bool {
+    value - first <= last - first
 }

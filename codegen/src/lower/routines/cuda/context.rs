@@ -22,7 +22,7 @@ pub(crate) fn enter_context(attempt: Attempt) -> i32 {
     if status == 0 && *current as u64 == attempt.device {
         return 0;
     }
-    if status != cuda::INVALID_CONTEXT {
+    if status != cuda::CUDA_ERROR_INVALID_CONTEXT {
         check(attempt, status)?;
     }
     push_primary(attempt)?;
@@ -68,7 +68,7 @@ pub(crate) fn leave_context(caller: Caller, status: i32) -> i32 {
 pub(crate) fn prepare(attempt: Attempt) -> i32 {
     load_kernel(attempt)?;
     if attempt.device > i32::MAX as u64 {
-        kernel_failed(attempt, cuda::INVALID_DEVICE);
+        kernel_failed(attempt, cuda::CUDA_ERROR_INVALID_DEVICE);
         return -1;
     }
     push_primary(attempt)?;

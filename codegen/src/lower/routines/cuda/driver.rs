@@ -56,17 +56,12 @@ fn open(#[known] loader: Loader, caller: Caller) -> i32 {
     }
     let version: i32;
     check_driver(Entry::DriverGetVersion, caller, cuda::driver_get_version(version))?;
-    if *version < cuda::VERSION {
-        raise!(caller, Complaint::OldDriver, file, cuda::VERSION, *version);
+    if *version < cuda::MIN_DRIVER_VERSION {
+        raise!(caller, Complaint::OldDriver, file, cuda::MIN_DRIVER_VERSION, *version);
     }
     check_driver(Entry::Init, caller, cuda::init(0))?;
     (&table.ready).store_atomic(1);
     0
-}
-
-/// The name of a function, for messages.
-pub(super) fn name_of(b: &mut Builder<'_>, entry: Entry) -> Text {
-    constant(b, entry.name())
 }
 
 /// The names of all functions, and how many are needed.

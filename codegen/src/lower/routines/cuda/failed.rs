@@ -1,12 +1,11 @@
 //! What is said of a status of the driver.
 
 use crate::declaration::AttributeKind;
-use crate::ir::typed::{Int, Ref, Text, handles, routine};
+use crate::ir::Builder;
+use crate::ir::typed::{Int, Ref, Text, constant, handles, routine};
 use crate::lower::cuda::{self, Config, Entry, Kernel};
 use crate::lower::routines::access::c_length;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::cuda::driver::name_of;
-use crate::lower::routines::cuda::load::fit_shared;
 use crate::lower::routines::memory::{Caller, slice};
 use crate::lower::routines::message::raise;
 
@@ -14,7 +13,7 @@ use crate::lower::routines::message::raise;
 const EARLIER: &str = ", which may stem from earlier work";
 
 /// The number of the attribute that says the cluster.
-const CLUSTER: u32 = AttributeKind::Cluster.id();
+const CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: u32 = AttributeKind::Cluster.id();
 
 handles! {
     /// Who uses which kernel where.
@@ -32,7 +31,7 @@ handles! {
         earlier: Text,
     }
     /// A kernel and its image by their names, and what the driver says.
-    struct Failure {
+    struct KernelFailure {
         kernel: Text,
         image: Text,
         said: Said,
@@ -43,6 +42,11 @@ handles! {
         y: Int<u32>,
         z: Int<u32>,
     }
+}
+
+/// The name of a function, for messages.
+fn name_of(b: &mut Builder<'_>, entry: Entry) -> Text {
+    constant(b, entry.name())
 }
 
 /// Raises that a function of the driver has failed, unless it has succeeded.
@@ -83,7 +87,7 @@ pub(crate) fn kernel_failed(attempt: Attempt, status: i32) {
 #[routine]
 pub(crate) fn launch_failed(attempt: Attempt, config: &Config, status: i32) {
     let shares = attempt.kernel.allowed & cuda::ALLOW_SHARED != 0;
-    if shares && status == cuda::INVALID_VALUE && fit_shared(attempt, config) < 0 {
+    if shares && status == cuda::CUDA_ERROR_INVALID_VALUE && fit_shared(attempt, config) < 0 {
         return;
     }
     let (caller, device) = (attempt.caller, attempt.device);
@@ -93,16 +97,49 @@ pub(crate) fn launch_failed(attempt: Attempt, config: &Config, status: i32) {
     raise!(caller, Complaint::Launch, failure, grid, block, cluster, config.shared, device);
 }
 
+/// How much dynamic shared memory a device has beside the kernel's static memory; -1 once it has raised that a launch
+/// wants more.
+#[routine]
+pub(crate) fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
+    let (kernel, device) = (attempt.kernel, attempt.device as i32);
+    let most: i32;
+    let own: i32;
+    check(
+        attempt,
+        cuda::device_get_attribute(
+            most,
+            cuda::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+            device,
+        ),
+    )?;
+    check(
+        attempt,
+        cuda::kernel_get_attribute(
+            own,
+            cuda::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+            kernel.handle,
+            device,
+        ),
+    )?;
+    let most = *most as i64 - *own as i64;
+    let wanted = config.shared as i64;
+    if wanted > most {
+        let name = shown(kernel);
+        raise!(attempt.caller, Complaint::SharedMemory, name, most, attempt.device, wanted);
+    }
+    most as i32
+}
+
 #[routine(inline)]
 fn extents(of: &u32) -> Extents {
     Extents { x: of[0], y: of[1], z: of[2] }
 }
 
 #[routine(inline)]
-fn failure(kernel: &Kernel, status: i32) -> Failure {
+fn failure(kernel: &Kernel, status: i32) -> KernelFailure {
     let image = kernel.image;
     let (kernel, image) = (shown(kernel), slice(image.name, image.name_size));
-    Failure { kernel, image, said: said(status) }
+    KernelFailure { kernel, image, said: said(status) }
 }
 
 /// The name of a kernel in messages.
@@ -119,7 +156,7 @@ fn said(status: i32) -> Said {
     *text = null;
     cuda::get_error_name(status, name);
     cuda::get_error_string(status, text);
-    let earlier = if cuda::is_sticky(status) { EARLIER } else { "" };
+    let earlier = if cuda::loses_context(status) { EARLIER } else { "" };
     Said { name: c_text(*name), status, text: c_text(*text), earlier }
 }
 
@@ -139,7 +176,7 @@ fn cluster(config: &Config) -> Extents {
     let mut found = Extents { x: 1, y: 1, z: 1 };
     for at in 0..config.count {
         let attribute = &config.attributes[at];
-        if attribute.id == CLUSTER {
+        if attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {
             found = extents(attribute.extents);
         }
     }

@@ -5,7 +5,7 @@ use crate::lower::cuda::{self, Config, CuKernel, CuLibrary, Entry, Image, driver
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::cuda::DEVICES;
 use crate::lower::routines::cuda::driver::open_driver;
-use crate::lower::routines::cuda::failed::{Attempt, check, shown};
+use crate::lower::routines::cuda::failed::{Attempt, check, fit_shared, shown};
 use crate::lower::routines::message::raise;
 
 /// Parameters that a kernel has at most, for the message.
@@ -67,7 +67,7 @@ pub(crate) fn check_params(attempt: Attempt, found: &CuKernel) -> i32 {
     let mut its: u64 = 0;
     for at in 0..count {
         let status = cuda::kernel_get_param_info(found, at, offset, size);
-        if status == cuda::INVALID_VALUE {
+        if status == cuda::CUDA_ERROR_INVALID_VALUE {
             raise!(caller, Complaint::Params, name, at, count);
         }
         check(attempt, status)?;
@@ -106,32 +106,14 @@ pub(crate) fn allow(attempt: Attempt, config: &Config) -> i32 {
         if most < 0 {
             return -1;
         }
-        set(attempt, cuda::DYNAMIC_SHARED, most)?;
+        set(attempt, cuda::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most)?;
     }
     if allowed & cuda::ALLOW_CLUSTER != 0 {
-        set(attempt, cuda::LARGE_CLUSTER, 1)?;
+        set(attempt, cuda::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
     }
     // Whoever loses this race allows the same once more.
     (&kernel.devices).compare_exchange(devices, devices | bit);
     0
-}
-
-/// How much dynamic shared memory a device has beside the kernel's static memory; -1 once it has raised that a launch
-/// wants more.
-#[routine]
-pub(crate) fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
-    let (kernel, device) = (attempt.kernel, attempt.device as i32);
-    let most: i32;
-    let own: i32;
-    check(attempt, cuda::device_get_attribute(most, cuda::MOST_SHARED, device))?;
-    check(attempt, cuda::kernel_get_attribute(own, cuda::STATIC_SHARED, kernel.handle, device))?;
-    let most = *most as i64 - *own as i64;
-    let wanted = config.shared as i64;
-    if wanted > most {
-        let name = shown(kernel);
-        raise!(attempt.caller, Complaint::SharedMemory, name, most, attempt.device, wanted);
-    }
-    most as i32
 }
 
 /// Sets an attribute of a kernel on a device.
