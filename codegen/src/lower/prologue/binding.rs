@@ -4,7 +4,7 @@ use crate::ir::{Binary, Cond, Value};
 use crate::language::spelled;
 use crate::lower::emitter::state::{Origin, Scope, SymbolState};
 use crate::lower::operators;
-use crate::lower::routines::records::{Rule as Is, place};
+use crate::lower::routines::records::{NumberRule as Is, place};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::SymbolId;
 use crate::resolve::operator::Unary;
