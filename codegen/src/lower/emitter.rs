@@ -1,13 +1,12 @@
 //! The emitter of one function: its code so far, what is known of its values, and what its frame holds. Nothing here
 //! checks anything, and nothing that it emits fails.
 
-mod access;
 pub(crate) mod frame;
 mod output;
 mod presence;
-mod scalar;
 pub(crate) mod state;
 mod tensor;
+mod value;
 
 use abi_spec::Scalar;
 
@@ -47,7 +46,7 @@ pub(crate) struct Emitter<'a, 'm> {
     /// What the body has computed.
     pub(crate) locals: Table<LocalId, Option<Value>>,
     /// Where the value is that a loop or a union is at: the address of each that is in one now.
-    pub(crate) places: Table<ValueId, Option<Value>>,
+    pub(crate) addresses: Table<ValueId, Option<Value>>,
     /// The optional tensor that is known to be there, in the branch of its checks.
     pub(crate) branched: Option<ValueId>,
     /// The scope that the code is in, and how many there have been.
@@ -92,7 +91,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
             known_sign: Scoped::like(&function.symbols, false),
             outputs: Table::like(&function.outputs, None),
             locals: Table::like(&function.locals, None),
-            places: Table::like(values, None),
+            addresses: Table::like(values, None),
             branched: None,
             scope: Scope::OUTER,
             scopes: 0,

@@ -10,7 +10,7 @@ use crate::lower::value::write_any;
 
 /// The number of failures that share a way out. Finding out what dominates a block takes time for each that jumps to it,
 /// and the more the farther they are from each other.
-pub(crate) const SHARED: u32 = 64;
+pub(crate) const MAX_PREDECESSORS: u32 = 64;
 
 /// What is owned, and released on every way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,6 +49,16 @@ impl Slot {
     }
 }
 
+/// The block that releases the owned values after a failure and returns.
+#[derive(Clone, Copy, Debug)]
+struct LeaveBlock {
+    block: Block,
+    /// Its parameter for the number of owned values.
+    count: Value,
+    /// Its parameter for the status to return.
+    status: Value,
+}
+
 /// What the body owns, and how it is left.
 #[derive(Debug)]
 pub(crate) struct Frame {
@@ -57,7 +67,7 @@ pub(crate) struct Frame {
     /// The address of each slot, once it is used.
     slots: [Option<Value>; Slot::COUNT],
     /// The way out of a failure: a block that takes how many values are owned, and the status.
-    leave: Option<(Block, [Value; 2])>,
+    leave: Option<LeaveBlock>,
     /// The number of failures that take it so far.
     leaving: u32,
     /// What a prologue holds at this point.
@@ -154,7 +164,7 @@ impl Emitter<'_, '_> {
         let count = self.b.i64(self.frame.owned.into());
         self.b.jump(block, &[count, status]);
         self.frame.leaving += 1;
-        if self.frame.leaving == SHARED {
+        if self.frame.leaving == MAX_PREDECESSORS {
             let here = self.b.current();
             self.write_leave();
             self.b.switch_to(here);
@@ -162,19 +172,19 @@ impl Emitter<'_, '_> {
     }
 
     fn leave_block(&mut self) -> Block {
-        if let Some((block, _)) = self.frame.leave {
-            return block;
+        if let Some(leave) = self.frame.leave {
+            return leave.block;
         }
         let block = self.b.cold_block("leave");
-        let params = [(Type::I64, "owned"), (Type::I32, "status")]
-            .map(|(ty, name)| self.b.block_param(block, ty, name));
-        self.frame.leave = Some((block, params));
+        let count = self.b.block_param(block, Type::I64, "owned");
+        let status = self.b.block_param(block, Type::I32, "status");
+        self.frame.leave = Some(LeaveBlock { block, count, status });
         block
     }
 
     /// Writes the way out, if there is one.
     pub(crate) fn write_leave(&mut self) {
-        let Some((block, [count, status])) = self.frame.leave.take() else { return };
+        let Some(LeaveBlock { block, count, status }) = self.frame.leave.take() else { return };
         self.frame.leaving = 0;
         self.b.switch_to(block);
         let values = self.owned_at(0);

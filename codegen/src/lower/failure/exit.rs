@@ -5,11 +5,12 @@
 //! record before the checks.
 
 use abi_spec::layout::{ANY, any};
+use abi_spec::runtime;
 use rustc_hash::FxHashMap;
 
 use crate::declaration::Location;
-use crate::ir::{Binary, Block, Convert, Type, Value};
-use crate::lower::emitter::frame::{Held, SHARED, Slot};
+use crate::ir::{Binary, Block, Cond, Convert, Type, Value};
+use crate::lower::emitter::frame::{Held, MAX_PREDECESSORS, Slot};
 use crate::lower::emitter::state::Origin;
 use crate::lower::failure::message::Message;
 use crate::lower::failure::records;
@@ -32,9 +33,9 @@ pub(crate) struct Exits<'a> {
     /// The loops that surround the code.
     loops: Vec<Turn>,
     /// The first argument of the run that the code is in, and the argument that it is at.
-    pub(super) run: Option<[Value; 2]>,
+    pub(super) run: Option<Run>,
     /// The blocks in which a function is left once a routine has raised, and how many exits jump to each.
-    raised: FxHashMap<Shared, (Block, u32)>,
+    raised: FxHashMap<ExitState, (Block, u32)>,
     /// What is held, and the block that releases it and what is held before it.
     pub(super) releasing: Vec<(Held, Block)>,
     /// The record of each value.
@@ -54,9 +55,31 @@ pub(crate) enum Turn {
     Left { size: Value, left: Value },
 }
 
+/// The run of alike tensors that a loop checks, each by its address among the arguments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) first: Value,
+    pub(crate) current: Value,
+}
+
+/// A check of the number at a place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NumberCheck<'s> {
+    pub(crate) place: Place,
+    /// The number.
+    pub(crate) found: Value,
+    pub(crate) rule: NumberRule,
+    /// The text of the expected number, empty where messages have none.
+    pub(crate) text: &'s str,
+    /// The expected number, where it is known.
+    pub(crate) expected: Option<Value>,
+    /// The place that has determined the expected number.
+    pub(crate) origin: Origin,
+}
+
 /// What exits have in common that share a way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Shared {
+struct ExitState {
     /// What is held last.
     held: Option<Held>,
     owned: u32,
@@ -64,7 +87,7 @@ struct Shared {
 
 impl<'a> Exits<'a> {
     /// Those of a function that has none yet.
-    pub(crate) fn new(function: &Function<'_>) -> Exits<'a> {
+    pub(crate) fn new(function: &Function<'_>, host: u32) -> Exits<'a> {
         let mut facts = Table::like(&function.values, Facts::NONE);
         note(&function.steps, &mut facts);
         Exits {
@@ -76,13 +99,8 @@ impl<'a> Exits<'a> {
             releasing: Vec::new(),
             subjects: Table::like(&function.values, None),
             facts,
-            hosts: Vec::new(),
+            hosts: vec![(function.declared.location.as_ref().map(std::ptr::from_ref), host)],
         }
-    }
-
-    /// The record of the function at a place in its source.
-    pub(crate) fn is_at(&mut self, location: Option<&Location>, host: u32) {
-        self.hosts.push((location.map(std::ptr::from_ref), host));
     }
 }
 
@@ -137,22 +155,18 @@ impl<'a> Wrapper<'a, '_> {
 
     /// A number and its sign: the rule, the text of what it should be, that itself and the place that has determined
     /// it.
-    pub(crate) fn number_exit(
-        &mut self,
-        (at, found): (Place, Value),
-        (rule, shown): (NumberRule, &str),
-        (expected, origin): (Option<Value>, Origin),
-    ) -> Block {
+    pub(crate) fn number_exit(&mut self, check: NumberCheck<'_>) -> Block {
         if let Some(other) = self.exits.other {
             return other;
         }
-        let shown = if shown.is_empty() {
+        let NumberCheck { place: at, found, rule, text, expected, origin } = check;
+        let text = if text.is_empty() {
             0
         } else {
-            let text = self.records.quoted(shown);
+            let text = self.records.quoted(text);
             self.records.shared(text, &[])
         };
-        let which = place::of(shown, number(at)) | u64::from(rule as u32) << place::RULE;
+        let which = place::of(text, number(at)) | u64::from(rule as u32) << place::RULE;
         self.exit_by(Routine::FailNumber, |w| {
             let subject = w.subject(at.value());
             let which = w.b.i64(which as i64);
@@ -244,10 +258,10 @@ impl<'a> Wrapper<'a, '_> {
     fn index(&mut self, turn: Turn) -> Value {
         match turn {
             Turn::At { start, at } => {
-                let [start, at] =
-                    [start, at].map(|at| self.b.convert(Convert::PtrToInt, at, Type::I64));
+                let start = self.b.convert(Convert::PtrToInt, start, Type::I64);
+                let at = self.b.convert(Convert::PtrToInt, at, Type::I64);
                 let bytes = self.b.binary(Binary::Sub, at, start);
-                let shift = abi_spec::layout::ANY.size.trailing_zeros();
+                let shift = ANY.size.trailing_zeros();
                 self.b.binary_const(Binary::Lshr, bytes, shift.into())
             }
             Turn::Left { size, left } => self.b.binary(Binary::Sub, size, left),
@@ -266,7 +280,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Runs `body` in a run of alike tensors: its first argument, and that it is at.
-    pub(crate) fn in_run<T>(&mut self, run: [Value; 2], body: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn in_run<T>(&mut self, run: Run, body: impl FnOnce(&mut Self) -> T) -> T {
         self.exits.run = Some(run);
         let value = body(self);
         self.exits.run = None;
@@ -324,9 +338,9 @@ impl<'a> Wrapper<'a, '_> {
 
     /// The block in which the function is left once a routine has raised.
     fn raised_block(&mut self) -> Block {
-        let key = Shared { held: self.frame.held.last().copied(), owned: self.frame.owned() };
+        let key = ExitState { held: self.frame.held.last().copied(), owned: self.frame.owned() };
         if let Some((block, uses)) = self.exits.raised.get_mut(&key)
-            && *uses < SHARED
+            && *uses < MAX_PREDECESSORS
         {
             *uses += 1;
             return *block;
@@ -346,5 +360,66 @@ impl<'a> Wrapper<'a, '_> {
             Origin::Known(place) => self.b.i64(place as i64),
             Origin::Told(place) => place,
         }
+    }
+}
+
+/// Leaving once something has raised.
+impl Wrapper<'_, '_> {
+    /// Leaves once something has raised: what is held is released, and the error stays.
+    pub(super) fn leave_prologue(&mut self, status: Value) {
+        if self.frame.held.is_empty() {
+            return self.exit(Some(status));
+        }
+        let error = self.take_error();
+        let release = self.releasing(self.frame.held.len());
+        self.b.jump(release, &[error]);
+    }
+
+    /// The block that releases the first so many things that are held, the last one first, and leaves with an error.
+    fn releasing(&mut self, count: usize) -> Block {
+        let known = self.exits.releasing.iter().zip(&self.frame.held);
+        let known = known.take_while(|((held, _), now)| held == *now).count();
+        if let Some(&(_, block)) = self.exits.releasing[..known].get(count - 1) {
+            return block;
+        }
+        let next = (count > 1).then(|| self.releasing(count - 1));
+        let here = self.b.current();
+        let block = self.b.cold_block("release");
+        let error = self.b.block_param(block, Type::Ptr, "error");
+        self.b.switch_to(block);
+        let last = self.frame.held[count - 1];
+        self.release_held(&[last]);
+        match next {
+            Some(next) => self.b.jump(next, &[error]),
+            None => {
+                self.set_error(error);
+                let raised = self.b.i32(-1);
+                self.exit(Some(raised));
+            }
+        }
+        self.b.switch_to(here);
+        self.exits.releasing.truncate(count - 1);
+        self.exits.releasing.push((last, block));
+        block
+    }
+
+    /// Puts an owned error, which may be NULL, into the thread's slot.
+    fn set_error(&mut self, error: Value) {
+        let some = self.b.compare_const(Cond::Ne, error, 0);
+        let set = crate::lower::runtime(self.b.module, &runtime::ERROR_SET_RAISED);
+        let release = crate::lower::runtime(self.b.module, &runtime::OBJECT_DEC_REF);
+        self.b.if_then(some, |b| {
+            b.call(set, &[error]);
+            b.call(release, &[error]);
+        });
+    }
+
+    /// Takes the error out of the thread's slot.
+    pub(crate) fn take_error(&mut self) -> Value {
+        let null = self.b.null();
+        let error = self.scratch(&[null]);
+        let take = crate::lower::runtime(self.b.module, &runtime::ERROR_MOVE_FROM_RAISED);
+        self.b.call(take, &[error]);
+        self.b.load(Type::Ptr, error, 0)
     }
 }

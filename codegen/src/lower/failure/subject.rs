@@ -4,6 +4,7 @@ use abi_spec::Scalar;
 
 use crate::declaration::{Device, Leaf, ParamType, Tensor};
 use crate::ir::{Binary, Convert, Type, Value};
+use crate::lower::failure::exit::Run;
 use crate::lower::failure::records;
 use crate::lower::quote::elide;
 use crate::lower::routines::records::{
@@ -35,17 +36,14 @@ impl Facts {
 
 /// Notes what steps require of tensors.
 pub(crate) fn note(steps: &[Step<'_>], facts: &mut Table<ValueId, Facts>) {
-    Step::visit_all(steps, &mut |step| match step {
-        Step::Header { value, device, .. } => facts[*value].device = *device,
-        Step::Compact { value } => facts[*value].compact = true,
-        Step::Data { value, align } => facts[*value].align = *align,
-        Step::Scalar { .. }
-        | Step::Value { .. }
-        | Step::Occurrence { .. }
-        | Step::Settle { .. }
-        | Step::Each { .. }
-        | Step::OneOf { .. }
-        | Step::Require(_) => {}
+    Step::visit_all(steps, &mut |step| {
+        if let Step::Header { value, device, .. } = step {
+            facts[*value].device = *device;
+        } else if let Step::Compact { value } = step {
+            facts[*value].compact = true;
+        } else if let Step::Data { value, align } = step {
+            facts[*value].align = *align;
+        }
     });
 }
 
@@ -54,11 +52,11 @@ impl Wrapper<'_, '_> {
     pub(crate) fn subject(&mut self, value: ValueId) -> Value {
         let record = self.subject_record(value);
         let address = records::address(&mut self.b, record);
-        let Some([start, at]) = self.exits.run else { return address };
+        let Some(Run { first, current }) = self.exits.run else { return address };
         // The records of a run follow each other, as its arguments do.
-        let [start, at] =
-            [start, at].map(|address| self.b.convert(Convert::PtrToInt, address, Type::I64));
-        let bytes = self.b.binary(Binary::Sub, at, start);
+        let first = self.b.convert(Convert::PtrToInt, first, Type::I64);
+        let current = self.b.convert(Convert::PtrToInt, current, Type::I64);
+        let bytes = self.b.binary(Binary::Sub, current, first);
         let nth = self.b.binary_const(Binary::Lshr, bytes, 4);
         let bytes = self.b.binary_const(Binary::Mul, nth, i64::from(4 * Subject::WORDS));
         self.b.ptr_add(address, bytes)

@@ -48,21 +48,21 @@ use abi_spec::Scalar;
 
 /// What a text says of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
+pub enum TextKind {
     /// Its metadata.
     Metadata,
     /// Its documentation.
     Doc,
 }
 
-impl Subject {
-    const ALL: [Subject; 2] = [Subject::Metadata, Subject::Doc];
+impl TextKind {
+    const ALL: [TextKind; 2] = [TextKind::Metadata, TextKind::Doc];
 
     /// In front of the name of the function, behind the text.
     const fn label(self) -> &'static str {
         match self {
-            Subject::Metadata => "metadata.",
-            Subject::Doc => "doc.",
+            TextKind::Metadata => "metadata.",
+            TextKind::Doc => "doc.",
         }
     }
 
@@ -79,19 +79,19 @@ impl Subject {
 /// be more NULs; what is not of this form is left out.
 ///
 /// ```
-/// use tvm_ffi_codegen::metadata::{Subject, texts};
+/// use tvm_ffi_codegen::metadata::{TextKind, texts};
 ///
 /// let mut found = texts(b"\0Adds.\0doc.add\0damaged");
-/// assert_eq!(found.next(), Some((Subject::Doc, &b"add"[..], &b"Adds."[..])));
+/// assert_eq!(found.next(), Some((TextKind::Doc, &b"add"[..], &b"Adds."[..])));
 /// assert_eq!(found.next(), None);
 /// ```
-pub fn texts(section: &[u8]) -> impl Iterator<Item = (Subject, &[u8], &[u8])> {
+pub fn texts(section: &[u8]) -> impl Iterator<Item = (TextKind, &[u8], &[u8])> {
     let mut parts = section.split(|&byte| byte == 0).filter(|part| !part.is_empty());
     let pairs = std::iter::from_fn(move || Some((parts.next()?, parts.next()?)));
     pairs.filter_map(|(text, label)| {
-        let name = |subject: Subject| label.strip_prefix(subject.label().as_bytes());
-        let found = Subject::ALL.into_iter().find_map(|subject| Some((subject, name(subject)?)));
-        found.map(|(subject, name)| (subject, name, text))
+        let name = |kind: TextKind| label.strip_prefix(kind.label().as_bytes());
+        let found = TextKind::ALL.into_iter().find_map(|kind| Some((kind, name(kind)?)));
+        found.map(|(kind, name)| (kind, name, text))
     })
 }
 
@@ -114,7 +114,10 @@ impl Function {
             result: signature.result.to_string(),
             outputs: signature.outputs().iter().map(OutputText::new).collect(),
             constraints: list(&signature.constraints),
-            location: self.location.as_ref().map(|Location { file, line }| Place { file, line }),
+            location: self
+                .location
+                .as_ref()
+                .map(|Location { file, line }| LocationText { file, line }),
         };
         json(&Metadata { type_schema: json(&function_schema(signature)), declaration })
     }
@@ -144,11 +147,11 @@ struct Declaration<'a> {
     outputs: Vec<OutputText>,
     constraints: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    location: Option<Place<'a>>,
+    location: Option<LocationText<'a>>,
 }
 
 #[derive(Serialize)]
-struct Place<'a> {
+struct LocationText<'a> {
     file: &'a str,
     line: &'a u32,
 }

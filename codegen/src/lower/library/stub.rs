@@ -17,8 +17,22 @@ use crate::lower::value::{safe_call, write_any};
 use crate::resolve::c_type::{CType, abi_type};
 use crate::resolve::external::{External, Given, Param, Yielded};
 
-/// Both words of a `TVMFFIAny`.
-type Words = [Value; 2];
+/// The words of a `TVMFFIAny`, an `I64` each.
+#[derive(Clone, Copy)]
+struct AnyWords {
+    /// The type index and the 32 bits after it.
+    head: Value,
+    payload: Value,
+}
+
+/// Text, bytes or numbers that C hands over.
+#[derive(Clone, Copy)]
+struct Span {
+    /// The address of the first one.
+    data: Value,
+    /// The number of them, an `I64`.
+    size: Value,
+}
 
 /// A stub under construction.
 struct Stub<'m> {
@@ -110,8 +124,9 @@ impl Stub<'_> {
     /// Hands the result over, if somebody wants it, and returns.
     fn finish(&mut self, yielded: Yielded, result: Value, to: Option<Value>) {
         if let Some(to) = to {
-            let [wanted, dropped, done] =
-                ["wanted", "dropped", "done"].map(|label| self.b.block(label));
+            let wanted = self.b.block("wanted");
+            let dropped = self.b.block("dropped");
+            let done = self.b.block("done");
             let wants = self.b.compare_const(Cond::Ne, to, 0);
             self.b.branch(wants, wanted, dropped);
             self.b.switch_to(wanted);
@@ -152,14 +167,15 @@ impl Stub<'_> {
         }
     }
 
-    fn read(&mut self, from: Value) -> Words {
-        [any::TYPE_INDEX, any::PAYLOAD].map(|field| self.b.load(Type::I64, from, field.offset))
+    fn read(&mut self, from: Value) -> AnyWords {
+        let head = self.b.load(Type::I64, from, any::TYPE_INDEX.offset);
+        let payload = self.b.load(Type::I64, from, any::PAYLOAD.offset);
+        AnyWords { head, payload }
     }
 
-    fn write(&mut self, words: Words, to: Value, at: i32) {
-        for (word, field) in words.into_iter().zip([any::TYPE_INDEX, any::PAYLOAD]) {
-            self.b.store(word, to, at + field.offset);
-        }
+    fn write(&mut self, words: AnyWords, to: Value, at: i32) {
+        self.b.store(words.head, to, at + any::TYPE_INDEX.offset);
+        self.b.store(words.payload, to, at + any::PAYLOAD.offset);
     }
 
     fn slots(&mut self, count: u32) -> Value {

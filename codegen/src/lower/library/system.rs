@@ -5,7 +5,7 @@ use abi_spec::runtime;
 use abi_spec::symbol::{LIBRARY_BIN, PREFIX, system_symbol};
 
 use crate::ir::{Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind};
-use crate::lower::library::embed;
+use crate::lower::library::exports;
 
 /// The function that registers, and the names under which it does.
 const REGISTER: &str = "tvm_ffi_codegen.register";
@@ -39,9 +39,9 @@ pub(crate) fn register(module: &mut Module, prefix: &str) {
 fn complete(module: &mut Module) {
     if module.find(LIBRARY_BIN).is_none() {
         let library = Node { module: Imported::Library, children: Vec::new() };
-        embed::imports(module, &ImportTree { nodes: vec![library] });
+        exports::import_tree(module, &ImportTree { nodes: vec![library] });
     }
-    embed::context(module);
+    exports::context(module);
 }
 
 /// Nothing can be done about a failure so early; the runtime knows none.

@@ -3,7 +3,7 @@
 use abi_spec::layout::{ANY, BYTE_ARRAY, byte_array, object};
 use abi_spec::{Scalar, TypeIndex, runtime};
 
-use super::{Stub, Words};
+use super::{AnyWords, Span, Stub};
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::language::{MAX_RANK, spelled};
 use crate::lower::failure::records;
@@ -17,7 +17,7 @@ use crate::resolve::external::{Given, Param};
 
 impl Stub<'_> {
     /// What a parameter is given.
-    pub(super) fn argument(&mut self, param: &Param<'_>, given: &[Value]) -> Words {
+    pub(super) fn argument(&mut self, param: &Param<'_>, given: &[Value]) -> AnyWords {
         let (optional, value) = (param.optional, given[0]);
         match param.given {
             Given::Scalar(scalar) if optional => self.unless_null(value, |s| {
@@ -27,47 +27,56 @@ impl Stub<'_> {
             Given::Scalar(scalar) => self.scalar(param, scalar, value),
             Given::DType => self.plain(param, given, (TypeIndex::DATA_TYPE, Type::I32)),
             Given::Device => self.plain(param, given, (TypeIndex::DEVICE, Type::I64)),
-            Given::Str => self.text(param, [value, given[1]]),
-            Given::Bytes => self.bytes(param, [value, given[1]]),
-            Given::Shape => self.shape(param, [value, given[1]]),
+            Given::Str => self.text(param, Span { data: value, size: given[1] }),
+            Given::Bytes => self.bytes(param, Span { data: value, size: given[1] }),
+            Given::Shape => self.shape(param, Span { data: value, size: given[1] }),
             Given::Tensor if optional => {
                 self.unless_null(value, |s| s.words(TypeIndex::DL_TENSOR_PTR, value))
             }
             Given::Tensor => self.words(TypeIndex::DL_TENSOR_PTR, value),
             Given::Object => self.unless_null(value, |s| {
                 let index = s.b.load(Type::I32, value, object::TYPE_INDEX.offset);
-                [s.b.convert(Convert::Zext, index, Type::I64), s.b.as_word(value)]
+                let head = s.b.convert(Convert::Zext, index, Type::I64);
+                AnyWords { head, payload: s.b.as_word(value) }
             }),
             Given::Any => self.unless_null(value, |s| s.read(value)),
         }
     }
 
-    fn words(&mut self, index: TypeIndex, payload: Value) -> Words {
-        [self.b.i64(index.0.into()), self.b.as_word(payload)]
+    fn words(&mut self, index: TypeIndex, payload: Value) -> AnyWords {
+        let head = self.b.i64(index.0.into());
+        AnyWords { head, payload: self.b.as_word(payload) }
     }
 
     /// None where an address is NULL.
-    fn unless_null(&mut self, address: Value, words: impl FnOnce(&mut Self) -> Words) -> Words {
+    fn unless_null(
+        &mut self,
+        address: Value,
+        words: impl FnOnce(&mut Self) -> AnyWords,
+    ) -> AnyWords {
         let some = self.b.compare_const(Cond::Ne, address, 0);
         self.unless_none(some, words)
     }
 
-    fn unless_none(&mut self, some: Value, words: impl FnOnce(&mut Self) -> Words) -> Words {
-        let [there, absent, next] = ["some", "none", "next"].map(|label| self.b.block(label));
-        let all = ["index", "payload"].map(|name| self.b.block_param(next, Type::I64, name));
+    fn unless_none(&mut self, some: Value, words: impl FnOnce(&mut Self) -> AnyWords) -> AnyWords {
+        let there = self.b.block("some");
+        let absent = self.b.block("none");
+        let next = self.b.block("next");
+        let head = self.b.block_param(next, Type::I64, "index");
+        let payload = self.b.block_param(next, Type::I64, "payload");
         self.b.branch(some, there, absent);
         self.b.switch_to(there);
         let words = words(self);
-        self.b.jump(next, &words);
+        self.b.jump(next, &[words.head, words.payload]);
         self.b.switch_to(absent);
         let none = self.b.i64(TypeIndex::NONE.0.into());
         self.b.jump(next, &[none, none]);
         self.b.switch_to(next);
-        all
+        AnyWords { head, payload }
     }
 
     /// A number in its C type.
-    fn scalar(&mut self, param: &Param<'_>, scalar: Scalar, native: Value) -> Words {
+    fn scalar(&mut self, param: &Param<'_>, scalar: Scalar, native: Value) -> AnyWords {
         let mut native = native;
         if scalar == Scalar::Bool {
             let truth = self.b.compare_const(Cond::Ne, native, 0);
@@ -83,7 +92,7 @@ impl Stub<'_> {
     }
 
     /// An element type or a device, which is of this type in memory.
-    fn plain(&mut self, param: &Param<'_>, given: &[Value], of: (TypeIndex, Type)) -> Words {
+    fn plain(&mut self, param: &Param<'_>, given: &[Value], of: (TypeIndex, Type)) -> AnyWords {
         let (index, ty) = of;
         if param.optional {
             return self.unless_null(given[0], |s| {
@@ -107,7 +116,7 @@ impl Stub<'_> {
 
     /// Text gets an owner, since only that knows its size. The runtime, which fails only where there is no room for it,
     /// says so as C++ does; that is of no use to the caller.
-    fn text(&mut self, param: &Param<'_>, span: [Value; 2]) -> Words {
+    fn text(&mut self, param: &Param<'_>, span: Span) -> AnyWords {
         let there = self.is_there(param, span);
         self.unless_none(there, |s| {
             let (array, slot) = (s.byte_array(span), s.make());
@@ -119,14 +128,14 @@ impl Stub<'_> {
             let none = s.b.i64(0);
             write_any(&mut s.b, slot, TypeIndex::NONE, none);
             let subject = spelled(param.name).to_string();
-            s.fail(&Failed::of(Complaint::NoMemory, &subject), &[span[1]]);
+            s.fail(&Failed::of(Complaint::NoMemory, &subject), &[span.size]);
             s.b.switch_to(next);
             s.read(slot)
         })
     }
 
     /// Bytes are borrowed where they are.
-    fn bytes(&mut self, param: &Param<'_>, span: [Value; 2]) -> Words {
+    fn bytes(&mut self, param: &Param<'_>, span: Span) -> AnyWords {
         let there = self.is_there(param, span);
         self.unless_none(there, |s| {
             let array = s.byte_array(span);
@@ -135,8 +144,9 @@ impl Stub<'_> {
     }
 
     /// A shape is made of numbers.
-    fn shape(&mut self, param: &Param<'_>, [numbers, size]: [Value; 2]) -> Words {
-        let there = self.is_there(param, [numbers, size]);
+    fn shape(&mut self, param: &Param<'_>, span: Span) -> AnyWords {
+        let there = self.is_there(param, span);
+        let Span { data: numbers, size } = span;
         let most = self.b.i64(MAX_RANK as i64);
         let fits = self.b.compare(Cond::Sle, size, most);
         self.require(
@@ -174,7 +184,7 @@ impl Stub<'_> {
 
     /// Whether there is something at an address, given its size: without `Optional` also where there is nothing of
     /// it. Sizes are not negative.
-    fn is_there(&mut self, param: &Param<'_>, [address, size]: [Value; 2]) -> Value {
+    fn is_there(&mut self, param: &Param<'_>, Span { data, size }: Span) -> Value {
         let fits = self.b.compare_const(Cond::Sge, size, 0);
         self.require(
             fits,
@@ -182,7 +192,7 @@ impl Stub<'_> {
             format!("{}.size", spelled(param.name)),
             &[size],
         );
-        let some = self.b.compare_const(Cond::Ne, address, 0);
+        let some = self.b.compare_const(Cond::Ne, data, 0);
         if param.optional {
             return some;
         }
@@ -190,7 +200,7 @@ impl Stub<'_> {
         self.b.or(some, empty)
     }
 
-    fn byte_array(&mut self, [data, size]: [Value; 2]) -> Value {
+    fn byte_array(&mut self, Span { data, size }: Span) -> Value {
         let array = self.b.stack_slot(BYTE_ARRAY.size, BYTE_ARRAY.align);
         self.b.store(data, array, byte_array::DATA.offset);
         self.b.store(size, array, byte_array::SIZE.offset);

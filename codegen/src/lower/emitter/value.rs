@@ -1,10 +1,13 @@
 //! Where values are, and what stands there.
 
+use abi_spec::Scalar;
 use abi_spec::layout::{ANY, any, byte_array};
 
 use crate::declaration::Shape;
-use crate::ir::{Type, Value};
+use crate::ir::{Convert, Type, Value};
 use crate::lower::emitter::Emitter;
+use crate::lower::emitter::state::{ScalarState, ValueState};
+use crate::resolve::c_type::abi_type;
 use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
 
@@ -13,7 +16,7 @@ impl Emitter<'_, '_> {
     pub(crate) fn address_of(&mut self, value: ValueId) -> (Value, i32) {
         match self.function.values[value].source {
             Source::Context => (self.b.param(0), 0),
-            Source::Argument(index) | Source::Rest(index) => match self.places[value] {
+            Source::Argument(index) | Source::Rest(index) => match self.addresses[value] {
                 Some(place) => (place, 0),
                 None => (self.args, index as i32 * ANY.size as i32),
             },
@@ -24,7 +27,7 @@ impl Emitter<'_, '_> {
             | Source::Key { .. }
             | Source::Mapped { .. }
             | Source::Alternative { .. }
-            | Source::Result => match self.places[value] {
+            | Source::Result => match self.addresses[value] {
                 Some(place) => (place, 0),
                 None => unreachable!("a loop, a union or a call knows where it is"),
             },
@@ -34,7 +37,7 @@ impl Emitter<'_, '_> {
     /// True if a value is there in every call, and is not one of many.
     pub(crate) fn is_once(&self, value: ValueId) -> bool {
         let declared = &self.function.values[value];
-        !declared.dynamic && declared.guard.is_none() && self.places[value].is_none()
+        !declared.dynamic && declared.guard.is_none() && self.addresses[value].is_none()
     }
 
     /// The address of the `TVMFFIAny`.
@@ -89,5 +92,34 @@ impl Emitter<'_, '_> {
             let hint = self.hint(value, part, None);
             self.b.hint(loaded, hint)
         })
+    }
+
+    /// A scalar parameter as arithmetic sees it: `I64`, `F64` or `Ptr`.
+    pub(crate) fn wide(&mut self, value: ValueId) -> Value {
+        let state = self.values[value].scalar();
+        if let Some(wide) = state.wide {
+            return wide;
+        }
+        let wide = self.widen(state.native, state.ty);
+        if self.keeps(value) {
+            self.values[value] = ValueState::Scalar(ScalarState { wide: Some(wide), ..state });
+        }
+        wide
+    }
+
+    /// A value of a C type as `I64`, `F64` or `Ptr`.
+    pub(crate) fn widen(&mut self, native: Value, scalar: Scalar) -> Value {
+        self.b.widen(native, scalar, self.linkage)
+    }
+
+    /// An `F64` rounded to a float type.
+    pub(crate) fn round(&mut self, value: Value, scalar: Scalar) -> Value {
+        self.b.round(value, scalar, self.linkage)
+    }
+
+    /// The low bits of an `I64`.
+    pub(crate) fn truncate(&mut self, wide: Value, scalar: Scalar) -> Value {
+        let ty = abi_type(scalar).ty;
+        if ty == Type::I64 { wide } else { self.b.convert(Convert::Trunc, wide, ty) }
     }
 }

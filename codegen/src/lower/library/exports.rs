@@ -1,0 +1,144 @@
+//! What a library has besides wrappers: the entry, and what it says of its functions, as constant texts and
+//! getters that return them.
+
+use abi_spec::library_bin::{ImportTree, Module as Imported};
+use abi_spec::symbol::{self, LIBRARY_BIN, LIBRARY_CTX};
+
+use crate::declaration::Library;
+use crate::ir::{Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind};
+use crate::lower::cuda::kernel;
+use crate::lower::images::{IMAGES, KERNELS};
+use crate::lower::library::metadata::TextKind;
+use crate::lower::routines::Routine;
+use crate::lower::value::{exported, safe_call};
+
+/// Adds the getters of metadata, and of documentation where there is some, for every function of a library whose
+/// symbols get a prefix.
+pub(crate) fn getters(module: &mut Module, library: &Library, linkage: Linkage) {
+    if library.functions.is_empty() {
+        return;
+    }
+    let symbol = module.declare(TEXTS, Linkage::Local, SymbolKind::Data);
+    let mut texts = Texts { symbol, bytes: Vec::new() };
+    let prefix = library.system_lib.as_deref().unwrap_or_default();
+    for function in &library.functions {
+        let name = &function.signature.name;
+        let mut add = |kind: TextKind, getter_prefix: &str, text: &str| {
+            let text = texts.add(&kind.record(&format!("{prefix}{name}"), text), text.len());
+            getter(module, &format!("{getter_prefix}{name}"), text, linkage);
+        };
+        add(TextKind::Metadata, symbol::METADATA_PREFIX, &function.metadata());
+        if !function.docs.is_empty() {
+            add(TextKind::Doc, symbol::DOC_PREFIX, &function.docs);
+        }
+    }
+    let Texts { symbol, bytes } = texts;
+    module.data.push(Data { listed: true, ..Data::constant(symbol, bytes, 1) });
+}
+
+/// Exports the function `main`, which does what the entry does: it passes on all that it gets.
+pub(crate) fn entry(module: &mut Module, entry: &str) {
+    let kind = SymbolKind::Function(safe_call());
+    let callee = module.declare(&symbol::function_symbol(entry), Linkage::Export, kind);
+    let mut b = exported(module, symbol::MAIN);
+    let args = [0, 1, 2, 3].map(|i| b.param(i));
+    let status = b.call(callee, &args);
+    b.ret(status);
+    let function = b.finish();
+    module.functions.push(function);
+}
+
+/// The constant that holds the texts of a library.
+const TEXTS: &str = "tvm_ffi_codegen.texts";
+
+/// All texts of a library, in one constant.
+struct Texts {
+    symbol: Symbol,
+    bytes: Vec<u8>,
+}
+
+impl Texts {
+    /// Adds a record that starts with a text of this length.
+    fn add(&mut self, record: &[u8], length: usize) -> Text {
+        let text = Text { symbol: self.symbol, offset: self.bytes.len(), length };
+        self.bytes.extend_from_slice(record);
+        text
+    }
+}
+
+/// A text in memory: where, and its length without the NUL that ends it.
+#[derive(Clone, Copy)]
+struct Text {
+    symbol: Symbol,
+    offset: usize,
+    length: usize,
+}
+
+/// A function without arguments, which the runtime calls with none, so that it does not count them.
+fn getter(module: &mut Module, name: &str, text: Text, linkage: Linkage) {
+    let mut b = exported(module, name);
+    b.set_cold();
+    let base = b.address(text.symbol);
+    let address = b.ptr_offset(base, text.offset as i64);
+    let length = b.i64(text.length as i64);
+    let result = b.param(3);
+    let give = Routine::GiveText.declare(b.module, linkage);
+    let status = b.call(give, &[address, length, result]);
+    b.ret(status);
+    let function = b.finish();
+    module.functions.push(function);
+}
+
+/// Constants of more bytes than this stay out of the way of code, as those of Apache TVM do.
+const LARGE: usize = 1 << 30;
+
+/// Adds the tree as bytes. If it holds the library, the loader has a module for it, and there is a
+/// variable into which it writes that module: kernels find the functions of imports by way of it.
+pub(crate) fn import_tree(module: &mut Module, tree: &ImportTree<'_>) {
+    let bytes = tree.encode().expect("the tree was validated when the library was resolved");
+    let large = bytes.len() > LARGE;
+    let symbol = module.declare(LIBRARY_BIN, Linkage::Export, SymbolKind::Data);
+    module.data.push(Data { large, ..Data::constant(symbol, bytes, 1) });
+    if tree.nodes.iter().any(|node| node.module == Imported::Library) {
+        context(module);
+    }
+}
+
+/// A pointer, NULL until the loader writes it; a module has one.
+pub(crate) fn context(module: &mut Module) {
+    if module.find(LIBRARY_CTX).is_none() {
+        let symbol = module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
+        module.data.push(Data::variable(symbol, vec![0; 8], 8));
+    }
+}
+
+/// `void tvm_ffi_codegen.unload(void)`: a module that [shares](crate::Routines::Shared) its routines, as code in process
+/// does, exports it where it launches. It unloads every image from the driver; the next launch loads it again. Nothing
+/// of the module may run meanwhile, nor a kernel of it then or later, as one in a graph would.
+pub const UNLOAD: &str = "tvm_ffi_codegen.unload";
+
+/// Adds that function, if the module launches.
+pub(crate) fn unload(module: &mut Module, linkage: Linkage) {
+    let all = module.data.iter().map(|data| data.symbol);
+    let of = |start| all.clone().filter(|&symbol| module.name(symbol).starts_with(start)).collect();
+    let (images, kernels): (Vec<Symbol>, Vec<Symbol>) = (of(IMAGES), of(KERNELS));
+    if images.is_empty() {
+        return;
+    }
+    let mut b = Builder::function(module, UNLOAD, Linkage::Export, Signature::new(&[], None));
+    b.set_cold();
+    let (null, zero) = (b.null(), b.i64(0));
+    for symbol in kernels {
+        let address = b.address(symbol);
+        b.atomic_store(null, address, kernel::KERNEL);
+        b.atomic_store(zero, address, kernel::DEVICES);
+    }
+    let routine = Routine::Unload.declare(b.module, linkage);
+    for symbol in images {
+        let address = b.address(symbol);
+        b.call(routine, &[address]);
+    }
+    b.ret(None);
+    let function = b.finish();
+    module.functions.push(function);
+}
