@@ -13,7 +13,7 @@ impl<'a> Wrapper<'a, '_> {
     /// Requires the value at an address to be what was declared; leaves if it is not.
     pub(crate) fn receive(&mut self, received: &'a Received<'a>, at: Value) {
         let value = received.value;
-        self.places[value] = Some(at);
+        self.addresses[value] = Some(at);
         let devices = std::mem::take(&mut self.devices);
         self.device_table(&received.steps);
         self.note_facts(&received.steps);
