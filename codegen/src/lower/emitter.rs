@@ -60,7 +60,7 @@ pub(crate) struct Emitter<'a, 'm> {
 
 /// What is known at a point, to go back to.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct Checkpoint {
     values: Mark,
     present: Mark,
     symbols: Mark,
@@ -151,8 +151,8 @@ impl Emitter<'_, '_> {
     }
 
     /// Notes what is known here.
-    pub(crate) fn mark(&mut self) -> Known {
-        Known {
+    pub(crate) fn mark(&mut self) -> Checkpoint {
+        Checkpoint {
             values: self.values.mark(),
             present: self.present.mark(),
             symbols: self.symbols.mark(),
@@ -161,8 +161,8 @@ impl Emitter<'_, '_> {
     }
 
     /// Forgets what was learnt since then.
-    pub(crate) fn go_back(&mut self, known: Known) {
-        let Known { values, present, symbols, known_sign } = known;
+    pub(crate) fn go_back(&mut self, known: Checkpoint) {
+        let Checkpoint { values, present, symbols, known_sign } = known;
         self.values.go_back(values);
         self.present.go_back(present);
         self.symbols.go_back(symbols);

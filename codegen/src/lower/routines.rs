@@ -77,9 +77,9 @@ macro_rules! routines {
             }
 
             /// Whether launches call it.
-            const fn is_of_launches(self) -> bool {
+            fn is_of_launches(self) -> bool {
                 match self {
-                    $(Routine::$name => stringify!($path).as_bytes()[0] == b'c' && stringify!($path).as_bytes()[2] == b'd',)*
+                    $(Routine::$name => stringify!($path).starts_with("cuda"),)*
                 }
             }
         }

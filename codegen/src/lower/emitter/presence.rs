@@ -3,7 +3,7 @@
 use abi_spec::layout::any;
 
 use crate::ir::{Block, Cond, Data, Linkage, SymbolKind, Type, Value};
-use crate::lower::emitter::{Emitter, Known};
+use crate::lower::emitter::{Checkpoint, Emitter};
 use crate::resolve::ids::ValueId;
 
 impl Emitter<'_, '_> {
@@ -24,7 +24,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Notes what is known here, where code begins that is reached only if a value is there.
-    pub(crate) fn mark_where_there(&mut self, value: ValueId) -> Known {
+    pub(crate) fn mark_where_there(&mut self, value: ValueId) -> Checkpoint {
         let known = self.mark();
         for optional in self.function.optionals(value) {
             self.present[optional] = None;

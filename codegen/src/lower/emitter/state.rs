@@ -14,7 +14,7 @@ pub(crate) struct TensorState {
     /// `shape`.
     pub(crate) shape: Option<Value>,
     pub(crate) strides_pointer: Option<Value>,
-    pub(crate) strides: Option<Strides>,
+    pub(crate) strides: Option<LoadedStrides>,
     pub(crate) extents: Vec<Option<Value>>,
     pub(crate) data: Option<Value>,
     pub(crate) address: Option<Value>,
@@ -27,7 +27,7 @@ pub(crate) struct TensorState {
 
 /// What stands in for the strides.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Strides {
+pub(crate) struct LoadedStrides {
     /// A `Bool`: the pointer is not NULL.
     pub(crate) present: Value,
     /// The strides, or the extents where they are NULL: readable in either case.

@@ -5,7 +5,7 @@ use abi_spec::layout::{OBJECT, dl_tensor};
 
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::emitter::Emitter;
-use crate::lower::emitter::state::{Strides, TensorState};
+use crate::lower::emitter::state::{LoadedStrides, TensorState};
 use crate::resolve::ids::ValueId;
 
 impl Emitter<'_, '_> {
@@ -112,7 +112,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    pub(crate) fn strides(&mut self, value: ValueId) -> Strides {
+    pub(crate) fn strides(&mut self, value: ValueId) -> LoadedStrides {
         if let Some(strides) = self.tensor_state(value).strides {
             return strides;
         }
@@ -120,7 +120,7 @@ impl Emitter<'_, '_> {
         let present = self.b.compare_const(Cond::Ne, pointer, 0);
         let shape = self.shape(value);
         let readable = self.b.select(present, pointer, shape);
-        let strides = Strides { present, readable };
+        let strides = LoadedStrides { present, readable };
         self.remember(value, |state| state.strides = Some(strides));
         strides
     }
@@ -146,7 +146,7 @@ impl Emitter<'_, '_> {
 
     /// The stride of a dim, compact where the strides are NULL.
     pub(crate) fn stride(&mut self, value: ValueId, dim: usize) -> Value {
-        let Strides { present, readable } = self.strides(value);
+        let LoadedStrides { present, readable } = self.strides(value);
         let loaded = self.b.load(Type::I64, readable, 8 * dim as i32);
         let hint = self.hint(value, "strides", Some(dim));
         self.b.hint(loaded, hint);

@@ -15,7 +15,7 @@ use crate::lower::emitter::state::Origin;
 use crate::lower::failure::message::Message;
 use crate::lower::failure::records;
 use crate::lower::failure::site::Failed;
-use crate::lower::failure::subject::{Facts, note, number};
+use crate::lower::failure::subject::{TensorRequirements, note, number};
 use crate::lower::routines::Routine;
 use crate::lower::routines::records::{NumberRule, place};
 use crate::lower::wrapper::Wrapper;
@@ -41,7 +41,7 @@ pub(crate) struct Exits<'a> {
     /// The record of each value.
     pub(super) subjects: Table<ValueId, Option<u32>>,
     /// What steps require of each tensor.
-    pub(super) facts: Table<ValueId, Facts>,
+    pub(super) requirements: Table<ValueId, TensorRequirements>,
     /// The record of the function, for each place in the source.
     pub(super) hosts: Vec<(Option<*const Location>, u32)>,
 }
@@ -88,8 +88,8 @@ struct ExitState {
 impl<'a> Exits<'a> {
     /// Those of a function that has none yet.
     pub(crate) fn new(function: &Function<'_>, host: u32) -> Exits<'a> {
-        let mut facts = Table::like(&function.values, Facts::NONE);
-        note(&function.steps, &mut facts);
+        let mut requirements = Table::like(&function.values, TensorRequirements::NONE);
+        note(&function.steps, &mut requirements);
         Exits {
             other: None,
             location: None,
@@ -98,7 +98,7 @@ impl<'a> Exits<'a> {
             raised: FxHashMap::default(),
             releasing: Vec::new(),
             subjects: Table::like(&function.values, None),
-            facts,
+            requirements,
             hosts: vec![(function.declared.location.as_ref().map(std::ptr::from_ref), host)],
         }
     }
@@ -296,8 +296,8 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Notes what steps require that are written from now on.
-    pub(crate) fn note_facts(&mut self, steps: &[crate::resolve::step::Step<'_>]) {
-        note(steps, &mut self.exits.facts);
+    pub(crate) fn note_requirements(&mut self, steps: &[crate::resolve::step::Step<'_>]) {
+        note(steps, &mut self.exits.requirements);
     }
 
     /// An exit that hands a routine its arguments, but for the numbers of the loops.

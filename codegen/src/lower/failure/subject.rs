@@ -20,7 +20,7 @@ use crate::resolve::value::INDEX;
 
 /// What steps require of a tensor, beyond its type.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Facts {
+pub(crate) struct TensorRequirements {
     /// Its device matters.
     device: bool,
     /// What its strides must be.
@@ -29,20 +29,21 @@ pub(crate) struct Facts {
     align: u64,
 }
 
-impl Facts {
+impl TensorRequirements {
     /// Nothing.
-    pub(crate) const NONE: Facts = Facts { device: false, compact: false, align: 1 };
+    pub(crate) const NONE: TensorRequirements =
+        TensorRequirements { device: false, compact: false, align: 1 };
 }
 
 /// Notes what steps require of tensors.
-pub(crate) fn note(steps: &[Step<'_>], facts: &mut Table<ValueId, Facts>) {
+pub(crate) fn note(steps: &[Step<'_>], requirements: &mut Table<ValueId, TensorRequirements>) {
     Step::visit_all(steps, &mut |step| {
         if let Step::Header { value, device, .. } = step {
-            facts[*value].device = *device;
+            requirements[*value].device = *device;
         } else if let Step::Compact { value } = step {
-            facts[*value].compact = true;
+            requirements[*value].compact = true;
         } else if let Step::Data { value, align } = step {
-            facts[*value].align = *align;
+            requirements[*value].align = *align;
         }
     });
 }
@@ -137,9 +138,9 @@ impl Wrapper<'_, '_> {
     fn required_tensor(&mut self, value: ValueId, tensor: &Tensor, expected: TextRef) -> u32 {
         let names: Vec<String> = tensor.dtypes.iter().map(|dtype| dtype.to_string()).collect();
         let accepted: Vec<u32> = tensor.accepted().iter().map(|dtype| dtype.to_word()).collect();
-        let facts = self.exits.facts[value];
+        let requirements = self.exits.requirements[value];
         let device = match tensor.device {
-            Device::Type(ty) if facts.device => ty.0 as u32,
+            Device::Type(ty) if requirements.device => ty.0 as u32,
             Device::Type(_) | Device::Any => 0,
         };
         let record = TensorRecord {
@@ -147,8 +148,8 @@ impl Wrapper<'_, '_> {
             dtypes: self.records.quoted(&names.join("|")),
             rank: tensor.rank().map(|rank| rank as u32),
             device,
-            mask: facts.align - 1,
-            compact: facts.compact,
+            mask: requirements.align - 1,
+            compact: requirements.compact,
             accepted: accepted.len() as u32,
         };
         self.records.shared(record, &accepted)

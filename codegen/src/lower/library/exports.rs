@@ -19,7 +19,7 @@ pub(crate) fn getters(module: &mut Module, library: &Library, linkage: Linkage) 
         return;
     }
     let symbol = module.declare(TEXTS, Linkage::Local, SymbolKind::Data);
-    let mut texts = Texts { symbol, bytes: Vec::new() };
+    let mut texts = TextTable { symbol, bytes: Vec::new() };
     let prefix = library.system_lib.as_deref().unwrap_or_default();
     for function in &library.functions {
         let name = &function.signature.name;
@@ -32,7 +32,7 @@ pub(crate) fn getters(module: &mut Module, library: &Library, linkage: Linkage) 
             add(TextKind::Doc, symbol::DOC_PREFIX, &function.docs);
         }
     }
-    let Texts { symbol, bytes } = texts;
+    let TextTable { symbol, bytes } = texts;
     module.data.push(Data { listed: true, ..Data::constant(symbol, bytes, 1) });
 }
 
@@ -52,15 +52,15 @@ pub(crate) fn entry(module: &mut Module, entry: &str) {
 const TEXTS: &str = "tvm_ffi_codegen.texts";
 
 /// All texts of a library, in one constant.
-struct Texts {
+struct TextTable {
     symbol: Symbol,
     bytes: Vec<u8>,
 }
 
-impl Texts {
+impl TextTable {
     /// Adds a record that starts with a text of this length.
-    fn add(&mut self, record: &[u8], length: usize) -> Text {
-        let text = Text { symbol: self.symbol, offset: self.bytes.len(), length };
+    fn add(&mut self, record: &[u8], length: usize) -> TextRange {
+        let text = TextRange { symbol: self.symbol, offset: self.bytes.len(), length };
         self.bytes.extend_from_slice(record);
         text
     }
@@ -68,14 +68,14 @@ impl Texts {
 
 /// A text in memory: where, and its length without the NUL that ends it.
 #[derive(Clone, Copy)]
-struct Text {
+struct TextRange {
     symbol: Symbol,
     offset: usize,
     length: usize,
 }
 
 /// A function without arguments, which the runtime calls with none, so that it does not count them.
-fn getter(module: &mut Module, name: &str, text: Text, linkage: Linkage) {
+fn getter(module: &mut Module, name: &str, text: TextRange, linkage: Linkage) {
     let mut b = exported(module, name);
     b.set_cold();
     let base = b.address(text.symbol);

@@ -3,7 +3,7 @@
 use abi_spec::TypeIndex;
 
 use crate::ir::typed::{Bool, Int, Ref, Text, handles, routine};
-use crate::lower::routines::memory::{Any, BigInt, State, slice};
+use crate::lower::routines::memory::{Any, BigInt, MessageBuffer, slice};
 use crate::lower::routines::text::put;
 
 /// The most words of 64 bits of a number that is written in full.
@@ -32,7 +32,7 @@ pub(crate) fn is_big_int(value: &Any) -> bool {
 
 /// Appends the digits of an integer that is an object.
 #[routine]
-pub(crate) fn put_big(s: &State, number: &BigInt) {
+pub(crate) fn put_big(s: &MessageBuffer, number: &BigInt) {
     let size = number.size;
     if size > WORDS {
         put(s, LONG);

@@ -2,7 +2,7 @@
 
 use crate::ir::Builder;
 use crate::ir::typed::{Ref, Single, Text, call_indirect, constant, routine};
-use crate::lower::routines::memory::{ByteArray, Caller, Object, State, bytes, filled};
+use crate::lower::routines::memory::{ByteArray, Caller, MessageBuffer, Object, bytes, filled};
 use crate::lower::routines::records::{Head, host_of, text_of};
 use crate::lower::routines::runtime::{
     error_create, error_move_from_raised, error_set_raised, object_dec_ref,
@@ -39,7 +39,7 @@ pub(crate) fn forget_error() {
 
 /// Raises the message as an error of a kind. A constant backtrace spares the walk up the native stack.
 #[routine]
-pub(crate) fn raise(s: &State, kind: Text) {
+pub(crate) fn raise(s: &MessageBuffer, kind: Text) {
     let arrays: [ByteArray; 3];
     let error: &Object;
     *error = null;

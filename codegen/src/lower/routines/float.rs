@@ -5,7 +5,7 @@
 //! an exponent below 1e-4 and from 1e16.
 
 use crate::ir::typed::{Bool, Int, Ref, handles, routine};
-use crate::lower::routines::memory::{State, slice};
+use crate::lower::routines::memory::{MessageBuffer, slice};
 use crate::lower::routines::text::{put, put_int};
 
 /// Words of 32 bits in a big integer: enough for 2^1074 times a few digits.
@@ -37,7 +37,7 @@ handles! {
 
 /// Appends a float, as short as reading it back allows.
 #[routine]
-pub(crate) fn put_float(s: &State, value: f64) {
+pub(crate) fn put_float(s: &MessageBuffer, value: f64) {
     let bits = value.to_bits();
     let magnitude = bits & (u64::MAX >> 1);
     if magnitude > INFINITY {
@@ -56,7 +56,7 @@ pub(crate) fn put_float(s: &State, value: f64) {
 
 /// Appends a positive number, given by its bits.
 #[routine]
-pub(crate) fn put_digits(s: &State, bits: u64) {
+pub(crate) fn put_digits(s: &MessageBuffer, bits: u64) {
     let ratio = ratio(bits);
     let point = scale(ratio);
     let text: [u8; MAX_DIGITS];
@@ -178,7 +178,7 @@ fn generate(r: Ratio, text: &u8) -> i64 {
 
 /// Writes the digits of a number with its point.
 #[routine(inline)]
-fn layout(s: &State, d: Digits) {
+fn layout(s: &MessageBuffer, d: Digits) {
     if d.point > 16 || d.point < -3 {
         put(s, slice(d.text, 1));
         if d.count > 1 {
@@ -207,7 +207,7 @@ fn layout(s: &State, d: Digits) {
 }
 
 #[routine(inline)]
-fn put_zeros(s: &State, count: i64) {
+fn put_zeros(s: &MessageBuffer, count: i64) {
     for _ in 0..count {
         put(s, "0");
     }
@@ -215,7 +215,7 @@ fn put_zeros(s: &State, count: i64) {
 
 /// Appends the digits from number `from`.
 #[routine(inline)]
-fn put_from(s: &State, d: Digits, from: i64) {
+fn put_from(s: &MessageBuffer, d: Digits, from: i64) {
     put(s, slice(&d.text[from], (d.count - from) as u64));
 }
 

@@ -11,7 +11,7 @@ use crate::lower::cuda::Loader;
 const STAMP: &str = env!("ROUTINES_STAMP");
 
 /// Defines the hot routines that a module declares, and leaves the others to a linker.
-pub(crate) fn leave(module: &mut Module, loader: Loader) {
+pub(crate) fn import_linked(module: &mut Module, loader: Loader) {
     define_used(module, Linkage::Local, loader, stays);
     publish(module, |_| Linkage::Import);
 }

@@ -113,7 +113,7 @@ structs! {
         place: Field<u64> = 8,
     }
     /// A message while it is composed.
-    State StateFields: TEXT + MAX_TEXT, 8 => {
+    MessageBuffer MessageBufferFields: TEXT + MAX_TEXT, 8 => {
         // The record that it is about, from which everything else is found.
         head: Field<Ref<Head>> = 0,
         // The numbers of the elements that the loops are at.

@@ -7,7 +7,7 @@ use crate::lower::routines::big_int::put_big;
 use crate::lower::routines::complaints::{Complaint, TemplatePart};
 use crate::lower::routines::errors::{self, pass_on};
 use crate::lower::routines::float::put_float;
-use crate::lower::routines::memory::{Any, BigInt, Caller, State, slice};
+use crate::lower::routines::memory::{Any, BigInt, Caller, MessageBuffer, slice};
 use crate::lower::routines::names::{
     put_device, put_device_type, put_dtype, put_type, put_written,
 };
@@ -147,7 +147,7 @@ pub(crate) fn fail_any(fault: &Fault, values: &i64) -> i32 {
 /// Raises a message of a constant about a record.
 #[routine]
 pub(crate) fn say(head: &Head, base: &u8, message: &MessageRecord, values: &i64, indices: &i64) {
-    let s: State;
+    let s: MessageBuffer;
     open(s, head, values, indices);
     let pieces = &base[message.pieces] as &Piece;
     for at in 0..message.count {
@@ -165,7 +165,7 @@ pub(crate) fn say_any(
     values: &i64,
     indices: &i64,
 ) {
-    let s: State;
+    let s: MessageBuffer;
     open(s, head, values, indices);
     let pieces = &base[message.pieces] as &Piece;
     for at in 0..message.count {
@@ -188,7 +188,7 @@ pub(crate) fn say_any(
 
 /// A message without text.
 #[routine(inline)]
-fn open(s: &State, head: &Head, values: &i64, indices: &i64) {
+fn open(s: &MessageBuffer, head: &Head, values: &i64, indices: &i64) {
     s.head = head;
     s.indices = indices;
     s.values = values;
@@ -197,7 +197,7 @@ fn open(s: &State, head: &Head, values: &i64, indices: &i64) {
 
 /// The next value.
 #[routine(inline)]
-fn next(s: &State) -> i64 {
+fn next(s: &MessageBuffer) -> i64 {
     let values = s.values;
     s.values = &values[1];
     *values
@@ -205,7 +205,7 @@ fn next(s: &State) -> i64 {
 
 /// Appends a piece that is not rare.
 #[routine]
-pub(crate) fn put_piece(s: &State, base: &u8, piece: &Piece) {
+pub(crate) fn put_piece(s: &MessageBuffer, base: &u8, piece: &Piece) {
     match piece.kind {
         PieceKind::Words => put(s, text_in(base, piece.text)),
         PieceKind::Int => put_int(s, next(s)),
@@ -242,7 +242,7 @@ pub(crate) fn put_piece(s: &State, base: &u8, piece: &Piece) {
 
 /// `` when calling: `f()` ``
 #[routine]
-pub(crate) fn put_calling(s: &State) {
+pub(crate) fn put_calling(s: &MessageBuffer) {
     put(s, " when calling: `");
     put(s, text_of(s.head, host_of(s.head).signature));
     put(s, "`");
@@ -250,7 +250,7 @@ pub(crate) fn put_calling(s: &State) {
 
 /// `x.shape[0]`
 #[routine]
-pub(crate) fn put_place(s: &State, at: u64) {
+pub(crate) fn put_place(s: &MessageBuffer, at: u64) {
     put_path(s, at);
     match at >> (place::SUFFIX as u64) & 0xff {
         Suffix::None => return,
@@ -264,7 +264,7 @@ pub(crate) fn put_place(s: &State, at: u64) {
 
 /// The path of a value, with the numbers of the elements.
 #[routine]
-pub(crate) fn put_path(s: &State, at: u64) {
+pub(crate) fn put_path(s: &MessageBuffer, at: u64) {
     let base = base_of(s.head);
     let subject = &base[at >> (place::OFFSET as u64)] as &Subject;
     s.subject = subject;

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, Single, Text, constant, handles, routine};
 use crate::lower::routines::access::is_object;
-use crate::lower::routines::memory::{Any, NameEntry, State, bytes, slice};
+use crate::lower::routines::memory::{Any, MessageBuffer, NameEntry, bytes, slice};
 use crate::lower::routines::runtime::get_type_info;
 use crate::lower::routines::text::{put, put_int, put_unsigned};
 
@@ -85,7 +85,7 @@ fn implied_bits(b: &mut Builder<'_>) -> Text {
 
 /// Appends the type of a received value.
 #[routine]
-pub(crate) fn put_type(s: &State, value: &Any) {
+pub(crate) fn put_type(s: &MessageBuffer, value: &Any) {
     let index = value.type_index;
     let name = name_of(type_names(), index as i64 as u64);
     if name.len != 0 {
@@ -107,7 +107,7 @@ pub(crate) fn put_type(s: &State, value: &Any) {
 
 /// Appends the type of a value that a kernel has written.
 #[routine]
-pub(crate) fn put_written(s: &State, value: &Any) {
+pub(crate) fn put_written(s: &MessageBuffer, value: &Any) {
     let index = value.type_index;
     if index >= TypeIndex::DL_TENSOR_PTR && index <= TypeIndex::BYTE_ARRAY_PTR {
         put(s, "a borrowed ");
@@ -132,7 +132,7 @@ pub(crate) fn put_written(s: &State, value: &Any) {
 
 /// Appends an element type, as `DType` displays it.
 #[routine]
-pub(crate) fn put_dtype(s: &State, word: u64) {
+pub(crate) fn put_dtype(s: &MessageBuffer, word: u64) {
     if word == VOID {
         put(s, "void");
         return;
@@ -161,7 +161,7 @@ pub(crate) fn put_dtype(s: &State, word: u64) {
 }
 
 #[routine(inline)]
-fn put_lanes(s: &State, lanes: u64) {
+fn put_lanes(s: &MessageBuffer, lanes: u64) {
     if lanes >= 0x8000 {
         put(s, "xvscalex");
         put_unsigned(s, 0x1_0000 - lanes);
@@ -173,7 +173,7 @@ fn put_lanes(s: &State, lanes: u64) {
 
 /// Appends a device, as `Device` displays it.
 #[routine]
-pub(crate) fn put_device(s: &State, ty: i64, index: i64) {
+pub(crate) fn put_device(s: &MessageBuffer, ty: i64, index: i64) {
     let name = name_of(device_names(), ty as u64);
     if name.len == 0 {
         put(s, "device(");
@@ -191,7 +191,7 @@ pub(crate) fn put_device(s: &State, ty: i64, index: i64) {
 
 /// Appends the name of a device type, which is that of its device 0 without the index.
 #[routine]
-pub(crate) fn put_device_type(s: &State, ty: i64) {
+pub(crate) fn put_device_type(s: &MessageBuffer, ty: i64) {
     put_device(s, ty, 0);
     if ty != CPU {
         s.length -= 2;

@@ -272,27 +272,15 @@ impl PieceKind {
 
     /// Whether few messages have it: what composes them without it is smaller.
     pub(crate) const fn is_rare(self) -> bool {
-        match self {
+        matches!(
+            self,
             PieceKind::Float
-            | PieceKind::Ptr
-            | PieceKind::Text
-            | PieceKind::Big
-            | PieceKind::Written
-            | PieceKind::Truth => true,
-            PieceKind::Words
-            | PieceKind::Int
-            | PieceKind::Unsigned
-            | PieceKind::DType
-            | PieceKind::Device
-            | PieceKind::Plain
-            | PieceKind::Place
-            | PieceKind::DeviceType
-            | PieceKind::Type
-            | PieceKind::At
-            | PieceKind::Path
-            | PieceKind::On
-            | PieceKind::Calling => false,
-        }
+                | PieceKind::Ptr
+                | PieceKind::Text
+                | PieceKind::Big
+                | PieceKind::Written
+                | PieceKind::Truth
+        )
     }
 }
 

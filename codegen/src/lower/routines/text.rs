@@ -1,7 +1,7 @@
 //! Appending text and numbers to a message.
 
 use crate::ir::typed::{Text, routine};
-use crate::lower::routines::memory::{MAX_TEXT, State, slice};
+use crate::lower::routines::memory::{MAX_TEXT, MessageBuffer, slice};
 
 /// What a message ends in that has lost its end.
 const CUT: &str = "…";
@@ -17,7 +17,7 @@ const REST: u64 = 3;
 
 /// Appends text as far as it fits. A message that has lost its end says so.
 #[routine]
-pub(crate) fn put(s: &State, text: Text) {
+pub(crate) fn put(s: &MessageBuffer, text: Text) {
     let room = CAPACITY - s.length;
     let count = if text.len < room { text.len } else { room };
     let to = &s.message[s.length];
@@ -54,7 +54,7 @@ fn continues(byte: u8) -> bool {
 
 /// Appends a signed number.
 #[routine]
-pub(crate) fn put_int(s: &State, value: i64) {
+pub(crate) fn put_int(s: &MessageBuffer, value: i64) {
     if value < 0 {
         put(s, "-");
     }
@@ -67,7 +67,7 @@ const DIGITS: u64 = 24;
 
 /// Appends an unsigned number, whose digits are made from the last to the first.
 #[routine]
-pub(crate) fn put_unsigned(s: &State, value: u64) {
+pub(crate) fn put_unsigned(s: &MessageBuffer, value: u64) {
     let digits: [u8; DIGITS];
     let mut at: u64 = DIGITS;
     let mut rest = value;
@@ -88,7 +88,7 @@ const QUOTED: u64 = 64;
 /// Appends text in quotes; long text loses its end, and what is not a printable character, or is no UTF-8, is
 /// escaped.
 #[routine]
-pub(crate) fn put_quoted(s: &State, text: Text) {
+pub(crate) fn put_quoted(s: &MessageBuffer, text: Text) {
     put(s, "\"");
     let count = if text.len > QUOTED { QUOTED } else { text.len };
     let mut at: u64 = 0;
@@ -110,7 +110,7 @@ pub(crate) fn put_quoted(s: &State, text: Text) {
 
 /// Appends a byte, escaped unless it is plain ASCII and no quote or backslash.
 #[routine(inline)]
-fn put_byte(s: &State, byte: u64) {
+fn put_byte(s: &MessageBuffer, byte: u64) {
     if is_within(byte, 0x20, 0x7e) && byte != 0x22 && byte != 0x5c {
         let plain: u8;
         *plain = byte as u8;
