@@ -111,7 +111,7 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
         Routines::Embedded => {
             routines::define_used(&mut module, Linkage::Local, options.loader, |_| true);
         }
-        Routines::Linked => routines::linked::leave(&mut module, options.loader),
+        Routines::Linked => routines::linked::import_linked(&mut module, options.loader),
         Routines::Shared => {}
     }
     if let Some(tree) = &library.imports {

@@ -16,7 +16,7 @@ impl<'a> Wrapper<'a, '_> {
         self.addresses[value] = Some(at);
         let devices = std::mem::take(&mut self.devices);
         self.device_table(&received.steps);
-        self.note_facts(&received.steps);
+        self.note_requirements(&received.steps);
         for &symbol in &received.known {
             if let SymbolState::Unbound = self.symbols[symbol]
                 && let Some(local) = self.function.symbols[symbol].local
