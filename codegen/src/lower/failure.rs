@@ -6,4 +6,5 @@ pub(crate) mod records;
 pub(crate) mod site;
 mod subject;
 
-pub(crate) use exit::{Exits, NumberCheck, Run, Turn};
+pub(crate) use exit::{Exits, NumberCheck, Turn};
+pub(crate) use subject::Run;

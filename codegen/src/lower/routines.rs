@@ -1,7 +1,7 @@
-//! The routines that every wrapper shares: a few on the hot path, the rest where something fails.
+//! Routines: functions that all wrappers share. Few are on the hot path; most run where a check fails.
 //!
-//! They are host IR like everything else, so each backend compiles the same code. Most are written in the language of
-//! [`routine`](crate::ir::typed::routine).
+//! Routines are host IR, so each backend compiles the same code. They are written in the language of
+//! [`routine`](crate::ir::typed::routine), and the symbol of a routine is [`PREFIX`] and the name of its function.
 
 mod access;
 mod allocate;
@@ -30,27 +30,27 @@ mod view;
 
 pub(crate) use memory::NUMBERS_SIZE;
 
-/// How the names of routines start.
+/// Prefix of the symbols of routines.
 const PREFIX: &str = "tvm_ffi_codegen.";
 
 use crate::ir::typed;
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind};
 use crate::lower::cuda::Loader;
 
-/// Declares [`Routine`] and what is known of each: how often it is called, and the function in the language that it is.
+/// Declares [`Routine`]. A row is a variant, its [`Heat`], and the path of the function that it stands for.
 macro_rules! routines {
     ($($name:ident $heat:ident, $path:path;)*) => {
-        /// The shared routines. Questions yield 0 or 1.
+        /// A shared routine. Predicates return 0 or 1.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum Routine {
             $(#[doc = concat!("See [`", stringify!($path), "`](fn@", stringify!($path), ").")] $name,)*
         }
 
         impl Routine {
-            /// Every routine, in the order in which they are emitted.
+            /// All routines, in the order of emission.
             const ALL: &[Routine] = &[$(Routine::$name),*];
 
-            /// The name of its symbol. No declaration can say it.
+            /// Returns the name of the symbol, which no declaration can spell.
             const fn name(self) -> &'static str {
                 match self {
                     $(Routine::$name => <$path as typed::Routine>::NAME,)*
@@ -69,14 +69,14 @@ macro_rules! routines {
                 }
             }
 
-            /// How often it is called.
+            /// Returns how often the routine is called.
             const fn heat(self) -> Heat {
                 match self {
                     $(Routine::$name => Heat::$heat,)*
                 }
             }
 
-            /// Whether launches call it.
+            /// Whether the routine serves launches of GPU kernels.
             fn is_of_launches(self) -> bool {
                 match self {
                     $(Routine::$name => stringify!($path).starts_with("cuda"),)*
@@ -86,15 +86,15 @@ macro_rules! routines {
     };
 }
 
-/// How often a routine is called.
+/// Frequency of calls of a routine.
 #[derive(Clone, Copy)]
 #[expect(non_camel_case_types, reason = "words of the table")]
 enum Heat {
-    /// On the hot path of some functions.
+    /// Called on the hot path of some functions; backends may inline it.
     hot,
-    /// Likewise, and to be called even where it could be inlined.
+    /// Called on the hot path of some functions, never inlined.
     outline,
-    /// Where something is wrong or unusual.
+    /// Called only where something fails or is unusual.
     cold,
 }
 
@@ -198,7 +198,7 @@ routines! {
 }
 
 impl Routine {
-    /// Whether its last parameter are the numbers of the elements that the loops are at.
+    /// Whether the last parameter is the address of the indices of the enclosing loops.
     pub(crate) const fn takes_indices(self) -> bool {
         matches!(
             self,
@@ -211,7 +211,7 @@ impl Routine {
         )
     }
 
-    /// Its symbol, declared if this module does not know it yet.
+    /// Returns the symbol of the routine and declares it in a module that lacks it.
     pub(crate) fn declare(self, module: &mut Module, linkage: Linkage) -> Symbol {
         module.declare(self.name(), linkage, SymbolKind::Function(self.signature()))
     }
@@ -224,7 +224,7 @@ pub(crate) fn declare_all(module: &mut Module, linkage: Linkage) {
     }
 }
 
-/// Defines the routines that are declared and wanted, and those that they use.
+/// Defines the declared routines that satisfy `wanted`, and the wanted routines that those call.
 pub(crate) fn define_used(
     module: &mut Module,
     linkage: Linkage,

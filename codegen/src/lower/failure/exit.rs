@@ -15,7 +15,7 @@ use crate::lower::emitter::state::Origin;
 use crate::lower::failure::message::Message;
 use crate::lower::failure::records;
 use crate::lower::failure::site::Failed;
-use crate::lower::failure::subject::{TensorRequirements, note, number};
+use crate::lower::failure::subject::{Run, TensorRequirements, note, number};
 use crate::lower::routines::Routine;
 use crate::lower::routines::records::{NumberRule, place};
 use crate::lower::wrapper::Wrapper;
@@ -53,13 +53,6 @@ pub(crate) enum Turn {
     At { start: Value, at: Value },
     /// That with so many left of all.
     Left { size: Value, left: Value },
-}
-
-/// The run of alike tensors that a loop checks, each by its address among the arguments.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
-    pub(crate) first: Value,
-    pub(crate) current: Value,
 }
 
 /// A check of the number at a place.

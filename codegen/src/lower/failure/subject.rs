@@ -4,7 +4,6 @@ use abi_spec::Scalar;
 
 use crate::declaration::{Device, Leaf, ParamType, Tensor};
 use crate::ir::{Binary, Convert, Type, Value};
-use crate::lower::failure::exit::Run;
 use crate::lower::failure::records;
 use crate::lower::quote::elide;
 use crate::lower::routines::records::{
@@ -33,6 +32,13 @@ impl TensorRequirements {
     /// Nothing.
     pub(crate) const NONE: TensorRequirements =
         TensorRequirements { device: false, compact: false, align: 1 };
+}
+
+/// The run of alike tensors that a loop checks, each by its address among the arguments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) first: Value,
+    pub(crate) current: Value,
 }
 
 /// Notes what steps require of tensors.

@@ -1,4 +1,7 @@
-//! Tensors that are allocated.
+//! Allocation of tensors, with the allocator of the host or, if it has set none, on the CPU with `malloc`.
+//!
+//! A tensor from `malloc` is one block: a `DLManagedTensorVersioned`, the extents, the strides, and the aligned elements.
+//! Its deleter is `free` itself, so that the tensor may outlive this library.
 
 use abi_spec::layout::DL_MANAGED_TENSOR_VERSIONED as MANAGED;
 use abi_spec::{DeviceType, TypeIndex, runtime};
@@ -15,31 +18,32 @@ use crate::lower::routines::runtime::{
 };
 use crate::lower::routines::view::settle;
 
-/// The name of what allocates, for messages.
+/// Name of the function that allocates, for messages.
 const ALLOCATOR: &str = runtime::ENV_TENSOR_ALLOC.name;
 
-/// What the elements are aligned to at least, as frameworks and vector instructions like it.
+/// Smallest alignment of elements from `malloc`, in bytes: a cache line.
 const ALIGN: u64 = 64;
 
-/// The version of DLPack that knows every element type of the ABI: 1.1.
+/// Version of DLPack: 1.1, the first that has every element type of the ABI.
 const MAJOR: u32 = 1;
 const MINOR: u32 = 1;
 
-/// No tensor is larger, in bytes.
+/// Largest size of a tensor in bytes.
 const MAX_SIZE: i64 = 1 << 62;
 
-/// No tensor has more elements, of which some are smaller than a byte.
+/// Largest number of elements, which matters for elements below a byte.
 const MAX_ELEMENTS: u64 = i64::MAX as u64;
 
 const CPU: u32 = DeviceType::CPU.0 as u32;
 
-/// Bytes of a block in front of extents, strides and elements.
+/// Size of the `DLManagedTensorVersioned` at the start of a block.
 const HEAD: u64 = MANAGED.size as u64;
 
-/// The name of what makes a tensor of a block, for messages.
+/// Name of the function that makes a tensor object of a block, for messages.
 const MAKER: &str = runtime::TENSOR_FROM_DL_PACK_VERSIONED.name;
 
-/// Fills `tensors` with owned values. Returns -1 once it has raised, with nothing allocated.
+/// Allocates tensors and writes them to `tensors` as owned values. `extents` has those of all tensors in a row, `devices`
+/// one device for each. Returns 0, or -1 once it has raised; then nothing stays allocated.
 #[routine]
 pub(crate) fn allocate(
     caller: Caller,
@@ -70,7 +74,7 @@ pub(crate) fn allocate(
     0
 }
 
-/// Fills a `DLTensor` with what an allocator has to know.
+/// Fills in the prototype for an allocator.
 #[routine(inline)]
 fn describe(to: &DlTensor, output: &OutputRecord, extents: &i64, device: u64) {
     to.data = null;
@@ -81,7 +85,7 @@ fn describe(to: &DlTensor, output: &OutputRecord, extents: &i64, device: u64) {
     to.byte_offset = 0;
 }
 
-/// One tensor, as an owned value; -1 once it has raised.
+/// Allocates one tensor as an owned value. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn allocate_one(
     caller: Caller,
@@ -110,7 +114,7 @@ pub(crate) fn allocate_one(
     0
 }
 
-/// -1 once it has raised that an extent is negative, or the whole too large.
+/// Checks that no extent is negative and that the tensor is not too large. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn check_size(caller: Caller, output: &OutputRecord, extents: &i64) -> i32 {
     for dim in 0..output.rank {
@@ -124,7 +128,7 @@ pub(crate) fn check_size(caller: Caller, output: &OutputRecord, extents: &i64) -
     0
 }
 
-/// An owned value; -1 once it has raised.
+/// Allocates one tensor on the CPU with `malloc`, as an owned value. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn allocate_plain(
     caller: Caller,
@@ -150,13 +154,13 @@ pub(crate) fn allocate_plain(
     hand_over(caller, block, tensor)
 }
 
-/// The name of a tensor.
+/// Returns the name of a tensor, for messages.
 #[routine(inline)]
 fn name_of(caller: Caller, output: &OutputRecord) -> Text {
     text_of(caller.site as &Head, output.name)
 }
 
-/// Writes all but the elements.
+/// Writes all of a block but the elements.
 #[routine(inline)]
 fn fill(block: &Managed, rank: u64, prototype: &DlTensor, align: u64) {
     block.major = MAJOR;
@@ -183,7 +187,7 @@ fn fill(block: &Managed, rank: u64, prototype: &DlTensor, align: u64) {
     tensor.byte_offset = 0;
 }
 
-/// Makes a block a tensor, or frees it, raises and yields -1.
+/// Makes a tensor object of a block. Returns 0, or -1 once it has freed the block and raised.
 #[routine(inline)]
 fn hand_over(caller: Caller, block: &Managed, tensor: &Any) -> i32 {
     let created: &Object;
@@ -198,8 +202,8 @@ fn hand_over(caller: Caller, block: &Managed, tensor: &Any) -> i32 {
     0
 }
 
-/// The bytes of so many elements, the last one in full; -1 for more than [`MAX_SIZE`], or more elements than
-/// [`MAX_ELEMENTS`]. No extent is negative.
+/// Returns the size of the elements in bytes, rounded up, or -1 for more than [`MAX_SIZE`] bytes or [`MAX_ELEMENTS`]
+/// elements. No extent may be negative.
 #[routine]
 pub(crate) fn data_size(output: &OutputRecord, extents: &i64) -> i64 {
     let mut count: u64 = 1;
@@ -211,7 +215,7 @@ pub(crate) fn data_size(output: &OutputRecord, extents: &i64) -> i64 {
     }
     let dtype = output.dtype;
     let bits = (dtype >> 8 & 0xff) * (dtype >> 16);
-    // Eights of elements are whole bytes, whatever the bits of one.
+    // Eight elements are a whole number of bytes, whatever their width in bits.
     let eights = count >> 3;
     if eights > MAX_SIZE as u64 / bits {
         return -1;
@@ -221,8 +225,8 @@ pub(crate) fn data_size(output: &OutputRecord, extents: &i64) -> i64 {
     if size > MAX_SIZE as u64 { none } else { size as i64 }
 }
 
-/// So many times as many elements; one more than [`MAX_ELEMENTS`] for all that are more. An extent of 0 leaves none,
-/// wherever it stands.
+/// Multiplies a number of elements by an extent. More than [`MAX_ELEMENTS`] saturates at one more, from which an extent of
+/// 0 still leads to 0.
 #[routine(inline)]
 fn elements(count: u64, extent: u64) -> u64 {
     let divisor = if extent == 0 { 1 } else { extent };

@@ -1,4 +1,4 @@
-//! The error in the thread's slot: made, taken, passed on with a frame more.
+//! Errors in the thread's slot: creating, taking, and passing them on with one more frame.
 
 use crate::ir::Builder;
 use crate::ir::typed::{Ref, Single, Text, call_indirect, constant, routine};
@@ -8,21 +8,21 @@ use crate::lower::routines::runtime::{
     error_create, error_move_from_raised, error_set_raised, object_dec_ref,
 };
 
-/// A backtrace of so many bytes takes no more frames. An error that a callee keeps and raises again and again would
-/// grow without end, as one would that leaves a deep recursion.
+/// Size in bytes from which a backtrace takes no more frames. Without a limit it would grow with the depth of a
+/// recursion, and for ever where a callee keeps an error and raises it again.
 const MAX_BACKTRACE: u64 = 1 << 16;
 
-/// The mode of `update_backtrace` that appends.
+/// Mode of `update_backtrace` that appends.
 const APPEND: i32 = 1;
 
-/// Stores an owned error in the thread's slot.
+/// Moves an owned error into the thread's slot.
 #[routine(inline)]
 pub(crate) fn set_raised(error: &Object) {
     error_set_raised(error);
     object_dec_ref(error);
 }
 
-/// Takes the error out of the thread's slot; NULL if there is none.
+/// Moves the error out of the thread's slot; NULL if there is none.
 #[routine(inline)]
 pub(crate) fn take_error() -> &Object {
     let error: &Object;
@@ -31,13 +31,15 @@ pub(crate) fn take_error() -> &Object {
     *error
 }
 
-/// Takes the error out of the thread's slot and releases it.
+/// Drops the error in the thread's slot.
 #[routine(inline)]
 pub(crate) fn forget_error() {
     object_dec_ref(take_error());
 }
 
-/// Raises the message as an error of a kind. A constant backtrace spares the walk up the native stack.
+/// Raises the composed message as an error of a kind.
+///
+/// Its backtrace is the constant line of the host function, which spares a walk up the native stack.
 #[routine]
 pub(crate) fn raise(s: &MessageBuffer, kind: Text) {
     let arrays: [ByteArray; 3];
@@ -52,7 +54,7 @@ pub(crate) fn raise(s: &MessageBuffer, kind: Text) {
     }
 }
 
-/// 1 if somebody else has left an error, which goes on with the frame of the site; 0 if there is none.
+/// Passes on the error in the thread's slot, with the frame of the caller added. Returns 1, or 0 if there is no error.
 #[routine]
 pub(crate) fn pass_on(caller: Caller) -> i32 {
     let error = take_error();
@@ -63,8 +65,8 @@ pub(crate) fn pass_on(caller: Caller) -> i32 {
     1
 }
 
-/// Puts an error of somebody else into the thread's slot, with a frame more. All else that it says stays, and it stays
-/// the same object.
+/// Puts the error of a callee into the thread's slot, with the frame of the host function appended to its backtrace.
+/// The error stays the same object.
 #[routine]
 pub(crate) fn set_passing(head: &Head, error: &Object) {
     let cell = error.error;
@@ -86,7 +88,7 @@ fn append(update: &u8, error: &Object, text: Text) {
     update_backtrace(update, error, filled(array, text.data, text.len));
 }
 
-/// Calls what appends to a backtrace.
+/// Calls the `update_backtrace` function of an error.
 fn update_backtrace(
     b: &mut Builder<'_>,
     update: Ref<u8>,

@@ -1,4 +1,4 @@
-//! Messages: composed of pieces, and raised.
+//! Messages: raising a complaint, and composing its text from pieces.
 
 use crate::ir::typed::{Float, Int, Ref, Single, Text, handles, routine};
 use crate::ir::{Builder, Convert, Type, Value};
@@ -19,16 +19,18 @@ use crate::lower::routines::schema::FieldType;
 use crate::lower::routines::text::{put, put_int, put_quoted, put_unsigned};
 
 handles! {
-    /// What messages about a value need: its record, and the numbers of the elements that the loops are at.
+    /// The context of a message.
     pub(crate) struct Failure {
+        /// The record of the value or of the function that the message is about.
         head: Ref<Head>,
+        /// The indices of the enclosing loops, the outermost first; NULL where there are none.
         indices: Ref<i64>,
     }
 }
 
-/// Where something fails.
+/// The first argument of `raise!`: anything that gives a message its context.
 pub(crate) trait IntoFailure {
-    /// A record of the function, and the numbers of the elements that the loops are at.
+    /// Returns the context.
     fn into_failure(self, b: &mut Builder<'_>) -> Failure;
 }
 
@@ -45,7 +47,7 @@ impl IntoFailure for Caller {
     }
 }
 
-/// What `raise!` calls: raises a complaint of these values.
+/// Emits code that raises a complaint with these values, one word each. `raise!` expands to a call of this.
 pub(crate) fn raise(
     b: &mut Builder<'_>,
     at: impl IntoFailure,
@@ -67,7 +69,7 @@ pub(crate) fn raise(
     b.call(say, &[head, base, message, list, indices]);
 }
 
-/// A constant with the message of a complaint, and whether some piece of it is rare.
+/// Encodes the message of a complaint as a constant. Also returns whether one of its pieces is rare.
 fn template(complaint: Complaint) -> (Vec<u8>, bool) {
     let (mut text, mut pieces, mut is_rare) = (Vec::new(), Vec::new(), false);
     let mut span = |words: &str| {
@@ -97,8 +99,10 @@ fn template(complaint: Complaint) -> (Vec<u8>, bool) {
     (bytes, is_rare)
 }
 
-/// -1, once it has passed on the error of a callee, or raised what the site says. -2 stands for an error that the
-/// host has of its own, as runtimes up to 0.1.8 say.
+/// Passes on the error that the callee of a call site has left, or else raises the message of the call site. Returns -1.
+///
+/// Returns -2 if an FFI function has returned -2 and left no error: up to 0.1.8 that is how runtimes report an error that
+/// the host holds itself.
 #[routine]
 pub(crate) fn fail_at(caller: Caller, values: &i64) -> i32 {
     let callee = caller.site.callee;
@@ -115,7 +119,7 @@ pub(crate) fn fail_at(caller: Caller, values: &i64) -> i32 {
     -1
 }
 
-/// What a site says of a status, which is the first value where there are cases.
+/// Returns the message of a call site for a status, which is the first value if the site has cases.
 #[routine(inline)]
 fn meaning(site: &CallSite, values: &i64) -> &MessageRecord {
     let cases = &site[1] as &Case;
@@ -128,7 +132,7 @@ fn meaning(site: &CallSite, values: &i64) -> &MessageRecord {
     site.message
 }
 
-/// Raises the message of a fault with these values; -1.
+/// Raises the message of a fault, none of whose pieces is rare, with these values. Returns -1.
 #[routine]
 pub(crate) fn fail(fault: &Fault, values: &i64) -> i32 {
     let head = fault.head;
@@ -136,7 +140,7 @@ pub(crate) fn fail(fault: &Fault, values: &i64) -> i32 {
     -1
 }
 
-/// The same with pieces of every kind.
+/// Raises the message of a fault like [`fail`], with pieces of any kind.
 #[routine]
 pub(crate) fn fail_any(fault: &Fault, values: &i64) -> i32 {
     let head = fault.head;
@@ -144,7 +148,10 @@ pub(crate) fn fail_any(fault: &Fault, values: &i64) -> i32 {
     -1
 }
 
-/// Raises a message of a constant about a record.
+/// Composes and raises a message, none of whose pieces is rare.
+///
+/// `base` is the constant that holds the message and its texts; `head` is the record that the message is about, which may
+/// be in another constant.
 #[routine]
 pub(crate) fn say(head: &Head, base: &u8, message: &MessageRecord, values: &i64, indices: &i64) {
     let s: MessageBuffer;
@@ -156,7 +163,7 @@ pub(crate) fn say(head: &Head, base: &u8, message: &MessageRecord, values: &i64,
     errors::raise(s, text_in(base, message.kind));
 }
 
-/// The same with pieces of every kind.
+/// Composes and raises a message like [`say`], with pieces of any kind.
 #[routine]
 pub(crate) fn say_any(
     head: &Head,
@@ -186,7 +193,7 @@ pub(crate) fn say_any(
     errors::raise(s, text_in(base, message.kind));
 }
 
-/// A message without text.
+/// Initializes an empty message.
 #[routine(inline)]
 fn open(s: &MessageBuffer, head: &Head, values: &i64, indices: &i64) {
     s.head = head;
@@ -195,7 +202,7 @@ fn open(s: &MessageBuffer, head: &Head, values: &i64, indices: &i64) {
     s.length = 0;
 }
 
-/// The next value.
+/// Takes the next value.
 #[routine(inline)]
 fn next(s: &MessageBuffer) -> i64 {
     let values = s.values;
@@ -203,7 +210,7 @@ fn next(s: &MessageBuffer) -> i64 {
     *values
 }
 
-/// Appends a piece that is not rare.
+/// Appends a piece of a kind that is not rare.
 #[routine]
 pub(crate) fn put_piece(s: &MessageBuffer, base: &u8, piece: &Piece) {
     match piece.kind {
@@ -240,7 +247,7 @@ pub(crate) fn put_piece(s: &MessageBuffer, base: &u8, piece: &Piece) {
     }
 }
 
-/// `` when calling: `f()` ``
+/// Appends `` when calling: `f()` `` with the signature of the function.
 #[routine]
 pub(crate) fn put_calling(s: &MessageBuffer) {
     put(s, " when calling: `");
@@ -248,7 +255,7 @@ pub(crate) fn put_calling(s: &MessageBuffer) {
     put(s, "`");
 }
 
-/// `x.shape[0]`
+/// Appends a [place] such as `x.shape[0]`.
 #[routine]
 pub(crate) fn put_place(s: &MessageBuffer, at: u64) {
     put_path(s, at);
@@ -262,7 +269,7 @@ pub(crate) fn put_place(s: &MessageBuffer, at: u64) {
     put(s, "]");
 }
 
-/// The path of a value, with the numbers of the elements.
+/// Appends the path of the value of a [place], with the indices of the enclosing loops in it.
 #[routine]
 pub(crate) fn put_path(s: &MessageBuffer, at: u64) {
     let base = base_of(s.head);
@@ -280,12 +287,13 @@ pub(crate) fn put_path(s: &MessageBuffer, at: u64) {
     }
 }
 
+/// Reads the bits of a float.
 fn float_of(b: &mut Builder<'_>, bits: Int<i64>) -> Float<f64> {
     let bits = bits.value(b);
     Float::new(b.convert(Convert::Bitcast, bits, Type::F64))
 }
 
-/// Addresses differ from run to run, so only NULL is told from the rest.
+/// Selects the text of a pointer. Addresses differ from run to run, so messages say only whether it is NULL.
 fn pointer(b: &mut Builder<'_>, address: Int<i64>) -> Text {
     use crate::ir::typed::{Literal, constant, ne, select};
     let some = ne(b, address, Literal::<0>);
@@ -293,6 +301,7 @@ fn pointer(b: &mut Builder<'_>, address: Int<i64>) -> Text {
     select(b, some, some_text, none)
 }
 
+/// Selects the text of a truth value.
 fn truth(b: &mut Builder<'_>, word: Int<i64>) -> Text {
     use crate::ir::typed::{Literal, constant, ne, select};
     let some = ne(b, word, Literal::<0>);

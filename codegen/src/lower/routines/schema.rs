@@ -1,7 +1,7 @@
-//! How records are laid out: from one declaration of a record come its Rust form, its encoder and decoder, its text,
-//! and the named fields by which routines read it.
+//! Declaration of records: one declaration yields the Rust struct, its encoder and decoder, its text in dumps, and the
+//! typed fields by which routines read it.
 //!
-//! All is little-endian `u32` words, one or several to a [`FieldType`]; nothing is padded.
+//! A record is a sequence of little-endian `u32` words without padding; each field takes a fixed number of them.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,33 +9,33 @@ use std::marker::PhantomData;
 use crate::ir::typed::{Bool, Int, Member, Ref, Single};
 use crate::ir::{Builder, Convert, Type, Value};
 
-/// What a field may hold: a number of words that does not vary.
+/// A type of fields, and of whole records: it takes a fixed number of words.
 pub(crate) trait FieldType: Copy + fmt::Debug + PartialEq {
-    /// How many words it takes.
+    /// The number of words.
     const WORDS: u32;
 
-    /// Appends its words.
+    /// Appends the words.
     fn encode(self, words: &mut Vec<u32>);
 
-    /// Takes its words; `None` if they are missing, or mean nothing.
+    /// Takes the words; `None` if there are too few, or they encode no value.
     fn decode(words: &mut WordReader<'_>) -> Option<Self>;
 
-    /// How it prints.
+    /// Formats the value for dumps of host IR.
     fn show(self, text: &Texts<'_>) -> String;
 
-    /// What functions of the language get that read it.
+    /// The handle that routines get when they read the field.
     type Handle;
 
-    /// Emits what reads it at `base + offset`.
+    /// Emits a load of the field at `base + offset`.
     fn read(b: &mut Builder<'_>, base: Value, offset: i32) -> Self::Handle;
 }
 
-/// A field of a record for functions of the language.
+/// A field of a record by its byte offset, for routines.
 #[derive(Debug)]
 pub(crate) struct FieldAt<P>(i32, PhantomData<P>);
 
 impl<P> FieldAt<P> {
-    /// The field at an offset.
+    /// Creates the field at an offset.
     pub(crate) const fn at(offset: i32) -> Self {
         FieldAt(offset, PhantomData)
     }
@@ -50,14 +50,14 @@ impl<S, P: FieldType> Member<Ref<S>> for FieldAt<P> {
     }
 }
 
-/// WordReader that are being decoded.
+/// A cursor over words that are being decoded.
 #[derive(Clone, Debug)]
 pub(crate) struct WordReader<'a> {
     pub(crate) left: &'a [u32],
 }
 
 impl WordReader<'_> {
-    /// The next word.
+    /// Takes the next word.
     pub(crate) fn take(&mut self) -> Option<u32> {
         let (&first, rest) = self.left.split_first()?;
         self.left = rest;
@@ -65,10 +65,11 @@ impl WordReader<'_> {
     }
 }
 
-/// The texts of a constant, from whose start offsets are counted.
+/// The texts of a constant. Offsets of texts count from the start of these bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Texts<'a>(pub(crate) &'a [u8]);
 
+/// Emits a load of a word, extended to `I64`.
 fn load(b: &mut Builder<'_>, base: Value, offset: i32, widen: Convert) -> Value {
     let word = b.load(Type::I32, base, offset);
     b.convert(widen, word, Type::I64)
@@ -96,7 +97,7 @@ impl FieldType for u32 {
     }
 }
 
-/// A number, or -1 for none.
+/// Encoded as the number, or as -1 for `None`.
 impl FieldType for Option<u32> {
     const WORDS: u32 = 1;
 
@@ -165,7 +166,7 @@ impl FieldType for u64 {
     }
 }
 
-/// Declares records: [`FieldType`]s made of parts.
+/// Declares a record: a struct that is a [`FieldType`] itself, so that records nest.
 macro_rules! record {
     ($(#[$doc:meta])* $name:ident $(: $derive:ident)? { $($(#[$field_doc:meta])* $field:ident: $ty:ty),* $(,)? } $(show $show:path)?) => {
         $(#[$doc])*
@@ -208,16 +209,16 @@ macro_rules! record {
                 }
             }
 
-            /// Where the fields are.
+            /// Mirror of the encoding, whose field offsets are those of the fields.
             #[repr(C)]
-            #[allow(dead_code, reason = "only the places of the fields matter")]
+            #[allow(dead_code, reason = "only the offsets of the fields matter")]
             struct Layout {
                 $($field: [u32; <$ty as FieldType>::WORDS as usize],)*
             }
 
-            /// The fields, for functions of the language.
+            /// The fields by name, for routines.
             #[derive(Debug)]
-            #[allow(dead_code, reason = "what no routine reads is for the decoder")]
+            #[allow(dead_code, reason = "some fields are read by the decoder only")]
             pub(crate) struct Fields {
                 $(pub(crate) $field: $crate::lower::routines::schema::FieldAt<$ty>,)*
             }
@@ -236,7 +237,7 @@ macro_rules! record {
     };
 }
 
-/// Declares enums that a word holds.
+/// Declares an enum that is encoded as its discriminant, in one word.
 macro_rules! codes {
     ($(#[$doc:meta])* $name:ident { $($(#[$code_doc:meta])* $code:ident),* $(,)? }) => {
         $(#[$doc])*
@@ -247,7 +248,7 @@ macro_rules! codes {
         }
 
         impl $name {
-            /// All of them, in order.
+            /// All variants, in order.
             #[allow(dead_code, reason = "not every code is looked for")]
             pub(crate) const ALL: &[$name] = &[$($name::$code),*];
         }

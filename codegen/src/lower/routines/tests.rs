@@ -1,4 +1,4 @@
-//! The schema of records: every record is the same once it is encoded and decoded.
+//! Tests of the schema: a record that is encoded and decoded stays the same.
 
 use crate::lower::routines::complaints::{Complaint, TemplatePart};
 use crate::lower::routines::records::{
@@ -7,7 +7,8 @@ use crate::lower::routines::records::{
 };
 use crate::lower::routines::schema::{FieldType, WordReader};
 
-/// Whether words can be decoded, and what they mean is the same once it is encoded; `None` if they mean nothing.
+/// Whether a record that is decoded from words is the same once it is encoded and decoded; `None` if the words do not
+/// decode.
 fn round_trips<P: FieldType>(words: &[u32]) -> Option<bool> {
     let mut left = WordReader { left: words };
     let part = P::decode(&mut left)?;
@@ -18,14 +19,14 @@ fn round_trips<P: FieldType>(words: &[u32]) -> Option<bool> {
     Some(taken == P::WORDS as usize && encoded.len() == taken && again == Some(part))
 }
 
-/// Words of which many are small, so that they are often codes.
+/// Generates pseudorandom words. Most are below 4, so that many are valid codes of enums.
 fn words(seed: u32) -> Vec<u32> {
     let scramble = |at: u32| (seed * 64 + at).wrapping_mul(0x9e37_79b9) >> 7;
     let word = |at| if scramble(at) & 3 == 0 { scramble(at + 9999) } else { scramble(at) >> 3 & 3 };
     (0..64).map(word).collect()
 }
 
-/// A record round-trips whenever it can be decoded, which must happen.
+/// Checks that a type of records round-trips for all words that decode, and that some words decode.
 fn check<P: FieldType>() {
     let found: Vec<bool> = (0..200).filter_map(|seed| round_trips::<P>(&words(seed))).collect();
     let name = std::any::type_name::<P>();

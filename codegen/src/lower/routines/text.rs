@@ -1,21 +1,21 @@
-//! Appending text and numbers to a message.
+//! Appending text, quoted text and integers to a message.
 
 use crate::ir::typed::{Text, routine};
 use crate::lower::routines::memory::{MAX_TEXT, MessageBuffer, slice};
 
-/// What a message ends in that has lost its end.
+/// Ellipsis at the end of a message that was cut off.
 const CUT: &str = "…";
 
-/// Bytes of a message; the rest is cut off.
+/// Largest size of a message in bytes.
 const CAPACITY: u64 = MAX_TEXT as u64;
 
-/// Where [`CUT`] stands in a full message.
+/// Offset of [`CUT`] in a full message.
 const CUT_AT: u64 = CAPACITY - CUT.len() as u64;
 
-/// Bytes of a character in front of its last.
+/// Largest number of bytes of a UTF-8 character before its last byte.
 const REST: u64 = 3;
 
-/// Appends text as far as it fits. A message that has lost its end says so.
+/// Appends text. A message that becomes too long is cut off and ends in [`CUT`].
 #[routine]
 pub(crate) fn put(s: &MessageBuffer, text: Text) {
     let room = CAPACITY - s.length;
@@ -30,7 +30,7 @@ pub(crate) fn put(s: &MessageBuffer, text: Text) {
     }
 }
 
-/// Writes [`CUT`] at the end of a full message. What that leaves of a character in front of it becomes points.
+/// Writes [`CUT`] at the end of a full message. The bytes of a character that [`CUT`] overwrites in part become dots.
 #[routine(inline)]
 fn cut(message: &u8) {
     let mut broken = continues(message[CUT_AT]);
@@ -46,13 +46,13 @@ fn cut(message: &u8) {
     }
 }
 
-/// Whether a byte of UTF-8 is not the first of its character.
+/// Whether a byte is a UTF-8 continuation byte.
 #[routine(inline)]
 fn continues(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }
 
-/// Appends a signed number.
+/// Appends a signed integer in decimal.
 #[routine]
 pub(crate) fn put_int(s: &MessageBuffer, value: i64) {
     if value < 0 {
@@ -62,10 +62,10 @@ pub(crate) fn put_int(s: &MessageBuffer, value: i64) {
     put_unsigned(s, magnitude as u64);
 }
 
-/// Bytes that have room for every number: at most 20 digits.
+/// Size of the buffer for the digits of a `u64`, which has at most 20.
 const DIGITS: u64 = 24;
 
-/// Appends an unsigned number, whose digits are made from the last to the first.
+/// Appends an unsigned integer in decimal. Digits are generated from the last to the first.
 #[routine]
 pub(crate) fn put_unsigned(s: &MessageBuffer, value: u64) {
     let digits: [u8; DIGITS];
@@ -82,11 +82,11 @@ pub(crate) fn put_unsigned(s: &MessageBuffer, value: u64) {
     put(s, slice(&digits[at], DIGITS - at));
 }
 
-/// After so many bytes a text loses its end.
+/// Largest number of bytes of a quoted text; the rest is elided.
 const QUOTED: u64 = 64;
 
-/// Appends text in quotes; long text loses its end, and what is not a printable character, or is no UTF-8, is
-/// escaped.
+/// Appends text in quotes. Bytes that are control characters or not well-formed UTF-8 are escaped, and `...` stands for
+/// the end of text of more than [`QUOTED`] bytes.
 #[routine]
 pub(crate) fn put_quoted(s: &MessageBuffer, text: Text) {
     put(s, "\"");
@@ -108,7 +108,7 @@ pub(crate) fn put_quoted(s: &MessageBuffer, text: Text) {
     put(s, "\"");
 }
 
-/// Appends a byte, escaped unless it is plain ASCII and no quote or backslash.
+/// Appends a byte: printable ASCII but for quote and backslash as it is, all else as `\xNN`.
 #[routine(inline)]
 fn put_byte(s: &MessageBuffer, byte: u64) {
     if is_within(byte, 0x20, 0x7e) && byte != 0x22 && byte != 0x5c {
@@ -123,8 +123,9 @@ fn put_byte(s: &MessageBuffer, byte: u64) {
     }
 }
 
-/// The size of a character of more than one byte that starts here, where so many bytes are left; 0 if none does, or
-/// one that controls a terminal. The table is that of well-formed sequences in the Unicode standard.
+/// Returns the size of the multi-byte character at `from`, where `left` bytes are left. Returns 0 if there is none, or
+/// if it is a control character. The ranges are those of table 3-7, well-formed UTF-8 byte sequences, of the Unicode
+/// standard.
 #[routine(inline)]
 fn character(from: &u8, left: u64) -> u64 {
     let lead = *from;
@@ -137,7 +138,7 @@ fn character(from: &u8, left: u64) -> u64 {
     if size == 0 || size > left {
         return 0;
     }
-    // U+0080 to U+009F are controls.
+    // After 0xc2 the range starts at 0xa0, since U+0080 to U+009F are control characters.
     let low: u8 = match lead {
         0xc2 | 0xe0 => 0xa0,
         0xf0 => 0x90,
@@ -160,7 +161,7 @@ fn character(from: &u8, left: u64) -> u64 {
     size
 }
 
-/// Whether a number is between two others, or one of them.
+/// Whether a number is in `first..=last`.
 #[routine(inline)]
 fn is_within(value: u64, first: u64, last: u64) -> bool {
     value - first <= last - first

@@ -1,4 +1,4 @@
-//! What is said of a status of the driver.
+//! Raising errors for a status of the driver.
 
 use crate::declaration::AttributeKind;
 use crate::ir::Builder;
@@ -9,34 +9,34 @@ use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::memory::{Caller, slice};
 use crate::lower::routines::message::raise;
 
-/// What follows the text of an error after which the context is lost.
+/// Suffix of the text of an error that [loses the context](cuda::loses_context).
 const EARLIER: &str = ", which may stem from earlier work";
 
-/// The number of the attribute that says the cluster.
+/// The launch attribute that holds the extents of clusters.
 const CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: u32 = AttributeKind::Cluster.id();
 
 handles! {
-    /// Who uses which kernel where.
+    /// An attempt to use a kernel: the function to name in messages, the kernel, the device.
     pub(crate) struct Attempt {
         caller: Caller,
         kernel: Ref<Kernel>,
-        /// Its number, which is its handle; one below 0 is greater than all others.
+        /// The `CUdevice`, which is the number of the device. A negative number is a large `u64`.
         device: Int<u64>,
     }
-    /// What the driver says of a status, and what is to be added.
+    /// The description of a status: the values of its part of a message.
     struct Said {
         name: Text,
         status: Int<i32>,
         text: Text,
         earlier: Text,
     }
-    /// A kernel and its image by their names, and what the driver says.
+    /// The values of a message about a kernel: its name, that of its image, and the status.
     struct KernelFailure {
         kernel: Text,
         image: Text,
         said: Said,
     }
-    /// Extents of a grid, a block or a cluster.
+    /// The extents of a grid, a block or a cluster.
     struct Extents {
         x: Int<u32>,
         y: Int<u32>,
@@ -44,12 +44,12 @@ handles! {
     }
 }
 
-/// The name of a function, for messages.
+/// The name of a function of the driver, for messages.
 fn name_of(b: &mut Builder<'_>, entry: Entry) -> Text {
     constant(b, entry.name())
 }
 
-/// Raises that a function of the driver has failed, unless it has succeeded.
+/// Checks the status of a function of the driver. Returns 0, or -1 once it has raised.
 #[routine(inline)]
 pub(super) fn check_driver(#[known] entry: Entry, caller: Caller, status: i32) -> i32 {
     if status != 0 {
@@ -59,7 +59,7 @@ pub(super) fn check_driver(#[known] entry: Entry, caller: Caller, status: i32) -
     0
 }
 
-/// The same of one that has to do with a kernel.
+/// Checks the status of a function of the driver that concerns a kernel. Returns 0, or -1 once it has raised.
 #[routine(inline)]
 pub(super) fn check(attempt: Attempt, status: i32) -> i32 {
     if status != 0 {
@@ -82,8 +82,9 @@ pub(crate) fn kernel_failed(attempt: Attempt, status: i32) {
     raise!(attempt.caller, Complaint::Kernel, failure, attempt.device);
 }
 
-/// Raises that a launch has failed. The driver only says that something is invalid: too much shared memory is found once
-/// it has refused.
+/// Raises that a launch has failed.
+///
+/// The driver reports too much dynamic shared memory only as an invalid value, so it is looked for here.
 #[routine]
 pub(crate) fn launch_failed(attempt: Attempt, config: &Config, status: i32) {
     let shares = attempt.kernel.allowed & cuda::ALLOW_SHARED != 0;
@@ -97,8 +98,8 @@ pub(crate) fn launch_failed(attempt: Attempt, config: &Config, status: i32) {
     raise!(caller, Complaint::Launch, failure, grid, block, cluster, config.shared, device);
 }
 
-/// How much dynamic shared memory a device has beside the kernel's static memory; -1 once it has raised that a launch
-/// wants more.
+/// Returns the largest dynamic shared memory of a kernel on a device in bytes, which its static shared memory reduces.
+/// Returns -1 once it has raised, as for a launch that wants more.
 #[routine]
 pub(crate) fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
     let (kernel, device) = (attempt.kernel, attempt.device as i32);
@@ -130,11 +131,13 @@ pub(crate) fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
     most as i32
 }
 
+/// Reads three extents.
 #[routine(inline)]
 fn extents(of: &u32) -> Extents {
     Extents { x: of[0], y: of[1], z: of[2] }
 }
 
+/// Collects the values of a message about a kernel.
 #[routine(inline)]
 fn failure(kernel: &Kernel, status: i32) -> KernelFailure {
     let image = kernel.image;
@@ -142,12 +145,13 @@ fn failure(kernel: &Kernel, status: i32) -> KernelFailure {
     KernelFailure { kernel, image, said: said(status) }
 }
 
-/// The name of a kernel in messages.
+/// Returns the name of a kernel for messages.
 #[routine(inline)]
 pub(super) fn shown(kernel: &Kernel) -> Text {
     slice(kernel.shown, kernel.shown_size)
 }
 
+/// Asks the driver for name and text of a status.
 #[routine(inline)]
 fn said(status: i32) -> Said {
     let name: &u8;
@@ -160,7 +164,7 @@ fn said(status: i32) -> Said {
     Said { name: c_text(*name), status, text: c_text(*text), earlier }
 }
 
-/// Text that ends with a NUL; NULL is empty.
+/// Returns text that ends with a NUL; empty for NULL.
 #[routine(inline)]
 pub(super) fn c_text(text: &u8) -> Text {
     let mut len: u64 = 0;
@@ -170,7 +174,7 @@ pub(super) fn c_text(text: &u8) -> Text {
     slice(text, len)
 }
 
-/// The extents that the attribute says, or 1 each.
+/// Returns the extents of the clusters of a launch, 1 each without the attribute.
 #[routine(inline)]
 fn cluster(config: &Config) -> Extents {
     let mut found = Extents { x: 1, y: 1, z: 1 };
