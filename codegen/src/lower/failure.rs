@@ -1,4 +1,4 @@
-//! What is said where something fails: the records and the messages, and the exits that hand them to a routine.
+//! Failures: the records that describe checks, messages, and the exits that hand both to fail routines.
 
 mod exit;
 pub(crate) mod message;

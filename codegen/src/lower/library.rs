@@ -1,4 +1,4 @@
-//! What a library carries besides its functions.
+//! Contents of a library besides wrappers: caller stubs, exported data and functions, metadata, the C header.
 
 pub(crate) mod exports;
 mod header;

@@ -1,4 +1,4 @@
-//! What is read of tensors, each field when it is first asked for.
+//! Reads of tensors. A field is loaded on first use and remembered.
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{OBJECT, dl_tensor};
@@ -9,19 +9,19 @@ use crate::lower::emitter::state::{LoadedStrides, TensorState};
 use crate::resolve::ids::ValueId;
 
 impl Emitter<'_, '_> {
-    /// What has been loaded of a tensor.
+    /// Returns the loaded parts of a tensor.
     pub(crate) fn tensor_state(&mut self, value: ValueId) -> &mut TensorState {
         self.values[value].tensor()
     }
 
-    /// The `DLTensor*` of a value that is a tensor.
+    /// Selects the `DLTensor*` of a tensor object or of a `DLTensor*`, by the type index.
     pub(crate) fn tensor_of(&mut self, index: Value, payload: Value) -> Value {
         let object = self.b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
         let inside = self.b.ptr_offset(payload, OBJECT.size.into());
         self.b.select(object, inside, payload)
     }
 
-    /// The `DLTensor*` of a tensor.
+    /// Returns the `DLTensor*` of a tensor.
     pub(crate) fn dl(&mut self, value: ValueId) -> Value {
         if let Some(dl) = self.tensor_state(value).dl {
             return dl;
@@ -34,7 +34,7 @@ impl Emitter<'_, '_> {
         dl
     }
 
-    /// A field of the `DLTensor`.
+    /// Loads a field of the `DLTensor`.
     pub(crate) fn field(
         &mut self,
         value: ValueId,
@@ -48,34 +48,34 @@ impl Emitter<'_, '_> {
         self.b.hint(loaded, hint)
     }
 
-    /// `ndim`, 32 bits wide.
+    /// Loads `ndim`, an `I32`.
     pub(crate) fn ndim32(&mut self, value: ValueId) -> Value {
         self.field(value, Type::I32, dl_tensor::NDIM.offset, "ndim")
     }
 
-    /// `dtype`, 32 bits wide.
+    /// Loads `dtype`, an `I32`.
     pub(crate) fn dtype32(&mut self, value: ValueId) -> Value {
         self.field(value, Type::I32, dl_tensor::DTYPE.offset, "dtype")
     }
 
-    /// `device.device_type`, 32 bits wide.
+    /// Loads `device.device_type`, an `I32`.
     pub(crate) fn device_type32(&mut self, value: ValueId) -> Value {
         self.field(value, Type::I32, dl_tensor::DEVICE_TYPE.offset, "device_type")
     }
 
-    /// `device.device_id`, 32 bits wide.
+    /// Loads `device.device_id`, an `I32`.
     pub(crate) fn device_id32(&mut self, value: ValueId) -> Value {
         self.field(value, Type::I32, dl_tensor::DEVICE_ID.offset, "device_id")
     }
 
-    /// Type and index of a device, each an `I32`.
+    /// Splits the word of a device into type and index, an `I32` each.
     pub(crate) fn device_numbers(&mut self, word: Value) -> [Value; 2] {
         let ty = self.b.convert(Convert::Trunc, word, Type::I32);
         let index = self.b.binary_const(Binary::Lshr, word, 32);
         [ty, self.b.convert(Convert::Trunc, index, Type::I32)]
     }
 
-    /// The address of the extents, of which there are some.
+    /// Returns the address of the extents. The rank must not be 0.
     pub(crate) fn shape(&mut self, value: ValueId) -> Value {
         if let Some(shape) = self.tensor_state(value).shape {
             return shape;
@@ -85,7 +85,7 @@ impl Emitter<'_, '_> {
         shape
     }
 
-    /// `value.shape[dim]` of a tensor of fixed rank.
+    /// Returns `x.shape[dim]` of a tensor of fixed rank.
     pub(crate) fn extent(&mut self, value: ValueId, dim: usize) -> Value {
         if let Some(extent) = self.tensor_state(value).extents[dim] {
             return extent;
@@ -98,11 +98,12 @@ impl Emitter<'_, '_> {
         extent
     }
 
+    /// Returns the rank of a tensor of fixed rank.
     pub(crate) fn rank(&mut self, value: ValueId) -> usize {
         self.tensor_state(value).extents.len()
     }
 
-    /// `x.numel` of a tensor of fixed rank.
+    /// Computes `x.numel` of a tensor of fixed rank.
     pub(crate) fn numel(&mut self, value: ValueId) -> Value {
         let rank = self.rank(value);
         let extents: Vec<Value> = (0..rank).map(|dim| self.extent(value, dim)).collect();
@@ -112,6 +113,7 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// Returns the strides in a form that can be read even if the pointer is NULL.
     pub(crate) fn strides(&mut self, value: ValueId) -> LoadedStrides {
         if let Some(strides) = self.tensor_state(value).strides {
             return strides;
@@ -125,6 +127,7 @@ impl Emitter<'_, '_> {
         strides
     }
 
+    /// Returns the strides pointer, which may be NULL.
     pub(crate) fn strides_pointer(&mut self, value: ValueId) -> Value {
         if let Some(pointer) = self.tensor_state(value).strides_pointer {
             return pointer;
@@ -134,7 +137,7 @@ impl Emitter<'_, '_> {
         pointer
     }
 
-    /// The compact stride of a dim: the product of the extents to its right.
+    /// Computes the compact stride of a dim: the product of the extents to its right.
     pub(crate) fn compact_stride(&mut self, value: ValueId, dim: usize) -> Value {
         let rank = self.rank(value);
         let extents: Vec<Value> = (dim + 1..rank).map(|dim| self.extent(value, dim)).collect();
@@ -144,7 +147,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The stride of a dim, compact where the strides are NULL.
+    /// Returns the stride of a dim; NULL strides are compact.
     pub(crate) fn stride(&mut self, value: ValueId, dim: usize) -> Value {
         let LoadedStrides { present, readable } = self.strides(value);
         let loaded = self.b.load(Type::I64, readable, 8 * dim as i32);
@@ -154,7 +157,7 @@ impl Emitter<'_, '_> {
         self.b.select(present, loaded, compact)
     }
 
-    /// A `Bool`: the stride of this dim matters, as its extent is above 1 and there are elements.
+    /// Computes a `Bool`: the stride of a dim counts, because its extent is above 1 and the tensor has elements.
     pub(crate) fn stride_counts(&mut self, value: ValueId, dim: usize) -> Value {
         let extent = self.extent(value, dim);
         let several = self.b.compare_const(Cond::Sgt, extent, 1);
@@ -162,6 +165,7 @@ impl Emitter<'_, '_> {
         self.b.and(several, not_empty)
     }
 
+    /// Computes a `Bool`: no extent is 0.
     pub(crate) fn not_empty(&mut self, value: ValueId) -> Value {
         if let Some(known) = self.tensor_state(value).not_empty {
             return known;
@@ -176,6 +180,7 @@ impl Emitter<'_, '_> {
         all
     }
 
+    /// Returns `data`, without the byte offset.
     pub(crate) fn data_pointer(&mut self, value: ValueId) -> Value {
         if let Some(data) = self.tensor_state(value).data {
             return data;
@@ -185,12 +190,12 @@ impl Emitter<'_, '_> {
         data
     }
 
-    /// `x.byte_offset`.
+    /// Loads `x.byte_offset`.
     pub(crate) fn byte_offset(&mut self, value: ValueId) -> Value {
         self.field(value, Type::I64, dl_tensor::BYTE_OFFSET.offset, "byte_offset")
     }
 
-    /// `x.data`: the address of the first element.
+    /// Returns `x.data`: the address of the first element.
     pub(crate) fn address(&mut self, value: ValueId) -> Value {
         if let Some(address) = self.tensor_state(value).address {
             return address;

@@ -1,4 +1,4 @@
-//! The records of values: how messages name them, and what is required of them.
+//! Records of values: the names that messages give them, and the requirements of their types.
 
 use abi_spec::Scalar;
 
@@ -17,31 +17,33 @@ use crate::resolve::ids::{Table, ValueId};
 use crate::resolve::step::{Place, Step};
 use crate::resolve::value::INDEX;
 
-/// What steps require of a tensor, beyond its type.
+/// Requirements of a tensor that its steps decide.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TensorRequirements {
-    /// Its device matters.
+    /// Whether the device type is checked.
     device: bool,
-    /// What its strides must be.
+    /// Whether the strides must be compact.
     compact: bool,
-    /// Bytes of which its address must be a multiple.
+    /// The alignment of the first element in bytes.
     align: u64,
 }
 
 impl TensorRequirements {
-    /// Nothing.
+    /// No requirement.
     pub(crate) const NONE: TensorRequirements =
         TensorRequirements { device: false, compact: false, align: 1 };
 }
 
-/// The run of alike tensors that a loop checks, each by its address among the arguments.
+/// A run of tensors that are declared alike, while a loop checks them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
+    /// The address of the first argument of the run.
     pub(crate) first: Value,
+    /// The address of the argument that the loop is at.
     pub(crate) current: Value,
 }
 
-/// Notes what steps require of tensors.
+/// Collects the requirements of tensors from steps.
 pub(crate) fn note(steps: &[Step<'_>], requirements: &mut Table<ValueId, TensorRequirements>) {
     Step::visit_all(steps, &mut |step| {
         if let Step::Header { value, device, .. } = step {
@@ -55,12 +57,12 @@ pub(crate) fn note(steps: &[Step<'_>], requirements: &mut Table<ValueId, TensorR
 }
 
 impl Wrapper<'_, '_> {
-    /// The address of the record of a value.
+    /// Emits the address of the record of a value.
     pub(crate) fn subject(&mut self, value: ValueId) -> Value {
         let record = self.subject_record(value);
         let address = records::address(&mut self.b, record);
         let Some(Run { first, current }) = self.exits.run else { return address };
-        // The records of a run follow each other, as its arguments do.
+        // The records of a run are adjacent, as its arguments are.
         let first = self.b.convert(Convert::PtrToInt, first, Type::I64);
         let current = self.b.convert(Convert::PtrToInt, current, Type::I64);
         let bytes = self.b.binary(Binary::Sub, current, first);
@@ -69,7 +71,7 @@ impl Wrapper<'_, '_> {
         self.b.ptr_add(address, bytes)
     }
 
-    /// The offset of the record of a value.
+    /// Returns the offset of the record of a value, which is added if it does not exist.
     pub(crate) fn subject_record(&mut self, value: ValueId) -> u32 {
         if let Some(known) = self.exits.subjects[value] {
             return known;
@@ -78,7 +80,7 @@ impl Wrapper<'_, '_> {
         self.add_subject(value, required)
     }
 
-    /// Adds the records of values, one after the other.
+    /// Adds the records of values such that they are adjacent.
     pub(crate) fn subjects_in_a_row(&mut self, values: &[ValueId]) {
         let required: Vec<u32> = values.iter().map(|&value| self.required(value)).collect();
         for (&value, required) in values.iter().zip(required) {
@@ -86,6 +88,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
+    /// Adds the record of a value, whose requirements are at offset `required`. Returns its offset.
     fn add_subject(&mut self, value: ValueId, required: u32) -> u32 {
         let host = self.host();
         let function = self.function;
@@ -99,6 +102,7 @@ impl Wrapper<'_, '_> {
         record
     }
 
+    /// Adds the rest of a path: the texts after its loop indices. Returns the offset.
     fn rest_record(&mut self, texts: &[String]) -> u32 {
         let mut words = Vec::new();
         for text in texts {
@@ -107,7 +111,7 @@ impl Wrapper<'_, '_> {
         self.records.shared(Rest { count: texts.len() as u32 }, &words)
     }
 
-    /// The record of what is required of a value.
+    /// Adds the record of the requirements of a value. Returns its offset.
     fn required(&mut self, value: ValueId) -> u32 {
         let declared = &self.function.values[value];
         let text = accepted::expected(declared.ty, declared.optional);
@@ -127,6 +131,7 @@ impl Wrapper<'_, '_> {
         self.records.shared(Required { expected, low, high, require, size }, &[])
     }
 
+    /// Returns the class of a scalar.
     fn scalar_class(&self, value: ValueId, scalar: Scalar) -> ScalarClass {
         if self.function.is_wide(value) {
             ScalarClass::Unsigned
@@ -141,6 +146,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
+    /// Adds the record of the requirements of a tensor. Returns its offset.
     fn required_tensor(&mut self, value: ValueId, tensor: &Tensor, expected: TextRef) -> u32 {
         let names: Vec<String> = tensor.dtypes.iter().map(|dtype| dtype.to_string()).collect();
         let accepted: Vec<u32> = tensor.accepted().iter().map(|dtype| dtype.to_word()).collect();
@@ -161,7 +167,8 @@ impl Wrapper<'_, '_> {
         self.records.shared(record, &accepted)
     }
 
-    /// The record of a value that somebody else has made and that must be owned, which may be of any type.
+    /// Adds a record of a value of a callee that must be owned, and whose requirements name only its expected type. Returns
+    /// its offset.
     pub(crate) fn owned_record(&mut self, value: ValueId) -> u32 {
         let declared = &self.function.values[value];
         let text = accepted::expected(declared.ty, declared.optional);
@@ -174,13 +181,13 @@ impl Wrapper<'_, '_> {
         record
     }
 
-    /// A place as routines know it.
+    /// Packs a place into the word that routines unpack.
     pub(crate) fn place_number(&mut self, at: Place) -> u64 {
         let record = self.subject_record(at.value());
         place::of(record, number(at))
     }
 
-    /// The record of the function, at the place of the statement.
+    /// Returns the offset of the record of the function at the location of the current statement.
     pub(crate) fn host(&mut self) -> u32 {
         let location = self.exits.location.or(self.function.declared.location.as_ref());
         let key = location.map(std::ptr::from_ref);
@@ -192,14 +199,14 @@ impl Wrapper<'_, '_> {
         host
     }
 
-    /// The head of the next record.
+    /// Returns the head of the record that is added next.
     pub(crate) fn head(&mut self) -> Head {
         let host = self.host();
         self.records.head(host)
     }
 }
 
-/// The texts of a path, between the numbers that only the call knows. Those are of its loops from the outside.
+/// Splits a path at its loop indices, which belong to the enclosing loops from the outside in.
 fn texts(path: &str) -> Vec<String> {
     let (mut texts, mut chars) = (vec![String::new()], path.chars());
     while let Some(next) = chars.next() {
@@ -214,7 +221,7 @@ fn texts(path: &str) -> Vec<String> {
     texts
 }
 
-/// Suffix and index of a place.
+/// Packs suffix and index of a place.
 pub(crate) fn number(at: Place) -> u64 {
     match at {
         Place::Value { .. } => place::number(Suffix::None, 0),
@@ -224,7 +231,7 @@ pub(crate) fn number(at: Place) -> u64 {
     }
 }
 
-/// What is required of a value of a type beyond that, and a number that belongs to it.
+/// Returns the requirement of values of a type beyond the type index, and its size if it has one.
 fn require(ty: &ParamType) -> (Requirement, Option<u32>) {
     let require = match ty {
         ParamType::Leaf(Leaf::DType) => Requirement::Dtype,

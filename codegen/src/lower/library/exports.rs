@@ -1,5 +1,5 @@
-//! What a library has besides wrappers: the entry, and what it says of its functions, as constant texts and
-//! getters that return them.
+//! Exports of a library besides wrappers: the entry, getters of metadata and documentation, the import tree, and the
+//! function that unloads images.
 
 use abi_spec::library_bin::{ImportTree, Module as Imported};
 use abi_spec::symbol::{self, LIBRARY_BIN, LIBRARY_CTX};
@@ -12,8 +12,7 @@ use crate::lower::library::metadata::TextKind;
 use crate::lower::routines::Routine;
 use crate::lower::value::{exported, safe_call};
 
-/// Adds the getters of metadata, and of documentation where there is some, for every function of a library whose
-/// symbols get a prefix.
+/// Adds a getter of the metadata of each function, and of its documentation if it has some.
 pub(crate) fn getters(module: &mut Module, library: &Library, linkage: Linkage) {
     if library.functions.is_empty() {
         return;
@@ -36,7 +35,7 @@ pub(crate) fn getters(module: &mut Module, library: &Library, linkage: Linkage) 
     module.data.push(Data { listed: true, ..Data::constant(symbol, bytes, 1) });
 }
 
-/// Exports the function `main`, which does what the entry does: it passes on all that it gets.
+/// Adds the function `main`, which calls the entry with its own arguments.
 pub(crate) fn entry(module: &mut Module, entry: &str) {
     let kind = SymbolKind::Function(safe_call());
     let callee = module.declare(&symbol::function_symbol(entry), Linkage::Export, kind);
@@ -48,17 +47,17 @@ pub(crate) fn entry(module: &mut Module, entry: &str) {
     module.functions.push(function);
 }
 
-/// The constant that holds the texts of a library.
+/// Symbol of the constant that holds the texts of a library.
 const TEXTS: &str = "tvm_ffi_codegen.texts";
 
-/// All texts of a library, in one constant.
+/// The constant of the texts of a library under construction.
 struct TextTable {
     symbol: Symbol,
     bytes: Vec<u8>,
 }
 
 impl TextTable {
-    /// Adds a record that starts with a text of this length.
+    /// Appends a record that starts with a text of `length` bytes. Returns the text.
     fn add(&mut self, record: &[u8], length: usize) -> TextRange {
         let text = TextRange { symbol: self.symbol, offset: self.bytes.len(), length };
         self.bytes.extend_from_slice(record);
@@ -66,7 +65,7 @@ impl TextTable {
     }
 }
 
-/// A text in memory: where, and its length without the NUL that ends it.
+/// A text within a constant. The length is in bytes, without the NUL at the end.
 #[derive(Clone, Copy)]
 struct TextRange {
     symbol: Symbol,
@@ -74,7 +73,7 @@ struct TextRange {
     length: usize,
 }
 
-/// A function without arguments, which the runtime calls with none, so that it does not count them.
+/// Adds a function that returns a text. The runtime calls it without arguments, so it does not check their number.
 fn getter(module: &mut Module, name: &str, text: TextRange, linkage: Linkage) {
     let mut b = exported(module, name);
     b.set_cold();
@@ -89,11 +88,11 @@ fn getter(module: &mut Module, name: &str, text: TextRange, linkage: Linkage) {
     module.functions.push(function);
 }
 
-/// Constants of more bytes than this stay out of the way of code, as those of Apache TVM do.
+/// Size in bytes above which the import tree goes to a section for large data, like that of Apache TVM.
 const LARGE: usize = 1 << 30;
 
-/// Adds the tree as bytes. If it holds the library, the loader has a module for it, and there is a
-/// variable into which it writes that module: kernels find the functions of imports by way of it.
+/// Adds the encoded import tree. A tree with a node for the library itself also needs the [`context`], by which calls
+/// find functions of imported modules.
 pub(crate) fn import_tree(module: &mut Module, tree: &ImportTree<'_>) {
     let bytes = tree.encode().expect("the tree was validated when the library was resolved");
     let large = bytes.len() > LARGE;
@@ -104,7 +103,7 @@ pub(crate) fn import_tree(module: &mut Module, tree: &ImportTree<'_>) {
     }
 }
 
-/// A pointer, NULL until the loader writes it; a module has one.
+/// Declares the context of the library, once for a module: a pointer that the loader sets to the module of the library.
 pub(crate) fn context(module: &mut Module) {
     if module.find(LIBRARY_CTX).is_none() {
         let symbol = module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
@@ -112,12 +111,14 @@ pub(crate) fn context(module: &mut Module) {
     }
 }
 
-/// `void tvm_ffi_codegen.unload(void)`: a module that [shares](crate::Routines::Shared) its routines, as code in process
-/// does, exports it where it launches. It unloads every image from the driver; the next launch loads it again. Nothing
-/// of the module may run meanwhile, nor a kernel of it then or later, as one in a graph would.
+/// Symbol of `void tvm_ffi_codegen.unload(void)`, which unloads all images of a module from the driver.
+///
+/// A module that launches GPU kernels and [shares](crate::Routines::Shared) its routines, as JIT code does, exports it. The
+/// next launch loads its image again. While the function runs no function of the module may run, and no kernel of the
+/// module may run then or later, for example in a captured graph.
 pub const UNLOAD: &str = "tvm_ffi_codegen.unload";
 
-/// Adds that function, if the module launches.
+/// Adds the function [`UNLOAD`] if the module has images.
 pub(crate) fn unload(module: &mut Module, linkage: Linkage) {
     let all = module.data.iter().map(|data| data.symbol);
     let of = |start| all.clone().filter(|&symbol| module.name(symbol).starts_with(start)).collect();

@@ -156,7 +156,7 @@ record! {
     /// Requirements of a value that is neither scalar nor tensor.
     Required {
         expected: TextRef,
-        /// The set of accepted type indices, as the two masks of `Accepted`.
+        /// The type indices that are not the fault of a value, as the two masks of a set.
         low: u64,
         high: u64,
         require: Requirement,

@@ -1,4 +1,4 @@
-//! What C hands over, as arguments of the call.
+//! Packing of C parameters as arguments of the wrapper.
 
 use abi_spec::layout::{ANY, BYTE_ARRAY, byte_array, object};
 use abi_spec::{Scalar, TypeIndex, runtime};
@@ -16,7 +16,7 @@ use crate::resolve::c_type::abi_type;
 use crate::resolve::external::{Given, Param};
 
 impl Stub<'_> {
-    /// What a parameter is given.
+    /// Packs a parameter. `given` has its C parameters, one or two.
     pub(super) fn argument(&mut self, param: &Param<'_>, given: &[Value]) -> AnyWords {
         let (optional, value) = (param.optional, given[0]);
         match param.given {
@@ -43,12 +43,13 @@ impl Stub<'_> {
         }
     }
 
+    /// Packs a type index and a payload.
     fn words(&mut self, index: TypeIndex, payload: Value) -> AnyWords {
         let head = self.b.i64(index.0.into());
         AnyWords { head, payload: self.b.as_word(payload) }
     }
 
-    /// None where an address is NULL.
+    /// Packs `words`, or None if an address is NULL.
     fn unless_null(
         &mut self,
         address: Value,
@@ -58,6 +59,7 @@ impl Stub<'_> {
         self.unless_none(some, words)
     }
 
+    /// Packs `words` if `some` holds, or else None.
     fn unless_none(&mut self, some: Value, words: impl FnOnce(&mut Self) -> AnyWords) -> AnyWords {
         let there = self.b.block("some");
         let absent = self.b.block("none");
@@ -75,7 +77,7 @@ impl Stub<'_> {
         AnyWords { head, payload }
     }
 
-    /// A number in its C type.
+    /// Packs a scalar, given in its C type.
     fn scalar(&mut self, param: &Param<'_>, scalar: Scalar, native: Value) -> AnyWords {
         let mut native = native;
         if scalar == Scalar::Bool {
@@ -84,14 +86,15 @@ impl Stub<'_> {
         }
         let wide = self.b.widen(native, scalar, self.linkage);
         if scalar == Scalar::Uint64 {
-            // Integers of the FFI are signed.
+            // An integer argument is an `int64`, so that larger values are refused.
             let fits = self.b.compare_const(Cond::Sge, wide, 0);
             self.require(fits, Complaint::WideArgument, spelled(param.name).to_string(), &[wide]);
         }
         self.words(result_index(scalar), wide)
     }
 
-    /// An element type or a device, which is of this type in memory.
+    /// Packs an element type or a device, whose type index and type in memory `of` names. An optional one is passed by
+    /// address; a device by value is two C parameters.
     fn plain(&mut self, param: &Param<'_>, given: &[Value], of: (TypeIndex, Type)) -> AnyWords {
         let (index, ty) = of;
         if param.optional {
@@ -110,12 +113,14 @@ impl Stub<'_> {
         self.words(index, word)
     }
 
+    /// Extends an `I32` with zeros.
     fn wide(&mut self, word: Value) -> Value {
         self.b.convert(Convert::Zext, word, Type::I64)
     }
 
-    /// Text gets an owner, since only that knows its size. The runtime, which fails only where there is no room for it,
-    /// says so as C++ does; that is of no use to the caller.
+    /// Packs text as an owned string, since borrowed text would have to end with a NUL.
+    ///
+    /// The runtime fails only if it runs out of memory. Its message is that of a C++ exception, so the stub raises its own.
     fn text(&mut self, param: &Param<'_>, span: Span) -> AnyWords {
         let there = self.is_there(param, span);
         self.unless_none(there, |s| {
@@ -134,7 +139,7 @@ impl Stub<'_> {
         })
     }
 
-    /// Bytes are borrowed where they are.
+    /// Packs bytes as a borrowed `TVMFFIByteArray`.
     fn bytes(&mut self, param: &Param<'_>, span: Span) -> AnyWords {
         let there = self.is_there(param, span);
         self.unless_none(there, |s| {
@@ -143,7 +148,7 @@ impl Stub<'_> {
         })
     }
 
-    /// A shape is made of numbers.
+    /// Packs numbers as an owned shape.
     fn shape(&mut self, param: &Param<'_>, span: Span) -> AnyWords {
         let there = self.is_there(param, span);
         let Span { data: numbers, size } = span;
@@ -182,8 +187,8 @@ impl Stub<'_> {
         })
     }
 
-    /// Whether there is something at an address, given its size: without `Optional` also where there is nothing of
-    /// it. Sizes are not negative.
+    /// Requires a size that is not negative, and computes a `Bool`: the parameter is not None. NULL is None, unless the
+    /// parameter is not optional and the size is 0.
     fn is_there(&mut self, param: &Param<'_>, Span { data, size }: Span) -> Value {
         let fits = self.b.compare_const(Cond::Sge, size, 0);
         self.require(
@@ -200,6 +205,7 @@ impl Stub<'_> {
         self.b.or(some, empty)
     }
 
+    /// Returns the address of a new `TVMFFIByteArray`.
     fn byte_array(&mut self, Span { data, size }: Span) -> Value {
         let array = self.b.stack_slot(BYTE_ARRAY.size, BYTE_ARRAY.align);
         self.b.store(data, array, byte_array::DATA.offset);
@@ -207,7 +213,7 @@ impl Stub<'_> {
         array
     }
 
-    /// Room for a value that the stub owns.
+    /// Returns the address of the next value that the stub owns.
     fn make(&mut self) -> Value {
         let at = self.used * ANY.size;
         self.used += 1;
