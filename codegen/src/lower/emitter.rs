@@ -146,8 +146,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Starts a scope and returns the one before it. Parts of values that are loaded in the new scope are remembered until
-    /// the scope changes.
+    /// Starts a scope and returns the one before it. Parts of values that are loaded in the new scope are remembered
+    /// until the scope changes.
     pub(crate) fn open_scope(&mut self) -> Scope {
         self.scopes += 1;
         std::mem::replace(&mut self.scope, Scope(self.scopes))

@@ -1,5 +1,5 @@
-//! The stack frame: slots for calls, and the array of values that the body owns, in the order of creation. Every exit of
-//! the function releases them.
+//! The stack frame: slots for calls, and the array of values that the body owns, in the order of creation. Every exit
+//! of the function releases them.
 
 use abi_spec::layout::{ANY, any};
 use abi_spec::{TypeIndex, runtime};

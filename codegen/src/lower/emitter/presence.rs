@@ -23,8 +23,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Marks the start of code that runs only if a value is present: the optional values that it depends on are taken to be
-    /// present.
+    /// Marks the start of code that runs only if a value is present: the optional values that it depends on are taken
+    /// to be present.
     pub(crate) fn mark_where_there(&mut self, value: ValueId) -> Checkpoint {
         let known = self.mark();
         for optional in self.function.optionals(value) {

@@ -146,8 +146,8 @@ impl ValueState {
 pub(crate) enum SymbolState {
     /// No occurrence has bound it.
     Unbound,
-    /// Occurrences that do not count in every call have bound it: the value, and the place that has bound it, an `I64` that
-    /// is 0 if none has.
+    /// Occurrences that do not count in every call have bound it: the value, and the place that has bound it, an `I64`
+    /// that is 0 if none has.
     Maybe(Value, Value),
     /// An occurrence has bound it in every call: the value, and the place.
     Bound(Value, Origin),

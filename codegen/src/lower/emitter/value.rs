@@ -12,7 +12,8 @@ use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
 
 impl Emitter<'_, '_> {
-    /// Returns the address of a value, as a base and an offset in bytes. The address of the context is the handle argument.
+    /// Returns the address of a value, as a base and an offset in bytes. The address of the context is the handle
+    /// argument.
     pub(crate) fn address_of(&mut self, value: ValueId) -> (Value, i32) {
         match self.function.values[value].source {
             Source::Context => (self.b.param(0), 0),

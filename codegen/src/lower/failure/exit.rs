@@ -49,9 +49,9 @@ pub(crate) struct Exits<'a> {
 /// Position of a loop, from which its index is computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Turn {
-    /// The address of the current element, and that of the first one.
+    /// The addresses of the first element and of the current one.
     At { start: Value, at: Value },
-    /// The number of elements that are left, and the number of all.
+    /// The number of all elements, and of those left, the current one included.
     Left { size: Value, left: Value },
 }
 
@@ -61,6 +61,7 @@ pub(crate) struct NumberCheck<'s> {
     pub(crate) place: Place,
     /// The number.
     pub(crate) found: Value,
+    /// What the number must be.
     pub(crate) rule: NumberRule,
     /// The text of the expected number, empty where messages have none.
     pub(crate) text: &'s str,
@@ -171,8 +172,8 @@ impl<'a> Wrapper<'a, '_> {
         })
     }
 
-    /// Returns the exit for the device of a tensor, which must be `first`, the device of the first tensor of its device type
-    /// at place `origin`.
+    /// Returns the exit for the device of a tensor, which must be `first`, the device of the first tensor of its device
+    /// type at place `origin`.
     pub(crate) fn device_exit(&mut self, value: ValueId, first: Value, origin: Origin) -> Block {
         self.exit_by(Routine::FailDevice, |w| {
             let (subject, dl) = (w.subject(value), w.dl(value));
@@ -371,8 +372,8 @@ impl Wrapper<'_, '_> {
         self.b.jump(release, &[error]);
     }
 
-    /// Returns the block that releases the first `count` held things, the last one first, and leaves with its parameter, an
-    /// error. Blocks are shared between failures that hold the same things.
+    /// Returns the block that releases the first `count` held things, the last one first, and leaves with its
+    /// parameter, an error. Blocks are shared between failures that hold the same things.
     fn releasing(&mut self, count: usize) -> Block {
         let known = self.exits.releasing.iter().zip(&self.frame.held);
         let known = known.take_while(|((held, _), now)| held == *now).count();

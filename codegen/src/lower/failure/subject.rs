@@ -167,8 +167,8 @@ impl Wrapper<'_, '_> {
         self.records.shared(record, &accepted)
     }
 
-    /// Adds a record of a value of a callee that must be owned, and whose requirements name only its expected type. Returns
-    /// its offset.
+    /// Adds a record of a value of a callee that must be owned, and whose requirements name only its expected type.
+    /// Returns its offset.
     pub(crate) fn owned_record(&mut self, value: ValueId) -> u32 {
         let declared = &self.function.values[value];
         let text = accepted::expected(declared.ty, declared.optional);

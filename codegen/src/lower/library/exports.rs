@@ -113,9 +113,9 @@ pub(crate) fn context(module: &mut Module) {
 
 /// Symbol of `void tvm_ffi_codegen.unload(void)`, which unloads all images of a module from the driver.
 ///
-/// A module that launches GPU kernels and [shares](crate::Routines::Shared) its routines, as JIT code does, exports it. The
-/// next launch loads its image again. While the function runs no function of the module may run, and no kernel of the
-/// module may run then or later, for example in a captured graph.
+/// A module that launches GPU kernels and [shares](crate::Routines::Shared) its routines, as JIT code does, exports it.
+/// The next launch loads its image again. While the function runs no function of the module may run, and no kernel of
+/// the module may run then or later, for example in a captured graph.
 pub const UNLOAD: &str = "tvm_ffi_codegen.unload";
 
 /// Adds the function [`UNLOAD`] if the module has images.

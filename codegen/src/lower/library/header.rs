@@ -36,11 +36,12 @@ const CONTRACT: &str = "
 ";
 
 impl Resolved<'_> {
-    /// Returns a header for C and C++ with the prototypes of `extern` functions, and of the C functions that the library
-    /// calls.
+    /// Returns a header for C and C++ with the prototypes of `extern` functions, and of the C functions that the
+    /// library calls.
     ///
-    /// The prototypes of the latter disappear where `TVM_FFI_NO_KERNELS` is defined, since a kernel may declare its pointers
-    /// with types that a declaration does not know. A C function whose name is no C identifier has no prototype.
+    /// The prototypes of the latter disappear where `TVM_FFI_NO_KERNELS` is defined, since a kernel may declare its
+    /// pointers with types that a declaration does not know. A C function whose name is no C identifier has no
+    /// prototype.
     ///
     /// ```
     /// let text = "extern half(x: float64) -> float64 = half_kernel(x);";

@@ -7,10 +7,10 @@
 //! | `type_schema` | the types in the form that readers of the runtime parse: a string that holds JSON |
 //! | `declaration` | the signature in parts, see below |
 //!
-//! The type schema of a function is `{"type":"ffi.Function","args":[result, parameters…]}`, which every reader accepts. An
-//! empty list of parameters reads as any parameters, so a function without parameters has
-//! `"named_args":{"return":[result],"params":[]}` instead. Readers know that form from 0.1.15 on; older ones take it for a
-//! function of anything. 0.1.15 refuses a schema with both keys.
+//! The type schema of a function is `{"type":"ffi.Function","args":[result, parameters…]}`, which every reader accepts.
+//! An empty list of parameters reads as any parameters, so a function without parameters has
+//! `"named_args":{"return":[result],"params":[]}` instead. Readers know that form from 0.1.15 on; older ones take it
+//! for a function of anything. 0.1.15 refuses a schema with both keys.
 //!
 //! `declaration` is an object. Its texts are in the [language](crate::language) of declarations:
 //!
@@ -76,8 +76,8 @@ impl TextKind {
 /// Reads the texts about functions in a section of a file. Yields the kind of each text, the name of the function as in
 /// its symbol, and the text.
 ///
-/// A record is the text, a NUL, `metadata.` or `doc.` followed by the name of the function, and a NUL. There may be more
-/// NULs between records; bytes that are no record are skipped.
+/// A record is the text, a NUL, `metadata.` or `doc.` followed by the name of the function, and a NUL. There may be
+/// more NULs between records; bytes that are no record are skipped.
 ///
 /// ```
 /// use tvm_ffi_codegen::metadata::{TextKind, texts};

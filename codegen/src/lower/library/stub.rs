@@ -52,8 +52,8 @@ struct Stub<'m> {
     leave: Block,
 }
 
-/// Adds the caller stub of a function. The stub returns the status of the wrapper, or -1 once it has raised an error of its
-/// own.
+/// Adds the caller stub of a function. The stub returns the status of the wrapper, or -1 once it has raised an error of
+/// its own.
 pub(crate) fn stub(
     module: &mut Module,
     external: &External<'_>,

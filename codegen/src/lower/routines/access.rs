@@ -69,8 +69,8 @@ pub(crate) fn object(any: &Any, low: u64, high: u64) -> &Object {
 
 /// Returns text or bytes as a `TVMFFIByteArray`, which is `array` if the value holds none itself.
 ///
-/// Returns NULL if the type index is not in the set, if the value is neither text nor bytes or is a NULL pointer, or if a
-/// small text claims more bytes than the value has room for.
+/// Returns NULL if the type index is not in the set, if the value is neither text nor bytes or is a NULL pointer, or if
+/// a small text claims more bytes than the value has room for.
 #[routine]
 pub(crate) fn text(any: &Any, low: u64, high: u64, array: &ByteArray) -> &ByteArray {
     let value = borrow(any);
@@ -139,8 +139,8 @@ pub(crate) fn same_text(text: Text, other: Text) -> i32 {
     1
 }
 
-/// Returns the integers of a shape, an array or a list. A shape yields its own cell; the integers of an array or list are
-/// copied to `buffer`.
+/// Returns the integers of a shape, an array or a list. A shape yields its own cell; the integers of an array or list
+/// are copied to `buffer`.
 ///
 /// Returns NULL if the value is none of the three, or an array or list of more than [`MAX_RANK`] elements or with an
 /// element that is no integer.
@@ -190,8 +190,8 @@ pub(crate) fn to_dtype(any: &Any, low: u64, high: u64, out: &u64) -> i32 {
     1
 }
 
-/// Parses the name of a device, `type` or `type:index`, and writes type and index to `out`. Returns 1, or 0 if the value
-/// is no text in the set or names no device.
+/// Parses the name of a device, `type` or `type:index`, and writes type and index to `out`. Returns 1, or 0 if the
+/// value is no text in the set or names no device.
 #[routine]
 pub(crate) fn to_device(any: &Any, low: u64, high: u64, out: &u64) -> i32 {
     let array: ByteArray;
@@ -240,8 +240,8 @@ fn device_type(b: &mut Builder<'_>, name: Text) -> Int<u64> {
 
 /// Returns 1 if an object is an instance of the class of a key or of a class derived from it, else 0.
 ///
-/// A NULL object is no instance, and a class that is not registered has none. `cache` may be NULL; else it keeps the type
-/// index of the class.
+/// A NULL object is no instance, and a class that is not registered has none. `cache` may be NULL; else it keeps the
+/// type index of the class.
 #[routine]
 pub(crate) fn is_instance(object: &Object, key: Text, cache: &i64) -> i32 {
     if object == null {

@@ -1,7 +1,7 @@
 //! Allocation of tensors, with the allocator of the host or, if it has set none, on the CPU with `malloc`.
 //!
-//! A tensor from `malloc` is one block: a `DLManagedTensorVersioned`, the extents, the strides, and the aligned elements.
-//! Its deleter is `free` itself, so that the tensor may outlive this library.
+//! A tensor from `malloc` is one block: a `DLManagedTensorVersioned`, the extents, the strides, and the aligned
+//! elements. Its deleter is `free` itself, so that the tensor may outlive this library.
 
 use abi_spec::layout::DL_MANAGED_TENSOR_VERSIONED as MANAGED;
 use abi_spec::{DeviceType, TypeIndex, runtime};
@@ -42,8 +42,8 @@ const HEAD: u64 = MANAGED.size as u64;
 /// Name of the function that makes a tensor object of a block, for messages.
 const MAKER: &str = runtime::TENSOR_FROM_DL_PACK_VERSIONED.name;
 
-/// Allocates tensors and writes them to `tensors` as owned values. `extents` has those of all tensors in a row, `devices`
-/// one device for each. Returns 0, or -1 once it has raised; then nothing stays allocated.
+/// Allocates tensors and writes them to `tensors` as owned values. `extents` has those of all tensors in a row,
+/// `devices` one device for each. Returns 0, or -1 once it has raised; then nothing stays allocated.
 #[routine]
 pub(crate) fn allocate(
     caller: Caller,
@@ -225,8 +225,8 @@ pub(crate) fn data_size(output: &OutputRecord, extents: &i64) -> i64 {
     if size > MAX_SIZE as u64 { none } else { size as i64 }
 }
 
-/// Multiplies a number of elements by an extent. More than [`MAX_ELEMENTS`] saturates at one more, from which an extent of
-/// 0 still leads to 0.
+/// Multiplies a number of elements by an extent. More than [`MAX_ELEMENTS`] saturates at one more, from which an extent
+/// of 0 still leads to 0.
 #[routine(inline)]
 fn elements(count: u64, extent: u64) -> u64 {
     let divisor = if extent == 0 { 1 } else { extent };

@@ -1,7 +1,7 @@
 //! The table of messages: for each complaint the kind of the error and the template of its text.
 //!
-//! A placeholder such as `{int}` is the name of a [`PieceKind`] in lower case. `{subject}` is text that is known when the
-//! wrapper is lowered.
+//! A placeholder such as `{int}` is the name of a [`PieceKind`] in lower case. `{subject}` is text that is known when
+//! the wrapper is lowered.
 
 use crate::lower::routines::records::PieceKind;
 

@@ -1,5 +1,5 @@
-//! Routines of launches: opening the CUDA driver, loading images and kernels, entering contexts, encoding tensor maps, and
-//! raising the errors of the driver. Functions and constants of the driver are in [`cuda`](crate::lower::cuda).
+//! Routines of launches: opening the CUDA driver, loading images and kernels, entering contexts, encoding tensor maps,
+//! and raising the errors of the driver. Functions and constants of the driver are in [`cuda`](crate::lower::cuda).
 
 use crate::ir::typed::routine;
 

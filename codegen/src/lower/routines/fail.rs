@@ -1,5 +1,5 @@
-//! Fail routines for argument counts, numbers and scalars. A fail routine serves a group of checks: it finds out which of
-//! them has failed, raises, and returns -1.
+//! Fail routines for argument counts, numbers and scalars. A fail routine serves a group of checks: it finds out which
+//! of them has failed, raises, and returns -1.
 
 use abi_spec::TypeIndex;
 
@@ -56,8 +56,8 @@ pub(crate) fn fail_count(host: &Host, given: i32) -> i32 {
 
 /// Raises that a number is a negative extent, or differs from `expected`.
 ///
-/// `which` is a place with the `NumberRule` of the number, and with the offset of the text of the expected number instead
-/// of a subject. `origin` is the place that has bound the symbol.
+/// `which` is a place with the `NumberRule` of the number, and with the offset of the text of the expected number
+/// instead of a subject. `origin` is the place that has bound the symbol.
 #[routine]
 pub(crate) fn fail_number(
     subject: &Subject,

@@ -1,7 +1,7 @@
 //! Fail routines for tensors, and the routines that check tensors out of line.
 //!
-//! The header of a tensor is one group of checks: type, NULL, ndim, dtype, device type, and the pointer to the extents. Its
-//! layout is another: signs of the extents, strides, data pointer, alignment.
+//! The header of a tensor is one group of checks: type, NULL, ndim, dtype, device type, and the pointer to the extents.
+//! Its layout is another: signs of the extents, strides, data pointer, alignment.
 
 use abi_spec::{DeviceType, TypeIndex};
 
@@ -51,7 +51,8 @@ pub(crate) fn fail_header(subject: &Subject, values: &Any, nth: u64, indices: &i
     raise!(failure, Complaint::NoShape, place);
 }
 
-/// Checks the header of a tensor of fixed rank and of one element type. Returns its `DLTensor*`, or NULL once it has raised.
+/// Checks the header of a tensor of fixed rank and of one element type. Returns its `DLTensor*`, or NULL once it has
+/// raised.
 #[routine]
 pub(crate) fn check_header(any: &Any, subject: &Subject) -> &DlTensor {
     let tensor = required_of(subject) as &TensorRecord;
@@ -84,8 +85,8 @@ fn accepts_dtype(tensor: &TensorRecord, dtype: u64) -> bool {
     found
 }
 
-/// Raises that a tensor is on another device than `first`, the device of the first tensor of its device type, whose place
-/// is `origin`. Returns -1.
+/// Raises that a tensor is on another device than `first`, the device of the first tensor of its device type, whose
+/// place is `origin`. Returns -1.
 #[routine]
 pub(crate) fn fail_device(
     subject: &Subject,
@@ -102,8 +103,8 @@ pub(crate) fn fail_device(
     raise!(failure, Complaint::OtherDevice, place, first, dl.device);
 }
 
-/// Checks that the last of `count` tensors is on the same device as the first one of its device type, unless that is CPU.
-/// Returns 0, or -1 once it has raised.
+/// Checks that the last of `count` tensors is on the same device as the first one of its device type, unless that is
+/// CPU. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn check_device(subject: &Subject, tensors: &PlacedTensor, count: i64) -> i32 {
     let last = tensors[count - 1].tensor;

@@ -53,8 +53,8 @@ pub(crate) fn wrong_type(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     raise!(failure(subject, indices), Complaint::Type, place_of(subject), expected, found);
 }
 
-/// Checks that a value is of an accepted type, not NULL, and no small text with an invalid length. Returns 0, or -1 once
-/// it has raised.
+/// Checks that a value is of an accepted type, not NULL, and no small text with an invalid length. Returns 0, or -1
+/// once it has raised.
 #[routine]
 pub(crate) fn fail_type(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let required = required_of(subject) as &Required;

@@ -1,8 +1,8 @@
 //! Floats in messages: the shortest decimal that reads back as the same `f64`.
 //!
-//! The method is that of Steele and White, exact arithmetic on big integers of [`WORDS`] words; messages need small code,
-//! not speed. The format is that of Rust's `{:?}`: at least one digit after the point, and an exponent below 1e-4 and
-//! from 1e16.
+//! The method is that of Steele and White, exact arithmetic on big integers of [`WORDS`] words; messages need small
+//! code, not speed. The format is that of Rust's `{:?}`: at least one digit after the point, and an exponent below 1e-4
+//! and from 1e16.
 
 use crate::ir::typed::{Bool, Int, Ref, handles, routine};
 use crate::lower::routines::memory::{MessageBuffer, slice};
@@ -137,8 +137,8 @@ fn times_ten(r: Ratio) {
     big_scale(r.above, 10);
 }
 
-/// Scales the number to `0.d…` and returns the power of ten that it was divided by. The ratio is left multiplied by ten,
-/// ready for the first digit.
+/// Scales the number to `0.d…` and returns the power of ten that it was divided by. The ratio is left multiplied by
+/// ten, ready for the first digit.
 #[routine(inline)]
 fn scale(r: Ratio) -> i64 {
     let mut point: i64 = 0;

@@ -16,9 +16,9 @@ use crate::lower::routines::runtime::{
 
 /// Looks up a function by its name, which ends with a NUL. Returns NULL once it has raised.
 ///
-/// The imports of the library, if `context` is not NULL, come before the registry. A function of the imports is borrowed
-/// from its module; a function of the registry stays in the cache for good. Of threads that race, one fills the cache
-/// and the others release what they found.
+/// The imports of the library, if `context` is not NULL, come before the registry. A function of the imports is
+/// borrowed from its module; a function of the registry stays in the cache for good. Of threads that race, one fills
+/// the cache and the others release what they found.
 #[routine]
 pub(crate) fn look_up(caller: Caller, name: Text, cache: &&Object, context: &u8) -> &Object {
     let out: &Object;
@@ -72,7 +72,7 @@ pub(crate) fn call_named(
     call_object(caller, function, args, count, result)
 }
 
-/// Calls a function object. Returns 0, or the status of [`fail_at`] once it has raised.
+/// Calls a function object. Returns 0, or the status of [`fail_at()`] once it has raised.
 ///
 /// Where `result` is NULL the result is released. The result of a callee that fails is overwritten with None and never
 /// released.
@@ -122,7 +122,7 @@ pub(crate) fn make_shape(caller: Caller, values: &Any, count: i32, result: &Any)
     made("ffi.Shape", TypeIndex::SHAPE, caller, values, count, result)
 }
 
-/// Calls [`make`] and requires a result of type index `ty`.
+/// Calls [`make()`] and requires a result of type index `ty`.
 #[routine(inline)]
 fn made(name: Text, ty: i32, caller: Caller, values: &Any, count: i32, result: &Any) -> i32 {
     make(caller, name, values, count, result)?;

@@ -1,7 +1,8 @@
 //! Routines that are compiled once; a linker adds them to the modules that call them.
 //!
-//! Hot routines, which may be inlined, are defined in each module that calls them; all others are left to the linker. The
-//! symbols of linked routines end in a stamp of their sources, so that objects of different versions never share one.
+//! Hot routines, which may be inlined, are defined in each module that calls them; all others are left to the linker.
+//! The symbols of linked routines end in a stamp of their sources, so that objects of different versions never share
+//! one.
 
 use super::{Heat, Routine, define_used};
 use crate::ir::{Linkage, Module, Symbol};
@@ -18,8 +19,8 @@ pub(crate) fn import_linked(module: &mut Module, loader: Loader) {
 
 /// Returns modules of routines for a linker, each with the name of its object file.
 ///
-/// There is one module for each routine, so that a linker adds only the routines that are called. The routines of launches
-/// share variables, and so one module. A linker keeps one copy of each routine and exports none.
+/// There is one module for each routine, so that a linker adds only the routines that are called. The routines of
+/// launches share variables, and so one module. A linker keeps one copy of each routine and exports none.
 ///
 /// ```
 /// use tvm_ffi_codegen::{Library, Options, Routines, ir, is_linked_routine, linked_routines, lower};
@@ -73,7 +74,8 @@ pub fn is_linked_routine(symbol: &str) -> bool {
     Routine::ALL.iter().any(|&routine| routine.name() == name && !stays(routine))
 }
 
-/// Whether a routine is defined in each module that calls it, where it may be inlined. Such routines share no variables.
+/// Whether a routine is defined in each module that calls it, where it may be inlined. Such routines share no
+/// variables.
 fn stays(routine: Routine) -> bool {
     match routine.heat() {
         Heat::hot => true,

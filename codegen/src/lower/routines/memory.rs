@@ -127,7 +127,8 @@ structs! {
     }
 }
 
-/// The constant that describes a function which [`CallNamed`](super::Routine) calls: offsets of its fields, and its bytes.
+/// The constant that describes a function which [`CallNamed`](super::Routine) calls: offsets of its fields, and its
+/// bytes.
 pub(crate) mod named {
     /// The address of the variable that caches the function.
     pub(crate) const CACHE: u32 = 0;
@@ -157,8 +158,8 @@ const TEXT: u32 = 40;
 pub(crate) const MAX_TEXT: u32 = 4096;
 
 handles! {
-    /// The function to name in messages: a call site, or the record of a host function read as one, of which only the head
-    /// is used.
+    /// The function to name in messages: a call site, or the record of a host function read as one, of which only the
+    /// head is used.
     pub(crate) struct Caller {
         site: Ref<CallSite>,
     }

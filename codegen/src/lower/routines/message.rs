@@ -99,10 +99,11 @@ fn template(complaint: Complaint) -> (Vec<u8>, bool) {
     (bytes, is_rare)
 }
 
-/// Passes on the error that the callee of a call site has left, or else raises the message of the call site. Returns -1.
+/// Passes on the error that the callee of a call site has left, or else raises the message of the call site. Returns
+/// -1.
 ///
-/// Returns -2 if an FFI function has returned -2 and left no error: up to 0.1.8 that is how runtimes report an error that
-/// the host holds itself.
+/// Returns -2 if an FFI function has returned -2 and left no error: up to 0.1.8 that is how runtimes report an error
+/// that the host holds itself.
 #[routine]
 pub(crate) fn fail_at(caller: Caller, values: &i64) -> i32 {
     let callee = caller.site.callee;
@@ -140,7 +141,7 @@ pub(crate) fn fail(fault: &Fault, values: &i64) -> i32 {
     -1
 }
 
-/// Raises the message of a fault like [`fail`], with pieces of any kind.
+/// Raises the message of a fault like [`fail()`], with pieces of any kind.
 #[routine]
 pub(crate) fn fail_any(fault: &Fault, values: &i64) -> i32 {
     let head = fault.head;
@@ -150,8 +151,8 @@ pub(crate) fn fail_any(fault: &Fault, values: &i64) -> i32 {
 
 /// Composes and raises a message, none of whose pieces is rare.
 ///
-/// `base` is the constant that holds the message and its texts; `head` is the record that the message is about, which may
-/// be in another constant.
+/// `base` is the constant that holds the message and its texts; `head` is the record that the message is about, which
+/// may be in another constant.
 #[routine]
 pub(crate) fn say(head: &Head, base: &u8, message: &MessageRecord, values: &i64, indices: &i64) {
     let s: MessageBuffer;
@@ -163,7 +164,7 @@ pub(crate) fn say(head: &Head, base: &u8, message: &MessageRecord, values: &i64,
     errors::raise(s, text_in(base, message.kind));
 }
 
-/// Composes and raises a message like [`say`], with pieces of any kind.
+/// Composes and raises a message like [`say()`], with pieces of any kind.
 #[routine]
 pub(crate) fn say_any(
     head: &Head,

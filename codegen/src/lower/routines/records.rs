@@ -1,8 +1,8 @@
 //! Records: constant data that describes checks, for the routines that compose messages.
 //!
-//! A module has one [constant](crate::lower::failure::records) with all records: a [`Start`], the records, the texts. The
-//! offset of a record is counted in bytes from the start of the constant, the offset of a text from the start of the
-//! texts. A record whose address routines receive begins with a [`Head`], which leads to the start of the constant.
+//! A module has one [constant](crate::lower::failure::records) with all records: a [`Start`], the records, the texts.
+//! The offset of a record is counted in bytes from the start of the constant, the offset of a text from the start of
+//! the texts. A record whose address routines receive begins with a [`Head`], which leads to the start of the constant.
 
 use crate::ir::typed::{Ref, Text, routine};
 use crate::lower::routines::schema::{FieldType, Texts, WordReader, codes, record};
@@ -156,7 +156,7 @@ record! {
     /// Requirements of a value that is neither scalar nor tensor.
     Required {
         expected: TextRef,
-        /// The type indices that are not the fault of a value, as the two masks of a set.
+        /// The type indices for which the type is not the fault, as the two masks of a set.
         low: u64,
         high: u64,
         require: Requirement,
@@ -219,8 +219,8 @@ codes! {
 }
 
 codes! {
-    /// Kind of a piece of a message: its own text, or a placeholder. Placeholders take the values in order, one word each
-    /// unless they say otherwise.
+    /// Kind of a piece of a message: its own text, or a placeholder. Placeholders take the values in order, one word
+    /// each unless they say otherwise.
     PieceKind {
         /// The text of the piece. Takes no value.
         Words,

@@ -19,7 +19,8 @@ use crate::resolve::accepted::{MAX_SMALL, owned};
 /// Largest number of bytes of a small text, which is held in the value itself.
 const SMALL: u64 = MAX_SMALL as u64;
 
-/// Copies a value with its unused bytes cleared. An rvalue reference becomes a value of its object, which is not retained.
+/// Copies a value with its unused bytes cleared. An rvalue reference becomes a value of its object, which is not
+/// retained.
 #[routine]
 pub(crate) fn copy_any(from: &Any, to: &Any) {
     let index = from.type_index;
@@ -35,7 +36,8 @@ pub(crate) fn copy_any(from: &Any, to: &Any) {
     to.payload = used_payload(from);
 }
 
-/// Returns the payload with its unused bytes cleared. That of a small text with an invalid length is returned unchanged.
+/// Returns the payload with its unused bytes cleared. That of a small text with an invalid length is returned
+/// unchanged.
 #[routine(inline)]
 fn used_payload(value: &Any) -> u64 {
     let payload = value.payload;
@@ -133,8 +135,8 @@ pub(crate) fn fail_owned(subject: &Subject, value: &Any, scalar: &Subject) -> i3
     raise!(failure, Complaint::Padding, place, faults.most, faults.length);
 }
 
-/// Makes a value owned in place: an object is retained, borrowed text is copied. Returns 0, or -1 once it has raised, as
-/// for a `DLTensor*`, which cannot be owned.
+/// Makes a value owned in place: an object is retained, borrowed text is copied. Returns 0, or -1 once it has raised,
+/// as for a `DLTensor*`, which cannot be owned.
 #[routine]
 pub(crate) fn own(caller: Caller, value: &Any) -> i32 {
     let index = value.type_index;
@@ -176,8 +178,8 @@ pub(crate) fn leave(values: &Any, count: i64) {
     }
 }
 
-/// Returns text as an owned string: the body of a getter. Returns 0, or -1 if the runtime has raised; `result` is written
-/// only on success.
+/// Returns text as an owned string: the body of a getter. Returns 0, or -1 if the runtime has raised; `result` is
+/// written only on success.
 #[routine]
 pub(crate) fn give_text(text: Text, result: &Any) -> i32 {
     let bytes: ByteArray;

@@ -1,7 +1,7 @@
 //! Conversion of scalars between their C types and the 64-bit payloads of the FFI.
 //!
-//! 16-bit floats are converted by integer arithmetic in routines. A format is its number of stored mantissa bits and its
-//! exponent bias: 10 and 15 for `float16`, 7 and 127 for `bfloat16`. An exponent of all ones is infinity or NaN.
+//! 16-bit floats are converted by integer arithmetic in routines. A format is its number of stored mantissa bits and
+//! its exponent bias: 10 and 15 for `float16`, 7 and 127 for `bfloat16`. An exponent of all ones is infinity or NaN.
 
 use abi_spec::Scalar;
 

@@ -120,7 +120,8 @@ impl Stub<'_> {
 
     /// Packs text as an owned string, since borrowed text would have to end with a NUL.
     ///
-    /// The runtime fails only if it runs out of memory. Its message is that of a C++ exception, so the stub raises its own.
+    /// The runtime fails only if it runs out of memory. Its message is that of a C++ exception, so the stub raises its
+    /// own.
     fn text(&mut self, param: &Param<'_>, span: Span) -> AnyWords {
         let there = self.is_there(param, span);
         self.unless_none(there, |s| {

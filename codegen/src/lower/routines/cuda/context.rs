@@ -1,5 +1,5 @@
-//! CUDA contexts: making the primary context of a device current, and preparing a kernel in it so that its launches load
-//! nothing. The default stream belongs to the current context.
+//! CUDA contexts: making the primary context of a device current, and preparing a kernel in it so that its launches
+//! load nothing. The default stream belongs to the current context.
 
 use crate::ir::Builder;
 use crate::ir::typed::{Ref, routine};
@@ -14,8 +14,8 @@ fn contexts(b: &mut Builder<'_>) -> Ref<Ref<CuContext>> {
     variable(b, "tvm_ffi_codegen.contexts", DEVICES)
 }
 
-/// Makes the primary context of a device current unless the current context is of that device. Returns 1 if it has pushed
-/// a context, else 0, or -1 once it has raised.
+/// Makes the primary context of a device current unless the current context is of that device. Returns 1 if it has
+/// pushed a context, else 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn enter_context(attempt: Attempt) -> i32 {
     let current: i32;
@@ -52,7 +52,7 @@ pub(crate) fn push_primary(attempt: Attempt) -> i32 {
     check(attempt, cuda::ctx_push_current(*context))
 }
 
-/// Pops the context that [`enter_context`] or [`push_primary`] has pushed. Returns 0, or -1 once it has raised that
+/// Pops the context that [`enter_context()`] or [`push_primary()`] has pushed. Returns 0, or -1 once it has raised that
 /// popping failed. If `status` is not 0 another error has been raised, which stays.
 #[routine]
 pub(crate) fn leave_context(caller: Caller, status: i32) -> i32 {
@@ -78,8 +78,8 @@ pub(crate) fn prepare(attempt: Attempt) -> i32 {
     if code != 0 { code } else { left }
 }
 
-/// Prepares a kernel in the current context. Returns 0, or -1 once it has raised. Code is copied to the device only when
-/// the function of the kernel is loaded.
+/// Prepares a kernel in the current context. Returns 0, or -1 once it has raised. Code is copied to the device only
+/// when the function of the kernel is loaded.
 #[routine]
 pub(crate) fn prepare_here(attempt: Attempt) -> i32 {
     let plain: Config;

@@ -25,12 +25,12 @@ pub(crate) fn open_driver_on_windows(caller: Caller) -> i32 {
     open_windows(caller)
 }
 
-/// Passes a known loader to [`open`].
+/// Calls [`open`] for a loader that is known when the routine is built.
 fn open_unix(b: &mut Builder<'_>, caller: Caller) -> Int<i32> {
     open(b, Loader::Dl, caller)
 }
 
-/// Passes a known loader to [`open`].
+/// Calls [`open`] for a loader that is known when the routine is built.
 fn open_windows(b: &mut Builder<'_>, caller: Caller) -> Int<i32> {
     open(b, Loader::Windows, caller)
 }

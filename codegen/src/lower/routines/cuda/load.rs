@@ -8,7 +8,7 @@ use crate::lower::routines::cuda::driver::open_driver;
 use crate::lower::routines::cuda::failed::{Attempt, check, fit_shared, shown};
 use crate::lower::routines::message::raise;
 
-/// Number of parameters at which [`check_params`] stops counting.
+/// Number of parameters at which [`check_params()`] stops counting.
 const MOST_PARAMS: i64 = 4096;
 
 /// Loads a kernel with its image and checks its parameters. Returns 0, or -1 once it has raised.
@@ -26,8 +26,8 @@ pub(crate) fn load_kernel(attempt: Attempt) -> i32 {
     0
 }
 
-/// Loads the image of a kernel. Returns 0, or -1 once it has raised. Of threads that race, one keeps its library and the
-/// others unload theirs.
+/// Loads the image of a kernel. Returns 0, or -1 once it has raised. Of threads that race, one keeps its library and
+/// the others unload theirs.
 #[routine]
 pub(crate) fn load_image(attempt: Attempt) -> i32 {
     let image = attempt.kernel.image;
@@ -53,8 +53,8 @@ pub(crate) fn unload_image(image: &Image) {
     }
 }
 
-/// Compares number and sizes of the parameters with those that the kernel was compiled for, if the driver can tell them.
-/// Returns 0, or -1 once it has raised.
+/// Compares number and sizes of the parameters with those that the kernel was compiled for, if the driver can tell
+/// them. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn check_params(attempt: Attempt, found: &CuKernel) -> i32 {
     if driver_address(Entry::KernelGetParamInfo) == null {
