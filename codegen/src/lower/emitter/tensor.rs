@@ -21,17 +21,30 @@ impl Emitter<'_, '_> {
         self.b.select(object, inside, payload)
     }
 
+    /// Returns a part of a tensor, which `load` loads on first use.
+    fn part<T: Copy>(
+        &mut self,
+        value: ValueId,
+        part: impl Fn(&mut TensorState) -> &mut Option<T>,
+        load: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        if let Some(known) = *part(self.tensor_state(value)) {
+            return known;
+        }
+        let loaded = load(self);
+        self.remember(value, |state| *part(state) = Some(loaded));
+        loaded
+    }
+
     /// Returns the `DLTensor*` of a tensor.
     pub(crate) fn dl(&mut self, value: ValueId) -> Value {
-        if let Some(dl) = self.tensor_state(value).dl {
-            return dl;
-        }
-        let (index, payload) = self.words(value, Type::Ptr);
-        let dl = self.tensor_of(index, payload);
-        let hint = self.hint(value, "", None);
-        self.b.hint(dl, hint);
-        self.remember(value, |state| state.dl = Some(dl));
-        dl
+        let load = |e: &mut Self| {
+            let (index, payload) = e.words(value, Type::Ptr);
+            let dl = e.tensor_of(index, payload);
+            let hint = e.hint(value, "", None);
+            e.b.hint(dl, hint)
+        };
+        self.part(value, |state| &mut state.dl, load)
     }
 
     /// Loads a field of the `DLTensor`.
@@ -77,25 +90,19 @@ impl Emitter<'_, '_> {
 
     /// Returns the address of the extents. The rank must not be 0.
     pub(crate) fn shape(&mut self, value: ValueId) -> Value {
-        if let Some(shape) = self.tensor_state(value).shape {
-            return shape;
-        }
-        let shape = self.field(value, Type::Ptr, dl_tensor::SHAPE.offset, "shape");
-        self.remember(value, |state| state.shape = Some(shape));
-        shape
+        let load = |e: &mut Self| e.field(value, Type::Ptr, dl_tensor::SHAPE.offset, "shape");
+        self.part(value, |state| &mut state.shape, load)
     }
 
     /// Returns `x.shape[dim]` of a tensor of fixed rank.
     pub(crate) fn extent(&mut self, value: ValueId, dim: usize) -> Value {
-        if let Some(extent) = self.tensor_state(value).extents[dim] {
-            return extent;
-        }
-        let shape = self.shape(value);
-        let extent = self.b.load(Type::I64, shape, 8 * dim as i32);
-        let hint = self.hint(value, "shape", Some(dim));
-        self.b.hint(extent, hint);
-        self.remember(value, |state| state.extents[dim] = Some(extent));
-        extent
+        let load = |e: &mut Self| {
+            let shape = e.shape(value);
+            let extent = e.b.load(Type::I64, shape, 8 * dim as i32);
+            let hint = e.hint(value, "shape", Some(dim));
+            e.b.hint(extent, hint)
+        };
+        self.part(value, |state| &mut state.extents[dim], load)
     }
 
     /// Returns the rank of a tensor of fixed rank.
@@ -103,48 +110,42 @@ impl Emitter<'_, '_> {
         self.tensor_state(value).extents.len()
     }
 
-    /// Computes `x.numel` of a tensor of fixed rank.
-    pub(crate) fn numel(&mut self, value: ValueId) -> Value {
+    /// Computes the product of the extents from a dim on.
+    fn product(&mut self, value: ValueId, first: usize) -> Value {
         let rank = self.rank(value);
-        let extents: Vec<Value> = (0..rank).map(|dim| self.extent(value, dim)).collect();
+        let extents: Vec<Value> = (first..rank).map(|dim| self.extent(value, dim)).collect();
         match extents.into_iter().reduce(|a, e| self.b.binary(Binary::Mul, a, e)) {
             Some(product) => product,
             None => self.b.i64(1),
         }
     }
 
-    /// Returns the strides in a form that can be read even if the pointer is NULL.
-    pub(crate) fn strides(&mut self, value: ValueId) -> LoadedStrides {
-        if let Some(strides) = self.tensor_state(value).strides {
-            return strides;
-        }
-        let pointer = self.strides_pointer(value);
-        let present = self.b.compare_const(Cond::Ne, pointer, 0);
-        let shape = self.shape(value);
-        let readable = self.b.select(present, pointer, shape);
-        let strides = LoadedStrides { present, readable };
-        self.remember(value, |state| state.strides = Some(strides));
-        strides
-    }
-
-    /// Returns the strides pointer, which may be NULL.
-    pub(crate) fn strides_pointer(&mut self, value: ValueId) -> Value {
-        if let Some(pointer) = self.tensor_state(value).strides_pointer {
-            return pointer;
-        }
-        let pointer = self.field(value, Type::Ptr, dl_tensor::STRIDES.offset, "strides");
-        self.remember(value, |state| state.strides_pointer = Some(pointer));
-        pointer
+    /// Computes `x.numel` of a tensor of fixed rank.
+    pub(crate) fn numel(&mut self, value: ValueId) -> Value {
+        self.product(value, 0)
     }
 
     /// Computes the compact stride of a dim: the product of the extents to its right.
     pub(crate) fn compact_stride(&mut self, value: ValueId, dim: usize) -> Value {
-        let rank = self.rank(value);
-        let extents: Vec<Value> = (dim + 1..rank).map(|dim| self.extent(value, dim)).collect();
-        match extents.into_iter().reduce(|a, e| self.b.binary(Binary::Mul, a, e)) {
-            Some(product) => product,
-            None => self.b.i64(1),
-        }
+        self.product(value, dim + 1)
+    }
+
+    /// Returns the strides in a form that can be read even if the pointer is NULL.
+    pub(crate) fn strides(&mut self, value: ValueId) -> LoadedStrides {
+        let load = |e: &mut Self| {
+            let pointer = e.strides_pointer(value);
+            let present = e.b.compare_const(Cond::Ne, pointer, 0);
+            let shape = e.shape(value);
+            let readable = e.b.select(present, pointer, shape);
+            LoadedStrides { present, readable }
+        };
+        self.part(value, |state| &mut state.strides, load)
+    }
+
+    /// Returns the strides pointer, which may be NULL.
+    pub(crate) fn strides_pointer(&mut self, value: ValueId) -> Value {
+        let load = |e: &mut Self| e.field(value, Type::Ptr, dl_tensor::STRIDES.offset, "strides");
+        self.part(value, |state| &mut state.strides_pointer, load)
     }
 
     /// Returns the stride of a dim; NULL strides are compact.
@@ -165,29 +166,24 @@ impl Emitter<'_, '_> {
         self.b.and(several, not_empty)
     }
 
-    /// Computes a `Bool`: no extent is 0.
+    /// Returns a `Bool`: no extent is 0.
     pub(crate) fn not_empty(&mut self, value: ValueId) -> Value {
-        if let Some(known) = self.tensor_state(value).not_empty {
-            return known;
-        }
-        let mut all = self.b.constant(Type::Bool, 1);
-        for dim in 0..self.rank(value) {
-            let extent = self.extent(value, dim);
-            let some = self.b.compare_const(Cond::Ne, extent, 0);
-            all = if dim == 0 { some } else { self.b.and(all, some) };
-        }
-        self.remember(value, |state| state.not_empty = Some(all));
-        all
+        let load = |e: &mut Self| {
+            let mut all = e.b.constant(Type::Bool, 1);
+            for dim in 0..e.rank(value) {
+                let extent = e.extent(value, dim);
+                let some = e.b.compare_const(Cond::Ne, extent, 0);
+                all = if dim == 0 { some } else { e.b.and(all, some) };
+            }
+            all
+        };
+        self.part(value, |state| &mut state.not_empty, load)
     }
 
     /// Returns `data`, without the byte offset.
     pub(crate) fn data_pointer(&mut self, value: ValueId) -> Value {
-        if let Some(data) = self.tensor_state(value).data {
-            return data;
-        }
-        let data = self.field(value, Type::Ptr, dl_tensor::DATA.offset, "data");
-        self.remember(value, |state| state.data = Some(data));
-        data
+        let load = |e: &mut Self| e.field(value, Type::Ptr, dl_tensor::DATA.offset, "data");
+        self.part(value, |state| &mut state.data, load)
     }
 
     /// Loads `x.byte_offset`.
@@ -197,15 +193,12 @@ impl Emitter<'_, '_> {
 
     /// Returns `x.data`: the address of the first element.
     pub(crate) fn address(&mut self, value: ValueId) -> Value {
-        if let Some(address) = self.tensor_state(value).address {
-            return address;
-        }
-        let data = self.data_pointer(value);
-        let offset = self.byte_offset(value);
-        let address = self.b.ptr_add(data, offset);
-        let hint = self.hint(value, "address", None);
-        self.b.hint(address, hint);
-        self.remember(value, |state| state.address = Some(address));
-        address
+        let load = |e: &mut Self| {
+            let (data, offset) = (e.data_pointer(value), e.byte_offset(value));
+            let address = e.b.ptr_add(data, offset);
+            let hint = e.hint(value, "address", None);
+            e.b.hint(address, hint)
+        };
+        self.part(value, |state| &mut state.address, load)
     }
 }

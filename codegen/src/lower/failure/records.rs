@@ -142,7 +142,6 @@ pub(crate) fn address(b: &mut Builder<'_>, record: u32) -> Value {
     b.address_in(symbol, record as i32)
 }
 
-/// Declares the constant.
 fn symbol(module: &mut Module) -> Symbol {
     module.declare(NAME, Linkage::Local, SymbolKind::Data)
 }

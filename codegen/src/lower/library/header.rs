@@ -112,7 +112,6 @@ fn put_kernel(text: &mut String, kernel: &Call<'_>) {
     put_prototype(text, &result, kernel.symbol, &params);
 }
 
-/// Appends a prototype.
 fn put_prototype(text: &mut String, result: &str, name: &str, params: &[String]) {
     let params = if params.is_empty() { "void".to_owned() } else { params.join(", ") };
     writeln!(text, "{result} {name}({params});").expect("a string takes all text");

@@ -56,7 +56,6 @@ pub enum TextKind {
 }
 
 impl TextKind {
-    /// All kinds.
     const ALL: [TextKind; 2] = [TextKind::Metadata, TextKind::Doc];
 
     /// Returns the prefix of the name of the function in a record.
@@ -129,7 +128,6 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("texts and numbers under texts are JSON")
 }
 
-/// Formats each value of a list.
 fn list(values: &[impl ToString]) -> Vec<String> {
     values.iter().map(ToString::to_string).collect()
 }
@@ -264,7 +262,6 @@ impl Schema {
     }
 }
 
-/// Returns the schema of a function.
 fn function_schema(signature: &Signature) -> Schema {
     let result = result_schema(&signature.result);
     if signature.arguments().is_empty() {
@@ -275,7 +272,6 @@ fn function_schema(signature: &Signature) -> Schema {
     Schema::new("ffi.Function", std::iter::once(result).chain(params).collect())
 }
 
-/// Returns the schema of a result.
 fn result_schema(result: &ResultType) -> Schema {
     let tensor = || Schema::from("ffi.Tensor");
     match result {
@@ -286,7 +282,6 @@ fn result_schema(result: &ResultType) -> Schema {
     }
 }
 
-/// Returns the schema of a type of parameters.
 fn param_schema(ty: &ParamType) -> Schema {
     match ty {
         ParamType::Scalar(scalar) => scalar_schema(*scalar),

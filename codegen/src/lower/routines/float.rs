@@ -211,7 +211,6 @@ fn layout(s: &MessageBuffer, d: Digits) {
     }
 }
 
-/// Appends zeros.
 #[routine(inline)]
 fn put_zeros(s: &MessageBuffer, count: i64) {
     for _ in 0..count {

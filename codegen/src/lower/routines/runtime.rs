@@ -2,8 +2,8 @@
 
 use abi_spec::runtime as functions;
 
-use crate::ir::typed::{Handle, Int, Make, Ref, words};
-use crate::ir::{Builder, Linkage, SymbolKind};
+use crate::ir::typed::{Handle, Int, Make, Ref, Single, words};
+use crate::ir::{Builder, Linkage, Signature, Symbol, SymbolKind};
 use crate::lower::routines::memory::{Any, ByteArray, DlTensor, Managed, Object, TypeInfo};
 use crate::resolve::prototype;
 
@@ -56,27 +56,27 @@ functions! {
     fn tensor_from_dl_pack(from: Ref<Managed>, align: Int<i32>, contiguous: Int<i32>, out: Ref<Ref<Object>>) -> Int<i32> = TENSOR_FROM_DL_PACK_VERSIONED;
 }
 
+/// Declares a function of the C library.
+fn declare(b: &mut Builder<'_>, (name, signature): (&str, Signature)) -> Symbol {
+    b.module.declare(name, Linkage::Import, SymbolKind::Function(signature))
+}
+
 /// Emits a call of `malloc`.
 pub(crate) fn malloc(b: &mut Builder<'_>, size: Int<u64>) -> Ref<Managed> {
-    let (name, signature) = prototype::malloc();
-    let malloc = b.module.declare(name, Linkage::Import, SymbolKind::Function(signature));
+    let malloc = declare(b, prototype::malloc());
     let size = words(b, size);
-    let block = b.call(malloc, &size);
-    Handle::take(&mut block.into_iter())
+    Ref::new(b.call_value(malloc, &size))
 }
 
 /// Emits a call of `free`.
 pub(crate) fn free(b: &mut Builder<'_>, block: Ref<Managed>) {
-    let (name, signature) = prototype::free();
-    let free = b.module.declare(name, Linkage::Import, SymbolKind::Function(signature));
+    let free = declare(b, prototype::free());
     let block = words(b, block);
     b.call(free, &block);
 }
 
 /// Emits the address of `free`.
 pub(crate) fn address_of_free(b: &mut Builder<'_>) -> Ref<u8> {
-    let (name, signature) = prototype::free();
-    let free = b.module.declare(name, Linkage::Import, SymbolKind::Function(signature));
-    let address = b.address(free);
-    Handle::take(&mut [address].into_iter())
+    let free = declare(b, prototype::free());
+    Ref::new(b.address(free))
 }

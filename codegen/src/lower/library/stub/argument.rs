@@ -113,7 +113,6 @@ impl Stub<'_> {
         self.words(index, word)
     }
 
-    /// Extends an `I32` with zeros.
     fn wide(&mut self, word: Value) -> Value {
         self.b.convert(Convert::Zext, word, Type::I64)
     }

@@ -131,7 +131,6 @@ pub(crate) fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
     most as i32
 }
 
-/// Reads three extents.
 #[routine(inline)]
 fn extents(of: &u32) -> Extents {
     Extents { x: of[0], y: of[1], z: of[2] }
