@@ -27,7 +27,7 @@ use crate::ir::{self, Linkage};
 use crate::resolve::{MAIN, Resolved};
 pub use cuda::Loader;
 use failure::records::Records;
-pub use library::unload::UNLOAD;
+pub use library::exports::UNLOAD;
 pub use routines::linked::{is_linked_routine, linked_routines};
 pub(crate) use runtime::runtime;
 pub use unchecked::Unchecked;
@@ -100,23 +100,23 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
     records.define(&mut module);
     launch::images::define(&mut module, &library.images);
     if options.routines == Routines::Shared {
-        library::unload::unload(&mut module, linkage);
+        library::exports::unload(&mut module, linkage);
     }
     if let Some(entry) = library.entry.as_deref().filter(|&entry| entry != MAIN) {
-        library::about::entry(&mut module, entry);
+        library::exports::entry(&mut module, entry);
     }
     if options.metadata {
-        library::about::metadata(&mut module, library, linkage);
+        library::exports::getters(&mut module, library, linkage);
     }
     match options.routines {
         Routines::Embedded => {
             routines::define_used(&mut module, Linkage::Local, options.loader, |_| true);
         }
-        Routines::Linked => routines::linked::leave(&mut module, options.loader),
+        Routines::Linked => routines::linked::import_linked(&mut module, options.loader),
         Routines::Shared => {}
     }
     if let Some(tree) = &library.imports {
-        library::embed::imports(&mut module, tree);
+        library::exports::import_tree(&mut module, tree);
     }
     if let Some(prefix) = &library.system_lib {
         library::system::register(&mut module, prefix);

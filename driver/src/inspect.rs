@@ -11,7 +11,7 @@ use std::mem;
 use abi_spec::library_bin::{self, DecodeError, ImportTree, LOADER_PREFIX};
 use abi_spec::runtime::{self, Version};
 use abi_spec::symbol;
-use codegen::metadata::Subject;
+use codegen::metadata::TextKind;
 use object::{Object, ReadRef};
 
 use crate::ObjectFault;
@@ -218,7 +218,7 @@ const TABLE: &str = "_GLOBAL_OFFSET_TABLE_";
 #[derive(Debug, Default)]
 struct Found<'data> {
     functions: BTreeMap<String, Function>,
-    texts: Vec<(Subject, String, Text)>,
+    texts: Vec<(TextKind, String, Text)>,
     /// The prefix of the import tree, and its bytes.
     tree: Option<(String, &'data [u8])>,
     library_ctx: Option<Data>,
@@ -242,9 +242,9 @@ impl<'data> Found<'data> {
                 self.library_ctx = Some(Data { size });
             }
         } else if let Some(function) = name.strip_prefix(symbol::METADATA_PREFIX) {
-            self.texts.push((Subject::Metadata, function.to_owned(), Text::Computed));
+            self.texts.push((TextKind::Metadata, function.to_owned(), Text::Computed));
         } else if let Some(function) = name.strip_prefix(symbol::DOC_PREFIX) {
-            self.texts.push((Subject::Doc, function.to_owned(), Text::Computed));
+            self.texts.push((TextKind::Doc, function.to_owned(), Text::Computed));
         } else if let Some(function) = name.strip_prefix(symbol::PREFIX) {
             if function.starts_with('_') {
                 self.reserved.push(name);
@@ -271,8 +271,8 @@ impl<'data> Found<'data> {
         for (subject, name, text) in mem::take(&mut self.texts) {
             if let Some(function) = self.functions.get_mut(&name) {
                 let known = match subject {
-                    Subject::Metadata => &mut function.metadata,
-                    Subject::Doc => &mut function.doc,
+                    TextKind::Metadata => &mut function.metadata,
+                    TextKind::Doc => &mut function.doc,
                 };
                 if !matches!(known, Text::Constant(_)) {
                     *known = text;

@@ -122,7 +122,7 @@ pub(crate) enum CuKernel {}
 pub(crate) enum CuFunction {}
 
 /// The oldest version, as `cuDriverGetVersion` counts.
-pub(crate) const VERSION: i32 = 12_000;
+pub(crate) const MIN_DRIVER_VERSION: i32 = 12_000;
 
 /// The libraries, by the loader of the platform.
 pub(crate) const LIBRARY: &str = "libcuda.so.1";
@@ -167,34 +167,42 @@ structs! {
 /// `CUtensorMap`: 64 up to 12.9, 128 from 13.0 on.
 pub(crate) const MAP_ALIGN: u32 = 128;
 
-/// Streams up to this one are none of a context: the default stream by three names.
-pub(crate) const LAST_DEFAULT_STREAM: i64 = 2;
+/// The last of the handles that stand for the default stream of the current context: NULL, `CU_STREAM_LEGACY` (1) and
+/// this one.
+pub(crate) const CU_STREAM_PER_THREAD: i64 = 2;
 
-/// `CUresult`: an argument is none that there can be.
-pub(crate) const INVALID_VALUE: i32 = 1;
+/// Values of `CUresult`.
+pub(crate) const CUDA_ERROR_INVALID_VALUE: i32 = 1;
+pub(crate) const CUDA_ERROR_INVALID_DEVICE: i32 = 101;
+pub(crate) const CUDA_ERROR_INVALID_CONTEXT: i32 = 201;
+const CUDA_ERROR_ILLEGAL_ADDRESS: i32 = 700;
+const CUDA_ERROR_LAUNCH_TIMEOUT: i32 = 702;
+const CUDA_ERROR_ASSERT: i32 = 710;
+const CUDA_ERROR_HARDWARE_STACK_ERROR: i32 = 714;
+const CUDA_ERROR_LAUNCH_FAILED: i32 = 719;
+const CUDA_ERROR_TENSOR_MEMORY_LEAK: i32 = 721;
 
-/// `CUresult`: no context is current.
-pub(crate) const INVALID_CONTEXT: i32 = 201;
-
-/// `CUresult`: there is no such device.
-pub(crate) const INVALID_DEVICE: i32 = 101;
-
-/// Whether a context is lost after an error, which earlier work may have caused.
+/// Whether `cuda.h` says of a status that it leaves the process in an inconsistent state, so that later calls return
+/// it too.
 #[routine(inline)]
-pub(crate) fn is_sticky(status: i32) -> bool {
+pub(crate) fn loses_context(status: i32) -> bool {
     match status {
-        700 | 702 | 710 | 714..=719 | 721 => true,
+        CUDA_ERROR_ILLEGAL_ADDRESS
+        | CUDA_ERROR_LAUNCH_TIMEOUT
+        | CUDA_ERROR_ASSERT
+        | CUDA_ERROR_HARDWARE_STACK_ERROR..=CUDA_ERROR_LAUNCH_FAILED
+        | CUDA_ERROR_TENSOR_MEMORY_LEAK => true,
         _ => false,
     }
 }
 
-/// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`
-pub(crate) const MOST_SHARED: i32 = 97;
+/// A `CUdevice_attribute`.
+pub(crate) const CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: i32 = 97;
 
-/// `CUfunction_attribute`
-pub(crate) const STATIC_SHARED: i32 = 1;
-pub(crate) const DYNAMIC_SHARED: i32 = 8;
-pub(crate) const LARGE_CLUSTER: i32 = 14;
+/// Values of `CUfunction_attribute`.
+pub(crate) const CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: i32 = 1;
+pub(crate) const CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: i32 = 8;
+pub(crate) const CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: i32 = 14;
 
 /// Variables of fields of 8 bytes: where each field is, and what routines see there.
 macro_rules! fields {

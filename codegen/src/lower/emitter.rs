@@ -1,13 +1,12 @@
-//! The emitter of one function: its code so far, what is known of its values, and what its frame holds. Nothing here
-//! checks anything, and nothing that it emits fails.
+//! The emitter of one function: its code so far, the values that the code has loaded, and the contents of its frame.
+//! Code that is emitted here neither checks nor fails.
 
-mod access;
 pub(crate) mod frame;
 mod output;
 mod presence;
-mod scalar;
 pub(crate) mod state;
 mod tensor;
+mod value;
 
 use abi_spec::Scalar;
 
@@ -21,47 +20,49 @@ use crate::resolve::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
 use frame::Frame;
 use state::{OutputState, Scope, SymbolState, TensorState, ValueState};
 
-/// A function while it is written.
+/// A function under construction.
 pub(crate) struct Emitter<'a, 'm> {
     pub(crate) b: Builder<'m>,
-    /// What is declared.
+    /// The resolved declaration.
     pub(crate) function: &'a Function<'a>,
-    /// Linkage of the shared routines.
+    /// The linkage of routines.
     linkage: Linkage,
-    /// The name hint of each value.
+    /// The interned name of each value, for name hints.
     names: Table<ValueId, u32>,
-    /// The arguments, those that were left out filled in.
+    /// The address of the arguments, defaults included.
     pub(crate) args: Value,
-    /// The number of arguments; `None` for the number that is declared.
+    /// The number of arguments, defaults included; `None` if it never varies.
     num_args: Option<Value>,
-    /// What has been loaded of each value.
+    /// The loaded parts of each value.
     pub(crate) values: Scoped<ValueId, ValueState>,
-    /// For each optional value a `Bool`: it is there, and so is what contains it.
+    /// For each optional value a `Bool`: the value and all that contain it are present.
     pub(crate) present: Scoped<ValueId, Option<Value>>,
-    /// The value of each symbol.
+    /// The state of each symbol.
     pub(crate) symbols: Scoped<SymbolId, SymbolState>,
-    /// Which symbols are known not to be negative, since an extent equal to them is not.
+    /// Whether each symbol is known not to be negative, because a checked extent equals it.
     pub(crate) known_sign: Scoped<SymbolId, bool>,
-    /// The tensors that are allocated.
+    /// The state of each tensor that the function allocates.
     pub(crate) outputs: Table<OutputId, Option<OutputState>>,
-    /// What the body has computed.
+    /// The value of each local of the body.
     pub(crate) locals: Table<LocalId, Option<Value>>,
-    /// Where the value is that a loop or a union is at: the address of each that is in one now.
-    pub(crate) places: Table<ValueId, Option<Value>>,
-    /// The optional tensor that is known to be there, in the branch of its checks.
+    /// The address of each value that has none among the arguments: the current element of a loop, the alternative of a
+    /// union, the result of a call.
+    pub(crate) addresses: Table<ValueId, Option<Value>>,
+    /// The optional tensor that is present in the current branch.
     pub(crate) branched: Option<ValueId>,
-    /// The scope that the code is in, and how many there have been.
+    /// The scope of the current block.
     pub(crate) scope: Scope,
+    /// The number of scopes so far.
     scopes: u32,
-    /// The scope in which each value was loaded: what is learnt of it elsewhere is not known after that.
+    /// The scope in which each value was loaded. Parts of it that are loaded in other scopes are not remembered.
     born: Table<ValueId, Scope>,
-    /// What is owned, and how the function is left.
+    /// The owned values, and the slots of the stack frame.
     pub(crate) frame: Frame,
 }
 
-/// What is known at a point, to go back to.
+/// A point of the emitted code whose known values can be restored.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct Checkpoint {
     values: Mark,
     present: Mark,
     symbols: Mark,
@@ -69,7 +70,7 @@ pub(crate) struct Known {
 }
 
 impl<'a, 'm> Emitter<'a, 'm> {
-    /// One that knows the arguments, and nothing of them.
+    /// Creates an emitter that has loaded nothing.
     pub(crate) fn new(
         mut b: Builder<'m>,
         function: &'a Function<'a>,
@@ -92,7 +93,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
             known_sign: Scoped::like(&function.symbols, false),
             outputs: Table::like(&function.outputs, None),
             locals: Table::like(&function.locals, None),
-            places: Table::like(values, None),
+            addresses: Table::like(values, None),
             branched: None,
             scope: Scope::OUTER,
             scopes: 0,
@@ -103,57 +104,58 @@ impl<'a, 'm> Emitter<'a, 'm> {
 }
 
 impl Emitter<'_, '_> {
-    /// Calls a shared routine.
+    /// Calls a routine.
     pub(crate) fn routine(&mut self, routine: Routine, args: &[Value]) -> Option<Value> {
         let symbol = routine.declare(self.b.module, self.linkage);
         self.b.call(symbol, args)
     }
 
-    /// Calls a shared routine that has a result.
+    /// Calls a routine that has a result.
     pub(crate) fn routine_value(&mut self, routine: Routine, args: &[Value]) -> Value {
         let symbol = routine.declare(self.b.module, self.linkage);
         self.b.call_value(symbol, args)
     }
 
-    /// A name hint below a value.
+    /// Returns a name hint for a part of a value.
     pub(crate) fn hint(&self, value: ValueId, part: &'static str, index: Option<usize>) -> Hint {
         let index = index.map(|index| index as u32);
         Hint { name: Some(self.names[value]), part, index }
     }
 
-    /// True for values that are never objects.
+    /// Whether a value is a scalar that is never an object: any but `uint64` and `ptr`.
     pub(crate) fn is_plain(&self, value: ValueId) -> bool {
         matches!(self.function.values[value].ty, ParamType::Scalar(scalar)
             if !matches!(scalar, Scalar::Uint64 | Scalar::Ptr))
     }
 
-    /// Notes what has been loaded of a value.
+    /// Sets the loaded parts of a value.
     pub(crate) fn set_state(&mut self, value: ValueId, state: ValueState) {
         self.values[value] = state;
         self.born[value] = self.scope;
     }
 
-    /// True if what is learnt of a value here is known as long as the value is.
+    /// Whether parts of a value that are loaded here dominate all later uses of the value.
     pub(crate) fn keeps(&self, value: ValueId) -> bool {
         self.born[value] == self.scope
     }
 
-    /// Notes something about a tensor, if it stays known.
+    /// Updates the state of a tensor if it was loaded in the current scope.
     pub(crate) fn remember(&mut self, value: ValueId, note: impl FnOnce(&mut TensorState)) {
         if self.keeps(value) {
             note(self.tensor_state(value));
         }
     }
 
-    /// Starts a scope: what is learnt from now on is known until the code is in another. Yields the one so far.
+    /// Starts a scope and returns the one before it. Parts of values that are loaded in the new scope are remembered
+    /// until the scope changes.
     pub(crate) fn open_scope(&mut self) -> Scope {
         self.scopes += 1;
         std::mem::replace(&mut self.scope, Scope(self.scopes))
     }
 
-    /// Notes what is known here.
-    pub(crate) fn mark(&mut self) -> Known {
-        Known {
+    /// Marks the current point.
+    pub(crate) fn mark(&mut self) -> Checkpoint {
+        Checkpoint {
             values: self.values.mark(),
             present: self.present.mark(),
             symbols: self.symbols.mark(),
@@ -161,16 +163,16 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Forgets what was learnt since then.
-    pub(crate) fn go_back(&mut self, known: Known) {
-        let Known { values, present, symbols, known_sign } = known;
+    /// Restores what was known at a point.
+    pub(crate) fn go_back(&mut self, known: Checkpoint) {
+        let Checkpoint { values, present, symbols, known_sign } = known;
         self.values.go_back(values);
         self.present.go_back(present);
         self.symbols.go_back(symbols);
         self.known_sign.go_back(known_sign);
     }
 
-    /// The value of a symbol that some occurrence has bound.
+    /// Returns the value of a symbol that an occurrence has bound.
     pub(crate) fn known(&self, symbol: SymbolId) -> Option<Value> {
         match self.symbols[symbol] {
             SymbolState::Bound(value, _) | SymbolState::Maybe(value, _) => Some(value),
@@ -178,21 +180,21 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The value of a symbol, which the body may have given it.
+    /// Returns the value of a symbol, bound by an occurrence or by the body.
     pub(crate) fn symbol(&self, symbol: SymbolId) -> Value {
         let named = || self.function.symbols[symbol].local.map(|local| self.local(local));
         let known = self.known(symbol).or_else(named);
         known.unwrap_or_else(|| unreachable!("symbols are bound before they are used"))
     }
 
-    /// What the body has given a name.
+    /// Returns the value of a local.
     pub(crate) fn local(&self, local: LocalId) -> Value {
         let known = self.locals[local];
         known.unwrap_or_else(|| unreachable!("names are given before they are used"))
     }
 }
 
-/// A path as a name of the IR: without backticks, and with `i` for indices that are known at run time only.
+/// Makes a path a name of host IR: drops backticks and writes `i` for loop indices.
 fn printable(path: &str) -> String {
     let (mut text, mut chars) = (String::with_capacity(path.len()), path.chars());
     while let Some(next) = chars.next() {

@@ -1,10 +1,10 @@
-//! What is said where something fails: the records and the messages, and the exits that hand them to a routine.
+//! Failures: the records that describe checks, messages, and the exits that hand both to fail routines.
 
 mod exit;
-mod leave;
 pub(crate) mod message;
 pub(crate) mod records;
 pub(crate) mod site;
 mod subject;
 
-pub(crate) use exit::{Exits, Turn};
+pub(crate) use exit::{Exits, NumberCheck, Turn};
+pub(crate) use subject::Run;

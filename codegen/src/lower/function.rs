@@ -21,14 +21,13 @@ pub(crate) fn wrapper<'a>(
     records: &mut Records,
 ) -> u32 {
     if !function.callees().is_empty() {
-        library::embed::context(module);
+        library::exports::context(module);
     }
     let mut b = exported(module, &symbol::function_symbol(&function.declared.signature.name));
     let host = records.host(function, function.declared.location.as_ref());
     let miscounted = b.cold_block("miscounted");
     let counted = prologue::arguments::count(&mut b, &function.declared.signature, miscounted);
-    let mut exits = Exits::new(function);
-    exits.is_at(function.declared.location.as_ref(), host);
+    let exits = Exits::new(function, host);
     let emitter = Emitter::new(b, function, counted, linkage);
     let mut w = start(emitter, (exits, records));
     w.fail_count(miscounted, host);

@@ -1,9 +1,7 @@
-//! What a library carries besides its functions.
+//! Contents of a library besides wrappers: caller stubs, exported data and functions, metadata, the C header.
 
-pub(crate) mod about;
-pub(crate) mod embed;
+pub(crate) mod exports;
 mod header;
 pub mod metadata;
 pub(crate) mod stub;
 pub(crate) mod system;
-pub(crate) mod unload;

@@ -1,13 +1,11 @@
-//! The routines that every wrapper shares: a few on the hot path, the rest where something fails.
+//! Routines: functions that all wrappers share. Few are on the hot path; most run where a check fails.
 //!
-//! They are host IR like everything else, so each backend compiles the same code. Most are written in the language of
-//! [`routine`](crate::ir::typed::routine).
+//! Routines are host IR, so each backend compiles the same code. They are written in the language of
+//! [`routine`](crate::ir::typed::routine), and the symbol of a routine is [`PREFIX`] and the name of its function.
 
 mod access;
 mod allocate;
-mod allocate_plain;
 mod big_int;
-mod call;
 pub(crate) mod complaints;
 mod cuda;
 mod errors;
@@ -16,47 +14,43 @@ mod fail_tensor;
 mod fail_value;
 mod float;
 mod functions;
-mod give;
-mod half;
 pub(crate) mod linked;
-mod memory;
+pub(crate) mod memory;
 mod message;
-pub(crate) mod named;
 mod names;
-mod native;
-mod quote;
 pub(crate) mod records;
 mod result;
 mod runtime;
+mod scalar;
 pub(crate) mod schema;
 #[cfg(test)]
 mod tests;
 mod text;
 mod view;
 
-pub(crate) use access::NUMBERS_SIZE;
+pub(crate) use memory::NUMBERS_SIZE;
 
-/// How the names of routines start.
+/// Prefix of the symbols of routines.
 const PREFIX: &str = "tvm_ffi_codegen.";
 
 use crate::ir::typed;
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind};
 use crate::lower::cuda::Loader;
 
-/// Declares [`Routine`] and what is known of each: how often it is called, and the function in the language that it is.
+/// Declares [`Routine`]. A row is a variant, its [`Heat`], and the path of the function that it stands for.
 macro_rules! routines {
     ($($name:ident $heat:ident, $path:path;)*) => {
-        /// The shared routines. Questions yield 0 or 1.
+        /// A shared routine. Predicates return 0 or 1.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum Routine {
             $(#[doc = concat!("See [`", stringify!($path), "`](fn@", stringify!($path), ").")] $name,)*
         }
 
         impl Routine {
-            /// Every routine, in the order in which they are emitted.
+            /// All routines, in the order of emission.
             const ALL: &[Routine] = &[$(Routine::$name),*];
 
-            /// The name of its symbol. No declaration can say it.
+            /// Returns the name of the symbol, which no declaration can spell.
             const fn name(self) -> &'static str {
                 match self {
                     $(Routine::$name => <$path as typed::Routine>::NAME,)*
@@ -75,49 +69,49 @@ macro_rules! routines {
                 }
             }
 
-            /// How often it is called.
+            /// Returns how often the routine is called.
             const fn heat(self) -> Heat {
                 match self {
                     $(Routine::$name => Heat::$heat,)*
                 }
             }
 
-            /// Whether launches call it.
-            const fn is_of_launches(self) -> bool {
+            /// Whether the routine serves launches of GPU kernels.
+            fn is_of_launches(self) -> bool {
                 match self {
-                    $(Routine::$name => stringify!($path).as_bytes()[0] == b'c' && stringify!($path).as_bytes()[2] == b'd',)*
+                    $(Routine::$name => stringify!($path).starts_with("cuda"),)*
                 }
             }
         }
     };
 }
 
-/// How often a routine is called.
+/// Frequency of calls of a routine.
 #[derive(Clone, Copy)]
 #[expect(non_camel_case_types, reason = "words of the table")]
 enum Heat {
-    /// On the hot path of some functions.
+    /// Called on the hot path of some functions; backends may inline it.
     hot,
-    /// Likewise, and to be called even where it could be inlined.
+    /// Called on the hot path of some functions, never inlined.
     outline,
-    /// Where something is wrong or unusual.
+    /// Called only where something fails or is unusual.
     cold,
 }
 
 routines! {
-    FailAt cold, errors::fail_at;
+    FailAt cold, message::fail_at;
     IsOwned hot, result::is_owned;
     CopyAny hot, result::copy_any;
     Own outline, result::own;
     LookUp cold, functions::look_up;
-    CallNamed outline, call::call_named;
-    CallObject outline, call::call_object;
+    CallNamed outline, functions::call_named;
+    CallObject outline, functions::call_object;
     Release hot, result::release;
     Leave cold, result::leave;
     Allocate outline, allocate::allocate;
     AllocateOne outline, allocate::allocate_one;
-    AllocatePlain outline, allocate_plain::allocate_plain;
-    DataSize outline, allocate_plain::data_size;
+    AllocatePlain outline, allocate::allocate_plain;
+    DataSize outline, allocate::data_size;
     CheckSize outline, allocate::check_size;
     MakeArray outline, functions::make_array;
     MakeShape outline, functions::make_shape;
@@ -138,25 +132,25 @@ routines! {
     ToDtype cold, access::to_dtype;
     ToDevice cold, access::to_device;
     IsInstance outline, access::is_instance;
-    GiveText cold, give::give_text;
+    GiveText cold, result::give_text;
     PassOn cold, errors::pass_on;
     SetPassing cold, errors::set_passing;
     Raise cold, errors::raise;
     PutDtype cold, names::put_dtype;
     PutDevice cold, names::put_device;
     PutType cold, names::put_type;
-    PutWritten cold, result::put_written;
+    PutWritten cold, names::put_written;
     Put cold, text::put;
     PutInt cold, text::put_int;
     PutUnsigned cold, text::put_unsigned;
-    PutQuoted cold, quote::put_quoted;
+    PutQuoted cold, text::put_quoted;
     PutFloat cold, float::put_float;
     PutDigits cold, float::put_digits;
     BigScale cold, float::big_scale;
     BigCompare cold, float::big_compare;
     BigSubtract cold, float::big_subtract;
-    RoundHalf outline, half::round_half;
-    WidenHalf outline, half::widen_half;
+    RoundHalf outline, scalar::round_half;
+    WidenHalf outline, scalar::widen_half;
     BigShift cold, float::big_shift;
     Clear hot, cuda::clear;
     TensorMap outline, cuda::map::tensor_map;
@@ -167,7 +161,7 @@ routines! {
     LoadImage cold, cuda::load::load_image;
     CheckParams cold, cuda::load::check_params;
     Allow outline, cuda::load::allow;
-    FitShared cold, cuda::load::fit_shared;
+    FitShared cold, cuda::failed::fit_shared;
     EnterContext outline, cuda::context::enter_context;
     PushPrimary cold, cuda::context::push_primary;
     LeaveContext cold, cuda::context::leave_context;
@@ -204,7 +198,7 @@ routines! {
 }
 
 impl Routine {
-    /// Whether its last parameter are the numbers of the elements that the loops are at.
+    /// Whether the last parameter is the address of the indices of the enclosing loops.
     pub(crate) const fn takes_indices(self) -> bool {
         matches!(
             self,
@@ -217,7 +211,7 @@ impl Routine {
         )
     }
 
-    /// Its symbol, declared if this module does not know it yet.
+    /// Returns the symbol of the routine and declares it in a module that lacks it.
     pub(crate) fn declare(self, module: &mut Module, linkage: Linkage) -> Symbol {
         module.declare(self.name(), linkage, SymbolKind::Function(self.signature()))
     }
@@ -230,7 +224,7 @@ pub(crate) fn declare_all(module: &mut Module, linkage: Linkage) {
     }
 }
 
-/// Defines the routines that are declared and wanted, and those that they use.
+/// Defines the declared routines that satisfy `wanted`, and the wanted routines that those call.
 pub(crate) fn define_used(
     module: &mut Module,
     linkage: Linkage,

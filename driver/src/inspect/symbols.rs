@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use abi_spec::library_bin;
 use abi_spec::symbol::LIBRARY_BIN;
 use codegen::backend::LISTS;
-use codegen::metadata::{self, Subject};
+use codegen::metadata::{self, TextKind};
 use object::{
     BinaryFormat, ExportTarget, NameOrOrdinal, Object, ObjectKind, ObjectSection, ObjectSymbol,
     ReadRef, SectionIndex, SymbolScope,
@@ -166,7 +166,7 @@ fn contents<'data, R: ReadRef<'data>>(
 pub(super) fn texts<'data, R: ReadRef<'data>>(
     file: &object::File<'data, R>,
     names: &mut Names,
-) -> Result<Vec<(Subject, String, String)>, ObjectFault> {
+) -> Result<Vec<(TextKind, String, String)>, ObjectFault> {
     let listed =
         file.sections().filter(|section| section.name().is_ok_and(|name| LISTS.contains(&name)));
     let mut all = Vec::new();

@@ -228,10 +228,10 @@ impl<'a> Wrapper<'a, '_> {
     /// Checks a value that a call has written as arguments are checked; leaves with an error unless it conforms.
     pub(crate) fn receive(&mut self, received: &'a Received<'a>, at: Value) {
         let value = received.value;
-        self.places[value] = Some(at);
+        self.addresses[value] = Some(at);
         let devices = std::mem::take(&mut self.devices);
         self.device_table(&received.steps);
-        self.note_facts(&received.steps);
+        self.note_requirements(&received.steps);
         for &symbol in &received.known {
             if let SymbolState::Unbound = self.symbols[symbol]
                 && let Some(local) = self.function.symbols[symbol].local

@@ -5,7 +5,8 @@ use abi_spec::symbol::LIBRARY_CTX;
 
 use crate::ir::{Data, Linkage, Relocation, SymbolKind, Value};
 use crate::lower::body::call::{PackedArgs, cache_name};
-use crate::lower::routines::{Routine, named};
+use crate::lower::routines::Routine;
+use crate::lower::routines::memory::named;
 use crate::lower::value::variable;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::{Action, Callee, Function, PackedCall};

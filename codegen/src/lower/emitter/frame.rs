@@ -1,4 +1,5 @@
-//! What the body owns: one array of the frame, in the order of creation, which every way out releases.
+//! The stack frame: slots for calls, and the array of values that the body owns, in the order of creation. Every exit
+//! of the function releases them.
 
 use abi_spec::layout::{ANY, any};
 use abi_spec::{TypeIndex, runtime};
@@ -8,38 +9,38 @@ use crate::lower::emitter::Emitter;
 use crate::lower::routines::Routine;
 use crate::lower::value::write_any;
 
-/// The number of failures that share a way out. Finding out what dominates a block takes time for each that jumps to it,
-/// and the more the farther they are from each other.
-pub(crate) const SHARED: u32 = 64;
+/// Largest number of predecessors of an exit block. The time to compute dominators grows with it, and with the distance
+/// between the predecessors.
+pub(crate) const MAX_PREDECESSORS: u32 = 64;
 
-/// What is owned, and released on every way out.
+/// A thing that the prologue holds and releases on every exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Held {
     /// An object.
     Object(Value),
-    /// What the `TVMFFIAny` at an address holds.
+    /// The value in the `TVMFFIAny` at an address.
     Any(Value),
 }
 
-/// A part of the frame, as large as its largest use.
+/// A slot of the stack frame, as large as its largest use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Slot {
     /// The array of owned values.
     Owned,
     /// The arguments of a call.
     Arguments,
-    /// A launch.
+    /// The configuration and arguments of a launch.
     Launch,
-    /// Words that a routine is given by their address.
+    /// Words that are passed to a routine by address.
     Scratch,
-    /// The numbers of the elements that loops are at.
+    /// The indices of the enclosing loops.
     Indices,
 }
 
 impl Slot {
     const COUNT: usize = 5;
 
-    /// The alignment in bytes.
+    /// Returns the alignment in bytes.
     fn align(self) -> u32 {
         match self {
             Slot::Launch => 16,
@@ -49,35 +50,45 @@ impl Slot {
     }
 }
 
-/// What the body owns, and how it is left.
+/// The block that releases the owned values after a failure and returns.
+#[derive(Clone, Copy, Debug)]
+struct LeaveBlock {
+    block: Block,
+    /// Its parameter for the number of owned values.
+    count: Value,
+    /// Its parameter for the status to return.
+    status: Value,
+}
+
+/// The owned values, the slots, and the block that leaves the function.
 #[derive(Debug)]
 pub(crate) struct Frame {
-    /// The number of owned values at this point.
+    /// The number of values that are owned at the current point.
     owned: u32,
-    /// The address of each slot, once it is used.
+    /// The address of each slot that is used.
     slots: [Option<Value>; Slot::COUNT],
-    /// The way out of a failure: a block that takes how many values are owned, and the status.
-    leave: Option<(Block, [Value; 2])>,
-    /// The number of failures that take it so far.
+    /// The current block that leaves after a failure.
+    leave: Option<LeaveBlock>,
+    /// The number of jumps to `leave`.
     leaving: u32,
-    /// What a prologue holds at this point.
+    /// The things that the prologue holds at the current point.
     pub(crate) held: Vec<Held>,
 }
 
 impl Frame {
-    /// A frame in which nothing is owned.
+    /// Creates a frame without owned values.
     pub(crate) fn new() -> Self {
         Frame { owned: 0, slots: [None; Slot::COUNT], leave: None, leaving: 0, held: Vec::new() }
     }
 
-    /// The number of owned values at this point.
+    /// Returns the number of values that are owned at the current point.
     pub(crate) fn owned(&self) -> u32 {
         self.owned
     }
 }
 
 impl Emitter<'_, '_> {
-    /// The address of a slot of at least so many bytes. Every use of it overwrites the one before.
+    /// Returns the address of a slot and widens it to `size` bytes. Each use overwrites the one before.
     pub(crate) fn slot(&mut self, slot: Slot, size: u32) -> Value {
         let known = self.frame.slots[slot as usize];
         let address = known.unwrap_or_else(|| self.b.stack_slot(size, slot.align()));
@@ -86,13 +97,13 @@ impl Emitter<'_, '_> {
         address
     }
 
-    /// The address of the value that is owned as number `index`.
+    /// Returns the address of owned value number `index`.
     pub(crate) fn owned_at(&mut self, index: u32) -> Value {
         let values = self.slot(Slot::Owned, (index + 1) * ANY.size);
         if index == 0 { values } else { self.b.ptr_offset(values, (index * ANY.size).into()) }
     }
 
-    /// Room for values that will be owned; they are so from now on.
+    /// Makes `count` more values owned. Returns the address of the first one, which is not initialized.
     pub(crate) fn own(&mut self, count: u32) -> Value {
         let first = self.frame.owned;
         self.frame.owned += count;
@@ -100,7 +111,7 @@ impl Emitter<'_, '_> {
         self.owned_at(first)
     }
 
-    /// Room for one that is None so far.
+    /// Makes one more value owned and initializes it to None. Returns its address.
     pub(crate) fn own_none(&mut self) -> Value {
         let slot = self.own(1);
         let zero = self.b.i64(0);
@@ -108,22 +119,22 @@ impl Emitter<'_, '_> {
         slot
     }
 
-    /// Forgets all owned values but the first `count`, without releasing them.
+    /// Stops owning all values but the first `count`, without releasing the others.
     pub(crate) fn keep_owned(&mut self, count: u32) {
         self.frame.owned = count;
     }
 
-    /// What was made last is not owned after all.
+    /// Stops owning the last `count` values, without releasing them.
     pub(crate) fn disown(&mut self, count: u32) {
         self.frame.owned -= count;
     }
 
-    /// Room for so many arguments.
+    /// Returns the address of the slot for `count` arguments.
     pub(crate) fn area(&mut self, count: usize) -> Value {
         self.slot(Slot::Arguments, count.max(1) as u32 * ANY.size)
     }
 
-    /// The address of words that the next call is given, and nobody needs after it.
+    /// Stores words in the scratch slot for the next call and returns their address.
     pub(crate) fn scratch(&mut self, words: &[Value]) -> Value {
         let scratch = self.slot(Slot::Scratch, 8 * words.len().max(1) as u32);
         for (index, word) in words.iter().enumerate() {
@@ -132,7 +143,7 @@ impl Emitter<'_, '_> {
         scratch
     }
 
-    /// Releases what is owned beyond the first `count`, which this does not change.
+    /// Emits code that releases all owned values but the first `count`. They stay owned.
     pub(crate) fn release_beyond(&mut self, count: u32) {
         if self.frame.owned == count + 1 {
             let only = self.owned_at(count);
@@ -145,7 +156,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Leaves with a status after an error has been set: everything is released, and the error stays.
+    /// Emits code that releases all owned values, keeps the error that is set, and returns a status.
     pub(crate) fn exit(&mut self, status: Option<Value>) {
         let Some(status) = status.filter(|_| self.frame.owned > 0) else {
             return self.b.ret(status);
@@ -154,27 +165,28 @@ impl Emitter<'_, '_> {
         let count = self.b.i64(self.frame.owned.into());
         self.b.jump(block, &[count, status]);
         self.frame.leaving += 1;
-        if self.frame.leaving == SHARED {
+        if self.frame.leaving == MAX_PREDECESSORS {
             let here = self.b.current();
             self.write_leave();
             self.b.switch_to(here);
         }
     }
 
+    /// Returns the current block that leaves after a failure.
     fn leave_block(&mut self) -> Block {
-        if let Some((block, _)) = self.frame.leave {
-            return block;
+        if let Some(leave) = self.frame.leave {
+            return leave.block;
         }
         let block = self.b.cold_block("leave");
-        let params = [(Type::I64, "owned"), (Type::I32, "status")]
-            .map(|(ty, name)| self.b.block_param(block, ty, name));
-        self.frame.leave = Some((block, params));
+        let count = self.b.block_param(block, Type::I64, "owned");
+        let status = self.b.block_param(block, Type::I32, "status");
+        self.frame.leave = Some(LeaveBlock { block, count, status });
         block
     }
 
-    /// Writes the way out, if there is one.
+    /// Emits the contents of the current block that leaves after a failure, if it has jumps.
     pub(crate) fn write_leave(&mut self) {
-        let Some((block, [count, status])) = self.frame.leave.take() else { return };
+        let Some(LeaveBlock { block, count, status }) = self.frame.leave.take() else { return };
         self.frame.leaving = 0;
         self.b.switch_to(block);
         let values = self.owned_at(0);
@@ -182,7 +194,7 @@ impl Emitter<'_, '_> {
         self.b.ret(Some(status));
     }
 
-    /// Releases things, the last one first.
+    /// Emits code that releases things, the last one first.
     pub(crate) fn release_held(&mut self, held: &[Held]) {
         let release = crate::lower::runtime(self.b.module, &runtime::OBJECT_DEC_REF);
         for &held in held.iter().rev() {
@@ -201,13 +213,13 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Releases what is held beyond the first `outer` things.
+    /// Emits code that releases all held things but the first `outer`.
     pub(crate) fn release_own(&mut self, outer: usize) {
         let own = self.frame.held[outer..].to_vec();
         self.release_held(&own);
     }
 
-    /// Makes a `TVMFFIAny` None.
+    /// Emits stores that make a `TVMFFIAny` None.
     pub(crate) fn clear_any(&mut self, value: Value) {
         let none = self.b.i64(TypeIndex::NONE.0.into());
         self.b.store(none, value, any::TYPE_INDEX.offset);

@@ -1,4 +1,4 @@
-//! Tensors that the function allocates, and streams.
+//! Reads of tensors that the function allocates, and of streams.
 
 use abi_spec::layout::{OBJECT, dl_tensor};
 use abi_spec::{DeviceType, runtime};
@@ -10,19 +10,19 @@ use crate::resolve::function::Home;
 use crate::resolve::ids::{OutputId, ValueId};
 
 impl Emitter<'_, '_> {
-    /// `out`: the `DLTensor*`.
+    /// Emits the `DLTensor*` of an allocated tensor.
     pub(crate) fn output_tensor(&mut self, output: OutputId) -> Value {
         let object = self.output_object(output);
         self.b.ptr_offset(object, OBJECT.size.into())
     }
 
-    /// The tensor object.
+    /// Returns the object of an allocated tensor.
     pub(crate) fn output_object(&self, output: OutputId) -> Value {
         let object = self.outputs[output].as_ref().and_then(|output| output.object);
         object.unwrap_or_else(|| unreachable!("tensors are allocated before they are passed"))
     }
 
-    /// `out.data`
+    /// Emits `out.data`, the address of the first element.
     pub(crate) fn output_data(&mut self, output: OutputId) -> Value {
         let dl = self.output_tensor(output);
         let data = self.b.load(Type::Ptr, dl, dl_tensor::DATA.offset);
@@ -30,7 +30,7 @@ impl Emitter<'_, '_> {
         self.b.ptr_add(data, offset)
     }
 
-    /// `stream(out)`: that of the tensor on whose device it is allocated.
+    /// Emits `stream(out)`: the stream of the tensor on whose device `out` is allocated, or of device 0.
     pub(crate) fn output_stream(&mut self, output: OutputId) -> Value {
         let output = &self.function.outputs[output];
         match (output.home, output.tensor.device) {
@@ -45,6 +45,7 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// Emits `stream(x)`: the current stream of the device of a tensor, NULL on the CPU.
     pub(crate) fn stream(&mut self, value: ValueId) -> Value {
         let device = self.function.tensor(value).map(|tensor| tensor.device);
         if device == Some(Device::Type(DeviceType::CPU)) {
@@ -59,7 +60,7 @@ impl Emitter<'_, '_> {
             return self.b.call_value(get, &[ty, id]);
         }
         let ty = self.device_type32(value);
-        // A tensor that is not there has device type 0.
+        // An absent tensor has device type 0, below that of the CPU.
         let cpu = self.b.compare_const(Cond::Ule, ty, DeviceType::CPU.0.into());
         let none = |b: &mut crate::ir::Builder<'_>| b.null();
         self.b.if_else(cpu, Type::Ptr, none, |b| b.call_value(get, &[ty, id]))

@@ -1,13 +1,13 @@
-//! Whether optional values are there, and what is read where they are not.
+//! Presence of optional values: which ones are None, and addresses that can be read in their place.
 
 use abi_spec::layout::any;
 
 use crate::ir::{Block, Cond, Data, Linkage, SymbolKind, Type, Value};
-use crate::lower::emitter::{Emitter, Known};
+use crate::lower::emitter::{Checkpoint, Emitter};
 use crate::resolve::ids::ValueId;
 
 impl Emitter<'_, '_> {
-    /// Finds out whether a value is there.
+    /// Computes whether an optional value is present. Values that are not optional need nothing.
     pub(crate) fn enter(&mut self, value: ValueId) {
         let declared = &self.function.values[value];
         if declared.optional && self.branched != Some(value) {
@@ -23,8 +23,9 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Notes what is known here, where code begins that is reached only if a value is there.
-    pub(crate) fn mark_where_there(&mut self, value: ValueId) -> Known {
+    /// Marks the start of code that runs only if a value is present: the optional values that it depends on are taken
+    /// to be present.
+    pub(crate) fn mark_where_there(&mut self, value: ValueId) -> Checkpoint {
         let known = self.mark();
         for optional in self.function.optionals(value) {
             self.present[optional] = None;
@@ -32,25 +33,25 @@ impl Emitter<'_, '_> {
         known
     }
 
-    /// A `Bool` that says whether a value is there; `None` if it always is.
+    /// Returns a `Bool`, whether a value is present; `None` if it always is.
     pub(crate) fn mask(&self, value: ValueId) -> Option<Value> {
         let nearest = self.function.values[value].guard;
         nearest.and_then(|optional| self.present[optional])
     }
 
-    /// A `Bool` that says whether a value is there.
+    /// Returns a `Bool`, whether a value is present.
     pub(crate) fn there(&mut self, value: ValueId) -> Value {
         self.mask(value).unwrap_or_else(|| self.b.constant(Type::Bool, 1))
     }
 
-    /// An address that can be read where the value is not there: then all is zero for `size` bytes.
+    /// Selects an address that can be read for `size` bytes: `address`, or that of zeros if the value is absent.
     pub(crate) fn readable(&mut self, value: ValueId, address: Value, size: usize) -> Value {
         let Some(mask) = self.mask(value) else { return address };
         let absent = self.absent(size);
         self.b.select(mask, address, absent)
     }
 
-    /// The address of zeros.
+    /// Returns the address of at least `size` bytes of zeros.
     pub(crate) fn absent(&mut self, size: usize) -> Value {
         const NAME: &str = "tvm_ffi_codegen.absent";
         let module = &mut *self.b.module;
@@ -64,14 +65,14 @@ impl Emitter<'_, '_> {
         self.b.address(symbol)
     }
 
-    /// A word of a value, or zero where it is not there.
+    /// Selects a word of a value, or zero if the value is absent.
     pub(crate) fn or_zero(&mut self, value: ValueId, word: Value) -> Value {
         let Some(mask) = self.mask(value) else { return word };
         let zero = self.b.constant(self.b.ty(word), 0);
         self.b.select(mask, word, zero)
     }
 
-    /// Leaves for `to` with arguments unless a condition holds.
+    /// Emits a jump to `to` with arguments unless a condition holds.
     pub(crate) fn go_unless(&mut self, cond: Value, to: Block, args: &[Value]) {
         let (aside, next) = (self.b.block("aside"), self.b.block("next"));
         self.b.branch(cond, next, aside);

@@ -1,4 +1,4 @@
-//! What is known of values, symbols and tensors while a function is written.
+//! State of values, symbols and tensors of a function under construction.
 
 use abi_spec::Scalar;
 
@@ -6,36 +6,41 @@ use crate::ir::Value;
 use crate::lower::routines::records::place;
 use crate::resolve::ids::SymbolId;
 
-/// What has been loaded of a tensor. Optional values are loaded on first use.
+/// The loaded parts of a tensor; each is loaded on first use.
 #[derive(Clone, Debug)]
 pub(crate) struct TensorState {
-    /// The `DLTensor*`; not there if the argument must be read again for it.
+    /// The `DLTensor*`; `None` if it must be read from the argument again.
     pub(crate) dl: Option<Value>,
     /// `shape`.
     pub(crate) shape: Option<Value>,
+    /// `strides`, which may be NULL.
     pub(crate) strides_pointer: Option<Value>,
-    pub(crate) strides: Option<Strides>,
+    pub(crate) strides: Option<LoadedStrides>,
+    /// `shape[dim]` of each dim.
     pub(crate) extents: Vec<Option<Value>>,
+    /// `data`, without the byte offset.
     pub(crate) data: Option<Value>,
+    /// The address of the first element.
     pub(crate) address: Option<Value>,
+    /// A `Bool`: no extent is 0.
     pub(crate) not_empty: Option<Value>,
-    /// The dims whose extents are symbols, each symbol once.
+    /// Dims whose extent is a symbol, one for each symbol.
     pub(crate) symbols: Vec<(usize, SymbolId)>,
-    /// Its strides must be compact, which is tested with its data.
+    /// Whether the strides must be compact, which is checked together with the data.
     pub(crate) compact: bool,
 }
 
-/// What stands in for the strides.
+/// Strides that can be read whether or not the pointer is NULL.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Strides {
+pub(crate) struct LoadedStrides {
     /// A `Bool`: the pointer is not NULL.
     pub(crate) present: Value,
-    /// The strides, or the extents where they are NULL: readable in either case.
+    /// The pointer, or `shape` in its place if it is NULL.
     pub(crate) readable: Value,
 }
 
 impl TensorState {
-    /// Nothing is loaded but these; `rank` is known after the header check.
+    /// Creates the state of a tensor of which only these are loaded. The rank is that which the header check requires.
     pub(crate) fn new(dl: Option<Value>, shape: Option<Value>, rank: Option<usize>) -> TensorState {
         TensorState {
             dl,
@@ -55,108 +60,118 @@ impl TensorState {
 /// A scalar that has been loaded and checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScalarState {
-    /// Its type.
+    /// The declared type.
     pub(crate) ty: Scalar,
-    /// In its C type; 16-bit floats as their bits.
+    /// The value in its C type; 16-bit floats as their bits.
     pub(crate) native: Value,
-    /// As arithmetic sees it, where that has been computed.
+    /// The value as `I64`, `F64` or `Ptr`, once it is computed.
     pub(crate) wide: Option<Value>,
 }
 
-/// A scope of the body: nothing that is learnt in one is known in another.
+/// A region of the code. Values that are loaded in one region do not dominate the code of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scope(pub(crate) u32);
 
 impl Scope {
-    /// That of the arguments and of the outermost statements.
+    /// The scope of the arguments and of the outermost statements.
     pub(crate) const OUTER: Scope = Scope(0);
 }
 
-/// What is known of a tensor that is allocated.
+/// State of a tensor that the function allocates.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputState {
-    /// `I64` each.
+    /// The extents, an `I64` each.
     pub(crate) extents: Vec<Value>,
-    /// The type and the index of its device, as they stand in a tensor.
+    /// The device: type and index in one `I64`, as in a `DLTensor`.
     pub(crate) device: Value,
-    /// The tensor object, once it is there.
+    /// The tensor object, once it is allocated.
     pub(crate) object: Option<Value>,
 }
 
-/// What has been loaded of a value.
+/// The loaded parts of a value. The variant follows from the type of the value.
 #[derive(Clone, Debug)]
 pub(crate) enum ValueState {
-    /// Nothing yet.
+    /// Nothing is loaded yet.
     Pending,
     /// A scalar.
     Scalar(ScalarState),
     /// A tensor.
     Tensor(TensorState),
-    /// One word: an object or another address, or the bits of an element type or a device, `I64`.
+    /// An object or another address, or the word of an element type or device as an `I64`.
     Word(Value),
-    /// An address and how many bytes or numbers are there.
+    /// The address of bytes or numbers, and their count.
     Pair(Value, Value),
     /// The address of the elements of a tuple.
     Tuple(Value),
 }
 
-/// What a value is loaded as follows from its type; steps load it before anything uses it.
+/// Accessors. Steps load a value before it is used, and as the variant of its type.
+///
+/// # Panics
+/// If the value is loaded as another variant.
 impl ValueState {
+    /// Returns the state of a scalar.
     pub(crate) fn scalar(&self) -> ScalarState {
         if let ValueState::Scalar(state) = self { *state } else { self.is_no("scalar") }
     }
 
+    /// Returns the state of a tensor.
     pub(crate) fn tensor(&mut self) -> &mut TensorState {
         if let ValueState::Tensor(state) = self { state } else { self.is_no("tensor") }
     }
 
+    /// Returns the word of an object, address, element type or device.
     pub(crate) fn word(&self) -> Value {
         if let ValueState::Word(word) = self { *word } else { self.is_no("word") }
     }
 
+    /// Returns address and count of bytes or numbers.
     pub(crate) fn pair(&self) -> [Value; 2] {
         if let ValueState::Pair(data, size) = self { [*data, *size] } else { self.is_no("pair") }
     }
 
+    /// Returns the address of the elements of a tuple.
     pub(crate) fn elements(&self) -> Value {
         if let ValueState::Tuple(elements) = self { *elements } else { self.is_no("tuple") }
     }
 
+    /// Panics: the value is used as another variant.
     pub(crate) fn is_no(&self, wanted: &str) -> ! {
         unreachable!("{self:?} is used as a {wanted}")
     }
 }
 
-/// The value of a symbol at run time.
+/// State of a symbol.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SymbolState {
-    /// No occurrence so far.
+    /// No occurrence has bound it.
     Unbound,
-    /// Bound if a stride counted: the value, and the place that has bound it, an `I64`, 0 for none.
+    /// Occurrences that do not count in every call have bound it: the value, and the place that has bound it, an `I64`
+    /// that is 0 if none has.
     Maybe(Value, Value),
-    /// Bound: the value, and the place that has bound it.
+    /// An occurrence has bound it in every call: the value, and the place.
     Bound(Value, Origin),
 }
 
 impl SymbolState {
-    /// True if some occurrence has bound it in every call.
+    /// Whether an occurrence has bound it in every call.
     pub(crate) fn is_bound(self) -> bool {
         matches!(self, SymbolState::Bound(..))
     }
 }
 
-/// The [place] that has determined something.
+/// The [place] that has determined a number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Origin {
-    /// It is always this one.
+    /// The same place in every call.
     Known(u64),
-    /// The call tells, as an `I64`.
+    /// The place is computed by the call, an `I64`.
     Told(Value),
 }
 
 impl Origin {
-    /// Nothing has.
+    /// No place.
     pub(crate) const NONE: Origin = Origin::Known(0);
-    /// One that messages do not name.
+    /// A place that messages do not name.
     pub(crate) const UNNAMED: Origin = Origin::Known(place::UNNAMED);
 }

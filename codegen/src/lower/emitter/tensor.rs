@@ -1,40 +1,53 @@
-//! What is read of tensors, each field when it is first asked for.
+//! Reads of tensors. A field is loaded on first use and remembered.
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{OBJECT, dl_tensor};
 
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::emitter::Emitter;
-use crate::lower::emitter::state::{Strides, TensorState};
+use crate::lower::emitter::state::{LoadedStrides, TensorState};
 use crate::resolve::ids::ValueId;
 
 impl Emitter<'_, '_> {
-    /// What has been loaded of a tensor.
+    /// Returns the loaded parts of a tensor.
     pub(crate) fn tensor_state(&mut self, value: ValueId) -> &mut TensorState {
         self.values[value].tensor()
     }
 
-    /// The `DLTensor*` of a value that is a tensor.
+    /// Selects the `DLTensor*` of a tensor object or of a `DLTensor*`, by the type index.
     pub(crate) fn tensor_of(&mut self, index: Value, payload: Value) -> Value {
         let object = self.b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
         let inside = self.b.ptr_offset(payload, OBJECT.size.into());
         self.b.select(object, inside, payload)
     }
 
-    /// The `DLTensor*` of a tensor.
-    pub(crate) fn dl(&mut self, value: ValueId) -> Value {
-        if let Some(dl) = self.tensor_state(value).dl {
-            return dl;
+    /// Returns a part of a tensor, which `load` loads on first use.
+    fn part<T: Copy>(
+        &mut self,
+        value: ValueId,
+        part: impl Fn(&mut TensorState) -> &mut Option<T>,
+        load: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        if let Some(known) = *part(self.tensor_state(value)) {
+            return known;
         }
-        let (index, payload) = self.words(value, Type::Ptr);
-        let dl = self.tensor_of(index, payload);
-        let hint = self.hint(value, "", None);
-        self.b.hint(dl, hint);
-        self.remember(value, |state| state.dl = Some(dl));
-        dl
+        let loaded = load(self);
+        self.remember(value, |state| *part(state) = Some(loaded));
+        loaded
     }
 
-    /// A field of the `DLTensor`.
+    /// Returns the `DLTensor*` of a tensor.
+    pub(crate) fn dl(&mut self, value: ValueId) -> Value {
+        let load = |e: &mut Self| {
+            let (index, payload) = e.words(value, Type::Ptr);
+            let dl = e.tensor_of(index, payload);
+            let hint = e.hint(value, "", None);
+            e.b.hint(dl, hint)
+        };
+        self.part(value, |state| &mut state.dl, load)
+    }
+
+    /// Loads a field of the `DLTensor`.
     pub(crate) fn field(
         &mut self,
         value: ValueId,
@@ -48,105 +61,96 @@ impl Emitter<'_, '_> {
         self.b.hint(loaded, hint)
     }
 
-    /// `ndim`, 32 bits wide.
+    /// Loads `ndim`, an `I32`.
     pub(crate) fn ndim32(&mut self, value: ValueId) -> Value {
         self.field(value, Type::I32, dl_tensor::NDIM.offset, "ndim")
     }
 
-    /// `dtype`, 32 bits wide.
+    /// Loads `dtype`, an `I32`.
     pub(crate) fn dtype32(&mut self, value: ValueId) -> Value {
         self.field(value, Type::I32, dl_tensor::DTYPE.offset, "dtype")
     }
 
-    /// `device.device_type`, 32 bits wide.
+    /// Loads `device.device_type`, an `I32`.
     pub(crate) fn device_type32(&mut self, value: ValueId) -> Value {
         self.field(value, Type::I32, dl_tensor::DEVICE_TYPE.offset, "device_type")
     }
 
-    /// `device.device_id`, 32 bits wide.
+    /// Loads `device.device_id`, an `I32`.
     pub(crate) fn device_id32(&mut self, value: ValueId) -> Value {
         self.field(value, Type::I32, dl_tensor::DEVICE_ID.offset, "device_id")
     }
 
-    /// Type and index of a device, each an `I32`.
+    /// Splits the word of a device into type and index, an `I32` each.
     pub(crate) fn device_numbers(&mut self, word: Value) -> [Value; 2] {
         let ty = self.b.convert(Convert::Trunc, word, Type::I32);
         let index = self.b.binary_const(Binary::Lshr, word, 32);
         [ty, self.b.convert(Convert::Trunc, index, Type::I32)]
     }
 
-    /// The address of the extents, of which there are some.
+    /// Returns the address of the extents. The rank must not be 0.
     pub(crate) fn shape(&mut self, value: ValueId) -> Value {
-        if let Some(shape) = self.tensor_state(value).shape {
-            return shape;
-        }
-        let shape = self.field(value, Type::Ptr, dl_tensor::SHAPE.offset, "shape");
-        self.remember(value, |state| state.shape = Some(shape));
-        shape
+        let load = |e: &mut Self| e.field(value, Type::Ptr, dl_tensor::SHAPE.offset, "shape");
+        self.part(value, |state| &mut state.shape, load)
     }
 
-    /// `value.shape[dim]` of a tensor of fixed rank.
+    /// Returns `x.shape[dim]` of a tensor of fixed rank.
     pub(crate) fn extent(&mut self, value: ValueId, dim: usize) -> Value {
-        if let Some(extent) = self.tensor_state(value).extents[dim] {
-            return extent;
-        }
-        let shape = self.shape(value);
-        let extent = self.b.load(Type::I64, shape, 8 * dim as i32);
-        let hint = self.hint(value, "shape", Some(dim));
-        self.b.hint(extent, hint);
-        self.remember(value, |state| state.extents[dim] = Some(extent));
-        extent
+        let load = |e: &mut Self| {
+            let shape = e.shape(value);
+            let extent = e.b.load(Type::I64, shape, 8 * dim as i32);
+            let hint = e.hint(value, "shape", Some(dim));
+            e.b.hint(extent, hint)
+        };
+        self.part(value, |state| &mut state.extents[dim], load)
     }
 
+    /// Returns the rank of a tensor of fixed rank.
     pub(crate) fn rank(&mut self, value: ValueId) -> usize {
         self.tensor_state(value).extents.len()
     }
 
-    /// `x.numel` of a tensor of fixed rank.
+    /// Computes the product of the extents from a dim on.
+    fn product(&mut self, value: ValueId, first: usize) -> Value {
+        let rank = self.rank(value);
+        let extents: Vec<Value> = (first..rank).map(|dim| self.extent(value, dim)).collect();
+        match extents.into_iter().reduce(|a, e| self.b.binary(Binary::Mul, a, e)) {
+            Some(product) => product,
+            None => self.b.i64(1),
+        }
+    }
+
+    /// Computes `x.numel` of a tensor of fixed rank.
     pub(crate) fn numel(&mut self, value: ValueId) -> Value {
-        let rank = self.rank(value);
-        let extents: Vec<Value> = (0..rank).map(|dim| self.extent(value, dim)).collect();
-        match extents.into_iter().reduce(|a, e| self.b.binary(Binary::Mul, a, e)) {
-            Some(product) => product,
-            None => self.b.i64(1),
-        }
+        self.product(value, 0)
     }
 
-    pub(crate) fn strides(&mut self, value: ValueId) -> Strides {
-        if let Some(strides) = self.tensor_state(value).strides {
-            return strides;
-        }
-        let pointer = self.strides_pointer(value);
-        let present = self.b.compare_const(Cond::Ne, pointer, 0);
-        let shape = self.shape(value);
-        let readable = self.b.select(present, pointer, shape);
-        let strides = Strides { present, readable };
-        self.remember(value, |state| state.strides = Some(strides));
-        strides
-    }
-
-    pub(crate) fn strides_pointer(&mut self, value: ValueId) -> Value {
-        if let Some(pointer) = self.tensor_state(value).strides_pointer {
-            return pointer;
-        }
-        let pointer = self.field(value, Type::Ptr, dl_tensor::STRIDES.offset, "strides");
-        self.remember(value, |state| state.strides_pointer = Some(pointer));
-        pointer
-    }
-
-    /// The compact stride of a dim: the product of the extents to its right.
+    /// Computes the compact stride of a dim: the product of the extents to its right.
     pub(crate) fn compact_stride(&mut self, value: ValueId, dim: usize) -> Value {
-        let rank = self.rank(value);
-        let extents: Vec<Value> = (dim + 1..rank).map(|dim| self.extent(value, dim)).collect();
-        match extents.into_iter().reduce(|a, e| self.b.binary(Binary::Mul, a, e)) {
-            Some(product) => product,
-            None => self.b.i64(1),
-        }
+        self.product(value, dim + 1)
     }
 
-    /// The stride of a dim, compact where the strides are NULL.
+    /// Returns the strides in a form that can be read even if the pointer is NULL.
+    pub(crate) fn strides(&mut self, value: ValueId) -> LoadedStrides {
+        let load = |e: &mut Self| {
+            let pointer = e.strides_pointer(value);
+            let present = e.b.compare_const(Cond::Ne, pointer, 0);
+            let shape = e.shape(value);
+            let readable = e.b.select(present, pointer, shape);
+            LoadedStrides { present, readable }
+        };
+        self.part(value, |state| &mut state.strides, load)
+    }
+
+    /// Returns the strides pointer, which may be NULL.
+    pub(crate) fn strides_pointer(&mut self, value: ValueId) -> Value {
+        let load = |e: &mut Self| e.field(value, Type::Ptr, dl_tensor::STRIDES.offset, "strides");
+        self.part(value, |state| &mut state.strides_pointer, load)
+    }
+
+    /// Returns the stride of a dim; NULL strides are compact.
     pub(crate) fn stride(&mut self, value: ValueId, dim: usize) -> Value {
-        let Strides { present, readable } = self.strides(value);
+        let LoadedStrides { present, readable } = self.strides(value);
         let loaded = self.b.load(Type::I64, readable, 8 * dim as i32);
         let hint = self.hint(value, "strides", Some(dim));
         self.b.hint(loaded, hint);
@@ -154,7 +158,7 @@ impl Emitter<'_, '_> {
         self.b.select(present, loaded, compact)
     }
 
-    /// A `Bool`: the stride of this dim matters, as its extent is above 1 and there are elements.
+    /// Computes a `Bool`: the stride of a dim counts, because its extent is above 1 and the tensor has elements.
     pub(crate) fn stride_counts(&mut self, value: ValueId, dim: usize) -> Value {
         let extent = self.extent(value, dim);
         let several = self.b.compare_const(Cond::Sgt, extent, 1);
@@ -162,45 +166,39 @@ impl Emitter<'_, '_> {
         self.b.and(several, not_empty)
     }
 
+    /// Returns a `Bool`: no extent is 0.
     pub(crate) fn not_empty(&mut self, value: ValueId) -> Value {
-        if let Some(known) = self.tensor_state(value).not_empty {
-            return known;
-        }
-        let mut all = self.b.constant(Type::Bool, 1);
-        for dim in 0..self.rank(value) {
-            let extent = self.extent(value, dim);
-            let some = self.b.compare_const(Cond::Ne, extent, 0);
-            all = if dim == 0 { some } else { self.b.and(all, some) };
-        }
-        self.remember(value, |state| state.not_empty = Some(all));
-        all
+        let load = |e: &mut Self| {
+            let mut all = e.b.constant(Type::Bool, 1);
+            for dim in 0..e.rank(value) {
+                let extent = e.extent(value, dim);
+                let some = e.b.compare_const(Cond::Ne, extent, 0);
+                all = if dim == 0 { some } else { e.b.and(all, some) };
+            }
+            all
+        };
+        self.part(value, |state| &mut state.not_empty, load)
     }
 
+    /// Returns `data`, without the byte offset.
     pub(crate) fn data_pointer(&mut self, value: ValueId) -> Value {
-        if let Some(data) = self.tensor_state(value).data {
-            return data;
-        }
-        let data = self.field(value, Type::Ptr, dl_tensor::DATA.offset, "data");
-        self.remember(value, |state| state.data = Some(data));
-        data
+        let load = |e: &mut Self| e.field(value, Type::Ptr, dl_tensor::DATA.offset, "data");
+        self.part(value, |state| &mut state.data, load)
     }
 
-    /// `x.byte_offset`.
+    /// Loads `x.byte_offset`.
     pub(crate) fn byte_offset(&mut self, value: ValueId) -> Value {
         self.field(value, Type::I64, dl_tensor::BYTE_OFFSET.offset, "byte_offset")
     }
 
-    /// `x.data`: the address of the first element.
+    /// Returns `x.data`: the address of the first element.
     pub(crate) fn address(&mut self, value: ValueId) -> Value {
-        if let Some(address) = self.tensor_state(value).address {
-            return address;
-        }
-        let data = self.data_pointer(value);
-        let offset = self.byte_offset(value);
-        let address = self.b.ptr_add(data, offset);
-        let hint = self.hint(value, "address", None);
-        self.b.hint(address, hint);
-        self.remember(value, |state| state.address = Some(address));
-        address
+        let load = |e: &mut Self| {
+            let (data, offset) = (e.data_pointer(value), e.byte_offset(value));
+            let address = e.b.ptr_add(data, offset);
+            let hint = e.hint(value, "address", None);
+            e.b.hint(address, hint)
+        };
+        self.part(value, |state| &mut state.address, load)
     }
 }

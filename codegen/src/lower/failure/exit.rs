@@ -1,72 +1,90 @@
-//! Exits: cold blocks that checks leave for, one for each group of checks. An exit hands a record and the values that
-//! only the call knows to a fail routine; then whatever is held is released, and the function returns.
+//! Exits: cold blocks to which failing checks branch, one for each group of checks.
 //!
-//! Each exit has a call of its own: of exits that jump to one, LLVM makes one block, and computes the address of the
-//! record before the checks.
+//! An exit passes a record and values of the call to a fail routine. Then it jumps to a block that releases what the
+//! function holds and returns. Each exit calls its fail routine itself: exits that jumped to one common call would be
+//! merged by LLVM, which then computes the addresses of the records before the checks.
 
 use abi_spec::layout::{ANY, any};
+use abi_spec::runtime;
 use rustc_hash::FxHashMap;
 
 use crate::declaration::Location;
-use crate::ir::{Binary, Block, Convert, Type, Value};
-use crate::lower::emitter::frame::{Held, SHARED, Slot};
+use crate::ir::{Binary, Block, Cond, Convert, Type, Value};
+use crate::lower::emitter::frame::{Held, MAX_PREDECESSORS, Slot};
 use crate::lower::emitter::state::Origin;
 use crate::lower::failure::message::Message;
 use crate::lower::failure::records;
 use crate::lower::failure::site::Failed;
-use crate::lower::failure::subject::{Facts, note, number};
+use crate::lower::failure::subject::{Run, TensorRequirements, note, number};
 use crate::lower::routines::Routine;
-use crate::lower::routines::records::{Rule, place};
+use crate::lower::routines::records::{NumberRule, place};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{Table, ValueId};
 use crate::resolve::step::Place;
 
-/// The exits of a function.
+/// State of the exits of a function.
 #[derive(Debug)]
 pub(crate) struct Exits<'a> {
-    /// Where failing checks go instead, since the value may be of another type of a union.
+    /// The block to which failing checks branch instead of an exit: the check of the next type of a union.
     pub(crate) other: Option<Block>,
-    /// Where the statement comes from, if not from where the function does.
+    /// The source location of the current statement; `None` for that of the function.
     pub(crate) location: Option<&'a Location>,
-    /// The loops that surround the code.
+    /// The enclosing loops, the outermost first.
     loops: Vec<Turn>,
-    /// The first argument of the run that the code is in, and the argument that it is at.
-    pub(super) run: Option<[Value; 2]>,
-    /// The blocks in which a function is left once a routine has raised, and how many exits jump to each.
-    raised: FxHashMap<Shared, (Block, u32)>,
-    /// What is held, and the block that releases it and what is held before it.
-    pub(super) releasing: Vec<(Held, Block)>,
-    /// The record of each value.
+    /// The run that the current loop checks.
+    pub(super) run: Option<Run>,
+    /// The blocks that leave the function once a routine has raised, each with the number of exits that jump to it.
+    raised: FxHashMap<ExitState, (Block, u32)>,
+    /// For each held thing, in order, the block that releases it and all that were held before it.
+    releasing: Vec<(Held, Block)>,
+    /// The offset of the record of each value.
     pub(super) subjects: Table<ValueId, Option<u32>>,
-    /// What steps require of each tensor.
-    pub(super) facts: Table<ValueId, Facts>,
-    /// The record of the function, for each place in the source.
+    /// The requirements of each tensor.
+    pub(super) requirements: Table<ValueId, TensorRequirements>,
+    /// The offset of the record of the function for each source location, by the address of the location.
     pub(super) hosts: Vec<(Option<*const Location>, u32)>,
 }
 
-/// Which element a loop is at.
+/// Position of a loop, from which its index is computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Turn {
-    /// That at an address, of a sequence that starts at another.
+    /// The addresses of the first element and of the current one.
     At { start: Value, at: Value },
-    /// That with so many left of all.
+    /// The number of all elements, and of those left, the current one included.
     Left { size: Value, left: Value },
 }
 
-/// What exits have in common that share a way out.
+/// A check of the number at a place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NumberCheck<'s> {
+    pub(crate) place: Place,
+    /// The number.
+    pub(crate) found: Value,
+    /// What the number must be.
+    pub(crate) rule: NumberRule,
+    /// The text of the expected number, empty where messages have none.
+    pub(crate) text: &'s str,
+    /// The expected number, where it is known.
+    pub(crate) expected: Option<Value>,
+    /// The place that has determined the expected number.
+    pub(crate) origin: Origin,
+}
+
+/// What exits must have in common to leave the function through the same block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Shared {
-    /// What is held last.
+struct ExitState {
+    /// The last thing that is held.
     held: Option<Held>,
+    /// The number of owned values.
     owned: u32,
 }
 
 impl<'a> Exits<'a> {
-    /// Those of a function that has none yet.
-    pub(crate) fn new(function: &Function<'_>) -> Exits<'a> {
-        let mut facts = Table::like(&function.values, Facts::NONE);
-        note(&function.steps, &mut facts);
+    /// Creates the state of a function without exits, whose record is at offset `host`.
+    pub(crate) fn new(function: &Function<'_>, host: u32) -> Exits<'a> {
+        let mut requirements = Table::like(&function.values, TensorRequirements::NONE);
+        note(&function.steps, &mut requirements);
         Exits {
             other: None,
             location: None,
@@ -75,40 +93,35 @@ impl<'a> Exits<'a> {
             raised: FxHashMap::default(),
             releasing: Vec::new(),
             subjects: Table::like(&function.values, None),
-            facts,
-            hosts: Vec::new(),
+            requirements,
+            hosts: vec![(function.declared.location.as_ref().map(std::ptr::from_ref), host)],
         }
-    }
-
-    /// The record of the function at a place in its source.
-    pub(crate) fn is_at(&mut self, location: Option<&Location>, host: u32) {
-        self.hosts.push((location.map(std::ptr::from_ref), host));
     }
 }
 
-/// Exits of groups of checks.
+/// Exits, one kind for each group of checks.
 impl<'a> Wrapper<'a, '_> {
-    /// What is required of a scalar.
+    /// Returns the exit for type and range of a scalar.
     pub(crate) fn scalar_exit(&mut self, value: ValueId) -> Block {
         self.value_exit_by(Routine::FailScalar, value)
     }
 
-    /// The type and the header of a tensor.
+    /// Returns the exit for type and header of a tensor.
     pub(crate) fn header_exit(&mut self, value: ValueId) -> Block {
         self.value_exit_by(Routine::FailHeader, value)
     }
 
-    /// Strides, data and alignment of a tensor that has been refused.
+    /// Returns the exit for the layout of a tensor that `Routine::Settle` has refused.
     pub(crate) fn layout_exit(&mut self, value: ValueId, refused: Value) -> Block {
         self.exit_by(Routine::FailLayout, |w| [w.subject(value), refused])
     }
 
-    /// What is required of another value.
+    /// Returns the exit for any other value.
     pub(crate) fn value_exit(&mut self, value: ValueId) -> Block {
         self.value_exit_by(Routine::FailValue, value)
     }
 
-    /// Whether a value that somebody else has made is owned.
+    /// Returns the exit for a value of a callee that must be owned.
     pub(crate) fn owned_exit(&mut self, value: ValueId) -> Block {
         self.exit_by(Routine::FailOwned, |w| {
             let record = w.owned_record(value);
@@ -118,8 +131,8 @@ impl<'a> Wrapper<'a, '_> {
         })
     }
 
-    /// A value as an element of the arguments: where they are, which all exits have in common, and its number. One that
-    /// is no argument is element 0 of where it is.
+    /// Returns a value as an element of an array: base address and index. The base of an argument is the array of
+    /// arguments, which all exits have in common; any other value is element 0 at its own address.
     fn any_in(&mut self, value: ValueId) -> (Value, i64) {
         match self.address_of(value) {
             (base, offset) if base == self.args => (base, i64::from(offset) / i64::from(ANY.size)),
@@ -127,6 +140,7 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
+    /// Returns an exit that passes record and value to a routine.
     fn value_exit_by(&mut self, routine: Routine, value: ValueId) -> Block {
         self.exit_by(routine, |w| {
             let subject = w.subject(value);
@@ -135,24 +149,19 @@ impl<'a> Wrapper<'a, '_> {
         })
     }
 
-    /// A number and its sign: the rule, the text of what it should be, that itself and the place that has determined
-    /// it.
-    pub(crate) fn number_exit(
-        &mut self,
-        (at, found): (Place, Value),
-        (rule, shown): (Rule, &str),
-        (expected, origin): (Option<Value>, Origin),
-    ) -> Block {
+    /// Returns the exit for a number and its sign.
+    pub(crate) fn number_exit(&mut self, check: NumberCheck<'_>) -> Block {
         if let Some(other) = self.exits.other {
             return other;
         }
-        let shown = if shown.is_empty() {
+        let NumberCheck { place: at, found, rule, text, expected, origin } = check;
+        let text = if text.is_empty() {
             0
         } else {
-            let text = self.records.quoted(shown);
+            let text = self.records.quoted(text);
             self.records.shared(text, &[])
         };
-        let which = place::of(shown, number(at)) | u64::from(rule as u32) << place::RULE;
+        let which = place::of(text, number(at)) | u64::from(rule as u32) << place::RULE;
         self.exit_by(Routine::FailNumber, |w| {
             let subject = w.subject(at.value());
             let which = w.b.i64(which as i64);
@@ -163,7 +172,8 @@ impl<'a> Wrapper<'a, '_> {
         })
     }
 
-    /// The device of a tensor, and that of the first one of its type of device.
+    /// Returns the exit for the device of a tensor, which must be `first`, the device of the first tensor of its device
+    /// type at place `origin`.
     pub(crate) fn device_exit(&mut self, value: ValueId, first: Value, origin: Origin) -> Block {
         self.exit_by(Routine::FailDevice, |w| {
             let (subject, dl) = (w.subject(value), w.dl(value));
@@ -172,7 +182,7 @@ impl<'a> Wrapper<'a, '_> {
         })
     }
 
-    /// A message of its own.
+    /// Returns an exit that raises a message of its own.
     pub(crate) fn failing(&mut self, message: impl FnOnce(&mut Self) -> Message) -> Block {
         if let Some(other) = self.exits.other {
             return other;
@@ -183,7 +193,7 @@ impl<'a> Wrapper<'a, '_> {
         })
     }
 
-    /// Raises a message and leaves.
+    /// Emits code that raises a message and leaves the function.
     pub(crate) fn raise(&mut self, message: &Message) {
         let routine = if message.is_rare() { Routine::FailAny } else { Routine::Fail };
         let record = self.fault_record(message);
@@ -193,13 +203,13 @@ impl<'a> Wrapper<'a, '_> {
         self.leave_raised();
     }
 
-    /// Raises at a site and leaves.
+    /// Emits code that raises the failure of a call and leaves the function.
     pub(crate) fn raise_at(&mut self, failed: &Failed, values: &[Value]) {
         self.fail_at(failed, values);
         self.leave_raised();
     }
 
-    /// Where to go once a routine has raised.
+    /// Returns the block to jump to once a routine has raised.
     pub(crate) fn raised(&mut self) -> Block {
         match self.exits.other {
             Some(other) => other,
@@ -207,7 +217,7 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    /// Where the numbers of the loops are, which this writes; NULL where there are no loops.
+    /// Emits stores of the indices of the enclosing loops and returns their address; NULL outside of loops.
     pub(crate) fn indices(&mut self) -> Value {
         if self.exits.loops.is_empty() {
             return self.b.null();
@@ -221,7 +231,7 @@ impl<'a> Wrapper<'a, '_> {
         indices
     }
 
-    /// The address at which an exit finds the number at a place.
+    /// Returns an address that holds the number at a place.
     fn number_address(&mut self, place: Place, found: Value) -> Value {
         match place {
             Place::Value { value } => {
@@ -236,18 +246,19 @@ impl<'a> Wrapper<'a, '_> {
                 let [data, _] = self.values[value].pair();
                 if dim == 0 { data } else { self.b.ptr_offset(data, 8 * dim as i64) }
             }
-            // It may not be in memory.
+            // A compact stride of a tensor with NULL strides is not in memory.
             Place::Stride { .. } => self.scratch(&[found]),
         }
     }
 
+    /// Computes the index of a loop.
     fn index(&mut self, turn: Turn) -> Value {
         match turn {
             Turn::At { start, at } => {
-                let [start, at] =
-                    [start, at].map(|at| self.b.convert(Convert::PtrToInt, at, Type::I64));
+                let start = self.b.convert(Convert::PtrToInt, start, Type::I64);
+                let at = self.b.convert(Convert::PtrToInt, at, Type::I64);
                 let bytes = self.b.binary(Binary::Sub, at, start);
-                let shift = abi_spec::layout::ANY.size.trailing_zeros();
+                let shift = ANY.size.trailing_zeros();
                 self.b.binary_const(Binary::Lshr, bytes, shift.into())
             }
             Turn::Left { size, left } => self.b.binary(Binary::Sub, size, left),
@@ -255,9 +266,9 @@ impl<'a> Wrapper<'a, '_> {
     }
 }
 
-/// How exits are made.
+/// Scopes of exits, and their blocks.
 impl<'a> Wrapper<'a, '_> {
-    /// Runs `body` in a loop.
+    /// Runs `body`, which emits the body of a loop.
     pub(crate) fn in_loop<T>(&mut self, turn: Turn, body: impl FnOnce(&mut Self) -> T) -> T {
         self.exits.loops.push(turn);
         let value = body(self);
@@ -265,15 +276,15 @@ impl<'a> Wrapper<'a, '_> {
         value
     }
 
-    /// Runs `body` in a run of alike tensors: its first argument, and that it is at.
-    pub(crate) fn in_run<T>(&mut self, run: [Value; 2], body: impl FnOnce(&mut Self) -> T) -> T {
+    /// Runs `body`, which emits the checks of the current tensor of a run.
+    pub(crate) fn in_run<T>(&mut self, run: Run, body: impl FnOnce(&mut Self) -> T) -> T {
         self.exits.run = Some(run);
         let value = body(self);
         self.exits.run = None;
         value
     }
 
-    /// Runs `body`, in which failing checks go to a block, since the value may be of another type.
+    /// Runs `body`, whose failing checks branch to `other` instead of exits.
     pub(crate) fn or_other<T>(&mut self, other: Block, body: impl FnOnce(&mut Self) -> T) -> T {
         let outer = self.exits.other.replace(other);
         let value = body(self);
@@ -281,12 +292,12 @@ impl<'a> Wrapper<'a, '_> {
         value
     }
 
-    /// Notes what steps require that are written from now on.
-    pub(crate) fn note_facts(&mut self, steps: &[crate::resolve::step::Step<'_>]) {
-        note(steps, &mut self.exits.facts);
+    /// Adds the requirements of steps that are emitted from now on.
+    pub(crate) fn note_requirements(&mut self, steps: &[crate::resolve::step::Step<'_>]) {
+        note(steps, &mut self.exits.requirements);
     }
 
-    /// An exit that hands a routine its arguments, but for the numbers of the loops.
+    /// Returns an exit that calls a fail routine. `args` computes its arguments without the loop indices.
     fn exit_by<const N: usize>(
         &mut self,
         routine: Routine,
@@ -305,13 +316,13 @@ impl<'a> Wrapper<'a, '_> {
         })
     }
 
-    /// Leaves once a routine has raised.
+    /// Emits a jump out of the function once a routine has raised.
     fn leave_raised(&mut self) {
         let raised = self.raised_block();
         self.b.jump(raised, &[]);
     }
 
-    /// A cold block; what is learnt in it is not known elsewhere.
+    /// Emits a cold block. What the emitter learns in `body` is forgotten after it.
     pub(crate) fn cold(&mut self, label: &'static str, body: impl FnOnce(&mut Self)) -> Block {
         let (here, block) = (self.b.current(), self.b.cold_block(label));
         self.b.switch_to(block);
@@ -322,11 +333,11 @@ impl<'a> Wrapper<'a, '_> {
         block
     }
 
-    /// The block in which the function is left once a routine has raised.
+    /// Returns the block that leaves the function once a routine has raised.
     fn raised_block(&mut self) -> Block {
-        let key = Shared { held: self.frame.held.last().copied(), owned: self.frame.owned() };
+        let key = ExitState { held: self.frame.held.last().copied(), owned: self.frame.owned() };
         if let Some((block, uses)) = self.exits.raised.get_mut(&key)
-            && *uses < SHARED
+            && *uses < MAX_PREDECESSORS
         {
             *uses += 1;
             return *block;
@@ -340,11 +351,83 @@ impl<'a> Wrapper<'a, '_> {
         block
     }
 
-    /// The place that has determined a symbol.
+    /// Emits the place that has determined a symbol.
     pub(crate) fn origin(&mut self, origin: Origin) -> Value {
         match origin {
             Origin::Known(place) => self.b.i64(place as i64),
             Origin::Told(place) => place,
         }
+    }
+}
+
+/// Leaving a function once something has raised.
+impl Wrapper<'_, '_> {
+    /// Emits code that releases what is held, keeps the error, and leaves with a status.
+    pub(super) fn leave_prologue(&mut self, status: Value) {
+        if self.frame.held.is_empty() {
+            return self.exit(Some(status));
+        }
+        let error = self.take_error();
+        let release = self.releasing(self.frame.held.len());
+        self.b.jump(release, &[error]);
+    }
+
+    /// Returns the block that releases the first `count` held things, the last one first, and leaves with its
+    /// parameter, an error. Blocks are shared between failures that hold the same things.
+    fn releasing(&mut self, count: usize) -> Block {
+        let known = self.exits.releasing.iter().zip(&self.frame.held);
+        let known = known.take_while(|((held, _), now)| held == *now).count();
+        if let Some(&(_, block)) = self.exits.releasing[..known].get(count - 1) {
+            return block;
+        }
+        let next = (count > 1).then(|| self.releasing(count - 1));
+        let here = self.b.current();
+        let block = self.b.cold_block("release");
+        let error = self.b.block_param(block, Type::Ptr, "error");
+        self.b.switch_to(block);
+        let last = self.frame.held[count - 1];
+        self.release_held(&[last]);
+        match next {
+            Some(next) => self.b.jump(next, &[error]),
+            None => {
+                self.set_error(error);
+                let raised = self.b.i32(-1);
+                self.exit(Some(raised));
+            }
+        }
+        self.b.switch_to(here);
+        self.exits.releasing.truncate(count - 1);
+        self.exits.releasing.push((last, block));
+        block
+    }
+
+    /// Emits code that moves an owned error, which may be NULL, into the thread's slot.
+    fn set_error(&mut self, error: Value) {
+        let some = self.b.compare_const(Cond::Ne, error, 0);
+        let set = crate::lower::runtime(self.b.module, &runtime::ERROR_SET_RAISED);
+        let release = crate::lower::runtime(self.b.module, &runtime::OBJECT_DEC_REF);
+        self.b.if_then(some, |b| {
+            b.call(set, &[error]);
+            b.call(release, &[error]);
+        });
+    }
+
+    /// Leaves with the error of a routine, unless its status is 0. `label` names the cold block.
+    pub(crate) fn exit_unless_zero(&mut self, status: Value, label: &'static str) {
+        let failed = self.b.compare_const(Cond::Ne, status, 0);
+        let (fail, next) = (self.b.cold_block(label), self.b.block("next"));
+        self.b.branch(failed, fail, next);
+        self.b.switch_to(fail);
+        self.exit(Some(status));
+        self.b.switch_to(next);
+    }
+
+    /// Emits code that moves the error out of the thread's slot.
+    pub(crate) fn take_error(&mut self) -> Value {
+        let null = self.b.null();
+        let error = self.scratch(&[null]);
+        let take = crate::lower::runtime(self.b.module, &runtime::ERROR_MOVE_FROM_RAISED);
+        self.b.call(take, &[error]);
+        self.b.load(Type::Ptr, error, 0)
     }
 }

@@ -1,51 +1,49 @@
-//! Messages with values in them, which a function has of its own: pieces that are known when it is lowered, and the
-//! values that it hands over.
+//! Messages that a function has of its own, made of pieces that are known when it is lowered and of values of the call.
 
 use crate::ir::Value;
 use crate::lower::failure::records::Records;
 use crate::lower::quote::elide;
-use crate::lower::routines::complaints::{Complaint, Part};
-use crate::lower::routines::records::{
-    Fault, Head, Message as Record, Piece as PieceRecord, PieceKind, Text,
-};
-use crate::lower::routines::schema::Part as _;
+use crate::lower::routines::complaints::{Complaint, TemplatePart};
+use crate::lower::routines::records::{Fault, Head, MessageRecord, Piece, PieceKind, TextRef};
+use crate::lower::routines::schema::FieldType as _;
 use crate::lower::wrapper::Wrapper;
 
-/// A message with values in it.
+/// A message under construction.
 #[derive(Debug)]
 pub(crate) struct Message {
+    /// The kind of the error.
     kind: String,
-    /// What stands for a value, or text.
+    /// The pieces: a kind, and the text of [`PieceKind::Words`].
     pieces: Vec<(PieceKind, String)>,
     /// The values, in the order of their pieces.
     pub(super) values: Vec<Value>,
 }
 
 impl Message {
-    /// An error of a kind.
+    /// Creates an empty message of an error of a kind.
     pub(crate) fn new(kind: &str) -> Message {
         Message { kind: kind.to_owned(), pieces: Vec::new(), values: Vec::new() }
     }
 
-    /// A complaint about something.
+    /// Creates the message of a complaint about `subject`. The values are left to [`with_values`](Self::with_values).
     pub(crate) fn of(complaint: Complaint, subject: &str) -> Message {
         let mut message = Message::new(complaint.kind());
         for part in complaint.parts() {
             match part {
-                Part::Words(words) => message.text(words),
-                Part::Subject => message.quoted(subject),
-                Part::Value(kind) => message.piece(kind, &[]),
+                TemplatePart::Words(words) => message.text(words),
+                TemplatePart::Subject => message.quoted(subject),
+                TemplatePart::Value(kind) => message.piece(kind, &[]),
             };
         }
         message
     }
 
-    /// The same with the values of its pieces.
+    /// Replaces the values.
     pub(crate) fn with_values(self, values: &[Value]) -> Message {
         Message { values: values.to_vec(), ..self }
     }
 
-    /// The same as an error of this kind.
+    /// Replaces the kind of the error.
     pub(crate) fn with_kind(self, kind: &str) -> Message {
         Message { kind: kind.to_owned(), ..self }
     }
@@ -59,12 +57,12 @@ impl Message {
         self
     }
 
-    /// Appends text that the user wrote, as far as messages quote it.
+    /// Appends text of the declaration, elided where it is too long.
     pub(crate) fn quoted(&mut self, text: &str) -> &mut Message {
         self.text(&elide(text))
     }
 
-    /// Appends which argument the message is about, if it is one.
+    /// Appends the number of the argument that the message is about, if it is about one.
     pub(crate) fn on(&mut self, argument: Option<usize>) -> &mut Message {
         match argument {
             Some(argument) => self.text(" on argument #").number(argument as u64),
@@ -72,38 +70,38 @@ impl Message {
         }
     }
 
-    /// Appends a number that is known now.
+    /// Appends a number that is known when the function is lowered.
     pub(crate) fn number(&mut self, number: u64) -> &mut Message {
         self.text(&number.to_string())
     }
 
-    /// Appends what stands for values.
+    /// Appends a placeholder with its values.
     pub(crate) fn piece(&mut self, kind: PieceKind, values: &[Value]) -> &mut Message {
         self.pieces.push((kind, String::new()));
         self.values.extend_from_slice(values);
         self
     }
 
-    /// Whether some piece is rare.
+    /// Whether a piece is of a [rare](PieceKind::is_rare) kind.
     pub(super) fn is_rare(&self) -> bool {
         self.pieces.iter().any(|(kind, _)| kind.is_rare())
     }
 
-    /// Adds the pieces to the records.
-    pub(super) fn add(&self, records: &mut Records) -> Record {
+    /// Adds the pieces to the records and returns the message as a part of a record.
+    pub(super) fn add(&self, records: &mut Records) -> MessageRecord {
         let kind = records.text(&self.kind);
-        let mut words = Vec::with_capacity(self.pieces.len() * PieceRecord::WORDS as usize);
+        let mut words = Vec::with_capacity(self.pieces.len() * Piece::WORDS as usize);
         for (kind, text) in &self.pieces {
-            let text = if text.is_empty() { Text::default() } else { records.text(text) };
-            PieceRecord { kind: *kind, text }.encode(&mut words);
+            let text = if text.is_empty() { TextRef::default() } else { records.text(text) };
+            Piece { kind: *kind, text }.encode(&mut words);
         }
         let pieces = records.pieces(&words);
-        Record { kind, pieces, count: self.pieces.len() as u32 }
+        MessageRecord { kind, pieces, count: self.pieces.len() as u32 }
     }
 }
 
 impl Wrapper<'_, '_> {
-    /// Adds the record of a message.
+    /// Adds the record of a message and returns its offset.
     pub(super) fn fault_record(&mut self, message: &Message) -> u32 {
         let message = message.add(self.records);
         let head: Head = self.head();

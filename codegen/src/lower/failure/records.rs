@@ -1,32 +1,34 @@
-//! The records of a module: one constant without relocations, which grows while functions are lowered.
+//! The constant of the records of a module, which has no relocations and grows while functions are lowered.
 
 use rustc_hash::FxHashMap;
 
 use crate::declaration::Location;
 use crate::ir::{Builder, Data, DataPrinter, Linkage, Module, Symbol, SymbolKind, Value};
 use crate::lower::quote::elide;
-use crate::lower::routines::records::{Head, Host, Piece, Span, Start, Text};
-use crate::lower::routines::schema::{Part, Texts, Words};
+use crate::lower::routines::records::{Head, Host, Piece, Span, Start, TextRef};
+use crate::lower::routines::schema::{FieldType, Texts, WordReader};
 use crate::resolve::function::Function;
 
-/// The name of the constant.
+/// Symbol of the constant.
 const NAME: &str = "tvm_ffi_codegen.records";
 
-/// The records so far. What is alike is there once.
+/// The records so far. Equal texts, pieces and shared records are stored once.
 #[derive(Debug)]
 pub(crate) struct Records {
+    /// The words of the records.
     words: Vec<u32>,
+    /// The bytes of the texts.
     texts: Vec<u8>,
-    /// Where each text starts.
+    /// The offset of each text.
     known_texts: FxHashMap<Box<str>, u32>,
-    /// Where each run of words starts that records share.
+    /// The offset of each run of words that records share.
     known_words: FxHashMap<Box<[u32]>, u32>,
-    /// Where each record starts, and how it prints.
+    /// The offset and the printer of each record.
     printers: Vec<(u32, DataPrinter)>,
 }
 
 impl Records {
-    /// No records.
+    /// Creates a constant that has room for its [`Start`] only.
     pub(crate) fn new() -> Records {
         Records {
             words: vec![0; Start::WORDS as usize],
@@ -37,49 +39,49 @@ impl Records {
         }
     }
 
-    /// A text that messages quote.
-    pub(crate) fn quoted(&mut self, text: &str) -> Text {
+    /// Adds a text that messages quote, elided where it is too long.
+    pub(crate) fn quoted(&mut self, text: &str) -> TextRef {
         self.text(&elide(text))
     }
 
-    /// A text that is not shortened.
-    pub(crate) fn text(&mut self, text: &str) -> Text {
+    /// Adds a text as it is.
+    pub(crate) fn text(&mut self, text: &str) -> TextRef {
         let length = text.len() as u32;
         if let Some(&offset) = self.known_texts.get(text) {
-            return Text(Span { offset, length });
+            return TextRef(Span { offset, length });
         }
         let offset = self.texts.len() as u32;
         self.texts.extend_from_slice(text.as_bytes());
         self.known_texts.insert(text.into(), offset);
-        Text(Span { offset, length })
+        TextRef(Span { offset, length })
     }
 
-    /// The head of the next record.
+    /// Returns the head of the record that is added next, for a function whose record is at offset `host`.
     pub(crate) fn head(&self, host: u32) -> Head {
         Head { at: self.next(), host }
     }
 
-    /// The offset of the next record.
+    /// Returns the offset of the record that is added next.
     pub(crate) fn next(&self) -> u32 {
         4 * self.words.len() as u32
     }
 
-    /// Appends a record; yields its offset.
-    pub(crate) fn add<P: Part>(&mut self, record: P) -> u32 {
+    /// Appends a record. Returns its offset.
+    pub(crate) fn add<P: FieldType>(&mut self, record: P) -> u32 {
         let at = self.next();
         record.encode(&mut self.words);
         self.printers.push((at, print::<P>));
         at
     }
 
-    /// Appends a record and words after it; yields its offset.
-    pub(crate) fn add_with<P: Part>(&mut self, record: P, more: &[u32]) -> u32 {
+    /// Appends a record and words after it. Returns the offset of the record.
+    pub(crate) fn add_with<P: FieldType>(&mut self, record: P, more: &[u32]) -> u32 {
         let at = self.add(record);
         self.words.extend_from_slice(more);
         at
     }
 
-    /// Appends the pieces of a message, unless they are there.
+    /// Appends the encoded pieces of a message, unless the same pieces exist. Returns their offset.
     pub(crate) fn pieces(&mut self, pieces: &[u32]) -> u32 {
         if let Some(&known) = self.known_words.get(pieces) {
             return known;
@@ -94,8 +96,8 @@ impl Records {
         at
     }
 
-    /// Appends a record that mentions no place of its own, and words after it, unless there is such a one.
-    pub(crate) fn shared<P: Part>(&mut self, record: P, more: &[u32]) -> u32 {
+    /// Appends a record without a [`Head`] and words after it, unless the same words exist. Returns the offset.
+    pub(crate) fn shared<P: FieldType>(&mut self, record: P, more: &[u32]) -> u32 {
         let at = self.next();
         let start = self.words.len();
         record.encode(&mut self.words);
@@ -109,7 +111,7 @@ impl Records {
         at
     }
 
-    /// Appends the function that messages are about, at a place in its source.
+    /// Appends the record of a function at a source location. Returns its offset.
     pub(crate) fn host(&mut self, function: &Function<'_>, location: Option<&Location>) -> u32 {
         let signature = &function.declared.signature;
         let record = Host {
@@ -122,7 +124,7 @@ impl Records {
         self.add(record)
     }
 
-    /// Defines the constant, if somebody refers to it.
+    /// Defines the constant if the module refers to it.
     pub(crate) fn define(mut self, module: &mut Module) {
         let Some(symbol) = module.find(NAME) else { return };
         self.words[0] = 4 * self.words.len() as u32;
@@ -134,7 +136,7 @@ impl Records {
     }
 }
 
-/// The address of a record.
+/// Emits the address of the record at an offset.
 pub(crate) fn address(b: &mut Builder<'_>, record: u32) -> Value {
     let symbol = symbol(b.module);
     b.address_in(symbol, record as i32)
@@ -144,18 +146,19 @@ fn symbol(module: &mut Module) -> Symbol {
     module.declare(NAME, Linkage::Local, SymbolKind::Data)
 }
 
-/// The text of a record at an offset.
-fn print<P: Part>(bytes: &[u8], at: u32) -> String {
+/// Formats the record at offset `at` of the constant.
+fn print<P: FieldType>(bytes: &[u8], at: u32) -> String {
     let words: Vec<u32> = bytes
         .chunks_exact(4)
         .map(|word| word.iter().rev().fold(0, |all, &byte| all << 8 | u32::from(byte)))
         .collect();
     let text = Texts(bytes.get(words[0] as usize..).unwrap_or_default());
-    let record = P::decode(&mut Words { left: words.get(at as usize / 4..).unwrap_or_default() });
+    let record =
+        P::decode(&mut WordReader { left: words.get(at as usize / 4..).unwrap_or_default() });
     record.map_or_else(|| "damaged".to_owned(), |record| record.show(&text))
 }
 
-/// A line of a backtrace.
+/// Formats the line of a backtrace.
 fn line(location: Option<&Location>, name: &str) -> String {
     let (file, line) = match location {
         Some(location) => (&location.file[..], location.line),

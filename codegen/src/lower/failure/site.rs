@@ -1,33 +1,33 @@
-//! Sites: calls that may fail, and what is said if the callee has left no error.
+//! Call sites: calls that may fail, and the messages that are raised if the callee has left no error.
 
 use crate::ir::Value;
 use crate::lower::failure::message::Message;
 use crate::lower::failure::records::{self, Records};
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::records::{CalleeKind, Case, Site};
-use crate::lower::routines::schema::Part;
+use crate::lower::routines::records::{CallSite, CalleeKind, Case};
+use crate::lower::routines::schema::FieldType;
 use crate::lower::wrapper::Wrapper;
 
-/// What is said of a call that has failed.
+/// Description of a failed call, of which [`CallSite`] is the record.
 #[derive(Debug)]
 pub(crate) struct Failed {
-    /// Whose error it may be.
+    /// The kind of callee.
     pub(crate) callee: CalleeKind,
-    /// What is said if there is no error, and no case.
+    /// The message if the callee has left no error and no case has its status.
     pub(crate) message: Message,
-    /// What is said of these statuses.
+    /// The messages for statuses.
     pub(crate) cases: Vec<(i32, Message)>,
 }
 
 impl Failed {
-    /// A complaint about something, whoever is to blame.
+    /// Describes a failure with no callee: a complaint about `subject`.
     pub(crate) fn of(complaint: Complaint, subject: &str) -> Failed {
         let message = Message::of(complaint, subject);
         Failed { callee: CalleeKind::None, message, cases: Vec::new() }
     }
 
-    /// Adds the site to the records; yields its offset.
+    /// Adds the record of the call site. Returns its offset.
     pub(crate) fn add(&self, records: &mut Records, host: u32) -> u32 {
         let message = self.message.add(records);
         let mut words = Vec::new();
@@ -36,26 +36,26 @@ impl Failed {
             Case { status: *status as u32, message }.encode(&mut words);
         }
         let (head, cases) = (records.head(host), self.cases.len() as u32);
-        records.add_with(Site { head, callee: self.callee, message, cases }, &words)
+        records.add_with(CallSite { head, callee: self.callee, message, cases }, &words)
     }
 }
 
 impl Wrapper<'_, '_> {
-    /// Fails at a site of its own; yields the status.
+    /// Emits code that raises a failure with these values. Returns the status.
     pub(crate) fn fail_at(&mut self, failed: &Failed, values: &[Value]) -> Value {
         let site = self.site(failed);
         let values = self.scratch(values);
         self.routine_value(Routine::FailAt, &[site, values])
     }
 
-    /// The address of a new site.
+    /// Adds the record of a call site and emits its address.
     pub(crate) fn site(&mut self, failed: &Failed) -> Value {
         let host = self.host();
         let record = failed.add(self.records, host);
         records::address(&mut self.b, record)
     }
 
-    /// The address of the record of the function, for what fails in a routine that says itself what it is.
+    /// Emits the address of the record of the function: the `Caller` of routines that raise messages of their own.
     pub(crate) fn here(&mut self) -> Value {
         let host = self.host();
         records::address(&mut self.b, host)

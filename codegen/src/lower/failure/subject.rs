@@ -1,4 +1,4 @@
-//! The records of values: how messages name them, and what is required of them.
+//! Records of values: the names that messages give them, and the requirements of their types.
 
 use abi_spec::Scalar;
 
@@ -7,64 +7,71 @@ use crate::ir::{Binary, Convert, Type, Value};
 use crate::lower::failure::records;
 use crate::lower::quote::elide;
 use crate::lower::routines::records::{
-    Head, Require, Required, Rest, Scalar as ScalarRecord, ScalarClass, Subject, Suffix,
-    Tensor as TensorRecord, Text, place,
+    Head, Required, Requirement, Rest, ScalarClass, ScalarRecord, Subject, Suffix, TensorRecord,
+    TextRef, place,
 };
-use crate::lower::routines::schema::Part;
+use crate::lower::routines::schema::FieldType;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{self, Accepted};
 use crate::resolve::ids::{Table, ValueId};
 use crate::resolve::step::{Place, Step};
 use crate::resolve::value::INDEX;
 
-/// What steps require of a tensor, beyond its type.
+/// Requirements of a tensor that its steps decide.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Facts {
-    /// Its device matters.
+pub(crate) struct TensorRequirements {
+    /// Whether the device type is checked.
     device: bool,
-    /// What its strides must be.
+    /// Whether the strides must be compact.
     compact: bool,
-    /// Bytes of which its address must be a multiple.
+    /// The alignment of the first element in bytes.
     align: u64,
 }
 
-impl Facts {
-    /// Nothing.
-    pub(crate) const NONE: Facts = Facts { device: false, compact: false, align: 1 };
+impl TensorRequirements {
+    /// No requirement.
+    pub(crate) const NONE: TensorRequirements =
+        TensorRequirements { device: false, compact: false, align: 1 };
 }
 
-/// Notes what steps require of tensors.
-pub(crate) fn note(steps: &[Step<'_>], facts: &mut Table<ValueId, Facts>) {
-    Step::visit_all(steps, &mut |step| match step {
-        Step::Header { value, device, .. } => facts[*value].device = *device,
-        Step::Compact { value } => facts[*value].compact = true,
-        Step::Data { value, align } => facts[*value].align = *align,
-        Step::Scalar { .. }
-        | Step::Value { .. }
-        | Step::Occurrence { .. }
-        | Step::Settle { .. }
-        | Step::Each { .. }
-        | Step::OneOf { .. }
-        | Step::Require(_) => {}
+/// A run of tensors that are declared alike, while a loop checks them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    /// The address of the first argument of the run.
+    pub(crate) first: Value,
+    /// The address of the argument that the loop is at.
+    pub(crate) current: Value,
+}
+
+/// Collects the requirements of tensors from steps.
+pub(crate) fn note(steps: &[Step<'_>], requirements: &mut Table<ValueId, TensorRequirements>) {
+    Step::visit_all(steps, &mut |step| {
+        if let Step::Header { value, device, .. } = step {
+            requirements[*value].device = *device;
+        } else if let Step::Compact { value } = step {
+            requirements[*value].compact = true;
+        } else if let Step::Data { value, align } = step {
+            requirements[*value].align = *align;
+        }
     });
 }
 
 impl Wrapper<'_, '_> {
-    /// The address of the record of a value.
+    /// Emits the address of the record of a value.
     pub(crate) fn subject(&mut self, value: ValueId) -> Value {
         let record = self.subject_record(value);
         let address = records::address(&mut self.b, record);
-        let Some([start, at]) = self.exits.run else { return address };
-        // The records of a run follow each other, as its arguments do.
-        let [start, at] =
-            [start, at].map(|address| self.b.convert(Convert::PtrToInt, address, Type::I64));
-        let bytes = self.b.binary(Binary::Sub, at, start);
+        let Some(Run { first, current }) = self.exits.run else { return address };
+        // The records of a run are adjacent, as its arguments are.
+        let first = self.b.convert(Convert::PtrToInt, first, Type::I64);
+        let current = self.b.convert(Convert::PtrToInt, current, Type::I64);
+        let bytes = self.b.binary(Binary::Sub, current, first);
         let nth = self.b.binary_const(Binary::Lshr, bytes, 4);
         let bytes = self.b.binary_const(Binary::Mul, nth, i64::from(4 * Subject::WORDS));
         self.b.ptr_add(address, bytes)
     }
 
-    /// The offset of the record of a value.
+    /// Returns the offset of the record of a value, which is added if it does not exist.
     pub(crate) fn subject_record(&mut self, value: ValueId) -> u32 {
         if let Some(known) = self.exits.subjects[value] {
             return known;
@@ -73,7 +80,7 @@ impl Wrapper<'_, '_> {
         self.add_subject(value, required)
     }
 
-    /// Adds the records of values, one after the other.
+    /// Adds the records of values such that they are adjacent.
     pub(crate) fn subjects_in_a_row(&mut self, values: &[ValueId]) {
         let required: Vec<u32> = values.iter().map(|&value| self.required(value)).collect();
         for (&value, required) in values.iter().zip(required) {
@@ -81,6 +88,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
+    /// Adds the record of a value, whose requirements are at offset `required`. Returns its offset.
     fn add_subject(&mut self, value: ValueId, required: u32) -> u32 {
         let host = self.host();
         let function = self.function;
@@ -94,6 +102,7 @@ impl Wrapper<'_, '_> {
         record
     }
 
+    /// Adds the rest of a path: the texts after its loop indices. Returns the offset.
     fn rest_record(&mut self, texts: &[String]) -> u32 {
         let mut words = Vec::new();
         for text in texts {
@@ -102,7 +111,7 @@ impl Wrapper<'_, '_> {
         self.records.shared(Rest { count: texts.len() as u32 }, &words)
     }
 
-    /// The record of what is required of a value.
+    /// Adds the record of the requirements of a value. Returns its offset.
     fn required(&mut self, value: ValueId) -> u32 {
         let declared = &self.function.values[value];
         let text = accepted::expected(declared.ty, declared.optional);
@@ -122,6 +131,7 @@ impl Wrapper<'_, '_> {
         self.records.shared(Required { expected, low, high, require, size }, &[])
     }
 
+    /// Returns the class of a scalar.
     fn scalar_class(&self, value: ValueId, scalar: Scalar) -> ScalarClass {
         if self.function.is_wide(value) {
             ScalarClass::Unsigned
@@ -136,12 +146,13 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    fn required_tensor(&mut self, value: ValueId, tensor: &Tensor, expected: Text) -> u32 {
+    /// Adds the record of the requirements of a tensor. Returns its offset.
+    fn required_tensor(&mut self, value: ValueId, tensor: &Tensor, expected: TextRef) -> u32 {
         let names: Vec<String> = tensor.dtypes.iter().map(|dtype| dtype.to_string()).collect();
         let accepted: Vec<u32> = tensor.accepted().iter().map(|dtype| dtype.to_word()).collect();
-        let facts = self.exits.facts[value];
+        let requirements = self.exits.requirements[value];
         let device = match tensor.device {
-            Device::Type(ty) if facts.device => ty.0 as u32,
+            Device::Type(ty) if requirements.device => ty.0 as u32,
             Device::Type(_) | Device::Any => 0,
         };
         let record = TensorRecord {
@@ -149,18 +160,19 @@ impl Wrapper<'_, '_> {
             dtypes: self.records.quoted(&names.join("|")),
             rank: tensor.rank().map(|rank| rank as u32),
             device,
-            mask: facts.align - 1,
-            compact: facts.compact,
+            mask: requirements.align - 1,
+            compact: requirements.compact,
             accepted: accepted.len() as u32,
         };
         self.records.shared(record, &accepted)
     }
 
-    /// The record of a value that somebody else has made and that must be owned, which may be of any type.
+    /// Adds a record of a value of a callee that must be owned, and whose requirements name only its expected type.
+    /// Returns its offset.
     pub(crate) fn owned_record(&mut self, value: ValueId) -> u32 {
         let declared = &self.function.values[value];
         let text = accepted::expected(declared.ty, declared.optional);
-        let (expected, require) = (self.records.quoted(&text), Require::Type);
+        let (expected, require) = (self.records.quoted(&text), Requirement::Type);
         let record = Required { expected, low: 0, high: 0, require, size: None };
         let required = self.records.shared(record, &[]);
         let known = self.exits.subjects[value];
@@ -169,13 +181,13 @@ impl Wrapper<'_, '_> {
         record
     }
 
-    /// A place as routines know it.
+    /// Packs a place into the word that routines unpack.
     pub(crate) fn place_number(&mut self, at: Place) -> u64 {
         let record = self.subject_record(at.value());
         place::of(record, number(at))
     }
 
-    /// The record of the function, at the place of the statement.
+    /// Returns the offset of the record of the function at the location of the current statement.
     pub(crate) fn host(&mut self) -> u32 {
         let location = self.exits.location.or(self.function.declared.location.as_ref());
         let key = location.map(std::ptr::from_ref);
@@ -187,14 +199,14 @@ impl Wrapper<'_, '_> {
         host
     }
 
-    /// The head of the next record.
+    /// Returns the head of the record that is added next.
     pub(crate) fn head(&mut self) -> Head {
         let host = self.host();
         self.records.head(host)
     }
 }
 
-/// The texts of a path, between the numbers that only the call knows. Those are of its loops from the outside.
+/// Splits a path at its loop indices, which belong to the enclosing loops from the outside in.
 fn texts(path: &str) -> Vec<String> {
     let (mut texts, mut chars) = (vec![String::new()], path.chars());
     while let Some(next) = chars.next() {
@@ -209,7 +221,7 @@ fn texts(path: &str) -> Vec<String> {
     texts
 }
 
-/// Suffix and index of a place.
+/// Packs suffix and index of a place.
 pub(crate) fn number(at: Place) -> u64 {
     match at {
         Place::Value { .. } => place::number(Suffix::None, 0),
@@ -219,24 +231,24 @@ pub(crate) fn number(at: Place) -> u64 {
     }
 }
 
-/// What is required of a value of a type beyond that, and a number that belongs to it.
-fn require(ty: &ParamType) -> (Require, Option<u32>) {
+/// Returns the requirement of values of a type beyond the type index, and its size if it has one.
+fn require(ty: &ParamType) -> (Requirement, Option<u32>) {
     let require = match ty {
-        ParamType::Leaf(Leaf::DType) => Require::Dtype,
-        ParamType::Leaf(Leaf::Device) => Require::Device,
+        ParamType::Leaf(Leaf::DType) => Requirement::Dtype,
+        ParamType::Leaf(Leaf::Device) => Requirement::Device,
         ParamType::Shape(shape) => {
-            return (Require::Numbers, shape.rank().map(|rank| rank as u32));
+            return (Requirement::Numbers, shape.rank().map(|rank| rank as u32));
         }
-        ParamType::Object(_) => Require::ObjectClass,
-        ParamType::Tuple(elements) => return (Require::Size, Some(elements.len() as u32)),
-        ParamType::Literal(_) => Require::Literal,
-        ParamType::Union(_) => Require::OneOf,
+        ParamType::Object(_) => Requirement::ObjectClass,
+        ParamType::Tuple(elements) => return (Requirement::Size, Some(elements.len() as u32)),
+        ParamType::Literal(_) => Requirement::Literal,
+        ParamType::Union(_) => Requirement::OneOf,
         ParamType::Scalar(_)
         | ParamType::Tensor(_)
         | ParamType::Leaf(Leaf::Str | Leaf::Bytes | Leaf::Any | Leaf::Stream)
         | ParamType::Sequence(..)
         | ParamType::Mapping(..)
-        | ParamType::Optional(_) => Require::Type,
+        | ParamType::Optional(_) => Requirement::Type,
     };
     (require, None)
 }

@@ -5,7 +5,7 @@ use abi_spec::layout::dl_tensor;
 use abi_spec::{DeviceType, runtime};
 
 use crate::ir::{Cond, Convert, Type, Value};
-use crate::lower::cuda::{Entry, LAST_DEFAULT_STREAM, attribute, config, kernel};
+use crate::lower::cuda::{CU_STREAM_PER_THREAD, Entry, attribute, config, kernel};
 use crate::lower::emitter::frame::Slot;
 use crate::lower::failure::message::Message;
 use crate::lower::launch::{images, map};
@@ -174,7 +174,7 @@ impl<'a> Wrapper<'a, '_> {
         let get = crate::lower::runtime(self.b.module, &runtime::ENV_GET_STREAM);
         let stream = self.b.call_value(get, &[cuda, number]);
         self.b.store(stream, area, config::STREAM);
-        let created = self.b.compare_const(Cond::Ugt, stream, LAST_DEFAULT_STREAM);
+        let created = self.b.compare_const(Cond::Ugt, stream, CU_STREAM_PER_THREAD);
         let none = self.b.i32(0);
         let (default, ready) = (self.b.block("default_stream"), self.b.block("ready"));
         let entered = self.b.block_param(ready, Type::I32, "entered");

@@ -1,4 +1,4 @@
-//! The header for C: what a library offers to C, and what it wants of it.
+//! The C header of a library: prototypes of the functions that it offers to C and of the kernels that it calls.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use crate::resolve::c_words::is_c_word;
 use crate::resolve::external::External;
 use crate::resolve::function::Call;
 
-/// Where the types come from.
+/// The start of a header: declarations of the types in prototypes.
 const TYPES: &str = "\
 #include <stdint.h>
 
@@ -28,7 +28,7 @@ typedef struct TVMFFIObject TVMFFIObject;
 #endif
 ";
 
-/// What is common to all functions.
+/// The comment on calling conventions that all functions share.
 const CONTRACT: &str = "
 /* These return 0, or -1 with the error in the slot of the thread, from where TVMFFIErrorMoveFromRaised takes it.
  * Arguments are borrowed; NULL stands for None. A result is written only where all went well; what is in a
@@ -36,9 +36,12 @@ const CONTRACT: &str = "
 ";
 
 impl Resolved<'_> {
-    /// A header for C and C++ with the prototypes of the functions that are `extern`, and of the C functions that the
-    /// library calls; these are left out where `TVM_FFI_NO_KERNELS` is defined, since a kernel may say of its
-    /// pointers what a declaration does not know. Of a C function whose name C cannot spell there is none.
+    /// Returns a header for C and C++ with the prototypes of `extern` functions, and of the C functions that the
+    /// library calls.
+    ///
+    /// The prototypes of the latter disappear where `TVM_FFI_NO_KERNELS` is defined, since a kernel may declare its
+    /// pointers with types that a declaration does not know. A C function whose name is no C identifier has no
+    /// prototype.
     ///
     /// ```
     /// let text = "extern half(x: float64) -> float64 = half_kernel(x);";
@@ -71,12 +74,13 @@ impl Resolved<'_> {
     }
 }
 
+/// Appends the prototype of an `extern` function, with documentation and signature as its comment.
 fn put_external(text: &mut String, external: &External<'_>) {
     let declared = external.declared;
     text.push_str("\n/*\n");
     let about = [&declared.docs, "", &declared.signature.to_string()].join("\n");
     for line in about.trim_start().lines() {
-        // A comment neither ends in its text nor seems to start again.
+        // The text must neither end the comment nor look like the start of another.
         let line = line.replace("*/", "* /").replace("/*", "/ *");
         let line = format!(" * {line}");
         text.push_str(line.trim_end());
@@ -85,7 +89,7 @@ fn put_external(text: &mut String, external: &External<'_>) {
     text.push_str(" */\n");
     let mut names = HashSet::new();
     let mut param = |name: String, ty: CType| {
-        // Names with an underscore in front are those of compilers: `_Bool`, `__FILE__`.
+        // Names with a leading underscore are reserved for compilers, like `_Bool` and `__FILE__`.
         let mut name = if name.starts_with('_') { format!("p{name}") } else { name };
         while is_c_word(&name) || name == external.symbol || !names.insert(name.clone()) {
             name.push('_');
@@ -101,6 +105,7 @@ fn put_external(text: &mut String, external: &External<'_>) {
     put_prototype(text, "int32_t", &external.symbol, &params);
 }
 
+/// Appends the prototype of a C function that the library calls.
 fn put_kernel(text: &mut String, kernel: &Call<'_>) {
     let params: Vec<String> = kernel.types.params.iter().map(|ty| ty.spelling()).collect();
     let result = kernel.types.result.map_or("void".to_owned(), CType::spelling);

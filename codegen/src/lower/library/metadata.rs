@@ -1,40 +1,40 @@
-//! What a library says of its functions: metadata and documentation, as texts.
+//! Metadata and documentation of functions, as texts in a library.
 //!
-//! The metadata of a function is a JSON object of two keys.
-//!
-//! | key | holds |
-//! |---|---|
-//! | `type_schema` | the types as the runtime's own readers know them: JSON again, as a string |
-//! | `declaration` | the rest of the declaration, see below |
-//!
-//! The type schema of a function is `{"type":"ffi.Function","args":[result, parameters…]}`, the form that
-//! every reader accepts. In it no parameters read as any, so a function without parameters has
-//! `"named_args":{"return":[result],"params":[]}` instead, which readers know from 0.1.15 on (older ones read
-//! a function of anything). The two forms exclude each other: 0.1.15 refuses a schema that has both.
-//!
-//! `declaration` is an object, whose texts are those of the [language](crate::language):
+//! The metadata of a function is a JSON object with two keys.
 //!
 //! | key | holds |
 //! |---|---|
-//! | `signature` | the canonical text: name, parameters, result and constraints |
+//! | `type_schema` | the types in the form that readers of the runtime parse: a string that holds JSON |
+//! | `declaration` | the signature in parts, see below |
+//!
+//! The type schema of a function is `{"type":"ffi.Function","args":[result, parameters…]}`, which every reader accepts.
+//! An empty list of parameters reads as any parameters, so a function without parameters has
+//! `"named_args":{"return":[result],"params":[]}` instead. Readers know that form from 0.1.15 on; older ones take it
+//! for a function of anything. 0.1.15 refuses a schema with both keys.
+//!
+//! `declaration` is an object. Its texts are in the [language](crate::language) of declarations:
+//!
+//! | key | holds |
+//! |---|---|
+//! | `signature` | the canonical text of the signature: name, parameters, result and constraints |
 //! | `params` | a list of objects, without `self` |
 //! | `params[i].name` | its name, never in backticks |
 //! | `params[i].type` | its type |
-//! | `params[i].default` | where there is one: the value of an argument that is left out |
-//! | `params[i].variadic` | true for the parameter that stands for all further arguments |
-//! | `params[i].tensor` | of tensors only, optional ones among them: the parts of the type |
+//! | `params[i].default` | the value for an argument that is left out; no key without one |
+//! | `params[i].variadic` | true for the parameter that takes all further arguments; else no key |
+//! | `params[i].tensor` | the parts of the type of a tensor, which may be optional; no key for other types |
 //! | `….tensor.shape` | a list of texts, such as `n`, `64`, `_`; null for any rank |
-//! | `….tensor.dtype` | the types that an element may have, `|` between them |
+//! | `….tensor.dtype` | the accepted element types, `|` between them |
 //! | `….tensor.strides` | `contiguous`, `any`, or a list of texts |
-//! | `….tensor.device` | the type of device, or `any` |
-//! | `….tensor.align` | what the address of the first element is a multiple of, in bytes |
+//! | `….tensor.device` | the device type, or `any` |
+//! | `….tensor.align` | the alignment of the first element in bytes |
 //! | `result` | the type of the result, `None` for nothing |
-//! | `outputs` | where tensors are allocated: a list of objects of `name` and `tensor` |
+//! | `outputs` | the tensors that the function allocates, a list of objects of `name` and `tensor`; no key without any |
 //! | `constraints` | a list of texts |
-//! | `location` | where there is one: an object of `file` and `line` |
+//! | `location` | the source location, an object of `file` and `line`; no key without one |
 //!
-//! The texts stand in a section of the file that has one of the names [`LISTS`](crate::backend::LISTS), so that they
-//! can be read without running anything: [`texts`] says how.
+//! The texts are in a section of the file with one of the names [`LISTS`](crate::backend::LISTS). [`texts`] reads them
+//! without running code.
 
 use std::borrow::Cow;
 
@@ -46,57 +46,57 @@ use crate::declaration::{
 };
 use abi_spec::Scalar;
 
-/// What a text says of a function.
+/// Kind of a text about a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
-    /// Its metadata.
+pub enum TextKind {
+    /// Metadata.
     Metadata,
-    /// Its documentation.
+    /// Documentation.
     Doc,
 }
 
-impl Subject {
-    const ALL: [Subject; 2] = [Subject::Metadata, Subject::Doc];
+impl TextKind {
+    const ALL: [TextKind; 2] = [TextKind::Metadata, TextKind::Doc];
 
-    /// In front of the name of the function, behind the text.
+    /// Returns the prefix of the name of the function in a record.
     const fn label(self) -> &'static str {
         match self {
-            Subject::Metadata => "metadata.",
-            Subject::Doc => "doc.",
+            TextKind::Metadata => "metadata.",
+            TextKind::Doc => "doc.",
         }
     }
 
-    /// A text as [`texts`] reads it.
+    /// Encodes a text as a record that [`texts`] reads.
     pub(crate) fn record(self, function: &str, text: &str) -> Vec<u8> {
         format!("{text}\0{}{function}\0", self.label()).into_bytes()
     }
 }
 
-/// The texts about functions in the section of a file: what each says, the name of the function as its symbol has it,
-/// and the text.
+/// Reads the texts about functions in a section of a file. Yields the kind of each text, the name of the function as in
+/// its symbol, and the text.
 ///
-/// Each is the text, a NUL, `metadata.` or `doc.` with the name of the function, and a NUL. Between them there may
-/// be more NULs; what is not of this form is left out.
+/// A record is the text, a NUL, `metadata.` or `doc.` followed by the name of the function, and a NUL. There may be
+/// more NULs between records; bytes that are no record are skipped.
 ///
 /// ```
-/// use tvm_ffi_codegen::metadata::{Subject, texts};
+/// use tvm_ffi_codegen::metadata::{TextKind, texts};
 ///
 /// let mut found = texts(b"\0Adds.\0doc.add\0damaged");
-/// assert_eq!(found.next(), Some((Subject::Doc, &b"add"[..], &b"Adds."[..])));
+/// assert_eq!(found.next(), Some((TextKind::Doc, &b"add"[..], &b"Adds."[..])));
 /// assert_eq!(found.next(), None);
 /// ```
-pub fn texts(section: &[u8]) -> impl Iterator<Item = (Subject, &[u8], &[u8])> {
+pub fn texts(section: &[u8]) -> impl Iterator<Item = (TextKind, &[u8], &[u8])> {
     let mut parts = section.split(|&byte| byte == 0).filter(|part| !part.is_empty());
     let pairs = std::iter::from_fn(move || Some((parts.next()?, parts.next()?)));
     pairs.filter_map(|(text, label)| {
-        let name = |subject: Subject| label.strip_prefix(subject.label().as_bytes());
-        let found = Subject::ALL.into_iter().find_map(|subject| Some((subject, name(subject)?)));
-        found.map(|(subject, name)| (subject, name, text))
+        let name = |kind: TextKind| label.strip_prefix(kind.label().as_bytes());
+        let found = TextKind::ALL.into_iter().find_map(|kind| Some((kind, name(kind)?)));
+        found.map(|(kind, name)| (kind, name, text))
     })
 }
 
 impl Function {
-    /// The metadata that its library carries, as JSON; the [module](crate::lower::library::metadata) says what is in it.
+    /// Returns the metadata of the function as JSON; see the [module](crate::lower::library::metadata) for its keys.
     ///
     /// ```
     /// let function: tvm_ffi_codegen::Function = "half(x: float64) -> float64 = half(x);".parse()?;
@@ -114,13 +114,16 @@ impl Function {
             result: signature.result.to_string(),
             outputs: signature.outputs().iter().map(OutputText::new).collect(),
             constraints: list(&signature.constraints),
-            location: self.location.as_ref().map(|Location { file, line }| Place { file, line }),
+            location: self
+                .location
+                .as_ref()
+                .map(|Location { file, line }| LocationText { file, line }),
         };
         json(&Metadata { type_schema: json(&function_schema(signature)), declaration })
     }
 }
 
-/// JSON without blanks, keys in the order of the fields.
+/// Formats a value as JSON without blanks, with keys in the order of the fields.
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("texts and numbers under texts are JSON")
 }
@@ -144,11 +147,11 @@ struct Declaration<'a> {
     outputs: Vec<OutputText>,
     constraints: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    location: Option<Place<'a>>,
+    location: Option<LocationText<'a>>,
 }
 
 #[derive(Serialize)]
-struct Place<'a> {
+struct LocationText<'a> {
     file: &'a str,
     line: &'a u32,
 }
@@ -222,7 +225,7 @@ impl ParamText {
     }
 }
 
-/// A type as the runtime's readers know it.
+/// The schema of a type, in the form that readers of the runtime parse.
 #[derive(Serialize)]
 struct Schema {
     #[serde(rename = "type")]
@@ -233,7 +236,7 @@ struct Schema {
     named_args: Option<Box<NamedArgs>>,
 }
 
-/// The other form of `args`, of functions only.
+/// Result and parameters of a function without parameters, in place of `args`.
 #[derive(Serialize)]
 struct NamedArgs {
     #[serde(rename = "return")]
@@ -248,10 +251,12 @@ impl From<&'static str> for Schema {
 }
 
 impl Schema {
+    /// Creates a schema with arguments.
     fn new(name: impl Into<Cow<'static, str>>, args: Vec<Schema>) -> Schema {
         Schema { name: name.into(), args, named_args: None }
     }
 
+    /// Creates a schema whose arguments are the schemas of types.
     fn of<'t>(name: &'static str, types: impl IntoIterator<Item = &'t ParamType>) -> Schema {
         Schema::new(name, types.into_iter().map(param_schema).collect())
     }
@@ -300,7 +305,7 @@ fn param_schema(ty: &ParamType) -> Schema {
     }
 }
 
-/// The types of the values, each once.
+/// Returns the schema of literals: a variant of their types, or their only type.
 fn literals_schema(literals: &[Literal]) -> Schema {
     let mut names: Vec<&'static str> = Vec::new();
     for literal in literals {
@@ -321,7 +326,7 @@ fn literals_schema(literals: &[Literal]) -> Schema {
     }
 }
 
-/// The type under which the runtime knows a scalar.
+/// Returns the schema of a scalar: the key of the type by which the runtime passes it.
 fn scalar_schema(scalar: Scalar) -> Schema {
     scalar.type_index().type_key().unwrap_or("Any").into()
 }

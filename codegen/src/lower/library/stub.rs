@@ -1,4 +1,4 @@
-//! Caller stubs: C functions that pack what they are given and call the function of the FFI beside them.
+//! Caller stubs: C functions of `extern` declarations. A stub packs its parameters as arguments and calls the wrapper.
 
 mod argument;
 
@@ -17,28 +17,43 @@ use crate::lower::value::{safe_call, write_any};
 use crate::resolve::c_type::{CType, abi_type};
 use crate::resolve::external::{External, Given, Param, Yielded};
 
-/// Both words of a `TVMFFIAny`.
-type Words = [Value; 2];
+/// The words of a `TVMFFIAny`, an `I64` each.
+#[derive(Clone, Copy)]
+struct AnyWords {
+    /// The type index and the 32 bits after it.
+    head: Value,
+    payload: Value,
+}
+
+/// Text, bytes or numbers that C hands over.
+#[derive(Clone, Copy)]
+struct Span {
+    /// The address of the first one.
+    data: Value,
+    /// The number of them, an `I64`.
+    size: Value,
+}
 
 /// A stub under construction.
 struct Stub<'m> {
     b: Builder<'m>,
-    /// The record of the function.
+    /// The offset of the record of the function.
     host: u32,
     records: &'m mut Records,
-    /// Linkage of the shared routines.
+    /// The linkage of routines.
     linkage: Linkage,
-    /// What is made for the call: None until it is.
+    /// The address of the values that the stub owns during the call, each None until it is made.
     made: Value,
-    /// How much of that is used so far, and how much there is.
+    /// The number of owned values that are used so far.
     used: u32,
+    /// The number of owned values.
     room: u32,
-    /// Where failures go, with the status.
+    /// The block that failures jump to, with the status.
     leave: Block,
 }
 
-/// Adds the C function, right after the function that it calls. It returns the status of that, or -1 once it has
-/// raised something of its own.
+/// Adds the caller stub of a function. The stub returns the status of the wrapper, or -1 once it has raised an error of
+/// its own.
 pub(crate) fn stub(
     module: &mut Module,
     external: &External<'_>,
@@ -69,7 +84,7 @@ pub(crate) fn stub(
     module.functions.push(function);
 }
 
-/// A stub that has made nothing yet.
+/// Begins a stub: declares it and initializes the values that it owns to None.
 fn start<'m>(
     module: &'m mut Module,
     external: &External<'_>,
@@ -78,7 +93,7 @@ fn start<'m>(
 ) -> Stub<'m> {
     let given = external.params.iter().flat_map(|param| param.types());
     let types = given.map(|(_, ty)| ty).chain(external.result.ty());
-    // Nothing is assumed of the bits above what C hands over: not all callers extend it.
+    // Parameters are not declared as extended: not all callers extend narrow integers.
     let params: Vec<Type> = types.map(|ty: CType| ty.abi().ty).collect();
     let signature = Signature::new(&params, Some(Type::I32));
     let mut b = Builder::function(module, &external.symbol, Linkage::Export, signature);
@@ -95,7 +110,7 @@ fn start<'m>(
 }
 
 impl Stub<'_> {
-    /// Calls the function; where its result is.
+    /// Calls the wrapper. Returns the address of its result.
     fn call(&mut self, function: Symbol, args: Value, count: usize) -> Value {
         let result = self.slots(1);
         let none = self.b.i64(0);
@@ -107,11 +122,12 @@ impl Stub<'_> {
         result
     }
 
-    /// Hands the result over, if somebody wants it, and returns.
+    /// Writes the result to `to`, or releases it if `to` is NULL at run time, and returns 0.
     fn finish(&mut self, yielded: Yielded, result: Value, to: Option<Value>) {
         if let Some(to) = to {
-            let [wanted, dropped, done] =
-                ["wanted", "dropped", "done"].map(|label| self.b.block(label));
+            let wanted = self.b.block("wanted");
+            let dropped = self.b.block("dropped");
+            let done = self.b.block("done");
             let wants = self.b.compare_const(Cond::Ne, to, 0);
             self.b.branch(wants, wanted, dropped);
             self.b.switch_to(wanted);
@@ -127,7 +143,7 @@ impl Stub<'_> {
         self.b.return_code(0);
     }
 
-    /// A scalar is of the kind of its type, since the function sees to that.
+    /// Writes the result in its C type. The wrapper has already made a scalar fit its type.
     fn hand_over(&mut self, yielded: Yielded, result: Value, to: Value) {
         match yielded {
             Yielded::None => {}
@@ -152,33 +168,39 @@ impl Stub<'_> {
         }
     }
 
-    fn read(&mut self, from: Value) -> Words {
-        [any::TYPE_INDEX, any::PAYLOAD].map(|field| self.b.load(Type::I64, from, field.offset))
+    /// Loads a `TVMFFIAny`.
+    fn read(&mut self, from: Value) -> AnyWords {
+        let head = self.b.load(Type::I64, from, any::TYPE_INDEX.offset);
+        let payload = self.b.load(Type::I64, from, any::PAYLOAD.offset);
+        AnyWords { head, payload }
     }
 
-    fn write(&mut self, words: Words, to: Value, at: i32) {
-        for (word, field) in words.into_iter().zip([any::TYPE_INDEX, any::PAYLOAD]) {
-            self.b.store(word, to, at + field.offset);
-        }
+    /// Stores a `TVMFFIAny` at offset `at`.
+    fn write(&mut self, words: AnyWords, to: Value, at: i32) {
+        self.b.store(words.head, to, at + any::TYPE_INDEX.offset);
+        self.b.store(words.payload, to, at + any::PAYLOAD.offset);
     }
 
+    /// Returns the address of a new array of values.
     fn slots(&mut self, count: u32) -> Value {
         self.b.stack_slot(ANY.size * count.max(1), ANY.align)
     }
 
+    /// Calls a routine that releases the values that the stub owns.
     fn release_made(&mut self, routine: Routine) {
         if self.room > 0 {
             self.release(routine, self.made, self.room);
         }
     }
 
+    /// Calls a routine that releases values.
     fn release(&mut self, routine: Routine, values: Value, count: u32) {
         let routine = routine.declare(self.b.module, self.linkage);
         let count = self.b.i64(count.into());
         self.b.call(routine, &[values, count]);
     }
 
-    /// Leaves with a status that is not 0.
+    /// Leaves the stub if a status is not 0.
     fn go_on(&mut self, status: Value) {
         let failed = self.b.compare_const(Cond::Ne, status, 0);
         let next = self.b.block("next");
@@ -195,6 +217,7 @@ impl Stub<'_> {
         self.b.switch_to(next);
     }
 
+    /// Raises a failure and leaves the stub.
     fn fail(&mut self, failed: &Failed, values: &[Value]) {
         let site = failed.add(self.records, self.host);
         let site = records::address(&mut self.b, site);

@@ -1,21 +1,22 @@
-//! System libraries: what is linked into a program registers itself with the runtime when it starts.
+//! System libraries: libraries that are linked into a program and register themselves with the runtime when it starts.
 
 use abi_spec::library_bin::{ImportTree, Module as Imported, Node};
 use abi_spec::runtime;
 use abi_spec::symbol::{LIBRARY_BIN, PREFIX, system_symbol};
 
 use crate::ir::{Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind};
-use crate::lower::library::embed;
+use crate::lower::library::exports;
 
-/// The function that registers, and the names under which it does.
+/// Symbols of the constructor and of the names that it registers.
 const REGISTER: &str = "tvm_ffi_codegen.register";
 const NAMES: &str = "tvm_ffi_codegen.register.names";
 
-/// Makes the library one of the system: prefixes the names of all that it exports, and adds a constructor
-/// that registers the addresses. C functions have the prefix already, and nobody looks for them by name.
+/// Makes a module a system library: prefixes the symbols of FFI that it exports, and adds a constructor that registers
+/// their addresses. Exported C functions have the prefix already and are not registered, as nothing looks them up by
+/// name.
 ///
-/// Where a prefix has no import tree or context, the runtime takes those without prefix, which would be
-/// another library's. So with a prefix there always are both.
+/// For a prefix without import tree or context the runtime uses those without prefix, which belong to another library.
+/// So a library with a prefix always has both.
 pub(crate) fn register(module: &mut Module, prefix: &str) {
     if !prefix.is_empty() {
         complete(module);
@@ -35,16 +36,16 @@ pub(crate) fn register(module: &mut Module, prefix: &str) {
     constructor(module, &all);
 }
 
-/// Adds what is missing of an import tree of the library alone and its context.
+/// Adds an import tree of the library alone and the context, unless they exist.
 fn complete(module: &mut Module) {
     if module.find(LIBRARY_BIN).is_none() {
         let library = Node { module: Imported::Library, children: Vec::new() };
-        embed::imports(module, &ImportTree { nodes: vec![library] });
+        exports::import_tree(module, &ImportTree { nodes: vec![library] });
     }
-    embed::context(module);
+    exports::context(module);
 }
 
-/// Nothing can be done about a failure so early; the runtime knows none.
+/// Adds the constructor that registers symbols. It ignores the statuses, since the runtime never fails to register.
 fn constructor(module: &mut Module, found: &[Symbol]) {
     let names = module.declare(NAMES, Linkage::Local, SymbolKind::Data);
     let mut bytes = Vec::new();

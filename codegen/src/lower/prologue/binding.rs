@@ -3,8 +3,9 @@
 use crate::ir::{Binary, Cond, Value};
 use crate::language::spelled;
 use crate::lower::emitter::state::{Origin, Scope, SymbolState};
+use crate::lower::failure::NumberCheck;
 use crate::lower::operators;
-use crate::lower::routines::records::{Rule as Is, place};
+use crate::lower::routines::records::{NumberRule as Is, place};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::SymbolId;
 use crate::resolve::operator::Unary;
@@ -66,11 +67,7 @@ impl Wrapper<'_, '_> {
         let is_extent = matches!(found.place, Place::Extent { .. });
         let has_sign = is_extent && !self.known_sign[symbol];
         if has_sign || expected.is_some() {
-            self.checks.fail = self.number_exit(
-                (found.place, found.value),
-                (Is::Symbol, &name),
-                (expected, origin),
-            );
+            self.fail_as(found, (Is::Symbol, &name), (expected, origin));
         }
         if has_sign {
             self.checks.non_negative(&mut self.b, found.value);
@@ -191,16 +188,26 @@ impl Wrapper<'_, '_> {
     /// Checks that an extent is not negative.
     fn sign(&mut self, found: &Found) {
         if matches!(found.place, Place::Extent { .. }) {
-            self.checks.fail =
-                self.number_exit((found.place, found.value), (Is::Any, ""), (None, Origin::NONE));
+            self.fail_as(found, (Is::Any, ""), (None, Origin::NONE));
             self.checks.non_negative(&mut self.b, found.value);
         }
     }
 
     /// Makes later checks leave for an exit that says what the rule expects of a number.
     fn expect(&mut self, found: &Found, rule: (Is, &str), (expected, origin): (Value, Origin)) {
-        self.checks.fail =
-            self.number_exit((found.place, found.value), rule, (Some(expected), origin));
+        self.fail_as(found, rule, (Some(expected), origin));
+    }
+
+    /// Lets the checks that follow leave for an exit that compares a number with what is expected.
+    fn fail_as(
+        &mut self,
+        found: &Found,
+        (rule, text): (Is, &str),
+        (expected, origin): (Option<Value>, Origin),
+    ) {
+        let (place, found) = (found.place, found.value);
+        let check = NumberCheck { place, found, rule, text, expected, origin };
+        self.checks.fail = self.number_exit(check);
     }
 
     /// Checks that a number is the expected one, where it counts.
@@ -276,8 +283,7 @@ impl Wrapper<'_, '_> {
             Some(_) | None => {}
         }
         let coefficient = self.term(&linear.coefficient);
-        self.checks.fail =
-            self.number_exit((found.place, found.value), (Is::Solve, text), (None, Origin::NONE));
+        self.fail_as(found, (Is::Solve, text), (None, Origin::NONE));
         let zero = self.b.compare_const(Cond::Eq, coefficient, 0);
         let violated = counts.map_or(zero, |counts| self.b.and(zero, counts));
         self.checks.never(&mut self.b, violated);

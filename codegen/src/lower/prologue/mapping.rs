@@ -96,7 +96,7 @@ impl<'a> Wrapper<'a, '_> {
         [children[0], children[1]].map(|child| {
             let slot = self.b.stack_slot(ANY.size, ANY.align);
             self.clear_any(slot);
-            self.places[child] = Some(slot);
+            self.addresses[child] = Some(slot);
             (child, wanted(child).then_some(slot))
         })
     }

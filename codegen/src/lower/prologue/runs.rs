@@ -8,6 +8,7 @@ use abi_spec::layout::ANY;
 use crate::declaration::{Device, Tensor};
 use crate::ir::{Cond, Hint, Target, Type, Value};
 use crate::lower::emitter::state::{TensorState, ValueState};
+use crate::lower::failure::Run;
 use crate::lower::prologue::optional::about;
 use crate::lower::prologue::outline::INLINE;
 use crate::lower::wrapper::Wrapper;
@@ -103,8 +104,10 @@ impl<'a> Wrapper<'a, '_> {
         self.b.jump(turn, &[start, addresses]);
         self.b.switch_to(turn);
         let (outside, devices) = (self.mark_where_there(first), self.devices.tensors.len());
-        self.places[first] = Some(at);
-        self.in_run([start, at], |w| steps.iter().for_each(|step| w.check_step(step)));
+        self.addresses[first] = Some(at);
+        self.in_run(Run { first: start, current: at }, |w| {
+            steps.iter().for_each(|step| w.check_step(step))
+        });
         let address = self.address(first);
         self.b.store(address, to, 0);
         let at = self.b.ptr_offset(at, ANY.size.into());
@@ -112,7 +115,7 @@ impl<'a> Wrapper<'a, '_> {
         let more = self.b.compare(Cond::Ult, at, end);
         self.b.branch(more, Target { block: turn, args: vec![at, to] }, done);
         self.b.switch_to(done);
-        self.places[first] = None;
+        self.addresses[first] = None;
         // All are on the device of the tensor before the run, which represents them in later comparisons.
         self.devices.tensors.truncate(devices);
         self.go_back(outside);

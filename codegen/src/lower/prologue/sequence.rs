@@ -73,7 +73,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(body);
         self.set_symbols(symbols, &states);
         for element in self.function.values[value].children.clone() {
-            self.places[element] = Some(at);
+            self.addresses[element] = Some(at);
         }
         self.in_loop(Turn::At { start, at }, |w| w.check_steps(steps));
         let next = self.b.ptr_offset(at, ANY.size.into());

@@ -36,7 +36,7 @@ impl<'a> Wrapper<'a, '_> {
         for (nth, (child, steps)) in alternatives.into_iter().enumerate() {
             let other =
                 if nth + 1 == count { self.value_exit(value) } else { self.b.block("other") };
-            self.places[child] = Some(address);
+            self.addresses[child] = Some(address);
             self.alternative(child, steps, index, other);
             self.b.jump(done, &[]);
             if nth + 1 < count {

@@ -1,4 +1,5 @@
-//! Reading values in any of their forms: objects also behind rvalue references, text, numbers, classes.
+//! Reading values in every form that callers may pass: objects, also behind rvalue references, text, numbers, names of
+//! element types and devices, instances of classes.
 
 use abi_spec::TypeIndex;
 
@@ -6,25 +7,23 @@ use crate::ir::Builder;
 use crate::ir::typed::{Int, Literal, Ref, Text, constant, handles, ne, routine, select};
 use crate::language::MAX_RANK;
 use crate::lower::routines::errors::forget_error;
-use crate::lower::routines::memory::{Any, ByteArray, Known, Numbers, Object, slice};
+use crate::lower::routines::memory::{Any, ByteArray, KnownText, Numbers, Object, filled, slice};
 use crate::lower::routines::runtime::{data_type_from_string, get_type_info, type_key_to_index};
 use crate::resolve::accepted::{DYNAMIC, MAX_SMALL};
 
-/// Bytes of what [`numbers()`] fills: an address, a size, and as many numbers as a shape may have dims.
-pub(crate) const NUMBERS_SIZE: u32 = 16 + 8 * MAX_RANK as u32;
-
-/// The bit of all indices that have none of their own.
+/// The bit that all dynamic type indices share.
 const OTHERS: u64 = DYNAMIC as u64;
 
 handles! {
-    /// A value behind any rvalue reference.
+    /// A type index and an object, with any rvalue reference resolved.
     pub(crate) struct Borrowed {
         index: Int<i32>,
         object: Ref<Object>,
     }
 }
 
-/// A value, or what it refers to if it is an rvalue reference; one to nothing keeps its index and has no object.
+/// Returns type index and payload of a value, or of the object that an rvalue reference refers to. A reference to NULL
+/// keeps its own index with a NULL object.
 #[routine(inline)]
 pub(crate) fn borrow(any: &Any) -> Borrowed {
     let index = any.type_index;
@@ -39,7 +38,7 @@ pub(crate) fn borrow(any: &Any) -> Borrowed {
     Borrowed { index, object }
 }
 
-/// Whether an index is in a set, given by its masks.
+/// Whether a type index is in a set: `low` has the bits of 0 to 63, `high` those of 64 and more.
 #[routine(inline)]
 pub(crate) fn accepts(index: i32, low: u64, high: u64) -> bool {
     let wide = index as i64 as u64;
@@ -51,13 +50,13 @@ pub(crate) fn accepts(index: i32, low: u64, high: u64) -> bool {
     mask >> shift & 1 != 0 && index >= 0
 }
 
-/// Whether a value of this index is an object.
+/// Whether a type index is that of an object.
 #[routine(inline)]
 pub(crate) fn is_object(index: i32) -> bool {
     index >= TypeIndex::STATIC_OBJECT_BEGIN
 }
 
-/// The object, if its type is in the set; else NULL.
+/// Returns the object of a value if its type index is in the set, else NULL.
 #[routine]
 pub(crate) fn object(any: &Any, low: u64, high: u64) -> &Object {
     let value = borrow(any);
@@ -68,8 +67,10 @@ pub(crate) fn object(any: &Any, low: u64, high: u64) -> &Object {
     if accepted { object } else { nothing }
 }
 
-/// The address of text or bytes as a `TVMFFIByteArray`, which is `array` where the value has none; NULL if its type is
-/// not in the set, or it is no text, or a small one that claims to be longer than it can be.
+/// Returns text or bytes as a `TVMFFIByteArray`, which is `array` if the value holds none itself.
+///
+/// Returns NULL if the type index is not in the set, if the value is neither text nor bytes or is a NULL pointer, or if
+/// a small text claims more bytes than the value has room for.
 #[routine]
 pub(crate) fn text(any: &Any, low: u64, high: u64, array: &ByteArray) -> &ByteArray {
     let value = borrow(any);
@@ -100,15 +101,7 @@ pub(crate) fn text(any: &Any, low: u64, high: u64, array: &ByteArray) -> &ByteAr
     null
 }
 
-/// An array of bytes that has been written.
-#[routine(inline)]
-pub(crate) fn filled(array: &ByteArray, data: &u8, len: u64) -> &ByteArray {
-    array.data = data;
-    array.len = len;
-    array
-}
-
-/// The length of text that ends with a NUL.
+/// Returns the length of text that ends with a NUL.
 #[routine(inline)]
 pub(crate) fn c_length(text: &u8) -> u64 {
     let mut len: u64 = 0;
@@ -118,21 +111,21 @@ pub(crate) fn c_length(text: &u8) -> u64 {
     len
 }
 
-/// 1 if a text is one of these, each a length in 32 bits and its bytes.
+/// Returns 1 if a text equals one of `count` texts in a row, else 0.
 #[routine]
-pub(crate) fn one_of_texts(text: Text, texts: &Known, count: u64) -> i32 {
+pub(crate) fn one_of_texts(text: Text, texts: &KnownText, count: u64) -> i32 {
     let mut at = texts;
     for _ in 0..count {
         let len = at.len as u64;
         if same_text(text, slice(at.bytes, len)) != 0 {
             return 1;
         }
-        at = &at.bytes[len] as &Known;
+        at = &at.bytes[len] as &KnownText;
     }
     0
 }
 
-/// 1 if two texts are the same.
+/// Returns 1 if two texts are equal, else 0.
 #[routine]
 pub(crate) fn same_text(text: Text, other: Text) -> i32 {
     if text.len != other.len {
@@ -146,7 +139,11 @@ pub(crate) fn same_text(text: Text, other: Text) -> i32 {
     1
 }
 
-/// The cell of a shape, or `buffer`, filled with the integers of an array or list; NULL if it is neither or too long.
+/// Returns the integers of a shape, an array or a list. A shape yields its own cell; the integers of an array or list
+/// are copied to `buffer`.
+///
+/// Returns NULL if the value is none of the three, or an array or list of more than [`MAX_RANK`] elements or with an
+/// element that is no integer.
 #[routine]
 pub(crate) fn numbers(any: &Any, buffer: &Numbers) -> &Numbers {
     let value = borrow(any);
@@ -176,7 +173,8 @@ pub(crate) fn numbers(any: &Any, buffer: &Numbers) -> &Numbers {
     buffer
 }
 
-/// 1 if a value is or names an element type, which goes into `out`. Leaves no error behind.
+/// Parses the name of an element type and writes its word to `out`. Returns 1, or 0 without an error if the value is no
+/// text in the set or names no element type.
 #[routine]
 pub(crate) fn to_dtype(any: &Any, low: u64, high: u64, out: &u64) -> i32 {
     let array: ByteArray;
@@ -192,7 +190,8 @@ pub(crate) fn to_dtype(any: &Any, low: u64, high: u64, out: &u64) -> i32 {
     1
 }
 
-/// 1 if a value names a device, a type, and `:` and an index or not, which goes into `out`.
+/// Parses the name of a device, `type` or `type:index`, and writes type and index to `out`. Returns 1, or 0 if the
+/// value is no text in the set or names no device.
 #[routine]
 pub(crate) fn to_device(any: &Any, low: u64, high: u64, out: &u64) -> i32 {
     let array: ByteArray;
@@ -208,7 +207,7 @@ pub(crate) fn to_device(any: &Any, low: u64, high: u64, out: &u64) -> i32 {
     }
     let ty = device_type(slice(text, colon));
     let digits = len - colon - 1;
-    // At most nine digits.
+    // Without a digit the subtraction wraps. More than nine digits may not fit 32 bits.
     if colon < len && digits - 1 > 8 {
         return 0;
     }
@@ -227,7 +226,7 @@ pub(crate) fn to_device(any: &Any, low: u64, high: u64, out: &u64) -> i32 {
     1
 }
 
-/// The type of device of a name; 0 if there is none.
+/// Finds a device type by its name; 0 if there is none.
 fn device_type(b: &mut Builder<'_>, name: Text) -> Int<u64> {
     let mut ty = constant(b, 0_u64);
     for (known, number) in abi_spec::DeviceType::texts() {
@@ -239,8 +238,10 @@ fn device_type(b: &mut Builder<'_>, name: Text) -> Int<u64> {
     ty
 }
 
-/// 1 if an object, which may be NULL, is of the class of this key or one derived from it. The cache, which may be NULL,
-/// holds the index of the class once it is known. Nothing can be of a class that nobody has registered.
+/// Returns 1 if an object is an instance of the class of a key or of a class derived from it, else 0.
+///
+/// A NULL object is no instance, and a class that is not registered has none. `cache` may be NULL; else it keeps the
+/// type index of the class.
 #[routine]
 pub(crate) fn is_instance(object: &Object, key: Text, cache: &i64) -> i32 {
     if object == null {
@@ -266,7 +267,7 @@ pub(crate) fn is_instance(object: &Object, key: Text, cache: &i64) -> i32 {
     if index as i64 == class {
         return 1;
     }
-    // The runtime ends the process when it is asked about an index that it does not know.
+    // The runtime aborts on an index that it does not know, which a static one may be.
     if index < TypeIndex::DYN_OBJECT_BEGIN {
         return 0;
     }

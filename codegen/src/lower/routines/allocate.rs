@@ -1,22 +1,49 @@
-//! Tensors that are allocated.
+//! Allocation of tensors, with the allocator of the host or, if it has set none, on the CPU with `malloc`.
+//!
+//! A tensor from `malloc` is one block: a `DLManagedTensorVersioned`, the extents, the strides, and the aligned
+//! elements. Its deleter is `free` itself, so that the tensor may outlive this library.
 
-use abi_spec::{TypeIndex, runtime};
+use abi_spec::layout::DL_MANAGED_TENSOR_VERSIONED as MANAGED;
+use abi_spec::{DeviceType, TypeIndex, runtime};
 
-use crate::ir::typed::routine;
-use crate::lower::routines::allocate_plain::{MAX_SIZE, allocate_plain, data_size, name_of};
+use crate::ir::typed::{Text, routine};
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::functions::fail_call;
-use crate::lower::routines::memory::{Any, Caller, DlTensor, Object, write};
+use crate::lower::routines::memory::{Any, Caller, DlTensor, Managed, Object, write};
 use crate::lower::routines::message::raise;
-use crate::lower::routines::records::{Output, Outputs};
+use crate::lower::routines::records::{Head, OutputRecord, Outputs, text_of};
 use crate::lower::routines::result::leave;
-use crate::lower::routines::runtime::{get_tensor_allocator, tensor_alloc};
+use crate::lower::routines::runtime::{
+    address_of_free, free, get_tensor_allocator, malloc, tensor_alloc, tensor_from_dl_pack,
+};
 use crate::lower::routines::view::settle;
 
-/// The name of what allocates, for messages.
+/// Name of the function that allocates, for messages.
 const ALLOCATOR: &str = runtime::ENV_TENSOR_ALLOC.name;
 
-/// Fills `tensors` with owned values. Returns -1 once it has raised, with nothing allocated.
+/// Smallest alignment of elements from `malloc`, in bytes: a cache line.
+const ALIGN: u64 = 64;
+
+/// Version of DLPack: 1.1, the first that has every element type of the ABI.
+const MAJOR: u32 = 1;
+const MINOR: u32 = 1;
+
+/// Largest size of a tensor in bytes.
+const MAX_SIZE: i64 = 1 << 62;
+
+/// Largest number of elements, which matters for elements below a byte.
+const MAX_ELEMENTS: u64 = i64::MAX as u64;
+
+const CPU: u32 = DeviceType::CPU.0 as u32;
+
+/// Size of the `DLManagedTensorVersioned` at the start of a block.
+const HEAD: u64 = MANAGED.size as u64;
+
+/// Name of the function that makes a tensor object of a block, for messages.
+const MAKER: &str = runtime::TENSOR_FROM_DL_PACK_VERSIONED.name;
+
+/// Allocates tensors and writes them to `tensors` as owned values. `extents` has those of all tensors in a row,
+/// `devices` one device for each. Returns 0, or -1 once it has raised; then nothing stays allocated.
 #[routine]
 pub(crate) fn allocate(
     caller: Caller,
@@ -26,7 +53,7 @@ pub(crate) fn allocate(
     tensors: &Any,
 ) -> i32 {
     let count = outputs.count;
-    let first = &outputs[1] as &Output;
+    let first = &outputs[1] as &OutputRecord;
     let mut shape = extents;
     for at in 0..count {
         check_size(caller, &first[at], shape)?;
@@ -47,9 +74,9 @@ pub(crate) fn allocate(
     0
 }
 
-/// Fills a `DLTensor` with what an allocator has to know.
+/// Fills in the prototype for an allocator.
 #[routine(inline)]
-fn describe(to: &DlTensor, output: &Output, extents: &i64, device: u64) {
+fn describe(to: &DlTensor, output: &OutputRecord, extents: &i64, device: u64) {
     to.data = null;
     to.device = device;
     to.kind = output.rank | output.dtype << 32;
@@ -58,11 +85,11 @@ fn describe(to: &DlTensor, output: &Output, extents: &i64, device: u64) {
     to.byte_offset = 0;
 }
 
-/// One tensor, as an owned value; -1 once it has raised.
+/// Allocates one tensor as an owned value. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn allocate_one(
     caller: Caller,
-    output: &Output,
+    output: &OutputRecord,
     prototype: &DlTensor,
     tensor: &Any,
 ) -> i32 {
@@ -87,9 +114,9 @@ pub(crate) fn allocate_one(
     0
 }
 
-/// -1 once it has raised that an extent is negative, or the whole too large.
+/// Checks that no extent is negative and that the tensor is not too large. Returns 0, or -1 once it has raised.
 #[routine]
-pub(crate) fn check_size(caller: Caller, output: &Output, extents: &i64) -> i32 {
+pub(crate) fn check_size(caller: Caller, output: &OutputRecord, extents: &i64) -> i32 {
     for dim in 0..output.rank {
         if extents[dim] < 0 {
             raise!(caller, Complaint::OutputExtent, name_of(caller, output), dim, extents[dim]);
@@ -99,4 +126,110 @@ pub(crate) fn check_size(caller: Caller, output: &Output, extents: &i64) -> i32 
         raise!(caller, Complaint::OutputSize, name_of(caller, output), MAX_SIZE);
     }
     0
+}
+
+/// Allocates one tensor on the CPU with `malloc`, as an owned value. Returns 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn allocate_plain(
+    caller: Caller,
+    output: &OutputRecord,
+    prototype: &DlTensor,
+    tensor: &Any,
+) -> i32 {
+    if prototype.device_type != CPU {
+        raise!(caller, Complaint::NoAllocator, prototype.device, name_of(caller, output));
+    }
+    let size = data_size(output, prototype.shape);
+    let wanted = output.align;
+    let align = if wanted > ALIGN { wanted } else { ALIGN };
+    let rank = output.rank;
+    let mut block: &Managed = null;
+    if size >= 0 {
+        block = malloc((rank << 4) + HEAD + align + size as u64);
+    }
+    if block == null {
+        raise!(caller, Complaint::OutOfMemory, name_of(caller, output), size);
+    }
+    fill(block, rank, prototype, align);
+    hand_over(caller, block, tensor)
+}
+
+/// Returns the name of a tensor, for messages.
+#[routine(inline)]
+fn name_of(caller: Caller, output: &OutputRecord) -> Text {
+    text_of(caller.site as &Head, output.name)
+}
+
+/// Writes all of a block but the elements.
+#[routine(inline)]
+fn fill(block: &Managed, rank: u64, prototype: &DlTensor, align: u64) {
+    block.major = MAJOR;
+    block.minor = MINOR;
+    block.manager_ctx = null;
+    block.deleter = address_of_free();
+    block.flags = 0;
+    let extents = block.dims;
+    let strides = &extents[rank];
+    let from = prototype.shape;
+    let mut stride: i64 = 1;
+    for dim in (0..rank).rev() {
+        extents[dim] = from[dim];
+        strides[dim] = stride;
+        stride *= from[dim];
+    }
+    let end = &strides[rank] as &u8;
+    let tensor = block.tensor;
+    tensor.data = &end[(0 - end as u64) & (align - 1)];
+    tensor.device = prototype.device;
+    tensor.kind = prototype.kind;
+    tensor.shape = extents;
+    tensor.strides = strides;
+    tensor.byte_offset = 0;
+}
+
+/// Makes a tensor object of a block. Returns 0, or -1 once it has freed the block and raised.
+#[routine(inline)]
+fn hand_over(caller: Caller, block: &Managed, tensor: &Any) -> i32 {
+    let created: &Object;
+    *created = null;
+    let status = tensor_from_dl_pack(block, 0, 0, created);
+    if status != 0 {
+        free(block);
+        return fail_call(caller, MAKER, status);
+    }
+    let object = *created;
+    write(tensor, TypeIndex::TENSOR, object as u64);
+    0
+}
+
+/// Returns the size of the elements in bytes, rounded up, or -1 for more than [`MAX_SIZE`] bytes or [`MAX_ELEMENTS`]
+/// elements. No extent may be negative.
+#[routine]
+pub(crate) fn data_size(output: &OutputRecord, extents: &i64) -> i64 {
+    let mut count: u64 = 1;
+    for dim in 0..output.rank {
+        count = elements(count, extents[dim] as u64);
+    }
+    if count > MAX_ELEMENTS {
+        return -1;
+    }
+    let dtype = output.dtype;
+    let bits = (dtype >> 8 & 0xff) * (dtype >> 16);
+    // Eight elements are a whole number of bytes, whatever their width in bits.
+    let eights = count >> 3;
+    if eights > MAX_SIZE as u64 / bits {
+        return -1;
+    }
+    let size = eights * bits + ((count & 7) * bits + 7 >> 3);
+    let none: i64 = -1;
+    if size > MAX_SIZE as u64 { none } else { size as i64 }
+}
+
+/// Multiplies a number of elements by an extent. More than [`MAX_ELEMENTS`] saturates at one more, from which an extent
+/// of 0 still leads to 0.
+#[routine(inline)]
+fn elements(count: u64, extent: u64) -> u64 {
+    let divisor = if extent == 0 { 1 } else { extent };
+    let is_many = count > MAX_ELEMENTS / divisor && extent != 0;
+    if is_many { MAX_ELEMENTS + 1 } else { count * extent }
 }

@@ -1,27 +1,27 @@
-//! Integers that do not fit `int64`, which are objects: their text.
+//! Integer objects, which hold integers beyond `int64`, in messages.
 
 use abi_spec::TypeIndex;
 
 use crate::ir::typed::{Bool, Int, Ref, Text, handles, routine};
-use crate::lower::routines::memory::{Any, BigInt, State, slice};
+use crate::lower::routines::memory::{Any, BigInt, MessageBuffer, slice};
 use crate::lower::routines::text::put;
 
-/// The most words of 64 bits of a number that is written in full.
+/// Largest number of 64-bit words of an integer that is written in full.
 const WORDS: u64 = 32;
 
-/// Bytes that its sign and its digits take, in whole groups: a digit is more than 3.32 bits.
+/// Size of the buffer for sign and digits, rounded up to whole groups. A digit is more than 3.32 bits.
 const ROOM: u64 = 1 + (64 * WORDS * 100 / 332 + 2 * GROUP);
 
-/// How many digits are split off at a time; what divides by must fit 32 bits.
+/// Number of digits that one division yields: [`DIVISOR`] must fit 32 bits.
 const GROUP: u64 = 9;
 
-/// What splits them off.
+/// Divisor that yields a group of digits as the remainder.
 const DIVISOR: u64 = 10_u64.pow(GROUP as u32);
 
-/// What stands for a longer number.
+/// Text for an integer of more words.
 const LONG: &str = "an integer of over 2048 bits";
 
-/// Whether a value is an integer that is an object. One with fewer words is no object that the runtime makes.
+/// Whether a value is an integer object. The runtime makes none of fewer than two words.
 #[routine(inline)]
 pub(crate) fn is_big_int(value: &Any) -> bool {
     if value.type_index != TypeIndex::BIG_INT || value.object == null {
@@ -30,9 +30,9 @@ pub(crate) fn is_big_int(value: &Any) -> bool {
     (value.object as &BigInt).size > 1
 }
 
-/// Appends the digits of an integer that is an object.
+/// Appends an integer object in decimal.
 #[routine]
-pub(crate) fn put_big(s: &State, number: &BigInt) {
+pub(crate) fn put_big(s: &MessageBuffer, number: &BigInt) {
     let size = number.size;
     if size > WORDS {
         put(s, LONG);
@@ -42,7 +42,7 @@ pub(crate) fn put_big(s: &State, number: &BigInt) {
 }
 
 handles! {
-    /// A number without its sign.
+    /// The absolute value of an integer, and its sign.
     struct Magnitude {
         words: Ref<u64>,
         size: Int<u64>,
@@ -50,13 +50,13 @@ handles! {
     }
 }
 
-/// A copy of words in two's complement without their sign.
+/// Copies an integer in two's complement as absolute value and sign.
 #[routine(inline)]
 fn magnitude(from: &u64, size: u64) -> Magnitude {
     let words: [u64; WORDS];
     let sign = (from[size - 1] as i64 >> 63) as u64;
     let mut carry = sign & 1;
-    // A negative number is turned round: all bits, and one is added.
+    // A negative integer is negated: all bits are inverted and one is added.
     for at in 0..size {
         let word = (from[at] ^ sign) + carry;
         words[at] = word;
@@ -65,14 +65,14 @@ fn magnitude(from: &u64, size: u64) -> Magnitude {
     Magnitude { words, size, is_negative: sign != 0 }
 }
 
-/// The digits of a number, which becomes 0.
+/// Formats an integer in decimal. Its words become 0.
 #[routine(inline)]
 fn decimal(number: Magnitude) -> Text {
     let text: [u8; ROOM];
     let halves = number.words as &u32;
     let mut left = number.size << 1;
     let mut start: u64 = ROOM;
-    // From the last group to the first, each with all of its digits.
+    // Groups are written from the last to the first, with leading zeros that are skipped below.
     while left != 0 {
         let mut group = divide(halves, left);
         for _ in 0..GROUP {
@@ -92,7 +92,7 @@ fn decimal(number: Magnitude) -> Text {
     slice(&text[start], ROOM - start)
 }
 
-/// Divides a number of so many halves of words by 10 to the power of [`GROUP`]; yields what is left.
+/// Divides an integer of `count` 32-bit halves of words by [`DIVISOR`] in place. Returns the remainder.
 #[routine(inline)]
 fn divide(halves: &u32, count: u64) -> u64 {
     let mut rest: u64 = 0;

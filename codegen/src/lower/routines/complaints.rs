@@ -1,24 +1,24 @@
-//! All that can be said to be wrong: kinds of errors and their messages.
+//! The table of messages: for each complaint the kind of the error and the template of its text.
 //!
-//! `{int}` and the like stand for the values, in order; `{on}` for no value, but for the place of `{at}` or `{path}`; see
-//! [`PieceKind`]. `{subject}` is text that is known when the wrapper is written.
+//! A placeholder such as `{int}` is the name of a [`PieceKind`] in lower case. `{subject}` is text that is known when
+//! the wrapper is lowered.
 
 use crate::lower::routines::records::PieceKind;
 
-/// Declares the complaints: name, kind of error, message.
+/// Declares the complaints. A row is a name, the kind of the error, and the template of the message.
 macro_rules! complaints {
     ($($name:ident: $kind:literal $text:literal;)*) => {
-        /// Something that is wrong.
+        /// A reason to raise an error.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Complaint { $($name,)* }
 
         impl Complaint {
-            /// The kind of the error.
+            /// Returns the kind of the error.
             pub(crate) const fn kind(self) -> &'static str {
                 match self { $(Complaint::$name => $kind,)* }
             }
 
-            /// The message with its placeholders.
+            /// Returns the template of the message.
             pub(crate) const fn text(self) -> &'static str {
                 match self { $(Complaint::$name => $text,)* }
             }
@@ -99,23 +99,23 @@ complaints! {
     MapStep: "ValueError" "Out of range steps of {plain}, dim {int}{calling}, expected 1 to {int} but got {int}";
 }
 
-/// A piece of a complaint.
+/// Part of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// Text.
+pub(crate) enum TemplatePart {
+    /// Literal text.
     Words(&'static str),
-    /// What stands for a value.
+    /// A placeholder.
     Value(PieceKind),
-    /// Text that is known when the wrapper is written.
+    /// `{subject}`: text that is known when the wrapper is lowered.
     Subject,
 }
 
 impl Complaint {
-    /// The message in pieces.
+    /// Splits the template into literal text and placeholders.
     ///
     /// # Panics
-    /// If a placeholder is none.
-    pub(crate) fn parts(self) -> Vec<Part> {
+    /// If a placeholder is not the name of a [`PieceKind`].
+    pub(crate) fn parts(self) -> Vec<TemplatePart> {
         let mut parts = Vec::new();
         for (at, part) in self.text().split('{').enumerate() {
             let (name, words) =
@@ -127,17 +127,18 @@ impl Complaint {
                 );
             }
             if !words.is_empty() {
-                parts.push(Part::Words(words));
+                parts.push(TemplatePart::Words(words));
             }
         }
         parts
     }
 }
 
-fn placeholder(name: &str) -> Option<Part> {
+/// Parses the name of a placeholder.
+fn placeholder(name: &str) -> Option<TemplatePart> {
     if name == "subject" {
-        return Some(Part::Subject);
+        return Some(TemplatePart::Subject);
     }
     let named = |kind: &&PieceKind| format!("{kind:?}").eq_ignore_ascii_case(name);
-    PieceKind::ALL.iter().find(named).map(|kind| Part::Value(*kind))
+    PieceKind::ALL.iter().find(named).map(|kind| TemplatePart::Value(*kind))
 }

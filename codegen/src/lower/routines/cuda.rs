@@ -1,5 +1,5 @@
-//! What launches need of the CUDA driver besides the call itself: finding it, loading, contexts, tensor maps, and what
-//! is said where that fails. Its facts are in [`cuda`](crate::lower::cuda).
+//! Routines of launches: opening the CUDA driver, loading images and kernels, entering contexts, encoding tensor maps,
+//! and raising the errors of the driver. Functions and constants of the driver are in [`cuda`](crate::lower::cuda).
 
 use crate::ir::typed::routine;
 
@@ -9,10 +9,10 @@ pub(super) mod failed;
 pub(super) mod load;
 pub(super) mod map;
 
-/// Devices that have a bit, or a place for their context.
+/// Number of devices with a bit in the masks of kernels and an entry in the table of contexts.
 const DEVICES: u64 = 64;
 
-/// Writes so many words of zeros.
+/// Zeroes `count` words.
 #[routine]
 pub(crate) fn clear(start: &u64, count: i64) {
     for at in 0..count {

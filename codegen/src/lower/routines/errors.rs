@@ -1,30 +1,28 @@
-//! The error in the thread's slot: made, taken, passed on with a frame more.
+//! Errors in the thread's slot: creating, taking, and passing them on with one more frame.
 
 use crate::ir::Builder;
 use crate::ir::typed::{Ref, Single, Text, call_indirect, constant, routine};
-use crate::lower::routines::access::filled;
-use crate::lower::routines::memory::{ByteArray, Caller, Object, State, bytes};
-use crate::lower::routines::message::{base_of, host_of, say, text_of};
-use crate::lower::routines::records::{CalleeKind, Case, Head, Message, Site};
+use crate::lower::routines::memory::{ByteArray, Caller, MessageBuffer, Object, bytes, filled};
+use crate::lower::routines::records::{Head, host_of, text_of};
 use crate::lower::routines::runtime::{
     error_create, error_move_from_raised, error_set_raised, object_dec_ref,
 };
 
-/// A backtrace of so many bytes takes no more frames. An error that a callee keeps and raises again and again would
-/// grow without end, as one would that leaves a deep recursion.
+/// Size in bytes from which a backtrace takes no more frames. Without a limit it would grow with the depth of a
+/// recursion, and for ever where a callee keeps an error and raises it again.
 const MAX_BACKTRACE: u64 = 1 << 16;
 
-/// The mode of `update_backtrace` that appends.
+/// Mode of `update_backtrace` that appends.
 const APPEND: i32 = 1;
 
-/// Stores an owned error in the thread's slot.
+/// Moves an owned error into the thread's slot.
 #[routine(inline)]
 pub(crate) fn set_raised(error: &Object) {
     error_set_raised(error);
     object_dec_ref(error);
 }
 
-/// Takes the error out of the thread's slot; NULL if there is none.
+/// Moves the error out of the thread's slot; NULL if there is none.
 #[routine(inline)]
 pub(crate) fn take_error() -> &Object {
     let error: &Object;
@@ -33,15 +31,17 @@ pub(crate) fn take_error() -> &Object {
     *error
 }
 
-/// Takes the error out of the thread's slot and releases it.
+/// Drops the error in the thread's slot.
 #[routine(inline)]
 pub(crate) fn forget_error() {
     object_dec_ref(take_error());
 }
 
-/// Raises the message as an error of a kind. A constant backtrace spares the walk up the native stack.
+/// Raises the composed message as an error of a kind.
+///
+/// Its backtrace is the constant line of the host function, which spares a walk up the native stack.
 #[routine]
-pub(crate) fn raise(s: &State, kind: Text) {
+pub(crate) fn raise(s: &MessageBuffer, kind: Text) {
     let arrays: [ByteArray; 3];
     let error: &Object;
     *error = null;
@@ -54,38 +54,7 @@ pub(crate) fn raise(s: &State, kind: Text) {
     }
 }
 
-/// -1, once it has passed on the error of a callee, or raised what the site says. -2 stands for an error that the
-/// host has of its own, as runtimes up to 0.1.8 say.
-#[routine]
-pub(crate) fn fail_at(caller: Caller, values: &i64) -> i32 {
-    let callee = caller.site.callee;
-    if callee != CalleeKind::None {
-        if pass_on(caller) != 0 {
-            return -1;
-        }
-        if callee == CalleeKind::Function && *values == -2 {
-            return -2;
-        }
-    }
-    let head = caller.site as &Head;
-    say(head, base_of(head), meaning(caller.site, values), values, null);
-    -1
-}
-
-/// What a site says of a status, which is the first value where there are cases.
-#[routine(inline)]
-fn meaning(site: &Site, values: &i64) -> &Message {
-    let cases = &site[1] as &Case;
-    for at in 0..site.cases {
-        let case = &cases[at];
-        if case.status == *values as u32 as u64 {
-            return case.message;
-        }
-    }
-    site.message
-}
-
-/// 1 if somebody else has left an error, which goes on with the frame of the site; 0 if there is none.
+/// Passes on the error in the thread's slot, with the frame of the caller added. Returns 1, or 0 if there is no error.
 #[routine]
 pub(crate) fn pass_on(caller: Caller) -> i32 {
     let error = take_error();
@@ -96,8 +65,8 @@ pub(crate) fn pass_on(caller: Caller) -> i32 {
     1
 }
 
-/// Puts an error of somebody else into the thread's slot, with a frame more. All else that it says stays, and it stays
-/// the same object.
+/// Puts the error of a callee into the thread's slot, with the frame of the host function appended to its backtrace.
+/// The error stays the same object.
 #[routine]
 pub(crate) fn set_passing(head: &Head, error: &Object) {
     let cell = error.error;
@@ -119,7 +88,7 @@ fn append(update: &u8, error: &Object, text: Text) {
     update_backtrace(update, error, filled(array, text.data, text.len));
 }
 
-/// Calls what appends to a backtrace.
+/// Calls the `update_backtrace` function of an error.
 fn update_backtrace(
     b: &mut Builder<'_>,
     update: Ref<u8>,

@@ -1,4 +1,5 @@
-//! Failing checks of counts, numbers and scalars: each routine finds out which check of its group it was, and raises.
+//! Fail routines for argument counts, numbers and scalars. A fail routine serves a group of checks: it finds out which
+//! of them has failed, raises, and returns -1.
 
 use abi_spec::TypeIndex;
 
@@ -6,39 +7,39 @@ use crate::ir::typed::{Text, routine};
 use crate::lower::routines::big_int::is_big_int;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::memory::Any;
-use crate::lower::routines::message::{Failure, base_of, raise, text_of};
+use crate::lower::routines::message::{Failure, raise};
 use crate::lower::routines::records::{
-    Host, Rule, Scalar, ScalarClass, Span, Subject, Suffix, place,
+    Host, NumberRule, ScalarClass, ScalarRecord, Span, Subject, Suffix, base_of, place, text_of,
 };
 
-/// Bits of a place that are suffix and index.
+/// Mask of suffix and index of a place.
 const NUMBER: u64 = (1 << place::RULE) - 1;
 
-/// What messages about a value need.
+/// Returns the context of messages about a value.
 #[routine(inline)]
 pub(crate) fn failure(subject: &Subject, indices: &i64) -> Failure {
     Failure { head: subject.head, indices }
 }
 
-/// The place of a value itself.
+/// Returns the place of a value itself.
 #[routine(inline)]
 pub(crate) fn place_of(subject: &Subject) -> u64 {
     subject.head.at << (place::OFFSET as u64)
 }
 
-/// What is required of a value: a record of one kind or the other.
+/// Returns the record of what is required of a value: a `ScalarRecord`, `TensorRecord` or `Required`.
 #[routine(inline)]
 pub(crate) fn required_of(subject: &Subject) -> &u8 {
     &base_of(subject.head)[subject.required]
 }
 
-/// A text that a message about a value quotes.
+/// Returns a text of the constant that holds the record of a value.
 #[routine(inline)]
 pub(crate) fn quoted(subject: &Subject, text: &Span) -> Text {
     text_of(subject.head, text)
 }
 
-/// There are too many arguments, or too few.
+/// Raises that the number of arguments is wrong.
 #[routine]
 pub(crate) fn fail_count(host: &Host, given: i32) -> i32 {
     let nothing: &i64 = null;
@@ -53,8 +54,10 @@ pub(crate) fn fail_count(host: &Host, given: i32) -> i32 {
     raise!(failure, Complaint::Count, least, given);
 }
 
-/// A number is negative, or not what it should be. `which` is the offset of a text above a rule, a suffix and an index;
-/// `origin` the place that has bound the symbol.
+/// Raises that a number is a negative extent, or differs from `expected`.
+///
+/// `which` is a place with the `NumberRule` of the number, and with the offset of the text of the expected number
+/// instead of a subject. `origin` is the place that has bound the symbol.
 #[routine]
 pub(crate) fn fail_number(
     subject: &Subject,
@@ -71,26 +74,26 @@ pub(crate) fn fail_number(
         raise!(failure, Complaint::Negative, place, found);
     }
     let rule = which >> (place::RULE as u64) & 0xf;
-    if rule == Rule::Symbol && origin > place::UNNAMED {
+    if rule == NumberRule::Symbol && origin > place::UNNAMED {
         raise!(failure, Complaint::SymbolAt, place, expected, origin, found);
     }
     if which >> (place::OFFSET as u64) == 0 {
         raise!(failure, Complaint::Constant, place, expected, found);
     }
     let shown = &base_of(subject.head)[which >> (place::OFFSET as u64)] as &Span;
-    if rule == Rule::Solve && origin == 0 {
+    if rule == NumberRule::Solve && origin == 0 {
         raise!(failure, Complaint::Unsolved, place, quoted(subject, shown), found);
     }
     raise!(failure, Complaint::Symbol, place, expected, quoted(subject, shown), found);
 }
 
-/// A scalar is of another type, or out of range.
+/// Raises that element `nth` of `values` has another type than a scalar, or is out of its range.
 #[routine]
 pub(crate) fn fail_scalar(subject: &Subject, values: &Any, nth: u64, indices: &i64) -> i32 {
     let value = &values[nth];
     let failure = failure(subject, indices);
     let place = place_of(subject);
-    let scalar = required_of(subject) as &Scalar;
+    let scalar = required_of(subject) as &ScalarRecord;
     let class = scalar.class;
     let index = value.type_index;
     if class == ScalarClass::Int || class == ScalarClass::Unsigned {
@@ -100,7 +103,7 @@ pub(crate) fn fail_scalar(subject: &Subject, values: &Any, nth: u64, indices: &i
     }
     let takes_big = class != ScalarClass::Float && class != ScalarClass::Bool;
     if takes_big && is_big_int(value) {
-        // A symbol is an `int64`, whatever the type of its parameter.
+        // A `uint64` parameter that is a symbol must fit `int64`, since symbols are `int64`.
         if class == ScalarClass::Int && scalar.bits == 64 && !scalar.signed {
             let name = quoted(subject, scalar.name);
             raise!(failure, Complaint::BigSymbol, place, name, value.object);

@@ -1,27 +1,29 @@
-//! Failing checks of tensors: type, NULL, ndim, dtype, device and the pointer to the extents are one group; strides,
-//! data and alignment another.
+//! Fail routines for tensors, and the routines that check tensors out of line.
+//!
+//! The header of a tensor is one group of checks: type, NULL, ndim, dtype, device type, and the pointer to the extents.
+//! Its layout is another: signs of the extents, strides, data pointer, alignment.
 
 use abi_spec::{DeviceType, TypeIndex};
 
 use crate::ir::typed::routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::fail::{failure, place_of, quoted, required_of};
-use crate::lower::routines::memory::{Any, DlTensor, Placed};
+use crate::lower::routines::memory::{Any, DlTensor, PlacedTensor};
 use crate::lower::routines::message::raise;
-use crate::lower::routines::records::{Subject, Tensor, place};
+use crate::lower::routines::records::{Subject, TensorRecord, place};
 use crate::lower::routines::view::{
     compact_at, is_compact, not_empty, refused_tensor, stride_at, tensor_in,
 };
 
 const CPU: i32 = DeviceType::CPU.0;
 
-/// What a value holds is no tensor, or one of another kind.
+/// Raises the fault of the header of element `nth` of `values`, of which a tensor is required. Returns -1.
 #[routine]
 pub(crate) fn fail_header(subject: &Subject, values: &Any, nth: u64, indices: &i64) -> i32 {
     let value = &values[nth];
     let failure = failure(subject, indices);
     let place = place_of(subject);
-    let tensor = required_of(subject) as &Tensor;
+    let tensor = required_of(subject) as &TensorRecord;
     let index = value.type_index;
     if index != TypeIndex::TENSOR && index != TypeIndex::DL_TENSOR_PTR {
         raise!(failure, Complaint::Type, place, quoted(subject, tensor.expected), value);
@@ -49,10 +51,11 @@ pub(crate) fn fail_header(subject: &Subject, values: &Any, nth: u64, indices: &i
     raise!(failure, Complaint::NoShape, place);
 }
 
-/// The `DLTensor*` of a value that is a tensor of the kind that is required; NULL once it has raised.
+/// Checks the header of a tensor of fixed rank and of one element type. Returns its `DLTensor*`, or NULL once it has
+/// raised.
 #[routine]
 pub(crate) fn check_header(any: &Any, subject: &Subject) -> &DlTensor {
-    let tensor = required_of(subject) as &Tensor;
+    let tensor = required_of(subject) as &TensorRecord;
     let index = any.type_index;
     let dl = tensor_in(any);
     let is_tensor = index == TypeIndex::TENSOR || index == TypeIndex::DL_TENSOR_PTR;
@@ -71,9 +74,9 @@ pub(crate) fn check_header(any: &Any, subject: &Subject) -> &DlTensor {
     dl
 }
 
-/// Whether a tensor may have an element type.
+/// Whether an element type is among those accepted.
 #[routine(inline)]
-fn accepts_dtype(tensor: &Tensor, dtype: u64) -> bool {
+fn accepts_dtype(tensor: &TensorRecord, dtype: u64) -> bool {
     let accepted = &tensor[1] as &u32;
     let mut found = false;
     for at in 0..tensor.accepted {
@@ -82,7 +85,8 @@ fn accepts_dtype(tensor: &Tensor, dtype: u64) -> bool {
     found
 }
 
-/// A tensor is on another device than the first one of its type of device.
+/// Raises that a tensor is on another device than `first`, the device of the first tensor of its device type, whose
+/// place is `origin`. Returns -1.
 #[routine]
 pub(crate) fn fail_device(
     subject: &Subject,
@@ -99,10 +103,10 @@ pub(crate) fn fail_device(
     raise!(failure, Complaint::OtherDevice, place, first, dl.device);
 }
 
-/// 0 if the last of these tensors is on the same device as the first one of its type of device; else -1, once it has
-/// raised.
+/// Checks that the last of `count` tensors is on the same device as the first one of its device type, unless that is
+/// CPU. Returns 0, or -1 once it has raised.
 #[routine]
-pub(crate) fn check_device(subject: &Subject, tensors: &Placed, count: i64) -> i32 {
+pub(crate) fn check_device(subject: &Subject, tensors: &PlacedTensor, count: i64) -> i32 {
     let last = tensors[count - 1].tensor;
     let ty = last.device_type;
     if ty as i32 <= CPU {
@@ -120,13 +124,13 @@ pub(crate) fn check_device(subject: &Subject, tensors: &Placed, count: i64) -> i
     0
 }
 
-/// An extent is negative, a stride not compact, there is no data, or it is not aligned.
+/// Raises the fault of the layout of a tensor that [`settle`](fn@super::view::settle) has refused. Returns -1.
 #[routine]
 pub(crate) fn fail_layout(subject: &Subject, refused: &DlTensor, indices: &i64) -> i32 {
     let dl = refused_tensor(refused);
     let failure = failure(subject, indices);
     let place = place_of(subject);
-    let tensor = required_of(subject) as &Tensor;
+    let tensor = required_of(subject) as &TensorRecord;
     let ndim = dl.ndim as i64;
     for dim in 0..ndim {
         let extent = dl.shape[dim];

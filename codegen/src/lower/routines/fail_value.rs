@@ -1,4 +1,4 @@
-//! Failing checks of values that are neither scalars nor tensors.
+//! Fail routines for values that are neither scalars nor tensors. Each raises and returns -1, unless it says otherwise.
 
 use abi_spec::TypeIndex;
 
@@ -12,37 +12,37 @@ use crate::lower::routines::errors::{set_passing, take_error};
 use crate::lower::routines::fail::{failure, place_of, quoted, required_of};
 use crate::lower::routines::memory::{Any, ByteArray, write};
 use crate::lower::routines::message::{Failure, raise};
-use crate::lower::routines::records::{Require, Required, Subject};
+use crate::lower::routines::records::{Required, Requirement, Subject};
 use crate::lower::routines::runtime::data_type_from_string;
 use crate::resolve::accepted::MAX_SMALL;
 
-/// No shape has more numbers.
+/// Largest number of integers of a shape.
 const MOST: u64 = MAX_RANK as u64;
 
-/// Every type index.
+/// A mask of all type indices.
 const ALL: u64 = u64::MAX;
 
-/// A value is of another type, or not what its type makes of it.
+/// Raises that element `nth` of `values` is of another type, or violates another requirement of its type.
 #[routine]
 pub(crate) fn fail_value(subject: &Subject, values: &Any, nth: u64, indices: &i64) -> i32 {
     let value = &values[nth];
     let required = required_of(subject) as &Required;
     let require = required.require;
-    if require == Require::OneOf {
+    if require == Requirement::OneOf {
         return wrong_type(subject, value, indices);
     }
     fail_type(subject, value, indices)?;
     match require {
-        Require::Dtype => fail_dtype(subject, value, indices),
-        Require::Device => fail_text(subject, value, indices),
-        Require::Numbers => fail_numbers(subject, value, indices),
-        Require::Size => fail_size(subject, value, indices),
-        Require::Literal => fail_literal(subject, value, indices),
+        Requirement::Dtype => fail_dtype(subject, value, indices),
+        Requirement::Device => fail_text(subject, value, indices),
+        Requirement::Numbers => fail_numbers(subject, value, indices),
+        Requirement::Size => fail_size(subject, value, indices),
+        Requirement::Literal => fail_literal(subject, value, indices),
         _ => wrong_type(subject, value, indices),
     }
 }
 
-/// Raises that a value is of another type; -1. Behind an rvalue reference it is the object that has it.
+/// Raises that a value, or the object that an rvalue reference refers to, is of another type.
 #[routine]
 pub(crate) fn wrong_type(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let required = required_of(subject) as &Required;
@@ -53,8 +53,8 @@ pub(crate) fn wrong_type(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     raise!(failure(subject, indices), Complaint::Type, place_of(subject), expected, found);
 }
 
-/// -1 once it has raised that a value is of another type, NULL, or a text that claims to be longer than it can be; else
-/// 0.
+/// Checks that a value is of an accepted type, not NULL, and no small text with an invalid length. Returns 0, or -1
+/// once it has raised.
 #[routine]
 pub(crate) fn fail_type(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let required = required_of(subject) as &Required;
@@ -79,7 +79,7 @@ pub(crate) fn fail_type(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     0
 }
 
-/// Whether a value has a payload that must not be NULL.
+/// Whether a value has a pointer that must not be NULL as its payload.
 #[routine(inline)]
 fn points(value: Borrowed) -> bool {
     let index = value.index;
@@ -89,7 +89,7 @@ fn points(value: Borrowed) -> bool {
         || index == TypeIndex::OBJECT_RVALUE_REF
 }
 
-/// The text of a value; an empty one if it has none.
+/// Returns the text of a value; empty if it is no text.
 #[routine(inline)]
 fn text_of_value(value: &Any, array: &ByteArray) -> Text {
     let found = text(value, ALL, ALL, array);
@@ -102,7 +102,7 @@ fn text_of_value(value: &Any, array: &ByteArray) -> Text {
     Text { data, len }
 }
 
-/// A text names no element type: the runtime says so.
+/// Passes on the error of the runtime for text that names no element type, or raises one if it has left none.
 #[routine]
 pub(crate) fn fail_dtype(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let array: ByteArray;
@@ -121,12 +121,12 @@ pub(crate) fn fail_dtype(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     raise!(failure(subject, indices), Complaint::Failed, parser(), status);
 }
 
-/// What finds an element type by its name, for messages.
+/// The name of the function that parses element types, for messages.
 fn parser(b: &mut Builder<'_>) -> Text {
     constant(b, abi_spec::runtime::DATA_TYPE_FROM_STRING.name)
 }
 
-/// A text is none that is expected.
+/// Raises that text is none of those expected.
 #[routine]
 pub(crate) fn fail_text(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let array: ByteArray;
@@ -136,7 +136,7 @@ pub(crate) fn fail_text(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     raise!(failure(subject, indices), Complaint::LiteralText, place_of(subject), expected, found);
 }
 
-/// Too many numbers, or too few, or something that is none.
+/// Raises that a shape, array or list has the wrong number of elements, or an element that is no integer.
 #[routine]
 pub(crate) fn fail_numbers(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let failure = failure(subject, indices);
@@ -156,7 +156,7 @@ pub(crate) fn fail_numbers(subject: &Subject, value: &Any, indices: &i64) -> i32
     raise!(failure, Complaint::Size, place, required.size, size);
 }
 
-/// -1 once it has raised that an element is no number; else 0.
+/// Checks that an element is an integer. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn fail_element(failure: Failure, place: u64, at: u64, element: &Any) -> i32 {
     if element.type_index != TypeIndex::INT {
@@ -168,7 +168,7 @@ pub(crate) fn fail_element(failure: Failure, place: u64, at: u64, element: &Any)
     0
 }
 
-/// Too many elements, or too few.
+/// Raises that a container has the wrong number of elements.
 #[routine]
 pub(crate) fn fail_size(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let required = required_of(subject) as &Required;
@@ -177,7 +177,7 @@ pub(crate) fn fail_size(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     raise!(failure(subject, indices), Complaint::Size, place, required.size, object.size);
 }
 
-/// A value is none of several.
+/// Raises that a value is none of several literals.
 #[routine]
 pub(crate) fn fail_literal(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let place = place_of(subject);

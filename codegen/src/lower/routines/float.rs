@@ -1,33 +1,36 @@
-//! Floating-point numbers in messages: the shortest digits that read back as the same number.
+//! Floats in messages: the shortest decimal that reads back as the same `f64`.
 //!
-//! Exact, by the method of Steele and White on big integers of [`WORDS`] words. It is slow and small,
-//! which is what a message needs. The text is that of Rust's `{:?}`: a point and a digit after it, and
-//! an exponent below 1e-4 and from 1e16.
+//! The method is that of Steele and White, exact arithmetic on big integers of [`WORDS`] words; messages need small
+//! code, not speed. The format is that of Rust's `{:?}`: at least one digit after the point, and an exponent below 1e-4
+//! and from 1e16.
 
 use crate::ir::typed::{Bool, Int, Ref, handles, routine};
-use crate::lower::routines::memory::{State, slice};
+use crate::lower::routines::memory::{MessageBuffer, slice};
 use crate::lower::routines::text::{put, put_int};
 
-/// Words of 32 bits in a big integer: enough for 2^1074 times a few digits.
+/// Number of 32-bit words of a big integer: enough for 2^1074 times ten, doubled twice.
 const WORDS: u64 = 40;
+/// Stored mantissa bits of an `f64`.
 const MANTISSA: u64 = 52;
+/// Bits of infinity.
 const INFINITY: u64 = 0x7ff << MANTISSA;
-/// More than any shortest representation has.
+/// Size of the buffer for digits; the shortest decimal of an `f64` has at most 17.
 const MAX_DIGITS: u64 = 24;
 
 handles! {
-    /// The number is `numerator / denominator`; another one reads back the same if it is less than `below`
-    /// smaller or `above` larger, in units of the denominator.
+    /// The number `numerator / denominator` with its rounding interval: a decimal reads back as this number if it is
+    /// less than `below / denominator` smaller or `above / denominator` larger.
     struct Ratio {
         numerator: Ref<u32>,
         denominator: Ref<u32>,
         below: Ref<u32>,
         above: Ref<u32>,
+        /// The big integer 0, for comparisons.
         zero: Ref<u32>,
-        /// The bounds themselves read back the same too.
+        /// Whether the ends of the interval read back as this number too.
         inclusive: Bool,
     }
-    /// `0.d…` times ten to the power of `point`.
+    /// The decimal digits `d…` of the number `0.d…` times ten to the power of `point`.
     struct Digits {
         text: Ref<u8>,
         count: Int<i64>,
@@ -35,9 +38,9 @@ handles! {
     }
 }
 
-/// Appends a float, as short as reading it back allows.
+/// Appends a float.
 #[routine]
-pub(crate) fn put_float(s: &State, value: f64) {
+pub(crate) fn put_float(s: &MessageBuffer, value: f64) {
     let bits = value.to_bits();
     let magnitude = bits & (u64::MAX >> 1);
     if magnitude > INFINITY {
@@ -54,9 +57,9 @@ pub(crate) fn put_float(s: &State, value: f64) {
     }
 }
 
-/// Appends a positive number, given by its bits.
+/// Appends a positive finite number, given by its bits.
 #[routine]
-pub(crate) fn put_digits(s: &State, bits: u64) {
+pub(crate) fn put_digits(s: &MessageBuffer, bits: u64) {
     let ratio = ratio(bits);
     let point = scale(ratio);
     let text: [u8; MAX_DIGITS];
@@ -64,7 +67,7 @@ pub(crate) fn put_digits(s: &State, bits: u64) {
     layout(s, Digits { text, count, point });
 }
 
-/// A big integer of one word pair.
+/// Creates a big integer.
 #[routine(inline)]
 fn big(value: u64) -> &u32 {
     let number: [u64; WORDS / 2];
@@ -86,8 +89,10 @@ pub(crate) fn big_shift(number: &u32, power: u64) {
     }
 }
 
-/// The number as a ratio of integers, with the distances to the middle of its neighbours. All is
-/// doubled once, and twice where the lower neighbour is nearer, so that the distances are integers.
+/// Splits a number, given by its bits, into a ratio of big integers with its rounding interval.
+///
+/// The ends of the interval lie halfway to the neighbours of the number. All four integers are doubled once, or twice
+/// where the lower neighbour is nearer than the upper one, so that the half distances are integers.
 #[routine(inline)]
 fn ratio(bits: u64) -> Ratio {
     let field = bits >> MANTISSA;
@@ -110,21 +115,21 @@ fn ratio(bits: u64) -> Ratio {
     Ratio { numerator, denominator, below, above, zero: big(0), inclusive }
 }
 
-/// Whether `numerator + above` reaches the denominator, so that rounding up is allowed.
+/// Whether `numerator + above` reaches the denominator: rounding up stays in the interval.
 #[routine(inline)]
 fn reaches(r: Ratio) -> bool {
     let sign = big_compare(r.numerator, r.above, r.denominator);
     sign > 0 || sign == 0 && r.inclusive
 }
 
-/// Whether `numerator` is below the lower distance, so that rounding down is allowed.
+/// Whether `numerator` is less than `below`: rounding down stays in the interval.
 #[routine(inline)]
 fn is_within(r: Ratio) -> bool {
     let sign = big_compare(r.numerator, r.zero, r.below);
     sign < 0 || sign == 0 && r.inclusive
 }
 
-/// Multiplies the number and its distances by ten.
+/// Multiplies the number and its interval by ten.
 #[routine(inline)]
 fn times_ten(r: Ratio) {
     big_scale(r.numerator, 10);
@@ -132,8 +137,8 @@ fn times_ten(r: Ratio) {
     big_scale(r.above, 10);
 }
 
-/// Finds the power of ten for which the number is `0.d…` times it, and scales by it. The ratio is multiplied by
-/// ten once more, for the first digit.
+/// Scales the number to `0.d…` and returns the power of ten that it was divided by. The ratio is left multiplied by
+/// ten, ready for the first digit.
 #[routine(inline)]
 fn scale(r: Ratio) -> i64 {
     let mut point: i64 = 0;
@@ -141,7 +146,7 @@ fn scale(r: Ratio) -> i64 {
         big_scale(r.denominator, 10);
         point += 1;
     }
-    // Ten times the number is tried, and kept while it stays below one.
+    // Each turn multiplies by ten. A number that stays below one had a leading zero.
     loop {
         times_ten(r);
         if reaches(r) {
@@ -152,7 +157,7 @@ fn scale(r: Ratio) -> i64 {
     point
 }
 
-/// Generates digits until the number is told from its neighbours; how many.
+/// Generates digits until they lie in the rounding interval. Returns their number.
 #[routine(inline)]
 fn generate(r: Ratio, text: &u8) -> i64 {
     let mut count: i64 = 0;
@@ -165,7 +170,7 @@ fn generate(r: Ratio, text: &u8) -> i64 {
         let down = is_within(r);
         let up = reaches(r);
         if down || up {
-            // Rounding goes to the nearer one where both are allowed, and up from the middle.
+            // Where both roundings are in the interval the nearer one is taken, and the upper one in the middle.
             let nearer_up = big_compare(r.numerator, r.numerator, r.denominator) >= 0;
             text[count] = digit + (up && (!down || nearer_up)) as u8;
             return count + 1;
@@ -176,9 +181,9 @@ fn generate(r: Ratio, text: &u8) -> i64 {
     }
 }
 
-/// Writes the digits of a number with its point.
+/// Appends digits with a point, and with an exponent where the number is very small or large.
 #[routine(inline)]
-fn layout(s: &State, d: Digits) {
+fn layout(s: &MessageBuffer, d: Digits) {
     if d.point > 16 || d.point < -3 {
         put(s, slice(d.text, 1));
         if d.count > 1 {
@@ -207,19 +212,19 @@ fn layout(s: &State, d: Digits) {
 }
 
 #[routine(inline)]
-fn put_zeros(s: &State, count: i64) {
+fn put_zeros(s: &MessageBuffer, count: i64) {
     for _ in 0..count {
         put(s, "0");
     }
 }
 
-/// Appends the digits from number `from`.
+/// Appends the digits from index `from` on.
 #[routine(inline)]
-fn put_from(s: &State, d: Digits, from: i64) {
+fn put_from(s: &MessageBuffer, d: Digits, from: i64) {
     put(s, slice(&d.text[from], (d.count - from) as u64));
 }
 
-/// Multiplies a big integer by less than 2^31.
+/// Multiplies a big integer by a factor below 2^31.
 #[routine]
 pub(crate) fn big_scale(number: &u32, factor: u64) {
     let mut carry: u64 = 0;
@@ -230,7 +235,7 @@ pub(crate) fn big_scale(number: &u32, factor: u64) {
     }
 }
 
-/// The sign of `x + y - z`.
+/// Returns the sign of `x + y - z`.
 #[routine]
 pub(crate) fn big_compare(x: &u32, y: &u32, z: &u32) -> i32 {
     let mut carry: i64 = 0;
@@ -243,7 +248,7 @@ pub(crate) fn big_compare(x: &u32, y: &u32, z: &u32) -> i32 {
     if carry < 0 { -1 } else { ((carry | seen) != 0) as i32 }
 }
 
-/// Subtracts `y` from `x`, which is not less.
+/// Subtracts `y` from `x`, which must be at least as large.
 #[routine]
 pub(crate) fn big_subtract(x: &u32, y: &u32) {
     let mut borrow: i64 = 0;

@@ -1,20 +1,24 @@
-//! Functions of the FFI that are found by name, and what those of the runtime make.
+//! Calls of FFI functions: lookup by name, and containers that functions of the registry make.
 
 use abi_spec::TypeIndex;
 
 use crate::ir::typed::{Text, routine};
-use crate::lower::routines::access::filled;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::errors::pass_on;
-use crate::lower::routines::memory::{Any, ByteArray, Caller, Object, write};
-use crate::lower::routines::message::raise;
-use crate::lower::routines::result::leave;
+use crate::lower::routines::memory::{
+    Any, ByteArray, Caller, NamedCallee, Object, filled, slice, write,
+};
+use crate::lower::routines::message::{fail_at, raise};
+use crate::lower::routines::result::{leave, release};
 use crate::lower::routines::runtime::{
     function_call, function_get_global, lookup_from_imports, object_dec_ref,
 };
 
-/// A function by its name; NULL once it has raised. One of the imports is borrowed from the module that has it; one of
-/// the registry is kept. The name ends with a NUL. Of several threads one fills the cache.
+/// Looks up a function by its name, which ends with a NUL. Returns NULL once it has raised.
+///
+/// The imports of the library, if `context` is not NULL, come before the registry. A function of the imports is
+/// borrowed from its module; a function of the registry stays in the cache for good. Of threads that race, one fills
+/// the cache and the others release what they found.
 #[routine]
 pub(crate) fn look_up(caller: Caller, name: Text, cache: &&Object, context: &u8) -> &Object {
     let out: &Object;
@@ -49,7 +53,55 @@ pub(crate) fn look_up(caller: Caller, name: Text, cache: &&Object, context: &u8)
     found
 }
 
-/// A function of the runtime has failed: its error is passed on, or one is raised that names it; -1.
+/// Calls a function by its name. The first call looks it up. Returns 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn call_named(
+    caller: Caller,
+    callee: &NamedCallee,
+    args: &Any,
+    count: i32,
+    result: &Any,
+) -> i32 {
+    let mut function = callee.cache.load_atomic();
+    if function == null {
+        function = look_up(caller, slice(callee.name, callee.len), callee.cache, *callee.context);
+    }
+    if function == null {
+        return -1;
+    }
+    call_object(caller, function, args, count, result)
+}
+
+/// Calls a function object. Returns 0, or the status of [`fail_at()`] once it has raised.
+///
+/// Where `result` is NULL the result is released. The result of a callee that fails is overwritten with None and never
+/// released.
+#[routine]
+pub(crate) fn call_object(
+    caller: Caller,
+    function: &Object,
+    args: &Any,
+    count: i32,
+    result: &Any,
+) -> i32 {
+    let own: Any;
+    let to = if result != null { result } else { own };
+    write(to, TypeIndex::NONE, 0);
+    let status = function_call(function, args, count, to);
+    if status != 0 {
+        write(to, TypeIndex::NONE, 0);
+        let values: i64;
+        *values = status as i64;
+        return fail_at(caller, values);
+    }
+    if result == null {
+        release(own, 1);
+    }
+    0
+}
+
+/// Passes on the error that a function of the runtime has raised, or else raises one that names the function. Returns
+/// -1.
 #[routine(inline)]
 pub(crate) fn fail_call(caller: Caller, name: Text, status: i32) -> i32 {
     if pass_on(caller) == 0 {
@@ -58,18 +110,19 @@ pub(crate) fn fail_call(caller: Caller, name: Text, status: i32) -> i32 {
     -1
 }
 
-/// An array of values, which it shares; -1 once it has raised.
+/// Makes an `ffi.Array` that shares the values. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn make_array(caller: Caller, values: &Any, count: i32, result: &Any) -> i32 {
     made("ffi.Array", TypeIndex::ARRAY, caller, values, count, result)
 }
 
-/// A shape of values that are integers; -1 once it has raised.
+/// Makes an `ffi.Shape` of integers. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn make_shape(caller: Caller, values: &Any, count: i32, result: &Any) -> i32 {
     made("ffi.Shape", TypeIndex::SHAPE, caller, values, count, result)
 }
 
+/// Calls [`make()`] and requires a result of type index `ty`.
 #[routine(inline)]
 fn made(name: Text, ty: i32, caller: Caller, values: &Any, count: i32, result: &Any) -> i32 {
     make(caller, name, values, count, result)?;
@@ -82,7 +135,7 @@ fn made(name: Text, ty: i32, caller: Caller, values: &Any, count: i32, result: &
     0
 }
 
-/// What a function of the registry makes of values; -1 once it has raised.
+/// Calls a function of the registry with these values. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn make(caller: Caller, name: Text, values: &Any, count: i32, result: &Any) -> i32 {
     let out: &Object;

@@ -1,23 +1,26 @@
-//! Routines that are compiled once, and that a linker adds to the modules that use them.
+//! Routines that are compiled once; a linker adds them to the modules that call them.
 //!
-//! What is not to be inlined is left to the linker; the hot routines stay with each module. The name of a symbol says by
-//! which sources it was made: what objects of other versions want is another symbol.
+//! Hot routines, which may be inlined, are defined in each module that calls them; all others are left to the linker.
+//! The symbols of linked routines end in a stamp of their sources, so that objects of different versions never share
+//! one.
 
 use super::{Heat, Routine, define_used};
 use crate::ir::{Linkage, Module, Symbol};
 use crate::lower::cuda::Loader;
 
-/// Which sources made the routines.
+/// Digest of the sources of the routines, at the end of their symbols.
 const STAMP: &str = env!("ROUTINES_STAMP");
 
-/// Defines the hot routines that a module declares, and leaves the others to a linker.
-pub(crate) fn leave(module: &mut Module, loader: Loader) {
+/// Defines the hot routines that a module declares and makes the others imports.
+pub(crate) fn import_linked(module: &mut Module, loader: Loader) {
     define_used(module, Linkage::Local, loader, stays);
     publish(module, |_| Linkage::Import);
 }
 
-/// Modules of routines for a linker, each with the name of its object. A linker takes those that are wanted, keeps one
-/// copy of each routine, and shows it to no loader. Routines of launches, which share what they remember, stand together.
+/// Returns modules of routines for a linker, each with the name of its object file.
+///
+/// There is one module for each routine, so that a linker adds only the routines that are called. The routines of
+/// launches share variables, and so one module. A linker keeps one copy of each routine and exports none.
 ///
 /// ```
 /// use tvm_ffi_codegen::{Library, Options, Routines, ir, is_linked_routine, linked_routines, lower};
@@ -38,6 +41,7 @@ pub fn linked_routines() -> Vec<(String, Module)> {
     alone.chain([together]).map(|group| linked(&group)).collect()
 }
 
+/// Returns a module that defines a group of routines, with its name.
 fn linked(group: &[Routine]) -> (String, Module) {
     let mut module = Module::default();
     for routine in group {
@@ -55,7 +59,7 @@ fn linked(group: &[Routine]) -> (String, Module) {
     (name.trim_start_matches(super::PREFIX).to_owned(), module)
 }
 
-/// Whether a symbol is that of a routine which a linker adds, made by the same sources as these.
+/// Whether a symbol is that of a linked routine of this version, with the same stamp.
 ///
 /// ```
 /// use tvm_ffi_codegen::is_linked_routine;
@@ -70,7 +74,8 @@ pub fn is_linked_routine(symbol: &str) -> bool {
     Routine::ALL.iter().any(|&routine| routine.name() == name && !stays(routine))
 }
 
-/// Whether a routine is defined in each module that uses it, where it may be inlined. It has no state that all share.
+/// Whether a routine is defined in each module that calls it, where it may be inlined. Such routines share no
+/// variables.
 fn stays(routine: Routine) -> bool {
     match routine.heat() {
         Heat::hot => true,
@@ -78,8 +83,7 @@ fn stays(routine: Routine) -> bool {
     }
 }
 
-/// Gives the routines that a module declares, apart from those that stay with it, linkage and the names that objects know
-/// them by.
+/// Gives the linked routines that a module declares their linkage, and names that end in the stamp.
 fn publish(module: &mut Module, linkage: impl Fn(Routine) -> Linkage) {
     let mut names: Vec<(Symbol, String)> = Vec::new();
     for &routine in Routine::ALL.iter().filter(|&&routine| !stays(routine)) {

@@ -1,4 +1,4 @@
-//! What routines see in memory: structs of the ABI and of our own, by their fields.
+//! Structs that routines read and write: those of the ABI, and those that routines and wrappers share.
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{
@@ -9,33 +9,36 @@ use abi_spec::layout::{
 
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, Text, handles, routine, structs};
-use crate::lower::routines::records::{Head, Site, Subject};
-use crate::lower::routines::{NUMBERS_SIZE, named};
+use crate::language::MAX_RANK;
+use crate::lower::routines::records::{CallSite, Head, Subject};
+
+/// Size of the buffer for the integers of an array or list: an address, a size, and [`MAX_RANK`] integers.
+pub(crate) const NUMBERS_SIZE: u32 = 16 + 8 * MAX_RANK as u32;
 
 structs! {
     /// A `TVMFFIAny`.
     Any AnyFields: ANY.size, ANY.align => {
         type_index: Field<i32> = any::TYPE_INDEX.offset,
         small_len: Field<u32> = any::SMALL_LEN.offset,
-        // The type index and the word beside it.
+        // The type index and the 32 bits after it.
         head: Field<u64> = any::TYPE_INDEX.offset,
         payload: Field<u64> = any::PAYLOAD.offset,
         number: Field<i64> = any::PAYLOAD.offset,
         object: Field<Ref<Object>> = any::PAYLOAD.offset,
-        // The bytes of a small text.
+        // The bytes of small text.
         bytes: Nested<u8> = any::PAYLOAD.offset,
     }
-    /// An object: its header, and of the cell behind it what the type says.
+    /// An object: its header, and the cell after it, whose fields depend on the type.
     Object ObjectFields: OBJECT.size, OBJECT.align => {
         type_index: Field<i32> = object::TYPE_INDEX.offset,
         text: Nested<ByteArray> = OBJECT.size as i32,
         tensor: Nested<DlTensor> = OBJECT.size as i32,
         error: Nested<ErrorCell> = OBJECT.size as i32,
-        // Elements and size of an array or a list; a shape has its size there, too.
+        // Elements and size of an array or list. The size of a shape has the same offset.
         elements: Field<Ref<Any>> = seq_cell::DATA.in_object(),
         size: Field<u64> = seq_cell::SIZE.in_object(),
     }
-    /// An integer that is an object: its header, and the number of its words.
+    /// An integer object: its header, and the number of its words.
     BigInt BigIntFields: OBJECT.size + 16, OBJECT.align => {
         size: Field<u64> = big_int::SIZE.in_object(),
         words: Nested<u64> = big_int::WORDS.in_object(),
@@ -53,11 +56,11 @@ structs! {
     /// A `DLTensor`.
     DlTensor DlTensorFields: DL_TENSOR.size, DL_TENSOR.align => {
         data: Field<Ref<u8>> = dl_tensor::DATA.offset,
-        // The type and the index of the device.
+        // The type and the index of the device, 32 bits each.
         device: Field<u64> = dl_tensor::DEVICE_TYPE.offset,
         device_type: Field<u32> = dl_tensor::DEVICE_TYPE.offset,
         ndim: Field<i32> = dl_tensor::NDIM.offset,
-        // The rank and the element type, which are neighbours.
+        // The rank and the element type, 32 bits each.
         kind: Field<u64> = dl_tensor::NDIM.offset,
         shape: Field<Ref<i64>> = dl_tensor::SHAPE.offset,
         strides: Field<Ref<i64>> = dl_tensor::STRIDES.offset,
@@ -71,7 +74,7 @@ structs! {
         deleter: Field<Ref<u8>> = managed::DELETER.offset,
         flags: Field<u64> = managed::FLAGS.offset,
         tensor: Nested<DlTensor> = managed::DL_TENSOR.offset,
-        // Extents, strides and elements follow it in a block that is allocated here.
+        // The extents, in a block of `allocate_plain`; the strides and the elements follow.
         dims: Nested<i64> = DL_MANAGED_TENSOR_VERSIONED.size as i32,
     }
     /// A `TVMFFITypeInfo`.
@@ -81,80 +84,115 @@ structs! {
         key: Nested<ByteArray> = type_info::TYPE_KEY.offset,
         ancestors: Field<Ref<Ref<TypeInfo>>> = type_info::TYPE_ANCESTORS.offset,
     }
-    /// The integers of a shape: its cell, or the same filled with those of a sequence.
+    /// The integers of a shape: its cell, or a buffer that begins like one.
     Numbers NumbersFields: NUMBERS_SIZE, 8 => {
         data: Field<Ref<i64>> = shape_cell::DATA.offset,
         size: Field<u64> = shape_cell::SIZE.offset,
         values: Nested<i64> = SHAPE_CELL.size as i32,
     }
-    /// One of several texts in a row.
-    Known KnownFields: 4, 1 => {
+    /// One of several texts in a row: its length and its bytes.
+    KnownText KnownTextFields: 4, 1 => {
         len: Unaligned<u32> = 0,
         bytes: Nested<u8> = 4,
     }
-    /// An entry of a table of names: where it is in the table, and its length.
-    Name NameFields: 8, 8 => {
+    /// An entry of a table of names: offset from the start of the table, and length.
+    NameEntry NameEntryFields: 8, 8 => {
         offset: Field<u32> = 0,
         len: Field<u32> = 4,
     }
-    /// What is known of a function that is called by name, see [`named`].
-    Named NamedFields: named::NAME, 8 => {
+    /// A function that is called by name, see [`named`].
+    NamedCallee NamedCalleeFields: named::NAME, 8 => {
         cache: Field<Ref<Ref<Object>>> = named::CACHE as i32,
         context: Field<Ref<Ref<u8>>> = named::CONTEXT as i32,
         len: Field<u64> = named::LENGTH as i32,
         name: Nested<u8> = named::NAME as i32,
     }
-    /// A tensor and its place.
-    Placed PlacedFields: 16, 8 => {
+    /// A tensor and its [place](mod@super::records::place).
+    PlacedTensor PlacedTensorFields: 16, 8 => {
         tensor: Field<Ref<DlTensor>> = 0,
         place: Field<u64> = 8,
     }
-    /// A message while it is composed.
-    State StateFields: TEXT + MAX_TEXT, 8 => {
-        // The record that it is about, from which everything else is found.
+    /// A message that is being composed.
+    MessageBuffer MessageBufferFields: TEXT + MAX_TEXT, 8 => {
+        // The record that the message is about, which leads to the host function.
         head: Field<Ref<Head>> = 0,
-        // The numbers of the elements that the loops are at.
+        // The indices of the enclosing loops.
         indices: Field<Ref<i64>> = 8,
-        // The values that are left.
+        // The next value.
         values: Field<Ref<i64>> = 16,
-        // What the last place was of.
+        // The value that the message is about, which `At` and `Path` set.
         subject: Field<Ref<Subject>> = 24,
         length: Field<u64> = 32,
         message: Nested<u8> = TEXT as i32,
     }
 }
 
-/// Where the text of a message is, and how many bytes there is room for; the rest is cut off.
-const TEXT: u32 = 40;
-pub(crate) const MAX_TEXT: u32 = 4096;
+/// The constant that describes a function which [`CallNamed`](super::Routine) calls: offsets of its fields, and its
+/// bytes.
+pub(crate) mod named {
+    /// The address of the variable that caches the function.
+    pub(crate) const CACHE: u32 = 0;
 
-handles! {
-    /// Who fails if something does: a place of a function, or the function.
-    pub(crate) struct Caller {
-        site: Ref<Site>,
+    /// The address of the variable that holds the context of the library.
+    pub(crate) const CONTEXT: u32 = 8;
+
+    /// The length of the name.
+    pub(crate) const LENGTH: u32 = 16;
+
+    /// The name, which ends with a NUL.
+    pub(crate) const NAME: u32 = 24;
+
+    /// Encodes the constant. The addresses are left to relocations.
+    pub(crate) fn encode(name: &str) -> Vec<u8> {
+        let mut bytes = vec![0; LENGTH as usize];
+        bytes.extend((name.len() as u64).to_le_bytes());
+        bytes.extend(name.as_bytes());
+        bytes.push(0);
+        bytes
     }
 }
 
-/// A text by its address and length.
+/// Offset of the text of a message.
+const TEXT: u32 = 40;
+/// Size of the text of a message in bytes; the rest is cut off.
+pub(crate) const MAX_TEXT: u32 = 4096;
+
+handles! {
+    /// The function to name in messages: a call site, or the record of a host function read as one, of which only the
+    /// head is used.
+    pub(crate) struct Caller {
+        site: Ref<CallSite>,
+    }
+}
+
+/// Returns text by its address and length.
 #[routine(inline)]
 pub(crate) fn slice(data: &u8, len: u64) -> Text {
     Text { data, len }
 }
 
-/// The text of an array of bytes.
+/// Returns the text of a `TVMFFIByteArray`.
 #[routine(inline)]
 pub(crate) fn bytes(array: &ByteArray) -> Text {
     Text { data: array.data, len: array.len }
 }
 
-/// Writes all 16 bytes of a value.
+/// Fills in a `TVMFFIByteArray` and returns it.
+#[routine(inline)]
+pub(crate) fn filled(array: &ByteArray, data: &u8, len: u64) -> &ByteArray {
+    array.data = data;
+    array.len = len;
+    array
+}
+
+/// Writes all 16 bytes of a `TVMFFIAny`.
 #[routine(inline)]
 pub(crate) fn write(to: &Any, index: i32, payload: u64) {
     to.head = index as u32 as u64;
     to.payload = payload;
 }
 
-/// The constant of a type index, as routines compare it.
+/// A type index is a constant of type `i32` in routines.
 impl crate::ir::typed::Const for TypeIndex {
     type Handle = Int<i32>;
 

@@ -1,52 +1,60 @@
-//! Messages: composed of pieces, and raised.
+//! Messages: raising a complaint, and composing its text from pieces.
 
 use crate::ir::typed::{Float, Int, Ref, Single, Text, handles, routine};
 use crate::ir::{Builder, Convert, Type, Value};
 use crate::lower::routines::Routine;
 use crate::lower::routines::big_int::put_big;
-use crate::lower::routines::complaints::{self, Complaint};
-use crate::lower::routines::errors;
+use crate::lower::routines::complaints::{Complaint, TemplatePart};
+use crate::lower::routines::errors::{self, pass_on};
 use crate::lower::routines::float::put_float;
-use crate::lower::routines::memory::{Any, BigInt, Caller, State, slice};
-use crate::lower::routines::names::{put_device, put_device_type, put_dtype, put_type};
-use crate::lower::routines::quote::put_quoted;
-use crate::lower::routines::records::{
-    Fault, Head, Host, Message, Piece, PieceKind, Rest, Span, Start, Subject, Suffix, place,
+use crate::lower::routines::memory::{Any, BigInt, Caller, MessageBuffer, slice};
+use crate::lower::routines::names::{
+    put_device, put_device_type, put_dtype, put_type, put_written,
 };
-use crate::lower::routines::result::put_written;
-use crate::lower::routines::schema::Part;
-use crate::lower::routines::text::{put, put_int, put_unsigned};
+use crate::lower::routines::records::{
+    CallSite, CalleeKind, Case, Fault, Head, MessageRecord, Piece, PieceKind, Rest, Span, Start,
+    Subject, Suffix, TextRef, base_of, host_of, place, text_in, text_of,
+};
+use crate::lower::routines::schema::FieldType;
+use crate::lower::routines::text::{put, put_int, put_quoted, put_unsigned};
 
 handles! {
-    /// What messages about a value need: its record, and the numbers of the elements that the loops are at.
+    /// The context of a message.
     pub(crate) struct Failure {
+        /// The record of the value or of the function that the message is about.
         head: Ref<Head>,
+        /// The indices of the enclosing loops, the outermost first; NULL where there are none.
         indices: Ref<i64>,
     }
 }
 
-/// Where something fails.
-pub(crate) trait Place {
-    /// A record of the function, and the numbers of the elements that the loops are at.
-    fn failure(self, b: &mut Builder<'_>) -> Failure;
+/// The first argument of `raise!`: anything that gives a message its context.
+pub(crate) trait IntoFailure {
+    /// Returns the context.
+    fn into_failure(self, b: &mut Builder<'_>) -> Failure;
 }
 
-impl Place for Failure {
-    fn failure(self, _: &mut Builder<'_>) -> Failure {
+impl IntoFailure for Failure {
+    fn into_failure(self, _: &mut Builder<'_>) -> Failure {
         self
     }
 }
 
-impl Place for Caller {
-    fn failure(self, b: &mut Builder<'_>) -> Failure {
+impl IntoFailure for Caller {
+    fn into_failure(self, b: &mut Builder<'_>) -> Failure {
         let (base, offset) = self.site.parts();
         Failure { head: Ref::within(base, offset), indices: Ref::new(b.null()) }
     }
 }
 
-/// What `raise!` calls: raises a complaint of these values.
-pub(crate) fn raise(b: &mut Builder<'_>, at: impl Place, complaint: Complaint, values: &[Value]) {
-    let failure = at.failure(b);
+/// Emits code that raises a complaint with these values, one word each. `raise!` expands to a call of this.
+pub(crate) fn raise(
+    b: &mut Builder<'_>,
+    at: impl IntoFailure,
+    complaint: Complaint,
+    values: &[Value],
+) {
+    let failure = at.into_failure(b);
     let (bytes, is_rare) = template(complaint);
     let base = b.constant_bytes(&bytes, 8);
     let message = b.ptr_offset(base, i64::from(4 * Start::WORDS));
@@ -61,62 +69,71 @@ pub(crate) fn raise(b: &mut Builder<'_>, at: impl Place, complaint: Complaint, v
     b.call(say, &[head, base, message, list, indices]);
 }
 
-/// A constant with the message of a complaint, and whether some piece of it is rare.
+/// Encodes the message of a complaint as a constant. Also returns whether one of its pieces is rare.
 fn template(complaint: Complaint) -> (Vec<u8>, bool) {
-    use crate::lower::routines::records::Text as Quoted;
     let (mut text, mut pieces, mut is_rare) = (Vec::new(), Vec::new(), false);
     let mut span = |words: &str| {
         text.extend_from_slice(words.as_bytes());
         let length = words.len() as u32;
-        Quoted(Span { offset: text.len() as u32 - length, length })
+        TextRef(Span { offset: text.len() as u32 - length, length })
     };
     let kind = span(complaint.kind());
     for part in complaint.parts() {
         pieces.push(match part {
-            complaints::Part::Words(words) => Piece { kind: PieceKind::Words, text: span(words) },
-            complaints::Part::Value(kind) => {
+            TemplatePart::Words(words) => Piece { kind: PieceKind::Words, text: span(words) },
+            TemplatePart::Value(kind) => {
                 is_rare |= kind.is_rare();
-                Piece { kind, text: Quoted::default() }
+                Piece { kind, text: TextRef::default() }
             }
-            complaints::Part::Subject => unreachable!("routines name what they complain of"),
+            TemplatePart::Subject => unreachable!("routines name what they complain of"),
         });
     }
-    let first = 4 * (Start::WORDS + Message::WORDS);
+    let first = 4 * (Start::WORDS + MessageRecord::WORDS);
     let texts = first + 4 * Piece::WORDS * pieces.len() as u32;
     let mut words = Vec::with_capacity(texts as usize / 4);
     Start { texts }.encode(&mut words);
-    Message { kind, pieces: first, count: pieces.len() as u32 }.encode(&mut words);
+    MessageRecord { kind, pieces: first, count: pieces.len() as u32 }.encode(&mut words);
     pieces.into_iter().for_each(|piece| piece.encode(&mut words));
     let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     bytes.extend(text);
     (bytes, is_rare)
 }
 
-/// The constant that a record is in.
-#[routine(inline)]
-pub(crate) fn base_of(record: &Head) -> &u8 {
-    &(record as &u8)[0 - record.at]
+/// Passes on the error that the callee of a call site has left, or else raises the message of the call site. Returns
+/// -1.
+///
+/// Returns -2 if an FFI function has returned -2 and left no error: up to 0.1.8 that is how runtimes report an error
+/// that the host holds itself.
+#[routine]
+pub(crate) fn fail_at(caller: Caller, values: &i64) -> i32 {
+    let callee = caller.site.callee;
+    if callee != CalleeKind::None {
+        if pass_on(caller) != 0 {
+            return -1;
+        }
+        if callee == CalleeKind::Function && *values == -2 {
+            return -2;
+        }
+    }
+    let head = caller.site as &Head;
+    say(head, base_of(head), meaning(caller.site, values), values, null);
+    -1
 }
 
-/// The function of a record.
+/// Returns the message of a call site for a status, which is the first value if the site has cases.
 #[routine(inline)]
-pub(crate) fn host_of(record: &Head) -> &Host {
-    &base_of(record)[record.host] as &Host
+fn meaning(site: &CallSite, values: &i64) -> &MessageRecord {
+    let cases = &site[1] as &Case;
+    for at in 0..site.cases {
+        let case = &cases[at];
+        if case.status == *values as u32 as u64 {
+            return case.message;
+        }
+    }
+    site.message
 }
 
-/// A text of the constant that a record is in.
-#[routine(inline)]
-pub(crate) fn text_of(record: &Head, text: &Span) -> Text {
-    text_in(base_of(record), text)
-}
-
-/// A text of a constant.
-#[routine(inline)]
-fn text_in(base: &u8, text: &Span) -> Text {
-    slice(&base[(base as &Start).texts + text.offset], text.length)
-}
-
-/// Raises the message of a fault with these values; -1.
+/// Raises the message of a fault, none of whose pieces is rare, with these values. Returns -1.
 #[routine]
 pub(crate) fn fail(fault: &Fault, values: &i64) -> i32 {
     let head = fault.head;
@@ -124,7 +141,7 @@ pub(crate) fn fail(fault: &Fault, values: &i64) -> i32 {
     -1
 }
 
-/// The same with pieces of every kind.
+/// Raises the message of a fault like [`fail()`], with pieces of any kind.
 #[routine]
 pub(crate) fn fail_any(fault: &Fault, values: &i64) -> i32 {
     let head = fault.head;
@@ -132,10 +149,13 @@ pub(crate) fn fail_any(fault: &Fault, values: &i64) -> i32 {
     -1
 }
 
-/// Raises a message of a constant about a record.
+/// Composes and raises a message, none of whose pieces is rare.
+///
+/// `base` is the constant that holds the message and its texts; `head` is the record that the message is about, which
+/// may be in another constant.
 #[routine]
-pub(crate) fn say(head: &Head, base: &u8, message: &Message, values: &i64, indices: &i64) {
-    let s: State;
+pub(crate) fn say(head: &Head, base: &u8, message: &MessageRecord, values: &i64, indices: &i64) {
+    let s: MessageBuffer;
     open(s, head, values, indices);
     let pieces = &base[message.pieces] as &Piece;
     for at in 0..message.count {
@@ -144,10 +164,16 @@ pub(crate) fn say(head: &Head, base: &u8, message: &Message, values: &i64, indic
     errors::raise(s, text_in(base, message.kind));
 }
 
-/// The same with pieces of every kind.
+/// Composes and raises a message like [`say()`], with pieces of any kind.
 #[routine]
-pub(crate) fn say_any(head: &Head, base: &u8, message: &Message, values: &i64, indices: &i64) {
-    let s: State;
+pub(crate) fn say_any(
+    head: &Head,
+    base: &u8,
+    message: &MessageRecord,
+    values: &i64,
+    indices: &i64,
+) {
+    let s: MessageBuffer;
     open(s, head, values, indices);
     let pieces = &base[message.pieces] as &Piece;
     for at in 0..message.count {
@@ -168,26 +194,26 @@ pub(crate) fn say_any(head: &Head, base: &u8, message: &Message, values: &i64, i
     errors::raise(s, text_in(base, message.kind));
 }
 
-/// A message without text.
+/// Initializes an empty message.
 #[routine(inline)]
-fn open(s: &State, head: &Head, values: &i64, indices: &i64) {
+fn open(s: &MessageBuffer, head: &Head, values: &i64, indices: &i64) {
     s.head = head;
     s.indices = indices;
     s.values = values;
     s.length = 0;
 }
 
-/// The next value.
+/// Takes the next value.
 #[routine(inline)]
-fn next(s: &State) -> i64 {
+fn next(s: &MessageBuffer) -> i64 {
     let values = s.values;
     s.values = &values[1];
     *values
 }
 
-/// Appends a piece that is not rare.
+/// Appends a piece of a kind that is not rare.
 #[routine]
-pub(crate) fn put_piece(s: &State, base: &u8, piece: &Piece) {
+pub(crate) fn put_piece(s: &MessageBuffer, base: &u8, piece: &Piece) {
     match piece.kind {
         PieceKind::Words => put(s, text_in(base, piece.text)),
         PieceKind::Int => put_int(s, next(s)),
@@ -222,17 +248,17 @@ pub(crate) fn put_piece(s: &State, base: &u8, piece: &Piece) {
     }
 }
 
-/// `` when calling: `f()` ``
+/// Appends `` when calling: `f()` `` with the signature of the function.
 #[routine]
-pub(crate) fn put_calling(s: &State) {
+pub(crate) fn put_calling(s: &MessageBuffer) {
     put(s, " when calling: `");
     put(s, text_of(s.head, host_of(s.head).signature));
     put(s, "`");
 }
 
-/// `x.shape[0]`
+/// Appends a [place] such as `x.shape[0]`.
 #[routine]
-pub(crate) fn put_place(s: &State, at: u64) {
+pub(crate) fn put_place(s: &MessageBuffer, at: u64) {
     put_path(s, at);
     match at >> (place::SUFFIX as u64) & 0xff {
         Suffix::None => return,
@@ -244,9 +270,9 @@ pub(crate) fn put_place(s: &State, at: u64) {
     put(s, "]");
 }
 
-/// The path of a value, with the numbers of the elements.
+/// Appends the path of the value of a [place], with the indices of the enclosing loops in it.
 #[routine]
-pub(crate) fn put_path(s: &State, at: u64) {
+pub(crate) fn put_path(s: &MessageBuffer, at: u64) {
     let base = base_of(s.head);
     let subject = &base[at >> (place::OFFSET as u64)] as &Subject;
     s.subject = subject;
@@ -262,12 +288,13 @@ pub(crate) fn put_path(s: &State, at: u64) {
     }
 }
 
+/// Reads the bits of a float.
 fn float_of(b: &mut Builder<'_>, bits: Int<i64>) -> Float<f64> {
     let bits = bits.value(b);
     Float::new(b.convert(Convert::Bitcast, bits, Type::F64))
 }
 
-/// Addresses differ from run to run, so only NULL is told from the rest.
+/// Selects the text of a pointer. Addresses differ from run to run, so messages say only whether it is NULL.
 fn pointer(b: &mut Builder<'_>, address: Int<i64>) -> Text {
     use crate::ir::typed::{Literal, constant, ne, select};
     let some = ne(b, address, Literal::<0>);
@@ -275,6 +302,7 @@ fn pointer(b: &mut Builder<'_>, address: Int<i64>) -> Text {
     select(b, some, some_text, none)
 }
 
+/// Selects the text of a truth value.
 fn truth(b: &mut Builder<'_>, word: Int<i64>) -> Text {
     use crate::ir::typed::{Literal, constant, ne, select};
     let some = ne(b, word, Literal::<0>);

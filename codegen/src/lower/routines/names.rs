@@ -1,32 +1,33 @@
-//! Appending the names of types, element types and devices.
+//! Appending the names of value types, element types and devices to a message.
 
 use abi_spec::{DType, DeviceType, TypeCode, TypeIndex};
 use rustc_hash::FxHashMap;
 
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, Single, Text, constant, handles, routine};
-use crate::lower::routines::memory::{Any, Name, State, bytes, slice};
+use crate::lower::routines::access::is_object;
+use crate::lower::routines::memory::{Any, MessageBuffer, NameEntry, bytes, slice};
 use crate::lower::routines::runtime::get_type_info;
 use crate::lower::routines::text::{put, put_int, put_unsigned};
 
-/// The element type of nothing.
+/// Word of the element type `void`.
 const VOID: u64 = DType::VOID.to_word() as u64;
 
-/// The code of truths, which have 8 bits in spite of their name.
+/// Code of `bool`, whose name implies 8 bits and is also used, with the bits after it, for other widths.
 const BOOL: u64 = TypeCode::Bool as u64;
 
 const CPU: i64 = DeviceType::CPU.0 as i64;
 
 handles! {
-    /// A table that maps small numbers to names.
+    /// A constant table of names, indexed by small numbers.
     pub(crate) struct Names {
-        entries: Ref<Name>,
+        entries: Ref<NameEntry>,
         count: Int<u64>,
     }
 }
 
-/// A table of names: for each where it is in the table, and its length, 0 for a number without a name; then the names,
-/// each once.
+/// Adds a constant table of names. Entries with offset and length of each name come first, then the names, each once. A
+/// number without a name has an empty one.
 pub(crate) fn table<'n>(
     b: &mut Builder<'_>,
     names: impl ExactSizeIterator<Item = &'n [u8]>,
@@ -45,7 +46,7 @@ pub(crate) fn table<'n>(
     Names { entries: Ref::new(b.constant_bytes(&head, 8)), count: constant(b, count as u64) }
 }
 
-/// The name of a number; an empty text if it has none.
+/// Returns the name of a number; empty if it has none.
 #[routine(inline)]
 pub(crate) fn name_of(names: Names, number: u64) -> Text {
     let name = name_at(names, if number < names.count { number } else { 0 });
@@ -53,46 +54,48 @@ pub(crate) fn name_of(names: Names, number: u64) -> Text {
     slice(name.data, if number < names.count { len } else { 0 })
 }
 
-/// The name of a number that the table has.
+/// Returns the name of a number below the count of the table.
 #[routine(inline)]
 pub(crate) fn name_at(names: Names, number: u64) -> Text {
     let name = &names.entries[number];
     slice(&(names.entries as &u8)[name.offset], name.len as u64)
 }
 
+/// The names of static type indices.
 fn type_names(b: &mut Builder<'_>) -> Names {
     let last = TypeIndex::ALL.iter().map(|index| index.0).max().unwrap_or(0);
     let names: Vec<_> = (0..=last).map(|index| TypeIndex(index).received_name()).collect();
     table(b, names.iter().map(|name| name.unwrap_or("").as_bytes()))
 }
 
+/// The names of the codes of element types.
 fn code_names(b: &mut Builder<'_>) -> Names {
     table(b, TypeCode::ALL.iter().map(|code| code.name().as_bytes()))
 }
 
+/// The names of device types.
 fn device_names(b: &mut Builder<'_>) -> Names {
     let last = DeviceType::ALL.iter().map(|ty| ty.0).max().unwrap_or(0);
     let names: Vec<_> = (0..=last).map(|ty| DeviceType(ty).name()).collect();
     table(b, names.iter().map(|name| name.unwrap_or("").as_bytes()))
 }
 
-/// For each code of an element type the bits that its name implies; 0 if it implies none.
+/// One byte for each code of an element type: the width in bits that its name implies, or 0.
 fn implied_bits(b: &mut Builder<'_>) -> Text {
     let bits: Vec<u8> = TypeCode::ALL.iter().map(|code| code.implied_bits().unwrap_or(0)).collect();
     constant(b, &bits[..])
 }
 
-/// Appends the type of a received value.
+/// Appends the type of a received value: its name, the key of its class, or its type index.
 #[routine]
-pub(crate) fn put_type(s: &State, value: &Any) {
+pub(crate) fn put_type(s: &MessageBuffer, value: &Any) {
     let index = value.type_index;
     let name = name_of(type_names(), index as i64 as u64);
     if name.len != 0 {
         put(s, name);
         return;
     }
-    // The runtime ends the process when it is asked about an index that it does not know, so it is
-    // asked only about one that a live object has.
+    // The runtime aborts on a type index that it does not know. The index of a live object is known.
     if index >= TypeIndex::DYN_OBJECT_BEGIN && value.object != null {
         let object = value.object;
         if object.type_index == index {
@@ -104,9 +107,34 @@ pub(crate) fn put_type(s: &State, value: &Any) {
     put_int(s, index as i64);
 }
 
-/// Appends an element type, as `DType` displays it.
+/// Appends the type of a value that a kernel has written, which may be borrowed or contradict its object.
 #[routine]
-pub(crate) fn put_dtype(s: &State, word: u64) {
+pub(crate) fn put_written(s: &MessageBuffer, value: &Any) {
+    let index = value.type_index;
+    if index >= TypeIndex::DL_TENSOR_PTR && index <= TypeIndex::BYTE_ARRAY_PTR {
+        put(s, "a borrowed ");
+    }
+    if is_object(index) {
+        let object = value.object;
+        if object == null {
+            put(s, "NULL");
+            return;
+        }
+        let own = object.type_index;
+        if own != index {
+            put(s, "type index ");
+            put_int(s, index as i64);
+            put(s, " of an object with type index ");
+            put_int(s, own as i64);
+            return;
+        }
+    }
+    put_type(s, value);
+}
+
+/// Appends an element type, formatted like `DType`.
+#[routine]
+pub(crate) fn put_dtype(s: &MessageBuffer, word: u64) {
     if word == VOID {
         put(s, "void");
         return;
@@ -134,8 +162,9 @@ pub(crate) fn put_dtype(s: &State, word: u64) {
     put(s, ")");
 }
 
+/// Appends the lanes of an element type: nothing for one, `x4` for four, `xvscalex4` for scalable ones.
 #[routine(inline)]
-fn put_lanes(s: &State, lanes: u64) {
+fn put_lanes(s: &MessageBuffer, lanes: u64) {
     if lanes >= 0x8000 {
         put(s, "xvscalex");
         put_unsigned(s, 0x1_0000 - lanes);
@@ -145,9 +174,9 @@ fn put_lanes(s: &State, lanes: u64) {
     }
 }
 
-/// Appends a device, as `Device` displays it.
+/// Appends a device, formatted like `Device`.
 #[routine]
-pub(crate) fn put_device(s: &State, ty: i64, index: i64) {
+pub(crate) fn put_device(s: &MessageBuffer, ty: i64, index: i64) {
     let name = name_of(device_names(), ty as u64);
     if name.len == 0 {
         put(s, "device(");
@@ -163,9 +192,9 @@ pub(crate) fn put_device(s: &State, ty: i64, index: i64) {
     }
 }
 
-/// Appends the name of a device type, which is that of its device 0 without the index.
+/// Appends the name of a device type. It is the text of device 0 without its last two bytes, `:0`, which `cpu` lacks.
 #[routine]
-pub(crate) fn put_device_type(s: &State, ty: i64) {
+pub(crate) fn put_device_type(s: &MessageBuffer, ty: i64) {
     put_device(s, ty, 0);
     if ty != CPU {
         s.length -= 2;

@@ -1,31 +1,31 @@
-//! Records: constant data that says what a check requires, for the routines that compose its message.
+//! Records: constant data that describes checks, for the routines that compose messages.
 //!
-//! A module has one [constant](crate::lower::failure::records) of them: a [`Start`], records, texts. Offsets of records
-//! are counted in bytes from its start, those of texts from the start of the texts. Every record that a routine is
-//! given starts with a [`Head`], from which it finds the rest.
+//! A module has one [constant](crate::lower::failure::records) with all records: a [`Start`], the records, the texts.
+//! The offset of a record is counted in bytes from the start of the constant, the offset of a text from the start of
+//! the texts. A record whose address routines receive begins with a [`Head`], which leads to the start of the constant.
 
-use crate::ir::typed::Ref;
-use crate::lower::routines::schema::{Part, Texts, Words, codes, record};
+use crate::ir::typed::{Ref, Text, routine};
+use crate::lower::routines::schema::{FieldType, Texts, WordReader, codes, record};
 use crate::resolve::term::Kind;
 
 record! {
-    /// Text: its offset from the start of the texts, and its length, in bytes.
+    /// A text: its offset from the start of the texts and its length, in bytes.
     Span: Default { offset: u32, length: u32 }
 }
 
-/// Text that messages quote.
+/// A field that refers to a text. Dumps of records show the text itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Text(pub(crate) Span);
+pub(crate) struct TextRef(pub(crate) Span);
 
-impl Part for Text {
+impl FieldType for TextRef {
     const WORDS: u32 = Span::WORDS;
 
     fn encode(self, words: &mut Vec<u32>) {
         self.0.encode(words);
     }
 
-    fn decode(words: &mut Words<'_>) -> Option<Self> {
-        Span::decode(words).map(Text)
+    fn decode(words: &mut WordReader<'_>) -> Option<Self> {
+        Span::decode(words).map(TextRef)
     }
 
     fn show(self, text: &Texts<'_>) -> String {
@@ -45,219 +45,221 @@ impl Part for Text {
 }
 
 record! {
-    /// What a constant starts with.
+    /// The first record of a constant: the offset of the texts.
     Start { texts: u32 }
 }
 
 record! {
-    /// What a record starts with: its own offset, and that of its [`Host`].
+    /// The first field of a record: the offset of the record itself and of its [`Host`].
     Head { at: u32, host: u32 }
 }
 
 record! {
-    /// A host function, at a place in its source.
+    /// A host function, at a location in its source.
     Host {
         head: Head,
-        /// As messages quote it.
-        signature: Text,
-        /// The line of backtraces.
-        backtrace: Text,
-        /// The least number of arguments.
+        /// Its signature, as messages quote it.
+        signature: TextRef,
+        /// Its line in backtraces.
+        backtrace: TextRef,
+        /// The smallest number of arguments.
         least: u32,
-        /// The largest number of arguments.
+        /// The largest number of arguments; `None` for any.
         most: Option<u32>,
     }
 }
 
 record! {
-    /// A value that messages are about.
+    /// A value that messages name.
     Subject {
         head: Head,
-        /// Its path, as far as the first number that only the call knows.
-        path: Text,
-        /// The offset of the [`Rest`] of its path; 0 if there is none.
+        /// Its path up to the first loop index.
+        path: TextRef,
+        /// The offset of the [`Rest`] of its path; 0 if the path has no loop index.
         rest: u32,
-        /// Which argument it is, or is in.
+        /// The number of the argument that it is or is part of.
         argument: Option<u32>,
-        /// The offset of what is required of it: [`Scalar`], [`Tensor`] or [`Kind`](Required).
+        /// The offset of the record of its type: [`ScalarRecord`], [`TensorRecord`] or [`Required`].
         required: u32,
     }
 }
 
 record! {
-    /// The rest of a path: so many [`Text`]s follow, each behind the number of an element.
+    /// The rest of a path. `count` [`TextRef`]s follow; each stands after a loop index.
     Rest { count: u32 }
 }
 
 codes! {
-    /// Classes of scalars.
+    /// Class of a scalar type.
     ScalarClass {
         Int,
         Bool,
         Float,
         Ptr,
-        /// A `uint64`, also beyond `int64`.
+        /// A `uint64` whose values above `int64` are accepted.
         Unsigned,
     }
 }
 
 record! {
-    /// What is required of a scalar.
-    Scalar {
+    /// Requirements of a scalar.
+    ScalarRecord {
         class: ScalarClass,
         bits: u32,
         signed: bool,
-        /// As messages name what is expected.
-        expected: Text,
-        /// The name of the type of the number.
-        name: Text,
+        /// The expected type, as messages name it.
+        expected: TextRef,
+        /// The name of the scalar type.
+        name: TextRef,
     }
 }
 
 record! {
-    /// What is required of a tensor; the words of the element types that it may have follow.
-    Tensor {
-        expected: Text,
-        dtypes: Text,
+    /// Requirements of a tensor. The words of the accepted element types follow.
+    TensorRecord {
+        expected: TextRef,
+        dtypes: TextRef,
         rank: Option<u32>,
-        /// The type of the device; 0 for any.
+        /// The device type; 0 for any.
         device: u32,
-        /// The alignment in bytes, less 1.
+        /// The alignment in bytes minus 1.
         mask: u64,
         compact: bool,
-        /// How many element types follow.
+        /// The number of element types that follow.
         accepted: u32,
     }
 }
 
 codes! {
-    /// What is required of another value beyond its type.
-    Require {
-        /// Nothing.
+    /// Requirement of a value that is neither scalar nor tensor, beyond its type index.
+    Requirement {
+        /// None.
         Type,
-        /// To be or to name an element type.
+        /// An element type, or the name of one.
         Dtype,
-        /// To be or to name a device.
+        /// A device, or the name of one.
         Device,
-        /// To be numbers of a shape, as many as `size` if that is not none.
+        /// The integers of a shape, as many as `size` if that is some.
         Numbers,
-        /// To be of a class.
+        /// An instance of a class.
         ObjectClass,
-        /// To have `size` elements.
+        /// Exactly `size` elements.
         Size,
-        /// To be one of several values.
+        /// One of several literal values.
         Literal,
-        /// To be of one of several types.
+        /// One of several types.
         OneOf,
     }
 }
 
 record! {
-    /// What is required of another value.
+    /// Requirements of a value that is neither scalar nor tensor.
     Required {
-        expected: Text,
-        /// The set of type indices that it may have.
+        expected: TextRef,
+        /// The type indices for which the type is not the fault, as the two masks of a set.
         low: u64,
         high: u64,
-        require: Require,
+        require: Requirement,
         size: Option<u32>,
     }
 }
 
 codes! {
-    /// Which number of a value a place is.
+    /// The part of a value that a [place](mod@place) denotes.
     Suffix {
         None,
         Shape,
         Strides,
-        /// The index in brackets alone.
+        /// `[index]`, an integer of a shape.
         Number,
     }
 }
 
-/// A place: the offset of a [`Subject`] above a [`Suffix`] and an index.
+/// A place: the word that names a value or one number of it. It holds an index in bits 0 to 7, a [`Suffix`] from bit 8,
+/// and the offset of a [`Subject`] from bit 16.
 pub(crate) mod place {
     use super::Suffix;
 
-    /// Bits below the offset.
+    /// Lowest bit of the offset.
     pub(crate) const OFFSET: u32 = 16;
 
-    /// Bits below the suffix.
+    /// Lowest bit of the suffix.
     pub(crate) const SUFFIX: u32 = 8;
 
-    /// Bits below the [`Rule`](super::Rule) of a number, which stands where no place has anything.
+    /// Lowest bit of the [`NumberRule`](super::NumberRule) that `fail_number` finds in bits that no place uses.
     pub(crate) const RULE: u32 = 12;
 
-    /// What a place is that a message does not name.
+    /// The place that stands for one that messages do not name.
     pub(crate) const UNNAMED: u64 = 1;
 
-    /// Suffix and index.
+    /// Packs suffix and index.
     pub(crate) fn number(suffix: Suffix, index: usize) -> u64 {
         const { assert!(crate::language::MAX_RANK < 1 << SUFFIX) }
         u64::from(suffix as u32) << SUFFIX | index as u64
     }
 
-    /// The place of a subject at an offset.
+    /// Packs the offset of a subject with a packed suffix and index.
     pub(crate) fn of(offset: u32, number: u64) -> u64 {
         u64::from(offset) << OFFSET | number
     }
 }
 
 codes! {
-    /// What is required of a number.
-    Rule {
-        /// Not to be negative.
+    /// Requirement of a number.
+    NumberRule {
+        /// It must not be negative.
         Any,
-        /// To be that of a symbol.
+        /// It must equal a symbol.
         Symbol,
-        /// To be that of an expression.
+        /// It must equal an expression.
         Equal,
-        /// To be that of an expression which determines a symbol.
+        /// It must equal an expression that determines a symbol.
         Solve,
     }
 }
 
 codes! {
-    /// A piece of a message: text, or what stands for a value.
+    /// Kind of a piece of a message: its own text, or a placeholder. Placeholders take the values in order, one word
+    /// each unless they say otherwise.
     PieceKind {
-        /// The text of the piece.
+        /// The text of the piece. Takes no value.
         Words,
         Int,
         Unsigned,
         Float,
-        /// NULL or not.
+        /// A pointer, shown as NULL or not NULL.
         Ptr,
         DType,
         Device,
-        /// Text in quotes: address and length.
+        /// Text in quotes. Takes two values: address and length.
         Text,
-        /// Text as it is: address and length.
+        /// Text without quotes. Takes two values: address and length.
         Plain,
-        /// An integer that is an object.
+        /// An integer object, by its address.
         Big,
-        /// A place.
+        /// A [place](mod@place).
         Place,
         /// A device type.
         DeviceType,
-        /// The type of a `TVMFFIAny`.
+        /// The type of a `TVMFFIAny`, by its address.
         Type,
-        /// The same of a value that a kernel has written.
+        /// The type of a `TVMFFIAny` that a kernel has written, by its address.
         Written,
-        /// A truth.
+        /// A truth value.
         Truth,
-        /// The place of the value that the message is about.
+        /// A place whose value becomes the subject of the message.
         At,
-        /// The path of that value.
+        /// The path of a place whose value becomes the subject of the message.
         Path,
-        /// Of the value of `At` or `Path`: `` on argument #0 when calling: `f()` ``
+        /// `` on argument #0 when calling: `f()` ``, for the argument of the subject. Takes no value.
         On,
-        /// `` when calling: `f()` ``
+        /// `` when calling: `f()` ``. Takes no value.
         Calling,
     }
 }
 
 impl PieceKind {
-    /// How messages show a value that an expression depends on.
+    /// Returns the kind that shows a value of an expression.
     pub(crate) const fn of(kind: Kind) -> PieceKind {
         match kind {
             Kind::Int | Kind::Bool => PieceKind::Int,
@@ -270,82 +272,94 @@ impl PieceKind {
         }
     }
 
-    /// Whether few messages have it: what composes them without it is smaller.
+    /// Whether few messages have this kind. Only `say_any` appends rare kinds, so that `say` stays small.
     pub(crate) const fn is_rare(self) -> bool {
-        match self {
+        matches!(
+            self,
             PieceKind::Float
-            | PieceKind::Ptr
-            | PieceKind::Text
-            | PieceKind::Big
-            | PieceKind::Written
-            | PieceKind::Truth => true,
-            PieceKind::Words
-            | PieceKind::Int
-            | PieceKind::Unsigned
-            | PieceKind::DType
-            | PieceKind::Device
-            | PieceKind::Plain
-            | PieceKind::Place
-            | PieceKind::DeviceType
-            | PieceKind::Type
-            | PieceKind::At
-            | PieceKind::Path
-            | PieceKind::On
-            | PieceKind::Calling => false,
-        }
+                | PieceKind::Ptr
+                | PieceKind::Text
+                | PieceKind::Big
+                | PieceKind::Written
+                | PieceKind::Truth
+        )
     }
 }
 
 record! {
-    /// A piece of a message.
-    Piece { kind: PieceKind, text: Text }
+    /// A piece of a message. The text is empty but for [`PieceKind::Words`].
+    Piece { kind: PieceKind, text: TextRef }
 }
 
 record! {
-    /// A message: the kind of the error, and where its pieces are, and how many.
-    Message: Default { kind: Text, pieces: u32, count: u32 }
+    /// A message: the kind of the error, the offset of its [`Piece`]s, and their number.
+    MessageRecord: Default { kind: TextRef, pieces: u32, count: u32 }
 }
 
 record! {
-    /// A message of its own, with the values that a wrapper hands over.
-    Fault { head: Head, message: Message }
+    /// A message that one function has of its own. The wrapper passes the values.
+    Fault { head: Head, message: MessageRecord }
 }
 
 codes! {
-    /// What a site knows of a callee's error.
+    /// Kind of callee: decides whose error goes before the message of a call site.
     CalleeKind {
-        /// There is no callee.
+        /// No callee: the message is raised.
         None,
-        /// The error that a kernel has left goes first.
+        /// A kernel: an error that it has left is passed on.
         Kernel,
-        /// Likewise of a function of the FFI; its status -2 without an error is passed on.
+        /// An FFI function: likewise, and a status of -2 without an error is returned.
         Function,
     }
 }
 
 record! {
-    /// A call that may fail. So many [`Case`]s follow.
-    Site {
+    /// A call that may fail. `cases` [`Case`]s follow.
+    CallSite {
         head: Head,
-        /// Whose error it may be.
+        /// The kind of callee.
         callee: CalleeKind,
-        /// What is said if there is no error, and no case.
-        message: Message,
+        /// The message if the callee has left no error and no case has its status.
+        message: MessageRecord,
         cases: u32,
     }
 }
 
 record! {
-    /// What is said of this status.
-    Case { status: u32, message: Message }
+    /// The message for a status.
+    Case { status: u32, message: MessageRecord }
 }
 
 record! {
-    /// Tensors that are allocated at once. [`Output`]s follow.
+    /// Tensors that are allocated together. `count` [`OutputRecord`]s follow.
     Outputs { count: u32 }
 }
 
 record! {
-    /// A tensor that is allocated; rank and element type as they stand in a `DLTensor`.
-    Output { rank: u32, dtype: u32, align: u64, name: Text }
+    /// A tensor to allocate. Rank and element type are as in a `DLTensor`; `align` is in bytes.
+    OutputRecord { rank: u32, dtype: u32, align: u64, name: TextRef }
+}
+
+/// Returns the start of the constant that holds a record.
+#[routine(inline)]
+pub(crate) fn base_of(record: &Head) -> &u8 {
+    &(record as &u8)[0 - record.at]
+}
+
+/// Returns the host function of a record.
+#[routine(inline)]
+pub(crate) fn host_of(record: &Head) -> &Host {
+    &base_of(record)[record.host] as &Host
+}
+
+/// Returns a text of the constant that holds a record.
+#[routine(inline)]
+pub(crate) fn text_of(record: &Head, text: &Span) -> Text {
+    text_in(base_of(record), text)
+}
+
+/// Returns a text of the constant that starts at `base`.
+#[routine(inline)]
+pub(crate) fn text_in(base: &u8, text: &Span) -> Text {
+    Text { data: &base[(base as &Start).texts + text.offset], len: text.length }
 }

@@ -1,25 +1,26 @@
-//! Values that somebody else has made: whether they are owned, how they are copied, and released.
+//! Results and other owned values: validating, copying, retaining and releasing them.
 
 use abi_spec::TypeIndex;
 
 use crate::ir::Builder;
-use crate::ir::typed::{Bool, Int, constant, handles, routine};
+use crate::ir::typed::{Bool, Int, Text, constant, handles, routine};
 use crate::lower::routines::access::{accepts, borrow, is_object};
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::errors::{set_raised, take_error};
 use crate::lower::routines::fail::{fail_scalar, failure, place_of, quoted, required_of};
-use crate::lower::routines::memory::{Any, Caller, State};
+use crate::lower::routines::memory::{Any, ByteArray, Caller, filled};
 use crate::lower::routines::message::raise;
-use crate::lower::routines::names::put_type;
 use crate::lower::routines::records::{Required, Subject};
-use crate::lower::routines::runtime::{any_view_to_owned_any, object_dec_ref, object_inc_ref};
-use crate::lower::routines::text::{put, put_int};
+use crate::lower::routines::runtime::{
+    any_view_to_owned_any, object_dec_ref, object_inc_ref, string_from_byte_array,
+};
 use crate::resolve::accepted::{MAX_SMALL, owned};
 
-/// Bytes of a text that has its place in the value.
+/// Largest number of bytes of a small text, which is held in the value itself.
 const SMALL: u64 = MAX_SMALL as u64;
 
-/// Copies a value without the bytes that mean nothing; a reference to an object becomes it.
+/// Copies a value with its unused bytes cleared. An rvalue reference becomes a value of its object, which is not
+/// retained.
 #[routine]
 pub(crate) fn copy_any(from: &Any, to: &Any) {
     let index = from.type_index;
@@ -35,7 +36,8 @@ pub(crate) fn copy_any(from: &Any, to: &Any) {
     to.payload = used_payload(from);
 }
 
-/// The payload without the bytes that mean nothing. What claims to be longer than it can be stays as it is.
+/// Returns the payload with its unused bytes cleared. That of a small text with an invalid length is returned
+/// unchanged.
 #[routine(inline)]
 fn used_payload(value: &Any) -> u64 {
     let payload = value.payload;
@@ -56,19 +58,22 @@ fn used_payload(value: &Any) -> u64 {
 }
 
 handles! {
-    /// What is wrong with a value that should be owned.
+    /// Faults of a value that should be owned.
     struct Faults {
-        /// It is borrowed, or an object that is none.
+        /// The value is borrowed, or its object is NULL or of another type index.
         foreign: Bool,
-        /// The second word of the value is more than it may be.
+        /// `length` exceeds `most`.
         long: Bool,
-        /// It is that of small text or bytes.
+        /// The value is small text or bytes.
         small: Bool,
+        /// The largest valid `length`: [`SMALL`] for small text or bytes, else 0.
         most: Int<u64>,
+        /// The 32 bits after the type index: the length of small text or bytes, else padding.
         length: Int<u64>,
     }
 }
 
+/// Finds the faults of a value.
 #[routine(inline)]
 fn faults(value: &Any) -> Faults {
     let index = value.type_index;
@@ -78,7 +83,7 @@ fn faults(value: &Any) -> Faults {
     Faults { foreign: is_foreign(value, index), long: length > most, small, most, length }
 }
 
-/// Whether a value is borrowed, or an object that is none.
+/// Whether a value is borrowed, or its object is NULL or of another type index.
 #[routine(inline)]
 fn is_foreign(value: &Any, index: i32) -> bool {
     if !accepts(index, owned_low(), owned_high()) {
@@ -91,25 +96,27 @@ fn is_foreign(value: &Any, index: i32) -> bool {
     object == null || object.type_index != index
 }
 
-/// The masks of the types of owned values.
+/// The lower mask of the type indices of owned values.
 fn owned_low(b: &mut Builder<'_>) -> Int<u64> {
     constant(b, owned().low)
 }
 
+/// The upper mask of the type indices of owned values.
 fn owned_high(b: &mut Builder<'_>) -> Int<u64> {
     constant(b, owned().high)
 }
 
-/// 1 if a value is owned, there is an object where it says so, and the word after the type index is 0, or a length
-/// that there is room for.
+/// Returns 1 if a value is owned and well-formed, else 0: its object has its type index, and the 32 bits after the type
+/// index are 0, or a valid length of small text or bytes.
 #[routine]
 pub(crate) fn is_owned(value: &Any) -> i32 {
     let faults = faults(value);
     (!(faults.foreign || faults.long)) as i32
 }
 
-/// Raises what is wrong with a value that is not owned. One that is, is small text where a scalar should be, of which
-/// the second word says nothing.
+/// Raises the fault of a value that should be owned. Returns -1.
+///
+/// A value without a fault is small text where the scalar `scalar` is required.
 #[routine]
 pub(crate) fn fail_owned(subject: &Subject, value: &Any, scalar: &Subject) -> i32 {
     let failure = failure(subject, null);
@@ -128,8 +135,8 @@ pub(crate) fn fail_owned(subject: &Subject, value: &Any, scalar: &Subject) -> i3
     raise!(failure, Complaint::Padding, place, faults.most, faults.length);
 }
 
-/// Makes a value owned, or raises and returns -1: text is copied, an object gets an owner more; a `DLTensor*` cannot be
-/// owned.
+/// Makes a value owned in place: an object is retained, borrowed text is copied. Returns 0, or -1 once it has raised,
+/// as for a `DLTensor*`, which cannot be owned.
 #[routine]
 pub(crate) fn own(caller: Caller, value: &Any) -> i32 {
     let index = value.type_index;
@@ -141,7 +148,7 @@ pub(crate) fn own(caller: Caller, value: &Any) -> i32 {
         raise!(caller, Complaint::Borrowed);
     }
     if index == TypeIndex::RAW_STR || index == TypeIndex::BYTE_ARRAY_PTR {
-        // It fails only where there is no room for a copy, in words of C++.
+        // Only running out of memory fails, and the message of the runtime is that of a C++ exception.
         if any_view_to_owned_any(value, value) != 0 {
             raise!(caller, Complaint::ResultMemory);
         }
@@ -149,44 +156,19 @@ pub(crate) fn own(caller: Caller, value: &Any) -> i32 {
     0
 }
 
-/// Appends the type of a value that a kernel has written.
-#[routine]
-pub(crate) fn put_written(s: &State, value: &Any) {
-    let index = value.type_index;
-    if index >= TypeIndex::DL_TENSOR_PTR && index <= TypeIndex::BYTE_ARRAY_PTR {
-        put(s, "a borrowed ");
-    }
-    if is_object(index) {
-        let object = value.object;
-        if object == null {
-            put(s, "NULL");
-            return;
-        }
-        let own = object.type_index;
-        if own != index {
-            put(s, "type index ");
-            put_int(s, index as i64);
-            put(s, " of an object with type index ");
-            put_int(s, own as i64);
-            return;
-        }
-    }
-    put_type(s, value);
-}
-
-/// Gives up the objects among values.
+/// Releases the objects among values.
 #[routine]
 pub(crate) fn release(values: &Any, count: i64) {
     for at in 0..count {
         let value = &values[at];
         if is_object(value.type_index) {
-            // NULL is fine.
+            // Releasing NULL does nothing.
             object_dec_ref(value.object);
         }
     }
 }
 
-/// The same after something has failed. Deleters may overwrite the error in the thread's slot, so it is set again.
+/// Releases the objects among values and keeps the error in the thread's slot, which deleters may overwrite.
 #[routine]
 pub(crate) fn leave(values: &Any, count: i64) {
     let error = take_error();
@@ -194,4 +176,20 @@ pub(crate) fn leave(values: &Any, count: i64) {
     if error != null {
         set_raised(error);
     }
+}
+
+/// Returns text as an owned string: the body of a getter. Returns 0, or -1 if the runtime has raised; `result` is
+/// written only on success.
+#[routine]
+pub(crate) fn give_text(text: Text, result: &Any) -> i32 {
+    let bytes: ByteArray;
+    let string: Any;
+    string.head = 0;
+    string.payload = 0;
+    if string_from_byte_array(filled(bytes, text.data, text.len), string) != 0 {
+        return -1;
+    }
+    result.head = string.head;
+    result.payload = string.payload;
+    0
 }

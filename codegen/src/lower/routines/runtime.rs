@@ -1,13 +1,13 @@
-//! The functions of the runtime and of the C library that routines call, with their types.
+//! Functions of the runtime and of the C library, typed for calls from routines.
 
 use abi_spec::runtime as functions;
 
-use crate::ir::typed::{Handle, Int, Make, Ref, words};
-use crate::ir::{Builder, Linkage, SymbolKind};
+use crate::ir::typed::{Handle, Int, Make, Ref, Single, words};
+use crate::ir::{Builder, Linkage, Signature, Symbol, SymbolKind};
 use crate::lower::routines::memory::{Any, ByteArray, DlTensor, Managed, Object, TypeInfo};
 use crate::resolve::prototype;
 
-/// Declares functions of the runtime: the Rust function that emits a call of each.
+/// Defines a Rust function for each function of the runtime, which emits a call of it.
 macro_rules! functions {
     ($($(#[$doc:meta])* fn $name:ident($($param:ident: $ty:ty),*) -> $result:ty = $function:ident;)*) => {$(
         $(#[$doc])*
@@ -22,61 +22,61 @@ macro_rules! functions {
 }
 
 functions! {
-    /// An error of a kind, a message and a backtrace.
+    /// Creates an error of a kind, a message and a backtrace.
     fn error_create(kind: Ref<ByteArray>, message: Ref<ByteArray>, backtrace: Ref<ByteArray>, out: Ref<Ref<Object>>) -> Int<i32> = ERROR_CREATE;
-    /// Puts an error into the thread's slot, which shares it.
+    /// Puts an error into the thread's slot, which retains it.
     fn error_set_raised(error: Ref<Object>) -> () = ERROR_SET_RAISED;
-    /// Takes the error out of the thread's slot.
+    /// Moves the error out of the thread's slot.
     fn error_move_from_raised(out: Ref<Ref<Object>>) -> () = ERROR_MOVE_FROM_RAISED;
-    /// Gives an object an owner more.
+    /// Increments the reference count of an object.
     fn object_inc_ref(object: Ref<Object>) -> Int<i32> = OBJECT_INC_REF;
-    /// Releases an object; NULL is none.
+    /// Decrements the reference count of an object, which may be NULL.
     fn object_dec_ref(object: Ref<Object>) -> Int<i32> = OBJECT_DEC_REF;
-    /// An owned value of a view.
+    /// Makes an owned value of a borrowed one.
     fn any_view_to_owned_any(view: Ref<Any>, out: Ref<Any>) -> Int<i32> = ANY_VIEW_TO_OWNED_ANY;
-    /// The element type that a text names.
+    /// Parses the name of an element type.
     fn data_type_from_string(text: Ref<ByteArray>, out: Ref<u64>) -> Int<i32> = DATA_TYPE_FROM_STRING;
-    /// An owned string.
+    /// Makes an owned string.
     fn string_from_byte_array(text: Ref<ByteArray>, out: Ref<Any>) -> Int<i32> = STRING_FROM_BYTE_ARRAY;
-    /// The index of a class.
+    /// Finds the type index of a class by its key.
     fn type_key_to_index(key: Ref<ByteArray>, out: Ref<i32>) -> Int<i32> = TYPE_KEY_TO_INDEX;
-    /// What is known of the type of a live object.
+    /// Returns the type information of an index, which must be that of a live object.
     fn get_type_info(index: Int<i32>) -> Ref<TypeInfo> = GET_TYPE_INFO;
-    /// A function of the registry.
+    /// Finds a function of the registry; NULL if there is none.
     fn function_get_global(name: Ref<ByteArray>, out: Ref<Ref<Object>>) -> Int<i32> = FUNCTION_GET_GLOBAL;
-    /// Calls a function.
+    /// Calls a function object.
     fn function_call(function: Ref<Object>, args: Ref<Any>, count: Int<i32>, result: Ref<Any>) -> Int<i32> = FUNCTION_CALL;
-    /// A function among the imports of a library.
+    /// Finds a function among the imports of a library; NULL if there is none.
     fn lookup_from_imports(context: Ref<u8>, name: Ref<u8>, out: Ref<Ref<Object>>) -> Int<i32> = ENV_MOD_LOOKUP_FROM_IMPORTS;
-    /// What allocates tensors in this thread.
+    /// Returns the thread's allocator of tensors; NULL if the host has set none.
     fn get_tensor_allocator() -> Ref<u8> = ENV_GET_TENSOR_ALLOCATOR;
-    /// A tensor of the thread's allocator.
+    /// Allocates a tensor like a prototype with the thread's allocator.
     fn tensor_alloc(prototype: Ref<DlTensor>, out: Ref<Ref<Object>>) -> Int<i32> = ENV_TENSOR_ALLOC;
-    /// A tensor of what DLPack hands over.
+    /// Makes a tensor object that takes over a DLPack tensor.
     fn tensor_from_dl_pack(from: Ref<Managed>, align: Int<i32>, contiguous: Int<i32>, out: Ref<Ref<Object>>) -> Int<i32> = TENSOR_FROM_DL_PACK_VERSIONED;
 }
 
-/// `malloc`
-pub(crate) fn malloc(b: &mut Builder<'_>, size: Int<u64>) -> Ref<Managed> {
-    let (name, signature) = prototype::malloc();
-    let malloc = b.module.declare(name, Linkage::Import, SymbolKind::Function(signature));
-    let size = words(b, size);
-    let block = b.call(malloc, &size);
-    Handle::take(&mut block.into_iter())
+/// Declares a function of the C library.
+fn declare(b: &mut Builder<'_>, (name, signature): (&str, Signature)) -> Symbol {
+    b.module.declare(name, Linkage::Import, SymbolKind::Function(signature))
 }
 
-/// `free`
+/// Emits a call of `malloc`.
+pub(crate) fn malloc(b: &mut Builder<'_>, size: Int<u64>) -> Ref<Managed> {
+    let malloc = declare(b, prototype::malloc());
+    let size = words(b, size);
+    Ref::new(b.call_value(malloc, &size))
+}
+
+/// Emits a call of `free`.
 pub(crate) fn free(b: &mut Builder<'_>, block: Ref<Managed>) {
-    let (name, signature) = prototype::free();
-    let free = b.module.declare(name, Linkage::Import, SymbolKind::Function(signature));
+    let free = declare(b, prototype::free());
     let block = words(b, block);
     b.call(free, &block);
 }
 
-/// The address of `free`.
+/// Emits the address of `free`.
 pub(crate) fn address_of_free(b: &mut Builder<'_>) -> Ref<u8> {
-    let (name, signature) = prototype::free();
-    let free = b.module.declare(name, Linkage::Import, SymbolKind::Function(signature));
-    let address = b.address(free);
-    Handle::take(&mut [address].into_iter())
+    let free = declare(b, prototype::free());
+    Ref::new(b.address(free))
 }

@@ -1,7 +1,7 @@
-//! How records are laid out: from one declaration of a record come its Rust form, its encoder and decoder, its text,
-//! and the named fields by which routines read it.
+//! Declaration of records: one declaration yields the Rust struct, its encoder and decoder, its text in dumps, and the
+//! typed fields by which routines read it.
 //!
-//! All is little-endian `u32` words, one or several to a [`Part`]; nothing is padded.
+//! A record is a sequence of little-endian `u32` words without padding; each field takes a fixed number of them.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,39 +9,39 @@ use std::marker::PhantomData;
 use crate::ir::typed::{Bool, Int, Member, Ref, Single};
 use crate::ir::{Builder, Convert, Type, Value};
 
-/// What a field may hold: a number of words that does not vary.
-pub(crate) trait Part: Copy + fmt::Debug + PartialEq {
-    /// How many words it takes.
+/// A type of fields, and of whole records: it takes a fixed number of words.
+pub(crate) trait FieldType: Copy + fmt::Debug + PartialEq {
+    /// The number of words.
     const WORDS: u32;
 
-    /// Appends its words.
+    /// Appends the words.
     fn encode(self, words: &mut Vec<u32>);
 
-    /// Takes its words; `None` if they are missing, or mean nothing.
-    fn decode(words: &mut Words<'_>) -> Option<Self>;
+    /// Takes the words; `None` if there are too few, or they encode no value.
+    fn decode(words: &mut WordReader<'_>) -> Option<Self>;
 
-    /// How it prints.
+    /// Formats the value for dumps of host IR.
     fn show(self, text: &Texts<'_>) -> String;
 
-    /// What functions of the language get that read it.
+    /// The handle that routines get when they read the field.
     type Handle;
 
-    /// Emits what reads it at `base + offset`.
+    /// Emits a load of the field at `base + offset`.
     fn read(b: &mut Builder<'_>, base: Value, offset: i32) -> Self::Handle;
 }
 
-/// A field of a record for functions of the language.
+/// A field of a record by its byte offset, for routines.
 #[derive(Debug)]
-pub(crate) struct PartAt<P>(i32, PhantomData<P>);
+pub(crate) struct FieldAt<P>(i32, PhantomData<P>);
 
-impl<P> PartAt<P> {
-    /// The field at an offset.
+impl<P> FieldAt<P> {
+    /// Creates the field at an offset.
     pub(crate) const fn at(offset: i32) -> Self {
-        PartAt(offset, PhantomData)
+        FieldAt(offset, PhantomData)
     }
 }
 
-impl<S, P: Part> Member<Ref<S>> for PartAt<P> {
+impl<S, P: FieldType> Member<Ref<S>> for FieldAt<P> {
     type Handle = P::Handle;
 
     fn get(self, b: &mut Builder<'_>, owner: Ref<S>) -> P::Handle {
@@ -50,14 +50,14 @@ impl<S, P: Part> Member<Ref<S>> for PartAt<P> {
     }
 }
 
-/// Words that are being decoded.
+/// A cursor over words that are being decoded.
 #[derive(Clone, Debug)]
-pub(crate) struct Words<'a> {
+pub(crate) struct WordReader<'a> {
     pub(crate) left: &'a [u32],
 }
 
-impl Words<'_> {
-    /// The next word.
+impl WordReader<'_> {
+    /// Takes the next word.
     pub(crate) fn take(&mut self) -> Option<u32> {
         let (&first, rest) = self.left.split_first()?;
         self.left = rest;
@@ -65,23 +65,24 @@ impl Words<'_> {
     }
 }
 
-/// The texts of a constant, from whose start offsets are counted.
+/// The texts of a constant. Offsets of texts count from the start of these bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Texts<'a>(pub(crate) &'a [u8]);
 
+/// Emits a load of a word, extended to `I64`.
 fn load(b: &mut Builder<'_>, base: Value, offset: i32, widen: Convert) -> Value {
     let word = b.load(Type::I32, base, offset);
     b.convert(widen, word, Type::I64)
 }
 
-impl Part for u32 {
+impl FieldType for u32 {
     const WORDS: u32 = 1;
 
     fn encode(self, words: &mut Vec<u32>) {
         words.push(self);
     }
 
-    fn decode(words: &mut Words<'_>) -> Option<Self> {
+    fn decode(words: &mut WordReader<'_>) -> Option<Self> {
         words.take()
     }
 
@@ -96,15 +97,15 @@ impl Part for u32 {
     }
 }
 
-/// A number, or -1 for none.
-impl Part for Option<u32> {
+/// Encoded as the number, or as -1 for `None`.
+impl FieldType for Option<u32> {
     const WORDS: u32 = 1;
 
     fn encode(self, words: &mut Vec<u32>) {
         words.push(self.unwrap_or(u32::MAX));
     }
 
-    fn decode(words: &mut Words<'_>) -> Option<Self> {
+    fn decode(words: &mut WordReader<'_>) -> Option<Self> {
         let word = words.take()?;
         Some((word != u32::MAX).then_some(word))
     }
@@ -120,14 +121,14 @@ impl Part for Option<u32> {
     }
 }
 
-impl Part for bool {
+impl FieldType for bool {
     const WORDS: u32 = 1;
 
     fn encode(self, words: &mut Vec<u32>) {
         words.push(u32::from(self));
     }
 
-    fn decode(words: &mut Words<'_>) -> Option<Self> {
+    fn decode(words: &mut WordReader<'_>) -> Option<Self> {
         words.take().map(|word| word != 0)
     }
 
@@ -143,14 +144,14 @@ impl Part for bool {
     }
 }
 
-impl Part for u64 {
+impl FieldType for u64 {
     const WORDS: u32 = 2;
 
     fn encode(self, words: &mut Vec<u32>) {
         words.extend([self as u32, (self >> 32) as u32]);
     }
 
-    fn decode(words: &mut Words<'_>) -> Option<Self> {
+    fn decode(words: &mut WordReader<'_>) -> Option<Self> {
         Some(u64::from(words.take()?) | u64::from(words.take()?) << 32)
     }
 
@@ -165,7 +166,7 @@ impl Part for u64 {
     }
 }
 
-/// Declares records: [`Part`]s made of parts.
+/// Declares a record: a struct that is a [`FieldType`] itself, so that records nest.
 macro_rules! record {
     ($(#[$doc:meta])* $name:ident $(: $derive:ident)? { $($(#[$field_doc:meta])* $field:ident: $ty:ty),* $(,)? } $(show $show:path)?) => {
         $(#[$doc])*
@@ -177,19 +178,19 @@ macro_rules! record {
         const _: () = {
             use $crate::ir::{Builder, Value};
             use $crate::ir::typed::{Pointee, Ref, Struct};
-            use $crate::lower::routines::schema::{Part, Texts, Words};
+            use $crate::lower::routines::schema::{FieldType, Texts, WordReader};
 
-            impl Part for $name {
-                const WORDS: u32 = 0 $(+ <$ty as Part>::WORDS)*;
+            impl FieldType for $name {
+                const WORDS: u32 = 0 $(+ <$ty as FieldType>::WORDS)*;
 
                 fn encode(self, words: &mut Vec<u32>) {
                     let _ = &words;
                     $(self.$field.encode(words);)*
                 }
 
-                fn decode(words: &mut Words<'_>) -> Option<Self> {
+                fn decode(words: &mut WordReader<'_>) -> Option<Self> {
                     let _ = &words;
-                    Some($name { $($field: Part::decode(words)?,)* })
+                    Some($name { $($field: FieldType::decode(words)?,)* })
                 }
 
                 fn show(self, text: &Texts<'_>) -> String {
@@ -208,35 +209,35 @@ macro_rules! record {
                 }
             }
 
-            /// Where the fields are.
+            /// Mirror of the encoding, whose field offsets are those of the fields.
             #[repr(C)]
-            #[allow(dead_code, reason = "only the places of the fields matter")]
+            #[allow(dead_code, reason = "only the offsets of the fields matter")]
             struct Layout {
-                $($field: [u32; <$ty as Part>::WORDS as usize],)*
+                $($field: [u32; <$ty as FieldType>::WORDS as usize],)*
             }
 
-            /// The fields, for functions of the language.
+            /// The fields by name, for routines.
             #[derive(Debug)]
-            #[allow(dead_code, reason = "what no routine reads is for the decoder")]
+            #[allow(dead_code, reason = "some fields are read by the decoder only")]
             pub(crate) struct Fields {
-                $(pub(crate) $field: $crate::lower::routines::schema::PartAt<$ty>,)*
+                $(pub(crate) $field: $crate::lower::routines::schema::FieldAt<$ty>,)*
             }
 
             impl Pointee for $name {
-                const SIZE: u32 = 4 * <$name as Part>::WORDS;
+                const SIZE: u32 = 4 * <$name as FieldType>::WORDS;
                 const ALIGN: u32 = 4;
             }
 
             impl Struct for $name {
                 type Fields = Fields;
                 const FIELDS: Fields =
-                    Fields { $($field: $crate::lower::routines::schema::PartAt::at(std::mem::offset_of!(Layout, $field) as i32),)* };
+                    Fields { $($field: $crate::lower::routines::schema::FieldAt::at(std::mem::offset_of!(Layout, $field) as i32),)* };
             }
         };
     };
 }
 
-/// Declares enums that a word holds.
+/// Declares an enum that is encoded as its discriminant, in one word.
 macro_rules! codes {
     ($(#[$doc:meta])* $name:ident { $($(#[$code_doc:meta])* $code:ident),* $(,)? }) => {
         $(#[$doc])*
@@ -247,19 +248,19 @@ macro_rules! codes {
         }
 
         impl $name {
-            /// All of them, in order.
+            /// All variants, in order.
             #[allow(dead_code, reason = "not every code is looked for")]
             pub(crate) const ALL: &[$name] = &[$($name::$code),*];
         }
 
-        impl $crate::lower::routines::schema::Part for $name {
+        impl $crate::lower::routines::schema::FieldType for $name {
             const WORDS: u32 = 1;
 
             fn encode(self, words: &mut Vec<u32>) {
                 words.push(self as u32);
             }
 
-            fn decode(words: &mut $crate::lower::routines::schema::Words<'_>) -> Option<Self> {
+            fn decode(words: &mut $crate::lower::routines::schema::WordReader<'_>) -> Option<Self> {
                 let word = words.take()?;
                 $name::ALL.iter().copied().find(|&code| code as u32 == word)
             }
@@ -275,7 +276,7 @@ macro_rules! codes {
                 base: $crate::ir::Value,
                 offset: i32,
             ) -> $crate::ir::typed::Int<u64> {
-                <u32 as $crate::lower::routines::schema::Part>::read(b, base, offset)
+                <u32 as $crate::lower::routines::schema::FieldType>::read(b, base, offset)
             }
         }
 

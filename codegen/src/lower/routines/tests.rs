@@ -1,32 +1,33 @@
-//! The schema of records: every record is the same once it is encoded and decoded.
+//! Tests of the schema: a record that is encoded and decoded stays the same.
 
-use crate::lower::routines::complaints::{self, Complaint};
+use crate::lower::routines::complaints::{Complaint, TemplatePart};
 use crate::lower::routines::records::{
-    Case, Fault, Head, Host, Message, Output, Outputs, Piece, Required, Rest, Scalar, Site, Start,
-    Subject, Tensor, Text,
+    CallSite, Case, Fault, Head, Host, MessageRecord, OutputRecord, Outputs, Piece, Required, Rest,
+    ScalarRecord, Start, Subject, TensorRecord, TextRef,
 };
-use crate::lower::routines::schema::{Part, Words};
+use crate::lower::routines::schema::{FieldType, WordReader};
 
-/// Whether words can be decoded, and what they mean is the same once it is encoded; `None` if they mean nothing.
-fn round_trips<P: Part>(words: &[u32]) -> Option<bool> {
-    let mut left = Words { left: words };
+/// Whether a record that is decoded from words is the same once it is encoded and decoded; `None` if the words do not
+/// decode.
+fn round_trips<P: FieldType>(words: &[u32]) -> Option<bool> {
+    let mut left = WordReader { left: words };
     let part = P::decode(&mut left)?;
     let mut encoded = Vec::new();
     part.encode(&mut encoded);
     let taken = words.len() - left.left.len();
-    let again = P::decode(&mut Words { left: &encoded });
+    let again = P::decode(&mut WordReader { left: &encoded });
     Some(taken == P::WORDS as usize && encoded.len() == taken && again == Some(part))
 }
 
-/// Words of which many are small, so that they are often codes.
+/// Generates pseudorandom words. Most are below 4, so that many are valid codes of enums.
 fn words(seed: u32) -> Vec<u32> {
     let scramble = |at: u32| (seed * 64 + at).wrapping_mul(0x9e37_79b9) >> 7;
     let word = |at| if scramble(at) & 3 == 0 { scramble(at + 9999) } else { scramble(at) >> 3 & 3 };
     (0..64).map(word).collect()
 }
 
-/// A record round-trips whenever it can be decoded, which must happen.
-fn check<P: Part>() {
+/// Checks that a type of records round-trips for all words that decode, and that some words decode.
+fn check<P: FieldType>() {
     let found: Vec<bool> = (0..200).filter_map(|seed| round_trips::<P>(&words(seed))).collect();
     let name = std::any::type_name::<P>();
     assert!(!found.is_empty() && found.iter().all(|&same| same), "{name}: {found:?}");
@@ -39,29 +40,29 @@ fn records_round_trip() {
     check::<Host>();
     check::<Subject>();
     check::<Rest>();
-    check::<Text>();
-    check::<Scalar>();
-    check::<Tensor>();
+    check::<TextRef>();
+    check::<ScalarRecord>();
+    check::<TensorRecord>();
     check::<Required>();
     check::<Piece>();
-    check::<Message>();
+    check::<MessageRecord>();
     check::<Fault>();
-    check::<Site>();
+    check::<CallSite>();
     check::<Case>();
     check::<Outputs>();
-    check::<Output>();
+    check::<OutputRecord>();
 }
 
 #[test]
 fn words_that_mean_nothing_do_not_decode() {
-    assert_eq!(Head::decode(&mut Words { left: &[1] }), None);
-    assert_eq!(Piece::decode(&mut Words { left: &[99, 0, 0] }), None);
+    assert_eq!(Head::decode(&mut WordReader { left: &[1] }), None);
+    assert_eq!(Piece::decode(&mut WordReader { left: &[99, 0, 0] }), None);
 }
 
 #[test]
 fn complaints_are_made_of_pieces() {
     use crate::lower::routines::records::PieceKind;
-    use complaints::Part::{Subject, Value, Words};
+    use TemplatePart::{Subject, Value, Words};
     let parts = Complaint::WideArgument.parts();
     let expected = [
         Words("Out of range "),

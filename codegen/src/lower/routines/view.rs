@@ -1,17 +1,17 @@
-//! Questions about a tensor whose extents can be read.
+//! Layout of a tensor whose extents can be read: strides, element count, alignment.
 
 use abi_spec::TypeIndex;
 
 use crate::ir::typed::routine;
 use crate::lower::routines::memory::{Any, DlTensor};
 
-/// The address of the first element.
+/// Returns the address of the first element.
 #[routine(inline)]
 fn first_element(dl: &DlTensor) -> u64 {
     &dl.data[dl.byte_offset] as u64
 }
 
-/// The `DLTensor*` of a value that is a tensor.
+/// Returns the `DLTensor*` of a tensor object or of a `DLTensor*`.
 #[routine(inline)]
 pub(crate) fn tensor_in(value: &Any) -> &DlTensor {
     let object = value.object;
@@ -22,9 +22,11 @@ pub(crate) fn tensor_in(value: &Any) -> &DlTensor {
     dl
 }
 
-/// The tensor if no extent is negative, the strides are as they must be where that matters, there is data where there
-/// are elements, and it is aligned; else its [second byte](refused). That the tensor comes back spares callers a place
-/// to keep it.
+/// Judges the layout of a tensor: returns the tensor itself if it is acceptable, else the tensor [`refused`].
+///
+/// No extent may be negative. A tensor with elements needs a data pointer and, if `must_be_compact`, compact strides in
+/// the dims whose extent is not 1. The first element must be aligned. Callers get the tensor back, so that they need
+/// not keep it in a register across the call.
 #[routine]
 pub(crate) fn settle(dl: &DlTensor, align_mask: u64, must_be_compact: i32) -> &DlTensor {
     let strides = dl.strides;
@@ -50,21 +52,22 @@ pub(crate) fn settle(dl: &DlTensor, align_mask: u64, must_be_compact: i32) -> &D
     dl
 }
 
-/// The second byte of a tensor that is refused: no address of a tensor is odd.
+/// Marks a tensor as refused: returns the address of its second byte. Addresses of tensors are even, so the mark is
+/// bit 0.
 #[routine(inline)]
 fn refused(dl: &DlTensor) -> &DlTensor {
     let bytes = dl as &u8;
     &bytes[1] as &DlTensor
 }
 
-/// The tensor that is [`refused`].
+/// Returns the tensor that was marked [`refused`].
 #[routine(inline)]
 pub(crate) fn refused_tensor(refused: &DlTensor) -> &DlTensor {
     let bytes = refused as &u8;
     &bytes[-1] as &DlTensor
 }
 
-/// 1 if no extent is 0.
+/// Returns 1 if no extent is 0, else 0.
 #[routine]
 pub(crate) fn not_empty(dl: &DlTensor) -> i32 {
     let shape = dl.shape;
@@ -76,7 +79,7 @@ pub(crate) fn not_empty(dl: &DlTensor) -> i32 {
     1
 }
 
-/// The product of the extents to the right of a dim.
+/// Returns the compact stride of a dim: the product of the extents to its right.
 #[routine]
 pub(crate) fn compact_at(dl: &DlTensor, dim: i64) -> i64 {
     let shape = dl.shape;
@@ -87,7 +90,7 @@ pub(crate) fn compact_at(dl: &DlTensor, dim: i64) -> i64 {
     product
 }
 
-/// A stride in elements, compact where the strides are NULL.
+/// Returns the stride of a dim in elements. NULL strides are compact.
 #[routine]
 pub(crate) fn stride_at(dl: &DlTensor, dim: i64) -> i64 {
     let strides = dl.strides;
@@ -97,13 +100,13 @@ pub(crate) fn stride_at(dl: &DlTensor, dim: i64) -> i64 {
     compact_at(dl, dim)
 }
 
-/// The product of the extents.
+/// Returns the number of elements.
 #[routine]
 pub(crate) fn numel(dl: &DlTensor) -> i64 {
     compact_at(dl, -1)
 }
 
-/// 1 if the strides are compact, where that matters.
+/// Returns 1 if the tensor has no elements, or all dims whose extent is not 1 have compact strides; else 0.
 #[routine]
 pub(crate) fn is_compact(dl: &DlTensor) -> i32 {
     if not_empty(dl) == 0 {

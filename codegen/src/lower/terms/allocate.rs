@@ -10,8 +10,8 @@ use crate::language::spelled;
 use crate::lower::emitter::state::OutputState;
 use crate::lower::failure::records;
 use crate::lower::routines::Routine;
-use crate::lower::routines::records::{Output as Record, Outputs};
-use crate::lower::routines::schema::Part;
+use crate::lower::routines::records::{OutputRecord, Outputs};
+use crate::lower::routines::schema::FieldType;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::{Home, Output};
 use crate::resolve::ids::OutputId;
@@ -80,7 +80,7 @@ impl Wrapper<'_, '_> {
             let (name, tensor) = (spelled(output.name).to_string(), &output.tensor);
             let (rank, dtype) = (output.extents.len() as u32, tensor.dtypes[0].to_word());
             let name = self.records.quoted(&name);
-            Record { rank, dtype, align: tensor.alignment(), name }.encode(&mut words);
+            OutputRecord { rank, dtype, align: tensor.alignment(), name }.encode(&mut words);
         }
         self.records.shared(Outputs { count: outputs.len() as u32 }, &words)
     }

@@ -1,9 +1,9 @@
-//! What C hands over, as arguments of the call.
+//! Packing of C parameters as arguments of the wrapper.
 
 use abi_spec::layout::{ANY, BYTE_ARRAY, byte_array, object};
 use abi_spec::{Scalar, TypeIndex, runtime};
 
-use super::{Stub, Words};
+use super::{AnyWords, Span, Stub};
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::language::{MAX_RANK, spelled};
 use crate::lower::failure::records;
@@ -16,8 +16,8 @@ use crate::resolve::c_type::abi_type;
 use crate::resolve::external::{Given, Param};
 
 impl Stub<'_> {
-    /// What a parameter is given.
-    pub(super) fn argument(&mut self, param: &Param<'_>, given: &[Value]) -> Words {
+    /// Packs a parameter. `given` has its C parameters, one or two.
+    pub(super) fn argument(&mut self, param: &Param<'_>, given: &[Value]) -> AnyWords {
         let (optional, value) = (param.optional, given[0]);
         match param.given {
             Given::Scalar(scalar) if optional => self.unless_null(value, |s| {
@@ -27,47 +27,58 @@ impl Stub<'_> {
             Given::Scalar(scalar) => self.scalar(param, scalar, value),
             Given::DType => self.plain(param, given, (TypeIndex::DATA_TYPE, Type::I32)),
             Given::Device => self.plain(param, given, (TypeIndex::DEVICE, Type::I64)),
-            Given::Str => self.text(param, [value, given[1]]),
-            Given::Bytes => self.bytes(param, [value, given[1]]),
-            Given::Shape => self.shape(param, [value, given[1]]),
+            Given::Str => self.text(param, Span { data: value, size: given[1] }),
+            Given::Bytes => self.bytes(param, Span { data: value, size: given[1] }),
+            Given::Shape => self.shape(param, Span { data: value, size: given[1] }),
             Given::Tensor if optional => {
                 self.unless_null(value, |s| s.words(TypeIndex::DL_TENSOR_PTR, value))
             }
             Given::Tensor => self.words(TypeIndex::DL_TENSOR_PTR, value),
             Given::Object => self.unless_null(value, |s| {
                 let index = s.b.load(Type::I32, value, object::TYPE_INDEX.offset);
-                [s.b.convert(Convert::Zext, index, Type::I64), s.b.as_word(value)]
+                let head = s.b.convert(Convert::Zext, index, Type::I64);
+                AnyWords { head, payload: s.b.as_word(value) }
             }),
             Given::Any => self.unless_null(value, |s| s.read(value)),
         }
     }
 
-    fn words(&mut self, index: TypeIndex, payload: Value) -> Words {
-        [self.b.i64(index.0.into()), self.b.as_word(payload)]
+    /// Packs a type index and a payload.
+    fn words(&mut self, index: TypeIndex, payload: Value) -> AnyWords {
+        let head = self.b.i64(index.0.into());
+        AnyWords { head, payload: self.b.as_word(payload) }
     }
 
-    /// None where an address is NULL.
-    fn unless_null(&mut self, address: Value, words: impl FnOnce(&mut Self) -> Words) -> Words {
+    /// Packs `words`, or None if an address is NULL.
+    fn unless_null(
+        &mut self,
+        address: Value,
+        words: impl FnOnce(&mut Self) -> AnyWords,
+    ) -> AnyWords {
         let some = self.b.compare_const(Cond::Ne, address, 0);
         self.unless_none(some, words)
     }
 
-    fn unless_none(&mut self, some: Value, words: impl FnOnce(&mut Self) -> Words) -> Words {
-        let [there, absent, next] = ["some", "none", "next"].map(|label| self.b.block(label));
-        let all = ["index", "payload"].map(|name| self.b.block_param(next, Type::I64, name));
+    /// Packs `words` if `some` holds, or else None.
+    fn unless_none(&mut self, some: Value, words: impl FnOnce(&mut Self) -> AnyWords) -> AnyWords {
+        let there = self.b.block("some");
+        let absent = self.b.block("none");
+        let next = self.b.block("next");
+        let head = self.b.block_param(next, Type::I64, "index");
+        let payload = self.b.block_param(next, Type::I64, "payload");
         self.b.branch(some, there, absent);
         self.b.switch_to(there);
         let words = words(self);
-        self.b.jump(next, &words);
+        self.b.jump(next, &[words.head, words.payload]);
         self.b.switch_to(absent);
         let none = self.b.i64(TypeIndex::NONE.0.into());
         self.b.jump(next, &[none, none]);
         self.b.switch_to(next);
-        all
+        AnyWords { head, payload }
     }
 
-    /// A number in its C type.
-    fn scalar(&mut self, param: &Param<'_>, scalar: Scalar, native: Value) -> Words {
+    /// Packs a scalar, given in its C type.
+    fn scalar(&mut self, param: &Param<'_>, scalar: Scalar, native: Value) -> AnyWords {
         let mut native = native;
         if scalar == Scalar::Bool {
             let truth = self.b.compare_const(Cond::Ne, native, 0);
@@ -75,15 +86,16 @@ impl Stub<'_> {
         }
         let wide = self.b.widen(native, scalar, self.linkage);
         if scalar == Scalar::Uint64 {
-            // Integers of the FFI are signed.
+            // An integer argument is an `int64`, so that larger values are refused.
             let fits = self.b.compare_const(Cond::Sge, wide, 0);
             self.require(fits, Complaint::WideArgument, spelled(param.name).to_string(), &[wide]);
         }
         self.words(result_index(scalar), wide)
     }
 
-    /// An element type or a device, which is of this type in memory.
-    fn plain(&mut self, param: &Param<'_>, given: &[Value], of: (TypeIndex, Type)) -> Words {
+    /// Packs an element type or a device, whose type index and type in memory `of` names. An optional one is passed by
+    /// address; a device by value is two C parameters.
+    fn plain(&mut self, param: &Param<'_>, given: &[Value], of: (TypeIndex, Type)) -> AnyWords {
         let (index, ty) = of;
         if param.optional {
             return self.unless_null(given[0], |s| {
@@ -105,9 +117,11 @@ impl Stub<'_> {
         self.b.convert(Convert::Zext, word, Type::I64)
     }
 
-    /// Text gets an owner, since only that knows its size. The runtime, which fails only where there is no room for it,
-    /// says so as C++ does; that is of no use to the caller.
-    fn text(&mut self, param: &Param<'_>, span: [Value; 2]) -> Words {
+    /// Packs text as an owned string, since borrowed text would have to end with a NUL.
+    ///
+    /// The runtime fails only if it runs out of memory. Its message is that of a C++ exception, so the stub raises its
+    /// own.
+    fn text(&mut self, param: &Param<'_>, span: Span) -> AnyWords {
         let there = self.is_there(param, span);
         self.unless_none(there, |s| {
             let (array, slot) = (s.byte_array(span), s.make());
@@ -119,14 +133,14 @@ impl Stub<'_> {
             let none = s.b.i64(0);
             write_any(&mut s.b, slot, TypeIndex::NONE, none);
             let subject = spelled(param.name).to_string();
-            s.fail(&Failed::of(Complaint::NoMemory, &subject), &[span[1]]);
+            s.fail(&Failed::of(Complaint::NoMemory, &subject), &[span.size]);
             s.b.switch_to(next);
             s.read(slot)
         })
     }
 
-    /// Bytes are borrowed where they are.
-    fn bytes(&mut self, param: &Param<'_>, span: [Value; 2]) -> Words {
+    /// Packs bytes as a borrowed `TVMFFIByteArray`.
+    fn bytes(&mut self, param: &Param<'_>, span: Span) -> AnyWords {
         let there = self.is_there(param, span);
         self.unless_none(there, |s| {
             let array = s.byte_array(span);
@@ -134,9 +148,10 @@ impl Stub<'_> {
         })
     }
 
-    /// A shape is made of numbers.
-    fn shape(&mut self, param: &Param<'_>, [numbers, size]: [Value; 2]) -> Words {
-        let there = self.is_there(param, [numbers, size]);
+    /// Packs numbers as an owned shape.
+    fn shape(&mut self, param: &Param<'_>, span: Span) -> AnyWords {
+        let there = self.is_there(param, span);
+        let Span { data: numbers, size } = span;
         let most = self.b.i64(MAX_RANK as i64);
         let fits = self.b.compare(Cond::Sle, size, most);
         self.require(
@@ -172,9 +187,9 @@ impl Stub<'_> {
         })
     }
 
-    /// Whether there is something at an address, given its size: without `Optional` also where there is nothing of
-    /// it. Sizes are not negative.
-    fn is_there(&mut self, param: &Param<'_>, [address, size]: [Value; 2]) -> Value {
+    /// Requires a size that is not negative, and computes a `Bool`: the parameter is not None. NULL is None, unless the
+    /// parameter is not optional and the size is 0.
+    fn is_there(&mut self, param: &Param<'_>, Span { data, size }: Span) -> Value {
         let fits = self.b.compare_const(Cond::Sge, size, 0);
         self.require(
             fits,
@@ -182,7 +197,7 @@ impl Stub<'_> {
             format!("{}.size", spelled(param.name)),
             &[size],
         );
-        let some = self.b.compare_const(Cond::Ne, address, 0);
+        let some = self.b.compare_const(Cond::Ne, data, 0);
         if param.optional {
             return some;
         }
@@ -190,14 +205,15 @@ impl Stub<'_> {
         self.b.or(some, empty)
     }
 
-    fn byte_array(&mut self, [data, size]: [Value; 2]) -> Value {
+    /// Returns the address of a new `TVMFFIByteArray`.
+    fn byte_array(&mut self, Span { data, size }: Span) -> Value {
         let array = self.b.stack_slot(BYTE_ARRAY.size, BYTE_ARRAY.align);
         self.b.store(data, array, byte_array::DATA.offset);
         self.b.store(size, array, byte_array::SIZE.offset);
         array
     }
 
-    /// Room for a value that the stub owns.
+    /// Returns the address of the next value that the stub owns.
     fn make(&mut self) -> Value {
         let at = self.used * ANY.size;
         self.used += 1;

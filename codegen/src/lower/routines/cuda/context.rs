@@ -1,5 +1,5 @@
-//! Contexts: the default stream is that of the current one; and preparing a kernel in one, so that launching it loads
-//! nothing.
+//! CUDA contexts: making the primary context of a device current, and preparing a kernel in it so that its launches
+//! load nothing. The default stream belongs to the current context.
 
 use crate::ir::Builder;
 use crate::ir::typed::{Ref, routine};
@@ -9,12 +9,13 @@ use crate::lower::routines::cuda::failed::{Attempt, check, check_driver, kernel_
 use crate::lower::routines::cuda::load::{allow, load_kernel};
 use crate::lower::routines::memory::Caller;
 
-/// The primary context of each device, once it is retained; it is for the life of the process.
+/// The table of primary contexts, one for each device. A context is retained once and never released.
 fn contexts(b: &mut Builder<'_>) -> Ref<Ref<CuContext>> {
     variable(b, "tvm_ffi_codegen.contexts", DEVICES)
 }
 
-/// Makes a context of a device current, unless one is: 1 if it has, else 0; -1 once it has raised.
+/// Makes the primary context of a device current unless the current context is of that device. Returns 1 if it has
+/// pushed a context, else 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn enter_context(attempt: Attempt) -> i32 {
     let current: i32;
@@ -22,14 +23,14 @@ pub(crate) fn enter_context(attempt: Attempt) -> i32 {
     if status == 0 && *current as u64 == attempt.device {
         return 0;
     }
-    if status != cuda::INVALID_CONTEXT {
+    if status != cuda::CUDA_ERROR_INVALID_CONTEXT {
         check(attempt, status)?;
     }
     push_primary(attempt)?;
     1
 }
 
-/// Makes the primary context of a device current; 0, or -1 once it has raised.
+/// Pushes the primary context of a device. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn push_primary(attempt: Attempt) -> i32 {
     let device = attempt.device;
@@ -43,7 +44,7 @@ pub(crate) fn push_primary(attempt: Attempt) -> i32 {
     }
     if *context == null {
         check(attempt, cuda::device_primary_ctx_retain(context, device as i32))?;
-        // One of several threads keeps the context; the others release it.
+        // Of threads that race, one stores the context and the others release it.
         if has_place && cell.compare_exchange(null, *context) != null {
             cuda::device_primary_ctx_release(device as i32);
         }
@@ -51,8 +52,8 @@ pub(crate) fn push_primary(attempt: Attempt) -> i32 {
     check(attempt, cuda::ctx_push_current(*context))
 }
 
-/// What was current before is so again; 0, or -1 once it has raised that the driver has failed at that. After a failure
-/// with a status, it is that failure which is said.
+/// Pops the context that [`enter_context()`] or [`push_primary()`] has pushed. Returns 0, or -1 once it has raised that
+/// popping failed. If `status` is not 0 another error has been raised, which stays.
 #[routine]
 pub(crate) fn leave_context(caller: Caller, status: i32) -> i32 {
     let context: &CuContext;
@@ -63,12 +64,12 @@ pub(crate) fn leave_context(caller: Caller, status: i32) -> i32 {
     check_driver(Entry::CtxPopCurrent, caller, popped)
 }
 
-/// Prepares a kernel in the primary context of a device; 0, or -1 once it has raised.
+/// Prepares a kernel on a device, in its primary context. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn prepare(attempt: Attempt) -> i32 {
     load_kernel(attempt)?;
     if attempt.device > i32::MAX as u64 {
-        kernel_failed(attempt, cuda::INVALID_DEVICE);
+        kernel_failed(attempt, cuda::CUDA_ERROR_INVALID_DEVICE);
         return -1;
     }
     push_primary(attempt)?;
@@ -77,7 +78,8 @@ pub(crate) fn prepare(attempt: Attempt) -> i32 {
     if code != 0 { code } else { left }
 }
 
-/// The same in the current context. A kernel is in the device's memory only once its function is loaded.
+/// Prepares a kernel in the current context. Returns 0, or -1 once it has raised. Code is copied to the device only
+/// when the function of the kernel is loaded.
 #[routine]
 pub(crate) fn prepare_here(attempt: Attempt) -> i32 {
     let plain: Config;

@@ -1,4 +1,4 @@
-//! The driver: opened when something is first launched, and never linked.
+//! Opening the driver's library at the first launch. It is never linked.
 
 use abi_spec::c_library::loader;
 
@@ -10,30 +10,33 @@ use crate::lower::routines::cuda::failed::{c_text, check_driver};
 use crate::lower::routines::memory::Caller;
 use crate::lower::routines::message::raise;
 
-/// Bytes of a name in the list of functions, the NUL and padding included.
+/// Size of a name in the table of names, NUL and padding included.
 const NAME_SIZE: u64 = 32;
 
-/// Finds the driver as Unix opens libraries; 0, or -1 once it has raised.
+/// Opens the driver with `dlopen`. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn open_driver(caller: Caller) -> i32 {
     open_unix(caller)
 }
 
-/// The same as Windows does.
+/// Opens the driver with `LoadLibraryA`. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn open_driver_on_windows(caller: Caller) -> i32 {
     open_windows(caller)
 }
 
+/// Calls [`open`] for a loader that is known when the routine is built.
 fn open_unix(b: &mut Builder<'_>, caller: Caller) -> Int<i32> {
     open(b, Loader::Dl, caller)
 }
 
+/// Calls [`open`] for a loader that is known when the routine is built.
 fn open_windows(b: &mut Builder<'_>, caller: Caller) -> Int<i32> {
     open(b, Loader::Windows, caller)
 }
 
-/// Finds every function; 0, or -1 once it has raised. Those that are needed must be there.
+/// Opens the driver, finds the addresses of its functions, checks its version and initializes it. Returns 0, or -1 once
+/// it has raised. Functions that [`Entry::is_needed`] must exist.
 #[routine(inline)]
 fn open(#[known] loader: Loader, caller: Caller) -> i32 {
     let table = table();
@@ -56,20 +59,15 @@ fn open(#[known] loader: Loader, caller: Caller) -> i32 {
     }
     let version: i32;
     check_driver(Entry::DriverGetVersion, caller, cuda::driver_get_version(version))?;
-    if *version < cuda::VERSION {
-        raise!(caller, Complaint::OldDriver, file, cuda::VERSION, *version);
+    if *version < cuda::MIN_DRIVER_VERSION {
+        raise!(caller, Complaint::OldDriver, file, cuda::MIN_DRIVER_VERSION, *version);
     }
     check_driver(Entry::Init, caller, cuda::init(0))?;
     (&table.ready).store_atomic(1);
     0
 }
 
-/// The name of a function, for messages.
-pub(super) fn name_of(b: &mut Builder<'_>, entry: Entry) -> Text {
-    constant(b, entry.name())
-}
-
-/// The names of all functions, and how many are needed.
+/// Adds the table of the names of all functions. Also returns how many of them, from the first, are needed.
 fn names(b: &mut Builder<'_>) -> (Ref<u8>, Int<u64>) {
     let mut names = vec![0; (NAME_SIZE * COUNT) as usize];
     for (cell, entry) in names.chunks_exact_mut(NAME_SIZE as usize).zip(Entry::ALL) {
@@ -79,14 +77,14 @@ fn names(b: &mut Builder<'_>) -> (Ref<u8>, Int<u64>) {
     (Ref::new(b.constant_bytes(&names, 8)), constant(b, needed as u64))
 }
 
-/// The name of the driver's library, which ends with a NUL.
+/// The file name of the driver's library, with a NUL after it.
 fn file(b: &mut Builder<'_>, loader: Loader) -> Text {
     let name = if loader == Loader::Windows { cuda::WINDOWS_LIBRARY } else { cuda::LIBRARY };
     let text = constant(b, format!("{name}\0").as_str());
     Text { len: constant(b, name.len() as u64), ..text }
 }
 
-/// `dlopen(file, RTLD_NOW)`, or `LoadLibraryA(file)`.
+/// Calls `dlopen(file, RTLD_NOW)` or `LoadLibraryA(file)`.
 fn library(b: &mut Builder<'_>, loader: Loader, file: Text) -> Ref<u8> {
     if loader == Loader::Windows {
         return imported(b, loader::LOAD_LIBRARY, file.data);
@@ -95,6 +93,7 @@ fn library(b: &mut Builder<'_>, loader: Loader, file: Text) -> Ref<u8> {
     imported(b, loader::DLOPEN, (file.data, now))
 }
 
+/// Calls `dlsym` or `GetProcAddress`.
 fn function(b: &mut Builder<'_>, loader: Loader, library: Ref<u8>, name: Ref<u8>) -> Ref<u8> {
     imported(
         b,
@@ -103,7 +102,7 @@ fn function(b: &mut Builder<'_>, loader: Loader, library: Ref<u8>, name: Ref<u8>
     )
 }
 
-/// Calls a function of the platform that yields an address.
+/// Calls an imported function that returns an address.
 fn imported<Args: Handle>(b: &mut Builder<'_>, name: &str, args: Args) -> Ref<u8> {
     let kind = SymbolKind::Function(signature_of::<Args, Ref<u8>>());
     let symbol = b.module.declare(name, Linkage::Import, kind);

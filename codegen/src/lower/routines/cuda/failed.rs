@@ -1,43 +1,42 @@
-//! What is said of a status of the driver.
+//! Raising errors for a status of the driver.
 
 use crate::declaration::AttributeKind;
-use crate::ir::typed::{Int, Ref, Text, handles, routine};
+use crate::ir::Builder;
+use crate::ir::typed::{Int, Ref, Text, constant, handles, routine};
 use crate::lower::cuda::{self, Config, Entry, Kernel};
 use crate::lower::routines::access::c_length;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::cuda::driver::name_of;
-use crate::lower::routines::cuda::load::fit_shared;
 use crate::lower::routines::memory::{Caller, slice};
 use crate::lower::routines::message::raise;
 
-/// What follows the text of an error after which the context is lost.
+/// Suffix of the text of an error that [loses the context](cuda::loses_context).
 const EARLIER: &str = ", which may stem from earlier work";
 
-/// The number of the attribute that says the cluster.
-const CLUSTER: u32 = AttributeKind::Cluster.id();
+/// The launch attribute that holds the extents of clusters.
+const CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: u32 = AttributeKind::Cluster.id();
 
 handles! {
-    /// Who uses which kernel where.
+    /// An attempt to use a kernel: the function to name in messages, the kernel, the device.
     pub(crate) struct Attempt {
         caller: Caller,
         kernel: Ref<Kernel>,
-        /// Its number, which is its handle; one below 0 is greater than all others.
+        /// The `CUdevice`, which is the number of the device. A negative number is a large `u64`.
         device: Int<u64>,
     }
-    /// What the driver says of a status, and what is to be added.
+    /// The description of a status: the values of its part of a message.
     struct Said {
         name: Text,
         status: Int<i32>,
         text: Text,
         earlier: Text,
     }
-    /// A kernel and its image by their names, and what the driver says.
-    struct Failure {
+    /// The values of a message about a kernel: its name, that of its image, and the status.
+    struct KernelFailure {
         kernel: Text,
         image: Text,
         said: Said,
     }
-    /// Extents of a grid, a block or a cluster.
+    /// The extents of a grid, a block or a cluster.
     struct Extents {
         x: Int<u32>,
         y: Int<u32>,
@@ -45,7 +44,12 @@ handles! {
     }
 }
 
-/// Raises that a function of the driver has failed, unless it has succeeded.
+/// The name of a function of the driver, for messages.
+fn name_of(b: &mut Builder<'_>, entry: Entry) -> Text {
+    constant(b, entry.name())
+}
+
+/// Checks the status of a function of the driver. Returns 0, or -1 once it has raised.
 #[routine(inline)]
 pub(super) fn check_driver(#[known] entry: Entry, caller: Caller, status: i32) -> i32 {
     if status != 0 {
@@ -55,7 +59,7 @@ pub(super) fn check_driver(#[known] entry: Entry, caller: Caller, status: i32) -
     0
 }
 
-/// The same of one that has to do with a kernel.
+/// Checks the status of a function of the driver that concerns a kernel. Returns 0, or -1 once it has raised.
 #[routine(inline)]
 pub(super) fn check(attempt: Attempt, status: i32) -> i32 {
     if status != 0 {
@@ -78,12 +82,13 @@ pub(crate) fn kernel_failed(attempt: Attempt, status: i32) {
     raise!(attempt.caller, Complaint::Kernel, failure, attempt.device);
 }
 
-/// Raises that a launch has failed. The driver only says that something is invalid: too much shared memory is found once
-/// it has refused.
+/// Raises that a launch has failed.
+///
+/// The driver reports too much dynamic shared memory only as an invalid value, so it is looked for here.
 #[routine]
 pub(crate) fn launch_failed(attempt: Attempt, config: &Config, status: i32) {
     let shares = attempt.kernel.allowed & cuda::ALLOW_SHARED != 0;
-    if shares && status == cuda::INVALID_VALUE && fit_shared(attempt, config) < 0 {
+    if shares && status == cuda::CUDA_ERROR_INVALID_VALUE && fit_shared(attempt, config) < 0 {
         return;
     }
     let (caller, device) = (attempt.caller, attempt.device);
@@ -93,24 +98,59 @@ pub(crate) fn launch_failed(attempt: Attempt, config: &Config, status: i32) {
     raise!(caller, Complaint::Launch, failure, grid, block, cluster, config.shared, device);
 }
 
+/// Returns the largest dynamic shared memory of a kernel on a device in bytes, which its static shared memory reduces.
+/// Returns -1 once it has raised, as for a launch that wants more.
+#[routine]
+pub(crate) fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
+    let (kernel, device) = (attempt.kernel, attempt.device as i32);
+    let most: i32;
+    let own: i32;
+    check(
+        attempt,
+        cuda::device_get_attribute(
+            most,
+            cuda::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+            device,
+        ),
+    )?;
+    check(
+        attempt,
+        cuda::kernel_get_attribute(
+            own,
+            cuda::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+            kernel.handle,
+            device,
+        ),
+    )?;
+    let most = *most as i64 - *own as i64;
+    let wanted = config.shared as i64;
+    if wanted > most {
+        let name = shown(kernel);
+        raise!(attempt.caller, Complaint::SharedMemory, name, most, attempt.device, wanted);
+    }
+    most as i32
+}
+
 #[routine(inline)]
 fn extents(of: &u32) -> Extents {
     Extents { x: of[0], y: of[1], z: of[2] }
 }
 
+/// Collects the values of a message about a kernel.
 #[routine(inline)]
-fn failure(kernel: &Kernel, status: i32) -> Failure {
+fn failure(kernel: &Kernel, status: i32) -> KernelFailure {
     let image = kernel.image;
     let (kernel, image) = (shown(kernel), slice(image.name, image.name_size));
-    Failure { kernel, image, said: said(status) }
+    KernelFailure { kernel, image, said: said(status) }
 }
 
-/// The name of a kernel in messages.
+/// Returns the name of a kernel for messages.
 #[routine(inline)]
 pub(super) fn shown(kernel: &Kernel) -> Text {
     slice(kernel.shown, kernel.shown_size)
 }
 
+/// Asks the driver for name and text of a status.
 #[routine(inline)]
 fn said(status: i32) -> Said {
     let name: &u8;
@@ -119,11 +159,11 @@ fn said(status: i32) -> Said {
     *text = null;
     cuda::get_error_name(status, name);
     cuda::get_error_string(status, text);
-    let earlier = if cuda::is_sticky(status) { EARLIER } else { "" };
+    let earlier = if cuda::loses_context(status) { EARLIER } else { "" };
     Said { name: c_text(*name), status, text: c_text(*text), earlier }
 }
 
-/// Text that ends with a NUL; NULL is empty.
+/// Returns text that ends with a NUL; empty for NULL.
 #[routine(inline)]
 pub(super) fn c_text(text: &u8) -> Text {
     let mut len: u64 = 0;
@@ -133,13 +173,13 @@ pub(super) fn c_text(text: &u8) -> Text {
     slice(text, len)
 }
 
-/// The extents that the attribute says, or 1 each.
+/// Returns the extents of the clusters of a launch, 1 each without the attribute.
 #[routine(inline)]
 fn cluster(config: &Config) -> Extents {
     let mut found = Extents { x: 1, y: 1, z: 1 };
     for at in 0..config.count {
         let attribute = &config.attributes[at];
-        if attribute.id == CLUSTER {
+        if attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {
             found = extents(attribute.extents);
         }
     }

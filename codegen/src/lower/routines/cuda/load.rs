@@ -1,17 +1,17 @@
-//! Loading images and kernels when they are first launched, and allowing kernels what they need.
+//! Loading images and kernels at their first launch, and setting the attributes that kernels need.
 
 use crate::ir::typed::routine;
 use crate::lower::cuda::{self, Config, CuKernel, CuLibrary, Entry, Image, driver_address};
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::cuda::DEVICES;
 use crate::lower::routines::cuda::driver::open_driver;
-use crate::lower::routines::cuda::failed::{Attempt, check, shown};
+use crate::lower::routines::cuda::failed::{Attempt, check, fit_shared, shown};
 use crate::lower::routines::message::raise;
 
-/// Parameters that a kernel has at most, for the message.
+/// Number of parameters at which [`check_params()`] stops counting.
 const MOST_PARAMS: i64 = 4096;
 
-/// Makes a kernel known; 0, or -1 once it has raised, as all here.
+/// Loads a kernel with its image and checks its parameters. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn load_kernel(attempt: Attempt) -> i32 {
     open_driver(attempt.caller)?;
@@ -26,7 +26,8 @@ pub(crate) fn load_kernel(attempt: Attempt) -> i32 {
     0
 }
 
-/// Loads the image of a kernel; of several threads one keeps what it loads.
+/// Loads the image of a kernel. Returns 0, or -1 once it has raised. Of threads that race, one keeps its library and
+/// the others unload theirs.
 #[routine]
 pub(crate) fn load_image(attempt: Attempt) -> i32 {
     let image = attempt.kernel.image;
@@ -42,7 +43,7 @@ pub(crate) fn load_image(attempt: Attempt) -> i32 {
     0
 }
 
-/// Lets the driver forget an image.
+/// Unloads an image from the driver.
 #[routine]
 pub(crate) fn unload_image(image: &Image) {
     let library = (&image.library).load_atomic();
@@ -52,8 +53,8 @@ pub(crate) fn unload_image(image: &Image) {
     }
 }
 
-/// Compares the number of the parameters, then their sizes, where the driver knows them. A kernel reads as many bytes as
-/// it was compiled for.
+/// Compares number and sizes of the parameters with those that the kernel was compiled for, if the driver can tell
+/// them. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn check_params(attempt: Attempt, found: &CuKernel) -> i32 {
     if driver_address(Entry::KernelGetParamInfo) == null {
@@ -67,7 +68,7 @@ pub(crate) fn check_params(attempt: Attempt, found: &CuKernel) -> i32 {
     let mut its: u64 = 0;
     for at in 0..count {
         let status = cuda::kernel_get_param_info(found, at, offset, size);
-        if status == cuda::INVALID_VALUE {
+        if status == cuda::CUDA_ERROR_INVALID_VALUE {
             raise!(caller, Complaint::Params, name, at, count);
         }
         check(attempt, status)?;
@@ -90,7 +91,8 @@ pub(crate) fn check_params(attempt: Attempt, found: &CuKernel) -> i32 {
     0
 }
 
-/// Allows a kernel what it needs on a device, once for each.
+/// Sets the attributes that a kernel needs on a device, once for each device with a bit. Returns 0, or -1 once it has
+/// raised.
 #[routine]
 pub(crate) fn allow(attempt: Attempt, config: &Config) -> i32 {
     let (kernel, device) = (attempt.kernel, attempt.device);
@@ -106,35 +108,17 @@ pub(crate) fn allow(attempt: Attempt, config: &Config) -> i32 {
         if most < 0 {
             return -1;
         }
-        set(attempt, cuda::DYNAMIC_SHARED, most)?;
+        set(attempt, cuda::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most)?;
     }
     if allowed & cuda::ALLOW_CLUSTER != 0 {
-        set(attempt, cuda::LARGE_CLUSTER, 1)?;
+        set(attempt, cuda::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
     }
-    // Whoever loses this race allows the same once more.
+    // A thread that loses this race sets the same attributes once more.
     (&kernel.devices).compare_exchange(devices, devices | bit);
     0
 }
 
-/// How much dynamic shared memory a device has beside the kernel's static memory; -1 once it has raised that a launch
-/// wants more.
-#[routine]
-pub(crate) fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
-    let (kernel, device) = (attempt.kernel, attempt.device as i32);
-    let most: i32;
-    let own: i32;
-    check(attempt, cuda::device_get_attribute(most, cuda::MOST_SHARED, device))?;
-    check(attempt, cuda::kernel_get_attribute(own, cuda::STATIC_SHARED, kernel.handle, device))?;
-    let most = *most as i64 - *own as i64;
-    let wanted = config.shared as i64;
-    if wanted > most {
-        let name = shown(kernel);
-        raise!(attempt.caller, Complaint::SharedMemory, name, most, attempt.device, wanted);
-    }
-    most as i32
-}
-
-/// Sets an attribute of a kernel on a device.
+/// Sets an attribute of a kernel on a device. Returns 0, or -1 once it has raised.
 #[routine(inline)]
 fn set(attempt: Attempt, attribute: i32, value: i32) -> i32 {
     let kernel = attempt.kernel.handle;

@@ -1,4 +1,4 @@
-//! Tensor maps: what the driver makes of a tensor, whose dims it wants from the inside.
+//! Encoding of tensor maps. The driver takes dims from the innermost to the outermost.
 
 use crate::declaration::{Interleave, Swizzle};
 use crate::ir::typed::{Int, Ref, Text, handles, routine};
@@ -10,10 +10,11 @@ use crate::lower::routines::memory::{Caller, DlTensor, slice};
 use crate::lower::routines::message::raise;
 use crate::lower::routines::view::stride_at;
 
-/// Dims that a map has at most.
+/// Largest rank of a tensor map.
 const RANK: u32 = 5;
 
-/// What the driver documents of `cuTensorMapEncodeTiled`.
+/// Limits that the driver documents for `cuTensorMapEncodeTiled`: extents, strides in bytes, extents of the box and
+/// steps; and the bytes that addresses and strides are multiples of, without and with interleaving.
 const MOST_EXTENT: u64 = 1 << 32;
 const MOST_STRIDE: u64 = 1 << 40;
 const MOST_BOX: u64 = 256;
@@ -26,19 +27,20 @@ const SWIZZLED_32: i64 = Swizzle::B32 as i64;
 const SWIZZLED_64: i64 = Swizzle::B64 as i64;
 
 handles! {
-    /// Where a map is made: what is said of it, and what it is made of.
+    /// A tensor map to encode.
     struct Map {
         caller: Caller,
         how: Ref<How>,
+        /// The name of the tensor, for messages.
         name: Text,
         rank: Int<i64>,
-        /// The number of bytes that addresses and strides are multiples of.
+        /// The bytes that addresses and strides must be multiples of.
         unit: Int<u64>,
     }
 }
 
-/// Makes a map of a tensor; 0, or -1 once it has raised. The numbers are the extents of the box and the steps, if there
-/// are any.
+/// Encodes the map of a tensor at `to`. Returns 0, or -1 once it has raised. `numbers` has the extents of the box and,
+/// if the map has steps, those.
 #[routine]
 pub(crate) fn tensor_map(caller: Caller, how: &How, dl: &DlTensor, numbers: &i64, to: &u8) -> i32 {
     open_driver(caller)?;
@@ -65,7 +67,7 @@ pub(crate) fn tensor_map(caller: Caller, how: &How, dl: &DlTensor, numbers: &i64
     check_driver(Entry::TensorMapEncodeTiled, caller, status)
 }
 
-/// Writes extents, and the strides of all but the innermost dim in bytes.
+/// Writes the extents, and the strides in bytes of all dims but the innermost. Returns 0, or -1 once it has raised.
 #[routine(inline)]
 fn dims(map: Map, dl: &DlTensor, extents: &u64, strides: &u64) -> i32 {
     let (caller, name, unit) = (map.caller, map.name, map.unit);
@@ -82,7 +84,7 @@ fn dims(map: Map, dl: &DlTensor, extents: &u64, strides: &u64) -> i32 {
             raise!(caller, Complaint::MapInner, name, dim, stride);
         }
         if at != 0 {
-            // Nothing steps over a dim of one element, whose stride may be anything.
+            // The stride of a dim of one element is never used, so any value is accepted.
             let near = stride < MOST_STRIDE || extent == 1;
             let step = if extent == 1 { unit } else { stride * bytes };
             if !near || step & (unit - 1) != 0 || step >= MOST_STRIDE {
@@ -94,7 +96,8 @@ fn dims(map: Map, dl: &DlTensor, extents: &u64, strides: &u64) -> i32 {
     0
 }
 
-/// Writes the box, whose innermost row is whole units and no wider than what it is swizzled over.
+/// Writes the extents of the box, whose innermost row must be a multiple of 16 bytes and no wider than its swizzle.
+/// Returns 0, or -1 once it has raised.
 #[routine(inline)]
 fn box_extents(map: Map, numbers: &i64, boxes: &u32) -> i32 {
     for at in 0..map.rank {
@@ -121,7 +124,7 @@ fn box_extents(map: Map, numbers: &i64, boxes: &u32) -> i32 {
     0
 }
 
-/// Writes the steps, 1 where none are given.
+/// Writes the steps, 1 each if the map has none. Returns 0, or -1 once it has raised.
 #[routine(inline)]
 fn box_steps(map: Map, numbers: &i64, steps: &u32) -> i32 {
     for at in 0..map.rank {

@@ -1,19 +1,23 @@
-//! Where values are, and what stands there.
+//! Reads of values at their addresses, and conversions of scalars.
 
+use abi_spec::Scalar;
 use abi_spec::layout::{ANY, any, byte_array};
 
 use crate::declaration::Shape;
-use crate::ir::{Type, Value};
+use crate::ir::{Convert, Type, Value};
 use crate::lower::emitter::Emitter;
+use crate::lower::emitter::state::{ScalarState, ValueState};
+use crate::resolve::c_type::abi_type;
 use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
 
 impl Emitter<'_, '_> {
-    /// The address of a value: a base and an offset in bytes. That of the context is its handle.
+    /// Returns the address of a value, as a base and an offset in bytes. The address of the context is the handle
+    /// argument.
     pub(crate) fn address_of(&mut self, value: ValueId) -> (Value, i32) {
         match self.function.values[value].source {
             Source::Context => (self.b.param(0), 0),
-            Source::Argument(index) | Source::Rest(index) => match self.places[value] {
+            Source::Argument(index) | Source::Rest(index) => match self.addresses[value] {
                 Some(place) => (place, 0),
                 None => (self.args, index as i32 * ANY.size as i32),
             },
@@ -24,31 +28,31 @@ impl Emitter<'_, '_> {
             | Source::Key { .. }
             | Source::Mapped { .. }
             | Source::Alternative { .. }
-            | Source::Result => match self.places[value] {
+            | Source::Result => match self.addresses[value] {
                 Some(place) => (place, 0),
                 None => unreachable!("a loop, a union or a call knows where it is"),
             },
         }
     }
 
-    /// True if a value is there in every call, and is not one of many.
+    /// Whether a value is present in every call and no element of a loop.
     pub(crate) fn is_once(&self, value: ValueId) -> bool {
         let declared = &self.function.values[value];
-        !declared.dynamic && declared.guard.is_none() && self.places[value].is_none()
+        !declared.dynamic && declared.guard.is_none() && self.addresses[value].is_none()
     }
 
-    /// The address of the `TVMFFIAny`.
+    /// Returns the address of the `TVMFFIAny` of a value.
     pub(crate) fn any_address(&mut self, value: ValueId) -> Value {
         let (base, offset) = self.address_of(value);
         if offset == 0 { base } else { self.b.ptr_offset(base, offset.into()) }
     }
 
-    /// The type index of a value and its payload as `ty`.
+    /// Loads the type index of a value, and its payload as `ty`.
     pub(crate) fn words(&mut self, value: ValueId, ty: Type) -> (Value, Value) {
         (self.type_index(value), self.payload(value, ty))
     }
 
-    /// The payload of a value.
+    /// Loads the payload of a value as `ty`.
     pub(crate) fn payload(&mut self, value: ValueId, ty: Type) -> Value {
         let (base, offset) = self.address_of(value);
         let payload = self.b.load(ty, base, offset + any::PAYLOAD.offset);
@@ -56,7 +60,7 @@ impl Emitter<'_, '_> {
         self.b.hint(payload, hint)
     }
 
-    /// The type index of a value.
+    /// Loads the type index of a value.
     pub(crate) fn type_index(&mut self, value: ValueId) -> Value {
         let (base, offset) = self.address_of(value);
         let index = self.b.load(Type::I32, base, offset + any::TYPE_INDEX.offset);
@@ -64,13 +68,13 @@ impl Emitter<'_, '_> {
         self.b.hint(index, hint)
     }
 
-    /// The number of arguments, those that were left out included.
+    /// Returns the number of arguments, defaults included.
     pub(crate) fn num_args(&mut self) -> Value {
         let declared = self.function.declared.signature.required();
         self.num_args.unwrap_or_else(|| self.b.i32(declared as i32))
     }
 
-    /// `value[dim]` of a shape of fixed rank.
+    /// Loads `value[dim]` of a shape of fixed rank.
     pub(crate) fn number_of(&mut self, value: ValueId, dim: usize) -> Value {
         let [data, _] = self.values[value].pair();
         let shape = self.function.values[value].ty.shape();
@@ -81,7 +85,7 @@ impl Emitter<'_, '_> {
         self.b.hint(number, hint)
     }
 
-    /// What an array of bytes, or a cell that begins like one, says of its contents.
+    /// Loads address and count of a `TVMFFIByteArray`, or of a cell that begins like one.
     pub(crate) fn array_of_bytes(&mut self, value: ValueId, array: Value) -> [Value; 2] {
         let fields = [(Type::Ptr, byte_array::DATA, "data"), (Type::I64, byte_array::SIZE, "size")];
         fields.map(|(ty, field, part)| {
@@ -89,5 +93,34 @@ impl Emitter<'_, '_> {
             let hint = self.hint(value, part, None);
             self.b.hint(loaded, hint)
         })
+    }
+
+    /// Returns a scalar as arithmetic uses it: `I64`, `F64` or `Ptr`.
+    pub(crate) fn wide(&mut self, value: ValueId) -> Value {
+        let state = self.values[value].scalar();
+        if let Some(wide) = state.wide {
+            return wide;
+        }
+        let wide = self.widen(state.native, state.ty);
+        if self.keeps(value) {
+            self.values[value] = ValueState::Scalar(ScalarState { wide: Some(wide), ..state });
+        }
+        wide
+    }
+
+    /// Converts a value of a C type to `I64`, `F64` or `Ptr`.
+    pub(crate) fn widen(&mut self, native: Value, scalar: Scalar) -> Value {
+        self.b.widen(native, scalar, self.linkage)
+    }
+
+    /// Rounds an `F64` to a float type.
+    pub(crate) fn round(&mut self, value: Value, scalar: Scalar) -> Value {
+        self.b.round(value, scalar, self.linkage)
+    }
+
+    /// Truncates an `I64` to an integer type.
+    pub(crate) fn truncate(&mut self, wide: Value, scalar: Scalar) -> Value {
+        let ty = abi_type(scalar).ty;
+        if ty == Type::I64 { wide } else { self.b.convert(Convert::Trunc, wide, ty) }
     }
 }

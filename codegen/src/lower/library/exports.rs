@@ -1,0 +1,145 @@
+//! Exports of a library besides wrappers: the entry, getters of metadata and documentation, the import tree, and the
+//! function that unloads images.
+
+use abi_spec::library_bin::{ImportTree, Module as Imported};
+use abi_spec::symbol::{self, LIBRARY_BIN, LIBRARY_CTX};
+
+use crate::declaration::Library;
+use crate::ir::{Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind};
+use crate::lower::cuda::kernel;
+use crate::lower::launch::images::{IMAGES, KERNELS};
+use crate::lower::library::metadata::TextKind;
+use crate::lower::routines::Routine;
+use crate::lower::value::{exported, safe_call};
+
+/// Adds a getter of the metadata of each function, and of its documentation if it has some.
+pub(crate) fn getters(module: &mut Module, library: &Library, linkage: Linkage) {
+    if library.functions.is_empty() {
+        return;
+    }
+    let symbol = module.declare(TEXTS, Linkage::Local, SymbolKind::Data);
+    let mut texts = TextTable { symbol, bytes: Vec::new() };
+    let prefix = library.system_lib.as_deref().unwrap_or_default();
+    for function in &library.functions {
+        let name = &function.signature.name;
+        let mut add = |kind: TextKind, getter_prefix: &str, text: &str| {
+            let text = texts.add(&kind.record(&format!("{prefix}{name}"), text), text.len());
+            getter(module, &format!("{getter_prefix}{name}"), text, linkage);
+        };
+        add(TextKind::Metadata, symbol::METADATA_PREFIX, &function.metadata());
+        if !function.docs.is_empty() {
+            add(TextKind::Doc, symbol::DOC_PREFIX, &function.docs);
+        }
+    }
+    let TextTable { symbol, bytes } = texts;
+    module.data.push(Data { listed: true, ..Data::constant(symbol, bytes, 1) });
+}
+
+/// Adds the function `main`, which calls the entry with its own arguments.
+pub(crate) fn entry(module: &mut Module, entry: &str) {
+    let kind = SymbolKind::Function(safe_call());
+    let callee = module.declare(&symbol::function_symbol(entry), Linkage::Export, kind);
+    let mut b = exported(module, symbol::MAIN);
+    let args = [0, 1, 2, 3].map(|i| b.param(i));
+    let status = b.call(callee, &args);
+    b.ret(status);
+    let function = b.finish();
+    module.functions.push(function);
+}
+
+/// Symbol of the constant that holds the texts of a library.
+const TEXTS: &str = "tvm_ffi_codegen.texts";
+
+/// The constant of the texts of a library under construction.
+struct TextTable {
+    symbol: Symbol,
+    bytes: Vec<u8>,
+}
+
+impl TextTable {
+    /// Appends a record that starts with a text of `length` bytes. Returns the text.
+    fn add(&mut self, record: &[u8], length: usize) -> TextRange {
+        let text = TextRange { symbol: self.symbol, offset: self.bytes.len(), length };
+        self.bytes.extend_from_slice(record);
+        text
+    }
+}
+
+/// A text within a constant. The length is in bytes, without the NUL at the end.
+#[derive(Clone, Copy)]
+struct TextRange {
+    symbol: Symbol,
+    offset: usize,
+    length: usize,
+}
+
+/// Adds a function that returns a text. The runtime calls it without arguments, so it does not check their number.
+fn getter(module: &mut Module, name: &str, text: TextRange, linkage: Linkage) {
+    let mut b = exported(module, name);
+    b.set_cold();
+    let base = b.address(text.symbol);
+    let address = b.ptr_offset(base, text.offset as i64);
+    let length = b.i64(text.length as i64);
+    let result = b.param(3);
+    let give = Routine::GiveText.declare(b.module, linkage);
+    let status = b.call(give, &[address, length, result]);
+    b.ret(status);
+    let function = b.finish();
+    module.functions.push(function);
+}
+
+/// Size in bytes above which the import tree goes to a section for large data, like that of Apache TVM.
+const LARGE: usize = 1 << 30;
+
+/// Adds the encoded import tree. A tree with a node for the library itself also needs the [`context`], by which calls
+/// find functions of imported modules.
+pub(crate) fn import_tree(module: &mut Module, tree: &ImportTree<'_>) {
+    let bytes = tree.encode().expect("the tree was validated when the library was resolved");
+    let large = bytes.len() > LARGE;
+    let symbol = module.declare(LIBRARY_BIN, Linkage::Export, SymbolKind::Data);
+    module.data.push(Data { large, ..Data::constant(symbol, bytes, 1) });
+    if tree.nodes.iter().any(|node| node.module == Imported::Library) {
+        context(module);
+    }
+}
+
+/// Declares the context of the library, once for a module: a pointer that the loader sets to the module of the library.
+pub(crate) fn context(module: &mut Module) {
+    if module.find(LIBRARY_CTX).is_none() {
+        let symbol = module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
+        module.data.push(Data::variable(symbol, vec![0; 8], 8));
+    }
+}
+
+/// Symbol of `void tvm_ffi_codegen.unload(void)`, which unloads all images of a module from the driver.
+///
+/// A module that launches GPU kernels and [shares](crate::Routines::Shared) its routines, as JIT code does, exports it.
+/// The next launch loads its image again. While the function runs no function of the module may run, and no kernel of
+/// the module may run then or later, for example in a captured graph.
+pub const UNLOAD: &str = "tvm_ffi_codegen.unload";
+
+/// Adds the function [`UNLOAD`] if the module has images.
+pub(crate) fn unload(module: &mut Module, linkage: Linkage) {
+    let all = module.data.iter().map(|data| data.symbol);
+    let of = |start| all.clone().filter(|&symbol| module.name(symbol).starts_with(start)).collect();
+    let (images, kernels): (Vec<Symbol>, Vec<Symbol>) = (of(IMAGES), of(KERNELS));
+    if images.is_empty() {
+        return;
+    }
+    let mut b = Builder::function(module, UNLOAD, Linkage::Export, Signature::new(&[], None));
+    b.set_cold();
+    let (null, zero) = (b.null(), b.i64(0));
+    for symbol in kernels {
+        let address = b.address(symbol);
+        b.atomic_store(null, address, kernel::KERNEL);
+        b.atomic_store(zero, address, kernel::DEVICES);
+    }
+    let routine = Routine::Unload.declare(b.module, linkage);
+    for symbol in images {
+        let address = b.address(symbol);
+        b.call(routine, &[address]);
+    }
+    b.ret(None);
+    let function = b.finish();
+    module.functions.push(function);
+}
