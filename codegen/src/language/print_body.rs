@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::print::{list, quote};
+use super::print_items::{list, quote};
 use super::reserved::{is_symbol, spelled};
 use crate::declaration::{
     Body, Call, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,

@@ -4,7 +4,7 @@
 //! brackets and unary operators that are open, and every expression carries its height, so that a chain
 //! such as `a + b + c`, which is parsed in a loop, cannot grow without bound either.
 
-use super::cursor::{Parsed, Parser};
+use super::parser::{Parsed, Parser};
 use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::limit::Limit;

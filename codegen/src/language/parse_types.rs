@@ -2,15 +2,18 @@
 
 use abi_spec::{DType, DeviceType};
 
-use super::cursor::{Parsed, Parser};
+use super::parser::{Parsed, Parser};
 use super::reserved;
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Device, Dim, Element, Leaf, Literal, Mapping, ObjectClass, ParamType, Sequence, Shape, Strides,
-    Tensor,
+    Device, Dim, Element, Leaf, Literal, Mapping, ObjectClass, Output, ParamType, ResultType,
+    Sequence, Shape, Strides, Tensor,
 };
 use crate::error::Part;
+
+/// Stands for the value that a tensor is where it is none.
+pub(super) const NO_VALUE: usize = usize::MAX;
 
 impl Parser<'_> {
     /// A type. Its value, and those nested in it, are counted.
@@ -254,6 +257,39 @@ impl Parser<'_> {
             "any" => Some(Strides::Any),
             _ => None,
         })
+    }
+}
+
+/// Results.
+impl Parser<'_> {
+    /// What stands after `->`.
+    pub(super) fn result(&mut self) -> Parsed<ResultType> {
+        self.mark(Part::Result);
+        if self.accept(Token::OpenParen) {
+            let outputs =
+                self.list(Token::CloseParen, "`,` or `)`", Limit::Results, Self::output)?;
+            return Ok(ResultType::Allocated(outputs));
+        }
+        if matches!(self.token, Token::Word | Token::Name) && self.next_is(Token::Colon) {
+            return Ok(ResultType::Allocated(vec![self.output(0)?]));
+        }
+        if self.is_word("None") {
+            self.advance();
+            return Ok(ResultType::None);
+        }
+        const EXPECTED: &str = "`None`, a type such as `float32` or `str`, or a name and `:`";
+        self.type_or(EXPECTED).map(ResultType::Value)
+    }
+
+    /// `name ":" tensor`
+    fn output(&mut self, index: usize) -> Parsed<Output> {
+        self.mark(Part::Output(index));
+        let name = self.name("the name of a result")?;
+        self.expect(Token::Colon, "`:`")?;
+        if !self.is_word("Tensor") {
+            return Err(self.unexpected("`Tensor`"));
+        }
+        Ok(Output { name, tensor: self.tensor(NO_VALUE)? })
     }
 }
 

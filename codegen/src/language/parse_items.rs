@@ -1,10 +1,9 @@
-//! The parser: items and signatures. Types are in [`types`](super::types), expressions in
-//! [`expression`](super::expression), bodies in [`body`](super::body).
+//! The parser: items and signatures.
 //!
 //! One function per rule of the grammar. A function that parses a rule leaves the parser at the token
 //! after it.
 
-use super::cursor::{Parsed, Parser};
+use super::parser::{Parsed, Parser};
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{Constraint, Function, Library, Location, Param, Signature};

@@ -1,12 +1,9 @@
 //! What was meant where something else stands: words and signs of other languages, and what they are here.
 
-use super::cursor::{Parsed, Parser};
+use super::parser::{Parsed, Parser};
 use super::token::Token;
 use crate::declaration::Expr;
 use crate::error::Error;
-
-/// Words that start a statement.
-pub(super) const STATEMENTS: [&str; 6] = ["if", "return", "let", "for", "raise", "launch"];
 
 /// Words that start statements elsewhere.
 const ELSEWHERE: [(&str, &str); 4] = [
@@ -73,13 +70,6 @@ impl Parser<'_> {
             Some(meant) => Err(self.syntax("an operator", format!("`(` after `{name}`, {meant}"))),
             None => Ok(()),
         }
-    }
-
-    /// True where a statement starts that is no call.
-    pub(super) fn starts_statement(&self) -> bool {
-        let word = if self.token == Token::Word { self.slice() } else { "" };
-        STATEMENTS.contains(&word)
-            && (matches!(word, "if" | "return") || !self.next_is(Token::OpenParen))
     }
 
     /// The current word starts no statement of another language.
