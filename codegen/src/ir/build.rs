@@ -1,17 +1,16 @@
 //! Building one function: a method per instruction. Structured control flow on top is in `flow`.
 
-mod returns;
-mod shorthand;
-mod ways;
+mod ended;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use super::entity::{Block, Symbol, Value};
 use super::inst::{Inst, Target, Terminator};
 use super::module::{BlockData, Function, Hint, Module, ValueData};
 use super::operator::{Binary, Cond, Convert};
 use super::order::{drop_unused, reverse_postorder};
+use super::signature::{AbiType, Signature, Type};
 use super::symbols::{Linkage, SymbolKind};
-use super::types::{AbiType, Block, Signature, Symbol, Type, Value};
 
 /// Appends to the current block of a function.
 ///
@@ -315,6 +314,32 @@ impl<'m> Builder<'m> {
     pub fn compare_const(&mut self, cond: Cond, lhs: Value, rhs: i64) -> Value {
         let rhs = self.constant(self.ty(lhs), rhs as u64);
         self.compare(cond, lhs, rhs)
+    }
+
+    /// Integer or pointer equality.
+    pub fn eq(&mut self, lhs: Value, rhs: Value) -> Value {
+        self.compare(Cond::Eq, lhs, rhs)
+    }
+
+    /// Conjunction or bitwise and.
+    pub fn and(&mut self, lhs: Value, rhs: Value) -> Value {
+        self.binary(Binary::And, lhs, rhs)
+    }
+
+    /// Disjunction or bitwise or.
+    pub fn or(&mut self, lhs: Value, rhs: Value) -> Value {
+        self.binary(Binary::Or, lhs, rhs)
+    }
+
+    /// The complement of a `Bool`.
+    pub fn not(&mut self, value: Value) -> Value {
+        let truth = self.constant(Type::Bool, 1);
+        self.binary(Binary::Xor, value, truth)
+    }
+
+    /// Widens a `Bool` to a 0 or 1 of an integer type.
+    pub fn widen_bool(&mut self, value: Value, to: Type) -> Value {
+        self.convert(Convert::Zext, value, to)
     }
 
     /// `cond ? then : otherwise`.

@@ -1,8 +1,9 @@
 //! Structured control flow on top of the builder: bodies are closures that append to blocks of their own.
 
 use super::build::Builder;
+use super::entity::{Block, Value};
 use super::module::Hint;
-use super::types::{Block, Type, Value};
+use super::signature::Type;
 
 /// Values that a body takes or yields: none, one, or several.
 pub trait Values: Clone {

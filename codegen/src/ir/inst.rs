@@ -4,8 +4,9 @@
 //! that no backend depends on the data layout of the module it emits into. Nothing here traps or has
 //! undefined behaviour except what is written down with the instruction.
 
+use super::entity::{Block, Symbol, Value};
 use super::operator::{Binary, Cond, Convert};
-use super::types::{Block, Signature, Symbol, Type, Value};
+use super::signature::{Signature, Type};
 
 /// An instruction.
 #[derive(Clone, Debug, PartialEq)]
@@ -197,23 +198,17 @@ impl Inst {
 
     /// True if nothing happens but that a result is made.
     pub(super) fn is_pure(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Inst::Const { .. }
-            | Inst::Address { .. }
-            | Inst::StackSlot { .. }
-            | Inst::PtrAdd { .. }
-            | Inst::Binary { .. }
-            | Inst::Compare { .. }
-            | Inst::Select { .. }
-            | Inst::Convert { .. } => true,
-            Inst::Load { .. }
-            | Inst::Store { .. }
-            | Inst::AtomicLoad { .. }
-            | Inst::AtomicStore { .. }
-            | Inst::CompareExchange { .. }
-            | Inst::Call { .. }
-            | Inst::CallIndirect { .. } => false,
-        }
+                | Inst::Address { .. }
+                | Inst::StackSlot { .. }
+                | Inst::PtrAdd { .. }
+                | Inst::Binary { .. }
+                | Inst::Compare { .. }
+                | Inst::Select { .. }
+                | Inst::Convert { .. }
+        )
     }
 }
 

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
+use super::entity::{Block, Symbol, Value};
 use super::inst::{Inst, Terminator};
+use super::signature::{Signature, Type};
 use super::symbols::SymbolData;
-use super::types::{Block, Signature, Symbol, Type, Value};
 
 /// What one library compiles to: functions, constant data, and the symbols both use.
 #[derive(Clone, Debug, Default)]

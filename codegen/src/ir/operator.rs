@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::signature::Type;
+
 /// Arithmetic. Integer operations wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Binary {
@@ -62,6 +64,17 @@ impl Binary {
         Binary::Fmul,
         Binary::Fdiv,
     ];
+
+    /// True if the operands may be of this type.
+    pub(super) fn takes(self, ty: Type) -> bool {
+        match self {
+            Binary::Add | Binary::Sub | Binary::Mul => ty.is_int(),
+            Binary::Sdiv | Binary::Srem | Binary::Udiv | Binary::Urem => ty.is_int(),
+            Binary::Shl | Binary::Lshr | Binary::Ashr => ty.is_int(),
+            Binary::And | Binary::Or | Binary::Xor => ty.is_int() || ty == Type::Bool,
+            Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv => ty.is_float(),
+        }
+    }
 }
 
 /// Conditions. `S` signed, `U` unsigned (also for pointers), `F` floating point, where every ordered
@@ -122,6 +135,17 @@ impl Cond {
         Cond::Fgt,
         Cond::Fge,
     ];
+
+    /// True if the operands may be of this type.
+    pub(super) fn takes(self, ty: Type) -> bool {
+        match self {
+            Cond::Eq | Cond::Ne | Cond::Ult | Cond::Ule | Cond::Ugt | Cond::Uge => {
+                ty.is_int() || ty == Type::Ptr
+            }
+            Cond::Slt | Cond::Sle | Cond::Sgt | Cond::Sge => ty.is_int(),
+            Cond::Feq | Cond::Fne | Cond::Flt | Cond::Fle | Cond::Fgt | Cond::Fge => ty.is_float(),
+        }
+    }
 }
 
 /// Conversions.
@@ -163,6 +187,25 @@ impl Convert {
         Convert::PtrToInt,
         Convert::IntToPtr,
     ];
+
+    /// True if a value of one type can be converted to the other.
+    pub(super) fn takes(self, from: Type, to: Type) -> bool {
+        let ints = from.is_int() && to.is_int();
+        match self {
+            Convert::Zext if from == Type::Bool => to.is_int(),
+            Convert::Zext | Convert::Sext => ints && from.bytes() < to.bytes(),
+            Convert::Trunc => ints && from.bytes() > to.bytes(),
+            Convert::SintToFloat | Convert::UintToFloat => from.is_int() && to.is_float(),
+            Convert::Promote => from == Type::F32 && to == Type::F64,
+            Convert::Demote => from == Type::F64 && to == Type::F32,
+            Convert::Bitcast => {
+                let changes = from.is_int() && to.is_float() || from.is_float() && to.is_int();
+                changes && from.bytes() == to.bytes()
+            }
+            Convert::PtrToInt => from == Type::Ptr && to == Type::I64,
+            Convert::IntToPtr => from == Type::I64 && to == Type::Ptr,
+        }
+    }
 }
 
 /// The word of an operator in the text form: `SintToFloat` is `sint_to_float`.

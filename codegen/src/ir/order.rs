@@ -1,8 +1,8 @@
 //! Block order and dominance.
 
+use super::entity::Value;
 use super::inst::{Inst, Terminator};
 use super::module::{BlockData, Function};
-use super::types::Value;
 
 /// The reachable blocks in reverse postorder; the first target of a branch comes before the second.
 pub(super) fn reverse_postorder(blocks: &[BlockData]) -> Vec<usize> {

@@ -2,12 +2,12 @@
 
 use std::fmt::{self, Write as _};
 
+use super::entity::{Block, Symbol, Value};
 use super::inst::{Inst, Target, Terminator};
 use super::module::{BlockData, Data, Function, Module};
 use super::operator::mnemonic;
 use super::read::is_word;
 use super::symbols::{Linkage, SymbolKind};
-use super::types::{Block, Symbol, Value};
 
 /// `{:#}` prints everything as `FromStr` reads it: data as bytes, all of them.
 impl fmt::Display for Module {

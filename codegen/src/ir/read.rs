@@ -7,12 +7,13 @@ use std::str::FromStr;
 
 use rustc_hash::FxHashMap;
 
-mod body;
 mod cursor;
+mod function;
 
+use super::entity::{Block, Symbol, Value};
 use super::module::{BlockData, Data, Function, Hint, Module, Relocation, ValueData};
+use super::signature::{AbiType, Extend, Signature, Type};
 use super::symbols::{Linkage, SymbolKind};
-use super::types::{AbiType, Block, Extend, Signature, Symbol, Type, Value};
 use cursor::Cursor;
 pub(super) use cursor::is_word;
 
@@ -82,7 +83,7 @@ impl FromStr for Module {
                 let data = data(&module, symbol, item)?;
                 module.data.push(data);
             } else {
-                let function = body::function(&module, symbol, item)?;
+                let function = function::function(&module, symbol, item)?;
                 module.functions.push(function);
             }
         }

@@ -48,9 +48,9 @@ pub use memory::{
     get, load, load_at, room, set, store, store_at,
 };
 pub use number::{
-    Arithmetic, Bits, Bool, Cast, Compare, Float, FloatType, Int, Integer, Negate, Not, Remainder,
-    add, bit_and, bit_or, bit_xor, cast, div, eq, ge, gt, le, lt, mul, ne, neg, not, rem, shl, shr,
-    sub,
+    Arithmetic, Bits, Bool, Cast, Compare, Conds, Float, FloatType, Int, Integer, Negate, Not,
+    Remainder, add, bit_and, bit_or, bit_xor, cast, div, eq, ge, gt, le, lt, mul, ne, neg, not,
+    rem, shl, shr, sub,
 };
 /// Writes a function of host IR in a small subset of Rust.
 pub use routine::routine;

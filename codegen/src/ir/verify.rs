@@ -4,14 +4,14 @@
 mod function;
 #[cfg(test)]
 mod tests;
-mod types;
 
 use std::error;
 use std::fmt;
 
+use super::entity::Symbol;
 use super::module::{Data, Function, Module};
+use super::signature::Signature;
 use super::symbols::{Linkage, SymbolKind};
-use super::types::{Signature, Symbol};
 
 /// Host IR that no backend takes. Lowering makes none: this is a bug in it, or in whoever built the module.
 #[derive(Clone, PartialEq, Eq)]
@@ -82,7 +82,7 @@ fn symbols(module: &Module) -> Result<(), String> {
 /// Parameters and result are what functions of C have.
 fn signature(name: &str, signature: &Signature) -> Result<(), String> {
     let mut all = signature.params.iter().chain(&signature.result);
-    let wrong = all.find(|&&abi| !types::is_of_c(abi));
+    let wrong = all.find(|abi| !abi.is_of_c());
     wrong.map_or(Ok(()), |abi| Err(format!("{name} takes or returns {abi}")))
 }
 

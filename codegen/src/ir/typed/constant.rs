@@ -35,7 +35,7 @@ pub struct Literal<const N: i128>;
 
 impl<T: Integer, const N: i128> Make<Int<T>> for Literal<N> {
     fn make(self, b: &mut Builder<'_>) -> Int<T> {
-        const { assert!(T::RANGE[0] <= N && N <= T::RANGE[1], "a literal out of the range of its type") };
+        const { assert!(T::MIN <= N && N <= T::MAX, "a literal out of the range of its type") };
         let width = 8 * T::TYPE.bytes();
         Int::new(b.constant(T::TYPE, N as u64 & (u64::MAX >> (64 - width))))
     }

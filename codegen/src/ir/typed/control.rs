@@ -119,5 +119,5 @@ pub fn select<H: Handle>(b: &mut Builder<'_>, cond: Bool, then: H, otherwise: im
 /// Whether a loop that counts goes on.
 pub fn is_less<T: Integer>(b: &mut Builder<'_>, at: Int<T>, end: Int<T>) -> Bool {
     let (at, end) = (at.value(b), end.value(b));
-    Bool::new(b.compare(<Int<T> as Compare>::CONDS[2], at, end))
+    Bool::new(b.compare(<Int<T> as Compare>::CONDS.lt, at, end))
 }

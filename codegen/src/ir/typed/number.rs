@@ -12,8 +12,10 @@ pub trait Integer: Copy + fmt::Debug + 'static {
     const TYPE: Type;
     /// Whether it has a sign.
     const SIGNED: bool;
-    /// The least and the largest value.
-    const RANGE: [i128; 2];
+    /// The least value.
+    const MIN: i128;
+    /// The largest value.
+    const MAX: i128;
 }
 
 /// A Rust float type.
@@ -39,7 +41,8 @@ macro_rules! integers {
         impl Integer for $ty {
             const TYPE: Type = Type::$ir;
             const SIGNED: bool = $signed;
-            const RANGE: [i128; 2] = [$ty::MIN as i128, $ty::MAX as i128];
+            const MIN: i128 = $ty::MIN as i128;
+            const MAX: i128 = $ty::MAX as i128;
         }
     )*};
 }
@@ -138,34 +141,41 @@ impl Int<u64> {
 
 /// What can be added, subtracted, multiplied and divided.
 pub trait Arithmetic: Single {
-    /// `+ - * /`
-    const OPERATORS: [Binary; 4];
+    /// `+`
+    const ADD: Binary;
+    /// `-`
+    const SUB: Binary;
+    /// `*`
+    const MUL: Binary;
+    /// `/`
+    const DIV: Binary;
 }
 
 /// What division leaves a remainder of.
 pub trait Remainder: Single {
     /// `%`
-    const OPERATOR: Binary;
+    const REM: Binary;
 }
 
 /// What has bits.
 pub trait Bits: Single {}
 
 impl<T: Integer> Arithmetic for Int<T> {
-    const OPERATORS: [Binary; 4] = [
-        Binary::Add,
-        Binary::Sub,
-        Binary::Mul,
-        if T::SIGNED { Binary::Sdiv } else { Binary::Udiv },
-    ];
+    const ADD: Binary = Binary::Add;
+    const SUB: Binary = Binary::Sub;
+    const MUL: Binary = Binary::Mul;
+    const DIV: Binary = if T::SIGNED { Binary::Sdiv } else { Binary::Udiv };
 }
 
 impl<T: FloatType> Arithmetic for Float<T> {
-    const OPERATORS: [Binary; 4] = [Binary::Fadd, Binary::Fsub, Binary::Fmul, Binary::Fdiv];
+    const ADD: Binary = Binary::Fadd;
+    const SUB: Binary = Binary::Fsub;
+    const MUL: Binary = Binary::Fmul;
+    const DIV: Binary = Binary::Fdiv;
 }
 
 impl<T: Integer> Remainder for Int<T> {
-    const OPERATOR: Binary = if T::SIGNED { Binary::Srem } else { Binary::Urem };
+    const REM: Binary = if T::SIGNED { Binary::Srem } else { Binary::Urem };
 }
 
 impl<T: Integer> Bits for Int<T> {}
@@ -189,15 +199,15 @@ macro_rules! operators {
 
 operators! {
     /// `lhs + rhs`, wrapping.
-    add: Arithmetic, L::OPERATORS[0];
+    add: Arithmetic, L::ADD;
     /// `lhs - rhs`, wrapping.
-    sub: Arithmetic, L::OPERATORS[1];
+    sub: Arithmetic, L::SUB;
     /// `lhs * rhs`, wrapping.
-    mul: Arithmetic, L::OPERATORS[2];
+    mul: Arithmetic, L::MUL;
     /// `lhs / rhs`, whose operands must allow it.
-    div: Arithmetic, L::OPERATORS[3];
+    div: Arithmetic, L::DIV;
     /// `lhs % rhs`, likewise.
-    rem: Remainder, L::OPERATOR;
+    rem: Remainder, L::REM;
     /// `lhs & rhs`
     bit_and: Bits, Binary::And;
     /// `lhs | rhs`
@@ -249,51 +259,84 @@ pub fn neg<T: Negate>(b: &mut Builder<'_>, value: Int<T>) -> Int<T> {
     Int::new(b.binary(Binary::Sub, zero, value.0))
 }
 
-/// What can be compared: its conditions `== != < <= > >=`.
-pub trait Compare: Single {
-    /// In this order.
-    const CONDS: [Cond; 6];
+/// The conditions of a type that has an order.
+#[derive(Clone, Copy, Debug)]
+pub struct Conds {
+    /// `==`
+    pub eq: Cond,
+    /// `!=`
+    pub ne: Cond,
+    /// `<`
+    pub lt: Cond,
+    /// `<=`
+    pub le: Cond,
+    /// `>`
+    pub gt: Cond,
+    /// `>=`
+    pub ge: Cond,
 }
 
-const UNSIGNED: [Cond; 6] = [Cond::Eq, Cond::Ne, Cond::Ult, Cond::Ule, Cond::Ugt, Cond::Uge];
-const SIGNED: [Cond; 6] = [Cond::Eq, Cond::Ne, Cond::Slt, Cond::Sle, Cond::Sgt, Cond::Sge];
+/// Handles of values that can be compared.
+pub trait Compare: Single {
+    /// The condition of each operator.
+    const CONDS: Conds;
+}
+
+const UNSIGNED: Conds = Conds {
+    eq: Cond::Eq,
+    ne: Cond::Ne,
+    lt: Cond::Ult,
+    le: Cond::Ule,
+    gt: Cond::Ugt,
+    ge: Cond::Uge,
+};
+const SIGNED: Conds =
+    Conds { lt: Cond::Slt, le: Cond::Sle, gt: Cond::Sgt, ge: Cond::Sge, ..UNSIGNED };
+const FLOAT: Conds = Conds {
+    eq: Cond::Feq,
+    ne: Cond::Fne,
+    lt: Cond::Flt,
+    le: Cond::Fle,
+    gt: Cond::Fgt,
+    ge: Cond::Fge,
+};
 
 impl<T: Integer> Compare for Int<T> {
-    const CONDS: [Cond; 6] = if T::SIGNED { SIGNED } else { UNSIGNED };
+    const CONDS: Conds = if T::SIGNED { SIGNED } else { UNSIGNED };
 }
 
 impl<T> Compare for Ref<T> {
-    const CONDS: [Cond; 6] = UNSIGNED;
+    const CONDS: Conds = UNSIGNED;
 }
 
 impl<T: FloatType> Compare for Float<T> {
-    const CONDS: [Cond; 6] = [Cond::Feq, Cond::Fne, Cond::Flt, Cond::Fle, Cond::Fgt, Cond::Fge];
+    const CONDS: Conds = FLOAT;
 }
 
 macro_rules! comparisons {
-    ($($(#[$doc:meta])* $name:ident $at:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         pub fn $name<L: Compare>(b: &mut Builder<'_>, lhs: L, rhs: impl Make<L>) -> Bool {
             let rhs = rhs.make(b);
             let (lhs, rhs) = (lhs.value(b), rhs.value(b));
-            Bool(b.compare(L::CONDS[$at], lhs, rhs))
+            Bool(b.compare(L::CONDS.$name, lhs, rhs))
         }
     )*};
 }
 
 comparisons! {
     /// `lhs == rhs`
-    eq 0;
+    eq;
     /// `lhs != rhs`
-    ne 1;
+    ne;
     /// `lhs < rhs`
-    lt 2;
+    lt;
     /// `lhs <= rhs`
-    le 3;
+    le;
     /// `lhs > rhs`
-    gt 4;
+    gt;
     /// `lhs >= rhs`
-    ge 5;
+    ge;
 }
 
 /// What `as` converts to `To`.

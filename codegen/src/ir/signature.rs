@@ -1,4 +1,4 @@
-//! The types, signatures and entity names of host IR.
+//! The types of values and the signatures of functions.
 
 use std::fmt;
 
@@ -43,6 +43,11 @@ impl Type {
     pub const fn is_float(self) -> bool {
         matches!(self, Type::F32 | Type::F64)
     }
+
+    /// True for types that every processor reads and writes in one piece.
+    pub(super) const fn is_atomic(self) -> bool {
+        matches!(self, Type::I32 | Type::I64 | Type::Ptr)
+    }
 }
 
 impl fmt::Display for Type {
@@ -83,6 +88,17 @@ pub struct AbiType {
     pub ty: Type,
     /// Who fills the upper bits.
     pub extend: Extend,
+}
+
+impl AbiType {
+    /// True if a C function can take or return this: integers are extended as C extends those of their width.
+    pub(super) fn is_of_c(self) -> bool {
+        match self.extend {
+            Extend::No => self.ty != Type::Bool,
+            Extend::Sign | Extend::Zero => matches!(self.ty, Type::I8 | Type::I16),
+            Extend::Truth => self.ty == Type::I8,
+        }
+    }
 }
 
 impl From<Type> for AbiType {
@@ -131,41 +147,3 @@ impl fmt::Display for Signature {
         self.result.map_or(Ok(()), |result| write!(f, " -> {result}"))
     }
 }
-
-/// Declares the index newtypes of the IR: dense, and printed as in the text form.
-macro_rules! entity {
-    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(pub(crate) u32);
-
-        impl $name {
-            /// Position in the table that this entity indexes.
-            pub const fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!($prefix, "{}"), self.0)
-            }
-        }
-    };
-}
-
-entity!(
-    /// A value of one function: an index into [`Function::values`](super::Function::values).
-    Value,
-    "v"
-);
-entity!(
-    /// A block of one function: an index into [`Function::blocks`](super::Function::blocks).
-    Block,
-    "block"
-);
-entity!(
-    /// A symbol of the module: an index into [`Module::symbols`](super::Module::symbols).
-    Symbol,
-    "symbol"
-);
