@@ -17,7 +17,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_module::{FuncId, FuncOrDataId, Module};
 
-use crate::far::{Homes, Place};
+use crate::homes::{Homes, Translation};
 use crate::native;
 use crate::symbols::Reference;
 use crate::types::{self, ty};
@@ -163,21 +163,21 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn at_home(&mut self, with: impl FnOnce(&mut Homes, &mut Place<'_, 'a>)) {
+    fn at_home(&mut self, with: impl FnOnce(&mut Homes, &mut Translation<'_, 'a>)) {
         let Body { source, cursor, values, homes, .. } = self;
-        with(homes, &mut Place { source, cursor, values });
+        with(homes, &mut Translation { source, cursor, values });
     }
 
     fn keep(&mut self, value: ir::Value) {
-        self.at_home(|homes, place| homes.keep(place, value));
+        self.at_home(|homes, at| homes.keep(at, value));
     }
 
     fn keep_address(&mut self, value: ir::Value) {
-        self.at_home(|homes, place| homes.keep_address(place, value));
+        self.at_home(|homes, at| homes.keep_address(at, value));
     }
 
     fn fetch(&mut self, value: ir::Value, block: ir::Block) {
-        self.at_home(|homes, place| homes.fetch(place, value, block));
+        self.at_home(|homes, at| homes.fetch(at, value, block));
     }
 
     /// The instruction table.

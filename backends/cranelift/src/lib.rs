@@ -50,8 +50,8 @@
 
 mod constructors;
 mod data;
-mod far;
 mod function;
+mod homes;
 mod instruction;
 mod object;
 mod once;
@@ -142,18 +142,11 @@ fn refused(reason: impl ToString) -> Error {
 
 /// What a module says when it refuses.
 fn native(error: ModuleError) -> Error {
-    refused(match &error {
-        // Its `Display` says only that the verifier failed, not where.
-        ModuleError::Compilation(error) => format!("{error:?}"),
-        ModuleError::Undeclared(_)
-        | ModuleError::IncompatibleDeclaration(_)
-        | ModuleError::IncompatibleSignature(..)
-        | ModuleError::DuplicateDefinition(_)
-        | ModuleError::InvalidImportDefinition(_)
-        | ModuleError::Allocation { .. }
-        | ModuleError::Backend(_)
-        | ModuleError::Flag(_) => error.to_string(),
-    })
+    // `Display` of a verifier's error says only that it failed, not where.
+    if let ModuleError::Compilation(error) = &error {
+        return refused(format!("{error:?}"));
+    }
+    refused(error)
 }
 
 /// Code generation by Cranelift.

@@ -52,8 +52,23 @@ struct Code {
     align: u64,
     #[serde(with = "serde_bytes")]
     bytes: Vec<u8>,
-    relocations: Vec<(CodeOffset, Reloc, ModuleRelocTarget, Addend)>,
+    relocations: Vec<Relocation>,
     unwind: Option<UnwindInfo>,
+}
+
+/// A [`ModuleReloc`] that can be serialized.
+#[derive(Debug, Serialize, Deserialize)]
+struct Relocation {
+    offset: CodeOffset,
+    kind: Reloc,
+    target: ModuleRelocTarget,
+    addend: Addend,
+}
+
+impl From<ModuleReloc> for Relocation {
+    fn from(ModuleReloc { offset, kind, name, addend }: ModuleReloc) -> Relocation {
+        Relocation { offset, kind, target: name, addend }
+    }
 }
 
 /// A function that has been put into a module: how to unwind its frame, where that is known.
@@ -159,19 +174,16 @@ impl Code {
         let (align, bytes) = (u64::from(code.buffer.alignment), code.code_buffer().to_vec());
         let unwind = code.create_unwind_info(isa).map_err(refused)?;
         let relocations = code.buffer.relocs().to_vec();
-        let relocation = |reloc| {
-            let one = ModuleReloc::from_mach_reloc(reloc, &context.func, id);
-            (one.offset, one.kind, one.name, one.addend)
-        };
+        let relocation = |reloc| ModuleReloc::from_mach_reloc(reloc, &context.func, id).into();
         let relocations = relocations.iter().map(relocation).collect();
         Ok(Code { id, align, bytes, relocations, unwind })
     }
 
     fn relocations(&self, ids: &Ids) -> impl Iterator<Item = ModuleReloc> {
-        self.relocations.iter().map(|(offset, kind, target, addend)| {
+        self.relocations.iter().map(|&Relocation { offset, kind, ref target, addend }| {
             let mut name = target.clone();
             ids.place(&mut name);
-            ModuleReloc { offset: *offset, kind: *kind, name, addend: *addend }
+            ModuleReloc { offset, kind, name, addend }
         })
     }
 }
@@ -252,8 +264,7 @@ impl Module for Recorder {
         bytes: &[u8],
         relocs: &[ModuleReloc],
     ) -> ModuleResult<()> {
-        let relocation = |one: &ModuleReloc| (one.offset, one.kind, one.name.clone(), one.addend);
-        let relocations = relocs.iter().map(relocation).collect();
+        let relocations = relocs.iter().cloned().map(Relocation::from).collect();
         self.code.push(Code { id, align, bytes: bytes.to_vec(), relocations, unwind: None });
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Symbols: what the caller's module has under the names of the host IR, and who each of them is there.
 
-use codegen::backend::{Capabilities, Error, Existing, Plan, State, SymbolSource};
+use codegen::backend::{Capabilities, Error, Existing, Mismatch, Plan, State, SymbolSource};
 use codegen::ir;
 use cranelift_codegen::ir::{
     AbiParam, ExtFuncData, ExternalName, FuncRef, Function, GlobalValue, GlobalValueData,
@@ -46,47 +46,35 @@ impl Existing for Names<'_> {
 /// the same types. An import may follow another calling convention or extend its arguments otherwise:
 /// calls are made as it was declared. What is defined under a name must be what was declared.
 fn check_type(module: &dyn Module, symbol: &ir::SymbolData, id: FuncOrDataId) -> Result<(), Error> {
-    let mismatch = |argument, expected: String, found: String| {
-        Err(Error::Kernel { symbol: symbol.name.clone(), argument, expected, found })
-    };
-    match (&symbol.kind, id) {
-        (ir::SymbolKind::Data, FuncOrDataId::Data(_)) => Ok(()),
-        (ir::SymbolKind::Data, FuncOrDataId::Func(_)) => {
-            mismatch(None, "data".into(), "a function".into())
-        }
+    let mismatch = match (&symbol.kind, id) {
+        (ir::SymbolKind::Data, FuncOrDataId::Data(_)) => None,
+        (ir::SymbolKind::Data, FuncOrDataId::Func(_)) => Some(Mismatch::new("data", "a function")),
         (ir::SymbolKind::Function(_), FuncOrDataId::Data(_)) => {
-            mismatch(None, "a function".into(), "data".into())
+            Some(Mismatch::new("a function", "data"))
         }
         (ir::SymbolKind::Function(wanted), FuncOrDataId::Func(id)) => {
             let wanted = types::signature(module.isa(), wanted);
             let found = &module.declarations().get_function_decl(id).signature;
-            let exact = symbol.linkage != ir::Linkage::Import;
-            match difference(&wanted, found, exact) {
-                Some((argument, expected, found)) => mismatch(argument, expected, found),
-                None => Ok(()),
-            }
+            difference(&wanted, found, symbol.linkage != ir::Linkage::Import)
         }
-    }
+    };
+    mismatch.map_or(Ok(()), |mismatch| Err(mismatch.of(&symbol.name)))
 }
 
-/// The first difference between two signatures: which argument, wanted, found.
-fn difference(
-    wanted: &Signature,
-    found: &Signature,
-    exact: bool,
-) -> Option<(Option<usize>, String, String)> {
+/// The first difference between two signatures.
+fn difference(wanted: &Signature, found: &Signature, exact: bool) -> Option<Mismatch> {
     let differ = |a: &AbiParam, b: &AbiParam| {
         a.value_type != b.value_type || a.purpose != b.purpose || (exact && a != b)
     };
     let pairs = || wanted.params.iter().zip(&found.params).enumerate();
     if let Some((i, (a, b))) = pairs().find(|(_, (a, b))| differ(a, b)) {
-        return Some((Some(i), a.to_string(), b.to_string()));
+        return Some(Mismatch::at(Some(i), a, b));
     }
     let same = wanted.params.len() == found.params.len()
         && wanted.returns.len() == found.returns.len()
         && !wanted.returns.iter().zip(&found.returns).any(|(a, b)| differ(a, b))
         && (!exact || wanted.call_conv == found.call_conv);
-    (!same).then(|| (None, wanted.to_string(), found.to_string()))
+    (!same).then(|| Mismatch::new(wanted, found))
 }
 
 /// Declares what the plan declares; who each symbol is, in the order of the host IR. What has another

@@ -79,21 +79,41 @@ impl fmt::Display for Error {
 
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            Error::Malformed(malformed) => Some(malformed),
-            Error::Kernel { .. }
-            | Error::Defined { .. }
-            | Error::Constructors
-            | Error::Context
-            | Error::Target { .. }
-            | Error::Unsupported { .. }
-            | Error::Native { .. } => None,
-        }
+        if let Error::Malformed(malformed) = self { Some(malformed) } else { None }
     }
 }
 
 impl From<Malformed> for Error {
     fn from(malformed: Malformed) -> Self {
         Error::Malformed(malformed)
+    }
+}
+
+/// A difference between what the host IR says of a symbol and what the caller's module has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The argument that differs, as in [`Error::Kernel`].
+    pub argument: Option<usize>,
+    /// The wording of the host IR.
+    pub expected: String,
+    /// The wording of the caller's module.
+    pub found: String,
+}
+
+impl Mismatch {
+    /// Returns a difference of two kinds or types.
+    pub fn new(expected: impl ToString, found: impl ToString) -> Mismatch {
+        Mismatch::at(None, expected, found)
+    }
+
+    /// Returns a difference of an argument, or of the result.
+    pub fn at(argument: Option<usize>, expected: impl ToString, found: impl ToString) -> Mismatch {
+        Mismatch { argument, expected: expected.to_string(), found: found.to_string() }
+    }
+
+    /// Returns the error for a symbol.
+    pub fn of(self, symbol: &str) -> Error {
+        let Mismatch { argument, expected, found } = self;
+        Error::Kernel { symbol: symbol.to_owned(), argument, expected, found }
     }
 }

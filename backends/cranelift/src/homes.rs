@@ -76,7 +76,7 @@ impl Homes {
     }
 
     /// Writes a value to the frame that has just been made, if that is its home.
-    pub(crate) fn keep(&mut self, to: &mut Place<'_, '_>, value: ir::Value) {
+    pub(crate) fn keep(&mut self, to: &mut Translation<'_, '_>, value: ir::Value) {
         if self.get(value) != Home::Wanted {
             return;
         }
@@ -90,7 +90,7 @@ impl Homes {
     }
 
     /// The same of the address of the slot that was made last, which needs no room.
-    pub(crate) fn keep_address(&mut self, to: &Place<'_, '_>, value: ir::Value) {
+    pub(crate) fn keep_address(&mut self, to: &Translation<'_, '_>, value: ir::Value) {
         let last = to.cursor.func.sized_stack_slots.keys().next_back();
         if let (Home::Wanted, Some(slot)) = (self.get(value), last) {
             self.homes[value.index()] = Home::Address(slot);
@@ -98,7 +98,12 @@ impl Homes {
     }
 
     /// Reads the values from the frame that an instruction of a block needs.
-    pub(crate) fn fetch(&mut self, to: &mut Place<'_, '_>, value: ir::Value, block: ir::Block) {
+    pub(crate) fn fetch(
+        &mut self,
+        to: &mut Translation<'_, '_>,
+        value: ir::Value,
+        block: ir::Block,
+    ) {
         let home = self.get(value);
         if home == Home::Register || self.block[value.index()] == block.index() {
             return;
@@ -135,8 +140,8 @@ fn calls(source: &ir::Function) -> usize {
     insts.filter(|(_, inst)| matches!(inst, Inst::Call { .. } | Inst::CallIndirect { .. })).count()
 }
 
-/// Where a function is written, and what is known of its values.
-pub(crate) struct Place<'p, 'f> {
+/// A function that is being translated: its source, and its native code so far.
+pub(crate) struct Translation<'p, 'f> {
     pub(crate) source: &'p ir::Function,
     pub(crate) cursor: &'p mut FuncCursor<'f>,
     pub(crate) values: &'p mut [Value],
