@@ -101,12 +101,8 @@ impl Scalar {
 
     /// True for `int8` to `uint64`; `bool` is not an integer.
     pub const fn is_int(self) -> bool {
-        match self {
-            Scalar::Int8 | Scalar::Int16 | Scalar::Int32 | Scalar::Int64 => true,
-            Scalar::Uint8 | Scalar::Uint16 | Scalar::Uint32 | Scalar::Uint64 => true,
-            Scalar::Bool | Scalar::Float16 | Scalar::BFloat16 => false,
-            Scalar::Float32 | Scalar::Float64 | Scalar::Ptr => false,
-        }
+        matches!(self, Scalar::Uint8 | Scalar::Uint16 | Scalar::Uint32 | Scalar::Uint64)
+            || self.is_signed()
     }
 
     /// True for the integers that have a sign, `int8` to `int64`.

@@ -155,10 +155,6 @@ impl Error for TreeError {}
 
 impl Error for DecodeError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match &self.defect {
-            Defect::Tree(error) => Some(error),
-            Defect::Truncated { .. } | Defect::Trailing { .. } => None,
-            Defect::Row { .. } | Defect::KindNotUtf8 => None,
-        }
+        if let Defect::Tree(error) = &self.defect { Some(error) } else { None }
     }
 }

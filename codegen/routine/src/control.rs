@@ -10,6 +10,16 @@ use crate::analysis::{Kind, assigned, block_ends, block_kind, kind, never_return
 use crate::function::Translator;
 use crate::types::{here, typed};
 
+/// An arm of an `if` that yields a value.
+struct Arm {
+    /// Switches to the block of the arm.
+    enter: TokenStream,
+    /// Emits the arm, and yields its handle.
+    value: TokenStream,
+    /// True if control never gets behind the arm.
+    ends: bool,
+}
+
 impl Translator {
     /// `if`, with what it yields.
     pub(crate) fn branch(
@@ -30,51 +40,50 @@ impl Translator {
             found.visit_expr(otherwise);
         });
         let cond = self.condition(cond, &quote!(#yes), &quote!(#no))?;
-        let ends = [block_ends(&branch.then_branch), never_returns(otherwise)];
-        let then = self.block(&branch.then_branch, expect)?;
-        let other = self.value(otherwise, expect)?;
-        let first = quote_spanned! {span=>
+        let value = self.block(&branch.then_branch, expect)?;
+        let enter = quote_spanned! {span=>
             let #yes: ::tvm_ffi_codegen::ir::Target = #b.block("then").into();
             let #no: ::tvm_ffi_codegen::ir::Target = #b.block("else").into();
             #cond
             let before = (#(#vars,)*);
             #b.switch_to(#yes.block);
         };
-        let second = quote_spanned! {span=>
+        let then = Arm { enter, value, ends: block_ends(&branch.then_branch) };
+        let value = self.value(otherwise, expect)?;
+        let enter = quote_spanned! {span=>
             (#(#vars,)*) = before;
             #b.switch_to(#no.block);
         };
-        Ok(self.meet(&vars, ends, [first, then, second, other], span))
+        let otherwise = Arm { enter, value, ends: never_returns(otherwise) };
+        Ok(self.meet(&vars, &then, &otherwise, span))
     }
 
-    /// Two ways, each what leads to it and what it yields, and where they meet.
-    fn meet(
-        &self,
-        vars: &[Ident],
-        ends: [bool; 2],
-        [first, then, second, other]: [TokenStream; 4],
-        span: Span,
-    ) -> TokenStream {
+    /// Joins the arms of an `if`; an arm that ends does not reach the join.
+    fn meet(&self, vars: &[Ident], then: &Arm, otherwise: &Arm, span: Span) -> TokenStream {
         let (t, b) = (typed(), &self.b);
-        match ends {
-            [true, _] => quote_spanned!(span=> { #first #then; #second #other }),
-            [false, true] => quote_spanned!(span=> {
-                #first
-                let value = #then;
+        let Arm { enter: enter_then, value: then_value, .. } = then;
+        let Arm { enter: enter_else, value: else_value, .. } = otherwise;
+        match (then.ends, otherwise.ends) {
+            (true, _) => {
+                quote_spanned!(span=> { #enter_then #then_value; #enter_else #else_value })
+            }
+            (false, true) => quote_spanned!(span=> {
+                #enter_then
+                let value = #then_value;
                 let (end, kept) = (#b.current(), (#(#vars,)*));
-                #second
-                #other;
+                #enter_else
+                #else_value;
                 #b.switch_to(end);
                 (#(#vars,)*) = kept;
                 value
             }),
-            [false, false] => quote_spanned!(span=> {
-                #first
-                let value = #then;
+            (false, false) => quote_spanned!(span=> {
+                #enter_then
+                let value = #then_value;
                 let one = (value, (#(#vars,)*));
                 let first = #t::arm(#b, one);
-                #second
-                let value = #other;
+                #enter_else
+                let value = #else_value;
                 let value = #t::like(#b, value, one.0);
                 let last = #t::arm(#b, (value, (#(#vars,)*)));
                 let value;
@@ -92,15 +101,15 @@ impl Translator {
         expect: Option<&TokenStream>,
     ) -> Result<TokenStream> {
         let (t, b, span) = (typed(), self.b.clone(), here(branch.span()));
-        let is_literal =
-            [block_kind(&branch.then_branch), kind(otherwise)].map(|kind| kind == Kind::Literal);
-        if is_literal == [true, true] && expect.is_none() {
+        let then_is_literal = block_kind(&branch.then_branch) == Kind::Literal;
+        let else_is_literal = kind(otherwise) == Kind::Literal;
+        if then_is_literal && else_is_literal && expect.is_none() {
             return Err(Error::new(span, "the type of two literals: write `let x: u64 = if …`"));
         }
         let cond = self.value(&branch.cond, None)?;
         let (then, other) =
             (self.block(&branch.then_branch, expect)?, self.value(otherwise, expect)?);
-        Ok(if is_literal[0] && expect.is_none() {
+        Ok(if then_is_literal && expect.is_none() {
             quote_spanned!(span=> {
                 let cond = #cond;
                 let other = #other;

@@ -127,25 +127,37 @@ impl Translator {
         let carried = assigned(&self.scope, |found| found.visit_block(&each.body));
         let [head, done, leave, least, most] =
             ["head", "done", "leave", "least", "most"].map(|word| self.temporary(word, span));
-        let [lower, upper] =
-            [(low, &least), (high, &most)].map(|(value, name)| (self.value(value, None), name));
-        let start =
-            bounds([(lower.0?, lower.1), (upper.0?, upper.1)], kind(low), &b, here(range.span()));
-        let one = quote!(#t::Literal::<1>);
-        let (initial, order, step, next) = if backward {
-            let step = quote_spanned!(span=> let #name = #t::sub(#b, #name, #one););
-            (&most, quote!((#least, #name)), step, quote!(#name))
+        let (lower, upper) = (self.value(low, None)?, self.value(high, None)?);
+        let span_of_range = here(range.span());
+        // Both bounds are of one type; an untyped literal takes the type of the other bound.
+        let start = if kind(low) == Kind::Literal {
+            quote_spanned!(span_of_range=>
+                let #most = #upper;
+                let #least = #t::like(#b, #lower, #most);
+            )
         } else {
-            (&least, quote!((#name, #most)), quote!(), quote!(#t::add(#b, #name, #one)))
+            quote_spanned!(span_of_range=>
+                let #least = #lower;
+                let #most = #upper;
+                let #most = #t::like(#b, #most, #least);
+            )
         };
+        let one = quote!(#t::Literal::<1>);
+        let (lower, upper) = if backward { (&least, &name) } else { (&name, &most) };
         let test = quote_spanned! {span=>
             let inner: ::tvm_ffi_codegen::ir::Target = #b.block("body").into();
-            let (lower, upper) = #order;
+            let (lower, upper) = (#lower, #upper);
             let more = #t::is_less(#b, lower, upper);
             #t::branch(#b, more, &inner, &#leave);
             #b.switch_to(inner.block);
-            #step
         };
+        let (initial, step, next) = if backward {
+            let step = quote_spanned!(span=> let #name = #t::sub(#b, #name, #one););
+            (&most, step, quote!(#name))
+        } else {
+            (&least, quote!(), quote!(#t::add(#b, #name, #one)))
+        };
+        let test = quote!(#test #step);
         let turns = Turns { start, initial: quote!(#initial), index: quote!(#name), test, leave };
         self.turns(Loop { carried, head, next: Some(next), done }, &turns, &each.body, span)
     }
@@ -167,21 +179,6 @@ impl Translator {
         Ok(
             quote_spanned!(span=> { let following = #next; #t::jump(#b, #head, (following, (#(#vars,)*))) }),
         )
-    }
-}
-
-/// What binds the bounds of a loop to names, of one type.
-fn bounds(
-    [(low, least), (high, most)]: [(TokenStream, &Ident); 2],
-    kind_of_low: Kind,
-    b: &Ident,
-    span: Span,
-) -> TokenStream {
-    let t = typed();
-    if kind_of_low == Kind::Literal {
-        quote_spanned!(span=> let #most = #high; let #least = #t::like(#b, #low, #most);)
-    } else {
-        quote_spanned!(span=> let #least = #low; let #most = #high; let #most = #t::like(#b, #most, #least);)
     }
 }
 
