@@ -1,8 +1,8 @@
-//! Host IR: what lowering yields and every backend translates.
+//! Host IR: the result of lowering and the input of every backend.
 //!
-//! A [`Module`] holds functions in static single assignment form with block parameters, constant data,
-//! and symbols. Its vocabulary is small on purpose: [`Inst`] is the whole table. Build it with a
-//! [`Builder`], print it with `Display`, check it with [`verify()`].
+//! A [`Module`] holds functions in static single assignment form with block parameters, constant data, and symbols. Its
+//! vocabulary is small on purpose: [`Inst`] lists every instruction. [`Builder`] builds functions, `Display` prints
+//! modules, and [`verify()`] checks them.
 //!
 //! ```
 //! use tvm_ffi_codegen::ir::{Binary, Builder, Linkage, Module, Signature, Type, verify};

@@ -1,13 +1,13 @@
-//! The rules that every import tree keeps.
+//! The rules of import trees.
 
 use super::{ImportTree, LIBRARY_KIND, MAX_CHAIN, Module, Node, TreeError};
 
 impl ImportTree<'_> {
-    /// Says whether the loader can load the tree.
+    /// Checks that the loader can load the tree.
     ///
     /// # Errors
     ///
-    /// The first rule that the tree breaks, module by module; then cycles, and long chains last.
+    /// The first broken rule, module by module; then cycles, then chains that are too long.
     pub fn validate(&self) -> Result<(), TreeError> {
         if self.nodes.is_empty() {
             return Err(TreeError::Empty);
@@ -36,12 +36,12 @@ impl ImportTree<'_> {
     }
 }
 
-/// How far the visit of a module has come.
+/// The state of a module in the depth-first search.
 #[derive(Clone, Copy)]
 enum Visit {
     Not,
     Open,
-    /// The modules of the longest chain of imports that starts here.
+    /// Visited, with the length of the longest chain of imports that starts here.
     Done(usize),
 }
 
@@ -60,8 +60,8 @@ impl Step {
     }
 }
 
-/// Looks for modules that import themselves, then for chains that are too long. Depth first without
-/// recursion, for chains of any length.
+/// Checks for cycles, then for chains that are too long. The depth-first search does not recurse, since chains may have
+/// any length.
 fn check_paths(nodes: &[Node<'_>]) -> Result<(), TreeError> {
     let mut visits = vec![Visit::Not; nodes.len()];
     // The modules from a root to the one that is being visited.

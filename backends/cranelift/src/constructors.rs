@@ -1,4 +1,4 @@
-//! Functions that run when the code is loaded: their addresses, in the section that each format has for them.
+//! Constructors: functions that run when the code is loaded. Their addresses go to a section of the object format.
 
 use codegen::backend::Error;
 use codegen::ir;
@@ -12,7 +12,7 @@ use cranelift_object::object::{
 
 use crate::refused;
 
-/// Writes the section, unless it is empty.
+/// Writes the section, unless there are no constructors.
 pub(crate) fn define(
     product: &mut ObjectProduct,
     source: &ir::Module,

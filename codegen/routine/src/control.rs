@@ -1,4 +1,4 @@
-//! Control flow.
+//! The translation of control flow: `if`, `match`, conditions.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -21,7 +21,7 @@ struct Arm {
 }
 
 impl Translator {
-    /// `if`, with what it yields.
+    /// Translates an `if` that yields a value.
     pub(crate) fn branch(
         &mut self,
         branch: &ExprIf,
@@ -93,7 +93,7 @@ impl Translator {
         }
     }
 
-    /// One of two values that may both be computed.
+    /// Translates an `if` whose arms may both be computed to a select.
     fn select(
         &mut self,
         branch: &ExprIf,
@@ -127,7 +127,7 @@ impl Translator {
         })
     }
 
-    /// `if` without `else`: what is behind it is where it goes if the condition fails.
+    /// Translates an `if` without `else`: a false condition branches to the block behind it.
     fn if_then(&mut self, branch: &ExprIf) -> Result<TokenStream> {
         let (t, b, span) = (typed(), self.b.clone(), here(branch.span()));
         let [yes, no] = ["yes", "no"].map(|word| self.temporary(word, span));
@@ -138,7 +138,7 @@ impl Translator {
         let block = Ident::new(if is_cold { "cold_block" } else { "block" }, Span::mixed_site());
         let cond = self.condition(test, &quote!(#yes), &quote!(#no))?;
         let then = self.block(&branch.then_branch, None)?;
-        // A body that ends, in `return` or the like, assigns nothing that is seen behind it.
+        // A body that ends, in `return` or the like, assigns nothing that the code behind it sees.
         let (parameters, merge) = if block_ends(&branch.then_branch) {
             (quote!(), quote!())
         } else {
@@ -164,7 +164,7 @@ impl Translator {
         }))
     }
 
-    /// Leaves for one of two targets.
+    /// Translates a condition to branches to two targets.
     pub(crate) fn condition(
         &mut self,
         cond: &Expr,
@@ -204,7 +204,7 @@ impl Translator {
         Ok(quote_spanned!(span=> let #name = #value; #t::branch(#b, #name, &#yes, &#no);))
     }
 
-    /// `match`, as the `if`s that it stands for.
+    /// Translates a `match` to a chain of `if`s.
     pub(crate) fn cases(
         &mut self,
         cases: &ExprMatch,
@@ -232,7 +232,7 @@ impl Translator {
     }
 }
 
-/// The condition of an `if`, and whether it is said to be `unlikely(condition)`.
+/// Returns the condition of an `if`, and whether it is marked as `unlikely(condition)`.
 fn likeliness(cond: &Expr) -> (&Expr, bool) {
     if let Expr::Call(call) = cond
         && let Expr::Path(path) = &*call.func
@@ -244,7 +244,7 @@ fn likeliness(cond: &Expr) -> (&Expr, bool) {
     (cond, false)
 }
 
-/// The body of a case as a block.
+/// Returns the body of a case as a block.
 fn block_of(body: &Expr) -> Expr {
     match body {
         Expr::Block(_) => body.clone(),
@@ -252,7 +252,7 @@ fn block_of(body: &Expr) -> Expr {
     }
 }
 
-/// Whether the subject of a match is what a pattern says.
+/// Returns the condition under which the subject of a match fits a pattern.
 fn pattern(subject: &Ident, pat: &Pat) -> Result<Expr> {
     let span = here(pat.span());
     Ok(match pat {

@@ -1,8 +1,8 @@
-//! The indices by which host IR refers to values, blocks and symbols.
+//! Entities: the indices by which host IR refers to values, blocks and symbols.
 
 use std::fmt;
 
-/// Declares a dense index, printed with a prefix.
+/// Declares a dense index that prints as a prefix and a number.
 macro_rules! entity {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
         $(#[$doc])*
@@ -10,7 +10,7 @@ macro_rules! entity {
         pub struct $name(pub(crate) u32);
 
         impl $name {
-            /// Position in the table that this entity indexes.
+            /// The position in the table that this entity indexes.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }

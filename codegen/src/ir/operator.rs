@@ -1,4 +1,4 @@
-//! Operators: arithmetic, conditions, conversions.
+//! Operators: arithmetic, conditions, conversions, and the types of their operands.
 
 use std::fmt;
 
@@ -44,7 +44,7 @@ pub enum Binary {
 }
 
 impl Binary {
-    /// All of them, in order.
+    /// All variants, in order.
     pub(super) const ALL: &[Binary] = &[
         Binary::Add,
         Binary::Sub,
@@ -65,7 +65,7 @@ impl Binary {
         Binary::Fdiv,
     ];
 
-    /// True if the operands may be of this type.
+    /// Returns true if the operands may be of this type.
     pub(super) fn takes(self, ty: Type) -> bool {
         match self {
             Binary::Add | Binary::Sub | Binary::Mul => ty.is_int(),
@@ -116,7 +116,7 @@ pub enum Cond {
 }
 
 impl Cond {
-    /// All of them, in order.
+    /// All variants, in order.
     pub(super) const ALL: &[Cond] = &[
         Cond::Eq,
         Cond::Ne,
@@ -136,7 +136,7 @@ impl Cond {
         Cond::Fge,
     ];
 
-    /// True if the operands may be of this type.
+    /// Returns true if the operands may be of this type.
     pub(super) fn takes(self, ty: Type) -> bool {
         match self {
             Cond::Eq | Cond::Ne | Cond::Ult | Cond::Ule | Cond::Ugt | Cond::Uge => {
@@ -151,21 +151,21 @@ impl Cond {
 /// Conversions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Convert {
-    /// To a wider integer, filling with zeros; also from `Bool`.
+    /// Zero extension to a wider integer; also from `Bool`.
     Zext,
-    /// To a wider integer, filling with the sign.
+    /// Sign extension to a wider integer.
     Sext,
-    /// To a narrower integer.
+    /// Truncation to a narrower integer.
     Trunc,
-    /// From a signed integer to the nearest float.
+    /// A signed integer to the nearest float.
     SintToFloat,
-    /// From an unsigned integer to the nearest float.
+    /// An unsigned integer to the nearest float.
     UintToFloat,
     /// `F32` to `F64`.
     Promote,
     /// `F64` to the nearest `F32`.
     Demote,
-    /// Between an integer and a float of the same size, keeping the bits.
+    /// An integer to a float of the same size or back, bit for bit.
     Bitcast,
     /// `Ptr` to `I64`.
     PtrToInt,
@@ -174,7 +174,7 @@ pub enum Convert {
 }
 
 impl Convert {
-    /// All of them, in order.
+    /// All variants, in order.
     pub(super) const ALL: &[Convert] = &[
         Convert::Zext,
         Convert::Sext,
@@ -188,7 +188,7 @@ impl Convert {
         Convert::IntToPtr,
     ];
 
-    /// True if a value of one type can be converted to the other.
+    /// Returns true if a value of the first type converts to the second.
     pub(super) fn takes(self, from: Type, to: Type) -> bool {
         let ints = from.is_int() && to.is_int();
         match self {
@@ -208,7 +208,7 @@ impl Convert {
     }
 }
 
-/// The word of an operator in the text form: `SintToFloat` is `sint_to_float`.
+/// Returns the word of an operator in the text form: `SintToFloat` is `sint_to_float`.
 pub(super) fn mnemonic(op: &impl fmt::Debug) -> String {
     let mut text = String::new();
     for c in format!("{op:?}").chars() {
@@ -227,7 +227,7 @@ mod tests {
 
     use super::*;
 
-    /// The files that run in the machine and in the code of every backend.
+    /// Returns the text of all file tests that run in the interpreter and in the code of every backend.
     fn files() -> String {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests/machine");
         let files = fs::read_dir(folder).expect("the folder is there");

@@ -11,7 +11,7 @@ use crate::declaration::{
     LaunchAttribute, MapType, Promotion, StatementKind, Swizzle, TensorMap,
 };
 
-/// What may follow an expression in parentheses.
+/// The tokens that may follow an expression in a list in parentheses.
 const AFTER: &str = "an operator, `,` or `)`";
 
 impl Parser<'_> {
@@ -41,7 +41,7 @@ impl Parser<'_> {
         Ok(StatementKind::Launch(Box::new(launch)))
     }
 
-    /// A clause, each at most once; yields what may stand after it.
+    /// Parses a clause, each at most once; returns the tokens that may follow it.
     fn clause(&mut self, launch: &mut Launch, expected: &str) -> Parsed<&'static str> {
         const NEXT: &str = "a clause such as `smem`, or `;`";
         let word = if self.token == Token::Word { self.slice() } else { "" };
@@ -72,7 +72,7 @@ impl Parser<'_> {
         Ok(NEXT)
     }
 
-    /// A word, and extents in parentheses.
+    /// Skips a word and parses one to three extents in parentheses.
     fn extents(&mut self) -> Parsed<Vec<Expr>> {
         self.advance();
         self.expect(Token::OpenParen, "`(`")?;
@@ -86,7 +86,7 @@ impl Parser<'_> {
         Ok(extents)
     }
 
-    /// A word, and an expression in parentheses.
+    /// Skips a word and parses an expression in parentheses.
     fn number(&mut self) -> Parsed<Expr> {
         self.advance();
         self.expect(Token::OpenParen, "`(`")?;
@@ -95,7 +95,7 @@ impl Parser<'_> {
         Ok(number)
     }
 
-    /// `cooperative`, `cluster(2)`, `attribute(13, int32(1))`
+    /// Parses an attribute: `cooperative`, `cluster(2)`, `attribute(13, int32(1))`.
     fn attribute(&mut self, expected: &str) -> Parsed<LaunchAttribute> {
         let word = self.slice();
         let known = AttributeKind::ALL.iter().find(|kind| kind.word() == word);
@@ -122,7 +122,7 @@ impl Parser<'_> {
         Ok(LaunchAttribute { kind: AttributeKind::Other(id), fields })
     }
 
-    /// What a parameter is given.
+    /// Parses an argument of a launch.
     fn given(&mut self) -> Parsed<LaunchArg> {
         let word = if self.token == Token::Word && self.next_is(Token::OpenParen) {
             self.slice()
@@ -194,7 +194,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The current word, `=`, and a value.
+    /// Skips the current word and `=`, and parses a value.
     fn assigned<T>(&mut self, value: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.advance();
         self.expect(Token::Assign, "`=`")?;
@@ -207,7 +207,7 @@ impl Parser<'_> {
         self.list(Token::CloseBracket, after, Limit::Rank, |parser, _| parser.expr())
     }
 
-    /// One of several names in quotes.
+    /// Parses an option whose value is one of several names in quotes.
     fn named_option<T: Copy>(&mut self, all: &[T], name: fn(T) -> &'static str) -> Parsed<T> {
         self.assigned(|parser| {
             let names: Vec<String> = all.iter().map(|&one| format!("\"{}\"", name(one))).collect();
@@ -228,7 +228,7 @@ impl Display for Image {
     }
 }
 
-/// One line, without `;`.
+/// Prints one line, without `;`.
 impl Display for Launch {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "launch {}.", self.image)?;
@@ -244,7 +244,7 @@ impl Display for Launch {
     }
 }
 
-/// ` grid(n, 2)`, if there are any.
+/// Prints a clause such as ` grid(n, 2)`, or nothing if it has no numbers.
 fn numbers(f: &mut Formatter<'_>, word: &str, numbers: &[Expr]) -> fmt::Result {
     if numbers.is_empty() {
         return Ok(());
@@ -285,7 +285,7 @@ impl Display for LaunchArg {
     }
 }
 
-/// Options that hold their default are left out.
+/// Leaves out options that hold their default.
 impl Display for TensorMap {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "tensormap({}, box=[", self.tensor)?;

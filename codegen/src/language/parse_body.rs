@@ -1,7 +1,7 @@
 //! The parser: bodies, statements and calls.
 //!
-//! Recursion is bounded by [`MAX_NESTING`](super::MAX_NESTING): no statement stands in more blocks, of which each
-//! `else if` is one.
+//! [`MAX_NESTING`](super::MAX_NESTING) bounds recursion: it limits the number of blocks around a statement. Each `else
+//! if` counts as a block.
 
 use super::parse_expression::Infix;
 use super::parse_types::NO_VALUE;
@@ -18,7 +18,7 @@ use crate::error::Part;
 const STATEMENTS: [&str; 6] = ["if", "return", "let", "for", "raise", "launch"];
 
 impl Parser<'_> {
-    /// What stands after `=`, up to and including `;`.
+    /// Parses a body, after `=`, up to and including `;`.
     pub(super) fn body(&mut self) -> Parsed<Body> {
         if self.token != Token::OpenBrace {
             const EXPECTED: &str = "the symbol to call or `{`";
@@ -31,7 +31,7 @@ impl Parser<'_> {
         Ok(Body::Block(block))
     }
 
-    /// `"{" { statement } "}"`; `expected` is what may stand here.
+    /// `"{" { statement } "}"`; `expected` names the tokens that may stand here.
     fn block(&mut self, expected: &str) -> Parsed<Vec<Statement>> {
         if self.token != Token::OpenBrace {
             return Err(self.unexpected(expected));
@@ -61,14 +61,14 @@ impl Parser<'_> {
         Ok(Statement { location, kind: self.action()? })
     }
 
-    /// True where a statement starts that is no call.
+    /// Returns true where a statement other than a call starts.
     pub(super) fn starts_statement(&self) -> bool {
         let word = if self.token == Token::Word { self.slice() } else { "" };
         STATEMENTS.contains(&word)
             && (matches!(word, "if" | "return") || !self.next_is(Token::OpenParen))
     }
 
-    /// The other words are those of C functions where `(` follows.
+    /// Parses a statement. Words of statements before `(` are C functions, except `if` and `return`.
     fn action(&mut self) -> Parsed<StatementKind> {
         self.mark(Part::Statement(self.statements));
         if self.blocks > Limit::Nesting.max() {
@@ -162,7 +162,7 @@ impl Parser<'_> {
             return Ok(StatementKind::Call { result: Some(Local { name, ty }), call });
         }
         self.expect(Token::Assign, "`:` or `=`")?;
-        // After a name of its own `alloc` is followed by an operator or the end.
+        // `alloc` is a name if an operator or the end follows.
         let next = self.next_word().filter(|word| Infix::named(word).is_none());
         if self.is_word("alloc") && next.is_some() {
             return self.allocation(name);
@@ -188,7 +188,7 @@ impl Parser<'_> {
         Ok(StatementKind::Alloc { name, tensor, on })
     }
 
-    /// `expr ";"`, and not a call, whose result needs a type.
+    /// `expr ";"`. A call is refused: its result needs a type.
     fn value(&mut self, name: String) -> Parsed<StatementKind> {
         if self.token == Token::At || self.is_word("try") {
             return Err(self.unexpected("an expression, or a type before `=` and a call"));
@@ -204,7 +204,7 @@ impl Parser<'_> {
 
 /// Calls of C functions and of functions of the FFI.
 impl Parser<'_> {
-    /// A call of any kind, up to and including `;`.
+    /// Parses a call of any kind, up to and including `;`.
     fn call(&mut self, expected: &str) -> Parsed<Call> {
         if self.token != Token::At {
             return self.kernel_call(expected).map(Call::Kernel);
@@ -217,7 +217,7 @@ impl Parser<'_> {
         Ok(Call::Function { callee, args })
     }
 
-    /// What stands between `@` and the arguments.
+    /// Parses the callee of an FFI call, after `@`.
     fn callee(&mut self) -> Parsed<FunctionRef> {
         const EXPECTED: &str = "the name of a function, a name in quotes or `(`";
         if self.accept(Token::OpenParen) {
@@ -231,7 +231,7 @@ impl Parser<'_> {
         self.label(EXPECTED).map(|name| FunctionRef::Symbol(name.to_owned()))
     }
 
-    /// `[ "try" ] symbol "(" … ")" [ errors ] ";"`; `expected` is what may stand here.
+    /// `[ "try" ] symbol "(" … ")" [ errors ] ";"`; `expected` names the tokens that may stand here.
     fn kernel_call(&mut self, expected: &str) -> Parsed<KernelCall> {
         let returns_status = self.is_word("try");
         if returns_status {
@@ -258,7 +258,7 @@ impl Parser<'_> {
         Ok(KernelCall { symbol, args, status })
     }
 
-    /// What follows `(`, up to and including `)`.
+    /// Parses arguments after `(`, up to and including `)`.
     fn arguments(&mut self) -> Parsed<Vec<Expr>> {
         let after = "an operator, `,` or `)`";
         self.list(Token::CloseParen, after, Limit::Arguments, |parser, index| {
@@ -281,12 +281,12 @@ impl Parser<'_> {
         })
     }
 
-    /// A kind of error.
+    /// Parses the kind of an error.
     fn kind(&mut self) -> Parsed<String> {
         self.word("a kind of error such as `ValueError`").map(str::to_owned)
     }
 
-    /// `"_"`, or a number.
+    /// Parses a status: `"_"` or a number.
     fn status(&mut self) -> Parsed<Option<i32>> {
         const EXPECTED: &str = "a status other than 0, or `_`";
         if self.is_word("_") {
@@ -298,7 +298,7 @@ impl Parser<'_> {
         Ok(Some(if negative { magnitude.wrapping_neg() } else { magnitude }))
     }
 
-    /// A C symbol: an identifier that is not reserved, or a quotation.
+    /// Parses a C symbol: an identifier that is not reserved, or a quotation.
     fn symbol(&mut self, expected: &str) -> Parsed<String> {
         let text = self.slice();
         if self.token == Token::Word && reserved::classify(text) == Word::Name {

@@ -7,8 +7,8 @@ use super::print_items::{list, quote};
 use super::reserved::spelled;
 use crate::declaration::{Expr, Member};
 
-/// Canonical text. The recursion is as deep as the expression, which
-/// [`MAX_NESTING`](super::MAX_NESTING) bounds in a valid library.
+/// Prints canonical text. Recursion is as deep as the expression; [`MAX_NESTING`](super::MAX_NESTING) bounds it in a
+/// valid library.
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -44,7 +44,7 @@ impl Display for Expr {
     }
 }
 
-/// Prints an operand and what follows it directly.
+/// Prints a postfix expression: an operand and its suffix.
 fn postfix(f: &mut Formatter<'_>, base: &Expr, after: fmt::Arguments<'_>) -> fmt::Result {
     operand(f, base, !is_literal(base) && precedence(base) == Precedence::Postfix)?;
     f.write_fmt(after)
@@ -56,8 +56,7 @@ fn several(f: &mut Formatter<'_>, open: &str, all: &[Expr], close: &str) -> fmt:
     f.write_str(close)
 }
 
-/// Prints two operands and the operator between them. Comparisons are not chained, other operators are
-/// from left to right.
+/// Prints a binary expression. Comparisons do not chain; other operators are left-associative.
 fn infix(f: &mut Formatter<'_>, op: Infix, text: &str, [lhs, rhs]: [&Expr; 2]) -> fmt::Result {
     let own = op.precedence();
     let first = precedence(lhs);
@@ -66,7 +65,7 @@ fn infix(f: &mut Formatter<'_>, op: Infix, text: &str, [lhs, rhs]: [&Expr; 2]) -
     operand(f, rhs, precedence(rhs) > own)
 }
 
-/// Prints an operand, in parentheses unless it can stand `plain`.
+/// Prints an operand, in parentheses unless it is `plain`.
 fn operand(f: &mut Formatter<'_>, expr: &Expr, plain: bool) -> fmt::Result {
     if plain { expr.fmt(f) } else { write!(f, "({expr})") }
 }
@@ -75,7 +74,7 @@ fn is_literal(expr: &Expr) -> bool {
     matches!(expr, Expr::Int(_) | Expr::Unsigned(_) | Expr::Float(_))
 }
 
-/// How tightly the text of an expression holds together. A literal with a sign is like a negation.
+/// Returns the precedence of an expression's text. A literal with a sign binds like a negation.
 fn precedence(expr: &Expr) -> Precedence {
     match expr {
         Expr::Int(value) if *value < 0 => Precedence::Unary,
@@ -93,7 +92,7 @@ fn precedence(expr: &Expr) -> Precedence {
     }
 }
 
-/// All digits that it takes, and at least one after the point.
+/// Prints the shortest digits that read back as the value, at least one after the point.
 pub(super) fn float(f: &mut Formatter<'_>, value: f64) -> fmt::Result {
     let point = if value.fract() == 0.0 { ".0" } else { "" };
     write!(f, "{value}{point}")

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter, Write as _};
 
 use crate::declaration::{Constraint, Function, Library, Location, Signature};
 
-/// The images and the declarations, an empty line between them; not the imports, which the language cannot say.
+/// Prints the images and the functions, separated by empty lines. Imports have no form in the language.
 impl Display for Library {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.images.iter().try_for_each(|image| writeln!(f, "{image}"))?;
@@ -16,7 +16,7 @@ impl Display for Library {
     }
 }
 
-/// Several lines, the last of which ends with `;`.
+/// Prints several lines; the last one ends with `;`.
 impl Display for Function {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if !self.docs.is_empty() {
@@ -46,7 +46,7 @@ impl Display for Location {
     }
 }
 
-/// One line.
+/// Prints one line.
 impl Display for Signature {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{} -> {}", self.header(), self.result)?;
@@ -59,7 +59,7 @@ impl Display for Signature {
 }
 
 impl Signature {
-    /// The canonical text up to the closing parenthesis: how error messages show what was called.
+    /// Returns the canonical text up to the closing parenthesis, which error messages show.
     pub fn header(&self) -> impl Display {
         Header(self)
     }

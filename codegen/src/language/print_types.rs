@@ -1,4 +1,4 @@
-//! The printer: types of parameters, and values that are written out.
+//! The printer: types, results and literals.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -55,7 +55,7 @@ impl Display for ParamType {
     }
 }
 
-/// Entries in brackets.
+/// Prints entries in brackets.
 fn entries(f: &mut Formatter<'_>, entries: &[impl Display]) -> fmt::Result {
     f.write_str("[")?;
     list(f, entries)?;

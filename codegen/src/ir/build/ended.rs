@@ -1,4 +1,4 @@
-//! Changes of blocks that have ended: shared returns, and jumps taken back.
+//! Edits of blocks that have ended: returns that share a block, and jumps that are taken back.
 
 use super::Builder;
 use crate::ir::Hint;
@@ -7,7 +7,7 @@ use crate::ir::inst::{Inst, Target, Terminator};
 use crate::ir::module::BlockData;
 use crate::ir::signature::Type;
 
-/// What a block returns.
+/// The value that a block returns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Returned {
     Nothing,
@@ -16,8 +16,8 @@ enum Returned {
 }
 
 impl Builder<'_> {
-    /// Lets all returns so far leave through few blocks: one for each constant that is returned, and one for all
-    /// other values. The code that gives up a frame is then there no more often. For functions that are to be small.
+    /// Redirects the returns so far to few blocks: one for each constant, and one for all other values. The epilogue is
+    /// then emitted no more often. Meant for functions that should be small.
     ///
     /// ```
     /// # use tvm_ffi_codegen::ir::{Builder, Linkage, Module, Signature, Type, verify};
@@ -54,7 +54,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Lets blocks return what they do in a new one.
+    /// Replaces the returns of some blocks by jumps to a new block that returns.
     fn share(&mut self, kind: Returned, blocks: &[usize]) {
         let exit = self.block("return");
         let result = self.function.signature.result.map(|abi| abi.ty);
@@ -76,8 +76,8 @@ impl Builder<'_> {
         self.ret(value);
     }
 
-    /// The blocks that jump to the current one with a constant for its only parameter, and the constants. None if that is
-    /// another value, or if the block has instructions already.
+    /// Returns the blocks that jump to the current block with a constant for its only parameter, and the constants.
+    /// Returns none if `param` is not that parameter, or if the block has instructions already.
     pub(in crate::ir) fn constant_ways(&self, param: Value) -> Vec<(Block, u64)> {
         let here = &self.function.blocks[self.current.index()];
         if here.params != [param] || !here.insts.is_empty() || self.ended() {
@@ -98,14 +98,14 @@ impl Builder<'_> {
         })
     }
 
-    /// Goes on appending to a block that had ended in a jump.
+    /// Removes the terminator of a block and makes it the current one.
     pub(in crate::ir) fn reopen(&mut self, block: Block) {
         self.function.blocks[block.index()].end = None;
         self.switch_to(block);
     }
 }
 
-/// What a block returns, if it returns; a constant that it has made is known.
+/// Returns the value that a block returns; constants of the block itself are known.
 fn returned(block: &BlockData) -> Option<Returned> {
     let Some(Terminator::Return(value)) = &block.end else { return None };
     let Some(value) = value else { return Some(Returned::Nothing) };

@@ -1,4 +1,4 @@
-//! Numbers: integers with a sign or without, floats and truths.
+//! Numbers: signed and unsigned integers, floats and truth values.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,9 +8,9 @@ use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
 
 /// A Rust integer type.
 pub trait Integer: Copy + fmt::Debug + 'static {
-    /// Its type in host IR, which has no sign.
+    /// The type in host IR, which has no sign.
     const TYPE: Type;
-    /// Whether it has a sign.
+    /// True for signed integers.
     const SIGNED: bool;
     /// The least value.
     const MIN: i128;
@@ -20,7 +20,7 @@ pub trait Integer: Copy + fmt::Debug + 'static {
 
 /// A Rust float type.
 pub trait FloatType: Copy + fmt::Debug + 'static {
-    /// Its type in host IR.
+    /// The type in host IR.
     const TYPE: Type;
     /// The integer type of its bits.
     type Bits: Integer;
@@ -68,7 +68,7 @@ impl FloatType for f64 {
     type Bits = u64;
 }
 
-/// What generic handles are: `derive` would ask the same of `T`.
+/// Implements the traits of generic handles; `derive` would require them of `T`.
 macro_rules! handle_of {
     ($($name:ident)*) => {$(
         impl<T> Clone for $name<T> {
@@ -126,20 +126,20 @@ impl Single for Bool {
 }
 
 impl<T: FloatType> Float<T> {
-    /// Its bits.
+    /// Emits the bits of the float.
     pub fn to_bits(self, b: &mut Builder<'_>) -> Int<T::Bits> {
         Int::new(b.convert(Convert::Bitcast, self.0, T::Bits::TYPE))
     }
 }
 
 impl Int<u64> {
-    /// The `f64` of these bits.
+    /// Emits the `f64` of these bits.
     pub fn to_f64(self, b: &mut Builder<'_>) -> Float<f64> {
         Float::new(b.convert(Convert::Bitcast, self.0, Type::F64))
     }
 }
 
-/// What can be added, subtracted, multiplied and divided.
+/// Handles with addition, subtraction, multiplication and division.
 pub trait Arithmetic: Single {
     /// `+`
     const ADD: Binary;
@@ -151,13 +151,13 @@ pub trait Arithmetic: Single {
     const DIV: Binary;
 }
 
-/// What division leaves a remainder of.
+/// Handles with a remainder.
 pub trait Remainder: Single {
     /// `%`
     const REM: Binary;
 }
 
-/// What has bits.
+/// Handles with bitwise operations.
 pub trait Bits: Single {}
 
 impl<T: Integer> Arithmetic for Int<T> {
@@ -187,7 +187,7 @@ fn binary<L: Single>(b: &mut Builder<'_>, op: Binary, lhs: L, rhs: impl Make<L>)
     L::new(b.binary(op, lhs, rhs))
 }
 
-/// Declares the functions of operators: each on what bound, and its instruction.
+/// Defines a function for each operator: its bound, and its instruction.
 macro_rules! operators {
     ($($(#[$doc:meta])* $name:ident: $bound:ident, $op:expr;)*) => {$(
         $(#[$doc])*
@@ -204,9 +204,9 @@ operators! {
     sub: Arithmetic, L::SUB;
     /// `lhs * rhs`, wrapping.
     mul: Arithmetic, L::MUL;
-    /// `lhs / rhs`, whose operands must allow it.
+    /// `lhs / rhs`; undefined where the instruction is.
     div: Arithmetic, L::DIV;
-    /// `lhs % rhs`, likewise.
+    /// `lhs % rhs`; undefined where the instruction is.
     rem: Remainder, L::REM;
     /// `lhs & rhs`
     bit_and: Bits, Binary::And;
@@ -216,19 +216,19 @@ operators! {
     bit_xor: Bits, Binary::Xor;
 }
 
-/// `lhs << rhs`, which must be below the width.
+/// `lhs << rhs`; `rhs` must be below the width.
 pub fn shl<T: Integer>(b: &mut Builder<'_>, lhs: Int<T>, rhs: impl Make<Int<T>>) -> Int<T> {
     binary(b, Binary::Shl, lhs, rhs)
 }
 
-/// `lhs >> rhs`, which must be below the width, filling with the sign if there is one.
+/// `lhs >> rhs`, arithmetic for signed integers; `rhs` must be below the width.
 pub fn shr<T: Integer>(b: &mut Builder<'_>, lhs: Int<T>, rhs: impl Make<Int<T>>) -> Int<T> {
     binary(b, if T::SIGNED { Binary::Ashr } else { Binary::Lshr }, lhs, rhs)
 }
 
-/// What `!` applies to.
+/// Handles with `!`.
 pub trait Not: Single {
-    /// What it is combined with by exclusive or.
+    /// The operand of the exclusive or.
     const ONES: i64;
 }
 
@@ -240,20 +240,20 @@ impl<T: Integer> Not for Int<T> {
     const ONES: i64 = -1;
 }
 
-/// `!value`
+/// Emits `!value`.
 pub fn not<H: Not>(b: &mut Builder<'_>, value: H) -> H {
     let value = value.value(b);
     H::new(b.binary_const(Binary::Xor, value, H::ONES))
 }
 
-/// What `-` applies to: integers with a sign.
+/// Signed integers, which have `-`.
 pub trait Negate: Integer {}
 impl Negate for i8 {}
 impl Negate for i16 {}
 impl Negate for i32 {}
 impl Negate for i64 {}
 
-/// `-value`, wrapping.
+/// Emits `-value`, wrapping.
 pub fn neg<T: Negate>(b: &mut Builder<'_>, value: Int<T>) -> Int<T> {
     let zero = b.constant(T::TYPE, 0);
     Int::new(b.binary(Binary::Sub, zero, value.0))
@@ -339,14 +339,14 @@ comparisons! {
     ge;
 }
 
-/// What `as` converts to `To`.
+/// Handles that `as` converts to `To`.
 #[diagnostic::on_unimplemented(message = "`as` does not convert `{Self}` to `{To}`")]
 pub trait Cast<To> {
-    /// The same as another type.
+    /// Converts the handle.
     fn cast(self, b: &mut Builder<'_>) -> To;
 }
 
-/// `value as To`
+/// Emits `value as To`.
 pub fn cast<To, From: Cast<To>>(b: &mut Builder<'_>, value: From) -> To {
     value.cast(b)
 }

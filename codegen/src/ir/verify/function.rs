@@ -1,4 +1,4 @@
-//! Checks one function.
+//! The verifier of one function.
 
 use super::{Malformed, check, malformed};
 use crate::ir::entity::{Symbol, Value};
@@ -9,7 +9,7 @@ use crate::ir::order::{self, Dominators};
 use crate::ir::signature::{Signature, Type};
 use crate::ir::symbols::SymbolKind;
 
-/// Checks a function, whose symbol is one of the module.
+/// Checks a function whose symbol exists.
 pub(super) fn verify(module: &Module, function: &Function) -> Result<(), Malformed> {
     checked(module, function).map_err(|reason| match entities(module, function) {
         Ok(()) => malformed(module, function, reason),
@@ -20,7 +20,7 @@ pub(super) fn verify(module: &Module, function: &Function) -> Result<(), Malform
     })
 }
 
-/// What is wrong, whatever it says where something does not exist.
+/// Returns the first error; for dangling ids it may be vague, [`entities`] names the id.
 fn checked(module: &Module, function: &Function) -> Result<(), String> {
     let (blocks, names) = (function.blocks.len(), function.names.len());
     let mut known = blocks > 0;
@@ -36,10 +36,10 @@ fn checked(module: &Module, function: &Function) -> Result<(), String> {
     Verifier { module, function, dominators, definitions }.function()
 }
 
-/// Stands for what [`entities`] says.
+/// The error of a dangling id, which [`entities`] replaces.
 const UNKNOWN: &str = "something does not exist";
 
-/// Whatever is named must exist: without that a function cannot be printed.
+/// Checks that all ids exist; a function with a dangling id cannot be printed.
 fn entities(module: &Module, function: &Function) -> Result<(), String> {
     let mut unknown = None;
     let mut known = |value: Value| {
@@ -76,7 +76,7 @@ fn hint(name: u32) -> String {
     format!("name {name}")
 }
 
-/// What holds for the function as a whole.
+/// Checks the signature, the entry and the order of blocks.
 fn shape(module: &Module, function: &Function) -> Result<(), String> {
     let symbol = &module.symbols[function.symbol.index()];
     let same = match &symbol.kind {
@@ -208,7 +208,7 @@ impl Verifier<'_> {
         check(same, || format!("{block} takes {:?}, not {:?}", types(params), types(args)))
     }
 
-    /// The type of the result, if there is one.
+    /// Checks the operands of an instruction; returns the type of its result.
     fn result_type(&self, inst: &Inst) -> Result<Option<Type>, String> {
         let ty = |value: &Value| self.function.ty(*value);
         match inst {
