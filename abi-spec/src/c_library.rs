@@ -1,5 +1,5 @@
-//! Functions of the C library that generated code calls: tensors are made with them where the host has set no
-//! allocator.
+//! Functions of the C library and the platform that generated code calls. Tensors are allocated by them where the host
+//! has set no allocator.
 
 /// `void* malloc(size_t size)`
 pub const MALLOC: &str = "malloc";
@@ -7,11 +7,11 @@ pub const MALLOC: &str = "malloc";
 /// `void free(void* memory)`
 pub const FREE: &str = "free";
 
-/// All of them, the [loaders](loader) included.
+/// All names, those of [`loader`] included.
 pub const ALL: [&str; 6] =
     [MALLOC, FREE, loader::DLOPEN, loader::DLSYM, loader::LOAD_LIBRARY, loader::GET_PROC_ADDRESS];
 
-/// Functions that open a library of the process: launches find the driver of their device with them.
+/// Functions that load a library: launches load the driver of their device with them.
 pub mod loader {
     /// `void* dlopen(const char* file, int mode)`, with [`RTLD_NOW`].
     pub const DLOPEN: &str = "dlopen";
@@ -19,7 +19,7 @@ pub mod loader {
     /// `void* dlsym(void* library, const char* name)`
     pub const DLSYM: &str = "dlsym";
 
-    /// Find everything now, for this caller alone.
+    /// The mode that binds all symbols at once, for this caller only.
     pub const RTLD_NOW: i32 = 2;
 
     /// `HMODULE LoadLibraryA(LPCSTR file)`, on Windows.

@@ -44,7 +44,7 @@ impl DeviceType {
     /// `kDLTrn`
     pub const TRN: DeviceType = DeviceType(18);
 
-    /// Every known type, in the order of their numbers.
+    /// All known types, in the order of their numbers.
     pub const ALL: [DeviceType; 16] = [
         DeviceType::CPU,
         DeviceType::CUDA,
@@ -64,7 +64,7 @@ impl DeviceType {
         DeviceType::TRN,
     ];
 
-    /// The name of a known type: the string that the runtime accepts, where it accepts one.
+    /// Returns the name of a known type: the string that the runtime accepts, where it accepts one.
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
             DeviceType::CPU => "cpu",
@@ -87,7 +87,7 @@ impl DeviceType {
         })
     }
 
-    /// Every text that the runtime reads as a type of device, with its meaning.
+    /// Returns every string that the runtime reads as a device type, with its type.
     pub fn texts() -> impl Iterator<Item = (&'static str, DeviceType)> {
         [
             ("cpu", DeviceType::CPU),
@@ -108,7 +108,7 @@ impl DeviceType {
         .into_iter()
     }
 
-    /// The C enumerator of a known type in `dlpack.h`.
+    /// Returns the C enumerator of a known type in `dlpack.h`.
     pub const fn c_name(self) -> Option<&'static str> {
         Some(match self {
             DeviceType::CPU => "kDLCPU",
@@ -132,7 +132,7 @@ impl DeviceType {
     }
 }
 
-/// The name, or `device(77)`.
+/// Prints the name, or `device(77)`.
 impl fmt::Display for DeviceType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
@@ -142,7 +142,7 @@ impl fmt::Display for DeviceType {
     }
 }
 
-/// Accepts the names of known types.
+/// Parses the name of a known type.
 impl FromStr for DeviceType {
     type Err = ParseError;
 
@@ -155,9 +155,9 @@ impl FromStr for DeviceType {
 /// `DLDevice` of DLPack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Device {
-    /// Which kind of device.
+    /// The type of the device.
     pub ty: DeviceType,
-    /// Which of the devices of that kind.
+    /// The index among the devices of that type.
     pub id: i32,
 }
 
@@ -165,20 +165,20 @@ impl Device {
     /// The processor that runs the host function.
     pub const CPU: Device = Device { ty: DeviceType::CPU, id: 0 };
 
-    /// The eight bytes of the struct as a little-endian word.
+    /// Returns the eight bytes of the struct as a little-endian word.
     pub const fn to_word(self) -> u64 {
         self.ty.0 as u32 as u64 | (self.id as u32 as u64) << 32
     }
 }
 
-/// `cpu` for the first one, else the type and the index: `cuda:1`.
+/// Prints `cpu` for the first CPU, else the type and the index: `cuda:1`.
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Device::CPU { self.ty.fmt(f) } else { write!(f, "{}:{}", self.ty, self.id) }
     }
 }
 
-/// Accepts a known type with an index that is not negative; no index is index 0.
+/// Parses a known type, with an index that is not negative or without one, for index 0.
 impl FromStr for Device {
     type Err = ParseError;
 

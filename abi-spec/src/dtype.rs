@@ -11,13 +11,13 @@ use crate::{ParseError, TypeCode};
 pub struct DType {
     /// A `DLDataTypeCode`.
     pub code: u8,
-    /// Bits of one lane.
+    /// The bits of one lane.
     pub bits: u8,
-    /// Lanes of one element; as an `i16` negative for scalable vectors.
+    /// The lanes of one element; negative as an `i16` for scalable vectors.
     pub lanes: u16,
 }
 
-/// Lanes from here on are those of scalable vectors.
+/// The first number of lanes that means a scalable vector.
 const SCALABLE: u16 = 0x8000;
 
 impl DType {
@@ -52,35 +52,35 @@ impl DType {
     /// `void`, the type of no value.
     pub const VOID: DType = DType::new(TypeCode::Handle, 0, 0);
 
-    /// An element of `lanes` lanes of `bits` bits each.
+    /// Returns the type of elements of `lanes` lanes of `bits` bits each.
     pub const fn new(code: TypeCode, bits: u8, lanes: u16) -> DType {
         DType { code: code as u8, bits, lanes }
     }
 
-    /// The four bytes of the struct as a little-endian word.
+    /// Returns the four bytes of the struct as a little-endian word.
     pub const fn to_word(self) -> u32 {
         self.code as u32 | (self.bits as u32) << 8 | (self.lanes as u32) << 16
     }
 
-    /// The inverse of [`to_word`](DType::to_word).
+    /// Returns the type of a word; the inverse of [`to_word`](DType::to_word).
     pub const fn from_word(word: u32) -> DType {
         DType { code: word as u8, bits: (word >> 8) as u8, lanes: (word >> 16) as u16 }
     }
 
-    /// The known type code of this type.
+    /// Returns the type code, if it is a known one.
     pub fn type_code(self) -> Option<TypeCode> {
         TypeCode::from_number(self.code)
     }
 
-    /// Bytes that hold one lane: its bits rounded up, at least 1. The natural alignment of an element.
+    /// Returns the bytes of one lane: its bits rounded up, at least 1. The natural alignment of an element.
     pub const fn lane_bytes(self) -> u32 {
         if self.bits == 0 { 1 } else { (self.bits as u32).div_ceil(8) }
     }
 }
 
-/// The runtime's name, but the lanes are always spelled out unless they are 1. Types that the runtime
-/// cannot print are `complex<bits>` and `dtype(code, bits, lanes)`, which also stands for other bits than those that
-/// a name [implies](TypeCode::implied_bits): no two types that differ in their bits print the same.
+/// Prints the runtime's name, with the lanes unless they are 1. Types that the runtime cannot print are `complex<bits>`
+/// and `dtype(code, bits, lanes)`; the latter also prints types whose bits differ from those that their name
+/// [implies](TypeCode::implied_bits). No two types with different bits print alike.
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let DType { bits, lanes, .. } = *self;
@@ -102,8 +102,8 @@ impl fmt::Display for DType {
     }
 }
 
-/// Accepts what [`Display`](fmt::Display) prints for element types that tensors can have: no shorthands
-/// (`float`), no `x1`, no scalable vectors, no `void`.
+/// Parses the output of [`Display`](fmt::Display) for element types that tensors can have: no shorthands (`float`), no
+/// `x1`, no scalable vectors, no `void`.
 impl FromStr for DType {
     type Err = ParseError;
 

@@ -1,18 +1,18 @@
-//! What is wrong with the text of a scalar type, an element type or a device.
+//! The error of parsing scalar types, element types and devices.
 
 use std::error::Error;
 use std::fmt;
 
-/// Why a text names nothing.
+/// The error of a text that names no type or device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParseError {
-    /// No scalar type has this name.
+    /// The text names no scalar type.
     Scalar(String),
-    /// No element type has this canonical name.
+    /// The text is no canonical name of an element type.
     DType(String),
-    /// No type of device has this name.
+    /// The text names no device type.
     DeviceType(String),
-    /// The text after the colon is not the index of a device.
+    /// The text after the colon is no device index.
     DeviceId(String),
 }
 
@@ -31,7 +31,7 @@ impl fmt::Display for ParseError {
 
 impl Error for ParseError {}
 
-/// Reads a number that has one spelling: ASCII digits, no sign, no leading zero.
+/// Parses a number in its only spelling: ASCII digits, no sign, no leading zero.
 pub(crate) fn canonical_number<T: std::str::FromStr>(text: &str) -> Option<T> {
     let canonical = text == "0" || (text.starts_with(|c: char| c.is_ascii_digit() && c != '0'));
     if canonical { text.parse().ok() } else { None }

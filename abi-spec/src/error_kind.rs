@@ -1,7 +1,7 @@
 //! Kinds of errors.
 
-/// The kinds that are exceptions of their own in Python, as the package `apache-tvm-ffi` registers them. Any other
-/// becomes a `RuntimeError` there, unless a program has registered it with `tvm_ffi.register_error`.
+/// The kinds that Python raises as exceptions of that name, as the package `apache-tvm-ffi` registers them. Any other
+/// kind becomes a `RuntimeError`, unless a program registers it with `tvm_ffi.register_error`.
 pub const PYTHON: [&str; 8] = [
     "RuntimeError",
     "ValueError",

@@ -1,10 +1,10 @@
-//! How the structs of the ABI lie in memory, on every 64-bit little-endian target.
+//! The memory layout of the structs of the ABI, on every 64-bit little-endian target.
 //!
-//! A struct is a constant ([`ANY`]), its fields are the constants of a module of the same name
-//! ([`any`]): `layout::ANY.size`, `layout::any::PAYLOAD.offset`.
+//! Each struct is a constant ([`ANY`]), and its fields are the constants of a module of the same name ([`any`]):
+//! `layout::ANY.size`, `layout::any::PAYLOAD.offset`.
 //!
-//! An object is an [`OBJECT`] header directly followed by a *cell* that depends on its type. The fields
-//! of a cell count from the cell; [`Field::in_object`] counts from the object.
+//! An object is an [`OBJECT`] header followed by a *cell* that depends on its type. Offsets of a cell's fields count
+//! from the cell; [`Field::in_object`] counts from the object.
 
 mod cell;
 mod dlpack;
@@ -19,24 +19,24 @@ pub use value::*;
 /// The size, alignment and fields of a C struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Struct {
-    /// Its C name.
+    /// The C name.
     pub name: &'static str,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u32,
-    /// Its alignment in bytes.
+    /// The alignment in bytes.
     pub align: u32,
-    /// Its fields in ascending order, a nested struct before the fields of it that are listed too.
+    /// The fields in ascending order; a nested struct precedes its own fields where those are listed too.
     pub fields: &'static [Field],
 }
 
 /// A field of a struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its C name, with a path where it is inside a nested struct: `device.device_id`.
+    /// The C name, with a path inside nested structs: `device.device_id`.
     pub name: &'static str,
-    /// Bytes from the start of the struct. Signed, as the offsets of load and store instructions are.
+    /// The byte offset in the struct. Signed, as the offsets of load and store instructions are.
     pub offset: i32,
-    /// What is there.
+    /// The type.
     pub ty: FieldType,
 }
 
@@ -57,21 +57,21 @@ pub enum FieldType {
     U64,
     /// A data or function pointer, 8 bytes.
     Ptr,
-    /// A union of 8 bytes; a field beside it says what is in it.
+    /// A union of 8 bytes; another field determines its member.
     Union,
     /// A struct by value.
     Struct(&'static Struct),
 }
 
 impl Field {
-    /// The offset from the address of an object of a field of its cell.
+    /// Returns the offset of a cell's field from the address of the object.
     pub const fn in_object(self) -> i32 {
         OBJECT.size as i32 + self.offset
     }
 }
 
 impl FieldType {
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub const fn size(self) -> u32 {
         match self {
             FieldType::U8 => 1,
@@ -83,12 +83,12 @@ impl FieldType {
     }
 }
 
-/// Every struct of this module.
+/// Returns every struct of this module.
 pub fn all() -> impl Iterator<Item = Struct> {
     [value::STRUCTS, cell::STRUCTS, dlpack::STRUCTS, reflection::STRUCTS].concat().into_iter()
 }
 
-/// Defines, per struct, the constant and the module of its fields; and the list of all of them.
+/// Defines for each struct a constant and a module of its fields, and the list of all structs.
 macro_rules! structs {
     ($($(#[$doc:meta])* $name:ident = $c_name:ident size $size:literal align $align:literal, $module:ident {
         $($(#[$field_doc:meta])* $field:ident = $c_field:literal at $offset:literal: $ty:expr;)*

@@ -1,9 +1,7 @@
-//! The TVM FFI stable C ABI as Rust values: what values and tensors look like in memory, which
-//! functions the runtime exports, how symbols are named. Nothing here generates or runs code, and
-//! there are no dependencies.
+//! The TVM FFI stable C ABI as Rust values: the layout of values and tensors, the functions of the runtime, the names
+//! of symbols. The crate generates and runs no code, and has no dependencies.
 //!
-//! Every number is checked against the headers of `apache-tvm-ffi` by `tests/layout.rs`. Targets
-//! are 64-bit and little-endian.
+//! `tests/layout.rs` checks every number against the headers of `apache-tvm-ffi`. Targets are 64-bit and little-endian.
 //!
 //! # Values
 //!
@@ -39,8 +37,8 @@
 //!   +------------------------------+ 48
 //! ```
 //!
-//! [`TypeIndex`] says what a payload is; from 64 on it is a reference-counted object. The bytes of
-//! a value that its type does not use are 0. [`layout`] has the offsets.
+//! [`TypeIndex`] determines the payload; from 64 on it is a reference-counted object. Bytes of a value that its type
+//! does not use are 0. [`layout`] has the offsets.
 //!
 //! # Calls
 //!
@@ -50,18 +48,17 @@
 //! int f(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result);
 //! ```
 //!
-//! * `handle` is the context of a closure. An exported function gets whatever the caller has, and
-//!   ignores it.
+//! * `handle` is the context of a closure. Exported functions ignore it; callers may pass anything.
 //! * `args` are borrowed and read-only; the pointer may be NULL where `num_args` is 0. The callee
 //!   checks `num_args` first.
-//! * `result` holds no object before the call. On success all 16 bytes of it are written, and the
-//!   caller owns it; on failure it is left as it was.
+//! * `result` holds no object before the call. On success the callee writes all 16 bytes, and the caller owns the
+//!   value; on failure `result` is unchanged.
 //! * The function returns 0, or -1 after it has set the error of the calling thread
 //!   ([`runtime::ERROR_SET_RAISED`] and others). It does not unwind.
 //!
 //! # Example
 //!
-//! What a check of a two-dimensional `float32` tensor reads and compares:
+//! The words that a check of a two-dimensional `float32` tensor loads and compares:
 //!
 //! ```
 //! use tvm_ffi_abi_spec::{DType, TypeIndex, layout, runtime, symbol};

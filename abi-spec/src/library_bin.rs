@@ -1,4 +1,4 @@
-//! The import tree of a library and its bytes, the content of [`LIBRARY_BIN`](crate::symbol::LIBRARY_BIN).
+//! The import tree of a library, and its encoding in [`LIBRARY_BIN`](crate::symbol::LIBRARY_BIN).
 //!
 //! All numbers are little-endian `u64`:
 //!
@@ -10,14 +10,13 @@
 //!              length, bytes            absent for `_lib`
 //! ```
 //!
-//! The loader makes a module of every entry, by `ffi.Module.load_from_bytes.<kind>`, then lets each import
-//! its children, and returns module 0.
+//! The loader creates every module with `ffi.Module.load_from_bytes.<kind>`, then lets each import its children, and
+//! returns module 0.
 //!
-//! The loader of libtvm_ffi crashes on some malformed trees and misreads others.
-//! [`encode`](ImportTree::encode) and [`decode`](ImportTree::decode) refuse all of those, by the
-//! same rules, so that each takes whatever the other returns: a module at least, no empty kinds or
-//! bytes, one library at most, children that exist, no module that imports itself, directly or not, and no
-//! chain of imports so long that the runtime would run out of stack ([`MAX_CHAIN`]).
+//! The loader of libtvm_ffi crashes on some malformed trees and misreads others. [`encode`](ImportTree::encode) and
+//! [`decode`](ImportTree::decode) refuse them by the same rules, so that each accepts the output of the other. A tree
+//! has at least one module, no empty kinds or bytes, at most one library, only children that exist, no module that
+//! imports itself, directly or not, and no chain of imports that exhausts the stack of the runtime ([`MAX_CHAIN`]).
 //!
 //! ```
 //! use tvm_ffi_abi_spec::library_bin::{ImportTree, Module, Node};
@@ -44,23 +43,23 @@ pub use error::{DecodeError, Defect, TreeError};
 /// The kind that stands for the library itself.
 pub const LIBRARY_KIND: &str = "_lib";
 
-/// The most modules of a chain in which each imports the next. libtvm_ffi releases a chain, and looks for
-/// functions in it, by recursion: 0.1.15 needs up to 800 bytes of stack for a module, so that this is safe on
-/// the smallest stack that any system gives to a thread, 512 KiB.
+/// The largest number of modules in a chain of imports. libtvm_ffi releases and searches a chain by recursion: 0.1.15
+/// needs up to 800 bytes of stack per module, so that this is safe on the smallest stack that any system gives to a
+/// thread, 512 KiB.
 pub const MAX_CHAIN: usize = 256;
 
-/// In front of a kind: the global function that makes modules of it.
+/// The prefix of the global function that creates the modules of a kind.
 pub const LOADER_PREFIX: &str = "ffi.Module.load_from_bytes.";
 
-/// The modules that a library brings along, and which of them imports which.
+/// The modules that a library embeds, and their imports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportTree<'a> {
-    /// Loaded in this order. The first one is what loading the library returns; it need not be the library,
-    /// and the library need not be in the tree.
+    /// The modules in the order of loading. Loading the library returns the first one, which need not be the library
+    /// itself. The tree need not contain the library.
     pub nodes: Vec<Node<'a>>,
 }
 
-/// A module and what it imports.
+/// A module and its imports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node<'a> {
     /// The module.
@@ -74,17 +73,17 @@ pub struct Node<'a> {
 pub enum Module<'a> {
     /// The library that embeds the tree.
     Library,
-    /// A module that a loader makes of bytes.
+    /// A module that a loader creates from bytes.
     Custom {
-        /// Selects the loader, `ffi.Module.load_from_bytes.<kind>`.
+        /// The kind, which selects the loader `ffi.Module.load_from_bytes.<kind>`.
         kind: Cow<'a, str>,
-        /// What the loader gets, at least one byte.
+        /// The argument of the loader, at least one byte.
         bytes: Cow<'a, [u8]>,
     },
 }
 
 impl Module<'_> {
-    /// The kind as it is written.
+    /// Returns the kind as it is encoded.
     pub fn kind(&self) -> &str {
         match self {
             Module::Library => LIBRARY_KIND,

@@ -1,7 +1,7 @@
 //! Attributes of modules.
 
-/// What the class `tvm_ffi.Module` has in Python, release 0.1.15, without the names that start with `_`. As an attribute
-/// of a module such a name is not the function of this name; `module[name]` is.
+/// The public attributes of the Python class `tvm_ffi.Module`, release 0.1.15. For a function of such a name the
+/// attribute of a module is that of the class; `module[name]` is the function.
 pub const PYTHON: [&str; 20] = [
     "clear_imports",
     "entry_name",

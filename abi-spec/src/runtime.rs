@@ -1,21 +1,21 @@
 //! The C functions that libtvm_ffi exports.
 //!
-//! Unless its comment says otherwise a function returns 0 on success, or -1 with the error in the slot of
-//! the calling thread. "Owned" means that the caller gets one reference and gives it back with
-//! [`OBJECT_DEC_REF`]; "borrowed" means that it does not.
+//! Unless its comment says otherwise, a function returns 0 on success, or -1 with the error in the slot of the calling
+//! thread. "Owned" means that the caller gets one reference and releases it with [`OBJECT_DEC_REF`]; "borrowed" means
+//! that it gets none.
 
 use std::fmt;
 
 /// A C function of the runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its symbol.
+    /// The symbol.
     pub name: &'static str,
-    /// The types of its parameters.
+    /// The types of the parameters.
     pub params: &'static [CType],
-    /// What it returns.
+    /// The type of the result.
     pub result: CType,
-    /// The release of `apache-tvm-ffi` in which it first appeared.
+    /// The first release of `apache-tvm-ffi` with the function.
     pub since: Version,
 }
 
@@ -33,7 +33,7 @@ pub enum CType {
 }
 
 impl CType {
-    /// The spelling in C.
+    /// Returns the spelling in C.
     pub const fn c_name(self) -> &'static str {
         match self {
             CType::Void => "void",
@@ -44,15 +44,15 @@ impl CType {
     }
 }
 
-/// A release of `apache-tvm-ffi`. Probe for a symbol rather than ask for the version: post releases
-/// report the number of the next release.
+/// A release of `apache-tvm-ffi`. To find out about a function, look its symbol up rather than the version: post
+/// releases report the number of the next release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// Counts incompatible changes.
+    /// The number of incompatible changes.
     pub major: u32,
-    /// Counts releases.
+    /// The number of releases.
     pub minor: u32,
-    /// Counts fixes.
+    /// The number of fixes.
     pub patch: u32,
 }
 
@@ -108,7 +108,7 @@ const OUT_STREAM: CType = CType::Ptr("TVMFFIStreamHandle*");
 const TENSOR_ALLOCATOR: CType = CType::Ptr("DLPackManagedTensorAllocator");
 const OUT_TENSOR_ALLOCATOR: CType = CType::Ptr("DLPackManagedTensorAllocator*");
 
-/// Defines a constant per function, and the list of all of them.
+/// Defines a constant for each function, and the list of all functions.
 macro_rules! functions {
     ($(since $patch:literal { $(
         $(#[$doc:meta])* $constant:ident = $name:ident($($param:ident),*) -> $result:ident;
@@ -123,7 +123,7 @@ macro_rules! functions {
             };
         )*)*
 
-        /// Every function, by release.
+        /// All functions, by release.
         pub const ALL: &[Function] = &[$($($constant),*),*];
     };
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::{DType, ParseError, TypeIndex};
 
-/// A number or an opaque pointer, as the C function behind a declaration sees it.
+/// A scalar type: a number or an opaque pointer, as C functions take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scalar {
     /// One byte, 0 or 1.
@@ -39,7 +39,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// The type index under which a value of this type is returned.
+    /// Returns the type index of results of this type.
     pub const fn type_index(self) -> TypeIndex {
         match self {
             Scalar::Bool => TypeIndex::BOOL,
@@ -51,7 +51,7 @@ impl Scalar {
         }
     }
 
-    /// Every scalar type, in the order of the enum.
+    /// All scalar types, in the order of the enum.
     pub const ALL: [Scalar; 14] = [
         Scalar::Bool,
         Scalar::Int8,
@@ -69,7 +69,7 @@ impl Scalar {
         Scalar::Ptr,
     ];
 
-    /// The name in the declaration language.
+    /// Returns the name in the declaration language.
     pub const fn name(self) -> &'static str {
         match self {
             Scalar::Bool => "bool",
@@ -89,7 +89,7 @@ impl Scalar {
         }
     }
 
-    /// Size in memory in bits; 8 for `bool`.
+    /// Returns the size in memory in bits; 8 for `bool`.
     pub const fn bits(self) -> u32 {
         match self {
             Scalar::Bool | Scalar::Int8 | Scalar::Uint8 => 8,
@@ -99,27 +99,23 @@ impl Scalar {
         }
     }
 
-    /// True for `int8` to `uint64`; `bool` is not an integer.
+    /// Returns true for `int8` to `uint64`; `bool` is not an integer.
     pub const fn is_int(self) -> bool {
-        match self {
-            Scalar::Int8 | Scalar::Int16 | Scalar::Int32 | Scalar::Int64 => true,
-            Scalar::Uint8 | Scalar::Uint16 | Scalar::Uint32 | Scalar::Uint64 => true,
-            Scalar::Bool | Scalar::Float16 | Scalar::BFloat16 => false,
-            Scalar::Float32 | Scalar::Float64 | Scalar::Ptr => false,
-        }
+        matches!(self, Scalar::Uint8 | Scalar::Uint16 | Scalar::Uint32 | Scalar::Uint64)
+            || self.is_signed()
     }
 
-    /// True for the integers that have a sign, `int8` to `int64`.
+    /// Returns true for the signed integers, `int8` to `int64`.
     pub const fn is_signed(self) -> bool {
         matches!(self, Scalar::Int8 | Scalar::Int16 | Scalar::Int32 | Scalar::Int64)
     }
 
-    /// True for `float16`, `bfloat16`, `float32` and `float64`.
+    /// Returns true for `float16`, `bfloat16`, `float32` and `float64`.
     pub const fn is_float(self) -> bool {
         matches!(self, Scalar::Float16 | Scalar::BFloat16 | Scalar::Float32 | Scalar::Float64)
     }
 
-    /// The element type of a tensor of these values; `None` for `ptr`, of which there are no tensors.
+    /// Returns the element type of a tensor of these values; `None` for `ptr`, which tensors cannot hold.
     pub const fn dtype(self) -> Option<DType> {
         Some(match self {
             Scalar::Bool => DType::BOOL,

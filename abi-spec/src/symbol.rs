@@ -1,36 +1,37 @@
-//! Names of exported symbols, as C sees them; Mach-O puts one more underscore in front.
+//! The names of exported symbols, as C sees them; Mach-O adds an underscore in front.
 
 use std::error::Error;
 use std::fmt;
 
-/// In front of the name of every exported function. A further underscore is the runtime's own.
+/// The prefix of exported functions. The runtime reserves names with one more underscore.
 pub const PREFIX: &str = "__tvm_ffi_";
 
-/// The library's embedded import tree, read-only bytes; see [`library_bin`](crate::library_bin).
+/// The symbol of the embedded import tree, read-only bytes; see [`library_bin`](crate::library_bin).
 pub const LIBRARY_BIN: &str = "__tvm_ffi__library_bin";
 
-/// A writable pointer, NULL at first, into which the loader writes the borrowed module of the library.
+/// The symbol of the library context, a writable pointer: the loader writes the borrowed module of the library into it.
+/// NULL before.
 pub const LIBRARY_CTX: &str = "__tvm_ffi__library_ctx";
 
-/// In front of the name of a function: the getter of its metadata.
+/// The prefix of the function that returns a function's metadata.
 pub const METADATA_PREFIX: &str = "__tvm_ffi__metadata_";
 
-/// In front of the name of a function: the getter of its documentation.
+/// The prefix of the function that returns a function's documentation.
 pub const DOC_PREFIX: &str = "__tvm_ffi__doc_";
 
-/// The function that calling a module calls: the one named `main`.
+/// The symbol of the function that calling a module calls, `main`.
 pub const MAIN: &str = "__tvm_ffi_main";
 
-/// The longest name of a function, in bytes.
+/// The largest length of a function's name, in bytes.
 pub const MAX_NAME: usize = 255;
 
-/// The symbol of the function `name`.
+/// Returns the symbol of the function `name`.
 pub fn function_symbol(name: &str) -> String {
     format!("{PREFIX}{name}")
 }
 
-/// What a symbol of a library is called as one of the system library of a prefix: linked into a program, and
-/// found there by what [`ENV_MOD_REGISTER_SYSTEM_LIB_SYMBOL`] was told, under this very name.
+/// Returns the name of a library's symbol in the system library of a prefix. Such a library is linked into a program,
+/// and registers its symbols under these names with [`ENV_MOD_REGISTER_SYSTEM_LIB_SYMBOL`].
 ///
 /// ```
 /// use tvm_ffi_abi_spec::symbol::{LIBRARY_CTX, system_symbol};
@@ -47,9 +48,9 @@ pub fn system_symbol(prefix: &str, symbol: &str) -> String {
     }
 }
 
-/// Says whether a function can have this name.
+/// Checks that a function can have this name.
 ///
-/// The runtime takes any bytes that the object format takes. We take ASCII identifiers, which every
+/// The runtime accepts any bytes that the object format accepts. Names here are ASCII identifiers, which every
 /// assembler, linker and caller can spell, without a leading underscore, which the runtime reserves.
 ///
 /// ```
@@ -77,25 +78,25 @@ pub fn validate_name(name: &str) -> Result<(), NameError> {
     }
 }
 
-/// Why a function cannot have a name.
+/// The error of a name that no function can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameError {
-    /// It has no characters.
+    /// The name is empty.
     Empty,
-    /// It is longer than [`MAX_NAME`].
+    /// The name is longer than [`MAX_NAME`].
     TooLong {
-        /// Its length.
+        /// The length in bytes.
         bytes: usize,
     },
-    /// It starts with `_`.
+    /// The name starts with `_`.
     LeadingUnderscore,
-    /// It starts with a digit.
+    /// The name starts with a digit.
     LeadingDigit,
-    /// It holds something else than ASCII letters, digits and `_`.
+    /// The name contains a character other than an ASCII letter, a digit or `_`.
     Character {
-        /// Where, in bytes.
+        /// The byte offset of the character.
         offset: usize,
-        /// What.
+        /// The character.
         found: char,
     },
 }

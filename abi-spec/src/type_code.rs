@@ -43,7 +43,7 @@ pub enum TypeCode {
 }
 
 impl TypeCode {
-    /// Every type code, at the index that is its number.
+    /// All type codes, each at the index that is its number.
     pub const ALL: [TypeCode; 18] = [
         TypeCode::Int,
         TypeCode::UInt,
@@ -65,12 +65,12 @@ impl TypeCode {
         TypeCode::Float4E2m1fn,
     ];
 
-    /// The type code of this number.
+    /// Returns the type code of a number.
     pub fn from_number(number: u8) -> Option<TypeCode> {
         TypeCode::ALL.get(usize::from(number)).copied()
     }
 
-    /// The name in front of the bits.
+    /// Returns the name in front of the bits.
     pub const fn name(self) -> &'static str {
         match self {
             TypeCode::Int => "int",
@@ -94,7 +94,7 @@ impl TypeCode {
         }
     }
 
-    /// The C enumerator in `dlpack.h`.
+    /// Returns the C enumerator in `dlpack.h`.
     pub const fn c_name(self) -> &'static str {
         match self {
             TypeCode::Int => "kDLInt",
@@ -118,8 +118,8 @@ impl TypeCode {
         }
     }
 
-    /// The bits of a lane when the name alone says it, as in `float8_e4m3`; `None` when any number of
-    /// bits follows the name, as in `int4`.
+    /// Returns the bits of a lane that the name alone implies, as `float8_e4m3` does; `None` where the bits follow the
+    /// name, as in `int4`.
     pub const fn implied_bits(self) -> Option<u8> {
         match self {
             TypeCode::Int | TypeCode::UInt | TypeCode::Float => None,
@@ -134,12 +134,12 @@ impl TypeCode {
         }
     }
 
-    /// Whether the name, with the bits behind it or without, stands for elements of so many bits a lane.
+    /// Returns true if the name, with or without the bits, denotes elements of `bits` bits a lane.
     pub fn names_bits(self, bits: u8) -> bool {
         self == TypeCode::Bool || self.implied_bits().is_none_or(|implied| implied == bits)
     }
 
-    /// True if elements of so many bits a lane have a name that `FromStr` accepts.
+    /// Returns true if `FromStr` accepts a name of elements of `bits` bits a lane.
     pub(crate) const fn accepts_bits(self, bits: u8) -> bool {
         match self {
             TypeCode::Int | TypeCode::UInt => 1 <= bits && bits <= 64,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// `TVMFFITypeIndex`: what a `TVMFFIAny` or an object holds. Any `int32_t`, known or not.
+/// `TVMFFITypeIndex`: the type of a `TVMFFIAny` or an object. Any `int32_t`, known or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TypeIndex(pub i32);
 
@@ -11,11 +11,10 @@ macro_rules! type_indices {
         impl TypeIndex {
             $($(#[$doc])* pub const $name: TypeIndex = TypeIndex($index);)*
 
-            /// Every index that a value can have in every process, in ascending order.
+            /// All indices that are the same in every process, in ascending order.
             pub const ALL: &[TypeIndex] = &[$(TypeIndex::$name),*];
 
-            /// The type key: the name under which the runtime knows a static type, and that C++
-            /// errors print.
+            /// Returns the type key: the runtime's name of a static type, which C++ errors print.
             pub const fn type_key(self) -> Option<&'static str> {
                 match self {
                     $(TypeIndex::$name => Some($key),)*
@@ -23,7 +22,7 @@ macro_rules! type_indices {
                 }
             }
 
-            /// The C enumerator of a static type in `c_api.h`.
+            /// Returns the C enumerator of a static type in `c_api.h`.
             pub const fn c_name(self) -> Option<&'static str> {
                 match self {
                     $(TypeIndex::$name => Some(stringify!($c_name)),)*
@@ -55,7 +54,7 @@ type_indices! {
     RAW_STR = 8, kTVMFFIRawStr, "const char*";
     /// Borrowed `TVMFFIByteArray*`.
     BYTE_ARRAY_PTR = 9, kTVMFFIByteArrayPtr, "TVMFFIByteArray*";
-    /// The address of a slot that holds an object which the callee may move out.
+    /// The address of a slot with an object that the callee may move out.
     OBJECT_RVALUE_REF = 10, kTVMFFIObjectRValueRef, "ObjectRValueRef";
     /// A string of at most 7 bytes in the payload; the bytes after it are 0.
     SMALL_STR = 11, kTVMFFISmallStr, "ffi.SmallStr";
@@ -89,27 +88,27 @@ type_indices! {
     LIST = 75, kTVMFFIList, "ffi.List";
     /// A mutable map. Since 0.1.9.
     DICT = 76, kTVMFFIDict, "ffi.Dict";
-    /// How a visitor stops a visit. Since 0.1.13.
+    /// The interruption of a visit by its visitor. Since 0.1.13.
     VISIT_INTERRUPT = 77, kTVMFFIVisitInterrupt, "ffi.VisitInterrupt";
     /// An integer that does not fit `int64_t`. Since 0.1.14.
     BIG_INT = 78, kTVMFFIBigInt, "ffi.BigInt";
 }
 
 impl TypeIndex {
-    /// "Any value" in type schemas; never in a value.
+    /// Any value, in type schemas only.
     pub const ANY: TypeIndex = TypeIndex(-1);
-    /// From here on the payload is a reference-counted object.
+    /// The first index of reference-counted objects.
     pub const STATIC_OBJECT_BEGIN: TypeIndex = TypeIndex::OBJECT;
-    /// From here on indices are given out at run time and differ between processes.
+    /// The first index that is assigned at run time and differs between processes.
     pub const DYN_OBJECT_BEGIN: TypeIndex = TypeIndex(128);
 
-    /// True if the payload is a reference-counted object.
+    /// Returns true if the payload is a reference-counted object.
     pub const fn is_object(self) -> bool {
         self.0 >= TypeIndex::STATIC_OBJECT_BEGIN.0
     }
 
-    /// How our errors print a value of this type: the same word for every form of one type (`str` for 8,
-    /// 11 and 65), else the type key. `None` for types that are not static, which print as their index.
+    /// Returns the name of the type in our errors: one word for every form of a type (`str` for 8, 11 and 65), else the
+    /// type key. `None` for types that are not static, which print as their index.
     pub const fn received_name(self) -> Option<&'static str> {
         Some(match self {
             TypeIndex::OPAQUE_PTR => "ptr",
@@ -125,7 +124,7 @@ impl TypeIndex {
             TypeIndex::MODULE => "Module",
             TypeIndex::LIST => "List",
             TypeIndex::DICT => "Dict",
-            // The runtime does not say of which class: a `torch.device`, an `np.bool_`, anything of one's own.
+            // The runtime does not know the class: a `torch.device`, an `np.bool_`, a class of one's own.
             TypeIndex::OPAQUE_PY_OBJECT => {
                 "ffi.OpaquePyObject (a Python object that is no FFI value; pass bool(x), int(x), \
                  tvm_ffi.device(str(x)) or the like)"
@@ -135,7 +134,7 @@ impl TypeIndex {
     }
 }
 
-/// The type key, or `type index 200`.
+/// Prints the type key, or `type index 200`.
 impl fmt::Display for TypeIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.type_key() {

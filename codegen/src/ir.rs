@@ -1,8 +1,8 @@
-//! Host IR: what lowering yields and every backend translates.
+//! Host IR: the result of lowering and the input of every backend.
 //!
-//! A [`Module`] holds functions in static single assignment form with block parameters, constant data,
-//! and symbols. Its vocabulary is small on purpose: [`Inst`] is the whole table. Build it with a
-//! [`Builder`], print it with `Display`, check it with [`verify()`].
+//! A [`Module`] holds functions in static single assignment form with block parameters, constant data, and symbols. Its
+//! vocabulary is small on purpose: [`Inst`] lists every instruction. [`Builder`] builds functions, `Display` prints
+//! modules, and [`verify()`] checks them.
 //!
 //! ```
 //! use tvm_ffi_codegen::ir::{Binary, Builder, Linkage, Module, Signature, Type, verify};
@@ -23,7 +23,7 @@
 //! ```
 
 mod build;
-mod declare;
+mod entity;
 mod flow;
 mod inst;
 mod module;
@@ -31,12 +31,13 @@ mod operator;
 mod order;
 mod print;
 mod read;
+mod signature;
 mod symbols;
 pub mod typed;
-mod types;
 mod verify;
 
 pub use build::Builder;
+pub use entity::{Block, Symbol, Value};
 pub use flow::Values;
 pub use inst::{Inst, Target, Terminator};
 pub use module::{
@@ -44,6 +45,6 @@ pub use module::{
 };
 pub use operator::{Binary, Cond, Convert};
 pub use read::ReadError;
+pub use signature::{AbiType, Extend, Signature, Type};
 pub use symbols::{DeclareError, Linkage, SymbolData, SymbolKind};
-pub use types::{AbiType, Block, Extend, Signature, Symbol, Type, Value};
 pub use verify::{Malformed, verify};

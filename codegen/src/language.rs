@@ -249,21 +249,19 @@
 
 mod token;
 
-mod cursor;
+mod parser;
 mod reserved;
 
-mod body;
-mod calls;
-mod expression;
 mod launch;
-mod meant;
-mod parse;
-mod print;
+mod parse_body;
+mod parse_expression;
+mod parse_items;
+mod parse_types;
 mod print_body;
-mod print_launch;
+mod print_expression;
+mod print_items;
 mod print_types;
-mod results;
-mod types;
+mod suggest;
 
 #[cfg(test)]
 mod tests;
@@ -277,10 +275,9 @@ pub use crate::declaration::limit::{
 };
 pub use reserved::{is_reserved, spelled};
 
-use crate::declaration::Expr;
-use crate::declaration::{Function, Library, Signature};
+use crate::declaration::{Expr, Function, Library, Signature};
 use crate::error::{Error, Position};
-use cursor::{Parser, Sought};
+use parser::{Parser, Sought};
 
 /// Parses and validates. What the library imports is no part of its text.
 impl FromStr for Library {

@@ -1,18 +1,15 @@
-//! What follows the header of an object, per type of object. That of strings and bytes is
-//! [`BYTE_ARRAY`](super::BYTE_ARRAY), that of tensors is [`DL_TENSOR`](super::DL_TENSOR). Maps and modules
-//! have none: their memory is private to the runtime.
+//! The cells of objects, which follow the header. The cell of strings and bytes is [`BYTE_ARRAY`](super::BYTE_ARRAY),
+//! that of tensors is [`DL_TENSOR`](super::DL_TENSOR). Maps and modules have no public cell.
 
 use super::{Struct, structs};
 
-/// What follows the header of an integer that does not fit `int64_t`. Only C++ has a struct for it, whose fields
-/// are private; since 0.1.14.
+/// The cell of integers that do not fit `int64_t`, since 0.1.14. Only C++ has a struct for it, with private fields.
 pub mod big_int {
     use crate::layout::{Field, FieldType};
 
-    /// How many words there are, a `size_t`; at least two.
+    /// The number of words, a `size_t`; at least two.
     pub const SIZE: Field = Field { name: "size_", offset: 0, ty: FieldType::U64 };
-    /// The first word of 64 bits, the least significant one. Together they are in two's complement, and no
-    /// more than it takes.
+    /// The first 64-bit word, the least significant one. The words are in two's complement and as few as possible.
     pub const WORDS: Field = Field { name: "words", offset: 8, ty: FieldType::U64 };
 }
 
@@ -21,28 +18,27 @@ structs! {
     SHAPE_CELL = TVMFFIShapeCell size 16 align 8, shape_cell {
         /// The first extent, an `int64_t`.
         DATA = "data" at 0: FieldType::Ptr;
-        /// How many.
+        /// The number of extents.
         SIZE = "size" at 8: FieldType::U64;
     }
 
-    /// The cell of arrays and lists. The struct has a name since 0.1.9, arrays have this layout
-    /// since 0.1.0.
+    /// The cell of arrays and lists. The struct has its name since 0.1.9, and arrays have its layout since 0.1.0.
     SEQ_CELL = TVMFFISeqCell size 32 align 8, seq_cell {
         /// The first element, a `TVMFFIAny`.
         DATA = "data" at 0: FieldType::Ptr;
-        /// How many there are.
+        /// The number of elements.
         SIZE = "size" at 8: FieldType::I64;
-        /// How many there is room for.
+        /// The capacity, in elements.
         CAPACITY = "capacity" at 16: FieldType::I64;
-        /// Frees the elements; NULL where they are part of the object.
+        /// The function that frees the elements; NULL where they are part of the object.
         DATA_DELETER = "data_deleter" at 24: FieldType::Ptr;
     }
 
     /// The cell of errors. It ends after `update_backtrace` before 0.1.8.
     ERROR_CELL = TVMFFIErrorCell size 72 align 8, error_cell {
-        /// `ValueError` and the like.
+        /// The kind, such as `ValueError`.
         KIND = "kind" at 0: FieldType::Struct(&crate::layout::BYTE_ARRAY);
-        /// What happened.
+        /// The message.
         MESSAGE = "message" at 16: FieldType::Struct(&crate::layout::BYTE_ARRAY);
         /// Lines `  File "<file>", line <n>, in <function>`, innermost first.
         BACKTRACE = "backtrace" at 32: FieldType::Struct(&crate::layout::BYTE_ARRAY);
@@ -65,7 +61,7 @@ structs! {
 
     /// The cell of opaque objects.
     OPAQUE_OBJECT_CELL = TVMFFIOpaqueObjectCell size 8 align 8, opaque_object_cell {
-        /// What it stands for, a `PyObject*` in Python.
+        /// The opaque handle, a `PyObject*` in Python.
         HANDLE = "handle" at 0: FieldType::Ptr;
     }
 }

@@ -7,47 +7,47 @@ structs! {
     DL_DATA_TYPE = DLDataType size 4 align 2, dl_data_type {
         /// A [`TypeCode`](crate::TypeCode).
         CODE = "code" at 0: FieldType::U8;
-        /// Bits of one lane.
+        /// The bits of one lane.
         BITS = "bits" at 1: FieldType::U8;
-        /// Lanes of one element.
+        /// The lanes of one element.
         LANES = "lanes" at 2: FieldType::U16;
     }
 
-    /// Where a tensor lives, a [`Device`](crate::Device).
+    /// The device of a tensor, a [`Device`](crate::Device).
     DL_DEVICE = DLDevice size 8 align 4, dl_device {
         /// A [`DeviceType`](crate::DeviceType).
         DEVICE_TYPE = "device_type" at 0: FieldType::I32;
-        /// Which device of that type.
+        /// The index of the device.
         DEVICE_ID = "device_id" at 4: FieldType::I32;
     }
 
     /// A view of a tensor. `ndim` and `dtype` are one aligned 64-bit word, and so is `device`.
     DL_TENSOR = DLTensor size 48 align 8, dl_tensor {
-        /// The memory of the elements; the first one is `byte_offset` bytes further.
+        /// The address of the memory; the first element is `byte_offset` bytes further.
         DATA = "data" at 0: FieldType::Ptr;
-        /// Where that memory is.
+        /// The device of the memory.
         DEVICE = "device" at 8: FieldType::Struct(&crate::layout::DL_DEVICE);
         /// A [`DeviceType`](crate::DeviceType).
         DEVICE_TYPE = "device.device_type" at 8: FieldType::I32;
-        /// Which device of that type.
+        /// The index of the device.
         DEVICE_ID = "device.device_id" at 12: FieldType::I32;
-        /// How many extents there are.
+        /// The rank.
         NDIM = "ndim" at 16: FieldType::I32;
         /// The type of the elements.
         DTYPE = "dtype" at 20: FieldType::Struct(&crate::layout::DL_DATA_TYPE);
-        /// The first extent, an `int64_t`; any pointer where `ndim` is 0.
+        /// The address of the extents, `int64_t`; any pointer where `ndim` is 0.
         SHAPE = "shape" at 24: FieldType::Ptr;
-        /// The first stride, an `int64_t` in elements; NULL means compact and row-major.
+        /// The address of the strides, `int64_t` in elements; NULL means compact and row-major.
         STRIDES = "strides" at 32: FieldType::Ptr;
-        /// From `data` to the first element.
+        /// The bytes from `data` to the first element.
         BYTE_OFFSET = "byte_offset" at 40: FieldType::U64;
     }
 
     /// The version of DLPack that a producer follows.
     DL_PACK_VERSION = DLPackVersion size 8 align 4, dl_pack_version {
-        /// Counts incompatible changes.
+        /// The number of incompatible changes.
         MAJOR = "major" at 0: FieldType::U32;
-        /// Counts compatible ones.
+        /// The number of compatible changes.
         MINOR = "minor" at 4: FieldType::U32;
     }
 
@@ -55,7 +55,7 @@ structs! {
     DL_MANAGED_TENSOR = DLManagedTensor size 64 align 8, dl_managed_tensor {
         /// The tensor.
         DL_TENSOR = "dl_tensor" at 0: FieldType::Struct(&crate::layout::DL_TENSOR);
-        /// For the deleter.
+        /// The context of the deleter.
         MANAGER_CTX = "manager_ctx" at 48: FieldType::Ptr;
         /// `void(DLManagedTensor* self)`, or NULL.
         DELETER = "deleter" at 56: FieldType::Ptr;
@@ -63,19 +63,19 @@ structs! {
 
     /// A tensor that owns its memory, since DLPack 1.0.
     DL_MANAGED_TENSOR_VERSIONED = DLManagedTensorVersioned size 80 align 8, dl_managed_tensor_versioned {
-        /// What the other fields follow.
+        /// The version that the other fields follow.
         VERSION = "version" at 0: FieldType::Struct(&crate::layout::DL_PACK_VERSION);
-        /// For the deleter.
+        /// The context of the deleter.
         MANAGER_CTX = "manager_ctx" at 8: FieldType::Ptr;
         /// `void(DLManagedTensorVersioned* self)`, or NULL.
         DELETER = "deleter" at 16: FieldType::Ptr;
-        /// 1: read only; 2: a copy; 4: elements of less than a byte are padded.
+        /// Flags: 1 read only; 2 a copy; 4 elements below a byte are padded.
         FLAGS = "flags" at 24: FieldType::U64;
         /// The tensor.
         DL_TENSOR = "dl_tensor" at 32: FieldType::Struct(&crate::layout::DL_TENSOR);
     }
 
-    /// How versions of the exchange table are told apart.
+    /// The header of the exchange table, with its version.
     DL_PACK_EXCHANGE_API_HEADER = DLPackExchangeAPIHeader size 16 align 8, dl_pack_exchange_api_header {
         /// The version of this table.
         VERSION = "version" at 0: FieldType::Struct(&crate::layout::DL_PACK_VERSION);
@@ -85,17 +85,17 @@ structs! {
 
     /// The table of functions by which a framework exchanges tensors with C code.
     DL_PACK_EXCHANGE_API = DLPackExchangeAPI size 56 align 8, dl_pack_exchange_api {
-        /// Version and predecessor.
+        /// The version and the predecessor.
         HEADER = "header" at 0: FieldType::Struct(&crate::layout::DL_PACK_EXCHANGE_API_HEADER);
-        /// Makes a tensor.
+        /// The function that allocates a tensor.
         MANAGED_TENSOR_ALLOCATOR = "managed_tensor_allocator" at 16: FieldType::Ptr;
-        /// Python object to owned tensor.
+        /// The function that converts a Python object to an owned tensor.
         FROM_PY_OBJECT = "managed_tensor_from_py_object_no_sync" at 24: FieldType::Ptr;
-        /// Owned tensor to Python object.
+        /// The function that converts an owned tensor to a Python object.
         TO_PY_OBJECT = "managed_tensor_to_py_object_no_sync" at 32: FieldType::Ptr;
-        /// Python object to borrowed tensor.
+        /// The function that converts a Python object to a borrowed tensor.
         VIEW_PY_OBJECT = "dltensor_from_py_object_no_sync" at 40: FieldType::Ptr;
-        /// The stream that the framework works on.
+        /// The function that returns the framework's current stream.
         CURRENT_WORK_STREAM = "current_work_stream" at 48: FieldType::Ptr;
     }
 }

@@ -1,4 +1,4 @@
-//! What the runtime knows of a type.
+//! The runtime's record of a type.
 
 use super::{Struct, structs};
 
@@ -13,7 +13,7 @@ structs! {
         TYPE_KEY = "type_key" at 8: FieldType::Struct(&crate::layout::BYTE_ARRAY);
         /// A pointer to the record of each ancestor, from the root.
         TYPE_ANCESTORS = "type_ancestors" at 24: FieldType::Ptr;
-        /// A hash of the name.
+        /// The hash of the name.
         TYPE_KEY_HASH = "type_key_hash" at 32: FieldType::U64;
         /// The number of fields.
         NUM_FIELDS = "num_fields" at 40: FieldType::I32;
@@ -23,7 +23,7 @@ structs! {
         FIELDS = "fields" at 48: FieldType::Ptr;
         /// The methods.
         METHODS = "methods" at 56: FieldType::Ptr;
-        /// More about the type; NULL if there is none.
+        /// Further metadata of the type, or NULL.
         METADATA = "metadata" at 64: FieldType::Ptr;
     }
 }

@@ -1,15 +1,15 @@
-//! Values, the object header, and what values point to without being objects.
+//! Values, the object header, and structs that values point to without being objects.
 
 use super::{Struct, structs};
 
 structs! {
     /// The version of the runtime.
     VERSION = TVMFFIVersion size 12 align 4, version {
-        /// Counts incompatible changes.
+        /// The number of incompatible changes.
         MAJOR = "major" at 0: FieldType::U32;
-        /// Counts releases.
+        /// The number of releases.
         MINOR = "minor" at 4: FieldType::U32;
-        /// Counts fixes.
+        /// The number of fixes.
         PATCH = "patch" at 8: FieldType::U32;
     }
 
@@ -19,7 +19,7 @@ structs! {
         TYPE_INDEX = "type_index" at 0: FieldType::I32;
         /// The length of a small string or of small bytes; 0 for every other type.
         SMALL_LEN = "small_str_len" at 4: FieldType::U32;
-        /// The value itself, unused bytes 0.
+        /// The payload; unused bytes are 0.
         PAYLOAD = "v_int64" at 8: FieldType::Union;
     }
 
@@ -34,11 +34,11 @@ structs! {
         DELETER = "deleter" at 16: FieldType::Ptr;
     }
 
-    /// Bytes and their number. Also the cell of string and bytes objects, where a NUL follows the bytes.
+    /// A string of bytes. Also the cell of string and bytes objects, where a NUL follows the bytes.
     BYTE_ARRAY = TVMFFIByteArray size 16 align 8, byte_array {
-        /// The first byte.
+        /// The address of the first byte.
         DATA = "data" at 0: FieldType::Ptr;
-        /// How many.
+        /// The number of bytes.
         SIZE = "size" at 8: FieldType::U64;
     }
 }

@@ -1,17 +1,17 @@
-//! Bytes to import tree.
+//! The decoder of import trees.
 
 use super::{DecodeError, Defect, ImportTree, LIBRARY_KIND, Module, Node, TreeError};
 
-/// Bytes of a number.
+/// The bytes of a number.
 const WORD: usize = 8;
-/// The least bytes of a module.
+/// The smallest number of bytes of a module.
 const MIN_MODULE: usize = WORD + LIBRARY_KIND.len();
 
-/// The length of the blob at the start of `bytes`, header included, for blobs whose end nothing marks.
+/// Returns the length of the blob at the start of `bytes`, header included, for blobs whose end is not marked.
 ///
 /// # Errors
 ///
-/// The header, or what it announces, is not there.
+/// [`Defect::Truncated`] if the header, or the length that it states, exceeds `bytes`.
 pub fn blob_len(bytes: &[u8]) -> Result<usize, DecodeError> {
     let mut reader = Reader { blob: bytes, offset: 0 };
     let len = reader.word()?;
@@ -20,12 +20,12 @@ pub fn blob_len(bytes: &[u8]) -> Result<usize, DecodeError> {
 }
 
 impl<'a> ImportTree<'a> {
-    /// The tree that `blob` holds. Kinds and bytes are borrowed from it; what is allocated is a small
-    /// multiple of the lists and lengths that were read.
+    /// Decodes a blob. Kinds and bytes are borrowed from it; the allocations are a small multiple of the lists and
+    /// lengths in it.
     ///
     /// # Errors
     ///
-    /// A defect and where it is; see the [module](super) for what is refused.
+    /// The defect and its offset; the [module](super) lists the rules.
     pub fn decode(blob: &'a [u8]) -> Result<ImportTree<'a>, DecodeError> {
         let len = blob_len(blob)?;
         let mut reader = Reader { blob, offset: len };
@@ -35,7 +35,7 @@ impl<'a> ImportTree<'a> {
         let list = reader.words()?;
         rows.check_rows(list.words.len())?;
         let count = rows.words.len() - 1;
-        // The room is paid for by what is left of the blob.
+        // The capacity is limited by the rest of the blob.
         let room = count.min((blob.len() - reader.offset) / MIN_MODULE);
         let (mut nodes, mut offsets) = (Vec::with_capacity(room), Vec::with_capacity(room));
         for node in 0..count {
@@ -54,7 +54,7 @@ impl<'a> ImportTree<'a> {
     }
 }
 
-/// Where a blob says what is wrong with its tree.
+/// Returns the offset in the blob of a fault in its tree.
 fn locate(error: &TreeError, modules: &[usize], rows: &Words<'_>, list: &Words<'_>) -> usize {
     match *error {
         TreeError::Empty | TreeError::TooLarge => rows.offset,
@@ -69,7 +69,7 @@ fn locate(error: &TreeError, modules: &[usize], rows: &Words<'_>, list: &Words<'
     }
 }
 
-/// What has been read of a blob, and what has not.
+/// A reader of a blob.
 struct Reader<'a> {
     blob: &'a [u8],
     offset: usize,
@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
         DecodeError { offset: self.offset, defect }
     }
 
-    /// The next bytes: all of them, or an error.
+    /// Reads the next `needed` bytes.
     fn take(&mut self, needed: u64) -> Result<&'a [u8], DecodeError> {
         let rest = &self.blob[self.offset..];
         match usize::try_from(needed).ok().and_then(|len| rest.get(..len)) {
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Requires that nothing is left.
+    /// Checks that nothing is left.
     fn end(&self) -> Result<(), DecodeError> {
         match self.blob.len() - self.offset {
             0 => Ok(()),
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A list of numbers that stays where it is.
+/// A list of numbers, borrowed from the blob.
 struct Words<'a> {
     words: &'a [[u8; WORD]],
     offset: usize,
@@ -144,7 +144,7 @@ impl Words<'_> {
         self.offset + at * WORD
     }
 
-    /// Requires that these rows split a list of `children`: afterwards every row is a range of it.
+    /// Checks that the rows split a list of `children`; every row is then a range of it.
     fn check_rows(&self, children: usize) -> Result<(), DecodeError> {
         let fault = |at, defect| Err(DecodeError { offset: self.offset_of(at), defect });
         if self.words.len() < 2 {
@@ -166,7 +166,7 @@ impl Words<'_> {
     }
 }
 
-/// A number as an index; one that is too large stays too large.
+/// Returns a number as an index; a number that does not fit becomes the largest index.
 fn index(word: &[u8; WORD]) -> usize {
     usize::try_from(u64::from_le_bytes(*word)).unwrap_or(usize::MAX)
 }

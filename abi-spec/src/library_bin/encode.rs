@@ -1,12 +1,12 @@
-//! Import tree to bytes.
+//! The encoder of import trees.
 
 use super::{ImportTree, Module, TreeError};
 
-/// Bytes of a number.
+/// The bytes of a number.
 const WORD: usize = 8;
 
 impl ImportTree<'_> {
-    /// The length of the blob in bytes; the largest number there is, if it is more than that.
+    /// Returns the length of the blob in bytes, saturated at the largest number.
     pub fn encoded_len(&self) -> usize {
         let words = 1 + 1 + 1 + 1;
         let nodes = self.nodes.iter();
@@ -16,22 +16,22 @@ impl ImportTree<'_> {
         })
     }
 
-    /// The blob, in one allocation of its exact size; the bytes of each module are copied once.
+    /// Encodes the tree in one allocation of its exact size; the bytes of each module are copied once.
     ///
     /// # Errors
     ///
-    /// Those of [`validate`](ImportTree::validate), and [`TreeError::TooLarge`].
+    /// The errors of [`validate`](ImportTree::validate), and [`TreeError::TooLarge`].
     pub fn encode(&self) -> Result<Vec<u8>, TreeError> {
         let mut out = Vec::new();
         self.encode_to(&mut out)?;
         Ok(out)
     }
 
-    /// Appends the blob to memory that may have been used before; new pages cost more than the copy.
+    /// Appends the blob to a buffer, which may be reused: new pages cost more than the copy.
     ///
     /// # Errors
     ///
-    /// Those of [`encode`](ImportTree::encode), before anything is appended.
+    /// The errors of [`encode`](ImportTree::encode), before anything is appended.
     pub fn encode_to(&self, out: &mut Vec<u8>) -> Result<(), TreeError> {
         self.validate()?;
         let len = self.encoded_len();

@@ -1,98 +1,98 @@
-//! What is wrong with an import tree or its bytes.
+//! The errors of import trees and of their encoding.
 
 use std::error::Error;
 use std::fmt;
 
 use super::{LIBRARY_KIND, MAX_CHAIN};
 
-/// Why a tree cannot be embedded.
+/// The error of a tree that cannot be embedded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TreeError {
     /// There are no modules.
     Empty,
     /// The kind of a module is empty.
     EmptyKind {
-        /// Which module.
+        /// The index of the module.
         node: usize,
     },
     /// The kind of a custom module is `_lib`.
     ReservedKind {
-        /// Which module.
+        /// The index of the module.
         node: usize,
     },
     /// A custom module has no bytes; the loader takes that for the end of the blob.
     EmptyBytes {
-        /// Which module.
+        /// The index of the module.
         node: usize,
     },
     /// A second module is the library; the first one would be cut off from its context.
     SecondLibrary {
-        /// Which module.
+        /// The index of the module.
         node: usize,
     },
     /// A module imports one that does not exist.
     MissingChild {
-        /// Which module.
+        /// The index of the module.
         node: usize,
-        /// What it imports.
+        /// The index that it imports.
         child: usize,
     },
     /// A module imports itself, directly or through others.
     Cycle {
-        /// Which module.
+        /// The index of the module.
         node: usize,
     },
     /// A chain of imports has more than [`MAX_CHAIN`] modules.
     Deep {
-        /// Where such a chain starts.
+        /// The index of the first module of the chain.
         node: usize,
     },
-    /// There is no room for the blob.
+    /// The blob does not fit into memory.
     TooLarge,
 }
 
-/// Why bytes are not an import tree.
+/// The error of bytes that are no import tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError {
-    /// Where it shows, in bytes from the start of the blob.
+    /// The offset of the defect, in bytes from the start of the blob.
     pub offset: usize,
-    /// What it is.
+    /// The defect.
     pub defect: Defect,
 }
 
-/// What is wrong at an offset.
+/// A defect of a blob.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Defect {
     /// The blob ends too early.
     Truncated {
-        /// Bytes that were announced from this offset on.
+        /// The bytes that should follow this offset.
         needed: u64,
-        /// Bytes that are there.
+        /// The bytes that follow.
         left: usize,
     },
     /// The blob goes on after its end.
     Trailing {
-        /// By so many bytes.
+        /// The number of extra bytes.
         bytes: usize,
     },
-    /// The rows do not split the list of children: the first starts at 0, the last ends with the list, and
-    /// none starts before the one in front of it.
+    /// The rows do not split the list of children. The first row must start at 0, the last must end with the list, and
+    /// none may start before its predecessor.
     Row {
-        /// Where a row starts, or the last one ends.
+        /// The start of the row, or the end of the last row.
         start: u64,
-        /// The least that it could be.
+        /// The smallest valid start.
         min: u64,
-        /// The most that it could be.
+        /// The largest valid start.
         max: u64,
     },
     /// A kind is not UTF-8.
     KindNotUtf8,
-    /// The bytes say what they should, but not of a tree that can be loaded.
+    /// The bytes are well-formed, but the tree cannot be loaded.
     Tree(TreeError),
 }
 
 impl TreeError {
-    /// Which module is at fault; `None` for a tree without any.
+    /// Returns the module at fault; `None` for an empty tree or one that is too large.
     pub fn node(&self) -> Option<usize> {
         match *self {
             TreeError::Empty | TreeError::TooLarge => None,
@@ -155,10 +155,6 @@ impl Error for TreeError {}
 
 impl Error for DecodeError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match &self.defect {
-            Defect::Tree(error) => Some(error),
-            Defect::Truncated { .. } | Defect::Trailing { .. } => None,
-            Defect::Row { .. } | Defect::KindNotUtf8 => None,
-        }
+        if let Defect::Tree(error) = &self.defect { Some(error) } else { None }
     }
 }

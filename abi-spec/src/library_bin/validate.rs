@@ -1,13 +1,13 @@
-//! The rules that every import tree keeps.
+//! The rules of import trees.
 
 use super::{ImportTree, LIBRARY_KIND, MAX_CHAIN, Module, Node, TreeError};
 
 impl ImportTree<'_> {
-    /// Says whether the loader can load the tree.
+    /// Checks that the loader can load the tree.
     ///
     /// # Errors
     ///
-    /// The first rule that the tree breaks, module by module; then cycles, and long chains last.
+    /// The first broken rule, module by module; then cycles, then chains that are too long.
     pub fn validate(&self) -> Result<(), TreeError> {
         if self.nodes.is_empty() {
             return Err(TreeError::Empty);
@@ -36,45 +36,59 @@ impl ImportTree<'_> {
     }
 }
 
-/// How far the visit of a module has come.
+/// The state of a module in the depth-first search.
 #[derive(Clone, Copy)]
 enum Visit {
     Not,
     Open,
-    /// The modules of the longest chain of imports that starts here.
+    /// Visited, with the length of the longest chain of imports that starts here.
     Done(usize),
 }
 
-/// Looks for modules that import themselves, then for chains that are too long. Depth first without
-/// recursion, for chains of any length.
+/// A module whose visit is open.
+struct Step {
+    node: usize,
+    /// The number of its children that have been visited.
+    visited: usize,
+    /// The length of the longest chain that starts at one of those.
+    below: usize,
+}
+
+impl Step {
+    fn new(node: usize) -> Step {
+        Step { node, visited: 0, below: 0 }
+    }
+}
+
+/// Checks for cycles, then for chains that are too long. The depth-first search does not recurse, since chains may have
+/// any length.
 fn check_paths(nodes: &[Node<'_>]) -> Result<(), TreeError> {
     let mut visits = vec![Visit::Not; nodes.len()];
-    // Modules from a root to the one being visited, each with the number of children that are visited,
-    // and the longest chain that starts at one of those.
-    let mut path: Vec<(usize, usize, usize)> = Vec::new();
+    // The modules from a root to the one that is being visited.
+    let mut path: Vec<Step> = Vec::new();
     let mut deep = None;
     for root in 0..nodes.len() {
         if let Visit::Not = visits[root] {
             visits[root] = Visit::Open;
-            path.push((root, 0, 0));
+            path.push(Step::new(root));
         }
-        while let Some((node, visited, below)) = path.last_mut() {
-            let Some(&child) = nodes[*node].children.get(*visited) else {
-                let (node, chain) = (*node, *below + 1);
-                visits[node] = Visit::Done(chain);
-                deep = deep.or((chain > MAX_CHAIN).then_some(node));
+        while let Some(step) = path.last_mut() {
+            let Some(&child) = nodes[step.node].children.get(step.visited) else {
+                let chain = step.below + 1;
+                visits[step.node] = Visit::Done(chain);
+                deep = deep.or((chain > MAX_CHAIN).then_some(step.node));
                 path.pop();
                 continue;
             };
             match visits[child] {
                 Visit::Not => {
                     visits[child] = Visit::Open;
-                    path.push((child, 0, 0));
+                    path.push(Step::new(child));
                 }
                 Visit::Open => return Err(TreeError::Cycle { node: child }),
                 Visit::Done(chain) => {
-                    *visited += 1;
-                    *below = (*below).max(chain);
+                    step.visited += 1;
+                    step.below = step.below.max(chain);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Compiles the routines for the machine that this crate is compiled for.
+//! Compiles the routines for the target of this crate.
 
 use std::error::Error;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (target, folder) = (env::var("TARGET")?, env::var("OUT_DIR")?);
     println!("cargo::rustc-env=PREBUILT_TARGET={target}");
     let write = |name: &str, bytes: Vec<u8>| fs::write(Path::new(&folder).join(name), bytes);
-    // Nothing where there is no code generator for the machine.
+    // Without a code generator for the target nothing is compiled.
     let triple: Option<Triple> = target.parse().ok();
     let triple = triple.filter(|triple| isa(triple, Settings::JIT).is_ok());
     let mut table = String::new();

@@ -1,4 +1,4 @@
-//! Functions that run when the code is loaded: their addresses, in the section that each format has for them.
+//! Constructors: functions that run when the code is loaded. Their addresses go to a section of the object format.
 
 use codegen::backend::Error;
 use codegen::ir;
@@ -12,7 +12,7 @@ use cranelift_object::object::{
 
 use crate::refused;
 
-/// Writes the section, unless it is empty.
+/// Writes the section, unless there are no constructors.
 pub(crate) fn define(
     product: &mut ObjectProduct,
     source: &ir::Module,
@@ -21,7 +21,7 @@ pub(crate) fn define(
     if source.constructors.is_empty() {
         return Ok(());
     }
-    let (segment, name, kind, flags) = section(product.object.format());
+    let Section { segment, name, kind, flags } = section(product.object.format());
     let section = product.object.add_section(segment.into(), name.into(), kind);
     product.object.section_mut(section).flags = flags;
     for constructor in &source.constructors {
@@ -36,16 +36,24 @@ pub(crate) fn define(
     Ok(())
 }
 
-/// Segment, name, kind and flags of the section.
-fn section(format: BinaryFormat) -> (&'static str, &'static str, SectionKind, SectionFlags) {
+/// The section of constructors in one object format.
+struct Section {
+    segment: &'static str,
+    name: &'static str,
+    kind: SectionKind,
+    flags: SectionFlags,
+}
+
+fn section(format: BinaryFormat) -> Section {
     if format == BinaryFormat::MachO {
         let flags = SectionFlags::MachO { flags: macho::S_MOD_INIT_FUNC_POINTERS };
-        ("__DATA", "__mod_init_func", SectionKind::Data, flags)
+        Section { segment: "__DATA", name: "__mod_init_func", kind: SectionKind::Data, flags }
     } else if format == BinaryFormat::Coff {
-        ("", ".CRT$XCU", SectionKind::ReadOnlyData, SectionFlags::None)
+        let (kind, flags) = (SectionKind::ReadOnlyData, SectionFlags::None);
+        Section { segment: "", name: ".CRT$XCU", kind, flags }
     } else {
-        let sh_flags = u64::from(elf::SHF_ALLOC | elf::SHF_WRITE);
         let kind = SectionKind::Elf(elf::SHT_INIT_ARRAY);
-        ("", ".init_array", kind, SectionFlags::Elf { sh_flags })
+        let sh_flags = u64::from(elf::SHF_ALLOC | elf::SHF_WRITE);
+        Section { segment: "", name: ".init_array", kind, flags: SectionFlags::Elf { sh_flags } }
     }
 }

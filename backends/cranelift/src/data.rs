@@ -6,7 +6,7 @@ use cranelift_module::{DataDescription, FuncOrDataId, Module, ModuleRelocTarget}
 
 use crate::native;
 
-/// Defines a constant (or, as it was declared, a variable). `description` is storage to reuse.
+/// Defines a declared constant or variable. `description` is a buffer to reuse.
 pub(crate) fn define(
     module: &mut dyn Module,
     symbols: &[FuncOrDataId],
@@ -28,7 +28,7 @@ pub(crate) fn define(
             FuncOrDataId::Func(id) => id.into(),
             FuncOrDataId::Data(id) => id.into(),
         };
-        // What it names may be a function, too; only so is there an addend.
+        // Functions are imported as data here: only data relocations carry addends.
         let target = description.import_global_value(target);
         description.write_data_addr(relocation.offset, target, relocation.addend);
     }

@@ -1,8 +1,8 @@
-//! Functions: the translation table from host IR to Cranelift IR. What each instruction becomes is in
-//! `instruction`.
+//! Functions: blocks, values, and the translation table from host IR to Cranelift IR. `instruction` translates each
+//! instruction.
 //!
-//! Host IR is in static single assignment form with block parameters, and so is Cranelift IR: a value
-//! becomes a value, a block the block of the same number, written straight into the data flow graph.
+//! Both IRs are in static single assignment form with block parameters: a value becomes a value, and a block the block
+//! of the same number, written straight into the data flow graph.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -17,34 +17,34 @@ use cranelift_codegen::ir::{
 };
 use cranelift_module::{FuncId, FuncOrDataId, Module};
 
-use crate::far::{Homes, Place};
+use crate::homes::{Homes, Translation};
 use crate::native;
 use crate::symbols::Reference;
 use crate::types::{self, ty};
 
-/// What functions refer to, and storage that is reused from one function to the next.
+/// The state of a module's emission, and buffers that are reused from one function to the next.
 pub(crate) struct Functions<'a> {
-    /// Where they go.
+    /// The native module.
     pub(crate) module: &'a mut dyn Module,
-    /// Who each symbol of the host IR is there.
+    /// The native id of each symbol of the host IR.
     pub(crate) symbols: &'a [FuncOrDataId],
-    /// The last function that was translated.
+    /// The context with the function that was translated last.
     pub(crate) context: Box<Context>,
-    /// Its values, by the number of the host IR value.
+    /// The native values of that function, by host IR value.
     pub(crate) values: Vec<Value>,
-    /// The symbols it refers to: each is declared once.
+    /// The references of that function to symbols; each is declared once.
     pub(crate) references: BTreeMap<ir::Symbol, Reference>,
-    /// How many values the largest function had.
+    /// The number of values of the largest function.
     largest: usize,
 }
 
 thread_local! {
-    /// The context of the emission before this one. What a small library costs is to a tenth the memory that Cranelift
-    /// asks for in a new one.
+    /// The context of the previous emission. Allocating a fresh `Context` takes a tenth of compiling a small library,
+    /// so it is kept.
     static CONTEXT: Cell<Option<Box<Context>>> = const { Cell::new(None) };
 }
 
-/// The context of a function with more values is not kept: it has grown with the function.
+/// The largest number of values of a function whose context is kept: contexts grow with the function.
 const KEPT: usize = 2048;
 
 impl<'a> Functions<'a> {
@@ -54,7 +54,7 @@ impl<'a> Functions<'a> {
         Functions { module, symbols, context, values, references, largest }
     }
 
-    /// Leaves the storage to the next emission.
+    /// Keeps the context for the next emission.
     pub(crate) fn keep(self) {
         if self.largest <= KEPT {
             CONTEXT.set(Some(self.context));
@@ -62,7 +62,7 @@ impl<'a> Functions<'a> {
     }
 }
 
-/// Translates one function and compiles it into the module.
+/// Translates a function and compiles it into the module.
 pub(crate) fn define(
     functions: &mut Functions<'_>,
     id: FuncId,
@@ -72,7 +72,7 @@ pub(crate) fn define(
     functions.module.define_function(id, &mut functions.context).map_err(native)
 }
 
-/// Translates one function; it stays in the context.
+/// Translates a function into the context.
 pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::Function) {
     functions.context.clear();
     functions.largest = functions.largest.max(source.values.len());
@@ -98,7 +98,7 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
     }
 }
 
-/// Creates every block with its parameters, before a branch names it.
+/// Creates every block with its parameters, before branches refer to them.
 fn blocks(func: &mut Function, source: &ir::Function, values: &mut [Value]) {
     for data in &source.blocks {
         let block = func.dfg.make_block();
@@ -113,7 +113,7 @@ fn blocks(func: &mut Function, source: &ir::Function, values: &mut [Value]) {
     parameters(func, values);
 }
 
-/// What a function takes otherwise than it uses it: some floats as integers.
+/// Converts parameters whose native type differs from their type in the host IR: some floats arrive as integers.
 fn parameters(func: &mut Function, values: &mut [Value]) {
     let Some(entry) = func.layout.entry_block() else { return };
     for index in 0..func.signature.params.len() {
@@ -130,7 +130,7 @@ fn parameters(func: &mut Function, values: &mut [Value]) {
     }
 }
 
-/// One function while its instructions are written.
+/// A function whose instructions are being written.
 pub(crate) struct Body<'a> {
     pub(crate) module: &'a dyn Module,
     pub(crate) symbols: &'a [FuncOrDataId],
@@ -142,7 +142,7 @@ pub(crate) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// The instructions of a block, at the end of which the cursor is.
+    /// Writes the instructions of a block, at the end of which the cursor is.
     fn block(&mut self, block: ir::Block, data: &ir::BlockData) {
         let some_far = self.homes.are_some();
         data.params.iter().for_each(|&param| self.keep(param));
@@ -163,24 +163,24 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn at_home(&mut self, with: impl FnOnce(&mut Homes, &mut Place<'_, 'a>)) {
+    fn at_home(&mut self, with: impl FnOnce(&mut Homes, &mut Translation<'_, 'a>)) {
         let Body { source, cursor, values, homes, .. } = self;
-        with(homes, &mut Place { source, cursor, values });
+        with(homes, &mut Translation { source, cursor, values });
     }
 
     fn keep(&mut self, value: ir::Value) {
-        self.at_home(|homes, place| homes.keep(place, value));
+        self.at_home(|homes, at| homes.keep(at, value));
     }
 
     fn keep_address(&mut self, value: ir::Value) {
-        self.at_home(|homes, place| homes.keep_address(place, value));
+        self.at_home(|homes, at| homes.keep_address(at, value));
     }
 
     fn fetch(&mut self, value: ir::Value, block: ir::Block) {
-        self.at_home(|homes, place| homes.fetch(place, value, block));
+        self.at_home(|homes, at| homes.fetch(at, value, block));
     }
 
-    /// The instruction table.
+    /// Writes an instruction; returns its result.
     fn inst(&mut self, inst: &Inst) -> Option<Value> {
         match inst {
             Inst::Const { ty, bits } => Some(self.constant(*ty, *bits)),
@@ -207,7 +207,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// How a block ends.
+    /// Writes a terminator.
     fn terminator(&mut self, end: &Terminator) {
         match end {
             Terminator::Jump(target) => {

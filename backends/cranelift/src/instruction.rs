@@ -1,4 +1,4 @@
-//! Instructions: what each of host IR becomes in Cranelift IR.
+//! The translation of each instruction of host IR to Cranelift IR.
 
 use codegen::ir::{self, Binary, Cond, Convert, Type};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
@@ -12,7 +12,7 @@ use crate::symbols::{self, Reference};
 use crate::types::{self, ty};
 
 impl Body<'_> {
-    /// Cranelift wants narrow integers zero-extended.
+    /// Writes a constant. Cranelift expects narrow integers to be zero-extended.
     pub(crate) fn constant(&mut self, of: Type, bits: u64) -> Value {
         let ins = self.ins();
         let integer = |bits: u64| Imm64::new(bits as i64);
@@ -152,12 +152,12 @@ impl Body<'_> {
         self.ins().select(cond, then, otherwise)
     }
 
-    /// Pointers are `i64` already, so that to change between the two takes no instruction.
+    /// Writes a conversion. Pointers are `i64` already, so that no instruction converts them.
     pub(crate) fn convert(&mut self, op: Convert, value: ir::Value, to: Type) -> Value {
         let (value, to) = (self.value(value), ty(to));
         let ins = self.ins();
         match op {
-            // The only integer of this width that widens is a `Bool`, which is one already.
+            // Only a `Bool` widens to this type, which is its own native type.
             Convert::Zext if to == types::BOOL => value,
             Convert::Zext => ins.uextend(to, value),
             Convert::Sext => ins.sextend(to, value),
@@ -192,7 +192,7 @@ impl Body<'_> {
         self.result(call)
     }
 
-    /// Arguments as a signature takes them: some floats as integers.
+    /// Converts arguments to the types of a signature: some floats are passed as integers.
     fn arguments(&mut self, signature: SigRef, args: &[ir::Value]) -> Vec<Value> {
         let mut args = self.list(args);
         for (index, arg) in args.iter_mut().enumerate() {
@@ -209,7 +209,7 @@ impl Body<'_> {
         self.cursor.func.dfg.inst_results(call).first().copied()
     }
 
-    /// `base + offset`.
+    /// Writes `base + offset`.
     fn at(&mut self, base: ir::Value, offset: i32) -> Value {
         let base = self.value(base);
         if offset == 0 { base } else { self.ins().iadd_imm_s(base, i64::from(offset)) }
@@ -229,7 +229,7 @@ impl Body<'_> {
     }
 }
 
-/// An access that does not trap, and is aligned if the host IR says so.
+/// Returns the flags of an access that does not trap, and is aligned if the host IR says so.
 fn memory(ty: Type, align: u32) -> MemFlagsData {
     if align >= ty.bytes() { MemFlagsData::trusted() } else { MemFlagsData::new().with_notrap() }
 }

@@ -1,8 +1,8 @@
 //! Emits host IR as Cranelift code.
 //!
-//! [`emit`] writes into any [`Module`]: a JIT's, an object's, or the one in which a compiler has just
-//! defined its kernels, which the host functions then call. [`Cranelift`] is the coarse way: text or an
-//! object file. Both do no more than translate; every decision was made when the host IR was lowered.
+//! [`emit`] writes into any [`Module`]: that of a JIT, of an object, or the one in which a compiler has just defined
+//! its kernels, which the host functions then call. [`Cranelift`] returns text or an object file. Both only translate;
+//! every decision was made when the host IR was lowered.
 //!
 //! ```
 //! # use codegen as tvm_ffi_codegen;
@@ -36,22 +36,22 @@
 //!
 //! # Limits
 //! * Targets: x86-64 and aarch64 in ELF, Mach-O and COFF, riscv64 in ELF, with the generic CPU. Without the cargo
-//!   feature `targets` only those of the machine that this is compiled for, as the JIT needs them.
-//! * Unwind tables are written for ELF only. Our functions do not unwind; a debugger or profiler misses
-//!   frames elsewhere.
-//! * Frames above a page touch every page in objects of [`Cranelift`] and with [`isa`]; in another module of the
-//!   caller's if its code generator says so (`enable_probestack`, `probestack_strategy=inline`). On riscv64
-//!   Cranelift touches the far end first, which for frames above two pages may be below the guard page.
-//! * In an ELF object of [`Cranelift`], host code reaches the symbols it exports directly. In a module of
-//!   the caller's that is position-independent, [`emit`] reaches them as the loader resolves them: a
-//!   library that was loaded earlier may take their place.
+//!   feature `targets` only the machine that this crate is compiled for, which is enough for the JIT.
+//! * Unwind tables are written for ELF only. Our functions do not unwind; on other formats debuggers and profilers miss
+//!   their frames.
+//! * Frames above a page touch every page in objects of [`Cranelift`] and in code of [`isa`]; in other modules only if
+//!   their code generator says so (`enable_probestack`, `probestack_strategy=inline`). On riscv64 Cranelift touches the
+//!   far end first, which for frames above two pages may be below the guard page.
+//! * In an ELF object of [`Cranelift`], host code reaches the symbols that it exports directly. In a
+//!   position-independent module of the caller, [`emit`] reaches them as the loader resolves them: a library that was
+//!   loaded earlier may take their place.
 
 #![forbid(unsafe_code)]
 
 mod constructors;
 mod data;
-mod far;
 mod function;
+mod homes;
 mod instruction;
 mod object;
 mod once;
@@ -75,15 +75,15 @@ pub use object::{Settings, isa};
 /// The name of the backend.
 const NAME: &str = "cranelift";
 
-/// Emits `source` into `module`, a JIT's or an object's; the functions it exports, in order.
+/// Emits `source` into `module`, that of a JIT or of an object; returns the functions that it exports, in order.
 ///
-/// What the host IR imports may be declared or defined in `module` already, a kernel for instance, and is
-/// used then. What it exports may be imported there, but not be declared with any other linkage. Locals
-/// are renamed where their name is taken, so that several host IR modules fit into one native module.
+/// Imports of the host IR may be declared or defined in `module` already, a kernel for instance. Exports may be
+/// imported there, but not be declared with any other linkage. Locals are renamed where their name is taken, so that
+/// several host IR modules fit into one native module.
 ///
 /// # Errors
-/// [`Error::Malformed`], [`Error::Kernel`], [`Error::Defined`] and [`Error::Constructors`] before anything
-/// is changed; [`Error::Native`] if Cranelift cannot compile a function.
+/// [`Error::Malformed`], [`Error::Kernel`], [`Error::Defined`] and [`Error::Constructors`] before anything is changed;
+/// [`Error::Native`] if Cranelift cannot compile a function.
 pub fn emit(module: &mut dyn Module, source: &ir::Module) -> Result<Vec<FuncId>, Error> {
     ir::verify(source)?;
     if !source.constructors.is_empty() {
@@ -97,7 +97,7 @@ pub fn emit(module: &mut dyn Module, source: &ir::Module) -> Result<Vec<FuncId>,
     Ok(functions.filter_map(function_id).collect())
 }
 
-/// Declares and defines what has been planned; who each symbol is. Unwind information goes to `tables`.
+/// Declares and defines the planned symbols; returns their native ids. Unwind information goes to `tables`.
 fn define(
     module: &mut dyn Module,
     source: &ir::Module,
@@ -130,30 +130,23 @@ fn function_id(id: FuncOrDataId) -> Option<FuncId> {
     }
 }
 
-/// The native type of a function, for users who define their kernel in the same module.
+/// Returns the native type of a function, for users who define their kernel in the same module.
 pub fn signature(isa: &dyn TargetIsa, source: &ir::Signature) -> Signature {
     types::signature(isa, source)
 }
 
-/// Cranelift refuses.
+/// Returns the error of a failure in Cranelift.
 fn refused(reason: impl ToString) -> Error {
     Error::Native { backend: NAME, reason: reason.to_string() }
 }
 
-/// What a module says when it refuses.
+/// Returns the error of a Cranelift module.
 fn native(error: ModuleError) -> Error {
-    refused(match &error {
-        // Its `Display` says only that the verifier failed, not where.
-        ModuleError::Compilation(error) => format!("{error:?}"),
-        ModuleError::Undeclared(_)
-        | ModuleError::IncompatibleDeclaration(_)
-        | ModuleError::IncompatibleSignature(..)
-        | ModuleError::DuplicateDefinition(_)
-        | ModuleError::InvalidImportDefinition(_)
-        | ModuleError::Allocation { .. }
-        | ModuleError::Backend(_)
-        | ModuleError::Flag(_) => error.to_string(),
-    })
+    // `Display` of a verifier's error says only that it failed, not where.
+    if let ModuleError::Compilation(error) = &error {
+        return refused(format!("{error:?}"));
+    }
+    refused(error)
 }
 
 /// Code generation by Cranelift.
@@ -164,25 +157,25 @@ pub struct Cranelift {
 }
 
 impl Default for Cranelift {
-    /// For the machine that this runs on.
+    /// Returns the backend for the host.
     fn default() -> Self {
         Cranelift { triple: Triple::host() }
     }
 }
 
 impl Cranelift {
-    /// The module as Cranelift's text form.
+    /// Returns the module in Cranelift's text form.
     pub fn text(&self, source: &ir::Module) -> Result<String, Error> {
         print::text(&self.triple, source)
     }
 
-    /// The module as a relocatable object file.
+    /// Returns the module as a relocatable object file.
     pub fn object(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
         object::object(&self.triple, source)
     }
 }
 
-/// There is no form in which Cranelift takes kernels; those of a caller's own module are for [`emit`].
+/// Refuses kernels: Cranelift has no form of its own for them. The kernels of a caller's module are for [`emit`].
 fn none(kernels: &[Input<'_>]) -> Result<(), Error> {
     let refused = Error::Unsupported { reason: "only llvm and mlir take kernels in IR" };
     if kernels.is_empty() { Ok(()) } else { Err(refused) }

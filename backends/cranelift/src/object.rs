@@ -1,4 +1,4 @@
-//! Object files: the code generator for a target, and the native module as bytes.
+//! Object files: the code generator of a target, and the native module as bytes.
 
 use codegen::backend::{self, Capabilities, Error, Facts, Machine};
 use codegen::ir;
@@ -14,28 +14,28 @@ use crate::symbols::Names;
 use crate::unwind::Tables;
 use crate::{constructors, define, native, once, refused};
 
-/// How code is generated, apart from the target.
+/// The settings of code generation apart from the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The code may be loaded anywhere. Has no effect for COFF, whose images the loader relocates.
+    /// Generates position-independent code. No effect for COFF, whose images the loader relocates.
     pub pic: bool,
-    /// Spend time on better code.
+    /// Optimises.
     pub optimize: bool,
-    /// Run Cranelift's verifier on every function.
+    /// Runs Cranelift's verifier on every function.
     pub verify: bool,
 }
 
 impl Settings {
-    /// For object files. Debug builds verify.
+    /// The settings of object files. Debug builds verify.
     pub const OBJECT: Settings =
         Settings { pic: true, optimize: true, verify: cfg!(debug_assertions) };
 
-    /// For code that runs in this process. Debug builds verify.
+    /// The settings of code for this process. Debug builds verify.
     pub const JIT: Settings =
         Settings { pic: false, optimize: false, verify: cfg!(debug_assertions) };
 }
 
-/// The code generator for a target, with the target's generic CPU.
+/// Returns the code generator of a target, for the target's generic CPU.
 ///
 /// # Errors
 /// [`Error::Target`] if the machine is not a [known one](Machine).
@@ -47,14 +47,14 @@ pub fn isa(triple: &Triple, settings: Settings) -> Result<OwnedTargetIsa, Error>
     flags.set("is_pic", &pic.to_string()).map_err(refused)?;
     flags.set("opt_level", if settings.optimize { "speed" } else { "none" }).map_err(refused)?;
     flags.set("enable_verifier", &settings.verify.to_string()).map_err(refused)?;
-    // Frames above a page touch every page, so that none reaches below the guard page of its thread.
+    // Frames above a page touch every page, so that none skips the guard page of its thread.
     flags.set("enable_probestack", "true").map_err(refused)?;
     flags.set("probestack_strategy", "inline").map_err(refused)?;
     let builder = isa::lookup(triple.clone()).map_err(|error| unsupported(error.to_string()))?;
     builder.finish(Flags::new(flags)).map_err(|error| unsupported(error.to_string()))
 }
 
-/// An empty native module for a target, perhaps with a section for every function and data object.
+/// Returns an empty native module for a target; with `sections`, each function and data object gets its own section.
 pub(crate) fn module(triple: &Triple, sections: bool) -> Result<ObjectModule, Error> {
     let isa = isa(triple, Settings::OBJECT)?;
     let builder = ObjectBuilder::new(isa, "host", default_libcall_names());
@@ -63,7 +63,7 @@ pub(crate) fn module(triple: &Triple, sections: bool) -> Result<ObjectModule, Er
     Ok(ObjectModule::new(builder))
 }
 
-/// Object bytes: position-independent, optimised, exports visible to the loader.
+/// Returns an object: position-independent, optimised, with exports that the loader sees.
 pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Error> {
     ir::verify(source)?;
     let once = source.symbols.iter().any(|symbol| symbol.linkage == ir::Linkage::Once);
@@ -92,7 +92,7 @@ pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Er
     Ok(bytes)
 }
 
-/// Says of sections and symbols what the interface of a module cannot.
+/// Sets the properties of sections and symbols that the interface of a module cannot express.
 fn mark(
     product: &mut ObjectProduct,
     triple: &Triple,
@@ -124,10 +124,10 @@ fn native_symbol(product: &ObjectProduct, id: FuncOrDataId) -> SymbolId {
     }
 }
 
-/// The section may be out of the reach of code; of the processor supplement of the ELF specification.
+/// The flag of sections that may be out of the reach of code; see the processor supplement of the ELF specification.
 const SHF_X86_64_LARGE: u64 = 0x1000_0000;
 
-/// Tells linkers to keep the section of a large constant apart.
+/// Sets that flag on the section of a large constant.
 fn mark_large(object: &mut Object<'_>, symbol: SymbolId) {
     if let Some(section) = object.symbol(symbol).section.id()
         && let SectionFlags::Elf { sh_flags } = object.section_flags_mut(section)
@@ -136,7 +136,7 @@ fn mark_large(object: &mut Object<'_>, symbol: SymbolId) {
     }
 }
 
-/// Exports what a local symbol stands for under another name.
+/// Exports the definition of a local symbol under another name.
 fn add_export(object: &mut Object<'_>, local: SymbolId, name: &str) {
     let &Symbol { value, size, kind, section, .. } = object.symbol(local);
     object.add_symbol(Symbol {

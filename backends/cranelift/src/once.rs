@@ -1,5 +1,5 @@
-//! Symbols that every module defines which uses them, and of which a linker keeps one copy: section groups
-//! in ELF, COMDAT sections in COFF, weak definitions in Mach-O.
+//! Once-symbols, of which a linker keeps one copy: section groups in ELF, COMDAT sections in COFF, weak definitions in
+//! Mach-O.
 
 use cranelift_object::object::pe::{
     IMAGE_SCN_LNK_NRELOC_OVFL, IMAGE_SYM_CLASS_STATIC, ImageFileHeader, ImageRelocation,
@@ -10,12 +10,11 @@ use cranelift_object::object::{
     BinaryFormat, ComdatKind, LittleEndian as LE, SectionFlags, elf, pod,
 };
 
-/// Lets the linker choose between this definition and others of its name. The symbol is hidden, and
-/// alone in its section.
+/// Marks a definition as one of many, of which the linker keeps one. The symbol is hidden, and alone in its section.
 pub(crate) fn mark(object: &mut Object<'_>, symbol: SymbolId) {
     let Some(section) = object.symbol(symbol).section.id() else { return };
     let format = object.format();
-    // COFF has another meaning for the word.
+    // Weak symbols mean something else in COFF.
     object.symbol_mut(symbol).weak = format != BinaryFormat::Coff;
     if format == BinaryFormat::MachO {
         return;
@@ -27,8 +26,8 @@ pub(crate) fn mark(object: &mut Object<'_>, symbol: SymbolId) {
     object.add_comdat(Comdat { kind: ComdatKind::Any, symbol, sections: vec![section] });
 }
 
-/// Moves the symbols of sections to the front of a COFF file: a linker takes the first symbol in a COMDAT
-/// section for the section's own, and the next for that of the group. `None` if it is no such file.
+/// Moves the symbols of sections to the front of a COFF file's table: linkers take the first symbol in a COMDAT section
+/// for that of the section, and the next for that of the group. Returns `None` for malformed files.
 pub(crate) fn sections_first(bytes: &mut [u8]) -> Option<()> {
     let (header, _) = pod::from_bytes::<ImageFileHeader>(bytes).ok()?;
     let start = header.pointer_to_symbol_table.get(LE) as usize;
@@ -51,7 +50,7 @@ pub(crate) fn sections_first(bytes: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// Reorders a table of symbols, each of which may have more records behind it; the new number of each.
+/// Reorders a symbol table, whose symbols may have auxiliary records; returns the new index of each record.
 fn reorder(symbols: &mut [ImageSymbol]) -> Vec<u32> {
     let records = |first: usize| 1 + usize::from(symbols[first].number_of_aux_symbols);
     let next = |first: &usize| Some(first + records(*first)).filter(|&i| i < symbols.len());
@@ -71,7 +70,8 @@ fn reorder(symbols: &mut [ImageSymbol]) -> Vec<u32> {
     number
 }
 
-/// The relocations of a section. Where there are very many, the first says how many and is none.
+/// Returns the relocations of a section. If there are too many for its 16-bit count, the first one holds the count
+/// instead.
 fn relocations<'a>(
     bytes: &'a mut [u8],
     section: &ImageSectionHeader,

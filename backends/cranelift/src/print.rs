@@ -1,5 +1,5 @@
-//! Readable Cranelift IR: what `cranelift-reader` parses, with comments that say which symbol an `fn0`
-//! or `gv0` is, and what blocks and values are for.
+//! Readable Cranelift IR: text for `cranelift-reader`, with comments that name the symbol of each `fn0` or `gv0`, and
+//! the purpose of blocks and values.
 
 use std::fmt::{self, Write};
 
@@ -16,10 +16,10 @@ use crate::function::{Functions, translate};
 use crate::symbols::{self, CAPABILITIES, Names, Reference};
 use crate::{object, refused};
 
-/// Bytes of a data object that are shown.
+/// The number of bytes of a data object that are shown.
 const SHOWN: usize = 48;
 
-/// The data objects as comments, then every function.
+/// Returns the data objects as comments, then every function.
 pub(crate) fn text(triple: &Triple, source: &ir::Module) -> Result<String, Error> {
     ir::verify(source)?;
     let mut module = object::module(triple, false)?;
@@ -87,8 +87,8 @@ fn print_function(
     decorate_function(&mut Commented { labels, hints }, text, func)
 }
 
-/// The name of each native value that has one. Values of blocks that were found to be unreachable have
-/// no native value; of those that share one, the first names it.
+/// Returns the name of each native value with a hint. Values of blocks that Cranelift found unreachable are missing; of
+/// values that share a native value, the first names it.
 fn hints<'a>(
     function: &ir::Function,
     names: &'a [String],
@@ -104,11 +104,11 @@ fn hints<'a>(
     hints
 }
 
-/// Writes functions with a comment after what has a name in the host IR.
+/// A writer that appends the names of the host IR as comments.
 struct Commented<'a> {
     /// The label of each block.
     labels: Vec<String>,
-    /// The name of each value; empty for most.
+    /// The name of each value; empty for most values.
     hints: SecondaryMap<Value, &'a str>,
 }
 

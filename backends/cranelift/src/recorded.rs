@@ -1,4 +1,4 @@
-//! Compiled code that is kept: recorded once, and put into a module of each process that wants it.
+//! Compiled code as bytes: recorded once, and replayed into a module of each process that needs it.
 
 use cranelift_codegen::binemit::{Addend, CodeOffset, Reloc};
 use cranelift_codegen::control::ControlPlane;
@@ -13,30 +13,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, native, refused};
 
-/// The name space of functions among the targets of relocations; what is in another is data.
+/// The namespace of functions among relocation targets; all others are data.
 const FUNCTIONS: u32 = 0;
 
-/// A module that keeps what it is given, and compiles it when all is there. It is for code that runs in the process,
-/// with the settings of [`Settings::JIT`].
+/// A module that records definitions and compiles them at the end. The code is for a process, with the settings of
+/// [`Settings::JIT`].
 ///
 /// [`Settings::JIT`]: crate::Settings::JIT
 #[expect(missing_debug_implementations, reason = "code generators have none")]
 pub struct Recorder {
     /// The code generator.
     pub isa: OwnedTargetIsa,
-    /// What was declared.
+    /// The declarations.
     pub declarations: ModuleDeclarations,
-    /// Functions, to be compiled.
+    /// The functions to compile.
     pub functions: Vec<(FuncId, ir::Function)>,
-    /// Data objects.
+    /// The data objects.
     pub data: Vec<(DataId, DataDescription)>,
-    /// False to forget definitions: emission is then all that takes time.
+    /// False to drop definitions, so that only emission takes time.
     pub keeps: bool,
-    /// Functions that were compiled elsewhere.
+    /// The functions that were defined as machine code.
     code: Vec<Code>,
 }
 
-/// What was recorded.
+/// A recorded module.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Recorded {
     declared_functions: Vec<(String, Linkage, ir::Signature)>,
@@ -52,31 +52,46 @@ struct Code {
     align: u64,
     #[serde(with = "serde_bytes")]
     bytes: Vec<u8>,
-    relocations: Vec<(CodeOffset, Reloc, ModuleRelocTarget, Addend)>,
+    relocations: Vec<Relocation>,
     unwind: Option<UnwindInfo>,
 }
 
-/// A function that has been put into a module: how to unwind its frame, where that is known.
+/// A [`ModuleReloc`] that can be serialized.
+#[derive(Debug, Serialize, Deserialize)]
+struct Relocation {
+    offset: CodeOffset,
+    kind: Reloc,
+    target: ModuleRelocTarget,
+    addend: Addend,
+}
+
+impl From<ModuleReloc> for Relocation {
+    fn from(ModuleReloc { offset, kind, name, addend }: ModuleReloc) -> Relocation {
+        Relocation { offset, kind, target: name, addend }
+    }
+}
+
+/// A function that has been replayed into a module.
 #[derive(Debug)]
 pub struct Replayed {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it is in the module.
+    /// The id in the module.
     pub id: FuncId,
-    /// True if it is exported.
+    /// True if the function is exported.
     pub exported: bool,
-    /// How to unwind its frame.
+    /// The unwind information, where it is known.
     pub unwind: Option<UnwindInfo>,
 }
 
 impl Recorder {
-    /// One for the machine of a code generator.
+    /// Returns an empty recorder for a code generator.
     pub fn new(isa: OwnedTargetIsa) -> Recorder {
         let (declarations, functions, data, code) = Default::default();
         Recorder { isa, declarations, functions, data, keeps: true, code }
     }
 
-    /// Compiles what was defined.
+    /// Compiles the definitions.
     ///
     /// # Errors
     /// [`Error::Native`] if Cranelift cannot compile a function.
@@ -101,15 +116,15 @@ impl Recorder {
 }
 
 impl Recorded {
-    /// As bytes, for the same version of this crate.
+    /// Returns the bytes of the record, for the same version of this crate.
     ///
     /// # Errors
-    /// [`Error::Native`] for what cannot be written.
+    /// [`Error::Native`] if serialization fails.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         postcard::to_allocvec(self).map_err(refused)
     }
 
-    /// Reads what [`Recorded::to_bytes`] has written.
+    /// Reads the output of [`Recorded::to_bytes`].
     ///
     /// # Errors
     /// [`Error::Native`] for other bytes.
@@ -117,10 +132,10 @@ impl Recorded {
         postcard::from_bytes(bytes).map_err(refused)
     }
 
-    /// Puts the code into a module of the same machine, in which none of its names is taken.
+    /// Defines the recorded symbols in a module for the same machine, in which none of their names is taken.
     ///
     /// # Errors
-    /// [`Error::Native`] if the module refuses.
+    /// [`Error::Native`] if the module returns an error.
     pub fn replay(self, module: &mut dyn Module) -> Result<Vec<Replayed>, Error> {
         let declared = self.declared_functions.iter();
         let functions = declared.map(|(name, linkage, signature)| {
@@ -159,24 +174,21 @@ impl Code {
         let (align, bytes) = (u64::from(code.buffer.alignment), code.code_buffer().to_vec());
         let unwind = code.create_unwind_info(isa).map_err(refused)?;
         let relocations = code.buffer.relocs().to_vec();
-        let relocation = |reloc| {
-            let one = ModuleReloc::from_mach_reloc(reloc, &context.func, id);
-            (one.offset, one.kind, one.name, one.addend)
-        };
+        let relocation = |reloc| ModuleReloc::from_mach_reloc(reloc, &context.func, id).into();
         let relocations = relocations.iter().map(relocation).collect();
         Ok(Code { id, align, bytes, relocations, unwind })
     }
 
     fn relocations(&self, ids: &Ids) -> impl Iterator<Item = ModuleReloc> {
-        self.relocations.iter().map(|(offset, kind, target, addend)| {
+        self.relocations.iter().map(|&Relocation { offset, kind, ref target, addend }| {
             let mut name = target.clone();
             ids.place(&mut name);
-            ModuleReloc { offset: *offset, kind: *kind, name, addend: *addend }
+            ModuleReloc { offset, kind, name, addend }
         })
     }
 }
 
-/// Who the recorded symbols are in a module.
+/// The ids of the recorded symbols in a module.
 struct Ids {
     functions: Vec<FuncId>,
     data: Vec<DataId>,
@@ -252,8 +264,7 @@ impl Module for Recorder {
         bytes: &[u8],
         relocs: &[ModuleReloc],
     ) -> ModuleResult<()> {
-        let relocation = |one: &ModuleReloc| (one.offset, one.kind, one.name.clone(), one.addend);
-        let relocations = relocs.iter().map(relocation).collect();
+        let relocations = relocs.iter().cloned().map(Relocation::from).collect();
         self.code.push(Code { id, align, bytes: bytes.to_vec(), relocations, unwind: None });
         Ok(())
     }

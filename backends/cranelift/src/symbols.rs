@@ -1,6 +1,6 @@
-//! Symbols: what the caller's module has under the names of the host IR, and who each of them is there.
+//! Symbols: those of the caller's module by name, and the native id of each symbol of the host IR.
 
-use codegen::backend::{Capabilities, Error, Existing, Plan, State, SymbolSource};
+use codegen::backend::{Capabilities, Error, Existing, Mismatch, Plan, State, SymbolSource};
 use codegen::ir;
 use cranelift_codegen::ir::{
     AbiParam, ExtFuncData, ExternalName, FuncRef, Function, GlobalValue, GlobalValueData,
@@ -13,10 +13,10 @@ use target_lexicon::{Architecture, BinaryFormat};
 use crate::native;
 use crate::types;
 
-/// What a module of anybody's can express, as far as its interface tells.
+/// The capabilities of any module, as far as its interface tells.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities { once: false, aliases: false };
 
-/// The names that the caller's module has.
+/// The symbols of the caller's module.
 pub(crate) struct Names<'a>(pub(crate) &'a dyn Module);
 
 impl Existing for Names<'_> {
@@ -26,8 +26,8 @@ impl Existing for Names<'_> {
         self.0.get_name(name)
     }
 
-    /// What the module declares with any other linkage than that of imports it defines or has promised
-    /// to define; the `Module` trait does not tell which.
+    /// Returns the state of a symbol. Symbols with any linkage but that of imports count as defined: the `Module` trait
+    /// does not tell whether they are.
     fn state(&self, id: FuncOrDataId) -> State {
         let declarations = self.0.declarations();
         let linkage = match id {
@@ -42,55 +42,43 @@ impl Existing for Names<'_> {
     }
 }
 
-/// A symbol that is there must be the same kind of thing, and a function must take and return values of
-/// the same types. An import may follow another calling convention or extend its arguments otherwise:
-/// calls are made as it was declared. What is defined under a name must be what was declared.
+/// Checks that an existing symbol is of the same kind, and that a function has the same parameter and result types. An
+/// import may have another calling convention or extension: it is called as it was declared. A symbol to define must be
+/// declared exactly so.
 fn check_type(module: &dyn Module, symbol: &ir::SymbolData, id: FuncOrDataId) -> Result<(), Error> {
-    let mismatch = |argument, expected: String, found: String| {
-        Err(Error::Kernel { symbol: symbol.name.clone(), argument, expected, found })
-    };
-    match (&symbol.kind, id) {
-        (ir::SymbolKind::Data, FuncOrDataId::Data(_)) => Ok(()),
-        (ir::SymbolKind::Data, FuncOrDataId::Func(_)) => {
-            mismatch(None, "data".into(), "a function".into())
-        }
+    let mismatch = match (&symbol.kind, id) {
+        (ir::SymbolKind::Data, FuncOrDataId::Data(_)) => None,
+        (ir::SymbolKind::Data, FuncOrDataId::Func(_)) => Some(Mismatch::new("data", "a function")),
         (ir::SymbolKind::Function(_), FuncOrDataId::Data(_)) => {
-            mismatch(None, "a function".into(), "data".into())
+            Some(Mismatch::new("a function", "data"))
         }
         (ir::SymbolKind::Function(wanted), FuncOrDataId::Func(id)) => {
             let wanted = types::signature(module.isa(), wanted);
             let found = &module.declarations().get_function_decl(id).signature;
-            let exact = symbol.linkage != ir::Linkage::Import;
-            match difference(&wanted, found, exact) {
-                Some((argument, expected, found)) => mismatch(argument, expected, found),
-                None => Ok(()),
-            }
+            difference(&wanted, found, symbol.linkage != ir::Linkage::Import)
         }
-    }
+    };
+    mismatch.map_or(Ok(()), |mismatch| Err(mismatch.of(&symbol.name)))
 }
 
-/// The first difference between two signatures: which argument, wanted, found.
-fn difference(
-    wanted: &Signature,
-    found: &Signature,
-    exact: bool,
-) -> Option<(Option<usize>, String, String)> {
+/// Returns the first difference between two signatures; `exact` compares conventions and extensions too.
+fn difference(wanted: &Signature, found: &Signature, exact: bool) -> Option<Mismatch> {
     let differ = |a: &AbiParam, b: &AbiParam| {
         a.value_type != b.value_type || a.purpose != b.purpose || (exact && a != b)
     };
     let pairs = || wanted.params.iter().zip(&found.params).enumerate();
     if let Some((i, (a, b))) = pairs().find(|(_, (a, b))| differ(a, b)) {
-        return Some((Some(i), a.to_string(), b.to_string()));
+        return Some(Mismatch::at(Some(i), a, b));
     }
     let same = wanted.params.len() == found.params.len()
         && wanted.returns.len() == found.returns.len()
         && !wanted.returns.iter().zip(&found.returns).any(|(a, b)| differ(a, b))
         && (!exact || wanted.call_conv == found.call_conv);
-    (!same).then(|| (None, wanted.to_string(), found.to_string()))
+    (!same).then(|| Mismatch::new(wanted, found))
 }
 
-/// Declares what the plan declares; who each symbol is, in the order of the host IR. What has another
-/// name for our own code is defined under that.
+/// Declares the planned symbols; returns the native ids in the order of the host IR. A symbol with an alias is defined
+/// under the alias.
 pub(crate) fn declare(
     module: &mut dyn Module,
     source: &ir::Module,
@@ -133,7 +121,7 @@ fn native_linkage(linkage: ir::Linkage) -> Linkage {
     }
 }
 
-/// A symbol as one function knows it.
+/// A reference of a function to a symbol.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reference {
     /// A function.
@@ -142,12 +130,12 @@ pub(crate) enum Reference {
     Data(GlobalValue),
 }
 
-/// Makes a symbol known to one function.
+/// Declares a symbol in a function.
 pub(crate) fn refer(module: &dyn Module, id: FuncOrDataId, func: &mut Function) -> Reference {
     match id {
         FuncOrDataId::Func(id) => {
             let declaration = module.declarations().get_function_decl(id);
-            // Not `declare_func_in_func`, which imports a signature for every function.
+            // `declare_func_in_func` would import a signature for every function.
             let name = UserExternalName::new(0, id.as_u32());
             let name = ExternalName::user(func.declare_imported_user_function(name));
             let signature = types::import(func, &declaration.signature);
@@ -166,7 +154,7 @@ pub(crate) fn refer(module: &dyn Module, id: FuncOrDataId, func: &mut Function) 
     }
 }
 
-/// A byte of a data object that a function knows.
+/// Returns a byte of a data object that a function refers to.
 pub(crate) fn within(func: &mut Function, data: GlobalValue, at: i32) -> GlobalValue {
     if at == 0 {
         return data;
@@ -178,9 +166,9 @@ pub(crate) fn within(func: &mut Function, data: GlobalValue, at: i32) -> GlobalV
     func.create_global_value(known)
 }
 
-/// Whether code may reach a symbol by its distance (`colocated`) instead of by its address. Linkers
-/// refuse that for what a shared ELF library exports, since another library may take its place; the
-/// `object` backend has no such relocations for aarch64 in COFF.
+/// Returns true if code may reach a symbol by its distance (`colocated`) instead of its address. Linkers refuse that
+/// for symbols that a shared ELF library exports, since another library may take their place; the `object` backend has
+/// no such relocations for aarch64 in COFF.
 fn near(isa: &dyn TargetIsa, linkage: Linkage) -> bool {
     let (triple, flags) = (isa.triple(), isa.flags());
     if triple.binary_format == BinaryFormat::Coff

@@ -6,13 +6,13 @@ use cranelift_codegen::ir::{AbiParam, Function, SigRef, Signature, Type, types};
 use cranelift_codegen::isa::TargetIsa;
 use target_lexicon::Architecture;
 
-/// The type of a comparison's result, as `icmp` yields it.
+/// The type of truth values, the result of `icmp`.
 pub(crate) const BOOL: Type = types::I8;
 
 /// The type of an address; targets are 64-bit.
 pub(crate) const POINTER: Type = types::I64;
 
-/// The type of a value in a register.
+/// Returns the type of a value in a register.
 pub(crate) fn ty(ty: ir::Type) -> Type {
     match ty {
         ir::Type::Bool => BOOL,
@@ -26,8 +26,8 @@ pub(crate) fn ty(ty: ir::Type) -> Type {
     }
 }
 
-/// The signature under the C calling convention of the target. Who sends a narrow integer extends it as the
-/// signature says; Cranelift's code never relies on what it receives.
+/// Returns the signature under the C calling convention of the target. Senders extend narrow integers as it says;
+/// Cranelift's code never relies on the extension of values that it receives.
 pub(crate) fn signature(isa: &dyn TargetIsa, source: &ir::Signature) -> Signature {
     let facts = Facts::of(isa.triple());
     let mut signature = Signature::new(isa.default_call_conv());
@@ -41,17 +41,17 @@ pub(crate) fn signature(isa: &dyn TargetIsa, source: &ir::Signature) -> Signatur
     signature
 }
 
-/// How many arguments floating-point registers hold on riscv64.
+/// The number of arguments in floating-point registers on riscv64.
 const FLOAT_REGISTERS: usize = 8;
 
-/// On riscv64 further floats are passed as integers are, in their registers first. Cranelift would leave them on the
-/// stack.
+/// Turns further floats into integers: on riscv64 they use the integer registers before the stack, but Cranelift would
+/// use the stack.
 fn floats_as_integers(params: &mut [AbiParam]) {
     let floats = params.iter_mut().filter(|param| param.value_type.is_float());
     floats.skip(FLOAT_REGISTERS).for_each(|param| param.value_type = param.value_type.as_int());
 }
 
-/// A parameter or result.
+/// Returns a parameter or result.
 fn parameter(abi: ir::AbiType, extend: ir::Extend) -> AbiParam {
     let parameter = AbiParam::new(ty(abi.ty));
     match extend {
@@ -61,7 +61,7 @@ fn parameter(abi: ir::AbiType, extend: ir::Extend) -> AbiParam {
     }
 }
 
-/// The reference by which one function knows a signature; the same for equal signatures.
+/// Returns the reference of a function to a signature; equal signatures share one.
 pub(crate) fn import(func: &mut Function, signature: &Signature) -> SigRef {
     let known = func.dfg.signatures.iter().find(|(_, known)| *known == signature);
     match known {

@@ -1,7 +1,6 @@
 //! Unwind tables of ELF objects, with which debuggers, profilers and backtraces walk through our frames.
 //!
-//! `cranelift-object` can write them too, but with absolute addresses, which the read-only segment of a
-//! shared library must not have.
+//! Those of `cranelift-object` have absolute addresses, which the read-only segment of a shared library must not have.
 
 use cranelift_codegen::CompiledCode;
 use cranelift_codegen::gimli::constants::{DW_EH_PE_pcrel, DW_EH_PE_sdata4};
@@ -22,7 +21,7 @@ use codegen::backend::Error;
 
 use crate::refused;
 
-/// The tables of the functions defined so far.
+/// The unwind tables of the functions defined so far.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     frames: FrameTable,
@@ -77,7 +76,7 @@ impl Tables {
     }
 }
 
-/// The distance to a function, counted from its section: the symbol itself may be preempted.
+/// Returns a relocation with the distance to a function. It refers to the section, since the symbol may be preempted.
 fn distance(object: &mut Object<'_>, function: SymbolId, at: &Relocation) -> write::Relocation {
     let &Symbol { value, section, .. } = object.symbol(function);
     let symbol = section.id().map_or(function, |section| object.section_symbol(section));
@@ -90,7 +89,7 @@ fn distance(object: &mut Object<'_>, function: SymbolId, at: &Relocation) -> wri
     write::Relocation { offset: at.offset as u64, symbol, addend: at.addend + value as i64, flags }
 }
 
-/// The bytes of the section, and where addresses of functions belong in it.
+/// The bytes of the section, and its relocations to functions.
 struct Section {
     bytes: EndianVec<LittleEndian>,
     relocations: Vec<Relocation>,

@@ -1,6 +1,6 @@
 //! Data objects.
 
-use codegen::backend::{Error, LARGE};
+use codegen::backend::{Error, LARGE, Mismatch};
 use codegen::ir::{self, DataPart, Relocation};
 use inkwell::module::Module;
 use inkwell::targets::TargetData;
@@ -84,12 +84,9 @@ pub(crate) fn check_type<'ctx>(
     if is_zero(data) && BasicTypeEnum::try_from(found).is_ok() && same_size() {
         return Ok(());
     }
-    Err(Error::Kernel {
-        symbol: symbol.name.clone(),
-        argument: None,
-        expected: expected.print_to_string().to_string_lossy().into_owned(),
-        found: found.print_to_string().to_string_lossy().into_owned(),
-    })
+    let (expected, found) = (expected.print_to_string(), found.print_to_string());
+    let mismatch = Mismatch::new(expected.to_string_lossy(), found.to_string_lossy());
+    Err(mismatch.of(&symbol.name))
 }
 
 fn is_zero(data: &ir::Data) -> bool {

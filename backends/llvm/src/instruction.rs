@@ -224,7 +224,7 @@ impl<'ctx> Body<'_, '_, 'ctx> {
             return Err(refused("call of data"));
         };
         let (pointer, ty) = (self.address(callee, 0), function.get_type());
-        self.call_to(&Callee { pointer, ty, signature, function: Some(function) }, args)
+        self.call_to(&CallTarget { pointer, ty, signature, function: Some(function) }, args)
     }
 
     pub(crate) fn call_indirect(
@@ -234,12 +234,12 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         args: &[ir::Value],
     ) -> Result<Option<BasicValueEnum<'ctx>>, Error> {
         let (pointer, ty) = (self.pointer(callee), self.functions.types.signature(signature));
-        self.call_to(&Callee { pointer, ty, signature, function: None }, args)
+        self.call_to(&CallTarget { pointer, ty, signature, function: None }, args)
     }
 
     fn call_to(
         &self,
-        callee: &Callee<'_, 'ctx>,
+        callee: &CallTarget<'_, 'ctx>,
         args: &[ir::Value],
     ) -> Result<Option<BasicValueEnum<'ctx>>, Error> {
         let params = callee.ty.get_param_types();
@@ -313,8 +313,8 @@ fn is_truth(ty: IntType<'_>) -> bool {
     ty.get_bit_width() == 1
 }
 
-/// What is called, and how.
-struct Callee<'a, 'ctx> {
+/// The target of a call: an address, and its type.
+struct CallTarget<'a, 'ctx> {
     pointer: PointerValue<'ctx>,
     ty: FunctionType<'ctx>,
     signature: &'a ir::Signature,

@@ -108,14 +108,6 @@ fn link_in<'ctx>(module: &Module<'ctx>, name: &str, kernel: Module<'ctx>) -> Res
 
 /// Says in which input it went wrong.
 fn within(error: Error, input: &str) -> Error {
-    match error {
-        Error::Native { reason, .. } => refused(format!("{input}: {reason}")),
-        Error::Malformed(_)
-        | Error::Kernel { .. }
-        | Error::Defined { .. }
-        | Error::Constructors
-        | Error::Context
-        | Error::Target { .. }
-        | Error::Unsupported { .. } => error,
-    }
+    let Error::Native { reason, .. } = error else { return error };
+    refused(format!("{input}: {reason}"))
 }

@@ -79,15 +79,14 @@ fn passes(module: &Module<'_>, llvm: &Llvm, machine: &TargetMachine) -> Result<(
 /// Leaves alone the functions that are cold as ours are: they are most of a small module, and at this level to
 /// be done sooner is worth more than to be small.
 fn spare_cold(module: &Module<'_>) {
-    let Attributes { cold, optnone, .. } = Attributes::new(module.get_context());
-    let [_, minsize, _] = cold.map(|attribute| attribute.get_enum_kind_id());
+    let attributes = Attributes::new(module.get_context());
     let place = AttributeLoc::Function;
     for function in module.get_functions() {
         let has =
             |a: &Attribute| function.get_enum_attribute(place, a.get_enum_kind_id()).is_some();
-        if cold.iter().all(has) {
-            function.remove_enum_attribute(place, minsize);
-            function.add_attribute(place, optnone);
+        if attributes.of_cold().iter().all(has) {
+            function.remove_enum_attribute(place, attributes.minsize.get_enum_kind_id());
+            function.add_attribute(place, attributes.optnone);
         }
     }
 }

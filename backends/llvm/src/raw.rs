@@ -130,26 +130,17 @@ pub(crate) fn definitions(module: &Module<'_>) -> Vec<String> {
 }
 
 fn is_visible(linkage: Linkage) -> bool {
-    match linkage {
+    matches!(
+        linkage,
         Linkage::External
-        | Linkage::Common
-        | Linkage::DLLExport
-        | Linkage::LinkOnceAny
-        | Linkage::LinkOnceODR
-        | Linkage::LinkOnceODRAutoHide
-        | Linkage::WeakAny
-        | Linkage::WeakODR => true,
-        // Lists that LLVM itself reads, what is seen here only, and what is defined elsewhere.
-        Linkage::Appending
-        | Linkage::Internal
-        | Linkage::Private
-        | Linkage::LinkerPrivate
-        | Linkage::LinkerPrivateWeak
-        | Linkage::Ghost
-        | Linkage::AvailableExternally
-        | Linkage::DLLImport
-        | Linkage::ExternalWeak => false,
-    }
+            | Linkage::Common
+            | Linkage::DLLExport
+            | Linkage::LinkOnceAny
+            | Linkage::LinkOnceODR
+            | Linkage::LinkOnceODRAutoHide
+            | Linkage::WeakAny
+            | Linkage::WeakODR
+    )
 }
 
 /// Another name of `target`, seen in this module only.

@@ -1,6 +1,6 @@
 //! Symbols: what the caller's module has under the names of the host IR, and who each of them is there.
 
-use codegen::backend::{Capabilities, Error, Existing, Plan, State, SymbolSource};
+use codegen::backend::{Capabilities, Error, Existing, Mismatch, Plan, State, SymbolSource};
 use codegen::ir;
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::{Linkage, Module};
@@ -58,41 +58,30 @@ fn check_type<'ctx>(
     symbol: &ir::SymbolData,
     found: Found<'ctx>,
 ) -> Result<(), Error> {
-    let mismatch = |argument, expected: String, found: String| {
-        Err(Error::Kernel { symbol: symbol.name.clone(), argument, expected, found })
+    let expected = match symbol.kind {
+        ir::SymbolKind::Function(_) => "a function",
+        ir::SymbolKind::Data => "data",
     };
-    match (&symbol.kind, Native::from(found).function) {
-        _ if matches!(found, Found::Resolver(_)) => {
-            mismatch(None, expected(symbol), "an ifunc".into())
-        }
-        (ir::SymbolKind::Data, None) => Ok(()),
-        (ir::SymbolKind::Data, Some(_)) => mismatch(None, expected(symbol), "a function".into()),
-        (ir::SymbolKind::Function(_), None) => mismatch(None, expected(symbol), "data".into()),
+    let mismatch = match (&symbol.kind, Native::from(found).function) {
+        _ if matches!(found, Found::Resolver(_)) => Some(Mismatch::new(expected, "an ifunc")),
+        (ir::SymbolKind::Data, None) => None,
+        (ir::SymbolKind::Data, Some(_)) => Some(Mismatch::new(expected, "a function")),
+        (ir::SymbolKind::Function(_), None) => Some(Mismatch::new(expected, "data")),
         (ir::SymbolKind::Function(wanted), Some(function)) => {
-            let exact = symbol.linkage != ir::Linkage::Import;
-            match difference(types, wanted, function, exact) {
-                Some((argument, expected, found)) => mismatch(argument, expected, found),
-                None => Ok(()),
-            }
+            difference(types, wanted, function, symbol.linkage != ir::Linkage::Import)
         }
-    }
+    };
+    mismatch.map_or(Ok(()), |mismatch| Err(mismatch.of(&symbol.name)))
 }
 
-fn expected(symbol: &ir::SymbolData) -> String {
-    match symbol.kind {
-        ir::SymbolKind::Function(_) => "a function".into(),
-        ir::SymbolKind::Data => "data".into(),
-    }
-}
-
-/// The first difference between a signature and a function: which argument, wanted, found. What is
+/// The first difference between a signature and a function. What is
 /// defined here follows the C calling convention; what is only called may follow another.
 fn difference<'ctx>(
     types: &Types<'ctx>,
     wanted: &ir::Signature,
     function: FunctionValue<'ctx>,
     exact: bool,
-) -> Option<(Option<usize>, String, String)> {
+) -> Option<Mismatch> {
     let (expected, found) = (types.signature(wanted), function.get_type());
     if expected != found && (exact || types.like(wanted, found) != found) {
         return Some(type_difference(expected, found));
@@ -111,35 +100,32 @@ fn difference<'ctx>(
     };
     for (i, abi) in wanted.params.iter().enumerate() {
         if let Some((expected, found)) = extended(abi, AttributeLoc::Param(i as u32)) {
-            return Some((Some(i), expected, found));
+            return Some(Mismatch::at(Some(i), expected, found));
         }
     }
     let result = wanted.result.as_ref().and_then(|abi| extended(abi, AttributeLoc::Return));
     if let Some((expected, found)) = result {
-        return Some((None, format!("a result {expected}"), format!("a result {found}")));
+        return Some(Mismatch::new(format!("a result {expected}"), format!("a result {found}")));
     }
     let convention = function.get_call_conventions();
-    let other = exact && convention != C;
     let name = |convention| format!("of calling convention {convention}");
-    other.then(|| (None, name(C), name(convention)))
+    (exact && convention != C).then(|| Mismatch::new(name(C), name(convention)))
 }
 
 /// The C calling convention.
 const C: u32 = 0;
 
-fn type_difference(
-    expected: FunctionType<'_>,
-    found: FunctionType<'_>,
-) -> (Option<usize>, String, String) {
+fn type_difference(expected: FunctionType<'_>, found: FunctionType<'_>) -> Mismatch {
     let (wanted, has) = (expected.get_param_types(), found.get_param_types());
     let text = |ty: inkwell::support::LLVMString| ty.to_string_lossy().into_owned();
     if wanted.len() == has.len() {
         let differ = wanted.iter().zip(&has).position(|(a, b)| a != b);
         if let Some(i) = differ {
-            return (Some(i), text(wanted[i].print_to_string()), text(has[i].print_to_string()));
+            let (expected, found) = (wanted[i].print_to_string(), has[i].print_to_string());
+            return Mismatch::at(Some(i), text(expected), text(found));
         }
     }
-    (None, text(expected.print_to_string()), text(found.print_to_string()))
+    Mismatch::new(text(expected.print_to_string()), text(found.print_to_string()))
 }
 
 /// A symbol in the caller's module.

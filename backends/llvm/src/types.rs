@@ -22,7 +22,8 @@ pub(crate) struct Types<'ctx> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attributes {
     pub(crate) nounwind: Attribute,
-    pub(crate) cold: [Attribute; 3],
+    pub(crate) cold: Attribute,
+    pub(crate) minsize: Attribute,
     pub(crate) noinline: Attribute,
     pub(crate) optnone: Attribute,
     /// Frames above a page touch every page.
@@ -96,7 +97,7 @@ impl<'ctx> Types<'ctx> {
             add(attributes.no_builtins);
         }
         if source.cold {
-            attributes.cold.into_iter().for_each(&mut add);
+            attributes.of_cold().into_iter().for_each(&mut add);
         }
         if source.no_inline {
             add(attributes.noinline);
@@ -165,7 +166,8 @@ impl Attributes {
         };
         Attributes {
             nounwind: flag("nounwind"),
-            cold: [flag("cold"), flag("minsize"), flag("noinline")],
+            cold: flag("cold"),
+            minsize: flag("minsize"),
             noinline: flag("noinline"),
             optnone: flag("optnone"),
             no_builtins: context.create_string_attribute("no-builtins", ""),
@@ -173,6 +175,11 @@ impl Attributes {
             signext: flag("signext"),
             zeroext: flag("zeroext"),
         }
+    }
+
+    /// Returns the attributes of cold functions.
+    pub(crate) fn of_cold(&self) -> [Attribute; 3] {
+        [self.cold, self.minsize, self.noinline]
     }
 }
 

@@ -10,7 +10,7 @@ use melior::ir::{BlockLike, Location, Module, Operation};
 
 use crate::diagnostic::diagnosed;
 use crate::op::{Ops, is_defined};
-use crate::symbols::{check_same, existing, function_type, kind, name, operations};
+use crate::symbols::{Declared, check_same, existing, name, operations};
 use crate::{prepare, raw, refused};
 
 /// Text, as MLIR's is; what is empty is none.
@@ -101,9 +101,7 @@ fn plan<'c, 'a>(
     else {
         return Ok(Step::Add);
     };
-    let wanted = (kind(&found), function_type(&found));
-    let kernel = (kind(operation), function_type(operation));
-    check_same(ops, name, (&wanted.0, wanted.1), (&kernel.0, kernel.1))?;
+    check_same(ops, name, &Declared::of(&found), &Declared::of(operation))?;
     match (is_defined(&found), is_defined(operation)) {
         (true, true) => Err(Error::Defined { symbol: name.into() }),
         (false, true) => Ok(Step::Replace(found)),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use codegen::backend::{
-    Capabilities, Error, Existing, Plan, Side, State, SymbolSource, unused_name,
+    Capabilities, Error, Existing, Mismatch, Plan, Side, State, SymbolSource, unused_name,
 };
 use codegen::ir;
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute, TypeAttribute};
@@ -53,16 +53,15 @@ fn check_type(
     found: OperationRefMut<'_, '_>,
 ) -> Result<(), Error> {
     let ir::SymbolKind::Function(signature) = &symbol.kind else {
-        return check_same(ops, &symbol.name, (GLOBAL, None), (&kind(&found), None));
+        let (wanted, found) = (Declared::data(), Declared { ty: None, ..Declared::of(&found) });
+        return check_same(ops, &symbol.name, &wanted, &found);
     };
     let own = function_type(&found).filter(|_| symbol.linkage == ir::Linkage::Import);
     let wanted = own
         .map_or(ops.types.signature(signature), |own| ops.types.like(ops.context, signature, own));
-    let wanted = (FUNC, Some(wanted));
-    check_same(ops, &symbol.name, wanted, (&kind(&found), function_type(&found)))?;
-    let mismatch = |argument, expected: String, found: String| {
-        Err(Error::Kernel { symbol: symbol.name.clone(), argument, expected, found })
-    };
+    let wanted = Declared { kind: FUNC.to_owned(), ty: Some(wanted) };
+    check_same(ops, &symbol.name, &wanted, &Declared::of(&found))?;
+    let mismatch = |mismatch: Mismatch| Err(mismatch.of(&symbol.name));
     let params = signature.params.iter().enumerate().map(|(i, &abi)| (Some(i), abi));
     for (place, abi) in params.chain(signature.result.map(|abi| (None, abi))) {
         let (wanted, other) = match abi.extend {
@@ -71,12 +70,13 @@ fn check_type(
             ir::Extend::Zero | ir::Extend::Truth => (ZEROEXT, SIGNEXT),
         };
         if extended(&found, place, other) {
-            return mismatch(place, format!("{} {wanted}", abi.ty), format!("{} {other}", abi.ty));
+            let (expected, found) = (format!("{} {wanted}", abi.ty), format!("{} {other}", abi.ty));
+            return mismatch(Mismatch::at(place, expected, found));
         }
     }
     match found.attribute(CONVENTION).ok().filter(|&found| found != ops.c_convention()) {
         Some(found) if symbol.linkage != ir::Linkage::Import => {
-            mismatch(None, ops.c_convention().to_string(), found.to_string())
+            mismatch(Mismatch::new(ops.c_convention(), found))
         }
         Some(_) | None => Ok(()),
     }
@@ -95,53 +95,57 @@ fn extended<'c: 'a, 'a>(
         .is_some_and(|each| each.element_by_name(extension).is_some())
 }
 
-/// Two symbols of a name are the same kind of operation, and of one type if they are functions.
-pub(crate) fn check_same<'c>(
-    ops: &Ops<'c>,
-    name: &str,
-    wanted: (&str, Option<Type<'c>>),
-    found: (&str, Option<Type<'c>>),
-) -> Result<(), Error> {
-    let mismatch = |argument, expected: String, found: String| {
-        Err(Error::Kernel { symbol: name.into(), argument, expected, found })
-    };
-    match (wanted, found) {
-        ((wanted, _), (found, _)) if wanted != found => mismatch(None, wanted.into(), found.into()),
-        ((_, Some(wanted)), (_, Some(found))) if wanted != found => {
-            let (argument, wanted, found) = difference(ops, wanted, found);
-            mismatch(argument, wanted, found)
-        }
-        _ => Ok(()),
+/// The kind of operation that declares a symbol, and its type if it is a function.
+pub(crate) struct Declared<'c> {
+    kind: String,
+    ty: Option<Type<'c>>,
+}
+
+impl<'c> Declared<'c> {
+    fn data() -> Self {
+        Declared { kind: GLOBAL.to_owned(), ty: None }
+    }
+
+    pub(crate) fn of<'a>(operation: &impl OperationLike<'c, 'a>) -> Self
+    where
+        'c: 'a,
+    {
+        let kind = operation.name().as_string_ref().as_str().unwrap_or_default().to_owned();
+        Declared { kind, ty: function_type(operation) }
     }
 }
 
-/// The name of the kind of an operation.
-pub(crate) fn kind<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> String {
-    operation.name().as_string_ref().as_str().unwrap_or_default().to_owned()
+/// Checks that two symbols of a name are of the same kind, and functions of the same type.
+pub(crate) fn check_same<'c>(
+    ops: &Ops<'c>,
+    name: &str,
+    wanted: &Declared<'c>,
+    found: &Declared<'c>,
+) -> Result<(), Error> {
+    let mismatch = match (wanted.ty, found.ty) {
+        _ if wanted.kind != found.kind => Mismatch::new(&wanted.kind, &found.kind),
+        (Some(wanted), Some(found)) if wanted != found => difference(ops, wanted, found),
+        (Some(_) | None, _) => return Ok(()),
+    };
+    Err(mismatch.of(name))
 }
 
 /// The type of an `llvm.func`.
-pub(crate) fn function_type<'c: 'a, 'a>(
-    operation: &impl OperationLike<'c, 'a>,
-) -> Option<Type<'c>> {
+fn function_type<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> Option<Type<'c>> {
     let ty = operation.attribute("function_type").ok()?;
     TypeAttribute::try_from(ty).ok().map(|ty| ty.value())
 }
 
-/// The first difference between two function types: which argument, wanted, found.
-fn difference<'c>(
-    ops: &Ops<'c>,
-    wanted: Type<'c>,
-    found: Type<'c>,
-) -> (Option<usize>, String, String) {
+/// The first difference between two function types.
+fn difference<'c>(ops: &Ops<'c>, wanted: Type<'c>, found: Type<'c>) -> Mismatch {
     let parts = |ty| raw::function_parts(ops.context, ty);
     if let (Some((wanted, _)), Some((found, _))) = (parts(wanted), parts(found)) {
         let mut pairs = wanted.iter().zip(&found).enumerate();
         if let Some((i, (wanted, found))) = pairs.find(|(_, (a, b))| a != b) {
-            return (Some(i), wanted.to_string(), found.to_string());
+            return Mismatch::at(Some(i), wanted, found);
         }
     }
-    (None, wanted.to_string(), found.to_string())
+    Mismatch::new(wanted, found)
 }
 
 /// Every operation of a module that has a name. One walk over the top level.

@@ -1,22 +1,22 @@
-//! What is known of code before it is translated: constants, effects, where control ends, and what is assigned.
+//! Properties of code before translation: constants, effects, ends of control, assigned variables.
 
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Expr, Ident, Lit, Member, Pat, Stmt, UnOp};
 
-/// How much an expression is.
+/// The kind of an expression, from the most constant on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    /// Integer literals without a type, and arithmetic on them.
+    /// An integer literal without a type, or arithmetic on such literals.
     Literal,
     /// A constant that Rust computes.
     Const,
-    /// What may be computed although nobody needs it.
+    /// An expression that may be computed even if its value is not needed.
     Pure,
-    /// All else.
+    /// Any other expression.
     Effect,
 }
 
-/// The kind of an expression.
+/// Returns the kind of an expression.
 pub(crate) fn kind(expr: &Expr) -> Kind {
     match expr {
         Expr::Lit(lit) => match &lit.lit {
@@ -53,7 +53,7 @@ pub(crate) fn kind(expr: &Expr) -> Kind {
     }
 }
 
-/// The kind of a block that is an expression alone.
+/// Returns the kind of a block that is a single expression.
 pub(crate) fn block_kind(block: &Block) -> Kind {
     match &block.stmts[..] {
         [Stmt::Expr(expr, None)] => kind(expr),
@@ -61,7 +61,7 @@ pub(crate) fn block_kind(block: &Block) -> Kind {
     }
 }
 
-/// Whether an operator yields something whatever its operands are.
+/// Returns true for an operator that is defined for all operands.
 fn is_total(op: &BinOp, right: &Expr) -> bool {
     match op {
         BinOp::Div(_) | BinOp::Rem(_) | BinOp::Shl(_) | BinOp::Shr(_) => kind(right) <= Kind::Const,
@@ -76,7 +76,7 @@ fn is_truth(op: &BinOp) -> bool {
     )
 }
 
-/// Whether an operator is `+=` or its like.
+/// Returns true for `+=` and the like.
 pub(crate) fn is_assignment(op: &BinOp) -> bool {
     matches!(
         op,
@@ -93,14 +93,14 @@ pub(crate) fn is_assignment(op: &BinOp) -> bool {
     )
 }
 
-/// Names in capitals, and `Type::Variant`.
+/// Returns true for names in capitals and for `Type::Variant`.
 fn is_constant(path: &syn::ExprPath) -> bool {
     let Some(last) = path.path.segments.last() else { return false };
     let name = last.ident.to_string();
     path.path.segments.len() > 1 || name.chars().all(|c| !c.is_ascii_lowercase())
 }
 
-/// The variable that an expression is, if it is one.
+/// Returns the variable that an expression is.
 pub(crate) fn variable(expr: &Expr) -> Option<&Ident> {
     match expr {
         Expr::Path(path) if !is_constant(path) => path.path.get_ident(),
@@ -109,7 +109,7 @@ pub(crate) fn variable(expr: &Expr) -> Option<&Ident> {
     }
 }
 
-/// Whether control never gets behind a statement.
+/// Returns true if control never gets past a statement.
 pub(crate) fn ends(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Expr(expr, _) => never_returns(expr),
@@ -118,12 +118,12 @@ pub(crate) fn ends(stmt: &Stmt) -> bool {
     }
 }
 
-/// Whether control never gets behind a block.
+/// Returns true if control never gets past a block.
 pub(crate) fn block_ends(block: &Block) -> bool {
     block.stmts.iter().any(ends)
 }
 
-/// Whether a block ends in `raise!`.
+/// Returns true if a block ends in `raise!`.
 pub(crate) fn raises(block: &Block) -> bool {
     match block.stmts.last() {
         Some(Stmt::Macro(stmt)) => stmt.mac.path.is_ident("raise"),
@@ -132,7 +132,7 @@ pub(crate) fn raises(block: &Block) -> bool {
     }
 }
 
-/// Whether control never gets behind an expression.
+/// Returns true if control never gets past an expression.
 pub(crate) fn never_returns(expr: &Expr) -> bool {
     match expr {
         Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => true,
@@ -152,7 +152,7 @@ pub(crate) fn never_returns(expr: &Expr) -> bool {
     }
 }
 
-/// Whether a body breaks out of its own loop.
+/// Returns true if a body breaks out of its own loop.
 pub(crate) fn has_break(body: &Block) -> bool {
     struct Breaks(bool);
     impl<'a> Visit<'a> for Breaks {
@@ -169,7 +169,7 @@ pub(crate) fn has_break(body: &Block) -> bool {
     breaks.0
 }
 
-/// Whether a body returns somewhere, or raises.
+/// Returns true if a body returns or raises anywhere.
 pub(crate) fn has_return(body: &Block) -> bool {
     struct Returns(bool);
     impl<'a> Visit<'a> for Returns {
@@ -189,7 +189,7 @@ pub(crate) fn has_return(body: &Block) -> bool {
     returns.0
 }
 
-/// The names that a pattern binds.
+/// Appends the names that a pattern binds.
 pub(crate) fn bound(pat: &Pat, names: &mut Vec<Ident>) {
     match pat {
         Pat::Ident(pat) => names.push(pat.ident.clone()),
@@ -199,7 +199,7 @@ pub(crate) fn bound(pat: &Pat, names: &mut Vec<Ident>) {
     }
 }
 
-/// Which of the variables in scope some code assigns, in the order of their declaration.
+/// Returns the variables in scope that some code assigns, in the order of their declaration.
 pub(crate) fn assigned(scope: &[Ident], visit: impl FnOnce(&mut Assigned)) -> Vec<Ident> {
     let mut found = Assigned { names: Vec::new(), hidden: Vec::new() };
     visit(&mut found);
@@ -212,7 +212,7 @@ pub(crate) fn assigned(scope: &[Ident], visit: impl FnOnce(&mut Assigned)) -> Ve
     names
 }
 
-/// Collects what is assigned, but for what the code itself declares.
+/// A visitor that collects assigned variables, except those that the visited code declares.
 pub(crate) struct Assigned {
     names: Vec<Ident>,
     hidden: Vec<Ident>,
@@ -264,7 +264,7 @@ impl<'a> Visit<'a> for Assigned {
     }
 }
 
-/// Whether a member has a name, as all of structs have.
+/// Returns the name of a struct member; `None` for an index.
 pub(crate) fn named(member: &Member) -> Option<&Ident> {
     match member {
         Member::Named(name) => Some(name),

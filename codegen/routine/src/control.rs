@@ -1,4 +1,4 @@
-//! Control flow.
+//! The translation of control flow: `if`, `match`, conditions.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -10,8 +10,18 @@ use crate::analysis::{Kind, assigned, block_ends, block_kind, kind, never_return
 use crate::function::Translator;
 use crate::types::{here, typed};
 
+/// An arm of an `if` that yields a value.
+struct Arm {
+    /// Switches to the block of the arm.
+    enter: TokenStream,
+    /// Emits the arm, and yields its handle.
+    value: TokenStream,
+    /// True if control never gets behind the arm.
+    ends: bool,
+}
+
 impl Translator {
-    /// `if`, with what it yields.
+    /// Translates an `if` that yields a value.
     pub(crate) fn branch(
         &mut self,
         branch: &ExprIf,
@@ -30,51 +40,50 @@ impl Translator {
             found.visit_expr(otherwise);
         });
         let cond = self.condition(cond, &quote!(#yes), &quote!(#no))?;
-        let ends = [block_ends(&branch.then_branch), never_returns(otherwise)];
-        let then = self.block(&branch.then_branch, expect)?;
-        let other = self.value(otherwise, expect)?;
-        let first = quote_spanned! {span=>
+        let value = self.block(&branch.then_branch, expect)?;
+        let enter = quote_spanned! {span=>
             let #yes: ::tvm_ffi_codegen::ir::Target = #b.block("then").into();
             let #no: ::tvm_ffi_codegen::ir::Target = #b.block("else").into();
             #cond
             let before = (#(#vars,)*);
             #b.switch_to(#yes.block);
         };
-        let second = quote_spanned! {span=>
+        let then = Arm { enter, value, ends: block_ends(&branch.then_branch) };
+        let value = self.value(otherwise, expect)?;
+        let enter = quote_spanned! {span=>
             (#(#vars,)*) = before;
             #b.switch_to(#no.block);
         };
-        Ok(self.meet(&vars, ends, [first, then, second, other], span))
+        let otherwise = Arm { enter, value, ends: never_returns(otherwise) };
+        Ok(self.meet(&vars, &then, &otherwise, span))
     }
 
-    /// Two ways, each what leads to it and what it yields, and where they meet.
-    fn meet(
-        &self,
-        vars: &[Ident],
-        ends: [bool; 2],
-        [first, then, second, other]: [TokenStream; 4],
-        span: Span,
-    ) -> TokenStream {
+    /// Joins the arms of an `if`; an arm that ends does not reach the join.
+    fn meet(&self, vars: &[Ident], then: &Arm, otherwise: &Arm, span: Span) -> TokenStream {
         let (t, b) = (typed(), &self.b);
-        match ends {
-            [true, _] => quote_spanned!(span=> { #first #then; #second #other }),
-            [false, true] => quote_spanned!(span=> {
-                #first
-                let value = #then;
+        let Arm { enter: enter_then, value: then_value, .. } = then;
+        let Arm { enter: enter_else, value: else_value, .. } = otherwise;
+        match (then.ends, otherwise.ends) {
+            (true, _) => {
+                quote_spanned!(span=> { #enter_then #then_value; #enter_else #else_value })
+            }
+            (false, true) => quote_spanned!(span=> {
+                #enter_then
+                let value = #then_value;
                 let (end, kept) = (#b.current(), (#(#vars,)*));
-                #second
-                #other;
+                #enter_else
+                #else_value;
                 #b.switch_to(end);
                 (#(#vars,)*) = kept;
                 value
             }),
-            [false, false] => quote_spanned!(span=> {
-                #first
-                let value = #then;
+            (false, false) => quote_spanned!(span=> {
+                #enter_then
+                let value = #then_value;
                 let one = (value, (#(#vars,)*));
                 let first = #t::arm(#b, one);
-                #second
-                let value = #other;
+                #enter_else
+                let value = #else_value;
                 let value = #t::like(#b, value, one.0);
                 let last = #t::arm(#b, (value, (#(#vars,)*)));
                 let value;
@@ -84,7 +93,7 @@ impl Translator {
         }
     }
 
-    /// One of two values that may both be computed.
+    /// Translates an `if` whose arms may both be computed to a select.
     fn select(
         &mut self,
         branch: &ExprIf,
@@ -92,15 +101,15 @@ impl Translator {
         expect: Option<&TokenStream>,
     ) -> Result<TokenStream> {
         let (t, b, span) = (typed(), self.b.clone(), here(branch.span()));
-        let is_literal =
-            [block_kind(&branch.then_branch), kind(otherwise)].map(|kind| kind == Kind::Literal);
-        if is_literal == [true, true] && expect.is_none() {
+        let then_is_literal = block_kind(&branch.then_branch) == Kind::Literal;
+        let else_is_literal = kind(otherwise) == Kind::Literal;
+        if then_is_literal && else_is_literal && expect.is_none() {
             return Err(Error::new(span, "the type of two literals: write `let x: u64 = if …`"));
         }
         let cond = self.value(&branch.cond, None)?;
         let (then, other) =
             (self.block(&branch.then_branch, expect)?, self.value(otherwise, expect)?);
-        Ok(if is_literal[0] && expect.is_none() {
+        Ok(if then_is_literal && expect.is_none() {
             quote_spanned!(span=> {
                 let cond = #cond;
                 let other = #other;
@@ -118,7 +127,7 @@ impl Translator {
         })
     }
 
-    /// `if` without `else`: what is behind it is where it goes if the condition fails.
+    /// Translates an `if` without `else`: a false condition branches to the block behind it.
     fn if_then(&mut self, branch: &ExprIf) -> Result<TokenStream> {
         let (t, b, span) = (typed(), self.b.clone(), here(branch.span()));
         let [yes, no] = ["yes", "no"].map(|word| self.temporary(word, span));
@@ -129,7 +138,7 @@ impl Translator {
         let block = Ident::new(if is_cold { "cold_block" } else { "block" }, Span::mixed_site());
         let cond = self.condition(test, &quote!(#yes), &quote!(#no))?;
         let then = self.block(&branch.then_branch, None)?;
-        // A body that ends, in `return` or the like, assigns nothing that is seen behind it.
+        // A body that ends, in `return` or the like, assigns nothing that the code behind it sees.
         let (parameters, merge) = if block_ends(&branch.then_branch) {
             (quote!(), quote!())
         } else {
@@ -155,7 +164,7 @@ impl Translator {
         }))
     }
 
-    /// Leaves for one of two targets.
+    /// Translates a condition to branches to two targets.
     pub(crate) fn condition(
         &mut self,
         cond: &Expr,
@@ -195,7 +204,7 @@ impl Translator {
         Ok(quote_spanned!(span=> let #name = #value; #t::branch(#b, #name, &#yes, &#no);))
     }
 
-    /// `match`, as the `if`s that it stands for.
+    /// Translates a `match` to a chain of `if`s.
     pub(crate) fn cases(
         &mut self,
         cases: &ExprMatch,
@@ -223,7 +232,7 @@ impl Translator {
     }
 }
 
-/// The condition of an `if`, and whether it is said to be `unlikely(condition)`.
+/// Returns the condition of an `if`, and whether it is marked as `unlikely(condition)`.
 fn likeliness(cond: &Expr) -> (&Expr, bool) {
     if let Expr::Call(call) = cond
         && let Expr::Path(path) = &*call.func
@@ -235,7 +244,7 @@ fn likeliness(cond: &Expr) -> (&Expr, bool) {
     (cond, false)
 }
 
-/// The body of a case as a block.
+/// Returns the body of a case as a block.
 fn block_of(body: &Expr) -> Expr {
     match body {
         Expr::Block(_) => body.clone(),
@@ -243,7 +252,7 @@ fn block_of(body: &Expr) -> Expr {
     }
 }
 
-/// Whether the subject of a match is what a pattern says.
+/// Returns the condition under which the subject of a match fits a pattern.
 fn pattern(subject: &Ident, pat: &Pat) -> Result<Expr> {
     let span = here(pat.span());
     Ok(match pat {

@@ -1,4 +1,4 @@
-//! Expressions.
+//! The translation of expressions.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -13,7 +13,8 @@ use crate::function::Translator;
 use crate::types::{handle, here, typed};
 
 impl Translator {
-    /// A Rust expression that emits this one and yields its handle. A literal that is to be of a type yields that.
+    /// Translates an expression to a Rust expression that emits it and yields its handle. An untyped literal becomes a
+    /// handle of type `expect`.
     pub(crate) fn value(
         &mut self,
         expr: &Expr,
@@ -50,7 +51,7 @@ impl Translator {
         }
     }
 
-    /// What computes, loads, stores or calls.
+    /// Translates arithmetic, loads, stores and calls.
     fn operation(&mut self, expr: &Expr, span: Span) -> Result<TokenStream> {
         let (t, b) = (typed(), self.b.clone());
         match expr {
@@ -80,7 +81,7 @@ impl Translator {
         }
     }
 
-    /// A method of a handle, which takes the builder first.
+    /// Translates a method call of a handle; its first argument is the builder.
     fn method(&mut self, call: &syn::ExprMethodCall) -> Result<TokenStream> {
         let b = self.b.clone();
         let receiver = self.value(&call.receiver, None)?;
@@ -93,7 +94,7 @@ impl Translator {
         }))
     }
 
-    /// A struct of handles.
+    /// Translates the construction of a struct of handles.
     fn made(&mut self, made: &syn::ExprStruct) -> Result<TokenStream> {
         let (t, b, span) = (typed(), self.b.clone(), here(made.span()));
         let (bind, names) = self.arguments(made.fields.iter().map(|field| &field.expr))?;
@@ -143,7 +144,7 @@ impl Translator {
         })
     }
 
-    /// `x += e`, of a variable or of a place.
+    /// Translates `x += e` for a variable or a place in memory.
     fn changed(&mut self, binary: &ExprBinary) -> Result<TokenStream> {
         let (left, right) = (&binary.left, &binary.right);
         let op = plain(&binary.op)?;
@@ -175,7 +176,7 @@ impl Translator {
         Ok(quote_spanned!(here(function.span())=> { #bind #function(#b, #(#names),*) }))
     }
 
-    /// What binds arguments to names, and the names.
+    /// Returns code that binds arguments to names, and the names.
     fn arguments<'a>(
         &mut self,
         args: impl Iterator<Item = &'a Expr>,
@@ -189,7 +190,7 @@ impl Translator {
         Ok((bind, names))
     }
 
-    /// `e?`
+    /// Translates `e?`.
     fn tried(&mut self, expr: &Expr, span: Span) -> Result<TokenStream> {
         let (t, b) = (typed(), self.b.clone());
         let code = self.temporary("code", span);
@@ -199,7 +200,7 @@ impl Translator {
     }
 }
 
-/// The function of an operator, at its place.
+/// Returns the function of an operator, with the operator's span.
 fn function(op: &BinOp) -> Result<Ident> {
     let name = match op {
         BinOp::Add(_) => "add",
@@ -223,7 +224,7 @@ fn function(op: &BinOp) -> Result<Ident> {
     Ok(Ident::new(name, op.span()))
 }
 
-/// `+` of `+=`, and so on.
+/// Returns the operator of an assignment: `+` of `+=`.
 fn plain(op: &BinOp) -> Result<BinOp> {
     Ok(match op {
         BinOp::AddAssign(_) => parse_quote!(+),

@@ -1,4 +1,4 @@
-//! A whole function: what calls it, and what builds it.
+//! The translation of a function: its caller and its builder.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -8,36 +8,36 @@ use syn::{Error, Expr, FnArg, ItemFn, Pat, PatType, Result, ReturnType, Stmt, pa
 use crate::analysis::{block_ends, has_return};
 use crate::types::{handle, here, typed};
 
-/// What a function is translated with.
+/// The state of the translation of a function.
 pub(crate) struct Translator {
-    /// The builder.
+    /// The name of the builder.
     pub(crate) b: Ident,
-    /// The handle that the function yields.
+    /// The handle of the function's result.
     pub(crate) result: TokenStream,
-    /// Where an inline function goes on once it has returned; nothing for others, which end there.
+    /// The block behind an inline function that returns early; `None` for other functions.
     pub(crate) after: Option<Ident>,
-    /// The variables that may be assigned.
+    /// The mutable variables in scope.
     pub(crate) scope: Vec<Ident>,
-    /// The loops around, the innermost last.
+    /// The enclosing loops, the innermost last.
     pub(crate) loops: Vec<Loop>,
-    /// How many temporary names there are.
+    /// The number of temporary names.
     temporaries: usize,
 }
 
 /// A loop that is being translated.
 pub(crate) struct Loop {
-    /// What it carries from turn to turn.
+    /// The variables that it carries.
     pub(crate) carried: Vec<Ident>,
-    /// Its block that begins a turn.
+    /// The head block.
     pub(crate) head: Ident,
-    /// What the next turn gets besides, if it counts.
+    /// The next value of the counter, if the loop counts.
     pub(crate) next: Option<TokenStream>,
-    /// Its block behind it.
+    /// The block behind the loop.
     pub(crate) done: Ident,
 }
 
 impl Translator {
-    /// A name that the source cannot say.
+    /// Returns a name that the source cannot use.
     pub(crate) fn temporary(&mut self, word: &str, span: Span) -> Ident {
         self.temporaries += 1;
         format_ident!("{word}_{}", self.temporaries, span = here(span))
@@ -51,7 +51,7 @@ struct Params<'a> {
     mutable: Vec<Ident>,
 }
 
-/// The parameters of a function, those that Rust knows apart.
+/// Returns the parameters of a function, with the `#[known]` ones apart.
 fn params(function: &ItemFn) -> Result<Params<'_>> {
     let mut params =
         Params { known: Vec::new(), names: Vec::new(), handles: Vec::new(), mutable: Vec::new() };
@@ -101,7 +101,7 @@ pub(crate) fn translate(function: &ItemFn, inline: bool) -> Result<TokenStream> 
     }
 }
 
-/// A function of its own: a Rust function that calls it, and a type that builds it.
+/// Returns the items of an ordinary routine: a Rust function that emits a call, and a type that builds the function.
 fn routine(
     function: &ItemFn,
     params: &Params<'_>,
@@ -136,7 +136,7 @@ fn routine(
     })
 }
 
-/// What builds a function.
+/// Returns the implementation of `Routine`, which builds the function.
 fn builder(
     name: &Ident,
     params: &Params<'_>,
@@ -165,7 +165,7 @@ fn builder(
     }
 }
 
-/// A Rust function that emits the body where it is called.
+/// Returns the item of an inline routine: a Rust function that emits the body at the call.
 fn inline_function(
     function: &ItemFn,
     params: &Params<'_>,
@@ -196,7 +196,7 @@ fn inline_function(
     })
 }
 
-/// Whether an expression yields something, if it is a loop or an `if`.
+/// Returns false for loops and for `if` without `else`, which yield no value.
 fn yields(tail: &Expr) -> bool {
     match tail {
         Expr::While(_) | Expr::ForLoop(_) | Expr::Loop(_) => false,
@@ -206,7 +206,7 @@ fn yields(tail: &Expr) -> bool {
 }
 
 impl Translator {
-    /// The body of a function, which returns on every way.
+    /// Translates the body of a function, which returns on every path.
     fn body(&mut self, function: &ItemFn, inline: bool) -> Result<TokenStream> {
         let (t, b, result) = (typed(), self.b.clone(), self.result.clone());
         let block = &function.block;
@@ -240,7 +240,7 @@ impl Translator {
         })
     }
 
-    /// Returns from the function, with what `value` yields.
+    /// Emits a return with the handle that `value` yields.
     pub(crate) fn leave(&self, value: &TokenStream, span: Span) -> TokenStream {
         let (t, b, result, span) = (typed(), &self.b, &self.result, here(span));
         let leave = match &self.after {
@@ -257,7 +257,7 @@ impl Translator {
         })
     }
 
-    /// `return e`
+    /// Translates `return e`.
     pub(crate) fn returned(
         &mut self,
         value: Option<&syn::Expr>,

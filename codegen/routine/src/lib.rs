@@ -1,13 +1,12 @@
-//! The language of the routines: functions of host IR, written in a small subset of Rust.
+//! The language of routines: functions of host IR, written in a small subset of Rust.
 //!
-//! [`routine`] translates a function into calls of the typed handles of `tvm_ffi_codegen::ir::typed`, each at the place
-//! in the source that it comes from, so that rustc itself checks the types there. What it makes is an ordinary Rust
-//! function that emits: nothing is interpreted, and backends see host IR like any other.
+//! [`routine`] translates each expression to a call of a typed handle of `tvm_ffi_codegen::ir::typed`, at its span in
+//! the source, so that rustc itself checks the types there. The result is an ordinary Rust function that emits host IR.
 //!
 //! # Types
 //!
-//! `i8` to `u64`, `f32`, `f64`, `bool`; `&T`, an address that may be NULL, of a number, of another address or of a
-//! struct that is declared to `typed`; tuples; structs of handles, such as `Text`, the type of `"…"`.
+//! `i8` to `u64`, `f32`, `f64`, `bool`; `&T`, the address of a number, of another address or of a struct that is
+//! declared to `typed`, which may be NULL; tuples; structs of handles, such as `Text`, the type of `"…"`.
 //!
 //! # Statements
 //!
@@ -24,14 +23,14 @@
 //!
 //! # Expressions
 //!
-//! Arithmetic wraps; the type says whether it has a sign. `*p`, `p[i]`, `p.field` load; `&p[i]` and `&p.field` are
-//! addresses; `as` converts. Names in capitals, `Type::Variant` and literals are Rust's constants. An integer literal
-//! takes its type from the other operand, or from where it goes. `null` is no address. A call is of another function
-//! of the language, or of any Rust function that takes the builder first; so is a method of a handle. An `if` or a
-//! `match` whose arms have no effects is a `select`.
+//! Arithmetic wraps; the type decides its sign. `*p`, `p[i]`, `p.field` load; `&p[i]` and `&p.field` are addresses;
+//! `as` converts. Names in capitals, `Type::Variant` and literals are Rust's constants. An integer literal takes its
+//! type from the other operand, or from its context. `null` is the null address. A call is of another routine, or of
+//! any Rust function whose first parameter is the builder; so is a method of a handle. An `if` or a `match` whose arms
+//! have no effects is a `select`.
 //!
-//! With `#[routine(inline)]` a function is no function of its own: its code is where it is called. Its parameters with
-//! `#[known]` are Rust values.
+//! `#[routine(inline)]` emits the body at each call instead of defining a function. Parameters with `#[known]` are Rust
+//! values.
 
 #![allow(
     clippy::wildcard_enum_match_arm,
@@ -49,7 +48,7 @@ mod types;
 
 use proc_macro::TokenStream;
 
-/// Translates a function of the language, see [the crate](crate).
+/// Translates a function of the language; see [the crate](crate).
 #[proc_macro_attribute]
 pub fn routine(args: TokenStream, item: TokenStream) -> TokenStream {
     let inline = match args.to_string().as_str() {

@@ -1,4 +1,4 @@
-//! Loops: what they carry from turn to turn becomes parameters of the block that begins a turn.
+//! The translation of loops: variables that they assign become parameters of the head block.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -10,22 +10,22 @@ use crate::analysis::{Kind, assigned, has_break, kind};
 use crate::function::{Loop, Translator};
 use crate::types::{here, typed};
 
-/// How a loop takes its turns.
+/// The parts of a loop that depend on its kind.
 struct Turns {
-    /// What comes before the first.
+    /// Code before the loop.
     start: TokenStream,
-    /// What a loop that counts begins with.
+    /// The initial value of the counter; `()` without one.
     initial: TokenStream,
-    /// What it counts with.
+    /// The pattern of the counter; `()` without one.
     index: TokenStream,
-    /// What decides whether there is another turn.
+    /// Code that tests for another iteration.
     test: TokenStream,
-    /// Where there is none.
+    /// The target after the last iteration.
     leave: Ident,
 }
 
 impl Translator {
-    /// `while`, and `loop` if there is no condition.
+    /// Translates `while`, and `loop` if there is no condition.
     pub(crate) fn repeat(
         &mut self,
         cond: Option<&Expr>,
@@ -52,7 +52,7 @@ impl Translator {
         self.turns(Loop { carried, head, next: None, done }, &turns, body, span)
     }
 
-    /// The blocks of a loop.
+    /// Emits the blocks of a loop.
     fn turns(
         &mut self,
         this: Loop,
@@ -92,7 +92,8 @@ impl Translator {
         }))
     }
 
-    /// What there is behind a loop, and how its head leaves for it. Without a break that is what the head has.
+    /// Emits the values behind a loop, and the target by which its head leaves. Without a `break` the values are those
+    /// of the head.
     fn behind(&self, this: &Loop, leave: &Ident, breaks: bool, span: Span) -> TokenStream {
         let (t, b, done, vars) = (typed(), &self.b, &this.done, &this.carried);
         let names = vars.iter().map(ToString::to_string);
@@ -112,7 +113,7 @@ impl Translator {
         }
     }
 
-    /// `for`
+    /// Translates `for`.
     pub(crate) fn each(&mut self, each: &ExprForLoop) -> Result<TokenStream> {
         let (t, b, span) = (typed(), self.b.clone(), here(each.span()));
         let name = match &*each.pat {
@@ -127,30 +128,42 @@ impl Translator {
         let carried = assigned(&self.scope, |found| found.visit_block(&each.body));
         let [head, done, leave, least, most] =
             ["head", "done", "leave", "least", "most"].map(|word| self.temporary(word, span));
-        let [lower, upper] =
-            [(low, &least), (high, &most)].map(|(value, name)| (self.value(value, None), name));
-        let start =
-            bounds([(lower.0?, lower.1), (upper.0?, upper.1)], kind(low), &b, here(range.span()));
-        let one = quote!(#t::Literal::<1>);
-        let (initial, order, step, next) = if backward {
-            let step = quote_spanned!(span=> let #name = #t::sub(#b, #name, #one););
-            (&most, quote!((#least, #name)), step, quote!(#name))
+        let (lower, upper) = (self.value(low, None)?, self.value(high, None)?);
+        let span_of_range = here(range.span());
+        // Both bounds are of one type; an untyped literal takes the type of the other bound.
+        let start = if kind(low) == Kind::Literal {
+            quote_spanned!(span_of_range=>
+                let #most = #upper;
+                let #least = #t::like(#b, #lower, #most);
+            )
         } else {
-            (&least, quote!((#name, #most)), quote!(), quote!(#t::add(#b, #name, #one)))
+            quote_spanned!(span_of_range=>
+                let #least = #lower;
+                let #most = #upper;
+                let #most = #t::like(#b, #most, #least);
+            )
         };
+        let one = quote!(#t::Literal::<1>);
+        let (lower, upper) = if backward { (&least, &name) } else { (&name, &most) };
         let test = quote_spanned! {span=>
             let inner: ::tvm_ffi_codegen::ir::Target = #b.block("body").into();
-            let (lower, upper) = #order;
+            let (lower, upper) = (#lower, #upper);
             let more = #t::is_less(#b, lower, upper);
             #t::branch(#b, more, &inner, &#leave);
             #b.switch_to(inner.block);
-            #step
         };
+        let (initial, step, next) = if backward {
+            let step = quote_spanned!(span=> let #name = #t::sub(#b, #name, #one););
+            (&most, step, quote!(#name))
+        } else {
+            (&least, quote!(), quote!(#t::add(#b, #name, #one)))
+        };
+        let test = quote!(#test #step);
         let turns = Turns { start, initial: quote!(#initial), index: quote!(#name), test, leave };
         self.turns(Loop { carried, head, next: Some(next), done }, &turns, &each.body, span)
     }
 
-    /// `break`
+    /// Translates `break`.
     pub(crate) fn broken(&mut self, span: Span) -> Result<TokenStream> {
         let (t, b) = (typed(), &self.b);
         let this = self.loops.last().ok_or_else(|| Error::new(span, "no loop to break out of"))?;
@@ -158,7 +171,7 @@ impl Translator {
         Ok(quote_spanned!(span=> #t::jump(#b, #done, (#(#vars,)*))))
     }
 
-    /// `continue`
+    /// Translates `continue`.
     pub(crate) fn continued(&mut self, span: Span) -> Result<TokenStream> {
         let (t, b) = (typed(), &self.b);
         let this = self.loops.last().ok_or_else(|| Error::new(span, "no loop to continue"))?;
@@ -170,22 +183,7 @@ impl Translator {
     }
 }
 
-/// What binds the bounds of a loop to names, of one type.
-fn bounds(
-    [(low, least), (high, most)]: [(TokenStream, &Ident); 2],
-    kind_of_low: Kind,
-    b: &Ident,
-    span: Span,
-) -> TokenStream {
-    let t = typed();
-    if kind_of_low == Kind::Literal {
-        quote_spanned!(span=> let #most = #high; let #least = #t::like(#b, #low, #most);)
-    } else {
-        quote_spanned!(span=> let #least = #low; let #most = #high; let #most = #t::like(#b, #most, #least);)
-    }
-}
-
-/// The range of a loop, and whether it goes from its end to its start.
+/// Returns the range of a loop, and whether it is reversed.
 fn range(expr: &Expr) -> Result<(&syn::ExprRange, bool)> {
     match expr {
         Expr::Range(range) if matches!(range.limits, RangeLimits::HalfOpen(_)) => {

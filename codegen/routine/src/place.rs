@@ -1,4 +1,4 @@
-//! Places in memory: `*p`, `p[i]`, `p.field`, and what is done with them.
+//! Places in memory: `*p`, `p[i]`, `p.field`, and their loads, stores and addresses.
 
 use proc_macro2::TokenStream;
 use quote::quote_spanned;
@@ -10,7 +10,7 @@ use crate::function::Translator;
 use crate::types::{here, typed};
 
 impl Translator {
-    /// What a place holds, if the expression is one.
+    /// Translates a load from a place.
     pub(crate) fn loaded(&mut self, expr: &Expr) -> Result<TokenStream> {
         let (t, b, span) = (typed(), self.b.clone(), here(expr.span()));
         match expr {
@@ -38,7 +38,7 @@ impl Translator {
         }
     }
 
-    /// The address of a struct whose field is meant: `p` in `p.field`, `&p[i]` in `p[i].field`.
+    /// Translates the owner of a field to its address: `p` in `p.field`, `&p[i]` in `p[i].field`.
     fn owner(&mut self, base: &Expr) -> Result<TokenStream> {
         match base {
             Expr::Index(_) => self.address(base),
@@ -50,7 +50,7 @@ impl Translator {
         }
     }
 
-    /// `&place`
+    /// Translates `&place`.
     pub(crate) fn address(&mut self, place: &Expr) -> Result<TokenStream> {
         let (t, b, span) = (typed(), self.b.clone(), here(place.span()));
         match place {
@@ -76,7 +76,7 @@ impl Translator {
         }
     }
 
-    /// `place = value`, where `value` is a variable of Rust.
+    /// Translates `place = value`, where `value` is a Rust variable.
     pub(crate) fn stored(&mut self, place: &Expr, value: &syn::Ident) -> Result<TokenStream> {
         let (t, b, span) = (typed(), self.b.clone(), here(place.span()));
         match place {

@@ -1,4 +1,4 @@
-//! Statements.
+//! The translation of statements.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -12,7 +12,7 @@ use crate::function::Translator;
 use crate::types::{handle, here, stored, typed};
 
 impl Translator {
-    /// A block, with what its last expression yields.
+    /// Translates a block, which yields its last expression.
     pub(crate) fn block(
         &mut self,
         block: &Block,
@@ -22,7 +22,7 @@ impl Translator {
         Ok(quote_spanned!(here(block.span())=> { #statements }))
     }
 
-    /// Statements, with what the last one yields.
+    /// Translates statements, which yield the last one.
     pub(crate) fn statements(
         &mut self,
         stmts: &[Stmt],
@@ -55,7 +55,7 @@ impl Translator {
         }
     }
 
-    /// `let`
+    /// Translates `let`.
     fn local(&mut self, local: &Local) -> Result<TokenStream> {
         let (pat, ty) = match &local.pat {
             Pat::Type(typed) => (&*typed.pat, Some(&*typed.ty)),
@@ -89,7 +89,7 @@ impl Translator {
         Ok(quote_spanned!(span=> let #pat = #value;))
     }
 
-    /// `let x: T;`, `let x: [T; N];`
+    /// Translates `let x: T;` and `let x: [T; N];` to a stack slot.
     fn room(&mut self, pat: &Pat, ty: Option<&Type>, local: &Local) -> Result<TokenStream> {
         let (t, b) = (typed(), &self.b);
         match ty {
@@ -107,7 +107,7 @@ impl Translator {
         }
     }
 
-    /// `raise!(where, complaint, values…)`
+    /// Translates `raise!(where, complaint, values…)`.
     pub(crate) fn raise(&mut self, mac: &syn::Macro) -> Result<TokenStream> {
         if !mac.path.is_ident("raise") {
             return Err(Error::new(mac.span(), "no macro but `raise!`"));

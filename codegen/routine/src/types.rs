@@ -1,21 +1,21 @@
-//! Types: what they are as handles, and in memory.
+//! Types: their handles, and their form in memory.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Error, Result, Type};
 
-/// Where the typed handles are.
+/// Returns the path of the typed handles.
 pub(crate) fn typed() -> TokenStream {
     quote!(::tvm_ffi_codegen::ir::typed)
 }
 
-/// A place in the source for code that is made: its errors are shown there, and the source does not see its variables.
+/// Returns the span of generated code: errors show the source, and its variables are invisible to the source.
 pub(crate) fn here(span: Span) -> Span {
     span.resolved_at(Span::mixed_site())
 }
 
-/// The handle of a type.
+/// Returns the handle of a type.
 pub(crate) fn handle(ty: &Type) -> Result<TokenStream> {
     let t = typed();
     let span = ty.span();
@@ -49,7 +49,7 @@ pub(crate) fn handle(ty: &Type) -> Result<TokenStream> {
     })
 }
 
-/// What an address is of.
+/// Returns the type in memory behind an address.
 pub(crate) fn stored(ty: &Type) -> TokenStream {
     match ty {
         Type::Reference(to) => {

@@ -1,17 +1,17 @@
-//! What the language means: each function here is compiled twice, by rustc as it stands, and to host IR, which the
-//! machine runs. Both yield the same.
+//! Tests of the language: each function is compiled twice, as Rust and as host IR for the interpreter, and both return
+//! the same.
 
 use machine::{Machine, Word};
 use proptest::prelude::*;
 use tvm_ffi_codegen::ir::typed::{Routine, define, routine};
 use tvm_ffi_codegen::ir::{Linkage, Module, verify};
 
-/// What a function of the language yields.
+/// Runs a routine in the interpreter.
 fn run<R: Routine>(args: &[u64]) -> u64 {
     run_with::<R>(&[], args)
 }
 
-/// The same of one that calls others.
+/// Runs a routine that calls others.
 fn run_with<R: Routine>(others: &[fn(&mut Module, Linkage)], args: &[u64]) -> u64 {
     let mut module = Module::default();
     define::<R>(&mut module, Linkage::Export);
@@ -40,7 +40,7 @@ macro_rules! both {
             $(#[test]
             fn $name($($arg in $range),*) {
                 let expected = rust::$name($($arg),*);
-                // The machine's words have no bits above the width.
+                // Words of the interpreter have no bits above the width.
                 let width = 8 * size_of_val(&expected) as u32;
                 let expected = expected as i128 as u64 & (u64::MAX >> (64 - width));
                 prop_assert_eq!(run::<host::$name>(&[$($arg as i128 as u64 & (u64::MAX >> (64 - 8 * size_of_val(&$arg) as u32))),*]), expected);
@@ -229,7 +229,7 @@ fn first_beyond(limit: u64, step: u64) -> u64 {
     }
 }
 
-/// Calls what is inline twice, and itself.
+/// Calls an inline routine twice, and itself.
 #[routine]
 fn calls(x: u64, n: u64) -> u64 {
     if n == 0 {
@@ -244,7 +244,7 @@ fn even(x: u64) -> i32 {
     if x & 1 != 0 { -1 } else { 0 }
 }
 
-/// What the first odd number of two says.
+/// Returns the result for the first odd number of two.
 #[routine]
 fn both_even(x: u64, y: u64) -> i32 {
     even(x)?;
@@ -252,7 +252,7 @@ fn both_even(x: u64, y: u64) -> i32 {
     1
 }
 
-/// -2 above a limit, what another function says below another, else 0.
+/// Returns -2 above one limit, the result of another routine below another, else 0.
 #[routine(inline)]
 fn within(x: u64, limit: u64) -> i32 {
     if x > limit {
@@ -264,7 +264,7 @@ fn within(x: u64, limit: u64) -> i32 {
     0
 }
 
-/// What is within both limits, doubled.
+/// Returns the doubled value if it is within both limits.
 #[routine]
 fn twice_within(x: u64, first: u64, second: u64) -> i32 {
     let mut all = x;

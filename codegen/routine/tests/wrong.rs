@@ -1,4 +1,4 @@
-//! Functions of the language that are wrong: what rustc says of each, and where.
+//! Routines that do not compile, and the errors of rustc.
 
 #[test]
 fn what_is_wrong_is_said_where_it_stands() {

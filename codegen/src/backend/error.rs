@@ -1,4 +1,4 @@
-//! What can go wrong while emitting.
+//! The error of backends.
 
 use std::error;
 use std::fmt;
@@ -7,52 +7,50 @@ use target_lexicon::Triple;
 
 use crate::ir::Malformed;
 
-/// Why a module could not be emitted. After any error but [`Native`](Error::Native) the caller's module is
-/// as it was.
+/// The error of an emission. After any error but [`Native`](Error::Native) the caller's module is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The host IR is malformed.
     Malformed(Malformed),
-    /// A symbol exists in the caller's module as something else.
+    /// A symbol exists in the caller's module as another kind or type.
     Kernel {
-        /// Its name.
+        /// The name of the symbol.
         symbol: String,
-        /// Which argument differs, counted from 0; `None` for the result, the number of arguments, or
-        /// the kind of symbol.
+        /// The index of the argument that differs; `None` for the result, the number of arguments, or the kind of
+        /// symbol.
         argument: Option<usize>,
-        /// What the host code calls or defines.
+        /// The type or kind that the host IR calls or defines.
         expected: String,
-        /// What the caller's module has.
+        /// The type or kind in the caller's module.
         found: String,
     },
-    /// A name to define is defined, or promised to be defined, in the caller's module.
+    /// A symbol that the host IR defines is defined, or declared as defined, in the caller's module.
     Defined {
-        /// The name.
+        /// The name of the symbol.
         symbol: String,
     },
-    /// The host IR has constructors, for which the interface of the caller's module has no place: a JIT
-    /// would never run them. Object files have one.
+    /// The host IR has constructors, which the interface of the caller's module cannot express: a JIT would never run
+    /// them. Object files can.
     Constructors,
-    /// The module belongs to another context than the one given.
+    /// The module belongs to another context than the given one.
     Context,
-    /// There is no code generator for the target.
+    /// No code generator supports the target.
     Target {
-        /// The target asked for.
+        /// The target.
         triple: Triple,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// The backend has no such form.
+    /// The backend does not have this form.
     Unsupported {
-        /// What it lacks, and who has it.
+        /// The missing form, and the backends that have it.
         reason: &'static str,
     },
-    /// The native compiler refused. The caller's module may then hold some of what was emitted, and is
-    /// to be thrown away.
+    /// The native compiler failed. The caller's module may be half emitted, and is to be discarded.
     Native {
         /// The name of the backend.
         backend: &'static str,
-        /// What it says.
+        /// The message of the compiler.
         reason: String,
     },
 }
@@ -79,21 +77,41 @@ impl fmt::Display for Error {
 
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            Error::Malformed(malformed) => Some(malformed),
-            Error::Kernel { .. }
-            | Error::Defined { .. }
-            | Error::Constructors
-            | Error::Context
-            | Error::Target { .. }
-            | Error::Unsupported { .. }
-            | Error::Native { .. } => None,
-        }
+        if let Error::Malformed(malformed) = self { Some(malformed) } else { None }
     }
 }
 
 impl From<Malformed> for Error {
     fn from(malformed: Malformed) -> Self {
         Error::Malformed(malformed)
+    }
+}
+
+/// A difference between what the host IR says of a symbol and what the caller's module has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The argument that differs, as in [`Error::Kernel`].
+    pub argument: Option<usize>,
+    /// The wording of the host IR.
+    pub expected: String,
+    /// The wording of the caller's module.
+    pub found: String,
+}
+
+impl Mismatch {
+    /// Returns a difference of two kinds or types.
+    pub fn new(expected: impl ToString, found: impl ToString) -> Mismatch {
+        Mismatch::at(None, expected, found)
+    }
+
+    /// Returns a difference of an argument, or of the result.
+    pub fn at(argument: Option<usize>, expected: impl ToString, found: impl ToString) -> Mismatch {
+        Mismatch { argument, expected: expected.to_string(), found: found.to_string() }
+    }
+
+    /// Returns the error for a symbol.
+    pub fn of(self, symbol: &str) -> Error {
+        let Mismatch { argument, expected, found } = self;
+        Error::Kernel { symbol: symbol.to_owned(), argument, expected, found }
     }
 }

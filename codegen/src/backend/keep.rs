@@ -1,10 +1,10 @@
-//! Which functions had better keep the registers of their callers.
+//! Functions that should preserve the registers of their callers.
 
 use crate::ir::{Inst, Linkage, Module};
 
-/// For each symbol whether it is a local function that is never inlined, whose address nobody takes, and which only cold
-/// blocks of functions that are not cold themselves call. What these have in registers across such a call costs all of
-/// their other calls too, unless the function keeps every register.
+/// Returns for each symbol whether it should preserve the registers of its callers: a local function that is never
+/// inlined, whose address is not taken, and which only cold blocks of hot functions call. Values that live in registers
+/// across such a call would otherwise be spilled on the hot path too.
 pub(super) fn keeping(source: &Module) -> Vec<bool> {
     let mut keeping = vec![false; source.symbols.len()];
     for function in source.functions.iter().filter(|function| function.no_inline) {
@@ -33,14 +33,14 @@ pub(super) fn keeping(source: &Module) -> Vec<bool> {
 mod tests {
     use super::*;
 
-    /// The names of the functions that keep registers.
+    /// Returns the names of the functions that preserve registers.
     fn kept(text: &str) -> Vec<String> {
         let module: Module = text.parse().expect("it is host IR");
         let symbols = module.symbols.iter().zip(keeping(&module));
         symbols.filter(|(_, keeps)| *keeps).map(|(symbol, _)| symbol.name.clone()).collect()
     }
 
-    /// `f` calls others where something is unusual; nothing else happens.
+    /// `f` calls functions in its cold block only.
     const MODULE: &str = r#"
 local data @table size 8 align 8 {
     "\00\00\00\00\00\00\00\00"

@@ -1,27 +1,27 @@
-//! How much a backend optimises.
+//! Optimisation levels.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How much to optimise, of backends that can be told.
+/// The optimisation level of backends that have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Optimize {
-    /// Not at all.
+    /// No optimisation.
     O0,
-    /// What is cheap, and no cold function.
+    /// Cheap optimisations, and none of cold functions.
     O1,
     /// Inlining and vectorisation.
     #[default]
     O2,
-    /// More of them.
+    /// More inlining and vectorisation.
     O3,
 }
 
 impl Optimize {
-    /// Every level, in order.
+    /// All levels, in order.
     pub const ALL: [Optimize; 4] = [Optimize::O0, Optimize::O1, Optimize::O2, Optimize::O3];
 
-    /// What stands behind `-O`.
+    /// Returns the suffix of `-O`.
     pub const fn name(self) -> &'static str {
         match self {
             Optimize::O0 => "0",

@@ -1,5 +1,5 @@
-//! The plan of symbols: what becomes of every symbol of the host IR in a module that may have some of the
-//! names already. It is made before anything is declared, so that a refusal leaves no trace.
+//! The plan of symbols: the native symbol of each symbol of the host IR, in a module that may know some names already.
+//! It is made before anything is declared, so that an error leaves the module unchanged.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -8,72 +8,73 @@ use super::Error;
 use super::keep::keeping;
 use crate::ir::{Linkage, Module, Symbol, SymbolData};
 
-/// The names that a native module has.
+/// The symbols of a native module.
 pub trait Existing {
-    /// What a name stands for.
+    /// A symbol of the native module.
     type Native: Copy;
 
-    /// What this name stands for, if the module has it.
+    /// Returns the symbol of a name, if the module has it.
     fn find(&self, name: &str) -> Option<Self::Native>;
 
-    /// Whether the module defines it.
+    /// Returns whether the module declares or defines a symbol.
     fn state(&self, native: Self::Native) -> State;
 
-    /// Checks that the module means the same by a name: a function or data, of the same type.
+    /// Checks that a symbol of the module has the kind and type that the host IR says.
     ///
     /// # Errors
     /// [`Error::Kernel`].
     fn check(&self, symbol: &SymbolData, native: Self::Native) -> Result<(), Error>;
 }
 
-/// How much a module says of what a name stands for.
+/// The state of a symbol in a native module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// That it exists.
+    /// Declared.
     Declared,
-    /// What it is.
+    /// Defined.
     Defined,
-    /// What it is, as for [`Linkage::Once`]: every definition is as good.
+    /// Defined as [`Linkage::Once`] is: any definition is as good as another.
     Once,
 }
 
-/// What a native module can express.
+/// The capabilities of a native module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Symbols of which a linker keeps one copy. Otherwise [`Linkage::Once`] is [`Linkage::Local`].
+    /// Symbols of which a linker keeps one copy. Without them [`Linkage::Once`] becomes [`Linkage::Local`].
     pub once: bool,
-    /// Second names of symbols. With them our own code reaches what it exports by a local name, so that
-    /// a library that was loaded earlier and exports the same cannot take its place.
+    /// Aliases of symbols. Our own code reaches exported symbols by a local alias, so that a library that was loaded
+    /// earlier and exports the same name cannot capture them.
     pub aliases: bool,
 }
 
-/// What becomes of one symbol.
+/// The plan of one symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan<'a, N> {
-    /// Where it comes from.
+    /// The source of the native symbol.
     pub source: SymbolSource<'a, N>,
-    /// The local name by which our own code reaches it, if that is another.
+    /// The local alias by which our own code reaches the symbol, if it has one.
     pub alias: Option<String>,
-    /// It had better keep the registers of its callers, where there is a convention for that ([`Facts::keeps`]): only
-    /// cold blocks of this module call it.
+    /// True if the function should preserve the registers of its callers, where a convention exists for that
+    /// ([`Facts::keeps`]): only cold blocks of this module call it.
     ///
     /// [`Facts::keeps`]: super::Facts::keeps
     pub keeps: bool,
 }
 
-/// Where a symbol comes from.
+/// The source of a native symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SymbolSource<'a, N> {
-    /// The module has it, and it stays as it is there.
+    /// A symbol of the module, used unchanged.
     Reuse(N),
-    /// The module declares it; it is defined there, with this linkage.
+    /// A declaration of the module, to be defined with this linkage.
     Define(N, Linkage),
-    /// It is declared under this name, and defined if the linkage says so.
+    /// A new declaration under this name, to be defined unless it is an import.
     Declare(Cow<'a, str>, Linkage),
 }
 
 impl<N> Plan<'_, N> {
-    /// The linkage of what is defined here; `None` for what is defined elsewhere or already.
+    /// Returns the linkage of a symbol that is to be defined; `None` for imports and for symbols that the module
+    /// defines.
     pub fn defined(&self) -> Option<Linkage> {
         match self.source {
             SymbolSource::Reuse(_) | SymbolSource::Declare(_, Linkage::Import) => None,
@@ -82,15 +83,14 @@ impl<N> Plan<'_, N> {
     }
 }
 
-/// Plans every symbol of verified host IR, in its order.
+/// Plans every symbol of verified host IR, in order.
 ///
-/// What is imported may be declared or defined in the module already, a kernel for instance. What is
-/// exported may be declared there. What is local is renamed if its name is taken. Of what is to be there
-/// once, a definition like it is kept.
+/// Imports may be declared or defined in the module already, a kernel for instance. Exports may be declared there.
+/// Locals are renamed if their name is taken. Of once-symbols an equal definition is kept.
 ///
 /// # Errors
-/// [`Error::Kernel`] if the module means something else by a name, [`Error::Defined`] if it defines what
-/// is to be defined.
+/// [`Error::Kernel`] if a symbol of the module has another kind or type, [`Error::Defined`] if it defines a symbol that
+/// the host IR defines.
 pub fn plan<'a, E: Existing>(
     source: &'a Module,
     existing: &E,
@@ -135,16 +135,16 @@ fn source_of<'a, E: Existing>(
     }
 }
 
-/// New names.
+/// The source of unused names.
 struct Names<'a, E> {
     source: &'a Module,
     existing: &'a E,
-    /// Those that have been given.
+    /// The names that have been given out.
     given: BTreeSet<String>,
 }
 
 impl<E: Existing> Names<'_, E> {
-    /// A name that nothing has.
+    /// Returns an unused name.
     fn unused(&mut self, name: String) -> String {
         let taken = |name: &str| {
             let found = self.existing.find(name).is_some() || self.source.find(name).is_some();
@@ -156,14 +156,14 @@ impl<E: Existing> Names<'_, E> {
     }
 }
 
-/// `name`, `name.1`, `name.2`, …: the first that is not taken.
+/// Returns the first of `name`, `name.1`, `name.2`, … that is not taken.
 pub fn unused_name(name: &str, taken: impl Fn(&str) -> bool) -> String {
     let numbered = (1_u32..).map(|i| format!("{name}.{i}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
     names.find(|name| !taken(name)).expect("there are more numbers than symbols")
 }
 
-/// Whether instructions or data refer to each symbol.
+/// Returns for each symbol whether instructions or data refer to it.
 fn used(source: &Module) -> Vec<bool> {
     let mut used = vec![false; source.symbols.len()];
     let mut mark = |symbol: Symbol| used[symbol.index()] = true;

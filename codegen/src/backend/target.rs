@@ -1,5 +1,4 @@
-//! Facts of targets: which there are, what their C ABI says of narrow integers, what their object format
-//! has.
+//! Facts of targets: machines, the extension of narrow integers in their C ABI, and object formats.
 
 use target_lexicon::{
     Aarch64Architecture, Architecture, BinaryFormat, OperatingSystem, Riscv64Architecture, Triple,
@@ -8,7 +7,7 @@ use target_lexicon::{
 use super::Error;
 use crate::ir::{AbiType, Extend, Function, Type};
 
-/// The machines that host IR is for: 64-bit and little-endian.
+/// The supported machines: 64-bit and little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machine {
     /// x86-64, in ELF, Mach-O and COFF.
@@ -20,7 +19,7 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// The machine of a supported target.
+    /// Returns the machine of a supported target.
     ///
     /// # Errors
     /// [`Error::Target`] for any other.
@@ -51,18 +50,18 @@ fn machine(triple: &Triple) -> Option<Machine> {
     }
 }
 
-/// What is in the bits of a register above an integer narrower than 32 bits.
+/// A rule of a C ABI for the upper register bits of an integer narrower than 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Narrow {
-    /// Anything: who receives it extends it.
+    /// The bits are undefined: the receiver extends.
     Anything,
-    /// Who sends it extends it, but who receives it had better not rely on that.
+    /// The sender extends, but the receiver should not rely on that.
     Extended,
-    /// Who sends it extends it, and who receives it relies on that.
+    /// The sender extends, and the receiver relies on that.
     Trusted,
 }
 
-/// Which end of a call is asked about an argument or result.
+/// An end of a call, for an argument or a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The caller for an argument, the callee for a result.
@@ -71,39 +70,38 @@ pub enum Side {
     Receiver,
 }
 
-/// What backends need to know of a platform.
+/// The facts of a platform that backends need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Arguments narrower than 32 bits.
+    /// The rule for arguments narrower than 32 bits.
     pub arguments: Narrow,
-    /// Results narrower than 32 bits.
+    /// The rule for results narrower than 32 bits.
     pub results: Narrow,
-    /// 32-bit integers are sign-extended to 64 bits, whatever their sign, by who sends them.
+    /// True if the sender sign-extends 32-bit integers to 64 bits, signed or not.
     pub words: bool,
-    /// There is the section [`LARGE`].
+    /// True if the section [`LARGE`] exists.
     pub large: bool,
     /// The section of [`Data::listed`](crate::ir::Data::listed), as assemblers write it.
     pub list: &'static str,
-    /// A linker merges groups of sections; without them it goes by the symbols.
+    /// True if linkers merge section groups. Otherwise they merge by symbols.
     pub groups: bool,
-    /// A symbol is exported from a shared library only if its object says so.
+    /// True if an object must mark the symbols that a shared library exports.
     pub export: bool,
-    /// Functions with large frames touch every page themselves; otherwise a function of the platform
-    /// does so, which compilers call.
+    /// True if functions with large frames touch every page themselves. Otherwise compilers call a function of the
+    /// platform for that.
     pub probes: bool,
-    /// There is a convention, LLVM's `preserve_mostcc`, by which a function keeps the registers of its callers.
+    /// True if a calling convention exists by which the callee preserves most registers: LLVM's `preserve_mostcc`.
     pub keeps: bool,
 }
 
-/// The names that [`Facts::list`] has in the files of ELF, Mach-O and COFF.
+/// The names of the section [`Facts::list`] in ELF, Mach-O and COFF files.
 pub const LISTS: [&str; 3] = [".tvm_ffi.texts", "__tvm_ffi_texts", ".tvmffi"];
 
-/// Where constants go that are out of the reach of code, in ELF on x86-64.
+/// The section of constants that are out of the reach of code, in ELF on x86-64.
 pub const LARGE: &str = ".lrodata";
 
 impl Facts {
-    /// Of a module that does not say what it is for. What is sent is then extended, and what is received
-    /// is not relied on.
+    /// The facts of a module without a target: senders extend, and receivers do not rely on it.
     pub const UNKNOWN: Facts = Facts {
         arguments: Narrow::Extended,
         results: Narrow::Extended,
@@ -116,7 +114,7 @@ impl Facts {
         keeps: false,
     };
 
-    /// Of a target.
+    /// Returns the facts of a target.
     ///
     /// The x86-64 psABI is silent about narrow integers; compilers extend arguments, and clang relies on
     /// it, but results are extended for the sake of old code only. AAPCS64 and Microsoft's two ABIs leave
@@ -154,17 +152,17 @@ impl Facts {
         }
     }
 
-    /// Of a target by the text that a module has for it.
+    /// Returns the facts of a target by its text in a module.
     pub fn of_text(triple: &str) -> Facts {
         triple.parse().map_or(Facts::UNKNOWN, |triple| Facts::of(&triple))
     }
 
-    /// How one side extends an argument, or relies on its being extended: with what, if at all.
+    /// Returns the extension that one side makes of an argument, or relies on.
     pub fn argument(&self, abi: AbiType, side: Side) -> Extend {
         self.extension(abi, self.arguments, side)
     }
 
-    /// How one side extends a result, or relies on its being extended.
+    /// Returns the extension that one side makes of a result, or relies on.
     pub fn result(&self, abi: AbiType, side: Side) -> Extend {
         self.extension(abi, self.results, side)
     }
@@ -183,9 +181,9 @@ impl Facts {
     }
 }
 
-/// True for a function that may be told to become no call of a C library's function: LLVM makes `strlen`,
-/// `memset` and the like of loops, and of many stores in what is to be small. Such a function is never
-/// inlined into code that is not told so, which is why straight code on the hot path is not.
+/// Returns true for a function that may have LLVM's `no-builtins`: LLVM turns loops, and in code optimised for size
+/// also many stores, into calls of `strlen`, `memset` and the like. Functions without loops on the hot path do not get
+/// the attribute, since LLVM inlines functions that have it only into functions that have it.
 pub fn is_apart(function: &Function) -> bool {
     function.cold || function.no_inline || function.has_loop()
 }
@@ -198,7 +196,8 @@ mod tests {
     #[test]
     fn who_extends_narrow_integers() {
         use Extend::{No, Sign, Zero};
-        // Argument sent and received, result sent and received, of `int8_t`; a word that is sent.
+        // Extensions of an `int8_t`: argument sent, argument received, result sent, result received; then of an
+        // `int32_t` argument sent.
         for (triple, expected) in [
             ("x86_64-unknown-linux-gnu", [Sign, Sign, Sign, No, No]),
             ("x86_64-apple-darwin", [Sign, Sign, Sign, No, No]),

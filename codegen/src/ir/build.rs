@@ -1,32 +1,31 @@
-//! Building one function: a method per instruction. Structured control flow on top is in `flow`.
+//! The builder of a function: a method for each instruction. Structured control flow is in [`flow`](super::flow).
 
-mod returns;
-mod shorthand;
-mod ways;
+mod ended;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use super::entity::{Block, Symbol, Value};
 use super::inst::{Inst, Target, Terminator};
 use super::module::{BlockData, Function, Hint, Module, ValueData};
 use super::operator::{Binary, Cond, Convert};
 use super::order::{drop_unused, reverse_postorder};
+use super::signature::{AbiType, Signature, Type};
 use super::symbols::{Linkage, SymbolKind};
-use super::types::{AbiType, Block, Signature, Symbol, Type, Value};
 
-/// Appends to the current block of a function.
+/// A builder that appends to the current block of a function.
 ///
-/// The builder checks nothing beyond what Rust's indexing does; [`verify`](super::verify()) checks all.
+/// The builder checks nothing but the bounds of indices; [`verify`](super::verify()) checks everything.
 #[derive(Debug)]
 pub struct Builder<'m> {
     /// The module, for declarations.
     pub module: &'m mut Module,
     function: Function,
     current: Block,
-    /// The constants and addresses that each block has: a second one of a kind is the first.
+    /// The constants and addresses of each block; each is made once per block.
     made: FxHashMap<(Block, Made), Value>,
 }
 
-/// What a block needs only once.
+/// A constant or an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Made {
     Const(Type, u64),
@@ -48,7 +47,7 @@ impl<'m> Builder<'m> {
         Builder::define(module, symbol)
     }
 
-    /// Starts the entry block of a function that has been declared, and perhaps called, before.
+    /// Starts the entry block of a function that is declared already.
     ///
     /// # Panics
     /// If the symbol is data.
@@ -74,8 +73,8 @@ impl<'m> Builder<'m> {
         builder
     }
 
-    /// The function, its reachable blocks in reverse postorder, without instructions whose result nobody
-    /// needs and that do nothing else.
+    /// Returns the function: its reachable blocks in reverse postorder, without pure instructions whose result is not
+    /// read.
     pub fn finish(mut self) -> Function {
         let mut old = std::mem::take(&mut self.function.blocks);
         let order = reverse_postorder(&old);
@@ -95,7 +94,7 @@ impl<'m> Builder<'m> {
         self.function
     }
 
-    /// The symbol of the function.
+    /// Returns the symbol of the function.
     pub fn symbol(&self) -> Symbol {
         self.function.symbol
     }
@@ -105,40 +104,40 @@ impl<'m> Builder<'m> {
         self.function.cold = true;
     }
 
-    /// Marks the function as one to be called, never inlined. Cold functions are not inlined either.
+    /// Marks the function as never inlined. Cold functions are never inlined either.
     pub fn set_no_inline(&mut self) {
         self.function.no_inline = true;
     }
 
-    /// A word that hints can refer to.
+    /// Adds a word that hints can refer to, and returns its index.
     pub fn name(&mut self, name: impl Into<String>) -> u32 {
         self.function.names.push(name.into());
         self.function.names.len() as u32 - 1
     }
 
-    /// Gives a value its name hint.
+    /// Sets the name hint of a value.
     pub fn hint(&mut self, value: Value, hint: impl Into<Hint>) -> Value {
         self.function.values[value.index()].hint = hint.into();
         value
     }
 
-    /// The type of a value.
+    /// Returns the type of a value.
     pub fn ty(&self, value: Value) -> Type {
         self.function.ty(value)
     }
 
-    /// A parameter of the function.
+    /// Returns a parameter of the function.
     pub fn param(&self, index: usize) -> Value {
         self.function.blocks[0].params[index]
     }
 
-    /// A new, empty block; the builder stays where it is. It is as likely to run as the current one.
+    /// Creates an empty block, as cold as the current one. The current block stays.
     pub fn block(&mut self, label: &'static str) -> Block {
         let current = self.function.blocks.get(self.current.index());
         self.new_block(label, current.is_some_and(|block| block.cold))
     }
 
-    /// A new block that is unlikely to run.
+    /// Creates an empty cold block.
     pub fn cold_block(&mut self, label: &'static str) -> Block {
         self.new_block(label, true)
     }
@@ -157,20 +156,20 @@ impl<'m> Builder<'m> {
         value
     }
 
-    /// Goes on appending to `block`.
+    /// Makes `block` the current block.
     pub fn switch_to(&mut self, block: Block) {
         self.current = block;
     }
 
-    /// The block that is appended to.
+    /// Returns the current block.
     pub fn current(&self) -> Block {
         self.current
     }
 
-    /// Makes a slot of the frame at least so large.
+    /// Grows a stack slot to at least `bytes`.
     ///
     /// # Panics
-    /// If the value is none.
+    /// If the value is no stack slot.
     pub fn widen_slot(&mut self, slot: Value, bytes: u32) {
         let entry = self.function.blocks[0].insts.iter_mut();
         let found = entry.into_iter().find(|(value, _)| *value == Some(slot));
@@ -178,7 +177,7 @@ impl<'m> Builder<'m> {
         *size = bytes.max(*size);
     }
 
-    /// True if the current block has ended, so that nothing can be appended.
+    /// Returns true if the current block has a terminator, so that nothing can be appended.
     pub fn ended(&self) -> bool {
         self.function.blocks[self.current.index()].end.is_some()
     }
@@ -194,7 +193,7 @@ impl<'m> Builder<'m> {
         value
     }
 
-    /// The value that the block has already, or a new one.
+    /// Returns the value that the block has already, or appends the instruction.
     fn once(&mut self, made: Made, ty: Type, inst: Inst) -> Value {
         if let Some(&value) = self.made.get(&(self.current, made)) {
             return value;
@@ -204,43 +203,43 @@ impl<'m> Builder<'m> {
         value
     }
 
-    /// A constant of any type.
+    /// Emits a constant of any type.
     pub fn constant(&mut self, ty: Type, bits: u64) -> Value {
         self.once(Made::Const(ty, bits), ty, Inst::Const { ty, bits })
     }
 
-    /// An `I64` constant.
+    /// Emits an `I64` constant.
     pub fn i64(&mut self, value: i64) -> Value {
         self.constant(Type::I64, value as u64)
     }
 
-    /// An `I32` constant.
+    /// Emits an `I32` constant.
     pub fn i32(&mut self, value: i32) -> Value {
         self.constant(Type::I32, u64::from(value as u32))
     }
 
-    /// An `F64` constant.
+    /// Emits an `F64` constant.
     pub fn f64(&mut self, value: f64) -> Value {
         self.constant(Type::F64, value.to_bits())
     }
 
-    /// The null pointer.
+    /// Emits the null pointer.
     pub fn null(&mut self) -> Value {
         self.constant(Type::Ptr, 0)
     }
 
-    /// The address of a symbol.
+    /// Emits the address of a symbol.
     pub fn address(&mut self, symbol: Symbol) -> Value {
         self.address_in(symbol, 0)
     }
 
-    /// The address of a byte of a data object.
+    /// Emits the address of a byte of a data object.
     pub fn address_in(&mut self, symbol: Symbol, offset: i32) -> Value {
         let made = Made::Address(symbol, offset);
         self.once(made, Type::Ptr, Inst::Address { symbol, offset })
     }
 
-    /// Bytes in the frame. Appended to the entry block wherever the builder is.
+    /// Emits a stack slot, at the start of the entry block.
     pub fn stack_slot(&mut self, size: u32, align: u32) -> Value {
         let value = self.value(Type::Ptr, Hint::default());
         let slot = (Some(value), Inst::StackSlot { size, align });
@@ -251,97 +250,123 @@ impl<'m> Builder<'m> {
         value
     }
 
-    /// A load at the natural alignment of the type.
+    /// Emits a load at the natural alignment of the type.
     pub fn load(&mut self, ty: Type, base: Value, offset: i32) -> Value {
         self.load_aligned(ty, base, offset, ty.bytes())
     }
 
-    /// A load at a stated alignment.
+    /// Emits a load at a given alignment.
     pub fn load_aligned(&mut self, ty: Type, base: Value, offset: i32, align: u32) -> Value {
         self.push(ty, Inst::Load { ty, base, offset, align })
     }
 
-    /// A store at the natural alignment of the value's type.
+    /// Emits a store at the natural alignment of the value's type.
     pub fn store(&mut self, value: Value, base: Value, offset: i32) {
         let align = self.ty(value).bytes();
         let inst = Inst::Store { value, base, offset, align };
         self.function.blocks[self.current.index()].insts.push((None, inst));
     }
 
-    /// A load in one piece that sees what the matching store had before it.
+    /// Emits an atomic load with acquire ordering.
     pub fn atomic_load(&mut self, ty: Type, base: Value, offset: i32) -> Value {
         self.push(ty, Inst::AtomicLoad { ty, base, offset })
     }
 
-    /// A store in one piece, after all that precedes it.
+    /// Emits an atomic store with release ordering.
     pub fn atomic_store(&mut self, value: Value, base: Value, offset: i32) {
         let inst = Inst::AtomicStore { value, base, offset };
         self.function.blocks[self.current.index()].insts.push((None, inst));
     }
 
-    /// Replaces `expected` at `base` by `new`; what was there.
+    /// Emits an atomic compare-exchange at `base`; returns the old value.
     pub fn compare_exchange(&mut self, base: Value, expected: Value, new: Value) -> Value {
         self.push(self.ty(expected), Inst::CompareExchange { base, expected, new })
     }
 
-    /// `base + offset`.
+    /// Emits `base + offset`.
     pub fn ptr_add(&mut self, base: Value, offset: Value) -> Value {
         self.push(Type::Ptr, Inst::PtrAdd { base, offset })
     }
 
-    /// `base + offset` for a constant.
+    /// Emits `base + offset` for a constant.
     pub fn ptr_offset(&mut self, base: Value, offset: i64) -> Value {
         let offset = self.i64(offset);
         self.ptr_add(base, offset)
     }
 
-    /// Arithmetic.
+    /// Emits arithmetic.
     pub fn binary(&mut self, op: Binary, lhs: Value, rhs: Value) -> Value {
         self.push(self.ty(lhs), Inst::Binary { op, lhs, rhs })
     }
 
-    /// Arithmetic with a constant on the right.
+    /// Emits arithmetic with a constant on the right.
     pub fn binary_const(&mut self, op: Binary, lhs: Value, rhs: i64) -> Value {
         let rhs = self.constant(self.ty(lhs), rhs as u64);
         self.binary(op, lhs, rhs)
     }
 
-    /// A comparison.
+    /// Emits a comparison.
     pub fn compare(&mut self, cond: Cond, lhs: Value, rhs: Value) -> Value {
         self.push(Type::Bool, Inst::Compare { cond, lhs, rhs })
     }
 
-    /// A comparison with a constant on the right.
+    /// Emits a comparison with a constant on the right.
     pub fn compare_const(&mut self, cond: Cond, lhs: Value, rhs: i64) -> Value {
         let rhs = self.constant(self.ty(lhs), rhs as u64);
         self.compare(cond, lhs, rhs)
     }
 
-    /// `cond ? then : otherwise`.
+    /// Emits equality of integers or pointers.
+    pub fn eq(&mut self, lhs: Value, rhs: Value) -> Value {
+        self.compare(Cond::Eq, lhs, rhs)
+    }
+
+    /// Emits a bitwise and.
+    pub fn and(&mut self, lhs: Value, rhs: Value) -> Value {
+        self.binary(Binary::And, lhs, rhs)
+    }
+
+    /// Emits a bitwise or.
+    pub fn or(&mut self, lhs: Value, rhs: Value) -> Value {
+        self.binary(Binary::Or, lhs, rhs)
+    }
+
+    /// Emits the complement of a `Bool`.
+    pub fn not(&mut self, value: Value) -> Value {
+        let truth = self.constant(Type::Bool, 1);
+        self.binary(Binary::Xor, value, truth)
+    }
+
+    /// Widens a `Bool` to 0 or 1 of an integer type.
+    pub fn widen_bool(&mut self, value: Value, to: Type) -> Value {
+        self.convert(Convert::Zext, value, to)
+    }
+
+    /// Emits `cond ? then : otherwise`.
     pub fn select(&mut self, cond: Value, then: Value, otherwise: Value) -> Value {
         self.push(self.ty(then), Inst::Select { cond, then, otherwise })
     }
 
-    /// A change of type.
+    /// Emits a conversion.
     pub fn convert(&mut self, op: Convert, value: Value, to: Type) -> Value {
         self.push(to, Inst::Convert { op, value, to })
     }
 
-    /// A call; the result if there is one.
+    /// Emits a call; returns the result if the callee has one.
     pub fn call(&mut self, callee: Symbol, args: &[Value]) -> Option<Value> {
         let result = self.module.signature(callee).and_then(|signature| signature.result);
         self.push_call(result, Inst::Call { callee, args: args.to_vec() })
     }
 
-    /// A call of a function that has a result.
+    /// Emits a call of a function that has a result.
     ///
     /// # Panics
-    /// If it has none.
+    /// If the callee has no result.
     pub fn call_value(&mut self, callee: Symbol, args: &[Value]) -> Value {
         self.call(callee, args).expect("the callee has a result")
     }
 
-    /// A call through a pointer; the result if there is one.
+    /// Emits a call through a pointer; returns the result if the callee has one.
     pub fn call_indirect(
         &mut self,
         signature: Signature,
@@ -352,10 +377,10 @@ impl<'m> Builder<'m> {
         self.push_call(result, Inst::CallIndirect { signature, callee, args: args.to_vec() })
     }
 
-    /// The same of a function that has a result.
+    /// Emits a call through a pointer to a function that has a result.
     ///
     /// # Panics
-    /// If it has none.
+    /// If the callee has no result.
     pub fn call_indirect_value(
         &mut self,
         signature: Signature,

@@ -1,21 +1,22 @@
-//! Structured control flow on top of the builder: bodies are closures that append to blocks of their own.
+//! Structured control flow: bodies are closures that append to blocks of their own.
 
 use super::build::Builder;
+use super::entity::{Block, Value};
 use super::module::Hint;
-use super::types::{Block, Type, Value};
+use super::signature::Type;
 
-/// Values that a body takes or yields: none, one, or several.
+/// The values that a body takes or returns: none, one, or several.
 pub trait Values: Clone {
-    /// Their types.
+    /// The types of the values.
     type Types;
 
-    /// One value for each type.
+    /// Makes a value for each type.
     fn make(types: Self::Types, value: impl FnMut(Type) -> Value) -> Self;
 
-    /// One other value for each.
+    /// Replaces each value.
     fn map(&self, value: impl FnMut(Value) -> Value) -> Self;
 
-    /// All of them, in order.
+    /// Returns all values, in order.
     fn list(&self) -> &[Value];
 }
 
@@ -80,14 +81,14 @@ impl Values for Vec<Value> {
 }
 
 impl Builder<'_> {
-    /// Goes on in a new block if `ok`, else leaves for `fail`.
+    /// Branches to a new block if `ok`, and to `fail` if not. The new block becomes the current one.
     pub fn guard(&mut self, ok: Value, fail: Block) {
         let next = self.block("next");
         self.branch(ok, next, fail);
         self.switch_to(next);
     }
 
-    /// Runs `body` if `cond`, then goes on. `body` may end its block itself.
+    /// Emits `if cond { body }`. The body may end its block itself.
     pub fn if_then(&mut self, cond: Value, body: impl FnOnce(&mut Self)) {
         let (then, join) = (self.block("then"), self.block("join"));
         self.branch(cond, then, join);
@@ -97,8 +98,8 @@ impl Builder<'_> {
         self.switch_to(join);
     }
 
-    /// Runs one of two bodies and goes on with the values that it yields. A body may end its block
-    /// itself; what it yields is then ignored.
+    /// Emits an `if` with two bodies and returns the values of the body that ran. A body may end its block itself; its
+    /// values are then ignored.
     ///
     /// ```
     /// # use tvm_ffi_codegen::ir::{Builder, Cond, Linkage, Module, Signature, Type};
@@ -129,7 +130,7 @@ impl Builder<'_> {
         result
     }
 
-    /// Repeats `body` while `cond` yields true.
+    /// Emits a loop that runs `body` while `cond` is true.
     pub fn while_loop(
         &mut self,
         cond: impl FnOnce(&mut Self) -> Value,
@@ -138,8 +139,8 @@ impl Builder<'_> {
         self.loop_with((), |b, ()| cond(b), |b, ()| body(b));
     }
 
-    /// A loop that carries values from turn to turn: while `cond` yields true of them, `body` makes the
-    /// next ones. The values for which it did not. `body` may end its block itself.
+    /// Emits a loop that carries values: while `cond` of the values is true, `body` computes the next ones. Returns the
+    /// values for which `cond` was false. The body may end its block itself.
     ///
     /// ```
     /// # use tvm_ffi_codegen::ir::{Binary, Builder, Cond, Linkage, Module, Signature, Type};

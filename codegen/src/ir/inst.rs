@@ -1,152 +1,153 @@
 //! The instruction table of host IR.
 //!
-//! Every instruction has at most one result. Loads and stores carry their alignment in bytes, so
-//! that no backend depends on the data layout of the module it emits into. Nothing here traps or has
-//! undefined behaviour except what is written down with the instruction.
+//! Every instruction has at most one result. Loads and stores carry their alignment in bytes, so that no backend
+//! depends on the data layout of the native module. Instructions neither trap nor have undefined behaviour, except as
+//! their documentation says.
 
+use super::entity::{Block, Symbol, Value};
 use super::operator::{Binary, Cond, Convert};
-use super::types::{Block, Signature, Symbol, Type, Value};
+use super::signature::{Signature, Type};
 
 /// An instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Inst {
-    /// A constant. Integers and pointers by value (truncated to the type), floats by their bits
-    /// (`F32` in the low 32), `Bool` as 0 or 1.
+    /// A constant: an integer or pointer by value (truncated to the type), a float by its bits (`F32` in the low 32), a
+    /// `Bool` as 0 or 1.
     Const {
-        /// Type of the result.
+        /// The type of the result.
         ty: Type,
         /// The bits.
         bits: u64,
     },
     /// The address of a function, or of a byte of a data object.
     Address {
-        /// Whose address.
+        /// The symbol.
         symbol: Symbol,
-        /// In bytes; 0 for a function.
+        /// The byte offset; 0 for a function.
         offset: i32,
     },
-    /// The address of `size` fresh, uninitialised bytes in the frame. One per execution of the
-    /// function; must stand in the entry block.
+    /// The address of `size` uninitialised bytes in the frame. One slot per execution of the function; only in the
+    /// entry block.
     StackSlot {
-        /// Size in bytes.
+        /// The size in bytes.
         size: u32,
-        /// Alignment in bytes, a power of two, at most 16.
+        /// The alignment in bytes, a power of two, at most 16.
         align: u32,
     },
     /// Reads `ty` at `base + offset`.
     Load {
-        /// Type of the result; not `Bool`.
+        /// The type of the result; not `Bool`.
         ty: Type,
-        /// A `Ptr`.
+        /// The base address, a `Ptr`.
         base: Value,
-        /// In bytes.
+        /// The byte offset.
         offset: i32,
-        /// Of `base + offset`, in bytes.
+        /// The alignment of `base + offset`, in bytes.
         align: u32,
     },
     /// Writes `value` at `base + offset`. No result.
     Store {
-        /// What; not `Bool`.
+        /// The value to store; not a `Bool`.
         value: Value,
-        /// A `Ptr`.
+        /// The base address, a `Ptr`.
         base: Value,
-        /// In bytes.
+        /// The byte offset.
         offset: i32,
-        /// Of `base + offset`, in bytes.
+        /// The alignment of `base + offset`, in bytes.
         align: u32,
     },
-    /// Reads `ty` at `base + offset` in one piece. What was written before the [`Inst::AtomicStore`] or
-    /// [`Inst::CompareExchange`] whose value this reads is seen by whatever follows (acquire).
+    /// Reads `ty` at `base + offset` atomically (acquire): the instructions after it see everything that precedes the
+    /// [`Inst::AtomicStore`] or [`Inst::CompareExchange`] whose value it reads.
     AtomicLoad {
-        /// Type of the result: `I32`, `I64` or `Ptr`.
+        /// The type of the result: `I32`, `I64` or `Ptr`.
         ty: Type,
-        /// A `Ptr`; `base + offset` is aligned to the size of the type.
+        /// The base address, a `Ptr`; `base + offset` is aligned to the size of the type.
         base: Value,
-        /// In bytes.
+        /// The byte offset.
         offset: i32,
     },
-    /// Writes `value` at `base + offset` in one piece, after all that precedes it (release). No result.
+    /// Writes `value` at `base + offset` atomically (release). No result.
     AtomicStore {
-        /// What: an `I32`, `I64` or `Ptr`.
+        /// The value to store: an `I32`, `I64` or `Ptr`.
         value: Value,
-        /// A `Ptr`; `base + offset` is aligned to the size of the type.
+        /// The base address, a `Ptr`; `base + offset` is aligned to the size of the type.
         base: Value,
-        /// In bytes.
+        /// The byte offset.
         offset: i32,
     },
-    /// Writes `new` at `base` if `expected` is there, in one piece; the result is what was there. Orders
-    /// as an atomic load and an atomic store together, or as an atomic load if it writes nothing.
+    /// Writes `new` at `base` if `expected` is there, atomically; the result is the old value. Acquire and release, or
+    /// acquire if nothing is written.
     CompareExchange {
-        /// A `Ptr`, aligned to the size of the type.
+        /// The address, a `Ptr`, aligned to the size of the type.
         base: Value,
-        /// What is replaced: an `I32`, `I64` or `Ptr`.
+        /// The expected value: an `I32`, `I64` or `Ptr`.
         expected: Value,
-        /// What replaces it; of the same type.
+        /// The new value, of the same type.
         new: Value,
     },
-    /// `base + offset`, wrapping. The result may point anywhere.
+    /// `base + offset`, wrapping. The result may be any address.
     PtrAdd {
-        /// A `Ptr`.
+        /// The base address, a `Ptr`.
         base: Value,
-        /// An `I64`, in bytes.
+        /// The byte offset, an `I64`.
         offset: Value,
     },
     /// Arithmetic on two values of one type.
     Binary {
         /// The operation.
         op: Binary,
-        /// Left operand.
+        /// The left operand.
         lhs: Value,
-        /// Right operand.
+        /// The right operand.
         rhs: Value,
     },
     /// Comparison of two values of one type; the result is a `Bool`.
     Compare {
         /// The condition.
         cond: Cond,
-        /// Left operand.
+        /// The left operand.
         lhs: Value,
-        /// Right operand.
+        /// The right operand.
         rhs: Value,
     },
     /// `cond ? then : otherwise`, without a branch.
     Select {
-        /// A `Bool`.
+        /// The condition, a `Bool`.
         cond: Value,
-        /// Result if true.
+        /// The result if true.
         then: Value,
-        /// Result if false; of the same type.
+        /// The result if false, of the same type.
         otherwise: Value,
     },
-    /// Change of type.
+    /// Conversion to another type.
     Convert {
-        /// How.
+        /// The conversion.
         op: Convert,
-        /// Operand.
+        /// The operand.
         value: Value,
-        /// Type of the result.
+        /// The type of the result.
         to: Type,
     },
-    /// Call of a known function; has a result if its signature has one.
+    /// Call of a symbol. The result is that of the signature.
     Call {
-        /// A symbol of a function.
+        /// The symbol of a function.
         callee: Symbol,
-        /// As the signature says.
+        /// The arguments, as the signature says.
         args: Vec<Value>,
     },
     /// Call through a pointer.
     CallIndirect {
-        /// What the pointer points at.
+        /// The signature of the callee.
         signature: Box<Signature>,
-        /// A `Ptr`.
+        /// The address of the callee, a `Ptr`.
         callee: Value,
-        /// As the signature says.
+        /// The arguments, as the signature says.
         args: Vec<Value>,
     },
 }
 
 impl Inst {
-    /// Shows every value that the instruction reads to `visit`.
+    /// Calls `visit` with every value that the instruction reads.
     pub fn operands(&self, mut visit: impl FnMut(Value)) {
         match self {
             Inst::Const { .. } | Inst::Address { .. } | Inst::StackSlot { .. } => {}
@@ -175,7 +176,7 @@ impl Inst {
         }
     }
 
-    /// The symbol that the instruction refers to.
+    /// Returns the symbol that the instruction refers to.
     pub fn symbol(&self) -> Option<Symbol> {
         match self {
             Inst::Address { symbol, .. } | Inst::Call { callee: symbol, .. } => Some(*symbol),
@@ -195,34 +196,28 @@ impl Inst {
         }
     }
 
-    /// True if nothing happens but that a result is made.
+    /// Returns true if the instruction has no effect but its result.
     pub(super) fn is_pure(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Inst::Const { .. }
-            | Inst::Address { .. }
-            | Inst::StackSlot { .. }
-            | Inst::PtrAdd { .. }
-            | Inst::Binary { .. }
-            | Inst::Compare { .. }
-            | Inst::Select { .. }
-            | Inst::Convert { .. } => true,
-            Inst::Load { .. }
-            | Inst::Store { .. }
-            | Inst::AtomicLoad { .. }
-            | Inst::AtomicStore { .. }
-            | Inst::CompareExchange { .. }
-            | Inst::Call { .. }
-            | Inst::CallIndirect { .. } => false,
-        }
+                | Inst::Address { .. }
+                | Inst::StackSlot { .. }
+                | Inst::PtrAdd { .. }
+                | Inst::Binary { .. }
+                | Inst::Compare { .. }
+                | Inst::Select { .. }
+                | Inst::Convert { .. }
+        )
     }
 }
 
-/// Where a branch goes, with the values of the target's parameters.
+/// The target of a branch, with the arguments for its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     /// The block.
     pub block: Block,
-    /// One value for each of its parameters.
+    /// One value for each parameter of the block.
     pub args: Vec<Value>,
 }
 
@@ -244,26 +239,26 @@ impl<const N: usize> From<(Block, [Value; N])> for Target {
     }
 }
 
-/// How a block ends.
+/// The terminator of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Terminator {
-    /// Goes on elsewhere.
+    /// Jumps to a block.
     Jump(Target),
-    /// Goes on in one of two blocks. An edge into a cold block is unlikely.
+    /// Branches to one of two blocks. An edge into a cold block is unlikely.
     Branch {
-        /// A `Bool`.
+        /// The condition, a `Bool`.
         cond: Value,
-        /// Where if true.
+        /// The target if true.
         then: Target,
-        /// Where if false.
+        /// The target if false.
         otherwise: Target,
     },
-    /// Leaves the function, with a value if its signature has a result.
+    /// Returns from the function, with a value if its signature has a result.
     Return(Option<Value>),
 }
 
 impl Terminator {
-    /// The targets, in order.
+    /// Returns the targets, in order.
     pub fn targets(&self) -> impl Iterator<Item = &Target> {
         let (first, second) = match self {
             Terminator::Jump(target) => (Some(target), None),
@@ -273,7 +268,7 @@ impl Terminator {
         first.into_iter().chain(second)
     }
 
-    /// Shows every value that the terminator reads to `visit`.
+    /// Calls `visit` with every value that the terminator reads.
     pub fn operands(&self, mut visit: impl FnMut(Value)) {
         match self {
             Terminator::Jump(target) => target.args.iter().copied().for_each(visit),
@@ -285,7 +280,7 @@ impl Terminator {
         }
     }
 
-    /// Shows the targets to `visit`, which may change them.
+    /// Calls `visit` with every target block, which it may change.
     pub(super) fn each_target_mut(&mut self, mut visit: impl FnMut(&mut Block)) {
         match self {
             Terminator::Jump(target) => visit(&mut target.block),

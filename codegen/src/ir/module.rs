@@ -4,81 +4,82 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
+use super::entity::{Block, Symbol, Value};
 use super::inst::{Inst, Terminator};
+use super::signature::{Signature, Type};
 use super::symbols::SymbolData;
-use super::types::{Block, Signature, Symbol, Type, Value};
 
-/// What one library compiles to: functions, constant data, and the symbols both use.
+/// The host IR of one library: functions, constant data, and the symbols of both.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
-    /// Every name, in the order of first use.
+    /// All symbols, in the order of their declaration.
     pub symbols: Vec<SymbolData>,
-    /// Definitions, in the order in which backends emit them.
+    /// Function definitions, in the order in which backends emit them.
     pub functions: Vec<Function>,
-    /// Definitions of data, in the order in which backends emit them.
+    /// Data definitions, in the order in which backends emit them.
     pub data: Vec<Data>,
-    /// Functions without parameters and result that run when the code is loaded, before anything else in
-    /// it. Object files have a place for them; what has none refuses the module.
+    /// Functions without parameters and result that run when the code is loaded, before any other of its code. Object
+    /// files have a section for them; native modules without one refuse the module.
     pub constructors: Vec<Symbol>,
-    /// How to print data that has a form of its own, instead of its bytes: what is at which offset.
+    /// Printers of data objects, which replace their bytes in text; each prints the part at an offset.
     pub printers: Vec<(Symbol, Vec<(u32, DataPrinter)>)>,
     pub(super) by_name: FxHashMap<String, Symbol>,
-    /// The [constants](Module::constant) that there are.
+    /// The symbols of [constants](Module::constant), by their bytes.
     pub(super) constants: FxHashMap<Vec<u8>, Symbol>,
 }
 
-/// The text of what is at an offset of a data object.
+/// A function that prints the part of a data object at an offset.
 pub type DataPrinter = fn(&[u8], u32) -> String;
 
 /// The definition of a function.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Its name; not of linkage [`Linkage::Import`](super::Linkage::Import).
+    /// The symbol of the function; not of linkage [`Linkage::Import`](super::Linkage::Import).
     pub symbol: Symbol,
-    /// The same as that of the symbol.
+    /// The signature, equal to that of the symbol.
     pub signature: Signature,
-    /// Never on the hot path: kept out of line and optimised for size.
+    /// True if the function is never on the hot path: it is kept out of line and optimised for size.
     pub cold: bool,
-    /// To be called, not inlined, though it is not cold.
+    /// True if the function is not inlined although it is not cold.
     pub no_inline: bool,
-    /// Blocks in layout order; the first is the entry, whose parameters are the function's.
+    /// The blocks in layout order; the first is the entry, whose parameters are the function's.
     pub blocks: Vec<BlockData>,
-    /// Types and name hints.
+    /// The types and name hints of values.
     pub values: Vec<ValueData>,
-    /// Words that name hints refer to: parameter names and the like.
+    /// The words that name hints refer to, such as names of parameters.
     pub names: Vec<String>,
 }
 
-/// A block: parameters, instructions, and how it ends.
+/// A block: parameters, instructions, and a terminator.
 #[derive(Clone, Debug, Default)]
 pub struct BlockData {
-    /// Says what the block is for; printed, and given to LLVM.
+    /// The purpose of the block in a word, for text and for LLVM.
     pub label: Cow<'static, str>,
-    /// Values that every edge into the block supplies.
+    /// The parameters, to which every edge into the block passes arguments.
     pub params: Vec<Value>,
-    /// In order; with the result where there is one.
+    /// The instructions in order, each with its result if it has one.
     pub insts: Vec<(Option<Value>, Inst)>,
-    /// `None` only while the function is being built.
+    /// The terminator; `None` only while the function is being built.
     pub end: Option<Terminator>,
-    /// Unlikely to run.
+    /// True if the block is unlikely to run.
     pub cold: bool,
 }
 
-/// Type and name hint of a value.
+/// The type and name hint of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValueData {
-    /// Its type.
+    /// The type.
     pub ty: Type,
-    /// Its name, which may repeat.
+    /// The name hint, which need not be unique.
     pub hint: Hint,
 }
 
-/// A name hint: `x.shape0` is name `x`, part `shape`, index 0. Cheap to make, formatted on demand.
+/// A name hint, formatted on demand: `x.shape0` has name `x`, part `shape` and index 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Hint {
-    /// Index into [`Function::names`].
+    /// The index of the name in [`Function::names`].
     pub name: Option<u32>,
-    /// A fixed word; may be empty.
+    /// A fixed word, which may be empty.
     pub part: &'static str,
     /// A number after the part.
     pub index: Option<u32>,
@@ -93,48 +94,48 @@ impl From<&'static str> for Hint {
 /// The definition of a constant or variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// Its name; not of linkage [`Linkage::Import`](super::Linkage::Import).
+    /// The symbol of the object; not of linkage [`Linkage::Import`](super::Linkage::Import).
     pub symbol: Symbol,
-    /// Contents.
+    /// The contents.
     pub bytes: Vec<u8>,
-    /// In bytes, a power of two.
+    /// The alignment in bytes, a power of two.
     pub align: u32,
-    /// In a writable section.
+    /// True if the object is writable.
     pub writable: bool,
-    /// A constant so large that others could get out of the reach of code, which is 2 GiB for most. Where
-    /// the target has a place for such constants, it goes there: `.lrodata` in ELF on x86-64. Code must
-    /// not refer to it by its distance.
+    /// True for a constant so large that it could push others out of the reach of code, 2 GiB on most targets. It goes
+    /// to a section for such constants where the target has one: `.lrodata` in ELF on x86-64. Code must not refer to it
+    /// by distance.
     pub large: bool,
-    /// A constant that tools look for in files: where the target has sections, it goes into one that they find by
-    /// its name, with its like behind each other. Not [`large`](Data::large).
+    /// True for a constant that tools find in files: it goes to a section of a known name, where such constants follow
+    /// each other. Never together with [`large`](Data::large).
     pub listed: bool,
-    /// Addresses in the contents, in ascending order. The linker or loader writes them, so that a constant
-    /// that has any is one only from then on; none is large.
+    /// The addresses in the contents, in ascending order of offsets. The linker or loader writes them, so that the
+    /// bytes of a constant are final only after loading. Large objects have none.
     pub relocations: Vec<Relocation>,
 }
 
-/// Eight bytes of a data object that hold an address. In [`Data::bytes`] they are zero.
+/// An address in a data object: eight bytes, which are zero in [`Data::bytes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relocation {
-    /// Where they are: a multiple of 8.
+    /// The byte offset in the object, a multiple of 8.
     pub offset: u32,
-    /// Whose address.
+    /// The symbol whose address it is.
     pub symbol: Symbol,
-    /// Bytes to add to it.
+    /// The bytes added to the address.
     pub addend: i64,
 }
 
 /// A part of a data object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataPart<'a> {
-    /// At least one byte.
+    /// Bytes, at least one.
     Bytes(&'a [u8]),
     /// An address.
     Address(Relocation),
 }
 
 impl Data {
-    /// The contents, in order: bytes, and the addresses between them.
+    /// Returns the contents in order: bytes, and the addresses between them.
     pub fn parts(&self) -> Vec<DataPart<'_>> {
         let (mut parts, mut done) = (Vec::new(), 0);
         for &relocation in &self.relocations {
@@ -148,30 +149,30 @@ impl Data {
         parts
     }
 
-    /// A constant, of bytes only and in no section of its own.
+    /// Returns a constant without relocations, in no section of its own.
     pub fn constant(symbol: Symbol, bytes: Vec<u8>, align: u32) -> Self {
         let (writable, large, listed) = (false, false, false);
         Data { symbol, bytes, align, writable, large, listed, relocations: Vec::new() }
     }
 
-    /// A variable that starts with these bytes.
+    /// Returns a variable with initial contents.
     pub fn variable(symbol: Symbol, bytes: Vec<u8>, align: u32) -> Self {
         Data { writable: true, ..Data::constant(symbol, bytes, align) }
     }
 }
 
 impl Function {
-    /// The type of a value.
+    /// Returns the type of a value.
     pub fn ty(&self, value: Value) -> Type {
         self.values[value.index()].ty
     }
 
-    /// Blocks with their entities, in layout order.
+    /// Returns the blocks with their entities, in layout order.
     pub fn blocks(&self) -> impl Iterator<Item = (Block, &BlockData)> {
         self.blocks.iter().enumerate().map(|(i, data)| (Block(i as u32), data))
     }
 
-    /// True if some block may run twice in a call.
+    /// Returns true if a block may run twice in a call. Blocks must be in reverse postorder.
     pub fn has_loop(&self) -> bool {
         let back = |(block, data): (Block, &BlockData)| {
             data.end.iter().flat_map(Terminator::targets).any(|target| target.block <= block)
@@ -179,7 +180,7 @@ impl Function {
         self.blocks().any(back)
     }
 
-    /// The name of a block in every text form: what it is for, and its number.
+    /// Returns the name of a block in every text form: its label and its number.
     pub fn label(&self, block: Block) -> String {
         match block.index() {
             0 => "entry".to_owned(),
@@ -187,7 +188,7 @@ impl Function {
         }
     }
 
-    /// A unique printable name for each value, made of its hint, or of its number where it has none.
+    /// Returns a unique printable name for each value: its hint, or its number if it has none.
     pub fn value_names(&self) -> Vec<String> {
         let own = |(i, data): (usize, &ValueData)| {
             self.hint_text(data.hint).unwrap_or_else(|| format!("v{i}"))

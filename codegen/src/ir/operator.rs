@@ -1,6 +1,8 @@
-//! Operators: arithmetic, conditions, conversions.
+//! Operators: arithmetic, conditions, conversions, and the types of their operands.
 
 use std::fmt;
+
+use super::signature::Type;
 
 /// Arithmetic. Integer operations wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,7 +44,7 @@ pub enum Binary {
 }
 
 impl Binary {
-    /// All of them, in order.
+    /// All variants, in order.
     pub(super) const ALL: &[Binary] = &[
         Binary::Add,
         Binary::Sub,
@@ -62,6 +64,17 @@ impl Binary {
         Binary::Fmul,
         Binary::Fdiv,
     ];
+
+    /// Returns true if the operands may be of this type.
+    pub(super) fn takes(self, ty: Type) -> bool {
+        match self {
+            Binary::Add | Binary::Sub | Binary::Mul => ty.is_int(),
+            Binary::Sdiv | Binary::Srem | Binary::Udiv | Binary::Urem => ty.is_int(),
+            Binary::Shl | Binary::Lshr | Binary::Ashr => ty.is_int(),
+            Binary::And | Binary::Or | Binary::Xor => ty.is_int() || ty == Type::Bool,
+            Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv => ty.is_float(),
+        }
+    }
 }
 
 /// Conditions. `S` signed, `U` unsigned (also for pointers), `F` floating point, where every ordered
@@ -103,7 +116,7 @@ pub enum Cond {
 }
 
 impl Cond {
-    /// All of them, in order.
+    /// All variants, in order.
     pub(super) const ALL: &[Cond] = &[
         Cond::Eq,
         Cond::Ne,
@@ -122,26 +135,37 @@ impl Cond {
         Cond::Fgt,
         Cond::Fge,
     ];
+
+    /// Returns true if the operands may be of this type.
+    pub(super) fn takes(self, ty: Type) -> bool {
+        match self {
+            Cond::Eq | Cond::Ne | Cond::Ult | Cond::Ule | Cond::Ugt | Cond::Uge => {
+                ty.is_int() || ty == Type::Ptr
+            }
+            Cond::Slt | Cond::Sle | Cond::Sgt | Cond::Sge => ty.is_int(),
+            Cond::Feq | Cond::Fne | Cond::Flt | Cond::Fle | Cond::Fgt | Cond::Fge => ty.is_float(),
+        }
+    }
 }
 
 /// Conversions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Convert {
-    /// To a wider integer, filling with zeros; also from `Bool`.
+    /// Zero extension to a wider integer; also from `Bool`.
     Zext,
-    /// To a wider integer, filling with the sign.
+    /// Sign extension to a wider integer.
     Sext,
-    /// To a narrower integer.
+    /// Truncation to a narrower integer.
     Trunc,
-    /// From a signed integer to the nearest float.
+    /// A signed integer to the nearest float.
     SintToFloat,
-    /// From an unsigned integer to the nearest float.
+    /// An unsigned integer to the nearest float.
     UintToFloat,
     /// `F32` to `F64`.
     Promote,
     /// `F64` to the nearest `F32`.
     Demote,
-    /// Between an integer and a float of the same size, keeping the bits.
+    /// An integer to a float of the same size or back, bit for bit.
     Bitcast,
     /// `Ptr` to `I64`.
     PtrToInt,
@@ -150,7 +174,7 @@ pub enum Convert {
 }
 
 impl Convert {
-    /// All of them, in order.
+    /// All variants, in order.
     pub(super) const ALL: &[Convert] = &[
         Convert::Zext,
         Convert::Sext,
@@ -163,9 +187,28 @@ impl Convert {
         Convert::PtrToInt,
         Convert::IntToPtr,
     ];
+
+    /// Returns true if a value of the first type converts to the second.
+    pub(super) fn takes(self, from: Type, to: Type) -> bool {
+        let ints = from.is_int() && to.is_int();
+        match self {
+            Convert::Zext if from == Type::Bool => to.is_int(),
+            Convert::Zext | Convert::Sext => ints && from.bytes() < to.bytes(),
+            Convert::Trunc => ints && from.bytes() > to.bytes(),
+            Convert::SintToFloat | Convert::UintToFloat => from.is_int() && to.is_float(),
+            Convert::Promote => from == Type::F32 && to == Type::F64,
+            Convert::Demote => from == Type::F64 && to == Type::F32,
+            Convert::Bitcast => {
+                let changes = from.is_int() && to.is_float() || from.is_float() && to.is_int();
+                changes && from.bytes() == to.bytes()
+            }
+            Convert::PtrToInt => from == Type::Ptr && to == Type::I64,
+            Convert::IntToPtr => from == Type::I64 && to == Type::Ptr,
+        }
+    }
 }
 
-/// The word of an operator in the text form: `SintToFloat` is `sint_to_float`.
+/// Returns the word of an operator in the text form: `SintToFloat` is `sint_to_float`.
 pub(super) fn mnemonic(op: &impl fmt::Debug) -> String {
     let mut text = String::new();
     for c in format!("{op:?}").chars() {
@@ -184,7 +227,7 @@ mod tests {
 
     use super::*;
 
-    /// The files that run in the machine and in the code of every backend.
+    /// Returns the text of all file tests that run in the interpreter and in the code of every backend.
     fn files() -> String {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests/machine");
         let files = fs::read_dir(folder).expect("the folder is there");

@@ -1,10 +1,10 @@
-//! Block order and dominance.
+//! Block order, dominance, and unused instructions.
 
+use super::entity::Value;
 use super::inst::{Inst, Terminator};
 use super::module::{BlockData, Function};
-use super::types::Value;
 
-/// The reachable blocks in reverse postorder; the first target of a branch comes before the second.
+/// Returns the reachable blocks in reverse postorder; the first target of a branch precedes the second.
 pub(super) fn reverse_postorder(blocks: &[BlockData]) -> Vec<usize> {
     let mut seen = vec![false; blocks.len()];
     let mut order = Vec::with_capacity(blocks.len());
@@ -25,16 +25,16 @@ pub(super) fn reverse_postorder(blocks: &[BlockData]) -> Vec<usize> {
     order
 }
 
-/// Which blocks dominate which.
+/// The dominator tree of a function.
 pub(super) struct Dominators {
-    /// The place of each block in a preorder of the tree of dominators.
+    /// The position of each block in a preorder of the dominator tree.
     place: Vec<usize>,
-    /// How many blocks each dominates, itself included: those from its place on.
+    /// The number of blocks that each block dominates, itself included; they follow it in the preorder.
     count: Vec<usize>,
 }
 
 impl Dominators {
-    /// Those of a function whose blocks are in reverse postorder, so that dominators come before what they dominate.
+    /// Computes the dominators of a function whose blocks are in reverse postorder.
     pub(super) fn new(function: &Function) -> Dominators {
         let idom = immediate(function);
         let mut count = vec![1; idom.len()];
@@ -52,15 +52,15 @@ impl Dominators {
         Dominators { place, count }
     }
 
-    /// Whether every way to `below` leads through `above`; each block dominates itself.
+    /// Returns true if every path from the entry to `below` contains `above`. Each block dominates itself.
     pub(super) fn dominates(&self, above: usize, below: usize) -> bool {
         let first = self.place[above];
         (first..first + self.count[above]).contains(&self.place[below])
     }
 }
 
-/// Immediate dominators of a function whose blocks are in reverse postorder, by the algorithm of
-/// Cooper, Harvey and Kennedy. The entry's is itself.
+/// Computes immediate dominators by the algorithm of Cooper, Harvey and Kennedy. Blocks must be in reverse postorder.
+/// The immediate dominator of the entry is the entry.
 fn immediate(function: &Function) -> Vec<usize> {
     let count = function.blocks.len();
     let (starts, predecessors) = predecessors(function);
@@ -73,7 +73,7 @@ fn immediate(function: &Function) -> Vec<usize> {
             let known = all.iter().copied().filter(|&p| idom[p] != usize::MAX);
             let new = known.reduce(|a, b| common(&idom, a, b)).unwrap_or(0);
             let old = std::mem::replace(&mut idom[block], new);
-            // Before the first way back all that a block depends on is settled.
+            // Until the first back edge one pass computes final results.
             loops |= all.iter().any(|&from| from >= block);
             changed |= loops && old != new;
         }
@@ -81,7 +81,7 @@ fn immediate(function: &Function) -> Vec<usize> {
     idom
 }
 
-/// The blocks from which each block is reached, one list after the other, and where each list starts.
+/// Returns the predecessors of all blocks in one list, and the start of each block's part of it.
 fn predecessors(function: &Function) -> (Vec<usize>, Vec<usize>) {
     let mut starts = vec![0; function.blocks.len() + 1];
     function.blocks.iter().for_each(|block| each_target(block, |to| starts[to + 1] += 1));
@@ -97,7 +97,7 @@ fn predecessors(function: &Function) -> (Vec<usize>, Vec<usize>) {
     (starts, predecessors)
 }
 
-/// Shows the numbers of the blocks to which a block leads to `visit`, in order.
+/// Calls `visit` with the number of each successor of a block, in order.
 #[inline]
 pub(super) fn each_target(block: &BlockData, mut visit: impl FnMut(usize)) {
     match &block.end {
@@ -110,7 +110,7 @@ pub(super) fn each_target(block: &BlockData, mut visit: impl FnMut(usize)) {
     }
 }
 
-/// The nearest block that dominates both.
+/// Returns the nearest common dominator of two blocks.
 fn common(idom: &[usize], mut a: usize, mut b: usize) -> usize {
     while a != b {
         if a > b {
@@ -122,8 +122,8 @@ fn common(idom: &[usize], mut a: usize, mut b: usize) -> usize {
     a
 }
 
-/// Drops the instructions of a function in reverse postorder whose result nobody reads and that do nothing
-/// else: uses come after their definition, so that one way back finds them all.
+/// Removes pure instructions whose result is not read from a function in reverse postorder. Definitions precede their
+/// uses, so that one backward pass finds all of them.
 pub(super) fn drop_unused(function: &mut Function) {
     let mut read = vec![false; function.values.len()];
     for block in function.blocks.iter().flat_map(|block| &block.end) {
@@ -144,7 +144,7 @@ pub(super) fn drop_unused(function: &mut Function) {
     }
 }
 
-/// Whether an instruction does nothing but make a value that is not read.
+/// Returns true for a pure instruction whose result is not read.
 fn is_unused(result: Option<Value>, inst: &Inst, read: &[bool]) -> bool {
     inst.is_pure() && result.is_none_or(|value| !read[value.index()])
 }
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
     use crate::ir::{Builder, Linkage, Module, Signature, Type};
 
-    /// A function whose blocks go anywhere, as a seed has it.
+    /// Builds a function whose blocks branch at random.
     fn tangled(mut seed: u64) -> Function {
         let mut any = |below: usize| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -178,7 +178,7 @@ mod tests {
         b.finish()
     }
 
-    /// The blocks that are reached although one is closed.
+    /// Returns the blocks that are reachable without passing through one block.
     fn reached(function: &Function, closed: usize) -> Vec<bool> {
         let mut reached = vec![false; function.blocks.len()];
         let mut waiting = vec![0];

@@ -2,14 +2,14 @@
 
 use std::fmt::{self, Write as _};
 
+use super::entity::{Block, Symbol, Value};
 use super::inst::{Inst, Target, Terminator};
 use super::module::{BlockData, Data, Function, Module};
 use super::operator::mnemonic;
 use super::read::is_word;
 use super::symbols::{Linkage, SymbolKind};
-use super::types::{Block, Symbol, Value};
 
-/// `{:#}` prints everything as `FromStr` reads it: data as bytes, all of them.
+/// Prints a module. `{:#}` prints what `FromStr` reads: all bytes of all data.
 impl fmt::Display for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut first = true;
@@ -42,10 +42,10 @@ fn separate(f: &mut fmt::Formatter<'_>, first: &mut bool) -> fmt::Result {
     if std::mem::take(first) { Ok(()) } else { f.write_str("\n") }
 }
 
-/// Bytes of a data object that are printed.
+/// The number of bytes of a data object that are printed.
 const SHOWN: usize = 16 << 10;
 
-/// 32 bytes per line. What is left out is counted.
+/// Prints a data object, 32 bytes per line, and the number of bytes left out.
 fn print_data(f: &mut fmt::Formatter<'_>, module: &Module, data: &Data) -> fmt::Result {
     let symbol = &module.symbols[data.symbol.index()];
     let access = match (data.writable, data.large, data.listed) {
@@ -81,7 +81,7 @@ fn print_data(f: &mut fmt::Formatter<'_>, module: &Module, data: &Data) -> fmt::
     f.write_str("}\n")
 }
 
-/// Bytes in quotes: printable ASCII as it is, the rest as `\hh`.
+/// Prints bytes in quotes: printable ASCII as it is, the rest as `\hh`.
 fn quote(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     f.write_str("\"")?;
     for &byte in bytes {
@@ -94,7 +94,7 @@ fn quote(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     f.write_str("\"")
 }
 
-/// A name behind its sigil, in quotes where it could be taken for something else.
+/// A name behind its sigil, in quotes unless it is a plain word.
 struct Name<'a>(char, &'a str);
 
 impl fmt::Display for Name<'_> {
@@ -109,7 +109,7 @@ impl fmt::Display for Name<'_> {
     }
 }
 
-/// Prints one function; the names of its values are made once.
+/// The printer of one function.
 struct Printer<'a> {
     module: &'a Module,
     function: &'a Function,
@@ -262,7 +262,7 @@ fn constant(ty: super::Type, bits: u64) -> String {
         Type::I16 => (bits as i16).to_string(),
         Type::I32 => (bits as i32).to_string(),
         Type::I64 => (bits as i64).to_string(),
-        // There are many that are no number.
+        // NaNs differ in their bits.
         Type::F32 if f32::from_bits(bits as u32).is_nan() => format!("{bits:#x}"),
         Type::F64 if f64::from_bits(bits).is_nan() => format!("{bits:#x}"),
         Type::F32 => format!("{:?}", f32::from_bits(bits as u32)),

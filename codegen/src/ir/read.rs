@@ -1,4 +1,4 @@
-//! The reader of the text form: the opposite of [`print`](super::print).
+//! The reader of the text form, the inverse of [`print`](super::print).
 
 use std::borrow::Cow;
 use std::error;
@@ -7,21 +7,22 @@ use std::str::FromStr;
 
 use rustc_hash::FxHashMap;
 
-mod body;
 mod cursor;
+mod function;
 
+use super::entity::{Block, Symbol, Value};
 use super::module::{BlockData, Data, Function, Hint, Module, Relocation, ValueData};
+use super::signature::{AbiType, Extend, Signature, Type};
 use super::symbols::{Linkage, SymbolKind};
-use super::types::{AbiType, Block, Extend, Signature, Symbol, Type, Value};
 use cursor::Cursor;
 pub(super) use cursor::is_word;
 
-/// Text that is no host IR.
+/// The error of text that is no host IR.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The fault in the line.
     pub reason: String,
 }
 
@@ -33,21 +34,21 @@ impl fmt::Display for ReadError {
 
 impl error::Error for ReadError {}
 
-/// What reading a line yields; the line is added where it is known.
+/// The result of reading a part of a line. The caller adds the line.
 type Read<T> = Result<T, String>;
 
-/// A definition: its first line and those up to its closing brace.
+/// An item of the text: its first line, and for a definition the lines up to its closing brace.
 struct Item<'a> {
-    /// The number of the first line, from 1.
+    /// The number of the first line, counted from 1.
     line: usize,
     head: &'a str,
     body: Vec<(usize, &'a str)>,
-    /// What it defines, if it defines something.
+    /// The symbol that it defines, if it is a definition.
     symbol: Option<Symbol>,
 }
 
-/// Reads what `{:#}` prints, and what `Display` prints of modules whose data has no form of its own. Lines that start
-/// with `#` are comments, and empty ones mean nothing. What is read need not [verify](super::verify()).
+/// Reads the output of `{:#}`, and of `{}` for modules without data printers. Lines that start with `#` are comments,
+/// empty lines are skipped. The module need not [verify](super::verify()).
 ///
 /// ```
 /// use tvm_ffi_codegen::ir::Module;
@@ -82,7 +83,7 @@ impl FromStr for Module {
                 let data = data(&module, symbol, item)?;
                 module.data.push(data);
             } else {
-                let function = body::function(&module, symbol, item)?;
+                let function = function::function(&module, symbol, item)?;
                 module.functions.push(function);
             }
         }
@@ -90,7 +91,7 @@ impl FromStr for Module {
     }
 }
 
-/// Splits a text into definitions.
+/// Splits a text into items.
 fn items(text: &str) -> Result<Vec<Item<'_>>, ReadError> {
     let mut items: Vec<Item<'_>> = Vec::new();
     let mut open = false;
@@ -117,7 +118,7 @@ fn items(text: &str) -> Result<Vec<Item<'_>>, ReadError> {
     }
 }
 
-/// Declares what a definition or an import names; the symbol if it is a definition.
+/// Declares the symbol of a definition or an import; returns the symbol of a definition.
 fn declare(module: &mut Module, head: &str) -> Read<Option<Symbol>> {
     let mut cursor = Cursor::new(head);
     if cursor.keyword("constructor") {
@@ -146,13 +147,13 @@ fn declare(module: &mut Module, head: &str) -> Read<Option<Symbol>> {
     Ok((linkage != Linkage::Import).then_some(symbol))
 }
 
-/// A symbol that has been declared.
+/// Reads the name of a declared symbol.
 fn find(module: &Module, cursor: &mut Cursor<'_>) -> Read<Symbol> {
     let name = cursor.name('@')?;
     module.find(&name).ok_or_else(|| format!("`@{name}` is not declared"))
 }
 
-/// The types of parameters, with or without names, and of the result.
+/// Reads a signature: the types of parameters, with or without names, and of the result.
 fn signature(cursor: &mut Cursor<'_>) -> Read<Signature> {
     let mut signature = Signature::default();
     cursor.list(|cursor| {
@@ -184,7 +185,7 @@ fn ty(cursor: &mut Cursor<'_>) -> Read<Type> {
     found.ok_or_else(|| format!("expected a type, found `{word}`"))
 }
 
-/// A data object: its bytes in quotes, then its addresses.
+/// Reads a data object: its bytes in quotes, then its addresses.
 fn data(module: &Module, symbol: Symbol, item: &Item<'_>) -> Result<Data, ReadError> {
     let at = |line| move |reason| ReadError { line, reason };
     let mut data = Data::constant(symbol, Vec::new(), 1);
@@ -198,7 +199,7 @@ fn data(module: &Module, symbol: Symbol, item: &Item<'_>) -> Result<Data, ReadEr
     Err(at(item.line)(format!("{} bytes, not {size}", data.bytes.len())))
 }
 
-/// What the first line says of data; its size.
+/// Reads the first line of a data object; returns its size.
 fn data_head(data: &mut Data, head: &str) -> Read<usize> {
     let mut cursor = Cursor::new(head);
     cursor.word();

@@ -1,9 +1,8 @@
-//! Typed handles of values: what functions that are written with [`routine`](macro@routine) stand on.
+//! Typed handles of values, on which functions written with [`routine`](macro@routine) are built.
 //!
-//! A handle is a value, or several, with a Rust type that says what it is: [`Int<u64>`], [`Ref<DLTensor>`](Ref), a
-//! tuple of them. Its operations choose the instruction by that type: a comparison of `u64` is without a sign, a shift
-//! of `i64` to the right fills with the sign, a field is loaded as wide as it is. What has no operation here, such as
-//! the sum of an `u32` and an `u64`, does not compile.
+//! A handle is one or several values with a Rust type: [`Int<u64>`], [`Ref<DLTensor>`](Ref), a tuple of handles. The
+//! type chooses the instructions: a comparison of `u64` is unsigned, a right shift of `i64` is arithmetic, a field is
+//! loaded at its width. Operations without an implementation, such as the sum of a `u32` and a `u64`, do not compile.
 //!
 //! ```
 //! use tvm_ffi_codegen::ir::typed::{Routine, define, routine};
@@ -48,9 +47,9 @@ pub use memory::{
     get, load, load_at, room, set, store, store_at,
 };
 pub use number::{
-    Arithmetic, Bits, Bool, Cast, Compare, Float, FloatType, Int, Integer, Negate, Not, Remainder,
-    add, bit_and, bit_or, bit_xor, cast, div, eq, ge, gt, le, lt, mul, ne, neg, not, rem, shl, shr,
-    sub,
+    Arithmetic, Bits, Bool, Cast, Compare, Conds, Float, FloatType, Int, Integer, Negate, Not,
+    Remainder, add, bit_and, bit_or, bit_xor, cast, div, eq, ge, gt, le, lt, mul, ne, neg, not,
+    rem, shl, shr, sub,
 };
-/// Writes a function of host IR in a small subset of Rust.
+/// Translates a function in a small subset of Rust to host IR.
 pub use routine::routine;

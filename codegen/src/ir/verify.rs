@@ -1,24 +1,23 @@
-//! Checks host IR: every symbol is defined as its linkage says, data is laid out well, functions are
-//! well-formed and typed.
+//! The verifier: symbols are defined as their linkage says, data is laid out well, functions are well-formed and typed.
 
 mod function;
 #[cfg(test)]
 mod tests;
-mod types;
 
 use std::error;
 use std::fmt;
 
+use super::entity::Symbol;
 use super::module::{Data, Function, Module};
+use super::signature::Signature;
 use super::symbols::{Linkage, SymbolKind};
-use super::types::{Signature, Symbol};
 
-/// Host IR that no backend takes. Lowering makes none: this is a bug in it, or in whoever built the module.
+/// The error of malformed host IR, which no backend accepts: a bug in lowering, or in the builder of the module.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Malformed {
-    /// What is wrong.
+    /// The rule that is broken.
     pub reason: String,
-    /// The function in which it is wrong, printed; its name alone if it refers to what does not exist.
+    /// The text of the function that breaks it; only its name if the function refers to something that does not exist.
     pub function: Option<String>,
 }
 
@@ -29,7 +28,7 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// The same as `Display`: whoever unwraps wants to read the function.
+/// Same as `Display`, so that `unwrap` shows the function.
 impl fmt::Debug for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -40,22 +39,22 @@ impl error::Error for Malformed {}
 
 /// Checks a module.
 ///
-/// Blocks must stand in reverse postorder, so that a definition, which dominates its uses, also
-/// precedes them: backends translate in one pass.
+/// Blocks must be in reverse postorder: then a definition, which dominates its uses, also precedes them, and backends
+/// translate in one pass.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// The first broken rule.
 pub fn verify(module: &Module) -> Result<(), Malformed> {
     symbols(module).map_err(|reason| Malformed { reason, function: None })?;
     module.functions.iter().try_for_each(|function| function::verify(module, function))
 }
 
-/// An error if `ok` is false.
+/// Returns an error if `ok` is false.
 fn check(ok: bool, reason: impl FnOnce() -> String) -> Result<(), String> {
     if ok { Ok(()) } else { Err(reason()) }
 }
 
-/// What holds for symbols, whatever the functions do.
+/// Checks symbols, constructors and data, without looking into functions.
 fn symbols(module: &Module) -> Result<(), String> {
     let mut defined = vec![0; module.symbols.len()];
     let functions = module.functions.iter().map(|function| (function.symbol, true));
@@ -79,10 +78,10 @@ fn symbols(module: &Module) -> Result<(), String> {
     module.data.iter().try_for_each(|data| self::data(module, data))
 }
 
-/// Parameters and result are what functions of C have.
+/// Checks that C functions can have the parameters and the result.
 fn signature(name: &str, signature: &Signature) -> Result<(), String> {
     let mut all = signature.params.iter().chain(&signature.result);
-    let wrong = all.find(|&&abi| !types::is_of_c(abi));
+    let wrong = all.find(|abi| !abi.is_of_c());
     wrong.map_or(Ok(()), |abi| Err(format!("{name} takes or returns {abi}")))
 }
 
@@ -119,10 +118,10 @@ fn data(module: &Module, data: &Data) -> Result<(), String> {
     Ok(())
 }
 
-/// Size of an address, in bytes.
+/// The size of an address in bytes.
 const ADDRESS: usize = 8;
 
-/// What is wrong with a function, with its text.
+/// Returns the error for a function, with its text.
 fn malformed(module: &Module, function: &Function, reason: String) -> Malformed {
     struct Text<'a>(&'a Module, &'a Function);
     impl fmt::Display for Text<'_> {

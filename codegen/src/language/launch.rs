@@ -1,6 +1,9 @@
-//! The parser: images and launches.
+//! Images and launches: parser and printer.
 
-use super::cursor::{Parsed, Parser};
+use std::fmt::{self, Display, Formatter};
+
+use super::parser::{Parsed, Parser};
+use super::print_items::{list, quote};
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
@@ -8,7 +11,7 @@ use crate::declaration::{
     LaunchAttribute, MapType, Promotion, StatementKind, Swizzle, TensorMap,
 };
 
-/// What may follow an expression in parentheses.
+/// The tokens that may follow an expression in a list in parentheses.
 const AFTER: &str = "an operator, `,` or `)`";
 
 impl Parser<'_> {
@@ -38,7 +41,7 @@ impl Parser<'_> {
         Ok(StatementKind::Launch(Box::new(launch)))
     }
 
-    /// A clause, each at most once; yields what may stand after it.
+    /// Parses a clause, each at most once; returns the tokens that may follow it.
     fn clause(&mut self, launch: &mut Launch, expected: &str) -> Parsed<&'static str> {
         const NEXT: &str = "a clause such as `smem`, or `;`";
         let word = if self.token == Token::Word { self.slice() } else { "" };
@@ -69,7 +72,7 @@ impl Parser<'_> {
         Ok(NEXT)
     }
 
-    /// A word, and extents in parentheses.
+    /// Skips a word and parses one to three extents in parentheses.
     fn extents(&mut self) -> Parsed<Vec<Expr>> {
         self.advance();
         self.expect(Token::OpenParen, "`(`")?;
@@ -83,7 +86,7 @@ impl Parser<'_> {
         Ok(extents)
     }
 
-    /// A word, and an expression in parentheses.
+    /// Skips a word and parses an expression in parentheses.
     fn number(&mut self) -> Parsed<Expr> {
         self.advance();
         self.expect(Token::OpenParen, "`(`")?;
@@ -92,7 +95,7 @@ impl Parser<'_> {
         Ok(number)
     }
 
-    /// `cooperative`, `cluster(2)`, `attribute(13, int32(1))`
+    /// Parses an attribute: `cooperative`, `cluster(2)`, `attribute(13, int32(1))`.
     fn attribute(&mut self, expected: &str) -> Parsed<LaunchAttribute> {
         let word = self.slice();
         let known = AttributeKind::ALL.iter().find(|kind| kind.word() == word);
@@ -119,7 +122,7 @@ impl Parser<'_> {
         Ok(LaunchAttribute { kind: AttributeKind::Other(id), fields })
     }
 
-    /// What a parameter is given.
+    /// Parses an argument of a launch.
     fn given(&mut self) -> Parsed<LaunchArg> {
         let word = if self.token == Token::Word && self.next_is(Token::OpenParen) {
             self.slice()
@@ -191,7 +194,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The current word, `=`, and a value.
+    /// Skips the current word and `=`, and parses a value.
     fn assigned<T>(&mut self, value: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.advance();
         self.expect(Token::Assign, "`=`")?;
@@ -204,7 +207,7 @@ impl Parser<'_> {
         self.list(Token::CloseBracket, after, Limit::Rank, |parser, _| parser.expr())
     }
 
-    /// One of several names in quotes.
+    /// Parses an option whose value is one of several names in quotes.
     fn named_option<T: Copy>(&mut self, all: &[T], name: fn(T) -> &'static str) -> Parsed<T> {
         self.assigned(|parser| {
             let names: Vec<String> = all.iter().map(|&one| format!("\"{}\"", name(one))).collect();
@@ -216,5 +219,94 @@ impl Parser<'_> {
             parser.advance();
             Ok(all[found])
         })
+    }
+}
+
+impl Display for Image {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "image {};", self.name)
+    }
+}
+
+/// Prints one line, without `;`.
+impl Display for Launch {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "launch {}.", self.image)?;
+        quote(f, &self.kernel)?;
+        f.write_str("(")?;
+        list(f, &self.args)?;
+        f.write_str(")")?;
+        numbers(f, "grid", &self.grid)?;
+        numbers(f, "block", &self.block)?;
+        numbers(f, "smem", self.shared.as_slice())?;
+        self.attributes.iter().try_for_each(|attribute| write!(f, " {attribute}"))?;
+        self.on.as_ref().map_or(Ok(()), |on| write!(f, " on {on}"))
+    }
+}
+
+/// Prints a clause such as ` grid(n, 2)`, or nothing if it has no numbers.
+fn numbers(f: &mut Formatter<'_>, word: &str, numbers: &[Expr]) -> fmt::Result {
+    if numbers.is_empty() {
+        return Ok(());
+    }
+    write!(f, " {word}(")?;
+    list(f, numbers)?;
+    f.write_str(")")
+}
+
+impl Display for LaunchAttribute {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.word())?;
+        let id = if let AttributeKind::Other(id) = self.kind { Some(id) } else { None };
+        if id.is_none() && self.fields.is_empty() {
+            return Ok(());
+        }
+        f.write_str("(")?;
+        if let Some(id) = id {
+            write!(f, "{id}, ")?;
+        }
+        list(f, &self.fields)?;
+        f.write_str(")")
+    }
+}
+
+impl Display for LaunchArg {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            LaunchArg::Value(value) => value.fmt(f),
+            LaunchArg::Struct(fields) => {
+                f.write_str("struct(")?;
+                list(f, fields)?;
+                f.write_str(")")
+            }
+            LaunchArg::Scratch { bytes, align } => write!(f, "scratch({bytes}, {align})"),
+            LaunchArg::TensorMap(map) => map.fmt(f),
+        }
+    }
+}
+
+/// Leaves out options that hold their default.
+impl Display for TensorMap {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "tensormap({}, box=[", self.tensor)?;
+        list(f, &self.extents)?;
+        f.write_str("]")?;
+        if !self.steps.is_empty() {
+            f.write_str(", steps=[")?;
+            list(f, &self.steps)?;
+            f.write_str("]")?;
+        }
+        let options = [
+            ("interleave", self.interleave.name(), self.interleave == Interleave::None),
+            ("swizzle", self.swizzle.name(), self.swizzle == Swizzle::None),
+            ("l2", self.promotion.name(), self.promotion == Promotion::None),
+            ("fill", self.fill.name(), self.fill == Fill::None),
+            ("dtype", self.dtype.map_or("", |dtype| dtype.name()), self.dtype.is_none()),
+        ];
+        let given = options.into_iter().filter(|(.., default)| !default);
+        for (option, name, _) in given {
+            write!(f, ", {option}=\"{name}\"")?;
+        }
+        f.write_str(")")
     }
 }

@@ -2,19 +2,18 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::print::{list, quote};
+use super::print_items::{list, quote};
 use super::reserved::{is_symbol, spelled};
 use crate::declaration::{
     Body, Call, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
 };
 
-/// How far the statements of a body stand from the margin, and those of a block from what is around it.
+/// The indentation of a body's statements, and the further indentation of each nested block.
 const MARGIN: usize = 8;
 const STEP: usize = 4;
 
-/// What stands between `=` and `;`: a call in one line, or a block of several lines as it stands in a function.
-/// The recursion is as deep as blocks are nested, which [`MAX_NESTING`](super::MAX_NESTING) bounds in a valid
-/// library.
+/// Prints a body, between `=` and `;`: a call on one line, or a block on several lines. Recursion is as deep as blocks
+/// are nested; [`MAX_NESTING`](super::MAX_NESTING) bounds it in a valid library.
 impl Display for Body {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -24,7 +23,7 @@ impl Display for Body {
     }
 }
 
-/// Statements in braces.
+/// Prints statements in braces.
 fn block(f: &mut Formatter<'_>, statements: &[Statement], margin: usize) -> fmt::Result {
     if statements.is_empty() {
         return f.write_str("{}");
@@ -74,7 +73,7 @@ fn action(f: &mut Formatter<'_>, action: &StatementKind, margin: usize) -> fmt::
     }
 }
 
-/// What follows the first block of an `if`.
+/// Prints the rest of an `if` after its first block.
 fn alternative(f: &mut Formatter<'_>, otherwise: &[Statement], margin: usize) -> fmt::Result {
     match otherwise {
         [] => Ok(()),

@@ -1,14 +1,15 @@
-//! The printer: types of parameters, and values that are written out.
+//! The printer: types, results and literals.
 
 use std::fmt::{self, Display, Formatter};
 
 use abi_spec::DeviceType;
 
-use super::print::{float, list, quote};
+use super::print_expression::float;
+use super::print_items::{list, quote};
 use super::reserved::spelled;
 use crate::declaration::{
-    Device, Dim, Element, Literal, Mapping, ObjectClass, Param, ParamType, Sequence, Shape,
-    Strides, Tensor,
+    Device, Dim, Element, Literal, Mapping, ObjectClass, Output, Param, ParamType, ResultType,
+    Sequence, Shape, Strides, Tensor,
 };
 
 impl Display for Param {
@@ -54,7 +55,7 @@ impl Display for ParamType {
     }
 }
 
-/// Entries in brackets.
+/// Prints entries in brackets.
 fn entries(f: &mut Formatter<'_>, entries: &[impl Display]) -> fmt::Result {
     f.write_str("[")?;
     list(f, entries)?;
@@ -155,5 +156,28 @@ impl Display for Device {
             Device::Any => f.write_str("any"),
             Device::Type(ty) => ty.fmt(f),
         }
+    }
+}
+
+impl Display for ResultType {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            ResultType::None => f.write_str("None"),
+            ResultType::Value(ty) => ty.fmt(f),
+            ResultType::Allocated(outputs) => match &outputs[..] {
+                [output] => output.fmt(f),
+                outputs => {
+                    f.write_str("(")?;
+                    list(f, outputs)?;
+                    f.write_str(")")
+                }
+            },
+        }
+    }
+}
+
+impl Display for Output {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", spelled(&self.name), self.tensor)
     }
 }

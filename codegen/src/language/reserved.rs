@@ -1,4 +1,4 @@
-//! Which words mean something by themselves, and how they are names nevertheless.
+//! Reserved words, and the spelling of names that are reserved.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -6,7 +6,7 @@ use abi_spec::Scalar;
 
 use crate::declaration::{Builtin, is_identifier};
 
-/// What a word is at the start of an expression.
+/// The role of a word at the start of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     /// `min`, `max`, `ceildiv`
@@ -23,13 +23,13 @@ pub(super) enum Word {
     Shape,
     /// The name of a scalar type.
     Scalar(Scalar),
-    /// Reserved, and no expression starts with it.
+    /// A reserved word that starts no expression.
     Keyword,
     /// The name of a value, without backticks.
     Name,
 }
 
-/// The words that mean something by themselves, but for the names of scalar types.
+/// The reserved words except the names of scalar types.
 const WORDS: [(&str, Word); 34] = [
     ("min", Word::Builtin(Builtin::Min)),
     ("max", Word::Builtin(Builtin::Max)),
@@ -68,8 +68,8 @@ const WORDS: [(&str, Word); 34] = [
     ("Stream", Word::Keyword),
 ];
 
-/// For each first letter the lengths of the words that start with it, a bit each. Names are asked about all the time,
-/// and this alone tells most of them from these words.
+/// For each first letter a set of bits: the lengths of the reserved words that start with it. Every name is looked up,
+/// and this set alone rules out most of them.
 const LENGTHS: [u16; 128] = {
     let mut lengths = [0; 128];
     let (mut word, mut scalar) = (0, 0);
@@ -88,13 +88,13 @@ const fn mark(lengths: &mut [u16; 128], word: &str) {
     lengths[word.as_bytes()[0] as usize] |= 1 << word.len();
 }
 
-/// False for nearly all words that mean nothing by themselves.
+/// Returns false for nearly all words that are not reserved.
 fn may_be_known(word: &str) -> bool {
     let first = word.bytes().next().and_then(|first| LENGTHS.get(usize::from(first)));
     first.is_some_and(|lengths| word.len() < 16 && lengths >> word.len() & 1 == 1)
 }
 
-/// Looks a word up.
+/// Returns the role of a word.
 pub(super) fn classify(word: &str) -> Word {
     if !may_be_known(word) {
         return Word::Name;
@@ -103,14 +103,13 @@ pub(super) fn classify(word: &str) -> Word {
     known.or_else(|| scalar(word).map(Word::Scalar)).unwrap_or(Word::Name)
 }
 
-/// The scalar type of this name. Unlike `parse` it does not allocate when there is none.
+/// Returns the scalar type of a name. Unlike `str::parse` it allocates no error.
 pub(super) fn scalar(word: &str) -> Option<Scalar> {
     Scalar::ALL.into_iter().find(|scalar| scalar.name() == word)
 }
 
-/// True for words that stand in backticks in texts where they name a parameter, a symbol or what a body has
-/// given a name, and in quotes where they are C symbols. In values they are names as any other; [`spelled`] writes
-/// them.
+/// Returns true for reserved words. In text they stand in backticks as names of values, and in quotes as C symbols;
+/// [`spelled`] writes the backticks. Rust values hold them as they are.
 ///
 /// ```
 /// use tvm_ffi_codegen::language::is_reserved;
@@ -121,14 +120,14 @@ pub fn is_reserved(word: &str) -> bool {
     classify(word) != Word::Name
 }
 
-/// True for words that name a C function without quotes wherever one is called. A statement that starts
-/// with `if` or `return` is no call, since a parenthesis may follow these words.
+/// Returns true for words that name a C function without quotes wherever one is called. `if` and `return` always start
+/// a statement, since a parenthesis may follow them.
 pub(super) fn is_symbol(word: &str) -> bool {
     is_identifier(word) && !is_reserved(word) && !matches!(word, "if" | "return")
 }
 
-/// A name as it is spelled in texts: in backticks if it is [reserved](is_reserved). What writes texts of names that
-/// others chose uses this; what makes values need not.
+/// Returns the spelling of a name in text: [reserved](is_reserved) words get backticks. Code that writes text with
+/// names of others needs it; code that builds values does not.
 ///
 /// ```
 /// use tvm_ffi_codegen::language::spelled;

@@ -1,8 +1,8 @@
-//! Words, numbers and signs.
+//! The lexer: tokens of the language.
 
 use logos::Logos;
 
-/// A token. Its text is found through its span.
+/// A token. Its text is the part of the source in its span.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
 #[logos(skip r"[ \t\r\n]+")]
 #[logos(skip(r"#[^\n]*", allow_greedy = true))]
@@ -11,7 +11,7 @@ pub(super) enum Token {
     Doc,
     #[regex("[A-Za-z_][A-Za-z0-9_]*")]
     Word,
-    /// A word in backticks, which is a name whatever it means without them.
+    /// A word in backticks: a name, also where the word is reserved.
     #[regex("`[A-Za-z_][A-Za-z0-9_]*`")]
     Name,
     #[regex("[0-9]+")]
@@ -74,13 +74,13 @@ pub(super) enum Token {
     Percent,
     #[token("|")]
     Pipe,
-    /// Not a token: what the lexer reports as an error.
+    /// Text that is no token: an error of the lexer.
     Unknown,
     /// The end of the text.
     End,
 }
 
-/// How an error names a token; `rest` is the source from the token's start on.
+/// Describes a token for an error; `rest` is the source from the start of the token on.
 pub(super) fn describe(token: Token, length: usize, rest: &str) -> String {
     const SHOWN: usize = 40;
     if token == Token::End {

@@ -1,5 +1,5 @@
-//! The routines that all wrappers share, as machine code for the machine that this crate is compiled for. They are
-//! compiled with it, so that no process has to.
+//! The shared routines as machine code for the target of this crate, compiled when the crate is, so that no process
+//! compiles them.
 //!
 //! ```
 //! use tvm_ffi_codegen_prebuilt::{TARGET, objects};
@@ -11,14 +11,14 @@
 
 #![forbid(unsafe_code)]
 
-/// An object of one routine, or of a few.
+/// An object with one routine, or a few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// The name of its file, without an end.
+    /// The name of the file, without an extension.
     pub name: &'static str,
-    /// The symbols that it has.
+    /// The symbols that it defines.
     pub defines: &'static [&'static str],
-    /// Its contents.
+    /// The contents of the file.
     pub bytes: &'static [u8],
 }
 
@@ -28,14 +28,14 @@ pub const TARGET: &str = env!("PREBUILT_TARGET");
 const OBJECTS: &[Object] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 const PROCESS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/process"));
 
-/// The objects of [`linked_routines`](codegen::linked_routines) for this target, if it is the one of this crate and has a
+/// Returns the objects of [`linked_routines`](codegen::linked_routines), if `target` is that of this crate and has a
 /// code generator.
 pub fn objects(target: &str) -> Option<&'static [Object]> {
     Some(OBJECTS).filter(|objects| !objects.is_empty() && target == TARGET)
 }
 
-/// [`routines`](codegen::routines()) for code in process, as `tvm_ffi_codegen_cranelift::recorded` keeps it, if this
-/// machine has a code generator.
+/// Returns [`routines`](codegen::routines()) for code in process, in the form of `tvm_ffi_codegen_cranelift::recorded`,
+/// if this machine has a code generator.
 pub fn in_process() -> Option<&'static [u8]> {
     Some(PROCESS).filter(|bytes| !bytes.is_empty())
 }

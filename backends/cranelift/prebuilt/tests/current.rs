@@ -1,4 +1,4 @@
-//! What was compiled with the crate is what would be compiled now.
+//! Tests that the compiled routines equal those that would be compiled now.
 
 use backend_cranelift::recorded::{Recorded, Recorder};
 use backend_cranelift::{Cranelift, Settings, emit, isa};

@@ -1,4 +1,4 @@
-//! Every linkage against everything that a module may have under the name.
+//! Tests of the plan: every linkage against every state of a name in the native module.
 
 use super::*;
 use crate::ir::{Builder, Data, Relocation, Signature, SymbolKind, Type};
@@ -6,7 +6,7 @@ use crate::ir::{Builder, Data, Relocation, Signature, SymbolKind, Type};
 const FULL: Capabilities = Capabilities { once: true, aliases: true };
 const PLAIN: Capabilities = Capabilities { once: false, aliases: false };
 
-/// A module that has these names.
+/// A native module with these names.
 struct Known(&'static [(&'static str, State)]);
 
 impl Existing for Known {
@@ -20,7 +20,7 @@ impl Existing for Known {
         self.0[native].1
     }
 
-    /// Everything here is data.
+    /// Every symbol of these tests is data.
     fn check(&self, symbol: &SymbolData, native: usize) -> Result<(), Error> {
         match symbol.kind {
             SymbolKind::Data => Ok(()),
@@ -34,7 +34,7 @@ impl Existing for Known {
     }
 }
 
-/// The plan of one piece of data called `x`.
+/// Plans one data object called `x`.
 fn plan_of(
     linkage: Linkage,
     known: &'static [(&'static str, State)],

@@ -1,9 +1,9 @@
-//! What a builder leaves out, and how values are told apart in print.
+//! Tests of the builder: shared constants, dropped instructions, names of values.
 
 use super::*;
 use crate::ir::verify;
 
-/// The text of the blocks of a function.
+/// Builds a function and returns the text of its blocks.
 fn built(body: impl FnOnce(&mut Builder<'_>)) -> String {
     let mut module = Module::default();
     let signature = Signature::new(&[Type::I64, Type::Ptr], Some(Type::I64));
@@ -74,7 +74,7 @@ fn what_nobody_reads_is_dropped_unless_it_does_something() {
     assert_eq!(text, expected);
 }
 
-/// What only another turn of a loop reads is read.
+/// A value that only the next iteration reads counts as read.
 #[test]
 fn values_that_go_around_a_loop_stay() {
     let text = built(|b| {
@@ -90,7 +90,7 @@ fn values_that_go_around_a_loop_stay() {
     assert!(text.contains(" = add %") && text.contains("jump loop1(%v"), "{text}");
 }
 
-/// Names that are alike get numbers, also where a name has that number of its own.
+/// Equal names get numbers, which differ from names that end in the same number.
 #[test]
 fn values_have_names_of_their_own() {
     let text = built(|b| {

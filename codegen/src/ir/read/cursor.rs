@@ -1,13 +1,13 @@
-//! A place in a line of the text form.
+//! The lexer of one line of the text form.
 
 use std::str::FromStr;
 
 use super::Read;
 
-/// What is left of a line. Blanks between its parts mean nothing.
+/// The unread rest of a line, without leading blanks.
 pub(super) struct Cursor<'a>(&'a str);
 
-/// True for what words, and names that need no quotes, are made of.
+/// Returns true for the characters of words, and of names without quotes.
 pub(in crate::ir) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '[' | ']')
 }
@@ -23,12 +23,12 @@ impl<'a> Cursor<'a> {
         taken
     }
 
-    /// The next character.
+    /// Returns the next character.
     pub(super) fn peek(&self) -> Option<char> {
         self.0.chars().next()
     }
 
-    /// Takes a sign, if it is next.
+    /// Skips a sign if it is next; returns true if it was.
     pub(super) fn eat(&mut self, sign: &str) -> bool {
         let found = self.0.starts_with(sign);
         if found {
@@ -37,13 +37,13 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Takes a word; it may be empty.
+    /// Reads a word, which may be empty.
     pub(super) fn word(&mut self) -> &'a str {
         let end = self.0.find(|c: char| !is_word(c)).unwrap_or(self.0.len());
         self.advance(end)
     }
 
-    /// Takes this word, if it is next.
+    /// Skips a word if it is next; returns true if it was.
     pub(super) fn keyword(&mut self, word: &str) -> bool {
         let rest = self.0.strip_prefix(word);
         let found = rest.is_some_and(|rest| !rest.starts_with(is_word));
@@ -53,19 +53,19 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Takes a word or a sign that must be next.
+    /// Skips a word or a sign that must be next.
     pub(super) fn expect(&mut self, what: &str) -> Read<()> {
         let is_sign = !what.starts_with(is_word);
         let found = if is_sign { self.eat(what) } else { self.keyword(what) };
         if found { Ok(()) } else { Err(format!("expected `{what}` before `{}`", self.0)) }
     }
 
-    /// Nothing is left.
+    /// Checks that nothing is left.
     pub(super) fn end(&self) -> Read<()> {
         if self.0.is_empty() { Ok(()) } else { Err(format!("`{}` is left", self.0)) }
     }
 
-    /// Takes a name behind its sigil, in quotes or not.
+    /// Reads a name behind its sigil, in quotes or not.
     pub(super) fn name(&mut self, sigil: char) -> Read<String> {
         let Some(rest) = self.0.strip_prefix(sigil) else {
             return Err(format!("expected a name with `{sigil}` before `{}`", self.0));
@@ -79,7 +79,7 @@ impl<'a> Cursor<'a> {
         if end == 0 { Err("a name is empty".to_owned()) } else { Ok(self.advance(end).to_owned()) }
     }
 
-    /// Takes bytes in quotes, where `\"`, `\\` and `\hh` stand for one each.
+    /// Reads bytes in quotes; `\"`, `\\` and `\hh` are one byte each.
     pub(super) fn quoted(&mut self) -> Read<Vec<u8>> {
         let unclosed = || "a quote is not closed".to_owned();
         let mut bytes = Vec::new();
@@ -108,13 +108,13 @@ impl<'a> Cursor<'a> {
         Ok(bytes)
     }
 
-    /// Takes a number without a sign.
+    /// Reads a number without a sign.
     pub(super) fn number<T: FromStr>(&mut self) -> Read<T> {
         let word = self.word();
         word.parse().map_err(|_| format!("expected a number, found `{word}`"))
     }
 
-    /// Takes a number that starts with its sign.
+    /// Reads a number that starts with its sign.
     pub(super) fn offset<T: FromStr>(&mut self) -> Read<T> {
         let digits = self
             .0
@@ -128,12 +128,12 @@ impl<'a> Cursor<'a> {
         text.parse().map_err(|_| format!("`{text}` is no offset"))
     }
 
-    /// Takes what is left.
+    /// Reads the rest of the line.
     pub(super) fn rest(&mut self) -> &'a str {
         self.advance(self.0.len())
     }
 
-    /// Takes entries in parentheses with commas between them.
+    /// Reads entries in parentheses, separated by commas.
     pub(super) fn list(&mut self, mut entry: impl FnMut(&mut Self) -> Read<()>) -> Read<()> {
         self.expect("(")?;
         if self.eat(")") {

@@ -1,15 +1,15 @@
-//! Constants, and what takes its type from where it stands.
+//! Constants, and literals that take their type from their context.
 
 use super::{Bool, Float, Int, Integer, Ref, Single, Text};
 use crate::ir::{Builder, Data, Linkage, SymbolKind, Value};
 
-/// What can stand where a handle is wanted: the handle itself, a literal without a type, `null`.
+/// Expressions that become a handle of type `H`: a handle itself, an untyped literal, `null`.
 #[diagnostic::on_unimplemented(
     message = "expected `{H}`, found `{Self}`",
     label = "expected `{H}`, found `{Self}`"
 )]
 pub trait Make<H> {
-    /// The handle.
+    /// Returns the handle.
     fn make(self, b: &mut Builder<'_>) -> H;
 }
 
@@ -19,33 +19,33 @@ impl<H: super::Handle> Make<H> for H {
     }
 }
 
-/// The handle of what stands where `H` is wanted.
+/// Converts an expression to a handle of type `H`.
 pub fn make<H>(b: &mut Builder<'_>, value: impl Make<H>) -> H {
     value.make(b)
 }
 
-/// The same, of the type of another handle.
+/// Converts an expression to the type of another handle.
 pub fn like<H>(b: &mut Builder<'_>, value: impl Make<H>, _: H) -> H {
     value.make(b)
 }
 
-/// An integer literal without a type. One that does not fit its place does not compile.
+/// An integer literal without a type. It does not compile where it is out of range.
 #[derive(Clone, Copy, Debug)]
 pub struct Literal<const N: i128>;
 
 impl<T: Integer, const N: i128> Make<Int<T>> for Literal<N> {
     fn make(self, b: &mut Builder<'_>) -> Int<T> {
-        const { assert!(T::RANGE[0] <= N && N <= T::RANGE[1], "a literal out of the range of its type") };
+        const { assert!(T::MIN <= N && N <= T::MAX, "a literal out of the range of its type") };
         let width = 8 * T::TYPE.bytes();
         Int::new(b.constant(T::TYPE, N as u64 & (u64::MAX >> (64 - width))))
     }
 }
 
-/// No address.
+/// The null address, of any type.
 #[derive(Clone, Copy, Debug)]
 pub struct Null;
 
-/// No address, as the language says it: `null`.
+/// The `null` of the language.
 pub const NULL: Null = Null;
 
 impl<T> Make<Ref<T>> for Null {
@@ -54,16 +54,16 @@ impl<T> Make<Ref<T>> for Null {
     }
 }
 
-/// A Rust value that is a constant of a routine.
+/// Rust values that routines use as constants.
 pub trait Const {
-    /// Its handle.
+    /// The handle of the constant.
     type Handle;
 
-    /// The constant.
+    /// Emits the constant.
     fn constant(self, b: &mut Builder<'_>) -> Self::Handle;
 }
 
-/// A constant of a Rust value.
+/// Emits a Rust value as a constant.
 pub fn constant<C: Const>(b: &mut Builder<'_>, value: C) -> C::Handle {
     value.constant(b)
 }
@@ -124,7 +124,7 @@ impl Const for &str {
 }
 
 impl Builder<'_> {
-    /// The address of constant bytes. Those of one function stand together in one data object.
+    /// Emits the address of constant bytes. The constant bytes of a function share one data object.
     pub fn constant_bytes(&mut self, bytes: &[u8], align: usize) -> Value {
         let name = format!("{}.text", self.module.name(self.symbol()));
         let symbol = self.module.declare(&name, Linkage::Local, SymbolKind::Data);
@@ -138,7 +138,7 @@ impl Builder<'_> {
     }
 }
 
-/// Where bytes are in others, to which they are added if need be.
+/// Returns the offset of bytes in a buffer; appends them if they are not there.
 fn place(all: &mut Vec<u8>, bytes: &[u8], align: usize) -> usize {
     let mut known = (0..(all.len() + 1).saturating_sub(bytes.len())).step_by(align);
     known.find(|&at| all[at..].starts_with(bytes)).unwrap_or_else(|| {

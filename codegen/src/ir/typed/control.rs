@@ -1,22 +1,22 @@
-//! Control flow: where values of several ways meet they become parameters of a block.
+//! Control flow: values that differ between predecessors become block parameters.
 
 use super::{Bool, Compare, Handle, Int, Integer, Make, Single, words};
 use crate::ir::{Block, Builder, Cond, Hint, Target, Type, Value};
 
-/// The end of a way, with what it hands on.
+/// The end of an arm: its last block, and the values that it passes on.
 #[derive(Debug)]
 pub struct Arm {
     block: Block,
     values: Vec<Value>,
 }
 
-/// The way ends here; where it goes on says [`join`].
+/// Ends an arm at the current block; [`join`] adds the jump.
 pub fn arm(b: &mut Builder<'_>, handle: impl Handle) -> Arm {
     let values = words(b, handle);
     Arm { block: b.current(), values }
 }
 
-/// Two ways meet, and the builder goes on there. What differs becomes a parameter.
+/// Joins two arms in a new block. Values that differ become its parameters.
 pub fn join<H: Handle>(b: &mut Builder<'_>, arms: [Arm; 2], _: impl FnOnce() -> H) -> H {
     let block = b.block("join");
     let [one, other] = arms;
@@ -39,7 +39,7 @@ pub fn join<H: Handle>(b: &mut Builder<'_>, arms: [Arm; 2], _: impl FnOnce() -> 
     H::take(&mut merged.into_iter())
 }
 
-/// New parameters of a block, of the types of a handle, with its names.
+/// Adds parameters of the types of a handle to a block, with hints.
 pub fn params<H: Handle>(b: &mut Builder<'_>, block: Block, names: &[&'static str]) -> H {
     let mut types = Vec::new();
     H::types(&mut types);
@@ -49,7 +49,7 @@ pub fn params<H: Handle>(b: &mut Builder<'_>, block: Block, names: &[&'static st
     H::take(&mut values.into_iter())
 }
 
-/// The same, of the type of another handle.
+/// Adds parameters of the type of another handle to a block.
 pub fn params_like<H: Handle>(
     b: &mut Builder<'_>,
     block: Block,
@@ -73,8 +73,8 @@ pub fn branch(b: &mut Builder<'_>, cond: Bool, yes: &Target, no: &Target) {
     b.branch(cond, yes.clone(), no.clone());
 }
 
-/// Goes on if a code is 0, and leaves with it if not. A way that comes with a constant, as those of an inline function
-/// do, takes its turn at once.
+/// Continues if a code is 0, and calls `leave` with it otherwise. Predecessors that pass a constant code, as those of
+/// inline functions do, are redirected without a comparison.
 pub fn tried(
     b: &mut Builder<'_>,
     code: Int<i32>,
@@ -99,7 +99,7 @@ pub fn tried(
     b.switch_to(next);
 }
 
-/// One of two values, both of which are known.
+/// Selects one of two handles, value by value.
 pub fn select<H: Handle>(b: &mut Builder<'_>, cond: Bool, then: H, otherwise: impl Make<H>) -> H {
     let cond = cond.value(b);
     let otherwise = otherwise.make(b);
@@ -116,8 +116,8 @@ pub fn select<H: Handle>(b: &mut Builder<'_>, cond: Bool, then: H, otherwise: im
     H::take(&mut values.into_iter())
 }
 
-/// Whether a loop that counts goes on.
+/// Compares a counter with its bound.
 pub fn is_less<T: Integer>(b: &mut Builder<'_>, at: Int<T>, end: Int<T>) -> Bool {
     let (at, end) = (at.value(b), end.value(b));
-    Bool::new(b.compare(<Int<T> as Compare>::CONDS[2], at, end))
+    Bool::new(b.compare(<Int<T> as Compare>::CONDS.lt, at, end))
 }

@@ -1,21 +1,22 @@
-//! Functions of the language: how they are declared, called, defined and left.
+//! Functions of the language: declaration, definition, calls and errors.
 
 use super::{Bool, Float, FloatType, Handle, Int, Integer, Ref, Single, words};
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value};
 
-/// A function of host IR that is written in the language. The attribute makes a type of its name.
+/// A function of host IR that is written in the language. The attribute `routine` implements it for a type of the
+/// function's name.
 pub trait Routine {
     /// The name of its symbol.
     const NAME: &'static str;
 
-    /// Its parameters and result.
+    /// Returns its signature.
     fn signature() -> Signature;
 
-    /// Emits its body, from its entry block on.
+    /// Emits its body into the entry block.
     fn build(b: &mut Builder<'_>);
 }
 
-/// Declares a function, if the module does not know it yet.
+/// Declares a function, if the module has not declared it yet.
 ///
 /// # Panics
 /// As [`Module::declare`].
@@ -34,7 +35,7 @@ pub fn define<R: Routine>(module: &mut Module, linkage: Linkage) {
     module.functions.push(function);
 }
 
-/// The signature of a function of these parameters and this result.
+/// Returns the signature of a function of these parameters and this result.
 pub fn signature_of<Params: Handle, Result: Handle>() -> Signature {
     let (mut params, mut results) = (Vec::new(), Vec::new());
     Params::types(&mut params);
@@ -42,7 +43,7 @@ pub fn signature_of<Params: Handle, Result: Handle>() -> Signature {
     Signature::new(&params, results.first().copied())
 }
 
-/// The parameters of the function that is built.
+/// Returns the parameters of the function that is being built.
 pub fn param<Params: Handle>(b: &Builder<'_>) -> Params {
     let mut types = Vec::new();
     Params::types(&mut types);
@@ -61,7 +62,7 @@ pub fn call<R: Routine, Result: Handle>(b: &mut Builder<'_>, args: impl Handle) 
     Result::take(&mut result.into_iter())
 }
 
-/// Calls through a pointer.
+/// Emits a call through a pointer.
 pub fn call_indirect<Args: Handle, Result: Handle>(
     b: &mut Builder<'_>,
     function: Value,
@@ -72,9 +73,9 @@ pub fn call_indirect<Args: Handle, Result: Handle>(
     Result::take(&mut result.into_iter())
 }
 
-/// What a function returns once it has raised an error.
+/// Results of functions that raise errors.
 pub trait Failing: Handle {
-    /// -1, NULL or nothing.
+    /// Returns the result after an error: -1, NULL or nothing.
     fn failing(b: &mut Builder<'_>) -> Self;
 }
 
@@ -94,9 +95,9 @@ impl<T> Failing for Ref<T> {
     }
 }
 
-/// A value of a message, as a word.
+/// Values that a message can show.
 pub trait Raise {
-    /// Appends its words, 64 bits each.
+    /// Appends the value as words of 64 bits.
     fn words(self, b: &mut Builder<'_>, words: &mut Vec<Value>);
 }
 

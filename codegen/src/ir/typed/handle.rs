@@ -1,25 +1,25 @@
-//! What handles have in common.
+//! The traits of handles, and structs of handles.
 
 use std::fmt;
 
 use super::{Int, Ref};
 use crate::ir::{Builder, Type, Value};
 
-/// One value or several with a type.
+/// One value or several with a Rust type.
 pub trait Handle: Copy + fmt::Debug {
-    /// Appends the types of its values.
+    /// Appends the types of the values.
     fn types(types: &mut Vec<Type>);
 
-    /// Appends its values.
+    /// Appends the values.
     fn push(self, b: &mut Builder<'_>, values: &mut Vec<Value>);
 
-    /// The handle of the next values.
+    /// Takes the values of a handle from an iterator.
     ///
     /// # Panics
-    /// If there are too few.
+    /// If there are too few values.
     fn take(values: &mut dyn Iterator<Item = Value>) -> Self;
 
-    /// Itself, so that a field of a struct of handles is had as one of a struct in memory is.
+    /// Returns the handle itself: fields of structs of handles are then accessed like fields of structs in memory.
     #[must_use]
     fn fields(self) -> Self
     where
@@ -31,13 +31,13 @@ pub trait Handle: Copy + fmt::Debug {
 
 /// A handle of one value.
 pub trait Single: Copy + fmt::Debug {
-    /// Its type in host IR.
+    /// The type in host IR.
     const TYPE: Type;
 
-    /// The handle of a value of this type.
+    /// Returns the handle of a value of this type.
     fn new(value: Value) -> Self;
 
-    /// The value.
+    /// Returns the value.
     fn value(self, b: &mut Builder<'_>) -> Value;
 }
 
@@ -56,7 +56,7 @@ impl<H: Single> Handle for H {
     }
 }
 
-/// The values of a handle.
+/// Returns the values of a handle.
 pub fn words<H: Handle>(b: &mut Builder<'_>, handle: H) -> Vec<Value> {
     let mut values = Vec::new();
     handle.push(b, &mut values);
@@ -95,7 +95,7 @@ tuples! {
     (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) (A B C D E F G H)
 }
 
-/// Declares structs of handles, which are handles themselves. In a message they are their fields, one after the other.
+/// Declares structs of handles, which are handles themselves. A message shows their fields in order.
 macro_rules! handles {
     ($($(#[$doc:meta])* $vis:vis struct $name:ident { $($(#[$field_doc:meta])* $field:ident: $ty:ty,)* })*) => {$(
         $(#[$doc])*
@@ -128,11 +128,11 @@ macro_rules! handles {
 pub(crate) use handles;
 
 handles! {
-    /// Bytes: where they are, and how many.
+    /// A string of bytes: its address and its length.
     pub struct Text {
-        /// The first byte.
+        /// The address of the first byte.
         data: Ref<u8>,
-        /// In bytes.
+        /// The length in bytes.
         len: Int<u64>,
     }
 }

@@ -1,4 +1,4 @@
-//! Memory: addresses, structs with their fields, arrays, and room on the stack.
+//! Memory: addresses, structs with their fields, arrays, and stack slots.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use super::{Float, Handle, Int, Integer, Literal, Make, Single};
 use crate::ir::{Binary, Builder, Type, Value};
 
-/// An address of a `T` or of several in a row; it may be NULL. A constant offset from a value is kept apart until
-/// something needs the whole, so that loads and stores take it.
+/// The address of a `T`, or of the first of several; it may be NULL. Its constant offset stays apart from the value, so
+/// that loads and stores encode it.
 pub struct Ref<T> {
     base: Value,
     offset: i32,
@@ -41,47 +41,47 @@ impl<T> Single for Ref<T> {
 }
 
 impl<T> Ref<T> {
-    /// The address at a constant offset from a value.
+    /// Returns the address at a constant offset from a value.
     pub fn within(base: Value, offset: i32) -> Self {
         Ref { base, offset, pointee: PhantomData }
     }
 
-    /// The value and the constant offset from it.
+    /// Returns the value and the constant offset.
     pub fn parts(self) -> (Value, i32) {
         (self.base, self.offset)
     }
 
-    /// So many bytes further.
+    /// Returns the address some bytes further.
     fn further<U>(self, bytes: i32) -> Ref<U> {
         Ref { base: self.base, offset: self.offset + bytes, pointee: PhantomData }
     }
 }
 
-/// What an address is of.
+/// Types in memory.
 pub trait Pointee {
-    /// In bytes.
+    /// The size in bytes.
     const SIZE: u32;
-    /// In bytes, a power of two.
+    /// The alignment in bytes, a power of two.
     const ALIGN: u32;
 }
 
-/// What is in memory as one value.
+/// Types in memory that are one value.
 pub trait Stored: Pointee {
-    /// Its handle.
+    /// The handle of the value.
     type Handle: Single;
 }
 
-/// A struct in memory.
+/// Structs in memory.
 pub trait Struct: Pointee {
-    /// A [`Field`] or [`Nested`] for each of its fields, by name.
+    /// The struct of fields: a [`Field`] or [`Nested`] for each, by name.
     type Fields;
 
-    /// Where they are.
+    /// The fields.
     const FIELDS: Self::Fields;
 }
 
 impl<T: Struct> Ref<T> {
-    /// The fields of what it is the address of.
+    /// Returns the fields of the struct at this address.
     pub fn fields(self) -> T::Fields {
         T::FIELDS
     }
@@ -122,7 +122,7 @@ impl<T> Stored for Ref<T> {
     type Handle = Ref<T>;
 }
 
-/// A field that is one value.
+/// A field that is one value, at its natural alignment.
 #[derive(Debug)]
 pub struct Field<T> {
     offset: i32,
@@ -130,13 +130,13 @@ pub struct Field<T> {
 }
 
 impl<T: Stored> Field<T> {
-    /// The field at an offset, at its natural alignment.
+    /// Returns the field at a byte offset.
     pub const fn at(offset: i32) -> Self {
         Field { offset, ty: PhantomData }
     }
 }
 
-/// A field that is one value, of which nothing is known but its offset.
+/// A field that is one value, at any alignment.
 #[derive(Debug)]
 pub struct Unaligned<T> {
     offset: i32,
@@ -144,13 +144,13 @@ pub struct Unaligned<T> {
 }
 
 impl<T: Stored> Unaligned<T> {
-    /// The field at an offset.
+    /// Returns the field at a byte offset.
     pub const fn at(offset: i32) -> Self {
         Unaligned { offset, ty: PhantomData }
     }
 }
 
-/// A field that is a struct or an array of its own: reading it yields its address.
+/// A field that is a struct or an array; reading it yields its address.
 #[derive(Debug)]
 pub struct Nested<T> {
     offset: i32,
@@ -158,18 +158,18 @@ pub struct Nested<T> {
 }
 
 impl<T> Nested<T> {
-    /// The field at an offset.
+    /// Returns the field at a byte offset.
     pub const fn at(offset: i32) -> Self {
         Nested { offset, ty: PhantomData }
     }
 }
 
-/// What `owner.name` reads.
+/// Members that `owner.name` reads.
 pub trait Member<Owner> {
-    /// What it yields.
+    /// The handle of the member.
     type Handle;
 
-    /// Reads it.
+    /// Reads the member.
     fn get(self, b: &mut Builder<'_>, owner: Owner) -> Self::Handle;
 }
 
@@ -206,12 +206,12 @@ impl<Owner, H: Handle> Member<Owner> for H {
     }
 }
 
-/// `owner.name`
+/// Emits `owner.name`.
 pub fn get<Owner, M: Member<Owner>>(b: &mut Builder<'_>, owner: Owner, member: M) -> M::Handle {
     member.get(b, owner)
 }
 
-/// `owner.name = value`
+/// Emits `owner.name = value`.
 pub fn set<S, T: Stored>(
     b: &mut Builder<'_>,
     owner: Ref<S>,
@@ -222,12 +222,12 @@ pub fn set<S, T: Stored>(
     b.store(value, owner.base, owner.offset + field.offset);
 }
 
-/// What `&owner.name` is the address of.
+/// Fields with an address, `&owner.name`.
 pub trait Address {
-    /// What is there.
+    /// The type of the field.
     type Pointee;
 
-    /// Bytes from the start of the struct.
+    /// Returns the byte offset in the struct.
     fn offset(self) -> i32;
 }
 
@@ -247,14 +247,14 @@ impl<T> Address for Nested<T> {
     }
 }
 
-/// `&owner.name`
+/// Emits `&owner.name`.
 pub fn address_of<S, A: Address>(_: &mut Builder<'_>, owner: Ref<S>, field: A) -> Ref<A::Pointee> {
     owner.further(field.offset())
 }
 
-/// What `[]` takes.
+/// Indices of `[]`.
 pub trait Index {
-    /// The address of an element.
+    /// Emits the address of an element.
     fn at<T: Pointee>(self, b: &mut Builder<'_>, base: Ref<T>) -> Ref<T>;
 }
 
@@ -282,29 +282,29 @@ where
     }
 }
 
-/// `&base[index]`
+/// Emits `&base[index]`.
 pub fn at<T: Pointee>(b: &mut Builder<'_>, base: Ref<T>, index: impl Index) -> Ref<T> {
     index.at(b, base)
 }
 
-/// `*address`
+/// Emits `*address`.
 pub fn load<T: Stored>(b: &mut Builder<'_>, address: Ref<T>) -> T::Handle {
     T::Handle::new(b.load(T::Handle::TYPE, address.base, address.offset))
 }
 
-/// `*address = value`
+/// Emits `*address = value`.
 pub fn store<T: Stored>(b: &mut Builder<'_>, address: Ref<T>, value: impl Make<T::Handle>) {
     let value = value.make(b).value(b);
     b.store(value, address.base, address.offset);
 }
 
-/// `base[index]`
+/// Emits `base[index]`.
 pub fn load_at<T: Stored>(b: &mut Builder<'_>, base: Ref<T>, index: impl Index) -> T::Handle {
     let address = index.at(b, base);
     load(b, address)
 }
 
-/// `base[index] = value`
+/// Emits `base[index] = value`.
 pub fn store_at<T: Stored>(
     b: &mut Builder<'_>,
     base: Ref<T>,
@@ -315,25 +315,25 @@ pub fn store_at<T: Stored>(
     store(b, address, value);
 }
 
-/// Room for so many on the stack, whose bytes say nothing yet.
+/// Emits a stack slot of `count` uninitialised elements.
 pub fn room<T: Pointee>(b: &mut Builder<'_>, count: u32) -> Ref<T> {
     Ref::new(b.stack_slot(count * T::SIZE, T::ALIGN.max(if count > 1 { 8 } else { 1 })))
 }
 
-/// Operations in one piece, which other threads see whole.
+/// Atomic operations.
 impl<T: Stored> Ref<T> {
-    /// What a store in one piece has written, with all that precedes it.
+    /// Emits an atomic load with acquire ordering.
     pub fn load_atomic(self, b: &mut Builder<'_>) -> T::Handle {
         T::Handle::new(b.atomic_load(T::Handle::TYPE, self.base, self.offset))
     }
 
-    /// Writes a value after all that precedes it.
+    /// Emits an atomic store with release ordering.
     pub fn store_atomic(self, b: &mut Builder<'_>, value: impl Make<T::Handle>) {
         let value = value.make(b).value(b);
         b.atomic_store(value, self.base, self.offset);
     }
 
-    /// Replaces what is expected by something new; what was there.
+    /// Emits an atomic compare-exchange; returns the old value.
     pub fn compare_exchange(
         self,
         b: &mut Builder<'_>,
@@ -346,7 +346,8 @@ impl<T: Stored> Ref<T> {
     }
 }
 
-/// Declares structs in memory after those of the ABI: the type and place of each field, which must agree with the layout.
+/// Declares structs in memory: their size, their alignment, and the type and byte offset of each field. The caller
+/// keeps them equal to the C layout.
 macro_rules! structs {
     ($($(#[$doc:meta])* $name:ident $fields:ident: $size:expr, $align:expr => {
         $($field:ident: $kind:ident<$ty:ty> = $at:expr,)*

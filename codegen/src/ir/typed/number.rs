@@ -1,4 +1,4 @@
-//! Numbers: integers with a sign or without, floats and truths.
+//! Numbers: signed and unsigned integers, floats and truth values.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,17 +8,19 @@ use crate::ir::{Binary, Builder, Cond, Convert, Type, Value};
 
 /// A Rust integer type.
 pub trait Integer: Copy + fmt::Debug + 'static {
-    /// Its type in host IR, which has no sign.
+    /// The type in host IR, which has no sign.
     const TYPE: Type;
-    /// Whether it has a sign.
+    /// True for signed integers.
     const SIGNED: bool;
-    /// The least and the largest value.
-    const RANGE: [i128; 2];
+    /// The least value.
+    const MIN: i128;
+    /// The largest value.
+    const MAX: i128;
 }
 
 /// A Rust float type.
 pub trait FloatType: Copy + fmt::Debug + 'static {
-    /// Its type in host IR.
+    /// The type in host IR.
     const TYPE: Type;
     /// The integer type of its bits.
     type Bits: Integer;
@@ -39,7 +41,8 @@ macro_rules! integers {
         impl Integer for $ty {
             const TYPE: Type = Type::$ir;
             const SIGNED: bool = $signed;
-            const RANGE: [i128; 2] = [$ty::MIN as i128, $ty::MAX as i128];
+            const MIN: i128 = $ty::MIN as i128;
+            const MAX: i128 = $ty::MAX as i128;
         }
     )*};
 }
@@ -65,7 +68,7 @@ impl FloatType for f64 {
     type Bits = u64;
 }
 
-/// What generic handles are: `derive` would ask the same of `T`.
+/// Implements the traits of generic handles; `derive` would require them of `T`.
 macro_rules! handle_of {
     ($($name:ident)*) => {$(
         impl<T> Clone for $name<T> {
@@ -123,49 +126,56 @@ impl Single for Bool {
 }
 
 impl<T: FloatType> Float<T> {
-    /// Its bits.
+    /// Emits the bits of the float.
     pub fn to_bits(self, b: &mut Builder<'_>) -> Int<T::Bits> {
         Int::new(b.convert(Convert::Bitcast, self.0, T::Bits::TYPE))
     }
 }
 
 impl Int<u64> {
-    /// The `f64` of these bits.
+    /// Emits the `f64` of these bits.
     pub fn to_f64(self, b: &mut Builder<'_>) -> Float<f64> {
         Float::new(b.convert(Convert::Bitcast, self.0, Type::F64))
     }
 }
 
-/// What can be added, subtracted, multiplied and divided.
+/// Handles with addition, subtraction, multiplication and division.
 pub trait Arithmetic: Single {
-    /// `+ - * /`
-    const OPERATORS: [Binary; 4];
+    /// `+`
+    const ADD: Binary;
+    /// `-`
+    const SUB: Binary;
+    /// `*`
+    const MUL: Binary;
+    /// `/`
+    const DIV: Binary;
 }
 
-/// What division leaves a remainder of.
+/// Handles with a remainder.
 pub trait Remainder: Single {
     /// `%`
-    const OPERATOR: Binary;
+    const REM: Binary;
 }
 
-/// What has bits.
+/// Handles with bitwise operations.
 pub trait Bits: Single {}
 
 impl<T: Integer> Arithmetic for Int<T> {
-    const OPERATORS: [Binary; 4] = [
-        Binary::Add,
-        Binary::Sub,
-        Binary::Mul,
-        if T::SIGNED { Binary::Sdiv } else { Binary::Udiv },
-    ];
+    const ADD: Binary = Binary::Add;
+    const SUB: Binary = Binary::Sub;
+    const MUL: Binary = Binary::Mul;
+    const DIV: Binary = if T::SIGNED { Binary::Sdiv } else { Binary::Udiv };
 }
 
 impl<T: FloatType> Arithmetic for Float<T> {
-    const OPERATORS: [Binary; 4] = [Binary::Fadd, Binary::Fsub, Binary::Fmul, Binary::Fdiv];
+    const ADD: Binary = Binary::Fadd;
+    const SUB: Binary = Binary::Fsub;
+    const MUL: Binary = Binary::Fmul;
+    const DIV: Binary = Binary::Fdiv;
 }
 
 impl<T: Integer> Remainder for Int<T> {
-    const OPERATOR: Binary = if T::SIGNED { Binary::Srem } else { Binary::Urem };
+    const REM: Binary = if T::SIGNED { Binary::Srem } else { Binary::Urem };
 }
 
 impl<T: Integer> Bits for Int<T> {}
@@ -177,7 +187,7 @@ fn binary<L: Single>(b: &mut Builder<'_>, op: Binary, lhs: L, rhs: impl Make<L>)
     L::new(b.binary(op, lhs, rhs))
 }
 
-/// Declares the functions of operators: each on what bound, and its instruction.
+/// Defines a function for each operator: its bound, and its instruction.
 macro_rules! operators {
     ($($(#[$doc:meta])* $name:ident: $bound:ident, $op:expr;)*) => {$(
         $(#[$doc])*
@@ -189,15 +199,15 @@ macro_rules! operators {
 
 operators! {
     /// `lhs + rhs`, wrapping.
-    add: Arithmetic, L::OPERATORS[0];
+    add: Arithmetic, L::ADD;
     /// `lhs - rhs`, wrapping.
-    sub: Arithmetic, L::OPERATORS[1];
+    sub: Arithmetic, L::SUB;
     /// `lhs * rhs`, wrapping.
-    mul: Arithmetic, L::OPERATORS[2];
-    /// `lhs / rhs`, whose operands must allow it.
-    div: Arithmetic, L::OPERATORS[3];
-    /// `lhs % rhs`, likewise.
-    rem: Remainder, L::OPERATOR;
+    mul: Arithmetic, L::MUL;
+    /// `lhs / rhs`; undefined where the instruction is.
+    div: Arithmetic, L::DIV;
+    /// `lhs % rhs`; undefined where the instruction is.
+    rem: Remainder, L::REM;
     /// `lhs & rhs`
     bit_and: Bits, Binary::And;
     /// `lhs | rhs`
@@ -206,19 +216,19 @@ operators! {
     bit_xor: Bits, Binary::Xor;
 }
 
-/// `lhs << rhs`, which must be below the width.
+/// `lhs << rhs`; `rhs` must be below the width.
 pub fn shl<T: Integer>(b: &mut Builder<'_>, lhs: Int<T>, rhs: impl Make<Int<T>>) -> Int<T> {
     binary(b, Binary::Shl, lhs, rhs)
 }
 
-/// `lhs >> rhs`, which must be below the width, filling with the sign if there is one.
+/// `lhs >> rhs`, arithmetic for signed integers; `rhs` must be below the width.
 pub fn shr<T: Integer>(b: &mut Builder<'_>, lhs: Int<T>, rhs: impl Make<Int<T>>) -> Int<T> {
     binary(b, if T::SIGNED { Binary::Ashr } else { Binary::Lshr }, lhs, rhs)
 }
 
-/// What `!` applies to.
+/// Handles with `!`.
 pub trait Not: Single {
-    /// What it is combined with by exclusive or.
+    /// The operand of the exclusive or.
     const ONES: i64;
 }
 
@@ -230,80 +240,113 @@ impl<T: Integer> Not for Int<T> {
     const ONES: i64 = -1;
 }
 
-/// `!value`
+/// Emits `!value`.
 pub fn not<H: Not>(b: &mut Builder<'_>, value: H) -> H {
     let value = value.value(b);
     H::new(b.binary_const(Binary::Xor, value, H::ONES))
 }
 
-/// What `-` applies to: integers with a sign.
+/// Signed integers, which have `-`.
 pub trait Negate: Integer {}
 impl Negate for i8 {}
 impl Negate for i16 {}
 impl Negate for i32 {}
 impl Negate for i64 {}
 
-/// `-value`, wrapping.
+/// Emits `-value`, wrapping.
 pub fn neg<T: Negate>(b: &mut Builder<'_>, value: Int<T>) -> Int<T> {
     let zero = b.constant(T::TYPE, 0);
     Int::new(b.binary(Binary::Sub, zero, value.0))
 }
 
-/// What can be compared: its conditions `== != < <= > >=`.
-pub trait Compare: Single {
-    /// In this order.
-    const CONDS: [Cond; 6];
+/// The conditions of a type that has an order.
+#[derive(Clone, Copy, Debug)]
+pub struct Conds {
+    /// `==`
+    pub eq: Cond,
+    /// `!=`
+    pub ne: Cond,
+    /// `<`
+    pub lt: Cond,
+    /// `<=`
+    pub le: Cond,
+    /// `>`
+    pub gt: Cond,
+    /// `>=`
+    pub ge: Cond,
 }
 
-const UNSIGNED: [Cond; 6] = [Cond::Eq, Cond::Ne, Cond::Ult, Cond::Ule, Cond::Ugt, Cond::Uge];
-const SIGNED: [Cond; 6] = [Cond::Eq, Cond::Ne, Cond::Slt, Cond::Sle, Cond::Sgt, Cond::Sge];
+/// Handles of values that can be compared.
+pub trait Compare: Single {
+    /// The condition of each operator.
+    const CONDS: Conds;
+}
+
+const UNSIGNED: Conds = Conds {
+    eq: Cond::Eq,
+    ne: Cond::Ne,
+    lt: Cond::Ult,
+    le: Cond::Ule,
+    gt: Cond::Ugt,
+    ge: Cond::Uge,
+};
+const SIGNED: Conds =
+    Conds { lt: Cond::Slt, le: Cond::Sle, gt: Cond::Sgt, ge: Cond::Sge, ..UNSIGNED };
+const FLOAT: Conds = Conds {
+    eq: Cond::Feq,
+    ne: Cond::Fne,
+    lt: Cond::Flt,
+    le: Cond::Fle,
+    gt: Cond::Fgt,
+    ge: Cond::Fge,
+};
 
 impl<T: Integer> Compare for Int<T> {
-    const CONDS: [Cond; 6] = if T::SIGNED { SIGNED } else { UNSIGNED };
+    const CONDS: Conds = if T::SIGNED { SIGNED } else { UNSIGNED };
 }
 
 impl<T> Compare for Ref<T> {
-    const CONDS: [Cond; 6] = UNSIGNED;
+    const CONDS: Conds = UNSIGNED;
 }
 
 impl<T: FloatType> Compare for Float<T> {
-    const CONDS: [Cond; 6] = [Cond::Feq, Cond::Fne, Cond::Flt, Cond::Fle, Cond::Fgt, Cond::Fge];
+    const CONDS: Conds = FLOAT;
 }
 
 macro_rules! comparisons {
-    ($($(#[$doc:meta])* $name:ident $at:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         pub fn $name<L: Compare>(b: &mut Builder<'_>, lhs: L, rhs: impl Make<L>) -> Bool {
             let rhs = rhs.make(b);
             let (lhs, rhs) = (lhs.value(b), rhs.value(b));
-            Bool(b.compare(L::CONDS[$at], lhs, rhs))
+            Bool(b.compare(L::CONDS.$name, lhs, rhs))
         }
     )*};
 }
 
 comparisons! {
     /// `lhs == rhs`
-    eq 0;
+    eq;
     /// `lhs != rhs`
-    ne 1;
+    ne;
     /// `lhs < rhs`
-    lt 2;
+    lt;
     /// `lhs <= rhs`
-    le 3;
+    le;
     /// `lhs > rhs`
-    gt 4;
+    gt;
     /// `lhs >= rhs`
-    ge 5;
+    ge;
 }
 
-/// What `as` converts to `To`.
+/// Handles that `as` converts to `To`.
 #[diagnostic::on_unimplemented(message = "`as` does not convert `{Self}` to `{To}`")]
 pub trait Cast<To> {
-    /// The same as another type.
+    /// Converts the handle.
     fn cast(self, b: &mut Builder<'_>) -> To;
 }
 
-/// `value as To`
+/// Emits `value as To`.
 pub fn cast<To, From: Cast<To>>(b: &mut Builder<'_>, value: From) -> To {
     value.cast(b)
 }

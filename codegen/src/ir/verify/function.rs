@@ -1,15 +1,15 @@
-//! Checks one function.
+//! The verifier of one function.
 
-use super::types::{binary_takes, cond_takes, convert_takes, is_atomic};
 use super::{Malformed, check, malformed};
+use crate::ir::entity::{Symbol, Value};
 use crate::ir::inst::{Inst, Target, Terminator};
 use crate::ir::module::{BlockData, Function, Module};
 use crate::ir::operator::{Binary, Cond};
 use crate::ir::order::{self, Dominators};
+use crate::ir::signature::{Signature, Type};
 use crate::ir::symbols::SymbolKind;
-use crate::ir::types::{Signature, Symbol, Type, Value};
 
-/// Checks a function, whose symbol is one of the module.
+/// Checks a function whose symbol exists.
 pub(super) fn verify(module: &Module, function: &Function) -> Result<(), Malformed> {
     checked(module, function).map_err(|reason| match entities(module, function) {
         Ok(()) => malformed(module, function, reason),
@@ -20,7 +20,7 @@ pub(super) fn verify(module: &Module, function: &Function) -> Result<(), Malform
     })
 }
 
-/// What is wrong, whatever it says where something does not exist.
+/// Returns the first error; for dangling ids it may be vague, [`entities`] names the id.
 fn checked(module: &Module, function: &Function) -> Result<(), String> {
     let (blocks, names) = (function.blocks.len(), function.names.len());
     let mut known = blocks > 0;
@@ -30,16 +30,16 @@ fn checked(module: &Module, function: &Function) -> Result<(), String> {
     let mut hints = function.values.iter().filter_map(|value| value.hint.name);
     known &= hints.all(|name| (name as usize) < names);
     check(known, || UNKNOWN.into())?;
-    let place = places(function)?;
+    let definitions = definitions(function)?;
     shape(module, function)?;
     let dominators = Dominators::new(function);
-    Verifier { module, function, dominators, place }.function()
+    Verifier { module, function, dominators, definitions }.function()
 }
 
-/// Stands for what [`entities`] says.
+/// The error of a dangling id, which [`entities`] replaces.
 const UNKNOWN: &str = "something does not exist";
 
-/// Whatever is named must exist: without that a function cannot be printed.
+/// Checks that all ids exist; a function with a dangling id cannot be printed.
 fn entities(module: &Module, function: &Function) -> Result<(), String> {
     let mut unknown = None;
     let mut known = |value: Value| {
@@ -76,7 +76,7 @@ fn hint(name: u32) -> String {
     format!("name {name}")
 }
 
-/// What holds for the function as a whole.
+/// Checks the signature, the entry and the order of blocks.
 fn shape(module: &Module, function: &Function) -> Result<(), String> {
     let symbol = &module.symbols[function.symbol.index()];
     let same = match &symbol.kind {
@@ -93,35 +93,47 @@ fn shape(module: &Module, function: &Function) -> Result<(), String> {
     })
 }
 
-/// Block, and position within it: 0 for parameters.
-type Place = (usize, usize);
+/// A point in a function at which a value is defined or used.
+#[derive(Clone, Copy)]
+struct ProgramPoint {
+    block: usize,
+    /// 0 for the parameters of the block, then its instructions, then its terminator.
+    position: usize,
+}
 
-/// The block of a value that no block defines.
-const NOWHERE: usize = usize::MAX;
+impl ProgramPoint {
+    /// The definition of a value that no block defines.
+    const NOWHERE: ProgramPoint = ProgramPoint { block: usize::MAX, position: 0 };
 
-/// Where each value is defined.
-fn places(function: &Function) -> Result<Vec<Place>, String> {
-    let mut place = vec![(NOWHERE, 0); function.values.len()];
-    let mut define = |value: Value, at| {
-        let place = place.get_mut(value.index()).ok_or(UNKNOWN)?;
-        let (before, _) = std::mem::replace(place, at);
-        check(before == NOWHERE, || format!("{value} is defined twice"))
+    fn is_nowhere(self) -> bool {
+        self.block == Self::NOWHERE.block
+    }
+}
+
+/// Returns the definition of each value.
+fn definitions(function: &Function) -> Result<Vec<ProgramPoint>, String> {
+    let mut definitions = vec![ProgramPoint::NOWHERE; function.values.len()];
+    let mut define = |value: Value, point| {
+        let definition = definitions.get_mut(value.index()).ok_or(UNKNOWN)?;
+        let before = std::mem::replace(definition, point);
+        check(before.is_nowhere(), || format!("{value} is defined twice"))
     };
     for (block, data) in function.blocks() {
-        data.params.iter().try_for_each(|&param| define(param, (block.index(), 0)))?;
+        let point = |position| ProgramPoint { block: block.index(), position };
+        data.params.iter().try_for_each(|&param| define(param, point(0)))?;
         for (at, (result, _)) in data.insts.iter().enumerate() {
-            result.iter().try_for_each(|&value| define(value, (block.index(), at + 1)))?;
+            result.iter().try_for_each(|&value| define(value, point(at + 1)))?;
         }
     }
-    Ok(place)
+    Ok(definitions)
 }
 
 struct Verifier<'a> {
     module: &'a Module,
     function: &'a Function,
     dominators: Dominators,
-    /// Where each value is defined.
-    place: Vec<Place>,
+    /// The definition of each value.
+    definitions: Vec<ProgramPoint>,
 }
 
 impl Verifier<'_> {
@@ -133,11 +145,12 @@ impl Verifier<'_> {
     }
 
     fn block(&self, block: usize, data: &BlockData) -> Result<(), String> {
+        let point = |position| ProgramPoint { block, position };
         for (at, (result, inst)) in data.insts.iter().enumerate() {
             let slot = matches!(inst, Inst::StackSlot { .. });
             check(!slot || block == 0, || "stack slot outside the entry".into())?;
             let mut used = Ok(());
-            inst.operands(|value| self.use_of(value, (block, at + 1), &mut used));
+            inst.operands(|value| self.use_of(value, point(at + 1), &mut used));
             used?;
             let known = inst.symbol().is_none_or(|of| of.index() < self.module.symbols.len());
             check(known, || UNKNOWN.into())?;
@@ -147,24 +160,24 @@ impl Verifier<'_> {
         }
         let end = data.end.as_ref().ok_or("a block has no terminator")?;
         let mut used = Ok(());
-        end.operands(|value| self.use_of(value, (block, data.insts.len() + 1), &mut used));
+        end.operands(|value| self.use_of(value, point(data.insts.len() + 1), &mut used));
         used?;
         self.end(end)
     }
 
-    /// A value that is read at a place has been made by then.
-    fn use_of(&self, value: Value, at: Place, result: &mut Result<(), String>) {
-        let Some(&(block, position)) = self.place.get(value.index()) else {
+    /// Checks that the definition of a value dominates a use; keeps the first error.
+    fn use_of(&self, value: Value, point: ProgramPoint, result: &mut Result<(), String>) {
+        let Some(&definition) = self.definitions.get(value.index()) else {
             *result = Err(UNKNOWN.into());
             return;
         };
-        let made = if block == at.0 {
-            position < at.1
+        let never = definition.is_nowhere();
+        let dominates = if definition.block == point.block {
+            definition.position < point.position
         } else {
-            block != NOWHERE && self.dominators.dominates(block, at.0)
+            !never && self.dominators.dominates(definition.block, point.block)
         };
-        if !made && result.is_ok() {
-            let never = block == NOWHERE;
+        if !dominates && result.is_ok() {
             let wrong =
                 if never { "is used but never defined" } else { "does not dominate its use" };
             *result = Err(format!("{value} {wrong}"));
@@ -195,7 +208,7 @@ impl Verifier<'_> {
         check(same, || format!("{block} takes {:?}, not {:?}", types(params), types(args)))
     }
 
-    /// The type of the result, if there is one.
+    /// Checks the operands of an instruction; returns the type of its result.
     fn result_type(&self, inst: &Inst) -> Result<Option<Type>, String> {
         let ty = |value: &Value| self.function.ty(*value);
         match inst {
@@ -223,7 +236,7 @@ impl Verifier<'_> {
                 self.typed(*otherwise, ty(then)).map(|()| Some(ty(then)))
             }
             Inst::Convert { op, value, to } => {
-                let legal = convert_takes(*op, ty(value), *to);
+                let legal = op.takes(ty(value), *to);
                 check(legal, || format!("{op:?} from {} to {to}", ty(value)))?;
                 Ok(Some(*to))
             }
@@ -239,13 +252,13 @@ impl Verifier<'_> {
     fn binary(&self, op: Binary, lhs: Value, rhs: Value) -> Result<Type, String> {
         let ty = self.function.ty(lhs);
         self.typed(rhs, ty)?;
-        check(binary_takes(op, ty), || format!("{op:?} of {ty}")).map(|()| ty)
+        check(op.takes(ty), || format!("{op:?} of {ty}")).map(|()| ty)
     }
 
     fn compare(&self, cond: Cond, lhs: Value, rhs: Value) -> Result<Type, String> {
         let ty = self.function.ty(lhs);
         self.typed(rhs, ty)?;
-        check(cond_takes(cond, ty), || format!("{cond:?} of {ty}")).map(|()| Type::Bool)
+        check(cond.takes(ty), || format!("{cond:?} of {ty}")).map(|()| Type::Bool)
     }
 
     fn address(&self, symbol: Symbol, offset: i32) -> Result<Type, String> {
@@ -274,7 +287,7 @@ impl Verifier<'_> {
 
     fn atomic(&self, ty: Type, base: Value) -> Result<Type, String> {
         self.typed(base, Type::Ptr)?;
-        check(is_atomic(ty), || format!("atomic access to {ty}")).map(|()| ty)
+        check(ty.is_atomic(), || format!("atomic access to {ty}")).map(|()| ty)
     }
 
     fn typed(&self, value: Value, ty: Type) -> Result<(), String> {

@@ -1,21 +1,21 @@
-//! What no text can say, since the reader refuses names of nothing and merges declarations: symbols and values that
-//! do not exist, and symbols that are not what they were declared as. All else is in `codegen/filetests/verify`.
+//! Tests of modules that have no text form: dangling symbols and values, and symbols that are defined otherwise than
+//! declared. All other tests are in `codegen/filetests/verify`.
 
 use super::*;
 use crate::ir::{Block, Inst, Relocation, Target, Terminator, Type, Value};
 
-/// A change, and what is wrong then.
+/// A change of the sound module, and the error that it causes.
 type Case<'a, T> = (&'a dyn Fn(&mut T), &'a str);
 
-/// A module in which nothing is wrong: two imports, a constructor, data, and `f(n: i64, p: ptr) -> i64`.
+/// Returns a module without a fault: two imports, a constructor, data, and `f(n: i64, p: ptr) -> i64`.
 fn sound() -> Module {
     include_str!("../../../filetests/verify/sound.hir").parse().expect("it is host IR")
 }
 
-/// Where `f` is among the functions.
+/// The index of `f` among the functions.
 const F: usize = 1;
 
-/// What the verifier says of the module after a change.
+/// Returns the error of the module after a change.
 fn fault(change: impl FnOnce(&mut Module)) -> Malformed {
     let mut module = sound();
     verify(&module).unwrap();
@@ -23,7 +23,7 @@ fn fault(change: impl FnOnce(&mut Module)) -> Malformed {
     verify(&module).unwrap_err()
 }
 
-/// A symbol by its name.
+/// Returns a symbol by its name.
 fn symbol(module: &Module, name: &str) -> Symbol {
     module.find(name).expect("the module has it")
 }

@@ -17,6 +17,7 @@ pub(super) fn first_line(error: &Error) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn syntax() {
     let rows = [
         ("f", "1:2: expected `(`, found the end of the text"),

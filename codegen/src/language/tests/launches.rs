@@ -91,6 +91,7 @@ fn syntax() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn meaning() {
     let rows = [
         ("launch j.\"k\"(x.data) grid(1) block(1);", "2:1: there is no image `j`"),

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::{generate, generate_body};
 use crate::declaration::Expr;
 use crate::declaration::Signature;
-use crate::language::cursor::Parser;
 use crate::language::parse_library;
+use crate::language::parser::Parser;
 
 proptest! {
     #[test]

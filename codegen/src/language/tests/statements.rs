@@ -191,6 +191,7 @@ fn blocks_have_no_other_parts() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn syntax() {
     let rows = [
         ("", "1:16: expected a statement or `}`, found the end of the text"),

@@ -1,4 +1,4 @@
-//! The parser's view of a text: the current token, and what all rules share.
+//! The parser's state: the current token, and the helpers that all rules share.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use super::token::{Token, describe};
 use crate::declaration::limit::{Limit, MAX_TEXT};
 use crate::error::{Error, Part, Position};
 
-/// What a rule yields; the error is boxed to keep the good case small.
+/// The result of a rule. The error is boxed, so that the result stays small.
 pub(super) type Parsed<T> = Result<T, Box<Error>>;
 
-/// What may be at fault in a library.
+/// A part of a library whose position is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sought {
     /// A part of a function.
@@ -21,24 +21,24 @@ pub(super) enum Sought {
     Image(usize),
 }
 
-/// A text, read up to the current token.
+/// A parser of one text.
 pub(super) struct Parser<'a> {
     text: &'a str,
     lexer: Lexer<'a, Token>,
     /// The current token.
     pub(super) token: Token,
     span: Range<usize>,
-    /// How many parentheses and unary operators are open.
+    /// The number of open parentheses, brackets and unary operators.
     pub(super) depth: usize,
-    /// Index of the function that is being parsed.
+    /// The index of the function that is being parsed.
     pub(super) function: usize,
-    /// How many values of the signature have been parsed; nothing reads it in a body.
+    /// The number of values of the signature that have been parsed. In a body nothing reads it.
     pub(super) value: usize,
-    /// How many blocks are open.
+    /// The number of open blocks.
     pub(super) blocks: usize,
-    /// How many statements of the body have been started.
+    /// The number of statements of the body that have been started.
     pub(super) statements: usize,
-    /// What a position is wanted of, and where it starts.
+    /// The part whose position is wanted, and its offset once it has been met.
     sought: Option<Sought>,
     found: Option<usize>,
 }
@@ -73,7 +73,7 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// The offset at which something starts in a text that parses as a library.
+    /// Returns the offset of a part in a text that parses as a library.
     pub(super) fn find(text: &'a str, sought: Sought) -> Option<usize> {
         let mut parser = Parser::new(text);
         parser.sought = Some(sought);
@@ -81,8 +81,8 @@ impl<'a> Parser<'a> {
         parser.found
     }
 
-    /// Notes that a part of the current function starts at the current token. The only parts of a
-    /// block are its statements.
+    /// Records the position of a part of the current function if it is the wanted part. Inside blocks only statements
+    /// are parts.
     pub(super) fn mark(&mut self, part: Part) {
         let is_part = self.blocks == 0 || matches!(part, Part::Statement(_));
         if self.sought == Some(Sought::Part(self.function, part)) && is_part {
@@ -90,14 +90,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Notes that an image starts at the current token.
+    /// Records the position of an image if it is the wanted part.
     pub(super) fn mark_image(&mut self, index: usize) {
         if self.sought == Some(Sought::Image(index)) {
             self.found = Some(self.span.start);
         }
     }
 
-    /// Goes on to the next token. The end is directly after the last one.
+    /// Advances to the next token. The end of the text is directly after its last token.
     pub(super) fn advance(&mut self) {
         (self.token, self.span) = match self.lexer.next() {
             Some(Ok(token)) => (token, self.lexer.span()),
@@ -106,50 +106,50 @@ impl<'a> Parser<'a> {
         };
     }
 
-    /// True if this token comes after the current one.
+    /// Returns true if this token follows the current one.
     pub(super) fn next_is(&self, token: Token) -> bool {
         self.next_are([token])
     }
 
-    /// True if these tokens come after the current one.
+    /// Returns true if these tokens follow the current one.
     pub(super) fn next_are<const N: usize>(&self, tokens: [Token; N]) -> bool {
         let mut next = self.lexer.clone();
         tokens.into_iter().all(|token| next.next() == Some(Ok(token)))
     }
 
-    /// The word that comes after the current token.
+    /// Returns the word that follows the current token.
     pub(super) fn next_word(&self) -> Option<&'a str> {
         let mut next = self.lexer.clone();
         (next.next() == Some(Ok(Token::Word))).then(|| next.slice())
     }
 
-    /// The text of the current token.
+    /// Returns the text of the current token.
     pub(super) fn slice(&self) -> &'a str {
         &self.text[self.span.clone()]
     }
 
-    /// The current token cannot stand here.
+    /// Returns the error for a current token that cannot stand here.
     #[cold]
     pub(super) fn unexpected(&self, expected: &str) -> Box<Error> {
         let found = describe(self.token, self.span.len(), &self.text[self.span.start..]);
         self.syntax(expected, found)
     }
 
-    /// An error at the current token.
+    /// Returns a syntax error at the current token.
     #[cold]
     pub(super) fn syntax(&self, expected: &str, found: String) -> Box<Error> {
         let position = Box::new(Position::new(self.text, self.span.start));
         Box::new(Error::Syntax { position, expected: expected.to_owned(), found })
     }
 
-    /// With the current token there is too much of something.
+    /// Returns the error for a limit that the current token exceeds.
     #[cold]
     pub(super) fn excess(&self, limit: Limit) -> Box<Error> {
         let position = Some(Box::new(Position::new(self.text, self.span.start)));
         Box::new(Error::Limit { limit, site: None, position })
     }
 
-    /// Skips the token if it is the current one.
+    /// Skips the token if it is the current one; returns true if it was.
     pub(super) fn accept(&mut self, token: Token) -> bool {
         let here = self.token == token;
         if here {
@@ -163,7 +163,7 @@ impl<'a> Parser<'a> {
         if self.accept(token) { Ok(()) } else { Err(self.unexpected(expected)) }
     }
 
-    /// True if the current token is this word.
+    /// Returns true if the current token is this word.
     pub(super) fn is_word(&self, word: &str) -> bool {
         self.token == Token::Word && self.slice() == word
     }
@@ -175,7 +175,7 @@ impl<'a> Parser<'a> {
         Ok(word)
     }
 
-    /// The current token as the name of a value: a word that is not reserved, or any word in backticks.
+    /// Returns the name that the current token is: a word that is not reserved, or any word in backticks.
     pub(super) fn peek_name(&self) -> Option<&'a str> {
         let text = self.slice();
         let plain = self.token == Token::Word && !is_reserved(text);
@@ -200,20 +200,20 @@ impl<'a> Parser<'a> {
         Ok(name.to_owned())
     }
 
-    /// Skips the name of something that is no value, where no word means anything else; returns it.
+    /// Skips the name of a function or an element and returns it. No word is reserved there.
     pub(super) fn label(&mut self, expected: &str) -> Parsed<&'a str> {
         let Some(name) = self.in_backticks() else { return self.word(expected) };
         self.advance();
         Ok(name)
     }
 
-    /// The current word is reserved and cannot stand here as it is.
+    /// Returns the error for a reserved word that needs `marks` to be a name.
     #[cold]
     pub(super) fn needs(&self, expected: &str, marks: &str) -> Box<Error> {
         self.syntax(expected, format!("`{}`, which needs {marks}", self.slice()))
     }
 
-    /// The value of the current word according to `lookup`; skips the word.
+    /// Skips the current word and returns its value in `lookup`.
     pub(super) fn lookup<T>(
         &mut self,
         expected: &str,
@@ -225,7 +225,7 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// The value of an integer literal up to `max`; skips it.
+    /// Skips an integer literal and returns its value, at most `max`.
     pub(super) fn int(&mut self, max: u64, expected: &str) -> Parsed<u64> {
         let value = if self.token == Token::Int { self.slice().parse::<u64>().ok() } else { None };
         let value = value.filter(|value| *value <= max).ok_or_else(|| self.unexpected(expected))?;
@@ -233,7 +233,8 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// Entries up to `close`, which is skipped. `expected` is what may stand after an entry.
+    /// Parses entries separated by commas up to `close`, and skips `close`. `expected` names the tokens that may follow
+    /// an entry.
     pub(super) fn list<T>(
         &mut self,
         close: Token,

@@ -1,8 +1,8 @@
-//! Values that are used far from where they are made, in functions of many blocks: they are kept in the frame.
+//! Spilling of values that are used far from their definition, in functions of many blocks.
 //!
-//! The register allocator splits a value that is alive for long at every call that it crosses, and looks at each part
-//! again; the sets of values that are alive grow with both. Written to the frame when it is made, and read in each
-//! block that uses it, a value is alive for a few instructions only.
+//! The register allocator splits a long live range at every call that it crosses and processes each part again; the
+//! sets of live values grow with its length. Stored to the frame at its definition and loaded in each block that uses
+//! it, a value is live for a few instructions only.
 
 use codegen::ir::{self, Inst};
 use cranelift_codegen::cursor::FuncCursor;
@@ -10,38 +10,38 @@ use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind
 
 use crate::types::{self, ty};
 
-/// Functions of fewer blocks and of fewer calls are left as they are.
+/// Functions with fewer blocks and fewer calls than these are not changed.
 const BLOCKS: usize = 256;
 const CALLS: usize = 48;
 
-/// How many blocks after the one that makes a value those are that read it from the frame, unless that one alone leads
-/// to them.
+/// The distance in blocks from a definition beyond which a use loads the value from the frame. A block whose only
+/// predecessor is the defining block counts as near.
 const FAR: usize = 32;
 
-/// Where the values of a function are.
+/// The homes of a function's values.
 #[derive(Debug, Default)]
 pub(crate) struct Homes {
-    /// For each value of a large function, else empty.
+    /// The home of each value; empty for functions that are not changed.
     homes: Vec<Home>,
-    /// The block for which each value is in a register.
+    /// The block in which each value is in a register.
     block: Vec<usize>,
 }
 
-/// Where a value is.
+/// The home of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Home {
-    /// In a register all along.
+    /// A register.
     Register,
-    /// It is to get a place in the frame when it is made.
+    /// The frame, once the value is defined.
     Wanted,
-    /// In the frame.
+    /// A slot in the frame.
     Frame(StackSlot),
-    /// It is an address in the frame.
+    /// None: the value is the address of a slot, which is computed again.
     Address(StackSlot),
 }
 
 impl Homes {
-    /// Finds the values that are far from their uses.
+    /// Finds the values that are far from a use.
     pub(crate) fn new(source: &ir::Function) -> Homes {
         if source.blocks.len() < BLOCKS && calls(source) < CALLS {
             return Homes::default();
@@ -66,7 +66,7 @@ impl Homes {
         Homes { homes, block }
     }
 
-    /// False if every value is in a register all along.
+    /// Returns true if values may live in the frame.
     pub(crate) fn are_some(&self) -> bool {
         !self.homes.is_empty()
     }
@@ -75,8 +75,8 @@ impl Homes {
         self.homes.get(value.index()).copied().unwrap_or(Home::Register)
     }
 
-    /// Writes a value to the frame that has just been made, if that is its home.
-    pub(crate) fn keep(&mut self, to: &mut Place<'_, '_>, value: ir::Value) {
+    /// Stores a value that has just been defined to the frame, if its home is there.
+    pub(crate) fn keep(&mut self, to: &mut Translation<'_, '_>, value: ir::Value) {
         if self.get(value) != Home::Wanted {
             return;
         }
@@ -89,16 +89,21 @@ impl Homes {
         self.homes[value.index()] = Home::Frame(slot);
     }
 
-    /// The same of the address of the slot that was made last, which needs no room.
-    pub(crate) fn keep_address(&mut self, to: &Place<'_, '_>, value: ir::Value) {
+    /// Notes that a value is the address of the slot that was created last.
+    pub(crate) fn keep_address(&mut self, to: &Translation<'_, '_>, value: ir::Value) {
         let last = to.cursor.func.sized_stack_slots.keys().next_back();
         if let (Home::Wanted, Some(slot)) = (self.get(value), last) {
             self.homes[value.index()] = Home::Address(slot);
         }
     }
 
-    /// Reads the values from the frame that an instruction of a block needs.
-    pub(crate) fn fetch(&mut self, to: &mut Place<'_, '_>, value: ir::Value, block: ir::Block) {
+    /// Loads a value that a block uses from the frame, unless it is in a register there.
+    pub(crate) fn fetch(
+        &mut self,
+        to: &mut Translation<'_, '_>,
+        value: ir::Value,
+        block: ir::Block,
+    ) {
         let home = self.get(value);
         if home == Home::Register || self.block[value.index()] == block.index() {
             return;
@@ -114,8 +119,8 @@ impl Homes {
     }
 }
 
-/// For each block the one that leads to it, if there is one only. A value is not alive between the two, wherever they
-/// stand: blocks where something fails stand last.
+/// Returns the only predecessor of each block, if it has only one. No value is live between the two, wherever they are
+/// in the layout: failure blocks are last.
 fn only_predecessors(source: &ir::Function) -> Vec<Option<usize>> {
     let mut ways = vec![0; source.blocks.len()];
     let mut last = vec![None; source.blocks.len()];
@@ -129,14 +134,14 @@ fn only_predecessors(source: &ir::Function) -> Vec<Option<usize>> {
     ways.into_iter().zip(last).map(one).collect()
 }
 
-/// How many calls a function makes.
+/// Returns the number of calls in a function.
 fn calls(source: &ir::Function) -> usize {
     let insts = source.blocks.iter().flat_map(|block| &block.insts);
     insts.filter(|(_, inst)| matches!(inst, Inst::Call { .. } | Inst::CallIndirect { .. })).count()
 }
 
-/// Where a function is written, and what is known of its values.
-pub(crate) struct Place<'p, 'f> {
+/// A function that is being translated: its source, and its native code so far.
+pub(crate) struct Translation<'p, 'f> {
     pub(crate) source: &'p ir::Function,
     pub(crate) cursor: &'p mut FuncCursor<'f>,
     pub(crate) values: &'p mut [Value],

@@ -1,117 +1,14 @@
-//! The printer: items, signatures and expressions. Types are in [`print_types`](super::print_types), bodies in
-//! [`print_body`](super::print_body).
+//! The printer: expressions.
 
-use std::fmt::{self, Display, Formatter, Write as _};
+use std::fmt::{self, Display, Formatter};
 
-use super::expression::{Infix, Precedence};
+use super::parse_expression::{Infix, Precedence};
+use super::print_items::{list, quote};
 use super::reserved::spelled;
-use crate::declaration::{Constraint, Expr, Function, Library, Location, Member, Signature};
+use crate::declaration::{Expr, Member};
 
-/// The images and the declarations, an empty line between them; not the imports, which the language cannot say.
-impl Display for Library {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.images.iter().try_for_each(|image| writeln!(f, "{image}"))?;
-        for (index, function) in self.functions.iter().enumerate() {
-            f.write_str(if index == 0 && self.images.is_empty() { "" } else { "\n" })?;
-            writeln!(f, "{function}")?;
-        }
-        Ok(())
-    }
-}
-
-/// Several lines, the last of which ends with `;`.
-impl Display for Function {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        if !self.docs.is_empty() {
-            for line in self.docs.split('\n') {
-                writeln!(f, "///{}{line}", if line.is_empty() { "" } else { " " })?;
-            }
-        }
-        if let Some(location) = &self.location {
-            writeln!(f, "{location}")?;
-        }
-        f.write_str(if self.external { "extern " } else { "" })?;
-        let Signature { result, constraints, .. } = &self.signature;
-        write!(f, "{} -> {result}", self.signature.header())?;
-        if !constraints.is_empty() {
-            f.write_str("\n    where ")?;
-            list(f, constraints)?;
-        }
-        write!(f, "\n    = {};", self.body)
-    }
-}
-
-impl Display for Location {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("@")?;
-        quote(f, &self.file)?;
-        write!(f, ":{}", self.line)
-    }
-}
-
-/// One line.
-impl Display for Signature {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{} -> {}", self.header(), self.result)?;
-        if !self.constraints.is_empty() {
-            f.write_str(" where ")?;
-            list(f, &self.constraints)?;
-        }
-        Ok(())
-    }
-}
-
-impl Signature {
-    /// The canonical text up to the closing parenthesis: how error messages show what was called.
-    pub fn header(&self) -> impl Display {
-        Header(self)
-    }
-}
-
-struct Header<'a>(&'a Signature);
-
-impl Display for Header<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}(", self.0.name)?;
-        list(f, &self.0.params)?;
-        f.write_str(")")
-    }
-}
-
-pub(super) fn list(f: &mut Formatter<'_>, entries: &[impl Display]) -> fmt::Result {
-    for (index, entry) in entries.iter().enumerate() {
-        write!(f, "{}{entry}", if index == 0 { "" } else { ", " })?;
-    }
-    Ok(())
-}
-
-impl Display for Constraint {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.condition.fmt(f)?;
-        match &self.message {
-            Some(message) => {
-                f.write_str(" else ")?;
-                quote(f, message)
-            }
-            None => Ok(()),
-        }
-    }
-}
-
-/// Prints a text in quotes.
-pub(super) fn quote(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
-    f.write_str("\"")?;
-    for c in text.chars() {
-        if matches!(c, '"' | '\\') {
-            f.write_str("\\")?;
-        }
-        f.write_char(c)?;
-    }
-    f.write_str("\"")
-}
-
-/// Canonical text. The recursion is as deep as the expression, which
-/// [`MAX_NESTING`](super::MAX_NESTING) bounds in a valid library.
+/// Prints canonical text. Recursion is as deep as the expression; [`MAX_NESTING`](super::MAX_NESTING) bounds it in a
+/// valid library.
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -147,7 +44,7 @@ impl Display for Expr {
     }
 }
 
-/// Prints an operand and what follows it directly.
+/// Prints a postfix expression: an operand and its suffix.
 fn postfix(f: &mut Formatter<'_>, base: &Expr, after: fmt::Arguments<'_>) -> fmt::Result {
     operand(f, base, !is_literal(base) && precedence(base) == Precedence::Postfix)?;
     f.write_fmt(after)
@@ -159,8 +56,7 @@ fn several(f: &mut Formatter<'_>, open: &str, all: &[Expr], close: &str) -> fmt:
     f.write_str(close)
 }
 
-/// Prints two operands and the operator between them. Comparisons are not chained, other operators are
-/// from left to right.
+/// Prints a binary expression. Comparisons do not chain; other operators are left-associative.
 fn infix(f: &mut Formatter<'_>, op: Infix, text: &str, [lhs, rhs]: [&Expr; 2]) -> fmt::Result {
     let own = op.precedence();
     let first = precedence(lhs);
@@ -169,7 +65,7 @@ fn infix(f: &mut Formatter<'_>, op: Infix, text: &str, [lhs, rhs]: [&Expr; 2]) -
     operand(f, rhs, precedence(rhs) > own)
 }
 
-/// Prints an operand, in parentheses unless it can stand `plain`.
+/// Prints an operand, in parentheses unless it is `plain`.
 fn operand(f: &mut Formatter<'_>, expr: &Expr, plain: bool) -> fmt::Result {
     if plain { expr.fmt(f) } else { write!(f, "({expr})") }
 }
@@ -178,7 +74,7 @@ fn is_literal(expr: &Expr) -> bool {
     matches!(expr, Expr::Int(_) | Expr::Unsigned(_) | Expr::Float(_))
 }
 
-/// How tightly the text of an expression holds together. A literal with a sign is like a negation.
+/// Returns the precedence of an expression's text. A literal with a sign binds like a negation.
 fn precedence(expr: &Expr) -> Precedence {
     match expr {
         Expr::Int(value) if *value < 0 => Precedence::Unary,
@@ -196,7 +92,7 @@ fn precedence(expr: &Expr) -> Precedence {
     }
 }
 
-/// All digits that it takes, and at least one after the point.
+/// Prints the shortest digits that read back as the value, at least one after the point.
 pub(super) fn float(f: &mut Formatter<'_>, value: f64) -> fmt::Result {
     let point = if value.fract() == 0.0 { ".0" } else { "" };
     write!(f, "{value}{point}")

@@ -1,24 +1,27 @@
-//! The parser: types of parameters, and values that are written out.
+//! The parser: types, results and literals.
 
 use abi_spec::{DType, DeviceType};
 
-use super::cursor::{Parsed, Parser};
+use super::parser::{Parsed, Parser};
 use super::reserved;
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Device, Dim, Element, Leaf, Literal, Mapping, ObjectClass, ParamType, Sequence, Shape, Strides,
-    Tensor,
+    Device, Dim, Element, Leaf, Literal, Mapping, ObjectClass, Output, ParamType, ResultType,
+    Sequence, Shape, Strides, Tensor,
 };
 use crate::error::Part;
 
+/// The number of a tensor that is no value of the signature: a result or workspace.
+pub(super) const NO_VALUE: usize = usize::MAX;
+
 impl Parser<'_> {
-    /// A type. Its value, and those nested in it, are counted.
+    /// Parses a type. The value of this type and the values nested in it are counted.
     pub(super) fn param_type(&mut self) -> Parsed<ParamType> {
         self.type_or("`Tensor` or another type such as `float32`")
     }
 
-    /// A type, where something else may stand too.
+    /// Parses a type; `expected` names the other things that may stand here.
     pub(super) fn type_or(&mut self, expected: &str) -> Parsed<ParamType> {
         self.mark(Part::Type(self.value));
         let word = if self.token == Token::Word { self.slice() } else { "" };
@@ -47,7 +50,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `"[" rule "]"` after the current word, one level deeper.
+    /// Parses `"[" rule "]"` after the current word, one level deeper.
     pub(super) fn inside<T>(&mut self, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.advance();
         self.expect(Token::OpenBracket, "`[`")?;
@@ -56,7 +59,7 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// `"[" [ rule { "," rule } ] "]"` after the current word, one level deeper.
+    /// Parses `"[" [ rule { "," rule } ] "]"` after the current word, one level deeper.
     pub(super) fn entries<T>(
         &mut self,
         limit: Limit,
@@ -69,7 +72,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `Array` is `Array[Any]`, and so on.
+    /// Returns the element type of a container without brackets: `Array` is `Array[Any]`.
     fn any(&mut self) -> ParamType {
         self.value += 1;
         ParamType::Leaf(Leaf::Any)
@@ -97,7 +100,7 @@ impl Parser<'_> {
         Ok(ParamType::Mapping(mapping, Box::new(types)))
     }
 
-    /// `[ name ":" ] type`: every type starts with a word that is reserved.
+    /// `[ name ":" ] type`; every type starts with a reserved word.
     fn element(&mut self) -> Parsed<Element> {
         let name = self.peek_name().map(str::to_owned);
         if name.is_some() {
@@ -118,7 +121,7 @@ impl Parser<'_> {
         Ok(ObjectClass::Key(key))
     }
 
-    /// `None`, `True`, `False`, a number or text.
+    /// Parses a literal: `None`, `True`, `False`, a number or text.
     pub(super) fn literal(&mut self) -> Parsed<Literal> {
         const EXPECTED: &str = "`None`, `True`, `False`, a number or text in quotes";
         if self.token == Token::Quoted {
@@ -142,7 +145,7 @@ impl Parser<'_> {
         self.int_literal(negative).map(Literal::Int)
     }
 
-    /// Text in quotes.
+    /// Parses text in quotes.
     pub(super) fn quoted(&mut self, expected: &str) -> Parsed<String> {
         if self.token != Token::Quoted {
             return Err(self.unexpected(expected));
@@ -156,7 +159,7 @@ impl Parser<'_> {
 
 /// Tensors and shapes.
 impl Parser<'_> {
-    /// `Tensor` and what follows it.
+    /// Parses a tensor type, from the word `Tensor` on.
     pub(super) fn tensor(&mut self, value: usize) -> Parsed<Tensor> {
         self.advance();
         self.expect(Token::OpenParen, "`(`")?;
@@ -203,7 +206,7 @@ impl Parser<'_> {
         Ok(Shape::Dims(self.dims(|dim| Part::Dim(value, dim))?))
     }
 
-    /// Entries of a shape or of strides, up to and including `]`.
+    /// Parses the dims of a shape or of strides, up to and including `]`.
     fn dims(&mut self, part: impl Fn(usize) -> Part) -> Parsed<Vec<Dim>> {
         self.list(Token::CloseBracket, "an operator, `,` or `]`", Limit::Rank, |parser, index| {
             parser.mark(part(index));
@@ -215,7 +218,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The options of a tensor, up to and including `)`.
+    /// Parses the options of a tensor, up to and including `)`.
     fn options(&mut self, value: usize, tensor: &mut Tensor) -> Parsed<()> {
         const OPTIONS: [&str; 4] = ["strides", "device", "align", "dtypes"];
         let mut seen = [false; OPTIONS.len()];
@@ -257,7 +260,40 @@ impl Parser<'_> {
     }
 }
 
-/// Types that are one word.
+/// Results.
+impl Parser<'_> {
+    /// Parses the result, after `->`.
+    pub(super) fn result(&mut self) -> Parsed<ResultType> {
+        self.mark(Part::Result);
+        if self.accept(Token::OpenParen) {
+            let outputs =
+                self.list(Token::CloseParen, "`,` or `)`", Limit::Results, Self::output)?;
+            return Ok(ResultType::Allocated(outputs));
+        }
+        if matches!(self.token, Token::Word | Token::Name) && self.next_is(Token::Colon) {
+            return Ok(ResultType::Allocated(vec![self.output(0)?]));
+        }
+        if self.is_word("None") {
+            self.advance();
+            return Ok(ResultType::None);
+        }
+        const EXPECTED: &str = "`None`, a type such as `float32` or `str`, or a name and `:`";
+        self.type_or(EXPECTED).map(ResultType::Value)
+    }
+
+    /// `name ":" tensor`
+    fn output(&mut self, index: usize) -> Parsed<Output> {
+        self.mark(Part::Output(index));
+        let name = self.name("the name of a result")?;
+        self.expect(Token::Colon, "`:`")?;
+        if !self.is_word("Tensor") {
+            return Err(self.unexpected("`Tensor`"));
+        }
+        Ok(Output { name, tensor: self.tensor(NO_VALUE)? })
+    }
+}
+
+/// Returns the type that a single word names.
 fn simple(word: &str) -> Option<ParamType> {
     if let Some(leaf) = Leaf::named(word) {
         return Some(ParamType::Leaf(leaf));
@@ -285,7 +321,7 @@ fn storage(word: &str) -> Option<bool> {
     }
 }
 
-/// The text between quotes; `None` if a backslash stands before anything but a quote or a backslash.
+/// Returns the text between quotes; `None` if a backslash precedes anything but a quote or a backslash.
 fn unquote(quoted: &str) -> Option<String> {
     let mut text = String::with_capacity(quoted.len());
     let mut chars = quoted[1..quoted.len() - 1].chars();

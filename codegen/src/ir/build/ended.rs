@@ -1,12 +1,13 @@
-//! Functions that are left at few places.
+//! Edits of blocks that have ended: returns that share a block, and jumps that are taken back.
 
 use super::Builder;
 use crate::ir::Hint;
+use crate::ir::entity::{Block, Value};
 use crate::ir::inst::{Inst, Target, Terminator};
 use crate::ir::module::BlockData;
-use crate::ir::types::Type;
+use crate::ir::signature::Type;
 
-/// What a block returns.
+/// The value that a block returns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Returned {
     Nothing,
@@ -15,8 +16,8 @@ enum Returned {
 }
 
 impl Builder<'_> {
-    /// Lets all returns so far leave through few blocks: one for each constant that is returned, and one for all
-    /// other values. The code that gives up a frame is then there no more often. For functions that are to be small.
+    /// Redirects the returns so far to few blocks: one for each constant, and one for all other values. The epilogue is
+    /// then emitted no more often. Meant for functions that should be small.
     ///
     /// ```
     /// # use tvm_ffi_codegen::ir::{Builder, Linkage, Module, Signature, Type, verify};
@@ -53,7 +54,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Lets blocks return what they do in a new one.
+    /// Replaces the returns of some blocks by jumps to a new block that returns.
     fn share(&mut self, kind: Returned, blocks: &[usize]) {
         let exit = self.block("return");
         let result = self.function.signature.result.map(|abi| abi.ty);
@@ -74,9 +75,37 @@ impl Builder<'_> {
         };
         self.ret(value);
     }
+
+    /// Returns the blocks that jump to the current block with a constant for its only parameter, and the constants.
+    /// Returns none if `param` is not that parameter, or if the block has instructions already.
+    pub(in crate::ir) fn constant_ways(&self, param: Value) -> Vec<(Block, u64)> {
+        let here = &self.function.blocks[self.current.index()];
+        if here.params != [param] || !here.insts.is_empty() || self.ended() {
+            return Vec::new();
+        }
+        let all = (0..self.function.blocks.len() as u32).map(Block);
+        all.filter_map(|way| Some((way, self.constant_way(way)?))).collect()
+    }
+
+    fn constant_way(&self, way: Block) -> Option<u64> {
+        let block = &self.function.blocks[way.index()];
+        let Some(Terminator::Jump(target)) = &block.end else { return None };
+        let is_here = target.block == self.current;
+        let arg = target.args.first().filter(|_| is_here)?;
+        block.insts.iter().find_map(|(value, inst)| {
+            let Inst::Const { bits, .. } = inst else { return None };
+            (value.as_ref() == Some(arg)).then_some(*bits)
+        })
+    }
+
+    /// Removes the terminator of a block and makes it the current one.
+    pub(in crate::ir) fn reopen(&mut self, block: Block) {
+        self.function.blocks[block.index()].end = None;
+        self.switch_to(block);
+    }
 }
 
-/// What a block returns, if it returns; a constant that it has made is known.
+/// Returns the value that a block returns; constants of the block itself are known.
 fn returned(block: &BlockData) -> Option<Returned> {
     let Some(Terminator::Return(value)) = &block.end else { return None };
     let Some(value) = value else { return Some(Returned::Nothing) };

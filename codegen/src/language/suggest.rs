@@ -1,14 +1,11 @@
-//! What was meant where something else stands: words and signs of other languages, and what they are here.
+//! Errors for words and signs of other languages, which say how to write the same here.
 
-use super::cursor::{Parsed, Parser};
+use super::parser::{Parsed, Parser};
 use super::token::Token;
 use crate::declaration::Expr;
 use crate::error::Error;
 
-/// Words that start a statement.
-pub(super) const STATEMENTS: [&str; 6] = ["if", "return", "let", "for", "raise", "launch"];
-
-/// Words that start statements elsewhere.
+/// Words that start statements in other languages.
 const ELSEWHERE: [(&str, &str); 4] = [
     ("while", "but loops are `for i in a..b { … }`"),
     ("elif", "which is `else if`"),
@@ -16,7 +13,7 @@ const ELSEWHERE: [(&str, &str); 4] = [
     ("continue", "but a turn of a loop ends where its block does: `if c { … }`"),
 ];
 
-/// Types of elsewhere, for what is one value or an element.
+/// Names of scalar and element types in other languages.
 const TYPES: [(&str, &str); 7] = [
     ("int", "but integers have a width: `int64`, `int32`, …"),
     ("uint", "but integers have a width: `uint64`, `uint32`, …"),
@@ -32,20 +29,20 @@ fn find(table: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
 }
 
 impl Parser<'_> {
-    /// The current token cannot stand here, and this is what it would be here.
+    /// Returns the error for the current token with what to write instead.
     #[cold]
     fn instead(&self, expected: &str, meant: &str) -> Box<Error> {
         self.syntax(expected, format!("`{}`, {meant}", self.slice()))
     }
 
-    /// The current token cannot stand here, where a type can.
+    /// Returns the error for a current token where a type is expected.
     #[cold]
     pub(super) fn no_type(&self, expected: &str) -> Box<Error> {
         let meant = if self.token == Token::Word { find(&TYPES, self.slice()) } else { None };
         meant.map_or_else(|| self.unexpected(expected), |meant| self.instead(expected, meant))
     }
 
-    /// The current token starts no expression.
+    /// Returns the error for a current token that starts no expression.
     #[cold]
     pub(super) fn no_expression(&self) -> Box<Error> {
         let comment = self.token == Token::Slash && self.next_is(Token::Slash);
@@ -57,7 +54,7 @@ impl Parser<'_> {
         }
     }
 
-    /// After the operator `/` there is no second one.
+    /// Checks that no second `/` follows the operator `/`.
     pub(super) fn no_second_slash(&self) -> Parsed<()> {
         if self.token != Token::Slash {
             return Ok(());
@@ -66,7 +63,7 @@ impl Parser<'_> {
         Err(self.instead("an expression", meant))
     }
 
-    /// A name before `(` is no type that is called as a function.
+    /// Checks that a name before `(` is not a type of another language, called as a conversion.
     pub(super) fn no_conversion(&self, name: &Expr) -> Parsed<()> {
         let Expr::Name(name) = name else { return Ok(()) };
         match find(&TYPES, name) {
@@ -75,14 +72,7 @@ impl Parser<'_> {
         }
     }
 
-    /// True where a statement starts that is no call.
-    pub(super) fn starts_statement(&self) -> bool {
-        let word = if self.token == Token::Word { self.slice() } else { "" };
-        STATEMENTS.contains(&word)
-            && (matches!(word, "if" | "return") || !self.next_is(Token::OpenParen))
-    }
-
-    /// The current word starts no statement of another language.
+    /// Checks that the current word starts no statement of another language.
     pub(super) fn no_other_statement(&self, expected: &str) -> Parsed<()> {
         let word = if self.token == Token::Word { self.slice() } else { "" };
         match find(&ELSEWHERE, word).filter(|_| !self.next_is(Token::OpenParen)) {
@@ -91,7 +81,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A body that is no call starts with a brace.
+    /// Checks that a body without braces starts no statement other than a call.
     pub(super) fn no_bare_statement(&self, expected: &str) -> Parsed<()> {
         let is_statement = self.starts_statement() && !self.next_is(Token::OpenParen);
         if !is_statement && self.token != Token::At {
@@ -100,7 +90,7 @@ impl Parser<'_> {
         Err(self.instead(expected, "but statements stand in braces, `= { … };`"))
     }
 
-    /// What stands after a name at the start of a statement is no sign that gives it another value.
+    /// Checks that no assignment follows a name at the start of a statement.
     pub(super) fn no_assignment(&self, expected: &str) -> Parsed<()> {
         let signs = [Token::Plus, Token::Minus, Token::Star, Token::Slash, Token::Percent];
         let updates = signs.contains(&self.token) && self.next_is(Token::Assign);
@@ -110,7 +100,7 @@ impl Parser<'_> {
         Err(self.instead(expected, "but a name has one value, which `let` gives it: `let a = 1;`"))
     }
 
-    /// What stands after the arguments of a call is no block, as of a loop of another language.
+    /// Checks that no block follows the arguments of a call, as in a loop of another language.
     pub(super) fn no_block_after(&self, word: &str, expected: &str) -> Parsed<()> {
         match find(&ELSEWHERE, word).filter(|_| self.token == Token::OpenBrace) {
             Some(meant) => Err(self.syntax(expected, format!("a block after `{word}`, {meant}"))),

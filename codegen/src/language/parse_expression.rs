@@ -1,16 +1,15 @@
 //! The parser: expressions.
 //!
-//! Recursion is bounded twice by [`MAX_NESTING`](super::MAX_NESTING): the parser counts the parentheses,
-//! brackets and unary operators that are open, and every expression carries its height, so that a chain
-//! such as `a + b + c`, which is parsed in a loop, cannot grow without bound either.
+//! [`MAX_NESTING`](super::MAX_NESTING) bounds recursion twice: the parser counts open parentheses, brackets and unary
+//! operators, and every expression carries its height, which also bounds chains such as `a + b + c`, parsed in a loop.
 
-use super::cursor::{Parsed, Parser};
+use super::parser::{Parsed, Parser};
 use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{BinaryOp, Builtin, Comparison, Expr, Logic, Member};
 
-/// How tightly operators bind, loosest first; what is not an operator binds tightest.
+/// The precedence of an operator, loosest first; atoms have the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Precedence {
     Or,
@@ -24,7 +23,7 @@ pub(super) enum Precedence {
 }
 
 impl Precedence {
-    /// What binds more tightly, one step up.
+    /// Returns the next tighter precedence.
     fn tighter(self) -> Precedence {
         match self {
             Precedence::Or => Precedence::And,
@@ -38,7 +37,7 @@ impl Precedence {
     }
 }
 
-/// An operator between two operands.
+/// A binary operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Infix {
     Arithmetic(BinaryOp),
@@ -47,7 +46,7 @@ pub(super) enum Infix {
 }
 
 impl Infix {
-    /// Those that are signs.
+    /// The operators that are signs.
     const SIGNS: [(Token, Infix); 11] = [
         (Token::Plus, Infix::Arithmetic(BinaryOp::Add)),
         (Token::Minus, Infix::Arithmetic(BinaryOp::Sub)),
@@ -62,7 +61,7 @@ impl Infix {
         (Token::Ge, Infix::Comparison(Comparison::Ge)),
     ];
 
-    /// The one that is this word, if one is.
+    /// Returns the operator that is this word.
     pub(super) fn named(word: &str) -> Option<Infix> {
         let logic = [Logic::And, Logic::Or].into_iter().find(|op| op.text() == word);
         logic.map(Infix::Logic)
@@ -87,7 +86,7 @@ impl Infix {
     }
 }
 
-/// An expression and the length of the longest path from it to a leaf, both ends counted.
+/// An expression and its height: the number of nodes on the longest path from it to a leaf.
 struct Tree {
     expr: Expr,
     height: usize,
@@ -100,7 +99,7 @@ impl Tree {
 }
 
 impl Parser<'_> {
-    /// An expression.
+    /// Parses an expression.
     pub(super) fn expr(&mut self) -> Parsed<Expr> {
         Ok(self.tree()?.expr)
     }
@@ -109,7 +108,7 @@ impl Parser<'_> {
         self.operation(Precedence::Or)
     }
 
-    /// An expression whose operators bind as tightly as `least`, or more.
+    /// Parses an expression whose operators bind at least as tightly as `least`.
     fn operation(&mut self, least: Precedence) -> Parsed<Tree> {
         let mut lhs = if least <= Precedence::Not && self.is_word("not") {
             self.advance();
@@ -136,7 +135,7 @@ impl Parser<'_> {
         Ok(lhs)
     }
 
-    /// The current token as an operator between two operands.
+    /// Returns the binary operator that the current token is.
     fn infix(&self) -> Option<Infix> {
         if self.token == Token::Word {
             return Infix::named(self.slice());
@@ -145,7 +144,7 @@ impl Parser<'_> {
         found.map(|(_, infix)| *infix)
     }
 
-    /// An expression over others, of which the highest has this height.
+    /// Returns an expression whose highest operand has this height.
     fn above(&self, height: usize, expr: impl FnOnce() -> Expr) -> Parsed<Tree> {
         if height == Limit::Nesting.max() {
             return Err(self.excess(Limit::Nesting));
@@ -164,7 +163,7 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// A `-` directly before a literal belongs to the literal.
+    /// Parses a unary expression. A `-` directly before a literal belongs to the literal.
     fn unary(&mut self) -> Parsed<Tree> {
         let negative = self.accept(Token::Minus);
         if self.token == Token::Int {
@@ -180,7 +179,7 @@ impl Parser<'_> {
         self.above(operand.height, || Expr::Neg(Box::new(operand.expr)))
     }
 
-    /// An integer literal, which may be above `int64`.
+    /// Parses an integer literal, which may exceed `int64`.
     fn integer(&mut self, negative: bool) -> Parsed<Expr> {
         if negative {
             return self.int_literal(negative).map(Expr::Int);
@@ -223,7 +222,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A member, or the name of an element of a tuple.
+    /// Parses a member, or the name of an element of a tuple.
     fn after_point(&mut self, tree: Tree) -> Parsed<Tree> {
         let name = self.label("a member such as `data` or `shape[0]`")?;
         let plain = Member::PLAIN.iter().find(|(member, _)| *member == name);
@@ -285,13 +284,13 @@ impl Parser<'_> {
         }
     }
 
-    /// The current word is an expression.
+    /// Skips the current token and returns the leaf that it is.
     fn leaf(&mut self, expr: Expr) -> Tree {
         self.advance();
         Tree::leaf(expr)
     }
 
-    /// Expressions up to `close`, which is skipped, as parts of one.
+    /// Parses expressions up to `close`, skips `close`, and returns one expression made of them.
     fn several(
         &mut self,
         close: Token,
@@ -310,14 +309,14 @@ impl Parser<'_> {
         self.above(height, || expr(parts))
     }
 
-    /// What follows `(`, up to and including `)`.
+    /// Parses the rest of a parenthesized expression after `(`, up to and including `)`.
     fn parenthesized(&mut self) -> Parsed<Tree> {
         let tree = self.nested(Self::tree)?;
         self.expect(Token::CloseParen, "an operator or `)`")?;
         Ok(tree)
     }
 
-    /// The current word is skipped, and an operand in parentheses must follow.
+    /// Skips the current word and parses an operand in parentheses.
     fn operand(&mut self) -> Parsed<Tree> {
         self.advance();
         self.expect(Token::OpenParen, "`(`")?;

@@ -1,4 +1,4 @@
-//! What two declarations of one name make.
+//! Tests of symbols that are declared twice.
 
 use super::*;
 use crate::ir::Type;

@@ -1,18 +1,24 @@
-//! The parser: bodies and statements. Calls are in [`calls`](super::calls).
+//! The parser: bodies, statements and calls.
 //!
-//! Recursion is bounded by [`MAX_NESTING`](super::MAX_NESTING): no statement stands in more blocks, of which each
-//! `else if` is one.
+//! [`MAX_NESTING`](super::MAX_NESTING) bounds recursion: it limits the number of blocks around a statement. Each `else
+//! if` counts as a block.
 
-use super::cursor::{Parsed, Parser};
-use super::expression::Infix;
-use super::results::NO_VALUE;
+use super::parse_expression::Infix;
+use super::parse_types::NO_VALUE;
+use super::parser::{Parsed, Parser};
+use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::limit::Limit;
-use crate::declaration::{Body, Expr, Local, Statement, StatementKind};
+use crate::declaration::{
+    Body, Call, Expr, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
+};
 use crate::error::Part;
 
+/// Words that start a statement.
+const STATEMENTS: [&str; 6] = ["if", "return", "let", "for", "raise", "launch"];
+
 impl Parser<'_> {
-    /// What stands after `=`, up to and including `;`.
+    /// Parses a body, after `=`, up to and including `;`.
     pub(super) fn body(&mut self) -> Parsed<Body> {
         if self.token != Token::OpenBrace {
             const EXPECTED: &str = "the symbol to call or `{`";
@@ -25,7 +31,7 @@ impl Parser<'_> {
         Ok(Body::Block(block))
     }
 
-    /// `"{" { statement } "}"`; `expected` is what may stand here.
+    /// `"{" { statement } "}"`; `expected` names the tokens that may stand here.
     fn block(&mut self, expected: &str) -> Parsed<Vec<Statement>> {
         if self.token != Token::OpenBrace {
             return Err(self.unexpected(expected));
@@ -55,7 +61,14 @@ impl Parser<'_> {
         Ok(Statement { location, kind: self.action()? })
     }
 
-    /// The other words are those of C functions where `(` follows.
+    /// Returns true where a statement other than a call starts.
+    pub(super) fn starts_statement(&self) -> bool {
+        let word = if self.token == Token::Word { self.slice() } else { "" };
+        STATEMENTS.contains(&word)
+            && (matches!(word, "if" | "return") || !self.next_is(Token::OpenParen))
+    }
+
+    /// Parses a statement. Words of statements before `(` are C functions, except `if` and `return`.
     fn action(&mut self) -> Parsed<StatementKind> {
         self.mark(Part::Statement(self.statements));
         if self.blocks > Limit::Nesting.max() {
@@ -149,7 +162,7 @@ impl Parser<'_> {
             return Ok(StatementKind::Call { result: Some(Local { name, ty }), call });
         }
         self.expect(Token::Assign, "`:` or `=`")?;
-        // After a name of its own `alloc` is followed by an operator or the end.
+        // `alloc` is a name if an operator or the end follows.
         let next = self.next_word().filter(|word| Infix::named(word).is_none());
         if self.is_word("alloc") && next.is_some() {
             return self.allocation(name);
@@ -175,7 +188,7 @@ impl Parser<'_> {
         Ok(StatementKind::Alloc { name, tensor, on })
     }
 
-    /// `expr ";"`, and not a call, whose result needs a type.
+    /// `expr ";"`. A call is refused: its result needs a type.
     fn value(&mut self, name: String) -> Parsed<StatementKind> {
         if self.token == Token::At || self.is_word("try") {
             return Err(self.unexpected("an expression, or a type before `=` and a call"));
@@ -186,5 +199,115 @@ impl Parser<'_> {
         }
         self.expect(Token::Semicolon, "an operator or `;`")?;
         Ok(StatementKind::Let { name, value })
+    }
+}
+
+/// Calls of C functions and of functions of the FFI.
+impl Parser<'_> {
+    /// Parses a call of any kind, up to and including `;`.
+    fn call(&mut self, expected: &str) -> Parsed<Call> {
+        if self.token != Token::At {
+            return self.kernel_call(expected).map(Call::Kernel);
+        }
+        self.advance();
+        let callee = self.callee()?;
+        self.expect(Token::OpenParen, "`(`")?;
+        let args = self.arguments()?;
+        self.expect(Token::Semicolon, "`;`")?;
+        Ok(Call::Function { callee, args })
+    }
+
+    /// Parses the callee of an FFI call, after `@`.
+    fn callee(&mut self) -> Parsed<FunctionRef> {
+        const EXPECTED: &str = "the name of a function, a name in quotes or `(`";
+        if self.accept(Token::OpenParen) {
+            let function = self.nested(Self::expr)?;
+            self.expect(Token::CloseParen, "an operator or `)`")?;
+            return Ok(FunctionRef::Value(function));
+        }
+        if self.token == Token::Quoted {
+            return self.quoted(EXPECTED).map(FunctionRef::Name);
+        }
+        self.label(EXPECTED).map(|name| FunctionRef::Symbol(name.to_owned()))
+    }
+
+    /// `[ "try" ] symbol "(" … ")" [ errors ] ";"`; `expected` names the tokens that may stand here.
+    fn kernel_call(&mut self, expected: &str) -> Parsed<KernelCall> {
+        let returns_status = self.is_word("try");
+        if returns_status {
+            self.advance();
+        }
+        self.mark(Part::Callee);
+        let symbol = self.symbol(if returns_status { "the symbol to call" } else { expected })?;
+        if self.blocks > 0 {
+            self.no_assignment("`(`")?;
+        }
+        self.expect(Token::OpenParen, "`(`")?;
+        let args = self.arguments()?;
+        let mut status = returns_status.then(Vec::new);
+        let mut after = "`;`";
+        if let Some(errors) = &mut status {
+            if self.is_word("errors") {
+                *errors = self.errors()?;
+            } else {
+                after = "`errors` or `;`";
+            }
+        }
+        self.no_block_after(&symbol, after)?;
+        self.expect(Token::Semicolon, after)?;
+        Ok(KernelCall { symbol, args, status })
+    }
+
+    /// Parses arguments after `(`, up to and including `)`.
+    fn arguments(&mut self) -> Parsed<Vec<Expr>> {
+        let after = "an operator, `,` or `)`";
+        self.list(Token::CloseParen, after, Limit::Arguments, |parser, index| {
+            parser.mark(Part::Argument(index));
+            parser.expr()
+        })
+    }
+
+    /// `"errors" "{" … "}"`
+    fn errors(&mut self) -> Parsed<Vec<StatusError>> {
+        self.advance();
+        self.expect(Token::OpenBrace, "`{`")?;
+        self.list(Token::CloseBrace, "`,` or `}`", Limit::Errors, |parser, index| {
+            parser.mark(Part::Status(index));
+            let status = parser.status()?;
+            parser.expect(Token::Colon, "`:`")?;
+            let kind = parser.kind()?;
+            let message = parser.quoted("a message in quotes")?;
+            Ok(StatusError { status, kind, message })
+        })
+    }
+
+    /// Parses the kind of an error.
+    fn kind(&mut self) -> Parsed<String> {
+        self.word("a kind of error such as `ValueError`").map(str::to_owned)
+    }
+
+    /// Parses a status: `"_"` or a number.
+    fn status(&mut self) -> Parsed<Option<i32>> {
+        const EXPECTED: &str = "a status other than 0, or `_`";
+        if self.is_word("_") {
+            self.advance();
+            return Ok(None);
+        }
+        let negative = self.accept(Token::Minus);
+        let magnitude = self.int((1 << 31) - u64::from(!negative), EXPECTED)? as i32;
+        Ok(Some(if negative { magnitude.wrapping_neg() } else { magnitude }))
+    }
+
+    /// Parses a C symbol: an identifier that is not reserved, or a quotation.
+    fn symbol(&mut self, expected: &str) -> Parsed<String> {
+        let text = self.slice();
+        if self.token == Token::Word && reserved::classify(text) == Word::Name {
+            self.advance();
+            return Ok(text.to_owned());
+        }
+        if self.token == Token::Word {
+            return Err(self.needs(expected, "quotes"));
+        }
+        self.quoted(expected)
     }
 }

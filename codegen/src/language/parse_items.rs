@@ -1,10 +1,8 @@
-//! The parser: items and signatures. Types are in [`types`](super::types), expressions in
-//! [`expression`](super::expression), bodies in [`body`](super::body).
+//! The parser: items and signatures.
 //!
-//! One function per rule of the grammar. A function that parses a rule leaves the parser at the token
-//! after it.
+//! One function parses one rule of the grammar, and leaves the parser at the token after it.
 
-use super::cursor::{Parsed, Parser};
+use super::parser::{Parsed, Parser};
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{Constraint, Function, Library, Location, Param, Signature};
@@ -13,7 +11,7 @@ use crate::error::Part;
 impl Parser<'_> {
     /// `{ image | function }`
     pub(super) fn library(&mut self) -> Parsed<Library> {
-        // Most libraries in process have one function, and room for four is much.
+        // Most libraries of the JIT have one function; the default capacity is four.
         let (mut images, mut functions) = (Vec::new(), Vec::with_capacity(1));
         while self.token != Token::End {
             if self.is_word("image") && !self.next_is(Token::OpenParen) {
@@ -32,7 +30,7 @@ impl Parser<'_> {
         Ok(Library { images, ..functions.into() })
     }
 
-    /// Documentation, location, `extern`, signature and body, up to and including `;`.
+    /// Parses a function: documentation, location, `extern`, signature and body, up to and including `;`.
     pub(super) fn function(&mut self) -> Parsed<Function> {
         let docs = self.docs();
         let location = self.location()?;
@@ -79,7 +77,7 @@ impl Parser<'_> {
         Ok(Some(Location { file, line }))
     }
 
-    /// Name, parameters, result and constraints.
+    /// Parses a signature: name, parameters, result and constraints.
     pub(super) fn signature(&mut self) -> Parsed<Signature> {
         self.mark(Part::Name);
         self.value = 0;
@@ -107,7 +105,7 @@ impl Parser<'_> {
         Ok(Param { name, ty, default, variadic })
     }
 
-    /// The `where` clause, if there is one.
+    /// Parses the `where` clause, which may be absent.
     fn constraints(&mut self) -> Parsed<Vec<Constraint>> {
         let mut constraints = Vec::new();
         if !self.is_word("where") {

@@ -1,11 +1,11 @@
-//! The types, signatures and entity names of host IR.
+//! The types of values and the signatures of functions.
 
 use std::fmt;
 
-/// The type of a value. Integers carry no sign; operations do.
+/// The type of a value. Integers have no sign; operations do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
-    /// The result of a comparison. It is never stored, passed or returned: widen it first.
+    /// The result of a comparison. Never stored, passed or returned: it is widened first.
     Bool,
     /// 8 bits.
     I8,
@@ -24,7 +24,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// Size in memory in bytes, which is also the natural alignment.
+    /// Returns the size in memory in bytes, which is also the natural alignment.
     pub const fn bytes(self) -> u32 {
         match self {
             Type::Bool | Type::I8 => 1,
@@ -34,14 +34,19 @@ impl Type {
         }
     }
 
-    /// True for `I8` to `I64`.
+    /// Returns true for `I8` to `I64`.
     pub const fn is_int(self) -> bool {
         matches!(self, Type::I8 | Type::I16 | Type::I32 | Type::I64)
     }
 
-    /// True for `F32` and `F64`.
+    /// Returns true for `F32` and `F64`.
     pub const fn is_float(self) -> bool {
         matches!(self, Type::F32 | Type::F64)
+    }
+
+    /// Returns true for types that every processor reads and writes in one piece.
+    pub(super) const fn is_atomic(self) -> bool {
+        matches!(self, Type::I32 | Type::I64 | Type::Ptr)
     }
 }
 
@@ -60,29 +65,39 @@ impl fmt::Display for Type {
     }
 }
 
-/// How the caller fills the register bits above a narrow integer. C compilers expect the bits of
-/// integers below 32 bits to be extended; some platforms (riscv64) want it for 32 bits too, which a
-/// backend adds by itself.
+/// How the sender of a narrow integer fills the upper bits of its register. C compilers expect integers below 32 bits
+/// to be extended; some platforms (riscv64) extend 32 bits too, which backends add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extend {
-    /// Nothing to fill: 32 bits and wider, floats, pointers.
+    /// No extension: 32 bits and wider, floats, pointers.
     No,
-    /// With copies of the sign bit.
+    /// Sign extension.
     Sign,
-    /// With zeros.
+    /// Zero extension.
     Zero,
-    /// With zeros above a byte that is 0 or 1: C's `bool`. LLVM's C compilers make an `i1` of it, which
-    /// backends take for the byte in a function that is there already.
+    /// Zero extension of a byte that is 0 or 1: C's `bool`. LLVM's C compilers declare it as `i1`, which backends
+    /// accept in place of the byte in functions that exist already.
     Truth,
 }
 
-/// One parameter or result as the C calling convention sees it.
+/// The type of a parameter or result under the C calling convention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AbiType {
     /// The type of the value; never [`Type::Bool`].
     pub ty: Type,
-    /// Who fills the upper bits.
+    /// The extension of the value.
     pub extend: Extend,
+}
+
+impl AbiType {
+    /// Returns true if a C function can take or return this: C extends integers of 8 and 16 bits only.
+    pub(super) fn is_of_c(self) -> bool {
+        match self.extend {
+            Extend::No => self.ty != Type::Bool,
+            Extend::Sign | Extend::Zero => matches!(self.ty, Type::I8 | Type::I16),
+            Extend::Truth => self.ty == Type::I8,
+        }
+    }
 }
 
 impl From<Type> for AbiType {
@@ -112,7 +127,7 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// A signature of plain types.
+    /// Returns a signature of types without extension.
     pub fn new(params: &[Type], result: Option<Type>) -> Self {
         Signature {
             params: params.iter().map(|&ty| ty.into()).collect(),
@@ -131,41 +146,3 @@ impl fmt::Display for Signature {
         self.result.map_or(Ok(()), |result| write!(f, " -> {result}"))
     }
 }
-
-/// Declares the index newtypes of the IR: dense, and printed as in the text form.
-macro_rules! entity {
-    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(pub(crate) u32);
-
-        impl $name {
-            /// Position in the table that this entity indexes.
-            pub const fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!($prefix, "{}"), self.0)
-            }
-        }
-    };
-}
-
-entity!(
-    /// A value of one function: an index into [`Function::values`](super::Function::values).
-    Value,
-    "v"
-);
-entity!(
-    /// A block of one function: an index into [`Function::blocks`](super::Function::blocks).
-    Block,
-    "block"
-);
-entity!(
-    /// A symbol of the module: an index into [`Module::symbols`](super::Module::symbols).
-    Symbol,
-    "symbol"
-);

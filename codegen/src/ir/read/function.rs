@@ -1,11 +1,11 @@
-//! Functions: blocks and instructions.
+//! The reader of functions: blocks and instructions.
 
 use super::*;
 use crate::ir::inst::{Inst, Target, Terminator};
 use crate::ir::operator::mnemonic;
 use crate::ir::operator::{Binary, Cond, Convert};
 
-/// A function while it is read: its values and blocks by their names.
+/// A function that is being read, with its values and blocks by name.
 struct Body<'a> {
     module: &'a Module,
     function: Function,
@@ -13,7 +13,7 @@ struct Body<'a> {
     blocks: FxHashMap<String, Block>,
 }
 
-/// Reads a function, whose symbol has been declared.
+/// Reads a function whose symbol is declared.
 pub(super) fn function(
     module: &Module,
     symbol: Symbol,
@@ -33,7 +33,7 @@ pub(super) fn function(
     let (values, blocks) = (FxHashMap::default(), FxHashMap::default());
     let mut body = Body { module, function, values, blocks };
     let params = body.head(item.head).map_err(at(item.line))?;
-    // All names are known before one is used, since a loop goes back, and what is wrong is for the verifier to say.
+    // The first pass collects all names, since loops refer forwards. Dominance is left to the verifier.
     for &(line, text) in &item.body {
         body.define(text).map_err(at(line))?;
     }
@@ -55,13 +55,13 @@ pub(super) fn function(
     Ok(body.function)
 }
 
-/// True for a line that starts a block.
+/// Returns true for a line that starts a block.
 fn is_label(line: &str) -> bool {
     !line.starts_with(' ')
 }
 
 impl Body<'_> {
-    /// The first line: names of parameters, and what the function is.
+    /// Reads the first line; returns the parameters.
     fn head(&mut self, head: &str) -> Read<Vec<Value>> {
         let mut cursor = Cursor::new(head);
         cursor.word();
@@ -85,7 +85,7 @@ impl Body<'_> {
         Ok(params)
     }
 
-    /// The value of a name, which is new or of the same type.
+    /// Returns the value of a name: a new one, or a known one of the same type.
     fn value_of(&mut self, name: String, ty: Type) -> Read<Value> {
         if let Some(&known) = self.values.get(&name) {
             let same = self.function.ty(known) == ty;
@@ -99,7 +99,7 @@ impl Body<'_> {
         Ok(value)
     }
 
-    /// Gives a block, or the result of an instruction, its name.
+    /// Defines the block, or the result of the instruction, of a line.
     fn define(&mut self, line: &str) -> Read<()> {
         let mut cursor = Cursor::new(line);
         if is_label(line) {
@@ -140,7 +140,7 @@ impl Body<'_> {
         before.map_or(Ok(()), |before| Err(format!("`{name}` is {before} already")))
     }
 
-    /// An instruction, or the end of a block.
+    /// Reads an instruction or a terminator.
     fn line(&mut self, block: usize, cursor: &mut Cursor<'_>) -> Read<()> {
         if self.function.blocks[block].end.is_some() {
             return Err("the block has ended".to_owned());
@@ -205,7 +205,7 @@ impl Body<'_> {
         Ok(values)
     }
 
-    /// Values with commas between them.
+    /// Reads values separated by commas.
     fn operands<const N: usize>(&self, cursor: &mut Cursor<'_>) -> Read<[Value; N]> {
         let mut found = [Value(0); N];
         for (index, place) in found.iter_mut().enumerate() {
@@ -222,7 +222,7 @@ impl Body<'_> {
         cursor.number()
     }
 
-    /// An instruction, whose first word has been taken.
+    /// Reads an instruction after its first word.
     fn inst(&self, word: &str, result: Option<Type>, cursor: &mut Cursor<'_>) -> Read<Inst> {
         let typed = || result.ok_or_else(|| format!("`{word}` has a result"));
         Ok(match word {
@@ -262,7 +262,7 @@ impl Body<'_> {
         })
     }
 
-    /// An instruction that looks at memory or makes an address, if the word is one.
+    /// Reads a memory access or pointer arithmetic; `None` if the word is neither.
     fn access(
         &self,
         word: &str,
@@ -299,7 +299,7 @@ impl Body<'_> {
         }))
     }
 
-    /// A conversion or arithmetic.
+    /// Reads a conversion or arithmetic.
     fn operator(&self, word: &str, result: Option<Type>, cursor: &mut Cursor<'_>) -> Read<Inst> {
         if let Ok(op) = of(Convert::ALL, word) {
             let to = result.ok_or_else(|| format!("`{word}` has a result"))?;
@@ -311,13 +311,13 @@ impl Body<'_> {
     }
 }
 
-/// The entry of a table that prints as this word.
+/// Returns the operator of this word.
 fn of<T: Copy + fmt::Debug>(all: &[T], word: &str) -> Read<T> {
     let found = all.iter().find(|entry| mnemonic(entry) == word);
     found.copied().ok_or_else(|| format!("`{word}` is no instruction"))
 }
 
-/// The bits of a constant.
+/// Reads the bits of a constant.
 fn constant(ty: Type, text: &str) -> Read<u64> {
     let wrong = || format!("`{text}` is no constant of type {ty}");
     let hexadecimal =

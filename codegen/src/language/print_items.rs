@@ -1,0 +1,108 @@
+//! The printer: items and signatures.
+
+use std::fmt::{self, Display, Formatter, Write as _};
+
+use crate::declaration::{Constraint, Function, Library, Location, Signature};
+
+/// Prints the images and the functions, separated by empty lines. Imports have no form in the language.
+impl Display for Library {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.images.iter().try_for_each(|image| writeln!(f, "{image}"))?;
+        for (index, function) in self.functions.iter().enumerate() {
+            f.write_str(if index == 0 && self.images.is_empty() { "" } else { "\n" })?;
+            writeln!(f, "{function}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Prints several lines; the last one ends with `;`.
+impl Display for Function {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if !self.docs.is_empty() {
+            for line in self.docs.split('\n') {
+                writeln!(f, "///{}{line}", if line.is_empty() { "" } else { " " })?;
+            }
+        }
+        if let Some(location) = &self.location {
+            writeln!(f, "{location}")?;
+        }
+        f.write_str(if self.external { "extern " } else { "" })?;
+        let Signature { result, constraints, .. } = &self.signature;
+        write!(f, "{} -> {result}", self.signature.header())?;
+        if !constraints.is_empty() {
+            f.write_str("\n    where ")?;
+            list(f, constraints)?;
+        }
+        write!(f, "\n    = {};", self.body)
+    }
+}
+
+impl Display for Location {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("@")?;
+        quote(f, &self.file)?;
+        write!(f, ":{}", self.line)
+    }
+}
+
+/// Prints one line.
+impl Display for Signature {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} -> {}", self.header(), self.result)?;
+        if !self.constraints.is_empty() {
+            f.write_str(" where ")?;
+            list(f, &self.constraints)?;
+        }
+        Ok(())
+    }
+}
+
+impl Signature {
+    /// Returns the canonical text up to the closing parenthesis, which error messages show.
+    pub fn header(&self) -> impl Display {
+        Header(self)
+    }
+}
+
+struct Header<'a>(&'a Signature);
+
+impl Display for Header<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(", self.0.name)?;
+        list(f, &self.0.params)?;
+        f.write_str(")")
+    }
+}
+
+pub(super) fn list(f: &mut Formatter<'_>, entries: &[impl Display]) -> fmt::Result {
+    for (index, entry) in entries.iter().enumerate() {
+        write!(f, "{}{entry}", if index == 0 { "" } else { ", " })?;
+    }
+    Ok(())
+}
+
+impl Display for Constraint {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.condition.fmt(f)?;
+        match &self.message {
+            Some(message) => {
+                f.write_str(" else ")?;
+                quote(f, message)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Prints a text in quotes.
+pub(super) fn quote(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
+    f.write_str("\"")?;
+    for c in text.chars() {
+        if matches!(c, '"' | '\\') {
+            f.write_str("\\")?;
+        }
+        f.write_char(c)?;
+    }
+    f.write_str("\"")
+}
