@@ -2,28 +2,7 @@
 
 use abi_spec::DType;
 
-use super::Expr;
-
-/// GPU code that a library carries: a cubin, a fatbin or PTX, as the header of its bytes says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Image {
-    /// Its name; images have a namespace of their own.
-    pub name: String,
-    /// Its bytes, which are no part of the text. A library resolves only with them.
-    pub bytes: Option<Vec<u8>>,
-}
-
-/// What an image is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ImageKind {
-    /// Machine code for one architecture: an ELF file of the machine `EM_CUDA`.
-    Cubin,
-    /// Code for several architectures.
-    Fatbin,
-    /// Text that the driver compiles.
-    Ptx,
-}
+use super::{Expr, Statement, StatementKind};
 
 /// A launch: `launch axpy."axpy_kernel"(x.data, int32(n)) grid(ceildiv(n, 128)) block(128);`
 #[derive(Clone, Debug, PartialEq)]
@@ -250,66 +229,6 @@ impl MapType {
     }
 }
 
-impl ImageKind {
-    /// What the header of an image says that it is; `None` if it is none that the driver loads.
-    ///
-    /// ```
-    /// use tvm_ffi_codegen::ImageKind;
-    ///
-    /// assert_eq!(ImageKind::of(b"//\n.version 8.0\n.target sm_90\n"), Some(ImageKind::Ptx));
-    /// assert_eq!(ImageKind::of(b"\x7fELF"), None);
-    /// ```
-    pub fn of(bytes: &[u8]) -> Option<ImageKind> {
-        /// `EM_CUDA`, at the offset of `e_machine` in a little-endian ELF file of 64 bits.
-        const MACHINE: (usize, [u8; 2]) = (18, 190_u16.to_le_bytes());
-        /// The first word of a fatbin.
-        const FATBIN: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
-        let machine = bytes.get(MACHINE.0..MACHINE.0 + 2);
-        if bytes.starts_with(b"\x7fELF\x02\x01") && machine == Some(&MACHINE.1) {
-            return Some(ImageKind::Cubin);
-        }
-        if bytes.starts_with(&FATBIN) {
-            return Some(ImageKind::Fatbin);
-        }
-        is_ptx(bytes).then_some(ImageKind::Ptx)
-    }
-}
-
-/// False for bytes that end before the image does: the driver is not told how many there are, and would read on. A cubin
-/// reaches to the end of its table of sections at least.
-pub(crate) fn is_whole(bytes: &[u8], kind: ImageKind) -> bool {
-    let number = |at: usize, size: usize| {
-        let mut word = [0; 8];
-        word[..size].copy_from_slice(bytes.get(at..at + size)?);
-        Some(u64::from_le_bytes(word))
-    };
-    let end = || match kind {
-        // `e_shoff`, `e_shentsize` and `e_shnum` of the header.
-        ImageKind::Cubin => number(40, 8)?.checked_add(number(58, 2)? * number(60, 2)?),
-        // The size of what follows the header, and that of the header.
-        ImageKind::Fatbin => number(8, 8)?.checked_add(number(6, 2)?),
-        ImageKind::Ptx => Some(0),
-    };
-    end().is_some_and(|end| end <= bytes.len() as u64)
-}
-
-/// True for text whose first directive, after comments, is `.version`.
-fn is_ptx(bytes: &[u8]) -> bool {
-    let Ok(mut text) = std::str::from_utf8(bytes.strip_suffix(&[0]).unwrap_or(bytes)) else {
-        return false;
-    };
-    loop {
-        text = text.trim_start();
-        let comment =
-            [("//", "\n"), ("/*", "*/")].into_iter().find(|(start, _)| text.starts_with(start));
-        match comment.map(|(start, end)| text[start.len()..].split_once(end)) {
-            None => return text.starts_with(".version") && !text.contains('\0'),
-            Some(None) => return false,
-            Some(Some((_, rest))) => text = rest,
-        }
-    }
-}
-
 impl Launch {
     /// Every expression in it, in the order in which they are written.
     pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
@@ -340,5 +259,163 @@ impl LaunchArg {
             LaunchArg::Struct(fields) => 1 + fields.iter().map(LaunchArg::depth).max().unwrap_or(0),
             LaunchArg::Value(_) | LaunchArg::Scratch { .. } | LaunchArg::TensorMap(_) => 1,
         }
+    }
+}
+
+/// Launches.
+///
+/// ```
+/// use tvm_ffi_codegen::{AttributeKind, DType, DeviceType, Expr, Image, Launch, LaunchArg, Library};
+/// use tvm_ffi_codegen::{Scalar, Signature, Tensor, TensorMap, exprs};
+///
+/// let [x, n, a] = ["x", "n", "a"].map(Expr::name);
+/// let floats = Tensor::new([&n], DType::FLOAT32).with_device(DeviceType::CUDA);
+/// let axpy = Signature::new("axpy").param("x", floats).param("a", Scalar::Float32).body([
+///     Launch::new("code", "axpy_kernel", exprs![x.data(), n.clone().cast(Scalar::Int32), a])
+///         .grid([n.clone().ceildiv(128)])
+///         .block([128])
+///         .shared(1024)
+///         .attribute(AttributeKind::Cluster, [2])
+///         .into(),
+///     Launch::new("code", "copy", [LaunchArg::from(TensorMap::new("x", [128])), LaunchArg::scratch(&n * 4, 16)])
+///         .grid([1])
+///         .block([32])
+///         .into(),
+/// ]);
+/// let library = Library::new([axpy]).with_image(Image::new("code"));
+/// let text = "\
+/// image code;
+///
+/// axpy(x: Tensor([n], float32, device=cuda), a: float32) -> None
+///     = {
+///         launch code.\"axpy_kernel\"(x.data, int32(n), a) grid(ceildiv(n, 128)) block(128) smem(1024) cluster(2);
+///         launch code.\"copy\"(tensormap(x, box=[128]), scratch(n * 4, 16)) grid(1) block(32);
+///     };
+/// ";
+/// assert_eq!(library.to_string(), text);
+/// assert_eq!(text.parse(), Ok(library));
+/// ```
+impl Launch {
+    /// A kernel of an image, with what it is given. It needs a grid and a block.
+    pub fn new(
+        image: impl Into<String>,
+        kernel: impl Into<String>,
+        args: impl IntoIterator<Item: Into<LaunchArg>>,
+    ) -> Launch {
+        let args = args.into_iter().map(Into::into).collect();
+        let (image, kernel, grid, block) = (image.into(), kernel.into(), Vec::new(), Vec::new());
+        Launch { image, kernel, args, grid, block, shared: None, attributes: Vec::new(), on: None }
+    }
+
+    /// With so many blocks.
+    pub fn grid(mut self, extents: impl IntoIterator<Item: Into<Expr>>) -> Launch {
+        self.grid = extents.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// With so many threads in a block.
+    pub fn block(mut self, extents: impl IntoIterator<Item: Into<Expr>>) -> Launch {
+        self.block = extents.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// With so many bytes of dynamic shared memory.
+    pub fn shared(mut self, bytes: impl Into<Expr>) -> Launch {
+        self.shared = Some(bytes.into());
+        self
+    }
+
+    /// With an attribute after those that it has.
+    pub fn attribute(
+        mut self,
+        kind: AttributeKind,
+        fields: impl IntoIterator<Item: Into<Expr>>,
+    ) -> Launch {
+        let fields = fields.into_iter().map(Into::into).collect();
+        self.attributes.push(LaunchAttribute { kind, fields });
+        self
+    }
+
+    /// On the device of a tensor.
+    pub fn on(mut self, tensor: impl Into<Expr>) -> Launch {
+        self.on = Some(tensor.into());
+        self
+    }
+}
+
+impl From<Launch> for Statement {
+    fn from(launch: Launch) -> Statement {
+        StatementKind::Launch(Box::new(launch)).into()
+    }
+}
+
+impl LaunchArg {
+    /// `struct(fields…)`
+    pub fn structure(fields: impl IntoIterator<Item: Into<LaunchArg>>) -> LaunchArg {
+        LaunchArg::Struct(fields.into_iter().map(Into::into).collect())
+    }
+
+    /// `scratch(bytes, align)`
+    pub fn scratch(bytes: impl Into<Expr>, align: u64) -> LaunchArg {
+        LaunchArg::Scratch { bytes: bytes.into(), align }
+    }
+}
+
+impl<E: Into<Expr>> From<E> for LaunchArg {
+    fn from(value: E) -> LaunchArg {
+        LaunchArg::Value(value.into())
+    }
+}
+
+impl From<TensorMap> for LaunchArg {
+    fn from(map: TensorMap) -> LaunchArg {
+        LaunchArg::TensorMap(map)
+    }
+}
+
+impl TensorMap {
+    /// Boxes of a tensor, without any option.
+    pub fn new(tensor: impl Into<Expr>, extents: impl IntoIterator<Item: Into<Expr>>) -> TensorMap {
+        TensorMap {
+            tensor: tensor.into(),
+            extents: extents.into_iter().map(Into::into).collect(),
+            steps: Vec::new(),
+            interleave: Interleave::None,
+            swizzle: Swizzle::None,
+            promotion: Promotion::None,
+            fill: Fill::None,
+            dtype: None,
+        }
+    }
+
+    /// With steps between the elements of a box.
+    pub fn steps(mut self, steps: impl IntoIterator<Item: Into<Expr>>) -> TensorMap {
+        self.steps = steps.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// With interleaved elements.
+    pub fn interleave(self, interleave: Interleave) -> TensorMap {
+        TensorMap { interleave, ..self }
+    }
+
+    /// Spread over banks.
+    pub fn swizzle(self, swizzle: Swizzle) -> TensorMap {
+        TensorMap { swizzle, ..self }
+    }
+
+    /// With what the level 2 cache fetches.
+    pub fn promotion(self, promotion: Promotion) -> TensorMap {
+        TensorMap { promotion, ..self }
+    }
+
+    /// With what is read outside of the tensor.
+    pub fn fill(self, fill: Fill) -> TensorMap {
+        TensorMap { fill, ..self }
+    }
+
+    /// With elements of another type of the same size.
+    pub fn dtype(self, dtype: MapType) -> TensorMap {
+        TensorMap { dtype: Some(dtype), ..self }
     }
 }

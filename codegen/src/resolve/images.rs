@@ -8,7 +8,7 @@ use super::launched::Launch;
 use super::nth_statement;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Image, ImageKind, KernelFacts, Library, StatementKind, is_identifier, is_whole,
+    GpuKernelFacts, Image, ImageKind, Library, StatementKind, is_identifier, is_whole,
 };
 use crate::error::Error;
 
@@ -90,14 +90,14 @@ pub(super) fn launches<'a>(
 /// then the number of its parameters, then their sizes.
 fn against_image(library: &Library, launch: &Launch<'_>, given: &[u32]) -> Option<String> {
     let Launch { image, kernel, .. } = launch;
-    let sizes = match library.images.iter().find(|known| known.name == *image)?.kernel(kernel) {
-        KernelFacts::Unknown => return None,
-        KernelFacts::Missing(known) => {
+    let sizes = match library.images.iter().find(|known| known.name == *image)?.gpu_kernel(kernel) {
+        GpuKernelFacts::Unknown => return None,
+        GpuKernelFacts::Missing(known) => {
             let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             return Some(format!("image `{image}` has no kernel `{kernel}`: it has {known}"));
         }
-        KernelFacts::Sizes(sizes) => sizes,
+        GpuKernelFacts::Sizes(sizes) => sizes,
     };
     if sizes.len() != given.len() {
         return Some(format!(

@@ -3,8 +3,8 @@
 use super::value::values;
 use crate::declaration::Function;
 use crate::declaration::limit::Limit;
+use crate::declaration::reserved::spelled;
 use crate::error::{Error, Part, Site, is_name};
-use crate::language::spelled;
 
 impl Error {
     /// A part of function number `index` that means nothing; without a position.

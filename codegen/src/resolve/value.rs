@@ -5,8 +5,8 @@
 //! it makes optional.
 
 use super::ids::{Id, Table, ValueId};
+use crate::declaration::reserved::spelled;
 use crate::declaration::{ParamType, Signature, Tensor};
-use crate::language::spelled;
 
 /// A value.
 #[derive(Clone, Debug)]

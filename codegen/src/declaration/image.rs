@@ -1,4 +1,4 @@
-//! What machine code for a GPU says of its kernels: a cubin is an ELF file, a fatbin holds several.
+//! Images: GPU code that a library carries, and what its bytes say of the GPU kernels in it.
 //!
 //! A kernel is a symbol. The section `.nv.info.<kernel>` holds records: a format, an attribute and two bytes more, which
 //! for the format of values are the size of what follows. A parameter's value has its ordinal in the second word and its
@@ -6,11 +6,30 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Image, ImageKind};
+/// GPU code that a library carries: a cubin, a fatbin or PTX, as the header of its bytes says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Image {
+    /// Its name; images have a namespace of their own.
+    pub name: String,
+    /// Its bytes, which are no part of the text. A library resolves only with them.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// What an image is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImageKind {
+    /// Machine code for one architecture: an ELF file of the machine `EM_CUDA`.
+    Cubin,
+    /// Code for several architectures.
+    Fatbin,
+    /// Text that the driver compiles.
+    Ptx,
+}
 
 /// What an image says of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KernelFacts {
+pub enum GpuKernelFacts {
     /// Nothing that can be read here: PTX, and code that is compressed. The driver knows.
     Unknown,
     /// There is none of that name, but these.
@@ -20,37 +39,108 @@ pub enum KernelFacts {
 }
 
 impl Image {
+    /// An image whose bytes are not known yet: `image name;`.
+    pub fn new(name: impl Into<String>) -> Image {
+        Image { name: name.into(), bytes: None }
+    }
+
+    /// With its bytes.
+    pub fn with_bytes(mut self, bytes: impl Into<Vec<u8>>) -> Image {
+        self.bytes = Some(bytes.into());
+        self
+    }
+
     /// What its bytes say of a kernel.
     ///
     /// ```
-    /// use tvm_ffi_codegen::{Image, KernelFacts};
+    /// use tvm_ffi_codegen::{Image, GpuKernelFacts};
     ///
     /// let image = Image::new("code").with_bytes(".version 8.0\n");
-    /// assert_eq!(image.kernel("axpy"), KernelFacts::Unknown);
+    /// assert_eq!(image.gpu_kernel("axpy"), GpuKernelFacts::Unknown);
     /// ```
-    pub fn kernel(&self, name: &str) -> KernelFacts {
+    pub fn gpu_kernel(&self, name: &str) -> GpuKernelFacts {
         let bytes = self.bytes.as_deref().unwrap_or_default();
         match ImageKind::of(bytes) {
             Some(ImageKind::Cubin) => in_cubin(bytes, name),
             Some(ImageKind::Fatbin) => in_fatbin(bytes, name),
-            Some(ImageKind::Ptx) | None => KernelFacts::Unknown,
+            Some(ImageKind::Ptx) | None => GpuKernelFacts::Unknown,
+        }
+    }
+}
+
+impl ImageKind {
+    /// What the header of an image says that it is; `None` if it is none that the driver loads.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::ImageKind;
+    ///
+    /// assert_eq!(ImageKind::of(b"//\n.version 8.0\n.target sm_90\n"), Some(ImageKind::Ptx));
+    /// assert_eq!(ImageKind::of(b"\x7fELF"), None);
+    /// ```
+    pub fn of(bytes: &[u8]) -> Option<ImageKind> {
+        /// `EM_CUDA`, at the offset of `e_machine` in a little-endian ELF file of 64 bits.
+        const MACHINE: (usize, [u8; 2]) = (18, 190_u16.to_le_bytes());
+        /// The first word of a fatbin.
+        const FATBIN: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
+        let machine = bytes.get(MACHINE.0..MACHINE.0 + 2);
+        if bytes.starts_with(b"\x7fELF\x02\x01") && machine == Some(&MACHINE.1) {
+            return Some(ImageKind::Cubin);
+        }
+        if bytes.starts_with(&FATBIN) {
+            return Some(ImageKind::Fatbin);
+        }
+        is_ptx(bytes).then_some(ImageKind::Ptx)
+    }
+}
+
+/// False for bytes that end before the image does: the driver is not told how many there are, and would read on. A cubin
+/// reaches to the end of its table of sections at least.
+pub(crate) fn is_whole(bytes: &[u8], kind: ImageKind) -> bool {
+    let number = |at: usize, size: usize| {
+        let mut word = [0; 8];
+        word[..size].copy_from_slice(bytes.get(at..at + size)?);
+        Some(u64::from_le_bytes(word))
+    };
+    let end = || match kind {
+        // `e_shoff`, `e_shentsize` and `e_shnum` of the header.
+        ImageKind::Cubin => number(40, 8)?.checked_add(number(58, 2)? * number(60, 2)?),
+        // The size of what follows the header, and that of the header.
+        ImageKind::Fatbin => number(8, 8)?.checked_add(number(6, 2)?),
+        ImageKind::Ptx => Some(0),
+    };
+    end().is_some_and(|end| end <= bytes.len() as u64)
+}
+
+/// True for text whose first directive, after comments, is `.version`.
+fn is_ptx(bytes: &[u8]) -> bool {
+    let Ok(mut text) = std::str::from_utf8(bytes.strip_suffix(&[0]).unwrap_or(bytes)) else {
+        return false;
+    };
+    loop {
+        text = text.trim_start();
+        let comment =
+            [("//", "\n"), ("/*", "*/")].into_iter().find(|(start, _)| text.starts_with(start));
+        match comment.map(|(start, end)| text[start.len()..].split_once(end)) {
+            None => return text.starts_with(".version") && !text.contains('\0'),
+            Some(None) => return false,
+            Some(Some((_, rest))) => text = rest,
         }
     }
 }
 
 /// Any member of a fatbin may be the one that is loaded: there is no kernel if none has it.
-fn in_fatbin(fatbin: &[u8], kernel: &str) -> KernelFacts {
+fn in_fatbin(fatbin: &[u8], kernel: &str) -> GpuKernelFacts {
     let (mut others, mut unknown) = (Vec::new(), false);
     for code in members(fatbin) {
         match in_cubin(code, kernel) {
-            found @ KernelFacts::Sizes(_) => return found,
-            KernelFacts::Unknown => unknown = true,
-            KernelFacts::Missing(known) => others.extend(known),
+            found @ GpuKernelFacts::Sizes(_) => return found,
+            GpuKernelFacts::Unknown => unknown = true,
+            GpuKernelFacts::Missing(known) => others.extend(known),
         }
     }
     let mut seen = BTreeSet::new();
     others.retain(|name| seen.insert(name.clone()));
-    if unknown { KernelFacts::Unknown } else { KernelFacts::Missing(others) }
+    if unknown { GpuKernelFacts::Unknown } else { GpuKernelFacts::Missing(others) }
 }
 
 /// What is in a fatbin: after its header, whose size stands at 6, members with headers of their own.
@@ -70,15 +160,15 @@ fn members(fatbin: &[u8]) -> Vec<&[u8]> {
     found
 }
 
-fn in_cubin(cubin: &[u8], kernel: &str) -> KernelFacts {
-    let Some(file) = File::read(cubin) else { return KernelFacts::Unknown };
-    let Some(symbols) = file.symbols() else { return KernelFacts::Unknown };
+fn in_cubin(cubin: &[u8], kernel: &str) -> GpuKernelFacts {
+    let Some(file) = File::read(cubin) else { return GpuKernelFacts::Unknown };
+    let Some(symbols) = file.symbols() else { return GpuKernelFacts::Unknown };
     if symbols.iter().all(|symbol| symbol.name != kernel) {
         let kernels = symbols.into_iter().filter(|symbol| symbol.is_kernel);
-        return KernelFacts::Missing(kernels.map(|kernel| kernel.name.to_owned()).collect());
+        return GpuKernelFacts::Missing(kernels.map(|kernel| kernel.name.to_owned()).collect());
     }
     let records = file.section(&format!(".nv.info.{kernel}"));
-    records.and_then(sizes).map_or(KernelFacts::Unknown, KernelFacts::Sizes)
+    records.and_then(sizes).map_or(GpuKernelFacts::Unknown, GpuKernelFacts::Sizes)
 }
 
 /// The sizes of the parameters, in order, if the records are of every one.

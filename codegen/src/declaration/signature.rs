@@ -1,84 +1,99 @@
-//! Signatures, functions and libraries.
+//! Signatures: parameters, results and constraints.
 
-use abi_spec::library_bin::ImportTree;
+use super::{Body, Expr, Function, Leaf, Literal, ParamType, Tensor};
 
-use crate::declaration::{
-    Body, Constraint, Expr, Function, Image, Leaf, Library, Literal, Location, ObjectClass, Param,
-    ParamType, Prepare, ResultType, Signature,
-};
-
-impl Library {
-    /// A library of these functions that imports nothing.
-    ///
-    /// ```
-    /// use tvm_ffi_codegen::library_bin::{ImportTree, Module, Node};
-    /// use tvm_ffi_codegen::{Call, Library, Scalar, Signature, exprs};
-    ///
-    /// let answer = Signature::new("answer").returns(Scalar::Int64);
-    /// let answer = answer.body(Call::kernel("answer_kernel", exprs![]));
-    /// let weights = Module::Custom { kind: "weights".into(), bytes: vec![1, 2, 3].into() };
-    /// let tree = ImportTree {
-    ///     nodes: vec![
-    ///         Node { module: Module::Library, children: vec![1] },
-    ///         Node { module: weights, children: vec![] },
-    ///     ],
-    /// };
-    /// let library = Library::new([answer]).with_imports(tree).with_entry("answer");
-    /// library.validate()?;
-    /// # Ok::<(), tvm_ffi_codegen::Error>(())
-    /// ```
-    pub fn new(functions: impl IntoIterator<Item = Function>) -> Library {
-        Library { functions: functions.into_iter().collect(), ..Library::default() }
-    }
-
-    /// With [modules that it brings along](Library::imports).
-    pub fn with_imports(mut self, tree: ImportTree<'static>) -> Library {
-        self.imports = Some(tree);
-        self
-    }
-
-    /// With an [entry](Library::entry).
-    pub fn with_entry(mut self, name: impl Into<String>) -> Library {
-        self.entry = Some(name.into());
-        self
-    }
-
-    /// With an [image](Library::images) after those that it has.
-    pub fn with_image(mut self, image: Image) -> Library {
-        self.images.push(image);
-        self
-    }
-
-    /// With a function of this name that [prepares](Library::prepare) launches.
-    pub fn with_prepare(mut self, name: impl Into<String>) -> Library {
-        self.prepare = Some(Prepare::new(name));
-        self
-    }
-
-    /// As a [system library](Library::system_lib) of this prefix.
-    pub fn with_system_lib(mut self, prefix: impl Into<String>) -> Library {
-        self.system_lib = Some(prefix.into());
-        self
-    }
+/// What callers see of a function and what errors print.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Signature {
+    /// The exported symbol is `__tvm_ffi_<name>`.
+    pub name: String,
+    /// In order. A first parameter `self: ptr` is the closure's context and not an argument.
+    pub params: Vec<Param>,
+    /// What the function returns.
+    pub result: ResultType,
+    /// The `where` clause: checked in order after all parameters.
+    pub constraints: Vec<Constraint>,
 }
 
-impl Prepare {
-    /// Of this name.
-    pub fn new(name: impl Into<String>) -> Prepare {
-        let signature = Signature::new(name).param("device_id", abi_spec::Scalar::Int64);
-        Prepare { function: signature.body([]) }
-    }
-
+/// A parameter.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Param {
     /// Its name.
-    pub fn name(&self) -> &str {
-        &self.function.signature.name
-    }
+    pub name: String,
+    /// Which values it accepts.
+    pub ty: ParamType,
+    /// The value of an argument that is left out. Parameters after one that has a default have one too.
+    pub default: Option<Literal>,
+    /// Stands for all further arguments, of any type; the last parameter only.
+    pub variadic: bool,
 }
 
-/// A library of these functions that imports nothing.
-impl From<Vec<Function>> for Library {
-    fn from(functions: Vec<Function>) -> Library {
-        Library::new(functions)
+/// A condition that must hold.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Constraint {
+    /// The condition.
+    pub condition: Expr,
+    /// What the error says; `None` for the condition itself.
+    pub message: Option<String>,
+}
+
+/// What a function returns.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ResultType {
+    /// Nothing; the caller sees None.
+    None,
+    /// A value. A kernel returns a scalar in its C type, and writes anything else through a `TVMFFIAny*`, its
+    /// last argument: it finds None there and leaves a value that it owns, which is checked as an argument of the type
+    /// is, and handed on.
+    Value(ParamType),
+    /// Tensors that the wrapper allocates and the kernel fills: one is returned as it is, several as an
+    /// array of them.
+    Allocated(Vec<Output>),
+}
+
+/// A tensor that the wrapper allocates: compact, on the device of the first tensor parameter that is
+/// declared for the same device, else on the first device of that type.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Output {
+    /// Its name, which the arguments of the body may mention.
+    pub name: String,
+    /// Its extents are expressions over symbols, its strides contiguous.
+    pub tensor: Tensor,
+}
+
+impl Signature {
+    /// The parameters that are arguments of a call: all but `self`.
+    pub fn arguments(&self) -> &[Param] {
+        if self.has_self() { &self.params[1..] } else { &self.params }
+    }
+
+    /// The least number of arguments of a call.
+    pub fn required(&self) -> usize {
+        let is_required = |param: &&Param| param.default.is_none() && !param.variadic;
+        self.arguments().iter().take_while(is_required).count()
+    }
+
+    /// The largest number of arguments of a call; `None` if there is none.
+    pub fn most(&self) -> Option<usize> {
+        let variadic = self.arguments().last().is_some_and(|param| param.variadic);
+        (!variadic).then_some(self.arguments().len())
+    }
+
+    /// The tensors that are allocated for the kernel.
+    pub fn outputs(&self) -> &[Output] {
+        match &self.result {
+            ResultType::Allocated(outputs) => outputs,
+            ResultType::None | ResultType::Value(_) => &[],
+        }
+    }
+
+    /// True if the function is a closure over a context.
+    pub fn has_self(&self) -> bool {
+        self.params.first().is_some_and(|param| param.name == "self")
     }
 }
 
@@ -192,36 +207,30 @@ impl From<Expr> for Constraint {
     }
 }
 
-impl Function {
-    /// With documentation, lines joined by newlines.
-    pub fn with_docs(mut self, docs: impl Into<String>) -> Function {
-        self.docs = docs.into();
-        self
-    }
-
-    /// From this line of a file, counted from 1.
-    pub fn with_location(mut self, file: impl Into<String>, line: u32) -> Function {
-        self.location = Some(Location::new(file, line));
-        self
-    }
-
-    /// With a [C function](Function::external) beside it.
-    pub fn with_extern(mut self) -> Function {
-        self.external = true;
-        self
+/// A value.
+impl<T: Into<ParamType>> From<T> for ResultType {
+    fn from(ty: T) -> ResultType {
+        ResultType::Value(ty.into())
     }
 }
 
-impl Location {
-    /// A line of a file, counted from 1.
-    pub fn new(file: impl Into<String>, line: u32) -> Location {
-        Location { file: file.into(), line }
+/// One tensor that is allocated.
+impl From<Output> for ResultType {
+    fn from(output: Output) -> ResultType {
+        ResultType::Allocated(vec![output])
     }
 }
 
-impl ObjectClass {
-    /// The class of this type key, and those derived from it.
-    pub fn of(key: impl Into<String>) -> ObjectClass {
-        ObjectClass::Key(key.into())
+/// Tensors that are allocated.
+impl From<Vec<Output>> for ResultType {
+    fn from(outputs: Vec<Output>) -> ResultType {
+        ResultType::Allocated(outputs)
+    }
+}
+
+impl Output {
+    /// A tensor that is allocated, and its name.
+    pub fn new(name: impl Into<String>, tensor: Tensor) -> Output {
+        Output { name: name.into(), tensor }
     }
 }

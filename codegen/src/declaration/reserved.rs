@@ -4,11 +4,11 @@ use std::fmt::{self, Display, Formatter};
 
 use abi_spec::Scalar;
 
-use crate::declaration::{Builtin, is_identifier};
+use super::{Builtin, Leaf};
 
 /// What a word is at the start of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(crate) enum Word {
     /// `min`, `max`, `ceildiv`
     Builtin(Builtin),
     /// `stream`
@@ -29,8 +29,8 @@ pub(super) enum Word {
     Name,
 }
 
-/// The words that mean something by themselves, but for the names of scalar types.
-const WORDS: [(&str, Word); 34] = [
+/// The reserved words, except the names of scalars and of leaves.
+const WORDS: [(&str, Word); 28] = [
     ("min", Word::Builtin(Builtin::Min)),
     ("max", Word::Builtin(Builtin::Max)),
     ("ceildiv", Word::Builtin(Builtin::CeilDiv)),
@@ -49,10 +49,6 @@ const WORDS: [(&str, Word); 34] = [
     // The types; `Shape` also starts an expression.
     ("Shape", Word::Shape),
     ("Tensor", Word::Keyword),
-    ("str", Word::Keyword),
-    ("bytes", Word::Keyword),
-    ("dtype", Word::Keyword),
-    ("Device", Word::Keyword),
     ("Function", Word::Keyword),
     ("Module", Word::Keyword),
     ("Object", Word::Keyword),
@@ -64,15 +60,13 @@ const WORDS: [(&str, Word); 34] = [
     ("Optional", Word::Keyword),
     ("Union", Word::Keyword),
     ("Literal", Word::Keyword),
-    ("Any", Word::Keyword),
-    ("Stream", Word::Keyword),
 ];
 
 /// For each first letter the lengths of the words that start with it, a bit each. Names are asked about all the time,
 /// and this alone tells most of them from these words.
 const LENGTHS: [u16; 128] = {
     let mut lengths = [0; 128];
-    let (mut word, mut scalar) = (0, 0);
+    let (mut word, mut scalar, mut leaf) = (0, 0, 0);
     while word < WORDS.len() {
         mark(&mut lengths, WORDS[word].0);
         word += 1;
@@ -80,6 +74,10 @@ const LENGTHS: [u16; 128] = {
     while scalar < Scalar::ALL.len() {
         mark(&mut lengths, Scalar::ALL[scalar].name());
         scalar += 1;
+    }
+    while leaf < Leaf::ALL.len() {
+        mark(&mut lengths, Leaf::ALL[leaf].name());
+        leaf += 1;
     }
     lengths
 };
@@ -95,16 +93,17 @@ fn may_be_known(word: &str) -> bool {
 }
 
 /// Looks a word up.
-pub(super) fn classify(word: &str) -> Word {
+pub(crate) fn classify(word: &str) -> Word {
     if !may_be_known(word) {
         return Word::Name;
     }
     let known = WORDS.iter().find(|(known, _)| *known == word).map(|(_, word)| *word);
-    known.or_else(|| scalar(word).map(Word::Scalar)).unwrap_or(Word::Name)
+    let known = known.or_else(|| scalar(word).map(Word::Scalar));
+    known.or_else(|| Leaf::named(word).map(|_| Word::Keyword)).unwrap_or(Word::Name)
 }
 
 /// The scalar type of this name. Unlike `parse` it does not allocate when there is none.
-pub(super) fn scalar(word: &str) -> Option<Scalar> {
+pub(crate) fn scalar(word: &str) -> Option<Scalar> {
     Scalar::ALL.into_iter().find(|scalar| scalar.name() == word)
 }
 
@@ -123,7 +122,7 @@ pub fn is_reserved(word: &str) -> bool {
 
 /// True for words that name a C function without quotes wherever one is called. A statement that starts
 /// with `if` or `return` is no call, since a parenthesis may follow these words.
-pub(super) fn is_symbol(word: &str) -> bool {
+pub(crate) fn is_symbol(word: &str) -> bool {
     is_identifier(word) && !is_reserved(word) && !matches!(word, "if" | "return")
 }
 
@@ -150,4 +149,11 @@ impl Display for Spelled<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if is_reserved(self.0) { write!(f, "`{}`", self.0) } else { f.write_str(self.0) }
     }
+}
+
+/// True for ASCII identifiers, reserved or not.
+pub(crate) fn is_identifier(word: &str) -> bool {
+    let mut bytes = word.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }

@@ -1,8 +1,8 @@
-//! The types of parameters: which values a parameter accepts, and what is required of them.
+//! The types of parameters: which values a parameter accepts.
 
-use abi_spec::{DType, DeviceType, Scalar, TypeCode};
+use abi_spec::Scalar;
 
-use super::{Expr, Leaf};
+use super::{Dim, Expr, Leaf, Shape, Strides, Tensor};
 
 /// Which values a parameter accepts.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,63 +29,6 @@ pub enum ParamType {
     Union(Vec<ParamType>),
     /// One of several values.
     Literal(Vec<Literal>),
-}
-
-/// What is required of a tensor.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Tensor {
-    /// Its extents.
-    pub shape: Shape,
-    /// The types that its elements may have; not empty, without repetition.
-    pub dtypes: Vec<DType>,
-    /// Types of the same storage are accepted too, see [`Tensor::accepted`].
-    pub storage: bool,
-    /// Its memory layout.
-    pub strides: Strides,
-    /// Where its elements live.
-    pub device: Device,
-    /// Required alignment of the first element in bytes, a power of two; `None` for that of one lane.
-    pub align: Option<u64>,
-}
-
-/// The extents of a tensor, or the numbers of a shape.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Shape {
-    /// `[...]`: any rank, any extents.
-    AnyRank,
-    /// `[n, 64]`: one entry per dim; no entry for a scalar tensor.
-    Dims(Vec<Dim>),
-}
-
-/// One extent or stride.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Dim {
-    /// `_`: any.
-    Any,
-    /// An integer, a symbol, or an expression over symbols.
-    Expr(Expr),
-}
-
-/// The memory layout of a tensor.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub enum Strides {
-    /// Compact, row-major.
-    #[default]
-    Contiguous,
-    /// Anything.
-    Any,
-    /// One entry per dim, in elements.
-    List(Vec<Dim>),
-}
-
-/// Where the elements of a tensor live.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Device {
-    /// Any type of device.
-    Any,
-    /// One type of device.
-    Type(DeviceType),
 }
 
 /// A class of objects.
@@ -143,60 +86,6 @@ pub enum Literal {
     Float(f64),
     /// Text.
     Str(String),
-}
-
-impl Tensor {
-    /// The number of dims, if it is fixed.
-    pub(crate) fn rank(&self) -> Option<usize> {
-        self.shape.rank()
-    }
-
-    /// Required alignment in bytes: as declared, or that of one lane of the smallest element type.
-    pub(crate) fn alignment(&self) -> u64 {
-        self.align.unwrap_or_else(|| self.natural_alignment())
-    }
-
-    /// The alignment of one lane of the smallest declared element type, at least 1.
-    pub(crate) fn natural_alignment(&self) -> u64 {
-        let lane = |dtype: &DType| {
-            let bytes = u64::from(dtype.lane_bytes());
-            bytes & bytes.wrapping_neg()
-        };
-        self.dtypes.iter().map(lane).min().unwrap_or(1)
-    }
-
-    /// Every element type that is accepted, the declared ones first. With
-    /// [`storage`](Tensor::storage) these are also the others of one byte, if one is declared: frameworks
-    /// pass `bool`, `uint8`, `int8`, the types `float8_…` and pairs of `float4_e2m1fn` as each other, because
-    /// DLPack or they lack the real one.
-    pub fn accepted(&self) -> Vec<DType> {
-        let mut all = self.dtypes.clone();
-        let is_byte = |dtype: &DType| u32::from(dtype.bits) * u32::from(dtype.lanes) == 8;
-        if self.storage && all.iter().any(is_byte) {
-            let codes = TypeCode::ALL.iter().map(|&code| (code as u8, code.implied_bits()));
-            let implied = codes.filter_map(|(code, bits)| (bits == Some(8)).then_some(code));
-            let integers = [TypeCode::Int as u8, TypeCode::UInt as u8];
-            let bytes = integers.into_iter().chain(implied).map(|code| (code, 8, 1));
-            let pair = (TypeCode::Float4E2m1fn as u8, 4, 2);
-            for (code, bits, lanes) in bytes.chain([pair]) {
-                let dtype = DType { code, bits, lanes };
-                if !all.contains(&dtype) {
-                    all.push(dtype);
-                }
-            }
-        }
-        all
-    }
-}
-
-impl Shape {
-    /// The number of dims, if it is fixed.
-    pub(crate) fn rank(&self) -> Option<usize> {
-        match self {
-            Shape::AnyRank => None,
-            Shape::Dims(dims) => Some(dims.len()),
-        }
-    }
 }
 
 impl ParamType {
@@ -327,4 +216,124 @@ pub(crate) fn literal_scalar(literals: &[Literal]) -> Option<Scalar> {
 pub(crate) fn is_text(literals: &[Literal]) -> bool {
     let mut some = literals.iter().filter(|literal| **literal != Literal::None).peekable();
     some.peek().is_some() && some.all(|literal| matches!(literal, Literal::Str(_)))
+}
+
+impl ObjectClass {
+    /// The class of this type key, and those derived from it.
+    pub fn of(key: impl Into<String>) -> ObjectClass {
+        ObjectClass::Key(key.into())
+    }
+}
+
+/// Conversions into types of parameters.
+macro_rules! types {
+    ($($from:ident $variant:ident;)*) => {$(
+        impl From<$from> for ParamType {
+            fn from(part: $from) -> ParamType {
+                ParamType::$variant(part)
+            }
+        }
+    )*};
+}
+
+types! {
+    Scalar Scalar;
+    Tensor Tensor;
+    Leaf Leaf;
+    Shape Shape;
+    ObjectClass Object;
+}
+
+/// Types with parts. Those without are made [`from`](From) a [`Scalar`], [`Tensor`], [`Leaf`], [`Shape`] or [`ObjectClass`].
+///
+/// ```
+/// use tvm_ffi_codegen::{ObjectClass, Element, Leaf, Literal, ParamType, Scalar};
+///
+/// let pair = ParamType::tuple([Element::named("n", Scalar::Int64), Element::new(ObjectClass::Function)]);
+/// assert_eq!(pair.to_string(), "Tuple[n: int64, Function]");
+/// let table = ParamType::map(Leaf::Str, ParamType::array(pair));
+/// assert_eq!(table.to_string(), "Map[str, Array[Tuple[n: int64, Function]]]");
+/// let streams = ParamType::dict(Scalar::Int64, ParamType::list(ObjectClass::of("my.Stream")));
+/// assert_eq!(streams.to_string(), r#"Dict[int64, List[Object["my.Stream"]]]"#);
+/// let mode = ParamType::literal(["relu".into(), Literal::None]);
+/// let some = ParamType::optional(ParamType::union([ParamType::from(Scalar::Bool), mode]));
+/// assert_eq!(some.to_string(), r#"Optional[Union[bool, Literal["relu", None]]]"#);
+/// ```
+impl ParamType {
+    /// `Array[of]`
+    pub fn array(of: impl Into<ParamType>) -> ParamType {
+        ParamType::Sequence(Sequence::Array, Box::new(of.into()))
+    }
+
+    /// `List[of]`
+    pub fn list(of: impl Into<ParamType>) -> ParamType {
+        ParamType::Sequence(Sequence::List, Box::new(of.into()))
+    }
+
+    /// `Map[key, value]`
+    pub fn map(key: impl Into<ParamType>, value: impl Into<ParamType>) -> ParamType {
+        ParamType::Mapping(Mapping::Map, Box::new([key.into(), value.into()]))
+    }
+
+    /// `Dict[key, value]`
+    pub fn dict(key: impl Into<ParamType>, value: impl Into<ParamType>) -> ParamType {
+        ParamType::Mapping(Mapping::Dict, Box::new([key.into(), value.into()]))
+    }
+
+    /// `Tuple[…]`
+    pub fn tuple(elements: impl IntoIterator<Item: Into<Element>>) -> ParamType {
+        ParamType::Tuple(elements.into_iter().map(Into::into).collect())
+    }
+
+    /// `Optional[of]`
+    pub fn optional(of: impl Into<ParamType>) -> ParamType {
+        ParamType::Optional(Box::new(of.into()))
+    }
+
+    /// `Union[…]`
+    pub fn union(types: impl IntoIterator<Item: Into<ParamType>>) -> ParamType {
+        ParamType::Union(types.into_iter().map(Into::into).collect())
+    }
+
+    /// `Literal[…]`
+    pub fn literal(values: impl IntoIterator<Item: Into<Literal>>) -> ParamType {
+        ParamType::Literal(values.into_iter().map(Into::into).collect())
+    }
+}
+
+impl Element {
+    /// One that is called by its index.
+    pub fn new(ty: impl Into<ParamType>) -> Element {
+        Element { name: None, ty: ty.into() }
+    }
+
+    /// One that is called by its name.
+    pub fn named(name: impl Into<String>, ty: impl Into<ParamType>) -> Element {
+        Element { name: Some(name.into()), ty: ty.into() }
+    }
+}
+
+/// One that is called by its index.
+impl<T: Into<ParamType>> From<T> for Element {
+    fn from(ty: T) -> Element {
+        Element::new(ty)
+    }
+}
+
+/// Conversions into values that are written out.
+macro_rules! literals {
+    ($($from:ty => $variant:ident;)*) => {$(
+        impl From<$from> for Literal {
+            fn from(value: $from) -> Literal {
+                Literal::$variant(value.into())
+            }
+        }
+    )*};
+}
+
+literals! {
+    bool => Bool;
+    i64 => Int;
+    f64 => Float;
+    &str => Str;
 }
