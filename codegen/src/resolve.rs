@@ -2,23 +2,12 @@
 //! with a declaration is said here, once; [`lower`](crate::lower()) cannot fail.
 
 pub(crate) mod accepted;
-pub(crate) mod argument;
-mod body;
 pub(crate) mod c_type;
-pub(crate) mod c_words;
 mod condition;
 pub(crate) mod external;
-mod form;
-mod form_launch;
-mod form_names;
-mod form_results;
-mod form_statements;
 pub(crate) mod function;
 pub(crate) mod ids;
-mod images;
-mod knowledge;
-mod launch;
-pub(crate) mod launched;
+pub(crate) mod launch;
 mod linear;
 mod members;
 pub(crate) mod names;
@@ -26,15 +15,14 @@ pub(crate) mod operator;
 mod order;
 mod packed;
 pub(crate) mod prototype;
-mod received;
 mod site;
 mod statement;
 pub(crate) mod step;
 pub(crate) mod term;
 pub(crate) mod typing;
 pub(crate) mod value;
-mod waiting;
 pub(crate) mod warning;
+mod well_formed;
 
 #[cfg(test)]
 mod tests;
@@ -83,7 +71,7 @@ impl Library {
     pub fn resolve(&self) -> Result<Resolved<'_>, Error> {
         let resolved = self.meaning()?;
         match self.images.iter().position(|image| image.bytes.is_none()) {
-            Some(index) => Err(images::invalid(self, index, "its bytes are not given")),
+            Some(index) => Err(launch::images::invalid(self, index, "its bytes are not given")),
             None => Ok(resolved),
         }
     }
@@ -100,7 +88,7 @@ impl Library {
         if self.functions.len() > Limit::Functions.max() {
             return Err(Error::Limit { limit: Limit::Functions, site: None, position: None });
         }
-        images::check(self)?;
+        launch::images::check(self)?;
         let functions = functions(self)?;
         entry(self)?;
         self.imports.as_ref().map_or(Ok(()), |tree| tree.validate())?;
@@ -190,13 +178,13 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
     let items = Items::of(library);
     for (index, declared) in exported(library).enumerate() {
         let invalid = |part, reason| Error::invalid(index, declared, part, reason);
-        form::check(index, declared)?;
+        well_formed::check(index, declared)?;
         if !names.insert(declared.signature.name.as_str()) {
             let reason = "an earlier function has this name".to_owned();
             return Err(invalid(Part::Name, reason));
         }
         let function =
-            body::resolve(declared, &items).map_err(|(part, reason)| invalid(part, reason))?;
+            function::resolve(declared, &items).map_err(|(part, reason)| invalid(part, reason))?;
         for (count, call) in function.calls().into_iter().enumerate() {
             let (symbol, found) = (call.symbol, &call.prototype);
             let known = prototypes.entry(symbol).or_insert_with(|| found.clone());
@@ -208,9 +196,9 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
         all.push(function);
     }
     c_library(library, &all)?;
-    let launches = images::launches(library, &all)?;
+    let launches = launch::images::launches(library, &all)?;
     if library.prepare.is_some() {
-        images::prepare(&mut all, launches);
+        launch::images::prepare(&mut all, launches);
     }
     Ok(all)
 }

@@ -4,7 +4,7 @@ use crate::declaration::{Image, ImageKind};
 use crate::ir::{Data, Linkage, Module, Relocation, Symbol, SymbolKind};
 use crate::lower::cuda::{ALLOW_CLUSTER, ALLOW_SHARED, image, kernel};
 use crate::lower::quote::elide;
-use crate::resolve::launched::Launch;
+use crate::resolve::launch::Launch;
 
 /// How the names of the variables of images and of kernels start.
 pub(crate) const IMAGES: &str = "tvm_ffi_codegen.library.";

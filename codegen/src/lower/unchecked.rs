@@ -57,7 +57,7 @@ impl Unchecked {
                 | Step::Value { .. }
                 | Step::Compact { .. }
                 | Step::Data { .. }
-                | Step::Settle { .. }
+                | Step::BindCompact { .. }
                 | Step::OneOf { .. }
                 | Step::Require(_) => {}
             }

@@ -2,7 +2,7 @@
 
 use abi_spec::Scalar;
 
-use crate::ir::{AbiType, Extend, Signature, Type};
+use crate::ir::{AbiType, Extend, Type};
 
 /// How a C function takes or returns a scalar.
 pub(crate) fn abi_type(scalar: Scalar) -> AbiType {
@@ -80,22 +80,5 @@ fn c_name(scalar: Scalar) -> &'static str {
         Scalar::Float32 => "float",
         Scalar::Float64 => "double",
         Scalar::Ptr => "void*",
-    }
-}
-
-/// The type of a C function.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Prototype {
-    /// Its parameters.
-    pub(crate) params: Vec<CType>,
-    /// What it returns.
-    pub(crate) result: Option<CType>,
-}
-
-impl Prototype {
-    /// The same for code.
-    pub(crate) fn signature(&self) -> Signature {
-        let params = self.params.iter().map(|ty| ty.abi()).collect();
-        Signature { params, result: self.result.map(CType::abi) }
     }
 }

@@ -4,14 +4,17 @@ use std::borrow::Cow;
 
 use abi_spec::Scalar;
 
-pub(crate) use super::argument::{Argument, Home};
-use super::c_type::Prototype;
+use super::Items;
 use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
-use super::launched::Launch;
+use super::launch::Launch;
+use super::names::Names;
+use super::order::{Knowledge, Order, receive};
+use super::prototype::{self, Prototype, ResultConvention};
+use super::statement::Block;
 use super::step::Step;
-use super::term::{Kind, Term};
+use super::term::{Kind, Node, Term};
 use super::value::Value;
-use crate::declaration::{Function as Declared, Location, StatusError, Tensor};
+use crate::declaration::{self, Location, ParamType, ResultType, StatusError, Tensor};
 use crate::error::Part;
 use crate::ir::Signature;
 
@@ -19,7 +22,7 @@ use crate::ir::Signature;
 #[derive(Clone, Debug)]
 pub(crate) struct Function<'a> {
     /// The declaration.
-    pub(crate) declared: &'a Declared,
+    pub(crate) declared: &'a declaration::Function,
     /// Its parameters, what calls in the body yield, and what is nested in them.
     pub(crate) values: Table<ValueId, Value<'a>>,
     /// In the order in which they are first mentioned.
@@ -69,6 +72,38 @@ pub(crate) struct Local<'a> {
     pub(crate) name: &'a str,
     /// What it yields.
     pub(crate) kind: Kind,
+}
+
+/// What a C function is given.
+#[derive(Clone, Debug)]
+pub(crate) enum Argument {
+    /// A value, in the C types of its kind.
+    Value(ValueId),
+    /// A term, converted to the C type of a scalar.
+    Term(Term, Scalar),
+    /// Text: its address, NUL-terminated, and its size.
+    Text(String),
+}
+
+impl Argument {
+    /// True for what is known only once a tensor is allocated: its address and that of its elements.
+    pub(crate) fn is_allocated(&self) -> bool {
+        match self {
+            Argument::Value(_) | Argument::Text(_) => false,
+            Argument::Term(term, _) => {
+                term.any(&mut |node| matches!(node, Node::Output(_) | Node::OutputData(_)))
+            }
+        }
+    }
+}
+
+/// The device of a tensor that is allocated, or of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// That of a tensor.
+    Value(ValueId),
+    /// That of another tensor that was allocated.
+    Output(OutputId),
 }
 
 /// What runs once the arguments are checked.
@@ -350,4 +385,101 @@ fn collect<'s, 'a>(statements: &'s [Statement<'a>], with: &mut impl FnMut(&'s St
             | Action::Raise { .. } => {}
         }
     }
+}
+
+/// Finds the meaning of a function, or why it has none.
+pub(super) fn resolve<'a>(
+    declared: &'a crate::Function,
+    items: &Items<'a>,
+) -> Result<Function<'a>, (Part, String)> {
+    let mut names = Names::new(declared)?;
+    let mut order = Order::new(&names)?;
+    constraints(&names, &mut order)?;
+    let extents = outputs(&names, &mut order)?;
+    let args = match &declared.body {
+        declaration::Body::Call(call) => arguments(&names, &mut order, call)?,
+        declaration::Body::Block(_) => Vec::new(),
+    };
+    let Order { steps, mut knowledge, .. } = order;
+    for (output, extents) in names.outputs.keys().zip(extents) {
+        names.outputs[output].extents = extents;
+    }
+    let body = match &declared.body {
+        declaration::Body::Call(call) => one_call(&mut names, &mut knowledge, call, args)?,
+        declaration::Body::Block(statements) => {
+            Body::Block(Block::new(&mut names, knowledge, items).body(statements)?)
+        }
+    };
+    let Names { values, symbols, outputs, locals, .. } = names;
+    Ok(Function { declared, values, symbols, outputs, locals, steps, body })
+}
+
+fn constraints<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Result<(), (Part, String)> {
+    for (index, constraint) in names.function.signature.constraints.iter().enumerate() {
+        let at = |reason| (Part::Constraint(index), reason);
+        let condition = names.condition(constraint).map_err(at)?;
+        order.check_determined(&condition.test).map_err(at)?;
+        order.steps.push(Step::Require(condition));
+    }
+    Ok(())
+}
+
+fn outputs<'a>(
+    names: &Names<'a>,
+    order: &mut Order<'_, 'a>,
+) -> Result<Vec<Vec<Term>>, (Part, String)> {
+    let mut all = Vec::with_capacity(names.outputs.len());
+    for (index, output) in names.function.signature.outputs().iter().enumerate() {
+        let at = |reason| (Part::Output(index), reason);
+        let mut extents = Vec::new();
+        for expr in output.tensor.extents() {
+            let term = names.extent(expr).map_err(at)?;
+            order.check_determined(&term).map_err(at)?;
+            extents.push(term);
+        }
+        all.push(extents);
+    }
+    Ok(all)
+}
+
+fn arguments<'a>(
+    names: &Names<'a>,
+    order: &mut Order<'_, 'a>,
+    call: &'a declaration::KernelCall,
+) -> Result<Vec<Argument>, (Part, String)> {
+    let mut args = Vec::with_capacity(call.args.len());
+    for (index, expr) in call.args.iter().enumerate() {
+        let at = |reason| (Part::Argument(index), reason);
+        let argument = names.argument(expr).map_err(at)?;
+        if let Argument::Term(term, _) = &argument {
+            order.check_determined(term).map_err(at)?;
+        }
+        args.push(argument);
+    }
+    Ok(args)
+}
+
+/// A body that is one call, which yields the result of the function.
+fn one_call<'a>(
+    names: &mut Names<'a>,
+    knowledge: &mut Knowledge,
+    call: &'a declaration::KernelCall,
+    args: Vec<Argument>,
+) -> Result<Body<'a>, (Part, String)> {
+    let result = match &names.function.signature.result {
+        ResultType::None | ResultType::Allocated(_) => ResultConvention::None,
+        ResultType::Value(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
+        ResultType::Value(_) => ResultConvention::Written,
+    };
+    let types = prototype::of_call(names, call, &args, result);
+    let (symbol, prototype) = (&call.symbol, types.signature());
+    let call = Call { symbol, prototype, types, args, status: call.status.as_deref() };
+    let result = match (&names.function.signature.result, result) {
+        (ResultType::Value(ty), ResultConvention::Written) => {
+            let at = |(_, reason)| (Part::Result, reason);
+            Some(receive(names, knowledge, "result".to_owned(), ty).map_err(at)?)
+        }
+        _ => None,
+    };
+    Ok(Body::Call { call, result })
 }

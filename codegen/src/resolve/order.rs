@@ -1,9 +1,10 @@
 //! The order of checks, and which occurrence of a symbol binds it: decided here and nowhere else.
 
 use abi_spec::Scalar;
+use rustc_hash::FxHashSet;
 
+use super::function::Received;
 use super::ids::{Id, SymbolId, Table, ValueId};
-use super::knowledge::{Knowledge, Known, Waiting, equal};
 use super::linear::linear;
 use super::names::Names;
 use super::step::{Linear, Place, Rule, Step};
@@ -11,15 +12,39 @@ use super::term::{Node, Term};
 use crate::declaration::{Dim, Expr, Leaf, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 
+/// What is known of each symbol.
+pub(super) type Knowledge = Table<SymbolId, Known>;
+
+/// What is known of a symbol while the occurrences are visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    Unknown,
+    /// Determined by a stride, if that stride counts.
+    Maybe,
+    /// Determined by something in this parameter, if it is there.
+    Within(usize),
+    /// Whatever the call is.
+    Always,
+}
+
+/// An expression with several unknowns, to be compared once these are known.
+struct Waiting<'a> {
+    place: Place,
+    expr: &'a Expr,
+    term: Term,
+    /// How many of its symbols are not known.
+    unknown: usize,
+}
+
 /// Collects the steps of one function.
 pub(super) struct Order<'n, 'a> {
-    pub(super) names: &'n Names<'a>,
+    names: &'n Names<'a>,
     pub(super) steps: Vec<Step<'a>>,
     pub(super) knowledge: Knowledge,
     /// In the order of their places; `None` for those that have been compared.
-    pub(super) waiting: Vec<Option<Waiting<'a>>>,
+    waiting: Vec<Option<Waiting<'a>>>,
     /// Which of them wait for a symbol.
-    pub(super) waits: Table<SymbolId, Vec<usize>>,
+    waits: Table<SymbolId, Vec<usize>>,
     /// The first stride that mentions a symbol.
     first: Table<SymbolId, Option<(Place, Linear)>>,
 }
@@ -38,12 +63,12 @@ impl<'n, 'a> Order<'n, 'a> {
         let params: Vec<ValueId> =
             names.values.keys().filter(|&id| names.values[id].is_param()).collect();
         params.into_iter().try_for_each(|value| order.value(value))?;
-        order.settle(0)?;
+        order.finish(0)?;
         Ok(order)
     }
 
     /// The steps of a value of the body. Symbols that nothing has mentioned before are determined by it.
-    pub(super) fn received(
+    fn received(
         names: &'n Names<'a>,
         mut knowledge: Knowledge,
         value: ValueId,
@@ -58,7 +83,7 @@ impl<'n, 'a> Order<'n, 'a> {
         let (steps, waiting) = (Vec::new(), Vec::new());
         let mut order = Order { names, steps, knowledge, waiting, waits, first };
         order.value(value)?;
-        order.settle(value.index())?;
+        order.finish(value.index())?;
         Ok(order)
     }
 
@@ -183,7 +208,7 @@ impl<'n, 'a> Order<'n, 'a> {
     }
 
     /// True if the value of a place may be absent, or be one of many.
-    pub(super) fn is_within(&self, place: Place) -> bool {
+    fn is_within(&self, place: Place) -> bool {
         self.names.values[place.value()].guard.is_some() || self.is_dynamic(place)
     }
 
@@ -265,12 +290,12 @@ impl<'n, 'a> Order<'n, 'a> {
 
     /// After the last value: what only strides determine is known now; nothing may be left. `first` is the first of
     /// the values.
-    fn settle(&mut self, first: usize) -> Result<(), (Part, String)> {
+    fn finish(&mut self, first: usize) -> Result<(), (Part, String)> {
         for symbol in self.names.symbols.keys() {
             if self.knowledge[symbol] == Known::Maybe
                 && let Some((place, linear)) = self.first[symbol].take()
             {
-                self.steps.push(Step::Settle { symbol, place, linear });
+                self.steps.push(Step::BindCompact { symbol, place, linear });
                 self.know(symbol);
             }
         }
@@ -307,16 +332,85 @@ impl<'n, 'a> Order<'n, 'a> {
             if let Dim::Expr(expr) = dim {
                 let at = |reason| (place(index).part(), reason);
                 let term = self.names.dim(expr).map_err(at)?;
-                inside(self.names, &self.knowledge, &term, Some(param)).map_err(at)?;
+                check_determined(self.names, &self.knowledge, &term, Some(param)).map_err(at)?;
             }
         }
         Ok(())
+    }
+
+    /// Puts off an expression until its symbols are known.
+    fn wait(&mut self, place: Place, expr: &'a Expr, term: Term) {
+        let unknown = self.symbols(&term, |knowledge| knowledge != Known::Always);
+        unknown.iter().for_each(|&symbol| self.waits[symbol].push(self.waiting.len()));
+        self.waiting.push(Some(Waiting { place, expr, term, unknown: unknown.len() }));
+    }
+
+    /// Marks a symbol as known and compares the expressions that waited for nothing else.
+    fn know(&mut self, symbol: SymbolId) {
+        if self.knowledge[symbol] == Known::Always {
+            return;
+        }
+        self.knowledge[symbol] = Known::Always;
+        for index in std::mem::take(&mut self.waits[symbol]) {
+            let waiting = self.waiting[index].as_mut();
+            let ready = waiting.is_some_and(|waiting| {
+                waiting.unknown -= 1;
+                waiting.unknown == 0
+            });
+            if ready {
+                self.compare(index);
+            }
+        }
+    }
+
+    /// Compares what waits at such places, from this number on, as far as it is known within their parameters.
+    fn compare_within(&mut self, from: usize, wanted: impl Fn(&Self, Place) -> bool) {
+        for index in from..self.waiting.len() {
+            let Some(Waiting { place, term, .. }) = &self.waiting[index] else { continue };
+            let param = self.names.values[place.value()].param;
+            let known = |knowledge| knowledge == Known::Always || knowledge == Known::Within(param);
+            let unknown = self.symbols(term, |knowledge| !known(knowledge));
+            if wanted(self, *place) && self.is_within(*place) && unknown.is_empty() {
+                self.compare(index);
+            }
+        }
+    }
+
+    fn compare(&mut self, index: usize) {
+        if let Some(Waiting { place, expr, term, .. }) = self.waiting[index].take() {
+            let uncertain = self.symbols(&term, |knowledge| matches!(knowledge, Known::Within(_)));
+            self.steps.push(Step::Occurrence { place, rule: equal(expr, term, uncertain) });
+        }
+    }
+
+    /// Such symbols of a term, without repetition, in its order.
+    fn symbols(&self, term: &Term, wanted: impl Fn(Known) -> bool) -> Vec<SymbolId> {
+        /// So many are looked through; of more there is a set.
+        const FEW: usize = 16;
+        let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
+        term.visit_symbols(&mut |symbol| {
+            if !wanted(self.knowledge[symbol]) {
+                return;
+            }
+            if found.len() == FEW {
+                seen.extend(found.iter().copied());
+            }
+            let few = found.len() < FEW;
+            let is_new = if few { !found.contains(&symbol) } else { seen.insert(symbol) };
+            found.extend(is_new.then_some(symbol));
+        });
+        found
+    }
+
+    /// Requires that a term, which is in no parameter, mentions no symbol that is known within one only.
+    pub(super) fn check_determined(&self, term: &Term) -> Result<(), String> {
+        check_determined(self.names, &self.knowledge, term, None)
     }
 }
 
 /// Requires that a term, which is in a parameter or outside, mentions no symbol that is known within
 /// another parameter only.
-pub(super) fn inside(
+pub(super) fn check_determined(
     names: &Names<'_>,
     knowledge: &Knowledge,
     term: &Term,
@@ -330,4 +424,37 @@ pub(super) fn inside(
     let Some((symbol, of)) = outside else { return Ok(()) };
     let (name, of) = (names.symbols[symbol].name, names.name_of(of));
     Err(format!("nothing determines the symbol `{name}` where `{of}` does not"))
+}
+
+/// Equal to a term; one that never changes is not quoted.
+fn equal(expr: &Expr, term: Term, uncertain: Vec<SymbolId>) -> Rule {
+    let text = if term.constant().is_some() { String::new() } else { expr.to_string() };
+    Rule::Equal { term, text, uncertain }
+}
+
+/// A value of the body that must be of a type; errors call it by this path.
+pub(super) fn receive<'a>(
+    names: &mut Names<'a>,
+    knowledge: &mut Knowledge,
+    path: String,
+    ty: &'a ParamType,
+) -> Result<Received<'a>, (Part, String)> {
+    let value = names.result(path, ty)?;
+    let before = Table::like(&names.symbols, false);
+    let before = knowledge.iter().fold(before, |mut all, (symbol, known)| {
+        all[symbol] = *known == Known::Always;
+        all
+    });
+    let order = Order::received(names, std::mem::take(knowledge), value)?;
+    let Order { steps, knowledge: after, .. } = order;
+    *knowledge = after;
+    let mut known = Vec::new();
+    let mut mention = |symbol: SymbolId| {
+        let local = names.symbols[symbol].local.is_some();
+        if (before[symbol] || local) && !known.contains(&symbol) {
+            known.push(symbol);
+        }
+    };
+    Step::visit_all(&steps, &mut |step| step.visit_symbols(&mut mention));
+    Ok(Received { value, steps, known })
 }

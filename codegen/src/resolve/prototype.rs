@@ -3,7 +3,7 @@
 use abi_spec::c_library::loader;
 use abi_spec::{Scalar, c_library};
 
-use super::c_type::{CType, Prototype};
+use super::c_type::CType;
 use super::function::Argument;
 use super::ids::ValueId;
 use super::names::Names;
@@ -12,13 +12,30 @@ use super::value::Source;
 use crate::declaration::{KernelCall, Leaf, ParamType, is_text, literal_scalar};
 use crate::ir::{Signature, Type};
 
+/// The type of a C function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Prototype {
+    /// Its parameters.
+    pub(crate) params: Vec<CType>,
+    /// What it returns.
+    pub(crate) result: Option<CType>,
+}
+
+impl Prototype {
+    /// The same for code.
+    pub(crate) fn signature(&self) -> Signature {
+        let params = self.params.iter().map(|ty| ty.abi()).collect();
+        Signature { params, result: self.result.map(CType::abi) }
+    }
+}
+
 /// How a C function yields its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Result {
+pub(super) enum ResultConvention {
     /// It yields none.
     None,
     /// It returns a scalar.
-    Scalar(Scalar),
+    Returned(Scalar),
     /// It writes a value through its last argument.
     Written,
 }
@@ -28,7 +45,7 @@ pub(super) fn of_call(
     names: &Names<'_>,
     call: &KernelCall,
     args: &[Argument],
-    result: Result,
+    result: ResultConvention,
 ) -> Prototype {
     let types = |arg: &Argument| match arg {
         Argument::Value(value) => of_value(names, *value),
@@ -38,9 +55,9 @@ pub(super) fn of_call(
     };
     let mut params: Vec<CType> = args.iter().flat_map(types).collect();
     let result = match result {
-        Result::None => None,
-        Result::Scalar(scalar) => Some(CType::Scalar(scalar)),
-        Result::Written => {
+        ResultConvention::None => None,
+        ResultConvention::Returned(scalar) => Some(CType::Scalar(scalar)),
+        ResultConvention::Written => {
             params.push(CType::OUT_ANY);
             None
         }

@@ -11,16 +11,11 @@ use super::function::{
     Returned, Statement,
 };
 use super::ids::{LocalId, ValueId};
-use super::knowledge::Knowledge;
 use super::names::{Meaning, Names};
-use super::order::inside;
-use super::prototype::{self, Result as Prototype};
-use super::received::receive;
+use super::order::{Knowledge, check_determined, receive};
+use super::prototype::{self, ResultConvention};
 use super::term::{Kind, Node, Term};
-use crate::declaration::{
-    Call as DeclaredCall, Expr, KernelCall, Local as Typed, ParamType, ResultType,
-    Statement as DeclaredStatement, StatementKind, Tensor,
-};
+use crate::declaration::{self, Expr, KernelCall, ParamType, ResultType, StatementKind, Tensor};
 use crate::error::Part;
 
 /// A program while it is resolved.
@@ -58,7 +53,7 @@ impl<'n, 'a> Block<'n, 'a> {
     /// The whole program. One that has nothing to return may end without saying so.
     pub(super) fn body(
         mut self,
-        statements: &'a [DeclaredStatement],
+        statements: &'a [declaration::Statement],
     ) -> Result<Vec<Statement<'a>>, (Part, String)> {
         let (mut body, end) = self.block(statements)?;
         if end == End::Left {
@@ -80,7 +75,7 @@ impl<'n, 'a> Block<'n, 'a> {
     /// The statements of a block, and how it ends.
     fn block(
         &mut self,
-        statements: &'a [DeclaredStatement],
+        statements: &'a [declaration::Statement],
     ) -> Result<(Vec<Statement<'a>>, End), (Part, String)> {
         let begin = self.names.begin();
         let (mut block, mut end) = (Vec::with_capacity(statements.len()), End::Empty);
@@ -144,15 +139,25 @@ impl<'n, 'a> Block<'n, 'a> {
 
     /// A term whose symbols are known here.
     pub(super) fn term(&self, expr: &Expr) -> Found<Term> {
-        let term = self.names.term(expr)?;
-        inside(self.names, &self.knowledge, &term, None)?;
-        Ok(term)
+        self.determined(self.names.term(expr)?)
     }
 
     fn truth(&self, expr: &Expr) -> Found<Term> {
-        let term = self.names.truth(expr)?;
-        inside(self.names, &self.knowledge, &term, None)?;
+        self.determined(self.names.truth(expr)?)
+    }
+
+    fn determined(&self, term: Term) -> Found<Term> {
+        check_determined(self.names, &self.knowledge, &term, None)?;
         Ok(term)
+    }
+
+    /// What a C function is given.
+    pub(super) fn argument(&self, expr: &Expr) -> Found<Argument> {
+        let argument = self.names.argument(expr)?;
+        if let Argument::Term(term, _) = &argument {
+            check_determined(self.names, &self.knowledge, term, None)?;
+        }
+        Ok(argument)
     }
 
     /// An integer.
@@ -189,10 +194,14 @@ impl<'n, 'a> Block<'n, 'a> {
         }
     }
 
-    fn call(&mut self, result: Option<&'a Typed>, call: &'a DeclaredCall) -> Found<Action<'a>> {
+    fn call(
+        &mut self,
+        result: Option<&'a declaration::Local>,
+        call: &'a declaration::Call,
+    ) -> Found<Action<'a>> {
         match call {
-            DeclaredCall::Kernel(call) => self.kernel(result, call),
-            DeclaredCall::Function { callee, args } => {
+            declaration::Call::Kernel(call) => self.kernel(result, call),
+            declaration::Call::Function { callee, args } => {
                 let (callee, path) = self.callee(callee)?;
                 let args = args.iter().map(|arg| self.packed(arg)).collect::<Found<Vec<_>>>()?;
                 let call = PackedCall { callee, args };
@@ -204,7 +213,7 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 
     /// A result that has a name.
-    fn received(&mut self, path: String, result: &'a Typed) -> Found<Received<'a>> {
+    fn received(&mut self, path: String, result: &'a declaration::Local) -> Found<Received<'a>> {
         let received = self.receive(format!("result of {path}"), &result.ty)?;
         self.names.give(&result.name, Meaning::Value(received.value))?;
         Ok(received)
@@ -215,32 +224,29 @@ impl<'n, 'a> Block<'n, 'a> {
         receive(self.names, &mut self.knowledge, path, ty).map_err(|(_, reason)| reason)
     }
 
-    fn kernel(&mut self, result: Option<&'a Typed>, call: &'a KernelCall) -> Found<Action<'a>> {
-        let mut args = Vec::with_capacity(call.args.len());
-        for expr in &call.args {
-            let argument = self.names.argument(expr)?;
-            if let Argument::Term(term, _) = &argument {
-                inside(self.names, &self.knowledge, term, None)?;
-            }
-            args.push(argument);
-        }
+    fn kernel(
+        &mut self,
+        result: Option<&'a declaration::Local>,
+        call: &'a KernelCall,
+    ) -> Found<Action<'a>> {
+        let args = call.args.iter().map(|expr| self.argument(expr)).collect::<Found<Vec<_>>>()?;
         let yields = match result.map(|result| &result.ty) {
-            None => Prototype::None,
+            None => ResultConvention::None,
             Some(ParamType::Scalar(_)) if call.status.is_some() => {
                 let reason = "a kernel that is called with `try` returns a status, not the result";
                 return Err(reason.to_owned());
             }
-            Some(ParamType::Scalar(scalar)) => Prototype::Scalar(*scalar),
-            Some(_) => Prototype::Written,
+            Some(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
+            Some(_) => ResultConvention::Written,
         };
         let types = prototype::of_call(self.names, call, &args, yields);
         let (symbol, prototype) = (&call.symbol, types.signature());
         let result = match (result, yields) {
             (None, _) => KernelResult::None,
-            (Some(result), Prototype::Written) => {
+            (Some(result), ResultConvention::Written) => {
                 KernelResult::Written(self.received(symbol.clone(), result)?)
             }
-            (Some(result), Prototype::None | Prototype::Scalar(_)) => {
+            (Some(result), ResultConvention::None | ResultConvention::Returned(_)) => {
                 KernelResult::Returned(self.received(symbol.clone(), result)?.value)
             }
         };

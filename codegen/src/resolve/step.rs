@@ -2,7 +2,7 @@
 
 use abi_spec::Scalar;
 
-use super::ids::{SymbolId, ValueId};
+use super::ids::{Id, SymbolId, ValueId};
 use super::term::{Quote, Term};
 use crate::declaration::Tensor;
 use crate::error::Part;
@@ -25,7 +25,7 @@ pub(crate) enum Step<'a> {
     /// Data pointer and alignment.
     Data { value: ValueId, align: u64 },
     /// A symbol that only strides mention, none of which counted, takes its compact value.
-    Settle { symbol: SymbolId, place: Place, linear: Linear },
+    BindCompact { symbol: SymbolId, place: Place, linear: Linear },
     /// Steps for each element of a sequence, or each key and value of a mapping.
     Each { value: ValueId, steps: Vec<Step<'a>> },
     /// Steps for each type of a union, all of which must hold for one of them.
@@ -50,37 +50,37 @@ impl<'a> Step<'a> {
     pub(crate) fn visit_all(steps: &[Step<'a>], visit: &mut impl FnMut(&Step<'a>)) {
         for step in steps {
             visit(step);
-            match step {
-                Step::Each { steps, .. } => Step::visit_all(steps, visit),
-                Step::OneOf { types, .. } => {
-                    types.iter().for_each(|steps| Step::visit_all(steps, visit));
-                }
-                Step::Scalar { .. }
-                | Step::Header { .. }
-                | Step::Value { .. }
-                | Step::Occurrence { .. }
-                | Step::Compact { .. }
-                | Step::Data { .. }
-                | Step::Settle { .. }
-                | Step::Require(_) => {}
+            if let Step::Each { steps, .. } = step {
+                Step::visit_all(steps, visit);
+            } else if let Step::OneOf { types, .. } = step {
+                types.iter().for_each(|steps| Step::visit_all(steps, visit));
             }
+        }
+    }
+
+    /// Calls `visit` with every symbol that this step mentions, without those of nested steps.
+    pub(super) fn visit_symbols(&self, visit: &mut impl FnMut(SymbolId)) {
+        match self {
+            Step::Occurrence { rule, .. } => rule.visit_symbols(visit),
+            Step::BindCompact { symbol, linear, .. } => {
+                visit(*symbol);
+                linear.visit_symbols(visit);
+            }
+            Step::Require(condition) => condition.test.visit_symbols(visit),
+            Step::Scalar { .. } | Step::Header { .. } | Step::Value { .. } => {}
+            Step::Compact { .. } | Step::Data { .. } => {}
+            Step::Each { .. } | Step::OneOf { .. } => {}
         }
     }
 
     /// The value that it is about, if it is the first step about it.
     pub(crate) fn opens(&self) -> Option<ValueId> {
-        match self {
-            Step::Scalar { value, .. } | Step::Header { value, .. } | Step::Value { value } => {
-                Some(*value)
-            }
-            Step::Occurrence { .. }
-            | Step::Compact { .. }
-            | Step::Data { .. }
-            | Step::Settle { .. }
-            | Step::Each { .. }
-            | Step::OneOf { .. }
-            | Step::Require(_) => None,
+        if let Step::Scalar { value, .. } | Step::Header { value, .. } | Step::Value { value } =
+            self
+        {
+            return Some(*value);
         }
+        None
     }
 }
 
@@ -109,7 +109,6 @@ impl Place {
     }
 
     pub(super) fn part(self) -> Part {
-        use super::ids::Id;
         match self {
             Place::Value { value } => Part::Type(value.index()),
             Place::Extent { value, dim } | Place::Number { value, dim } => {
@@ -146,8 +145,7 @@ impl Rule {
             }
             Rule::Solve { symbol, linear, .. } => {
                 visit(*symbol);
-                linear.coefficient.visit_symbols(visit);
-                linear.constant.visit_symbols(visit);
+                linear.visit_symbols(visit);
             }
         }
     }
@@ -163,6 +161,11 @@ pub(crate) struct Linear {
 }
 
 impl Linear {
+    fn visit_symbols(&self, visit: &mut impl FnMut(SymbolId)) {
+        self.coefficient.visit_symbols(visit);
+        self.constant.visit_symbols(visit);
+    }
+
     /// The symbol itself.
     pub(crate) fn identity() -> Linear {
         Linear { coefficient: Term::int(1), constant: Term::int(0) }

@@ -134,12 +134,12 @@ pub(crate) struct Quote {
     /// Its text.
     pub(crate) text: String,
     /// What it mentions, in order, without repetition.
-    pub(crate) leaves: Vec<Leaf>,
+    pub(crate) shown: Vec<ShownTerm>,
 }
 
 /// A value that a message shows.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Leaf {
+pub(crate) struct ShownTerm {
     /// What it is called.
     pub(crate) text: String,
     /// What it is.
@@ -173,17 +173,11 @@ impl Term {
 
     /// The same as a `float64`.
     pub(crate) fn into_float(self) -> Term {
-        let convert = match self.kind {
-            Kind::Float => return self,
-            Kind::Unsigned => Unary::UnsignedToFloat,
-            Kind::Int
-            | Kind::Bool
-            | Kind::Ptr
-            | Kind::DType
-            | Kind::Device
-            | Kind::Text
-            | Kind::Several => Unary::ToFloat,
-        };
+        if self.kind == Kind::Float {
+            return self;
+        }
+        let unsigned = self.kind == Kind::Unsigned;
+        let convert = if unsigned { Unary::UnsignedToFloat } else { Unary::ToFloat };
         Term::new(Kind::Float, Node::Unary(convert, Box::new(self)))
     }
 

@@ -2,10 +2,11 @@
 
 use abi_spec::Scalar;
 
+use super::function::Argument;
 use super::ids::ValueId;
 use super::names::{Meaning, Names};
 use super::operator::{self, Arithmetic, Unary};
-use super::term::{Leaf, Node, Quote, Term};
+use super::term::{Node, Quote, ShownTerm, Term};
 use super::value::Source;
 use crate::declaration::{BinaryOp, Builtin, Expr, Kind, ParamType, is_text, literal_scalar};
 
@@ -218,9 +219,58 @@ impl Names<'_> {
     /// A text with the values that it depends on.
     pub(super) fn quote(&self, text: String, exprs: &[&Expr]) -> Result<Quote, String> {
         let mut found: Vec<&Expr> = Vec::new();
-        exprs.iter().for_each(|expr| collect_leaves(expr, &mut found));
-        let leaf = |expr: &&Expr| Ok(Leaf { text: expr.to_string(), term: self.term(expr)? });
-        Ok(Quote { text, leaves: found.iter().map(leaf).collect::<Result<_, String>>()? })
+        exprs.iter().for_each(|expr| collect_shown(expr, &mut found));
+        let shown = |expr: &&Expr| Ok(ShownTerm { text: expr.to_string(), term: self.term(expr)? });
+        Ok(Quote { text, shown: found.iter().map(shown).collect::<Result<_, String>>()? })
+    }
+}
+
+impl<'a> Names<'a> {
+    /// Dims are integer expressions over symbols.
+    pub(super) fn dim(&self, expr: &Expr) -> Result<Term, String> {
+        over_symbols(expr)?;
+        self.term(expr).map(Term::into_int)
+    }
+
+    /// An extent of a tensor that is returned is a number that is known before the call.
+    pub(super) fn extent(&self, expr: &Expr) -> Result<Term, String> {
+        self.no_output(expr)?;
+        let term = self.dim(expr)?;
+        if term.kind == Kind::Int { Ok(term) } else { Err(format!("`{expr}` is not an integer")) }
+    }
+
+    /// Nothing is known of results before the call.
+    pub(super) fn no_output(&self, expr: &Expr) -> Result<(), String> {
+        if self.output_of(expr).is_some() {
+            return Err(format!("`{expr}` is a result, which is not known before the call"));
+        }
+        expr.children().try_for_each(|child| self.no_output(child))
+    }
+
+    /// What a C function is given. Everything that has a value can be passed on.
+    pub(super) fn argument(&self, expr: &Expr) -> Result<Argument, String> {
+        let term = self.term(expr)?;
+        if let Some(value) = self.value_of(expr) {
+            return Ok(Argument::Value(value));
+        }
+        if let Node::Text(text) = term.node {
+            return Ok(Argument::Text(text));
+        }
+        let scalar = match (expr, term.kind) {
+            (Expr::Cast(scalar, _), _) => *scalar,
+            (_, Kind::Bool) => Scalar::Bool,
+            (_, Kind::Int) => Scalar::Int64,
+            (_, Kind::Unsigned) => {
+                return Err(format!("`{expr}` is above int64: only a `uint64` compares with it"));
+            }
+            (_, Kind::Float) => Scalar::Float64,
+            (_, Kind::DType) => Scalar::Uint32,
+            (_, Kind::Ptr) => Scalar::Ptr,
+            (_, Kind::Device | Kind::Text | Kind::Several) => {
+                return Err(format!("`{expr}` cannot be an argument of a C function"));
+            }
+        };
+        Ok(Argument::Term(term, scalar))
     }
 }
 
@@ -239,14 +289,19 @@ pub(super) fn kind_of_scalar(scalar: Scalar) -> Kind {
 }
 
 /// The names and members of an expression, in order, without repetition.
-fn collect_leaves<'e>(expr: &'e Expr, leaves: &mut Vec<&'e Expr>) {
-    let is_leaf =
-        matches!(expr, Expr::Name(_) | Expr::Member(..) | Expr::Element(..) | Expr::Field(..));
-    if is_leaf {
-        if !leaves.contains(&expr) {
-            leaves.push(expr);
+fn collect_shown<'e>(expr: &'e Expr, shown: &mut Vec<&'e Expr>) {
+    if let Expr::Name(_) | Expr::Member(..) | Expr::Element(..) | Expr::Field(..) = expr {
+        if !shown.contains(&expr) {
+            shown.push(expr);
         }
         return;
     }
-    expr.children().for_each(|child| collect_leaves(child, leaves));
+    expr.children().for_each(|child| collect_shown(child, shown));
+}
+
+fn over_symbols(expr: &Expr) -> Result<(), String> {
+    if let Expr::Int(_) | Expr::Name(_) | Expr::Neg(_) | Expr::Binary(..) | Expr::Call(..) = expr {
+        return expr.children().try_for_each(over_symbols);
+    }
+    Err(format!("`{expr}` is no expression over symbols"))
 }

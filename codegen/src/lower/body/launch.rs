@@ -12,10 +12,10 @@ use crate::lower::images;
 use crate::lower::routines::Routine;
 use crate::lower::routines::records::PieceKind;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::argument::{Argument, Home, Packing};
 use crate::resolve::function::Prepare;
+use crate::resolve::function::{Argument, Home};
 use crate::resolve::ids::{OutputId, ValueId};
-use crate::resolve::launched::{Launch, MAP_SIZE, Param};
+use crate::resolve::launch::{Launch, MAP_SIZE, Packing, Param};
 
 /// How many of the extents are those of the grid.
 const GRID: usize = 3;

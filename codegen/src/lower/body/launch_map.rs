@@ -6,7 +6,7 @@ use crate::lower::images;
 use crate::lower::quote::elide;
 use crate::lower::routines::Routine;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::launched::TensorMap;
+use crate::resolve::launch::TensorMap;
 
 /// Bytes that are left free where a map is aligned to more than the frame is.
 pub(super) const SLACK: u32 = MAP_ALIGN - 16;

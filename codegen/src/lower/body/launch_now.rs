@@ -7,7 +7,7 @@ use crate::lower::cuda::{Entry, LAST_DEFAULT_STREAM, config, kernel};
 use crate::lower::images;
 use crate::lower::routines::Routine;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::launched::Launch;
+use crate::resolve::launch::Launch;
 
 impl<'a> Wrapper<'a, '_> {
     /// Launches on the environment's stream of a device, or leaves with an error. A stream of its own knows its context,

@@ -42,7 +42,7 @@ pub(crate) fn note(steps: &[Step<'_>], facts: &mut Table<ValueId, Facts>) {
         Step::Scalar { .. }
         | Step::Value { .. }
         | Step::Occurrence { .. }
-        | Step::Settle { .. }
+        | Step::BindCompact { .. }
         | Step::Each { .. }
         | Step::OneOf { .. }
         | Step::Require(_) => {}

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use crate::declaration::is_identifier;
 use crate::resolve::Resolved;
 use crate::resolve::c_type::CType;
-use crate::resolve::c_words::is_c_word;
 use crate::resolve::external::External;
+use crate::resolve::external::is_c_word;
 use crate::resolve::function::Call;
 
 /// Where the types come from.

@@ -57,7 +57,7 @@ fn follows(function: &Function<'_>, before: &[Step<'_>], steps: &[Step<'_>]) -> 
         | Step::Value { .. }
         | Step::Compact { .. }
         | Step::Data { .. }
-        | Step::Settle { .. }
+        | Step::BindCompact { .. }
         | Step::Each { .. }
         | Step::OneOf { .. }
         | Step::Require(_) => true,

@@ -71,7 +71,7 @@ fn mentioned(steps: &[Step<'_>], symbols: &mut Vec<SymbolId>) {
             | Step::Value { .. }
             | Step::Compact { .. }
             | Step::Data { .. }
-            | Step::Settle { .. }
+            | Step::BindCompact { .. }
             | Step::OneOf { .. }
             | Step::Require(_) => {}
         }

@@ -22,7 +22,7 @@ fn steps_follow_the_text() {
         (
             "x: Tensor([n, _], float32, strides=[s, 1], align=16)",
             "header x; x.shape[0]: n; x.shape[1]: any; x.strides[0]: s; x.strides[1] = 1; data x 16; \
-             settle s by x.strides[0]",
+             bind s by compact x.strides[0]",
         ),
         ("x: Tensor([...], int8, strides=any)", "header x; data x 1"),
         ("a: float16, b: ptr, c: Optional[int8]", "float16 a; ptr b; int8 c"),
@@ -76,7 +76,7 @@ fn expressions_wait_for_their_symbols() {
         (
             "x: Tensor([1], int8, strides=[a]), s: Shape([a * a])",
             "header x; x.shape[0] = 1; x.strides[0]: a; data x 1; value s; s[0]: any; \
-             settle a by x.strides[0]; s[0] = a * a",
+             bind a by compact x.strides[0]; s[0] = a * a",
         ),
         (
             "s: Optional[Shape([n * n, n])], t: Shape([4])",

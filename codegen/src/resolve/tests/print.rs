@@ -32,8 +32,8 @@ impl Printer<'_, '_> {
             Step::Occurrence { place, rule } => self.place(*place) + &self.rule(rule),
             Step::Compact { value } => format!("compact {}", self.value(*value)),
             Step::Data { value, align } => format!("data {} {align}", self.value(*value)),
-            Step::Settle { symbol, place, .. } => {
-                format!("settle {} by {}", self.symbol(*symbol), self.place(*place))
+            Step::BindCompact { symbol, place, .. } => {
+                format!("bind {} by compact {}", self.symbol(*symbol), self.place(*place))
             }
             Step::Each { value, steps } => {
                 format!("each {} {{ {} }}", self.value(*value), self.steps(steps))

@@ -1,13 +1,26 @@
-//! Whether the statements of a program are well formed.
+//! Whether bodies are well formed: statements, calls and what C functions are called.
 
-use super::form::Checker;
+use rustc_hash::FxHashSet;
+
+use super::{Checker, RESERVED_PREFIXES, TOOL_PREFIXES};
 use crate::declaration::limit::Limit;
-use crate::declaration::{Call, Expr, FunctionRef, Local, Statement, StatementKind};
+use crate::declaration::{
+    Body, Call, Expr, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
+};
 use crate::error::{Error, Part};
 
 impl Checker<'_> {
+    pub(super) fn body(&self, body: &Body) -> Result<(), Error> {
+        match body {
+            Body::Call(call) => {
+                self.kernel(call, [Part::Callee, Part::Argument(0), Part::Status(0)])
+            }
+            Body::Block(statements) => self.statements(statements),
+        }
+    }
+
     /// All statements of a body, blocks in blocks included.
-    pub(crate) fn statements(&self, statements: &[Statement]) -> Result<(), Error> {
+    pub(super) fn statements(&self, statements: &[Statement]) -> Result<(), Error> {
         let mut left: Vec<(&Statement, usize)> =
             statements.iter().rev().map(|statement| (statement, 1)).collect();
         let mut index = 0;
@@ -84,5 +97,53 @@ impl Checker<'_> {
             }
             FunctionRef::Value(expr) => self.expr(part, expr),
         }
+    }
+
+    /// The call of a C function: where it is, its arguments and its errors are.
+    pub(super) fn kernel(&self, call: &KernelCall, parts: [Part; 3]) -> Result<(), Error> {
+        let [callee, argument, status] = parts;
+        self.symbol(callee, &call.symbol)?;
+        self.limit(callee, call.args.len(), Limit::Arguments)?;
+        let mut args = call.args.iter().enumerate();
+        args.try_for_each(|(index, arg)| self.expr(argument.number(index), arg))?;
+        call.status.as_ref().map_or(Ok(()), |errors| self.errors([callee, status], errors))
+    }
+
+    fn symbol(&self, part: Part, symbol: &str) -> Result<(), Error> {
+        self.limit(part, symbol.len(), Limit::Symbol)?;
+        if symbol.is_empty() {
+            return Err(self.invalid(part, "the symbol is empty"));
+        }
+        if symbol.contains(char::is_control) {
+            return Err(self.invalid(part, "the symbol contains control characters"));
+        }
+        if RESERVED_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix)) {
+            let reason = format!("the symbol `{symbol}` is reserved for the runtime");
+            return Err(self.invalid(part, reason));
+        }
+        if TOOL_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix)) {
+            let reason = format!("the symbol `{symbol}` is no function's for LLVM or an assembler");
+            return Err(self.invalid(part, reason));
+        }
+        Ok(())
+    }
+
+    /// Every status has one meaning.
+    fn errors(&self, parts: [Part; 2], errors: &[StatusError]) -> Result<(), Error> {
+        self.limit(parts[0], errors.len(), Limit::Errors)?;
+        let mut known = FxHashSet::default();
+        for (index, StatusError { status, kind, message }) in errors.iter().enumerate() {
+            let part = parts[1].number(index);
+            if *status == Some(0) {
+                return Err(self.invalid(part, "the status 0 is no error"));
+            }
+            if !known.insert(*status) {
+                let status = status.map_or("_".to_owned(), |status| status.to_string());
+                return Err(self.invalid(part, format!("an earlier entry is about `{status}`")));
+            }
+            self.identifier(part, kind)?;
+            self.message(part, message)?;
+        }
+        Ok(())
     }
 }

@@ -2,16 +2,16 @@
 
 use rustc_hash::FxHashSet;
 
-use super::form::Checker;
 use crate::declaration::limit::Limit;
 use crate::declaration::{AttributeKind, AttributeValue, Launch, LaunchArg, LaunchAttribute};
 use crate::error::{Error, Part};
+use crate::resolve::well_formed::Checker;
 
 /// Bytes of the value of an attribute, `CUlaunchAttributeValue`.
 pub(super) const ATTRIBUTE_SIZE: u32 = 64;
 
 impl Checker<'_> {
-    pub(crate) fn launch(&self, part: Part, launch: &Launch) -> Result<(), Error> {
+    pub(in crate::resolve) fn launch(&self, part: Part, launch: &Launch) -> Result<(), Error> {
         self.identifier(part, &launch.image)?;
         self.limit(part, launch.kernel.len(), Limit::Symbol)?;
         if launch.kernel.is_empty() || launch.kernel.contains(char::is_control) {

@@ -1,30 +1,18 @@
-//! Whether declarations are well formed: names, limits, types that can exist.
+//! Whether signatures are well formed: parameters, types, defaults and results.
 
 use abi_spec::{DType, Scalar};
 use rustc_hash::FxHashSet;
 
+use super::Checker;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Body, Device, Dim, Element, Expr, Function, KernelCall, Leaf, Literal, Location, Member,
-    ObjectClass, Param, ParamType, Shape, StatusError, Strides, Tensor,
+    Body, Device, Dim, Element, Function, Leaf, Literal, Member, ObjectClass, Output, Param,
+    ParamType, ResultType, Shape, Strides, Tensor,
 };
 use crate::error::{Error, Part};
 use crate::resolve::accepted::{MAX_SMALL, needs_object};
 use crate::resolve::ids::Table;
 use crate::resolve::value::{Source, Value, add, values};
-
-/// Says whether function number `index` is well formed, whatever its names stand for.
-pub(super) fn check(index: usize, function: &Function) -> Result<(), Error> {
-    Checker { index, function }.function()
-}
-
-/// What no name of the user's may start with for C: exported functions, the runtime's, our own.
-pub(super) const RESERVED_PREFIXES: [&str; 3] =
-    [abi_spec::symbol::PREFIX, "TVMFFI", "tvm_ffi_codegen."];
-
-/// What no symbol may start with for the tools that handle it: LLVM's own functions, sections, and what assemblers keep
-/// out of objects.
-const TOOL_PREFIXES: [&str; 2] = ["llvm.", "."];
 
 /// Where a type stands.
 #[derive(Clone, Copy)]
@@ -44,48 +32,8 @@ impl Spot {
     }
 }
 
-/// Checks one function.
-pub(crate) struct Checker<'a> {
-    pub(crate) index: usize,
-    pub(crate) function: &'a Function,
-}
-
 impl Checker<'_> {
-    pub(crate) fn invalid(&self, part: Part, reason: impl Into<String>) -> Error {
-        Error::invalid(self.index, self.function, part, reason)
-    }
-
-    pub(crate) fn limit(&self, part: Part, count: usize, limit: Limit) -> Result<(), Error> {
-        if count <= limit.max() {
-            Ok(())
-        } else {
-            Err(Error::limit(self.index, self.function, part, limit))
-        }
-    }
-
-    fn function(&self) -> Result<(), Error> {
-        let Function { docs, location, signature, body, external: _ } = self.function;
-        self.identifier(Part::Name, &signature.name)?;
-        if signature.name.starts_with('_') {
-            return Err(self.invalid(Part::Name, "the name of a function must not start with `_`"));
-        }
-        if docs.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
-            return Err(self.invalid(Part::Docs, "must not contain control characters"));
-        }
-        location.as_ref().map_or(Ok(()), |location| self.location(Part::Location, location))?;
-        self.params(&signature.params)?;
-        self.limit(Part::Name, signature.constraints.len(), Limit::Constraints)?;
-        for (index, constraint) in signature.constraints.iter().enumerate() {
-            self.expr(Part::Constraint(index), &constraint.condition)?;
-            if let Some(message) = &constraint.message {
-                self.message(Part::Constraint(index), message)?;
-            }
-        }
-        self.result()?;
-        self.body(body)
-    }
-
-    fn params(&self, params: &[Param]) -> Result<(), Error> {
+    pub(super) fn params(&self, params: &[Param]) -> Result<(), Error> {
         self.limit(Part::Name, params.len(), Limit::Params)?;
         let mut names = FxHashSet::default();
         for (index, Param { name, ty, .. }) in params.iter().enumerate() {
@@ -112,26 +60,6 @@ impl Checker<'_> {
             self.value(Spot::Value(index), value)?;
         }
         Ok(())
-    }
-
-    /// The type of something that is no parameter.
-    pub(crate) fn type_of(&self, part: Part, ty: &ParamType) -> Result<(), Error> {
-        if ty.is_deeper_than(Limit::Nesting.max()) {
-            return Err(Error::limit(self.index, self.function, part, Limit::Nesting));
-        }
-        let mut values = Table::default();
-        add(&mut values, String::new(), ty, 0, Source::Result);
-        self.limit(part, values.len(), Limit::Values)?;
-        values.values().try_for_each(|value| self.value(Spot::Part(part), value))
-    }
-
-    /// A literal that can be written.
-    fn literal(&self, part: Part, literal: &Literal) -> Result<(), Error> {
-        match literal {
-            Literal::Float(value) => self.leaves(part, &Expr::Float(*value)),
-            Literal::Str(text) => self.leaves(part, &Expr::Text(text.clone())),
-            Literal::None | Literal::Bool(_) | Literal::Int(_) => Ok(()),
-        }
     }
 
     /// Defaults and the variadic parameter are at the end.
@@ -164,6 +92,26 @@ impl Checker<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A literal that can be written.
+    fn literal(&self, part: Part, literal: &Literal) -> Result<(), Error> {
+        match literal {
+            Literal::Float(value) => self.float(part, *value),
+            Literal::Str(text) => self.text(part, text),
+            Literal::None | Literal::Bool(_) | Literal::Int(_) => Ok(()),
+        }
+    }
+
+    /// The type of something that is no parameter.
+    pub(super) fn type_of(&self, part: Part, ty: &ParamType) -> Result<(), Error> {
+        if ty.is_deeper_than(Limit::Nesting.max()) {
+            return Err(Error::limit(self.index, self.function, part, Limit::Nesting));
+        }
+        let mut values = Table::default();
+        add(&mut values, String::new(), ty, 0, Source::Result);
+        self.limit(part, values.len(), Limit::Values)?;
+        values.values().try_for_each(|value| self.value(Spot::Part(part), value))
     }
 
     fn value(&self, spot: Spot, value: &Value<'_>) -> Result<(), Error> {
@@ -305,92 +253,82 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn body(&self, body: &Body) -> Result<(), Error> {
-        match body {
-            Body::Call(call) => {
-                self.kernel(call, [Part::Callee, Part::Argument(0), Part::Status(0)])
+    pub(super) fn result(&self) -> Result<(), Error> {
+        let Function { signature, body, .. } = self.function;
+        match (&signature.result, body) {
+            (ResultType::Value(ParamType::Scalar(_)), Body::Call(call))
+                if call.status.is_some() =>
+            {
+                let reason = "a kernel that is called with `try` returns a status, not the result";
+                Err(self.invalid(Part::Result, reason))
             }
-            Body::Block(statements) => self.statements(statements),
+            (ResultType::None, _) => Ok(()),
+            (ResultType::Value(ty), _) => self.type_of(Part::Result, ty),
+            (ResultType::Allocated(outputs), _) => self.outputs(outputs),
         }
     }
 
-    /// The call of a C function: where it is, its arguments and its errors are.
-    pub(crate) fn kernel(&self, call: &KernelCall, parts: [Part; 3]) -> Result<(), Error> {
-        let [callee, argument, status] = parts;
-        self.symbol(callee, &call.symbol)?;
-        self.limit(callee, call.args.len(), Limit::Arguments)?;
-        let mut args = call.args.iter().enumerate();
-        args.try_for_each(|(index, arg)| self.expr(argument.number(index), arg))?;
-        call.status.as_ref().map_or(Ok(()), |errors| self.errors([callee, status], errors))
+    fn outputs(&self, outputs: &[Output]) -> Result<(), Error> {
+        self.limit(Part::Result, outputs.len(), Limit::Results)?;
+        if outputs.is_empty() {
+            return Err(self.invalid(Part::Result, "there is no result"));
+        }
+        let mut names = FxHashSet::default();
+        for (index, output) in outputs.iter().enumerate() {
+            let part = Part::Output(index);
+            self.identifier(part, &output.name)?;
+            if !names.insert(&output.name[..]) {
+                let reason = format!("an earlier result has the name `{}`", output.name);
+                return Err(self.invalid(part, reason));
+            }
+            self.allocated(part, &output.tensor)?;
+        }
+        Ok(())
     }
 
-    fn symbol(&self, part: Part, symbol: &str) -> Result<(), Error> {
-        self.limit(part, symbol.len(), Limit::Symbol)?;
-        if symbol.is_empty() {
-            return Err(self.invalid(part, "the symbol is empty"));
+    /// What can be asked of an allocator.
+    pub(super) fn allocated(&self, part: Part, tensor: &Tensor) -> Result<(), Error> {
+        let Shape::Dims(dims) = &tensor.shape else {
+            return Err(self.invalid(part, "the rank of a result must be known"));
+        };
+        self.limit(part, dims.len(), Limit::Rank)?;
+        for dim in dims {
+            match dim {
+                Dim::Any => return Err(self.invalid(part, "the extents of a result must be known")),
+                Dim::Expr(expr) => self.expr(part, expr)?,
+            }
         }
-        if symbol.contains(char::is_control) {
-            return Err(self.invalid(part, "the symbol contains control characters"));
+        if tensor.strides != Strides::Contiguous {
+            return Err(self.invalid(part, "a tensor that is allocated is contiguous"));
         }
-        if RESERVED_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix)) {
-            let reason = format!("the symbol `{symbol}` is reserved for the runtime");
+        let &[dtype] = &tensor.dtypes[..] else {
+            return Err(self.invalid(part, "a tensor that is allocated has one type of elements"));
+        };
+        if tensor.storage {
+            return Err(
+                self.invalid(part, "a tensor that is allocated has the type that is declared")
+            );
+        }
+        if !has_name(dtype) {
+            let reason = format!("`{dtype}` is not the type of an element");
             return Err(self.invalid(part, reason));
         }
-        if TOOL_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix)) {
-            let reason = format!("the symbol `{symbol}` is no function's for LLVM or an assembler");
-            return Err(self.invalid(part, reason));
+        if let Some(align) = tensor.align
+            && !align.is_power_of_two()
+        {
+            return Err(self.invalid(part, format!("{align} is not a power of two")));
         }
-        Ok(())
-    }
-
-    /// Every status has one meaning.
-    fn errors(&self, parts: [Part; 2], errors: &[StatusError]) -> Result<(), Error> {
-        self.limit(parts[0], errors.len(), Limit::Errors)?;
-        let mut known = FxHashSet::default();
-        for (index, StatusError { status, kind, message }) in errors.iter().enumerate() {
-            let part = parts[1].number(index);
-            if *status == Some(0) {
-                return Err(self.invalid(part, "the status 0 is no error"));
+        match tensor.device {
+            Device::Type(ty) if ty.name().is_none() => {
+                Err(self.invalid(part, format!("`{ty}` is not a known type of device")))
             }
-            if !known.insert(*status) {
-                let status = status.map_or("_".to_owned(), |status| status.to_string());
-                return Err(self.invalid(part, format!("an earlier entry is about `{status}`")));
-            }
-            self.identifier(part, kind)?;
-            self.message(part, message)?;
+            Device::Type(_) | Device::Any => Ok(()),
         }
-        Ok(())
-    }
-
-    /// The line of a backtrace has no escapes.
-    pub(crate) fn location(&self, part: Part, location: &Location) -> Result<(), Error> {
-        let Location { file, line } = location;
-        self.limit(part, file.len(), Limit::File)?;
-        if file.is_empty() || file.contains(|c: char| c.is_control() || c == '"') {
-            let reason = "the name of a file is not empty, without quotes and control characters";
-            return Err(self.invalid(part, reason));
-        }
-        if *line == 0 || *line > i32::MAX as u32 {
-            return Err(self.invalid(part, format!("there is no line {line}")));
-        }
-        Ok(())
-    }
-
-    /// What an error says: one line that is never cut.
-    pub(crate) fn message(&self, part: Part, message: &str) -> Result<(), Error> {
-        self.limit(part, message.len(), Limit::Message)?;
-        if message.is_empty() {
-            return Err(self.invalid(part, "the message is empty"));
-        }
-        if message.contains(char::is_control) {
-            return Err(self.invalid(part, "the message contains control characters"));
-        }
-        Ok(())
     }
 }
 
 /// True for types that can be written; the common ones are found without printing them.
-pub(crate) fn has_name(dtype: DType) -> bool {
+pub(super) fn has_name(dtype: DType) -> bool {
     Scalar::ALL.into_iter().any(|scalar| scalar.dtype() == Some(dtype))
         || dtype.to_string().parse() == Ok(dtype)
 }

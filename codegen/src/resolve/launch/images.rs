@@ -2,18 +2,18 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::function::{Body, Function, Prepare};
-use super::ids::Id;
-use super::launched::Launch;
-use super::nth_statement;
+use super::Launch;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
     GpuKernelFacts, Image, ImageKind, Library, StatementKind, is_identifier, is_whole,
 };
 use crate::error::Error;
+use crate::resolve::function::{Body, Function, Prepare};
+use crate::resolve::ids::Id;
+use crate::resolve::nth_statement;
 
 /// Images are what the driver loads, each under a name of its own.
-pub(super) fn check(library: &Library) -> Result<(), Error> {
+pub(in crate::resolve) fn check(library: &Library) -> Result<(), Error> {
     if library.images.len() > Limit::Images.max() {
         return Err(Error::Limit { limit: Limit::Images, site: None, position: None });
     }
@@ -38,13 +38,13 @@ pub(super) fn check(library: &Library) -> Result<(), Error> {
 }
 
 /// An image that cannot be launched from.
-pub(super) fn invalid(library: &Library, index: usize, reason: &str) -> Error {
+pub(in crate::resolve) fn invalid(library: &Library, index: usize, reason: &str) -> Error {
     let name = library.images[index].name.clone();
     Error::Image { index, name, reason: reason.to_owned(), position: None }
 }
 
 /// Gives the last function its body.
-pub(super) fn prepare<'a>(functions: &mut [Function<'a>], launches: Vec<Launch<'a>>) {
+pub(in crate::resolve) fn prepare<'a>(functions: &mut [Function<'a>], launches: Vec<Launch<'a>>) {
     let mut seen = FxHashSet::default();
     let mut callees: Vec<&str> = functions.iter().flat_map(Function::callees).collect();
     callees.retain(|name| seen.insert(*name));
@@ -55,7 +55,7 @@ pub(super) fn prepare<'a>(functions: &mut [Function<'a>], launches: Vec<Launch<'
 }
 
 /// The first launch of each kernel. Its parameters have one size each, which its image knows.
-pub(super) fn launches<'a>(
+pub(in crate::resolve) fn launches<'a>(
     library: &Library,
     functions: &[Function<'a>],
 ) -> Result<Vec<Launch<'a>>, Error> {
