@@ -93,13 +93,10 @@ impl Error {
     /// Which part of which function is at fault; `None` if that is not known.
     pub fn site(&self) -> Option<&Site> {
         match self {
-            Error::Syntax { .. }
-            | Error::Imports { .. }
-            | Error::Entry { .. }
-            | Error::Image { .. }
-            | Error::Prefix { .. } => None,
             Error::Limit { site, .. } => site.as_ref(),
             Error::Invalid { site, .. } => Some(site),
+            Error::Syntax { .. } | Error::Image { .. } => None,
+            Error::Imports { .. } | Error::Entry { .. } | Error::Prefix { .. } => None,
         }
     }
 
@@ -120,15 +117,7 @@ impl Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Imports { source } => Some(source),
-            Error::Entry { .. }
-            | Error::Prefix { .. }
-            | Error::Image { .. }
-            | Error::Syntax { .. }
-            | Error::Limit { .. }
-            | Error::Invalid { .. } => None,
-        }
+        if let Error::Imports { source } = self { Some(source) } else { None }
     }
 }
 
@@ -282,23 +271,9 @@ pub enum Part {
 impl Part {
     /// Entry `index` of a list that starts with this one; what is no list has no other entries.
     pub(crate) fn number(self, index: usize) -> Part {
-        match self {
-            Part::Argument(first) => Part::Argument(first + index),
-            Part::Status(first) => Part::Status(first + index),
-            Part::Docs
-            | Part::Location
-            | Part::Name
-            | Part::Param(_)
-            | Part::Default(_)
-            | Part::Type(_)
-            | Part::Dim(..)
-            | Part::Stride(..)
-            | Part::Align(_)
-            | Part::Constraint(_)
-            | Part::Result
-            | Part::Output(_)
-            | Part::Callee
-            | Part::Statement(_) => self,
+        if let Part::Argument(first) = self {
+            return Part::Argument(first + index);
         }
+        if let Part::Status(first) = self { Part::Status(first + index) } else { self }
     }
 }

@@ -36,7 +36,7 @@ use crate::error::{Error, Part};
 use crate::ir::Signature;
 use c_type::CType;
 use external::External;
-use function::{Call, Function};
+use function::{Function, KernelCall};
 
 /// A library with its meaning.
 #[derive(Clone, Debug)]
@@ -125,7 +125,7 @@ impl<'a> Resolved<'a> {
     /// # Ok::<(), tvm_ffi_codegen::Error>(())
     /// ```
     pub fn kernels(&self) -> Vec<Kernel<'a>> {
-        let kernel = |call: &Call<'a>| Kernel {
+        let kernel = |call: &KernelCall<'a>| Kernel {
             symbol: call.symbol,
             signature: call.prototype.clone(),
             params: call.types.params.iter().map(|ty| ty.spelling()).collect(),
@@ -135,7 +135,7 @@ impl<'a> Resolved<'a> {
     }
 
     /// A call of each C function, in the order in which they are first called.
-    pub(crate) fn called(&self) -> Vec<&Call<'a>> {
+    pub(crate) fn called(&self) -> Vec<&KernelCall<'a>> {
         let mut seen = FxHashSet::default();
         let mut calls: Vec<_> = self.functions.iter().flat_map(Function::calls).collect();
         calls.retain(|call| seen.insert(call.symbol));

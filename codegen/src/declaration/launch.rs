@@ -11,7 +11,7 @@ pub struct Launch {
     /// The name of the image.
     pub image: String,
     /// The name of the kernel in it, mangled as it is there.
-    pub kernel: String,
+    pub gpu_kernel: String,
     /// What the kernel is given, in the order of its parameters.
     pub args: Vec<LaunchArg>,
     /// One to three extents, x first; those that are left out are 1. Nothing is launched if one is 0.
@@ -299,12 +299,20 @@ impl Launch {
     /// A kernel of an image, with what it is given. It needs a grid and a block.
     pub fn new(
         image: impl Into<String>,
-        kernel: impl Into<String>,
+        gpu_kernel: impl Into<String>,
         args: impl IntoIterator<Item: Into<LaunchArg>>,
     ) -> Launch {
         let args = args.into_iter().map(Into::into).collect();
-        let (image, kernel, grid, block) = (image.into(), kernel.into(), Vec::new(), Vec::new());
-        Launch { image, kernel, args, grid, block, shared: None, attributes: Vec::new(), on: None }
+        Launch {
+            image: image.into(),
+            gpu_kernel: gpu_kernel.into(),
+            args,
+            grid: Vec::new(),
+            block: Vec::new(),
+            shared: None,
+            attributes: Vec::new(),
+            on: None,
+        }
     }
 
     /// With so many blocks.

@@ -149,6 +149,16 @@ impl ParamType {
         self.tensor().map(|tensor| &tensor.shape)
     }
 
+    /// Returns the leaf if the type has no parts.
+    pub(crate) fn leaf(&self) -> Option<Leaf> {
+        if let ParamType::Leaf(leaf) = self { Some(*leaf) } else { None }
+    }
+
+    /// Returns true for the type of every value.
+    pub(crate) fn is_any(&self) -> bool {
+        self.leaf().is_some_and(Leaf::accepts_all)
+    }
+
     /// The class of an object.
     pub(crate) fn class(&self) -> Option<&ObjectClass> {
         if let ParamType::Object(class) = self { Some(class) } else { None }

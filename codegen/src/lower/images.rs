@@ -18,7 +18,7 @@ const LARGE: usize = 1 << 30;
 
 /// The variable of the kernel of a launch, which every launch of it shares.
 pub(crate) fn kernel(module: &mut Module, launch: &Launch<'_>) -> Symbol {
-    let name = format!("{KERNELS}{}.{}", launch.image, launch.kernel);
+    let name = format!("{KERNELS}{}.{}", launch.image, launch.gpu_kernel);
     let symbol = match module.find(&name) {
         Some(symbol) => symbol,
         None => new_kernel(module, &name, launch),
@@ -35,8 +35,8 @@ pub(crate) fn kernel(module: &mut Module, launch: &Launch<'_>) -> Symbol {
 fn new_kernel(module: &mut Module, name: &str, launch: &Launch<'_>) -> Symbol {
     let image = image(module, launch.image);
     let text = |module: &mut Module, text: &str| constant(module, [text.as_bytes(), &[0]].concat());
-    let shown = elide(launch.kernel);
-    let (text, shown_text) = (text(module, launch.kernel), text(module, &shown));
+    let shown = elide(launch.gpu_kernel);
+    let (text, shown_text) = (text(module, launch.gpu_kernel), text(module, &shown));
     let sizes = launch.sizes();
     let mut words = vec![0; kernel::SIZE as usize / 8];
     words[kernel::SHOWN_SIZE as usize / 8] = shown.len() as u64;

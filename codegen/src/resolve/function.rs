@@ -112,7 +112,7 @@ pub(crate) enum Body<'a> {
     /// One call, whose result is that of the function.
     Call {
         /// The call.
-        call: Call<'a>,
+        call: KernelCall<'a>,
         /// What it writes.
         result: Option<Received<'a>>,
     },
@@ -148,7 +148,7 @@ pub(crate) enum Action<'a> {
     /// Computes a term; names that stand for values need nothing.
     Let { local: LocalId, term: Term },
     /// Calls a C function.
-    Kernel { call: Call<'a>, result: KernelResult<'a> },
+    Kernel { call: KernelCall<'a>, result: KernelResult<'a> },
     /// Calls a function of the FFI; a result without a name is released.
     Call { call: PackedCall<'a>, result: Option<Received<'a>> },
     /// Allocates a tensor.
@@ -158,7 +158,7 @@ pub(crate) enum Action<'a> {
     /// Chooses.
     If { condition: Term, then: Vec<Statement<'a>>, otherwise: Vec<Statement<'a>> },
     /// Repeats.
-    For { counter: LocalId, range: [Term; 2], body: Vec<Statement<'a>> },
+    For { counter: LocalId, start: Term, end: Term, body: Vec<Statement<'a>> },
     /// Returns.
     Return(Returned<'a>),
     /// Raises.
@@ -167,7 +167,7 @@ pub(crate) enum Action<'a> {
 
 /// A call of a C function.
 #[derive(Clone, Debug)]
-pub(crate) struct Call<'a> {
+pub(crate) struct KernelCall<'a> {
     /// Its symbol.
     pub(crate) symbol: &'a str,
     /// Its C type, for code.
@@ -279,7 +279,7 @@ impl<'a> Statement<'a> {
 
 impl<'a> Function<'a> {
     /// Every call of a C function.
-    pub(crate) fn calls(&self) -> Vec<&Call<'a>> {
+    pub(crate) fn calls(&self) -> Vec<&KernelCall<'a>> {
         let mut calls = Vec::new();
         match &self.body {
             Body::Call { call, .. } => calls.push(call),
@@ -473,7 +473,7 @@ fn one_call<'a>(
     };
     let types = prototype::of_call(names, call, &args, result);
     let (symbol, prototype) = (&call.symbol, types.signature());
-    let call = Call { symbol, prototype, types, args, status: call.status.as_deref() };
+    let call = KernelCall { symbol, prototype, types, args, status: call.status.as_deref() };
     let result = match (&names.function.signature.result, result) {
         (ResultType::Value(ty), ResultConvention::Written) => {
             let at = |(_, reason)| (Part::Result, reason);

@@ -14,8 +14,8 @@ use crate::declaration;
 pub(crate) struct Launch<'a> {
     /// The name of the image.
     pub(crate) image: &'a str,
-    /// The name of the kernel in it.
-    pub(crate) kernel: &'a str,
+    /// The name of the GPU kernel in it.
+    pub(crate) gpu_kernel: &'a str,
     /// The extents of grid and block, x first, and the bytes of dynamic shared memory: `uint32` each.
     pub(crate) extents: Packing,
     /// In order: the number of each, and its value.
@@ -85,8 +85,8 @@ pub(crate) struct TensorMap<'a> {
     pub(crate) name: String,
     /// The tensor.
     pub(crate) tensor: Home,
-    /// The number of the driver's type of its elements, and their size in bytes.
-    pub(crate) dtype: (u32, u32),
+    /// Its elements.
+    pub(crate) element: MapElement,
     /// The extents of a box, then the steps, in the order of the tensor's dims.
     pub(crate) numbers: Vec<Term>,
 }
@@ -125,4 +125,13 @@ impl Packing {
         whole.size = whole.size.next_multiple_of(whole.align);
         whole
     }
+}
+
+/// Element type of a tensor map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MapElement {
+    /// `CUtensorMapDataType`.
+    pub(crate) number: u32,
+    /// Size in bytes.
+    pub(crate) bytes: u32,
 }

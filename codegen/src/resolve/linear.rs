@@ -17,37 +17,25 @@ fn split(term: &Term, symbol: SymbolId) -> Option<(Option<Term>, Term)> {
     if !mentions(term, symbol) {
         return Some((None, term.clone()));
     }
-    match &term.node {
-        Node::Symbol(_) => Some((Some(Term::int(1)), Term::int(0))),
-        Node::Unary(Unary::Neg, inner) => {
-            let (a, b) = split(inner, symbol)?;
-            Some((a.map(negate), negate(b)))
-        }
-        Node::Binary(op @ (Binary::Add | Binary::Sub), operands) => sum(*op, operands, symbol),
-        Node::Binary(Binary::Mul, operands) => product(operands, symbol),
-        Node::Int(_)
-        | Node::Float(_)
-        | Node::Text(_)
-        | Node::Null
-        | Node::Local(_)
-        | Node::Value(_)
-        | Node::Output(_)
-        | Node::OutputData(_)
-        | Node::Property(..)
-        | Node::Unary(..)
-        | Node::Binary(..)
-        | Node::Logic(..)
-        | Node::Divide(..)
-        | Node::Narrow(..)
-        | Node::Round(..)
-        | Node::SameText(..)
-        | Node::Stream(_)
-        | Node::OutputStream(_) => None,
+    if let Node::Symbol(_) = term.node {
+        return Some((Some(Term::int(1)), Term::int(0)));
+    }
+    if let Node::Unary(Unary::Neg, inner) = &term.node {
+        let (a, b) = split(inner, symbol)?;
+        return Some((a.map(negate), negate(b)));
+    }
+    let Node::Binary(op, operands) = &term.node else { return None };
+    match *op == Binary::Mul {
+        true => product(operands, symbol),
+        false => sum(*op, operands, symbol),
     }
 }
 
 /// Splits a sum or a difference.
 fn sum(op: Binary, operands: &[Term; 2], symbol: SymbolId) -> Option<(Option<Term>, Term)> {
+    if op != Binary::Add && op != Binary::Sub {
+        return None;
+    }
     let [(a, b), (c, d)] = [split(&operands[0], symbol)?, split(&operands[1], symbol)?];
     let coefficient = match (a, c) {
         (Some(a), Some(c)) => Some(fold(op, a, c)),

@@ -157,25 +157,18 @@ fn value_member(ty: &ParamType, member: Member) -> Option<(Kind, Property)> {
         let address = when(Member::Data, Kind::Ptr, Property::Several(OfSeveral::Address));
         address.or(when(Member::Size, Kind::Int, Property::Several(count)))
     };
-    match ty {
-        ParamType::Leaf(leaf) if leaf.facts().kind == Kind::Text => pair(OfSeveral::TextSize),
-        ParamType::Shape(_) => pair(OfSeveral::NumberCount),
-        ParamType::Literal(literals) if is_text(literals) => pair(OfSeveral::TextSize),
-        ParamType::Sequence(..) => when(Member::Size, Kind::Int, Property::Length),
-        ParamType::Leaf(leaf) if leaf.facts().kind == Kind::Device => {
-            let ty = when(Member::DeviceType, Kind::Int, Property::TypeOfDevice);
-            ty.or(when(Member::DeviceId, Kind::Int, Property::IndexOfDevice))
-        }
-        ParamType::Scalar(_)
-        | ParamType::Tensor(_)
-        | ParamType::Leaf(_)
-        | ParamType::Object(_)
-        | ParamType::Mapping(..)
-        | ParamType::Tuple(_)
-        | ParamType::Optional(_)
-        | ParamType::Union(_)
-        | ParamType::Literal(_) => None,
+    let kind = ty.leaf().map(|leaf| leaf.facts().kind);
+    if kind == Some(Kind::Text) || matches!(ty, ParamType::Literal(literals) if is_text(literals)) {
+        return pair(OfSeveral::TextSize);
     }
+    if kind == Some(Kind::Device) {
+        let ty = when(Member::DeviceType, Kind::Int, Property::TypeOfDevice);
+        return ty.or(when(Member::DeviceId, Kind::Int, Property::IndexOfDevice));
+    }
+    if let ParamType::Sequence(..) = ty {
+        return when(Member::Size, Kind::Int, Property::Length);
+    }
+    if let ParamType::Shape(_) = ty { pair(OfSeveral::NumberCount) } else { None }
 }
 
 /// A number about a tensor that is known before it is allocated.

@@ -56,20 +56,17 @@ impl<'a> Names<'a> {
             (function.signature.params[value.param].name.as_str(), id)
         };
         let params = values.iter().filter(is_param).map(named).collect();
-        let (symbols, outputs) = (Table::default(), Table::default());
-        let (known, results) = (FxHashMap::default(), FxHashMap::default());
-        let (locals, given, ends) = (Table::default(), FxHashMap::default(), Vec::new());
         let mut names = Names {
             function,
             values,
-            symbols,
-            outputs,
-            locals,
+            symbols: Table::default(),
+            outputs: Table::default(),
+            locals: Table::default(),
             params,
-            known,
-            results,
-            given,
-            ends,
+            known: FxHashMap::default(),
+            results: FxHashMap::default(),
+            given: FxHashMap::default(),
+            ends: Vec::new(),
             others: 0,
         };
         for id in names.values.keys() {
@@ -80,26 +77,14 @@ impl<'a> Names<'a> {
     }
 
     fn collect_value(&mut self, id: ValueId) -> Result<(), (Part, String)> {
-        match self.values[id].ty {
-            ParamType::Scalar(_) if self.is_symbol(id) => {
-                let param = self.values[id].param;
-                self.mention(&self.function.signature.params[param].name, Part::Param(param))
-            }
-            ParamType::Tensor(tensor) => {
-                self.collect_shape(id, &tensor.shape)?;
-                self.collect_strides(id, &tensor.strides)
-            }
-            ParamType::Shape(shape) => self.collect_shape(id, shape),
-            ParamType::Scalar(_)
-            | ParamType::Leaf(_)
-            | ParamType::Object(_)
-            | ParamType::Sequence(..)
-            | ParamType::Mapping(..)
-            | ParamType::Tuple(_)
-            | ParamType::Optional(_)
-            | ParamType::Union(_)
-            | ParamType::Literal(_) => Ok(()),
+        let Value { ty, param, .. } = self.values[id];
+        if self.is_symbol(id) {
+            self.mention(&self.function.signature.params[param].name, Part::Param(param))?;
         }
+        if let Some(shape) = ty.shape() {
+            self.collect_shape(id, shape)?;
+        }
+        ty.tensor().map_or(Ok(()), |tensor| self.collect_strides(id, &tensor.strides))
     }
 
     /// True for an integer parameter that is always there.
@@ -287,39 +272,20 @@ impl<'a> Names<'a> {
 
     /// The value that an expression consists of: a parameter, or an element of one that is a tuple.
     pub(super) fn value_of(&self, expr: &Expr) -> Option<ValueId> {
-        match expr {
-            Expr::Name(name) => match self.given.get(name.as_str()) {
-                Some(Meaning::Value(value)) => Some(*value),
-                Some(Meaning::Symbol(_) | Meaning::Output(_) | Meaning::Local(_)) | None => {
-                    self.params.get(name.as_str()).copied()
-                }
-            },
-            Expr::Element(tuple, index) => self.element(self.value_of(tuple)?, *index as usize),
-            Expr::Field(tuple, name) => {
-                let of = self.value_of(tuple)?;
-                let ParamType::Tuple(elements) = self.values[of].ty else { return None };
-                let named = |element: &crate::Element| element.name.as_ref() == Some(name);
-                self.element(of, elements.iter().position(named)?)
+        if let Expr::Name(name) = expr {
+            if let Some(Meaning::Value(value)) = self.given.get(name.as_str()) {
+                return Some(*value);
             }
-            Expr::Int(_)
-            | Expr::Unsigned(_)
-            | Expr::Float(_)
-            | Expr::Text(_)
-            | Expr::Null
-            | Expr::Member(..)
-            | Expr::Neg(_)
-            | Expr::Binary(..)
-            | Expr::Call(..)
-            | Expr::Stream(_)
-            | Expr::Cast(..)
-            | Expr::Bool(_)
-            | Expr::None
-            | Expr::Compare(..)
-            | Expr::Not(_)
-            | Expr::Logic(..)
-            | Expr::Array(_)
-            | Expr::Shape(_) => None,
+            return self.params.get(name.as_str()).copied();
         }
+        if let Expr::Element(tuple, index) = expr {
+            return self.element(self.value_of(tuple)?, *index as usize);
+        }
+        let Expr::Field(tuple, name) = expr else { return None };
+        let of = self.value_of(tuple)?;
+        let ParamType::Tuple(elements) = self.values[of].ty else { return None };
+        let named = |element: &crate::Element| element.name.as_ref() == Some(name);
+        self.element(of, elements.iter().position(named)?)
     }
 
     /// An element of a tuple.
@@ -332,11 +298,9 @@ impl<'a> Names<'a> {
     /// The tensor that is allocated, if an expression consists of one.
     pub(super) fn output_of(&self, expr: &Expr) -> Option<OutputId> {
         let Expr::Name(name) = expr else { return None };
-        match self.given.get(name.as_str()) {
-            Some(Meaning::Output(output)) => Some(*output),
-            Some(Meaning::Symbol(_) | Meaning::Value(_) | Meaning::Local(_)) | None => {
-                self.results.get(name.as_str()).copied()
-            }
+        if let Some(Meaning::Output(output)) = self.given.get(name.as_str()) {
+            return Some(*output);
         }
+        self.results.get(name.as_str()).copied()
     }
 }

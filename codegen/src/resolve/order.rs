@@ -9,7 +9,7 @@ use super::linear::linear;
 use super::names::Names;
 use super::step::{Linear, Place, Rule, Step};
 use super::term::{Node, Term};
-use crate::declaration::{Dim, Expr, Leaf, ParamType, Shape, Strides, Tensor};
+use crate::declaration::{Dim, Expr, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 
 /// What is known of each symbol.
@@ -103,9 +103,7 @@ impl<'n, 'a> Order<'n, 'a> {
                 self.steps.push(Step::Value { value });
                 self.children(value)
             }
-            ParamType::Sequence(_, element) if **element != ParamType::Leaf(Leaf::Any) => {
-                self.each(value)
-            }
+            ParamType::Sequence(_, element) if !element.is_any() => self.each(value),
             ParamType::Mapping(..) => self.each(value),
             ParamType::Union(_) => self.union(value),
             ParamType::Sequence(..)

@@ -1,16 +1,13 @@
 //! Values that a program makes for functions of the FFI, and whether a function of the library takes them.
 
-use abi_spec::{Scalar, TypeIndex};
+use abi_spec::TypeIndex;
 
 use super::accepted::{Accepted, possible};
 use super::function::{Callee, Packed, PackedCall, Plain};
-use super::statement::Block;
+use super::statement::{Block, Found};
 use super::term::{Kind, Node, Term};
 use super::value::Source;
-use crate::declaration::{Expr, FunctionRef, ObjectClass, ParamType, ResultType};
-
-/// What a value is, or why it is none.
-type Found<T> = Result<T, String>;
+use crate::declaration::{Expr, FunctionRef, ObjectClass, ParamType, ResultType, Sequence, Shape};
 
 impl<'a> Block<'_, 'a> {
     /// A function, and how messages call it.
@@ -38,35 +35,21 @@ impl<'a> Block<'_, 'a> {
 
     /// A value of the FFI.
     pub(super) fn packed(&self, expr: &'a Expr) -> Found<Packed<'a>> {
-        match expr {
-            Expr::None => Ok(Packed::Plain(Plain::None)),
-            Expr::Text(text) => Ok(Packed::Plain(Plain::Text(text))),
-            Expr::Array(all) => {
-                let all = all.iter().map(|entry| self.packed(entry));
-                Ok(Packed::Array(all.collect::<Found<_>>()?))
-            }
-            Expr::Shape(all) => {
-                let all = all.iter().map(|number| self.integer(number));
-                Ok(Packed::Shape(all.collect::<Found<_>>()?))
-            }
-            Expr::Int(_)
-            | Expr::Unsigned(_)
-            | Expr::Float(_)
-            | Expr::Null
-            | Expr::Name(_)
-            | Expr::Member(..)
-            | Expr::Element(..)
-            | Expr::Field(..)
-            | Expr::Neg(_)
-            | Expr::Binary(..)
-            | Expr::Call(..)
-            | Expr::Stream(_)
-            | Expr::Cast(..)
-            | Expr::Bool(_)
-            | Expr::Compare(..)
-            | Expr::Not(_)
-            | Expr::Logic(..) => self.packed_term(expr),
+        if *expr == Expr::None {
+            return Ok(Packed::Plain(Plain::None));
         }
+        if let Expr::Text(text) = expr {
+            return Ok(Packed::Plain(Plain::Text(text)));
+        }
+        if let Expr::Array(entries) = expr {
+            let entries = entries.iter().map(|entry| self.packed(entry));
+            return Ok(Packed::Array(entries.collect::<Found<_>>()?));
+        }
+        if let Expr::Shape(numbers) = expr {
+            let numbers = numbers.iter().map(|number| self.integer(number));
+            return Ok(Packed::Shape(numbers.collect::<Found<_>>()?));
+        }
+        self.packed_term(expr)
     }
 
     /// A value that has a name, or what is computed.
@@ -89,35 +72,34 @@ impl<'a> Block<'_, 'a> {
     /// True if a value is surely of a type.
     pub(super) fn is_of(&self, packed: &Packed<'_>, ty: &ParamType) -> bool {
         let (required, optional) = ty.required();
-        match (packed, required) {
-            (_, ParamType::Leaf(crate::Leaf::Any)) => true,
-            (Packed::Plain(Plain::None), _) => optional,
-            (Packed::Plain(Plain::Text(_)), ParamType::Leaf(crate::Leaf::Str)) => true,
-            (
-                Packed::Plain(Plain::Output(_)),
-                ParamType::Object(ObjectClass::Tensor | ObjectClass::Any),
-            ) => true,
-            (Packed::Shape(_), ParamType::Shape(crate::Shape::AnyRank)) => true,
-            (Packed::Plain(Plain::Term(term)), ParamType::Scalar(scalar)) => match term.kind {
-                Kind::Bool => *scalar == Scalar::Bool,
-                Kind::Int => *scalar == Scalar::Int64,
-                Kind::Unsigned => *scalar == Scalar::Uint64,
-                Kind::Float => *scalar == Scalar::Float64,
-                Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => false,
-            },
-            (Packed::Plain(Plain::Value(value)), required) => {
+        if required.is_any() {
+            return true;
+        }
+        match packed {
+            Packed::Plain(Plain::None) => optional,
+            Packed::Plain(Plain::Text(_)) => required.leaf().is_some_and(|leaf| {
+                leaf.facts().kind == Kind::Text && leaf.accepts(TypeIndex::RAW_STR)
+            }),
+            Packed::Plain(Plain::Output(_)) => {
+                matches!(required.class(), Some(ObjectClass::Tensor | ObjectClass::Any))
+            }
+            Packed::Plain(Plain::Term(term)) => {
+                matches!(required, ParamType::Scalar(scalar) if term.kind.number() == Some(*scalar))
+            }
+            Packed::Plain(Plain::Value(value)) => {
                 let value = &self.names.values[*value];
                 *value.ty == *required && (optional || !value.optional)
             }
-            (Packed::Array(all), ParamType::Sequence(crate::Sequence::Array, element)) => {
-                all.iter().all(|entry| self.is_of(entry, element))
-            }
-            (Packed::Array(all), ParamType::Tuple(elements)) => {
-                let mut pairs = all.iter().zip(elements);
-                all.len() == elements.len()
+            Packed::Shape(_) => *required == ParamType::Shape(Shape::AnyRank),
+            Packed::Array(entries) => {
+                if let ParamType::Sequence(Sequence::Array, element) = required {
+                    return entries.iter().all(|entry| self.is_of(entry, element));
+                }
+                let ParamType::Tuple(elements) = required else { return false };
+                let mut pairs = entries.iter().zip(elements);
+                entries.len() == elements.len()
                     && pairs.all(|(entry, element)| self.is_of(entry, &element.ty))
             }
-            _ => false,
         }
     }
 

@@ -96,14 +96,13 @@ fn text() -> Vec<CType> {
     vec![CType::TEXT, CType::Scalar(Scalar::Int64)]
 }
 
-/// As the table of leaves says; their addresses have names in C.
 fn of_leaf(leaf: Leaf) -> Vec<CType> {
-    let spelled = |&scalar: &Scalar| match (leaf, scalar) {
-        (Leaf::Str | Leaf::Bytes, Scalar::Ptr) => CType::TEXT,
-        (Leaf::Any, Scalar::Ptr) => CType::ANY,
-        (_, scalar) => CType::Scalar(scalar),
+    let facts = leaf.facts();
+    let c_type = |&scalar: &Scalar| match scalar == Scalar::Ptr {
+        true => CType::Pointer(facts.address),
+        false => CType::Scalar(scalar),
     };
-    leaf.facts().passed.iter().map(spelled).collect()
+    facts.passed.iter().map(c_type).collect()
 }
 
 pub(super) fn of_value(names: &Names<'_>, value: ValueId) -> Vec<CType> {

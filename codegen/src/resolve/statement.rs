@@ -7,7 +7,7 @@ use abi_spec::Scalar;
 use super::Items;
 use super::accepted::possible;
 use super::function::{
-    Action, Argument, Call, Home, KernelResult, Local, Output, PackedCall, Piece, Received,
+    Action, Argument, Home, KernelCall, KernelResult, Local, Output, PackedCall, Piece, Received,
     Returned, Statement,
 };
 use super::ids::{LocalId, ValueId};
@@ -15,7 +15,7 @@ use super::names::{Meaning, Names};
 use super::order::{Knowledge, check_determined, receive};
 use super::prototype::{self, ResultConvention};
 use super::term::{Kind, Node, Term};
-use crate::declaration::{self, Expr, KernelCall, ParamType, ResultType, StatementKind, Tensor};
+use crate::declaration::{self, Expr, ParamType, ResultType, StatementKind, Tensor};
 use crate::error::Part;
 
 /// A program while it is resolved.
@@ -111,12 +111,13 @@ impl<'n, 'a> Block<'n, 'a> {
                 (Some(Action::If { condition, then, otherwise }), left)
             }
             StatementKind::For { name, start, end, body } => {
-                let range = self.range([start, end]).map_err(at)?;
+                let start = self.integer(start).map_err(at)?;
+                let end = self.integer(end).map_err(at)?;
                 let begin = self.names.begin();
                 let counter = self.local(name, Kind::Int).map_err(at)?;
                 let (body, _) = self.block(body)?;
                 self.names.end(begin);
-                (Some(Action::For { counter, range, body }), false)
+                (Some(Action::For { counter, start, end, body }), false)
             }
             StatementKind::Let { name, value } => (self.name(name, value).map_err(at)?, false),
             StatementKind::Call { result, call } => {
@@ -164,10 +165,6 @@ impl<'n, 'a> Block<'n, 'a> {
     pub(super) fn integer(&self, expr: &Expr) -> Found<Term> {
         let term = self.term(expr)?.into_int();
         if term.kind == Kind::Int { Ok(term) } else { Err(format!("`{expr}` is not an integer")) }
-    }
-
-    fn range(&self, [start, end]: [&Expr; 2]) -> Found<[Term; 2]> {
-        Ok([self.integer(start)?, self.integer(end)?])
     }
 
     fn local(&mut self, name: &'a str, kind: Kind) -> Found<LocalId> {
@@ -227,7 +224,7 @@ impl<'n, 'a> Block<'n, 'a> {
     fn kernel(
         &mut self,
         result: Option<&'a declaration::Local>,
-        call: &'a KernelCall,
+        call: &'a declaration::KernelCall,
     ) -> Found<Action<'a>> {
         let args = call.args.iter().map(|expr| self.argument(expr)).collect::<Found<Vec<_>>>()?;
         let yields = match result.map(|result| &result.ty) {
@@ -250,7 +247,7 @@ impl<'n, 'a> Block<'n, 'a> {
                 KernelResult::Returned(self.received(symbol.clone(), result)?.value)
             }
         };
-        let call = Call { symbol, prototype, types, args, status: call.status.as_deref() };
+        let call = KernelCall { symbol, prototype, types, args, status: call.status.as_deref() };
         Ok(Action::Kernel { call, result })
     }
 

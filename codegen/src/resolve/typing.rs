@@ -90,36 +90,25 @@ impl Names<'_> {
     /// An operand of arithmetic.
     pub(super) fn number(&self, expr: &Expr) -> Result<Term, String> {
         let term = self.term(expr)?;
-        let what = match term.kind {
-            Kind::Unsigned if term.constant().is_some() => "above int64",
-            Kind::Int | Kind::Unsigned | Kind::Float => return Ok(term),
-            Kind::Bool => return Ok(term.into_number()),
-            Kind::Ptr => "an address",
-            Kind::DType => "an element type",
-            Kind::Device => "a device",
-            Kind::Text => "text",
-            Kind::Several => "several values",
-        };
-        if term.kind == Kind::Unsigned {
-            return Err(format!("`{expr}` is {what}: only a `uint64` compares with it"));
+        match term.kind {
+            Kind::Unsigned if term.constant().is_some() => {
+                Err(format!("`{expr}` is above int64: only a `uint64` compares with it"))
+            }
+            Kind::Int | Kind::Unsigned | Kind::Float => Ok(term),
+            Kind::Bool => Ok(term.into_number()),
+            Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => {
+                Err(format!("`{expr}` is {}, not a number", term.kind.noun()))
+            }
         }
-        Err(format!("`{expr}` is {what}, not a number"))
     }
 
     /// A condition, or an operand of logic.
     pub(super) fn truth(&self, expr: &Expr) -> Result<Term, String> {
         let term = self.term(expr)?;
-        let what = match term.kind {
-            Kind::Bool => return Ok(term),
-            Kind::Int | Kind::Unsigned => "an integer",
-            Kind::Float => "a float",
-            Kind::Ptr => "an address",
-            Kind::DType => "an element type",
-            Kind::Device => "a device",
-            Kind::Text => "text",
-            Kind::Several => "several values",
-        };
-        Err(format!("`{expr}` is {what}, not a truth"))
+        if term.kind == Kind::Bool {
+            return Ok(term);
+        }
+        Err(format!("`{expr}` is {}, not a truth", term.kind.noun()))
     }
 
     /// Two operands of one kind, and whether they are floats.

@@ -73,15 +73,7 @@ impl Source {
 
     /// The value is one of many.
     fn is_loop(self) -> bool {
-        match self {
-            Source::Each { .. } | Source::Key { .. } | Source::Mapped { .. } => true,
-            Source::Context
-            | Source::Argument(_)
-            | Source::Rest(_)
-            | Source::Result
-            | Source::Element { .. }
-            | Source::Alternative { .. } => false,
-        }
+        matches!(self, Source::Each { .. } | Source::Key { .. } | Source::Mapped { .. })
     }
 }
 

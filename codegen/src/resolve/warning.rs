@@ -127,18 +127,10 @@ fn kinds(function: &Function) -> Vec<(Part, &str)> {
     let mut found = Vec::new();
     for (index, statement) in function.body.statements().enumerate() {
         let part = Part::Statement(index);
-        match &statement.kind {
-            StatementKind::Raise { kind, .. } => found.push((part, &**kind)),
-            StatementKind::Call { call: Call::Kernel(call), .. } => {
-                found.extend(of_call(call, part))
-            }
-            StatementKind::Call { call: Call::Function { .. }, .. }
-            | StatementKind::Let { .. }
-            | StatementKind::Alloc { .. }
-            | StatementKind::Launch(_)
-            | StatementKind::If { .. }
-            | StatementKind::For { .. }
-            | StatementKind::Return(_) => {}
+        if let StatementKind::Raise { kind, .. } = &statement.kind {
+            found.push((part, &**kind));
+        } else if let StatementKind::Call { call: Call::Kernel(call), .. } = &statement.kind {
+            found.extend(of_call(call, part));
         }
     }
     found

@@ -14,12 +14,12 @@ use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::CalleeKind;
 use crate::lower::value::{cache, constant_bytes, safe_call};
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::{Call, Callee, KernelResult, PackedCall, Received};
+use crate::resolve::function::{Callee, KernelCall, KernelResult, PackedCall, Received};
 use crate::resolve::ids::ValueId;
 
 impl<'a> Wrapper<'a, '_> {
     /// Calls a C function with these arguments; what it returns, unless that is a status, which must be 0.
-    pub(crate) fn call_kernel(&mut self, call: &Call<'_>, args: &[Value]) -> Option<Value> {
+    pub(crate) fn call_kernel(&mut self, call: &KernelCall<'_>, args: &[Value]) -> Option<Value> {
         let kind = SymbolKind::Function(call.prototype.clone());
         let kernel = self.b.module.declare(call.symbol, Linkage::Import, kind);
         let returned = self.b.call(kernel, args);
@@ -33,7 +33,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// A statement that calls a C function.
-    pub(crate) fn kernel(&mut self, call: &Call<'_>, result: &'a KernelResult<'a>) {
+    pub(crate) fn kernel(&mut self, call: &KernelCall<'_>, result: &'a KernelResult<'a>) {
         let mut args: Vec<Value> = call.args.iter().flat_map(|arg| self.pass(arg)).collect();
         match result {
             KernelResult::None => {
@@ -66,7 +66,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Leaves with the kernel's error if its status is not zero.
-    fn check_status(&mut self, call: &Call<'_>, status: Value) {
+    fn check_status(&mut self, call: &KernelCall<'_>, status: Value) {
         self.b.hint(status, "status");
         let failed = self.b.compare_const(Cond::Ne, status, 0);
         let (fail, next) = (self.b.cold_block("failed"), self.b.block("next"));
@@ -226,7 +226,7 @@ pub(crate) fn cache_name(name: &str) -> String {
 }
 
 /// What a status means that is not zero, where the kernel has left no error.
-fn status_fault(call: &Call<'_>) -> Failed {
+fn status_fault(call: &KernelCall<'_>) -> Failed {
     let errors = call.status.unwrap_or_default();
     let says = |error: &StatusError| {
         let message = Message::of(Complaint::Status, &error.message);

@@ -44,14 +44,14 @@ impl<'a> Wrapper<'a, '_> {
 
 /// The fields of [`map`].
 fn words(declared: &TensorMap<'_>, name: &str) -> [u64; map::SIZE as usize / 8] {
-    let (options, (dtype, bytes)) = (declared.declared, declared.dtype);
+    let (options, element) = (declared.declared, declared.element);
     let steps = !options.steps.is_empty();
     let plain = options.dtype.is_none_or(|dtype| dtype.bytes().is_some());
     let mut words = [0; map::SIZE as usize / 8];
     let fields = [
         (map::RANK, options.extents.len() as u64),
-        (map::DTYPE, dtype.into()),
-        (map::BYTES, bytes.into()),
+        (map::DTYPE, element.number.into()),
+        (map::BYTES, element.bytes.into()),
         (map::INTERLEAVE, options.interleave as u64),
         (map::SWIZZLE, options.swizzle as u64),
         (map::PROMOTION, options.promotion as u64),

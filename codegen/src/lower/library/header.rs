@@ -8,7 +8,7 @@ use crate::resolve::Resolved;
 use crate::resolve::c_type::CType;
 use crate::resolve::external::External;
 use crate::resolve::external::is_c_word;
-use crate::resolve::function::Call;
+use crate::resolve::function::KernelCall;
 
 /// Where the types come from.
 const TYPES: &str = "\
@@ -101,7 +101,7 @@ fn put_external(text: &mut String, external: &External<'_>) {
     put_prototype(text, "int32_t", &external.symbol, &params);
 }
 
-fn put_kernel(text: &mut String, kernel: &Call<'_>) {
+fn put_kernel(text: &mut String, kernel: &KernelCall<'_>) {
     let params: Vec<String> = kernel.types.params.iter().map(|ty| ty.spelling()).collect();
     let result = kernel.types.result.map_or("void".to_owned(), CType::spelling);
     put_prototype(text, &result, kernel.symbol, &params);

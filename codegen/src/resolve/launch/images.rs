@@ -62,13 +62,13 @@ pub(in crate::resolve) fn launches<'a>(
     let (mut first, mut known) = (Vec::new(), FxHashMap::default());
     for (index, function) in functions.iter().enumerate() {
         for (count, launch) in function.launches().into_iter().enumerate() {
-            let (name, sizes) = ((launch.image, launch.kernel), launch.sizes());
+            let (name, sizes) = ((launch.image, launch.gpu_kernel), launch.sizes());
             let wrong = match known.get(&name) {
                 None => against_image(library, launch, &sizes),
                 Some(earlier) if *earlier == sizes => None,
                 Some(earlier) => Some(format!(
                     "`{}` is launched with parameters of {sizes:?} bytes, but earlier of {earlier:?}",
-                    launch.kernel
+                    launch.gpu_kernel
                 )),
             };
             if let Some(reason) = wrong {
@@ -89,19 +89,22 @@ pub(in crate::resolve) fn launches<'a>(
 /// What a launch says of a kernel otherwise than the image, where that is at hand: first whether there is such a kernel,
 /// then the number of its parameters, then their sizes.
 fn against_image(library: &Library, launch: &Launch<'_>, given: &[u32]) -> Option<String> {
-    let Launch { image, kernel, .. } = launch;
-    let sizes = match library.images.iter().find(|known| known.name == *image)?.gpu_kernel(kernel) {
-        GpuKernelFacts::Unknown => return None,
-        GpuKernelFacts::Missing(known) => {
-            let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            return Some(format!("image `{image}` has no kernel `{kernel}`: it has {known}"));
-        }
-        GpuKernelFacts::Sizes(sizes) => sizes,
-    };
+    let Launch { image, gpu_kernel, .. } = launch;
+    let sizes =
+        match library.images.iter().find(|known| known.name == *image)?.gpu_kernel(gpu_kernel) {
+            GpuKernelFacts::Unknown => return None,
+            GpuKernelFacts::Missing(known) => {
+                let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                return Some(format!(
+                    "image `{image}` has no kernel `{gpu_kernel}`: it has {known}"
+                ));
+            }
+            GpuKernelFacts::Sizes(sizes) => sizes,
+        };
     if sizes.len() != given.len() {
         return Some(format!(
-            "`{kernel}` is launched with {} parameters, but in image `{image}` it has {}, of {sizes:?} bytes",
+            "`{gpu_kernel}` is launched with {} parameters, but in image `{image}` it has {}, of {sizes:?} bytes",
             given.len(),
             sizes.len()
         ));
@@ -109,6 +112,6 @@ fn against_image(library: &Library, launch: &Launch<'_>, given: &[u32]) -> Optio
     let (at, (size, given)) =
         sizes.iter().zip(given).enumerate().find(|(_, (size, given))| size != given)?;
     Some(format!(
-        "parameter #{at} of `{kernel}` is given {given} bytes, but in image `{image}` it has {size}"
+        "parameter #{at} of `{gpu_kernel}` is given {given} bytes, but in image `{image}` it has {size}"
     ))
 }

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use abi_spec::{DType, DeviceType, Scalar};
 
 use super::well_formed::ATTRIBUTE_SIZE;
-use super::{Allowed, Launch, PLAIN_CLUSTER, Packing, Param, TensorMap};
+use super::{Allowed, Launch, MapElement, PLAIN_CLUSTER, Packing, Param, TensorMap};
 use crate::declaration::{
     self, AttributeKind, AttributeValue, Device, Expr, LaunchArg, LaunchAttribute, MapType, Shape,
     Tensor,
@@ -45,9 +45,10 @@ impl<'a> Block<'_, 'a> {
         let params = launch.args.iter().map(|arg| self.param(arg, device));
         let params = params.collect::<Found<Vec<_>>>()?;
         let allowed = allowed(&extents, &attributes);
-        let (image, kernel) = (&*launch.image, &*launch.kernel);
+        let (image, gpu_kernel) = (&*launch.image, &*launch.gpu_kernel);
         let unsure = met.unsure;
-        let launch = Launch { image, kernel, extents, attributes, params, device, unsure, allowed };
+        let launch =
+            Launch { image, gpu_kernel, extents, attributes, params, device, unsure, allowed };
         Ok(Action::Launch(Box::new(launch)))
     }
 
@@ -55,9 +56,9 @@ impl<'a> Block<'_, 'a> {
     fn extents(&self, launch: &'a declaration::Launch) -> Found<Packing> {
         let mut fields = Vec::with_capacity(7);
         for (word, extents) in [("grid", &launch.grid), ("block", &launch.block)] {
-            fields.extend(self.dims(word, &launch.kernel, extents)?);
+            fields.extend(self.dims(word, &launch.gpu_kernel, extents)?);
         }
-        let name = format!("shared memory of {}", launch.kernel);
+        let name = format!("shared memory of {}", launch.gpu_kernel);
         fields.push(match &launch.shared {
             Some(bytes) => self.field(bytes, Scalar::Uint32, name)?,
             None => constant(0, Scalar::Uint32),
@@ -66,10 +67,10 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// Three extents, of which those that are left out are 1.
-    fn dims(&self, word: &str, kernel: &str, extents: &[Expr]) -> Found<Vec<Packing>> {
+    fn dims(&self, word: &str, gpu_kernel: &str, extents: &[Expr]) -> Found<Vec<Packing>> {
         let dim = |(at, axis)| match extents.get(at) {
             Some(extent) => {
-                self.field(extent, Scalar::Uint32, format!("{word}.{axis} of {kernel}"))
+                self.field(extent, Scalar::Uint32, format!("{word}.{axis} of {gpu_kernel}"))
             }
             None => Ok(constant(1, Scalar::Uint32)),
         };
@@ -186,7 +187,7 @@ impl<'a> Block<'_, 'a> {
             let (rank, given) = (dims.len(), map.extents.len());
             return Err(format!("`{}` has {rank} dims and its box {given}", map.tensor));
         }
-        let dtype = element(declared, map)?;
+        let element = element(declared, map)?;
         let mut numbers = Vec::with_capacity(map.extents.len() + map.steps.len());
         for (what, list, most) in [("box", &map.extents, 256), ("steps", &map.steps, 8)] {
             for (dim, number) in list.iter().enumerate() {
@@ -197,7 +198,7 @@ impl<'a> Block<'_, 'a> {
                 )?);
             }
         }
-        Ok(TensorMap { declared: map, name: map.tensor.to_string(), tensor, dtype, numbers })
+        Ok(TensorMap { declared: map, name: map.tensor.to_string(), tensor, element, numbers })
     }
 
     /// An integer from 1 on, as far as that is known.
@@ -345,7 +346,7 @@ fn allowed(extents: &Packing, attributes: &[(u32, Packing)]) -> Allowed {
 }
 
 /// The number of the driver's type of the elements of a tensor, and their bytes.
-fn element(tensor: &Tensor, map: &declaration::TensorMap) -> Found<(u32, u32)> {
+fn element(tensor: &Tensor, map: &declaration::TensorMap) -> Found<MapElement> {
     let [dtype] = tensor.dtypes[..] else {
         return Err(format!("`{}` may have elements of several types", map.tensor));
     };
@@ -357,6 +358,6 @@ fn element(tensor: &Tensor, map: &declaration::TensorMap) -> Found<(u32, u32)> {
         Some(bytes) if 8 * bytes != bits => {
             Err(format!("elements of `{}` have {bits} bits, not {}", map.tensor, 8 * bytes))
         }
-        _ => Ok((ty as u32, bits.div_ceil(8))),
+        _ => Ok(MapElement { number: ty as u32, bytes: bits.div_ceil(8) }),
     }
 }

@@ -13,9 +13,9 @@ pub(super) const ATTRIBUTE_SIZE: u32 = 64;
 impl Checker<'_> {
     pub(in crate::resolve) fn launch(&self, part: Part, launch: &Launch) -> Result<(), Error> {
         self.identifier(part, &launch.image)?;
-        self.limit(part, launch.kernel.len(), Limit::Symbol)?;
-        if launch.kernel.is_empty() || launch.kernel.contains(char::is_control) {
-            return Err(self.invalid(part, format!("{:?} names no kernel", launch.kernel)));
+        self.limit(part, launch.gpu_kernel.len(), Limit::Symbol)?;
+        if launch.gpu_kernel.is_empty() || launch.gpu_kernel.contains(char::is_control) {
+            return Err(self.invalid(part, format!("{:?} names no kernel", launch.gpu_kernel)));
         }
         self.limit(part, launch.args.len(), Limit::Arguments)?;
         launch.args.iter().try_for_each(|arg| self.given(part, arg))?;

@@ -165,28 +165,20 @@ impl<'f> Facts<'f> {
     /// A number that is, or is in, an argument.
     fn given(&self, value: ValueId, kind: Kind) -> Possible {
         let value = &self.function.values[value];
-        match value.ty {
-            _ if value.guard.is_some() => of_kind(kind),
-            ParamType::Scalar(scalar) => of_scalar(*scalar, kind),
-            ParamType::Literal(literals) => {
-                let number = |literal: &Literal| match literal {
-                    Literal::Int(value) => Some(i128::from(*value)),
-                    Literal::Bool(truth) => Some(i128::from(*truth)),
-                    Literal::None | Literal::Float(_) | Literal::Str(_) => None,
-                };
-                let all = literals.iter().map(number).collect::<Option<_>>();
-                all.map_or(of_kind(kind), Possible::of)
-            }
-            ParamType::Tensor(_)
-            | ParamType::Leaf(_)
-            | ParamType::Shape(_)
-            | ParamType::Object(_)
-            | ParamType::Sequence(..)
-            | ParamType::Mapping(..)
-            | ParamType::Tuple(_)
-            | ParamType::Optional(_)
-            | ParamType::Union(_) => of_kind(kind),
+        if value.guard.is_some() {
+            return of_kind(kind);
         }
+        if let ParamType::Scalar(scalar) = value.ty {
+            return of_scalar(*scalar, kind);
+        }
+        let ParamType::Literal(literals) = value.ty else { return of_kind(kind) };
+        let number = |literal: &Literal| match literal {
+            Literal::Int(value) => Some(i128::from(*value)),
+            Literal::Bool(truth) => Some(i128::from(*truth)),
+            Literal::None | Literal::Float(_) | Literal::Str(_) => None,
+        };
+        let all = literals.iter().map(number).collect::<Option<_>>();
+        all.map_or(of_kind(kind), Possible::of)
     }
 
     fn property(&self, value: ValueId, property: Property, kind: Kind) -> Possible {
@@ -195,13 +187,13 @@ impl<'f> Facts<'f> {
         let count = || rank().map_or(Possible::NATURAL, Possible::one);
         match property {
             _ if value.guard.is_some() => of_kind(kind),
-            Property::Tensor(OfTensor::Extent { dim, .. }) => match value.ty.shape() {
-                Some(Shape::Dims(dims)) => match dims.get(dim as usize) {
-                    Some(Dim::Expr(Expr::Int(extent))) => Possible::one((*extent).into()),
-                    Some(_) | None => Possible::NATURAL,
-                },
-                Some(Shape::AnyRank) | None => Possible::NATURAL,
-            },
+            Property::Tensor(OfTensor::Extent { dim, .. }) => {
+                let Some(Shape::Dims(dims)) = value.ty.shape() else { return Possible::NATURAL };
+                let Some(Dim::Expr(Expr::Int(extent))) = dims.get(dim as usize) else {
+                    return Possible::NATURAL;
+                };
+                Possible::one((*extent).into())
+            }
             Property::Tensor(OfTensor::Ndim) | Property::Several(OfSeveral::NumberCount) => count(),
             Property::Tensor(OfTensor::DType) => {
                 let accepted = value.tensor().map(|tensor| tensor.accepted()).unwrap_or_default();

@@ -113,18 +113,11 @@ fn each_name<'a>(expr: &'a Expr, with: &mut impl FnMut(&'a str)) {
 
 /// The symbols that a parameter determines whatever the call is.
 fn determined(param: &Param) -> Vec<&str> {
-    let exprs = match &param.ty {
-        ParamType::Tensor(_) | ParamType::Shape(_) => param.ty.exprs(),
-        ParamType::Scalar(_) => return vec![&param.name],
-        ParamType::Leaf(_)
-        | ParamType::Object(_)
-        | ParamType::Sequence(..)
-        | ParamType::Mapping(..)
-        | ParamType::Tuple(_)
-        | ParamType::Optional(_)
-        | ParamType::Union(_)
-        | ParamType::Literal(_) => Vec::new(),
-    };
+    if let ParamType::Scalar(_) = param.ty {
+        return vec![&param.name];
+    }
+    let is_fixed = param.ty.shape().is_some();
+    let exprs = if is_fixed { param.ty.exprs() } else { Vec::new() };
     let names = exprs.into_iter().filter_map(|expr| {
         let Expr::Name(name) = expr else { return None };
         Some(name.as_str())

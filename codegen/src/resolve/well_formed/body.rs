@@ -9,11 +9,22 @@ use crate::declaration::{
 };
 use crate::error::{Error, Part};
 
+/// Parts that errors about the call of a C function are about.
+#[derive(Clone, Copy)]
+struct CallParts {
+    callee: Part,
+    /// The first argument.
+    argument: Part,
+    /// The first status.
+    status: Part,
+}
+
 impl Checker<'_> {
     pub(super) fn body(&self, body: &Body) -> Result<(), Error> {
         match body {
             Body::Call(call) => {
-                self.kernel(call, [Part::Callee, Part::Argument(0), Part::Status(0)])
+                let (argument, status) = (Part::Argument(0), Part::Status(0));
+                self.kernel(call, CallParts { callee: Part::Callee, argument, status })
             }
             Body::Block(statements) => self.statements(statements),
         }
@@ -76,7 +87,9 @@ impl Checker<'_> {
             self.type_of(part, ty)?;
         }
         match call {
-            Call::Kernel(call) => self.kernel(call, [part; 3]),
+            Call::Kernel(call) => {
+                self.kernel(call, CallParts { callee: part, argument: part, status: part })
+            }
             Call::Function { callee, args } => {
                 self.callee(part, callee)?;
                 self.limit(part, args.len(), Limit::Arguments)?;
@@ -100,13 +113,13 @@ impl Checker<'_> {
     }
 
     /// The call of a C function: where it is, its arguments and its errors are.
-    pub(super) fn kernel(&self, call: &KernelCall, parts: [Part; 3]) -> Result<(), Error> {
-        let [callee, argument, status] = parts;
+    fn kernel(&self, call: &KernelCall, parts: CallParts) -> Result<(), Error> {
+        let CallParts { callee, argument, .. } = parts;
         self.symbol(callee, &call.symbol)?;
         self.limit(callee, call.args.len(), Limit::Arguments)?;
         let mut args = call.args.iter().enumerate();
         args.try_for_each(|(index, arg)| self.expr(argument.number(index), arg))?;
-        call.status.as_ref().map_or(Ok(()), |errors| self.errors([callee, status], errors))
+        call.status.as_ref().map_or(Ok(()), |errors| self.errors(parts, errors))
     }
 
     fn symbol(&self, part: Part, symbol: &str) -> Result<(), Error> {
@@ -129,11 +142,11 @@ impl Checker<'_> {
     }
 
     /// Every status has one meaning.
-    fn errors(&self, parts: [Part; 2], errors: &[StatusError]) -> Result<(), Error> {
-        self.limit(parts[0], errors.len(), Limit::Errors)?;
+    fn errors(&self, parts: CallParts, errors: &[StatusError]) -> Result<(), Error> {
+        self.limit(parts.callee, errors.len(), Limit::Errors)?;
         let mut known = FxHashSet::default();
         for (index, StatusError { status, kind, message }) in errors.iter().enumerate() {
-            let part = parts[1].number(index);
+            let part = parts.status.number(index);
             if *status == Some(0) {
                 return Err(self.invalid(part, "the status 0 is no error"));
             }

@@ -1,6 +1,6 @@
 //! Whether signatures are well formed: parameters, types, defaults and results.
 
-use abi_spec::{DType, Scalar};
+use abi_spec::{DType, Scalar, TypeIndex};
 use rustc_hash::FxHashSet;
 
 use super::Checker;
@@ -133,11 +133,11 @@ impl Checker<'_> {
                 if optional { Err(self.invalid(part, reason)) } else { Ok(()) }
             }
             ParamType::Literal(literals) => self.literals(part, literals),
-            ParamType::Leaf(Leaf::Any) if value.optional => {
-                Err(self.invalid(part, "`Any` includes None already"))
+            ParamType::Scalar(Scalar::Ptr) if value.optional => {
+                Err(self.includes_none(part, value))
             }
-            ParamType::Scalar(Scalar::Ptr) | ParamType::Leaf(Leaf::Stream) if value.optional => {
-                Err(self.invalid(part, format!("`{}` includes None already", value.ty)))
+            ParamType::Leaf(leaf) if value.optional && leaf.accepts(TypeIndex::NONE) => {
+                Err(self.includes_none(part, value))
             }
             ParamType::Scalar(_)
             | ParamType::Leaf(_)
@@ -146,6 +146,10 @@ impl Checker<'_> {
             | ParamType::Sequence(..)
             | ParamType::Mapping(..) => Ok(()),
         }
+    }
+
+    fn includes_none(&self, part: Part, value: &Value<'_>) -> Error {
+        self.invalid(part, format!("`{}` includes None already", value.ty))
     }
 
     fn key(&self, part: Part, key: &str) -> Result<(), Error> {
