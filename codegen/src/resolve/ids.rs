@@ -1,4 +1,7 @@
-//! The numbers by which a resolved function refers to its parts, and the tables that they index.
+//! Typed indices of the values, symbols, outputs and locals of a function, and the tables that they index.
+//!
+//! Not `cranelift-entity`: this crate builds without Cranelift, and the tables need only push, index, iterate and
+//! find, which is less code than the crate's maps would save.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,7 +1,7 @@
 //! A launch with its meaning.
 
 pub(super) mod images;
-mod resolve;
+mod statement;
 mod well_formed;
 
 use super::function::{Argument, Home};

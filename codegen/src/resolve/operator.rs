@@ -124,14 +124,8 @@ pub(crate) fn unsigned(op: Comparison) -> Binary {
 impl Binary {
     /// True if the operands are floats.
     pub(crate) fn takes_floats(self) -> bool {
-        match self {
-            Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv | Binary::Fmin => true,
-            Binary::Fmax | Binary::Feq | Binary::Fne | Binary::Flt | Binary::Fle => true,
-            Binary::Fgt | Binary::Fge => true,
-            Binary::Add | Binary::Sub | Binary::Mul | Binary::Min | Binary::Max => false,
-            Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => false,
-            Binary::Ult | Binary::Ule | Binary::Ugt | Binary::Uge => false,
-        }
+        use Binary::{Fadd, Fdiv, Feq, Fge, Fgt, Fle, Flt, Fmax, Fmin, Fmul, Fne, Fsub};
+        matches!(self, Fadd | Fsub | Fmul | Fdiv | Fmin | Fmax | Feq | Fne | Flt | Fle | Fgt | Fge)
     }
 
     /// The value of an operation of integers, wrapping; 1 and 0 are true and false.

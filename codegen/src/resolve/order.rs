@@ -89,31 +89,22 @@ impl<'n, 'a> Order<'n, 'a> {
 
     fn value(&mut self, value: ValueId) -> Result<(), (Part, String)> {
         let ty: &'a ParamType = self.names.values[value].ty;
+        if let ParamType::Scalar(scalar) = ty {
+            self.scalar(value, *scalar);
+            return Ok(());
+        }
+        if let ParamType::Tensor(tensor) = ty {
+            return self.tensor(value, tensor);
+        }
+        self.steps.push(Step::Value { value });
         match ty {
-            ParamType::Scalar(scalar) => {
-                self.scalar(value, *scalar);
-                Ok(())
-            }
-            ParamType::Tensor(tensor) => self.tensor(value, tensor),
-            ParamType::Shape(shape) => {
-                self.steps.push(Step::Value { value });
-                self.dims(shape, |dim| Place::Number { value, dim })
-            }
-            ParamType::Tuple(_) => {
-                self.steps.push(Step::Value { value });
-                self.children(value)
-            }
-            ParamType::Sequence(_, element) if !element.is_any() => self.each(value),
-            ParamType::Mapping(..) => self.each(value),
+            ParamType::Shape(shape) => self.dims(shape, |dim| Place::Number { value, dim }),
+            ParamType::Tuple(_) => self.children(value),
+            ParamType::Sequence(_, element) if element.is_any() => Ok(()),
+            ParamType::Sequence(..) | ParamType::Mapping(..) => self.each(value),
             ParamType::Union(_) => self.union(value),
-            ParamType::Sequence(..)
-            | ParamType::Leaf(_)
-            | ParamType::Object(_)
-            | ParamType::Optional(_)
-            | ParamType::Literal(_) => {
-                self.steps.push(Step::Value { value });
-                Ok(())
-            }
+            ParamType::Scalar(_) | ParamType::Tensor(_) | ParamType::Leaf(_) => Ok(()),
+            ParamType::Object(_) | ParamType::Optional(_) | ParamType::Literal(_) => Ok(()),
         }
     }
 
@@ -146,7 +137,6 @@ impl<'n, 'a> Order<'n, 'a> {
     }
 
     fn each(&mut self, value: ValueId) -> Result<(), (Part, String)> {
-        self.steps.push(Step::Value { value });
         let steps = self.inner(value, |order| order.children(value))?;
         self.steps.push(Step::Each { value, steps });
         Ok(())
@@ -154,7 +144,6 @@ impl<'n, 'a> Order<'n, 'a> {
 
     /// A type that does not fit must leave no trace, so the types of a union bind nothing.
     fn union(&mut self, value: ValueId) -> Result<(), (Part, String)> {
-        self.steps.push(Step::Value { value });
         let (names, before) = (self.names, self.knowledge.clone());
         let mut types = Vec::new();
         for &child in &names.values[value].children {

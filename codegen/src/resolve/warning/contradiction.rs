@@ -183,37 +183,33 @@ impl<'f> Facts<'f> {
 
     fn property(&self, value: ValueId, property: Property, kind: Kind) -> Possible {
         let value = &self.function.values[value];
-        let rank = || value.ty.shape().and_then(Shape::rank).map(|rank| rank as i128);
-        let count = || rank().map_or(Possible::NATURAL, Possible::one);
+        if value.guard.is_some() {
+            return of_kind(kind);
+        }
+        if let Property::Tensor(OfTensor::Extent { dim, .. }) = property {
+            let Some(Shape::Dims(dims)) = value.ty.shape() else { return Possible::NATURAL };
+            let Some(Dim::Expr(Expr::Int(extent))) = dims.get(dim as usize) else {
+                return Possible::NATURAL;
+            };
+            return Possible::one((*extent).into());
+        }
+        if let Property::Tensor(OfTensor::Ndim) | Property::Several(OfSeveral::NumberCount) =
+            property
+        {
+            let rank = value.ty.shape().and_then(Shape::rank);
+            return rank.map_or(Possible::NATURAL, |rank| Possible::one(rank as i128));
+        }
+        if let Property::Tensor(OfTensor::DType) = property {
+            let accepted = value.tensor().map(|tensor| tensor.accepted()).unwrap_or_default();
+            return Possible::of(accepted.iter().map(|dtype| dtype.to_word().into()).collect());
+        }
         match property {
-            _ if value.guard.is_some() => of_kind(kind),
-            Property::Tensor(OfTensor::Extent { dim, .. }) => {
-                let Some(Shape::Dims(dims)) = value.ty.shape() else { return Possible::NATURAL };
-                let Some(Dim::Expr(Expr::Int(extent))) = dims.get(dim as usize) else {
-                    return Possible::NATURAL;
-                };
-                Possible::one((*extent).into())
+            Property::Several(OfSeveral::TextSize | OfSeveral::RestSize { .. }) => {
+                Possible::NATURAL
             }
-            Property::Tensor(OfTensor::Ndim) | Property::Several(OfSeveral::NumberCount) => count(),
-            Property::Tensor(OfTensor::DType) => {
-                let accepted = value.tensor().map(|tensor| tensor.accepted()).unwrap_or_default();
-                Possible::of(accepted.iter().map(|dtype| dtype.to_word().into()).collect())
-            }
-            Property::Several(OfSeveral::TextSize | OfSeveral::RestSize { .. })
-            | Property::Length => Possible::NATURAL,
-            Property::Tensor(
-                OfTensor::Data
-                | OfTensor::Stride { .. }
-                | OfTensor::DeviceType
-                | OfTensor::DeviceId
-                | OfTensor::ByteOffset
-                | OfTensor::Numel
-                | OfTensor::IsContiguous,
-            )
-            | Property::Several(OfSeveral::Address | OfSeveral::Number { .. })
-            | Property::TypeOfDevice
-            | Property::IndexOfDevice
-            | Property::IsSome => of_kind(kind),
+            Property::Length => Possible::NATURAL,
+            Property::Tensor(_) | Property::Several(_) | Property::TypeOfDevice => of_kind(kind),
+            Property::IndexOfDevice | Property::IsSome => of_kind(kind),
         }
     }
 
