@@ -1,9 +1,9 @@
-//! Declarations: what callers see of a function, and what it calls.
+//! Declarations: libraries of functions, their signatures and bodies, as values.
 //!
-//! Everything here is plain data with public fields. `Display` prints canonical text and `FromStr`
-//! parses it back; [`validate`](crate::Library::validate) says whether it means something. The text is that
-//! of the functions: import trees, whose bytes are no text, the entry and the prefix of a
-//! system library are given as values only.
+//! All types are plain data with public fields. `Display` prints the canonical text and `FromStr` parses it;
+//! [`validate`](crate::Library::validate) checks that a library has a meaning. The text covers functions and the
+//! names of images. Import trees, the entry, the prefix of a system library and the bytes of images exist as values
+//! only.
 
 mod body;
 mod expr;

@@ -1,11 +1,11 @@
-//! Expressions: dims, constraints and call arguments.
+//! Expressions: dims, constraints, operands of statements and call arguments.
 
 use std::ops::{Add, Div, Mul, Neg, Not, Rem, Sub};
 
 use abi_spec::Scalar;
 
-/// An expression over symbols and parameters. Integer arithmetic is `int64`, wrapping, with floor
-/// division; an operation of an integer and a float is one of `float64`.
+/// An expression over symbols, parameters and names of the body. Integer arithmetic is `int64`, wrapping, with floor
+/// division. An operation of an integer and a float is a `float64` operation.
 ///
 /// `Display` prints the canonical text: one space around binary operators, no needless parentheses.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,15 +14,15 @@ pub enum Expr {
     Int(i64),
     /// An integer literal above `int64`, in a comparison with a `uint64`.
     Unsigned(u64),
-    /// A float literal; finite.
+    /// A finite float literal.
     Float(f64),
-    /// Text, which compares with what is text, names a type of elements or names a device.
+    /// Text in quotes. It compares with text, and stands for the element type or device that it names.
     Text(String),
-    /// `null`, a pointer.
+    /// `null`, the null pointer.
     Null,
-    /// A symbol or a parameter. A tensor stands for its `DLTensor*`.
+    /// A name of a symbol, a parameter or a local. The name of a tensor stands for its `DLTensor*`.
     Name(String),
-    /// `x.shape[0]`.
+    /// `x.shape[0]`: a member of a value.
     Member(Box<Expr>, Member),
     /// `t[1]`: an element of a tuple, or a number of a shape.
     Element(Box<Expr>, u32),
@@ -30,61 +30,61 @@ pub enum Expr {
     Field(Box<Expr>, String),
     /// `-e`.
     Neg(Box<Expr>),
-    /// `a + b`.
+    /// `a + b`: an arithmetic operation.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
-    /// `min(a, b)`.
+    /// `min(a, b)`: a call of a builtin function.
     Call(Builtin, Box<Expr>, Box<Expr>),
-    /// `stream(x)`: the environment's stream of the device of tensor `x`; NULL for cpu.
+    /// `stream(x)`: the environment's stream for the device of tensor `x`; NULL for the cpu.
     Stream(Box<Expr>),
-    /// `int32(e)`: a checked narrowing, or a rounding to a float type.
+    /// `int32(e)`: a checked narrowing to an integer type, or a rounding to a float type.
     Cast(Scalar, Box<Expr>),
     /// `True` or `False`.
     Bool(bool),
-    /// `None`, an argument of a function of the FFI.
+    /// `None`, as an argument of a function of the FFI.
     None,
-    /// `a < b`: a truth.
+    /// `a < b`: a comparison, which yields a truth.
     Compare(Comparison, Box<Expr>, Box<Expr>),
     /// `not a`.
     Not(Box<Expr>),
     /// `a and b`: the second operand is evaluated only if the first does not decide.
     Logic(Logic, Box<Expr>, Box<Expr>),
-    /// `[a, b]`: an array, where a value of the FFI is made.
+    /// `[a, b]`: an array object, as an argument of a function of the FFI or as a result.
     Array(Vec<Expr>),
-    /// `Shape(n, m)`: a shape, where a value of the FFI is made.
+    /// `Shape(n, m)`: a shape object, as an argument of a function of the FFI or as a result.
     Shape(Vec<Expr>),
 }
 
-/// What follows the point.
+/// A member of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Member {
     /// `x.data`: the address of the first element, `byte_offset` applied.
     Data,
     /// `x.shape[i]`: the extent of dim i, in elements.
     Shape(u32),
-    /// `x.strides[i]`, in elements; the compact value where the strides are NULL.
+    /// `x.strides[i]`: the stride of dim i in elements; the compact stride where the strides are NULL.
     Strides(u32),
-    /// `x.ndim`.
+    /// `x.ndim`: the rank.
     Ndim,
-    /// `x.device_type`, the number of a type of device.
+    /// `x.device_type`: the DLPack number of the device type.
     DeviceType,
-    /// `x.device_id`.
+    /// `x.device_id`: the index of the device.
     DeviceId,
-    /// `x.byte_offset`, in bytes.
+    /// `x.byte_offset`: the offset of the first element in bytes.
     ByteOffset,
-    /// `x.dtype`, the type of the elements.
+    /// `x.dtype`: the element type.
     DType,
-    /// `x.numel`, the number of elements.
+    /// `x.numel`: the number of elements.
     Numel,
-    /// `x.is_contiguous`: whether the strides are compact.
+    /// `x.is_contiguous`: true if the strides are compact.
     IsContiguous,
-    /// `s.size`: how many bytes, numbers or elements there are.
+    /// `s.size`: the number of bytes, numbers or elements.
     Size,
-    /// `x.is_some`: whether an optional value is there.
+    /// `x.is_some`: true if an optional value is not None.
     IsSome,
 }
 
 impl Member {
-    /// The members that take no index, with their names.
+    /// Members without an index, with their names.
     pub(crate) const PLAIN: [(&'static str, Member); 10] = [
         ("data", Member::Data),
         ("ndim", Member::Ndim),
@@ -98,13 +98,13 @@ impl Member {
         ("is_some", Member::IsSome),
     ];
 
-    /// True for the names of members, which elements of tuples cannot have.
+    /// Returns true for names of members, which tuple elements cannot have.
     pub(crate) fn is_name(word: &str) -> bool {
         matches!(word, "shape" | "strides") || Member::PLAIN.iter().any(|(name, _)| *name == word)
     }
 }
 
-/// Binary operators.
+/// An arithmetic operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BinaryOp {
     /// `+`
@@ -120,7 +120,7 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
-    /// The operator as it is written.
+    /// Returns the spelling of the operator.
     pub const fn text(self) -> &'static str {
         match self {
             BinaryOp::Add => "+",
@@ -132,7 +132,7 @@ impl BinaryOp {
     }
 }
 
-/// Comparison operators.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Comparison {
     /// `==`
@@ -150,7 +150,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// The operator as it is written.
+    /// Returns the spelling of the operator.
     pub const fn text(self) -> &'static str {
         match self {
             Comparison::Eq => "==",
@@ -163,7 +163,7 @@ impl Comparison {
     }
 }
 
-/// Operators of truths.
+/// A logical operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Logic {
     /// `and`
@@ -173,7 +173,7 @@ pub enum Logic {
 }
 
 impl Logic {
-    /// The operator as it is written.
+    /// Returns the spelling of the operator.
     pub const fn text(self) -> &'static str {
         match self {
             Logic::And => "and",
@@ -182,7 +182,7 @@ impl Logic {
     }
 }
 
-/// Functions of two arguments.
+/// A builtin function of two arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Builtin {
     /// `ceildiv(a, b)`: the quotient rounded up; integers only.
@@ -194,7 +194,7 @@ pub enum Builtin {
 }
 
 impl Builtin {
-    /// The name as it is written.
+    /// Returns the name of the function.
     pub const fn text(self) -> &'static str {
         match self {
             Builtin::CeilDiv => "ceildiv",
@@ -205,7 +205,7 @@ impl Builtin {
 }
 
 impl Expr {
-    /// Direct subexpressions, in order.
+    /// Returns the direct subexpressions in source order.
     pub fn children(&self) -> impl Iterator<Item = &Expr> {
         let (first, second, rest) = match self {
             Expr::Int(_)
@@ -233,7 +233,7 @@ impl Expr {
     }
 }
 
-/// Expressions of several kinds in one list: numbers, names, and what is made of them.
+/// Builds a `Vec<Expr>` from operands of several types: numbers, names and expressions.
 ///
 /// ```
 /// use tvm_ffi_codegen::{Expr, exprs};
@@ -247,42 +247,42 @@ macro_rules! exprs {
     ($($expr:expr),* $(,)?) => { ::std::vec::Vec::<$crate::Expr>::from([$($crate::Expr::from($expr)),*]) };
 }
 
-/// An integer literal.
+/// Builds an integer literal.
 impl From<i64> for Expr {
     fn from(value: i64) -> Expr {
         Expr::Int(value)
     }
 }
 
-/// A float literal.
+/// Builds a float literal.
 impl From<f64> for Expr {
     fn from(value: f64) -> Expr {
         Expr::Float(value)
     }
 }
 
-/// `True` or `False`.
+/// Builds `True` or `False`.
 impl From<bool> for Expr {
     fn from(value: bool) -> Expr {
         Expr::Bool(value)
     }
 }
 
-/// A symbol or parameter of this name; text is [`Expr::text`].
+/// Builds a name; [`Expr::text`] builds text.
 impl From<&str> for Expr {
     fn from(name: &str) -> Expr {
         Expr::name(name)
     }
 }
 
-/// The same again.
+/// Clones the expression.
 impl From<&Expr> for Expr {
     fn from(expr: &Expr) -> Expr {
         expr.clone()
     }
 }
 
-/// What follows is an expression of the one before; the operators of Rust make arithmetic, and `!` a denial.
+/// Constructors of expressions. Rust's operators build arithmetic, and `!` builds `not`.
 ///
 /// ```
 /// use tvm_ffi_codegen::Expr;
@@ -294,77 +294,77 @@ impl From<&Expr> for Expr {
 /// assert_eq!(fits.to_string(), "n % 4 == 0 and not (x.is_contiguous or x.shape[0] < m)");
 /// ```
 impl Expr {
-    /// A symbol or parameter.
+    /// Builds a name of a symbol, a parameter or a local.
     pub fn name(name: impl Into<String>) -> Expr {
         Expr::Name(name.into())
     }
 
-    /// Text.
+    /// Builds text in quotes.
     pub fn text(text: impl Into<String>) -> Expr {
         Expr::Text(text.into())
     }
 
-    /// `[a, b]`, where a value of the FFI is made.
+    /// Builds `[a, b]`.
     pub fn array(entries: impl IntoIterator<Item: Into<Expr>>) -> Expr {
         Expr::Array(entries.into_iter().map(Into::into).collect())
     }
 
-    /// `Shape(n, m)`, where a value of the FFI is made.
+    /// Builds `Shape(n, m)`.
     pub fn shape_of(numbers: impl IntoIterator<Item: Into<Expr>>) -> Expr {
         Expr::Shape(numbers.into_iter().map(Into::into).collect())
     }
 
-    /// `self.member`.
+    /// Builds `self.member`.
     pub fn member(&self, member: Member) -> Expr {
         Expr::Member(Box::new(self.clone()), member)
     }
 
-    /// `self.shape[dim]`.
+    /// Builds `self.shape[dim]`.
     pub fn shape(&self, dim: u32) -> Expr {
         self.member(Member::Shape(dim))
     }
 
-    /// `self.strides[dim]`.
+    /// Builds `self.strides[dim]`.
     pub fn strides(&self, dim: u32) -> Expr {
         self.member(Member::Strides(dim))
     }
 
-    /// `self[index]`: an element of a tuple, or a number of a shape.
+    /// Builds `self[index]`: an element of a tuple, or a number of a shape.
     pub fn element(&self, index: u32) -> Expr {
         Expr::Element(Box::new(self.clone()), index)
     }
 
-    /// `self.name`: an element of a tuple by its name.
+    /// Builds `self.name`: an element of a tuple by its name.
     pub fn field(&self, name: impl Into<String>) -> Expr {
         Expr::Field(Box::new(self.clone()), name.into())
     }
 
-    /// `stream(self)`.
+    /// Builds `stream(self)`.
     pub fn stream(&self) -> Expr {
         Expr::Stream(Box::new(self.clone()))
     }
 
-    /// `int32(self)`: a checked narrowing, or a rounding to a float type.
+    /// Builds `int32(self)`: a checked narrowing, or a rounding to a float type.
     pub fn cast(self, scalar: Scalar) -> Expr {
         Expr::Cast(scalar, Box::new(self))
     }
 
-    /// `self op rhs`.
+    /// Builds `self op rhs`, an arithmetic operation.
     pub fn binary(self, op: BinaryOp, rhs: impl Into<Expr>) -> Expr {
         Expr::Binary(op, Box::new(self), Box::new(rhs.into()))
     }
 
-    /// `self op rhs`, a truth.
+    /// Builds `self op rhs`, a comparison.
     pub fn compare(self, op: Comparison, rhs: impl Into<Expr>) -> Expr {
         Expr::Compare(op, Box::new(self), Box::new(rhs.into()))
     }
 
-    /// `self and rhs`, or `self or rhs`.
+    /// Builds `self and rhs` or `self or rhs`.
     pub fn logic(self, op: Logic, rhs: impl Into<Expr>) -> Expr {
         Expr::Logic(op, Box::new(self), Box::new(rhs.into()))
     }
 
-    /// `builtin(self, rhs)`.
+    /// Builds `builtin(self, rhs)`.
     pub fn builtin(self, builtin: Builtin, rhs: impl Into<Expr>) -> Expr {
         Expr::Call(builtin, Box::new(self), Box::new(rhs.into()))
     }
@@ -423,7 +423,7 @@ of_two! {
     builtin max Builtin::Max "max(self, rhs)";
 }
 
-/// With anything on the right, and a number on the left.
+/// Implements Rust's operators for `Expr`, with any operand on the right and a number on the left.
 macro_rules! operators {
     ($($operator:ident $method:ident;)*) => {$(
         impl<R: Into<Expr>> $operator<R> for Expr {
@@ -484,7 +484,7 @@ impl Neg for &Expr {
     }
 }
 
-/// `not self`.
+/// Builds `not self`.
 impl Not for Expr {
     type Output = Expr;
 

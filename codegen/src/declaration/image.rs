@@ -1,56 +1,57 @@
-//! Images: GPU code that a library carries, and what its bytes say of the GPU kernels in it.
+//! Images: the GPU code of a library, and the parameters of its GPU kernels.
 //!
-//! A kernel is a symbol. The section `.nv.info.<kernel>` holds records: a format, an attribute and two bytes more, which
-//! for the format of values are the size of what follows. A parameter's value has its ordinal in the second word and its
-//! size in the third, above 18 bits of other things where there is room for both.
+//! In a cubin a GPU kernel is a symbol. The section `.nv.info.<kernel>` holds records of a format byte, an attribute
+//! byte and two bytes that are the size of the value which follows, if the format says that one does. The value of a
+//! parameter's record has the ordinal in bytes 4 to 5 and the size in bytes 8 to 11. In records for small parameters
+//! the size is shifted left by 18 bits, over other flags.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// GPU code that a library carries: a cubin, a fatbin or PTX, as the header of its bytes says.
+/// GPU code of a library: a cubin, a fatbin or PTX, told apart by the header of the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Image {
-    /// Its name; images have a namespace of their own.
+    /// Name; images have a namespace of their own.
     pub name: String,
-    /// Its bytes, which are no part of the text. A library resolves only with them.
+    /// Bytes, which the text does not contain. [`Library::resolve`](crate::Library::resolve) requires them.
     pub bytes: Option<Vec<u8>>,
 }
 
-/// What an image is.
+/// Format of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ImageKind {
-    /// Machine code for one architecture: an ELF file of the machine `EM_CUDA`.
+    /// Machine code for one architecture: an ELF file whose machine is `EM_CUDA`.
     Cubin,
-    /// Code for several architectures.
+    /// Machine code or PTX for several architectures.
     Fatbin,
-    /// Text that the driver compiles.
+    /// PTX, which the driver compiles.
     Ptx,
 }
 
-/// What an image says of a kernel.
+/// Facts about a GPU kernel that an image contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GpuKernelFacts {
-    /// Nothing that can be read here: PTX, and code that is compressed. The driver knows.
+    /// Nothing is known: the image is PTX or compressed, and only the driver can read it.
     Unknown,
-    /// There is none of that name, but these.
+    /// The image has no kernel of this name; its kernels are these.
     Missing(Vec<String>),
-    /// The bytes of each parameter.
+    /// Size of each parameter in bytes.
     Sizes(Vec<u32>),
 }
 
 impl Image {
-    /// An image whose bytes are not known yet: `image name;`.
+    /// Builds an image without bytes: `image name;`.
     pub fn new(name: impl Into<String>) -> Image {
         Image { name: name.into(), bytes: None }
     }
 
-    /// With its bytes.
+    /// Sets the bytes.
     pub fn with_bytes(mut self, bytes: impl Into<Vec<u8>>) -> Image {
         self.bytes = Some(bytes.into());
         self
     }
 
-    /// What its bytes say of a kernel.
+    /// Reads the facts about a GPU kernel from the bytes.
     ///
     /// ```
     /// use tvm_ffi_codegen::{Image, GpuKernelFacts};
@@ -69,7 +70,7 @@ impl Image {
 }
 
 impl ImageKind {
-    /// What the header of an image says that it is; `None` if it is none that the driver loads.
+    /// Detects the format from the header; returns `None` if the driver loads no such bytes.
     ///
     /// ```
     /// use tvm_ffi_codegen::ImageKind;
@@ -78,9 +79,9 @@ impl ImageKind {
     /// assert_eq!(ImageKind::of(b"\x7fELF"), None);
     /// ```
     pub fn of(bytes: &[u8]) -> Option<ImageKind> {
-        /// `EM_CUDA`, at the offset of `e_machine` in a little-endian ELF file of 64 bits.
+        /// Offset of `e_machine` in a little-endian 64-bit ELF file, and `EM_CUDA`.
         const MACHINE: (usize, [u8; 2]) = (18, 190_u16.to_le_bytes());
-        /// The first word of a fatbin.
+        /// First word of a fatbin.
         const FATBIN: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
         let machine = bytes.get(MACHINE.0..MACHINE.0 + 2);
         if bytes.starts_with(b"\x7fELF\x02\x01") && machine == Some(&MACHINE.1) {
@@ -93,8 +94,8 @@ impl ImageKind {
     }
 }
 
-/// False for bytes that end before the image does: the driver is not told how many there are, and would read on. A cubin
-/// reaches to the end of its table of sections at least.
+/// Returns false if the bytes end before the image does. The driver is not told their number and would read on. A
+/// cubin extends at least to the end of its section table.
 pub(crate) fn is_whole(bytes: &[u8], kind: ImageKind) -> bool {
     let number = |at: usize, size: usize| {
         let mut word = [0; 8];
@@ -102,16 +103,16 @@ pub(crate) fn is_whole(bytes: &[u8], kind: ImageKind) -> bool {
         Some(u64::from_le_bytes(word))
     };
     let end = || match kind {
-        // `e_shoff`, `e_shentsize` and `e_shnum` of the header.
+        // `e_shoff`, `e_shentsize` and `e_shnum` of the ELF header.
         ImageKind::Cubin => number(40, 8)?.checked_add(number(58, 2)? * number(60, 2)?),
-        // The size of what follows the header, and that of the header.
+        // Size of the contents and size of the header.
         ImageKind::Fatbin => number(8, 8)?.checked_add(number(6, 2)?),
         ImageKind::Ptx => Some(0),
     };
     end().is_some_and(|end| end <= bytes.len() as u64)
 }
 
-/// True for text whose first directive, after comments, is `.version`.
+/// Returns true for text whose first directive, after comments, is `.version`.
 fn is_ptx(bytes: &[u8]) -> bool {
     let Ok(mut text) = std::str::from_utf8(bytes.strip_suffix(&[0]).unwrap_or(bytes)) else {
         return false;
@@ -128,7 +129,8 @@ fn is_ptx(bytes: &[u8]) -> bool {
     }
 }
 
-/// Any member of a fatbin may be the one that is loaded: there is no kernel if none has it.
+/// Looks a kernel up in a fatbin. The driver may load any member, so the kernel is missing only if every member lacks
+/// it.
 fn in_fatbin(fatbin: &[u8], kernel: &str) -> GpuKernelFacts {
     let (mut others, mut unknown) = (Vec::new(), false);
     for code in members(fatbin) {
@@ -143,7 +145,8 @@ fn in_fatbin(fatbin: &[u8], kernel: &str) -> GpuKernelFacts {
     if unknown { GpuKernelFacts::Unknown } else { GpuKernelFacts::Missing(others) }
 }
 
-/// What is in a fatbin: after its header, whose size stands at 6, members with headers of their own.
+/// Returns the members of a fatbin. Its header has its own size at offset 6; members with headers of their own
+/// follow.
 fn members(fatbin: &[u8]) -> Vec<&[u8]> {
     let mut found = Vec::new();
     let mut rest = number(fatbin, 6, 2).and_then(|size| fatbin.get(size..)).unwrap_or_default();
@@ -171,7 +174,7 @@ fn in_cubin(cubin: &[u8], kernel: &str) -> GpuKernelFacts {
     records.and_then(sizes).map_or(GpuKernelFacts::Unknown, GpuKernelFacts::Sizes)
 }
 
-/// The sizes of the parameters, in order, if the records are of every one.
+/// Returns the parameter sizes in order; `None` if a parameter has no record.
 fn sizes(mut records: &[u8]) -> Option<Vec<u32>> {
     const FORMAT_VALUE: u8 = 0x04;
     let mut found = BTreeMap::new();
@@ -186,7 +189,7 @@ fn sizes(mut records: &[u8]) -> Option<Vec<u32>> {
     in_order.then(|| found.into_values().collect())
 }
 
-/// The ordinal and the size of a parameter, if the record is of one.
+/// Returns ordinal and size of the parameter that a record describes.
 fn parameter(attribute: u8, value: &[u8]) -> Option<(usize, u32)> {
     const PARAMETER: u8 = 0x17;
     const LARGE_PARAMETER: u8 = 0x45;
@@ -198,18 +201,18 @@ fn parameter(attribute: u8, value: &[u8]) -> Option<(usize, u32)> {
     Some((number(value, 4, 2)?, number(value, 8, 4)? as u32 >> shift))
 }
 
-/// The number of `size` bytes at an offset.
+/// Reads a little-endian number of `size` bytes.
 fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
     let mut word = [0; 8];
     word[..size].copy_from_slice(bytes.get(at..at.checked_add(size)?)?);
     usize::try_from(u64::from_le_bytes(word)).ok()
 }
 
-/// An ELF file of 64 bits.
+/// A 64-bit ELF file.
 struct File<'a> {
     bytes: &'a [u8],
     sections: Vec<Section>,
-    /// The number of the section that holds the names of sections.
+    /// Index of the section that holds the section names.
     names: usize,
 }
 
@@ -218,7 +221,7 @@ struct Section {
     kind: usize,
     start: usize,
     size: usize,
-    /// Of a table of symbols the section that holds their names.
+    /// For a symbol table, index of the section that holds the symbol names.
     link: usize,
 }
 
@@ -245,7 +248,7 @@ impl<'a> File<'a> {
         self.bytes.get(section.start..section.start.checked_add(section.size)?)
     }
 
-    /// The text at an offset of the section that holds names.
+    /// Reads the NUL-terminated name at an offset of a string section.
     fn text(&self, names: usize, at: usize) -> Option<&'a str> {
         let text = self.contents(self.sections.get(names)?)?.get(at..)?;
         std::str::from_utf8(&text[..text.iter().position(|byte| *byte == 0)?]).ok()
@@ -256,15 +259,15 @@ impl<'a> File<'a> {
         self.contents(self.sections.iter().find(named)?)
     }
 
-    /// What the file defines or refers to by name.
+    /// Returns the entries of the symbol table.
     fn symbols(&self) -> Option<Vec<Symbol<'a>>> {
         /// `SHT_SYMTAB`
         const TABLE: usize = 2;
-        /// Bytes of a symbol.
+        /// Bytes of a symbol table entry.
         const SIZE: usize = 24;
         let table = self.sections.iter().find(|section| section.kind == TABLE)?;
         let symbol = |bytes: &[u8]| {
-            /// `STT_FUNC`, and NVIDIA's flag of what can be launched.
+            /// `STT_FUNC`, and NVIDIA's flag for functions that can be launched.
             const FUNCTION: usize = 2;
             const ENTRY: usize = 0x10;
             let name = self.text(table.link, number(bytes, 0, 4)?)?;

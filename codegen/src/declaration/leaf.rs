@@ -1,23 +1,23 @@
-//! Types without parts: all that is known of each stands in one table.
+//! Leaf types, which have no parts: one table holds the facts about each.
 
 use abi_spec::{Scalar, TypeIndex};
 
 use super::Literal;
 
-/// What a value or an expression yields.
+/// Kind of a term: what an expression yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An `int64`.
     Int,
-    /// A truth, 0 or 1; a number where one is asked for.
+    /// A truth, 0 or 1; an operand of arithmetic is converted to `int64`.
     Bool,
-    /// A `uint64`, which is an [`Int`](Kind::Int) that wraps but where it is compared or converted.
+    /// A `uint64`. Arithmetic wraps it to [`Int`](Kind::Int); comparisons and conversions do not.
     Unsigned,
     /// A `float64`.
     Float,
     /// An address.
     Ptr,
-    /// An element type, as its 32 bits.
+    /// An element type, as the 32 bits of a `DLDataType`.
     DType,
     /// A device: type and index.
     Device,
@@ -28,7 +28,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The noun by which errors call it.
+    /// Returns the noun that errors use for a term of this kind.
     pub(crate) const fn noun(self) -> &'static str {
         match self {
             Kind::Int | Kind::Unsigned => "an integer",
@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// The scalar type that has exactly the values of this kind; `None` if the kind is not numeric.
+    /// Returns the scalar type with exactly the values of this kind; `None` if the kind is not numeric.
     pub(crate) const fn number(self) -> Option<Scalar> {
         match self {
             Kind::Int => Some(Scalar::Int64),
@@ -54,7 +54,7 @@ impl Kind {
     }
 }
 
-/// One row of the table of leaves.
+/// Row of the table: facts about one leaf type.
 #[derive(Debug)]
 pub(crate) struct Facts {
     /// Keyword of the language.
@@ -69,11 +69,11 @@ pub(crate) struct Facts {
     pub(crate) address: &'static str,
     /// Type indices that values may have; `None` for all.
     pub(crate) accepted: Option<&'static [TypeIndex]>,
-    /// Literals that a parameter may have as its default.
+    /// Literals that the default of a parameter may be.
     pub(crate) default: Default,
 }
 
-/// Literals that a parameter of a leaf type may have as its default.
+/// Literals that the default of a parameter of a leaf type may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Default {
     /// Text.
@@ -98,7 +98,7 @@ macro_rules! leaves {
             /// Every leaf.
             pub const ALL: &[Leaf] = &[$(Leaf::$leaf),*];
 
-            /// The row of this leaf.
+            /// Returns the row of this leaf.
             pub(crate) const fn facts(self) -> &'static Facts {
                 match self {
                     $(Leaf::$leaf => &$facts,)*

@@ -1,70 +1,67 @@
-//! Libraries, functions and what stands beside them.
+//! Libraries, functions and their source locations.
 
 use abi_spec::library_bin::ImportTree;
 
 use super::{Body, Image, Signature};
 
-/// What one shared object exports.
+/// Contents of one shared object.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Library {
-    /// In the order in which they are emitted; names are unique.
+    /// Functions, in the order of emission; names are unique.
     pub functions: Vec<Function>,
-    /// GPU code that launches take kernels from; names are unique. Those that nothing is launched from are left out
-    /// of what is emitted.
+    /// Images that launches take GPU kernels from; names are unique. Images without a launch are not emitted.
     pub images: Vec<Image>,
-    /// The name of one more function, `(device_id: int64) -> None`, which loads all kernels on a device, so that
-    /// launches are legal while a graph is captured, and looks up the functions that are called by name.
+    /// A further function, `(device_id: int64) -> None`. It loads all GPU kernels on a device, so that launches are
+    /// legal while a graph is captured, and looks up the functions that are called by name.
     pub prepare: Option<Prepare>,
-    /// The modules that the library brings along. Any tree that is
-    /// [valid](ImportTree::validate); it need not hold the library itself, which is then unreachable from
-    /// what loading returns. `None` for a library that is loaded as it is.
+    /// Import tree to embed, any that is [valid](ImportTree::validate). If the tree does not contain the library
+    /// itself, loading returns something from which the library is unreachable. `None` embeds no tree.
     pub imports: Option<ImportTree<'static>>,
-    /// The function that a call of the loaded module calls: exported as `main` too.
+    /// Name of the function that a call of the loaded module calls; it is exported as `main` too.
     pub entry: Option<String>,
-    /// Be part of a program instead of a file to load: a *system library* of this prefix, which may be
-    /// empty. Its functions are registered when the program starts and found by
-    /// `ffi.SystemLib(prefix)`; what it exports has the prefix in its name, so that libraries of different
-    /// prefixes can be linked into one program. Loaders of its imports run while the runtime holds the lock
-    /// of its system libraries: they must not ask for another one.
+    /// Prefix of a *system library*, which is linked into a program instead of loaded from a file; it may be empty.
+    /// The functions are registered when the program starts, and `ffi.SystemLib(prefix)` finds them. Exported symbols
+    /// contain the prefix, so that libraries of different prefixes can be linked into one program. Loaders of imports
+    /// run while the runtime holds the lock of its system libraries, so they must not ask for another one.
     pub system_lib: Option<String>,
 }
 
-/// A declaration: a signature and its body.
+/// A declaration: a signature and a body.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Function {
-    /// The text after `///`, lines joined by newlines; empty if there is none.
+    /// Documentation: the text after `///`, lines joined by newlines; empty if there is none.
     pub docs: String,
-    /// Where the function comes from, as the backtrace of its errors says.
+    /// Source location in the backtrace of errors.
     pub location: Option<Location>,
-    /// What callers see.
+    /// Name, parameters, result and constraints.
     pub signature: Signature,
-    /// What runs once the arguments are checked.
+    /// Code that runs after the arguments are checked.
     pub body: Body,
-    /// The library also has a C function of the same name, which packs its C parameters, calls the function, and
-    /// returns 0, or -1 with the error in the thread's slot: `extern`. The [language](crate::language) says more.
+    /// True for `extern`: a C function of the same name packs its parameters, calls the function and returns 0, or -1
+    /// with the error in the thread's slot. The [language](crate::language) describes its parameters.
     pub external: bool,
 }
 
 /// A function that [prepares](Library::prepare) launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepare {
-    /// Without a body of its own: it is made of what the library launches.
+    /// Declaration with an empty body; resolving generates the body from the launches of the library.
     pub(crate) function: Function,
 }
 
-/// A line of a source.
+/// A source line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// The name of the file, as it is to be shown.
+    /// Name of the file, as it is shown.
     pub file: String,
-    /// Counted from 1.
+    /// Line number, counted from 1.
     pub line: u32,
 }
 
 impl Function {
-    /// The images that its body launches from, each once, without their bytes.
+    /// Returns the images that the body launches from, each once, without bytes.
     pub(crate) fn images(&self) -> Vec<Image> {
         let mut images: Vec<Image> = Vec::new();
         for launch in self.body.launches() {
@@ -77,7 +74,7 @@ impl Function {
 }
 
 impl Library {
-    /// A library of these functions that imports nothing.
+    /// Builds a library of functions, without imports.
     ///
     /// ```
     /// use tvm_ffi_codegen::library_bin::{ImportTree, Module, Node};
@@ -100,31 +97,31 @@ impl Library {
         Library { functions: functions.into_iter().collect(), ..Library::default() }
     }
 
-    /// With [modules that it brings along](Library::imports).
+    /// Sets the [import tree](Library::imports).
     pub fn with_imports(mut self, tree: ImportTree<'static>) -> Library {
         self.imports = Some(tree);
         self
     }
 
-    /// With an [entry](Library::entry).
+    /// Sets the [entry](Library::entry).
     pub fn with_entry(mut self, name: impl Into<String>) -> Library {
         self.entry = Some(name.into());
         self
     }
 
-    /// With an [image](Library::images) after those that it has.
+    /// Appends an [image](Library::images).
     pub fn with_image(mut self, image: Image) -> Library {
         self.images.push(image);
         self
     }
 
-    /// With a function of this name that [prepares](Library::prepare) launches.
+    /// Sets the name of the function that [prepares](Library::prepare) launches.
     pub fn with_prepare(mut self, name: impl Into<String>) -> Library {
         self.prepare = Some(Prepare::new(name));
         self
     }
 
-    /// As a [system library](Library::system_lib) of this prefix.
+    /// Makes the library a [system library](Library::system_lib) with a prefix.
     pub fn with_system_lib(mut self, prefix: impl Into<String>) -> Library {
         self.system_lib = Some(prefix.into());
         self
@@ -132,19 +129,19 @@ impl Library {
 }
 
 impl Prepare {
-    /// Of this name.
+    /// Builds a function of this name.
     pub fn new(name: impl Into<String>) -> Prepare {
         let signature = Signature::new(name).param("device_id", abi_spec::Scalar::Int64);
         Prepare { function: signature.body([]) }
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.function.signature.name
     }
 }
 
-/// A library of these functions that imports nothing.
+/// Builds a library of functions, without imports.
 impl From<Vec<Function>> for Library {
     fn from(functions: Vec<Function>) -> Library {
         Library::new(functions)
@@ -152,19 +149,19 @@ impl From<Vec<Function>> for Library {
 }
 
 impl Function {
-    /// With documentation, lines joined by newlines.
+    /// Sets the documentation, lines joined by newlines.
     pub fn with_docs(mut self, docs: impl Into<String>) -> Function {
         self.docs = docs.into();
         self
     }
 
-    /// From this line of a file, counted from 1.
+    /// Sets the source location; lines are counted from 1.
     pub fn with_location(mut self, file: impl Into<String>, line: u32) -> Function {
         self.location = Some(Location::new(file, line));
         self
     }
 
-    /// With a [C function](Function::external) beside it.
+    /// Adds a [C function](Function::external) of the same name.
     pub fn with_extern(mut self) -> Function {
         self.external = true;
         self
@@ -172,7 +169,7 @@ impl Function {
 }
 
 impl Location {
-    /// A line of a file, counted from 1.
+    /// Builds a location; lines are counted from 1.
     pub fn new(file: impl Into<String>, line: u32) -> Location {
         Location { file: file.into(), line }
     }

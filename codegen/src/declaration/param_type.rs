@@ -1,33 +1,33 @@
-//! The types of parameters: which values a parameter accepts.
+//! Types of parameters: the values that a parameter accepts.
 
 use abi_spec::Scalar;
 
 use super::{Dim, Expr, Leaf, Shape, Strides, Tensor};
 
-/// Which values a parameter accepts.
+/// Type of a parameter, a result or a value nested in one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamType {
     /// A number or an opaque pointer.
     Scalar(Scalar),
-    /// A tensor object or a `DLTensor*`.
+    /// A tensor, as a tensor object or a `DLTensor*`.
     Tensor(Tensor),
-    /// A type without parts: text, an element type, anything.
+    /// A type without parts, such as text or an element type.
     Leaf(Leaf),
-    /// A shape, or an array or list of integers. The dims are what its numbers must be.
+    /// A shape, or an array or list of integers. The dims constrain its numbers.
     Shape(Shape),
     /// An object of a class.
     Object(ObjectClass),
     /// An array or list of any number of elements of one type.
     Sequence(Sequence, Box<ParamType>),
-    /// A map or dict whose keys are of one type, and its values of another.
+    /// A map or dict: types of keys and values, in this order.
     Mapping(Mapping, Box<[ParamType; 2]>),
-    /// An array of as many elements, each with a type of its own.
+    /// An array with a fixed number of elements, each with a type of its own.
     Tuple(Vec<Element>),
-    /// None, or a value of the type.
+    /// None or a value of the type.
     Optional(Box<ParamType>),
     /// A value of one of several types.
     Union(Vec<ParamType>),
-    /// One of several values.
+    /// One of several literals.
     Literal(Vec<Literal>),
 }
 
@@ -38,42 +38,42 @@ pub enum ObjectClass {
     Function,
     /// A module.
     Module,
-    /// A tensor of which nothing is required.
+    /// A tensor object without constraints.
     Tensor,
     /// Any object.
     Any,
-    /// The class of this type key, and those derived from it.
+    /// The class with this type key, and classes derived from it.
     Key(String),
 }
 
-/// Sequences by their type. Each accepts the other, as the C++ macro does.
+/// Class of a sequence. Each accepts the other, like the C++ macro.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sequence {
-    /// Immutable.
+    /// An immutable array.
     Array,
-    /// Mutable.
+    /// A mutable list.
     List,
 }
 
-/// Mappings by their type. Each accepts the other, as the C++ macro does.
+/// Class of a mapping. Each accepts the other, like the C++ macro.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mapping {
-    /// Immutable.
+    /// An immutable map.
     Map,
-    /// Mutable.
+    /// A mutable dict.
     Dict,
 }
 
 /// An element of a tuple.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Element {
-    /// A name by which expressions and errors call it, instead of its index.
+    /// Name in expressions and errors; `None` to use the index.
     pub name: Option<String>,
-    /// Which values it accepts.
+    /// Type of the element.
     pub ty: ParamType,
 }
 
-/// A value that is written out.
+/// A literal, in a type or as a default.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
     /// `None`
@@ -89,8 +89,8 @@ pub enum Literal {
 }
 
 impl ParamType {
-    /// The type without `Optional` around it, and whether None is one of its values because of that, or
-    /// because it is a literal.
+    /// Returns the type without `Optional`, and true if None is a value of the type because of `Optional` or a
+    /// literal `None`.
     pub fn required(&self) -> (&ParamType, bool) {
         if let ParamType::Optional(inner) = self {
             return (inner, true);
@@ -100,7 +100,7 @@ impl ParamType {
 }
 
 impl ParamType {
-    /// The types that are nested directly in this one.
+    /// Returns the directly nested types.
     fn nested(&self) -> Vec<&ParamType> {
         match self {
             ParamType::Sequence(_, inner) | ParamType::Optional(inner) => vec![inner],
@@ -116,12 +116,12 @@ impl ParamType {
         }
     }
 
-    /// True if some path from the type to one without nested types has more than `height` of them.
+    /// Returns true if types nest deeper than `height`.
     pub(crate) fn is_deeper_than(&self, height: usize) -> bool {
         height == 0 || self.nested().into_iter().any(|ty| ty.is_deeper_than(height - 1))
     }
 
-    /// Every expression in it: of extents, strides and numbers of shapes.
+    /// Returns all expressions: extents, strides and numbers of shapes.
     pub(crate) fn exprs(&self) -> Vec<&Expr> {
         let strides = if let Some(Tensor { strides: Strides::List(list), .. }) = self.tensor() {
             &list[..]
@@ -136,12 +136,12 @@ impl ParamType {
         own.chain(self.nested().into_iter().flat_map(ParamType::exprs)).collect()
     }
 
-    /// The tensor that it is.
+    /// Returns the tensor if the type is one.
     pub(crate) fn tensor(&self) -> Option<&Tensor> {
         if let ParamType::Tensor(tensor) = self { Some(tensor) } else { None }
     }
 
-    /// The shape that a tensor or a shape must have.
+    /// Returns the shape if the type is a tensor or a shape.
     pub(crate) fn shape(&self) -> Option<&Shape> {
         if let ParamType::Shape(shape) = self {
             return Some(shape);
@@ -149,22 +149,22 @@ impl ParamType {
         self.tensor().map(|tensor| &tensor.shape)
     }
 
-    /// Returns the leaf if the type has no parts.
+    /// Returns the leaf if the type is one.
     pub(crate) fn leaf(&self) -> Option<Leaf> {
         if let ParamType::Leaf(leaf) = self { Some(*leaf) } else { None }
     }
 
-    /// Returns true for the type of every value.
+    /// Returns true if the type accepts every value.
     pub(crate) fn is_any(&self) -> bool {
         self.leaf().is_some_and(Leaf::accepts_all)
     }
 
-    /// The class of an object.
+    /// Returns the class if the type is an object.
     pub(crate) fn class(&self) -> Option<&ObjectClass> {
         if let ParamType::Object(class) = self { Some(class) } else { None }
     }
 
-    /// The scalar type of a number, also of one that is one of several literals.
+    /// Returns the scalar type of a scalar, or of literals that share one.
     pub(crate) fn scalar(&self) -> Option<Scalar> {
         if let ParamType::Literal(literals) = self {
             return literal_scalar(literals);
@@ -172,8 +172,8 @@ impl ParamType {
         if let ParamType::Scalar(scalar) = self { Some(*scalar) } else { None }
     }
 
-    /// True if a literal can be the default of a parameter of this type: if its own type fits. Whether its
-    /// value does is checked with every call.
+    /// Returns true if the type of a literal lets it be the default of a parameter of this type. Its value is checked
+    /// at every call.
     pub(crate) fn takes(&self, literal: &Literal) -> bool {
         let (ty, optional) = self.required();
         match ty {
@@ -198,7 +198,7 @@ impl ParamType {
 }
 
 impl ObjectClass {
-    /// The type key; `None` for any object.
+    /// Returns the type key; `None` for any object.
     pub fn key(&self) -> Option<&str> {
         match self {
             ObjectClass::Function => Some("ffi.Function"),
@@ -210,7 +210,7 @@ impl ObjectClass {
     }
 }
 
-/// The scalar type that all literals have, `None` aside.
+/// Returns the scalar type that all literals other than `None` have.
 pub(crate) fn literal_scalar(literals: &[Literal]) -> Option<Scalar> {
     let mut types = literals.iter().filter_map(|literal| match literal {
         Literal::None => None,
@@ -222,20 +222,20 @@ pub(crate) fn literal_scalar(literals: &[Literal]) -> Option<Scalar> {
     types.all(|ty| ty == Some(first)).then_some(first)
 }
 
-/// True if all literals are text, `None` aside.
+/// Returns true if all literals other than `None` are text, and there is one.
 pub(crate) fn is_text(literals: &[Literal]) -> bool {
     let mut some = literals.iter().filter(|literal| **literal != Literal::None).peekable();
     some.peek().is_some() && some.all(|literal| matches!(literal, Literal::Str(_)))
 }
 
 impl ObjectClass {
-    /// The class of this type key, and those derived from it.
+    /// Builds the class with this type key, and classes derived from it.
     pub fn of(key: impl Into<String>) -> ObjectClass {
         ObjectClass::Key(key.into())
     }
 }
 
-/// Conversions into types of parameters.
+/// Implements conversions into parameter types.
 macro_rules! types {
     ($($from:ident $variant:ident;)*) => {$(
         impl From<$from> for ParamType {
@@ -254,7 +254,8 @@ types! {
     ObjectClass Object;
 }
 
-/// Types with parts. Those without are made [`from`](From) a [`Scalar`], [`Tensor`], [`Leaf`], [`Shape`] or [`ObjectClass`].
+/// Constructors of types with parts. [`From`] builds the others, from a [`Scalar`], [`Tensor`], [`Leaf`], [`Shape`]
+/// or [`ObjectClass`].
 ///
 /// ```
 /// use tvm_ffi_codegen::{ObjectClass, Element, Leaf, Literal, ParamType, Scalar};
@@ -270,67 +271,67 @@ types! {
 /// assert_eq!(some.to_string(), r#"Optional[Union[bool, Literal["relu", None]]]"#);
 /// ```
 impl ParamType {
-    /// `Array[of]`
+    /// Builds `Array[of]`.
     pub fn array(of: impl Into<ParamType>) -> ParamType {
         ParamType::Sequence(Sequence::Array, Box::new(of.into()))
     }
 
-    /// `List[of]`
+    /// Builds `List[of]`.
     pub fn list(of: impl Into<ParamType>) -> ParamType {
         ParamType::Sequence(Sequence::List, Box::new(of.into()))
     }
 
-    /// `Map[key, value]`
+    /// Builds `Map[key, value]`.
     pub fn map(key: impl Into<ParamType>, value: impl Into<ParamType>) -> ParamType {
         ParamType::Mapping(Mapping::Map, Box::new([key.into(), value.into()]))
     }
 
-    /// `Dict[key, value]`
+    /// Builds `Dict[key, value]`.
     pub fn dict(key: impl Into<ParamType>, value: impl Into<ParamType>) -> ParamType {
         ParamType::Mapping(Mapping::Dict, Box::new([key.into(), value.into()]))
     }
 
-    /// `Tuple[…]`
+    /// Builds `Tuple[…]`.
     pub fn tuple(elements: impl IntoIterator<Item: Into<Element>>) -> ParamType {
         ParamType::Tuple(elements.into_iter().map(Into::into).collect())
     }
 
-    /// `Optional[of]`
+    /// Builds `Optional[of]`.
     pub fn optional(of: impl Into<ParamType>) -> ParamType {
         ParamType::Optional(Box::new(of.into()))
     }
 
-    /// `Union[…]`
+    /// Builds `Union[…]`.
     pub fn union(types: impl IntoIterator<Item: Into<ParamType>>) -> ParamType {
         ParamType::Union(types.into_iter().map(Into::into).collect())
     }
 
-    /// `Literal[…]`
+    /// Builds `Literal[…]`.
     pub fn literal(values: impl IntoIterator<Item: Into<Literal>>) -> ParamType {
         ParamType::Literal(values.into_iter().map(Into::into).collect())
     }
 }
 
 impl Element {
-    /// One that is called by its index.
+    /// Builds an element without a name.
     pub fn new(ty: impl Into<ParamType>) -> Element {
         Element { name: None, ty: ty.into() }
     }
 
-    /// One that is called by its name.
+    /// Builds an element with a name.
     pub fn named(name: impl Into<String>, ty: impl Into<ParamType>) -> Element {
         Element { name: Some(name.into()), ty: ty.into() }
     }
 }
 
-/// One that is called by its index.
+/// Builds an element without a name.
 impl<T: Into<ParamType>> From<T> for Element {
     fn from(ty: T) -> Element {
         Element::new(ty)
     }
 }
 
-/// Conversions into values that are written out.
+/// Implements conversions into literals.
 macro_rules! literals {
     ($($from:ty => $variant:ident;)*) => {$(
         impl From<$from> for Literal {

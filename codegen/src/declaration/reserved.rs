@@ -1,4 +1,4 @@
-//! Which words mean something by themselves, and how they are names nevertheless.
+//! Identifiers and reserved words, and the spelling of names that are reserved.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -6,7 +6,7 @@ use abi_spec::Scalar;
 
 use super::{Builtin, Leaf};
 
-/// What a word is at the start of an expression.
+/// Meaning of a word at the start of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
     /// `min`, `max`, `ceildiv`
@@ -21,15 +21,15 @@ pub(crate) enum Word {
     Bool(bool),
     /// `Shape`
     Shape,
-    /// The name of a scalar type.
+    /// A name of a scalar type.
     Scalar(Scalar),
-    /// Reserved, and no expression starts with it.
+    /// A reserved word that starts no expression.
     Keyword,
-    /// The name of a value, without backticks.
+    /// A name that needs no backticks.
     Name,
 }
 
-/// The reserved words, except the names of scalars and of leaves.
+/// Reserved words, except the names of scalars and of leaves.
 const WORDS: [(&str, Word); 28] = [
     ("min", Word::Builtin(Builtin::Min)),
     ("max", Word::Builtin(Builtin::Max)),
@@ -46,7 +46,7 @@ const WORDS: [(&str, Word); 28] = [
     ("and", Word::Keyword),
     ("or", Word::Keyword),
     ("not", Word::Keyword),
-    // The types; `Shape` also starts an expression.
+    // The types. `Shape` also starts an expression.
     ("Shape", Word::Shape),
     ("Tensor", Word::Keyword),
     ("Function", Word::Keyword),
@@ -62,8 +62,8 @@ const WORDS: [(&str, Word); 28] = [
     ("Literal", Word::Keyword),
 ];
 
-/// For each first letter the lengths of the words that start with it, a bit each. Names are asked about all the time,
-/// and this alone tells most of them from these words.
+/// Lengths of the reserved words by first letter, one bit for each length. Most names are told apart from reserved
+/// words by this alone.
 const LENGTHS: [u16; 128] = {
     let mut lengths = [0; 128];
     let (mut word, mut scalar, mut leaf) = (0, 0, 0);
@@ -86,13 +86,13 @@ const fn mark(lengths: &mut [u16; 128], word: &str) {
     lengths[word.as_bytes()[0] as usize] |= 1 << word.len();
 }
 
-/// False for nearly all words that mean nothing by themselves.
+/// Returns false for nearly all words that are not reserved.
 fn may_be_known(word: &str) -> bool {
     let first = word.bytes().next().and_then(|first| LENGTHS.get(usize::from(first)));
     first.is_some_and(|lengths| word.len() < 16 && lengths >> word.len() & 1 == 1)
 }
 
-/// Looks a word up.
+/// Returns the meaning of a word.
 pub(crate) fn classify(word: &str) -> Word {
     if !may_be_known(word) {
         return Word::Name;
@@ -102,14 +102,13 @@ pub(crate) fn classify(word: &str) -> Word {
     known.or_else(|| Leaf::named(word).map(|_| Word::Keyword)).unwrap_or(Word::Name)
 }
 
-/// The scalar type of this name. Unlike `parse` it does not allocate when there is none.
+/// Returns the scalar type of this name. Unlike `parse` it does not allocate on failure.
 pub(crate) fn scalar(word: &str) -> Option<Scalar> {
     Scalar::ALL.into_iter().find(|scalar| scalar.name() == word)
 }
 
-/// True for words that stand in backticks in texts where they name a parameter, a symbol or what a body has
-/// given a name, and in quotes where they are C symbols. In values they are names as any other; [`spelled`] writes
-/// them.
+/// Returns true for reserved words. In a text they need backticks to name a parameter, a symbol or a local, and
+/// quotes to name a C function; [`spelled`] adds the backticks. In values they are names like any other.
 ///
 /// ```
 /// use tvm_ffi_codegen::language::is_reserved;
@@ -120,14 +119,14 @@ pub fn is_reserved(word: &str) -> bool {
     classify(word) != Word::Name
 }
 
-/// True for words that name a C function without quotes wherever one is called. A statement that starts
-/// with `if` or `return` is no call, since a parenthesis may follow these words.
+/// Returns true for words that name a C function without quotes. `if` and `return` need quotes, since a statement
+/// that starts with them may continue with a parenthesis.
 pub(crate) fn is_symbol(word: &str) -> bool {
     is_identifier(word) && !is_reserved(word) && !matches!(word, "if" | "return")
 }
 
-/// A name as it is spelled in texts: in backticks if it is [reserved](is_reserved). What writes texts of names that
-/// others chose uses this; what makes values need not.
+/// Prints a name as texts spell it: in backticks if it is [reserved](is_reserved). Generators of texts need it for
+/// names that others choose.
 ///
 /// ```
 /// use tvm_ffi_codegen::language::spelled;
@@ -151,7 +150,7 @@ impl Display for Spelled<'_> {
     }
 }
 
-/// True for ASCII identifiers, reserved or not.
+/// Returns true for ASCII identifiers, reserved or not.
 pub(crate) fn is_identifier(word: &str) -> bool {
     let mut bytes = word.bytes();
     bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')

@@ -2,17 +2,17 @@
 
 use super::{Body, Expr, Function, Leaf, Literal, ParamType, Tensor};
 
-/// What callers see of a function and what errors print.
+/// Name, parameters, result and constraints of a function. Callers see it, and errors print it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Signature {
-    /// The exported symbol is `__tvm_ffi_<name>`.
+    /// Name; the exported symbol is `__tvm_ffi_<name>`.
     pub name: String,
-    /// In order. A first parameter `self: ptr` is the closure's context and not an argument.
+    /// Parameters, in order. A first parameter `self: ptr` is the context of a closure and no argument.
     pub params: Vec<Param>,
-    /// What the function returns.
+    /// Type of the result.
     pub result: ResultType,
-    /// The `where` clause: checked in order after all parameters.
+    /// Constraints of the `where` clause, checked in order after all parameters.
     pub constraints: Vec<Constraint>,
 }
 
@@ -20,70 +20,69 @@ pub struct Signature {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Param {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Which values it accepts.
+    /// Type.
     pub ty: ParamType,
-    /// The value of an argument that is left out. Parameters after one that has a default have one too.
+    /// Value of an omitted argument. Every parameter after one with a default has a default too.
     pub default: Option<Literal>,
-    /// Stands for all further arguments, of any type; the last parameter only.
+    /// True if the parameter takes all further arguments, of any type. Only the last parameter may be variadic.
     pub variadic: bool,
 }
 
-/// A condition that must hold.
+/// A constraint of a `where` clause.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Constraint {
-    /// The condition.
+    /// Condition that must hold.
     pub condition: Expr,
-    /// What the error says; `None` for the condition itself.
+    /// Message of the error; `None` for the text of the condition.
     pub message: Option<String>,
 }
 
-/// What a function returns.
+/// Type of the result of a function.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ResultType {
-    /// Nothing; the caller sees None.
+    /// None.
     None,
-    /// A value. A kernel returns a scalar in its C type, and writes anything else through a `TVMFFIAny*`, its
-    /// last argument: it finds None there and leaves a value that it owns, which is checked as an argument of the type
-    /// is, and handed on.
+    /// A value. A C function returns a scalar in its C type, and writes any other value through its last argument, a
+    /// `TVMFFIAny*`. It finds None there and leaves a value that it owns, which the wrapper checks like an argument
+    /// and returns.
     Value(ParamType),
-    /// Tensors that the wrapper allocates and the kernel fills: one is returned as it is, several as an
-    /// array of them.
+    /// Tensors that the wrapper allocates and the body fills. One is returned as it is, several as an array.
     Allocated(Vec<Output>),
 }
 
-/// A tensor that the wrapper allocates: compact, on the device of the first tensor parameter that is
-/// declared for the same device, else on the first device of that type.
+/// A tensor that the wrapper allocates: compact, on the device of the first tensor parameter that is declared for the
+/// same device, else on the first device of its type.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Output {
-    /// Its name, which the arguments of the body may mention.
+    /// Name, visible in the body.
     pub name: String,
-    /// Its extents are expressions over symbols, its strides contiguous.
+    /// Tensor type. Extents are expressions over symbols, strides are contiguous.
     pub tensor: Tensor,
 }
 
 impl Signature {
-    /// The parameters that are arguments of a call: all but `self`.
+    /// Returns the parameters that are arguments of a call: all except `self`.
     pub fn arguments(&self) -> &[Param] {
         if self.has_self() { &self.params[1..] } else { &self.params }
     }
 
-    /// The least number of arguments of a call.
+    /// Returns the smallest number of arguments.
     pub fn required(&self) -> usize {
         let is_required = |param: &&Param| param.default.is_none() && !param.variadic;
         self.arguments().iter().take_while(is_required).count()
     }
 
-    /// The largest number of arguments of a call; `None` if there is none.
+    /// Returns the largest number of arguments; `None` if it is unbounded.
     pub fn most(&self) -> Option<usize> {
         let variadic = self.arguments().last().is_some_and(|param| param.variadic);
         (!variadic).then_some(self.arguments().len())
     }
 
-    /// The tensors that are allocated for the kernel.
+    /// Returns the tensors that the function allocates and returns.
     pub fn outputs(&self) -> &[Output] {
         match &self.result {
             ResultType::Allocated(outputs) => outputs,
@@ -91,14 +90,14 @@ impl Signature {
         }
     }
 
-    /// True if the function is a closure over a context.
+    /// Returns true if the function is a closure.
     pub fn has_self(&self) -> bool {
         self.params.first().is_some_and(|param| param.name == "self")
     }
 }
 
 impl Signature {
-    /// A function of this name, without parameters and results yet.
+    /// Builds a signature without parameters and result.
     ///
     /// ```
     /// use tvm_ffi_codegen::{Call, ObjectClass, DType, Expr, Leaf, Output, Scalar, Signature, Tensor, exprs};
@@ -130,13 +129,13 @@ impl Signature {
         Signature { name: name.into(), params, result: ResultType::None, constraints }
     }
 
-    /// With a parameter after those that it has.
+    /// Appends a parameter.
     pub fn param(mut self, name: impl Into<String>, ty: impl Into<ParamType>) -> Signature {
         self.params.push(Param::new(name, ty));
         self
     }
 
-    /// With a parameter that has a default.
+    /// Appends a parameter with a default.
     pub fn param_or(
         mut self,
         name: impl Into<String>,
@@ -147,25 +146,25 @@ impl Signature {
         self
     }
 
-    /// With a parameter that stands for all further arguments; the last one.
+    /// Appends a variadic parameter, which must stay the last one.
     pub fn rest(mut self, name: impl Into<String>) -> Signature {
         self.params.push(Param { variadic: true, ..Param::new(name, Leaf::Any) });
         self
     }
 
-    /// What it returns: a type, an [`Output`](crate::Output) or several.
+    /// Sets the result: a type, an [`Output`](crate::Output) or several.
     pub fn returns(mut self, result: impl Into<ResultType>) -> Signature {
         self.result = result.into();
         self
     }
 
-    /// With a condition after those that it has.
+    /// Appends a constraint.
     pub fn require(mut self, constraint: impl Into<Constraint>) -> Signature {
         self.constraints.push(constraint.into());
         self
     }
 
-    /// The function that does this: one call, or statements.
+    /// Builds the function with a body: one call, or statements.
     pub fn body(self, body: impl Into<Body>) -> Function {
         let (docs, location, external) = (String::new(), None, false);
         Function { docs, location, signature: self, body: body.into(), external }
@@ -173,7 +172,7 @@ impl Signature {
 }
 
 impl Param {
-    /// A parameter without a default.
+    /// Builds a parameter without a default.
     ///
     /// ```
     /// use tvm_ffi_codegen::{Param, Scalar};
@@ -186,7 +185,7 @@ impl Param {
 }
 
 impl Constraint {
-    /// A condition that must hold; an expression alone is one that the error shows.
+    /// Builds a constraint with a message. Conversion from an expression builds one without.
     ///
     /// ```
     /// use tvm_ffi_codegen::{Constraint, Expr};
@@ -200,28 +199,28 @@ impl Constraint {
     }
 }
 
-/// A condition that the error shows.
+/// Builds a constraint whose error shows the condition.
 impl From<Expr> for Constraint {
     fn from(condition: Expr) -> Constraint {
         Constraint { condition, message: None }
     }
 }
 
-/// A value.
+/// Builds the result type of a value.
 impl<T: Into<ParamType>> From<T> for ResultType {
     fn from(ty: T) -> ResultType {
         ResultType::Value(ty.into())
     }
 }
 
-/// One tensor that is allocated.
+/// Builds the result type of one allocated tensor.
 impl From<Output> for ResultType {
     fn from(output: Output) -> ResultType {
         ResultType::Allocated(vec![output])
     }
 }
 
-/// Tensors that are allocated.
+/// Builds the result type of several allocated tensors.
 impl From<Vec<Output>> for ResultType {
     fn from(outputs: Vec<Output>) -> ResultType {
         ResultType::Allocated(outputs)
@@ -229,7 +228,7 @@ impl From<Vec<Output>> for ResultType {
 }
 
 impl Output {
-    /// A tensor that is allocated, and its name.
+    /// Builds an output.
     pub fn new(name: impl Into<String>, tensor: Tensor) -> Output {
         Output { name: name.into(), tensor }
     }

@@ -4,25 +4,25 @@ use abi_spec::{DType, DeviceType, TypeCode};
 
 use super::Expr;
 
-/// What is required of a tensor.
+/// Type of a tensor.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Tensor {
-    /// Its extents.
+    /// Extents.
     pub shape: Shape,
-    /// The types that its elements may have; not empty, without repetition.
+    /// Accepted element types, at least one, each once.
     pub dtypes: Vec<DType>,
-    /// Types of the same storage are accepted too, see [`Tensor::accepted`].
+    /// True if element types of the same storage are accepted too, see [`Tensor::accepted`].
     pub storage: bool,
-    /// Its memory layout.
+    /// Memory layout.
     pub strides: Strides,
-    /// Where its elements live.
+    /// Device of the elements.
     pub device: Device,
-    /// Required alignment of the first element in bytes, a power of two; `None` for that of one lane.
+    /// Alignment of the first element in bytes, a power of two; `None` for the alignment of one lane.
     pub align: Option<u64>,
 }
 
-/// The extents of a tensor, or the numbers of a shape.
+/// Extents of a tensor, or numbers of a shape.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// `[...]`: any rank, any extents.
@@ -34,25 +34,25 @@ pub enum Shape {
 /// One extent or stride.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Dim {
-    /// `_`: any.
+    /// `_`: any number.
     Any,
     /// An integer, a symbol, or an expression over symbols.
     Expr(Expr),
 }
 
-/// The memory layout of a tensor.
+/// Memory layout of a tensor.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Strides {
     /// Compact, row-major.
     #[default]
     Contiguous,
-    /// Anything.
+    /// Any layout.
     Any,
-    /// One entry per dim, in elements.
+    /// One stride per dim, in elements.
     List(Vec<Dim>),
 }
 
-/// Where the elements of a tensor live.
+/// Device of the elements of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Device {
     /// Any type of device.
@@ -62,17 +62,17 @@ pub enum Device {
 }
 
 impl Tensor {
-    /// The number of dims, if it is fixed.
+    /// Returns the rank; `None` if it is not fixed.
     pub(crate) fn rank(&self) -> Option<usize> {
         self.shape.rank()
     }
 
-    /// Required alignment in bytes: as declared, or that of one lane of the smallest element type.
+    /// Returns the alignment in bytes: the declared one, or that of one lane of the smallest element type.
     pub(crate) fn alignment(&self) -> u64 {
         self.align.unwrap_or_else(|| self.natural_alignment())
     }
 
-    /// The alignment of one lane of the smallest declared element type, at least 1.
+    /// Returns the alignment of one lane of the smallest element type, at least 1.
     pub(crate) fn natural_alignment(&self) -> u64 {
         let lane = |dtype: &DType| {
             let bytes = u64::from(dtype.lane_bytes());
@@ -81,10 +81,9 @@ impl Tensor {
         self.dtypes.iter().map(lane).min().unwrap_or(1)
     }
 
-    /// Every element type that is accepted, the declared ones first. With
-    /// [`storage`](Tensor::storage) these are also the others of one byte, if one is declared: frameworks
-    /// pass `bool`, `uint8`, `int8`, the types `float8_…` and pairs of `float4_e2m1fn` as each other, because
-    /// DLPack or they lack the real one.
+    /// Returns the accepted element types, the declared ones first. With [`storage`](Tensor::storage), and if a
+    /// declared type has one byte, all other types of one byte follow: frameworks pass `bool`, `uint8`, `int8`, the
+    /// `float8_…` types and pairs of `float4_e2m1fn` as each other where DLPack or the framework lacks the real type.
     pub fn accepted(&self) -> Vec<DType> {
         let mut all = self.dtypes.clone();
         let is_byte = |dtype: &DType| u32::from(dtype.bits) * u32::from(dtype.lanes) == 8;
@@ -104,7 +103,7 @@ impl Tensor {
         all
     }
 
-    /// Its extents, as far as they are expressions.
+    /// Returns the extents that are expressions.
     pub(crate) fn extents(&self) -> impl Iterator<Item = &Expr> {
         let dims = match &self.shape {
             Shape::AnyRank => &[],
@@ -118,7 +117,7 @@ impl Tensor {
 }
 
 impl Shape {
-    /// The number of dims, if it is fixed.
+    /// Returns the number of dims; `None` if it is not fixed.
     pub(crate) fn rank(&self) -> Option<usize> {
         match self {
             Shape::AnyRank => None,
@@ -127,7 +126,7 @@ impl Shape {
     }
 }
 
-/// A number, a symbol or an expression over symbols.
+/// Builds a dim from a number, a symbol or an expression over symbols.
 impl<E: Into<Expr>> From<E> for Dim {
     fn from(expr: E) -> Dim {
         Dim::Expr(expr.into())
@@ -153,7 +152,7 @@ impl From<DeviceType> for Device {
 }
 
 impl Tensor {
-    /// A compact cpu tensor at the natural alignment.
+    /// Builds a compact cpu tensor with natural alignment.
     ///
     /// ```
     /// use tvm_ffi_codegen::{DType, DeviceType, Dim, Shape, Strides, Tensor, exprs};
@@ -176,31 +175,31 @@ impl Tensor {
         Tensor { shape, dtypes: vec![dtype], storage: false, strides, device, align: None }
     }
 
-    /// Elements of this type too.
+    /// Appends an accepted element type.
     pub fn with_dtype(mut self, dtype: DType) -> Tensor {
         self.dtypes.push(dtype);
         self
     }
 
-    /// Elements of [the same storage](Tensor::storage) too.
+    /// Accepts element types of [the same storage](Tensor::storage) too.
     pub fn with_storage(mut self) -> Tensor {
         self.storage = true;
         self
     }
 
-    /// Another layout than the compact one.
+    /// Sets the memory layout.
     pub fn with_strides(mut self, strides: Strides) -> Tensor {
         self.strides = strides;
         self
     }
 
-    /// On another device than the cpu.
+    /// Sets the device.
     pub fn with_device(mut self, device: impl Into<Device>) -> Tensor {
         self.device = device.into();
         self
     }
 
-    /// Aligned to this many bytes, a power of two.
+    /// Sets the alignment in bytes, a power of two.
     pub fn with_align(mut self, bytes: u64) -> Tensor {
         self.align = Some(bytes);
         self

@@ -1,4 +1,4 @@
-//! A launch with its meaning.
+//! Launches of GPU kernels: resolved launches, their checks, and the images of a library.
 
 pub(super) mod images;
 mod statement;
@@ -9,29 +9,30 @@ use super::ids::{OutputId, ValueId};
 use super::term::Term;
 use crate::declaration;
 
-/// A launch of a kernel.
+/// A resolved launch of a GPU kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct Launch<'a> {
-    /// The name of the image.
+    /// Name of the image.
     pub(crate) image: &'a str,
-    /// The name of the GPU kernel in it.
+    /// Name of the GPU kernel.
     pub(crate) gpu_kernel: &'a str,
-    /// The extents of grid and block, x first, and the bytes of dynamic shared memory: `uint32` each.
+    /// Extents of grid and block, x first, then the bytes of dynamic shared memory: the first seven `uint32` of a
+    /// `CUlaunchConfig`.
     pub(crate) extents: Packing,
-    /// In order: the number of each, and its value.
+    /// Attributes, in order: `CUlaunchAttributeID` and value.
     pub(crate) attributes: Vec<(u32, Packing)>,
-    /// What the kernel is given.
+    /// Arguments, one for each parameter of the GPU kernel.
     pub(crate) params: Vec<Param<'a>>,
-    /// A tensor on the device where it runs.
+    /// Tensor on whose device the GPU kernel runs.
     pub(crate) device: Home,
-    /// The tensors of which only the call knows whether they are on a GPU, each once.
+    /// Tensors that may or may not be on a GPU, as only the call knows, each once.
     pub(crate) unsure: Vec<ValueId>,
-    /// What must be allowed once for each device.
+    /// Permissions that the GPU kernel needs once on every device.
     pub(crate) allowed: Allowed,
 }
 
 impl Launch<'_> {
-    /// What is allocated for it.
+    /// Returns the scratch memory that the launch allocates.
     pub(crate) fn scratches(&self) -> impl Iterator<Item = OutputId> {
         self.params.iter().filter_map(|param| match param {
             Param::Scratch(output) => Some(*output),
@@ -39,7 +40,7 @@ impl Launch<'_> {
         })
     }
 
-    /// The bytes of each parameter of the kernel.
+    /// Returns the size of each parameter in bytes.
     pub(crate) fn sizes(&self) -> Vec<u32> {
         let size = |param: &Param<'_>| match param {
             Param::Packed(packing) => packing.size,
@@ -53,67 +54,67 @@ impl Launch<'_> {
 /// Bytes of a `CUtensorMap`.
 pub(crate) const MAP_SIZE: u32 = 128;
 
-/// What a kernel may do only once it is allowed to.
+/// Permissions that a GPU kernel needs from the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allowed {
-    /// Have dynamic shared memory: with its static memory, which nobody knows here, it may exceed 48 KiB.
+    /// Dynamic shared memory. Static shared memory is unknown here, and both together may exceed 48 KiB.
     pub(crate) shared: bool,
-    /// Run in clusters of more than [`PLAIN_CLUSTER`] blocks.
+    /// Clusters of more than [`PLAIN_CLUSTER`] blocks.
     pub(crate) cluster: bool,
 }
 
-/// Blocks of a cluster that every device offers.
+/// Largest number of blocks in a cluster that every device supports.
 pub(crate) const PLAIN_CLUSTER: i64 = 8;
 
-/// What a parameter of a kernel is given.
+/// Argument of a GPU kernel.
 #[derive(Clone, Debug)]
 pub(crate) enum Param<'a> {
-    /// Scalars.
+    /// Scalars with C layout.
     Packed(Packing),
-    /// The address of memory that is allocated for the launch.
+    /// Address of memory that is allocated for the launch.
     Scratch(OutputId),
-    /// What the driver makes of a tensor.
+    /// A `CUtensorMap`.
     TensorMap(TensorMap<'a>),
 }
 
-/// How a kernel sees a tensor.
+/// A resolved tensor map.
 #[derive(Clone, Debug)]
 pub(crate) struct TensorMap<'a> {
-    /// The declaration, for its options.
+    /// Declaration, for its options.
     pub(crate) declared: &'a declaration::TensorMap,
-    /// How messages call the tensor.
+    /// Spelling of the tensor in errors.
     pub(crate) name: String,
-    /// The tensor.
+    /// Tensor.
     pub(crate) tensor: Home,
-    /// Its elements.
+    /// Element type.
     pub(crate) element: MapElement,
-    /// The extents of a box, then the steps, in the order of the tensor's dims.
+    /// Extents of a box, then the distances between its elements, in the order of the tensor's dims.
     pub(crate) numbers: Vec<Term>,
 }
 
-/// Scalars in memory, as C lays them out in a struct.
+/// Scalars in memory with the layout of a C struct.
 #[derive(Clone, Debug)]
 pub(crate) struct Packing {
-    /// In bytes, a multiple of the alignment.
+    /// Size in bytes, a multiple of the alignment.
     pub(crate) size: u32,
-    /// In bytes, a power of two.
+    /// Alignment in bytes, a power of two.
     pub(crate) align: u32,
-    /// Each scalar, and where it is.
+    /// Scalars with their byte offsets.
     pub(crate) parts: Vec<(u32, Argument)>,
 }
 
 impl Packing {
-    /// Nothing so far.
+    /// Builds an empty struct.
     pub(crate) fn new() -> Packing {
         Packing { size: 0, align: 1, parts: Vec::new() }
     }
 
-    /// One scalar of so many bytes.
+    /// Builds a struct of one scalar.
     pub(crate) fn scalar(argument: Argument, bytes: u32) -> Packing {
         Packing { size: bytes, align: bytes, parts: vec![(0, argument)] }
     }
 
-    /// Fields behind each other, each where its alignment puts it.
+    /// Lays out fields one after the other, each at the next multiple of its alignment.
     pub(crate) fn of(fields: impl IntoIterator<Item = Packing>) -> Packing {
         let mut whole = Packing::new();
         for field in fields {

@@ -1,4 +1,4 @@
-//! Members and elements of values in expressions.
+//! Resolves members and elements of values.
 
 use std::fmt::Display;
 
@@ -39,7 +39,7 @@ impl Names<'_> {
         }
     }
 
-    /// Why there is no member of this name.
+    /// Returns the error for a member that does not exist.
     fn no_member(&self, of: &Expr, name: impl Display) -> String {
         let known = self.members(of);
         if known.is_empty() {
@@ -48,7 +48,7 @@ impl Names<'_> {
         format!("`{of}` has no member `{name}`{}", listed(&known))
     }
 
-    /// The names of the members of a value, and of the elements of a tuple.
+    /// Returns the spellings of all members of a value and all elements of a tuple.
     fn members(&self, of: &Expr) -> Vec<String> {
         let elements = self.value_of(of).map(|value| self.values[value].ty);
         let elements = if let Some(ParamType::Tuple(all)) = elements { &all[..] } else { &[] };
@@ -69,7 +69,7 @@ impl Names<'_> {
         self.find(of, member)?.ok_or_else(|| self.no_member(of, member))
     }
 
-    /// A member, `None` if there is no such one, and otherwise why it cannot be had.
+    /// Finds a member. Returns `None` if the value has no such member, and an error if the member is not available.
     fn find(&self, of: &Expr, member: Member) -> Result<Option<Term>, String> {
         if let Some(output) = self.output_of(of) {
             return self.output_member(output, member);
@@ -113,7 +113,7 @@ impl Names<'_> {
     }
 }
 
-/// What there is instead.
+/// Spells the members that exist, to end an error.
 fn listed(known: &[String]) -> String {
     if known.is_empty() { String::new() } else { format!(": it has {}", known.join(", ")) }
 }
@@ -122,7 +122,7 @@ fn property(kind: Kind, of: ValueId, property: Property) -> Term {
     Term::new(kind, Node::Property(of, property))
 }
 
-/// A member of a tensor; `None` if there is no such one.
+/// Finds a member of a tensor.
 fn tensor_member(
     of: &Expr,
     tensor: &Tensor,
@@ -150,7 +150,7 @@ fn tensor_member(
     }))
 }
 
-/// A member of what is neither a tensor nor the further arguments; `None` if there is no such member.
+/// Finds a member of a value that is neither a tensor nor variadic.
 fn value_member(ty: &ParamType, member: Member) -> Option<(Kind, Property)> {
     let when = |wanted, kind, found| (member == wanted).then_some((kind, found));
     let pair = |count| {
@@ -171,7 +171,7 @@ fn value_member(ty: &ParamType, member: Member) -> Option<(Kind, Property)> {
     if let ParamType::Shape(_) = ty { pair(OfSeveral::NumberCount) } else { None }
 }
 
-/// A number about a tensor that is known before it is allocated.
+/// Returns a member of an allocated tensor that is known before the allocation.
 fn known_member(tensor: &Tensor, member: Member) -> Option<Expr> {
     let extents: Vec<&Expr> = tensor.extents().collect();
     let product = |extents: &[&Expr]| {

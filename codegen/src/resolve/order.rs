@@ -1,4 +1,4 @@
-//! The order of checks, and which occurrence of a symbol binds it: decided here and nowhere else.
+//! Orders the checks of values, and decides which occurrence of a symbol binds it.
 
 use abi_spec::Scalar;
 use rustc_hash::FxHashSet;
@@ -12,45 +12,46 @@ use super::term::{Node, Term};
 use crate::declaration::{Dim, Expr, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 
-/// What is known of each symbol.
+/// State of every symbol.
 pub(super) type Knowledge = Table<SymbolId, Known>;
 
-/// What is known of a symbol while the occurrences are visited.
+/// State of a symbol after the occurrences so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     Unknown,
-    /// Determined by a stride, if that stride counts.
+    /// Only a stride binds it, and strides are compared only where the tensor has them and the extent is above 1. If
+    /// none is compared, [`Step::BindCompact`] binds it.
     Maybe,
-    /// Determined by something in this parameter, if it is there.
+    /// An occurrence in this parameter binds it, unless the occurrence is absent.
     Within(usize),
-    /// Whatever the call is.
+    /// Every call binds it.
     Always,
 }
 
-/// An expression with several unknowns, to be compared once these are known.
+/// An expression with several unknown symbols, compared once they are known.
 struct Waiting<'a> {
     place: Place,
     expr: &'a Expr,
     term: Term,
-    /// How many of its symbols are not known.
+    /// Number of its symbols that are unknown.
     unknown: usize,
 }
 
-/// Collects the steps of one function.
+/// Steps of a function, or of a value of the body, while they are collected.
 pub(super) struct Order<'n, 'a> {
     names: &'n Names<'a>,
     pub(super) steps: Vec<Step<'a>>,
     pub(super) knowledge: Knowledge,
-    /// In the order of their places; `None` for those that have been compared.
+    /// Waiting expressions, in the order of their places; `None` for those that have been compared.
     waiting: Vec<Option<Waiting<'a>>>,
-    /// Which of them wait for a symbol.
+    /// Indices of the expressions that wait for a symbol.
     waits: Table<SymbolId, Vec<usize>>,
-    /// The first stride that mentions a symbol.
+    /// First stride that mentions a symbol.
     first: Table<SymbolId, Option<(Place, Linear)>>,
 }
 
 impl<'n, 'a> Order<'n, 'a> {
-    /// The steps of the parameters.
+    /// Orders the checks of the parameters.
     pub(super) fn new(names: &'n Names<'a>) -> Result<Self, (Part, String)> {
         let mut order = Order {
             names,
@@ -67,7 +68,7 @@ impl<'n, 'a> Order<'n, 'a> {
         Ok(order)
     }
 
-    /// The steps of a value of the body. Symbols that nothing has mentioned before are determined by it.
+    /// Orders the checks of a value of the body. It binds the symbols that it is the first to mention.
     fn received(
         names: &'n Names<'a>,
         mut knowledge: Knowledge,
@@ -122,7 +123,7 @@ impl<'n, 'a> Order<'n, 'a> {
         names.values[value].children.iter().try_for_each(|&child| self.value(child))
     }
 
-    /// The steps of what is nested in a value and known in a loop or a branch only.
+    /// Orders checks that run in a loop or a branch, for values nested in `of`.
     fn inner(
         &mut self,
         of: ValueId,
@@ -132,7 +133,7 @@ impl<'n, 'a> Order<'n, 'a> {
         body(self)?;
         self.compare_within(before, |order, place| order.is_in(place, of));
         let steps = std::mem::replace(&mut self.steps, outer);
-        self.nothing_left(before)?;
+        self.check_none_waiting(before)?;
         Ok(steps)
     }
 
@@ -142,7 +143,7 @@ impl<'n, 'a> Order<'n, 'a> {
         Ok(())
     }
 
-    /// A type that does not fit must leave no trace, so the types of a union bind nothing.
+    /// Orders the checks of a union. A type that does not match must leave no trace, so none may bind a symbol.
     fn union(&mut self, value: ValueId) -> Result<(), (Part, String)> {
         let (names, before) = (self.names, self.knowledge.clone());
         let mut types = Vec::new();
@@ -159,8 +160,8 @@ impl<'n, 'a> Order<'n, 'a> {
         Ok(())
     }
 
-    /// Nothing that is checked in a loop or a union can wait for what is known after it.
-    fn nothing_left(&self, before: usize) -> Result<(), (Part, String)> {
+    /// Checks that no expression in a loop or a union waits for symbols that are bound after it.
+    fn check_none_waiting(&self, before: usize) -> Result<(), (Part, String)> {
         match self.waiting[before..].iter().flatten().next() {
             Some(Waiting { place, expr, .. }) => {
                 Err((place.part(), format!("not all symbols of `{expr}` are known here")))
@@ -194,18 +195,18 @@ impl<'n, 'a> Order<'n, 'a> {
         dims.iter().enumerate().try_for_each(|(dim, extent)| self.dim(place(dim), extent))
     }
 
-    /// True if the value of a place may be absent, or be one of many.
+    /// Returns true if the value of a place may be absent, or is one of many.
     fn is_within(&self, place: Place) -> bool {
         self.names.values[place.value()].guard.is_some() || self.is_dynamic(place)
     }
 
-    /// True if a place belongs to a value or to what is nested in it.
+    /// Returns true if a place belongs to a value or to one nested in it.
     fn is_in(&self, place: Place, value: ValueId) -> bool {
         let parent = |&at: &ValueId| self.names.values[at].source.parent();
         std::iter::successors(Some(place.value()), parent).any(|at| at == value)
     }
 
-    /// True if a place is in a loop or a union.
+    /// Returns true if a place is in a loop or a union.
     fn is_dynamic(&self, place: Place) -> bool {
         self.names.values[place.value()].dynamic
     }
@@ -231,12 +232,12 @@ impl<'n, 'a> Order<'n, 'a> {
         }
         self.steps.push(Step::Occurrence { place, rule });
         if let Some((symbol, linear)) = bound {
-            self.bound(place, symbol, linear);
+            self.bind(place, symbol, linear);
         }
         Ok(())
     }
 
-    /// What an expression requires of a place at this point, and the symbol that it determines.
+    /// Returns the rule for an expression at this point, and the symbol that it binds.
     fn rule(&self, expr: &Expr, term: &Term) -> (Rule, Option<(SymbolId, Linear)>) {
         let unknown = self.symbols(term, |knowledge| knowledge != Known::Always);
         match (&term.node, &unknown[..]) {
@@ -257,8 +258,8 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    /// A place may determine a symbol.
-    fn bound(&mut self, place: Place, symbol: SymbolId, linear: Linear) {
+    /// Records that a place binds a symbol.
+    fn bind(&mut self, place: Place, symbol: SymbolId, linear: Linear) {
         if self.is_within(place) {
             if self.knowledge[symbol] == Known::Unknown {
                 let param = self.names.values[place.value()].param;
@@ -275,8 +276,8 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    /// After the last value: what only strides determine is known now; nothing may be left. `first` is the first of
-    /// the values.
+    /// Binds the symbols that only strides mention, and checks that every symbol is bound. `first` is the index of
+    /// the first of the values.
     fn finish(&mut self, first: usize) -> Result<(), (Part, String)> {
         for symbol in self.names.symbols.keys() {
             if self.knowledge[symbol] == Known::Maybe
@@ -292,24 +293,30 @@ impl<'n, 'a> Order<'n, 'a> {
             let symbol = &self.names.symbols[symbol];
             return Err((symbol.part, format!("nothing determines the symbol `{}`", symbol.name)));
         }
-        self.all_inside(first)
+        self.check_all_determined(first)
     }
 
-    /// What is known within a parameter only must not be used in another.
-    fn all_inside(&self, first: usize) -> Result<(), (Part, String)> {
+    /// Checks that no expression uses a symbol that only another parameter binds.
+    fn check_all_determined(&self, first: usize) -> Result<(), (Part, String)> {
         for (value, declared) in self.names.values.iter().skip(first) {
             if let Some(Shape::Dims(dims)) = declared.ty.shape() {
-                self.dims_inside(dims, declared.param, |dim| Place::Extent { value, dim })?;
+                self.check_dims_determined(dims, declared.param, |dim| Place::Extent {
+                    value,
+                    dim,
+                })?;
             }
             let strides = declared.ty.tensor().map(|tensor| &tensor.strides);
             if let Some(Strides::List(dims)) = strides {
-                self.dims_inside(dims, declared.param, |dim| Place::Stride { value, dim })?;
+                self.check_dims_determined(dims, declared.param, |dim| Place::Stride {
+                    value,
+                    dim,
+                })?;
             }
         }
         Ok(())
     }
 
-    fn dims_inside(
+    fn check_dims_determined(
         &self,
         dims: &[Dim],
         param: usize,
@@ -325,14 +332,14 @@ impl<'n, 'a> Order<'n, 'a> {
         Ok(())
     }
 
-    /// Puts off an expression until its symbols are known.
+    /// Queues an expression until its symbols are known.
     fn wait(&mut self, place: Place, expr: &'a Expr, term: Term) {
         let unknown = self.symbols(&term, |knowledge| knowledge != Known::Always);
         unknown.iter().for_each(|&symbol| self.waits[symbol].push(self.waiting.len()));
         self.waiting.push(Some(Waiting { place, expr, term, unknown: unknown.len() }));
     }
 
-    /// Marks a symbol as known and compares the expressions that waited for nothing else.
+    /// Marks a symbol as known, and compares the expressions that waited for it alone.
     fn know(&mut self, symbol: SymbolId) {
         if self.knowledge[symbol] == Known::Always {
             return;
@@ -350,7 +357,7 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    /// Compares what waits at such places, from this number on, as far as it is known within their parameters.
+    /// Compares waiting expressions, from index `from` on, at wanted places whose parameter binds all their symbols.
     fn compare_within(&mut self, from: usize, wanted: impl Fn(&Self, Place) -> bool) {
         for index in from..self.waiting.len() {
             let Some(Waiting { place, term, .. }) = &self.waiting[index] else { continue };
@@ -370,9 +377,9 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    /// Such symbols of a term, without repetition, in its order.
+    /// Returns the symbols of a term whose state is wanted, each once, in order.
     fn symbols(&self, term: &Term, wanted: impl Fn(Known) -> bool) -> Vec<SymbolId> {
-        /// So many are looked through; of more there is a set.
+        /// Number of symbols up to which a linear search is used instead of a set.
         const FEW: usize = 16;
         let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
         term.visit_symbols(&mut |symbol| {
@@ -389,14 +396,14 @@ impl<'n, 'a> Order<'n, 'a> {
         found
     }
 
-    /// Requires that a term, which is in no parameter, mentions no symbol that is known within one only.
+    /// Checks that a term outside of parameters mentions no symbol that only one parameter binds.
     pub(super) fn check_determined(&self, term: &Term) -> Result<(), String> {
         check_determined(self.names, &self.knowledge, term, None)
     }
 }
 
-/// Requires that a term, which is in a parameter or outside, mentions no symbol that is known within
-/// another parameter only.
+/// Checks that a term, in parameter `param` or outside of parameters, mentions no symbol that only another parameter
+/// binds.
 pub(super) fn check_determined(
     names: &Names<'_>,
     knowledge: &Knowledge,
@@ -413,20 +420,20 @@ pub(super) fn check_determined(
     Err(format!("nothing determines the symbol `{name}` where `{of}` does not"))
 }
 
-/// Equal to a term; one that never changes is not quoted.
+/// Builds the rule for equality with a term. A constant needs no text.
 fn equal(expr: &Expr, term: Term, uncertain: Vec<SymbolId>) -> Rule {
     let text = if term.constant().is_some() { String::new() } else { expr.to_string() };
     Rule::Equal { term, text, uncertain }
 }
 
-/// A value of the body that must be of a type; errors call it by this path.
+/// Adds a value of the body, called `path` in errors, and orders the checks of its type.
 pub(super) fn receive<'a>(
     names: &mut Names<'a>,
     knowledge: &mut Knowledge,
     path: String,
     ty: &'a ParamType,
 ) -> Result<Received<'a>, (Part, String)> {
-    let value = names.result(path, ty)?;
+    let value = names.add_value(path, ty)?;
     let before = Table::like(&names.symbols, false);
     let before = knowledge.iter().fold(before, |mut all, (symbol, known)| {
         all[symbol] = *known == Known::Always;

@@ -1,4 +1,4 @@
-//! Values that a program makes for functions of the FFI, and whether a function of the library takes them.
+//! Resolves values that the body makes for functions of the FFI, and checks calls of functions of the library.
 
 use abi_spec::TypeIndex;
 
@@ -10,7 +10,7 @@ use super::value::Source;
 use crate::declaration::{Expr, FunctionRef, ObjectClass, ParamType, ResultType, Sequence, Shape};
 
 impl<'a> Block<'_, 'a> {
-    /// A function, and how messages call it.
+    /// Resolves a callee, and returns its spelling in errors.
     pub(super) fn callee(&self, callee: &'a FunctionRef) -> Found<(Callee<'a>, String)> {
         match callee {
             FunctionRef::Symbol(name) => {
@@ -33,7 +33,7 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// A value of the FFI.
+    /// Resolves an expression to a value of the FFI.
     pub(super) fn packed(&self, expr: &'a Expr) -> Found<Packed<'a>> {
         if *expr == Expr::None {
             return Ok(Packed::Plain(Plain::None));
@@ -52,7 +52,7 @@ impl<'a> Block<'_, 'a> {
         self.packed_term(expr)
     }
 
-    /// A value that has a name, or what is computed.
+    /// Resolves an expression other than None, text, an array or a shape.
     fn packed_term(&self, expr: &Expr) -> Found<Packed<'a>> {
         if let Some(output) = self.names.output_of(expr) {
             return Ok(Packed::Plain(Plain::Output(output)));
@@ -69,8 +69,8 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// True if a value is surely of a type.
-    pub(super) fn is_of(&self, packed: &Packed<'_>, ty: &ParamType) -> bool {
+    /// Returns true if a value is known to be of a type, so that no check is needed.
+    pub(super) fn is_known_to_be(&self, packed: &Packed<'_>, ty: &ParamType) -> bool {
         let (required, optional) = ty.required();
         if required.is_any() {
             return true;
@@ -93,18 +93,23 @@ impl<'a> Block<'_, 'a> {
             Packed::Shape(_) => *required == ParamType::Shape(Shape::AnyRank),
             Packed::Array(entries) => {
                 if let ParamType::Sequence(Sequence::Array, element) = required {
-                    return entries.iter().all(|entry| self.is_of(entry, element));
+                    return entries.iter().all(|entry| self.is_known_to_be(entry, element));
                 }
                 let ParamType::Tuple(elements) = required else { return false };
                 let mut pairs = entries.iter().zip(elements);
                 entries.len() == elements.len()
-                    && pairs.all(|(entry, element)| self.is_of(entry, &element.ty))
+                    && pairs.all(|(entry, element)| self.is_known_to_be(entry, &element.ty))
             }
         }
     }
 
-    /// Whether a function of this library may take the arguments of a call, and yield its result.
-    pub(super) fn fits(&self, call: &PackedCall<'_>, result: Option<&ParamType>) -> Found<()> {
+    /// Checks the arguments and the result type of a call of a function of this library: their types must not
+    /// contradict its signature.
+    pub(super) fn check_call(
+        &self,
+        call: &PackedCall<'_>,
+        result: Option<&ParamType>,
+    ) -> Found<()> {
         let Callee::Symbol { name, own: true } = call.callee else { return Ok(()) };
         let Some(signature) = self.items.signatures.get(name) else { return Ok(()) };
         let (given, least) = (call.args.len(), signature.required());
@@ -112,7 +117,7 @@ impl<'a> Block<'_, 'a> {
             return Err(format!("`{}` does not take {given} arguments", signature.header()));
         }
         for (arg, param) in call.args.iter().zip(signature.arguments()) {
-            if !self.may_be(arg).meets(possible(&param.ty)) {
+            if !self.possible_indices(arg).meets(possible(&param.ty)) {
                 let (param, ty) = (&param.name, &param.ty);
                 return Err(format!("`{param}` of `{name}` is of type `{ty}`"));
             }
@@ -131,8 +136,8 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// The type indices that a value may have.
-    pub(super) fn may_be(&self, packed: &Packed<'_>) -> Accepted {
+    /// Returns the type indices that a value may have.
+    pub(super) fn possible_indices(&self, packed: &Packed<'_>) -> Accepted {
         use TypeIndex as T;
         match packed {
             Packed::Plain(Plain::None) => Accepted::of(&[T::NONE]),

@@ -1,4 +1,4 @@
-//! How each kind of value is handed over to C functions.
+//! C prototypes: how values are passed to C functions.
 
 use abi_spec::c_library::loader;
 use abi_spec::{Scalar, c_library};
@@ -12,17 +12,17 @@ use super::value::Source;
 use crate::declaration::{KernelCall, Leaf, ParamType, is_text, literal_scalar};
 use crate::ir::{Signature, Type};
 
-/// The type of a C function.
+/// Type of a C function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Prototype {
-    /// Its parameters.
+    /// Types of the parameters.
     pub(crate) params: Vec<CType>,
-    /// What it returns.
+    /// Type of the result.
     pub(crate) result: Option<CType>,
 }
 
 impl Prototype {
-    /// The same for code.
+    /// Returns the type under the C calling convention.
     pub(crate) fn signature(&self) -> Signature {
         let params = self.params.iter().map(|ty| ty.abi()).collect();
         Signature { params, result: self.result.map(CType::abi) }
@@ -32,15 +32,15 @@ impl Prototype {
 /// How a C function yields its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResultConvention {
-    /// It yields none.
+    /// No result.
     None,
-    /// It returns a scalar.
+    /// A scalar, returned.
     Returned(Scalar),
-    /// It writes a value through its last argument.
+    /// A value, written through the last argument.
     Written,
 }
 
-/// The type of a function that a body calls.
+/// Returns the type of a C function that a body calls.
 pub(super) fn of_call(
     names: &Names<'_>,
     call: &KernelCall,
@@ -66,12 +66,12 @@ pub(super) fn of_call(
     Prototype { params, result: status.or(result) }
 }
 
-/// The functions of the C library that allocate tensors, with their types.
+/// Returns the functions of the C library that allocate tensors, with their types.
 pub(crate) fn of_c_library() -> [(&'static str, Signature); 2] {
     [malloc(), free()]
 }
 
-/// The functions of the platform that find the driver of a device, with their types.
+/// Returns the functions of the platform that find the driver of a device, with their types.
 pub(crate) fn of_loaders() -> [(&'static str, Signature); 4] {
     let find = Signature::new(&[Type::Ptr, Type::Ptr], Some(Type::Ptr));
     let open = Signature::new(&[Type::Ptr], Some(Type::Ptr));

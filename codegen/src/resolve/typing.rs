@@ -1,4 +1,4 @@
-//! From expressions to terms: what names stand for, what operators mean, and what is no expression at all.
+//! Resolves expressions to terms: looks names up and chooses operators by the kinds of their operands.
 
 use abi_spec::Scalar;
 
@@ -11,7 +11,7 @@ use super::value::Source;
 use crate::declaration::{BinaryOp, Builtin, Expr, Kind, ParamType, is_text, literal_scalar};
 
 impl Names<'_> {
-    /// What an expression means, or why it means nothing.
+    /// Resolves an expression.
     pub(super) fn term(&self, expr: &Expr) -> Result<Term, String> {
         match expr {
             Expr::Int(value) => Ok(Term::int(*value)),
@@ -60,7 +60,7 @@ impl Names<'_> {
         })
     }
 
-    /// A value as one term.
+    /// Returns the term of a whole value.
     pub(super) fn whole(&self, value: ValueId) -> Term {
         Term::new(self.kind_of_value(value), Node::Value(value))
     }
@@ -87,7 +87,7 @@ impl Names<'_> {
         }
     }
 
-    /// An operand of arithmetic.
+    /// Resolves an operand of arithmetic.
     pub(super) fn number(&self, expr: &Expr) -> Result<Term, String> {
         let term = self.term(expr)?;
         match term.kind {
@@ -102,7 +102,7 @@ impl Names<'_> {
         }
     }
 
-    /// A condition, or an operand of logic.
+    /// Resolves a condition, or an operand of a logical operator.
     pub(super) fn truth(&self, expr: &Expr) -> Result<Term, String> {
         let term = self.term(expr)?;
         if term.kind == Kind::Bool {
@@ -111,7 +111,7 @@ impl Names<'_> {
         Err(format!("`{expr}` is {}, not a truth", term.kind.noun()))
     }
 
-    /// Two operands of one kind, and whether they are floats.
+    /// Resolves two operands and converts them to one type; returns true if they are floats.
     fn both(&self, lhs: &Expr, rhs: &Expr) -> Result<([Term; 2], bool), String> {
         let operands = [self.number(lhs)?, self.number(rhs)?];
         let float = operands.iter().any(Term::is_float);
@@ -205,7 +205,7 @@ impl Names<'_> {
         Ok(Term::new(kind_of_scalar(scalar), node))
     }
 
-    /// A text with the values that it depends on.
+    /// Builds the quote of expressions.
     pub(super) fn quote(&self, text: String, exprs: &[&Expr]) -> Result<Quote, String> {
         let mut found: Vec<&Expr> = Vec::new();
         exprs.iter().for_each(|expr| collect_shown(expr, &mut found));
@@ -215,20 +215,20 @@ impl Names<'_> {
 }
 
 impl<'a> Names<'a> {
-    /// Dims are integer expressions over symbols.
+    /// Resolves a dim: an expression over symbols only.
     pub(super) fn dim(&self, expr: &Expr) -> Result<Term, String> {
         over_symbols(expr)?;
         self.term(expr).map(Term::into_int)
     }
 
-    /// An extent of a tensor that is returned is a number that is known before the call.
+    /// Resolves an extent of a returned tensor: an integer that is known before the call.
     pub(super) fn extent(&self, expr: &Expr) -> Result<Term, String> {
         self.no_output(expr)?;
         let term = self.dim(expr)?;
         if term.kind == Kind::Int { Ok(term) } else { Err(format!("`{expr}` is not an integer")) }
     }
 
-    /// Nothing is known of results before the call.
+    /// Checks that an expression does not mention an allocated tensor, which is unknown before the call.
     pub(super) fn no_output(&self, expr: &Expr) -> Result<(), String> {
         if self.output_of(expr).is_some() {
             return Err(format!("`{expr}` is a result, which is not known before the call"));
@@ -236,7 +236,7 @@ impl<'a> Names<'a> {
         expr.children().try_for_each(|child| self.no_output(child))
     }
 
-    /// What a C function is given. Everything that has a value can be passed on.
+    /// Resolves an argument of a C function.
     pub(super) fn argument(&self, expr: &Expr) -> Result<Argument, String> {
         let term = self.term(expr)?;
         if let Some(value) = self.value_of(expr) {
@@ -277,7 +277,7 @@ pub(super) fn kind_of_scalar(scalar: Scalar) -> Kind {
     }
 }
 
-/// The names and members of an expression, in order, without repetition.
+/// Collects the names and members of an expression, each once, in order.
 fn collect_shown<'e>(expr: &'e Expr, shown: &mut Vec<&'e Expr>) {
     if let Expr::Name(_) | Expr::Member(..) | Expr::Element(..) | Expr::Field(..) = expr {
         if !shown.contains(&expr) {

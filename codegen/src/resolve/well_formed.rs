@@ -1,4 +1,4 @@
-//! Whether declarations are well formed: names, limits, types that can exist. What names stand for is not looked at.
+//! Checks that declarations are well formed: names, limits and types. Names are not looked up.
 
 mod body;
 mod signature;
@@ -7,20 +7,20 @@ use crate::declaration::limit::Limit;
 use crate::declaration::{Expr, Function, Location, is_identifier};
 use crate::error::{Error, Part};
 
-/// Says whether function number `index` is well formed, whatever its names stand for.
+/// Checks function number `index`.
 pub(super) fn check(index: usize, function: &Function) -> Result<(), Error> {
     Checker { index, function }.function()
 }
 
-/// What no name of the user's may start with for C: exported functions, the runtime's, our own.
+/// Prefixes that belong to exported functions, the runtime and generated symbols; no C function may start with one.
 pub(super) const RESERVED_PREFIXES: [&str; 3] =
     [abi_spec::symbol::PREFIX, "TVMFFI", "tvm_ffi_codegen."];
 
-/// What no symbol may start with for the tools that handle it: LLVM's own functions, sections, and what assemblers keep
-/// out of objects.
+/// Prefixes that no C function can have: LLVM reserves `llvm.`, and assemblers keep symbols with a leading `.` out of
+/// objects.
 const TOOL_PREFIXES: [&str; 2] = ["llvm.", "."];
 
-/// Checks one function.
+/// Checker of one function.
 pub(super) struct Checker<'a> {
     index: usize,
     function: &'a Function,
@@ -61,7 +61,7 @@ impl Checker<'_> {
         self.body(body)
     }
 
-    /// The line of a backtrace has no escapes.
+    /// Checks a source location, which the backtrace prints without escapes.
     fn location(&self, part: Part, location: &Location) -> Result<(), Error> {
         let Location { file, line } = location;
         self.limit(part, file.len(), Limit::File)?;
@@ -75,7 +75,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// What an error says: one line that is never cut.
+    /// Checks a message: one line that is never cut.
     fn message(&self, part: Part, message: &str) -> Result<(), Error> {
         self.limit(part, message.len(), Limit::Message)?;
         if message.is_empty() {
@@ -87,7 +87,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// A name, reserved or not.
+    /// Checks an identifier, which may be reserved.
     pub(super) fn identifier(&self, part: Part, name: &str) -> Result<(), Error> {
         self.limit(part, name.len(), Limit::Name)?;
         if is_identifier(name) {
@@ -103,7 +103,7 @@ impl Checker<'_> {
         self.nodes(part, expr)
     }
 
-    /// Checks the nodes of an expression that is not too high.
+    /// Checks every node of an expression.
     fn nodes(&self, part: Part, expr: &Expr) -> Result<(), Error> {
         if let Expr::Name(name) | Expr::Field(_, name) = expr {
             self.identifier(part, name)?;
@@ -138,7 +138,7 @@ impl Checker<'_> {
     }
 }
 
-/// True if the path from the expression to some leaf has more than `height` nodes.
+/// Returns true if an expression is higher than `height`.
 fn deeper_than(expr: &Expr, height: usize) -> bool {
     height == 0 || expr.children().any(|child| deeper_than(child, height - 1))
 }

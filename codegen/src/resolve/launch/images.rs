@@ -1,4 +1,4 @@
-//! What a library launches: its images, the kernels in them, and the function that prepares them all.
+//! Checks of images and of the launches of a library against them, and the body that prepares launches.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,7 +12,7 @@ use crate::resolve::function::{Body, Function, Prepare};
 use crate::resolve::ids::Id;
 use crate::resolve::nth_statement;
 
-/// Images are what the driver loads, each under a name of its own.
+/// Checks that images have names of their own, and bytes of a format that the driver loads.
 pub(in crate::resolve) fn check(library: &Library) -> Result<(), Error> {
     if library.images.len() > Limit::Images.max() {
         return Err(Error::Limit { limit: Limit::Images, site: None, position: None });
@@ -37,13 +37,13 @@ pub(in crate::resolve) fn check(library: &Library) -> Result<(), Error> {
     Ok(())
 }
 
-/// An image that cannot be launched from.
+/// Builds the error about an image.
 pub(in crate::resolve) fn invalid(library: &Library, index: usize, reason: &str) -> Error {
     let name = library.images[index].name.clone();
     Error::Image { index, name, reason: reason.to_owned(), position: None }
 }
 
-/// Gives the last function its body.
+/// Sets the body of the last function, which prepares launches.
 pub(in crate::resolve) fn prepare<'a>(functions: &mut [Function<'a>], launches: Vec<Launch<'a>>) {
     let mut seen = FxHashSet::default();
     let mut callees: Vec<&str> = functions.iter().flat_map(Function::callees).collect();
@@ -54,7 +54,8 @@ pub(in crate::resolve) fn prepare<'a>(functions: &mut [Function<'a>], launches: 
     }
 }
 
-/// The first launch of each kernel. Its parameters have one size each, which its image knows.
+/// Returns the first launch of each GPU kernel, and checks that all its launches and its image agree on the sizes of
+/// its parameters.
 pub(in crate::resolve) fn launches<'a>(
     library: &Library,
     functions: &[Function<'a>],
@@ -86,8 +87,8 @@ pub(in crate::resolve) fn launches<'a>(
     Ok(first)
 }
 
-/// What a launch says of a kernel otherwise than the image, where that is at hand: first whether there is such a kernel,
-/// then the number of its parameters, then their sizes.
+/// Compares a launch with its image, if the image can be read. Reports, in this order, a missing GPU kernel, a wrong
+/// number of parameters, and the first parameter of another size.
 fn against_image(library: &Library, launch: &Launch<'_>, given: &[u32]) -> Option<String> {
     let Launch { image, gpu_kernel, .. } = launch;
     let sizes =

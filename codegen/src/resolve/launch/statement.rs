@@ -1,4 +1,4 @@
-//! Launches: which tensor says where a kernel runs, and what its parameters are given.
+//! Resolves launch statements: extents, attributes, arguments and the device.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -19,12 +19,12 @@ use crate::resolve::prototype::of_value;
 use crate::resolve::statement::{Block, Found, converted};
 use crate::resolve::term::{Node, OfTensor, Property, Term};
 
-/// The tensors that a launch has met.
+/// Tensors among the arguments of a launch.
 #[derive(Default)]
-struct Met {
-    /// The first on a GPU.
+struct LaunchTensors {
+    /// First tensor that is on a GPU.
     first: Option<Home>,
-    /// Those of which only the call knows.
+    /// Tensors whose device only the call knows.
     unsure: Vec<ValueId>,
 }
 
@@ -39,20 +39,20 @@ impl<'a> Block<'_, 'a> {
         let extents = self.extents(launch)?;
         let attributes = launch.attributes.iter().map(|attribute| self.attribute(attribute));
         let attributes = attributes.collect::<Found<Vec<_>>>()?;
-        let mut met = Met::default();
-        launch.args.iter().try_for_each(|arg| self.meet(arg, &mut met))?;
-        let device = self.device(launch, &mut met)?;
+        let mut tensors = LaunchTensors::default();
+        launch.args.iter().try_for_each(|arg| self.collect(arg, &mut tensors))?;
+        let device = self.device(launch, &mut tensors)?;
         let params = launch.args.iter().map(|arg| self.param(arg, device));
         let params = params.collect::<Found<Vec<_>>>()?;
         let allowed = allowed(&extents, &attributes);
         let (image, gpu_kernel) = (&*launch.image, &*launch.gpu_kernel);
-        let unsure = met.unsure;
+        let unsure = tensors.unsure;
         let launch =
             Launch { image, gpu_kernel, extents, attributes, params, device, unsure, allowed };
         Ok(Action::Launch(Box::new(launch)))
     }
 
-    /// The first fields of a `CUlaunchConfig`.
+    /// Resolves the extents and the shared memory, the first fields of a `CUlaunchConfig`.
     fn extents(&self, launch: &'a declaration::Launch) -> Found<Packing> {
         let mut fields = Vec::with_capacity(7);
         for (word, extents) in [("grid", &launch.grid), ("block", &launch.block)] {
@@ -66,7 +66,7 @@ impl<'a> Block<'_, 'a> {
         Ok(Packing::of(fields))
     }
 
-    /// Three extents, of which those that are left out are 1.
+    /// Resolves three extents; missing ones are 1.
     fn dims(&self, word: &str, gpu_kernel: &str, extents: &[Expr]) -> Found<Vec<Packing>> {
         let dim = |(at, axis)| match extents.get(at) {
             Some(extent) => {
@@ -77,7 +77,7 @@ impl<'a> Block<'_, 'a> {
         ["x", "y", "z"].into_iter().enumerate().map(dim).collect()
     }
 
-    /// A number in a field of the driver's, which it must fit; errors call it by its name.
+    /// Resolves a number that must fit a field of the driver's struct; `name` is its name in errors.
     fn field(&self, expr: &Expr, scalar: Scalar, name: String) -> Found<Packing> {
         let term = self.integer(expr)?;
         let bytes = scalar.bits().div_ceil(8);
@@ -122,7 +122,7 @@ impl<'a> Block<'_, 'a> {
         Ok((kind.id(), value))
     }
 
-    /// A scalar as C passes it to a kernel.
+    /// Resolves an argument that C passes as one scalar.
     fn scalar_argument(&self, expr: &Expr) -> Found<Packing> {
         let argument = self.names.argument(expr)?;
         let scalar = match &argument {
@@ -166,7 +166,7 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// Memory is a tensor of bytes, which is released after the launch.
+    /// Allocates scratch memory: a tensor of bytes that is released after the launch.
     fn scratch(&mut self, bytes: &Expr, align: u64, home: Home) -> Found<Param<'a>> {
         let extents = vec![self.integer(bytes)?];
         let tensor = Tensor::new([Expr::Int(0)], DType::UINT8).with_align(align);
@@ -201,7 +201,7 @@ impl<'a> Block<'_, 'a> {
         Ok(TensorMap { declared: map, name: map.tensor.to_string(), tensor, element, numbers })
     }
 
-    /// An integer from 1 on, as far as that is known.
+    /// Resolves an integer from 1 to `most`; a constant is checked here, other terms when the map is made.
     fn up_to(&self, number: &Expr, most: i64, what: impl Display) -> Found<Term> {
         let term = self.integer(number)?;
         match term.constant().filter(|value| !(1..=most).contains(value)) {
@@ -218,19 +218,21 @@ impl<'a> Block<'_, 'a> {
     }
 }
 
-/// Where a kernel runs.
+/// Finds the device of a launch.
 impl<'a> Block<'_, 'a> {
-    /// Notes the tensors whose data a parameter is given.
-    fn meet(&self, arg: &LaunchArg, met: &mut Met) -> Found<()> {
+    /// Collects the tensors whose data an argument passes.
+    fn collect(&self, arg: &LaunchArg, tensors: &mut LaunchTensors) -> Found<()> {
         match arg {
-            LaunchArg::Value(value) => self.meet_data(value, met),
-            LaunchArg::Struct(fields) => fields.iter().try_for_each(|field| self.meet(field, met)),
+            LaunchArg::Value(value) => self.collect_data(value, tensors),
+            LaunchArg::Struct(fields) => {
+                fields.iter().try_for_each(|field| self.collect(field, tensors))
+            }
             LaunchArg::Scratch { .. } => Ok(()),
-            LaunchArg::TensorMap(map) => self.meet_tensor(self.home(&map.tensor)?, met),
+            LaunchArg::TensorMap(map) => self.collect_tensor(self.home(&map.tensor)?, tensors),
         }
     }
 
-    fn meet_data(&self, value: &Expr, met: &mut Met) -> Found<()> {
+    fn collect_data(&self, value: &Expr, tensors: &mut LaunchTensors) -> Found<()> {
         let term = self.term(value)?;
         let mut homes = Vec::new();
         term.any(&mut |node| {
@@ -242,21 +244,21 @@ impl<'a> Block<'_, 'a> {
             }
             false
         });
-        homes.into_iter().try_for_each(|home| self.meet_tensor(home, met))
+        homes.into_iter().try_for_each(|home| self.collect_tensor(home, tensors))
     }
 
-    /// A tensor whose data the device is to reach.
-    fn meet_tensor(&self, home: Home, met: &mut Met) -> Found<()> {
+    /// Records a tensor whose data the GPU kernel accesses.
+    fn collect_tensor(&self, home: Home, tensors: &mut LaunchTensors) -> Found<()> {
         match self.device_of(home) {
             (Device::Any, origin) => {
                 if let Home::Value(value) = origin
-                    && !met.unsure.contains(&value)
+                    && !tensors.unsure.contains(&value)
                 {
-                    met.unsure.push(value);
+                    tensors.unsure.push(value);
                 }
             }
             (Device::Type(DeviceType::CUDA), _) => {}
-            // These are within reach, but belong to no device.
+            // The GPU kernel can access this memory, but it belongs to no device.
             (Device::Type(DeviceType::CUDA_HOST | DeviceType::CUDA_MANAGED), _) => return Ok(()),
             (Device::Type(ty), _) => {
                 return Err(format!(
@@ -266,12 +268,12 @@ impl<'a> Block<'_, 'a> {
             }
         }
         if self.is_there(home) {
-            met.first = met.first.or(Some(home));
+            tensors.first = tensors.first.or(Some(home));
         }
         Ok(())
     }
 
-    /// How a tensor's device is declared, and the tensor that says so.
+    /// Returns the declared device of a tensor, and the tensor that declares it.
     fn device_of(&self, home: Home) -> (Device, Home) {
         let Home::Output(output) = home else {
             let device = self.tensor_of(home).map_or(Device::Any, |tensor| tensor.device);
@@ -292,7 +294,7 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// False for a tensor that may be None.
+    /// Returns false for a tensor that may be None.
     fn is_there(&self, home: Home) -> bool {
         match home {
             Home::Value(value) => self.names.values[value].guard.is_none(),
@@ -300,13 +302,13 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// The tensor on whose device a kernel runs.
-    fn device(&self, launch: &declaration::Launch, met: &mut Met) -> Found<Home> {
+    /// Finds the tensor on whose device the GPU kernel runs.
+    fn device(&self, launch: &declaration::Launch, tensors: &mut LaunchTensors) -> Found<Home> {
         if let Some(on) = &launch.on {
             let home = self.home(on)?;
-            met.first = None;
-            self.meet_tensor(home, met)?;
-            return met.first.ok_or_else(|| format!("`{on}` is on no device of its own"));
+            tensors.first = None;
+            self.collect_tensor(home, tensors)?;
+            return tensors.first.ok_or_else(|| format!("`{on}` is on no device of its own"));
         }
         let on_gpu = |value: &ValueId| {
             let tensor = self.names.values[*value].tensor();
@@ -314,12 +316,12 @@ impl<'a> Block<'_, 'a> {
             let gpu = matches!(device, Some(Device::Any | Device::Type(DeviceType::CUDA)));
             gpu && self.names.values[*value].is_param() && self.is_there(Home::Value(*value))
         };
-        if met.first.is_none()
+        if tensors.first.is_none()
             && let Some(value) = self.names.values.keys().find(on_gpu)
         {
-            self.meet_tensor(Home::Value(value), met)?;
+            self.collect_tensor(Home::Value(value), tensors)?;
         }
-        met.first.ok_or_else(|| "no tensor says on which device this runs: `on x`".to_owned())
+        tensors.first.ok_or_else(|| "no tensor says on which device this runs: `on x`".to_owned())
     }
 }
 
@@ -328,7 +330,7 @@ fn constant(value: i64, scalar: Scalar) -> Packing {
     Packing::scalar(Argument::Term(Term::int(value), scalar), bytes)
 }
 
-/// What a kernel must be allowed to do first.
+/// Computes the permissions that the GPU kernel needs.
 fn allowed(extents: &Packing, attributes: &[(u32, Packing)]) -> Allowed {
     let number = |(_, argument): &(u32, Argument)| match argument {
         Argument::Term(term, _) => term.constant(),
@@ -345,7 +347,7 @@ fn allowed(extents: &Packing, attributes: &[(u32, Packing)]) -> Allowed {
     Allowed { shared: shared != Some(0), cluster: clusters.any(large) }
 }
 
-/// The number of the driver's type of the elements of a tensor, and their bytes.
+/// Returns the element type of a tensor map.
 fn element(tensor: &Tensor, map: &declaration::TensorMap) -> Found<MapElement> {
     let [dtype] = tensor.dtypes[..] else {
         return Err(format!("`{}` may have elements of several types", map.tensor));

@@ -1,4 +1,4 @@
-//! Whether launches are well formed.
+//! Checks that launches are well formed.
 
 use rustc_hash::FxHashSet;
 
@@ -7,7 +7,7 @@ use crate::declaration::{AttributeKind, AttributeValue, Launch, LaunchArg, Launc
 use crate::error::{Error, Part};
 use crate::resolve::well_formed::Checker;
 
-/// Bytes of the value of an attribute, `CUlaunchAttributeValue`.
+/// Bytes of a `CUlaunchAttributeValue`.
 pub(super) const ATTRIBUTE_SIZE: u32 = 64;
 
 impl Checker<'_> {

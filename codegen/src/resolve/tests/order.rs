@@ -1,10 +1,10 @@
-//! The order of steps, and which occurrence of a symbol comes first.
+//! The order of steps, and the occurrence that binds a symbol.
 
 use super::print::Printer;
 use crate::Library;
 use crate::resolve::step::{Rule, Step};
 
-/// The steps of a function that calls `k(<args>)`.
+/// Prints the steps of a function with these parameters.
 fn steps(params: &str, rest: &str) -> String {
     let library: Library = format!("f({params}) {rest};").parse().unwrap();
     let resolved = library.resolve().unwrap();
@@ -101,7 +101,7 @@ fn constraints_outputs_and_arguments_follow_the_parameters() {
     assert_eq!(steps("n: int64, m: int64", rest), expected);
 }
 
-/// The place of the first occurrence from which a symbol can be determined.
+/// The first place that can bind a symbol does.
 #[test]
 fn the_first_place_that_can_binds() {
     let rows = [

@@ -1,4 +1,4 @@
-//! Whether bodies are well formed: statements, calls and what C functions are called.
+//! Checks that bodies are well formed: statements, calls and symbols of C functions.
 
 use rustc_hash::FxHashSet;
 
@@ -9,13 +9,13 @@ use crate::declaration::{
 };
 use crate::error::{Error, Part};
 
-/// Parts that errors about the call of a C function are about.
+/// Parts that errors about a call of a C function are about.
 #[derive(Clone, Copy)]
 struct CallParts {
     callee: Part,
-    /// The first argument.
+    /// First argument.
     argument: Part,
-    /// The first status.
+    /// First entry of the `errors` clause.
     status: Part,
 }
 
@@ -30,7 +30,7 @@ impl Checker<'_> {
         }
     }
 
-    /// All statements of a body, blocks in blocks included.
+    /// Checks all statements of a body, nested ones included.
     pub(super) fn statements(&self, statements: &[Statement]) -> Result<(), Error> {
         let mut left: Vec<(&Statement, usize)> =
             statements.iter().rev().map(|statement| (statement, 1)).collect();
@@ -112,7 +112,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The call of a C function: where it is, its arguments and its errors are.
+    /// Checks a call of a C function.
     fn kernel(&self, call: &KernelCall, parts: CallParts) -> Result<(), Error> {
         let CallParts { callee, argument, .. } = parts;
         self.symbol(callee, &call.symbol)?;
@@ -141,7 +141,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Every status has one meaning.
+    /// Checks an `errors` clause, in which every status has one entry.
     fn errors(&self, parts: CallParts, errors: &[StatusError]) -> Result<(), Error> {
         self.limit(parts.callee, errors.len(), Limit::Errors)?;
         let mut known = FxHashSet::default();

@@ -1,4 +1,4 @@
-//! Whether signatures are well formed: parameters, types, defaults and results.
+//! Checks that signatures are well formed: parameters, types, defaults and results.
 
 use abi_spec::{DType, Scalar, TypeIndex};
 use rustc_hash::FxHashSet;
@@ -14,12 +14,12 @@ use crate::resolve::accepted::{MAX_SMALL, needs_object};
 use crate::resolve::ids::Table;
 use crate::resolve::value::{Source, Value, add, values};
 
-/// Where a type stands.
+/// Part that errors about a type are about.
 #[derive(Clone, Copy)]
 enum Spot {
-    /// It is that of a value of the signature, whose parts have places of their own.
+    /// A value of the signature. Its dims have parts of their own.
     Value(usize),
-    /// All of it has this place.
+    /// The same part for everything in the type.
     Part(Part),
 }
 
@@ -62,7 +62,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Defaults and the variadic parameter are at the end.
+    /// Checks that only the last parameters have defaults, and only the last one is variadic.
     fn tail(&self, params: &[Param]) -> Result<(), Error> {
         for (index, Param { name, ty, default, variadic }) in params.iter().enumerate() {
             if let Some(default) = default {
@@ -94,7 +94,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// A literal that can be written.
+    /// Checks that a literal can be written.
     fn literal(&self, part: Part, literal: &Literal) -> Result<(), Error> {
         match literal {
             Literal::Float(value) => self.float(part, *value),
@@ -103,7 +103,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The type of something that is no parameter.
+    /// Checks a type outside of the parameters.
     pub(super) fn type_of(&self, part: Part, ty: &ParamType) -> Result<(), Error> {
         if ty.is_deeper_than(Limit::Nesting.max()) {
             return Err(Error::limit(self.index, self.function, part, Limit::Nesting));
@@ -229,7 +229,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Strides say something about every dim; alignments are powers of two.
+    /// Checks that every dim has a stride and that the alignment is a power of two.
     fn layout(&self, spot: Spot, tensor: &Tensor) -> Result<(), Error> {
         if let Strides::List(strides) = &tensor.strides
             && tensor.rank() != Some(strides.len())
@@ -290,7 +290,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// What can be asked of an allocator.
+    /// Checks that a tensor can be allocated.
     pub(super) fn allocated(&self, part: Part, tensor: &Tensor) -> Result<(), Error> {
         let Shape::Dims(dims) = &tensor.shape else {
             return Err(self.invalid(part, "the rank of a result must be known"));
@@ -331,7 +331,7 @@ impl Checker<'_> {
     }
 }
 
-/// True for types that can be written; the common ones are found without printing them.
+/// Returns true for element types that can be written. It does not print the common ones.
 pub(super) fn has_name(dtype: DType) -> bool {
     Scalar::ALL.into_iter().any(|scalar| scalar.dtype() == Some(dtype))
         || dtype.to_string().parse() == Ok(dtype)
