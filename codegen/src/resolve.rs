@@ -38,6 +38,12 @@ use c_type::CType;
 use external::External;
 use function::{Function, KernelCall};
 
+/// A result whose error is a reason.
+type Explained<T> = Result<T, String>;
+
+/// A result whose error is the part at fault and a reason.
+type Located<T> = Result<T, (Part, String)>;
+
 /// A library whose declarations are resolved.
 #[derive(Clone, Debug)]
 pub struct Resolved<'a> {

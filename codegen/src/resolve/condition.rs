@@ -2,6 +2,7 @@
 
 use abi_spec::DType;
 
+use super::Explained;
 use super::ids::ValueId;
 use super::names::Names;
 use super::operator::{self, Binary, Unary};
@@ -11,7 +12,7 @@ use crate::declaration::{Comparison, Constraint, Expr, Member, ParamType};
 
 impl<'a> Names<'a> {
     /// Resolves a constraint of a `where` clause.
-    pub(super) fn condition(&self, constraint: &'a Constraint) -> Result<Condition<'a>, String> {
+    pub(super) fn condition(&self, constraint: &'a Constraint) -> Explained<Condition<'a>> {
         let Constraint { condition, message } = constraint;
         self.no_output(condition)?;
         self.before_the_call(condition)?;
@@ -22,7 +23,7 @@ impl<'a> Names<'a> {
 
     /// Checks that an expression contains no stream and no address of a value without a tensor: both are for calls
     /// only.
-    fn before_the_call(&self, expr: &Expr) -> Result<(), String> {
+    fn before_the_call(&self, expr: &Expr) -> Explained<()> {
         if matches!(expr, Expr::Stream(_)) {
             return Err("a stream is not known before the call".to_owned());
         }
@@ -34,12 +35,7 @@ impl<'a> Names<'a> {
 
     /// Resolves a comparison. Numbers compare with numbers, and everything else for equality with its own kind. Text
     /// in quotes that is compared with an element type or a device stands for the one that it names.
-    pub(super) fn comparison(
-        &self,
-        op: Comparison,
-        lhs: &Expr,
-        rhs: &Expr,
-    ) -> Result<Term, String> {
+    pub(super) fn comparison(&self, op: Comparison, lhs: &Expr, rhs: &Expr) -> Explained<Term> {
         let (a, b) = (self.term(lhs)?.into_number(), self.term(rhs)?.into_number());
         let words = |a, b, what| same_or_not(op, what).map(|op| compare(op, a, b));
         match (a.kind, b.kind) {
@@ -68,12 +64,7 @@ impl<'a> Names<'a> {
 
     /// Compares integers of which one is a `uint64`. Two `uint64`, or one and a literal, compare by value; with any
     /// other integer a `uint64` wraps.
-    fn integers(
-        &self,
-        op: Comparison,
-        exprs: [&Expr; 2],
-        operands: [Term; 2],
-    ) -> Result<Term, String> {
+    fn integers(&self, op: Comparison, exprs: [&Expr; 2], operands: [Term; 2]) -> Explained<Term> {
         let exact = |term: &Term| term.kind == Kind::Unsigned || term.constant().is_some();
         if !operands.iter().all(exact) {
             // Literals above `int64` are no operands of arithmetic.
@@ -109,7 +100,7 @@ fn compare(op: Binary, a: Term, b: Term) -> Term {
 }
 
 /// Returns the operator for values without an order.
-fn same_or_not(op: Comparison, what: &str) -> Result<Binary, String> {
+fn same_or_not(op: Comparison, what: &str) -> Explained<Binary> {
     match op {
         Comparison::Eq | Comparison::Ne => Ok(operator::comparison(op, false)),
         Comparison::Lt | Comparison::Le | Comparison::Gt | Comparison::Ge => {
@@ -119,7 +110,7 @@ fn same_or_not(op: Comparison, what: &str) -> Result<Binary, String> {
 }
 
 /// Compares a text with text in quotes.
-fn texts(op: Comparison, a: Term, b: Term) -> Result<Term, String> {
+fn texts(op: Comparison, a: Term, b: Term) -> Explained<Term> {
     let (text, value) = match (a.node, b.node) {
         (Node::Text(_), Node::Text(_)) => return Err("this never changes".to_owned()),
         (Node::Text(text), Node::Value(value)) | (Node::Value(value), Node::Text(text)) => {
@@ -135,18 +126,18 @@ fn texts(op: Comparison, a: Term, b: Term) -> Result<Term, String> {
 }
 
 /// Returns the word of the element type that text in quotes names.
-fn dtype(expr: &Expr) -> Result<Term, String> {
+fn dtype(expr: &Expr) -> Explained<Term> {
     let word = named::<DType>(expr, "element types")?.to_word();
     Ok(Term::new(Kind::DType, Node::Int(word.into())))
 }
 
 /// Returns the word of the device that text in quotes names.
-fn device(expr: &Expr) -> Result<Term, String> {
+fn device(expr: &Expr) -> Explained<Term> {
     let word = named::<abi_spec::Device>(expr, "devices")?.to_word();
     Ok(Term::new(Kind::Device, Node::Int(word as i64)))
 }
 
-fn named<T: std::str::FromStr>(expr: &Expr, what: &str) -> Result<T, String> {
+fn named<T: std::str::FromStr>(expr: &Expr, what: &str) -> Explained<T> {
     let named = if let Expr::Text(text) = expr { text.parse().ok() } else { None };
     named.ok_or_else(|| format!("`{expr}` names none of the {what}"))
 }

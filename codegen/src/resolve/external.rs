@@ -3,6 +3,7 @@
 use abi_spec::{Scalar, c_library};
 use rustc_hash::FxHashMap;
 
+use super::Located;
 use super::c_type::CType;
 use super::function::Function;
 use super::well_formed::RESERVED_PREFIXES;
@@ -158,7 +159,7 @@ fn external<'a>(
     function: usize,
     declared: &'a crate::Function,
     prefix: &str,
-) -> Result<External<'a>, (Part, String)> {
+) -> Located<External<'a>> {
     let signature = &declared.signature;
     let symbol = format!("{prefix}{}", signature.name);
     let reserved = RESERVED_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix));

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use abi_spec::Scalar;
 
-use super::Items;
 use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
 use super::launch::Launch;
 use super::names::Names;
@@ -14,6 +13,7 @@ use super::statement::Block;
 use super::step::Step;
 use super::term::{Kind, Node, Term};
 use super::value::Value;
+use super::{Items, Located};
 use crate::declaration::{self, Location, ParamType, ResultType, StatusError, Tensor};
 use crate::error::Part;
 use crate::ir::Signature;
@@ -392,7 +392,7 @@ fn collect<'s, 'a>(statements: &'s [Statement<'a>], with: &mut impl FnMut(&'s St
 pub(super) fn resolve<'a>(
     declared: &'a crate::Function,
     items: &Items<'a>,
-) -> Result<Function<'a>, (Part, String)> {
+) -> Located<Function<'a>> {
     let mut names = Names::new(declared)?;
     let mut order = Order::new(&names)?;
     constraints(&names, &mut order)?;
@@ -415,7 +415,7 @@ pub(super) fn resolve<'a>(
     Ok(Function { declared, values, symbols, outputs, locals, steps, body })
 }
 
-fn constraints<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Result<(), (Part, String)> {
+fn constraints<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<()> {
     for (index, constraint) in names.function.signature.constraints.iter().enumerate() {
         let at = |reason| (Part::Constraint(index), reason);
         let condition = names.condition(constraint).map_err(at)?;
@@ -425,10 +425,7 @@ fn constraints<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Result<(), (
     Ok(())
 }
 
-fn outputs<'a>(
-    names: &Names<'a>,
-    order: &mut Order<'_, 'a>,
-) -> Result<Vec<Vec<Term>>, (Part, String)> {
+fn outputs<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<Vec<Vec<Term>>> {
     let mut all = Vec::with_capacity(names.outputs.len());
     for (index, output) in names.function.signature.outputs().iter().enumerate() {
         let at = |reason| (Part::Output(index), reason);
@@ -447,7 +444,7 @@ fn arguments<'a>(
     names: &Names<'a>,
     order: &mut Order<'_, 'a>,
     call: &'a declaration::KernelCall,
-) -> Result<Vec<Argument>, (Part, String)> {
+) -> Located<Vec<Argument>> {
     let mut args = Vec::with_capacity(call.args.len());
     for (index, expr) in call.args.iter().enumerate() {
         let at = |reason| (Part::Argument(index), reason);
@@ -466,7 +463,7 @@ fn one_call<'a>(
     knowledge: &mut Knowledge,
     call: &'a declaration::KernelCall,
     args: Vec<Argument>,
-) -> Result<Body<'a>, (Part, String)> {
+) -> Located<Body<'a>> {
     let result = match &names.function.signature.result {
         ResultType::None | ResultType::Allocated(_) => ResultConvention::None,
         ResultType::Value(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),

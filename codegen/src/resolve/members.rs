@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use super::Explained;
 use super::function::Output;
 use super::ids::{OutputId, ValueId};
 use super::names::Names;
@@ -10,7 +11,7 @@ use super::value::Source;
 use crate::declaration::{BinaryOp, Element, Expr, Kind, Member, ParamType, Tensor, is_text};
 
 impl Names<'_> {
-    pub(super) fn element_term(&self, expr: &Expr, of: &Expr) -> Result<Term, String> {
+    pub(super) fn element_term(&self, expr: &Expr, of: &Expr) -> Explained<Term> {
         if let Some(value) = self.value_of(expr) {
             return Ok(self.whole(value));
         }
@@ -65,12 +66,12 @@ impl Names<'_> {
         elements.chain(known.map(|(_, text)| text)).collect()
     }
 
-    pub(super) fn member(&self, of: &Expr, member: Member) -> Result<Term, String> {
+    pub(super) fn member(&self, of: &Expr, member: Member) -> Explained<Term> {
         self.find(of, member)?.ok_or_else(|| self.no_member(of, member))
     }
 
     /// Finds a member. Returns `None` if the value has no such member, and an error if the member is not available.
-    fn find(&self, of: &Expr, member: Member) -> Result<Option<Term>, String> {
+    fn find(&self, of: &Expr, member: Member) -> Explained<Option<Term>> {
         if let Some(output) = self.output_of(of) {
             return self.output_member(output, member);
         }
@@ -97,7 +98,7 @@ impl Names<'_> {
         Ok(found.map(|(kind, found)| property(kind, id, found)))
     }
 
-    fn output_member(&self, output: OutputId, member: Member) -> Result<Option<Term>, String> {
+    fn output_member(&self, output: OutputId, member: Member) -> Explained<Option<Term>> {
         let Output { name, tensor, .. } = &self.outputs[output];
         match (member, known_member(tensor, member)) {
             (Member::Data, _) => Ok(Some(Term::new(Kind::Ptr, Node::OutputData(output)))),
@@ -127,7 +128,7 @@ fn tensor_member(
     of: &Expr,
     tensor: &Tensor,
     member: Member,
-) -> Result<Option<(Kind, OfTensor)>, String> {
+) -> Explained<Option<(Kind, OfTensor)>> {
     let checked = |dim: u32| match tensor.rank() {
         Some(rank) if dim as usize >= rank => {
             Err(format!("`{of}` has rank {rank}, which leaves no dim {dim}"))

@@ -6,6 +6,7 @@ use super::function::{Home, Local, Output, Symbol};
 use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
 use super::term::Kind;
 use super::value::{self, Source, Value, values};
+use super::{Explained, Located};
 use crate::declaration::{Device, Dim, Expr, Function, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 
@@ -49,7 +50,7 @@ pub(super) struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// Collects the names of a signature.
-    pub(super) fn new(function: &'a Function) -> Result<Self, (Part, String)> {
+    pub(super) fn new(function: &'a Function) -> Located<Self> {
         let values = values(&function.signature);
         let is_param = |(_, value): &(ValueId, &Value<'a>)| value.is_param();
         let named = |(id, value): (ValueId, &Value<'a>)| {
@@ -76,7 +77,7 @@ impl<'a> Names<'a> {
         Ok(names)
     }
 
-    fn collect_value(&mut self, id: ValueId) -> Result<(), (Part, String)> {
+    fn collect_value(&mut self, id: ValueId) -> Located<()> {
         let Value { ty, param, .. } = self.values[id];
         if self.is_symbol(id) {
             self.mention(&self.function.signature.params[param].name, Part::Param(param))?;
@@ -94,26 +95,26 @@ impl<'a> Names<'a> {
         is_int && !value.optional && matches!(value.source, Source::Argument(_))
     }
 
-    fn collect_shape(&mut self, id: ValueId, shape: &'a Shape) -> Result<(), (Part, String)> {
+    fn collect_shape(&mut self, id: ValueId, shape: &'a Shape) -> Located<()> {
         let Shape::Dims(dims) = shape else { return Ok(()) };
         let part = |dim| super::step::Place::Extent { value: id, dim }.part();
         dims.iter().enumerate().try_for_each(|(dim, extent)| self.collect_dim(extent, part(dim)))
     }
 
-    fn collect_strides(&mut self, id: ValueId, strides: &'a Strides) -> Result<(), (Part, String)> {
+    fn collect_strides(&mut self, id: ValueId, strides: &'a Strides) -> Located<()> {
         let Strides::List(list) = strides else { return Ok(()) };
         let part = |dim| super::step::Place::Stride { value: id, dim }.part();
         list.iter().enumerate().try_for_each(|(dim, stride)| self.collect_dim(stride, part(dim)))
     }
 
-    fn collect_dim(&mut self, dim: &'a Dim, part: Part) -> Result<(), (Part, String)> {
+    fn collect_dim(&mut self, dim: &'a Dim, part: Part) -> Located<()> {
         match dim {
             Dim::Any => Ok(()),
             Dim::Expr(expr) => self.collect_expr(expr, part),
         }
     }
 
-    fn collect_expr(&mut self, expr: &'a Expr, part: Part) -> Result<(), (Part, String)> {
+    fn collect_expr(&mut self, expr: &'a Expr, part: Part) -> Located<()> {
         if let Expr::Name(name) = expr {
             self.mention(name, part)?;
             self.measure(name);
@@ -136,7 +137,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn mention(&mut self, name: &'a str, part: Part) -> Result<(), (Part, String)> {
+    fn mention(&mut self, name: &'a str, part: Part) -> Located<()> {
         if self.known.contains_key(name) {
             return Ok(());
         }
@@ -174,7 +175,7 @@ impl<'a> Names<'a> {
     }
 
     /// Collects the allocated tensors. They share a namespace with parameters and symbols.
-    fn collect_outputs(&mut self) -> Result<(), (Part, String)> {
+    fn collect_outputs(&mut self) -> Located<()> {
         for (index, output) in self.function.signature.outputs().iter().enumerate() {
             let name = output.name.as_str();
             let is_param = self.params.contains_key(name);
@@ -229,7 +230,7 @@ impl<'a> Names<'a> {
     }
 
     /// Defines a name of the body.
-    pub(super) fn define(&mut self, name: &'a str, meaning: Meaning) -> Result<(), String> {
+    pub(super) fn define(&mut self, name: &'a str, meaning: Meaning) -> Explained<()> {
         if self.meaning(name).is_some() {
             return Err(format!("`{name}` is the name of something else here"));
         }
@@ -239,11 +240,7 @@ impl<'a> Names<'a> {
     }
 
     /// Adds a value of the body and the values nested in it, and collects their symbols.
-    pub(super) fn add_value(
-        &mut self,
-        path: String,
-        ty: &'a ParamType,
-    ) -> Result<ValueId, (Part, String)> {
+    pub(super) fn add_value(&mut self, path: String, ty: &'a ParamType) -> Located<ValueId> {
         let param = self.function.signature.params.len() + self.others;
         self.others += 1;
         let first = self.values.len();

@@ -9,6 +9,7 @@ use super::linear::linear;
 use super::names::Names;
 use super::step::{Linear, Place, Rule, Step};
 use super::term::{Node, Term};
+use super::{Explained, Located};
 use crate::declaration::{Dim, Expr, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 
@@ -52,7 +53,7 @@ pub(super) struct Order<'n, 'a> {
 
 impl<'n, 'a> Order<'n, 'a> {
     /// Orders the checks of the parameters.
-    pub(super) fn new(names: &'n Names<'a>) -> Result<Self, (Part, String)> {
+    pub(super) fn new(names: &'n Names<'a>) -> Located<Self> {
         let mut order = Order {
             names,
             steps: Vec::with_capacity(4 * names.values.len() + 4),
@@ -69,11 +70,7 @@ impl<'n, 'a> Order<'n, 'a> {
     }
 
     /// Orders the checks of a value of the body. It binds the symbols that it is the first to mention.
-    fn received(
-        names: &'n Names<'a>,
-        mut knowledge: Knowledge,
-        value: ValueId,
-    ) -> Result<Self, (Part, String)> {
+    fn received(names: &'n Names<'a>, mut knowledge: Knowledge, value: ValueId) -> Located<Self> {
         while knowledge.len() < names.symbols.len() {
             let symbol = &names.symbols.values().nth(knowledge.len());
             let known = symbol.is_some_and(|symbol| symbol.local.is_some());
@@ -88,7 +85,7 @@ impl<'n, 'a> Order<'n, 'a> {
         Ok(order)
     }
 
-    fn value(&mut self, value: ValueId) -> Result<(), (Part, String)> {
+    fn value(&mut self, value: ValueId) -> Located<()> {
         let ty: &'a ParamType = self.names.values[value].ty;
         if let ParamType::Scalar(scalar) = ty {
             self.scalar(value, *scalar);
@@ -118,7 +115,7 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    fn children(&mut self, value: ValueId) -> Result<(), (Part, String)> {
+    fn children(&mut self, value: ValueId) -> Located<()> {
         let names = self.names;
         names.values[value].children.iter().try_for_each(|&child| self.value(child))
     }
@@ -127,8 +124,8 @@ impl<'n, 'a> Order<'n, 'a> {
     fn inner(
         &mut self,
         of: ValueId,
-        body: impl FnOnce(&mut Self) -> Result<(), (Part, String)>,
-    ) -> Result<Vec<Step<'a>>, (Part, String)> {
+        body: impl FnOnce(&mut Self) -> Located<()>,
+    ) -> Located<Vec<Step<'a>>> {
         let (outer, before) = (std::mem::take(&mut self.steps), self.waiting.len());
         body(self)?;
         self.compare_within(before, |order, place| order.is_in(place, of));
@@ -137,14 +134,14 @@ impl<'n, 'a> Order<'n, 'a> {
         Ok(steps)
     }
 
-    fn each(&mut self, value: ValueId) -> Result<(), (Part, String)> {
+    fn each(&mut self, value: ValueId) -> Located<()> {
         let steps = self.inner(value, |order| order.children(value))?;
         self.steps.push(Step::Each { value, steps });
         Ok(())
     }
 
     /// Orders the checks of a union. A type that does not match must leave no trace, so none may bind a symbol.
-    fn union(&mut self, value: ValueId) -> Result<(), (Part, String)> {
+    fn union(&mut self, value: ValueId) -> Located<()> {
         let (names, before) = (self.names, self.knowledge.clone());
         let mut types = Vec::new();
         for &child in &names.values[value].children {
@@ -161,7 +158,7 @@ impl<'n, 'a> Order<'n, 'a> {
     }
 
     /// Checks that no expression in a loop or a union waits for symbols that are bound after it.
-    fn check_none_waiting(&self, before: usize) -> Result<(), (Part, String)> {
+    fn check_none_waiting(&self, before: usize) -> Located<()> {
         match self.waiting[before..].iter().flatten().next() {
             Some(Waiting { place, expr, .. }) => {
                 Err((place.part(), format!("not all symbols of `{expr}` are known here")))
@@ -170,7 +167,7 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    fn tensor(&mut self, value: ValueId, tensor: &'a Tensor) -> Result<(), (Part, String)> {
+    fn tensor(&mut self, value: ValueId, tensor: &'a Tensor) -> Located<()> {
         self.steps.push(Step::Header { value, tensor, device: true });
         self.dims(&tensor.shape, |dim| Place::Extent { value, dim })?;
         match &tensor.strides {
@@ -186,11 +183,7 @@ impl<'n, 'a> Order<'n, 'a> {
         Ok(())
     }
 
-    fn dims(
-        &mut self,
-        shape: &'a Shape,
-        place: impl Fn(usize) -> Place,
-    ) -> Result<(), (Part, String)> {
+    fn dims(&mut self, shape: &'a Shape, place: impl Fn(usize) -> Place) -> Located<()> {
         let Shape::Dims(dims) = shape else { return Ok(()) };
         dims.iter().enumerate().try_for_each(|(dim, extent)| self.dim(place(dim), extent))
     }
@@ -211,7 +204,7 @@ impl<'n, 'a> Order<'n, 'a> {
         self.names.values[place.value()].dynamic
     }
 
-    fn dim(&mut self, place: Place, dim: &'a Dim) -> Result<(), (Part, String)> {
+    fn dim(&mut self, place: Place, dim: &'a Dim) -> Located<()> {
         let at = |reason| (place.part(), reason);
         let expr = match dim {
             Dim::Any => {
@@ -278,7 +271,7 @@ impl<'n, 'a> Order<'n, 'a> {
 
     /// Binds the symbols that only strides mention, and checks that every symbol is bound. `first` is the index of
     /// the first of the values.
-    fn finish(&mut self, first: usize) -> Result<(), (Part, String)> {
+    fn finish(&mut self, first: usize) -> Located<()> {
         for symbol in self.names.symbols.keys() {
             if self.knowledge[symbol] == Known::Maybe
                 && let Some((place, linear)) = self.first[symbol].take()
@@ -297,7 +290,7 @@ impl<'n, 'a> Order<'n, 'a> {
     }
 
     /// Checks that no expression uses a symbol that only another parameter binds.
-    fn check_all_determined(&self, first: usize) -> Result<(), (Part, String)> {
+    fn check_all_determined(&self, first: usize) -> Located<()> {
         for (value, declared) in self.names.values.iter().skip(first) {
             if let Some(Shape::Dims(dims)) = declared.ty.shape() {
                 self.check_dims_determined(dims, declared.param, |dim| Place::Extent {
@@ -321,7 +314,7 @@ impl<'n, 'a> Order<'n, 'a> {
         dims: &[Dim],
         param: usize,
         place: impl Fn(usize) -> Place,
-    ) -> Result<(), (Part, String)> {
+    ) -> Located<()> {
         for (index, dim) in dims.iter().enumerate() {
             if let Dim::Expr(expr) = dim {
                 let at = |reason| (place(index).part(), reason);
@@ -397,7 +390,7 @@ impl<'n, 'a> Order<'n, 'a> {
     }
 
     /// Checks that a term outside of parameters mentions no symbol that only one parameter binds.
-    pub(super) fn check_determined(&self, term: &Term) -> Result<(), String> {
+    pub(super) fn check_determined(&self, term: &Term) -> Explained<()> {
         check_determined(self.names, &self.knowledge, term, None)
     }
 }
@@ -409,7 +402,7 @@ pub(super) fn check_determined(
     knowledge: &Knowledge,
     term: &Term,
     param: Option<usize>,
-) -> Result<(), String> {
+) -> Explained<()> {
     let mut outside = None;
     term.visit_symbols(&mut |symbol| match knowledge[symbol] {
         Known::Within(of) if param != Some(of) => outside = Some((symbol, of)),
@@ -432,7 +425,7 @@ pub(super) fn receive<'a>(
     knowledge: &mut Knowledge,
     path: String,
     ty: &'a ParamType,
-) -> Result<Received<'a>, (Part, String)> {
+) -> Located<Received<'a>> {
     let value = names.add_value(path, ty)?;
     let before = Table::like(&names.symbols, false);
     let before = knowledge.iter().fold(before, |mut all, (symbol, known)| {

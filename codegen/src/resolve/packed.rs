@@ -2,16 +2,17 @@
 
 use abi_spec::TypeIndex;
 
+use super::Explained;
 use super::accepted::{Accepted, possible};
 use super::function::{Callee, Packed, PackedCall, Plain};
-use super::statement::{Block, Found};
+use super::statement::Block;
 use super::term::{Kind, Node, Term};
 use super::value::Source;
 use crate::declaration::{Expr, FunctionRef, ObjectClass, ParamType, ResultType, Sequence, Shape};
 
 impl<'a> Block<'_, 'a> {
     /// Resolves a callee, and returns its spelling in errors.
-    pub(super) fn callee(&self, callee: &'a FunctionRef) -> Found<(Callee<'a>, String)> {
+    pub(super) fn callee(&self, callee: &'a FunctionRef) -> Explained<(Callee<'a>, String)> {
         match callee {
             FunctionRef::Symbol(name) => {
                 let signature = self.items.signatures.get(&name[..]);
@@ -34,7 +35,7 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// Resolves an expression to a value of the FFI.
-    pub(super) fn packed(&self, expr: &'a Expr) -> Found<Packed<'a>> {
+    pub(super) fn packed(&self, expr: &'a Expr) -> Explained<Packed<'a>> {
         if *expr == Expr::None {
             return Ok(Packed::Plain(Plain::None));
         }
@@ -43,17 +44,17 @@ impl<'a> Block<'_, 'a> {
         }
         if let Expr::Array(entries) = expr {
             let entries = entries.iter().map(|entry| self.packed(entry));
-            return Ok(Packed::Array(entries.collect::<Found<_>>()?));
+            return Ok(Packed::Array(entries.collect::<Explained<_>>()?));
         }
         if let Expr::Shape(numbers) = expr {
             let numbers = numbers.iter().map(|number| self.integer(number));
-            return Ok(Packed::Shape(numbers.collect::<Found<_>>()?));
+            return Ok(Packed::Shape(numbers.collect::<Explained<_>>()?));
         }
         self.packed_term(expr)
     }
 
     /// Resolves an expression other than None, text, an array or a shape.
-    fn packed_term(&self, expr: &Expr) -> Found<Packed<'a>> {
+    fn packed_term(&self, expr: &Expr) -> Explained<Packed<'a>> {
         if let Some(output) = self.names.output_of(expr) {
             return Ok(Packed::Plain(Plain::Output(output)));
         }
@@ -109,7 +110,7 @@ impl<'a> Block<'_, 'a> {
         &self,
         call: &PackedCall<'_>,
         result: Option<&ParamType>,
-    ) -> Found<()> {
+    ) -> Explained<()> {
         let Callee::Symbol { name, own: true } = call.callee else { return Ok(()) };
         let Some(signature) = self.items.signatures.get(name) else { return Ok(()) };
         let (given, least) = (call.args.len(), signature.required());

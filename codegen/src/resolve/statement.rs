@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use abi_spec::Scalar;
 
-use super::Items;
 use super::accepted::possible;
 use super::function::{
     Action, Argument, Home, KernelCall, KernelResult, Local, Output, PackedCall, Piece, Received,
@@ -15,6 +14,7 @@ use super::names::{Meaning, Names};
 use super::order::{Knowledge, check_determined, receive};
 use super::prototype::{self, ResultConvention};
 use super::term::{Kind, Node, Term};
+use super::{Explained, Items, Located};
 use crate::declaration::{self, Expr, ParamType, ResultType, StatementKind, Tensor};
 use crate::error::Part;
 
@@ -38,9 +38,6 @@ enum End {
     Unreachable,
 }
 
-/// A resolved part of a statement, or the reason of the error.
-pub(super) type Found<T> = Result<T, String>;
-
 impl<'n, 'a> Block<'n, 'a> {
     pub(super) fn new(
         names: &'n mut Names<'a>,
@@ -54,7 +51,7 @@ impl<'n, 'a> Block<'n, 'a> {
     pub(super) fn body(
         mut self,
         statements: &'a [declaration::Statement],
-    ) -> Result<Vec<Statement<'a>>, (Part, String)> {
+    ) -> Located<Vec<Statement<'a>>> {
         let (mut body, end) = self.block(statements)?;
         if end == End::Unreachable {
             return Ok(body);
@@ -76,7 +73,7 @@ impl<'n, 'a> Block<'n, 'a> {
     fn block(
         &mut self,
         statements: &'a [declaration::Statement],
-    ) -> Result<(Vec<Statement<'a>>, End), (Part, String)> {
+    ) -> Located<(Vec<Statement<'a>>, End)> {
         let begin = self.names.open_scope();
         let (mut block, mut end) = (Vec::with_capacity(statements.len()), End::Empty);
         for statement in statements {
@@ -101,7 +98,7 @@ impl<'n, 'a> Block<'n, 'a> {
         &mut self,
         index: usize,
         action: &'a StatementKind,
-    ) -> Result<(Option<Action<'a>>, bool), (Part, String)> {
+    ) -> Located<(Option<Action<'a>>, bool)> {
         let at = |reason| (Part::Statement(index), reason);
         Ok(match action {
             StatementKind::If { condition, then, otherwise } => {
@@ -140,21 +137,21 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 
     /// Resolves an expression, all of whose symbols must be bound here.
-    pub(super) fn term(&self, expr: &Expr) -> Found<Term> {
+    pub(super) fn term(&self, expr: &Expr) -> Explained<Term> {
         self.determined(self.names.term(expr)?)
     }
 
-    fn truth(&self, expr: &Expr) -> Found<Term> {
+    fn truth(&self, expr: &Expr) -> Explained<Term> {
         self.determined(self.names.truth(expr)?)
     }
 
-    fn determined(&self, term: Term) -> Found<Term> {
+    fn determined(&self, term: Term) -> Explained<Term> {
         check_determined(self.names, &self.knowledge, &term, None)?;
         Ok(term)
     }
 
     /// Resolves an argument of a C function.
-    pub(super) fn argument(&self, expr: &Expr) -> Found<Argument> {
+    pub(super) fn argument(&self, expr: &Expr) -> Explained<Argument> {
         let argument = self.names.argument(expr)?;
         if let Argument::Term(term, _) = &argument {
             check_determined(self.names, &self.knowledge, term, None)?;
@@ -163,19 +160,19 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 
     /// Resolves an integer.
-    pub(super) fn integer(&self, expr: &Expr) -> Found<Term> {
+    pub(super) fn integer(&self, expr: &Expr) -> Explained<Term> {
         let term = self.term(expr)?.into_int();
         if term.kind == Kind::Int { Ok(term) } else { Err(format!("`{expr}` is not an integer")) }
     }
 
-    fn local(&mut self, name: &'a str, kind: Kind) -> Found<LocalId> {
+    fn local(&mut self, name: &'a str, kind: Kind) -> Explained<LocalId> {
         let local = self.names.locals.push(Local { name, kind });
         self.names.define(name, Meaning::Local(local))?;
         Ok(local)
     }
 
     /// Resolves `let v = e;`.
-    fn name(&mut self, name: &'a str, value: &'a Expr) -> Found<Option<Action<'a>>> {
+    fn name(&mut self, name: &'a str, value: &'a Expr) -> Explained<Option<Action<'a>>> {
         let alias = self.names.value_of(value).map(Meaning::Value);
         let alias = alias.or_else(|| self.names.output_of(value).map(Meaning::Output));
         let term = self.term(value)?;
@@ -196,12 +193,13 @@ impl<'n, 'a> Block<'n, 'a> {
         &mut self,
         result: Option<&'a declaration::Local>,
         call: &'a declaration::Call,
-    ) -> Found<Action<'a>> {
+    ) -> Explained<Action<'a>> {
         match call {
             declaration::Call::Kernel(call) => self.kernel(result, call),
             declaration::Call::Function { callee, args } => {
                 let (callee, path) = self.callee(callee)?;
-                let args = args.iter().map(|arg| self.packed(arg)).collect::<Found<Vec<_>>>()?;
+                let args =
+                    args.iter().map(|arg| self.packed(arg)).collect::<Explained<Vec<_>>>()?;
                 let call = PackedCall { callee, args };
                 self.check_call(&call, result.map(|result| &result.ty))?;
                 let result = result.map(|result| self.received(path, result)).transpose()?;
@@ -211,14 +209,18 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 
     /// Receives the result of a call and defines its name.
-    fn received(&mut self, path: String, result: &'a declaration::Local) -> Found<Received<'a>> {
+    fn received(
+        &mut self,
+        path: String,
+        result: &'a declaration::Local,
+    ) -> Explained<Received<'a>> {
         let received = self.receive(format!("result of {path}"), &result.ty)?;
         self.names.define(&result.name, Meaning::Value(received.value))?;
         Ok(received)
     }
 
     /// Receives a value that must be of a type.
-    pub(super) fn receive(&mut self, path: String, ty: &'a ParamType) -> Found<Received<'a>> {
+    pub(super) fn receive(&mut self, path: String, ty: &'a ParamType) -> Explained<Received<'a>> {
         receive(self.names, &mut self.knowledge, path, ty).map_err(|(_, reason)| reason)
     }
 
@@ -226,8 +228,9 @@ impl<'n, 'a> Block<'n, 'a> {
         &mut self,
         result: Option<&'a declaration::Local>,
         call: &'a declaration::KernelCall,
-    ) -> Found<Action<'a>> {
-        let args = call.args.iter().map(|expr| self.argument(expr)).collect::<Found<Vec<_>>>()?;
+    ) -> Explained<Action<'a>> {
+        let args =
+            call.args.iter().map(|expr| self.argument(expr)).collect::<Explained<Vec<_>>>()?;
         let yields = match result.map(|result| &result.ty) {
             None => ResultConvention::None,
             Some(ParamType::Scalar(_)) if call.status.is_some() => {
@@ -257,8 +260,9 @@ impl<'n, 'a> Block<'n, 'a> {
         name: &'a str,
         tensor: &'a Tensor,
         on: Option<&'a Expr>,
-    ) -> Found<Action<'a>> {
-        let extents = tensor.extents().map(|extent| self.integer(extent)).collect::<Found<_>>()?;
+    ) -> Explained<Action<'a>> {
+        let extents =
+            tensor.extents().map(|extent| self.integer(extent)).collect::<Explained<_>>()?;
         let home = on.map(|on| self.home(on)).transpose()?;
         let output =
             self.names.outputs.push(Output { name, tensor: Cow::Borrowed(tensor), extents, home });
@@ -267,7 +271,7 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 
     /// Resolves the tensor whose device an allocation or a launch shares.
-    pub(super) fn home(&self, on: &Expr) -> Found<Home> {
+    pub(super) fn home(&self, on: &Expr) -> Explained<Home> {
         let is_tensor = |value: &ValueId| self.names.values[*value].tensor().is_some();
         if let Some(value) = self.names.value_of(on).filter(is_tensor) {
             if self.names.values[value].guard.is_some() {
@@ -280,7 +284,7 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 
     /// Resolves a piece of a message.
-    fn piece(&self, part: &'a Expr) -> Found<Piece<'a>> {
+    fn piece(&self, part: &'a Expr) -> Explained<Piece<'a>> {
         if let Expr::Text(text) = part {
             return Ok(Piece::Text(text));
         }
@@ -292,7 +296,7 @@ impl<'n, 'a> Block<'n, 'a> {
         Ok(Piece::Term(term))
     }
 
-    fn returned(&mut self, value: Option<&'a Expr>) -> Found<Returned<'a>> {
+    fn returned(&mut self, value: Option<&'a Expr>) -> Explained<Returned<'a>> {
         match (&self.names.function.signature.result, value) {
             (ResultType::None, None) => Ok(Returned::None),
             (ResultType::None, Some(Expr::None)) => Ok(Returned::None),
@@ -325,7 +329,7 @@ impl<'n, 'a> Block<'n, 'a> {
         scalar: Scalar,
         ty: &'a ParamType,
         value: &'a Expr,
-    ) -> Found<Returned<'a>> {
+    ) -> Explained<Returned<'a>> {
         let term = self.term(value)?;
         let fits = match term.kind {
             Kind::Bool => scalar == Scalar::Bool || scalar.is_int() || scalar.is_float(),

@@ -2,6 +2,7 @@
 
 use abi_spec::Scalar;
 
+use super::Explained;
 use super::function::Argument;
 use super::ids::ValueId;
 use super::names::{Meaning, Names};
@@ -12,7 +13,7 @@ use crate::declaration::{BinaryOp, Builtin, Expr, Kind, ParamType, is_text, lite
 
 impl Names<'_> {
     /// Resolves an expression.
-    pub(super) fn term(&self, expr: &Expr) -> Result<Term, String> {
+    pub(super) fn term(&self, expr: &Expr) -> Explained<Term> {
         match expr {
             Expr::Int(value) => Ok(Term::int(*value)),
             Expr::Unsigned(value) => Ok(Term::new(Kind::Unsigned, Node::Int(value.cast_signed()))),
@@ -46,7 +47,7 @@ impl Names<'_> {
         }
     }
 
-    fn named(&self, name: &str) -> Result<Term, String> {
+    fn named(&self, name: &str) -> Explained<Term> {
         Ok(match self.meaning(name) {
             Some(Meaning::Symbol(symbol)) => {
                 let value = self.symbols[symbol].value;
@@ -88,7 +89,7 @@ impl Names<'_> {
     }
 
     /// Resolves an operand of arithmetic.
-    pub(super) fn number(&self, expr: &Expr) -> Result<Term, String> {
+    pub(super) fn number(&self, expr: &Expr) -> Explained<Term> {
         let term = self.term(expr)?;
         match term.kind {
             Kind::Unsigned if term.constant().is_some() => {
@@ -103,7 +104,7 @@ impl Names<'_> {
     }
 
     /// Resolves a condition, or an operand of a logical operator.
-    pub(super) fn truth(&self, expr: &Expr) -> Result<Term, String> {
+    pub(super) fn truth(&self, expr: &Expr) -> Explained<Term> {
         let term = self.term(expr)?;
         if term.kind == Kind::Bool {
             return Ok(term);
@@ -112,13 +113,13 @@ impl Names<'_> {
     }
 
     /// Resolves two operands and converts them to one type; returns true if they are floats.
-    fn both(&self, lhs: &Expr, rhs: &Expr) -> Result<([Term; 2], bool), String> {
+    fn both(&self, lhs: &Expr, rhs: &Expr) -> Explained<([Term; 2], bool)> {
         let operands = [self.number(lhs)?, self.number(rhs)?];
         let float = operands.iter().any(Term::is_float);
         Ok((operands.map(if float { Term::into_float } else { Term::into_int }), float))
     }
 
-    fn negation(&self, inner: &Expr) -> Result<Term, String> {
+    fn negation(&self, inner: &Expr) -> Explained<Term> {
         let term = self.number(inner)?.into_int();
         Ok(match (term.constant(), term.kind) {
             (Some(value), _) => Term::int(value.wrapping_neg()),
@@ -127,14 +128,14 @@ impl Names<'_> {
         })
     }
 
-    fn binary(&self, expr: &Expr, op: BinaryOp, lhs: &Expr, rhs: &Expr) -> Result<Term, String> {
+    fn binary(&self, expr: &Expr, op: BinaryOp, lhs: &Expr, rhs: &Expr) -> Explained<Term> {
         let (operands, float) = self.both(lhs, rhs)?;
         let meaning = operator::arithmetic(op, float);
         let meaning = meaning.ok_or_else(|| format!("`{}` takes integers", op.text()))?;
         self.operation(expr, meaning, operands, rhs)
     }
 
-    fn call(&self, expr: &Expr, callee: Builtin, lhs: &Expr, rhs: &Expr) -> Result<Term, String> {
+    fn call(&self, expr: &Expr, callee: Builtin, lhs: &Expr, rhs: &Expr) -> Explained<Term> {
         let (operands, float) = self.both(lhs, rhs)?;
         let meaning = operator::builtin(callee, float);
         let meaning = meaning.ok_or_else(|| format!("`{}` takes integers", callee.text()))?;
@@ -147,7 +148,7 @@ impl Names<'_> {
         op: Arithmetic,
         operands: [Term; 2],
         rhs: &Expr,
-    ) -> Result<Term, String> {
+    ) -> Explained<Term> {
         let kind = operands[0].kind;
         let constants = (operands[0].constant(), operands[1].constant());
         match op {
@@ -170,7 +171,7 @@ impl Names<'_> {
         }
     }
 
-    fn stream(&self, of: &Expr) -> Result<Term, String> {
+    fn stream(&self, of: &Expr) -> Explained<Term> {
         let tensor = self.value_of(of).filter(|&value| self.values[value].tensor().is_some());
         match (tensor, self.output_of(of)) {
             (Some(value), _) => Ok(Term::new(Kind::Ptr, Node::Stream(value))),
@@ -179,7 +180,7 @@ impl Names<'_> {
         }
     }
 
-    fn cast(&self, expr: &Expr, scalar: Scalar, inner: &Expr) -> Result<Term, String> {
+    fn cast(&self, expr: &Expr, scalar: Scalar, inner: &Expr) -> Explained<Term> {
         let term = self.number(inner)?;
         if scalar == Scalar::Ptr {
             return Err("nothing converts to `ptr`".to_owned());
@@ -206,30 +207,30 @@ impl Names<'_> {
     }
 
     /// Builds the quote of expressions.
-    pub(super) fn quote(&self, text: String, exprs: &[&Expr]) -> Result<Quote, String> {
+    pub(super) fn quote(&self, text: String, exprs: &[&Expr]) -> Explained<Quote> {
         let mut found: Vec<&Expr> = Vec::new();
         exprs.iter().for_each(|expr| collect_shown(expr, &mut found));
         let shown = |expr: &&Expr| Ok(ShownTerm { text: expr.to_string(), term: self.term(expr)? });
-        Ok(Quote { text, shown: found.iter().map(shown).collect::<Result<_, String>>()? })
+        Ok(Quote { text, shown: found.iter().map(shown).collect::<Explained<_>>()? })
     }
 }
 
 impl<'a> Names<'a> {
     /// Resolves a dim: an expression over symbols only.
-    pub(super) fn dim(&self, expr: &Expr) -> Result<Term, String> {
+    pub(super) fn dim(&self, expr: &Expr) -> Explained<Term> {
         over_symbols(expr)?;
         self.term(expr).map(Term::into_int)
     }
 
     /// Resolves an extent of a returned tensor: an integer that is known before the call.
-    pub(super) fn extent(&self, expr: &Expr) -> Result<Term, String> {
+    pub(super) fn extent(&self, expr: &Expr) -> Explained<Term> {
         self.no_output(expr)?;
         let term = self.dim(expr)?;
         if term.kind == Kind::Int { Ok(term) } else { Err(format!("`{expr}` is not an integer")) }
     }
 
     /// Checks that an expression does not mention an allocated tensor, which is unknown before the call.
-    pub(super) fn no_output(&self, expr: &Expr) -> Result<(), String> {
+    pub(super) fn no_output(&self, expr: &Expr) -> Explained<()> {
         if self.output_of(expr).is_some() {
             return Err(format!("`{expr}` is a result, which is not known before the call"));
         }
@@ -237,7 +238,7 @@ impl<'a> Names<'a> {
     }
 
     /// Resolves an argument of a C function.
-    pub(super) fn argument(&self, expr: &Expr) -> Result<Argument, String> {
+    pub(super) fn argument(&self, expr: &Expr) -> Explained<Argument> {
         let term = self.term(expr)?;
         if let Some(value) = self.value_of(expr) {
             return Ok(Argument::Value(value));
@@ -288,7 +289,7 @@ fn collect_shown<'e>(expr: &'e Expr, shown: &mut Vec<&'e Expr>) {
     expr.children().for_each(|child| collect_shown(child, shown));
 }
 
-fn over_symbols(expr: &Expr) -> Result<(), String> {
+fn over_symbols(expr: &Expr) -> Explained<()> {
     if let Expr::Int(_) | Expr::Name(_) | Expr::Neg(_) | Expr::Binary(..) | Expr::Call(..) = expr {
         return expr.children().try_for_each(over_symbols);
     }

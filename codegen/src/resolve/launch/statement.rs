@@ -11,12 +11,13 @@ use crate::declaration::{
     self, AttributeKind, AttributeValue, Device, Expr, LaunchArg, LaunchAttribute, MapType, Shape,
     Tensor,
 };
+use crate::resolve::Explained;
 use crate::resolve::c_type::CType;
 use crate::resolve::function::{Action, Argument, Home, Output};
 use crate::resolve::ids::ValueId;
 use crate::resolve::order::check_determined;
 use crate::resolve::prototype::of_value;
-use crate::resolve::statement::{Block, Found, converted};
+use crate::resolve::statement::{Block, converted};
 use crate::resolve::term::{Node, OfTensor, Property, Term};
 
 /// Tensors among the arguments of a launch.
@@ -32,18 +33,18 @@ impl<'a> Block<'_, 'a> {
     pub(in crate::resolve) fn launch(
         &mut self,
         launch: &'a declaration::Launch,
-    ) -> Found<Action<'a>> {
+    ) -> Explained<Action<'a>> {
         if !self.items.images.contains(&launch.image[..]) {
             return Err(format!("there is no image `{}`", launch.image));
         }
         let extents = self.extents(launch)?;
         let attributes = launch.attributes.iter().map(|attribute| self.attribute(attribute));
-        let attributes = attributes.collect::<Found<Vec<_>>>()?;
+        let attributes = attributes.collect::<Explained<Vec<_>>>()?;
         let mut tensors = LaunchTensors::default();
         launch.args.iter().try_for_each(|arg| self.collect(arg, &mut tensors))?;
         let device = self.device(launch, &mut tensors)?;
         let params = launch.args.iter().map(|arg| self.param(arg, device));
-        let params = params.collect::<Found<Vec<_>>>()?;
+        let params = params.collect::<Explained<Vec<_>>>()?;
         let allowed = allowed(&extents, &attributes);
         let (image, gpu_kernel) = (&*launch.image, &*launch.gpu_kernel);
         let unsure = tensors.unsure;
@@ -53,7 +54,7 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// Resolves the extents and the shared memory, the first fields of a `CUlaunchConfig`.
-    fn extents(&self, launch: &'a declaration::Launch) -> Found<Packing> {
+    fn extents(&self, launch: &'a declaration::Launch) -> Explained<Packing> {
         let mut fields = Vec::with_capacity(7);
         for (word, extents) in [("grid", &launch.grid), ("block", &launch.block)] {
             fields.extend(self.dims(word, &launch.gpu_kernel, extents)?);
@@ -67,7 +68,7 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// Resolves three extents; missing ones are 1.
-    fn dims(&self, word: &str, gpu_kernel: &str, extents: &[Expr]) -> Found<Vec<Packing>> {
+    fn dims(&self, word: &str, gpu_kernel: &str, extents: &[Expr]) -> Explained<Vec<Packing>> {
         let dim = |(at, axis)| match extents.get(at) {
             Some(extent) => {
                 self.field(extent, Scalar::Uint32, format!("{word}.{axis} of {gpu_kernel}"))
@@ -78,7 +79,7 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// Resolves a number that must fit a field of the driver's struct; `name` is its name in errors.
-    fn field(&self, expr: &Expr, scalar: Scalar, name: String) -> Found<Packing> {
+    fn field(&self, expr: &Expr, scalar: Scalar, name: String) -> Explained<Packing> {
         let term = self.integer(expr)?;
         let bytes = scalar.bits().div_ceil(8);
         let Some(value) = term.constant() else {
@@ -93,7 +94,7 @@ impl<'a> Block<'_, 'a> {
         Ok(constant(value, scalar))
     }
 
-    fn attribute(&self, attribute: &'a LaunchAttribute) -> Found<(u32, Packing)> {
+    fn attribute(&self, attribute: &'a LaunchAttribute) -> Explained<(u32, Packing)> {
         let LaunchAttribute { kind, fields } = attribute;
         let fields = match kind.value() {
             AttributeValue::Flag => vec![constant(1, Scalar::Int32)],
@@ -106,10 +107,10 @@ impl<'a> Block<'_, 'a> {
                     Some(field) => self.field(field, Scalar::Uint32, name(at)),
                     None => Ok(constant(1, Scalar::Uint32)),
                 };
-                (0..3).map(given).collect::<Found<_>>()?
+                (0..3).map(given).collect::<Explained<_>>()?
             }
             AttributeValue::Any => {
-                fields.iter().map(|field| self.scalar_argument(field)).collect::<Found<_>>()?
+                fields.iter().map(|field| self.scalar_argument(field)).collect::<Explained<_>>()?
             }
         };
         let value = Packing::of(fields);
@@ -123,7 +124,7 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// Resolves an argument that C passes as one scalar.
-    fn scalar_argument(&self, expr: &Expr) -> Found<Packing> {
+    fn scalar_argument(&self, expr: &Expr) -> Explained<Packing> {
         let argument = self.names.argument(expr)?;
         let scalar = match &argument {
             Argument::Value(value) => match of_value(self.names, *value)[..] {
@@ -145,7 +146,7 @@ impl<'a> Block<'_, 'a> {
         Ok(Packing::scalar(argument, scalar.bits().div_ceil(8)))
     }
 
-    fn param(&mut self, arg: &'a LaunchArg, device: Home) -> Found<Param<'a>> {
+    fn param(&mut self, arg: &'a LaunchArg, device: Home) -> Explained<Param<'a>> {
         match arg {
             LaunchArg::Value(_) | LaunchArg::Struct(_) => self.packing(arg).map(Param::Packed),
             LaunchArg::Scratch { bytes, align } => self.scratch(bytes, *align, device),
@@ -153,12 +154,12 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    fn packing(&self, arg: &LaunchArg) -> Found<Packing> {
+    fn packing(&self, arg: &LaunchArg) -> Explained<Packing> {
         match arg {
             LaunchArg::Value(value) => self.scalar_argument(value),
             LaunchArg::Struct(fields) => {
                 let fields = fields.iter().map(|field| self.packing(field));
-                Ok(Packing::of(fields.collect::<Found<Vec<_>>>()?))
+                Ok(Packing::of(fields.collect::<Explained<Vec<_>>>()?))
             }
             LaunchArg::Scratch { .. } | LaunchArg::TensorMap(_) => {
                 Err(format!("`{arg}` cannot be a field of a struct"))
@@ -167,7 +168,7 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// Allocates scratch memory: a tensor of bytes that is released after the launch.
-    fn scratch(&mut self, bytes: &Expr, align: u64, home: Home) -> Found<Param<'a>> {
+    fn scratch(&mut self, bytes: &Expr, align: u64, home: Home) -> Explained<Param<'a>> {
         let extents = vec![self.integer(bytes)?];
         let tensor = Tensor::new([Expr::Int(0)], DType::UINT8).with_align(align);
         let tensor = tensor.with_device(DeviceType::CUDA);
@@ -176,7 +177,7 @@ impl<'a> Block<'_, 'a> {
         Ok(Param::Scratch(self.names.outputs.push(output)))
     }
 
-    fn tensor_map(&self, map: &'a declaration::TensorMap) -> Found<TensorMap<'a>> {
+    fn tensor_map(&self, map: &'a declaration::TensorMap) -> Explained<TensorMap<'a>> {
         let tensor = self.home(&map.tensor)?;
         let declared = self.tensor_of(tensor);
         let declared = declared.ok_or_else(|| format!("`{}` is no tensor", map.tensor))?;
@@ -202,7 +203,7 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// Resolves an integer from 1 to `most`; a constant is checked here, other terms when the map is made.
-    fn up_to(&self, number: &Expr, most: i64, what: impl Display) -> Found<Term> {
+    fn up_to(&self, number: &Expr, most: i64, what: impl Display) -> Explained<Term> {
         let term = self.integer(number)?;
         match term.constant().filter(|value| !(1..=most).contains(value)) {
             Some(value) => Err(format!("{what} is {value}, which is not 1 to {most}")),
@@ -221,7 +222,7 @@ impl<'a> Block<'_, 'a> {
 /// Finds the device of a launch.
 impl<'a> Block<'_, 'a> {
     /// Collects the tensors whose data an argument passes.
-    fn collect(&self, arg: &LaunchArg, tensors: &mut LaunchTensors) -> Found<()> {
+    fn collect(&self, arg: &LaunchArg, tensors: &mut LaunchTensors) -> Explained<()> {
         match arg {
             LaunchArg::Value(value) => self.collect_data(value, tensors),
             LaunchArg::Struct(fields) => {
@@ -232,7 +233,7 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    fn collect_data(&self, value: &Expr, tensors: &mut LaunchTensors) -> Found<()> {
+    fn collect_data(&self, value: &Expr, tensors: &mut LaunchTensors) -> Explained<()> {
         let term = self.term(value)?;
         let mut homes = Vec::new();
         term.any(&mut |node| {
@@ -248,7 +249,7 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// Records a tensor whose data the GPU kernel accesses.
-    fn collect_tensor(&self, home: Home, tensors: &mut LaunchTensors) -> Found<()> {
+    fn collect_tensor(&self, home: Home, tensors: &mut LaunchTensors) -> Explained<()> {
         match self.device_of(home) {
             (Device::Any, origin) => {
                 if let Home::Value(value) = origin
@@ -303,7 +304,7 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// Finds the tensor on whose device the GPU kernel runs.
-    fn device(&self, launch: &declaration::Launch, tensors: &mut LaunchTensors) -> Found<Home> {
+    fn device(&self, launch: &declaration::Launch, tensors: &mut LaunchTensors) -> Explained<Home> {
         if let Some(on) = &launch.on {
             let home = self.home(on)?;
             tensors.first = None;
@@ -348,7 +349,7 @@ fn allowed(extents: &Packing, attributes: &[(u32, Packing)]) -> Allowed {
 }
 
 /// Returns the element type of a tensor map.
-fn element(tensor: &Tensor, map: &declaration::TensorMap) -> Found<MapElement> {
+fn element(tensor: &Tensor, map: &declaration::TensorMap) -> Explained<MapElement> {
     let [dtype] = tensor.dtypes[..] else {
         return Err(format!("`{}` may have elements of several types", map.tensor));
     };
