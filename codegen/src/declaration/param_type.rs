@@ -2,7 +2,7 @@
 
 use abi_spec::Scalar;
 
-use super::{Dim, Expr, Leaf, Shape, Strides, Tensor};
+use super::{Dim, Expr, Leaf, Shape, Tensor};
 
 /// Type of a parameter, a result or a value nested in one.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,16 +123,9 @@ impl ParamType {
 
     /// Returns all expressions: extents, strides and numbers of shapes.
     pub(crate) fn exprs(&self) -> Vec<&Expr> {
-        let strides = if let Some(Tensor { strides: Strides::List(list), .. }) = self.tensor() {
-            &list[..]
-        } else {
-            &[]
-        };
-        let shape = if let Some(Shape::Dims(dims)) = self.shape() { &dims[..] } else { &[] };
-        let own = shape.iter().chain(strides).filter_map(|dim| match dim {
-            Dim::Any => None,
-            Dim::Expr(expr) => Some(expr),
-        });
+        let shape = self.shape().map_or(&[][..], Shape::dims);
+        let strides = self.tensor().map_or(&[][..], |tensor| tensor.strides.dims());
+        let own = shape.iter().chain(strides).filter_map(Dim::expr);
         own.chain(self.nested().into_iter().flat_map(ParamType::exprs)).collect()
     }
 

@@ -105,18 +105,30 @@ impl Tensor {
 
     /// Returns the extents that are expressions.
     pub(crate) fn extents(&self) -> impl Iterator<Item = &Expr> {
-        let dims = match &self.shape {
-            Shape::AnyRank => &[],
-            Shape::Dims(dims) => &dims[..],
-        };
-        dims.iter().filter_map(|dim| match dim {
-            Dim::Any => None,
-            Dim::Expr(expr) => Some(expr),
-        })
+        self.shape.dims().iter().filter_map(Dim::expr)
+    }
+}
+
+impl Dim {
+    /// Returns the expression; `None` for any number.
+    pub(crate) fn expr(&self) -> Option<&Expr> {
+        if let Dim::Expr(expr) = self { Some(expr) } else { None }
+    }
+}
+
+impl Strides {
+    /// Returns the declared strides; none if the layout is compact or arbitrary.
+    pub(crate) fn dims(&self) -> &[Dim] {
+        if let Strides::List(dims) = self { dims } else { &[] }
     }
 }
 
 impl Shape {
+    /// Returns the declared extents or numbers; none if the rank is not fixed.
+    pub(crate) fn dims(&self) -> &[Dim] {
+        if let Shape::Dims(dims) = self { dims } else { &[] }
+    }
+
     /// Returns the number of dims; `None` if it is not fixed.
     pub(crate) fn rank(&self) -> Option<usize> {
         match self {

@@ -4,10 +4,11 @@ use rustc_hash::FxHashMap;
 
 use super::function::{Home, Local, Output, Symbol};
 use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
+use super::step::Place;
 use super::term::Kind;
 use super::value::{self, Source, Value, values};
 use super::{Explained, Located};
-use crate::declaration::{Device, Dim, Expr, Function, ParamType, Shape, Strides, Tensor};
+use crate::declaration::{Device, Dim, Expr, Function, ParamType, Tensor};
 use crate::error::Part;
 
 /// Largest number of symbols in a function, integer parameters included.
@@ -83,9 +84,10 @@ impl<'a> Names<'a> {
             self.mention(&self.function.signature.params[param].name, Part::Param(param))?;
         }
         if let Some(shape) = ty.shape() {
-            self.collect_shape(id, shape)?;
+            self.collect_dims(shape.dims(), |dim| Place::Extent { value: id, dim })?;
         }
-        ty.tensor().map_or(Ok(()), |tensor| self.collect_strides(id, &tensor.strides))
+        let strides = ty.tensor().map_or(&[][..], |tensor| tensor.strides.dims());
+        self.collect_dims(strides, |dim| Place::Stride { value: id, dim })
     }
 
     /// Returns true for an integer parameter that is not optional.
@@ -95,23 +97,13 @@ impl<'a> Names<'a> {
         is_int && !value.optional && matches!(value.source, Source::Argument(_))
     }
 
-    fn collect_shape(&mut self, id: ValueId, shape: &'a Shape) -> Located<()> {
-        let Shape::Dims(dims) = shape else { return Ok(()) };
-        let part = |dim| super::step::Place::Extent { value: id, dim }.part();
-        dims.iter().enumerate().try_for_each(|(dim, extent)| self.collect_dim(extent, part(dim)))
-    }
-
-    fn collect_strides(&mut self, id: ValueId, strides: &'a Strides) -> Located<()> {
-        let Strides::List(list) = strides else { return Ok(()) };
-        let part = |dim| super::step::Place::Stride { value: id, dim }.part();
-        list.iter().enumerate().try_for_each(|(dim, stride)| self.collect_dim(stride, part(dim)))
-    }
-
-    fn collect_dim(&mut self, dim: &'a Dim, part: Part) -> Located<()> {
-        match dim {
-            Dim::Any => Ok(()),
-            Dim::Expr(expr) => self.collect_expr(expr, part),
+    fn collect_dims(&mut self, dims: &'a [Dim], place: impl Fn(usize) -> Place) -> Located<()> {
+        for (index, dim) in dims.iter().enumerate() {
+            if let Some(expr) = dim.expr() {
+                self.collect_expr(expr, place(index).part())?;
+            }
         }
+        Ok(())
     }
 
     fn collect_expr(&mut self, expr: &'a Expr, part: Part) -> Located<()> {

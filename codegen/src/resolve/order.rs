@@ -184,8 +184,7 @@ impl<'n, 'a> Order<'n, 'a> {
     }
 
     fn dims(&mut self, shape: &'a Shape, place: impl Fn(usize) -> Place) -> Located<()> {
-        let Shape::Dims(dims) = shape else { return Ok(()) };
-        dims.iter().enumerate().try_for_each(|(dim, extent)| self.dim(place(dim), extent))
+        shape.dims().iter().enumerate().try_for_each(|(dim, extent)| self.dim(place(dim), extent))
     }
 
     /// Returns true if the value of a place may be absent, or is one of many.
@@ -206,12 +205,9 @@ impl<'n, 'a> Order<'n, 'a> {
 
     fn dim(&mut self, place: Place, dim: &'a Dim) -> Located<()> {
         let at = |reason| (place.part(), reason);
-        let expr = match dim {
-            Dim::Any => {
-                self.steps.push(Step::Occurrence { place, rule: Rule::Any });
-                return Ok(());
-            }
-            Dim::Expr(expr) => expr,
+        let Some(expr) = dim.expr() else {
+            self.steps.push(Step::Occurrence { place, rule: Rule::Any });
+            return Ok(());
         };
         let term = self.names.dim(expr).map_err(at)?;
         if let Place::Extent { .. } = place
@@ -292,19 +288,12 @@ impl<'n, 'a> Order<'n, 'a> {
     /// Checks that no expression uses a symbol that only another parameter binds.
     fn check_all_determined(&self, first: usize) -> Located<()> {
         for (value, declared) in self.names.values.iter().skip(first) {
-            if let Some(Shape::Dims(dims)) = declared.ty.shape() {
-                self.check_dims_determined(dims, declared.param, |dim| Place::Extent {
-                    value,
-                    dim,
-                })?;
-            }
-            let strides = declared.ty.tensor().map(|tensor| &tensor.strides);
-            if let Some(Strides::List(dims)) = strides {
-                self.check_dims_determined(dims, declared.param, |dim| Place::Stride {
-                    value,
-                    dim,
-                })?;
-            }
+            let shape = declared.ty.shape().map_or(&[][..], Shape::dims);
+            let extent = |dim| Place::Extent { value, dim };
+            self.check_dims_determined(shape, declared.param, extent)?;
+            let strides = declared.ty.tensor().map_or(&[][..], |tensor| tensor.strides.dims());
+            let stride = |dim| Place::Stride { value, dim };
+            self.check_dims_determined(strides, declared.param, stride)?;
         }
         Ok(())
     }
@@ -316,7 +305,7 @@ impl<'n, 'a> Order<'n, 'a> {
         place: impl Fn(usize) -> Place,
     ) -> Located<()> {
         for (index, dim) in dims.iter().enumerate() {
-            if let Dim::Expr(expr) = dim {
+            if let Some(expr) = dim.expr() {
                 let at = |reason| (place(index).part(), reason);
                 let term = self.names.dim(expr).map_err(at)?;
                 check_determined(self.names, &self.knowledge, &term, Some(param)).map_err(at)?;

@@ -118,7 +118,7 @@ impl Checker<'_> {
         let part = spot.part(Part::Type);
         match value.ty {
             ParamType::Tensor(tensor) => self.tensor(spot, tensor),
-            ParamType::Shape(Shape::Dims(dims)) => self.dims(spot, dims, Part::Dim),
+            ParamType::Shape(shape) => self.dims(spot, shape.dims(), Part::Dim),
             ParamType::Object(ObjectClass::Key(key)) => self.key(part, key),
             ParamType::Tuple(elements) => self.elements(part, elements),
             ParamType::Optional(_) => {
@@ -141,7 +141,6 @@ impl Checker<'_> {
             }
             ParamType::Scalar(_)
             | ParamType::Leaf(_)
-            | ParamType::Shape(Shape::AnyRank)
             | ParamType::Object(_)
             | ParamType::Sequence(..)
             | ParamType::Mapping(..) => Ok(()),
@@ -200,12 +199,8 @@ impl Checker<'_> {
 
     fn tensor(&self, spot: Spot, tensor: &Tensor) -> Result<(), Error> {
         let part = spot.part(Part::Type);
-        if let Shape::Dims(dims) = &tensor.shape {
-            self.dims(spot, dims, Part::Dim)?;
-        }
-        if let Strides::List(dims) = &tensor.strides {
-            self.dims(spot, dims, Part::Stride)?;
-        }
+        self.dims(spot, tensor.shape.dims(), Part::Dim)?;
+        self.dims(spot, tensor.strides.dims(), Part::Stride)?;
         if tensor.dtypes.is_empty() {
             return Err(self.invalid(part, "a tensor has a type of elements"));
         }
@@ -249,9 +244,8 @@ impl Checker<'_> {
     fn dims(&self, spot: Spot, dims: &[Dim], part: fn(usize, usize) -> Part) -> Result<(), Error> {
         self.limit(spot.part(Part::Type), dims.len(), Limit::Rank)?;
         for (index, dim) in dims.iter().enumerate() {
-            match dim {
-                Dim::Any => {}
-                Dim::Expr(expr) => self.expr(spot.part(|value| part(value, index)), expr)?,
+            if let Some(expr) = dim.expr() {
+                self.expr(spot.part(|value| part(value, index)), expr)?;
             }
         }
         Ok(())
@@ -297,10 +291,8 @@ impl Checker<'_> {
         };
         self.limit(part, dims.len(), Limit::Rank)?;
         for dim in dims {
-            match dim {
-                Dim::Any => return Err(self.invalid(part, "the extents of a result must be known")),
-                Dim::Expr(expr) => self.expr(part, expr)?,
-            }
+            let unknown = || self.invalid(part, "the extents of a result must be known");
+            self.expr(part, dim.expr().ok_or_else(unknown)?)?;
         }
         if tensor.strides != Strides::Contiguous {
             return Err(self.invalid(part, "a tensor that is allocated is contiguous"));
