@@ -206,22 +206,13 @@ impl Checker<'_> {
         }
         self.limit(part, tensor.dtypes.len(), Limit::Dtypes)?;
         for (index, dtype) in tensor.dtypes.iter().enumerate() {
-            if !has_name(*dtype) {
-                let reason = format!("`{dtype}` is not the type of an element");
-                return Err(self.invalid(part, reason));
-            }
+            self.element(part, *dtype)?;
             if tensor.dtypes[..index].contains(dtype) {
                 return Err(self.invalid(part, format!("a second `{dtype}`")));
             }
         }
         self.layout(spot, tensor)?;
-        match tensor.device {
-            Device::Type(ty) if ty.name().is_none() => {
-                let reason = format!("`{ty}` is not a known type of device");
-                Err(self.invalid(part, reason))
-            }
-            Device::Type(_) | Device::Any => Ok(()),
-        }
+        self.device(part, tensor)
     }
 
     /// Checks that every dim has a stride and that the alignment is a power of two.
@@ -233,12 +224,32 @@ impl Checker<'_> {
             let reason = format!("{} strides for {dims} dims", strides.len());
             return Err(self.invalid(spot.part(Part::Type), reason));
         }
-        match tensor.align {
-            Some(align) if !align.is_power_of_two() => {
-                Err(self.invalid(spot.part(Part::Align), format!("{align} is not a power of two")))
-            }
-            Some(_) | None => Ok(()),
+        self.alignment(spot.part(Part::Align), tensor)
+    }
+
+    fn alignment(&self, part: Part, tensor: &Tensor) -> Result<(), Error> {
+        match tensor.align.filter(|align| !align.is_power_of_two()) {
+            Some(align) => Err(self.invalid(part, format!("{align} is not a power of two"))),
+            None => Ok(()),
         }
+    }
+
+    fn device(&self, part: Part, tensor: &Tensor) -> Result<(), Error> {
+        if let Device::Type(ty) = tensor.device
+            && ty.name().is_none()
+        {
+            return Err(self.invalid(part, format!("`{ty}` is not a known type of device")));
+        }
+        Ok(())
+    }
+
+    /// Checks that an element type can be written. It does not print the common ones.
+    fn element(&self, part: Part, dtype: DType) -> Result<(), Error> {
+        let is_common = Scalar::ALL.into_iter().any(|scalar| scalar.dtype() == Some(dtype));
+        if is_common || dtype.to_string().parse() == Ok(dtype) {
+            return Ok(());
+        }
+        Err(self.invalid(part, format!("`{dtype}` is not the type of an element")))
     }
 
     fn dims(&self, spot: Spot, dims: &[Dim], part: fn(usize, usize) -> Part) -> Result<(), Error> {
@@ -305,26 +316,8 @@ impl Checker<'_> {
                 self.invalid(part, "a tensor that is allocated has the type that is declared")
             );
         }
-        if !has_name(dtype) {
-            let reason = format!("`{dtype}` is not the type of an element");
-            return Err(self.invalid(part, reason));
-        }
-        if let Some(align) = tensor.align
-            && !align.is_power_of_two()
-        {
-            return Err(self.invalid(part, format!("{align} is not a power of two")));
-        }
-        match tensor.device {
-            Device::Type(ty) if ty.name().is_none() => {
-                Err(self.invalid(part, format!("`{ty}` is not a known type of device")))
-            }
-            Device::Type(_) | Device::Any => Ok(()),
-        }
+        self.element(part, dtype)?;
+        self.alignment(part, tensor)?;
+        self.device(part, tensor)
     }
-}
-
-/// Returns true for element types that can be written. It does not print the common ones.
-pub(super) fn has_name(dtype: DType) -> bool {
-    Scalar::ALL.into_iter().any(|scalar| scalar.dtype() == Some(dtype))
-        || dtype.to_string().parse() == Ok(dtype)
 }
