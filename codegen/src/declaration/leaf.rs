@@ -70,12 +70,12 @@ pub(crate) struct Facts {
     /// Type indices that values may have; `None` for all.
     pub(crate) accepted: Option<&'static [TypeIndex]>,
     /// Literals that the default of a parameter may be.
-    pub(crate) default: Default,
+    pub(crate) defaults: Defaults,
 }
 
 /// Literals that the default of a parameter of a leaf type may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Default {
+pub(crate) enum Defaults {
     /// Text.
     Text,
     /// `None`.
@@ -119,7 +119,7 @@ leaves! {
         passed: &[Scalar::Ptr, Scalar::Int64],
         address: "const char*",
         accepted: Some(&[T::RAW_STR, T::SMALL_STR, T::STR]),
-        default: Default::Text,
+        defaults: Defaults::Text,
     };
     /// Bytes: a bytes object, small bytes or a `TVMFFIByteArray*`.
     Bytes: Facts {
@@ -129,7 +129,7 @@ leaves! {
         passed: &[Scalar::Ptr, Scalar::Int64],
         address: "const char*",
         accepted: Some(&[T::BYTE_ARRAY_PTR, T::SMALL_BYTES, T::BYTES]),
-        default: Default::Never,
+        defaults: Defaults::Never,
     };
     /// An element type, or text that names one.
     DType: Facts {
@@ -141,7 +141,7 @@ leaves! {
         accepted: Some(&[
             T::DATA_TYPE, T::RAW_STR, T::SMALL_STR, T::STR, T::BYTE_ARRAY_PTR, T::SMALL_BYTES, T::BYTES,
         ]),
-        default: Default::Text,
+        defaults: Defaults::Text,
     };
     /// A device, or text that names one.
     Device: Facts {
@@ -151,7 +151,7 @@ leaves! {
         passed: &[Scalar::Int32, Scalar::Int32],
         address: "",
         accepted: Some(&[T::DEVICE, T::RAW_STR, T::SMALL_STR, T::STR]),
-        default: Default::Text,
+        defaults: Defaults::Text,
     };
     /// Any value.
     Any: Facts {
@@ -161,7 +161,7 @@ leaves! {
         passed: &[Scalar::Ptr],
         address: "const TVMFFIAny*",
         accepted: None,
-        default: Default::Any,
+        defaults: Defaults::Any,
     };
     /// A stream: an opaque pointer, its address as an integer, or None for the default stream.
     Stream: Facts {
@@ -171,7 +171,7 @@ leaves! {
         passed: &[Scalar::Ptr],
         address: "void*",
         accepted: Some(&[T::OPAQUE_PTR, T::INT, T::NONE]),
-        default: Default::None,
+        defaults: Defaults::None,
     };
 }
 
@@ -198,11 +198,11 @@ impl Leaf {
 
     /// Returns true if a literal can be the default of a parameter of this type.
     pub(crate) fn takes(self, literal: &Literal) -> bool {
-        match self.facts().default {
-            Default::Text => matches!(literal, Literal::Str(_)),
-            Default::None => *literal == Literal::None,
-            Default::Any => true,
-            Default::Never => false,
+        match self.facts().defaults {
+            Defaults::Text => matches!(literal, Literal::Str(_)),
+            Defaults::None => *literal == Literal::None,
+            Defaults::Any => true,
+            Defaults::Never => false,
         }
     }
 }

@@ -152,7 +152,7 @@ impl Signature {
         self
     }
 
-    /// Sets the result: a type, an [`Output`](crate::Output) or several.
+    /// Sets the result: a type, an [`Output`] or several.
     pub fn returns(mut self, result: impl Into<ResultType>) -> Signature {
         self.result = result.into();
         self

@@ -82,7 +82,7 @@ pub(crate) fn accepted(ty: &ParamType) -> Accepted {
     }
 }
 
-/// Type indices that the explanation of an error lets through, so that it can say what is wrong with the value. They
+/// Returns the type indices that the explanation of an error lets through, so that it can say what is wrong with the value. They
 /// include integers beyond `int64`, which literals are compared with.
 pub(crate) fn told_apart(ty: &ParamType) -> Accepted {
     let number = |literal: &Literal| matches!(literal, Literal::Bool(_) | Literal::Int(_));

@@ -42,8 +42,9 @@ pub(super) struct Names<'a> {
     params: FxHashMap<&'a str, ValueId>,
     known: FxHashMap<&'a str, SymbolId>,
     results: FxHashMap<&'a str, OutputId>,
-    /// Names that the body has in scope. `scoped` lists them and the symbols of the body, innermost block last.
+    /// Names of the body that are in scope.
     defined: FxHashMap<&'a str, Meaning>,
+    /// The same names and the symbols that the body mentions first, innermost scope last.
     scoped: Vec<&'a str>,
     /// Number of values of the body; they count on from the parameters.
     others: usize,
