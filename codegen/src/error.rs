@@ -1,4 +1,4 @@
-//! What can be wrong with a declaration, and where.
+//! Errors about declarations, and the parts of a declaration that they are about.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use abi_spec::library_bin::TreeError;
 use crate::declaration::is_identifier;
 use crate::declaration::limit::{Limit, MAX_NAME};
 
-/// Why a text or a [`Library`](crate::Library) is not valid.
+/// Reason why a text or a [`Library`](crate::Library) is not valid.
 ///
-/// `Display` prints one line, and below it the source line and a caret if the position is known:
+/// `Display` prints one line. If the position is known, the source line and a caret follow:
 ///
 /// ```
 /// let error = "f(n: int7) -> None = k();".parse::<tvm_ffi_codegen::Library>().unwrap_err();
@@ -23,63 +23,63 @@ use crate::declaration::limit::{Limit, MAX_NAME};
 pub enum Error {
     /// The text does not follow the [grammar](crate::language).
     Syntax {
-        /// Where the parser gave up.
+        /// Position of the first token that does not fit.
         position: Box<Position>,
-        /// What could have stood there.
+        /// Tokens that fit there.
         expected: String,
-        /// What stands there.
+        /// Token that stands there.
         found: String,
     },
-    /// There is too much of something.
+    /// A declaration exceeds a limit.
     Limit {
-        /// Of what.
+        /// The limit.
         limit: Limit,
-        /// The part that is too large; `None` if the parser noticed, or if it is the whole.
+        /// Part that is too large; `None` if the parser found it, or if the whole library is too large.
         site: Option<Site>,
-        /// Where it is, if it comes from a text.
+        /// Position of the part; `None` if the library does not come from a text.
         position: Option<Box<Position>>,
     },
-    /// The declaration is well-formed and means nothing.
+    /// The declaration is well-formed but has no meaning.
     Invalid {
-        /// The part at fault.
+        /// Part at fault.
         site: Site,
-        /// What is wrong with it.
+        /// Reason, without the part.
         reason: String,
-        /// Where it is, if it comes from a text.
+        /// Position of the part; `None` if the library does not come from a text.
         position: Option<Box<Position>>,
     },
-    /// The entry is no function of the library.
+    /// The entry is not a function of the library.
     Entry {
-        /// The name asked for.
+        /// Name of the entry.
         name: String,
     },
-    /// The prefix of a system library cannot be part of names.
+    /// The prefix of a system library cannot be used.
     Prefix {
         /// The prefix.
         prefix: String,
-        /// Why not.
+        /// Reason.
         reason: String,
     },
-    /// An image that cannot be launched from.
+    /// An image cannot be used.
     Image {
-        /// Its position among the images.
+        /// Index of the image in the library.
         index: usize,
-        /// Its name.
+        /// Name of the image.
         name: String,
-        /// Why not.
+        /// Reason.
         reason: String,
-        /// Where it is, if it comes from a text.
+        /// Position of the image; `None` if the library does not come from a text.
         position: Option<Box<Position>>,
     },
-    /// What the library imports cannot be embedded.
+    /// The import tree cannot be embedded.
     Imports {
-        /// Why not.
+        /// Reason.
         source: TreeError,
     },
 }
 
 impl Error {
-    /// Where the fault is in the text; `None` if there is no text.
+    /// Returns the position of the fault in the text; `None` if there is no text.
     pub fn position(&self) -> Option<&Position> {
         match self {
             Error::Syntax { position, .. } => Some(position),
@@ -90,20 +90,17 @@ impl Error {
         }
     }
 
-    /// Which part of which function is at fault; `None` if that is not known.
+    /// Returns the part at fault; `None` if the error is not about a known part of a function.
     pub fn site(&self) -> Option<&Site> {
         match self {
-            Error::Syntax { .. }
-            | Error::Imports { .. }
-            | Error::Entry { .. }
-            | Error::Image { .. }
-            | Error::Prefix { .. } => None,
             Error::Limit { site, .. } => site.as_ref(),
             Error::Invalid { site, .. } => Some(site),
+            Error::Syntax { .. } | Error::Image { .. } => None,
+            Error::Imports { .. } | Error::Entry { .. } | Error::Prefix { .. } => None,
         }
     }
 
-    /// The same error at a position.
+    /// Returns the error with a position.
     pub(crate) fn at(mut self, found: Position) -> Error {
         match &mut self {
             Error::Syntax { position, .. } => **position = found,
@@ -120,15 +117,7 @@ impl Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Imports { source } => Some(source),
-            Error::Entry { .. }
-            | Error::Prefix { .. }
-            | Error::Image { .. }
-            | Error::Syntax { .. }
-            | Error::Limit { .. }
-            | Error::Invalid { .. } => None,
-        }
+        if let Error::Imports { source } = self { Some(source) } else { None }
     }
 }
 
@@ -163,25 +152,25 @@ impl fmt::Display for Error {
     }
 }
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Counted from 1.
+    /// Line number, counted from 1.
     pub line: usize,
-    /// Counted from 1, in characters.
+    /// Column in characters, counted from 1.
     pub column: usize,
-    /// The line, with blanks for tabs and other control characters; of a long line an excerpt around
-    /// the place, with `…` at the ends where something was cut off.
+    /// Text of the line, with blanks for tabs and other control characters. Of a long line it is an excerpt around
+    /// the position, with `…` at each end that is cut off.
     pub source_line: String,
-    /// How many characters of `source_line` stand before the place.
+    /// Number of characters of `source_line` before the position.
     pub caret: usize,
 }
 
-/// Characters of a source line that are shown.
+/// Number of characters of a source line that are shown.
 const WINDOW: usize = 100;
 
 impl Position {
-    /// The place `offset` bytes into `text`; a character starts or the text ends there.
+    /// Computes the position of byte `offset` of `text`, which must be a character boundary.
     pub(crate) fn new(text: &str, offset: usize) -> Position {
         let before = &text[..offset];
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -204,7 +193,7 @@ impl Position {
     }
 }
 
-/// The source line and, below it, a caret.
+/// Prints the source line and, below it, a caret.
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  | {}", self.source_line)?;
@@ -212,16 +201,16 @@ impl fmt::Display for Position {
     }
 }
 
-/// What an error is about, independently of any text. `Display` prints `add_one: x.shape[0]`.
+/// The subject of an error, independent of any text. `Display` prints `add_one: x.shape[0]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
     /// Index of the function in the library.
     pub function: usize,
-    /// The function's name.
+    /// Name of the function.
     pub name: String,
-    /// Which part of the function.
+    /// Part of the function.
     pub part: Part,
-    /// The part in words, such as `x.shape[0]`; empty for the function's name.
+    /// Spelling of the part, such as `x.shape[0]`; empty for the function's name.
     pub path: String,
 }
 
@@ -236,30 +225,30 @@ impl fmt::Display for Site {
     }
 }
 
-/// True for names that can be shown as they are.
+/// Returns true if a name can be shown as it is: it is an identifier of at most [`MAX_NAME`] bytes.
 pub(crate) fn is_name(name: &str) -> bool {
     is_identifier(name) && name.len() <= MAX_NAME
 }
 
-/// A part of a function. Numbers are indices.
+/// A part of a function. Numbers are indices, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     /// The documentation.
     Docs,
-    /// Where the function comes from.
+    /// The source location of the function.
     Location,
-    /// The function's name.
+    /// The name of the function.
     Name,
     /// A parameter.
     Param(usize),
     /// The default of a parameter.
     Default(usize),
-    /// The type of a value. Values are the parameters, each followed by the elements of tuples, sequences,
-    /// mappings and unions that are nested in its type.
+    /// The type of a value. Values are the parameters, each followed by the elements of tuples, sequences, mappings
+    /// and unions that are nested in its type.
     Type(usize),
-    /// An extent of a tensor, or a number of a shape: value, dim.
+    /// An extent of a tensor, or a number of a shape: index of the value, dim.
     Dim(usize, usize),
-    /// A stride: value, dim.
+    /// A stride of a tensor: index of the value, dim.
     Stride(usize, usize),
     /// The alignment of a value.
     Align(usize),
@@ -267,38 +256,25 @@ pub enum Part {
     Constraint(usize),
     /// The result type.
     Result,
-    /// A tensor that is allocated.
+    /// A tensor that the function allocates and returns.
     Output(usize),
-    /// The symbol that a body without statements calls.
+    /// The C function that a body without statements calls.
     Callee,
-    /// An argument of the call.
+    /// An argument of that call.
     Argument(usize),
-    /// What a status means.
+    /// An entry of the `errors` clause of that call.
     Status(usize),
-    /// A statement of a program, those of inner blocks counted, in the order in which they are written.
+    /// A statement of a program. Statements of nested blocks are counted, in source order.
     Statement(usize),
 }
 
 impl Part {
-    /// Entry `index` of a list that starts with this one; what is no list has no other entries.
+    /// Returns entry `index` of the list that starts with this part; a part that starts no list is returned
+    /// unchanged.
     pub(crate) fn number(self, index: usize) -> Part {
-        match self {
-            Part::Argument(first) => Part::Argument(first + index),
-            Part::Status(first) => Part::Status(first + index),
-            Part::Docs
-            | Part::Location
-            | Part::Name
-            | Part::Param(_)
-            | Part::Default(_)
-            | Part::Type(_)
-            | Part::Dim(..)
-            | Part::Stride(..)
-            | Part::Align(_)
-            | Part::Constraint(_)
-            | Part::Result
-            | Part::Output(_)
-            | Part::Callee
-            | Part::Statement(_) => self,
+        if let Part::Argument(first) = self {
+            return Part::Argument(first + index);
         }
+        if let Part::Status(first) = self { Part::Status(first + index) } else { self }
     }
 }

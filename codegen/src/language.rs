@@ -250,7 +250,6 @@
 mod token;
 
 mod parser;
-mod reserved;
 
 mod launch;
 mod parse_body;
@@ -273,9 +272,9 @@ pub use crate::declaration::limit::{
     MAX_IMAGES, MAX_LITERALS, MAX_MESSAGE, MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK,
     MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, MAX_TYPES, MAX_VALUES,
 };
-pub use reserved::{is_reserved, spelled};
+pub use crate::declaration::reserved::{is_reserved, spelled};
 
-use crate::declaration::{Expr, Function, Library, Signature};
+use crate::declaration::{Expr, Function, Library, Signature, reserved};
 use crate::error::{Error, Position};
 use parser::{Parser, Sought};
 

@@ -75,7 +75,7 @@ pub use abi_spec::{DType, DeviceType, ParseError, Scalar, TypeCode, library_bin}
 pub use backend::Backend;
 pub use declaration::{
     AttributeKind, BinaryOp, Body, Builtin, Call, Comparison, Constraint, Device, Dim, Element,
-    Expr, Fill, Function, FunctionRef, Image, ImageKind, Interleave, KernelCall, KernelFacts,
+    Expr, Fill, Function, FunctionRef, GpuKernelFacts, Image, ImageKind, Interleave, KernelCall,
     Launch, LaunchArg, LaunchAttribute, Leaf, Library, Literal, Local, Location, Logic, MapType,
     Mapping, Member, ObjectClass, Output, Param, ParamType, Prepare, Promotion, ResultType,
     Sequence, Shape, Signature, Statement, StatementKind, StatusError, Strides, Swizzle, Tensor,

@@ -1,24 +1,13 @@
-//! What declarations mean: names, kinds, ownership and the order of checks. Everything that can be wrong
-//! with a declaration is said here, once; [`lower`](crate::lower()) cannot fail.
+//! Resolves declarations: binds names, assigns kinds to expressions and orders the checks. Every error in a
+//! declaration is found here, so that [`lower`](crate::lower()) cannot fail.
 
 pub(crate) mod accepted;
-pub(crate) mod argument;
-mod body;
 pub(crate) mod c_type;
-pub(crate) mod c_words;
 mod condition;
 pub(crate) mod external;
-mod form;
-mod form_launch;
-mod form_names;
-mod form_results;
-mod form_statements;
 pub(crate) mod function;
 pub(crate) mod ids;
-mod images;
-mod knowledge;
-mod launch;
-pub(crate) mod launched;
+pub(crate) mod launch;
 mod linear;
 mod members;
 pub(crate) mod names;
@@ -26,15 +15,14 @@ pub(crate) mod operator;
 mod order;
 mod packed;
 pub(crate) mod prototype;
-mod received;
 mod site;
 mod statement;
 pub(crate) mod step;
 pub(crate) mod term;
 pub(crate) mod typing;
 pub(crate) mod value;
-mod waiting;
 pub(crate) mod warning;
+mod well_formed;
 
 #[cfg(test)]
 mod tests;
@@ -48,28 +36,33 @@ use crate::error::{Error, Part};
 use crate::ir::Signature;
 use c_type::CType;
 use external::External;
-use function::{Call, Function};
+use function::{Function, KernelCall};
 
-/// A library with its meaning.
+/// A result whose error is a reason.
+type Explained<T> = Result<T, String>;
+
+/// A result whose error is the part at fault and a reason.
+type Located<T> = Result<T, (Part, String)>;
+
+/// A library whose declarations are resolved.
 #[derive(Clone, Debug)]
 pub struct Resolved<'a> {
-    /// What was declared.
+    /// Declarations.
     pub(crate) library: &'a Library,
-    /// Its functions, in order.
+    /// Functions in the order of declaration, then the one that prepares launches.
     pub(crate) functions: Vec<Function<'a>>,
-    /// The C functions beside them.
+    /// C functions of the functions that are `extern`.
     pub(crate) externals: Vec<External<'a>>,
 }
 
 impl Library {
-    /// Says whether every declaration means something, and whether the imports can be embedded. Errors
-    /// carry no position; parsing a library from text validates it too, and knows the positions. Images need no bytes
-    /// for that.
+    /// Checks that every declaration has a meaning and that the imports can be embedded. Errors carry no position;
+    /// parsing from text validates too, and its errors do. The bytes of images may be missing.
     pub fn validate(&self) -> Result<(), Error> {
-        self.meaning().map(drop)
+        self.resolve_declarations().map(drop)
     }
 
-    /// The meaning of every declaration, from which [`lower`](crate::lower()) makes host IR.
+    /// Resolves every declaration, for [`lower`](crate::lower()).
     ///
     /// ```
     /// let library: tvm_ffi_codegen::Library = "half(x: float64) -> float64 = half(x);".parse()?;
@@ -81,26 +74,27 @@ impl Library {
     /// # Errors
     /// The first thing that is wrong with the library, see [`Error`].
     pub fn resolve(&self) -> Result<Resolved<'_>, Error> {
-        let resolved = self.meaning()?;
+        let resolved = self.resolve_declarations()?;
         match self.images.iter().position(|image| image.bytes.is_none()) {
-            Some(index) => Err(images::invalid(self, index, "its bytes are not given")),
+            Some(index) => Err(launch::images::invalid(self, index, "its bytes are not given")),
             None => Ok(resolved),
         }
     }
 
-    /// [`Resolved::kernels`] of a library whose images need no bytes yet.
+    /// Returns [`Resolved::kernels`] of a library whose images need no bytes yet.
     ///
     /// # Errors
+    ///
     /// Those of [`validate`](Library::validate).
     pub fn kernels(&self) -> Result<Vec<Kernel<'_>>, Error> {
-        Ok(self.meaning()?.kernels())
+        Ok(self.resolve_declarations()?.kernels())
     }
 
-    fn meaning(&self) -> Result<Resolved<'_>, Error> {
+    fn resolve_declarations(&self) -> Result<Resolved<'_>, Error> {
         if self.functions.len() > Limit::Functions.max() {
             return Err(Error::Limit { limit: Limit::Functions, site: None, position: None });
         }
-        images::check(self)?;
+        launch::images::check(self)?;
         let functions = functions(self)?;
         entry(self)?;
         self.imports.as_ref().map_or(Ok(()), |tree| tree.validate())?;
@@ -113,19 +107,19 @@ impl Library {
 /// A C function that a library calls.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Kernel<'a> {
-    /// Its name, as the linker sees it.
+    /// Symbol, as the linker sees it.
     pub symbol: &'a str,
-    /// Its type under the C calling convention, of which each backend's `signature` makes a native one.
+    /// Type under the C calling convention. A backend's `signature` translates it.
     pub signature: Signature,
-    /// How C spells the types of its parameters.
+    /// C spellings of the parameter types.
     pub params: Vec<String>,
-    /// How C spells the type of its result, if it has one.
+    /// C spelling of the result type, if there is a result.
     pub result: Option<String>,
 }
 
 impl<'a> Resolved<'a> {
-    /// The C functions that bodies call, each once, in the order in which they are first called. Each has one type
-    /// in a library.
+    /// Returns the C functions that bodies call, each once, in the order of their first calls. Within a library a C
+    /// function has one type.
     ///
     /// ```
     /// let text = "scale(x: Tensor([n], float32), a: int8) -> None = try scale_kernel(x.data, n, a);";
@@ -137,7 +131,7 @@ impl<'a> Resolved<'a> {
     /// # Ok::<(), tvm_ffi_codegen::Error>(())
     /// ```
     pub fn kernels(&self) -> Vec<Kernel<'a>> {
-        let kernel = |call: &Call<'a>| Kernel {
+        let kernel = |call: &KernelCall<'a>| Kernel {
             symbol: call.symbol,
             signature: call.prototype.clone(),
             params: call.types.params.iter().map(|ty| ty.spelling()).collect(),
@@ -146,15 +140,16 @@ impl<'a> Resolved<'a> {
         self.called().into_iter().map(kernel).collect()
     }
 
-    /// A call of each C function, in the order in which they are first called.
-    pub(crate) fn called(&self) -> Vec<&Call<'a>> {
+    /// Returns the first call of each C function, in order.
+    pub(crate) fn called(&self) -> Vec<&KernelCall<'a>> {
         let mut seen = FxHashSet::default();
         let mut calls: Vec<_> = self.functions.iter().flat_map(Function::calls).collect();
         calls.retain(|call| seen.insert(call.symbol));
         calls
     }
 
-    /// Says whether every function can be in a file, where nobody gives closures their context.
+    /// Checks that every function can be compiled into a file. Closures cannot: only a process gives them their
+    /// context.
     pub fn ahead_of_time(&self) -> Result<(), Error> {
         let declared = self.library.functions.iter().enumerate();
         match declared.into_iter().find(|(_, function)| function.signature.has_self()) {
@@ -167,11 +162,11 @@ impl<'a> Resolved<'a> {
     }
 }
 
-/// What functions of a library may refer to.
+/// Names of the library that bodies refer to.
 struct Items<'a> {
-    /// Its functions by their names.
+    /// Signatures by name.
     signatures: FxHashMap<&'a str, &'a crate::Signature>,
-    /// The names of its images.
+    /// Names of images.
     images: FxHashSet<&'a str>,
 }
 
@@ -190,13 +185,13 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
     let items = Items::of(library);
     for (index, declared) in exported(library).enumerate() {
         let invalid = |part, reason| Error::invalid(index, declared, part, reason);
-        form::check(index, declared)?;
+        well_formed::check(index, declared)?;
         if !names.insert(declared.signature.name.as_str()) {
             let reason = "an earlier function has this name".to_owned();
             return Err(invalid(Part::Name, reason));
         }
         let function =
-            body::resolve(declared, &items).map_err(|(part, reason)| invalid(part, reason))?;
+            function::resolve(declared, &items).map_err(|(part, reason)| invalid(part, reason))?;
         for (count, call) in function.calls().into_iter().enumerate() {
             let (symbol, found) = (call.symbol, &call.prototype);
             let known = prototypes.entry(symbol).or_insert_with(|| found.clone());
@@ -208,20 +203,20 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
         all.push(function);
     }
     c_library(library, &all)?;
-    let launches = images::launches(library, &all)?;
+    let launches = launch::images::launches(library, &all)?;
     if library.prepare.is_some() {
-        images::prepare(&mut all, launches);
+        launch::images::prepare(&mut all, launches);
     }
     Ok(all)
 }
 
-/// The functions of the FFI that a library exports: those that are declared, and the one that prepares launches.
+/// Returns the exported functions: the declared ones, and the one that prepares launches.
 fn exported(library: &Library) -> impl Iterator<Item = &crate::Function> {
     let prepared = library.prepare.iter().map(|prepare| &prepare.function);
     library.functions.iter().chain(prepared)
 }
 
-/// Where a body has one of its calls of C functions, counted as they are written.
+/// Returns the part of call number `count` of a C function, in source order.
 fn callee(body: &Body, count: usize) -> Part {
     let Body::Block(_) = body else { return Part::Callee };
     nth_statement(body, count, |action| {
@@ -229,13 +224,14 @@ fn callee(body: &Body, count: usize) -> Part {
     })
 }
 
-/// Where a body has one of its statements of a kind.
+/// Returns the part of statement number `count` of those that are wanted, in source order.
 fn nth_statement(body: &Body, count: usize, wanted: impl Fn(&StatementKind) -> bool) -> Part {
     let mut found = body.statements().enumerate().filter(|(_, at)| wanted(&at.kind));
     found.nth(count).map_or(Part::Callee, |(index, _)| Part::Statement(index))
 }
 
-/// A library that allocates tensors or launches calls functions of the C library, which have one type.
+/// Checks calls of functions that lowering calls too, to allocate tensors and to find the driver: their types must
+/// agree.
 fn c_library(library: &Library, functions: &[Function<'_>]) -> Result<(), Error> {
     let mut known = Vec::new();
     if functions.iter().any(|function| function.outputs.iter().next().is_some()) {
@@ -259,10 +255,10 @@ fn c_library(library: &Library, functions: &[Function<'_>]) -> Result<(), Error>
     Ok(())
 }
 
-/// The name of the function that is called when a module is.
+/// Name of the exported function that a call of the module calls.
 pub(crate) const MAIN: &str = "main";
 
-/// The entry is one of the functions, and the only one that is called [`MAIN`].
+/// Checks that the entry is a function of the library and that no other function is called [`MAIN`].
 fn entry(library: &Library) -> Result<(), Error> {
     let Some(entry) = library.entry.as_deref() else { return Ok(()) };
     if library.functions.iter().all(|function| function.signature.name != entry) {
@@ -279,7 +275,7 @@ fn entry(library: &Library) -> Result<(), Error> {
     }
 }
 
-/// The prefix of a system library can be part of names, and nothing that is called has one of the names that it makes.
+/// Checks that names may contain the prefix of a system library, and that no callee has a name that the prefix makes.
 fn system_lib(library: &Library, prefix: &str, functions: &[Function<'_>]) -> Result<(), Error> {
     let invalid = |reason| Err(Error::Prefix { prefix: prefix.to_owned(), reason });
     if prefix.is_empty() {

@@ -66,7 +66,7 @@ mod metadata;
 mod signature;
 mod ttir;
 
-use codegen::{Image, KernelFacts, Library};
+use codegen::{GpuKernelFacts, Image, Library};
 
 use crate::Error;
 pub use fault::Fault;
@@ -96,10 +96,10 @@ pub fn import(metadata: &str, cubin: &[u8], signature: &str, grid: &str) -> Resu
 /// That the kernel has parameters of these sizes, where the image says which.
 fn check(image: &Image, kernel: &str, given: &[u32]) -> Result<(), Fault> {
     let refused = |reason: String| Err(Fault::Kernel { name: kernel.to_owned(), reason });
-    let sizes = match image.kernel(kernel) {
-        KernelFacts::Sizes(sizes) => sizes,
-        KernelFacts::Missing(_) => return refused("the cubin has no such kernel".to_owned()),
-        KernelFacts::Unknown => return Ok(()),
+    let sizes = match image.gpu_kernel(kernel) {
+        GpuKernelFacts::Sizes(sizes) => sizes,
+        GpuKernelFacts::Missing(_) => return refused("the cubin has no such kernel".to_owned()),
+        GpuKernelFacts::Unknown => return Ok(()),
     };
     if sizes.len() != given.len() {
         return refused(format!(

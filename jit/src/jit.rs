@@ -216,7 +216,7 @@ impl Jit {
     ) -> Result<Compiled, Error> {
         let mut launches = library.functions.iter().flat_map(|function| function.body.launches());
         if let Some(launch) = launches.next().filter(|_| !self.launches) {
-            return Err(Error::Launch { kernel: launch.kernel.clone() });
+            return Err(Error::Launch { kernel: launch.gpu_kernel.clone() });
         }
         let signatures = library.functions.iter().map(|function| &function.signature);
         let closures = signatures.filter(|signature| signature.has_self());

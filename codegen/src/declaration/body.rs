@@ -1,11 +1,11 @@
-//! Bodies: what runs once the arguments are checked.
+//! Bodies: statements and calls that run after the arguments are checked.
 
 use super::{Expr, Launch, Location, ParamType, Tensor};
 
-/// What runs once the arguments are checked.
+/// Code that runs after the arguments are checked.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// A call of a C function, whose result is that of the function: `= k(x.data, n)`.
+    /// A call of a C function, whose result is the result of the function: `= k(x.data, n)`.
     Call(KernelCall),
     /// A program: `= { … }`.
     Block(Vec<Statement>),
@@ -15,56 +15,57 @@ pub enum Body {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Statement {
-    /// Where it comes from, as the backtrace of its errors says; `None` for that of the function.
+    /// Source line in the backtrace of the statement's errors; `None` for the location of the function.
     pub location: Option<Location>,
-    /// What it does.
+    /// Kind of statement, with its operands.
     pub kind: StatementKind,
 }
 
-/// What a statement does.
+/// Kind of statement, with its operands.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
-    /// `let v = e;`: a number, a truth or an address, or another name for a value in scope.
+    /// `let v = e;`: names a number, a truth or an address, or gives a value in scope a second name.
     Let {
-        /// The new name.
+        /// New name.
         name: String,
-        /// What it stands for.
+        /// Expression that the name stands for.
         value: Expr,
     },
     /// `let v: T = call;` or `call;`
     Call {
-        /// What the result is called and what it must be; a result without a name is dropped.
+        /// Name and type of the result; `None` drops the result.
         result: Option<Local>,
         /// The call.
         call: Call,
     },
-    /// `let t = alloc Tensor([n, m], float32) on x;`: workspace from the environment's allocator.
+    /// `let t = alloc Tensor([n, m], float32) on x;`: allocates workspace through the environment's allocator.
     Alloc {
-        /// The new name.
+        /// New name.
         name: String,
-        /// As an [`Output`](super::Output) it is contiguous, and its extents are expressions.
+        /// Tensor type. Like that of an [`Output`](super::Output) it is contiguous and its extents are expressions.
         tensor: Tensor,
-        /// A tensor whose device it shares; without one it is on the first device of its own type, the cpu for `any`.
+        /// Tensor whose device the workspace shares. `None` selects the first device of the declared type, the cpu
+        /// for `any`.
         on: Option<Expr>,
     },
     /// `if c { … } else { … }`
     If {
-        /// A truth.
+        /// Condition, a truth.
         condition: Expr,
-        /// What is done if it holds.
+        /// Statements that run if the condition holds.
         then: Vec<Statement>,
-        /// What is done if it does not.
+        /// Statements that run if it does not.
         otherwise: Vec<Statement>,
     },
-    /// `for i in a..b { … }`: both ends are evaluated once, `b` is not reached.
+    /// `for i in a..b { … }`: both bounds are evaluated once, `b` is exclusive.
     For {
-        /// The name of the counter, an `int64`.
+        /// Name of the counter, an `int64`.
         name: String,
-        /// The first value of the counter.
+        /// First value of the counter.
         start: Expr,
-        /// Where it ends.
+        /// Exclusive upper bound.
         end: Expr,
-        /// What is done for each.
+        /// Statements that run for each value.
         body: Vec<Statement>,
     },
     /// `launch image."kernel"(…) grid(…) block(…);`
@@ -73,32 +74,32 @@ pub enum StatementKind {
     Return(Option<Expr>),
     /// `raise ValueError "n is ", n;`
     Raise {
-        /// The kind of the error.
+        /// Kind of the error, such as `ValueError`.
         kind: String,
-        /// Text and scalars, which are joined.
+        /// Pieces of the message: text and scalars.
         message: Vec<Expr>,
     },
 }
 
-/// What a result is called, and what it must be.
+/// Name and type of the result of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Local {
-    /// The new name.
+    /// New name.
     pub name: String,
-    /// Its type, checked as that of an argument is.
+    /// Type, checked like the type of an argument.
     pub ty: ParamType,
 }
 
 /// A call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
-    /// Of a C function.
+    /// A call of a C function.
     Kernel(KernelCall),
-    /// Of a function of the FFI.
+    /// A call of a function of the FFI.
     Function {
-        /// Which one.
+        /// Function to call.
         callee: FunctionRef,
-        /// Values, numbers, text, arrays and shapes.
+        /// Arguments: values, numbers, text, arrays and shapes.
         args: Vec<Expr>,
     },
 }
@@ -107,35 +108,35 @@ pub enum Call {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct KernelCall {
-    /// The name of the function, as the linker sees it.
+    /// Symbol of the function, as the linker sees it.
     pub symbol: String,
-    /// What it is called with.
+    /// Arguments, in order.
     pub args: Vec<Expr>,
-    /// The function returns an `int32` status, and anything but zero is an error: the one that the
-    /// function has left in the thread's slot, else one of these, else a RuntimeError.
+    /// Errors by status, if the function returns an `int32` status. A status other than 0 raises the error that the
+    /// function has left in the thread's slot, else the entry of the status, else a RuntimeError.
     pub status: Option<Vec<StatusError>>,
 }
 
-/// A function of the FFI.
+/// A reference to a function of the FFI.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FunctionRef {
-    /// `@relu`: `__tvm_ffi_relu`, defined here or left to the linker.
+    /// `@relu`: the symbol `__tvm_ffi_relu`, defined in this library or resolved by the linker.
     Symbol(String),
-    /// `@"blas.matmul"`: looked up on first use among the imports of the library, then in the registry.
+    /// `@"blas.matmul"`: a name, looked up at the first call in the imports of the library, then in the registry.
     Name(String),
     /// `@(f)`: a value of type `Function`.
     Value(Expr),
 }
 
-/// What a status means.
+/// An entry of an `errors` clause: the error that a status raises.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StatusError {
-    /// The status; `None` for any that has no entry of its own.
+    /// Status; `None` for every status without an entry.
     pub status: Option<i32>,
-    /// The kind of the error, such as `ValueError`.
+    /// Kind of the error, such as `ValueError`.
     pub kind: String,
-    /// What it says.
+    /// Text of the error.
     pub message: String,
 }
 
@@ -154,7 +155,7 @@ impl Call {
 }
 
 impl Body {
-    /// Its statements, nested ones included, in the order in which they are written.
+    /// Returns all statements, nested ones included, in source order.
     pub fn statements(&self) -> impl Iterator<Item = &Statement> {
         let first = match self {
             Body::Call(_) => &[][..],
@@ -168,7 +169,7 @@ impl Body {
         })
     }
 
-    /// Every launch, in the order in which they are written.
+    /// Returns all launches in source order.
     pub fn launches(&self) -> impl Iterator<Item = &Launch> {
         self.statements().filter_map(|statement| {
             let StatementKind::Launch(launch) = &statement.kind else { return None };
@@ -176,7 +177,7 @@ impl Body {
         })
     }
 
-    /// Every call of a C function, in the order in which they are written.
+    /// Returns all calls of C functions in source order.
     pub fn kernel_calls(&self) -> impl Iterator<Item = &KernelCall> {
         let whole = if let Body::Call(call) = self { Some(call) } else { None };
         let nested = self.statements().filter_map(|statement| {
@@ -190,7 +191,7 @@ impl Body {
 }
 
 impl Body {
-    /// Every expression in it, those of types that results must have included.
+    /// Returns all expressions, including those in the types of results.
     pub(crate) fn exprs(&self) -> Vec<&Expr> {
         match self {
             Body::Call(call) => call.args.iter().collect(),
@@ -202,7 +203,7 @@ impl Body {
 }
 
 impl StatementKind {
-    /// The expressions of this statement, without those in its blocks.
+    /// Returns the expressions of this statement, without those in its blocks.
     fn exprs(&self) -> Vec<&Expr> {
         match self {
             StatementKind::Let { value, .. } => vec![value],
@@ -219,7 +220,7 @@ impl StatementKind {
         }
     }
 
-    /// The blocks in it.
+    /// Returns the nested blocks; a missing block is empty.
     pub(crate) fn blocks(&self) -> [&[Statement]; 2] {
         match self {
             StatementKind::If { then, otherwise, .. } => [then, otherwise],
@@ -231,5 +232,236 @@ impl StatementKind {
             | StatementKind::Return(_)
             | StatementKind::Raise { .. } => [&[], &[]],
         }
+    }
+}
+
+/// Converts a list of operands to expressions.
+fn list(exprs: impl IntoIterator<Item: Into<Expr>>) -> Vec<Expr> {
+    exprs.into_iter().map(Into::into).collect()
+}
+
+/// Converts a call of a C function to a one-call body, and a call of a function of the FFI to a statement.
+impl<C: Into<Call>> From<C> for Body {
+    fn from(call: C) -> Body {
+        match call.into() {
+            Call::Kernel(call) => Body::Call(call),
+            call @ Call::Function { .. } => Body::Block(vec![Statement::call(call)]),
+        }
+    }
+}
+
+impl From<Vec<Statement>> for Body {
+    fn from(statements: Vec<Statement>) -> Body {
+        Body::Block(statements)
+    }
+}
+
+impl<const N: usize> From<[Statement; N]> for Body {
+    fn from(statements: [Statement; N]) -> Body {
+        Body::Block(statements.into())
+    }
+}
+
+/// Constructors of calls.
+///
+/// ```
+/// use tvm_ffi_codegen::{Call, Expr, KernelCall, exprs};
+///
+/// let calls = [
+///     Call::symbol("relu", ["t", "y"]),
+///     Call::name("blas.matmul", exprs!["x", "w", Expr::shape_of(["n", "m"])]),
+///     Call::value("f", exprs![Expr::None, true]),
+///     KernelCall::new("k", ["n"]).with_status().with_error(1, "ValueError", "too small").into(),
+/// ];
+/// let texts = calls.map(|call| call.to_string());
+/// assert_eq!(texts[0], "@relu(t, y)");
+/// assert_eq!(texts[1], r#"@"blas.matmul"(x, w, Shape(n, m))"#);
+/// assert_eq!(texts[2], "@(f)(None, True)");
+/// assert_eq!(texts[3], r#"try k(n) errors { 1: ValueError "too small" }"#);
+/// ```
+impl Call {
+    /// Builds `symbol(args)`, a call of a C function.
+    pub fn kernel(symbol: impl Into<String>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
+        Call::Kernel(KernelCall::new(symbol, args))
+    }
+
+    /// Builds `@name(args)`, a call of `__tvm_ffi_name`, defined in this library or resolved by the linker.
+    pub fn symbol(name: impl Into<String>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
+        Call::Function { callee: FunctionRef::Symbol(name.into()), args: list(args) }
+    }
+
+    /// Builds `@"name"(args)`, a call of a function that is looked up in the imports, then in the registry.
+    pub fn name(name: impl Into<String>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
+        Call::Function { callee: FunctionRef::Name(name.into()), args: list(args) }
+    }
+
+    /// Builds `@(function)(args)`, a call of a value of type `Function`.
+    pub fn value(function: impl Into<Expr>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
+        Call::Function { callee: FunctionRef::Value(function.into()), args: list(args) }
+    }
+}
+
+impl From<KernelCall> for Call {
+    fn from(call: KernelCall) -> Call {
+        Call::Kernel(call)
+    }
+}
+
+impl KernelCall {
+    /// Builds a call of a C function that returns the result, or nothing.
+    pub fn new(symbol: impl Into<String>, args: impl IntoIterator<Item: Into<Expr>>) -> KernelCall {
+        KernelCall { symbol: symbol.into(), args: list(args), status: None }
+    }
+
+    /// Declares that the function returns a [status](KernelCall::status): `try`.
+    pub fn with_status(mut self) -> KernelCall {
+        self.status.get_or_insert_default();
+        self
+    }
+
+    /// Declares that the function returns a status, and adds the error that a status raises; `None` matches every
+    /// status without an entry.
+    pub fn with_error(
+        mut self,
+        status: impl Into<Option<i32>>,
+        kind: impl Into<String>,
+        message: impl Into<String>,
+    ) -> KernelCall {
+        let (status, kind, message) = (status.into(), kind.into(), message.into());
+        self.status.get_or_insert_default().push(StatusError { status, kind, message });
+        self
+    }
+}
+
+/// Constructors of statements.
+///
+/// ```
+/// use tvm_ffi_codegen::{Call, DType, Expr, Scalar, Signature, Statement, Tensor, exprs};
+///
+/// let [n, k, i, x] = ["n", "k", "i", "x"].map(Expr::name);
+/// let floats = Tensor::new([&n], DType::FLOAT32);
+/// let function = Signature::new("f").param("x", floats.clone()).body([
+///     Statement::let_value("m", &n * 2),
+///     Statement::let_call("k", Scalar::Int64, Call::kernel("choose_tile", ["n"])),
+///     Statement::alloc_on("t", floats, "x"),
+///     Statement::if_else(
+///         k.greater(0),
+///         [Statement::call(Call::symbol("relu", ["x", "t"]))],
+///         [Statement::raise("ValueError", exprs![Expr::text("no tile for "), &n])],
+///     ),
+///     Statement::for_each("i", 0, "m", [
+///         Statement::call(Call::kernel("tile", exprs![x.data(), i])).with_location("net.py", 3),
+///     ]),
+///     Statement::return_nothing(),
+/// ]);
+/// let text = "\
+/// f(x: Tensor([n], float32)) -> None
+///     = {
+///         let m = n * 2;
+///         let k: int64 = choose_tile(n);
+///         let t = alloc Tensor([n], float32) on x;
+///         if k > 0 {
+///             @relu(x, t);
+///         } else {
+///             raise ValueError \"no tile for \", n;
+///         }
+///         for i in 0..m {
+///             @\"net.py\":3
+///             tile(x.data, i);
+///         }
+///         return;
+///     };";
+/// assert_eq!(function.to_string(), text);
+/// assert_eq!(text.parse(), Ok(function));
+/// ```
+impl Statement {
+    /// Builds `let name = value;`.
+    pub fn let_value(name: impl Into<String>, value: impl Into<Expr>) -> Statement {
+        StatementKind::Let { name: name.into(), value: value.into() }.into()
+    }
+
+    /// Builds `let name: ty = call;`.
+    pub fn let_call(
+        name: impl Into<String>,
+        ty: impl Into<ParamType>,
+        call: impl Into<Call>,
+    ) -> Statement {
+        let result = Some(Local { name: name.into(), ty: ty.into() });
+        StatementKind::Call { result, call: call.into() }.into()
+    }
+
+    /// Builds `call;`.
+    pub fn call(call: impl Into<Call>) -> Statement {
+        StatementKind::Call { result: None, call: call.into() }.into()
+    }
+
+    /// Builds `let name = alloc tensor;`, an allocation on the first device of the tensor's type.
+    pub fn alloc(name: impl Into<String>, tensor: Tensor) -> Statement {
+        StatementKind::Alloc { name: name.into(), tensor, on: None }.into()
+    }
+
+    /// Builds `let name = alloc tensor on other;`, an allocation on the device of another tensor.
+    pub fn alloc_on(name: impl Into<String>, tensor: Tensor, other: impl Into<Expr>) -> Statement {
+        StatementKind::Alloc { name: name.into(), tensor, on: Some(other.into()) }.into()
+    }
+
+    /// Builds `if condition { … }`.
+    pub fn if_then(
+        condition: impl Into<Expr>,
+        then: impl IntoIterator<Item = Statement>,
+    ) -> Statement {
+        Statement::if_else(condition, then, [])
+    }
+
+    /// Builds `if condition { … } else { … }`.
+    pub fn if_else(
+        condition: impl Into<Expr>,
+        then: impl IntoIterator<Item = Statement>,
+        otherwise: impl IntoIterator<Item = Statement>,
+    ) -> Statement {
+        let (then, otherwise) = (then.into_iter().collect(), otherwise.into_iter().collect());
+        StatementKind::If { condition: condition.into(), then, otherwise }.into()
+    }
+
+    /// Builds `for name in start..end { … }`.
+    pub fn for_each(
+        name: impl Into<String>,
+        start: impl Into<Expr>,
+        end: impl Into<Expr>,
+        body: impl IntoIterator<Item = Statement>,
+    ) -> Statement {
+        let body = body.into_iter().collect();
+        StatementKind::For { name: name.into(), start: start.into(), end: end.into(), body }.into()
+    }
+
+    /// Builds `return value;`.
+    pub fn return_value(value: impl Into<Expr>) -> Statement {
+        StatementKind::Return(Some(value.into())).into()
+    }
+
+    /// Builds `return;`.
+    pub fn return_nothing() -> Statement {
+        StatementKind::Return(None).into()
+    }
+
+    /// Builds `raise kind message;` from text and scalars.
+    pub fn raise(
+        kind: impl Into<String>,
+        message: impl IntoIterator<Item: Into<Expr>>,
+    ) -> Statement {
+        StatementKind::Raise { kind: kind.into(), message: list(message) }.into()
+    }
+
+    /// Sets the source line of the statement, counted from 1.
+    pub fn with_location(mut self, file: impl Into<String>, line: u32) -> Statement {
+        self.location = Some(Location::new(file, line));
+        self
+    }
+}
+
+/// Builds a statement without a location.
+impl From<StatementKind> for Statement {
+    fn from(kind: StatementKind) -> Statement {
+        Statement { location: None, kind }
     }
 }

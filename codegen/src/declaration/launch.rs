@@ -1,94 +1,74 @@
-//! Launches: the images that hold GPU code, and how a body starts a kernel of one.
+//! Launches: statements that start a GPU kernel of an image.
 
 use abi_spec::DType;
 
-use super::Expr;
+use super::{Expr, Statement, StatementKind};
 
-/// GPU code that a library carries: a cubin, a fatbin or PTX, as the header of its bytes says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Image {
-    /// Its name; images have a namespace of their own.
-    pub name: String,
-    /// Its bytes, which are no part of the text. A library resolves only with them.
-    pub bytes: Option<Vec<u8>>,
-}
-
-/// What an image is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ImageKind {
-    /// Machine code for one architecture: an ELF file of the machine `EM_CUDA`.
-    Cubin,
-    /// Code for several architectures.
-    Fatbin,
-    /// Text that the driver compiles.
-    Ptx,
-}
-
-/// A launch: `launch axpy."axpy_kernel"(x.data, int32(n)) grid(ceildiv(n, 128)) block(128);`
+/// A launch of a GPU kernel: `launch axpy."axpy_kernel"(x.data, int32(n)) grid(ceildiv(n, 128)) block(128);`
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Launch {
-    /// The name of the image.
+    /// Name of the image.
     pub image: String,
-    /// The name of the kernel in it, mangled as it is there.
-    pub kernel: String,
-    /// What the kernel is given, in the order of its parameters.
+    /// Name of the GPU kernel in the image, mangled.
+    pub gpu_kernel: String,
+    /// Arguments, one for each parameter of the GPU kernel.
     pub args: Vec<LaunchArg>,
-    /// One to three extents, x first; those that are left out are 1. Nothing is launched if one is 0.
+    /// Extents of the grid in blocks: one to three, x first; missing ones are 1. An extent of 0 launches nothing.
     pub grid: Vec<Expr>,
-    /// Likewise the threads of a block.
+    /// Extents of a block in threads, likewise.
     pub block: Vec<Expr>,
-    /// Bytes of dynamic shared memory; none if it is left out.
+    /// Bytes of dynamic shared memory; `None` for 0.
     pub shared: Option<Expr>,
-    /// Each at most once.
+    /// Launch attributes, each at most once.
     pub attributes: Vec<LaunchAttribute>,
-    /// A tensor on whose device the kernel runs. Without one it is that of the first tensor among the arguments,
-    /// else of the first tensor parameter that is not on the cpu.
+    /// Tensor on whose device the GPU kernel runs. `None` selects the first tensor among the arguments, else the
+    /// first tensor parameter that is not on the cpu.
     pub on: Option<Expr>,
 }
 
-/// What a parameter of a kernel is given.
+/// An argument of a launch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LaunchArg {
-    /// A value in its C type, as a C function gets it.
+    /// A value in the C type in which a C function gets it.
     Value(Expr),
-    /// `struct(a, b)`: values as C lays them out.
+    /// `struct(a, b)`: a struct with C layout.
     Struct(Vec<LaunchArg>),
-    /// `scratch(bytes, align)`: the address of memory on the device, which is released after the launch.
+    /// `scratch(bytes, align)`: the address of device memory that is released after the launch.
     Scratch {
-        /// How many bytes.
+        /// Size in bytes.
         bytes: Expr,
-        /// What the address is a multiple of: a power of two.
+        /// Alignment of the address in bytes, a power of two.
         align: u64,
     },
-    /// `tensormap(x, box=[64, 64])`: what `cuTensorMapEncodeTiled` makes of a tensor, 128 bytes.
+    /// `tensormap(x, box=[64, 64])`: a `CUtensorMap` of 128 bytes, made by `cuTensorMapEncodeTiled`.
     TensorMap(TensorMap),
 }
 
-/// How a tensor is read and written by boxes. The dims are in the order of the tensor's.
+/// A tensor map: how a GPU kernel accesses a tensor in boxes. Dims are in the order of the tensor's dims.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TensorMap {
-    /// A tensor of rank 1 to 5.
+    /// Tensor of rank 1 to 5.
     pub tensor: Expr,
-    /// The extents of a box, 1 to 256 each.
+    /// Extents of a box, 1 to 256 each.
     pub extents: Vec<Expr>,
-    /// The steps between elements of a box, 1 to 8 each; all 1 if there are none.
+    /// Distances between the elements of a box, 1 to 8 each; an empty list for 1 in every dim.
     pub steps: Vec<Expr>,
-    /// How elements are interleaved.
+    /// Interleaving of elements.
     pub interleave: Interleave,
-    /// How a box is spread over the banks of shared memory.
+    /// Swizzling of a box over the banks of shared memory.
     pub swizzle: Swizzle,
-    /// What is brought into the level 2 cache with it.
+    /// Bytes that an access brings into the L2 cache.
     pub promotion: Promotion,
-    /// What is read outside of the tensor.
+    /// Value of elements outside the tensor.
     pub fill: Fill,
-    /// The type of the elements; `None` for that of the tensor.
+    /// Element type; `None` for the one of the tensor.
     pub dtype: Option<MapType>,
 }
 
-/// Declares options of the driver's call: names as the driver has them after its prefix, in lower case, and numbers.
+/// Declares enums of `cuTensorMapEncodeTiled`. A variant has the driver's name, without prefix and in lower case, and
+/// the driver's number.
 macro_rules! options {
     ($($(#[$doc:meta])* $name:ident $prefix:literal { $($(#[$variant_doc:meta])* $variant:ident $text:literal $number:literal;)* })*) => {
         $($(#[$doc])*
@@ -97,10 +77,10 @@ macro_rules! options {
         pub enum $name { $($(#[$variant_doc])* #[doc = concat!("`", $text, "`")] $variant = $number,)* }
 
         impl $name {
-            /// All of them.
+            /// Every variant.
             pub const ALL: &[$name] = &[$($name::$variant),*];
 
-            /// As it is written.
+            /// Returns the spelling in the language.
             pub const fn name(self) -> &'static str {
                 match self { $($name::$variant => $text,)* }
             }
@@ -109,18 +89,18 @@ macro_rules! options {
 }
 
 options! {
-    /// How elements are interleaved:
+    /// Interleaving of elements:
     Interleave "INTERLEAVE" { None "none" 0; B16 "16b" 1; B32 "32b" 2; }
-    /// How a box is spread over banks:
+    /// Swizzling of a box over banks:
     Swizzle "SWIZZLE" {
         None "none" 0; B32 "32b" 1; B64 "64b" 2; B128 "128b" 3;
         B128Atom32 "128b_atom_32b" 4; B128Atom32Flip8 "128b_atom_32b_flip_8b" 5; B128Atom64 "128b_atom_64b" 6;
     }
-    /// What the level 2 cache fetches:
+    /// Bytes that an access brings into the L2 cache:
     Promotion "L2_PROMOTION" { None "none" 0; B64 "64b" 1; B128 "128b" 2; B256 "256b" 3; }
-    /// What is read outside:
+    /// Value of elements outside the tensor:
     Fill "FLOAT_OOB_FILL" { None "none" 0; Nan "nan_request_zero_fma" 1; }
-    /// The type of elements:
+    /// Element type of a tensor map:
     MapType "DATA_TYPE" {
         Uint8 "uint8" 0; Uint16 "uint16" 1; Uint32 "uint32" 2; Int32 "int32" 3; Uint64 "uint64" 4; Int64 "int64" 5;
         Float16 "float16" 6; Float32 "float32" 7; Float64 "float64" 8; BFloat16 "bfloat16" 9;
@@ -129,42 +109,43 @@ options! {
     }
 }
 
-/// How a kernel is launched, beyond its extents.
+/// A launch attribute.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LaunchAttribute {
-    /// Which one.
+    /// Kind of attribute.
     pub kind: AttributeKind,
-    /// Its value: as many numbers as the kind has.
+    /// Value: as many numbers as the kind takes.
     pub fields: Vec<Expr>,
 }
 
-/// Declares attributes: the word, the driver's number, and what the value is.
+/// Declares attributes by keyword, `CUlaunchAttributeID` and type of value.
 macro_rules! attributes {
     ($($(#[$doc:meta])* $name:ident $word:literal $id:literal $fields:ident;)*) => {
-        /// Which attribute of a launch.
+        /// Kind of a launch attribute.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum AttributeKind {
             $($(#[$doc])* $name,)*
-            /// `attribute(id, fields…)`: any other, its value laid out as C lays out a struct of the fields.
+            /// `attribute(id, fields…)`: an attribute by its number. The value is a struct of the fields with C
+            /// layout.
             Other(u32),
         }
 
         impl AttributeKind {
-            /// Those that have words.
+            /// Every kind that has a keyword of its own.
             pub const ALL: &[AttributeKind] = &[$(AttributeKind::$name),*];
 
-            /// Its word.
+            /// Returns the keyword.
             pub const fn word(self) -> &'static str {
                 match self { $(AttributeKind::$name => $word,)* AttributeKind::Other(_) => "attribute" }
             }
 
-            /// The number of `CUlaunchAttributeID`.
+            /// Returns the `CUlaunchAttributeID`.
             pub const fn id(self) -> u32 {
                 match self { $(AttributeKind::$name => $id,)* AttributeKind::Other(id) => id }
             }
 
-            /// What its value is.
+            /// Returns the type of the value.
             pub(crate) const fn value(self) -> AttributeValue {
                 match self {
                     $(AttributeKind::$name => AttributeValue::$fields,)*
@@ -175,35 +156,35 @@ macro_rules! attributes {
     };
 }
 
-/// What the value of an attribute is.
+/// Type of the value of a launch attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AttributeValue {
-    /// It is set.
+    /// No fields: the attribute is set to 1.
     Flag,
-    /// An `int32`.
+    /// One `int32`.
     Number,
-    /// One to three `uint32`; those that are left out are 1.
+    /// One to three `uint32`; missing ones are 1.
     Dims,
     /// Any fields.
     Any,
 }
 
 attributes! {
-    /// Blocks that run together, of which the grid is a multiple.
+    /// Extents of a cluster in blocks; those of the grid are multiples.
     Cluster "cluster" 4 Dims;
-    /// The cluster that is taken where there is room for it.
+    /// Extents of the preferred cluster, used where it fits on the device.
     PreferredCluster "preferred_cluster" 11 Dims;
-    /// All blocks run at once and may wait for each other.
+    /// Cooperative launch: all blocks run at once and may wait for each other.
     Cooperative "cooperative" 2 Flag;
-    /// The kernel may start before the one before it in the stream has ended.
+    /// Programmatic dependent launch: the GPU kernel may start before its predecessor in the stream ends.
     Pdl "pdl" 6 Flag;
-    /// The priority of its blocks.
+    /// Priority of the blocks.
     Priority "priority" 8 Number;
-    /// The domain of its memory fences.
+    /// Domain of memory fences.
     MemSyncDomain "mem_sync_domain" 10 Number;
 }
 
-/// The driver's types of elements, beyond those of one byte.
+/// Tensor map types of element types that have more than one byte.
 const MAP_TYPES: [(DType, MapType); 10] = [
     (DType::FLOAT16, MapType::Float16),
     (DType::BFLOAT16, MapType::BFloat16),
@@ -218,7 +199,7 @@ const MAP_TYPES: [(DType, MapType); 10] = [
 ];
 
 impl MapType {
-    /// That of a tensor's elements where none is given; `None` if the driver has none for them.
+    /// Returns the tensor map type of an element type; `None` if the driver has none.
     ///
     /// ```
     /// use tvm_ffi_codegen::{DType, MapType};
@@ -233,7 +214,7 @@ impl MapType {
         known.or(is_byte.then_some(MapType::Uint8))
     }
 
-    /// Bytes of an element; `None` where several share bytes.
+    /// Returns the bytes of an element; `None` where elements share bytes.
     pub(crate) const fn bytes(self) -> Option<u32> {
         Some(match self {
             MapType::Uint8 => 1,
@@ -250,68 +231,8 @@ impl MapType {
     }
 }
 
-impl ImageKind {
-    /// What the header of an image says that it is; `None` if it is none that the driver loads.
-    ///
-    /// ```
-    /// use tvm_ffi_codegen::ImageKind;
-    ///
-    /// assert_eq!(ImageKind::of(b"//\n.version 8.0\n.target sm_90\n"), Some(ImageKind::Ptx));
-    /// assert_eq!(ImageKind::of(b"\x7fELF"), None);
-    /// ```
-    pub fn of(bytes: &[u8]) -> Option<ImageKind> {
-        /// `EM_CUDA`, at the offset of `e_machine` in a little-endian ELF file of 64 bits.
-        const MACHINE: (usize, [u8; 2]) = (18, 190_u16.to_le_bytes());
-        /// The first word of a fatbin.
-        const FATBIN: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
-        let machine = bytes.get(MACHINE.0..MACHINE.0 + 2);
-        if bytes.starts_with(b"\x7fELF\x02\x01") && machine == Some(&MACHINE.1) {
-            return Some(ImageKind::Cubin);
-        }
-        if bytes.starts_with(&FATBIN) {
-            return Some(ImageKind::Fatbin);
-        }
-        is_ptx(bytes).then_some(ImageKind::Ptx)
-    }
-}
-
-/// False for bytes that end before the image does: the driver is not told how many there are, and would read on. A cubin
-/// reaches to the end of its table of sections at least.
-pub(crate) fn is_whole(bytes: &[u8], kind: ImageKind) -> bool {
-    let number = |at: usize, size: usize| {
-        let mut word = [0; 8];
-        word[..size].copy_from_slice(bytes.get(at..at + size)?);
-        Some(u64::from_le_bytes(word))
-    };
-    let end = || match kind {
-        // `e_shoff`, `e_shentsize` and `e_shnum` of the header.
-        ImageKind::Cubin => number(40, 8)?.checked_add(number(58, 2)? * number(60, 2)?),
-        // The size of what follows the header, and that of the header.
-        ImageKind::Fatbin => number(8, 8)?.checked_add(number(6, 2)?),
-        ImageKind::Ptx => Some(0),
-    };
-    end().is_some_and(|end| end <= bytes.len() as u64)
-}
-
-/// True for text whose first directive, after comments, is `.version`.
-fn is_ptx(bytes: &[u8]) -> bool {
-    let Ok(mut text) = std::str::from_utf8(bytes.strip_suffix(&[0]).unwrap_or(bytes)) else {
-        return false;
-    };
-    loop {
-        text = text.trim_start();
-        let comment =
-            [("//", "\n"), ("/*", "*/")].into_iter().find(|(start, _)| text.starts_with(start));
-        match comment.map(|(start, end)| text[start.len()..].split_once(end)) {
-            None => return text.starts_with(".version") && !text.contains('\0'),
-            Some(None) => return false,
-            Some(Some((_, rest))) => text = rest,
-        }
-    }
-}
-
 impl Launch {
-    /// Every expression in it, in the order in which they are written.
+    /// Returns all expressions: arguments first, then grid, block, shared memory, attributes and `on`.
     pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
         let mut all = Vec::new();
         self.args.iter().for_each(|arg| arg.exprs(&mut all));
@@ -334,11 +255,177 @@ impl LaunchArg {
         }
     }
 
-    /// How deep structs nest; 1 for a value.
+    /// Returns the nesting depth of structs; 1 for any other argument.
     pub(crate) fn depth(&self) -> usize {
         match self {
             LaunchArg::Struct(fields) => 1 + fields.iter().map(LaunchArg::depth).max().unwrap_or(0),
             LaunchArg::Value(_) | LaunchArg::Scratch { .. } | LaunchArg::TensorMap(_) => 1,
         }
+    }
+}
+
+/// Constructors of launches.
+///
+/// ```
+/// use tvm_ffi_codegen::{AttributeKind, DType, DeviceType, Expr, Image, Launch, LaunchArg, Library};
+/// use tvm_ffi_codegen::{Scalar, Signature, Tensor, TensorMap, exprs};
+///
+/// let [x, n, a] = ["x", "n", "a"].map(Expr::name);
+/// let floats = Tensor::new([&n], DType::FLOAT32).with_device(DeviceType::CUDA);
+/// let axpy = Signature::new("axpy").param("x", floats).param("a", Scalar::Float32).body([
+///     Launch::new("code", "axpy_kernel", exprs![x.data(), n.clone().cast(Scalar::Int32), a])
+///         .grid([n.clone().ceildiv(128)])
+///         .block([128])
+///         .shared(1024)
+///         .attribute(AttributeKind::Cluster, [2])
+///         .into(),
+///     Launch::new("code", "copy", [LaunchArg::from(TensorMap::new("x", [128])), LaunchArg::scratch(&n * 4, 16)])
+///         .grid([1])
+///         .block([32])
+///         .into(),
+/// ]);
+/// let library = Library::new([axpy]).with_image(Image::new("code"));
+/// let text = "\
+/// image code;
+///
+/// axpy(x: Tensor([n], float32, device=cuda), a: float32) -> None
+///     = {
+///         launch code.\"axpy_kernel\"(x.data, int32(n), a) grid(ceildiv(n, 128)) block(128) smem(1024) cluster(2);
+///         launch code.\"copy\"(tensormap(x, box=[128]), scratch(n * 4, 16)) grid(1) block(32);
+///     };
+/// ";
+/// assert_eq!(library.to_string(), text);
+/// assert_eq!(text.parse(), Ok(library));
+/// ```
+impl Launch {
+    /// Builds a launch. It needs a grid and a block to be valid.
+    pub fn new(
+        image: impl Into<String>,
+        gpu_kernel: impl Into<String>,
+        args: impl IntoIterator<Item: Into<LaunchArg>>,
+    ) -> Launch {
+        let args = args.into_iter().map(Into::into).collect();
+        Launch {
+            image: image.into(),
+            gpu_kernel: gpu_kernel.into(),
+            args,
+            grid: Vec::new(),
+            block: Vec::new(),
+            shared: None,
+            attributes: Vec::new(),
+            on: None,
+        }
+    }
+
+    /// Sets the extents of the grid in blocks.
+    pub fn grid(mut self, extents: impl IntoIterator<Item: Into<Expr>>) -> Launch {
+        self.grid = extents.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the extents of a block in threads.
+    pub fn block(mut self, extents: impl IntoIterator<Item: Into<Expr>>) -> Launch {
+        self.block = extents.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the bytes of dynamic shared memory.
+    pub fn shared(mut self, bytes: impl Into<Expr>) -> Launch {
+        self.shared = Some(bytes.into());
+        self
+    }
+
+    /// Appends an attribute.
+    pub fn attribute(
+        mut self,
+        kind: AttributeKind,
+        fields: impl IntoIterator<Item: Into<Expr>>,
+    ) -> Launch {
+        let fields = fields.into_iter().map(Into::into).collect();
+        self.attributes.push(LaunchAttribute { kind, fields });
+        self
+    }
+
+    /// Sets the tensor on whose device the GPU kernel runs.
+    pub fn on(mut self, tensor: impl Into<Expr>) -> Launch {
+        self.on = Some(tensor.into());
+        self
+    }
+}
+
+impl From<Launch> for Statement {
+    fn from(launch: Launch) -> Statement {
+        StatementKind::Launch(Box::new(launch)).into()
+    }
+}
+
+impl LaunchArg {
+    /// Builds `struct(fields…)`.
+    pub fn structure(fields: impl IntoIterator<Item: Into<LaunchArg>>) -> LaunchArg {
+        LaunchArg::Struct(fields.into_iter().map(Into::into).collect())
+    }
+
+    /// Builds `scratch(bytes, align)`.
+    pub fn scratch(bytes: impl Into<Expr>, align: u64) -> LaunchArg {
+        LaunchArg::Scratch { bytes: bytes.into(), align }
+    }
+}
+
+impl<E: Into<Expr>> From<E> for LaunchArg {
+    fn from(value: E) -> LaunchArg {
+        LaunchArg::Value(value.into())
+    }
+}
+
+impl From<TensorMap> for LaunchArg {
+    fn from(map: TensorMap) -> LaunchArg {
+        LaunchArg::TensorMap(map)
+    }
+}
+
+impl TensorMap {
+    /// Builds a tensor map without options from a tensor and the extents of a box.
+    pub fn new(tensor: impl Into<Expr>, extents: impl IntoIterator<Item: Into<Expr>>) -> TensorMap {
+        TensorMap {
+            tensor: tensor.into(),
+            extents: extents.into_iter().map(Into::into).collect(),
+            steps: Vec::new(),
+            interleave: Interleave::None,
+            swizzle: Swizzle::None,
+            promotion: Promotion::None,
+            fill: Fill::None,
+            dtype: None,
+        }
+    }
+
+    /// Sets the distances between the elements of a box.
+    pub fn steps(mut self, steps: impl IntoIterator<Item: Into<Expr>>) -> TensorMap {
+        self.steps = steps.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the interleaving.
+    pub fn interleave(self, interleave: Interleave) -> TensorMap {
+        TensorMap { interleave, ..self }
+    }
+
+    /// Sets the swizzling.
+    pub fn swizzle(self, swizzle: Swizzle) -> TensorMap {
+        TensorMap { swizzle, ..self }
+    }
+
+    /// Sets the bytes that an access brings into the L2 cache.
+    pub fn promotion(self, promotion: Promotion) -> TensorMap {
+        TensorMap { promotion, ..self }
+    }
+
+    /// Sets the value of elements outside the tensor.
+    pub fn fill(self, fill: Fill) -> TensorMap {
+        TensorMap { fill, ..self }
+    }
+
+    /// Sets the element type, which must have the size of the tensor's.
+    pub fn dtype(self, dtype: MapType) -> TensorMap {
+        TensorMap { dtype: Some(dtype), ..self }
     }
 }

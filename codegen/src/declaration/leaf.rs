@@ -1,23 +1,23 @@
-//! Types without parts: all that is known of each stands in one table.
+//! Leaf types, which have no parts: one table holds the facts about each.
 
 use abi_spec::{Scalar, TypeIndex};
 
 use super::Literal;
 
-/// What a value or an expression yields.
+/// Kind of a term: what an expression yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An `int64`.
     Int,
-    /// A truth, 0 or 1; a number where one is asked for.
+    /// A truth, 0 or 1; an operand of arithmetic is converted to `int64`.
     Bool,
-    /// A `uint64`, which is an [`Int`](Kind::Int) that wraps but where it is compared or converted.
+    /// A `uint64`. Arithmetic wraps it to [`Int`](Kind::Int); comparisons and conversions do not.
     Unsigned,
     /// A `float64`.
     Float,
     /// An address.
     Ptr,
-    /// An element type, as its 32 bits.
+    /// An element type, as the 32 bits of a `DLDataType`.
     DType,
     /// A device: type and index.
     Device,
@@ -27,24 +27,67 @@ pub(crate) enum Kind {
     Several,
 }
 
-/// What is known of a type without parts.
+impl Kind {
+    /// Returns the noun that errors use for a term of this kind.
+    pub(crate) const fn noun(self) -> &'static str {
+        match self {
+            Kind::Int | Kind::Unsigned => "an integer",
+            Kind::Bool => "a truth",
+            Kind::Float => "a float",
+            Kind::Ptr => "an address",
+            Kind::DType => "an element type",
+            Kind::Device => "a device",
+            Kind::Text => "text",
+            Kind::Several => "several values",
+        }
+    }
+
+    /// Returns the scalar type with exactly the values of this kind; `None` if the kind is not numeric.
+    pub(crate) const fn number(self) -> Option<Scalar> {
+        match self {
+            Kind::Int => Some(Scalar::Int64),
+            Kind::Bool => Some(Scalar::Bool),
+            Kind::Unsigned => Some(Scalar::Uint64),
+            Kind::Float => Some(Scalar::Float64),
+            Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => None,
+        }
+    }
+}
+
+/// Row of the table: facts about one leaf type.
 #[derive(Debug)]
 pub(crate) struct Facts {
-    /// The word for it in the language.
+    /// Keyword of the language.
     pub(crate) name: &'static str,
-    /// Its name in type schemas.
+    /// Name in type schemas.
     pub(crate) schema: &'static str,
-    /// What it yields in expressions.
+    /// Kind of the term that an expression yields for a value of this type.
     pub(crate) kind: Kind,
-    /// The C types in which a kernel gets it.
+    /// Scalars in which a C function gets a value.
     pub(crate) passed: &'static [Scalar],
-    /// The type indices that it accepts; `None` for all.
+    /// C type of the addresses in `passed`.
+    pub(crate) address: &'static str,
+    /// Type indices that values may have; `None` for all.
     pub(crate) accepted: Option<&'static [TypeIndex]>,
+    /// Literals that the default of a parameter may be.
+    pub(crate) defaults: Defaults,
+}
+
+/// Literals that the default of a parameter of a leaf type may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Defaults {
+    /// Text.
+    Text,
+    /// `None`.
+    None,
+    /// Any literal.
+    Any,
+    /// No literal.
+    Never,
 }
 
 macro_rules! leaves {
-    ($($(#[$doc:meta])* $leaf:ident $name:literal, $schema:literal, $kind:ident,
-        [$($passed:ident),*], $accepted:expr;)*) => {
+    ($($(#[$doc:meta])* $leaf:ident: $facts:expr;)*) => {
         /// A type without parts.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Leaf {
@@ -52,18 +95,13 @@ macro_rules! leaves {
         }
 
         impl Leaf {
-            /// All of them.
+            /// Every leaf.
             pub const ALL: &[Leaf] = &[$(Leaf::$leaf),*];
 
+            /// Returns the row of this leaf.
             pub(crate) const fn facts(self) -> &'static Facts {
                 match self {
-                    $(Leaf::$leaf => &Facts {
-                        name: $name,
-                        schema: $schema,
-                        kind: Kind::$kind,
-                        passed: &[$(Scalar::$passed),*],
-                        accepted: $accepted,
-                    },)*
+                    $(Leaf::$leaf => &$facts,)*
                 }
             }
         }
@@ -74,41 +112,97 @@ use TypeIndex as T;
 
 leaves! {
     /// Text: a string object, a small string or a `const char*`.
-    Str "str", "ffi.String", Text, [Ptr, Int64], Some(&[T::RAW_STR, T::SMALL_STR, T::STR]);
+    Str: Facts {
+        name: "str",
+        schema: "ffi.String",
+        kind: Kind::Text,
+        passed: &[Scalar::Ptr, Scalar::Int64],
+        address: "const char*",
+        accepted: Some(&[T::RAW_STR, T::SMALL_STR, T::STR]),
+        defaults: Defaults::Text,
+    };
     /// Bytes: a bytes object, small bytes or a `TVMFFIByteArray*`.
-    Bytes "bytes", "ffi.Bytes", Text, [Ptr, Int64],
-        Some(&[T::BYTE_ARRAY_PTR, T::SMALL_BYTES, T::BYTES]);
+    Bytes: Facts {
+        name: "bytes",
+        schema: "ffi.Bytes",
+        kind: Kind::Text,
+        passed: &[Scalar::Ptr, Scalar::Int64],
+        address: "const char*",
+        accepted: Some(&[T::BYTE_ARRAY_PTR, T::SMALL_BYTES, T::BYTES]),
+        defaults: Defaults::Never,
+    };
     /// An element type, or text that names one.
-    DType "dtype", "DataType", DType, [Uint32],
-        Some(&[T::DATA_TYPE, T::RAW_STR, T::SMALL_STR, T::STR, T::BYTE_ARRAY_PTR, T::SMALL_BYTES,
-            T::BYTES]);
+    DType: Facts {
+        name: "dtype",
+        schema: "DataType",
+        kind: Kind::DType,
+        passed: &[Scalar::Uint32],
+        address: "",
+        accepted: Some(&[
+            T::DATA_TYPE, T::RAW_STR, T::SMALL_STR, T::STR, T::BYTE_ARRAY_PTR, T::SMALL_BYTES, T::BYTES,
+        ]),
+        defaults: Defaults::Text,
+    };
     /// A device, or text that names one.
-    Device "Device", "Device", Device, [Int32, Int32],
-        Some(&[T::DEVICE, T::RAW_STR, T::SMALL_STR, T::STR]);
+    Device: Facts {
+        name: "Device",
+        schema: "Device",
+        kind: Kind::Device,
+        passed: &[Scalar::Int32, Scalar::Int32],
+        address: "",
+        accepted: Some(&[T::DEVICE, T::RAW_STR, T::SMALL_STR, T::STR]),
+        defaults: Defaults::Text,
+    };
     /// Any value.
-    Any "Any", "Any", Ptr, [Ptr], None;
+    Any: Facts {
+        name: "Any",
+        schema: "Any",
+        kind: Kind::Ptr,
+        passed: &[Scalar::Ptr],
+        address: "const TVMFFIAny*",
+        accepted: None,
+        defaults: Defaults::Any,
+    };
     /// A stream: an opaque pointer, its address as an integer, or None for the default stream.
-    Stream "Stream", "void*", Ptr, [Ptr], Some(&[T::OPAQUE_PTR, T::INT, T::NONE]);
+    Stream: Facts {
+        name: "Stream",
+        schema: "void*",
+        kind: Kind::Ptr,
+        passed: &[Scalar::Ptr],
+        address: "void*",
+        accepted: Some(&[T::OPAQUE_PTR, T::INT, T::NONE]),
+        defaults: Defaults::None,
+    };
 }
 
 impl Leaf {
-    /// The one of this name.
+    /// Returns the leaf of this name.
     pub(crate) fn named(name: &str) -> Option<Leaf> {
         Leaf::ALL.iter().copied().find(|leaf| leaf.facts().name == name)
     }
 
-    /// The word for it in the language.
+    /// Returns the keyword of the language.
     pub const fn name(self) -> &'static str {
         self.facts().name
     }
 
-    /// True if a literal can be the default of such a parameter.
+    /// Returns true if every value is one of this type.
+    pub(crate) fn accepts_all(self) -> bool {
+        self.facts().accepted.is_none()
+    }
+
+    /// Returns true if a value of this type may have the type index.
+    pub(crate) fn accepts(self, index: TypeIndex) -> bool {
+        self.facts().accepted.is_none_or(|accepted| accepted.contains(&index))
+    }
+
+    /// Returns true if a literal can be the default of a parameter of this type.
     pub(crate) fn takes(self, literal: &Literal) -> bool {
-        match self {
-            Leaf::Str | Leaf::DType | Leaf::Device => matches!(literal, Literal::Str(_)),
-            Leaf::Stream => *literal == Literal::None,
-            Leaf::Any => true,
-            Leaf::Bytes => false,
+        match self.facts().defaults {
+            Defaults::Text => matches!(literal, Literal::Str(_)),
+            Defaults::None => *literal == Literal::None,
+            Defaults::Any => true,
+            Defaults::Never => false,
         }
     }
 }

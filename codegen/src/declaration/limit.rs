@@ -1,51 +1,51 @@
-//! How large a declaration may be.
+//! Limits on the size of declarations.
 //!
-//! The limits are far above what a compiler needs. They keep a hostile text from exhausting the stack or
-//! the memory, and they bound the recursion of everything that walks an expression.
+//! The limits are far above the needs of a compiler. They keep a hostile text from exhausting stack or memory, and
+//! bound the recursion of every walk over an expression.
 
 use std::fmt;
 
-/// Bytes of a text.
+/// Limit on the bytes of a text.
 pub const MAX_TEXT: usize = 16 << 20;
-/// Functions of a library.
+/// Limit on the functions of a library.
 pub const MAX_FUNCTIONS: usize = 1_000_000;
-/// Images of a library.
+/// Limit on the images of a library.
 pub const MAX_IMAGES: usize = 65_536;
-/// Parameters of a function.
+/// Limit on the parameters of a function.
 pub const MAX_PARAMS: usize = 1024;
-/// Parameters of a function and what is nested in their types.
+/// Limit on the values of a function: parameters and values nested in their types.
 pub const MAX_VALUES: usize = 1024;
-/// Extents or strides of a tensor, numbers of a shape.
+/// Limit on the extents or strides of a tensor, and on the numbers of a shape.
 pub const MAX_RANK: usize = 64;
-/// Element types of a tensor.
+/// Limit on the element types of a tensor.
 pub const MAX_DTYPES: usize = 256;
-/// Values of a choice.
+/// Limit on the values of a `Literal`.
 pub const MAX_LITERALS: usize = 1024;
-/// Types of a tuple or a union.
+/// Limit on the types of a tuple or a union.
 pub const MAX_TYPES: usize = 1024;
-/// Conditions of a `where` clause.
+/// Limit on the conditions of a `where` clause.
 pub const MAX_CONSTRAINTS: usize = 1024;
-/// Tensors that a function returns.
+/// Limit on the tensors that a function returns.
 pub const MAX_RESULTS: usize = 256;
-/// Bytes of the message of a condition or a status.
+/// Limit on the bytes of the message of a condition or a status.
 pub const MAX_MESSAGE: usize = 1024;
-/// Bytes of the name of a file.
+/// Limit on the bytes of a file name.
 pub const MAX_FILE: usize = 4096;
-/// Arguments of a call, elements of an array, parts of a message.
+/// Limit on the arguments of a call, the elements of an array and the pieces of a message.
 pub const MAX_ARGUMENTS: usize = 4096;
-/// Entries of what statuses mean.
+/// Limit on the entries of an `errors` clause.
 pub const MAX_ERRORS: usize = 1024;
-/// Statements of a function, those of inner blocks included.
+/// Limit on the statements of a function, nested ones included.
 pub const MAX_STATEMENTS: usize = 100_000;
-/// Height of an expression, where a literal and a name have height 1; also how deep parentheses and
-/// unary operators nest in a text. Blocks nest as deep once more, where `else if` is an `if` in a block.
+/// Limit on the height of an expression, where literals and names have height 1, and on the nesting of parentheses
+/// and unary operators in a text. Blocks have the same limit of their own; `else if` counts as an `if` in a block.
 pub const MAX_NESTING: usize = 64;
-/// Bytes of the name of a function, parameter or symbol; those of an exported name.
+/// Limit on the bytes of the name of a function, parameter or symbol; the limit of exported names.
 pub const MAX_NAME: usize = abi_spec::symbol::MAX_NAME;
-/// Bytes of the symbol that a body calls; mangled names are long.
+/// Limit on the bytes of the symbol of a C function; mangled names are long.
 pub const MAX_SYMBOL: usize = 65_536;
 
-/// One of the limits; `Display` says that it was exceeded.
+/// A limit. `Display` prints that it was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limit {
     /// [`MAX_TEXT`]
@@ -89,7 +89,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// The largest number that is allowed.
+    /// Returns the largest allowed number.
     pub const fn max(self) -> usize {
         match self {
             Limit::Text => MAX_TEXT,
@@ -114,7 +114,7 @@ impl Limit {
         }
     }
 
-    /// The name of the constant, and what it counts.
+    /// Returns the name of the constant, and the noun for what it counts.
     const fn texts(self) -> (&'static str, &'static str) {
         match self {
             Limit::Text => ("MAX_TEXT", "bytes of text"),

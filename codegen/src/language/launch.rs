@@ -232,7 +232,7 @@ impl Display for Image {
 impl Display for Launch {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "launch {}.", self.image)?;
-        quote(f, &self.kernel)?;
+        quote(f, &self.gpu_kernel)?;
         f.write_str("(")?;
         list(f, &self.args)?;
         f.write_str(")")?;

@@ -1,4 +1,4 @@
-//! Which type indices a type accepts, and how errors print what was expected.
+//! Sets of type indices that types accept, and the spelling of expected types in errors.
 
 use abi_spec::{Scalar, TypeIndex};
 
@@ -7,35 +7,35 @@ use crate::declaration::{Leaf, Literal, Mapping, ObjectClass, ParamType, Sequenc
 /// A set of type indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Accepted {
-    /// A bit for each of the indices 0 to 63.
+    /// Bits of the indices 0 to 63.
     pub(crate) low: u64,
-    /// A bit for each of the indices 64 to 126; the last bit for all that are given out at run time.
+    /// Bits of the indices 64 to 126. The last bit stands for all indices that the runtime assigns.
     pub(crate) high: u64,
 }
 
-/// The most bytes that a small string or small bytes hold; what claims to hold more is out of range.
+/// Largest number of bytes in a small string or small bytes; a larger number is out of range.
 pub(crate) const MAX_SMALL: i64 = 7;
 
-/// Whether a text can only be a value of the FFI as an object: it ends neither at its first NUL, nor fits the value.
+/// Returns true for a text that only an object can hold: it contains a NUL and is too long for a small string.
 pub(crate) fn needs_object(text: &str) -> bool {
     text.contains('\0') && text.len() > MAX_SMALL as usize
 }
 
-/// The bit of [`Accepted::high`] that stands for all indices of dynamic types: 127 is no index.
+/// Bit of [`Accepted::high`] that stands for all assigned indices: 127 is no index.
 pub(crate) const DYNAMIC: u32 = 63;
 
 impl Accepted {
-    /// All that there are.
+    /// Every index.
     pub(crate) const ALL: Accepted = Accepted { low: !0, high: !0 };
 
-    /// All that are given out at run time.
+    /// Every index that the runtime assigns.
     pub(crate) const GIVEN_OUT: Accepted = Accepted { low: 0, high: 1 << DYNAMIC };
 
     pub(crate) fn of(indices: &[TypeIndex]) -> Accepted {
         Accepted::of_those(|index| indices.contains(&index))
     }
 
-    /// The static indices for which this holds.
+    /// Returns the static indices for which a predicate holds.
     pub(crate) fn of_those(holds: impl Fn(TypeIndex) -> bool) -> Accepted {
         let mut accepted = Accepted::default();
         for &TypeIndex(index) in TypeIndex::ALL.iter().filter(|index| holds(**index)) {
@@ -47,13 +47,13 @@ impl Accepted {
         accepted
     }
 
-    /// The static indices, from the highest: objects come before what else means the same.
+    /// Returns the static indices in descending order: objects come before other forms of the same value.
     pub(crate) fn indices(self) -> impl Iterator<Item = u32> {
         let bits = u128::from(self.high & !(1 << DYNAMIC)) << 64 | u128::from(self.low);
         (0..u128::BITS).rev().filter(move |index| bits >> index & 1 == 1)
     }
 
-    /// True if some index is in both.
+    /// Returns true if the sets share an index.
     pub(crate) fn meets(self, other: Accepted) -> bool {
         self.low & other.low != 0 || self.high & other.high != 0
     }
@@ -63,7 +63,8 @@ impl Accepted {
     }
 }
 
-/// What a value may hold, `Optional` aside. The forms of scalars and tensors are checked elsewhere.
+/// Returns the indices that a type accepts, without `Optional`. Scalars and tensors have checks of their own, so
+/// their set is empty.
 pub(crate) fn accepted(ty: &ParamType) -> Accepted {
     use TypeIndex as T;
     match ty {
@@ -81,7 +82,8 @@ pub(crate) fn accepted(ty: &ParamType) -> Accepted {
     }
 }
 
-/// What a message does not complain of the type of: integers of any size are compared with literals.
+/// Returns the type indices that the explanation of an error lets through, so that it can say what is wrong with the value. They
+/// include integers beyond `int64`, which literals are compared with.
 pub(crate) fn told_apart(ty: &ParamType) -> Accepted {
     let number = |literal: &Literal| matches!(literal, Literal::Bool(_) | Literal::Int(_));
     let numbers = matches!(ty, ParamType::Literal(literals) if literals.iter().any(number));
@@ -89,7 +91,7 @@ pub(crate) fn told_apart(ty: &ParamType) -> Accepted {
     accepted(ty).or(big)
 }
 
-/// True for scalars of which some, beyond `int64`, are objects.
+/// Returns true for scalars whose values beyond `int64` are objects.
 pub(crate) const fn may_be_object(scalar: Scalar) -> bool {
     matches!(scalar, Scalar::Uint64 | Scalar::Ptr)
 }
@@ -114,13 +116,13 @@ fn literal_accepted(literal: &Literal) -> Accepted {
     }
 }
 
-/// The type key that is looked up at run time.
+/// Returns the type key of a class whose index the runtime assigns.
 pub(crate) fn dynamic_key(ty: &ParamType) -> Option<&str> {
     let key = ty.class()?.key()?;
     (accepted(ty) == Accepted::GIVEN_OUT).then_some(key)
 }
 
-/// How errors print what was expected: a word where a type has parts that are checked later.
+/// Spells the expected type in an error: one word for a type whose parts are checked later.
 pub(crate) fn expected(ty: &ParamType, optional: bool) -> String {
     if optional && !matches!(ty, ParamType::Literal(_)) {
         return format!("Optional[{}]", expected(ty, false));
@@ -142,12 +144,12 @@ pub(crate) fn expected(ty: &ParamType, optional: bool) -> String {
     }
 }
 
-/// The type index under which a scalar is returned, and its payload as an `I64`, `F64` or `Ptr`.
+/// Returns the type index of a scalar result. Its payload is an `I64`, `F64` or `Ptr`.
 pub(crate) const fn result_index(scalar: Scalar) -> TypeIndex {
     scalar.type_index()
 }
 
-/// What a value may be that its receiver owns: no borrowed text, tensor or reference.
+/// Returns the indices of values that a receiver owns: no borrowed text, tensor or reference.
 pub(crate) fn owned() -> Accepted {
     let borrowed = [
         TypeIndex::DL_TENSOR_PTR,
@@ -159,7 +161,7 @@ pub(crate) fn owned() -> Accepted {
     Accepted::of_those(|index| !borrowed.contains(&index)).or(Accepted::GIVEN_OUT)
 }
 
-/// All that a value of a type may hold, forms of scalars and tensors included.
+/// Returns all indices that a value of a type may have, including forms of scalars and tensors.
 pub(crate) fn possible(ty: &ParamType) -> Accepted {
     use TypeIndex as T;
     let (required, optional) = ty.required();

@@ -1,10 +1,10 @@
-//! C types, as code and as C has them.
+//! C types: how the ABI passes them, and how C spells them.
 
 use abi_spec::Scalar;
 
-use crate::ir::{AbiType, Extend, Signature, Type};
+use crate::ir::{AbiType, Extend, Type};
 
-/// How a C function takes or returns a scalar.
+/// Returns the ABI type in which a C function takes or returns a scalar.
 pub(crate) fn abi_type(scalar: Scalar) -> AbiType {
     let ty = match scalar {
         Scalar::Bool | Scalar::Int8 | Scalar::Uint8 => Type::I8,
@@ -24,20 +24,20 @@ pub(crate) fn abi_type(scalar: Scalar) -> AbiType {
     AbiType { ty, extend }
 }
 
-/// A type of C.
+/// A C type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CType {
     /// A number or an opaque pointer.
     Scalar(Scalar),
-    /// Where scalars are that are read.
+    /// A pointer to const scalars.
     In(Scalar),
-    /// Where a scalar is written.
+    /// A pointer through which a scalar is written.
     Out(Scalar),
-    /// Another pointer, with its spelling.
+    /// Any other pointer, by its spelling.
     Pointer(&'static str),
 }
 
-/// The pointers that have names.
+/// Pointers of the FFI.
 impl CType {
     pub(crate) const TENSOR: CType = CType::Pointer("DLTensor*");
     pub(crate) const OBJECT: CType = CType::Pointer("TVMFFIObject*");
@@ -47,7 +47,7 @@ impl CType {
 }
 
 impl CType {
-    /// How it is passed and returned.
+    /// Returns the ABI type.
     pub(crate) fn abi(self) -> AbiType {
         match self {
             CType::Scalar(scalar) => abi_type(scalar),
@@ -55,7 +55,7 @@ impl CType {
         }
     }
 
-    /// Its spelling.
+    /// Returns the spelling in C.
     pub(crate) fn spelling(self) -> String {
         match self {
             CType::Scalar(scalar) => c_name(scalar).to_owned(),
@@ -66,7 +66,7 @@ impl CType {
     }
 }
 
-/// What C calls a scalar; a `bool` is one byte in any dialect.
+/// Returns the spelling of a scalar in C. A `bool` is one byte in every dialect.
 fn c_name(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::Bool | Scalar::Uint8 => "uint8_t",
@@ -80,22 +80,5 @@ fn c_name(scalar: Scalar) -> &'static str {
         Scalar::Float32 => "float",
         Scalar::Float64 => "double",
         Scalar::Ptr => "void*",
-    }
-}
-
-/// The type of a C function.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Prototype {
-    /// Its parameters.
-    pub(crate) params: Vec<CType>,
-    /// What it returns.
-    pub(crate) result: Option<CType>,
-}
-
-impl Prototype {
-    /// The same for code.
-    pub(crate) fn signature(&self) -> Signature {
-        let params = self.params.iter().map(|ty| ty.abi()).collect();
-        Signature { params, result: self.result.map(CType::abi) }
     }
 }

@@ -1,7 +1,8 @@
-//! Conditions: comparisons, and what a constraint may be made of.
+//! Conditions: comparisons, and the expressions that constraints allow.
 
 use abi_spec::DType;
 
+use super::Explained;
 use super::ids::ValueId;
 use super::names::Names;
 use super::operator::{self, Binary, Unary};
@@ -10,8 +11,8 @@ use super::term::{Kind, Node, Term};
 use crate::declaration::{Comparison, Constraint, Expr, Member, ParamType};
 
 impl<'a> Names<'a> {
-    /// What a `where` clause requires.
-    pub(super) fn condition(&self, constraint: &'a Constraint) -> Result<Condition<'a>, String> {
+    /// Resolves a constraint of a `where` clause.
+    pub(super) fn condition(&self, constraint: &'a Constraint) -> Explained<Condition<'a>> {
         let Constraint { condition, message } = constraint;
         self.no_output(condition)?;
         self.before_the_call(condition)?;
@@ -20,8 +21,9 @@ impl<'a> Names<'a> {
         Ok(Condition { message: message.as_deref(), test, quote })
     }
 
-    /// Neither streams nor addresses are known before the call.
-    fn before_the_call(&self, expr: &Expr) -> Result<(), String> {
+    /// Checks that an expression contains no stream and no address of a value without a tensor: both are for calls
+    /// only.
+    fn before_the_call(&self, expr: &Expr) -> Explained<()> {
         if matches!(expr, Expr::Stream(_)) {
             return Err("a stream is not known before the call".to_owned());
         }
@@ -31,14 +33,9 @@ impl<'a> Names<'a> {
         expr.children().try_for_each(|child| self.before_the_call(child))
     }
 
-    /// Numbers compare with numbers; everything else for equality with its own kind. Text in quotes stands
-    /// for an element type or a device where it is compared with one.
-    pub(super) fn comparison(
-        &self,
-        op: Comparison,
-        lhs: &Expr,
-        rhs: &Expr,
-    ) -> Result<Term, String> {
+    /// Resolves a comparison. Numbers compare with numbers, and everything else for equality with its own kind. Text
+    /// in quotes that is compared with an element type or a device stands for the one that it names.
+    pub(super) fn comparison(&self, op: Comparison, lhs: &Expr, rhs: &Expr) -> Explained<Term> {
         let (a, b) = (self.term(lhs)?.into_number(), self.term(rhs)?.into_number());
         let words = |a, b, what| same_or_not(op, what).map(|op| compare(op, a, b));
         match (a.kind, b.kind) {
@@ -65,17 +62,12 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// A comparison of integers of which some are `uint64`: of each other and of literals as what they are, of
-    /// other integers as arithmetic takes them.
-    fn integers(
-        &self,
-        op: Comparison,
-        exprs: [&Expr; 2],
-        operands: [Term; 2],
-    ) -> Result<Term, String> {
+    /// Compares integers of which one is a `uint64`. Two `uint64`, or one and a literal, compare by value; with any
+    /// other integer a `uint64` wraps.
+    fn integers(&self, op: Comparison, exprs: [&Expr; 2], operands: [Term; 2]) -> Explained<Term> {
         let exact = |term: &Term| term.kind == Kind::Unsigned || term.constant().is_some();
         if !operands.iter().all(exact) {
-            // What is above int64 is no operand.
+            // Literals above `int64` are no operands of arithmetic.
             exprs.into_iter().try_for_each(|expr| self.number(expr).map(drop))?;
             let [a, b] = operands.map(Term::into_int);
             return Ok(compare(operator::comparison(op, false), a, b));
@@ -87,7 +79,7 @@ impl<'a> Names<'a> {
         if signs == [0, 0] {
             return Ok(compare(operator::unsigned(op), a, b));
         }
-        // Always or never, once the other operand has been computed, which may fail.
+        // The result is constant, but the other operand is still computed, since it may fail.
         let other = if signs[0] < 0 { b } else { a };
         let always = operator::comparison(op, false).fold(signs[0], signs[1]) != 0;
         Ok(match always {
@@ -96,7 +88,7 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// True for the addresses of what is no tensor.
+    /// Returns true for `x.data` where `x` is not a tensor.
     fn is_address(&self, expr: &Expr) -> bool {
         let is_tensor = |value: ValueId| matches!(self.values[value].ty, ParamType::Tensor(_));
         matches!(expr, Expr::Member(of, Member::Data) if !self.value_of(of).is_some_and(is_tensor))
@@ -107,8 +99,8 @@ fn compare(op: Binary, a: Term, b: Term) -> Term {
     Term::new(Kind::Bool, Node::Binary(op, Box::new([a, b])))
 }
 
-/// The operator between what has no order.
-fn same_or_not(op: Comparison, what: &str) -> Result<Binary, String> {
+/// Returns the operator for values without an order.
+fn same_or_not(op: Comparison, what: &str) -> Explained<Binary> {
     match op {
         Comparison::Eq | Comparison::Ne => Ok(operator::comparison(op, false)),
         Comparison::Lt | Comparison::Le | Comparison::Gt | Comparison::Ge => {
@@ -117,8 +109,8 @@ fn same_or_not(op: Comparison, what: &str) -> Result<Binary, String> {
     }
 }
 
-/// Whether two texts, of which one is in quotes, are equal or not.
-fn texts(op: Comparison, a: Term, b: Term) -> Result<Term, String> {
+/// Compares a text with text in quotes.
+fn texts(op: Comparison, a: Term, b: Term) -> Explained<Term> {
     let (text, value) = match (a.node, b.node) {
         (Node::Text(_), Node::Text(_)) => return Err("this never changes".to_owned()),
         (Node::Text(text), Node::Value(value)) | (Node::Value(value), Node::Text(text)) => {
@@ -133,19 +125,19 @@ fn texts(op: Comparison, a: Term, b: Term) -> Result<Term, String> {
     Ok(same)
 }
 
-/// The word of the element type that text in quotes names.
-fn dtype(expr: &Expr) -> Result<Term, String> {
+/// Returns the word of the element type that text in quotes names.
+fn dtype(expr: &Expr) -> Explained<Term> {
     let word = named::<DType>(expr, "element types")?.to_word();
     Ok(Term::new(Kind::DType, Node::Int(word.into())))
 }
 
-/// The word of the device that text in quotes names.
-fn device(expr: &Expr) -> Result<Term, String> {
+/// Returns the word of the device that text in quotes names.
+fn device(expr: &Expr) -> Explained<Term> {
     let word = named::<abi_spec::Device>(expr, "devices")?.to_word();
     Ok(Term::new(Kind::Device, Node::Int(word as i64)))
 }
 
-fn named<T: std::str::FromStr>(expr: &Expr, what: &str) -> Result<T, String> {
+fn named<T: std::str::FromStr>(expr: &Expr, what: &str) -> Explained<T> {
     let named = if let Expr::Text(text) = expr { text.parse().ok() } else { None };
     named.ok_or_else(|| format!("`{expr}` names none of the {what}"))
 }

@@ -1,72 +1,72 @@
-//! C functions beside functions of the FFI: what they are called, what they take and what they yield.
+//! C functions of functions that are `extern`: their names, parameters and results.
 
 use abi_spec::{Scalar, c_library};
 use rustc_hash::FxHashMap;
 
+use super::Located;
 use super::c_type::CType;
-use super::c_words::is_c_word;
-use super::form::RESERVED_PREFIXES;
 use super::function::Function;
+use super::well_formed::RESERVED_PREFIXES;
 use crate::declaration::{Leaf, Library, ParamType, ResultType, is_text, literal_scalar};
 use crate::error::{Error, Part};
 
 /// The C function of a function that is `extern`.
 #[derive(Clone, Debug)]
 pub(crate) struct External<'a> {
-    /// Position of the function in the library.
+    /// Index of the function in the library.
     pub(crate) function: usize,
     /// The declaration.
     pub(crate) declared: &'a crate::Function,
-    /// The name of the C function.
+    /// Name of the C function.
     pub(crate) symbol: String,
-    /// Its parameters, but for the last one, by which it yields its result.
+    /// Parameters, without the one through which the result is written.
     pub(crate) params: Vec<Param<'a>>,
-    /// Its result.
+    /// Result.
     pub(crate) result: Yielded,
 }
 
-/// A parameter of the function, for which C has one or two.
+/// A parameter of the function, which is one or two parameters in C.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Param<'a> {
-    /// The name.
+    /// Name.
     pub(crate) name: &'a str,
-    /// NULL stands for None.
+    /// True if NULL stands for None.
     pub(crate) optional: bool,
-    /// How C hands it over.
+    /// Form in which C passes it.
     pub(crate) given: Given,
 }
 
-/// How C hands over a value.
+/// Form in which C passes a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Given {
-    /// A scalar by value; an optional one by its address.
+    /// A scalar by value; an optional one by address.
     Scalar(Scalar),
-    /// Text: address and size.
+    /// Text by address and size.
     Str,
-    /// Bytes: address and size.
+    /// Bytes by address and size.
     Bytes,
     /// An element type by its 32 bits; an optional one by their address.
     DType,
-    /// A device: type and index; an optional one by the address of both.
+    /// A device by type and index; an optional one by the address of both.
     Device,
-    /// The address and the number of integers.
+    /// A shape by the address and the number of its integers.
     Shape,
     /// A `DLTensor*`.
     Tensor,
-    /// The address of an object, which is borrowed.
+    /// A borrowed object by its address.
     Object,
-    /// The address of a value, which is borrowed.
+    /// A borrowed `TVMFFIAny` by its address.
     Any,
 }
 
-/// How C gets a result.
+/// Form in which C gets a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Yielded {
-    /// There is none.
+    /// No result.
     None,
-    /// A scalar through a pointer.
+    /// A scalar, written through a pointer.
     Scalar(Scalar),
-    /// A value, which the caller then owns, through a pointer.
+    /// A value that the caller then owns, written through a pointer.
     Any,
 }
 
@@ -95,7 +95,7 @@ impl Given {
 }
 
 impl Param<'_> {
-    /// The C types, and what is added to the name for each.
+    /// Returns the C types, each with a suffix for the name.
     pub(crate) fn types(&self) -> Vec<(&'static str, CType)> {
         let size = ("_size", CType::Scalar(Scalar::Int64));
         let one = |scalar| match self.optional {
@@ -125,7 +125,7 @@ impl Yielded {
         }
     }
 
-    /// The type of the last parameter.
+    /// Returns the type of the last parameter, through which the result is written.
     pub(crate) fn ty(self) -> Option<CType> {
         match self {
             Yielded::None => None,
@@ -135,7 +135,7 @@ impl Yielded {
     }
 }
 
-/// The C functions of a library, in the order of its functions.
+/// Returns the C functions of a library, in the order of its functions.
 pub(super) fn externals<'a>(
     library: &'a Library,
     functions: &[Function<'a>],
@@ -159,7 +159,7 @@ fn external<'a>(
     function: usize,
     declared: &'a crate::Function,
     prefix: &str,
-) -> Result<External<'a>, (Part, String)> {
+) -> Located<External<'a>> {
     let signature = &declared.signature;
     let symbol = format!("{prefix}{}", signature.name);
     let reserved = RESERVED_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix));
@@ -184,7 +184,7 @@ fn external<'a>(
     Ok(External { function, declared, symbol, params, result })
 }
 
-/// No C function of ours has the name of one that the library calls.
+/// Checks that no C function has the name of a C function that the library calls.
 fn apart(all: &[External<'_>], functions: &[Function<'_>]) -> Result<(), Error> {
     let calls = functions.iter().flat_map(|caller| {
         let name = &caller.declared.signature.name;
@@ -198,4 +198,35 @@ fn apart(all: &[External<'_>], functions: &[Function<'_>]) -> Result<(), Error> 
         }
     }
     Ok(())
+}
+
+/// Keywords of C23 and C++23, including C++'s alternative operators.
+const KEYWORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t
+    char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
+    constinit continue decltype default delete do double dynamic_cast else enum explicit export extern false
+    float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or
+    or_eq private protected public register reinterpret_cast requires restrict return short signed sizeof
+    static static_assert static_cast struct switch template this thread_local throw true try typedef typeid
+    typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq";
+
+/// Functions that compilers call by themselves, the function where programs start, and macros of GNU C.
+const TAKEN: &str = "linux main memcmp memcpy memmove memset unix";
+
+/// Returns true for words that can name neither a C function nor a parameter.
+pub(crate) fn is_c_word(word: &str) -> bool {
+    let mut words = KEYWORDS.split_ascii_whitespace().chain(TAKEN.split_ascii_whitespace());
+    words.any(|known| known == word) || is_type(word) || is_macro(word)
+}
+
+/// Returns true for types that prototypes mention.
+fn is_type(word: &str) -> bool {
+    let is_integer = |word: &str| word.starts_with("int") || word.starts_with("uint");
+    word == "DLTensor" || word.starts_with("TVMFFI") || is_integer(word) && word.ends_with("_t")
+}
+
+/// Returns true for words with the form of the macros of `<stdint.h>`.
+fn is_macro(word: &str) -> bool {
+    let endings = ["_MAX", "_MIN", "_WIDTH", "_C"];
+    endings.iter().any(|ending| word.ends_with(ending))
+        && word.bytes().all(|byte| !byte.is_ascii_lowercase())
 }

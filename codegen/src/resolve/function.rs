@@ -1,187 +1,223 @@
-//! A function with its meaning: what [`lower`](crate::lower()) is made from.
+//! Resolved functions: the input of [`lower`](crate::lower()).
 
 use std::borrow::Cow;
 
 use abi_spec::Scalar;
 
-pub(crate) use super::argument::{Argument, Home};
-use super::c_type::Prototype;
 use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
-use super::launched::Launch;
+use super::launch::Launch;
+use super::names::Names;
+use super::order::{Knowledge, Order, receive};
+use super::prototype::{self, Prototype, ResultConvention};
+use super::statement::Block;
 use super::step::Step;
-use super::term::{Kind, Term};
+use super::term::{Kind, Node, Term};
 use super::value::Value;
-use crate::declaration::{Function as Declared, Location, StatusError, Tensor};
+use super::{Items, Located};
+use crate::declaration::{self, Location, ParamType, ResultType, StatusError, Tensor};
 use crate::error::Part;
 use crate::ir::Signature;
 
-/// A function: its declaration, with names resolved and checks in order.
+/// A resolved function.
 #[derive(Clone, Debug)]
 pub(crate) struct Function<'a> {
-    /// The declaration.
-    pub(crate) declared: &'a Declared,
-    /// Its parameters, what calls in the body yield, and what is nested in them.
+    /// Declaration.
+    pub(crate) declared: &'a declaration::Function,
+    /// Parameters, results of calls in the body, and values nested in them.
     pub(crate) values: Table<ValueId, Value<'a>>,
-    /// In the order in which they are first mentioned.
+    /// Symbols, in the order of their first mention.
     pub(crate) symbols: Table<SymbolId, Symbol<'a>>,
-    /// The tensors that are allocated: first those of the signature.
+    /// Allocated tensors; those of the signature come first.
     pub(crate) outputs: Table<OutputId, Output<'a>>,
-    /// Numbers, truths and addresses of the body.
+    /// Numbers, truths and addresses that the body names.
     pub(crate) locals: Table<LocalId, Local<'a>>,
-    /// Checks and bindings, in the order in which a failure is reported.
+    /// Checks and bindings of the prologue, in the order in which failures are reported.
     pub(crate) steps: Vec<Step<'a>>,
-    /// What runs once they have passed.
+    /// Code that runs after the steps.
     pub(crate) body: Body<'a>,
 }
 
-/// A symbol: an integer that extents, strides and integer parameters agree on.
+/// A symbol: an integer that extents, strides and integer parameters share.
 #[derive(Clone, Debug)]
 pub(crate) struct Symbol<'a> {
-    /// Its name.
+    /// Name.
     pub(crate) name: &'a str,
-    /// Where it is first mentioned.
+    /// Part that first mentions it.
     pub(crate) part: Part,
-    /// The integer parameter of the same name.
+    /// Integer parameter of the same name.
     pub(crate) value: Option<ValueId>,
-    /// The integer of the body that it is.
+    /// Local that it stands for.
     pub(crate) local: Option<LocalId>,
-    /// An extent, a stride or a number of a shape depends on it: it is an `int64`, whatever the parameter is.
+    /// True if an extent, a stride or a number of a shape depends on it. It is then an `int64`, whatever the type of
+    /// the parameter.
     pub(crate) measures: bool,
 }
 
-/// A tensor that is allocated.
+/// A tensor that the function allocates.
 #[derive(Clone, Debug)]
 pub(crate) struct Output<'a> {
-    /// Its name.
+    /// Name.
     pub(crate) name: &'a str,
-    /// Its type.
+    /// Type.
     pub(crate) tensor: Cow<'a, Tensor>,
-    /// Its extents.
+    /// Extents.
     pub(crate) extents: Vec<Term>,
-    /// Where it lives; `None` for the first device of its type.
+    /// Tensor on whose device it is allocated; `None` for the first device of its type.
     pub(crate) home: Option<Home>,
 }
 
-/// What a body has given a name.
+/// A number, truth or address that the body names.
 #[derive(Clone, Debug)]
 pub(crate) struct Local<'a> {
-    /// The name.
+    /// Name.
     pub(crate) name: &'a str,
-    /// What it yields.
+    /// Kind.
     pub(crate) kind: Kind,
 }
 
-/// What runs once the arguments are checked.
+/// An argument of a C function or a GPU kernel.
+#[derive(Clone, Debug)]
+pub(crate) enum Argument {
+    /// A value, passed in the C types of its type.
+    Value(ValueId),
+    /// A term, converted to the C type of a scalar.
+    Term(Term, Scalar),
+    /// Text, passed as the address of a NUL-terminated copy, and its size.
+    Text(String),
+}
+
+impl Argument {
+    /// Returns true if the argument is an address that exists only after a tensor is allocated.
+    pub(crate) fn is_allocated(&self) -> bool {
+        match self {
+            Argument::Value(_) | Argument::Text(_) => false,
+            Argument::Term(term, _) => {
+                term.any(&mut |node| matches!(node, Node::Output(_) | Node::OutputData(_)))
+            }
+        }
+    }
+}
+
+/// A tensor whose device an allocation or a launch shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// A value of the function.
+    Value(ValueId),
+    /// An allocated tensor.
+    Output(OutputId),
+}
+
+/// Body of a function.
 #[derive(Clone, Debug)]
 pub(crate) enum Body<'a> {
-    /// One call, whose result is that of the function.
+    /// One call of a C function, whose result is that of the function.
     Call {
-        /// The call.
-        call: Call<'a>,
-        /// What it writes.
+        /// Call.
+        call: KernelCall<'a>,
+        /// Result, if the C function writes it.
         result: Option<Received<'a>>,
     },
-    /// A program.
+    /// Statements.
     Block(Vec<Statement<'a>>),
-    /// Prepares all that the library launches and looks up.
+    /// Preparation of everything that the library launches and looks up.
     Prepare(Box<Prepare<'a>>),
 }
 
-/// What is there to prepare.
+/// Body of the function that prepares launches.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepare<'a> {
-    /// The number of the device.
+    /// Parameter with the index of the device.
     pub(crate) device: ValueId,
-    /// A launch of each kernel.
+    /// One launch of each GPU kernel.
     pub(crate) launches: Vec<Launch<'a>>,
-    /// The functions that are called by name.
+    /// Names of the functions that are called by name.
     pub(crate) callees: Vec<&'a str>,
 }
 
-/// A statement of a program.
+/// A resolved statement.
 #[derive(Clone, Debug)]
 pub(crate) struct Statement<'a> {
-    /// Where it comes from, if not from where the function does.
+    /// Source line; `None` for that of the function.
     pub(crate) location: Option<&'a Location>,
-    /// What it does.
+    /// Action.
     pub(crate) action: Action<'a>,
 }
 
-/// What a statement does.
+/// Action of a statement.
 #[derive(Clone, Debug)]
 pub(crate) enum Action<'a> {
-    /// Computes a term; names that stand for values need nothing.
+    /// Computes a term. A `let` that only gives a value a second name has no action.
     Let { local: LocalId, term: Term },
     /// Calls a C function.
-    Kernel { call: Call<'a>, result: KernelResult<'a> },
+    Kernel { call: KernelCall<'a>, result: KernelResult<'a> },
     /// Calls a function of the FFI; a result without a name is released.
     Call { call: PackedCall<'a>, result: Option<Received<'a>> },
     /// Allocates a tensor.
     Allocate(OutputId),
-    /// Launches a kernel of an image.
+    /// Launches a GPU kernel.
     Launch(Box<Launch<'a>>),
-    /// Chooses.
+    /// Runs one of two blocks.
     If { condition: Term, then: Vec<Statement<'a>>, otherwise: Vec<Statement<'a>> },
-    /// Repeats.
-    For { counter: LocalId, range: [Term; 2], body: Vec<Statement<'a>> },
-    /// Returns.
+    /// Runs a block for every integer from `start` up to `end`, exclusive.
+    For { counter: LocalId, start: Term, end: Term, body: Vec<Statement<'a>> },
+    /// Returns from the function.
     Return(Returned<'a>),
-    /// Raises.
+    /// Raises an error.
     Raise { kind: &'a str, message: Vec<Piece<'a>> },
 }
 
 /// A call of a C function.
 #[derive(Clone, Debug)]
-pub(crate) struct Call<'a> {
-    /// Its symbol.
+pub(crate) struct KernelCall<'a> {
+    /// Symbol.
     pub(crate) symbol: &'a str,
-    /// Its C type, for code.
+    /// Type under the C calling convention.
     pub(crate) prototype: Signature,
-    /// The same as C spells it.
+    /// The same type, as C spells it.
     pub(crate) types: Prototype,
-    /// What it is given.
+    /// Arguments.
     pub(crate) args: Vec<Argument>,
-    /// What its status means, if that is what it returns.
+    /// Errors by status, if the function returns a status.
     pub(crate) status: Option<&'a [StatusError]>,
 }
 
-/// What becomes of the result of a C function.
+/// Result of a C function.
 #[derive(Clone, Debug)]
 pub(crate) enum KernelResult<'a> {
-    /// There is none.
+    /// No result.
     None,
-    /// It is returned in its C type.
+    /// A scalar, returned in its C type.
     Returned(ValueId),
-    /// It is written.
+    /// A value, written through the last argument.
     Written(Received<'a>),
 }
 
-/// A value of the FFI that somebody else has made.
+/// A value that code outside this function has made, with the checks that it must pass.
 #[derive(Clone, Debug)]
 pub(crate) struct Received<'a> {
-    /// What it is called.
+    /// Value.
     pub(crate) value: ValueId,
-    /// What it must be.
+    /// Checks.
     pub(crate) steps: Vec<Step<'a>>,
-    /// The symbols that the steps mention and that are known before.
+    /// Symbols that the checks mention and that are bound before.
     pub(crate) known: Vec<SymbolId>,
 }
 
 /// A call of a function of the FFI.
 #[derive(Clone, Debug)]
 pub(crate) struct PackedCall<'a> {
-    /// The function.
+    /// Function to call.
     pub(crate) callee: Callee<'a>,
-    /// What it is given.
+    /// Arguments.
     pub(crate) args: Vec<Packed<'a>>,
 }
 
-/// A function of the FFI.
+/// A callee of the FFI.
 #[derive(Clone, Debug)]
 pub(crate) enum Callee<'a> {
-    /// By its exported symbol, without the prefix.
+    /// An exported function by its name, without the prefix of its symbol. `own` is true if this library declares it.
     Symbol { name: &'a str, own: bool },
-    /// By the name under which imports or the registry have it.
+    /// A function by its name in the imports or the registry.
     Name(&'a str),
     /// A value of type `Function`.
     Value(ValueId),
@@ -190,15 +226,15 @@ pub(crate) enum Callee<'a> {
 /// A value of the FFI that the body makes.
 #[derive(Clone, Debug)]
 pub(crate) enum Packed<'a> {
-    /// One that is there, and only written.
+    /// A value that needs no new object.
     Plain(Plain<'a>),
-    /// An array.
+    /// An array of new or existing values.
     Array(Vec<Packed<'a>>),
-    /// A shape.
+    /// A shape of integers.
     Shape(Vec<Term>),
 }
 
-/// A value of the FFI for which no object has to be made.
+/// A value of the FFI that needs no new object.
 #[derive(Clone, Debug)]
 pub(crate) enum Plain<'a> {
     /// None.
@@ -207,44 +243,44 @@ pub(crate) enum Plain<'a> {
     Term(Term),
     /// Text.
     Text(&'a str),
-    /// A value as it was declared.
+    /// A value of this function.
     Value(ValueId),
-    /// A tensor that was allocated.
+    /// An allocated tensor.
     Output(OutputId),
 }
 
-/// What a function returns.
+/// Operand of `return`.
 #[derive(Clone, Debug)]
 pub(crate) enum Returned<'a> {
     /// None.
     None,
     /// The tensors of the signature.
     Outputs,
-    /// A number in the type of a scalar.
+    /// A number, converted to the type of a scalar.
     Scalar(Term, Scalar),
-    /// A value, and what it must be where that is not known.
+    /// A value. It is received, and so checked, unless its type is known to be that of the result.
     Packed(Packed<'a>, Option<Received<'a>>),
 }
 
-/// A part of a message.
+/// A piece of a message.
 #[derive(Clone, Debug)]
 pub(crate) enum Piece<'a> {
-    /// As it is.
+    /// Literal text.
     Text(&'a str),
     /// A scalar, or the text of a value.
     Term(Term),
 }
 
 impl<'a> Statement<'a> {
-    /// The launch that it is.
+    /// Returns the launch if the statement is one.
     fn launch(&self) -> Option<&Launch<'a>> {
         if let Action::Launch(launch) = &self.action { Some(launch) } else { None }
     }
 }
 
 impl<'a> Function<'a> {
-    /// Every call of a C function.
-    pub(crate) fn calls(&self) -> Vec<&Call<'a>> {
+    /// Returns all calls of C functions.
+    pub(crate) fn calls(&self) -> Vec<&KernelCall<'a>> {
         let mut calls = Vec::new();
         match &self.body {
             Body::Call { call, .. } => calls.push(call),
@@ -258,7 +294,7 @@ impl<'a> Function<'a> {
         calls
     }
 
-    /// The statements of a program, nested ones included; none of one call.
+    /// Returns all statements, nested ones included; none if the body is one call.
     pub(crate) fn statements(&self) -> Vec<&Statement<'a>> {
         let mut all = Vec::new();
         if let Body::Block(statements) = &self.body {
@@ -267,7 +303,7 @@ impl<'a> Function<'a> {
         all
     }
 
-    /// The functions that are looked up by name.
+    /// Returns the names of the functions that are called by name.
     pub(crate) fn callees(&self) -> Vec<&'a str> {
         if let Body::Prepare(prepare) = &self.body {
             return prepare.callees.clone();
@@ -279,7 +315,7 @@ impl<'a> Function<'a> {
         self.statements().into_iter().filter_map(name).collect()
     }
 
-    /// The functions that are called by symbol and are not declared in the library.
+    /// Returns the names of the functions that are called by symbol and that the library does not declare.
     pub(crate) fn imported(&self) -> Vec<&'a str> {
         let name = |statement: &Statement<'a>| {
             let Action::Call { call, .. } = &statement.action else { return None };
@@ -288,18 +324,18 @@ impl<'a> Function<'a> {
         self.statements().into_iter().filter_map(name).collect()
     }
 
-    /// The launches of its body.
+    /// Returns the launches of the body.
     pub(crate) fn launches(&self) -> Vec<&Launch<'a>> {
         self.statements().into_iter().filter_map(Statement::launch).collect()
     }
 
-    /// The tensors that the function returns.
+    /// Returns the tensors that the function returns.
     pub(crate) fn results(&self) -> impl Iterator<Item = (OutputId, &Output<'a>)> {
         self.outputs.iter().take(self.declared.signature.outputs().len())
     }
 
-    /// The position among the arguments of a call of the one that a value is in; `None` for `self` and for what
-    /// the body has.
+    /// Returns the index of the argument that a value is, or is nested in; `None` for `self` and for values of the
+    /// body.
     pub(crate) fn argument(&self, value: ValueId) -> Option<usize> {
         let signature = &self.declared.signature;
         let param = self.values[value].param;
@@ -309,24 +345,24 @@ impl<'a> Function<'a> {
         if signature.has_self() { param.checked_sub(1) } else { Some(param) }
     }
 
-    /// True for a `uint64` that need not fit `int64`: no extent, stride or number of a shape depends on it.
+    /// Returns true for a `uint64` that may exceed `int64`: no extent, stride or number of a shape depends on it.
     pub(crate) fn is_wide(&self, value: ValueId) -> bool {
         let is_unsigned = self.values[value].ty.scalar() == Some(Scalar::Uint64);
         let measures = |symbol: &Symbol<'_>| symbol.measures && symbol.value == Some(value);
         is_unsigned && !self.symbols.iter().any(|(_, symbol)| measures(symbol))
     }
 
-    /// The declaration of a tensor.
+    /// Returns the type of a value that is a tensor.
     pub(crate) fn tensor(&self, value: ValueId) -> Option<&'a Tensor> {
         self.values[value].tensor()
     }
 
-    /// The values that must be there for this one to be, from the inside, itself included.
+    /// Returns the optional values that must not be None for this one to exist, innermost first, itself included.
     pub(crate) fn optionals(&self, value: ValueId) -> impl Iterator<Item = ValueId> {
         super::value::optionals(&self.values, value)
     }
 
-    /// True for tensors whose rank is known at run time only.
+    /// Returns true for tensors whose rank is known at run time only.
     pub(crate) fn any_rank(&self, value: ValueId) -> bool {
         self.tensor(value).is_some_and(|tensor| tensor.rank().is_none())
     }
@@ -350,4 +386,98 @@ fn collect<'s, 'a>(statements: &'s [Statement<'a>], with: &mut impl FnMut(&'s St
             | Action::Raise { .. } => {}
         }
     }
+}
+
+/// Resolves a function.
+pub(super) fn resolve<'a>(
+    declared: &'a crate::Function,
+    items: &Items<'a>,
+) -> Located<Function<'a>> {
+    let mut names = Names::new(declared)?;
+    let mut order = Order::new(&names)?;
+    constraints(&names, &mut order)?;
+    let extents = outputs(&names, &mut order)?;
+    let args = match &declared.body {
+        declaration::Body::Call(call) => arguments(&names, &mut order, call)?,
+        declaration::Body::Block(_) => Vec::new(),
+    };
+    let Order { steps, mut knowledge, .. } = order;
+    for (output, extents) in names.outputs.keys().zip(extents) {
+        names.outputs[output].extents = extents;
+    }
+    let body = match &declared.body {
+        declaration::Body::Call(call) => one_call(&mut names, &mut knowledge, call, args)?,
+        declaration::Body::Block(statements) => {
+            Body::Block(Block::new(&mut names, knowledge, items).body(statements)?)
+        }
+    };
+    let Names { values, symbols, outputs, locals, .. } = names;
+    Ok(Function { declared, values, symbols, outputs, locals, steps, body })
+}
+
+fn constraints<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<()> {
+    for (index, constraint) in names.function.signature.constraints.iter().enumerate() {
+        let at = |reason| (Part::Constraint(index), reason);
+        let condition = names.condition(constraint).map_err(at)?;
+        order.check_determined(&condition.test).map_err(at)?;
+        order.steps.push(Step::Require(condition));
+    }
+    Ok(())
+}
+
+fn outputs<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<Vec<Vec<Term>>> {
+    let mut all = Vec::with_capacity(names.outputs.len());
+    for (index, output) in names.function.signature.outputs().iter().enumerate() {
+        let at = |reason| (Part::Output(index), reason);
+        let mut extents = Vec::new();
+        for expr in output.tensor.extents() {
+            let term = names.extent(expr).map_err(at)?;
+            order.check_determined(&term).map_err(at)?;
+            extents.push(term);
+        }
+        all.push(extents);
+    }
+    Ok(all)
+}
+
+fn arguments<'a>(
+    names: &Names<'a>,
+    order: &mut Order<'_, 'a>,
+    call: &'a declaration::KernelCall,
+) -> Located<Vec<Argument>> {
+    let mut args = Vec::with_capacity(call.args.len());
+    for (index, expr) in call.args.iter().enumerate() {
+        let at = |reason| (Part::Argument(index), reason);
+        let argument = names.argument(expr).map_err(at)?;
+        if let Argument::Term(term, _) = &argument {
+            order.check_determined(term).map_err(at)?;
+        }
+        args.push(argument);
+    }
+    Ok(args)
+}
+
+/// Resolves a body that is one call.
+fn one_call<'a>(
+    names: &mut Names<'a>,
+    knowledge: &mut Knowledge,
+    call: &'a declaration::KernelCall,
+    args: Vec<Argument>,
+) -> Located<Body<'a>> {
+    let result = match &names.function.signature.result {
+        ResultType::None | ResultType::Allocated(_) => ResultConvention::None,
+        ResultType::Value(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
+        ResultType::Value(_) => ResultConvention::Written,
+    };
+    let types = prototype::of_call(names, call, &args, result);
+    let (symbol, prototype) = (&call.symbol, types.signature());
+    let call = KernelCall { symbol, prototype, types, args, status: call.status.as_deref() };
+    let result = match (&names.function.signature.result, result) {
+        (ResultType::Value(ty), ResultConvention::Written) => {
+            let at = |(_, reason)| (Part::Result, reason);
+            Some(receive(names, knowledge, "result".to_owned(), ty).map_err(at)?)
+        }
+        _ => None,
+    };
+    Ok(Body::Call { call, result })
 }

@@ -1,10 +1,13 @@
-//! The numbers by which a resolved function refers to its parts, and the tables that they index.
+//! Typed indices of the values, symbols, outputs and locals of a function, and the tables that they index.
+//!
+//! Not `cranelift-entity`: this crate builds without Cranelift, and the tables need only push, index, iterate and
+//! find, which is less code than the crate's maps would save.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// A number of one kind.
+/// A typed index.
 pub(crate) trait Id: Copy {
     fn new(index: usize) -> Self;
     fn index(self) -> usize;
@@ -31,17 +34,17 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A [value](super::value::Value) of a call.
+    /// Index of a [value](super::value::Value).
     ValueId;
-    /// A [symbol](super::function::Symbol).
+    /// Index of a [symbol](super::function::Symbol).
     SymbolId;
-    /// A tensor that is allocated for the kernel.
+    /// Index of an [allocated tensor](super::function::Output).
     OutputId;
-    /// A number, truth or address that a body has given a name.
+    /// Index of a [local](super::function::Local).
     LocalId;
 }
 
-/// A vector that only one kind of number indexes.
+/// A vector that one type of index accesses.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Table<K, T> {
     entries: Vec<T>,
@@ -49,7 +52,7 @@ pub(crate) struct Table<K, T> {
 }
 
 impl<K: Id, T> Table<K, T> {
-    /// As many copies of an entry as another table has entries.
+    /// Builds a table with as many entries as another, all equal.
     pub(crate) fn like<U>(other: &Table<K, U>, entry: T) -> Self
     where
         T: Clone,
@@ -57,7 +60,7 @@ impl<K: Id, T> Table<K, T> {
         Table { entries: vec![entry; other.len()], key: PhantomData }
     }
 
-    /// Appends an entry.
+    /// Appends an entry and returns its index.
     pub(crate) fn push(&mut self, entry: T) -> K {
         self.entries.push(entry);
         K::new(self.entries.len() - 1)
@@ -79,7 +82,7 @@ impl<K: Id, T> Table<K, T> {
         self.entries.iter().enumerate().map(|(index, entry)| (K::new(index), entry))
     }
 
-    /// The first entry for which this holds.
+    /// Returns the index of the first entry for which a predicate holds.
     pub(crate) fn find(&self, wanted: impl FnMut(&T) -> bool) -> Option<K> {
         self.entries.iter().position(wanted).map(K::new)
     }

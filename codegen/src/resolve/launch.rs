@@ -1,360 +1,138 @@
-//! Launches: which tensor says where a kernel runs, and what its parameters are given.
+//! Launches of GPU kernels: resolved launches, their checks, and the images of a library.
 
-use std::borrow::Cow;
-use std::fmt::Display;
+pub(super) mod images;
+mod statement;
+mod well_formed;
 
-use abi_spec::{DType, DeviceType, Scalar};
+use super::function::{Argument, Home};
+use super::ids::{OutputId, ValueId};
+use super::term::Term;
+use crate::declaration;
 
-use super::argument::{Argument, Home, Packing};
-use super::c_type::CType;
-use super::form_launch::ATTRIBUTE_SIZE;
-use super::function::{Action, Output};
-use super::ids::ValueId;
-use super::launched::{Allowed, Launch, PLAIN_CLUSTER, Param, TensorMap};
-use super::order::inside;
-use super::prototype::of_value;
-use super::statement::{Block, Found, converted};
-use super::term::{Node, OfTensor, Property, Term};
-use crate::declaration::{
-    AttributeKind, AttributeValue, Device, Expr, Launch as Declared, LaunchArg, LaunchAttribute,
-    MapType, Shape, Tensor, TensorMap as DeclaredMap,
-};
-
-/// The tensors that a launch has met.
-#[derive(Default)]
-struct Met {
-    /// The first on a GPU.
-    first: Option<Home>,
-    /// Those of which only the call knows.
-    unsure: Vec<ValueId>,
+/// A resolved launch of a GPU kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch<'a> {
+    /// Name of the image.
+    pub(crate) image: &'a str,
+    /// Name of the GPU kernel.
+    pub(crate) gpu_kernel: &'a str,
+    /// Extents of grid and block, x first, then the bytes of dynamic shared memory: the first seven `uint32` of a
+    /// `CUlaunchConfig`.
+    pub(crate) extents: Packing,
+    /// Attributes, in order: `CUlaunchAttributeID` and value.
+    pub(crate) attributes: Vec<(u32, Packing)>,
+    /// Arguments, one for each parameter of the GPU kernel.
+    pub(crate) params: Vec<Param<'a>>,
+    /// Tensor on whose device the GPU kernel runs.
+    pub(crate) device: Home,
+    /// Tensors that may or may not be on a GPU, as only the call knows, each once.
+    pub(crate) unsure: Vec<ValueId>,
+    /// Permissions that the GPU kernel needs once on every device.
+    pub(crate) allowed: Allowed,
 }
 
-impl<'a> Block<'_, 'a> {
-    pub(super) fn launch(&mut self, launch: &'a Declared) -> Found<Action<'a>> {
-        if !self.items.images.contains(&launch.image[..]) {
-            return Err(format!("there is no image `{}`", launch.image));
-        }
-        let extents = self.extents(launch)?;
-        let attributes = launch.attributes.iter().map(|attribute| self.attribute(attribute));
-        let attributes = attributes.collect::<Found<Vec<_>>>()?;
-        let mut met = Met::default();
-        launch.args.iter().try_for_each(|arg| self.meet(arg, &mut met))?;
-        let device = self.device(launch, &mut met)?;
-        let params = launch.args.iter().map(|arg| self.param(arg, device));
-        let params = params.collect::<Found<Vec<_>>>()?;
-        let allowed = allowed(&extents, &attributes);
-        let (image, kernel) = (&*launch.image, &*launch.kernel);
-        let unsure = met.unsure;
-        let launch = Launch { image, kernel, extents, attributes, params, device, unsure, allowed };
-        Ok(Action::Launch(Box::new(launch)))
+impl Launch<'_> {
+    /// Returns the scratch memory that the launch allocates.
+    pub(crate) fn scratches(&self) -> impl Iterator<Item = OutputId> {
+        self.params.iter().filter_map(|param| match param {
+            Param::Scratch(output) => Some(*output),
+            Param::Packed(_) | Param::TensorMap(_) => None,
+        })
     }
 
-    /// The first fields of a `CUlaunchConfig`.
-    fn extents(&self, launch: &'a Declared) -> Found<Packing> {
-        let mut fields = Vec::with_capacity(7);
-        for (word, extents) in [("grid", &launch.grid), ("block", &launch.block)] {
-            fields.extend(self.dims(word, &launch.kernel, extents)?);
-        }
-        let name = format!("shared memory of {}", launch.kernel);
-        fields.push(match &launch.shared {
-            Some(bytes) => self.field(bytes, Scalar::Uint32, name)?,
-            None => constant(0, Scalar::Uint32),
-        });
-        Ok(Packing::of(fields))
-    }
-
-    /// Three extents, of which those that are left out are 1.
-    fn dims(&self, word: &str, kernel: &str, extents: &[Expr]) -> Found<Vec<Packing>> {
-        let dim = |(at, axis)| match extents.get(at) {
-            Some(extent) => {
-                self.field(extent, Scalar::Uint32, format!("{word}.{axis} of {kernel}"))
-            }
-            None => Ok(constant(1, Scalar::Uint32)),
+    /// Returns the size of each parameter in bytes.
+    pub(crate) fn sizes(&self) -> Vec<u32> {
+        let size = |param: &Param<'_>| match param {
+            Param::Packed(packing) => packing.size,
+            Param::Scratch(_) => 8,
+            Param::TensorMap(_) => MAP_SIZE,
         };
-        ["x", "y", "z"].into_iter().enumerate().map(dim).collect()
-    }
-
-    /// A number in a field of the driver's, which it must fit; errors call it by its name.
-    fn field(&self, expr: &Expr, scalar: Scalar, name: String) -> Found<Packing> {
-        let term = self.integer(expr)?;
-        let bytes = scalar.bits().div_ceil(8);
-        let Some(value) = term.constant() else {
-            let term = converted(term, scalar, name);
-            return Ok(Packing::scalar(Argument::Term(term, scalar), bytes));
-        };
-        let least = if scalar.is_signed() { i64::from(i32::MIN) } else { 0 };
-        let most = if scalar.is_signed() { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
-        if !(least..=most).contains(&value) {
-            return Err(format!("{name} is {value}, which is no `{scalar}`"));
-        }
-        Ok(constant(value, scalar))
-    }
-
-    fn attribute(&self, attribute: &'a LaunchAttribute) -> Found<(u32, Packing)> {
-        let LaunchAttribute { kind, fields } = attribute;
-        let fields = match kind.value() {
-            AttributeValue::Flag => vec![constant(1, Scalar::Int32)],
-            AttributeValue::Number => {
-                vec![self.field(&fields[0], Scalar::Int32, kind.word().to_owned())?]
-            }
-            AttributeValue::Dims => {
-                let name = |at: usize| format!("{}.{}", kind.word(), ["x", "y", "z"][at]);
-                let given = |at: usize| match fields.get(at) {
-                    Some(field) => self.field(field, Scalar::Uint32, name(at)),
-                    None => Ok(constant(1, Scalar::Uint32)),
-                };
-                (0..3).map(given).collect::<Found<_>>()?
-            }
-            AttributeValue::Any => {
-                fields.iter().map(|field| self.scalar_argument(field)).collect::<Found<_>>()?
-            }
-        };
-        let value = Packing::of(fields);
-        if value.size > ATTRIBUTE_SIZE {
-            return Err(format!(
-                "the value of `{attribute}` has {} bytes, not up to 64",
-                value.size
-            ));
-        }
-        Ok((kind.id(), value))
-    }
-
-    /// A scalar as C passes it to a kernel.
-    fn scalar_argument(&self, expr: &Expr) -> Found<Packing> {
-        let argument = self.names.argument(expr)?;
-        let scalar = match &argument {
-            Argument::Value(value) => match of_value(self.names, *value)[..] {
-                [CType::Scalar(scalar)] => Some(scalar),
-                _ => None,
-            },
-            Argument::Term(term, _) if matches!(term.node, Node::Output(_)) => None,
-            Argument::Term(_, scalar) => Some(*scalar),
-            Argument::Text(_) => None,
-        };
-        let Some(scalar) = scalar else {
-            return Err(format!(
-                "`{expr}` is no scalar and no address on the device, as `x.data` is"
-            ));
-        };
-        if let Argument::Term(term, _) = &argument {
-            inside(self.names, &self.knowledge, term, None)?;
-        }
-        Ok(Packing::scalar(argument, scalar.bits().div_ceil(8)))
-    }
-
-    fn param(&mut self, arg: &'a LaunchArg, device: Home) -> Found<Param<'a>> {
-        match arg {
-            LaunchArg::Value(_) | LaunchArg::Struct(_) => self.packing(arg).map(Param::Packed),
-            LaunchArg::Scratch { bytes, align } => self.scratch(bytes, *align, device),
-            LaunchArg::TensorMap(map) => self.tensor_map(map).map(Param::TensorMap),
-        }
-    }
-
-    fn packing(&self, arg: &LaunchArg) -> Found<Packing> {
-        match arg {
-            LaunchArg::Value(value) => self.scalar_argument(value),
-            LaunchArg::Struct(fields) => {
-                let fields = fields.iter().map(|field| self.packing(field));
-                Ok(Packing::of(fields.collect::<Found<Vec<_>>>()?))
-            }
-            LaunchArg::Scratch { .. } | LaunchArg::TensorMap(_) => {
-                Err(format!("`{arg}` cannot be a field of a struct"))
-            }
-        }
-    }
-
-    /// Memory is a tensor of bytes, which is released after the launch.
-    fn scratch(&mut self, bytes: &Expr, align: u64, home: Home) -> Found<Param<'a>> {
-        let extents = vec![self.integer(bytes)?];
-        let tensor = Tensor::new([Expr::Int(0)], DType::UINT8).with_align(align);
-        let tensor = tensor.with_device(DeviceType::CUDA);
-        let output =
-            Output { name: "scratch", tensor: Cow::Owned(tensor), extents, home: Some(home) };
-        Ok(Param::Scratch(self.names.outputs.push(output)))
-    }
-
-    fn tensor_map(&self, map: &'a DeclaredMap) -> Found<TensorMap<'a>> {
-        let tensor = self.home(&map.tensor)?;
-        let declared = self.tensor_of(tensor);
-        let declared = declared.ok_or_else(|| format!("`{}` is no tensor", map.tensor))?;
-        let Shape::Dims(dims) = &declared.shape else {
-            return Err(format!("the rank of `{}` is not known", map.tensor));
-        };
-        if dims.len() != map.extents.len() {
-            let (rank, given) = (dims.len(), map.extents.len());
-            return Err(format!("`{}` has {rank} dims and its box {given}", map.tensor));
-        }
-        let dtype = element(declared, map)?;
-        let mut numbers = Vec::with_capacity(map.extents.len() + map.steps.len());
-        for (what, list, most) in [("box", &map.extents, 256), ("steps", &map.steps, 8)] {
-            for (dim, number) in list.iter().enumerate() {
-                numbers.push(self.up_to(
-                    number,
-                    most,
-                    format_args!("{what} of `{}` in dim {dim}", map.tensor),
-                )?);
-            }
-        }
-        Ok(TensorMap { declared: map, name: map.tensor.to_string(), tensor, dtype, numbers })
-    }
-
-    /// An integer from 1 on, as far as that is known.
-    fn up_to(&self, number: &Expr, most: i64, what: impl Display) -> Found<Term> {
-        let term = self.integer(number)?;
-        match term.constant().filter(|value| !(1..=most).contains(value)) {
-            Some(value) => Err(format!("{what} is {value}, which is not 1 to {most}")),
-            None => Ok(term),
-        }
-    }
-
-    fn tensor_of(&self, home: Home) -> Option<&Tensor> {
-        match home {
-            Home::Value(value) => self.names.values[value].tensor(),
-            Home::Output(output) => Some(&*self.names.outputs[output].tensor),
-        }
+        self.params.iter().map(size).collect()
     }
 }
 
-/// Where a kernel runs.
-impl<'a> Block<'_, 'a> {
-    /// Notes the tensors whose data a parameter is given.
-    fn meet(&self, arg: &LaunchArg, met: &mut Met) -> Found<()> {
-        match arg {
-            LaunchArg::Value(value) => self.meet_data(value, met),
-            LaunchArg::Struct(fields) => fields.iter().try_for_each(|field| self.meet(field, met)),
-            LaunchArg::Scratch { .. } => Ok(()),
-            LaunchArg::TensorMap(map) => self.meet_tensor(self.home(&map.tensor)?, met),
-        }
+/// Bytes of a `CUtensorMap`.
+pub(crate) const MAP_SIZE: u32 = 128;
+
+/// Permissions that a GPU kernel needs from the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allowed {
+    /// Dynamic shared memory. Static shared memory is unknown here, and both together may exceed 48 KiB.
+    pub(crate) shared: bool,
+    /// Clusters of more than [`PLAIN_CLUSTER`] blocks.
+    pub(crate) cluster: bool,
+}
+
+/// Largest number of blocks in a cluster that every device supports.
+pub(crate) const PLAIN_CLUSTER: i64 = 8;
+
+/// Argument of a GPU kernel.
+#[derive(Clone, Debug)]
+pub(crate) enum Param<'a> {
+    /// Scalars with C layout.
+    Packed(Packing),
+    /// Address of memory that is allocated for the launch.
+    Scratch(OutputId),
+    /// A `CUtensorMap`.
+    TensorMap(TensorMap<'a>),
+}
+
+/// A resolved tensor map.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorMap<'a> {
+    /// Declaration, for its options.
+    pub(crate) declared: &'a declaration::TensorMap,
+    /// Spelling of the tensor in errors.
+    pub(crate) name: String,
+    /// Tensor.
+    pub(crate) tensor: Home,
+    /// Element type.
+    pub(crate) element: MapElement,
+    /// Extents of a box, then the distances between its elements, in the order of the tensor's dims.
+    pub(crate) numbers: Vec<Term>,
+}
+
+/// Scalars in memory with the layout of a C struct.
+#[derive(Clone, Debug)]
+pub(crate) struct Packing {
+    /// Size in bytes, a multiple of the alignment.
+    pub(crate) size: u32,
+    /// Alignment in bytes, a power of two.
+    pub(crate) align: u32,
+    /// Scalars with their byte offsets.
+    pub(crate) parts: Vec<(u32, Argument)>,
+}
+
+impl Packing {
+    /// Builds an empty struct.
+    pub(crate) fn new() -> Packing {
+        Packing { size: 0, align: 1, parts: Vec::new() }
     }
 
-    fn meet_data(&self, value: &Expr, met: &mut Met) -> Found<()> {
-        let term = self.term(value)?;
-        let mut homes = Vec::new();
-        term.any(&mut |node| {
-            if let Node::Property(value, Property::Tensor(OfTensor::Data)) = node {
-                homes.push(Home::Value(*value));
-            }
-            if let Node::OutputData(output) = node {
-                homes.push(Home::Output(*output));
-            }
-            false
-        });
-        homes.into_iter().try_for_each(|home| self.meet_tensor(home, met))
+    /// Builds a struct of one scalar.
+    pub(crate) fn scalar(argument: Argument, bytes: u32) -> Packing {
+        Packing { size: bytes, align: bytes, parts: vec![(0, argument)] }
     }
 
-    /// A tensor whose data the device is to reach.
-    fn meet_tensor(&self, home: Home, met: &mut Met) -> Found<()> {
-        match self.device_of(home) {
-            (Device::Any, origin) => {
-                if let Home::Value(value) = origin
-                    && !met.unsure.contains(&value)
-                {
-                    met.unsure.push(value);
-                }
-            }
-            (Device::Type(DeviceType::CUDA), _) => {}
-            // These are within reach, but belong to no device.
-            (Device::Type(DeviceType::CUDA_HOST | DeviceType::CUDA_MANAGED), _) => return Ok(()),
-            (Device::Type(ty), _) => {
-                return Err(format!(
-                    "`{}` is on {ty}, and kernels run on cuda",
-                    self.name_of(home)
-                ));
-            }
+    /// Lays out fields one after the other, each at the next multiple of its alignment.
+    pub(crate) fn of(fields: impl IntoIterator<Item = Packing>) -> Packing {
+        let mut whole = Packing::new();
+        for field in fields {
+            let start = whole.size.next_multiple_of(field.align);
+            whole.parts.extend(field.parts.into_iter().map(|(at, part)| (start + at, part)));
+            whole.size = start + field.size;
+            whole.align = whole.align.max(field.align);
         }
-        if self.is_there(home) {
-            met.first = met.first.or(Some(home));
-        }
-        Ok(())
-    }
-
-    /// How a tensor's device is declared, and the tensor that says so.
-    fn device_of(&self, home: Home) -> (Device, Home) {
-        let Home::Output(output) = home else {
-            let device = self.tensor_of(home).map_or(Device::Any, |tensor| tensor.device);
-            return (device, home);
-        };
-        let output = &self.names.outputs[output];
-        match output.home {
-            None if output.tensor.device == Device::Any => (Device::Type(DeviceType::CPU), home),
-            None => (output.tensor.device, home),
-            Some(of) => self.device_of(of),
-        }
-    }
-
-    fn name_of(&self, home: Home) -> String {
-        match home {
-            Home::Value(value) => self.names.values[value].path.clone(),
-            Home::Output(output) => self.names.outputs[output].name.to_owned(),
-        }
-    }
-
-    /// False for a tensor that may be None.
-    fn is_there(&self, home: Home) -> bool {
-        match home {
-            Home::Value(value) => self.names.values[value].guard.is_none(),
-            Home::Output(_) => true,
-        }
-    }
-
-    /// The tensor on whose device a kernel runs.
-    fn device(&self, launch: &Declared, met: &mut Met) -> Found<Home> {
-        if let Some(on) = &launch.on {
-            let home = self.home(on)?;
-            met.first = None;
-            self.meet_tensor(home, met)?;
-            return met.first.ok_or_else(|| format!("`{on}` is on no device of its own"));
-        }
-        let on_gpu = |value: &ValueId| {
-            let tensor = self.names.values[*value].tensor();
-            let device = tensor.map(|tensor| tensor.device);
-            let gpu = matches!(device, Some(Device::Any | Device::Type(DeviceType::CUDA)));
-            gpu && self.names.values[*value].is_param() && self.is_there(Home::Value(*value))
-        };
-        if met.first.is_none()
-            && let Some(value) = self.names.values.keys().find(on_gpu)
-        {
-            self.meet_tensor(Home::Value(value), met)?;
-        }
-        met.first.ok_or_else(|| "no tensor says on which device this runs: `on x`".to_owned())
+        whole.size = whole.size.next_multiple_of(whole.align);
+        whole
     }
 }
 
-fn constant(value: i64, scalar: Scalar) -> Packing {
-    let bytes = scalar.bits().div_ceil(8);
-    Packing::scalar(Argument::Term(Term::int(value), scalar), bytes)
-}
-
-/// What a kernel must be allowed to do first.
-fn allowed(extents: &Packing, attributes: &[(u32, Packing)]) -> Allowed {
-    let number = |(_, argument): &(u32, Argument)| match argument {
-        Argument::Term(term, _) => term.constant(),
-        Argument::Value(_) | Argument::Text(_) => None,
-    };
-    let shared = extents.parts.last().and_then(number);
-    let clusters = [AttributeKind::Cluster.id(), AttributeKind::PreferredCluster.id()];
-    let mut clusters = attributes.iter().filter(|(id, _)| clusters.contains(id));
-    let large = |(_, dims): &(u32, Packing)| {
-        let mut blocks = dims.parts.iter().map(number);
-        let blocks = blocks.try_fold(1_i64, |blocks, dim| dim?.checked_mul(blocks));
-        blocks.is_none_or(|blocks| blocks > PLAIN_CLUSTER)
-    };
-    Allowed { shared: shared != Some(0), cluster: clusters.any(large) }
-}
-
-/// The number of the driver's type of the elements of a tensor, and their bytes.
-fn element(tensor: &Tensor, map: &DeclaredMap) -> Found<(u32, u32)> {
-    let [dtype] = tensor.dtypes[..] else {
-        return Err(format!("`{}` may have elements of several types", map.tensor));
-    };
-    let bits = u32::from(dtype.bits) * u32::from(dtype.lanes);
-    let Some(ty) = map.dtype.or(MapType::of(dtype)) else {
-        return Err(format!("the driver has no tensor maps of `{dtype}`: give `dtype`"));
-    };
-    match ty.bytes() {
-        Some(bytes) if 8 * bytes != bits => {
-            Err(format!("elements of `{}` have {bits} bits, not {}", map.tensor, 8 * bytes))
-        }
-        _ => Ok((ty as u32, bits.div_ceil(8))),
-    }
+/// Element type of a tensor map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MapElement {
+    /// `CUtensorMapDataType`.
+    pub(crate) number: u32,
+    /// Size in bytes.
+    pub(crate) bytes: u32,
 }

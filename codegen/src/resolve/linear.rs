@@ -5,49 +5,37 @@ use super::operator::{Binary, Unary};
 use super::step::Linear;
 use super::term::{Kind, Node, Term};
 
-/// Writes a term as a linear function of `symbol`, if it is one and depends on it.
+/// Writes a term as a linear function of `symbol`; returns `None` if it is not linear or does not depend on it.
 pub(super) fn linear(term: &Term, symbol: SymbolId) -> Option<Linear> {
     let (coefficient, constant) = split(term, symbol)?;
     let coefficient = coefficient.filter(|c| c.constant() != Some(0))?;
     Some(Linear { coefficient, constant })
 }
 
-/// Coefficient (`None` for zero) and constant.
+/// Splits a term into coefficient, `None` for zero, and constant.
 fn split(term: &Term, symbol: SymbolId) -> Option<(Option<Term>, Term)> {
     if !mentions(term, symbol) {
         return Some((None, term.clone()));
     }
-    match &term.node {
-        Node::Symbol(_) => Some((Some(Term::int(1)), Term::int(0))),
-        Node::Unary(Unary::Neg, inner) => {
-            let (a, b) = split(inner, symbol)?;
-            Some((a.map(negate), negate(b)))
-        }
-        Node::Binary(op @ (Binary::Add | Binary::Sub), operands) => sum(*op, operands, symbol),
-        Node::Binary(Binary::Mul, operands) => product(operands, symbol),
-        Node::Int(_)
-        | Node::Float(_)
-        | Node::Text(_)
-        | Node::Null
-        | Node::Local(_)
-        | Node::Value(_)
-        | Node::Output(_)
-        | Node::OutputData(_)
-        | Node::Property(..)
-        | Node::Unary(..)
-        | Node::Binary(..)
-        | Node::Logic(..)
-        | Node::Divide(..)
-        | Node::Narrow(..)
-        | Node::Round(..)
-        | Node::SameText(..)
-        | Node::Stream(_)
-        | Node::OutputStream(_) => None,
+    if let Node::Symbol(_) = term.node {
+        return Some((Some(Term::int(1)), Term::int(0)));
+    }
+    if let Node::Unary(Unary::Neg, inner) = &term.node {
+        let (a, b) = split(inner, symbol)?;
+        return Some((a.map(negate), negate(b)));
+    }
+    let Node::Binary(op, operands) = &term.node else { return None };
+    match *op == Binary::Mul {
+        true => product(operands, symbol),
+        false => sum(*op, operands, symbol),
     }
 }
 
-/// Splits a sum or a difference.
+/// Splits a sum or a difference; returns `None` for any other operation.
 fn sum(op: Binary, operands: &[Term; 2], symbol: SymbolId) -> Option<(Option<Term>, Term)> {
+    if op != Binary::Add && op != Binary::Sub {
+        return None;
+    }
     let [(a, b), (c, d)] = [split(&operands[0], symbol)?, split(&operands[1], symbol)?];
     let coefficient = match (a, c) {
         (Some(a), Some(c)) => Some(fold(op, a, c)),
@@ -77,7 +65,7 @@ fn negate(term: Term) -> Term {
     fold(Binary::Sub, Term::int(0), term)
 }
 
-/// `lhs op rhs`, computed where both are literals and simplified where one is neutral.
+/// Builds `lhs op rhs`, folding literals and dropping neutral operands.
 fn fold(op: Binary, lhs: Term, rhs: Term) -> Term {
     match (op, lhs.constant(), rhs.constant()) {
         (_, Some(a), Some(b)) => Term::int(op.fold(a, b)),
@@ -94,7 +82,7 @@ mod tests {
     use crate::Library;
     use crate::resolve::ids::Id;
 
-    /// The extent `dim` as coefficient and constant of `n`, where these are literals.
+    /// Returns coefficient and constant of `n` in the extent `dim`, where they are literals.
     fn row(dim: &str) -> Option<(Option<i64>, Option<i64>)> {
         let text = format!("f(n: int64, m: int64, x: Tensor([{dim}], int8)) -> None = k();");
         let library: Library = text.parse().unwrap();

@@ -1,7 +1,8 @@
-//! Members and elements of values in expressions.
+//! Resolves members and elements of values.
 
 use std::fmt::Display;
 
+use super::Explained;
 use super::function::Output;
 use super::ids::{OutputId, ValueId};
 use super::names::Names;
@@ -10,7 +11,7 @@ use super::value::Source;
 use crate::declaration::{BinaryOp, Element, Expr, Kind, Member, ParamType, Tensor, is_text};
 
 impl Names<'_> {
-    pub(super) fn element_term(&self, expr: &Expr, of: &Expr) -> Result<Term, String> {
+    pub(super) fn element_term(&self, expr: &Expr, of: &Expr) -> Explained<Term> {
         if let Some(value) = self.value_of(expr) {
             return Ok(self.whole(value));
         }
@@ -39,7 +40,7 @@ impl Names<'_> {
         }
     }
 
-    /// Why there is no member of this name.
+    /// Returns the error for a member that does not exist.
     fn no_member(&self, of: &Expr, name: impl Display) -> String {
         let known = self.members(of);
         if known.is_empty() {
@@ -48,7 +49,7 @@ impl Names<'_> {
         format!("`{of}` has no member `{name}`{}", listed(&known))
     }
 
-    /// The names of the members of a value, and of the elements of a tuple.
+    /// Returns the spellings of all members of a value and all elements of a tuple.
     fn members(&self, of: &Expr) -> Vec<String> {
         let elements = self.value_of(of).map(|value| self.values[value].ty);
         let elements = if let Some(ParamType::Tuple(all)) = elements { &all[..] } else { &[] };
@@ -65,12 +66,12 @@ impl Names<'_> {
         elements.chain(known.map(|(_, text)| text)).collect()
     }
 
-    pub(super) fn member(&self, of: &Expr, member: Member) -> Result<Term, String> {
+    pub(super) fn member(&self, of: &Expr, member: Member) -> Explained<Term> {
         self.find(of, member)?.ok_or_else(|| self.no_member(of, member))
     }
 
-    /// A member, `None` if there is no such one, and otherwise why it cannot be had.
-    fn find(&self, of: &Expr, member: Member) -> Result<Option<Term>, String> {
+    /// Finds a member. Returns `None` if the value has no such member, and an error if the member is not available.
+    fn find(&self, of: &Expr, member: Member) -> Explained<Option<Term>> {
         if let Some(output) = self.output_of(of) {
             return self.output_member(output, member);
         }
@@ -97,7 +98,7 @@ impl Names<'_> {
         Ok(found.map(|(kind, found)| property(kind, id, found)))
     }
 
-    fn output_member(&self, output: OutputId, member: Member) -> Result<Option<Term>, String> {
+    fn output_member(&self, output: OutputId, member: Member) -> Explained<Option<Term>> {
         let Output { name, tensor, .. } = &self.outputs[output];
         match (member, known_member(tensor, member)) {
             (Member::Data, _) => Ok(Some(Term::new(Kind::Ptr, Node::OutputData(output)))),
@@ -113,7 +114,7 @@ impl Names<'_> {
     }
 }
 
-/// What there is instead.
+/// Spells the members that exist, to end an error.
 fn listed(known: &[String]) -> String {
     if known.is_empty() { String::new() } else { format!(": it has {}", known.join(", ")) }
 }
@@ -122,12 +123,12 @@ fn property(kind: Kind, of: ValueId, property: Property) -> Term {
     Term::new(kind, Node::Property(of, property))
 }
 
-/// A member of a tensor; `None` if there is no such one.
+/// Finds a member of a tensor.
 fn tensor_member(
     of: &Expr,
     tensor: &Tensor,
     member: Member,
-) -> Result<Option<(Kind, OfTensor)>, String> {
+) -> Explained<Option<(Kind, OfTensor)>> {
     let checked = |dim: u32| match tensor.rank() {
         Some(rank) if dim as usize >= rank => {
             Err(format!("`{of}` has rank {rank}, which leaves no dim {dim}"))
@@ -150,35 +151,28 @@ fn tensor_member(
     }))
 }
 
-/// A member of what is neither a tensor nor the further arguments; `None` if there is no such member.
+/// Finds a member of a value that is neither a tensor nor variadic.
 fn value_member(ty: &ParamType, member: Member) -> Option<(Kind, Property)> {
     let when = |wanted, kind, found| (member == wanted).then_some((kind, found));
     let pair = |count| {
         let address = when(Member::Data, Kind::Ptr, Property::Several(OfSeveral::Address));
         address.or(when(Member::Size, Kind::Int, Property::Several(count)))
     };
-    match ty {
-        ParamType::Leaf(leaf) if leaf.facts().kind == Kind::Text => pair(OfSeveral::TextSize),
-        ParamType::Shape(_) => pair(OfSeveral::NumberCount),
-        ParamType::Literal(literals) if is_text(literals) => pair(OfSeveral::TextSize),
-        ParamType::Sequence(..) => when(Member::Size, Kind::Int, Property::Length),
-        ParamType::Leaf(leaf) if leaf.facts().kind == Kind::Device => {
-            let ty = when(Member::DeviceType, Kind::Int, Property::TypeOfDevice);
-            ty.or(when(Member::DeviceId, Kind::Int, Property::IndexOfDevice))
-        }
-        ParamType::Scalar(_)
-        | ParamType::Tensor(_)
-        | ParamType::Leaf(_)
-        | ParamType::Object(_)
-        | ParamType::Mapping(..)
-        | ParamType::Tuple(_)
-        | ParamType::Optional(_)
-        | ParamType::Union(_)
-        | ParamType::Literal(_) => None,
+    let kind = ty.leaf().map(|leaf| leaf.facts().kind);
+    if kind == Some(Kind::Text) || matches!(ty, ParamType::Literal(literals) if is_text(literals)) {
+        return pair(OfSeveral::TextSize);
     }
+    if kind == Some(Kind::Device) {
+        let ty = when(Member::DeviceType, Kind::Int, Property::TypeOfDevice);
+        return ty.or(when(Member::DeviceId, Kind::Int, Property::IndexOfDevice));
+    }
+    if let ParamType::Sequence(..) = ty {
+        return when(Member::Size, Kind::Int, Property::Length);
+    }
+    if let ParamType::Shape(_) = ty { pair(OfSeveral::NumberCount) } else { None }
 }
 
-/// A number about a tensor that is known before it is allocated.
+/// Returns a member of an allocated tensor that is known before the allocation.
 fn known_member(tensor: &Tensor, member: Member) -> Option<Expr> {
     let extents: Vec<&Expr> = tensor.extents().collect();
     let product = |extents: &[&Expr]| {

@@ -1,75 +1,75 @@
-//! What each name of a function stands for.
+//! Names of a function and their scopes.
 
 use rustc_hash::FxHashMap;
 
 use super::function::{Home, Local, Output, Symbol};
 use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
+use super::step::Place;
 use super::term::Kind;
 use super::value::{self, Source, Value, values};
-use crate::declaration::{Device, Dim, Expr, Function, ParamType, Shape, Strides, Tensor};
+use super::{Explained, Located};
+use crate::declaration::{Device, Dim, Expr, Function, ParamType, Tensor};
 use crate::error::Part;
 
-/// The most symbols of one function, integer parameters included.
+/// Largest number of symbols in a function, integer parameters included.
 pub(crate) const MAX_SYMBOLS: usize = 1024;
 
-/// What a name stands for.
+/// Entity that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// A symbol; every integer parameter that is always there is one.
+    /// A symbol. Every integer parameter that is not optional is one.
     Symbol(SymbolId),
-    /// Another parameter, as a value.
+    /// Any other parameter, or a value of the body.
     Value(ValueId),
-    /// A tensor that is allocated for the kernel.
+    /// An allocated tensor.
     Output(OutputId),
-    /// What the body has given a name.
+    /// A local of the body.
     Local(LocalId),
 }
 
-/// The names of one function.
+/// The names of a function while it is resolved.
 #[derive(Debug)]
 pub(super) struct Names<'a> {
     pub(super) function: &'a Function,
-    /// Its parameters and what is nested in them.
+    /// Values of the signature and, so far, of the body.
     pub(super) values: Table<ValueId, Value<'a>>,
-    /// In the order in which they are first mentioned.
+    /// Symbols, in the order of their first mention.
     pub(super) symbols: Table<SymbolId, Symbol<'a>>,
-    /// The tensors that are allocated; their extents are not known yet.
+    /// Allocated tensors. The extents of those in the signature are set later.
     pub(super) outputs: Table<OutputId, Output<'a>>,
-    /// What the body has given a name.
+    /// Locals of the body, so far.
     pub(super) locals: Table<LocalId, Local<'a>>,
     params: FxHashMap<&'a str, ValueId>,
     known: FxHashMap<&'a str, SymbolId>,
     results: FxHashMap<&'a str, OutputId>,
-    /// The names of the body, and which of them and of the symbols end with which block.
-    given: FxHashMap<&'a str, Meaning>,
-    ends: Vec<&'a str>,
-    /// The names of values that are no parameters, which count on from these.
+    /// Names of the body that are in scope.
+    defined: FxHashMap<&'a str, Meaning>,
+    /// The same names and the symbols that the body mentions first, innermost scope last.
+    scoped: Vec<&'a str>,
+    /// Number of values of the body; they count on from the parameters.
     others: usize,
 }
 
 impl<'a> Names<'a> {
-    /// Collects the names.
-    pub(super) fn new(function: &'a Function) -> Result<Self, (Part, String)> {
+    /// Collects the names of a signature.
+    pub(super) fn new(function: &'a Function) -> Located<Self> {
         let values = values(&function.signature);
         let is_param = |(_, value): &(ValueId, &Value<'a>)| value.is_param();
         let named = |(id, value): (ValueId, &Value<'a>)| {
             (function.signature.params[value.param].name.as_str(), id)
         };
         let params = values.iter().filter(is_param).map(named).collect();
-        let (symbols, outputs) = (Table::default(), Table::default());
-        let (known, results) = (FxHashMap::default(), FxHashMap::default());
-        let (locals, given, ends) = (Table::default(), FxHashMap::default(), Vec::new());
         let mut names = Names {
             function,
             values,
-            symbols,
-            outputs,
-            locals,
+            symbols: Table::default(),
+            outputs: Table::default(),
+            locals: Table::default(),
             params,
-            known,
-            results,
-            given,
-            ends,
+            known: FxHashMap::default(),
+            results: FxHashMap::default(),
+            defined: FxHashMap::default(),
+            scoped: Vec::new(),
             others: 0,
         };
         for id in names.values.keys() {
@@ -79,56 +79,35 @@ impl<'a> Names<'a> {
         Ok(names)
     }
 
-    fn collect_value(&mut self, id: ValueId) -> Result<(), (Part, String)> {
-        match self.values[id].ty {
-            ParamType::Scalar(_) if self.is_symbol(id) => {
-                let param = self.values[id].param;
-                self.mention(&self.function.signature.params[param].name, Part::Param(param))
-            }
-            ParamType::Tensor(tensor) => {
-                self.collect_shape(id, &tensor.shape)?;
-                self.collect_strides(id, &tensor.strides)
-            }
-            ParamType::Shape(shape) => self.collect_shape(id, shape),
-            ParamType::Scalar(_)
-            | ParamType::Leaf(_)
-            | ParamType::Object(_)
-            | ParamType::Sequence(..)
-            | ParamType::Mapping(..)
-            | ParamType::Tuple(_)
-            | ParamType::Optional(_)
-            | ParamType::Union(_)
-            | ParamType::Literal(_) => Ok(()),
+    fn collect_value(&mut self, id: ValueId) -> Located<()> {
+        let Value { ty, param, .. } = self.values[id];
+        if self.is_symbol(id) {
+            self.mention(&self.function.signature.params[param].name, Part::Param(param))?;
         }
+        if let Some(shape) = ty.shape() {
+            self.collect_dims(shape.dims(), |dim| Place::Extent { value: id, dim })?;
+        }
+        let strides = ty.tensor().map_or(&[][..], |tensor| tensor.strides.dims());
+        self.collect_dims(strides, |dim| Place::Stride { value: id, dim })
     }
 
-    /// True for an integer parameter that is always there.
+    /// Returns true for an integer parameter that is not optional.
     fn is_symbol(&self, id: ValueId) -> bool {
         let value = &self.values[id];
         let is_int = matches!(value.ty, ParamType::Scalar(scalar) if scalar.is_int());
         is_int && !value.optional && matches!(value.source, Source::Argument(_))
     }
 
-    fn collect_shape(&mut self, id: ValueId, shape: &'a Shape) -> Result<(), (Part, String)> {
-        let Shape::Dims(dims) = shape else { return Ok(()) };
-        let part = |dim| super::step::Place::Extent { value: id, dim }.part();
-        dims.iter().enumerate().try_for_each(|(dim, extent)| self.collect_dim(extent, part(dim)))
-    }
-
-    fn collect_strides(&mut self, id: ValueId, strides: &'a Strides) -> Result<(), (Part, String)> {
-        let Strides::List(list) = strides else { return Ok(()) };
-        let part = |dim| super::step::Place::Stride { value: id, dim }.part();
-        list.iter().enumerate().try_for_each(|(dim, stride)| self.collect_dim(stride, part(dim)))
-    }
-
-    fn collect_dim(&mut self, dim: &'a Dim, part: Part) -> Result<(), (Part, String)> {
-        match dim {
-            Dim::Any => Ok(()),
-            Dim::Expr(expr) => self.collect_expr(expr, part),
+    fn collect_dims(&mut self, dims: &'a [Dim], place: impl Fn(usize) -> Place) -> Located<()> {
+        for (index, dim) in dims.iter().enumerate() {
+            if let Some(expr) = dim.expr() {
+                self.collect_expr(expr, place(index).part())?;
+            }
         }
+        Ok(())
     }
 
-    fn collect_expr(&mut self, expr: &'a Expr, part: Part) -> Result<(), (Part, String)> {
+    fn collect_expr(&mut self, expr: &'a Expr, part: Part) -> Located<()> {
         if let Expr::Name(name) = expr {
             self.mention(name, part)?;
             self.measure(name);
@@ -144,14 +123,14 @@ impl<'a> Names<'a> {
         extent.children().for_each(|child| self.measure_all(child));
     }
 
-    /// Something that is an `int64` depends on a symbol, if it is one.
+    /// Records that an `int64` depends on the symbol, if the name is one.
     fn measure(&mut self, name: &str) {
         if let Some(&symbol) = self.known.get(name) {
             self.symbols[symbol].measures = true;
         }
     }
 
-    fn mention(&mut self, name: &'a str, part: Part) -> Result<(), (Part, String)> {
+    fn mention(&mut self, name: &'a str, part: Part) -> Located<()> {
         if self.known.contains_key(name) {
             return Ok(());
         }
@@ -164,18 +143,18 @@ impl<'a> Names<'a> {
         if self.symbols.len() == MAX_SYMBOLS {
             return Err((part, format!("more than {MAX_SYMBOLS} symbols")));
         }
-        let local = match self.given.get(name) {
+        let local = match self.defined.get(name) {
             Some(Meaning::Local(local)) if self.locals[*local].kind == Kind::Int => Some(*local),
             Some(_) => return Err((part, format!("`{name}` is no integer"))),
             None => None,
         };
         let symbol = self.symbols.push(Symbol { name, part, value, local, measures: false });
         self.known.insert(name, symbol);
-        self.ends.push(name);
+        self.scoped.push(name);
         Ok(())
     }
 
-    /// What a parameter is that is no symbol.
+    /// Describes a parameter that is no symbol.
     fn describe(&self, id: ValueId) -> String {
         let Value { ty, optional, .. } = &self.values[id];
         let a = if *optional { "an optional" } else { "a" };
@@ -188,8 +167,8 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Results share the namespace of parameters and symbols.
-    fn collect_outputs(&mut self) -> Result<(), (Part, String)> {
+    /// Collects the allocated tensors. They share a namespace with parameters and symbols.
+    fn collect_outputs(&mut self) -> Located<()> {
         for (index, output) in self.function.signature.outputs().iter().enumerate() {
             let name = output.name.as_str();
             let is_param = self.params.contains_key(name);
@@ -199,7 +178,7 @@ impl<'a> Names<'a> {
             }
             output.tensor.extents().for_each(|extent| self.measure_all(extent));
             let (tensor, extents) = (&output.tensor, Vec::new());
-            let home = self.neighbour(tensor.device);
+            let home = self.same_device(tensor.device);
             let id = self.outputs.push(Output {
                 name,
                 tensor: std::borrow::Cow::Borrowed(tensor),
@@ -211,9 +190,8 @@ impl<'a> Names<'a> {
         Ok(())
     }
 
-    /// The first tensor parameter that is declared for this device. One that is optional, or in something
-    /// else, need not be there.
-    fn neighbour(&self, device: Device) -> Option<Home> {
+    /// Returns the first tensor parameter that is declared for this device, and that is neither optional nor nested.
+    fn same_device(&self, device: Device) -> Option<Home> {
         let fits = |tensor: &Tensor| device == Device::Any || tensor.device == device;
         let found = self
             .values
@@ -221,45 +199,41 @@ impl<'a> Names<'a> {
         found.map(Home::Value)
     }
 
-    /// What a name stands for.
+    /// Looks a name up.
     pub(super) fn meaning(&self, name: &str) -> Option<Meaning> {
         if let Some(&symbol) = self.known.get(name) {
             return Some(Meaning::Symbol(symbol));
         }
         let param = self.params.get(name).copied().map(Meaning::Value);
         let result = || self.results.get(name).copied().map(Meaning::Output);
-        param.or_else(result).or_else(|| self.given.get(name).copied())
+        param.or_else(result).or_else(|| self.defined.get(name).copied())
     }
 
-    /// A point to which [`Names::end`] returns.
-    pub(super) fn begin(&self) -> usize {
-        self.ends.len()
+    /// Opens a scope; returns the mark that closes it.
+    pub(super) fn open_scope(&self) -> usize {
+        self.scoped.len()
     }
 
-    /// The end of a block: what it has named since `begin` is unknown again.
-    pub(super) fn end(&mut self, begin: usize) {
-        for name in self.ends.drain(begin..) {
-            self.given.remove(name);
+    /// Closes a scope: forgets the names since its mark.
+    pub(super) fn close_scope(&mut self, begin: usize) {
+        for name in self.scoped.drain(begin..) {
+            self.defined.remove(name);
             self.known.remove(name);
         }
     }
 
-    /// Names something in the body.
-    pub(super) fn give(&mut self, name: &'a str, meaning: Meaning) -> Result<(), String> {
+    /// Defines a name of the body.
+    pub(super) fn define(&mut self, name: &'a str, meaning: Meaning) -> Explained<()> {
         if self.meaning(name).is_some() {
             return Err(format!("`{name}` is the name of something else here"));
         }
-        self.given.insert(name, meaning);
-        self.ends.push(name);
+        self.defined.insert(name, meaning);
+        self.scoped.push(name);
         Ok(())
     }
 
-    /// A value of the body, and what is nested in it; its symbols are collected.
-    pub(super) fn result(
-        &mut self,
-        path: String,
-        ty: &'a ParamType,
-    ) -> Result<ValueId, (Part, String)> {
+    /// Adds a value of the body and the values nested in it, and collects their symbols.
+    pub(super) fn add_value(&mut self, path: String, ty: &'a ParamType) -> Located<ValueId> {
         let param = self.function.signature.params.len() + self.others;
         self.others += 1;
         let first = self.values.len();
@@ -270,7 +244,7 @@ impl<'a> Names<'a> {
         Ok(id)
     }
 
-    /// What a parameter, or a value of the body, is called.
+    /// Returns the name of a parameter, or a description of a value of the body.
     pub(super) fn name_of(&self, param: usize) -> String {
         match self.function.signature.params.get(param) {
             Some(param) => param.name.clone(),
@@ -278,65 +252,44 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The symbol that an integer parameter is an occurrence of.
+    /// Returns the symbol that an integer parameter is an occurrence of.
     pub(super) fn symbol_of_value(&self, value: ValueId) -> Option<SymbolId> {
         let param = self.function.signature.params.get(self.values[value].param)?;
         let symbol = self.known.get(param.name.as_str()).copied()?;
         (self.symbols[symbol].value == Some(value)).then_some(symbol)
     }
 
-    /// The value that an expression consists of: a parameter, or an element of one that is a tuple.
+    /// Returns the value that an expression names: a parameter, a value of the body, or an element of a tuple.
     pub(super) fn value_of(&self, expr: &Expr) -> Option<ValueId> {
-        match expr {
-            Expr::Name(name) => match self.given.get(name.as_str()) {
-                Some(Meaning::Value(value)) => Some(*value),
-                Some(Meaning::Symbol(_) | Meaning::Output(_) | Meaning::Local(_)) | None => {
-                    self.params.get(name.as_str()).copied()
-                }
-            },
-            Expr::Element(tuple, index) => self.element(self.value_of(tuple)?, *index as usize),
-            Expr::Field(tuple, name) => {
-                let of = self.value_of(tuple)?;
-                let ParamType::Tuple(elements) = self.values[of].ty else { return None };
-                let named = |element: &crate::Element| element.name.as_ref() == Some(name);
-                self.element(of, elements.iter().position(named)?)
+        if let Expr::Name(name) = expr {
+            if let Some(Meaning::Value(value)) = self.defined.get(name.as_str()) {
+                return Some(*value);
             }
-            Expr::Int(_)
-            | Expr::Unsigned(_)
-            | Expr::Float(_)
-            | Expr::Text(_)
-            | Expr::Null
-            | Expr::Member(..)
-            | Expr::Neg(_)
-            | Expr::Binary(..)
-            | Expr::Call(..)
-            | Expr::Stream(_)
-            | Expr::Cast(..)
-            | Expr::Bool(_)
-            | Expr::None
-            | Expr::Compare(..)
-            | Expr::Not(_)
-            | Expr::Logic(..)
-            | Expr::Array(_)
-            | Expr::Shape(_) => None,
+            return self.params.get(name.as_str()).copied();
         }
+        if let Expr::Element(tuple, index) = expr {
+            return self.element(self.value_of(tuple)?, *index as usize);
+        }
+        let Expr::Field(tuple, name) = expr else { return None };
+        let of = self.value_of(tuple)?;
+        let ParamType::Tuple(elements) = self.values[of].ty else { return None };
+        let named = |element: &crate::Element| element.name.as_ref() == Some(name);
+        self.element(of, elements.iter().position(named)?)
     }
 
-    /// An element of a tuple.
+    /// Returns an element of a tuple.
     fn element(&self, of: ValueId, index: usize) -> Option<ValueId> {
         let value = &self.values[of];
         let is_tuple = matches!(value.ty, ParamType::Tuple(_));
         value.children.get(index).copied().filter(|_| is_tuple)
     }
 
-    /// The tensor that is allocated, if an expression consists of one.
+    /// Returns the allocated tensor that an expression names.
     pub(super) fn output_of(&self, expr: &Expr) -> Option<OutputId> {
         let Expr::Name(name) = expr else { return None };
-        match self.given.get(name.as_str()) {
-            Some(Meaning::Output(output)) => Some(*output),
-            Some(Meaning::Symbol(_) | Meaning::Value(_) | Meaning::Local(_)) | None => {
-                self.results.get(name.as_str()).copied()
-            }
+        if let Some(Meaning::Output(output)) = self.defined.get(name.as_str()) {
+            return Some(*output);
         }
+        self.results.get(name.as_str()).copied()
     }
 }

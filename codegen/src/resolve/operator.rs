@@ -1,21 +1,21 @@
-//! The operators of expressions, once their operands have types.
+//! Operators of terms, chosen by the types of their operands.
 
 use crate::declaration::{BinaryOp, Builtin, Comparison};
 
-/// Of one operand.
+/// An operator with one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unary {
     Neg,
     Fneg,
     Not,
     ToFloat,
-    /// Of an integer without a sign.
+    /// Conversion of a `uint64`.
     UnsignedToFloat,
     Truth,
 }
 
-/// Of two operands of one type; those that start with `F` take floats, those with `U` integers without a sign,
-/// and comparisons yield a truth.
+/// An operator with two operands of one type. `F…` operators take floats and `U…` operators take `uint64`;
+/// comparisons yield a truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binary {
     Add,
@@ -47,7 +47,7 @@ pub(crate) enum Binary {
     Fge,
 }
 
-/// Of two integers, of which the second may be zero.
+/// An integer operator whose second operand must not be zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Division {
     Div,
@@ -55,15 +55,15 @@ pub(crate) enum Division {
     CeilDiv,
 }
 
-/// An operator between two numbers.
+/// An arithmetic operator.
 pub(crate) enum Arithmetic {
-    /// One that always has a result.
+    /// Operator that always has a result.
     Total(Binary),
-    /// A division of integers.
+    /// Division of integers.
     Division(Division),
 }
 
-/// What an operator as it is written means for integers or floats; `None` if it takes no floats.
+/// Returns the operator for integers or floats; `None` if there is none for floats.
 pub(crate) fn arithmetic(op: BinaryOp, float: bool) -> Option<Arithmetic> {
     Some(match (op, float) {
         (BinaryOp::Add, false) => Arithmetic::Total(Binary::Add),
@@ -79,7 +79,7 @@ pub(crate) fn arithmetic(op: BinaryOp, float: bool) -> Option<Arithmetic> {
     })
 }
 
-/// What a function of two arguments means for integers or floats; `None` if it takes no floats.
+/// Returns the operator of a builtin for integers or floats; `None` if there is none for floats.
 pub(crate) fn builtin(builtin: Builtin, float: bool) -> Option<Arithmetic> {
     Some(match (builtin, float) {
         (Builtin::CeilDiv, false) => Arithmetic::Division(Division::CeilDiv),
@@ -91,7 +91,7 @@ pub(crate) fn builtin(builtin: Builtin, float: bool) -> Option<Arithmetic> {
     })
 }
 
-/// A comparison of integers (also of addresses and other words) or floats.
+/// Returns the comparison of floats, or of integers and words such as addresses.
 pub(crate) fn comparison(op: Comparison, float: bool) -> Binary {
     match (op, float) {
         (Comparison::Eq, false) => Binary::Eq,
@@ -109,7 +109,7 @@ pub(crate) fn comparison(op: Comparison, float: bool) -> Binary {
     }
 }
 
-/// The same of integers without a sign.
+/// Returns the comparison of `uint64`.
 pub(crate) fn unsigned(op: Comparison) -> Binary {
     match op {
         Comparison::Eq => Binary::Eq,
@@ -122,19 +122,17 @@ pub(crate) fn unsigned(op: Comparison) -> Binary {
 }
 
 impl Binary {
-    /// True if the operands are floats.
+    /// Returns true if the operands are floats.
     pub(crate) fn takes_floats(self) -> bool {
-        match self {
-            Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv | Binary::Fmin => true,
-            Binary::Fmax | Binary::Feq | Binary::Fne | Binary::Flt | Binary::Fle => true,
-            Binary::Fgt | Binary::Fge => true,
-            Binary::Add | Binary::Sub | Binary::Mul | Binary::Min | Binary::Max => false,
-            Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => false,
-            Binary::Ult | Binary::Ule | Binary::Ugt | Binary::Uge => false,
-        }
+        use Binary::{Fadd, Fdiv, Feq, Fge, Fgt, Fle, Flt, Fmax, Fmin, Fmul, Fne, Fsub};
+        matches!(self, Fadd | Fsub | Fmul | Fdiv | Fmin | Fmax | Feq | Fne | Flt | Fle | Fgt | Fge)
     }
 
-    /// The value of an operation of integers, wrapping; 1 and 0 are true and false.
+    /// Computes an operation of integers, wrapping; truths are 1 and 0.
+    ///
+    /// # Panics
+    ///
+    /// If the operands are floats.
     pub(crate) fn fold(self, a: i64, b: i64) -> i64 {
         match self {
             Binary::Add => a.wrapping_add(b),
@@ -169,7 +167,7 @@ impl Binary {
 }
 
 impl Division {
-    /// The value for a divisor that is not zero, wrapping.
+    /// Computes the division by a number other than zero, wrapping.
     pub(crate) fn fold(self, a: i64, b: i64) -> i64 {
         let (quotient, remainder) = (a.wrapping_div(b), a.wrapping_rem(b));
         let below = remainder != 0 && (remainder < 0) != (b < 0);

@@ -1,32 +1,59 @@
-//! The order of checks, and which occurrence of a symbol binds it: decided here and nowhere else.
+//! Orders the checks of values, and decides which occurrence of a symbol binds it.
 
 use abi_spec::Scalar;
+use rustc_hash::FxHashSet;
 
+use super::function::Received;
 use super::ids::{Id, SymbolId, Table, ValueId};
-use super::knowledge::{Knowledge, Known, Waiting, equal};
 use super::linear::linear;
 use super::names::Names;
 use super::step::{Linear, Place, Rule, Step};
 use super::term::{Node, Term};
-use crate::declaration::{Dim, Expr, Leaf, ParamType, Shape, Strides, Tensor};
+use super::{Explained, Located};
+use crate::declaration::{Dim, Expr, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 
-/// Collects the steps of one function.
+/// State of every symbol.
+pub(super) type Knowledge = Table<SymbolId, Known>;
+
+/// State of a symbol after the occurrences so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    Unknown,
+    /// Only a stride binds it, and strides are compared only where the tensor has them and the extent is above 1. If
+    /// none is compared, [`Step::BindCompact`] binds it.
+    Maybe,
+    /// An occurrence in this parameter binds it, unless the occurrence is absent.
+    Within(usize),
+    /// Every call binds it.
+    Always,
+}
+
+/// An expression with several unknown symbols, compared once they are known.
+struct Waiting<'a> {
+    place: Place,
+    expr: &'a Expr,
+    term: Term,
+    /// Number of its symbols that are unknown.
+    unknown: usize,
+}
+
+/// Steps of a function, or of a value of the body, while they are collected.
 pub(super) struct Order<'n, 'a> {
-    pub(super) names: &'n Names<'a>,
+    names: &'n Names<'a>,
     pub(super) steps: Vec<Step<'a>>,
     pub(super) knowledge: Knowledge,
-    /// In the order of their places; `None` for those that have been compared.
-    pub(super) waiting: Vec<Option<Waiting<'a>>>,
-    /// Which of them wait for a symbol.
-    pub(super) waits: Table<SymbolId, Vec<usize>>,
-    /// The first stride that mentions a symbol.
+    /// Waiting expressions, in the order of their places; `None` for those that have been compared.
+    waiting: Vec<Option<Waiting<'a>>>,
+    /// Indices of the expressions that wait for a symbol.
+    waits: Table<SymbolId, Vec<usize>>,
+    /// First stride that mentions a symbol.
     first: Table<SymbolId, Option<(Place, Linear)>>,
 }
 
 impl<'n, 'a> Order<'n, 'a> {
-    /// The steps of the parameters.
-    pub(super) fn new(names: &'n Names<'a>) -> Result<Self, (Part, String)> {
+    /// Orders the checks of the parameters.
+    pub(super) fn new(names: &'n Names<'a>) -> Located<Self> {
         let mut order = Order {
             names,
             steps: Vec::with_capacity(4 * names.values.len() + 4),
@@ -38,16 +65,12 @@ impl<'n, 'a> Order<'n, 'a> {
         let params: Vec<ValueId> =
             names.values.keys().filter(|&id| names.values[id].is_param()).collect();
         params.into_iter().try_for_each(|value| order.value(value))?;
-        order.settle(0)?;
+        order.finish(0)?;
         Ok(order)
     }
 
-    /// The steps of a value of the body. Symbols that nothing has mentioned before are determined by it.
-    pub(super) fn received(
-        names: &'n Names<'a>,
-        mut knowledge: Knowledge,
-        value: ValueId,
-    ) -> Result<Self, (Part, String)> {
+    /// Orders the checks of a value of the body. It binds the symbols that it is the first to mention.
+    fn received(names: &'n Names<'a>, mut knowledge: Knowledge, value: ValueId) -> Located<Self> {
         while knowledge.len() < names.symbols.len() {
             let symbol = &names.symbols.values().nth(knowledge.len());
             let known = symbol.is_some_and(|symbol| symbol.local.is_some());
@@ -58,39 +81,28 @@ impl<'n, 'a> Order<'n, 'a> {
         let (steps, waiting) = (Vec::new(), Vec::new());
         let mut order = Order { names, steps, knowledge, waiting, waits, first };
         order.value(value)?;
-        order.settle(value.index())?;
+        order.finish(value.index())?;
         Ok(order)
     }
 
-    fn value(&mut self, value: ValueId) -> Result<(), (Part, String)> {
+    fn value(&mut self, value: ValueId) -> Located<()> {
         let ty: &'a ParamType = self.names.values[value].ty;
+        if let ParamType::Scalar(scalar) = ty {
+            self.scalar(value, *scalar);
+            return Ok(());
+        }
+        if let ParamType::Tensor(tensor) = ty {
+            return self.tensor(value, tensor);
+        }
+        self.steps.push(Step::Value { value });
         match ty {
-            ParamType::Scalar(scalar) => {
-                self.scalar(value, *scalar);
-                Ok(())
-            }
-            ParamType::Tensor(tensor) => self.tensor(value, tensor),
-            ParamType::Shape(shape) => {
-                self.steps.push(Step::Value { value });
-                self.dims(shape, |dim| Place::Number { value, dim })
-            }
-            ParamType::Tuple(_) => {
-                self.steps.push(Step::Value { value });
-                self.children(value)
-            }
-            ParamType::Sequence(_, element) if **element != ParamType::Leaf(Leaf::Any) => {
-                self.each(value)
-            }
-            ParamType::Mapping(..) => self.each(value),
+            ParamType::Shape(shape) => self.dims(shape, |dim| Place::Number { value, dim }),
+            ParamType::Tuple(_) => self.children(value),
+            ParamType::Sequence(_, element) if element.is_any() => Ok(()),
+            ParamType::Sequence(..) | ParamType::Mapping(..) => self.each(value),
             ParamType::Union(_) => self.union(value),
-            ParamType::Sequence(..)
-            | ParamType::Leaf(_)
-            | ParamType::Object(_)
-            | ParamType::Optional(_)
-            | ParamType::Literal(_) => {
-                self.steps.push(Step::Value { value });
-                Ok(())
-            }
+            ParamType::Scalar(_) | ParamType::Tensor(_) | ParamType::Leaf(_) => Ok(()),
+            ParamType::Object(_) | ParamType::Optional(_) | ParamType::Literal(_) => Ok(()),
         }
     }
 
@@ -103,35 +115,33 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    fn children(&mut self, value: ValueId) -> Result<(), (Part, String)> {
+    fn children(&mut self, value: ValueId) -> Located<()> {
         let names = self.names;
         names.values[value].children.iter().try_for_each(|&child| self.value(child))
     }
 
-    /// The steps of what is nested in a value and known in a loop or a branch only.
+    /// Orders checks that run in a loop or a branch, for values nested in `of`.
     fn inner(
         &mut self,
         of: ValueId,
-        body: impl FnOnce(&mut Self) -> Result<(), (Part, String)>,
-    ) -> Result<Vec<Step<'a>>, (Part, String)> {
+        body: impl FnOnce(&mut Self) -> Located<()>,
+    ) -> Located<Vec<Step<'a>>> {
         let (outer, before) = (std::mem::take(&mut self.steps), self.waiting.len());
         body(self)?;
         self.compare_within(before, |order, place| order.is_in(place, of));
         let steps = std::mem::replace(&mut self.steps, outer);
-        self.nothing_left(before)?;
+        self.check_none_waiting(before)?;
         Ok(steps)
     }
 
-    fn each(&mut self, value: ValueId) -> Result<(), (Part, String)> {
-        self.steps.push(Step::Value { value });
+    fn each(&mut self, value: ValueId) -> Located<()> {
         let steps = self.inner(value, |order| order.children(value))?;
         self.steps.push(Step::Each { value, steps });
         Ok(())
     }
 
-    /// A type that does not fit must leave no trace, so the types of a union bind nothing.
-    fn union(&mut self, value: ValueId) -> Result<(), (Part, String)> {
-        self.steps.push(Step::Value { value });
+    /// Orders the checks of a union. A type that does not match must leave no trace, so none may bind a symbol.
+    fn union(&mut self, value: ValueId) -> Located<()> {
         let (names, before) = (self.names, self.knowledge.clone());
         let mut types = Vec::new();
         for &child in &names.values[value].children {
@@ -147,8 +157,8 @@ impl<'n, 'a> Order<'n, 'a> {
         Ok(())
     }
 
-    /// Nothing that is checked in a loop or a union can wait for what is known after it.
-    fn nothing_left(&self, before: usize) -> Result<(), (Part, String)> {
+    /// Checks that no expression in a loop or a union waits for symbols that are bound after it.
+    fn check_none_waiting(&self, before: usize) -> Located<()> {
         match self.waiting[before..].iter().flatten().next() {
             Some(Waiting { place, expr, .. }) => {
                 Err((place.part(), format!("not all symbols of `{expr}` are known here")))
@@ -157,7 +167,7 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    fn tensor(&mut self, value: ValueId, tensor: &'a Tensor) -> Result<(), (Part, String)> {
+    fn tensor(&mut self, value: ValueId, tensor: &'a Tensor) -> Located<()> {
         self.steps.push(Step::Header { value, tensor, device: true });
         self.dims(&tensor.shape, |dim| Place::Extent { value, dim })?;
         match &tensor.strides {
@@ -173,39 +183,31 @@ impl<'n, 'a> Order<'n, 'a> {
         Ok(())
     }
 
-    fn dims(
-        &mut self,
-        shape: &'a Shape,
-        place: impl Fn(usize) -> Place,
-    ) -> Result<(), (Part, String)> {
-        let Shape::Dims(dims) = shape else { return Ok(()) };
-        dims.iter().enumerate().try_for_each(|(dim, extent)| self.dim(place(dim), extent))
+    fn dims(&mut self, shape: &'a Shape, place: impl Fn(usize) -> Place) -> Located<()> {
+        shape.dims().iter().enumerate().try_for_each(|(dim, extent)| self.dim(place(dim), extent))
     }
 
-    /// True if the value of a place may be absent, or be one of many.
-    pub(super) fn is_within(&self, place: Place) -> bool {
+    /// Returns true if the value of a place may be absent, or is one of many.
+    fn is_within(&self, place: Place) -> bool {
         self.names.values[place.value()].guard.is_some() || self.is_dynamic(place)
     }
 
-    /// True if a place belongs to a value or to what is nested in it.
+    /// Returns true if a place belongs to a value or to one nested in it.
     fn is_in(&self, place: Place, value: ValueId) -> bool {
         let parent = |&at: &ValueId| self.names.values[at].source.parent();
         std::iter::successors(Some(place.value()), parent).any(|at| at == value)
     }
 
-    /// True if a place is in a loop or a union.
+    /// Returns true if a place is in a loop or a union.
     fn is_dynamic(&self, place: Place) -> bool {
         self.names.values[place.value()].dynamic
     }
 
-    fn dim(&mut self, place: Place, dim: &'a Dim) -> Result<(), (Part, String)> {
+    fn dim(&mut self, place: Place, dim: &'a Dim) -> Located<()> {
         let at = |reason| (place.part(), reason);
-        let expr = match dim {
-            Dim::Any => {
-                self.steps.push(Step::Occurrence { place, rule: Rule::Any });
-                return Ok(());
-            }
-            Dim::Expr(expr) => expr,
+        let Some(expr) = dim.expr() else {
+            self.steps.push(Step::Occurrence { place, rule: Rule::Any });
+            return Ok(());
         };
         let term = self.names.dim(expr).map_err(at)?;
         if let Place::Extent { .. } = place
@@ -219,12 +221,12 @@ impl<'n, 'a> Order<'n, 'a> {
         }
         self.steps.push(Step::Occurrence { place, rule });
         if let Some((symbol, linear)) = bound {
-            self.bound(place, symbol, linear);
+            self.bind(place, symbol, linear);
         }
         Ok(())
     }
 
-    /// What an expression requires of a place at this point, and the symbol that it determines.
+    /// Returns the rule for an expression at this point, and the symbol that it binds.
     fn rule(&self, expr: &Expr, term: &Term) -> (Rule, Option<(SymbolId, Linear)>) {
         let unknown = self.symbols(term, |knowledge| knowledge != Known::Always);
         match (&term.node, &unknown[..]) {
@@ -245,8 +247,8 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    /// A place may determine a symbol.
-    fn bound(&mut self, place: Place, symbol: SymbolId, linear: Linear) {
+    /// Records that a place binds a symbol.
+    fn bind(&mut self, place: Place, symbol: SymbolId, linear: Linear) {
         if self.is_within(place) {
             if self.knowledge[symbol] == Known::Unknown {
                 let param = self.names.values[place.value()].param;
@@ -263,14 +265,14 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    /// After the last value: what only strides determine is known now; nothing may be left. `first` is the first of
-    /// the values.
-    fn settle(&mut self, first: usize) -> Result<(), (Part, String)> {
+    /// Binds the symbols that only strides mention, and checks that every symbol is bound. `first` is the index of
+    /// the first of the values.
+    fn finish(&mut self, first: usize) -> Located<()> {
         for symbol in self.names.symbols.keys() {
             if self.knowledge[symbol] == Known::Maybe
                 && let Some((place, linear)) = self.first[symbol].take()
             {
-                self.steps.push(Step::Settle { symbol, place, linear });
+                self.steps.push(Step::BindCompact { symbol, place, linear });
                 self.know(symbol);
             }
         }
@@ -280,48 +282,116 @@ impl<'n, 'a> Order<'n, 'a> {
             let symbol = &self.names.symbols[symbol];
             return Err((symbol.part, format!("nothing determines the symbol `{}`", symbol.name)));
         }
-        self.all_inside(first)
+        self.check_all_determined(first)
     }
 
-    /// What is known within a parameter only must not be used in another.
-    fn all_inside(&self, first: usize) -> Result<(), (Part, String)> {
+    /// Checks that no expression uses a symbol that only another parameter binds.
+    fn check_all_determined(&self, first: usize) -> Located<()> {
         for (value, declared) in self.names.values.iter().skip(first) {
-            if let Some(Shape::Dims(dims)) = declared.ty.shape() {
-                self.dims_inside(dims, declared.param, |dim| Place::Extent { value, dim })?;
-            }
-            let strides = declared.ty.tensor().map(|tensor| &tensor.strides);
-            if let Some(Strides::List(dims)) = strides {
-                self.dims_inside(dims, declared.param, |dim| Place::Stride { value, dim })?;
-            }
+            let shape = declared.ty.shape().map_or(&[][..], Shape::dims);
+            let extent = |dim| Place::Extent { value, dim };
+            self.check_dims_determined(shape, declared.param, extent)?;
+            let strides = declared.ty.tensor().map_or(&[][..], |tensor| tensor.strides.dims());
+            let stride = |dim| Place::Stride { value, dim };
+            self.check_dims_determined(strides, declared.param, stride)?;
         }
         Ok(())
     }
 
-    fn dims_inside(
+    fn check_dims_determined(
         &self,
         dims: &[Dim],
         param: usize,
         place: impl Fn(usize) -> Place,
-    ) -> Result<(), (Part, String)> {
+    ) -> Located<()> {
         for (index, dim) in dims.iter().enumerate() {
-            if let Dim::Expr(expr) = dim {
+            if let Some(expr) = dim.expr() {
                 let at = |reason| (place(index).part(), reason);
                 let term = self.names.dim(expr).map_err(at)?;
-                inside(self.names, &self.knowledge, &term, Some(param)).map_err(at)?;
+                check_determined(self.names, &self.knowledge, &term, Some(param)).map_err(at)?;
             }
         }
         Ok(())
     }
+
+    /// Queues an expression until its symbols are known.
+    fn wait(&mut self, place: Place, expr: &'a Expr, term: Term) {
+        let unknown = self.symbols(&term, |knowledge| knowledge != Known::Always);
+        unknown.iter().for_each(|&symbol| self.waits[symbol].push(self.waiting.len()));
+        self.waiting.push(Some(Waiting { place, expr, term, unknown: unknown.len() }));
+    }
+
+    /// Marks a symbol as known, and compares the expressions that waited for it alone.
+    fn know(&mut self, symbol: SymbolId) {
+        if self.knowledge[symbol] == Known::Always {
+            return;
+        }
+        self.knowledge[symbol] = Known::Always;
+        for index in std::mem::take(&mut self.waits[symbol]) {
+            let waiting = self.waiting[index].as_mut();
+            let ready = waiting.is_some_and(|waiting| {
+                waiting.unknown -= 1;
+                waiting.unknown == 0
+            });
+            if ready {
+                self.compare(index);
+            }
+        }
+    }
+
+    /// Compares waiting expressions, from index `from` on, at wanted places whose parameter binds all their symbols.
+    fn compare_within(&mut self, from: usize, wanted: impl Fn(&Self, Place) -> bool) {
+        for index in from..self.waiting.len() {
+            let Some(Waiting { place, term, .. }) = &self.waiting[index] else { continue };
+            let param = self.names.values[place.value()].param;
+            let known = |knowledge| knowledge == Known::Always || knowledge == Known::Within(param);
+            let unknown = self.symbols(term, |knowledge| !known(knowledge));
+            if wanted(self, *place) && self.is_within(*place) && unknown.is_empty() {
+                self.compare(index);
+            }
+        }
+    }
+
+    fn compare(&mut self, index: usize) {
+        if let Some(Waiting { place, expr, term, .. }) = self.waiting[index].take() {
+            let uncertain = self.symbols(&term, |knowledge| matches!(knowledge, Known::Within(_)));
+            self.steps.push(Step::Occurrence { place, rule: equal(expr, term, uncertain) });
+        }
+    }
+
+    /// Returns the symbols of a term whose state is wanted, each once, in order.
+    fn symbols(&self, term: &Term, wanted: impl Fn(Known) -> bool) -> Vec<SymbolId> {
+        /// Number of symbols up to which a linear search is used instead of a set.
+        const FEW: usize = 16;
+        let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
+        term.visit_symbols(&mut |symbol| {
+            if !wanted(self.knowledge[symbol]) {
+                return;
+            }
+            if found.len() == FEW {
+                seen.extend(found.iter().copied());
+            }
+            let few = found.len() < FEW;
+            let is_new = if few { !found.contains(&symbol) } else { seen.insert(symbol) };
+            found.extend(is_new.then_some(symbol));
+        });
+        found
+    }
+
+    /// Checks that a term outside of parameters mentions no symbol that only one parameter binds.
+    pub(super) fn check_determined(&self, term: &Term) -> Explained<()> {
+        check_determined(self.names, &self.knowledge, term, None)
+    }
 }
 
-/// Requires that a term, which is in a parameter or outside, mentions no symbol that is known within
-/// another parameter only.
-pub(super) fn inside(
+/// Checks that a term, in parameter `param` or outside of parameters, mentions no symbol that only another parameter
+/// binds.
+pub(super) fn check_determined(
     names: &Names<'_>,
     knowledge: &Knowledge,
     term: &Term,
     param: Option<usize>,
-) -> Result<(), String> {
+) -> Explained<()> {
     let mut outside = None;
     term.visit_symbols(&mut |symbol| match knowledge[symbol] {
         Known::Within(of) if param != Some(of) => outside = Some((symbol, of)),
@@ -330,4 +400,37 @@ pub(super) fn inside(
     let Some((symbol, of)) = outside else { return Ok(()) };
     let (name, of) = (names.symbols[symbol].name, names.name_of(of));
     Err(format!("nothing determines the symbol `{name}` where `{of}` does not"))
+}
+
+/// Builds the rule for equality with a term. A constant needs no text.
+fn equal(expr: &Expr, term: Term, uncertain: Vec<SymbolId>) -> Rule {
+    let text = if term.constant().is_some() { String::new() } else { expr.to_string() };
+    Rule::Equal { term, text, uncertain }
+}
+
+/// Adds a value of the body, called `path` in errors, and orders the checks of its type.
+pub(super) fn receive<'a>(
+    names: &mut Names<'a>,
+    knowledge: &mut Knowledge,
+    path: String,
+    ty: &'a ParamType,
+) -> Located<Received<'a>> {
+    let value = names.add_value(path, ty)?;
+    let before = Table::like(&names.symbols, false);
+    let before = knowledge.iter().fold(before, |mut all, (symbol, known)| {
+        all[symbol] = *known == Known::Always;
+        all
+    });
+    let order = Order::received(names, std::mem::take(knowledge), value)?;
+    let Order { steps, knowledge: after, .. } = order;
+    *knowledge = after;
+    let mut known = Vec::new();
+    let mut mention = |symbol: SymbolId| {
+        let local = names.symbols[symbol].local.is_some();
+        if (before[symbol] || local) && !known.contains(&symbol) {
+            known.push(symbol);
+        }
+    };
+    Step::visit_all(&steps, &mut |step| step.visit_symbols(&mut mention));
+    Ok(Received { value, steps, known })
 }

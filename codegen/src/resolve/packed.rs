@@ -1,20 +1,18 @@
-//! Values that a program makes for functions of the FFI, and whether a function of the library takes them.
+//! Resolves values that the body makes for functions of the FFI, and checks calls of functions of the library.
 
-use abi_spec::{Scalar, TypeIndex};
+use abi_spec::TypeIndex;
 
+use super::Explained;
 use super::accepted::{Accepted, possible};
 use super::function::{Callee, Packed, PackedCall, Plain};
 use super::statement::Block;
 use super::term::{Kind, Node, Term};
 use super::value::Source;
-use crate::declaration::{Expr, FunctionRef, ObjectClass, ParamType, ResultType};
-
-/// What a value is, or why it is none.
-type Found<T> = Result<T, String>;
+use crate::declaration::{Expr, FunctionRef, ObjectClass, ParamType, ResultType, Sequence, Shape};
 
 impl<'a> Block<'_, 'a> {
-    /// A function, and how messages call it.
-    pub(super) fn callee(&self, callee: &'a FunctionRef) -> Found<(Callee<'a>, String)> {
+    /// Resolves a callee, and returns its spelling in errors.
+    pub(super) fn callee(&self, callee: &'a FunctionRef) -> Explained<(Callee<'a>, String)> {
         match callee {
             FunctionRef::Symbol(name) => {
                 let signature = self.items.signatures.get(&name[..]);
@@ -36,41 +34,27 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// A value of the FFI.
-    pub(super) fn packed(&self, expr: &'a Expr) -> Found<Packed<'a>> {
-        match expr {
-            Expr::None => Ok(Packed::Plain(Plain::None)),
-            Expr::Text(text) => Ok(Packed::Plain(Plain::Text(text))),
-            Expr::Array(all) => {
-                let all = all.iter().map(|entry| self.packed(entry));
-                Ok(Packed::Array(all.collect::<Found<_>>()?))
-            }
-            Expr::Shape(all) => {
-                let all = all.iter().map(|number| self.integer(number));
-                Ok(Packed::Shape(all.collect::<Found<_>>()?))
-            }
-            Expr::Int(_)
-            | Expr::Unsigned(_)
-            | Expr::Float(_)
-            | Expr::Null
-            | Expr::Name(_)
-            | Expr::Member(..)
-            | Expr::Element(..)
-            | Expr::Field(..)
-            | Expr::Neg(_)
-            | Expr::Binary(..)
-            | Expr::Call(..)
-            | Expr::Stream(_)
-            | Expr::Cast(..)
-            | Expr::Bool(_)
-            | Expr::Compare(..)
-            | Expr::Not(_)
-            | Expr::Logic(..) => self.packed_term(expr),
+    /// Resolves an expression to a value of the FFI.
+    pub(super) fn packed(&self, expr: &'a Expr) -> Explained<Packed<'a>> {
+        if *expr == Expr::None {
+            return Ok(Packed::Plain(Plain::None));
         }
+        if let Expr::Text(text) = expr {
+            return Ok(Packed::Plain(Plain::Text(text)));
+        }
+        if let Expr::Array(entries) = expr {
+            let entries = entries.iter().map(|entry| self.packed(entry));
+            return Ok(Packed::Array(entries.collect::<Explained<_>>()?));
+        }
+        if let Expr::Shape(numbers) = expr {
+            let numbers = numbers.iter().map(|number| self.integer(number));
+            return Ok(Packed::Shape(numbers.collect::<Explained<_>>()?));
+        }
+        self.packed_term(expr)
     }
 
-    /// A value that has a name, or what is computed.
-    fn packed_term(&self, expr: &Expr) -> Found<Packed<'a>> {
+    /// Resolves an expression other than None, text, an array or a shape.
+    fn packed_term(&self, expr: &Expr) -> Explained<Packed<'a>> {
         if let Some(output) = self.names.output_of(expr) {
             return Ok(Packed::Plain(Plain::Output(output)));
         }
@@ -86,43 +70,47 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// True if a value is surely of a type.
-    pub(super) fn is_of(&self, packed: &Packed<'_>, ty: &ParamType) -> bool {
+    /// Returns true if a value is known to be of a type, so that no check is needed.
+    pub(super) fn is_known_to_be(&self, packed: &Packed<'_>, ty: &ParamType) -> bool {
         let (required, optional) = ty.required();
-        match (packed, required) {
-            (_, ParamType::Leaf(crate::Leaf::Any)) => true,
-            (Packed::Plain(Plain::None), _) => optional,
-            (Packed::Plain(Plain::Text(_)), ParamType::Leaf(crate::Leaf::Str)) => true,
-            (
-                Packed::Plain(Plain::Output(_)),
-                ParamType::Object(ObjectClass::Tensor | ObjectClass::Any),
-            ) => true,
-            (Packed::Shape(_), ParamType::Shape(crate::Shape::AnyRank)) => true,
-            (Packed::Plain(Plain::Term(term)), ParamType::Scalar(scalar)) => match term.kind {
-                Kind::Bool => *scalar == Scalar::Bool,
-                Kind::Int => *scalar == Scalar::Int64,
-                Kind::Unsigned => *scalar == Scalar::Uint64,
-                Kind::Float => *scalar == Scalar::Float64,
-                Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => false,
-            },
-            (Packed::Plain(Plain::Value(value)), required) => {
+        if required.is_any() {
+            return true;
+        }
+        match packed {
+            Packed::Plain(Plain::None) => optional,
+            Packed::Plain(Plain::Text(_)) => required.leaf().is_some_and(|leaf| {
+                leaf.facts().kind == Kind::Text && leaf.accepts(TypeIndex::RAW_STR)
+            }),
+            Packed::Plain(Plain::Output(_)) => {
+                matches!(required.class(), Some(ObjectClass::Tensor | ObjectClass::Any))
+            }
+            Packed::Plain(Plain::Term(term)) => {
+                matches!(required, ParamType::Scalar(scalar) if term.kind.number() == Some(*scalar))
+            }
+            Packed::Plain(Plain::Value(value)) => {
                 let value = &self.names.values[*value];
                 *value.ty == *required && (optional || !value.optional)
             }
-            (Packed::Array(all), ParamType::Sequence(crate::Sequence::Array, element)) => {
-                all.iter().all(|entry| self.is_of(entry, element))
+            Packed::Shape(_) => *required == ParamType::Shape(Shape::AnyRank),
+            Packed::Array(entries) => {
+                if let ParamType::Sequence(Sequence::Array, element) = required {
+                    return entries.iter().all(|entry| self.is_known_to_be(entry, element));
+                }
+                let ParamType::Tuple(elements) = required else { return false };
+                let mut pairs = entries.iter().zip(elements);
+                entries.len() == elements.len()
+                    && pairs.all(|(entry, element)| self.is_known_to_be(entry, &element.ty))
             }
-            (Packed::Array(all), ParamType::Tuple(elements)) => {
-                let mut pairs = all.iter().zip(elements);
-                all.len() == elements.len()
-                    && pairs.all(|(entry, element)| self.is_of(entry, &element.ty))
-            }
-            _ => false,
         }
     }
 
-    /// Whether a function of this library may take the arguments of a call, and yield its result.
-    pub(super) fn fits(&self, call: &PackedCall<'_>, result: Option<&ParamType>) -> Found<()> {
+    /// Checks the arguments and the result type of a call of a function of this library: their types must not
+    /// contradict its signature.
+    pub(super) fn check_call(
+        &self,
+        call: &PackedCall<'_>,
+        result: Option<&ParamType>,
+    ) -> Explained<()> {
         let Callee::Symbol { name, own: true } = call.callee else { return Ok(()) };
         let Some(signature) = self.items.signatures.get(name) else { return Ok(()) };
         let (given, least) = (call.args.len(), signature.required());
@@ -130,7 +118,7 @@ impl<'a> Block<'_, 'a> {
             return Err(format!("`{}` does not take {given} arguments", signature.header()));
         }
         for (arg, param) in call.args.iter().zip(signature.arguments()) {
-            if !self.may_be(arg).meets(possible(&param.ty)) {
+            if !self.possible_indices(arg).meets(possible(&param.ty)) {
                 let (param, ty) = (&param.name, &param.ty);
                 return Err(format!("`{param}` of `{name}` is of type `{ty}`"));
             }
@@ -149,8 +137,8 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// The type indices that a value may have.
-    pub(super) fn may_be(&self, packed: &Packed<'_>) -> Accepted {
+    /// Returns the type indices that a value may have.
+    pub(super) fn possible_indices(&self, packed: &Packed<'_>) -> Accepted {
         use TypeIndex as T;
         match packed {
             Packed::Plain(Plain::None) => Accepted::of(&[T::NONE]),

@@ -1,9 +1,9 @@
-//! How each kind of value is handed over to C functions.
+//! C prototypes: how values are passed to C functions.
 
 use abi_spec::c_library::loader;
 use abi_spec::{Scalar, c_library};
 
-use super::c_type::{CType, Prototype};
+use super::c_type::CType;
 use super::function::Argument;
 use super::ids::ValueId;
 use super::names::Names;
@@ -12,23 +12,40 @@ use super::value::Source;
 use crate::declaration::{KernelCall, Leaf, ParamType, is_text, literal_scalar};
 use crate::ir::{Signature, Type};
 
+/// Type of a C function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Prototype {
+    /// Types of the parameters.
+    pub(crate) params: Vec<CType>,
+    /// Type of the result.
+    pub(crate) result: Option<CType>,
+}
+
+impl Prototype {
+    /// Returns the type under the C calling convention.
+    pub(crate) fn signature(&self) -> Signature {
+        let params = self.params.iter().map(|ty| ty.abi()).collect();
+        Signature { params, result: self.result.map(CType::abi) }
+    }
+}
+
 /// How a C function yields its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Result {
-    /// It yields none.
+pub(super) enum ResultConvention {
+    /// No result.
     None,
-    /// It returns a scalar.
-    Scalar(Scalar),
-    /// It writes a value through its last argument.
+    /// A scalar, returned.
+    Returned(Scalar),
+    /// A value, written through the last argument.
     Written,
 }
 
-/// The type of a function that a body calls.
+/// Returns the type of a C function that a body calls.
 pub(super) fn of_call(
     names: &Names<'_>,
     call: &KernelCall,
     args: &[Argument],
-    result: Result,
+    result: ResultConvention,
 ) -> Prototype {
     let types = |arg: &Argument| match arg {
         Argument::Value(value) => of_value(names, *value),
@@ -38,9 +55,9 @@ pub(super) fn of_call(
     };
     let mut params: Vec<CType> = args.iter().flat_map(types).collect();
     let result = match result {
-        Result::None => None,
-        Result::Scalar(scalar) => Some(CType::Scalar(scalar)),
-        Result::Written => {
+        ResultConvention::None => None,
+        ResultConvention::Returned(scalar) => Some(CType::Scalar(scalar)),
+        ResultConvention::Written => {
             params.push(CType::OUT_ANY);
             None
         }
@@ -49,12 +66,12 @@ pub(super) fn of_call(
     Prototype { params, result: status.or(result) }
 }
 
-/// The functions of the C library that allocate tensors, with their types.
+/// Returns the functions of the C library that allocate tensors, with their types.
 pub(crate) fn of_c_library() -> [(&'static str, Signature); 2] {
     [malloc(), free()]
 }
 
-/// The functions of the platform that find the driver of a device, with their types.
+/// Returns the functions of the platform that find the driver of a device, with their types.
 pub(crate) fn of_loaders() -> [(&'static str, Signature); 4] {
     let find = Signature::new(&[Type::Ptr, Type::Ptr], Some(Type::Ptr));
     let open = Signature::new(&[Type::Ptr], Some(Type::Ptr));
@@ -79,14 +96,13 @@ fn text() -> Vec<CType> {
     vec![CType::TEXT, CType::Scalar(Scalar::Int64)]
 }
 
-/// As the table of leaves says; their addresses have names in C.
 fn of_leaf(leaf: Leaf) -> Vec<CType> {
-    let spelled = |&scalar: &Scalar| match (leaf, scalar) {
-        (Leaf::Str | Leaf::Bytes, Scalar::Ptr) => CType::TEXT,
-        (Leaf::Any, Scalar::Ptr) => CType::ANY,
-        (_, scalar) => CType::Scalar(scalar),
+    let facts = leaf.facts();
+    let c_type = |&scalar: &Scalar| match scalar == Scalar::Ptr {
+        true => CType::Pointer(facts.address),
+        false => CType::Scalar(scalar),
     };
-    leaf.facts().passed.iter().map(spelled).collect()
+    facts.passed.iter().map(c_type).collect()
 }
 
 pub(super) fn of_value(names: &Names<'_>, value: ValueId) -> Vec<CType> {

@@ -1,13 +1,13 @@
-//! What an error is about, in words.
+//! Spells the parts of functions that errors are about.
 
 use super::value::values;
 use crate::declaration::Function;
 use crate::declaration::limit::Limit;
+use crate::declaration::reserved::spelled;
 use crate::error::{Error, Part, Site, is_name};
-use crate::language::spelled;
 
 impl Error {
-    /// A part of function number `index` that means nothing; without a position.
+    /// Builds the error for a part of function number `index` without a meaning. It has no position.
     pub(crate) fn invalid(
         index: usize,
         function: &Function,
@@ -18,7 +18,7 @@ impl Error {
         Error::Invalid { site, reason: reason.into(), position: None }
     }
 
-    /// A part of function number `index` that is too large; without a position.
+    /// Builds the error for a part of function number `index` that exceeds a limit. It has no position.
     pub(crate) fn limit(index: usize, function: &Function, part: Part, limit: Limit) -> Error {
         Error::Limit { limit, site: Some(Site::new(index, function, part)), position: None }
     }

@@ -1,50 +1,42 @@
-//! The statements of a program: names and their scopes, types, and that every path ends with a result.
+//! Resolves the statements of a program: names, scopes and types. Checks that every path ends with a result.
 
 use std::borrow::Cow;
 
 use abi_spec::Scalar;
 
-use super::Items;
 use super::accepted::possible;
 use super::function::{
-    Action, Argument, Call, Home, KernelResult, Local, Output, PackedCall, Piece, Received,
+    Action, Argument, Home, KernelCall, KernelResult, Local, Output, PackedCall, Piece, Received,
     Returned, Statement,
 };
 use super::ids::{LocalId, ValueId};
-use super::knowledge::Knowledge;
 use super::names::{Meaning, Names};
-use super::order::inside;
-use super::prototype::{self, Result as Prototype};
-use super::received::receive;
+use super::order::{Knowledge, check_determined, receive};
+use super::prototype::{self, ResultConvention};
 use super::term::{Kind, Node, Term};
-use crate::declaration::{
-    Call as DeclaredCall, Expr, KernelCall, Local as Typed, ParamType, ResultType,
-    Statement as DeclaredStatement, StatementKind, Tensor,
-};
+use super::{Explained, Items, Located};
+use crate::declaration::{self, Expr, ParamType, ResultType, StatementKind, Tensor};
 use crate::error::Part;
 
-/// A program while it is resolved.
+/// Resolver of a program.
 pub(super) struct Block<'n, 'a> {
     pub(super) names: &'n mut Names<'a>,
     pub(super) knowledge: Knowledge,
     pub(super) items: &'n Items<'a>,
-    /// How many statements have been met.
+    /// Number of statements resolved so far.
     count: usize,
 }
 
-/// How a block ends.
+/// How control leaves a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// It has no statements.
+    /// The block has no statements.
     Empty,
-    /// After this statement.
+    /// Control leaves after statement number `.0`.
     After(usize),
-    /// No path gets there.
-    Left,
+    /// The end of the block is unreachable.
+    Unreachable,
 }
-
-/// What a statement is, or why it means nothing.
-pub(super) type Found<T> = Result<T, String>;
 
 impl<'n, 'a> Block<'n, 'a> {
     pub(super) fn new(
@@ -55,13 +47,13 @@ impl<'n, 'a> Block<'n, 'a> {
         Block { names, knowledge, items, count: 0 }
     }
 
-    /// The whole program. One that has nothing to return may end without saying so.
+    /// Resolves the whole program. It may end without `return` if there is nothing to return.
     pub(super) fn body(
         mut self,
-        statements: &'a [DeclaredStatement],
-    ) -> Result<Vec<Statement<'a>>, (Part, String)> {
+        statements: &'a [declaration::Statement],
+    ) -> Located<Vec<Statement<'a>>> {
         let (mut body, end) = self.block(statements)?;
-        if end == End::Left {
+        if end == End::Unreachable {
             return Ok(body);
         }
         let returned = match &self.names.function.signature.result {
@@ -77,51 +69,53 @@ impl<'n, 'a> Block<'n, 'a> {
         Ok(body)
     }
 
-    /// The statements of a block, and how it ends.
+    /// Resolves a block, and returns how control leaves it.
     fn block(
         &mut self,
-        statements: &'a [DeclaredStatement],
-    ) -> Result<(Vec<Statement<'a>>, End), (Part, String)> {
-        let begin = self.names.begin();
+        statements: &'a [declaration::Statement],
+    ) -> Located<(Vec<Statement<'a>>, End)> {
+        let begin = self.names.open_scope();
         let (mut block, mut end) = (Vec::with_capacity(statements.len()), End::Empty);
         for statement in statements {
             let index = self.count;
             self.count += 1;
             let at = |reason| (Part::Statement(index), reason);
-            if end == End::Left {
+            if end == End::Unreachable {
                 return Err(at("no path leads to this statement".to_owned()));
             }
             let location = statement.location.as_ref();
             let (action, left) = self.statement(index, &statement.kind)?;
-            end = if left { End::Left } else { End::After(index) };
+            end = if left { End::Unreachable } else { End::After(index) };
             block.extend(action.map(|action| Statement { location, action }));
         }
-        self.names.end(begin);
+        self.names.close_scope(begin);
         Ok((block, end))
     }
 
-    /// A statement, `None` for one that does nothing, and whether no path goes on after it.
+    /// Resolves a statement. Returns `None` for one without an action, and true if control does not continue after
+    /// it.
     fn statement(
         &mut self,
         index: usize,
         action: &'a StatementKind,
-    ) -> Result<(Option<Action<'a>>, bool), (Part, String)> {
+    ) -> Located<(Option<Action<'a>>, bool)> {
         let at = |reason| (Part::Statement(index), reason);
         Ok(match action {
             StatementKind::If { condition, then, otherwise } => {
                 let condition = self.truth(condition).map_err(at)?;
                 let (then, first) = self.block(then)?;
                 let (otherwise, second) = self.block(otherwise)?;
-                let left = first == End::Left && second == End::Left;
+                let left = first == End::Unreachable && second == End::Unreachable;
                 (Some(Action::If { condition, then, otherwise }), left)
             }
             StatementKind::For { name, start, end, body } => {
-                let range = self.range([start, end]).map_err(at)?;
-                let begin = self.names.begin();
+                let start = self.integer(start).map_err(at)?;
+                let end = self.integer(end).map_err(at)?;
+                let begin = self.names.open_scope();
                 let counter = self.local(name, Kind::Int).map_err(at)?;
                 let (body, _) = self.block(body)?;
-                self.names.end(begin);
-                (Some(Action::For { counter, range, body }), false)
+                self.names.close_scope(begin);
+                (Some(Action::For { counter, start, end, body }), false)
             }
             StatementKind::Let { name, value } => (self.name(name, value).map_err(at)?, false),
             StatementKind::Call { result, call } => {
@@ -142,37 +136,43 @@ impl<'n, 'a> Block<'n, 'a> {
         })
     }
 
-    /// A term whose symbols are known here.
-    pub(super) fn term(&self, expr: &Expr) -> Found<Term> {
-        let term = self.names.term(expr)?;
-        inside(self.names, &self.knowledge, &term, None)?;
+    /// Resolves an expression, all of whose symbols must be bound here.
+    pub(super) fn term(&self, expr: &Expr) -> Explained<Term> {
+        self.determined(self.names.term(expr)?)
+    }
+
+    fn truth(&self, expr: &Expr) -> Explained<Term> {
+        self.determined(self.names.truth(expr)?)
+    }
+
+    fn determined(&self, term: Term) -> Explained<Term> {
+        check_determined(self.names, &self.knowledge, &term, None)?;
         Ok(term)
     }
 
-    fn truth(&self, expr: &Expr) -> Found<Term> {
-        let term = self.names.truth(expr)?;
-        inside(self.names, &self.knowledge, &term, None)?;
-        Ok(term)
+    /// Resolves an argument of a C function.
+    pub(super) fn argument(&self, expr: &Expr) -> Explained<Argument> {
+        let argument = self.names.argument(expr)?;
+        if let Argument::Term(term, _) = &argument {
+            check_determined(self.names, &self.knowledge, term, None)?;
+        }
+        Ok(argument)
     }
 
-    /// An integer.
-    pub(super) fn integer(&self, expr: &Expr) -> Found<Term> {
+    /// Resolves an integer.
+    pub(super) fn integer(&self, expr: &Expr) -> Explained<Term> {
         let term = self.term(expr)?.into_int();
         if term.kind == Kind::Int { Ok(term) } else { Err(format!("`{expr}` is not an integer")) }
     }
 
-    fn range(&self, [start, end]: [&Expr; 2]) -> Found<[Term; 2]> {
-        Ok([self.integer(start)?, self.integer(end)?])
-    }
-
-    fn local(&mut self, name: &'a str, kind: Kind) -> Found<LocalId> {
+    fn local(&mut self, name: &'a str, kind: Kind) -> Explained<LocalId> {
         let local = self.names.locals.push(Local { name, kind });
-        self.names.give(name, Meaning::Local(local))?;
+        self.names.define(name, Meaning::Local(local))?;
         Ok(local)
     }
 
-    /// `let v = e;`
-    fn name(&mut self, name: &'a str, value: &'a Expr) -> Found<Option<Action<'a>>> {
+    /// Resolves `let v = e;`.
+    fn name(&mut self, name: &'a str, value: &'a Expr) -> Explained<Option<Action<'a>>> {
         let alias = self.names.value_of(value).map(Meaning::Value);
         let alias = alias.or_else(|| self.names.output_of(value).map(Meaning::Output));
         let term = self.term(value)?;
@@ -182,69 +182,76 @@ impl<'n, 'a> Block<'n, 'a> {
                 let local = self.local(name, term.kind)?;
                 Ok(Some(Action::Let { local, term }))
             }
-            (_, Some(alias)) => self.names.give(name, alias).map(|()| None),
+            (_, Some(alias)) => self.names.define(name, alias).map(|()| None),
             (Kind::DType | Kind::Device | Kind::Text | Kind::Several, None) => {
                 Err(format!("`{value}` cannot have a name of its own"))
             }
         }
     }
 
-    fn call(&mut self, result: Option<&'a Typed>, call: &'a DeclaredCall) -> Found<Action<'a>> {
+    fn call(
+        &mut self,
+        result: Option<&'a declaration::Local>,
+        call: &'a declaration::Call,
+    ) -> Explained<Action<'a>> {
         match call {
-            DeclaredCall::Kernel(call) => self.kernel(result, call),
-            DeclaredCall::Function { callee, args } => {
+            declaration::Call::Kernel(call) => self.kernel(result, call),
+            declaration::Call::Function { callee, args } => {
                 let (callee, path) = self.callee(callee)?;
-                let args = args.iter().map(|arg| self.packed(arg)).collect::<Found<Vec<_>>>()?;
+                let args =
+                    args.iter().map(|arg| self.packed(arg)).collect::<Explained<Vec<_>>>()?;
                 let call = PackedCall { callee, args };
-                self.fits(&call, result.map(|result| &result.ty))?;
+                self.check_call(&call, result.map(|result| &result.ty))?;
                 let result = result.map(|result| self.received(path, result)).transpose()?;
                 Ok(Action::Call { call, result })
             }
         }
     }
 
-    /// A result that has a name.
-    fn received(&mut self, path: String, result: &'a Typed) -> Found<Received<'a>> {
+    /// Receives the result of a call and defines its name.
+    fn received(
+        &mut self,
+        path: String,
+        result: &'a declaration::Local,
+    ) -> Explained<Received<'a>> {
         let received = self.receive(format!("result of {path}"), &result.ty)?;
-        self.names.give(&result.name, Meaning::Value(received.value))?;
+        self.names.define(&result.name, Meaning::Value(received.value))?;
         Ok(received)
     }
 
-    /// A value that must be of a type.
-    pub(super) fn receive(&mut self, path: String, ty: &'a ParamType) -> Found<Received<'a>> {
+    /// Receives a value that must be of a type.
+    pub(super) fn receive(&mut self, path: String, ty: &'a ParamType) -> Explained<Received<'a>> {
         receive(self.names, &mut self.knowledge, path, ty).map_err(|(_, reason)| reason)
     }
 
-    fn kernel(&mut self, result: Option<&'a Typed>, call: &'a KernelCall) -> Found<Action<'a>> {
-        let mut args = Vec::with_capacity(call.args.len());
-        for expr in &call.args {
-            let argument = self.names.argument(expr)?;
-            if let Argument::Term(term, _) = &argument {
-                inside(self.names, &self.knowledge, term, None)?;
-            }
-            args.push(argument);
-        }
+    fn kernel(
+        &mut self,
+        result: Option<&'a declaration::Local>,
+        call: &'a declaration::KernelCall,
+    ) -> Explained<Action<'a>> {
+        let args =
+            call.args.iter().map(|expr| self.argument(expr)).collect::<Explained<Vec<_>>>()?;
         let yields = match result.map(|result| &result.ty) {
-            None => Prototype::None,
+            None => ResultConvention::None,
             Some(ParamType::Scalar(_)) if call.status.is_some() => {
                 let reason = "a kernel that is called with `try` returns a status, not the result";
                 return Err(reason.to_owned());
             }
-            Some(ParamType::Scalar(scalar)) => Prototype::Scalar(*scalar),
-            Some(_) => Prototype::Written,
+            Some(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
+            Some(_) => ResultConvention::Written,
         };
         let types = prototype::of_call(self.names, call, &args, yields);
         let (symbol, prototype) = (&call.symbol, types.signature());
         let result = match (result, yields) {
             (None, _) => KernelResult::None,
-            (Some(result), Prototype::Written) => {
+            (Some(result), ResultConvention::Written) => {
                 KernelResult::Written(self.received(symbol.clone(), result)?)
             }
-            (Some(result), Prototype::None | Prototype::Scalar(_)) => {
+            (Some(result), ResultConvention::None | ResultConvention::Returned(_)) => {
                 KernelResult::Returned(self.received(symbol.clone(), result)?.value)
             }
         };
-        let call = Call { symbol, prototype, types, args, status: call.status.as_deref() };
+        let call = KernelCall { symbol, prototype, types, args, status: call.status.as_deref() };
         Ok(Action::Kernel { call, result })
     }
 
@@ -253,17 +260,18 @@ impl<'n, 'a> Block<'n, 'a> {
         name: &'a str,
         tensor: &'a Tensor,
         on: Option<&'a Expr>,
-    ) -> Found<Action<'a>> {
-        let extents = tensor.extents().map(|extent| self.integer(extent)).collect::<Found<_>>()?;
+    ) -> Explained<Action<'a>> {
+        let extents =
+            tensor.extents().map(|extent| self.integer(extent)).collect::<Explained<_>>()?;
         let home = on.map(|on| self.home(on)).transpose()?;
         let output =
             self.names.outputs.push(Output { name, tensor: Cow::Borrowed(tensor), extents, home });
-        self.names.give(name, Meaning::Output(output))?;
+        self.names.define(name, Meaning::Output(output))?;
         Ok(Action::Allocate(output))
     }
 
-    /// Where a tensor lives.
-    pub(super) fn home(&self, on: &Expr) -> Found<Home> {
+    /// Resolves the tensor whose device an allocation or a launch shares.
+    pub(super) fn home(&self, on: &Expr) -> Explained<Home> {
         let is_tensor = |value: &ValueId| self.names.values[*value].tensor().is_some();
         if let Some(value) = self.names.value_of(on).filter(is_tensor) {
             if self.names.values[value].guard.is_some() {
@@ -275,8 +283,8 @@ impl<'n, 'a> Block<'n, 'a> {
         output.ok_or_else(|| format!("`{on}` is no tensor"))
     }
 
-    /// A part of a message.
-    fn piece(&self, part: &'a Expr) -> Found<Piece<'a>> {
+    /// Resolves a piece of a message.
+    fn piece(&self, part: &'a Expr) -> Explained<Piece<'a>> {
         if let Expr::Text(text) = part {
             return Ok(Piece::Text(text));
         }
@@ -288,7 +296,7 @@ impl<'n, 'a> Block<'n, 'a> {
         Ok(Piece::Term(term))
     }
 
-    fn returned(&mut self, value: Option<&'a Expr>) -> Found<Returned<'a>> {
+    fn returned(&mut self, value: Option<&'a Expr>) -> Explained<Returned<'a>> {
         match (&self.names.function.signature.result, value) {
             (ResultType::None, None) => Ok(Returned::None),
             (ResultType::None, Some(Expr::None)) => Ok(Returned::None),
@@ -303,10 +311,10 @@ impl<'n, 'a> Block<'n, 'a> {
             }
             (ResultType::Value(ty), Some(value)) => {
                 let packed = self.packed(value)?;
-                if !self.may_be(&packed).meets(possible(ty)) {
+                if !self.possible_indices(&packed).meets(possible(ty)) {
                     return Err(format!("the result is of type `{ty}`, which `{value}` is not"));
                 }
-                if self.is_of(&packed, ty) {
+                if self.is_known_to_be(&packed, ty) {
                     return Ok(Returned::Packed(packed, None));
                 }
                 let received = self.receive("result".to_owned(), ty)?;
@@ -315,13 +323,13 @@ impl<'n, 'a> Block<'n, 'a> {
         }
     }
 
-    /// A scalar that is returned: a number that fits, or whatever turns out to be one.
+    /// Resolves a scalar to return. An address or a value is received, so that its type is checked at run time.
     fn scalar(
         &mut self,
         scalar: Scalar,
         ty: &'a ParamType,
         value: &'a Expr,
-    ) -> Found<Returned<'a>> {
+    ) -> Explained<Returned<'a>> {
         let term = self.term(value)?;
         let fits = match term.kind {
             Kind::Bool => scalar == Scalar::Bool || scalar.is_int() || scalar.is_float(),
@@ -350,7 +358,7 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 }
 
-/// A number as a value of a scalar type, which it must fit; errors call it by its name.
+/// Converts a number to a scalar type, which it must fit; `name` is its name in errors.
 pub(super) fn converted(term: Term, scalar: Scalar, name: String) -> Term {
     let is_float = scalar.is_float();
     let term = if is_float { term.into_number().into_float() } else { term.into_number() };

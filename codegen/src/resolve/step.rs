@@ -1,104 +1,103 @@
-//! The checks and bindings that a signature means.
+//! Checks and bindings of values.
 
 use abi_spec::Scalar;
 
-use super::ids::{SymbolId, ValueId};
+use super::ids::{Id, SymbolId, ValueId};
 use super::term::{Quote, Term};
 use crate::declaration::Tensor;
 use crate::error::Part;
 
-/// One check or binding. A step about a value that is absent, because it or what contains it is None, does
-/// not apply.
+/// A check or binding. It does not apply if its value is absent, because the value or one that contains it is None.
 #[derive(Clone, Debug)]
 pub(crate) enum Step<'a> {
-    /// Type and range of a scalar.
+    /// Checks type and range of a scalar.
     Scalar { value: ValueId, scalar: Scalar },
-    /// Type, NULL, ndim, dtype and, if `device`, device of a tensor, the pointer to its extents, and,
-    /// where the rank is free, their signs.
+    /// Checks type, address, rank, element type and, if `device`, device of a tensor, and the address of its extents.
+    /// If the rank is free, also that the extents are not negative.
     Header { value: ValueId, tensor: &'a Tensor, device: bool },
-    /// The type of any other value, and all else that concerns it alone.
+    /// Checks the type of any other value, and everything about the value alone.
     Value { value: ValueId },
-    /// One extent, stride, number of a shape, or integer parameter that is an occurrence of a symbol.
+    /// Compares an extent, a stride, a number of a shape, or an integer parameter that is a symbol.
     Occurrence { place: Place, rule: Rule },
-    /// The strides are compact.
+    /// Checks that the strides are compact.
     Compact { value: ValueId },
-    /// Data pointer and alignment.
+    /// Checks address and alignment of the elements.
     Data { value: ValueId, align: u64 },
-    /// A symbol that only strides mention, none of which counted, takes its compact value.
-    Settle { symbol: SymbolId, place: Place, linear: Linear },
-    /// Steps for each element of a sequence, or each key and value of a mapping.
+    /// Binds a symbol that only strides mention to the compact stride at its first place, if no stride has bound it.
+    BindCompact { symbol: SymbolId, place: Place, linear: Linear },
+    /// Runs steps for each element of a sequence, or each key and value of a mapping.
     Each { value: ValueId, steps: Vec<Step<'a>> },
-    /// Steps for each type of a union, all of which must hold for one of them.
+    /// Runs the steps of one type of a union after the other, until all steps of a type succeed.
     OneOf { value: ValueId, types: Vec<Vec<Step<'a>>> },
-    /// A constraint holds.
+    /// Checks a constraint.
     Require(Condition<'a>),
 }
 
-/// What a `where` clause requires.
+/// A resolved constraint.
 #[derive(Clone, Debug)]
 pub(crate) struct Condition<'a> {
-    /// What the error says; `None` for the comparison itself.
+    /// Message of the error; `None` for the text of the condition.
     pub(crate) message: Option<&'a str>,
-    /// Yields 1 if it holds, else 0.
+    /// Term that yields 1 if the condition holds, else 0.
     pub(crate) test: Term,
-    /// The comparison as it is written, and what it depends on.
+    /// Text of the condition, and the terms that it depends on.
     pub(crate) quote: Quote,
 }
 
 impl<'a> Step<'a> {
-    /// Shows steps to `visit`, those within others too.
+    /// Calls `visit` with every step, nested ones included, outer ones first.
     pub(crate) fn visit_all(steps: &[Step<'a>], visit: &mut impl FnMut(&Step<'a>)) {
         for step in steps {
             visit(step);
-            match step {
-                Step::Each { steps, .. } => Step::visit_all(steps, visit),
-                Step::OneOf { types, .. } => {
-                    types.iter().for_each(|steps| Step::visit_all(steps, visit));
-                }
-                Step::Scalar { .. }
-                | Step::Header { .. }
-                | Step::Value { .. }
-                | Step::Occurrence { .. }
-                | Step::Compact { .. }
-                | Step::Data { .. }
-                | Step::Settle { .. }
-                | Step::Require(_) => {}
+            if let Step::Each { steps, .. } = step {
+                Step::visit_all(steps, visit);
+            } else if let Step::OneOf { types, .. } = step {
+                types.iter().for_each(|steps| Step::visit_all(steps, visit));
             }
         }
     }
 
-    /// The value that it is about, if it is the first step about it.
-    pub(crate) fn opens(&self) -> Option<ValueId> {
+    /// Calls `visit` with every symbol that this step mentions, without those of nested steps.
+    pub(super) fn visit_symbols(&self, visit: &mut impl FnMut(SymbolId)) {
         match self {
-            Step::Scalar { value, .. } | Step::Header { value, .. } | Step::Value { value } => {
-                Some(*value)
+            Step::Occurrence { rule, .. } => rule.visit_symbols(visit),
+            Step::BindCompact { symbol, linear, .. } => {
+                visit(*symbol);
+                linear.visit_symbols(visit);
             }
-            Step::Occurrence { .. }
-            | Step::Compact { .. }
-            | Step::Data { .. }
-            | Step::Settle { .. }
-            | Step::Each { .. }
-            | Step::OneOf { .. }
-            | Step::Require(_) => None,
+            Step::Require(condition) => condition.test.visit_symbols(visit),
+            Step::Scalar { .. } | Step::Header { .. } | Step::Value { .. } => {}
+            Step::Compact { .. } | Step::Data { .. } => {}
+            Step::Each { .. } | Step::OneOf { .. } => {}
         }
+    }
+
+    /// Returns the value that the step is about, if it is the first step about it.
+    pub(crate) fn opens(&self) -> Option<ValueId> {
+        if let Step::Scalar { value, .. } | Step::Header { value, .. } | Step::Value { value } =
+            self
+        {
+            return Some(*value);
+        }
+        None
     }
 }
 
-/// Where a symbol may occur.
+/// A place where a symbol may occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// An integer parameter.
     Value { value: ValueId },
     /// `value.shape[dim]` of a tensor.
     Extent { value: ValueId, dim: usize },
-    /// `value.strides[dim]`
+    /// `value.strides[dim]` of a tensor.
     Stride { value: ValueId, dim: usize },
     /// `value[dim]` of a shape.
     Number { value: ValueId, dim: usize },
 }
 
 impl Place {
-    /// The value that the place belongs to.
+    /// Returns the value that the place belongs to.
     pub(crate) fn value(self) -> ValueId {
         match self {
             Place::Value { value }
@@ -109,7 +108,6 @@ impl Place {
     }
 
     pub(super) fn part(self) -> Part {
-        use super::ids::Id;
         match self {
             Place::Value { value } => Part::Type(value.index()),
             Place::Extent { value, dim } | Place::Number { value, dim } => {
@@ -120,22 +118,22 @@ impl Place {
     }
 }
 
-/// What is required of the number at a place.
+/// Rule for the number at a place.
 #[derive(Clone, Debug)]
 pub(crate) enum Rule {
-    /// Nothing, beyond what every extent must satisfy.
+    /// No rule, except those for all extents.
     Any,
-    /// Equal to a symbol, which it determines unless an earlier occurrence has done so.
+    /// The number equals a symbol, or binds it if no earlier occurrence has.
     Symbol(SymbolId),
-    /// Equal to a term whose symbols are all known, but for these, which are known if something
-    /// optional is there: where one is not, nothing is required.
+    /// The number equals a term. The symbols in `uncertain` are bound only if an optional value exists; the rule does
+    /// not apply if one of them is unbound.
     Equal { term: Term, text: String, uncertain: Vec<SymbolId> },
-    /// Equal to an expression, linear in a symbol that it determines unless an earlier occurrence has.
+    /// The number equals an expression that is linear in `symbol`, or binds it if no earlier occurrence has.
     Solve { symbol: SymbolId, text: String, linear: Linear },
 }
 
 impl Rule {
-    /// Shows every symbol that it mentions to `visit`, some more than once.
+    /// Calls `visit` with every symbol of the rule, some more than once.
     pub(crate) fn visit_symbols(&self, visit: &mut impl FnMut(SymbolId)) {
         match self {
             Rule::Any => {}
@@ -146,29 +144,33 @@ impl Rule {
             }
             Rule::Solve { symbol, linear, .. } => {
                 visit(*symbol);
-                linear.coefficient.visit_symbols(visit);
-                linear.constant.visit_symbols(visit);
+                linear.visit_symbols(visit);
             }
         }
     }
 }
 
-/// `coefficient * symbol + constant`; neither part mentions the symbol.
+/// A linear function `coefficient * symbol + constant`; neither term mentions the symbol.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Linear {
-    /// Not the literal 0.
+    /// Coefficient, not the literal 0.
     pub(crate) coefficient: Term,
-    /// What is added.
+    /// Constant.
     pub(crate) constant: Term,
 }
 
 impl Linear {
-    /// The symbol itself.
+    fn visit_symbols(&self, visit: &mut impl FnMut(SymbolId)) {
+        self.coefficient.visit_symbols(visit);
+        self.constant.visit_symbols(visit);
+    }
+
+    /// Returns the identity.
     pub(crate) fn identity() -> Linear {
         Linear { coefficient: Term::int(1), constant: Term::int(0) }
     }
 
-    /// True if the expression is the symbol itself.
+    /// Returns true for the identity.
     pub(crate) fn is_identity(&self) -> bool {
         *self == Linear::identity()
     }

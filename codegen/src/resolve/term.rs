@@ -1,4 +1,4 @@
-//! Expressions that mean something: trees whose names are resolved and whose operands have types.
+//! Terms: expressions with resolved names and typed operands.
 
 use abi_spec::Scalar;
 
@@ -10,80 +10,80 @@ use crate::declaration::Logic;
 /// A term.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Term {
-    /// What it yields.
+    /// Kind of the result.
     pub(crate) kind: Kind,
-    /// How.
+    /// Operation.
     pub(crate) node: Node,
 }
 
-/// How a term is computed.
+/// Operation of a term.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
-    /// An integer, or the word of an element type or device.
+    /// An integer literal, or the word of an element type or device.
     Int(i64),
-    /// A float.
+    /// A float literal.
     Float(f64),
-    /// Text in quotes, before it is known what it is compared with.
+    /// Text in quotes, whose meaning depends on its use.
     Text(String),
     /// The null pointer.
     Null,
     /// A symbol.
     Symbol(SymbolId),
-    /// What the body has given a name.
+    /// A local of the body.
     Local(LocalId),
-    /// A value: a number as arithmetic sees it, the address of anything else.
+    /// A value: a scalar as a number, anything else as its address.
     Value(ValueId),
-    /// The `DLTensor*` of a tensor that is allocated.
+    /// The `DLTensor*` of an allocated tensor.
     Output(OutputId),
-    /// The address of the first element of a tensor that is allocated.
+    /// The address of the first element of an allocated tensor.
     OutputData(OutputId),
-    /// Something about a value; zero where that is not there.
+    /// A property of a value; zero if the value is absent.
     Property(ValueId, Property),
-    /// An operation on one operand.
+    /// An operation with one operand.
     Unary(Unary, Box<Term>),
-    /// An operation on two.
+    /// An operation with two operands.
     Binary(Binary, Box<[Term; 2]>),
-    /// An operation on two truths, of which the second is computed only if the first does not decide.
+    /// A logical operation, whose second operand is evaluated only if the first does not decide.
     Logic(Logic, Box<[Term; 2]>),
-    /// An operation on two integers that fails if the second is zero.
+    /// A division of integers, which fails with the quote if the divisor is zero.
     Divide(Division, Box<[Term; 2]>, Quote),
-    /// A number in an integer type, which it must fit.
+    /// A conversion to an integer type, which fails if the number does not fit; the text names the number in errors.
     Narrow(Scalar, Box<Term>, String),
-    /// A float rounded to a float type.
+    /// A rounding to a float type.
     Round(Scalar, Box<Term>),
-    /// Whether the text or bytes of a value are these.
+    /// True if the text or bytes of a value equal the literal.
     SameText(ValueId, String),
-    /// The environment's stream of the device of a tensor.
+    /// The environment's stream for the device of a tensor.
     Stream(ValueId),
-    /// That of the device on which a tensor is allocated.
+    /// The environment's stream for the device of an allocated tensor.
     OutputStream(OutputId),
 }
 
-/// What is asked of a value.
+/// A property of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Property {
-    /// Of a tensor.
+    /// A property of a tensor.
     Tensor(OfTensor),
-    /// Of text, bytes, a shape, or the further arguments.
+    /// A property of text, bytes, a shape, or a variadic parameter.
     Several(OfSeveral),
-    /// How many elements a sequence has.
+    /// The number of elements of a sequence.
     Length,
     /// The type of a device.
     TypeOfDevice,
     /// The index of a device.
     IndexOfDevice,
-    /// Whether an optional value is there.
+    /// True if an optional value is not None.
     IsSome,
 }
 
-/// What is asked of a tensor.
+/// A property of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OfTensor {
     /// The address of the first element.
     Data,
-    /// An extent; `checked` if the rank is not known before.
+    /// An extent. `checked` if the rank is not fixed, so that access may fail.
     Extent { dim: u32, checked: bool },
-    /// A stride; likewise.
+    /// A stride, likewise.
     Stride { dim: u32, checked: bool },
     /// The rank.
     Ndim,
@@ -91,33 +91,33 @@ pub(crate) enum OfTensor {
     DType,
     /// The type of the device.
     DeviceType,
-    /// Its index.
+    /// The index of the device.
     DeviceId,
-    /// In bytes.
+    /// The offset of the first element in bytes.
     ByteOffset,
     /// The number of elements.
     Numel,
-    /// Whether the strides are compact.
+    /// True if the strides are compact.
     IsContiguous,
 }
 
-/// What is asked of a value that is an address and a number.
+/// A property of a value that is an address and a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OfSeveral {
     /// The address.
     Address,
-    /// A number of a shape; `checked` if it may have fewer.
+    /// A number of a shape. `checked` if the shape may be shorter, so that access may fail.
     Number { index: u32, checked: bool },
-    /// How many numbers a shape has.
+    /// The number of integers in a shape.
     NumberCount,
-    /// How many bytes text or bytes have.
+    /// The number of bytes in text or bytes.
     TextSize,
-    /// How many further arguments there are, from this one on.
+    /// The number of arguments from argument `first` on.
     RestSize { first: u32 },
 }
 
 impl Property {
-    /// True if it may not be there.
+    /// Returns true if access may fail.
     fn can_fail(self) -> bool {
         matches!(
             self,
@@ -128,21 +128,21 @@ impl Property {
     }
 }
 
-/// How messages quote an expression, and the values that it depends on.
+/// Text of an expression in an error, with the terms whose values the error shows.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(crate) struct Quote {
-    /// Its text.
+    /// Text of the expression.
     pub(crate) text: String,
-    /// What it mentions, in order, without repetition.
-    pub(crate) leaves: Vec<Leaf>,
+    /// Names and members in the expression, each once, in order.
+    pub(crate) shown: Vec<ShownTerm>,
 }
 
-/// A value that a message shows.
+/// A term whose value an error shows.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Leaf {
-    /// What it is called.
+pub(crate) struct ShownTerm {
+    /// Spelling.
     pub(crate) text: String,
-    /// What it is.
+    /// Term.
     pub(crate) term: Term,
 }
 
@@ -155,45 +155,39 @@ impl Term {
         Term::new(Kind::Int, Node::Int(value))
     }
 
-    /// The integer that it always is.
+    /// Returns the value of an integer literal.
     pub(crate) fn constant(&self) -> Option<i64> {
         if let Node::Int(value) = self.node { Some(value) } else { None }
     }
 
-    /// The same as a number, if it is a truth.
+    /// Converts a truth to an integer; leaves other kinds unchanged.
     pub(crate) fn into_number(self) -> Term {
         let kind = if self.kind == Kind::Bool { Kind::Int } else { self.kind };
         Term { kind, ..self }
     }
 
-    /// True if it yields a `float64`.
+    /// Returns true if the result is a float.
     pub(crate) fn is_float(&self) -> bool {
         self.kind == Kind::Float
     }
 
-    /// The same as a `float64`.
+    /// Converts a number to a float.
     pub(crate) fn into_float(self) -> Term {
-        let convert = match self.kind {
-            Kind::Float => return self,
-            Kind::Unsigned => Unary::UnsignedToFloat,
-            Kind::Int
-            | Kind::Bool
-            | Kind::Ptr
-            | Kind::DType
-            | Kind::Device
-            | Kind::Text
-            | Kind::Several => Unary::ToFloat,
-        };
+        if self.kind == Kind::Float {
+            return self;
+        }
+        let unsigned = self.kind == Kind::Unsigned;
+        let convert = if unsigned { Unary::UnsignedToFloat } else { Unary::ToFloat };
         Term::new(Kind::Float, Node::Unary(convert, Box::new(self)))
     }
 
-    /// The same as arithmetic of integers takes it: what is without a sign wraps.
+    /// Converts a truth or a `uint64` to an integer, wrapping; leaves other kinds unchanged.
     pub(crate) fn into_int(self) -> Term {
         let other = matches!(self.kind, Kind::Unsigned | Kind::Bool);
         Term { kind: if other { Kind::Int } else { self.kind }, ..self }
     }
 
-    /// Direct operands, in order.
+    /// Returns the direct operands, in order.
     pub(crate) fn operands(&self) -> &[Term] {
         match &self.node {
             Node::Unary(_, operand) | Node::Narrow(_, operand, _) | Node::Round(_, operand) => {
@@ -218,7 +212,7 @@ impl Term {
         }
     }
 
-    /// True if this node or one below it satisfies `wanted`.
+    /// Returns true if this node or one below it satisfies a predicate.
     pub(crate) fn any(&self, wanted: &mut impl FnMut(&Node) -> bool) -> bool {
         wanted(&self.node) || self.operands().iter().any(|operand| operand.any(wanted))
     }
@@ -231,7 +225,7 @@ impl Term {
         self.operands().iter().for_each(|operand| operand.visit_symbols(f));
     }
 
-    /// True if computing it may fail.
+    /// Returns true if evaluation may fail.
     pub(crate) fn can_fail(&self) -> bool {
         self.any(&mut |node| {
             matches!(node, Node::Narrow(..))

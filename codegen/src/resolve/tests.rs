@@ -1,4 +1,4 @@
-//! What declarations mean, as tables.
+//! Tests of resolved declarations, as tables.
 
 mod order;
 mod print;

@@ -1,17 +1,19 @@
-//! From expressions to terms: what names stand for, what operators mean, and what is no expression at all.
+//! Resolves expressions to terms: looks names up and chooses operators by the kinds of their operands.
 
 use abi_spec::Scalar;
 
+use super::Explained;
+use super::function::Argument;
 use super::ids::ValueId;
 use super::names::{Meaning, Names};
 use super::operator::{self, Arithmetic, Unary};
-use super::term::{Leaf, Node, Quote, Term};
+use super::term::{Node, Quote, ShownTerm, Term};
 use super::value::Source;
 use crate::declaration::{BinaryOp, Builtin, Expr, Kind, ParamType, is_text, literal_scalar};
 
 impl Names<'_> {
-    /// What an expression means, or why it means nothing.
-    pub(super) fn term(&self, expr: &Expr) -> Result<Term, String> {
+    /// Resolves an expression.
+    pub(super) fn term(&self, expr: &Expr) -> Explained<Term> {
         match expr {
             Expr::Int(value) => Ok(Term::int(*value)),
             Expr::Unsigned(value) => Ok(Term::new(Kind::Unsigned, Node::Int(value.cast_signed()))),
@@ -45,7 +47,7 @@ impl Names<'_> {
         }
     }
 
-    fn named(&self, name: &str) -> Result<Term, String> {
+    fn named(&self, name: &str) -> Explained<Term> {
         Ok(match self.meaning(name) {
             Some(Meaning::Symbol(symbol)) => {
                 let value = self.symbols[symbol].value;
@@ -59,7 +61,7 @@ impl Names<'_> {
         })
     }
 
-    /// A value as one term.
+    /// Returns the term of a whole value.
     pub(super) fn whole(&self, value: ValueId) -> Term {
         Term::new(self.kind_of_value(value), Node::Value(value))
     }
@@ -86,49 +88,38 @@ impl Names<'_> {
         }
     }
 
-    /// An operand of arithmetic.
-    pub(super) fn number(&self, expr: &Expr) -> Result<Term, String> {
+    /// Resolves an operand of arithmetic.
+    pub(super) fn number(&self, expr: &Expr) -> Explained<Term> {
         let term = self.term(expr)?;
-        let what = match term.kind {
-            Kind::Unsigned if term.constant().is_some() => "above int64",
-            Kind::Int | Kind::Unsigned | Kind::Float => return Ok(term),
-            Kind::Bool => return Ok(term.into_number()),
-            Kind::Ptr => "an address",
-            Kind::DType => "an element type",
-            Kind::Device => "a device",
-            Kind::Text => "text",
-            Kind::Several => "several values",
-        };
-        if term.kind == Kind::Unsigned {
-            return Err(format!("`{expr}` is {what}: only a `uint64` compares with it"));
+        match term.kind {
+            Kind::Unsigned if term.constant().is_some() => {
+                Err(format!("`{expr}` is above int64: only a `uint64` compares with it"))
+            }
+            Kind::Int | Kind::Unsigned | Kind::Float => Ok(term),
+            Kind::Bool => Ok(term.into_number()),
+            Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => {
+                Err(format!("`{expr}` is {}, not a number", term.kind.noun()))
+            }
         }
-        Err(format!("`{expr}` is {what}, not a number"))
     }
 
-    /// A condition, or an operand of logic.
-    pub(super) fn truth(&self, expr: &Expr) -> Result<Term, String> {
+    /// Resolves a condition, or an operand of a logical operator.
+    pub(super) fn truth(&self, expr: &Expr) -> Explained<Term> {
         let term = self.term(expr)?;
-        let what = match term.kind {
-            Kind::Bool => return Ok(term),
-            Kind::Int | Kind::Unsigned => "an integer",
-            Kind::Float => "a float",
-            Kind::Ptr => "an address",
-            Kind::DType => "an element type",
-            Kind::Device => "a device",
-            Kind::Text => "text",
-            Kind::Several => "several values",
-        };
-        Err(format!("`{expr}` is {what}, not a truth"))
+        if term.kind == Kind::Bool {
+            return Ok(term);
+        }
+        Err(format!("`{expr}` is {}, not a truth", term.kind.noun()))
     }
 
-    /// Two operands of one kind, and whether they are floats.
-    fn both(&self, lhs: &Expr, rhs: &Expr) -> Result<([Term; 2], bool), String> {
+    /// Resolves two operands and converts them to one type; returns true if they are floats.
+    fn both(&self, lhs: &Expr, rhs: &Expr) -> Explained<([Term; 2], bool)> {
         let operands = [self.number(lhs)?, self.number(rhs)?];
         let float = operands.iter().any(Term::is_float);
         Ok((operands.map(if float { Term::into_float } else { Term::into_int }), float))
     }
 
-    fn negation(&self, inner: &Expr) -> Result<Term, String> {
+    fn negation(&self, inner: &Expr) -> Explained<Term> {
         let term = self.number(inner)?.into_int();
         Ok(match (term.constant(), term.kind) {
             (Some(value), _) => Term::int(value.wrapping_neg()),
@@ -137,14 +128,14 @@ impl Names<'_> {
         })
     }
 
-    fn binary(&self, expr: &Expr, op: BinaryOp, lhs: &Expr, rhs: &Expr) -> Result<Term, String> {
+    fn binary(&self, expr: &Expr, op: BinaryOp, lhs: &Expr, rhs: &Expr) -> Explained<Term> {
         let (operands, float) = self.both(lhs, rhs)?;
         let meaning = operator::arithmetic(op, float);
         let meaning = meaning.ok_or_else(|| format!("`{}` takes integers", op.text()))?;
         self.operation(expr, meaning, operands, rhs)
     }
 
-    fn call(&self, expr: &Expr, callee: Builtin, lhs: &Expr, rhs: &Expr) -> Result<Term, String> {
+    fn call(&self, expr: &Expr, callee: Builtin, lhs: &Expr, rhs: &Expr) -> Explained<Term> {
         let (operands, float) = self.both(lhs, rhs)?;
         let meaning = operator::builtin(callee, float);
         let meaning = meaning.ok_or_else(|| format!("`{}` takes integers", callee.text()))?;
@@ -157,7 +148,7 @@ impl Names<'_> {
         op: Arithmetic,
         operands: [Term; 2],
         rhs: &Expr,
-    ) -> Result<Term, String> {
+    ) -> Explained<Term> {
         let kind = operands[0].kind;
         let constants = (operands[0].constant(), operands[1].constant());
         match op {
@@ -180,7 +171,7 @@ impl Names<'_> {
         }
     }
 
-    fn stream(&self, of: &Expr) -> Result<Term, String> {
+    fn stream(&self, of: &Expr) -> Explained<Term> {
         let tensor = self.value_of(of).filter(|&value| self.values[value].tensor().is_some());
         match (tensor, self.output_of(of)) {
             (Some(value), _) => Ok(Term::new(Kind::Ptr, Node::Stream(value))),
@@ -189,7 +180,7 @@ impl Names<'_> {
         }
     }
 
-    fn cast(&self, expr: &Expr, scalar: Scalar, inner: &Expr) -> Result<Term, String> {
+    fn cast(&self, expr: &Expr, scalar: Scalar, inner: &Expr) -> Explained<Term> {
         let term = self.number(inner)?;
         if scalar == Scalar::Ptr {
             return Err("nothing converts to `ptr`".to_owned());
@@ -215,12 +206,61 @@ impl Names<'_> {
         Ok(Term::new(kind_of_scalar(scalar), node))
     }
 
-    /// A text with the values that it depends on.
-    pub(super) fn quote(&self, text: String, exprs: &[&Expr]) -> Result<Quote, String> {
+    /// Builds the quote of expressions.
+    pub(super) fn quote(&self, text: String, exprs: &[&Expr]) -> Explained<Quote> {
         let mut found: Vec<&Expr> = Vec::new();
-        exprs.iter().for_each(|expr| collect_leaves(expr, &mut found));
-        let leaf = |expr: &&Expr| Ok(Leaf { text: expr.to_string(), term: self.term(expr)? });
-        Ok(Quote { text, leaves: found.iter().map(leaf).collect::<Result<_, String>>()? })
+        exprs.iter().for_each(|expr| collect_shown(expr, &mut found));
+        let shown = |expr: &&Expr| Ok(ShownTerm { text: expr.to_string(), term: self.term(expr)? });
+        Ok(Quote { text, shown: found.iter().map(shown).collect::<Explained<_>>()? })
+    }
+}
+
+impl<'a> Names<'a> {
+    /// Resolves a dim: an expression over symbols only.
+    pub(super) fn dim(&self, expr: &Expr) -> Explained<Term> {
+        over_symbols(expr)?;
+        self.term(expr).map(Term::into_int)
+    }
+
+    /// Resolves an extent of a returned tensor: an integer that is known before the call.
+    pub(super) fn extent(&self, expr: &Expr) -> Explained<Term> {
+        self.no_output(expr)?;
+        let term = self.dim(expr)?;
+        if term.kind == Kind::Int { Ok(term) } else { Err(format!("`{expr}` is not an integer")) }
+    }
+
+    /// Checks that an expression does not mention an allocated tensor, which is unknown before the call.
+    pub(super) fn no_output(&self, expr: &Expr) -> Explained<()> {
+        if self.output_of(expr).is_some() {
+            return Err(format!("`{expr}` is a result, which is not known before the call"));
+        }
+        expr.children().try_for_each(|child| self.no_output(child))
+    }
+
+    /// Resolves an argument of a C function.
+    pub(super) fn argument(&self, expr: &Expr) -> Explained<Argument> {
+        let term = self.term(expr)?;
+        if let Some(value) = self.value_of(expr) {
+            return Ok(Argument::Value(value));
+        }
+        if let Node::Text(text) = term.node {
+            return Ok(Argument::Text(text));
+        }
+        let scalar = match (expr, term.kind) {
+            (Expr::Cast(scalar, _), _) => *scalar,
+            (_, Kind::Bool) => Scalar::Bool,
+            (_, Kind::Int) => Scalar::Int64,
+            (_, Kind::Unsigned) => {
+                return Err(format!("`{expr}` is above int64: only a `uint64` compares with it"));
+            }
+            (_, Kind::Float) => Scalar::Float64,
+            (_, Kind::DType) => Scalar::Uint32,
+            (_, Kind::Ptr) => Scalar::Ptr,
+            (_, Kind::Device | Kind::Text | Kind::Several) => {
+                return Err(format!("`{expr}` cannot be an argument of a C function"));
+            }
+        };
+        Ok(Argument::Term(term, scalar))
     }
 }
 
@@ -238,15 +278,20 @@ pub(super) fn kind_of_scalar(scalar: Scalar) -> Kind {
     }
 }
 
-/// The names and members of an expression, in order, without repetition.
-fn collect_leaves<'e>(expr: &'e Expr, leaves: &mut Vec<&'e Expr>) {
-    let is_leaf =
-        matches!(expr, Expr::Name(_) | Expr::Member(..) | Expr::Element(..) | Expr::Field(..));
-    if is_leaf {
-        if !leaves.contains(&expr) {
-            leaves.push(expr);
+/// Collects the names and members of an expression, each once, in order.
+fn collect_shown<'e>(expr: &'e Expr, shown: &mut Vec<&'e Expr>) {
+    if let Expr::Name(_) | Expr::Member(..) | Expr::Element(..) | Expr::Field(..) = expr {
+        if !shown.contains(&expr) {
+            shown.push(expr);
         }
         return;
     }
-    expr.children().for_each(|child| collect_leaves(child, leaves));
+    expr.children().for_each(|child| collect_shown(child, shown));
+}
+
+fn over_symbols(expr: &Expr) -> Explained<()> {
+    if let Expr::Int(_) | Expr::Name(_) | Expr::Neg(_) | Expr::Binary(..) | Expr::Call(..) = expr {
+        return expr.children().try_for_each(over_symbols);
+    }
+    Err(format!("`{expr}` is no expression over symbols"))
 }

@@ -1,46 +1,45 @@
-//! The values of a call: its arguments, and what is nested in them.
+//! Values of a function: parameters, and values nested in them.
 //!
-//! A *value* is a parameter, an element of a tuple, the element type of a sequence, and so on, each
-//! followed by what is nested in it. `Optional` is not a value of its own but a property of the one that
-//! it makes optional.
+//! A *value* is a parameter, an element of a tuple, the elements of a sequence, and so on. Each is followed by the
+//! values nested in it. `Optional` is no value of its own but a property of the value that it wraps.
 
 use super::ids::{Id, Table, ValueId};
+use crate::declaration::reserved::spelled;
 use crate::declaration::{ParamType, Signature, Tensor};
-use crate::language::spelled;
 
 /// A value.
 #[derive(Clone, Debug)]
 pub(crate) struct Value<'a> {
-    /// How expressions and errors call it. Where the value is one of many, [`INDEX`] stands for the number.
+    /// Spelling in expressions and errors. [`INDEX`] stands for an index that is known at run time only.
     pub(crate) path: String,
-    /// Its type, without `Optional`.
+    /// Type, without `Optional`.
     pub(crate) ty: &'a ParamType,
-    /// None is accepted too.
+    /// True if None is accepted.
     pub(crate) optional: bool,
-    /// The parameter that it is, or is nested in; the results of calls in the body count on from there.
+    /// Index of the parameter that it is, or is nested in. Values of the body count on from the parameters.
     pub(crate) param: usize,
-    /// Where it comes from.
+    /// Origin.
     pub(crate) source: Source,
-    /// The nearest value that must be there for this one to be: itself, or one that contains it.
+    /// Nearest value that must not be None for this one to exist: itself, or one that contains it.
     pub(crate) guard: Option<ValueId>,
-    /// How many loops it is in.
+    /// Number of loops around it.
     pub(crate) depth: usize,
-    /// It is one of many, or of one of several types: its place is known in a loop or a branch only.
+    /// True if it exists only in a loop over elements, or in the branch of a union.
     pub(crate) dynamic: bool,
-    /// What is nested directly in it, in order.
+    /// Directly nested values, in order.
     pub(crate) children: Vec<ValueId>,
 }
 
-/// Where a value comes from; positions.
+/// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// The handle of the call.
+    /// The context of a closure.
     Context,
-    /// An argument.
+    /// An argument, by its index.
     Argument(usize),
-    /// All arguments from one on.
+    /// All arguments from an index on.
     Rest(usize),
-    /// What a call in the body has yielded.
+    /// A value of the body.
     Result,
     /// An element of a tuple.
     Element { of: ValueId, index: usize },
@@ -50,16 +49,16 @@ pub(crate) enum Source {
     Key { of: ValueId },
     /// Every value of a mapping.
     Mapped { of: ValueId },
-    /// What a union may hold.
+    /// A value of one type of a union.
     Alternative { of: ValueId },
 }
 
-/// Stands in a path for the number of an element that is known at run time only; the depth of the loop
-/// follows, counted from 1. No name contains it.
+/// Placeholder in a path for an index that is known at run time only. The depth of the loop follows, counted from 1.
+/// Names do not contain it.
 pub(crate) const INDEX: char = '\u{1}';
 
 impl Source {
-    /// The value that contains it.
+    /// Returns the value that contains this one.
     pub(crate) fn parent(self) -> Option<ValueId> {
         match self {
             Source::Context | Source::Argument(_) | Source::Rest(_) | Source::Result => None,
@@ -71,33 +70,25 @@ impl Source {
         }
     }
 
-    /// The value is one of many.
+    /// Returns true if the value stands for many.
     fn is_loop(self) -> bool {
-        match self {
-            Source::Each { .. } | Source::Key { .. } | Source::Mapped { .. } => true,
-            Source::Context
-            | Source::Argument(_)
-            | Source::Rest(_)
-            | Source::Result
-            | Source::Element { .. }
-            | Source::Alternative { .. } => false,
-        }
+        matches!(self, Source::Each { .. } | Source::Key { .. } | Source::Mapped { .. })
     }
 }
 
 impl<'a> Value<'a> {
-    /// The declaration of a tensor.
+    /// Returns the type of a tensor.
     pub(crate) fn tensor(&self) -> Option<&'a Tensor> {
         self.ty.tensor()
     }
 
-    /// A value of a signature that nothing contains.
+    /// Returns true if no value contains this one.
     pub(crate) fn is_param(&self) -> bool {
         self.source.parent().is_none()
     }
 }
 
-/// The values of a signature, in the order in which they are written.
+/// Returns the values of a signature, in source order.
 pub(crate) fn values(signature: &Signature) -> Table<ValueId, Value<'_>> {
     let mut all = Table::default();
     let has_self = signature.has_self();
@@ -112,7 +103,7 @@ pub(crate) fn values(signature: &Signature) -> Table<ValueId, Value<'_>> {
     all
 }
 
-/// Adds a value and what is nested in it.
+/// Adds a value and the values nested in it.
 pub(crate) fn add<'a>(
     all: &mut Table<ValueId, Value<'a>>,
     path: String,
@@ -137,7 +128,7 @@ pub(crate) fn add<'a>(
     id
 }
 
-/// What is nested directly in a value: path, type, source.
+/// Returns path, type and origin of the directly nested values.
 fn nested<'a>(value: &Value<'a>, of: ValueId) -> Vec<(String, &'a ParamType, Source)> {
     let path = &value.path;
     let index = || format!("[{INDEX}{}]", char::from(value.depth as u8 + 1));
@@ -170,8 +161,7 @@ fn nested<'a>(value: &Value<'a>, of: ValueId) -> Vec<(String, &'a ParamType, Sou
     }
 }
 
-/// The values that must be there for this one to be, itself included: the optional ones among those
-/// that contain it, from the inside.
+/// Returns the optional values that must not be None for a value to exist, innermost first, itself included.
 pub(crate) fn optionals(
     all: &Table<ValueId, Value<'_>>,
     value: ValueId,

@@ -1,4 +1,4 @@
-//! What is valid and may not be what was meant.
+//! Warnings about valid declarations that may not be what was meant.
 
 mod contradiction;
 mod possible;
@@ -11,7 +11,7 @@ use abi_spec::{error_kind, module_attribute};
 use crate::declaration::{Body, Call, Function, KernelCall, Library, StatementKind};
 use crate::error::{Error, Part, Position, Site};
 
-/// Something in a valid declaration that may not be what was meant. `Display` prints it as an [`Error`] prints.
+/// A warning about a valid declaration. `Display` prints it like an [`Error`].
 ///
 /// ```
 /// let text = r#"f() -> None = try k() errors { 1: DeviceError "lost" };"#;
@@ -23,24 +23,24 @@ use crate::error::{Error, Part, Position, Site};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Warning {
-    /// What it is about.
+    /// Subject.
     pub subject: Subject,
-    /// What about it.
+    /// Reason.
     pub reason: String,
-    /// Where it is, once that is known.
+    /// Position; `None` until [`Warning::locate`] sets it.
     pub position: Option<Position>,
 }
 
-/// What a [`Warning`] is about.
+/// Subject of a [`Warning`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Subject {
     /// A part of a function.
     Part(Site),
     /// An image.
     Image {
-        /// Its position among the images.
+        /// Index of the image in the library.
         index: usize,
-        /// Its name.
+        /// Name of the image.
         name: String,
     },
 }
@@ -50,13 +50,13 @@ impl Warning {
         Warning { subject, reason: reason.into(), position: None }
     }
 
-    /// The same with its position in the text from which the library was parsed.
+    /// Returns the warning with its position in the text from which the library was parsed.
     pub fn locate(self, text: &str) -> Warning {
         let position = crate::language::locate(text, self.error()).position().cloned();
         Warning { position, ..self }
     }
 
-    /// An error that prints the same.
+    /// Returns an error that prints the same.
     fn error(&self) -> Error {
         let (reason, position) = (self.reason.clone(), self.position.clone().map(Box::new));
         match self.subject.clone() {
@@ -73,16 +73,16 @@ impl fmt::Display for Warning {
 }
 
 impl Library {
-    /// What is valid and may not be what was meant: images and parameters that nothing uses, functions that are no
-    /// attributes of a module in Python, conditions that never hold, and kinds of errors of which Python knows nothing.
-    /// First what is said of images, then function by function in the order in which it is written.
+    /// Returns the warnings about images without a launch, unused parameters, names that are attributes of every
+    /// module in Python, conditions that never hold, and kinds of errors that Python does not know. Those about
+    /// images come first, then those of each function in order.
     pub fn warnings(&self) -> Vec<Warning> {
         let images = unused::images(self).map(|(index, image)| {
             let subject = Subject::Image { index, name: image.name.clone() };
             Warning::new(subject, "nothing is launched from it, and it is left out")
         });
         let has_conditions = self.functions.iter().any(|f| !f.signature.constraints.is_empty());
-        let resolved = if has_conditions { self.meaning().ok() } else { None };
+        let resolved = if has_conditions { self.resolve_declarations().ok() } else { None };
         let meaning = |index| resolved.as_ref().and_then(|resolved| resolved.functions.get(index));
         let functions = self.functions.iter().enumerate();
         let of_functions = functions.flat_map(|(index, function): (usize, &Function)| {
@@ -104,10 +104,10 @@ impl Library {
     }
 }
 
-/// Of a parameter.
+/// Reason of the warning about an unused parameter.
 const UNUSED: &str = "it is checked, and nothing else is done with it; a name that starts with `_` says that this is meant";
 
-/// Says that the name of a function means something else as an attribute of a module.
+/// Returns the warning about a function whose name is an attribute of every module in Python.
 fn hidden(function: &Function) -> Option<String> {
     let name = &function.signature.name;
     module_attribute::PYTHON.contains(&name.as_str()).then(|| {
@@ -115,7 +115,7 @@ fn hidden(function: &Function) -> Option<String> {
     })
 }
 
-/// The kinds of errors that a function says, and where.
+/// Returns the kinds of errors that a function raises, with their parts.
 fn kinds(function: &Function) -> Vec<(Part, &str)> {
     fn of_call(call: &KernelCall, first: Part) -> impl Iterator<Item = (Part, &str)> {
         let errors = call.status.iter().flatten().enumerate();
@@ -127,24 +127,16 @@ fn kinds(function: &Function) -> Vec<(Part, &str)> {
     let mut found = Vec::new();
     for (index, statement) in function.body.statements().enumerate() {
         let part = Part::Statement(index);
-        match &statement.kind {
-            StatementKind::Raise { kind, .. } => found.push((part, &**kind)),
-            StatementKind::Call { call: Call::Kernel(call), .. } => {
-                found.extend(of_call(call, part))
-            }
-            StatementKind::Call { call: Call::Function { .. }, .. }
-            | StatementKind::Let { .. }
-            | StatementKind::Alloc { .. }
-            | StatementKind::Launch(_)
-            | StatementKind::If { .. }
-            | StatementKind::For { .. }
-            | StatementKind::Return(_) => {}
+        if let StatementKind::Raise { kind, .. } = &statement.kind {
+            found.push((part, &**kind));
+        } else if let StatementKind::Call { call: Call::Kernel(call), .. } = &statement.kind {
+            found.extend(of_call(call, part));
         }
     }
     found
 }
 
-/// What is to be said of a kind of error.
+/// Returns the warning about a kind of error that Python does not know.
 fn unknown(kind: &str) -> Option<String> {
     if error_kind::PYTHON.contains(&kind) {
         return None;

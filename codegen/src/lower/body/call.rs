@@ -14,7 +14,7 @@ use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::CalleeKind;
 use crate::lower::value::{cache, constant_bytes, safe_call};
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::{Call, Callee, KernelResult, PackedCall, Received};
+use crate::resolve::function::{Callee, KernelCall, KernelResult, PackedCall, Received};
 use crate::resolve::ids::ValueId;
 
 /// The last three arguments of a call of an FFI function.
@@ -30,7 +30,7 @@ pub(crate) struct PackedArgs {
 
 impl<'a> Wrapper<'a, '_> {
     /// Emits a call of a C function. Checks its status if it returns one, otherwise returns its result.
-    pub(crate) fn call_kernel(&mut self, call: &Call<'_>, args: &[Value]) -> Option<Value> {
+    pub(crate) fn call_kernel(&mut self, call: &KernelCall<'_>, args: &[Value]) -> Option<Value> {
         let kind = SymbolKind::Function(call.prototype.clone());
         let kernel = self.b.module.declare(call.symbol, Linkage::Import, kind);
         let returned = self.b.call(kernel, args);
@@ -44,7 +44,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Emits a statement that calls a C function.
-    pub(crate) fn kernel(&mut self, call: &Call<'_>, result: &'a KernelResult<'a>) {
+    pub(crate) fn kernel(&mut self, call: &KernelCall<'_>, result: &'a KernelResult<'a>) {
         let mut args: Vec<Value> = call.args.iter().flat_map(|arg| self.pass(arg)).collect();
         match result {
             KernelResult::None => {
@@ -77,7 +77,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Leaves with the kernel's error unless its status is 0.
-    fn check_status(&mut self, call: &Call<'_>, status: Value) {
+    fn check_status(&mut self, call: &KernelCall<'_>, status: Value) {
         self.b.hint(status, "status");
         let failed = self.b.compare_const(Cond::Ne, status, 0);
         let (fail, next) = (self.b.cold_block("failed"), self.b.block("next"));
@@ -275,7 +275,7 @@ pub(crate) fn cache_name(name: &str) -> String {
 }
 
 /// Returns the errors that the declaration gives to statuses, for a kernel that raises none itself.
-fn status_fault(call: &Call<'_>) -> Failed {
+fn status_fault(call: &KernelCall<'_>) -> Failed {
     let errors = call.status.unwrap_or_default();
     let says = |error: &StatusError| {
         let message = Message::of(Complaint::Status, &error.message);

@@ -3,7 +3,7 @@
 use crate::ir::{Binary, Block, Cond, Type, Value};
 use crate::lower::failure::message::Message;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::{Action, Argument, Body, Call, Received, Statement};
+use crate::resolve::function::{Action, Argument, Body, KernelCall, Received, Statement};
 use crate::resolve::ids::{LocalId, OutputId};
 use crate::resolve::term::Term;
 
@@ -33,7 +33,7 @@ pub(crate) fn body<'a>(w: &mut Wrapper<'a, '_>) {
 /// Emits a body that is one call. Arguments that need no allocated tensor are computed before the allocation.
 fn one_call<'a>(
     w: &mut Wrapper<'a, '_>,
-    call: &'a Call<'a>,
+    call: &'a KernelCall<'a>,
     result: Option<&'a Received<'a>>,
     results: &[OutputId],
 ) {
@@ -82,7 +82,7 @@ fn action<'a>(w: &mut Wrapper<'a, '_>, action: &'a Action<'a>) {
         }
         Action::Launch(launch) => w.launch(launch),
         Action::If { condition, then, otherwise } => choose(w, condition, then, otherwise),
-        Action::For { counter, range, body } => repeat(w, *counter, range, body),
+        Action::For { counter, start, end, body } => repeat(w, *counter, start, end, body),
         Action::Return(returned) => w.return_of(returned),
         Action::Raise { kind, message } => {
             let mut text = Message::new(kind);
@@ -121,7 +121,8 @@ fn inner<'a>(w: &mut Wrapper<'a, '_>, statements: &'a [Statement<'a>], next: Blo
 fn repeat<'a>(
     w: &mut Wrapper<'a, '_>,
     counter: LocalId,
-    [start, end]: &[Term; 2],
+    start: &Term,
+    end: &Term,
     body: &'a [Statement<'a>],
 ) {
     let (start, end) = (w.term(start), w.term(end));

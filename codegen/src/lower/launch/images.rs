@@ -4,7 +4,7 @@ use crate::declaration::{Image, ImageKind};
 use crate::ir::{Data, Linkage, Module, Relocation, Symbol, SymbolKind};
 use crate::lower::cuda::{ALLOW_CLUSTER, ALLOW_SHARED, image, kernel};
 use crate::lower::quote::elide;
-use crate::resolve::launched::Launch;
+use crate::resolve::launch::Launch;
 
 /// Prefixes of the symbols of the variables of images and of kernels.
 pub(crate) const IMAGES: &str = "tvm_ffi_codegen.library.";
@@ -18,7 +18,7 @@ const LARGE: usize = 1 << 30;
 
 /// Returns the variable of the kernel of a launch; all launches of a kernel share it.
 pub(crate) fn kernel(module: &mut Module, launch: &Launch<'_>) -> Symbol {
-    let name = format!("{KERNELS}{}.{}", launch.image, launch.kernel);
+    let name = format!("{KERNELS}{}.{}", launch.image, launch.gpu_kernel);
     let symbol = match module.find(&name) {
         Some(symbol) => symbol,
         None => new_kernel(module, &name, launch),
@@ -35,8 +35,8 @@ pub(crate) fn kernel(module: &mut Module, launch: &Launch<'_>) -> Symbol {
 fn new_kernel(module: &mut Module, name: &str, launch: &Launch<'_>) -> Symbol {
     let image = image(module, launch.image);
     let text = |module: &mut Module, text: &str| constant(module, [text.as_bytes(), &[0]].concat());
-    let shown = elide(launch.kernel);
-    let (text, shown_text) = (text(module, launch.kernel), text(module, &shown));
+    let shown = elide(launch.gpu_kernel);
+    let (text, shown_text) = (text(module, launch.gpu_kernel), text(module, &shown));
     let sizes = launch.sizes();
     let mut words = vec![0; kernel::SIZE as usize / 8];
     words[kernel::SHOWN_SIZE as usize / 8] = shown.len() as u64;

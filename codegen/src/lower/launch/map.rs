@@ -6,7 +6,7 @@ use crate::lower::launch::images;
 use crate::lower::quote::elide;
 use crate::lower::routines::Routine;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::launched::TensorMap;
+use crate::resolve::launch::TensorMap;
 
 /// Spare bytes before a map, since maps are aligned to more than the frame is.
 pub(super) const SLACK: u32 = MAP_ALIGN - 16;
@@ -44,14 +44,14 @@ impl<'a> Wrapper<'a, '_> {
 
 /// Returns the constant by which the routine knows how to encode a map: the fields of [`map`].
 fn words(declared: &TensorMap<'_>, name: &str) -> [u64; map::SIZE as usize / 8] {
-    let (options, (dtype, bytes)) = (declared.declared, declared.dtype);
+    let (options, element) = (declared.declared, declared.element);
     let steps = !options.steps.is_empty();
     let plain = options.dtype.is_none_or(|dtype| dtype.bytes().is_some());
     let mut words = [0; map::SIZE as usize / 8];
     let fields = [
         (map::RANK, options.extents.len() as u64),
-        (map::DTYPE, dtype.into()),
-        (map::BYTES, bytes.into()),
+        (map::DTYPE, element.number.into()),
+        (map::BYTES, element.bytes.into()),
         (map::INTERLEAVE, options.interleave as u64),
         (map::SWIZZLE, options.swizzle as u64),
         (map::PROMOTION, options.promotion as u64),

@@ -12,10 +12,9 @@ use crate::lower::launch::{images, map};
 use crate::lower::routines::Routine;
 use crate::lower::routines::records::PieceKind;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::argument::{Argument, Home, Packing};
-use crate::resolve::function::Prepare;
+use crate::resolve::function::{Argument, Home, Prepare};
 use crate::resolve::ids::{OutputId, ValueId};
-use crate::resolve::launched::{Launch, MAP_SIZE, Param};
+use crate::resolve::launch::{Launch, MAP_SIZE, Packing, Param};
 
 /// Number of extents of a grid, which come first among the extents of a launch.
 const GRID: usize = 3;

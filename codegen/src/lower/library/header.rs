@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use crate::declaration::is_identifier;
 use crate::resolve::Resolved;
 use crate::resolve::c_type::CType;
-use crate::resolve::c_words::is_c_word;
 use crate::resolve::external::External;
-use crate::resolve::function::Call;
+use crate::resolve::external::is_c_word;
+use crate::resolve::function::KernelCall;
 
 /// The start of a header: declarations of the types in prototypes.
 const TYPES: &str = "\
@@ -106,7 +106,7 @@ fn put_external(text: &mut String, external: &External<'_>) {
 }
 
 /// Appends the prototype of a C function that the library calls.
-fn put_kernel(text: &mut String, kernel: &Call<'_>) {
+fn put_kernel(text: &mut String, kernel: &KernelCall<'_>) {
     let params: Vec<String> = kernel.types.params.iter().map(|ty| ty.spelling()).collect();
     let result = kernel.types.result.map_or("void".to_owned(), CType::spelling);
     put_prototype(text, &result, kernel.symbol, &params);

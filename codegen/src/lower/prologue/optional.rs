@@ -74,6 +74,6 @@ pub(crate) fn about(step: &Step<'_>) -> Option<ValueId> {
         | Step::Each { value, .. }
         | Step::OneOf { value, .. } => Some(*value),
         Step::Occurrence { place, .. } => Some(place.value()),
-        Step::Settle { .. } | Step::Require(_) => None,
+        Step::BindCompact { .. } | Step::Require(_) => None,
     }
 }

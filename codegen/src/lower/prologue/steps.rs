@@ -50,7 +50,9 @@ impl<'a> Wrapper<'a, '_> {
                 self.only_if_there(*value);
                 self.data(*value, *align);
             }
-            Step::Settle { symbol, place, linear } => self.settle_symbol(*symbol, *place, linear),
+            Step::BindCompact { symbol, place, linear } => {
+                self.settle_symbol(*symbol, *place, linear)
+            }
             Step::Each { value, steps } => self.each(*value, steps),
             Step::OneOf { value, types } => self.one_of(*value, types),
             Step::Require(condition) => self.require(condition),
@@ -75,7 +77,7 @@ impl<'a> Wrapper<'a, '_> {
             | Step::Occurrence { .. }
             | Step::Compact { .. }
             | Step::Data { .. }
-            | Step::Settle { .. }
+            | Step::BindCompact { .. }
             | Step::Each { .. }
             | Step::OneOf { .. }
             | Step::Require(_) => self.value_exit(value),

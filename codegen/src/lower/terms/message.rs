@@ -5,12 +5,12 @@ use crate::lower::failure::message::Message;
 use crate::lower::routines::records::PieceKind;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::Piece;
-use crate::resolve::term::{Kind, Leaf, Node, Quote, Term};
+use crate::resolve::term::{Kind, Node, Quote, ShownTerm, Term};
 
 impl Wrapper<'_, '_> {
     /// Appends the values that a quoted expression mentions, as in `, n = 6, m = 0`.
     pub(crate) fn leaves(&mut self, message: &mut Message, quote: &Quote) {
-        for Leaf { text, term } in &quote.leaves {
+        for ShownTerm { text, term } in &quote.shown {
             message.text(", ").quoted(text).text(" = ");
             self.say(message, term, PieceKind::of(term.kind));
         }

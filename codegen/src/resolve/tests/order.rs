@@ -1,10 +1,10 @@
-//! The order of steps, and which occurrence of a symbol comes first.
+//! The order of steps, and the occurrence that binds a symbol.
 
 use super::print::Printer;
 use crate::Library;
 use crate::resolve::step::{Rule, Step};
 
-/// The steps of a function that calls `k(<args>)`.
+/// Prints the steps of a function with these parameters.
 fn steps(params: &str, rest: &str) -> String {
     let library: Library = format!("f({params}) {rest};").parse().unwrap();
     let resolved = library.resolve().unwrap();
@@ -22,7 +22,7 @@ fn steps_follow_the_text() {
         (
             "x: Tensor([n, _], float32, strides=[s, 1], align=16)",
             "header x; x.shape[0]: n; x.shape[1]: any; x.strides[0]: s; x.strides[1] = 1; data x 16; \
-             settle s by x.strides[0]",
+             bind s by compact x.strides[0]",
         ),
         ("x: Tensor([...], int8, strides=any)", "header x; data x 1"),
         ("a: float16, b: ptr, c: Optional[int8]", "float16 a; ptr b; int8 c"),
@@ -76,7 +76,7 @@ fn expressions_wait_for_their_symbols() {
         (
             "x: Tensor([1], int8, strides=[a]), s: Shape([a * a])",
             "header x; x.shape[0] = 1; x.strides[0]: a; data x 1; value s; s[0]: any; \
-             settle a by x.strides[0]; s[0] = a * a",
+             bind a by compact x.strides[0]; s[0] = a * a",
         ),
         (
             "s: Optional[Shape([n * n, n])], t: Shape([4])",
@@ -101,7 +101,7 @@ fn constraints_outputs_and_arguments_follow_the_parameters() {
     assert_eq!(steps("n: int64, m: int64", rest), expected);
 }
 
-/// The place of the first occurrence from which a symbol can be determined.
+/// The first place that can bind a symbol does.
 #[test]
 fn the_first_place_that_can_binds() {
     let rows = [

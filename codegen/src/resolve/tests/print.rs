@@ -1,22 +1,22 @@
-//! A short text form of steps.
+//! Prints steps in a short form.
 
 use crate::resolve::function::Function;
 use crate::resolve::ids::{SymbolId, ValueId};
 use crate::resolve::step::{Place, Rule, Step};
 use crate::resolve::value::INDEX;
 
-/// A path, with `i` for the index of the outermost loop, `j` for the next.
+/// Replaces run-time indices in a path: `i` for the outermost loop, `j` for the next.
 pub(super) fn path(path: &str) -> String {
     ["i", "j", "k"].iter().zip('\u{1}'..).fold(path.to_owned(), |path, (index, depth)| {
         path.replace(&format!("{INDEX}{depth}"), index)
     })
 }
 
-/// Prints the parts of one function.
+/// Printer of the parts of a function.
 pub(super) struct Printer<'f, 'a>(pub(super) &'f Function<'a>);
 
 impl Printer<'_, '_> {
-    /// Steps with `; ` between them.
+    /// Prints steps, separated by `; `.
     pub(super) fn steps(&self, steps: &[Step<'_>]) -> String {
         steps.iter().map(|step| self.step(step)).collect::<Vec<_>>().join("; ")
     }
@@ -32,8 +32,8 @@ impl Printer<'_, '_> {
             Step::Occurrence { place, rule } => self.place(*place) + &self.rule(rule),
             Step::Compact { value } => format!("compact {}", self.value(*value)),
             Step::Data { value, align } => format!("data {} {align}", self.value(*value)),
-            Step::Settle { symbol, place, .. } => {
-                format!("settle {} by {}", self.symbol(*symbol), self.place(*place))
+            Step::BindCompact { symbol, place, .. } => {
+                format!("bind {} by compact {}", self.symbol(*symbol), self.place(*place))
             }
             Step::Each { value, steps } => {
                 format!("each {} {{ {} }}", self.value(*value), self.steps(steps))

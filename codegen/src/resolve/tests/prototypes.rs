@@ -1,4 +1,4 @@
-//! The C types of kernels.
+//! The C types of C functions.
 
 use crate::Library;
 

@@ -1,10 +1,10 @@
-//! What expressions yield.
+//! The kinds and nodes of terms.
 
 use crate::resolve::names::Names;
 use crate::resolve::term::{Kind, Term};
 use crate::{Expr, Function};
 
-/// The term of an expression over these parameters.
+/// Resolves an expression over these parameters.
 fn term(text: &str) -> Term {
     let params = "n: int64, m: int8, b: bool, w: uint64, p: ptr, a: float64, h: float16, o: Optional[int64], \
                   x: Tensor([k, 2], float32), r: Tensor([...], int8), s: str, d: dtype, v: Device, \

@@ -5,7 +5,7 @@ use crate::Signature;
 use crate::resolve::ids::Id;
 use crate::resolve::value::{Source, Value, optionals, values};
 
-/// `number path`, `?` if it is optional, where it comes from, and what else there is to say of it.
+/// Prints `number path`, `?` if optional, the origin and the rest of a value.
 fn row(index: usize, value: &Value<'_>) -> String {
     let source = match value.source {
         Source::Result => "result".to_owned(),
@@ -82,7 +82,7 @@ fn values_stand_as_they_are_written() {
     }
 }
 
-/// From the inside.
+/// Optional values are listed from the inside.
 #[test]
 fn all_that_must_be_there() {
     let text = "f(t: Optional[Tuple[int8, Tuple[Optional[Tuple[str]]]]]) -> None";

@@ -1,8 +1,8 @@
-//! What is warned of, and what is not.
+//! Warnings, and declarations without any.
 
 use crate::Library;
 
-/// What is said of a text, each with its place.
+/// Returns the warnings about a text, each with its part.
 fn warnings(text: &str) -> Vec<String> {
     let library: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
     let located = library.warnings().into_iter().map(|warning| warning.locate(text).to_string());
@@ -33,29 +33,29 @@ fn parameters_that_nothing_uses() {
 #[test]
 fn parameters_that_something_uses() {
     let rows = [
-        // A symbol that only they determine, or that is their own name.
+        // Symbols that only the parameter binds, or that are the parameter.
         "f(x: Tensor([n], int8)) -> None = k(n);",
         "f(x: Tensor([n, m], int8), y: Tensor([m], int8)) -> None = k(y.data, n);",
         "f(n: int64, x: Tensor([2 * n], int8)) -> None = k(x);",
         "f(x: Tensor([n * m], int8), y: Tensor([n, m], int8)) -> None = k(x, n, m);",
         "f(s: Shape([n, m]), x: Tensor([n, m], int8)) -> None = k(x);",
         "f(o: Optional[Tensor([n], int8)], x: Tensor([n], int8)) -> None = k(o, n);",
-        // A condition, or what depends on one.
+        // Constraints, and callees.
         "f(n: int64) -> None where n > 0 = k();",
         "f(x: Tensor([...], int8), g: Function) -> None where x.ndim < 3 = { @(g)(1); };",
-        // A device.
+        // Devices.
         "f(x: Tensor([4], int8, device=cuda)) -> y: Tensor([4], int8, device=cuda) = k(y);",
         "f(x: Tensor([4], int8, device=any)) -> y: Tensor([4], int8, device=any) = k(y);",
         "image i; f(x: Tensor([4], int8, device=cuda), n: int8) -> None = { launch i.\"k\"(n) grid(1) block(1); };",
         "f(x: Tensor([4], int8)) -> None = { let t = alloc Tensor([4], int8) on x; k(t); };",
-        // All kinds of statements.
+        // Statements of all kinds.
         "f(a: int64, b: int64, g: Function, x: Tensor([...], int8)) -> None = {
             for i in a..9 { let r: Tensor([b], int8) = @(g)(i, x); k(r); }
             return;
         };",
         "f(a: int64) -> None = { raise ValueError \"a is \", a; };",
         "f(a: bool) -> int64 = { if a { return 1; } return 0; };",
-        // What is there for its own sake.
+        // Parameters that need no use.
         "f(_n: int64, *rest: Any) -> None = k();",
         "f(self: ptr) -> None = k();",
         "f(kind: Literal[\"sum\"], n: Literal[2, None] = 2) -> None = k();",
@@ -73,7 +73,7 @@ fn images_that_nothing_is_launched_from() {
     assert_eq!(warnings(text), [expected]);
 }
 
-/// Parameters that conditions are about.
+/// Parameters that the conditions mention.
 const PARAMS: &str = "n: int64, m: int64, u: uint8, w: uint64, p: float64, b: bool, t: Literal[\"a\", \"b\"], s: str, \
                       k: Literal[1, 2, 4], x: Tensor([e, 64], float32|float16), y: Tensor([...], int8)";
 
@@ -143,7 +143,7 @@ fn conditions_that_never_hold() {
     }
 }
 
-/// What may hold, at the ends of what types and other conditions leave; and what is not followed.
+/// Conditions that hold at the ends of what types and other conditions leave, or that are not followed.
 #[test]
 fn conditions_that_may_hold() {
     let rows = [
@@ -191,7 +191,7 @@ fn conditions_that_may_hold() {
     for conditions in rows {
         assert_eq!(of_conditions(conditions), [""; 0], "{conditions}");
     }
-    // None is neither of these, and its numbers are 0.
+    // None is neither literal, and its members are 0.
     let optional = "f(x: Optional[Tensor([3, _], int8)], l: Literal[1, 2, None], u: Optional[uint8]) -> None \
                     where x.shape[0] == 0, x.ndim == 0 = k(x, l, u);";
     assert_eq!(warnings(optional), [""; 0]);

@@ -1,5 +1,5 @@
-//! Conditions of a `where` clause that never hold: what types and earlier conditions leave of each number is followed
-//! from one condition to the next. What is not known is taken to be possible.
+//! Finds conditions of a `where` clause that never hold. It follows the possible values of terms from one condition
+//! to the next; anything unknown counts as possible.
 
 use abi_spec::Scalar;
 
@@ -11,10 +11,10 @@ use crate::resolve::operator::{Binary, Division, Unary};
 use crate::resolve::step::{Place, Rule, Step};
 use crate::resolve::term::{Node, OfSeveral, OfTensor, Property, Term};
 
-/// Conditions that are followed; a function has few.
+/// Largest number of conditions that are followed.
 const FOLLOWED: usize = 64;
 
-/// The first condition that never holds, and why.
+/// Returns the first condition that never holds, and the reason.
 pub(super) fn find(function: &Function<'_>) -> Option<(usize, &'static str)> {
     let tests = function.steps.iter().filter_map(|step| {
         let Step::Require(condition) = step else { return None };
@@ -35,7 +35,7 @@ pub(super) fn find(function: &Function<'_>) -> Option<(usize, &'static str)> {
     None
 }
 
-/// Which symbols are extents of tensors that are always there.
+/// Returns the symbols that are extents of tensors which are not optional.
 fn extents(function: &Function<'_>) -> Table<SymbolId, bool> {
     let mut found = Table::like(&function.symbols, false);
     for step in &function.steps {
@@ -48,15 +48,15 @@ fn extents(function: &Function<'_>) -> Table<SymbolId, bool> {
     found
 }
 
-/// What is known of numbers.
+/// Facts about terms.
 struct Facts<'f> {
     function: &'f Function<'f>,
     extents: &'f Table<SymbolId, bool>,
-    /// What conditions have left of terms.
+    /// Possible values of terms, as far as conditions restrict them.
     left: Vec<(Term, Possible)>,
-    /// How two terms compare.
+    /// Possible relations between pairs of terms.
     relations: Vec<(Term, Term, Relation)>,
-    /// The texts that values are.
+    /// Texts that values are known to equal.
     texts: Vec<(ValueId, String)>,
 }
 
@@ -65,7 +65,7 @@ impl<'f> Facts<'f> {
         Facts { function, extents, left: Vec::new(), relations: Vec::new(), texts: Vec::new() }
     }
 
-    /// Takes a condition to hold.
+    /// Adds the facts that follow from a condition.
     fn require(&mut self, test: &Term) {
         if let Node::Logic(Logic::And, operands) = &test.node {
             operands.iter().for_each(|one| self.require(one));
@@ -90,7 +90,7 @@ impl<'f> Facts<'f> {
         self.relations.push((a.clone(), b.clone(), relation));
     }
 
-    /// Some values of a term are left.
+    /// Restricts the possible values of a term.
     fn leave(&mut self, term: &Term, values: Possible) {
         match self.left.iter_mut().find(|(known, _)| known == term) {
             Some((_, left)) => *left = left.and(&values),
@@ -98,7 +98,7 @@ impl<'f> Facts<'f> {
         }
     }
 
-    /// How two terms may compare.
+    /// Returns the possible relations between two terms.
     fn relation(&self, op: Binary, [a, b]: &[Term; 2]) -> Relation {
         let found = Relation::between(&self.value(a), &self.value(b), op.takes_floats());
         let found = if a == b { found.and(Relation::SAME) } else { found };
@@ -113,7 +113,7 @@ impl<'f> Facts<'f> {
         })
     }
 
-    /// What a term may be.
+    /// Returns the possible values of a term.
     fn value(&self, term: &Term) -> Possible {
         let found = self.node(term);
         let left = self.left.iter().find(|(known, _)| known == term);
@@ -162,66 +162,54 @@ impl<'f> Facts<'f> {
         if self.extents[symbol] { found.and(&Possible::NATURAL) } else { found }
     }
 
-    /// A number that is, or is in, an argument.
+    /// Returns the possible values of a number that is, or is nested in, an argument.
     fn given(&self, value: ValueId, kind: Kind) -> Possible {
         let value = &self.function.values[value];
-        match value.ty {
-            _ if value.guard.is_some() => of_kind(kind),
-            ParamType::Scalar(scalar) => of_scalar(*scalar, kind),
-            ParamType::Literal(literals) => {
-                let number = |literal: &Literal| match literal {
-                    Literal::Int(value) => Some(i128::from(*value)),
-                    Literal::Bool(truth) => Some(i128::from(*truth)),
-                    Literal::None | Literal::Float(_) | Literal::Str(_) => None,
-                };
-                let all = literals.iter().map(number).collect::<Option<_>>();
-                all.map_or(of_kind(kind), Possible::of)
-            }
-            ParamType::Tensor(_)
-            | ParamType::Leaf(_)
-            | ParamType::Shape(_)
-            | ParamType::Object(_)
-            | ParamType::Sequence(..)
-            | ParamType::Mapping(..)
-            | ParamType::Tuple(_)
-            | ParamType::Optional(_)
-            | ParamType::Union(_) => of_kind(kind),
+        if value.guard.is_some() {
+            return of_kind(kind);
         }
+        if let ParamType::Scalar(scalar) = value.ty {
+            return of_scalar(*scalar, kind);
+        }
+        let ParamType::Literal(literals) = value.ty else { return of_kind(kind) };
+        let number = |literal: &Literal| match literal {
+            Literal::Int(value) => Some(i128::from(*value)),
+            Literal::Bool(truth) => Some(i128::from(*truth)),
+            Literal::None | Literal::Float(_) | Literal::Str(_) => None,
+        };
+        let all = literals.iter().map(number).collect::<Option<_>>();
+        all.map_or(of_kind(kind), Possible::of)
     }
 
     fn property(&self, value: ValueId, property: Property, kind: Kind) -> Possible {
         let value = &self.function.values[value];
-        let rank = || value.ty.shape().and_then(Shape::rank).map(|rank| rank as i128);
-        let count = || rank().map_or(Possible::NATURAL, Possible::one);
+        if value.guard.is_some() {
+            return of_kind(kind);
+        }
+        if let Property::Tensor(OfTensor::Extent { dim, .. }) = property {
+            let Some(Shape::Dims(dims)) = value.ty.shape() else { return Possible::NATURAL };
+            let Some(Dim::Expr(Expr::Int(extent))) = dims.get(dim as usize) else {
+                return Possible::NATURAL;
+            };
+            return Possible::one((*extent).into());
+        }
+        if let Property::Tensor(OfTensor::Ndim) | Property::Several(OfSeveral::NumberCount) =
+            property
+        {
+            let rank = value.ty.shape().and_then(Shape::rank);
+            return rank.map_or(Possible::NATURAL, |rank| Possible::one(rank as i128));
+        }
+        if let Property::Tensor(OfTensor::DType) = property {
+            let accepted = value.tensor().map(|tensor| tensor.accepted()).unwrap_or_default();
+            return Possible::of(accepted.iter().map(|dtype| dtype.to_word().into()).collect());
+        }
         match property {
-            _ if value.guard.is_some() => of_kind(kind),
-            Property::Tensor(OfTensor::Extent { dim, .. }) => match value.ty.shape() {
-                Some(Shape::Dims(dims)) => match dims.get(dim as usize) {
-                    Some(Dim::Expr(Expr::Int(extent))) => Possible::one((*extent).into()),
-                    Some(_) | None => Possible::NATURAL,
-                },
-                Some(Shape::AnyRank) | None => Possible::NATURAL,
-            },
-            Property::Tensor(OfTensor::Ndim) | Property::Several(OfSeveral::NumberCount) => count(),
-            Property::Tensor(OfTensor::DType) => {
-                let accepted = value.tensor().map(|tensor| tensor.accepted()).unwrap_or_default();
-                Possible::of(accepted.iter().map(|dtype| dtype.to_word().into()).collect())
+            Property::Several(OfSeveral::TextSize | OfSeveral::RestSize { .. }) => {
+                Possible::NATURAL
             }
-            Property::Several(OfSeveral::TextSize | OfSeveral::RestSize { .. })
-            | Property::Length => Possible::NATURAL,
-            Property::Tensor(
-                OfTensor::Data
-                | OfTensor::Stride { .. }
-                | OfTensor::DeviceType
-                | OfTensor::DeviceId
-                | OfTensor::ByteOffset
-                | OfTensor::Numel
-                | OfTensor::IsContiguous,
-            )
-            | Property::Several(OfSeveral::Address | OfSeveral::Number { .. })
-            | Property::TypeOfDevice
-            | Property::IndexOfDevice
-            | Property::IsSome => of_kind(kind),
+            Property::Length => Possible::NATURAL,
+            Property::Tensor(_) | Property::Several(_) | Property::TypeOfDevice => of_kind(kind),
+            Property::IndexOfDevice | Property::IsSome => of_kind(kind),
         }
     }
 
@@ -237,7 +225,7 @@ impl<'f> Facts<'f> {
 }
 
 impl Relation {
-    /// Whether a comparison holds, if these relations are possible.
+    /// Returns the possible results of a comparison under these relations.
     fn truth(self, wanted: Relation) -> Possible {
         truths(self.exceeds(wanted), !self.and(wanted).is_none())
     }
@@ -248,7 +236,7 @@ fn truths(no: bool, yes: bool) -> Possible {
     Possible::of(all.into_iter().filter(|(is, _)| *is).map(|(_, value)| value).collect())
 }
 
-/// All that a term of a kind may be.
+/// Returns all values of a kind.
 fn of_kind(kind: Kind) -> Possible {
     match kind {
         Kind::Int => Possible::INT,
@@ -259,7 +247,7 @@ fn of_kind(kind: Kind) -> Possible {
     }
 }
 
-/// All that a scalar may be; as an `int64` what is above it wraps.
+/// Returns all values of a scalar. As an `int64` a larger `uint64` wraps.
 fn of_scalar(scalar: Scalar, kind: Kind) -> Possible {
     if scalar == Scalar::Bool {
         return Possible::TRUTH;
@@ -322,7 +310,7 @@ fn arithmetic(op: Binary, [a, b]: [Possible; 2]) -> Possible {
     }
 }
 
-/// A division by a number above 0; of others nothing is said.
+/// Returns the possible quotients by a positive constant; any integer for other divisors.
 fn division(op: Division, a: &Possible, b: &Possible) -> Possible {
     let Some(by) = b.single().filter(|by| *by > 0) else { return Possible::INT };
     a.combine(

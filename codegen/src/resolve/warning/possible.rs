@@ -1,15 +1,16 @@
-//! What a number may be: an interval, or one of a few values. Truths are 0 and 1; floats are numbered in their order.
+//! Sets of possible values: an interval or a short list. Truths are 0 and 1; floats are mapped to integers in their
+//! order.
 
 use crate::resolve::operator::Binary;
 
-/// Values, in ascending order: those between two, or each one. No value at all is possible.
+/// A set of possible values, which may be empty: a closed interval, or a list in ascending order.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Possible {
     Between(i128, i128),
     OneOf(Vec<i128>),
 }
 
-/// How one number compares with another: any of these may be.
+/// A set of possible relations between two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Relation(u8);
 
@@ -21,7 +22,7 @@ impl Possible {
 
     pub(super) const ANY: Possible = Possible::Between(i128::MIN, i128::MAX);
 
-    /// Every float that is a number.
+    /// Returns all floats except NaN.
     pub(super) fn floats() -> Possible {
         let most = Possible::float(f64::INFINITY);
         Possible::Between(-most, most)
@@ -37,13 +38,13 @@ impl Possible {
         Possible::OneOf(values)
     }
 
-    /// A float by its number; those of both zeros are the same.
+    /// Maps a float to an integer in the order of floats; both zeros map to 0.
     pub(super) fn float(value: f64) -> i128 {
         let magnitude = i128::from(value.abs().to_bits());
         if value < 0.0 { -magnitude } else { magnitude }
     }
 
-    /// The least and the greatest; `None` if there is none.
+    /// Returns the smallest and the largest value; `None` if the set is empty.
     pub(super) fn ends(&self) -> Option<(i128, i128)> {
         match self {
             Possible::Between(least, most) => (least <= most).then_some((*least, *most)),
@@ -51,7 +52,7 @@ impl Possible {
         }
     }
 
-    /// The only one.
+    /// Returns the value if there is exactly one.
     pub(super) fn single(&self) -> Option<i128> {
         self.ends().filter(|(least, most)| least == most).map(|(value, _)| value)
     }
@@ -63,7 +64,7 @@ impl Possible {
         }
     }
 
-    /// Those that both allow.
+    /// Returns the intersection.
     pub(super) fn and(&self, other: &Possible) -> Possible {
         match (self, other) {
             (Possible::Between(a, b), Possible::Between(c, d)) => {
@@ -75,7 +76,7 @@ impl Possible {
         }
     }
 
-    /// All but one, as far as that can be said.
+    /// Returns the set without a value. An interval loses only its ends.
     pub(super) fn without(&self, value: i128) -> Possible {
         match self {
             Possible::Between(least, most) if *least == value => {
@@ -91,8 +92,8 @@ impl Possible {
         }
     }
 
-    /// What a function of two makes of them: of each pair where they are few, else from the ends, if that can be said
-    /// and does not leave the range of `int64`.
+    /// Applies a function of two arguments to two sets: to every pair if there are few, else to the ends. The result
+    /// is every `int64` if `ends` returns `None` or leaves the range of `int64`.
     pub(super) fn combine(
         &self,
         other: &Possible,
@@ -117,13 +118,13 @@ impl Relation {
     const LESS: u8 = 1;
     const EQUAL: u8 = 2;
     const GREATER: u8 = 4;
-    /// One of them is no number.
+    /// Unordered: one of the numbers is NaN.
     const NEITHER: u8 = 8;
 
-    /// That of the same value, which may be no number.
+    /// Relations of a value to itself, which may be NaN.
     pub(super) const SAME: Relation = Relation(Relation::EQUAL | Relation::NEITHER);
 
-    /// Those for which a comparison holds; `None` for what is none.
+    /// Returns the relations for which a comparison holds; `None` for other operators.
     pub(super) fn of(op: Binary) -> Option<Relation> {
         Some(Relation(match op {
             Binary::Lt | Binary::Ult | Binary::Flt => Relation::LESS,
@@ -139,7 +140,7 @@ impl Relation {
         }))
     }
 
-    /// Those that are possible between two numbers.
+    /// Returns the possible relations between numbers of two sets.
     pub(super) fn between(a: &Possible, b: &Possible, floats: bool) -> Relation {
         let (Some((least, most)), Some((from, to))) = (a.ends(), b.ends()) else {
             return Relation(0);
@@ -158,7 +159,7 @@ impl Relation {
         Relation(self.0 & other.0)
     }
 
-    /// True if one of them is none of the others.
+    /// Returns true if a relation is not in the other set.
     pub(super) fn exceeds(self, others: Relation) -> bool {
         self.0 & !others.0 != 0
     }
@@ -167,7 +168,7 @@ impl Relation {
         self.0 == 0
     }
 
-    /// The same seen from the other number.
+    /// Returns the relations with the numbers swapped.
     pub(super) fn turned(self) -> Relation {
         let [less, greater] = [Relation::LESS, Relation::GREATER].map(|bit| self.0 & bit);
         let kept = self.0 & (Relation::EQUAL | Relation::NEITHER);
@@ -175,7 +176,7 @@ impl Relation {
         Relation(kept | swapped | if greater == 0 { 0 } else { Relation::LESS })
     }
 
-    /// What is left of a number that has this relation to another.
+    /// Restricts the values of a number that has one of these relations to another.
     pub(super) fn narrow(self, number: &Possible, other: &Possible) -> Possible {
         let Some((from, to)) = other.ends() else { return number.clone() };
         let has = |bit| self.0 & bit != 0;

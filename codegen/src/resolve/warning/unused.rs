@@ -1,4 +1,4 @@
-//! Parameters and images that nothing uses.
+//! Finds unused parameters and images.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -9,7 +9,7 @@ use crate::declaration::{
     Tensor,
 };
 
-/// The images from which nothing is launched.
+/// Returns the images without a launch, with their indices.
 pub(super) fn images(library: &Library) -> impl Iterator<Item = (usize, &Image)> {
     let launches = library.functions.iter().flat_map(|function| function.body.launches());
     let used: FxHashSet<&str> = launches.map(|launch| &*launch.image).collect();
@@ -17,7 +17,8 @@ pub(super) fn images(library: &Library) -> impl Iterator<Item = (usize, &Image)>
     images.filter(move |(_, image)| !used.contains(&*image.name))
 }
 
-/// The parameters of which nothing is used but that they are checked. Where a body does nothing but raise none is.
+/// Returns the parameters that are checked but not used. A body that only raises uses none, so nothing is reported
+/// for it.
 pub(super) fn params(function: &Function) -> Vec<usize> {
     let only_raises = match &function.body {
         Body::Block(statements) => statements
@@ -38,8 +39,8 @@ pub(super) fn params(function: &Function) -> Vec<usize> {
     unused.map(|(index, _)| index).collect()
 }
 
-/// False for what is there for its own sake: a context, further arguments, a value that says nothing, and what a name
-/// that starts with `_` says to be so.
+/// Returns false for parameters that need no use: contexts, variadic parameters, types with a single value, and names
+/// that start with `_`.
 fn may_be_unused(param: &Param) -> bool {
     let says_nothing = match param.ty.required() {
         (ParamType::Literal(literals), _) => {
@@ -51,13 +52,13 @@ fn may_be_unused(param: &Param) -> bool {
     !param.variadic && !says_nothing && !is_meant
 }
 
-/// Where names are mentioned.
+/// Mentions of names in a function.
 struct Mentions<'a> {
-    /// In conditions, in what is returned or in the body.
+    /// Names in constraints, in returned tensors or in the body.
     after: FxHashSet<&'a str>,
-    /// The first and the last parameter in whose types they are.
+    /// Indices of the first and the last parameter whose type mentions a name.
     params: FxHashMap<&'a str, [usize; 2]>,
-    /// The first parameter that determines them.
+    /// Index of the first parameter that binds a name in every call.
     determined: FxHashMap<&'a str, usize>,
 }
 
@@ -89,7 +90,7 @@ impl<'a> Mentions<'a> {
         self.after.contains(name) || in_params
     }
 
-    /// True if a parameter is mentioned, or is the first to determine a symbol that is.
+    /// Returns true if a parameter is mentioned elsewhere, or is the first to bind a symbol that is.
     fn use_param(&self, index: usize, param: &Param) -> bool {
         let earlier = |name: &str| self.determined.get(name).is_some_and(|first| *first < index);
         let serves = |name: &&str| self.outside(name, index) && !earlier(name);
@@ -97,7 +98,7 @@ impl<'a> Mentions<'a> {
     }
 }
 
-/// The names in the types of a parameter.
+/// Returns the names in the type of a parameter.
 fn own_names(param: &Param) -> Vec<&str> {
     let mut names = Vec::new();
     param.ty.exprs().into_iter().for_each(|expr| each_name(expr, &mut |name| names.push(name)));
@@ -111,20 +112,13 @@ fn each_name<'a>(expr: &'a Expr, with: &mut impl FnMut(&'a str)) {
     expr.children().for_each(|child| each_name(child, with));
 }
 
-/// The symbols that a parameter determines whatever the call is.
+/// Returns the symbols that a parameter binds in every call.
 fn determined(param: &Param) -> Vec<&str> {
-    let exprs = match &param.ty {
-        ParamType::Tensor(_) | ParamType::Shape(_) => param.ty.exprs(),
-        ParamType::Scalar(_) => return vec![&param.name],
-        ParamType::Leaf(_)
-        | ParamType::Object(_)
-        | ParamType::Sequence(..)
-        | ParamType::Mapping(..)
-        | ParamType::Tuple(_)
-        | ParamType::Optional(_)
-        | ParamType::Union(_)
-        | ParamType::Literal(_) => Vec::new(),
-    };
+    if let ParamType::Scalar(_) = param.ty {
+        return vec![&param.name];
+    }
+    let is_fixed = param.ty.shape().is_some();
+    let exprs = if is_fixed { param.ty.exprs() } else { Vec::new() };
     let names = exprs.into_iter().filter_map(|expr| {
         let Expr::Name(name) = expr else { return None };
         Some(name.as_str())
@@ -132,7 +126,7 @@ fn determined(param: &Param) -> Vec<&str> {
     names.collect()
 }
 
-/// The first tensor parameters on whose device an output is allocated, or a kernel may be launched.
+/// Returns the first tensor parameters whose device an allocation or a launch shares.
 fn neighbours(function: &Function) -> Vec<usize> {
     let params = &function.signature.params;
     let first = |fits: &dyn Fn(&Tensor) -> bool| {

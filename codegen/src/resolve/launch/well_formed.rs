@@ -1,21 +1,21 @@
-//! Whether launches are well formed.
+//! Checks that launches are well formed.
 
 use rustc_hash::FxHashSet;
 
-use super::form::Checker;
 use crate::declaration::limit::Limit;
 use crate::declaration::{AttributeKind, AttributeValue, Launch, LaunchArg, LaunchAttribute};
 use crate::error::{Error, Part};
+use crate::resolve::well_formed::Checker;
 
-/// Bytes of the value of an attribute, `CUlaunchAttributeValue`.
+/// Bytes of a `CUlaunchAttributeValue`.
 pub(super) const ATTRIBUTE_SIZE: u32 = 64;
 
 impl Checker<'_> {
-    pub(crate) fn launch(&self, part: Part, launch: &Launch) -> Result<(), Error> {
+    pub(in crate::resolve) fn launch(&self, part: Part, launch: &Launch) -> Result<(), Error> {
         self.identifier(part, &launch.image)?;
-        self.limit(part, launch.kernel.len(), Limit::Symbol)?;
-        if launch.kernel.is_empty() || launch.kernel.contains(char::is_control) {
-            return Err(self.invalid(part, format!("{:?} names no kernel", launch.kernel)));
+        self.limit(part, launch.gpu_kernel.len(), Limit::Symbol)?;
+        if launch.gpu_kernel.is_empty() || launch.gpu_kernel.contains(char::is_control) {
+            return Err(self.invalid(part, format!("{:?} names no kernel", launch.gpu_kernel)));
         }
         self.limit(part, launch.args.len(), Limit::Arguments)?;
         launch.args.iter().try_for_each(|arg| self.given(part, arg))?;

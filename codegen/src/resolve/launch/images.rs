@@ -1,19 +1,19 @@
-//! What a library launches: its images, the kernels in them, and the function that prepares them all.
+//! Checks of images and of the launches of a library against them, and the body that prepares launches.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::function::{Body, Function, Prepare};
-use super::ids::Id;
-use super::launched::Launch;
-use super::nth_statement;
+use super::Launch;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Image, ImageKind, KernelFacts, Library, StatementKind, is_identifier, is_whole,
+    GpuKernelFacts, Image, ImageKind, Library, StatementKind, is_identifier, is_whole,
 };
 use crate::error::Error;
+use crate::resolve::function::{Body, Function, Prepare};
+use crate::resolve::ids::Id;
+use crate::resolve::nth_statement;
 
-/// Images are what the driver loads, each under a name of its own.
-pub(super) fn check(library: &Library) -> Result<(), Error> {
+/// Checks that images have names of their own, and bytes of a format that the driver loads.
+pub(in crate::resolve) fn check(library: &Library) -> Result<(), Error> {
     if library.images.len() > Limit::Images.max() {
         return Err(Error::Limit { limit: Limit::Images, site: None, position: None });
     }
@@ -37,14 +37,14 @@ pub(super) fn check(library: &Library) -> Result<(), Error> {
     Ok(())
 }
 
-/// An image that cannot be launched from.
-pub(super) fn invalid(library: &Library, index: usize, reason: &str) -> Error {
+/// Builds the error about an image.
+pub(in crate::resolve) fn invalid(library: &Library, index: usize, reason: &str) -> Error {
     let name = library.images[index].name.clone();
     Error::Image { index, name, reason: reason.to_owned(), position: None }
 }
 
-/// Gives the last function its body.
-pub(super) fn prepare<'a>(functions: &mut [Function<'a>], launches: Vec<Launch<'a>>) {
+/// Sets the body of the last function, which prepares launches.
+pub(in crate::resolve) fn prepare<'a>(functions: &mut [Function<'a>], launches: Vec<Launch<'a>>) {
     let mut seen = FxHashSet::default();
     let mut callees: Vec<&str> = functions.iter().flat_map(Function::callees).collect();
     callees.retain(|name| seen.insert(*name));
@@ -54,21 +54,22 @@ pub(super) fn prepare<'a>(functions: &mut [Function<'a>], launches: Vec<Launch<'
     }
 }
 
-/// The first launch of each kernel. Its parameters have one size each, which its image knows.
-pub(super) fn launches<'a>(
+/// Returns the first launch of each GPU kernel, and checks that all its launches and its image agree on the sizes of
+/// its parameters.
+pub(in crate::resolve) fn launches<'a>(
     library: &Library,
     functions: &[Function<'a>],
 ) -> Result<Vec<Launch<'a>>, Error> {
     let (mut first, mut known) = (Vec::new(), FxHashMap::default());
     for (index, function) in functions.iter().enumerate() {
         for (count, launch) in function.launches().into_iter().enumerate() {
-            let (name, sizes) = ((launch.image, launch.kernel), launch.sizes());
+            let (name, sizes) = ((launch.image, launch.gpu_kernel), launch.sizes());
             let wrong = match known.get(&name) {
                 None => against_image(library, launch, &sizes),
                 Some(earlier) if *earlier == sizes => None,
                 Some(earlier) => Some(format!(
                     "`{}` is launched with parameters of {sizes:?} bytes, but earlier of {earlier:?}",
-                    launch.kernel
+                    launch.gpu_kernel
                 )),
             };
             if let Some(reason) = wrong {
@@ -86,22 +87,25 @@ pub(super) fn launches<'a>(
     Ok(first)
 }
 
-/// What a launch says of a kernel otherwise than the image, where that is at hand: first whether there is such a kernel,
-/// then the number of its parameters, then their sizes.
+/// Compares a launch with its image, if the image can be read. Reports, in this order, a missing GPU kernel, a wrong
+/// number of parameters, and the first parameter of another size.
 fn against_image(library: &Library, launch: &Launch<'_>, given: &[u32]) -> Option<String> {
-    let Launch { image, kernel, .. } = launch;
-    let sizes = match library.images.iter().find(|known| known.name == *image)?.kernel(kernel) {
-        KernelFacts::Unknown => return None,
-        KernelFacts::Missing(known) => {
-            let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            return Some(format!("image `{image}` has no kernel `{kernel}`: it has {known}"));
-        }
-        KernelFacts::Sizes(sizes) => sizes,
-    };
+    let Launch { image, gpu_kernel, .. } = launch;
+    let sizes =
+        match library.images.iter().find(|known| known.name == *image)?.gpu_kernel(gpu_kernel) {
+            GpuKernelFacts::Unknown => return None,
+            GpuKernelFacts::Missing(known) => {
+                let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                return Some(format!(
+                    "image `{image}` has no kernel `{gpu_kernel}`: it has {known}"
+                ));
+            }
+            GpuKernelFacts::Sizes(sizes) => sizes,
+        };
     if sizes.len() != given.len() {
         return Some(format!(
-            "`{kernel}` is launched with {} parameters, but in image `{image}` it has {}, of {sizes:?} bytes",
+            "`{gpu_kernel}` is launched with {} parameters, but in image `{image}` it has {}, of {sizes:?} bytes",
             given.len(),
             sizes.len()
         ));
@@ -109,6 +113,6 @@ fn against_image(library: &Library, launch: &Launch<'_>, given: &[u32]) -> Optio
     let (at, (size, given)) =
         sizes.iter().zip(given).enumerate().find(|(_, (size, given))| size != given)?;
     Some(format!(
-        "parameter #{at} of `{kernel}` is given {given} bytes, but in image `{image}` it has {size}"
+        "parameter #{at} of `{gpu_kernel}` is given {given} bytes, but in image `{image}` it has {size}"
     ))
 }

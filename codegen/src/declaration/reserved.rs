@@ -1,14 +1,14 @@
-//! Reserved words, and the spelling of names that are reserved.
+//! Identifiers and reserved words, and the spelling of names that are reserved.
 
 use std::fmt::{self, Display, Formatter};
 
 use abi_spec::Scalar;
 
-use crate::declaration::{Builtin, is_identifier};
+use super::{Builtin, Leaf};
 
-/// The role of a word at the start of an expression.
+/// Meaning of a word at the start of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(crate) enum Word {
     /// `min`, `max`, `ceildiv`
     Builtin(Builtin),
     /// `stream`
@@ -21,16 +21,16 @@ pub(super) enum Word {
     Bool(bool),
     /// `Shape`
     Shape,
-    /// The name of a scalar type.
+    /// A name of a scalar type.
     Scalar(Scalar),
     /// A reserved word that starts no expression.
     Keyword,
-    /// The name of a value, without backticks.
+    /// A name that needs no backticks.
     Name,
 }
 
-/// The reserved words except the names of scalar types.
-const WORDS: [(&str, Word); 34] = [
+/// Reserved words, except the names of scalars and of leaves.
+const WORDS: [(&str, Word); 28] = [
     ("min", Word::Builtin(Builtin::Min)),
     ("max", Word::Builtin(Builtin::Max)),
     ("ceildiv", Word::Builtin(Builtin::CeilDiv)),
@@ -46,13 +46,9 @@ const WORDS: [(&str, Word); 34] = [
     ("and", Word::Keyword),
     ("or", Word::Keyword),
     ("not", Word::Keyword),
-    // The types; `Shape` also starts an expression.
+    // The types. `Shape` also starts an expression.
     ("Shape", Word::Shape),
     ("Tensor", Word::Keyword),
-    ("str", Word::Keyword),
-    ("bytes", Word::Keyword),
-    ("dtype", Word::Keyword),
-    ("Device", Word::Keyword),
     ("Function", Word::Keyword),
     ("Module", Word::Keyword),
     ("Object", Word::Keyword),
@@ -64,15 +60,13 @@ const WORDS: [(&str, Word); 34] = [
     ("Optional", Word::Keyword),
     ("Union", Word::Keyword),
     ("Literal", Word::Keyword),
-    ("Any", Word::Keyword),
-    ("Stream", Word::Keyword),
 ];
 
-/// For each first letter a set of bits: the lengths of the reserved words that start with it. Every name is looked up,
-/// and this set alone rules out most of them.
+/// Lengths of the reserved words by first letter, one bit for each length. Most names are told apart from reserved
+/// words by this alone.
 const LENGTHS: [u16; 128] = {
     let mut lengths = [0; 128];
-    let (mut word, mut scalar) = (0, 0);
+    let (mut word, mut scalar, mut leaf) = (0, 0, 0);
     while word < WORDS.len() {
         mark(&mut lengths, WORDS[word].0);
         word += 1;
@@ -80,6 +74,10 @@ const LENGTHS: [u16; 128] = {
     while scalar < Scalar::ALL.len() {
         mark(&mut lengths, Scalar::ALL[scalar].name());
         scalar += 1;
+    }
+    while leaf < Leaf::ALL.len() {
+        mark(&mut lengths, Leaf::ALL[leaf].name());
+        leaf += 1;
     }
     lengths
 };
@@ -94,22 +92,23 @@ fn may_be_known(word: &str) -> bool {
     first.is_some_and(|lengths| word.len() < 16 && lengths >> word.len() & 1 == 1)
 }
 
-/// Returns the role of a word.
-pub(super) fn classify(word: &str) -> Word {
+/// Returns the meaning of a word.
+pub(crate) fn classify(word: &str) -> Word {
     if !may_be_known(word) {
         return Word::Name;
     }
     let known = WORDS.iter().find(|(known, _)| *known == word).map(|(_, word)| *word);
-    known.or_else(|| scalar(word).map(Word::Scalar)).unwrap_or(Word::Name)
+    let known = known.or_else(|| scalar(word).map(Word::Scalar));
+    known.or_else(|| Leaf::named(word).map(|_| Word::Keyword)).unwrap_or(Word::Name)
 }
 
-/// Returns the scalar type of a name. Unlike `str::parse` it allocates no error.
-pub(super) fn scalar(word: &str) -> Option<Scalar> {
+/// Returns the scalar type of this name. Unlike `parse` it does not allocate on failure.
+pub(crate) fn scalar(word: &str) -> Option<Scalar> {
     Scalar::ALL.into_iter().find(|scalar| scalar.name() == word)
 }
 
-/// Returns true for reserved words. In text they stand in backticks as names of values, and in quotes as C symbols;
-/// [`spelled`] writes the backticks. Rust values hold them as they are.
+/// Returns true for reserved words. In a text they need backticks to name a parameter, a symbol or a local, and
+/// quotes to name a C function; [`spelled`] adds the backticks. In values they are names like any other.
 ///
 /// ```
 /// use tvm_ffi_codegen::language::is_reserved;
@@ -120,14 +119,14 @@ pub fn is_reserved(word: &str) -> bool {
     classify(word) != Word::Name
 }
 
-/// Returns true for words that name a C function without quotes wherever one is called. `if` and `return` always start
-/// a statement, since a parenthesis may follow them.
-pub(super) fn is_symbol(word: &str) -> bool {
+/// Returns true for words that name a C function without quotes. `if` and `return` need quotes, since a statement
+/// that starts with them may continue with a parenthesis.
+pub(crate) fn is_symbol(word: &str) -> bool {
     is_identifier(word) && !is_reserved(word) && !matches!(word, "if" | "return")
 }
 
-/// Returns the spelling of a name in text: [reserved](is_reserved) words get backticks. Code that writes text with
-/// names of others needs it; code that builds values does not.
+/// Prints a name as texts spell it: in backticks if it is [reserved](is_reserved). Generators of texts need it for
+/// names that others choose.
 ///
 /// ```
 /// use tvm_ffi_codegen::language::spelled;
@@ -149,4 +148,11 @@ impl Display for Spelled<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if is_reserved(self.0) { write!(f, "`{}`", self.0) } else { f.write_str(self.0) }
     }
+}
+
+/// Returns true for ASCII identifiers, reserved or not.
+pub(crate) fn is_identifier(word: &str) -> bool {
+    let mut bytes = word.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }

@@ -1,0 +1,494 @@
+//! Expressions: dims, constraints, operands of statements and call arguments.
+
+use std::ops::{Add, Div, Mul, Neg, Not, Rem, Sub};
+
+use abi_spec::Scalar;
+
+/// An expression over symbols, parameters and names of the body. Integer arithmetic is `int64`, wrapping, with floor
+/// division. An operation of an integer and a float is a `float64` operation.
+///
+/// `Display` prints the canonical text: one space around binary operators, no needless parentheses.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expr {
+    /// An integer literal.
+    Int(i64),
+    /// An integer literal above `int64`, in a comparison with a `uint64`.
+    Unsigned(u64),
+    /// A finite float literal.
+    Float(f64),
+    /// Text in quotes. It compares with text, and stands for the element type or device that it names.
+    Text(String),
+    /// `null`, the null pointer.
+    Null,
+    /// A name of a symbol, a parameter or a local. The name of a tensor stands for its `DLTensor*`.
+    Name(String),
+    /// `x.shape[0]`: a member of a value.
+    Member(Box<Expr>, Member),
+    /// `t[1]`: an element of a tuple, or a number of a shape.
+    Element(Box<Expr>, u32),
+    /// `t.x`: an element of a tuple by its name.
+    Field(Box<Expr>, String),
+    /// `-e`.
+    Neg(Box<Expr>),
+    /// `a + b`: an arithmetic operation.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `min(a, b)`: a call of a builtin function.
+    Call(Builtin, Box<Expr>, Box<Expr>),
+    /// `stream(x)`: the environment's stream for the device of tensor `x`; NULL for the cpu.
+    Stream(Box<Expr>),
+    /// `int32(e)`: a checked narrowing to an integer type, or a rounding to a float type.
+    Cast(Scalar, Box<Expr>),
+    /// `True` or `False`.
+    Bool(bool),
+    /// `None`, as an argument of a function of the FFI.
+    None,
+    /// `a < b`: a comparison, which yields a truth.
+    Compare(Comparison, Box<Expr>, Box<Expr>),
+    /// `not a`.
+    Not(Box<Expr>),
+    /// `a and b`: the second operand is evaluated only if the first does not decide.
+    Logic(Logic, Box<Expr>, Box<Expr>),
+    /// `[a, b]`: an array object, as an argument of a function of the FFI or as a result.
+    Array(Vec<Expr>),
+    /// `Shape(n, m)`: a shape object, as an argument of a function of the FFI or as a result.
+    Shape(Vec<Expr>),
+}
+
+/// A member of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Member {
+    /// `x.data`: the address of the first element, `byte_offset` applied.
+    Data,
+    /// `x.shape[i]`: the extent of dim i, in elements.
+    Shape(u32),
+    /// `x.strides[i]`: the stride of dim i in elements; the compact stride where the strides are NULL.
+    Strides(u32),
+    /// `x.ndim`: the rank.
+    Ndim,
+    /// `x.device_type`: the DLPack number of the device type.
+    DeviceType,
+    /// `x.device_id`: the index of the device.
+    DeviceId,
+    /// `x.byte_offset`: the offset of the first element in bytes.
+    ByteOffset,
+    /// `x.dtype`: the element type.
+    DType,
+    /// `x.numel`: the number of elements.
+    Numel,
+    /// `x.is_contiguous`: true if the strides are compact.
+    IsContiguous,
+    /// `s.size`: the number of bytes, numbers or elements.
+    Size,
+    /// `x.is_some`: true if an optional value is not None.
+    IsSome,
+}
+
+impl Member {
+    /// Members without an index, with their names.
+    pub(crate) const PLAIN: [(&'static str, Member); 10] = [
+        ("data", Member::Data),
+        ("ndim", Member::Ndim),
+        ("device_type", Member::DeviceType),
+        ("device_id", Member::DeviceId),
+        ("byte_offset", Member::ByteOffset),
+        ("dtype", Member::DType),
+        ("numel", Member::Numel),
+        ("is_contiguous", Member::IsContiguous),
+        ("size", Member::Size),
+        ("is_some", Member::IsSome),
+    ];
+
+    /// Returns true for names of members, which tuple elements cannot have.
+    pub(crate) fn is_name(word: &str) -> bool {
+        matches!(word, "shape" | "strides") || Member::PLAIN.iter().any(|(name, _)| *name == word)
+    }
+}
+
+/// An arithmetic operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BinaryOp {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`: floor division of integers, division of floats.
+    Div,
+    /// `%`: the remainder of floor division; integers only.
+    Rem,
+}
+
+impl BinaryOp {
+    /// Returns the spelling of the operator.
+    pub const fn text(self) -> &'static str {
+        match self {
+            BinaryOp::Add => "+",
+            BinaryOp::Sub => "-",
+            BinaryOp::Mul => "*",
+            BinaryOp::Div => "/",
+            BinaryOp::Rem => "%",
+        }
+    }
+}
+
+/// A comparison operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+impl Comparison {
+    /// Returns the spelling of the operator.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Comparison::Eq => "==",
+            Comparison::Ne => "!=",
+            Comparison::Lt => "<",
+            Comparison::Le => "<=",
+            Comparison::Gt => ">",
+            Comparison::Ge => ">=",
+        }
+    }
+}
+
+/// A logical operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Logic {
+    /// `and`
+    And,
+    /// `or`
+    Or,
+}
+
+impl Logic {
+    /// Returns the spelling of the operator.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Logic::And => "and",
+            Logic::Or => "or",
+        }
+    }
+}
+
+/// A builtin function of two arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Builtin {
+    /// `ceildiv(a, b)`: the quotient rounded up; integers only.
+    CeilDiv,
+    /// `min(a, b)`
+    Min,
+    /// `max(a, b)`
+    Max,
+}
+
+impl Builtin {
+    /// Returns the name of the function.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Builtin::CeilDiv => "ceildiv",
+            Builtin::Min => "min",
+            Builtin::Max => "max",
+        }
+    }
+}
+
+impl Expr {
+    /// Returns the direct subexpressions in source order.
+    pub fn children(&self) -> impl Iterator<Item = &Expr> {
+        let (first, second, rest) = match self {
+            Expr::Int(_)
+            | Expr::Unsigned(_)
+            | Expr::Float(_)
+            | Expr::Text(_)
+            | Expr::Null
+            | Expr::Name(_)
+            | Expr::Bool(_)
+            | Expr::None => (None, None, &[][..]),
+            Expr::Member(e, _)
+            | Expr::Element(e, _)
+            | Expr::Field(e, _)
+            | Expr::Neg(e)
+            | Expr::Not(e)
+            | Expr::Stream(e)
+            | Expr::Cast(_, e) => (Some(&**e), None, &[][..]),
+            Expr::Binary(_, a, b)
+            | Expr::Call(_, a, b)
+            | Expr::Compare(_, a, b)
+            | Expr::Logic(_, a, b) => (Some(&**a), Some(&**b), &[][..]),
+            Expr::Array(all) | Expr::Shape(all) => (None, None, &all[..]),
+        };
+        first.into_iter().chain(second).chain(rest)
+    }
+}
+
+/// Builds a `Vec<Expr>` from operands of several types: numbers, names and expressions.
+///
+/// ```
+/// use tvm_ffi_codegen::{Expr, exprs};
+///
+/// let x = Expr::name("x");
+/// let list = exprs![x.data(), "n", 4, 0.5, Expr::text("relu")];
+/// assert_eq!(Expr::array(list).to_string(), r#"[x.data, n, 4, 0.5, "relu"]"#);
+/// ```
+#[macro_export]
+macro_rules! exprs {
+    ($($expr:expr),* $(,)?) => { ::std::vec::Vec::<$crate::Expr>::from([$($crate::Expr::from($expr)),*]) };
+}
+
+/// Builds an integer literal.
+impl From<i64> for Expr {
+    fn from(value: i64) -> Expr {
+        Expr::Int(value)
+    }
+}
+
+/// Builds a float literal.
+impl From<f64> for Expr {
+    fn from(value: f64) -> Expr {
+        Expr::Float(value)
+    }
+}
+
+/// Builds `True` or `False`.
+impl From<bool> for Expr {
+    fn from(value: bool) -> Expr {
+        Expr::Bool(value)
+    }
+}
+
+/// Builds a name; [`Expr::text`] builds text.
+impl From<&str> for Expr {
+    fn from(name: &str) -> Expr {
+        Expr::name(name)
+    }
+}
+
+/// Clones the expression.
+impl From<&Expr> for Expr {
+    fn from(expr: &Expr) -> Expr {
+        expr.clone()
+    }
+}
+
+/// Constructors of expressions. Rust's operators build arithmetic, and `!` builds `not`.
+///
+/// ```
+/// use tvm_ffi_codegen::Expr;
+///
+/// let [n, m, x] = ["n", "m", "x"].map(Expr::name);
+/// let tiles = (&n + 1).ceildiv(&m) * 64;
+/// assert_eq!(tiles.to_string(), "ceildiv(n + 1, m) * 64");
+/// let fits = (&n % 4).equal(0).and(!x.is_contiguous().or(x.shape(0).less(m)));
+/// assert_eq!(fits.to_string(), "n % 4 == 0 and not (x.is_contiguous or x.shape[0] < m)");
+/// ```
+impl Expr {
+    /// Builds a name of a symbol, a parameter or a local.
+    pub fn name(name: impl Into<String>) -> Expr {
+        Expr::Name(name.into())
+    }
+
+    /// Builds text in quotes.
+    pub fn text(text: impl Into<String>) -> Expr {
+        Expr::Text(text.into())
+    }
+
+    /// Builds `[a, b]`.
+    pub fn array(entries: impl IntoIterator<Item: Into<Expr>>) -> Expr {
+        Expr::Array(entries.into_iter().map(Into::into).collect())
+    }
+
+    /// Builds `Shape(n, m)`.
+    pub fn shape_of(numbers: impl IntoIterator<Item: Into<Expr>>) -> Expr {
+        Expr::Shape(numbers.into_iter().map(Into::into).collect())
+    }
+
+    /// Builds `self.member`.
+    pub fn member(&self, member: Member) -> Expr {
+        Expr::Member(Box::new(self.clone()), member)
+    }
+
+    /// Builds `self.shape[dim]`.
+    pub fn shape(&self, dim: u32) -> Expr {
+        self.member(Member::Shape(dim))
+    }
+
+    /// Builds `self.strides[dim]`.
+    pub fn strides(&self, dim: u32) -> Expr {
+        self.member(Member::Strides(dim))
+    }
+
+    /// Builds `self[index]`: an element of a tuple, or a number of a shape.
+    pub fn element(&self, index: u32) -> Expr {
+        Expr::Element(Box::new(self.clone()), index)
+    }
+
+    /// Builds `self.name`: an element of a tuple by its name.
+    pub fn field(&self, name: impl Into<String>) -> Expr {
+        Expr::Field(Box::new(self.clone()), name.into())
+    }
+
+    /// Builds `stream(self)`.
+    pub fn stream(&self) -> Expr {
+        Expr::Stream(Box::new(self.clone()))
+    }
+
+    /// Builds `int32(self)`: a checked narrowing, or a rounding to a float type.
+    pub fn cast(self, scalar: Scalar) -> Expr {
+        Expr::Cast(scalar, Box::new(self))
+    }
+
+    /// Builds `self op rhs`, an arithmetic operation.
+    pub fn binary(self, op: BinaryOp, rhs: impl Into<Expr>) -> Expr {
+        Expr::Binary(op, Box::new(self), Box::new(rhs.into()))
+    }
+
+    /// Builds `self op rhs`, a comparison.
+    pub fn compare(self, op: Comparison, rhs: impl Into<Expr>) -> Expr {
+        Expr::Compare(op, Box::new(self), Box::new(rhs.into()))
+    }
+
+    /// Builds `self and rhs` or `self or rhs`.
+    pub fn logic(self, op: Logic, rhs: impl Into<Expr>) -> Expr {
+        Expr::Logic(op, Box::new(self), Box::new(rhs.into()))
+    }
+
+    /// Builds `builtin(self, rhs)`.
+    pub fn builtin(self, builtin: Builtin, rhs: impl Into<Expr>) -> Expr {
+        Expr::Call(builtin, Box::new(self), Box::new(rhs.into()))
+    }
+}
+
+macro_rules! members {
+    ($($method:ident $member:ident;)*) => {
+        impl Expr {
+            $(
+                #[doc = concat!("`self.", stringify!($method), "`, see [`Member::", stringify!($member), "`].")]
+                pub fn $method(&self) -> Expr {
+                    self.member(Member::$member)
+                }
+            )*
+        }
+    };
+}
+
+members! {
+    data Data;
+    ndim Ndim;
+    device_type DeviceType;
+    device_id DeviceId;
+    byte_offset ByteOffset;
+    dtype DType;
+    numel Numel;
+    is_contiguous IsContiguous;
+    size Size;
+    is_some IsSome;
+}
+
+macro_rules! of_two {
+    ($($by:ident $method:ident $op:ident::$variant:ident $text:literal;)*) => {
+        impl Expr {
+            $(
+                #[doc = concat!("`", $text, "`, see [`", stringify!($op), "::", stringify!($variant), "`].")]
+                pub fn $method(self, rhs: impl Into<Expr>) -> Expr {
+                    self.$by($op::$variant, rhs)
+                }
+            )*
+        }
+    };
+}
+
+of_two! {
+    compare equal Comparison::Eq "self == rhs";
+    compare not_equal Comparison::Ne "self != rhs";
+    compare less Comparison::Lt "self < rhs";
+    compare less_equal Comparison::Le "self <= rhs";
+    compare greater Comparison::Gt "self > rhs";
+    compare greater_equal Comparison::Ge "self >= rhs";
+    logic and Logic::And "self and rhs";
+    logic or Logic::Or "self or rhs";
+    builtin ceildiv Builtin::CeilDiv "ceildiv(self, rhs)";
+    builtin min Builtin::Min "min(self, rhs)";
+    builtin max Builtin::Max "max(self, rhs)";
+}
+
+/// Implements Rust's operators for `Expr`, with any operand on the right and a number on the left.
+macro_rules! operators {
+    ($($operator:ident $method:ident;)*) => {$(
+        impl<R: Into<Expr>> $operator<R> for Expr {
+            type Output = Expr;
+
+            fn $method(self, rhs: R) -> Expr {
+                self.binary(BinaryOp::$operator, rhs)
+            }
+        }
+
+        impl<R: Into<Expr>> $operator<R> for &Expr {
+            type Output = Expr;
+
+            fn $method(self, rhs: R) -> Expr {
+                self.clone().binary(BinaryOp::$operator, rhs)
+            }
+        }
+
+        impl $operator<Expr> for i64 {
+            type Output = Expr;
+
+            fn $method(self, rhs: Expr) -> Expr {
+                Expr::from(self).binary(BinaryOp::$operator, rhs)
+            }
+        }
+
+        impl $operator<Expr> for f64 {
+            type Output = Expr;
+
+            fn $method(self, rhs: Expr) -> Expr {
+                Expr::from(self).binary(BinaryOp::$operator, rhs)
+            }
+        }
+    )*};
+}
+
+operators! {
+    Add add;
+    Sub sub;
+    Mul mul;
+    Div div;
+    Rem rem;
+}
+
+impl Neg for Expr {
+    type Output = Expr;
+
+    fn neg(self) -> Expr {
+        Expr::Neg(Box::new(self))
+    }
+}
+
+impl Neg for &Expr {
+    type Output = Expr;
+
+    fn neg(self) -> Expr {
+        -self.clone()
+    }
+}
+
+/// Builds `not self`.
+impl Not for Expr {
+    type Output = Expr;
+
+    fn not(self) -> Expr {
+        Expr::Not(Box::new(self))
+    }
+}

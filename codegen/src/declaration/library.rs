@@ -1,0 +1,176 @@
+//! Libraries, functions and their source locations.
+
+use abi_spec::library_bin::ImportTree;
+
+use super::{Body, Image, Signature};
+
+/// Contents of one shared object.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Library {
+    /// Functions, in the order of emission; names are unique.
+    pub functions: Vec<Function>,
+    /// Images that launches take GPU kernels from; names are unique. Images without a launch are not emitted.
+    pub images: Vec<Image>,
+    /// A further function, `(device_id: int64) -> None`. It loads all GPU kernels on a device, so that launches are
+    /// legal while a graph is captured, and looks up the functions that are called by name.
+    pub prepare: Option<Prepare>,
+    /// Import tree to embed, any that is [valid](ImportTree::validate). If the tree does not contain the library
+    /// itself, loading returns something from which the library is unreachable. `None` embeds no tree.
+    pub imports: Option<ImportTree<'static>>,
+    /// Name of the function that a call of the loaded module calls; it is exported as `main` too.
+    pub entry: Option<String>,
+    /// Prefix of a *system library*, which is linked into a program instead of loaded from a file; it may be empty.
+    /// The functions are registered when the program starts, and `ffi.SystemLib(prefix)` finds them. Exported symbols
+    /// contain the prefix, so that libraries of different prefixes can be linked into one program. Loaders of imports
+    /// run while the runtime holds the lock of its system libraries, so they must not ask for another one.
+    pub system_lib: Option<String>,
+}
+
+/// A declaration: a signature and a body.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Function {
+    /// Documentation: the text after `///`, lines joined by newlines; empty if there is none.
+    pub docs: String,
+    /// Source location in the backtrace of errors.
+    pub location: Option<Location>,
+    /// Name, parameters, result and constraints.
+    pub signature: Signature,
+    /// Code that runs after the arguments are checked.
+    pub body: Body,
+    /// True for `extern`: a C function of the same name packs its parameters, calls the function and returns 0, or -1
+    /// with the error in the thread's slot. The [language](crate::language) describes its parameters.
+    pub external: bool,
+}
+
+/// A function that [prepares](Library::prepare) launches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prepare {
+    /// Declaration with an empty body; resolving generates the body from the launches of the library.
+    pub(crate) function: Function,
+}
+
+/// A source line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// Name of the file, as it is shown.
+    pub file: String,
+    /// Line number, counted from 1.
+    pub line: u32,
+}
+
+impl Function {
+    /// Returns the images that the body launches from, each once, without bytes.
+    pub(crate) fn images(&self) -> Vec<Image> {
+        let mut images: Vec<Image> = Vec::new();
+        for launch in self.body.launches() {
+            if images.iter().all(|image| image.name != launch.image) {
+                images.push(Image::new(&launch.image));
+            }
+        }
+        images
+    }
+}
+
+impl Library {
+    /// Builds a library of functions, without imports.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::library_bin::{ImportTree, Module, Node};
+    /// use tvm_ffi_codegen::{Call, Library, Scalar, Signature, exprs};
+    ///
+    /// let answer = Signature::new("answer").returns(Scalar::Int64);
+    /// let answer = answer.body(Call::kernel("answer_kernel", exprs![]));
+    /// let weights = Module::Custom { kind: "weights".into(), bytes: vec![1, 2, 3].into() };
+    /// let tree = ImportTree {
+    ///     nodes: vec![
+    ///         Node { module: Module::Library, children: vec![1] },
+    ///         Node { module: weights, children: vec![] },
+    ///     ],
+    /// };
+    /// let library = Library::new([answer]).with_imports(tree).with_entry("answer");
+    /// library.validate()?;
+    /// # Ok::<(), tvm_ffi_codegen::Error>(())
+    /// ```
+    pub fn new(functions: impl IntoIterator<Item = Function>) -> Library {
+        Library { functions: functions.into_iter().collect(), ..Library::default() }
+    }
+
+    /// Sets the [import tree](Library::imports).
+    pub fn with_imports(mut self, tree: ImportTree<'static>) -> Library {
+        self.imports = Some(tree);
+        self
+    }
+
+    /// Sets the [entry](Library::entry).
+    pub fn with_entry(mut self, name: impl Into<String>) -> Library {
+        self.entry = Some(name.into());
+        self
+    }
+
+    /// Appends an [image](Library::images).
+    pub fn with_image(mut self, image: Image) -> Library {
+        self.images.push(image);
+        self
+    }
+
+    /// Sets the name of the function that [prepares](Library::prepare) launches.
+    pub fn with_prepare(mut self, name: impl Into<String>) -> Library {
+        self.prepare = Some(Prepare::new(name));
+        self
+    }
+
+    /// Makes the library a [system library](Library::system_lib) with a prefix.
+    pub fn with_system_lib(mut self, prefix: impl Into<String>) -> Library {
+        self.system_lib = Some(prefix.into());
+        self
+    }
+}
+
+impl Prepare {
+    /// Builds a function of this name.
+    pub fn new(name: impl Into<String>) -> Prepare {
+        let signature = Signature::new(name).param("device_id", abi_spec::Scalar::Int64);
+        Prepare { function: signature.body([]) }
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.function.signature.name
+    }
+}
+
+/// Builds a library of functions, without imports.
+impl From<Vec<Function>> for Library {
+    fn from(functions: Vec<Function>) -> Library {
+        Library::new(functions)
+    }
+}
+
+impl Function {
+    /// Sets the documentation, lines joined by newlines.
+    pub fn with_docs(mut self, docs: impl Into<String>) -> Function {
+        self.docs = docs.into();
+        self
+    }
+
+    /// Sets the source location; lines are counted from 1.
+    pub fn with_location(mut self, file: impl Into<String>, line: u32) -> Function {
+        self.location = Some(Location::new(file, line));
+        self
+    }
+
+    /// Adds a [C function](Function::external) of the same name.
+    pub fn with_extern(mut self) -> Function {
+        self.external = true;
+        self
+    }
+}
+
+impl Location {
+    /// Builds a location; lines are counted from 1.
+    pub fn new(file: impl Into<String>, line: u32) -> Location {
+        Location { file: file.into(), line }
+    }
+}

@@ -1,0 +1,235 @@
+//! Signatures: parameters, results and constraints.
+
+use super::{Body, Expr, Function, Leaf, Literal, ParamType, Tensor};
+
+/// Name, parameters, result and constraints of a function. Callers see it, and errors print it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Signature {
+    /// Name; the exported symbol is `__tvm_ffi_<name>`.
+    pub name: String,
+    /// Parameters, in order. A first parameter `self: ptr` is the context of a closure and no argument.
+    pub params: Vec<Param>,
+    /// Type of the result.
+    pub result: ResultType,
+    /// Constraints of the `where` clause, checked in order after all parameters.
+    pub constraints: Vec<Constraint>,
+}
+
+/// A parameter.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Param {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: ParamType,
+    /// Value of an omitted argument. Every parameter after one with a default has a default too.
+    pub default: Option<Literal>,
+    /// True if the parameter takes all further arguments, of any type. Only the last parameter may be variadic.
+    pub variadic: bool,
+}
+
+/// A constraint of a `where` clause.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Constraint {
+    /// Condition that must hold.
+    pub condition: Expr,
+    /// Message of the error; `None` for the text of the condition.
+    pub message: Option<String>,
+}
+
+/// Type of the result of a function.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ResultType {
+    /// None.
+    None,
+    /// A value. A C function returns a scalar in its C type, and writes any other value through its last argument, a
+    /// `TVMFFIAny*`. It finds None there and leaves a value that it owns, which the wrapper checks like an argument
+    /// and returns.
+    Value(ParamType),
+    /// Tensors that the wrapper allocates and the body fills. One is returned as it is, several as an array.
+    Allocated(Vec<Output>),
+}
+
+/// A tensor that the wrapper allocates: compact, on the device of the first tensor parameter that is declared for the
+/// same device, else on the first device of its type.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Output {
+    /// Name, visible in the body.
+    pub name: String,
+    /// Tensor type. Extents are expressions over symbols, strides are contiguous.
+    pub tensor: Tensor,
+}
+
+impl Signature {
+    /// Returns the parameters that are arguments of a call: all except `self`.
+    pub fn arguments(&self) -> &[Param] {
+        if self.has_self() { &self.params[1..] } else { &self.params }
+    }
+
+    /// Returns the smallest number of arguments.
+    pub fn required(&self) -> usize {
+        let is_required = |param: &&Param| param.default.is_none() && !param.variadic;
+        self.arguments().iter().take_while(is_required).count()
+    }
+
+    /// Returns the largest number of arguments; `None` if it is unbounded.
+    pub fn most(&self) -> Option<usize> {
+        let variadic = self.arguments().last().is_some_and(|param| param.variadic);
+        (!variadic).then_some(self.arguments().len())
+    }
+
+    /// Returns the tensors that the function allocates and returns.
+    pub fn outputs(&self) -> &[Output] {
+        match &self.result {
+            ResultType::Allocated(outputs) => outputs,
+            ResultType::None | ResultType::Value(_) => &[],
+        }
+    }
+
+    /// Returns true if the function is a closure.
+    pub fn has_self(&self) -> bool {
+        self.params.first().is_some_and(|param| param.name == "self")
+    }
+}
+
+impl Signature {
+    /// Builds a signature without parameters and result.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Call, ObjectClass, DType, Expr, Leaf, Output, Scalar, Signature, Tensor, exprs};
+    ///
+    /// let [n, x, y] = ["n", "x", "y"].map(Expr::name);
+    /// let function = Signature::new("scale")
+    ///     .param("x", Tensor::new([&n], DType::FLOAT32))
+    ///     .param("f", ObjectClass::Function)
+    ///     .param_or("factor", Scalar::Float64, 1.0)
+    ///     .param_or("mode", Leaf::Str, "fast")
+    ///     .rest("more")
+    ///     .returns(Output::new("y", Tensor::new([&n], DType::FLOAT32)))
+    ///     .require((&n % 4).equal(0))
+    ///     .body(Call::kernel("scale_kernel", exprs![x.data(), y.data(), n, "factor"]))
+    ///     .with_docs("Multiplies every element.")
+    ///     .with_location("kernel.py", 12);
+    /// let text = "\
+    /// /// Multiplies every element.
+    /// @\"kernel.py\":12
+    /// scale(x: Tensor([n], float32), f: Function, factor: float64 = 1.0, mode: str = \"fast\", *more: Any) \
+    /// -> y: Tensor([n], float32)
+    ///     where n % 4 == 0
+    ///     = scale_kernel(x.data, y.data, n, factor);";
+    /// assert_eq!(function.to_string(), text);
+    /// assert_eq!(text.parse(), Ok(function));
+    /// ```
+    pub fn new(name: impl Into<String>) -> Signature {
+        let (params, constraints) = (Vec::new(), Vec::new());
+        Signature { name: name.into(), params, result: ResultType::None, constraints }
+    }
+
+    /// Appends a parameter.
+    pub fn param(mut self, name: impl Into<String>, ty: impl Into<ParamType>) -> Signature {
+        self.params.push(Param::new(name, ty));
+        self
+    }
+
+    /// Appends a parameter with a default.
+    pub fn param_or(
+        mut self,
+        name: impl Into<String>,
+        ty: impl Into<ParamType>,
+        default: impl Into<Literal>,
+    ) -> Signature {
+        self.params.push(Param { default: Some(default.into()), ..Param::new(name, ty) });
+        self
+    }
+
+    /// Appends a variadic parameter, which must stay the last one.
+    pub fn rest(mut self, name: impl Into<String>) -> Signature {
+        self.params.push(Param { variadic: true, ..Param::new(name, Leaf::Any) });
+        self
+    }
+
+    /// Sets the result: a type, an [`Output`] or several.
+    pub fn returns(mut self, result: impl Into<ResultType>) -> Signature {
+        self.result = result.into();
+        self
+    }
+
+    /// Appends a constraint.
+    pub fn require(mut self, constraint: impl Into<Constraint>) -> Signature {
+        self.constraints.push(constraint.into());
+        self
+    }
+
+    /// Builds the function with a body: one call, or statements.
+    pub fn body(self, body: impl Into<Body>) -> Function {
+        let (docs, location, external) = (String::new(), None, false);
+        Function { docs, location, signature: self, body: body.into(), external }
+    }
+}
+
+impl Param {
+    /// Builds a parameter without a default.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Param, Scalar};
+    ///
+    /// assert_eq!(Param::new("n", Scalar::Int32).to_string(), "n: int32");
+    /// ```
+    pub fn new(name: impl Into<String>, ty: impl Into<ParamType>) -> Param {
+        Param { name: name.into(), ty: ty.into(), default: None, variadic: false }
+    }
+}
+
+impl Constraint {
+    /// Builds a constraint with a message. Conversion from an expression builds one without.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Constraint, Expr};
+    ///
+    /// let even = (Expr::name("n") % 2).equal(0);
+    /// let even = Constraint::new(even, "n must be even");
+    /// assert_eq!(even.to_string(), r#"n % 2 == 0 else "n must be even""#);
+    /// ```
+    pub fn new(condition: Expr, message: impl Into<String>) -> Constraint {
+        Constraint { condition, message: Some(message.into()) }
+    }
+}
+
+/// Builds a constraint whose error shows the condition.
+impl From<Expr> for Constraint {
+    fn from(condition: Expr) -> Constraint {
+        Constraint { condition, message: None }
+    }
+}
+
+/// Builds the result type of a value.
+impl<T: Into<ParamType>> From<T> for ResultType {
+    fn from(ty: T) -> ResultType {
+        ResultType::Value(ty.into())
+    }
+}
+
+/// Builds the result type of one allocated tensor.
+impl From<Output> for ResultType {
+    fn from(output: Output) -> ResultType {
+        ResultType::Allocated(vec![output])
+    }
+}
+
+/// Builds the result type of several allocated tensors.
+impl From<Vec<Output>> for ResultType {
+    fn from(outputs: Vec<Output>) -> ResultType {
+        ResultType::Allocated(outputs)
+    }
+}
+
+impl Output {
+    /// Builds an output.
+    pub fn new(name: impl Into<String>, tensor: Tensor) -> Output {
+        Output { name: name.into(), tensor }
+    }
+}

@@ -1,0 +1,219 @@
+//! Tensor types: extents, element types, strides and devices.
+
+use abi_spec::{DType, DeviceType, TypeCode};
+
+use super::Expr;
+
+/// Type of a tensor.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Tensor {
+    /// Extents.
+    pub shape: Shape,
+    /// Accepted element types, at least one, each once.
+    pub dtypes: Vec<DType>,
+    /// True if element types of the same storage are accepted too, see [`Tensor::accepted`].
+    pub storage: bool,
+    /// Memory layout.
+    pub strides: Strides,
+    /// Device of the elements.
+    pub device: Device,
+    /// Alignment of the first element in bytes, a power of two; `None` for the alignment of one lane.
+    pub align: Option<u64>,
+}
+
+/// Extents of a tensor, or numbers of a shape.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// `[...]`: any rank, any extents.
+    AnyRank,
+    /// `[n, 64]`: one entry per dim; no entry for a scalar tensor.
+    Dims(Vec<Dim>),
+}
+
+/// One extent or stride.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Dim {
+    /// `_`: any number.
+    Any,
+    /// An integer, a symbol, or an expression over symbols.
+    Expr(Expr),
+}
+
+/// Memory layout of a tensor.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum Strides {
+    /// Compact, row-major.
+    #[default]
+    Contiguous,
+    /// Any layout.
+    Any,
+    /// One stride per dim, in elements.
+    List(Vec<Dim>),
+}
+
+/// Device of the elements of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// Any type of device.
+    Any,
+    /// One type of device.
+    Type(DeviceType),
+}
+
+impl Tensor {
+    /// Returns the rank; `None` if it is not fixed.
+    pub(crate) fn rank(&self) -> Option<usize> {
+        self.shape.rank()
+    }
+
+    /// Returns the alignment in bytes: the declared one, or that of one lane of the smallest element type.
+    pub(crate) fn alignment(&self) -> u64 {
+        self.align.unwrap_or_else(|| self.natural_alignment())
+    }
+
+    /// Returns the alignment of one lane of the smallest element type, at least 1.
+    pub(crate) fn natural_alignment(&self) -> u64 {
+        let lane = |dtype: &DType| {
+            let bytes = u64::from(dtype.lane_bytes());
+            bytes & bytes.wrapping_neg()
+        };
+        self.dtypes.iter().map(lane).min().unwrap_or(1)
+    }
+
+    /// Returns the accepted element types, the declared ones first. With [`storage`](Tensor::storage), and if a
+    /// declared type has one byte, all other types of one byte follow: frameworks pass `bool`, `uint8`, `int8`, the
+    /// `float8_…` types and pairs of `float4_e2m1fn` as each other where DLPack or the framework lacks the real type.
+    pub fn accepted(&self) -> Vec<DType> {
+        let mut all = self.dtypes.clone();
+        let is_byte = |dtype: &DType| u32::from(dtype.bits) * u32::from(dtype.lanes) == 8;
+        if self.storage && all.iter().any(is_byte) {
+            let codes = TypeCode::ALL.iter().map(|&code| (code as u8, code.implied_bits()));
+            let implied = codes.filter_map(|(code, bits)| (bits == Some(8)).then_some(code));
+            let integers = [TypeCode::Int as u8, TypeCode::UInt as u8];
+            let bytes = integers.into_iter().chain(implied).map(|code| (code, 8, 1));
+            let pair = (TypeCode::Float4E2m1fn as u8, 4, 2);
+            for (code, bits, lanes) in bytes.chain([pair]) {
+                let dtype = DType { code, bits, lanes };
+                if !all.contains(&dtype) {
+                    all.push(dtype);
+                }
+            }
+        }
+        all
+    }
+
+    /// Returns the extents that are expressions.
+    pub(crate) fn extents(&self) -> impl Iterator<Item = &Expr> {
+        self.shape.dims().iter().filter_map(Dim::expr)
+    }
+}
+
+impl Dim {
+    /// Returns the expression; `None` for any number.
+    pub(crate) fn expr(&self) -> Option<&Expr> {
+        if let Dim::Expr(expr) = self { Some(expr) } else { None }
+    }
+}
+
+impl Strides {
+    /// Returns the declared strides; none if the layout is compact or arbitrary.
+    pub(crate) fn dims(&self) -> &[Dim] {
+        if let Strides::List(dims) = self { dims } else { &[] }
+    }
+}
+
+impl Shape {
+    /// Returns the declared extents or numbers; none if the rank is not fixed.
+    pub(crate) fn dims(&self) -> &[Dim] {
+        if let Shape::Dims(dims) = self { dims } else { &[] }
+    }
+
+    /// Returns the number of dims; `None` if it is not fixed.
+    pub(crate) fn rank(&self) -> Option<usize> {
+        match self {
+            Shape::AnyRank => None,
+            Shape::Dims(dims) => Some(dims.len()),
+        }
+    }
+}
+
+/// Builds a dim from a number, a symbol or an expression over symbols.
+impl<E: Into<Expr>> From<E> for Dim {
+    fn from(expr: E) -> Dim {
+        Dim::Expr(expr.into())
+    }
+}
+
+impl<D: Into<Dim>, const N: usize> From<[D; N]> for Shape {
+    fn from(dims: [D; N]) -> Shape {
+        Shape::Dims(dims.into_iter().map(Into::into).collect())
+    }
+}
+
+impl<D: Into<Dim>> From<Vec<D>> for Shape {
+    fn from(dims: Vec<D>) -> Shape {
+        Shape::Dims(dims.into_iter().map(Into::into).collect())
+    }
+}
+
+impl From<DeviceType> for Device {
+    fn from(ty: DeviceType) -> Device {
+        Device::Type(ty)
+    }
+}
+
+impl Tensor {
+    /// Builds a compact cpu tensor with natural alignment.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{DType, DeviceType, Dim, Shape, Strides, Tensor, exprs};
+    ///
+    /// let rows = Tensor::new(exprs!["n", 64], DType::FLOAT32)
+    ///     .with_dtype(DType::FLOAT64)
+    ///     .with_strides(Strides::List(vec!["s".into(), 1.into()]))
+    ///     .with_device(DeviceType::CUDA)
+    ///     .with_align(16);
+    /// let text = "Tensor([n, 64], float32|float64, strides=[s, 1], device=cuda, align=16)";
+    /// assert_eq!(rows.to_string(), text);
+    /// let any = Tensor::new([Dim::Any], DType::INT8).with_storage();
+    /// assert_eq!(any.to_string(), "Tensor([_], int8, dtypes=storage)");
+    /// let any = Tensor::new(Shape::AnyRank, DType::INT8);
+    /// assert_eq!(any.to_string(), "Tensor([...], int8)");
+    /// ```
+    pub fn new(shape: impl Into<Shape>, dtype: DType) -> Tensor {
+        let device = Device::Type(DeviceType::CPU);
+        let (shape, strides) = (shape.into(), Strides::Contiguous);
+        Tensor { shape, dtypes: vec![dtype], storage: false, strides, device, align: None }
+    }
+
+    /// Appends an accepted element type.
+    pub fn with_dtype(mut self, dtype: DType) -> Tensor {
+        self.dtypes.push(dtype);
+        self
+    }
+
+    /// Accepts element types of [the same storage](Tensor::storage) too.
+    pub fn with_storage(mut self) -> Tensor {
+        self.storage = true;
+        self
+    }
+
+    /// Sets the memory layout.
+    pub fn with_strides(mut self, strides: Strides) -> Tensor {
+        self.strides = strides;
+        self
+    }
+
+    /// Sets the device.
+    pub fn with_device(mut self, device: impl Into<Device>) -> Tensor {
+        self.device = device.into();
+        self
+    }
+
+    /// Sets the alignment in bytes, a power of two.
+    pub fn with_align(mut self, bytes: u64) -> Tensor {
+        self.align = Some(bytes);
+        self
+    }
+}

@@ -1,0 +1,366 @@
+//! Resolves launch statements: extents, attributes, arguments and the device.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+
+use abi_spec::{DType, DeviceType, Scalar};
+
+use super::well_formed::ATTRIBUTE_SIZE;
+use super::{Allowed, Launch, MapElement, PLAIN_CLUSTER, Packing, Param, TensorMap};
+use crate::declaration::{
+    self, AttributeKind, AttributeValue, Device, Expr, LaunchArg, LaunchAttribute, MapType, Shape,
+    Tensor,
+};
+use crate::resolve::Explained;
+use crate::resolve::c_type::CType;
+use crate::resolve::function::{Action, Argument, Home, Output};
+use crate::resolve::ids::ValueId;
+use crate::resolve::order::check_determined;
+use crate::resolve::prototype::of_value;
+use crate::resolve::statement::{Block, converted};
+use crate::resolve::term::{Node, OfTensor, Property, Term};
+
+/// Tensors among the arguments of a launch.
+#[derive(Default)]
+struct LaunchTensors {
+    /// First tensor that is on a GPU.
+    first: Option<Home>,
+    /// Tensors whose device only the call knows.
+    unsure: Vec<ValueId>,
+}
+
+impl<'a> Block<'_, 'a> {
+    pub(in crate::resolve) fn launch(
+        &mut self,
+        launch: &'a declaration::Launch,
+    ) -> Explained<Action<'a>> {
+        if !self.items.images.contains(&launch.image[..]) {
+            return Err(format!("there is no image `{}`", launch.image));
+        }
+        let extents = self.extents(launch)?;
+        let attributes = launch.attributes.iter().map(|attribute| self.attribute(attribute));
+        let attributes = attributes.collect::<Explained<Vec<_>>>()?;
+        let mut tensors = LaunchTensors::default();
+        launch.args.iter().try_for_each(|arg| self.collect(arg, &mut tensors))?;
+        let device = self.device(launch, &mut tensors)?;
+        let params = launch.args.iter().map(|arg| self.param(arg, device));
+        let params = params.collect::<Explained<Vec<_>>>()?;
+        let allowed = allowed(&extents, &attributes);
+        let (image, gpu_kernel) = (&*launch.image, &*launch.gpu_kernel);
+        let unsure = tensors.unsure;
+        let launch =
+            Launch { image, gpu_kernel, extents, attributes, params, device, unsure, allowed };
+        Ok(Action::Launch(Box::new(launch)))
+    }
+
+    /// Resolves the extents and the shared memory, the first fields of a `CUlaunchConfig`.
+    fn extents(&self, launch: &'a declaration::Launch) -> Explained<Packing> {
+        let mut fields = Vec::with_capacity(7);
+        for (word, extents) in [("grid", &launch.grid), ("block", &launch.block)] {
+            fields.extend(self.dims(word, &launch.gpu_kernel, extents)?);
+        }
+        let name = format!("shared memory of {}", launch.gpu_kernel);
+        fields.push(match &launch.shared {
+            Some(bytes) => self.field(bytes, Scalar::Uint32, name)?,
+            None => constant(0, Scalar::Uint32),
+        });
+        Ok(Packing::of(fields))
+    }
+
+    /// Resolves three extents; missing ones are 1.
+    fn dims(&self, word: &str, gpu_kernel: &str, extents: &[Expr]) -> Explained<Vec<Packing>> {
+        let dim = |(at, axis)| match extents.get(at) {
+            Some(extent) => {
+                self.field(extent, Scalar::Uint32, format!("{word}.{axis} of {gpu_kernel}"))
+            }
+            None => Ok(constant(1, Scalar::Uint32)),
+        };
+        ["x", "y", "z"].into_iter().enumerate().map(dim).collect()
+    }
+
+    /// Resolves a number that must fit a field of the driver's struct; `name` is its name in errors.
+    fn field(&self, expr: &Expr, scalar: Scalar, name: String) -> Explained<Packing> {
+        let term = self.integer(expr)?;
+        let bytes = scalar.bits().div_ceil(8);
+        let Some(value) = term.constant() else {
+            let term = converted(term, scalar, name);
+            return Ok(Packing::scalar(Argument::Term(term, scalar), bytes));
+        };
+        let least = if scalar.is_signed() { i64::from(i32::MIN) } else { 0 };
+        let most = if scalar.is_signed() { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
+        if !(least..=most).contains(&value) {
+            return Err(format!("{name} is {value}, which is no `{scalar}`"));
+        }
+        Ok(constant(value, scalar))
+    }
+
+    fn attribute(&self, attribute: &'a LaunchAttribute) -> Explained<(u32, Packing)> {
+        let LaunchAttribute { kind, fields } = attribute;
+        let fields = match kind.value() {
+            AttributeValue::Flag => vec![constant(1, Scalar::Int32)],
+            AttributeValue::Number => {
+                vec![self.field(&fields[0], Scalar::Int32, kind.word().to_owned())?]
+            }
+            AttributeValue::Dims => {
+                let name = |at: usize| format!("{}.{}", kind.word(), ["x", "y", "z"][at]);
+                let given = |at: usize| match fields.get(at) {
+                    Some(field) => self.field(field, Scalar::Uint32, name(at)),
+                    None => Ok(constant(1, Scalar::Uint32)),
+                };
+                (0..3).map(given).collect::<Explained<_>>()?
+            }
+            AttributeValue::Any => {
+                fields.iter().map(|field| self.scalar_argument(field)).collect::<Explained<_>>()?
+            }
+        };
+        let value = Packing::of(fields);
+        if value.size > ATTRIBUTE_SIZE {
+            return Err(format!(
+                "the value of `{attribute}` has {} bytes, not up to 64",
+                value.size
+            ));
+        }
+        Ok((kind.id(), value))
+    }
+
+    /// Resolves an argument that C passes as one scalar.
+    fn scalar_argument(&self, expr: &Expr) -> Explained<Packing> {
+        let argument = self.names.argument(expr)?;
+        let scalar = match &argument {
+            Argument::Value(value) => match of_value(self.names, *value)[..] {
+                [CType::Scalar(scalar)] => Some(scalar),
+                _ => None,
+            },
+            Argument::Term(term, _) if matches!(term.node, Node::Output(_)) => None,
+            Argument::Term(_, scalar) => Some(*scalar),
+            Argument::Text(_) => None,
+        };
+        let Some(scalar) = scalar else {
+            return Err(format!(
+                "`{expr}` is no scalar and no address on the device, as `x.data` is"
+            ));
+        };
+        if let Argument::Term(term, _) = &argument {
+            check_determined(self.names, &self.knowledge, term, None)?;
+        }
+        Ok(Packing::scalar(argument, scalar.bits().div_ceil(8)))
+    }
+
+    fn param(&mut self, arg: &'a LaunchArg, device: Home) -> Explained<Param<'a>> {
+        match arg {
+            LaunchArg::Value(_) | LaunchArg::Struct(_) => self.packing(arg).map(Param::Packed),
+            LaunchArg::Scratch { bytes, align } => self.scratch(bytes, *align, device),
+            LaunchArg::TensorMap(map) => self.tensor_map(map).map(Param::TensorMap),
+        }
+    }
+
+    fn packing(&self, arg: &LaunchArg) -> Explained<Packing> {
+        match arg {
+            LaunchArg::Value(value) => self.scalar_argument(value),
+            LaunchArg::Struct(fields) => {
+                let fields = fields.iter().map(|field| self.packing(field));
+                Ok(Packing::of(fields.collect::<Explained<Vec<_>>>()?))
+            }
+            LaunchArg::Scratch { .. } | LaunchArg::TensorMap(_) => {
+                Err(format!("`{arg}` cannot be a field of a struct"))
+            }
+        }
+    }
+
+    /// Allocates scratch memory: a tensor of bytes that is released after the launch.
+    fn scratch(&mut self, bytes: &Expr, align: u64, home: Home) -> Explained<Param<'a>> {
+        let extents = vec![self.integer(bytes)?];
+        let tensor = Tensor::new([Expr::Int(0)], DType::UINT8).with_align(align);
+        let tensor = tensor.with_device(DeviceType::CUDA);
+        let output =
+            Output { name: "scratch", tensor: Cow::Owned(tensor), extents, home: Some(home) };
+        Ok(Param::Scratch(self.names.outputs.push(output)))
+    }
+
+    fn tensor_map(&self, map: &'a declaration::TensorMap) -> Explained<TensorMap<'a>> {
+        let tensor = self.home(&map.tensor)?;
+        let declared = self.tensor_of(tensor);
+        let declared = declared.ok_or_else(|| format!("`{}` is no tensor", map.tensor))?;
+        let Shape::Dims(dims) = &declared.shape else {
+            return Err(format!("the rank of `{}` is not known", map.tensor));
+        };
+        if dims.len() != map.extents.len() {
+            let (rank, given) = (dims.len(), map.extents.len());
+            return Err(format!("`{}` has {rank} dims and its box {given}", map.tensor));
+        }
+        let element = element(declared, map)?;
+        let mut numbers = Vec::with_capacity(map.extents.len() + map.steps.len());
+        for (what, list, most) in [("box", &map.extents, 256), ("steps", &map.steps, 8)] {
+            for (dim, number) in list.iter().enumerate() {
+                numbers.push(self.up_to(
+                    number,
+                    most,
+                    format_args!("{what} of `{}` in dim {dim}", map.tensor),
+                )?);
+            }
+        }
+        Ok(TensorMap { declared: map, name: map.tensor.to_string(), tensor, element, numbers })
+    }
+
+    /// Resolves an integer from 1 to `most`; a constant is checked here, other terms when the map is made.
+    fn up_to(&self, number: &Expr, most: i64, what: impl Display) -> Explained<Term> {
+        let term = self.integer(number)?;
+        match term.constant().filter(|value| !(1..=most).contains(value)) {
+            Some(value) => Err(format!("{what} is {value}, which is not 1 to {most}")),
+            None => Ok(term),
+        }
+    }
+
+    fn tensor_of(&self, home: Home) -> Option<&Tensor> {
+        match home {
+            Home::Value(value) => self.names.values[value].tensor(),
+            Home::Output(output) => Some(&*self.names.outputs[output].tensor),
+        }
+    }
+}
+
+/// Finds the device of a launch.
+impl<'a> Block<'_, 'a> {
+    /// Collects the tensors whose data an argument passes.
+    fn collect(&self, arg: &LaunchArg, tensors: &mut LaunchTensors) -> Explained<()> {
+        match arg {
+            LaunchArg::Value(value) => self.collect_data(value, tensors),
+            LaunchArg::Struct(fields) => {
+                fields.iter().try_for_each(|field| self.collect(field, tensors))
+            }
+            LaunchArg::Scratch { .. } => Ok(()),
+            LaunchArg::TensorMap(map) => self.collect_tensor(self.home(&map.tensor)?, tensors),
+        }
+    }
+
+    fn collect_data(&self, value: &Expr, tensors: &mut LaunchTensors) -> Explained<()> {
+        let term = self.term(value)?;
+        let mut homes = Vec::new();
+        term.any(&mut |node| {
+            if let Node::Property(value, Property::Tensor(OfTensor::Data)) = node {
+                homes.push(Home::Value(*value));
+            }
+            if let Node::OutputData(output) = node {
+                homes.push(Home::Output(*output));
+            }
+            false
+        });
+        homes.into_iter().try_for_each(|home| self.collect_tensor(home, tensors))
+    }
+
+    /// Records a tensor whose data the GPU kernel accesses.
+    fn collect_tensor(&self, home: Home, tensors: &mut LaunchTensors) -> Explained<()> {
+        match self.device_of(home) {
+            (Device::Any, origin) => {
+                if let Home::Value(value) = origin
+                    && !tensors.unsure.contains(&value)
+                {
+                    tensors.unsure.push(value);
+                }
+            }
+            (Device::Type(DeviceType::CUDA), _) => {}
+            // The GPU kernel can access this memory, but it belongs to no device.
+            (Device::Type(DeviceType::CUDA_HOST | DeviceType::CUDA_MANAGED), _) => return Ok(()),
+            (Device::Type(ty), _) => {
+                return Err(format!(
+                    "`{}` is on {ty}, and kernels run on cuda",
+                    self.name_of(home)
+                ));
+            }
+        }
+        if self.is_there(home) {
+            tensors.first = tensors.first.or(Some(home));
+        }
+        Ok(())
+    }
+
+    /// Returns the declared device of a tensor, and the tensor that declares it.
+    fn device_of(&self, home: Home) -> (Device, Home) {
+        let Home::Output(output) = home else {
+            let device = self.tensor_of(home).map_or(Device::Any, |tensor| tensor.device);
+            return (device, home);
+        };
+        let output = &self.names.outputs[output];
+        match output.home {
+            None if output.tensor.device == Device::Any => (Device::Type(DeviceType::CPU), home),
+            None => (output.tensor.device, home),
+            Some(of) => self.device_of(of),
+        }
+    }
+
+    fn name_of(&self, home: Home) -> String {
+        match home {
+            Home::Value(value) => self.names.values[value].path.clone(),
+            Home::Output(output) => self.names.outputs[output].name.to_owned(),
+        }
+    }
+
+    /// Returns false for a tensor that may be None.
+    fn is_there(&self, home: Home) -> bool {
+        match home {
+            Home::Value(value) => self.names.values[value].guard.is_none(),
+            Home::Output(_) => true,
+        }
+    }
+
+    /// Finds the tensor on whose device the GPU kernel runs.
+    fn device(&self, launch: &declaration::Launch, tensors: &mut LaunchTensors) -> Explained<Home> {
+        if let Some(on) = &launch.on {
+            let home = self.home(on)?;
+            tensors.first = None;
+            self.collect_tensor(home, tensors)?;
+            return tensors.first.ok_or_else(|| format!("`{on}` is on no device of its own"));
+        }
+        let on_gpu = |value: &ValueId| {
+            let tensor = self.names.values[*value].tensor();
+            let device = tensor.map(|tensor| tensor.device);
+            let gpu = matches!(device, Some(Device::Any | Device::Type(DeviceType::CUDA)));
+            gpu && self.names.values[*value].is_param() && self.is_there(Home::Value(*value))
+        };
+        if tensors.first.is_none()
+            && let Some(value) = self.names.values.keys().find(on_gpu)
+        {
+            self.collect_tensor(Home::Value(value), tensors)?;
+        }
+        tensors.first.ok_or_else(|| "no tensor says on which device this runs: `on x`".to_owned())
+    }
+}
+
+fn constant(value: i64, scalar: Scalar) -> Packing {
+    let bytes = scalar.bits().div_ceil(8);
+    Packing::scalar(Argument::Term(Term::int(value), scalar), bytes)
+}
+
+/// Computes the permissions that the GPU kernel needs.
+fn allowed(extents: &Packing, attributes: &[(u32, Packing)]) -> Allowed {
+    let number = |(_, argument): &(u32, Argument)| match argument {
+        Argument::Term(term, _) => term.constant(),
+        Argument::Value(_) | Argument::Text(_) => None,
+    };
+    let shared = extents.parts.last().and_then(number);
+    let clusters = [AttributeKind::Cluster.id(), AttributeKind::PreferredCluster.id()];
+    let mut clusters = attributes.iter().filter(|(id, _)| clusters.contains(id));
+    let large = |(_, dims): &(u32, Packing)| {
+        let mut blocks = dims.parts.iter().map(number);
+        let blocks = blocks.try_fold(1_i64, |blocks, dim| dim?.checked_mul(blocks));
+        blocks.is_none_or(|blocks| blocks > PLAIN_CLUSTER)
+    };
+    Allowed { shared: shared != Some(0), cluster: clusters.any(large) }
+}
+
+/// Returns the element type of a tensor map.
+fn element(tensor: &Tensor, map: &declaration::TensorMap) -> Explained<MapElement> {
+    let [dtype] = tensor.dtypes[..] else {
+        return Err(format!("`{}` may have elements of several types", map.tensor));
+    };
+    let bits = u32::from(dtype.bits) * u32::from(dtype.lanes);
+    let Some(ty) = map.dtype.or(MapType::of(dtype)) else {
+        return Err(format!("the driver has no tensor maps of `{dtype}`: give `dtype`"));
+    };
+    match ty.bytes() {
+        Some(bytes) if 8 * bytes != bits => {
+            Err(format!("elements of `{}` have {bits} bits, not {}", map.tensor, 8 * bytes))
+        }
+        _ => Ok(MapElement { number: ty as u32, bytes: bits.div_ceil(8) }),
+    }
+}

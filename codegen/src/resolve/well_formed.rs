@@ -1,0 +1,144 @@
+//! Checks that declarations are well formed: names, limits and types. Names are not looked up.
+
+mod body;
+mod signature;
+
+use crate::declaration::limit::Limit;
+use crate::declaration::{Expr, Function, Location, is_identifier};
+use crate::error::{Error, Part};
+
+/// Checks function number `index`.
+pub(super) fn check(index: usize, function: &Function) -> Result<(), Error> {
+    Checker { index, function }.function()
+}
+
+/// Prefixes that belong to exported functions, the runtime and generated symbols; no C function may start with one.
+pub(super) const RESERVED_PREFIXES: [&str; 3] =
+    [abi_spec::symbol::PREFIX, "TVMFFI", "tvm_ffi_codegen."];
+
+/// Prefixes that no C function can have: LLVM reserves `llvm.`, and assemblers keep symbols with a leading `.` out of
+/// objects.
+const TOOL_PREFIXES: [&str; 2] = ["llvm.", "."];
+
+/// Checker of one function.
+pub(super) struct Checker<'a> {
+    index: usize,
+    function: &'a Function,
+}
+
+impl Checker<'_> {
+    pub(super) fn invalid(&self, part: Part, reason: impl Into<String>) -> Error {
+        Error::invalid(self.index, self.function, part, reason)
+    }
+
+    pub(super) fn limit(&self, part: Part, count: usize, limit: Limit) -> Result<(), Error> {
+        if count <= limit.max() {
+            Ok(())
+        } else {
+            Err(Error::limit(self.index, self.function, part, limit))
+        }
+    }
+
+    fn function(&self) -> Result<(), Error> {
+        let Function { docs, location, signature, body, external: _ } = self.function;
+        self.identifier(Part::Name, &signature.name)?;
+        if signature.name.starts_with('_') {
+            return Err(self.invalid(Part::Name, "the name of a function must not start with `_`"));
+        }
+        if docs.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
+            return Err(self.invalid(Part::Docs, "must not contain control characters"));
+        }
+        location.as_ref().map_or(Ok(()), |location| self.location(Part::Location, location))?;
+        self.params(&signature.params)?;
+        self.limit(Part::Name, signature.constraints.len(), Limit::Constraints)?;
+        for (index, constraint) in signature.constraints.iter().enumerate() {
+            self.expr(Part::Constraint(index), &constraint.condition)?;
+            if let Some(message) = &constraint.message {
+                self.message(Part::Constraint(index), message)?;
+            }
+        }
+        self.result()?;
+        self.body(body)
+    }
+
+    /// Checks a source location, which the backtrace prints without escapes.
+    fn location(&self, part: Part, location: &Location) -> Result<(), Error> {
+        let Location { file, line } = location;
+        self.limit(part, file.len(), Limit::File)?;
+        if file.is_empty() || file.contains(|c: char| c.is_control() || c == '"') {
+            let reason = "the name of a file is not empty, without quotes and control characters";
+            return Err(self.invalid(part, reason));
+        }
+        if *line == 0 || *line > i32::MAX as u32 {
+            return Err(self.invalid(part, format!("there is no line {line}")));
+        }
+        Ok(())
+    }
+
+    /// Checks a message: one line that is never cut.
+    fn message(&self, part: Part, message: &str) -> Result<(), Error> {
+        self.limit(part, message.len(), Limit::Message)?;
+        if message.is_empty() {
+            return Err(self.invalid(part, "the message is empty"));
+        }
+        if message.contains(char::is_control) {
+            return Err(self.invalid(part, "the message contains control characters"));
+        }
+        Ok(())
+    }
+
+    /// Checks an identifier, which may be reserved.
+    pub(super) fn identifier(&self, part: Part, name: &str) -> Result<(), Error> {
+        self.limit(part, name.len(), Limit::Name)?;
+        if is_identifier(name) {
+            return Ok(());
+        }
+        Err(self.invalid(part, format!("{name:?} is not an identifier")))
+    }
+
+    pub(super) fn expr(&self, part: Part, expr: &Expr) -> Result<(), Error> {
+        if deeper_than(expr, Limit::Nesting.max()) {
+            return Err(Error::limit(self.index, self.function, part, Limit::Nesting));
+        }
+        self.nodes(part, expr)
+    }
+
+    /// Checks every node of an expression.
+    fn nodes(&self, part: Part, expr: &Expr) -> Result<(), Error> {
+        if let Expr::Name(name) | Expr::Field(_, name) = expr {
+            self.identifier(part, name)?;
+        } else if let Expr::Float(value) = expr {
+            self.float(part, *value)?;
+        } else if let Expr::Text(text) = expr {
+            self.text(part, text)?;
+        } else if let Expr::Unsigned(value) = expr
+            && i64::try_from(*value).is_ok()
+        {
+            return Err(self.invalid(part, format!("{value} is an `int64`")));
+        } else if let Expr::Array(entries) = expr {
+            self.limit(part, entries.len(), Limit::Arguments)?;
+        } else if let Expr::Shape(numbers) = expr {
+            self.limit(part, numbers.len(), Limit::Rank)?;
+        }
+        expr.children().try_for_each(|child| self.nodes(part, child))
+    }
+
+    fn float(&self, part: Part, value: f64) -> Result<(), Error> {
+        if value.is_finite() {
+            return Ok(());
+        }
+        Err(self.invalid(part, format!("{value} is not a number that can be written")))
+    }
+
+    fn text(&self, part: Part, text: &str) -> Result<(), Error> {
+        if text.contains('\n') {
+            return Err(self.invalid(part, "text in quotes is one line"));
+        }
+        Ok(())
+    }
+}
+
+/// Returns true if an expression is higher than `height`.
+fn deeper_than(expr: &Expr, height: usize) -> bool {
+    height == 0 || expr.children().any(|child| deeper_than(child, height - 1))
+}

@@ -1,0 +1,162 @@
+//! Checks that bodies are well formed: statements, calls and symbols of C functions.
+
+use rustc_hash::FxHashSet;
+
+use super::{Checker, RESERVED_PREFIXES, TOOL_PREFIXES};
+use crate::declaration::limit::Limit;
+use crate::declaration::{
+    Body, Call, Expr, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
+};
+use crate::error::{Error, Part};
+
+/// Parts that errors about a call of a C function are about.
+#[derive(Clone, Copy)]
+struct CallParts {
+    callee: Part,
+    /// First argument.
+    argument: Part,
+    /// First entry of the `errors` clause.
+    status: Part,
+}
+
+impl Checker<'_> {
+    pub(super) fn body(&self, body: &Body) -> Result<(), Error> {
+        match body {
+            Body::Call(call) => {
+                let (argument, status) = (Part::Argument(0), Part::Status(0));
+                self.kernel(call, CallParts { callee: Part::Callee, argument, status })
+            }
+            Body::Block(statements) => self.statements(statements),
+        }
+    }
+
+    /// Checks all statements of a body, nested ones included.
+    pub(super) fn statements(&self, statements: &[Statement]) -> Result<(), Error> {
+        let mut left: Vec<(&Statement, usize)> =
+            statements.iter().rev().map(|statement| (statement, 1)).collect();
+        let mut index = 0;
+        while let Some((statement, depth)) = left.pop() {
+            let part = Part::Statement(index);
+            index += 1;
+            self.limit(part, index, Limit::Statements)?;
+            self.limit(part, depth, Limit::Nesting)?;
+            if let Some(location) = &statement.location {
+                self.location(part, location)?;
+            }
+            self.action(part, &statement.kind)?;
+            let blocks = statement.kind.blocks();
+            let inner = blocks.iter().rev().flat_map(|block| block.iter().rev());
+            left.extend(inner.map(|statement| (statement, depth + 1)));
+        }
+        Ok(())
+    }
+
+    fn action(&self, part: Part, action: &StatementKind) -> Result<(), Error> {
+        match action {
+            StatementKind::Let { name, value } => {
+                self.identifier(part, name)?;
+                self.expr(part, value)
+            }
+            StatementKind::Call { result, call } => self.call(part, result.as_ref(), call),
+            StatementKind::Alloc { name, tensor, on } => {
+                self.identifier(part, name)?;
+                self.allocated(part, tensor)?;
+                on.as_ref().map_or(Ok(()), |on| self.expr(part, on))
+            }
+            StatementKind::If { condition, .. } => self.expr(part, condition),
+            StatementKind::For { name, start, end, .. } => {
+                self.identifier(part, name)?;
+                self.expr(part, start)?;
+                self.expr(part, end)
+            }
+            StatementKind::Launch(launch) => self.launch(part, launch),
+            StatementKind::Return(value) => {
+                value.as_ref().map_or(Ok(()), |value| self.expr(part, value))
+            }
+            StatementKind::Raise { kind, message } => {
+                self.identifier(part, kind)?;
+                self.limit(part, message.len(), Limit::Arguments)?;
+                message.iter().try_for_each(|piece| self.expr(part, piece))
+            }
+        }
+    }
+
+    fn call(&self, part: Part, result: Option<&Local>, call: &Call) -> Result<(), Error> {
+        if let Some(Local { name, ty }) = result {
+            self.identifier(part, name)?;
+            self.type_of(part, ty)?;
+        }
+        match call {
+            Call::Kernel(call) => {
+                self.kernel(call, CallParts { callee: part, argument: part, status: part })
+            }
+            Call::Function { callee, args } => {
+                self.callee(part, callee)?;
+                self.limit(part, args.len(), Limit::Arguments)?;
+                args.iter().try_for_each(|arg: &Expr| self.expr(part, arg))
+            }
+        }
+    }
+
+    fn callee(&self, part: Part, callee: &FunctionRef) -> Result<(), Error> {
+        match callee {
+            FunctionRef::Symbol(name) => self.identifier(part, name),
+            FunctionRef::Name(name) => {
+                self.limit(part, name.len(), Limit::Name)?;
+                if name.is_empty() || name.contains(char::is_control) {
+                    return Err(self.invalid(part, format!("{name:?} names no function")));
+                }
+                Ok(())
+            }
+            FunctionRef::Value(expr) => self.expr(part, expr),
+        }
+    }
+
+    /// Checks a call of a C function.
+    fn kernel(&self, call: &KernelCall, parts: CallParts) -> Result<(), Error> {
+        let CallParts { callee, argument, .. } = parts;
+        self.symbol(callee, &call.symbol)?;
+        self.limit(callee, call.args.len(), Limit::Arguments)?;
+        let mut args = call.args.iter().enumerate();
+        args.try_for_each(|(index, arg)| self.expr(argument.number(index), arg))?;
+        call.status.as_ref().map_or(Ok(()), |errors| self.errors(parts, errors))
+    }
+
+    fn symbol(&self, part: Part, symbol: &str) -> Result<(), Error> {
+        self.limit(part, symbol.len(), Limit::Symbol)?;
+        if symbol.is_empty() {
+            return Err(self.invalid(part, "the symbol is empty"));
+        }
+        if symbol.contains(char::is_control) {
+            return Err(self.invalid(part, "the symbol contains control characters"));
+        }
+        if RESERVED_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix)) {
+            let reason = format!("the symbol `{symbol}` is reserved for the runtime");
+            return Err(self.invalid(part, reason));
+        }
+        if TOOL_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix)) {
+            let reason = format!("the symbol `{symbol}` is no function's for LLVM or an assembler");
+            return Err(self.invalid(part, reason));
+        }
+        Ok(())
+    }
+
+    /// Checks an `errors` clause, in which every status has one entry.
+    fn errors(&self, parts: CallParts, errors: &[StatusError]) -> Result<(), Error> {
+        self.limit(parts.callee, errors.len(), Limit::Errors)?;
+        let mut known = FxHashSet::default();
+        for (index, StatusError { status, kind, message }) in errors.iter().enumerate() {
+            let part = parts.status.number(index);
+            if *status == Some(0) {
+                return Err(self.invalid(part, "the status 0 is no error"));
+            }
+            if !known.insert(*status) {
+                let status = status.map_or("_".to_owned(), |status| status.to_string());
+                return Err(self.invalid(part, format!("an earlier entry is about `{status}`")));
+            }
+            self.identifier(part, kind)?;
+            self.message(part, message)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,323 @@
+//! Checks that signatures are well formed: parameters, types, defaults and results.
+
+use abi_spec::{DType, Scalar, TypeIndex};
+use rustc_hash::FxHashSet;
+
+use super::Checker;
+use crate::declaration::limit::Limit;
+use crate::declaration::{
+    Body, Device, Dim, Element, Function, Leaf, Literal, Member, ObjectClass, Output, Param,
+    ParamType, ResultType, Shape, Strides, Tensor,
+};
+use crate::error::{Error, Part};
+use crate::resolve::accepted::{MAX_SMALL, needs_object};
+use crate::resolve::ids::Table;
+use crate::resolve::value::{Source, Value, add, values};
+
+/// Part that errors about a type are about.
+#[derive(Clone, Copy)]
+enum Spot {
+    /// A value of the signature. Its dims have parts of their own.
+    Value(usize),
+    /// The same part for everything in the type.
+    Part(Part),
+}
+
+impl Spot {
+    fn part(self, of_value: impl FnOnce(usize) -> Part) -> Part {
+        match self {
+            Spot::Value(value) => of_value(value),
+            Spot::Part(part) => part,
+        }
+    }
+}
+
+impl Checker<'_> {
+    pub(super) fn params(&self, params: &[Param]) -> Result<(), Error> {
+        self.limit(Part::Name, params.len(), Limit::Params)?;
+        let mut names = FxHashSet::default();
+        for (index, Param { name, ty, .. }) in params.iter().enumerate() {
+            let part = Part::Param(index);
+            self.identifier(part, name)?;
+            if name == "self" && (index != 0 || *ty != ParamType::Scalar(Scalar::Ptr)) {
+                let reason = "`self` must be the first parameter and have the type `ptr`";
+                return Err(self.invalid(part, reason));
+            }
+            if !names.insert(name.as_str()) {
+                let reason = format!("an earlier parameter has the name `{name}`");
+                return Err(self.invalid(part, reason));
+            }
+        }
+        self.tail(params)?;
+        for (index, param) in params.iter().enumerate() {
+            if param.ty.is_deeper_than(Limit::Nesting.max()) {
+                let function = self.function;
+                return Err(Error::limit(self.index, function, Part::Param(index), Limit::Nesting));
+            }
+        }
+        for (index, value) in values(&self.function.signature).values().enumerate() {
+            self.limit(Part::Param(value.param), index + 1, Limit::Values)?;
+            self.value(Spot::Value(index), value)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that only the last parameters have defaults, and only the last one is variadic.
+    fn tail(&self, params: &[Param]) -> Result<(), Error> {
+        for (index, Param { name, ty, default, variadic }) in params.iter().enumerate() {
+            if let Some(default) = default {
+                self.literal(Part::Default(index), default)?;
+            }
+            let invalid = |part, reason: &str| Err(self.invalid(part, reason));
+            if *variadic && (index + 1 != params.len() || *ty != ParamType::Leaf(Leaf::Any)) {
+                let reason = "a variadic parameter is the last one and has the type `Any`";
+                return invalid(Part::Param(index), reason);
+            }
+            match default {
+                Some(_) if *variadic || name == "self" => {
+                    return invalid(Part::Default(index), "this parameter has no default");
+                }
+                Some(default) if !ty.takes(default) => {
+                    let reason = format!("`{default}` is no value of type `{ty}`");
+                    return invalid(Part::Default(index), &reason);
+                }
+                Some(Literal::Str(text)) if needs_object(text) => {
+                    let reason = format!("a default with a NUL has {MAX_SMALL} bytes at most");
+                    return invalid(Part::Default(index), &reason);
+                }
+                None if !variadic && index > 0 && params[index - 1].default.is_some() => {
+                    return invalid(Part::Param(index), "an earlier parameter has a default");
+                }
+                Some(_) | None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that a literal can be written.
+    fn literal(&self, part: Part, literal: &Literal) -> Result<(), Error> {
+        match literal {
+            Literal::Float(value) => self.float(part, *value),
+            Literal::Str(text) => self.text(part, text),
+            Literal::None | Literal::Bool(_) | Literal::Int(_) => Ok(()),
+        }
+    }
+
+    /// Checks a type outside of the parameters.
+    pub(super) fn type_of(&self, part: Part, ty: &ParamType) -> Result<(), Error> {
+        if ty.is_deeper_than(Limit::Nesting.max()) {
+            return Err(Error::limit(self.index, self.function, part, Limit::Nesting));
+        }
+        let mut values = Table::default();
+        add(&mut values, String::new(), ty, 0, Source::Result);
+        self.limit(part, values.len(), Limit::Values)?;
+        values.values().try_for_each(|value| self.value(Spot::Part(part), value))
+    }
+
+    fn value(&self, spot: Spot, value: &Value<'_>) -> Result<(), Error> {
+        let part = spot.part(Part::Type);
+        match value.ty {
+            ParamType::Tensor(tensor) => self.tensor(spot, tensor),
+            ParamType::Shape(shape) => self.dims(spot, shape.dims(), Part::Dim),
+            ParamType::Object(ObjectClass::Key(key)) => self.key(part, key),
+            ParamType::Tuple(elements) => self.elements(part, elements),
+            ParamType::Optional(_) => {
+                Err(self.invalid(part, "an `Optional` inside of another adds nothing"))
+            }
+            ParamType::Union(types) if types.len() < 2 => {
+                Err(self.invalid(part, "a union has two types at least"))
+            }
+            ParamType::Union(types) => {
+                let optional = types.iter().any(|ty| ty.required().1);
+                let reason = "write `Optional[Union[…]]` for a union that may be None";
+                if optional { Err(self.invalid(part, reason)) } else { Ok(()) }
+            }
+            ParamType::Literal(literals) => self.literals(part, literals),
+            ParamType::Scalar(Scalar::Ptr) if value.optional => {
+                Err(self.includes_none(part, value))
+            }
+            ParamType::Leaf(leaf) if value.optional && leaf.accepts(TypeIndex::NONE) => {
+                Err(self.includes_none(part, value))
+            }
+            ParamType::Scalar(_)
+            | ParamType::Leaf(_)
+            | ParamType::Object(_)
+            | ParamType::Sequence(..)
+            | ParamType::Mapping(..) => Ok(()),
+        }
+    }
+
+    fn includes_none(&self, part: Part, value: &Value<'_>) -> Error {
+        self.invalid(part, format!("`{}` includes None already", value.ty))
+    }
+
+    fn key(&self, part: Part, key: &str) -> Result<(), Error> {
+        self.limit(part, key.len(), Limit::Name)?;
+        if key.is_empty() || key.contains(char::is_control) {
+            return Err(self.invalid(part, format!("{key:?} is no type key")));
+        }
+        Ok(())
+    }
+
+    fn elements(&self, part: Part, elements: &[Element]) -> Result<(), Error> {
+        let mut names = FxHashSet::default();
+        for name in elements.iter().filter_map(|element| element.name.as_deref()) {
+            self.identifier(part, name)?;
+            if Member::is_name(name) {
+                let reason = format!("`{name}` is what members of values are called");
+                return Err(self.invalid(part, reason));
+            }
+            if !names.insert(name) {
+                let reason = format!("an earlier element has the name `{name}`");
+                return Err(self.invalid(part, reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn literals(&self, part: Part, literals: &[Literal]) -> Result<(), Error> {
+        if literals.iter().all(|literal| *literal == Literal::None) {
+            return Err(self.invalid(part, "a literal type has a value that is not None"));
+        }
+        self.limit(part, literals.len(), Limit::Literals)?;
+        for (index, literal) in literals.iter().enumerate() {
+            match literal {
+                Literal::Float(value) => {
+                    let reason = format!("the float {value}: literal types are exact");
+                    return Err(self.invalid(part, reason));
+                }
+                Literal::None | Literal::Bool(_) | Literal::Int(_) | Literal::Str(_) => {
+                    self.literal(part, literal)?;
+                }
+            }
+            if literals[..index].contains(literal) {
+                return Err(self.invalid(part, format!("a second `{literal}`")));
+            }
+        }
+        Ok(())
+    }
+
+    fn tensor(&self, spot: Spot, tensor: &Tensor) -> Result<(), Error> {
+        let part = spot.part(Part::Type);
+        self.dims(spot, tensor.shape.dims(), Part::Dim)?;
+        self.dims(spot, tensor.strides.dims(), Part::Stride)?;
+        if tensor.dtypes.is_empty() {
+            return Err(self.invalid(part, "a tensor has a type of elements"));
+        }
+        self.limit(part, tensor.dtypes.len(), Limit::Dtypes)?;
+        for (index, dtype) in tensor.dtypes.iter().enumerate() {
+            self.element(part, *dtype)?;
+            if tensor.dtypes[..index].contains(dtype) {
+                return Err(self.invalid(part, format!("a second `{dtype}`")));
+            }
+        }
+        self.layout(spot, tensor)?;
+        self.device(part, tensor)
+    }
+
+    /// Checks that every dim has a stride and that the alignment is a power of two.
+    fn layout(&self, spot: Spot, tensor: &Tensor) -> Result<(), Error> {
+        if let Strides::List(strides) = &tensor.strides
+            && tensor.rank() != Some(strides.len())
+        {
+            let dims = tensor.rank().map_or("any number of".to_owned(), |rank| rank.to_string());
+            let reason = format!("{} strides for {dims} dims", strides.len());
+            return Err(self.invalid(spot.part(Part::Type), reason));
+        }
+        self.alignment(spot.part(Part::Align), tensor)
+    }
+
+    fn alignment(&self, part: Part, tensor: &Tensor) -> Result<(), Error> {
+        match tensor.align.filter(|align| !align.is_power_of_two()) {
+            Some(align) => Err(self.invalid(part, format!("{align} is not a power of two"))),
+            None => Ok(()),
+        }
+    }
+
+    fn device(&self, part: Part, tensor: &Tensor) -> Result<(), Error> {
+        if let Device::Type(ty) = tensor.device
+            && ty.name().is_none()
+        {
+            return Err(self.invalid(part, format!("`{ty}` is not a known type of device")));
+        }
+        Ok(())
+    }
+
+    /// Checks that an element type can be written. It does not print the common ones.
+    fn element(&self, part: Part, dtype: DType) -> Result<(), Error> {
+        let is_common = Scalar::ALL.into_iter().any(|scalar| scalar.dtype() == Some(dtype));
+        if is_common || dtype.to_string().parse() == Ok(dtype) {
+            return Ok(());
+        }
+        Err(self.invalid(part, format!("`{dtype}` is not the type of an element")))
+    }
+
+    fn dims(&self, spot: Spot, dims: &[Dim], part: fn(usize, usize) -> Part) -> Result<(), Error> {
+        self.limit(spot.part(Part::Type), dims.len(), Limit::Rank)?;
+        for (index, dim) in dims.iter().enumerate() {
+            if let Some(expr) = dim.expr() {
+                self.expr(spot.part(|value| part(value, index)), expr)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn result(&self) -> Result<(), Error> {
+        let Function { signature, body, .. } = self.function;
+        match (&signature.result, body) {
+            (ResultType::Value(ParamType::Scalar(_)), Body::Call(call))
+                if call.status.is_some() =>
+            {
+                let reason = "a kernel that is called with `try` returns a status, not the result";
+                Err(self.invalid(Part::Result, reason))
+            }
+            (ResultType::None, _) => Ok(()),
+            (ResultType::Value(ty), _) => self.type_of(Part::Result, ty),
+            (ResultType::Allocated(outputs), _) => self.outputs(outputs),
+        }
+    }
+
+    fn outputs(&self, outputs: &[Output]) -> Result<(), Error> {
+        self.limit(Part::Result, outputs.len(), Limit::Results)?;
+        if outputs.is_empty() {
+            return Err(self.invalid(Part::Result, "there is no result"));
+        }
+        let mut names = FxHashSet::default();
+        for (index, output) in outputs.iter().enumerate() {
+            let part = Part::Output(index);
+            self.identifier(part, &output.name)?;
+            if !names.insert(&output.name[..]) {
+                let reason = format!("an earlier result has the name `{}`", output.name);
+                return Err(self.invalid(part, reason));
+            }
+            self.allocated(part, &output.tensor)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that a tensor can be allocated.
+    pub(super) fn allocated(&self, part: Part, tensor: &Tensor) -> Result<(), Error> {
+        let Shape::Dims(dims) = &tensor.shape else {
+            return Err(self.invalid(part, "the rank of a result must be known"));
+        };
+        self.limit(part, dims.len(), Limit::Rank)?;
+        for dim in dims {
+            let unknown = || self.invalid(part, "the extents of a result must be known");
+            self.expr(part, dim.expr().ok_or_else(unknown)?)?;
+        }
+        if tensor.strides != Strides::Contiguous {
+            return Err(self.invalid(part, "a tensor that is allocated is contiguous"));
+        }
+        let &[dtype] = &tensor.dtypes[..] else {
+            return Err(self.invalid(part, "a tensor that is allocated has one type of elements"));
+        };
+        if tensor.storage {
+            return Err(
+                self.invalid(part, "a tensor that is allocated has the type that is declared")
+            );
+        }
+        self.element(part, dtype)?;
+        self.alignment(part, tensor)?;
+        self.device(part, tensor)
+    }
+}
