@@ -239,7 +239,7 @@ fn require(ty: &ParamType) -> (Requirement, Option<u32>) {
         ParamType::Shape(shape) => {
             return (Requirement::Numbers, shape.rank().map(|rank| rank as u32));
         }
-        ParamType::Object(_) => Requirement::ObjectClass,
+        ParamType::Object(_) => Requirement::Class,
         ParamType::Tuple(elements) => return (Requirement::Size, Some(elements.len() as u32)),
         ParamType::Literal(_) => Requirement::Literal,
         ParamType::Union(_) => Requirement::OneOf,

@@ -142,7 +142,7 @@ codes! {
         /// The integers of a shape, as many as `size` if that is some.
         Numbers,
         /// An instance of a class.
-        ObjectClass,
+        Class,
         /// Exactly `size` elements.
         Size,
         /// One of several literal values.
