@@ -7,6 +7,23 @@ use crate::ir::{
     Builder, Cond, Convert, Data, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value,
 };
 
+/// Consecutive bytes, numbers or arguments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    /// The address of the first one.
+    pub(crate) data: Value,
+    /// Their count, an `I64`.
+    pub(crate) size: Value,
+}
+
+/// The words of a `TVMFFIAny`, an `I64` each.
+#[derive(Clone, Copy)]
+pub(crate) struct AnyWords {
+    /// The type index and the 32 bits after it.
+    pub(crate) head: Value,
+    pub(crate) payload: Value,
+}
+
 /// Writes all 16 bytes of a `TVMFFIAny`.
 pub(crate) fn write_any(b: &mut Builder<'_>, to: Value, index: TypeIndex, payload: Value) {
     // The type index and the padding are adjacent: one aligned store writes both.

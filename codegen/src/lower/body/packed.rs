@@ -162,7 +162,7 @@ impl Wrapper<'_, '_> {
             (ValueState::Tensor(_), _) => self.words(value, Type::I64),
             (
                 ValueState::Word(_)
-                | ValueState::Pair(..)
+                | ValueState::Span(_)
                 | ValueState::Tuple(_)
                 | ValueState::Pending,
                 _,

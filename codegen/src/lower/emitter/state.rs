@@ -4,6 +4,7 @@ use abi_spec::Scalar;
 
 use crate::ir::Value;
 use crate::lower::routines::records::place;
+use crate::lower::value::Span;
 use crate::resolve::ids::SymbolId;
 
 /// The loaded parts of a tensor; each is loaded on first use.
@@ -100,7 +101,7 @@ pub(crate) enum ValueState {
     /// An object or another address, or the word of an element type or device as an `I64`.
     Word(Value),
     /// The address of bytes or numbers, and their count.
-    Pair(Value, Value),
+    Span(Span),
     /// The address of the elements of a tuple.
     Tuple(Value),
 }
@@ -126,8 +127,8 @@ impl ValueState {
     }
 
     /// Returns address and count of bytes or numbers.
-    pub(crate) fn pair(&self) -> [Value; 2] {
-        if let ValueState::Pair(data, size) = self { [*data, *size] } else { self.is_no("pair") }
+    pub(crate) fn span(&self) -> Span {
+        if let ValueState::Span(span) = self { *span } else { self.is_no("span") }
     }
 
     /// Returns the address of the elements of a tuple.

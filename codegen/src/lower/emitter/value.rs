@@ -7,6 +7,7 @@ use crate::declaration::Shape;
 use crate::ir::{Convert, Type, Value};
 use crate::lower::emitter::Emitter;
 use crate::lower::emitter::state::{ScalarState, ValueState};
+use crate::lower::value::Span;
 use crate::resolve::c_type::abi_type;
 use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
@@ -76,7 +77,7 @@ impl Emitter<'_, '_> {
 
     /// Loads `value[dim]` of a shape of fixed rank.
     pub(crate) fn number_of(&mut self, value: ValueId, dim: usize) -> Value {
-        let [data, _] = self.values[value].pair();
+        let data = self.values[value].span().data;
         let shape = self.function.values[value].ty.shape();
         let rank = shape.and_then(Shape::rank).unwrap_or(dim + 1);
         let data = self.readable(value, data, 8 * rank);
@@ -86,13 +87,14 @@ impl Emitter<'_, '_> {
     }
 
     /// Loads address and count of a `TVMFFIByteArray`, or of a cell that begins like one.
-    pub(crate) fn array_of_bytes(&mut self, value: ValueId, array: Value) -> [Value; 2] {
+    pub(crate) fn array_of_bytes(&mut self, value: ValueId, array: Value) -> Span {
         let fields = [(Type::Ptr, byte_array::DATA, "data"), (Type::I64, byte_array::SIZE, "size")];
-        fields.map(|(ty, field, part)| {
+        let [data, size] = fields.map(|(ty, field, part)| {
             let loaded = self.b.load(ty, array, field.offset);
             let hint = self.hint(value, part, None);
             self.b.hint(loaded, hint)
-        })
+        });
+        Span { data, size }
     }
 
     /// Returns a scalar as arithmetic uses it: `I64`, `F64` or `Ptr`.

@@ -243,7 +243,7 @@ impl<'a> Wrapper<'a, '_> {
                 if dim == 0 { shape } else { self.b.ptr_offset(shape, 8 * dim as i64) }
             }
             Place::Number { value, dim } => {
-                let [data, _] = self.values[value].pair();
+                let data = self.values[value].span().data;
                 if dim == 0 { data } else { self.b.ptr_offset(data, 8 * dim as i64) }
             }
             // A compact stride of a tensor with NULL strides is not in memory.

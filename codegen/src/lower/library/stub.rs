@@ -13,26 +13,9 @@ use crate::lower::failure::records::{self, Records};
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::value::{safe_call, write_any};
+use crate::lower::value::{AnyWords, safe_call, write_any};
 use crate::resolve::c_type::{CType, abi_type};
 use crate::resolve::external::{External, Given, Param, Yielded};
-
-/// The words of a `TVMFFIAny`, an `I64` each.
-#[derive(Clone, Copy)]
-struct AnyWords {
-    /// The type index and the 32 bits after it.
-    head: Value,
-    payload: Value,
-}
-
-/// Text, bytes or numbers that C hands over.
-#[derive(Clone, Copy)]
-struct Span {
-    /// The address of the first one.
-    data: Value,
-    /// The number of them, an `I64`.
-    size: Value,
-}
 
 /// A stub under construction.
 struct Stub<'m> {

@@ -5,8 +5,8 @@ use abi_spec::TypeIndex;
 use crate::declaration::{Literal, is_text, literal_scalar};
 use crate::ir::{Binary, Cond, Type, Value};
 use crate::lower::emitter::state::ValueState;
-use crate::lower::prologue::value::pair;
 use crate::lower::routines::Routine;
+use crate::lower::value::Span;
 use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::ValueId;
@@ -27,7 +27,7 @@ impl Wrapper<'_, '_> {
         let known = self.is_text_of(text, literals);
         let other = self.b.not(known);
         self.checks.never(&mut self.b, other);
-        pair(text)
+        ValueState::Span(text)
     }
 
     /// Checks a value against literals of which some are numbers and some are texts.
@@ -69,14 +69,14 @@ impl Wrapper<'_, '_> {
     }
 
     /// Returns a `Bool`: true if a text is one of the literals.
-    fn is_text_of(&mut self, [data, size]: [Value; 2], literals: &[Literal]) -> Value {
+    fn is_text_of(&mut self, found: Span, literals: &[Literal]) -> Value {
         if literals.len() > LISTED {
-            return self.is_text_of_list([data, size], literals);
+            return self.is_text_of_list(found, literals);
         }
         let mut any = None;
         for literal in literals {
             if let Literal::Str(text) = literal {
-                let same = self.text_equals(data, size, text);
+                let same = self.text_equals(found, text);
                 any = Some(any.map_or(same, |any| self.b.or(any, same)));
             }
         }
@@ -84,7 +84,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// Returns the same, found by a routine in a list of texts.
-    fn is_text_of_list(&mut self, [data, size]: [Value; 2], literals: &[Literal]) -> Value {
+    fn is_text_of_list(&mut self, found: Span, literals: &[Literal]) -> Value {
         let (mut list, mut count) = (Vec::new(), 0);
         for literal in literals {
             if let Literal::Str(text) = literal {
@@ -94,7 +94,7 @@ impl Wrapper<'_, '_> {
             }
         }
         let (list, count) = (constant_bytes(&mut self.b, list), self.b.i64(count));
-        let found = self.routine_value(Routine::OneOfTexts, &[data, size, list, count]);
+        let found = self.routine_value(Routine::OneOfTexts, &[found.data, found.size, list, count]);
         self.b.compare_const(Cond::Ne, found, 0)
     }
 }

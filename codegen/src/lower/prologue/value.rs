@@ -10,6 +10,7 @@ use crate::ir::{Block, Cond, Convert, Type, Value};
 use crate::lower::emitter::frame::Slot;
 use crate::lower::emitter::state::ValueState;
 use crate::lower::routines::{self, Routine};
+use crate::lower::value::Span;
 use crate::lower::value::{class_cache, constant_bytes};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{MAX_SMALL, accepted, dynamic_key};
@@ -26,10 +27,10 @@ impl Wrapper<'_, '_> {
         }
         let state = match declared.ty {
             ParamType::Leaf(Leaf::Str) => {
-                pair(self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR))
+                ValueState::Span(self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR))
             }
             ParamType::Leaf(Leaf::Bytes) => {
-                pair(self.text(value, TypeIndex::SMALL_BYTES, TypeIndex::BYTES))
+                ValueState::Span(self.text(value, TypeIndex::SMALL_BYTES, TypeIndex::BYTES))
             }
             ParamType::Leaf(Leaf::DType) => {
                 self.word(value, TypeIndex::DATA_TYPE, Routine::ToDtype)
@@ -73,7 +74,7 @@ impl Wrapper<'_, '_> {
                 self.b.hint(data, hint);
                 self.values[value] = ValueState::Tuple(data);
             }
-            (ParamType::Shape(Shape::Dims(dims)), ValueState::Pair(_, size)) => {
+            (ParamType::Shape(Shape::Dims(dims)), ValueState::Span(Span { size, .. })) => {
                 let expected = self.b.i64(dims.len() as i64);
                 self.checks.equal(&mut self.b, size, expected);
             }
@@ -87,7 +88,7 @@ impl Wrapper<'_, '_> {
         let num_args = self.num_args();
         let count = self.b.convert(Convert::Sext, num_args, Type::I64);
         let count = self.b.binary_const(crate::ir::Binary::Sub, count, first as i64);
-        ValueState::Pair(address, count)
+        ValueState::Span(Span { data: address, size: count })
     }
 
     /// Returns `then` if all conditions hold, otherwise the value that `otherwise` computes in a cold block, and 0 if the
@@ -168,18 +169,13 @@ impl Wrapper<'_, '_> {
     }
 
     /// Returns address and size of text or bytes.
-    pub(crate) fn text(
-        &mut self,
-        value: ValueId,
-        small: TypeIndex,
-        object: TypeIndex,
-    ) -> [Value; 2] {
+    pub(crate) fn text(&mut self, value: ValueId, small: TypeIndex, object: TypeIndex) -> Span {
         if self.forms.texts && self.checks.mask.is_none() {
             let array = self.text_array(value);
             return self.array_of_bytes(value, array);
         }
         let (slow, join) = (self.b.cold_block("unusual"), self.b.block("text"));
-        let found = [(Type::Ptr, "data"), (Type::I64, "size")].map(|(ty, part)| {
+        let [data, size] = [(Type::Ptr, "data"), (Type::I64, "size")].map(|(ty, part)| {
             let hint = self.hint(value, part, None);
             self.b.block_param(join, ty, hint)
         });
@@ -193,32 +189,32 @@ impl Wrapper<'_, '_> {
         self.b.branch(is_small, inside, outside);
         self.b.switch_to(inside);
         let text = self.small_text(value, slow);
-        self.b.jump(join, &text);
+        self.b.jump(join, &[text.data, text.size]);
         self.b.switch_to(outside);
         let is_object = self.b.compare_const(Cond::Eq, index, object.0.into());
         self.b.guard(is_object, slow);
         let text = self.text_object(value, payload, slow);
-        self.b.jump(join, &text);
+        self.b.jump(join, &[text.data, text.size]);
         self.b.switch_to(slow);
         let array = self.text_array(value);
         let text = self.array_of_bytes(value, array);
-        self.b.jump(join, &text);
+        self.b.jump(join, &[text.data, text.size]);
         self.b.switch_to(join);
-        found
+        Span { data, size }
     }
 
     /// Returns address and size of text inside the `TVMFFIAny`; branches to `slow` if its length exceeds that.
-    fn small_text(&mut self, value: ValueId, slow: Block) -> [Value; 2] {
+    fn small_text(&mut self, value: ValueId, slow: Block) -> Span {
         let address = self.any_address(value);
         let length = self.b.load(Type::I32, address, any::SMALL_LEN.offset);
         let fits = self.b.compare_const(Cond::Ule, length, MAX_SMALL);
         self.b.guard(fits, slow);
         let data = self.b.ptr_offset(address, any::PAYLOAD.offset.into());
-        [data, self.b.convert(Convert::Zext, length, Type::I64)]
+        Span { data, size: self.b.convert(Convert::Zext, length, Type::I64) }
     }
 
     /// Returns address and size of a text object; branches to `slow` if it is NULL.
-    fn text_object(&mut self, value: ValueId, object: Value, slow: Block) -> [Value; 2] {
+    fn text_object(&mut self, value: ValueId, object: Value, slow: Block) -> Span {
         let some = self.b.compare_const(Cond::Ne, object, 0);
         self.b.guard(some, slow);
         let array = self.b.ptr_offset(object, OBJECT.size.into());
@@ -269,7 +265,7 @@ impl Wrapper<'_, '_> {
             w.guard_non_null(cell)
         });
         let cell = self.readable(value, cell, 16);
-        pair(self.array_of_bytes(value, cell))
+        ValueState::Span(self.array_of_bytes(value, cell))
     }
 
     /// Returns a stream: an opaque pointer, an int, or NULL for None.
@@ -287,9 +283,4 @@ impl Wrapper<'_, '_> {
         let hint = self.hint(value, "", None);
         ValueState::Word(self.b.hint(stream, hint))
     }
-}
-
-/// Returns the state of a value that is an address and a size.
-pub(crate) fn pair([data, size]: [Value; 2]) -> ValueState {
-    ValueState::Pair(data, size)
 }

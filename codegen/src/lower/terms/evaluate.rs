@@ -11,6 +11,7 @@ use crate::lower::operators;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::PieceKind;
+use crate::lower::value::Span;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::c_type::abi_type;
 use crate::resolve::ids::ValueId;
@@ -83,8 +84,8 @@ impl Wrapper<'_, '_> {
                 self.widen(native, *scalar)
             }
             Node::SameText(value, text) => {
-                let [data, size] = self.values[*value].pair();
-                self.text_equals(data, size, text)
+                let known = self.values[*value].span();
+                self.text_equals(known, text)
             }
             Node::Stream(value) => self.stream(*value),
             Node::OutputStream(output) => self.output_stream(*output),
@@ -172,7 +173,7 @@ impl Wrapper<'_, '_> {
             }
             state @ (ValueState::Word(_)
             | ValueState::Pending
-            | ValueState::Pair(..)
+            | ValueState::Span(_)
             | ValueState::Tuple(_)) => state.word(),
         }
     }
@@ -204,7 +205,7 @@ impl Wrapper<'_, '_> {
 
     /// Returns a property of a value that is an address and a size.
     fn property_of_several(&mut self, value: ValueId, property: OfSeveral) -> Value {
-        let [data, size] = self.values[value].pair();
+        let Span { data, size } = self.values[value].span();
         match property {
             OfSeveral::Address => data,
             OfSeveral::Number { index, checked } => {

@@ -3,6 +3,7 @@
 use crate::ir::{Convert, Type};
 use crate::lower::failure::message::Message;
 use crate::lower::routines::records::PieceKind;
+use crate::lower::value::Span;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::Piece;
 use crate::resolve::term::{Kind, Node, Quote, ShownTerm, Term};
@@ -38,8 +39,8 @@ impl Wrapper<'_, '_> {
     /// Appends the value of a term, printed as a piece of this kind.
     fn say(&mut self, message: &mut Message, term: &Term, kind: PieceKind) {
         if let (Kind::Text, Node::Value(value)) = (term.kind, &term.node) {
-            let text = self.values[*value].pair();
-            message.piece(kind, &text);
+            let Span { data, size } = self.values[*value].span();
+            message.piece(kind, &[data, size]);
             return;
         }
         if matches!(term.kind, Kind::Text | Kind::Several) {

@@ -5,6 +5,7 @@ use abi_spec::Scalar;
 use crate::declaration::{Leaf, ParamType};
 use crate::ir::{Convert, Type, Value};
 use crate::lower::emitter::state::ValueState;
+use crate::lower::value::Span;
 use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::c_type::abi_type;
@@ -55,7 +56,7 @@ impl Wrapper<'_, '_> {
                 let dl = self.dl(value);
                 vec![self.or_zero(value, dl)]
             }
-            ValueState::Pair(data, size) => vec![data, size],
+            ValueState::Span(Span { data, size }) => vec![data, size],
             ValueState::Tuple(_) => {
                 declared.children.iter().flat_map(|&child| self.pass_value(child)).collect()
             }

@@ -2,6 +2,7 @@
 
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::routines::Routine;
+use crate::lower::value::Span;
 use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
 
@@ -10,7 +11,8 @@ const INLINE: usize = 32;
 
 impl Wrapper<'_, '_> {
     /// Returns a `Bool`: true if bytes are those of a constant text.
-    pub(crate) fn text_equals(&mut self, data: Value, size: Value, text: &str) -> Value {
+    pub(crate) fn text_equals(&mut self, found: Span, text: &str) -> Value {
+        let Span { data, size } = found;
         let known = constant_bytes(&mut self.b, text.as_bytes().to_vec());
         if text.len() > INLINE {
             let length = self.b.i64(text.len() as i64);

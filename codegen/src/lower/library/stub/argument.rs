@@ -3,14 +3,14 @@
 use abi_spec::layout::{ANY, BYTE_ARRAY, byte_array, object};
 use abi_spec::{Scalar, TypeIndex, runtime};
 
-use super::{AnyWords, Span, Stub};
+use super::Stub;
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::language::{MAX_RANK, spelled};
 use crate::lower::failure::records;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::value::write_any;
+use crate::lower::value::{AnyWords, Span, write_any};
 use crate::resolve::accepted::result_index;
 use crate::resolve::c_type::abi_type;
 use crate::resolve::external::{Given, Param};
