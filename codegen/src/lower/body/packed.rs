@@ -9,7 +9,7 @@ use crate::lower::emitter::state::ValueState;
 use crate::lower::failure::message::Message;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::value::{constant_bytes, write_any, write_text};
+use crate::lower::value::{AnyWords, constant_bytes, write_any, write_text};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{needs_object, result_index};
 use crate::resolve::function::{Packed, Plain};
@@ -169,8 +169,8 @@ impl Wrapper<'_, '_> {
             ) => return self.pack_copy(value, to, at),
         };
         let (index, payload) = index;
-        let index = self.b.convert(Convert::Zext, index, Type::I64);
-        self.store_words(value, [index, payload], to, at);
+        let head = self.b.convert(Convert::Zext, index, Type::I64);
+        self.store_words(value, AnyWords { head, payload }, to, at);
     }
 
     /// Copies a value as it came, with its padding cleared.
@@ -181,8 +181,8 @@ impl Wrapper<'_, '_> {
     }
 
     /// Stores the two words of a value, or None if the value is an absent optional.
-    fn store_words(&mut self, value: ValueId, words: [Value; 2], to: Value, at: i32) {
-        for (word, field) in words.into_iter().zip([any::TYPE_INDEX, any::PAYLOAD]) {
+    fn store_words(&mut self, value: ValueId, words: AnyWords, to: Value, at: i32) {
+        for (word, field) in [(words.head, any::TYPE_INDEX), (words.payload, any::PAYLOAD)] {
             let word = self.or_zero(value, word);
             self.b.store(word, to, at + field.offset);
         }
@@ -190,8 +190,8 @@ impl Wrapper<'_, '_> {
 
     /// Stores a payload with a type index, or None if the value is an absent optional.
     fn store_there(&mut self, value: ValueId, index: TypeIndex, word: Value, to: Value, at: i32) {
-        let index = self.b.i64(index.0.into());
-        self.store_words(value, [index, word], to, at);
+        let head = self.b.i64(index.0.into());
+        self.store_words(value, AnyWords { head, payload: word }, to, at);
     }
 
     /// Writes a declared scalar.

@@ -12,6 +12,7 @@ use crate::lower::emitter::frame::Held;
 use crate::lower::failure::Turn;
 use crate::lower::prologue::registry::Global;
 use crate::lower::prologue::scope::require_nothing;
+use crate::lower::value::AnyWords;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{accepted, may_be_object};
 use crate::resolve::ids::{SymbolId, ValueId};
@@ -78,12 +79,12 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Returns a `Bool`, true if a mapping is a `Map`, and its type index and payload as the argument of a call.
-    fn mapping_words(&mut self, value: ValueId) -> (Value, [Value; 2]) {
+    fn mapping_words(&mut self, value: ValueId) -> (Value, AnyWords) {
         let mapping = self.values[value].word();
         let index = self.b.load(Type::I32, mapping, object::TYPE_INDEX.offset);
         let is_map = self.b.compare_const(Cond::Eq, index, TypeIndex::MAP.0.into());
         let head = self.b.convert(Convert::Zext, index, Type::I64);
-        (is_map, [head, mapping])
+        (is_map, AnyWords { head, payload: mapping })
     }
 
     /// Reserves the slots of key and value. A key or value of type `Any` gets none, since nothing is checked of it.
@@ -162,7 +163,8 @@ impl<'a> Wrapper<'a, '_> {
 
     /// Emits a call of the iterator; returns the address of its result.
     fn ask(&mut self, entries: &Entries<'_>, what: i64, wanted: Option<Value>) -> Value {
-        let number = [TypeIndex::INT.0.into(), what].map(|word| self.b.i64(word));
+        let (head, payload) = (self.b.i64(TypeIndex::INT.0.into()), self.b.i64(what));
+        let number = AnyWords { head, payload };
         self.call_global(entries.iterator, number, wanted, entries.outer)
     }
 

@@ -9,7 +9,7 @@ use crate::lower::emitter::frame::{Held, Slot};
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::CalleeKind;
-use crate::lower::value::{cache, constant_bytes};
+use crate::lower::value::{AnyWords, Span, cache, constant_bytes};
 use crate::lower::wrapper::Wrapper;
 
 /// A function object: one of a pair of the registry, or an iterator that it has made.
@@ -58,7 +58,7 @@ impl Wrapper<'_, '_> {
 
     /// Emits the look-up in the registry.
     fn look_up(&mut self, first: Value, names: [&'static str; 2], outer: usize) -> Value {
-        let [data, size] = self.name_of(first, names);
+        let Span { data, size } = self.name_of(first, names);
         let array = self.slot(Slot::Scratch, BYTE_ARRAY.size + 8);
         let out = self.b.ptr_offset(array, BYTE_ARRAY.size.into());
         self.b.store(data, array, byte_array::DATA.offset);
@@ -79,10 +79,11 @@ impl Wrapper<'_, '_> {
     }
 
     /// Returns address and size of the selected name.
-    fn name_of(&mut self, first: Value, names: [&'static str; 2]) -> [Value; 2] {
+    fn name_of(&mut self, first: Value, names: [&'static str; 2]) -> Span {
         let [a, b] = names.map(|name| constant_bytes(&mut self.b, name.into()));
         let [c, d] = names.map(|name| self.b.i64(name.len() as i64));
-        [self.b.select(first, a, b), self.b.select(first, c, d)]
+        let data = self.b.select(first, a, b);
+        Span { data, size: self.b.select(first, c, d) }
     }
 
     /// Emits a call with one argument, given by its type index and payload. Returns the address of the result: `wanted`,
@@ -90,14 +91,13 @@ impl Wrapper<'_, '_> {
     pub(crate) fn call_global(
         &mut self,
         function: Global,
-        words: [Value; 2],
+        words: AnyWords,
         wanted: Option<Value>,
         outer: usize,
     ) -> Value {
         let argument = self.slot(Slot::Scratch, 2 * ANY.size);
-        for (word, field) in words.into_iter().zip([any::TYPE_INDEX, any::PAYLOAD]) {
-            self.b.store(word, argument, field.offset);
-        }
+        self.b.store(words.head, argument, any::TYPE_INDEX.offset);
+        self.b.store(words.payload, argument, any::PAYLOAD.offset);
         let result = wanted.unwrap_or_else(|| self.b.ptr_offset(argument, ANY.size.into()));
         self.clear_any(result);
         let call = crate::lower::runtime(self.b.module, &runtime::FUNCTION_CALL);
@@ -143,7 +143,8 @@ impl Wrapper<'_, '_> {
         let complaint = if status.is_some() { Complaint::Failed } else { Complaint::Missing };
         let callee = if status.is_some() { CalleeKind::Kernel } else { CalleeKind::None };
         let failed = Failed { callee, ..Failed::of(complaint, "") };
-        let mut values = self.name_of(first, names).to_vec();
+        let Span { data, size } = self.name_of(first, names);
+        let mut values = vec![data, size];
         values.extend(status.map(|status| self.b.convert(Convert::Sext, status, Type::I64)));
         self.raise_at(&failed, &values);
     }
