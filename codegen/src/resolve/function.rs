@@ -272,6 +272,16 @@ pub(crate) enum Piece<'a> {
 }
 
 impl<'a> Statement<'a> {
+    /// Returns the call if the statement calls a C function.
+    fn kernel_call(&self) -> Option<&KernelCall<'a>> {
+        if let Action::Kernel { call, .. } = &self.action { Some(call) } else { None }
+    }
+
+    /// Returns the callee if the statement calls a function of the FFI.
+    fn callee(&self) -> Option<&Callee<'a>> {
+        if let Action::Call { call, .. } = &self.action { Some(&call.callee) } else { None }
+    }
+
     /// Returns the launch if the statement is one.
     fn launch(&self) -> Option<&Launch<'a>> {
         if let Action::Launch(launch) = &self.action { Some(launch) } else { None }
@@ -281,24 +291,17 @@ impl<'a> Statement<'a> {
 impl<'a> Function<'a> {
     /// Returns all calls of C functions.
     pub(crate) fn calls(&self) -> Vec<&KernelCall<'a>> {
-        let mut calls = Vec::new();
-        match &self.body {
-            Body::Call { call, .. } => calls.push(call),
-            Body::Prepare(_) => {}
-            Body::Block(statements) => collect(statements, &mut |statement| {
-                if let Action::Kernel { call, .. } = &statement.action {
-                    calls.push(call);
-                }
-            }),
+        if let Body::Call { call, .. } = &self.body {
+            return vec![call];
         }
-        calls
+        self.statements().into_iter().filter_map(Statement::kernel_call).collect()
     }
 
     /// Returns all statements, nested ones included; none if the body is one call.
     pub(crate) fn statements(&self) -> Vec<&Statement<'a>> {
         let mut all = Vec::new();
         if let Body::Block(statements) = &self.body {
-            collect(statements, &mut |statement| all.push(statement));
+            collect(statements, &mut all);
         }
         all
     }
@@ -308,20 +311,18 @@ impl<'a> Function<'a> {
         if let Body::Prepare(prepare) = &self.body {
             return prepare.callees.clone();
         }
-        let name = |statement: &Statement<'a>| {
-            let Action::Call { call, .. } = &statement.action else { return None };
-            if let Callee::Name(name) = call.callee { Some(name) } else { None }
+        let name = |callee: &Callee<'a>| {
+            if let Callee::Name(name) = callee { Some(*name) } else { None }
         };
-        self.statements().into_iter().filter_map(name).collect()
+        self.statements().into_iter().filter_map(Statement::callee).filter_map(name).collect()
     }
 
     /// Returns the names of the functions that are called by symbol and that the library does not declare.
     pub(crate) fn imported(&self) -> Vec<&'a str> {
-        let name = |statement: &Statement<'a>| {
-            let Action::Call { call, .. } = &statement.action else { return None };
-            if let Callee::Symbol { name, own: false } = call.callee { Some(name) } else { None }
+        let name = |callee: &Callee<'a>| {
+            if let Callee::Symbol { name, own: false } = callee { Some(*name) } else { None }
         };
-        self.statements().into_iter().filter_map(name).collect()
+        self.statements().into_iter().filter_map(Statement::callee).filter_map(name).collect()
     }
 
     /// Returns the launches of the body.
@@ -368,15 +369,16 @@ impl<'a> Function<'a> {
     }
 }
 
-fn collect<'s, 'a>(statements: &'s [Statement<'a>], with: &mut impl FnMut(&'s Statement<'a>)) {
+/// Appends statements, each followed by its nested ones.
+fn collect<'s, 'a>(statements: &'s [Statement<'a>], all: &mut Vec<&'s Statement<'a>>) {
     for statement in statements {
-        with(statement);
+        all.push(statement);
         match &statement.action {
             Action::If { then, otherwise, .. } => {
-                collect(then, with);
-                collect(otherwise, with);
+                collect(then, all);
+                collect(otherwise, all);
             }
-            Action::For { body, .. } => collect(body, with),
+            Action::For { body, .. } => collect(body, all),
             Action::Let { .. }
             | Action::Kernel { .. }
             | Action::Call { .. }
