@@ -224,7 +224,7 @@ fn callee(body: &Body, count: usize) -> Part {
     })
 }
 
-/// Returns the part of statement number `count` of those that are wanted, in source order.
+/// Returns the part of the wanted statement number `count`, in source order.
 fn nth_statement(body: &Body, count: usize, wanted: impl Fn(&StatementKind) -> bool) -> Part {
     let mut found = body.statements().enumerate().filter(|(_, at)| wanted(&at.kind));
     found.nth(count).map_or(Part::Callee, |(index, _)| Part::Statement(index))

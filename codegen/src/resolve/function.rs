@@ -21,7 +21,6 @@ use crate::ir::Signature;
 /// A resolved function.
 #[derive(Clone, Debug)]
 pub(crate) struct Function<'a> {
-    /// Declaration.
     pub(crate) declared: &'a declaration::Function,
     /// Parameters, results of calls in the body, and values nested in them.
     pub(crate) values: Table<ValueId, Value<'a>>,
@@ -40,7 +39,6 @@ pub(crate) struct Function<'a> {
 /// A symbol: an integer that extents, strides and integer parameters share.
 #[derive(Clone, Debug)]
 pub(crate) struct Symbol<'a> {
-    /// Name.
     pub(crate) name: &'a str,
     /// Part that first mentions it.
     pub(crate) part: Part,
@@ -56,11 +54,8 @@ pub(crate) struct Symbol<'a> {
 /// A tensor that the function allocates.
 #[derive(Clone, Debug)]
 pub(crate) struct Output<'a> {
-    /// Name.
     pub(crate) name: &'a str,
-    /// Type.
     pub(crate) tensor: Cow<'a, Tensor>,
-    /// Extents.
     pub(crate) extents: Vec<Term>,
     /// Tensor on whose device it is allocated; `None` for the first device of its type.
     pub(crate) home: Option<Home>,
@@ -69,9 +64,7 @@ pub(crate) struct Output<'a> {
 /// A number, truth or address that the body names.
 #[derive(Clone, Debug)]
 pub(crate) struct Local<'a> {
-    /// Name.
     pub(crate) name: &'a str,
-    /// Kind.
     pub(crate) kind: Kind,
 }
 
@@ -139,7 +132,6 @@ pub(crate) struct Prepare<'a> {
 pub(crate) struct Statement<'a> {
     /// Source line; `None` for that of the function.
     pub(crate) location: Option<&'a Location>,
-    /// Action.
     pub(crate) action: Action<'a>,
 }
 
@@ -169,13 +161,11 @@ pub(crate) enum Action<'a> {
 /// A call of a C function.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelCall<'a> {
-    /// Symbol.
     pub(crate) symbol: &'a str,
     /// Type under the C calling convention.
     pub(crate) prototype: Signature,
     /// The same type, as C spells it.
     pub(crate) types: Prototype,
-    /// Arguments.
     pub(crate) args: Vec<Argument>,
     /// Errors by status, if the function returns a status.
     pub(crate) status: Option<&'a [StatusError]>,
@@ -195,9 +185,7 @@ pub(crate) enum KernelResult<'a> {
 /// A value that code outside this function has made, with the checks that it must pass.
 #[derive(Clone, Debug)]
 pub(crate) struct Received<'a> {
-    /// Value.
     pub(crate) value: ValueId,
-    /// Checks.
     pub(crate) steps: Vec<Step<'a>>,
     /// Symbols that the checks mention and that are bound before.
     pub(crate) known: Vec<SymbolId>,
@@ -206,9 +194,7 @@ pub(crate) struct Received<'a> {
 /// A call of a function of the FFI.
 #[derive(Clone, Debug)]
 pub(crate) struct PackedCall<'a> {
-    /// Function to call.
     pub(crate) callee: Callee<'a>,
-    /// Arguments.
     pub(crate) args: Vec<Packed<'a>>,
 }
 
