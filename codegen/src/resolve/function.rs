@@ -163,9 +163,9 @@ pub(crate) enum Action<'a> {
 pub(crate) struct KernelCall<'a> {
     pub(crate) symbol: &'a str,
     /// Type under the C calling convention.
-    pub(crate) prototype: Signature,
+    pub(crate) signature: Signature,
     /// The same type, as C spells it.
-    pub(crate) types: Prototype,
+    pub(crate) prototype: Prototype,
     pub(crate) args: Vec<Argument>,
     /// Errors by status, if the function returns a status.
     pub(crate) status: Option<&'a [StatusError]>,
@@ -457,9 +457,9 @@ fn one_call<'a>(
         ResultType::Value(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
         ResultType::Value(_) => ResultConvention::Written,
     };
-    let types = prototype::of_call(names, call, &args, result);
-    let (symbol, prototype) = (&call.symbol, types.signature());
-    let call = KernelCall { symbol, prototype, types, args, status: call.status.as_deref() };
+    let prototype = prototype::of_call(names, call, &args, result);
+    let (symbol, signature) = (&call.symbol, prototype.signature());
+    let call = KernelCall { symbol, signature, prototype, args, status: call.status.as_deref() };
     let result = match (&names.function.signature.result, result) {
         (ResultType::Value(ty), ResultConvention::Written) => {
             let at = |(_, reason)| (Part::Result, reason);

@@ -20,7 +20,7 @@ use crate::resolve::ids::ValueId;
 impl<'a> Wrapper<'a, '_> {
     /// Calls a C function with these arguments; what it returns, unless that is a status, which must be 0.
     pub(crate) fn call_kernel(&mut self, call: &KernelCall<'_>, args: &[Value]) -> Option<Value> {
-        let kind = SymbolKind::Function(call.prototype.clone());
+        let kind = SymbolKind::Function(call.signature.clone());
         let kernel = self.b.module.declare(call.symbol, Linkage::Import, kind);
         let returned = self.b.call(kernel, args);
         match returned.filter(|_| call.status.is_some()) {
