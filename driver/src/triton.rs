@@ -66,7 +66,7 @@ mod metadata;
 mod signature;
 mod ttir;
 
-use codegen::{Image, GpuKernelFacts, Library};
+use codegen::{GpuKernelFacts, Image, Library};
 
 use crate::Error;
 pub use fault::Fault;
