@@ -133,9 +133,9 @@ impl<'a> Resolved<'a> {
     pub fn kernels(&self) -> Vec<Kernel<'a>> {
         let kernel = |call: &KernelCall<'a>| Kernel {
             symbol: call.symbol,
-            signature: call.prototype.clone(),
-            params: call.types.params.iter().map(|ty| ty.spelling()).collect(),
-            result: call.types.result.map(CType::spelling),
+            signature: call.signature.clone(),
+            params: call.prototype.params.iter().map(|ty| ty.spelling()).collect(),
+            result: call.prototype.result.map(CType::spelling),
         };
         self.called().into_iter().map(kernel).collect()
     }
@@ -193,7 +193,7 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
         let function =
             function::resolve(declared, &items).map_err(|(part, reason)| invalid(part, reason))?;
         for (count, call) in function.calls().into_iter().enumerate() {
-            let (symbol, found) = (call.symbol, &call.prototype);
+            let (symbol, found) = (call.symbol, &call.signature);
             let known = prototypes.entry(symbol).or_insert_with(|| found.clone());
             if known != found {
                 let reason = format!("`{symbol}` is called as {found}, but earlier as {known}");
@@ -224,7 +224,7 @@ fn callee(body: &Body, count: usize) -> Part {
     })
 }
 
-/// Returns the part of statement number `count` of those that are wanted, in source order.
+/// Returns the part of the wanted statement number `count`, in source order.
 fn nth_statement(body: &Body, count: usize, wanted: impl Fn(&StatementKind) -> bool) -> Part {
     let mut found = body.statements().enumerate().filter(|(_, at)| wanted(&at.kind));
     found.nth(count).map_or(Part::Callee, |(index, _)| Part::Statement(index))
@@ -243,9 +243,9 @@ fn c_library(library: &Library, functions: &[Function<'_>]) -> Result<(), Error>
     for (index, function) in functions.iter().enumerate() {
         for (count, call) in function.calls().into_iter().enumerate() {
             let wrong =
-                |((name, own), _): &&((&str, _), _)| *name == call.symbol && *own != call.prototype;
+                |((name, own), _): &&((&str, _), _)| *name == call.symbol && *own != call.signature;
             let Some(((symbol, own), what)) = known.iter().find(wrong) else { continue };
-            let found = &call.prototype;
+            let found = &call.signature;
             let reason = format!("`{symbol}` is called as {found}, but to {what} as {own}");
             let declared = &library.functions[index];
             let part = callee(&declared.body, count);

@@ -54,153 +54,117 @@ pub enum Expr {
     Shape(Vec<Expr>),
 }
 
-/// A member of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Member {
+/// Declares the members that take no index: the enum, its table, and a constructor for each.
+macro_rules! members {
+    ($($(#[$doc:meta])* $name:ident $member:ident;)*) => {
+        /// A member of a value.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Member {
+            /// `x.shape[i]`: the extent of dim i, in elements.
+            Shape(u32),
+            /// `x.strides[i]`: the stride of dim i in elements; the compact stride where the strides are NULL.
+            Strides(u32),
+            $($(#[$doc])* $member,)*
+        }
+
+        impl Member {
+            /// Members without an index, with their names.
+            pub(crate) const PLAIN: [(&'static str, Member); [$(stringify!($name)),*].len()] =
+                [$((stringify!($name), Member::$member)),*];
+        }
+
+        impl Expr {
+            $(
+                #[doc = concat!("Builds `self.", stringify!($name), "`, see [`Member::", stringify!($member), "`].")]
+                pub fn $name(&self) -> Expr {
+                    self.member(Member::$member)
+                }
+            )*
+        }
+    };
+}
+
+members! {
     /// `x.data`: the address of the first element, `byte_offset` applied.
-    Data,
-    /// `x.shape[i]`: the extent of dim i, in elements.
-    Shape(u32),
-    /// `x.strides[i]`: the stride of dim i in elements; the compact stride where the strides are NULL.
-    Strides(u32),
+    data Data;
     /// `x.ndim`: the rank.
-    Ndim,
+    ndim Ndim;
     /// `x.device_type`: the DLPack number of the device type.
-    DeviceType,
+    device_type DeviceType;
     /// `x.device_id`: the index of the device.
-    DeviceId,
+    device_id DeviceId;
     /// `x.byte_offset`: the offset of the first element in bytes.
-    ByteOffset,
+    byte_offset ByteOffset;
     /// `x.dtype`: the element type.
-    DType,
+    dtype DType;
     /// `x.numel`: the number of elements.
-    Numel,
+    numel Numel;
     /// `x.is_contiguous`: true if the strides are compact.
-    IsContiguous,
+    is_contiguous IsContiguous;
     /// `s.size`: the number of bytes, numbers or elements.
-    Size,
+    size Size;
     /// `x.is_some`: true if an optional value is not None.
-    IsSome,
+    is_some IsSome;
 }
 
 impl Member {
-    /// Members without an index, with their names.
-    pub(crate) const PLAIN: [(&'static str, Member); 10] = [
-        ("data", Member::Data),
-        ("ndim", Member::Ndim),
-        ("device_type", Member::DeviceType),
-        ("device_id", Member::DeviceId),
-        ("byte_offset", Member::ByteOffset),
-        ("dtype", Member::DType),
-        ("numel", Member::Numel),
-        ("is_contiguous", Member::IsContiguous),
-        ("size", Member::Size),
-        ("is_some", Member::IsSome),
-    ];
-
     /// Returns true for names of members, which tuple elements cannot have.
     pub(crate) fn is_name(word: &str) -> bool {
         matches!(word, "shape" | "strides") || Member::PLAIN.iter().any(|(name, _)| *name == word)
     }
 }
 
-/// An arithmetic operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BinaryOp {
-    /// `+`
-    Add,
-    /// `-`
-    Sub,
-    /// `*`
-    Mul,
-    /// `/`: floor division of integers, division of floats.
-    Div,
-    /// `%`: the remainder of floor division; integers only.
-    Rem,
+/// Declares operators with their spellings.
+macro_rules! operators {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$note:meta])* $variant:ident $text:literal;)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $(#[doc = concat!("`", $text, "`")] $(#[$note])* $variant,)*
+        }
+
+        impl $name {
+            /// Returns the spelling.
+            pub const fn text(self) -> &'static str {
+                match self {
+                    $($name::$variant => $text,)*
+                }
+            }
+        }
+    )*};
 }
 
-impl BinaryOp {
-    /// Returns the spelling of the operator.
-    pub const fn text(self) -> &'static str {
-        match self {
-            BinaryOp::Add => "+",
-            BinaryOp::Sub => "-",
-            BinaryOp::Mul => "*",
-            BinaryOp::Div => "/",
-            BinaryOp::Rem => "%",
-        }
+operators! {
+    /// An arithmetic operator.
+    BinaryOp {
+        Add "+";
+        Sub "-";
+        Mul "*";
+        /// Floor division of integers, division of floats.
+        Div "/";
+        /// Remainder of floor division; integers only.
+        Rem "%";
     }
-}
-
-/// A comparison operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Comparison {
-    /// `==`
-    Eq,
-    /// `!=`
-    Ne,
-    /// `<`
-    Lt,
-    /// `<=`
-    Le,
-    /// `>`
-    Gt,
-    /// `>=`
-    Ge,
-}
-
-impl Comparison {
-    /// Returns the spelling of the operator.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Comparison::Eq => "==",
-            Comparison::Ne => "!=",
-            Comparison::Lt => "<",
-            Comparison::Le => "<=",
-            Comparison::Gt => ">",
-            Comparison::Ge => ">=",
-        }
+    /// A comparison operator.
+    Comparison {
+        Eq "==";
+        Ne "!=";
+        Lt "<";
+        Le "<=";
+        Gt ">";
+        Ge ">=";
     }
-}
-
-/// A logical operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Logic {
-    /// `and`
-    And,
-    /// `or`
-    Or,
-}
-
-impl Logic {
-    /// Returns the spelling of the operator.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Logic::And => "and",
-            Logic::Or => "or",
-        }
+    /// A logical operator.
+    Logic {
+        And "and";
+        Or "or";
     }
-}
-
-/// A builtin function of two arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Builtin {
-    /// `ceildiv(a, b)`: the quotient rounded up; integers only.
-    CeilDiv,
-    /// `min(a, b)`
-    Min,
-    /// `max(a, b)`
-    Max,
-}
-
-impl Builtin {
-    /// Returns the name of the function.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Builtin::CeilDiv => "ceildiv",
-            Builtin::Min => "min",
-            Builtin::Max => "max",
-        }
+    /// A builtin function of two arguments.
+    Builtin {
+        /// Quotient rounded up; integers only.
+        CeilDiv "ceildiv";
+        Min "min";
+        Max "max";
     }
 }
 
@@ -370,37 +334,11 @@ impl Expr {
     }
 }
 
-macro_rules! members {
-    ($($method:ident $member:ident;)*) => {
-        impl Expr {
-            $(
-                #[doc = concat!("`self.", stringify!($method), "`, see [`Member::", stringify!($member), "`].")]
-                pub fn $method(&self) -> Expr {
-                    self.member(Member::$member)
-                }
-            )*
-        }
-    };
-}
-
-members! {
-    data Data;
-    ndim Ndim;
-    device_type DeviceType;
-    device_id DeviceId;
-    byte_offset ByteOffset;
-    dtype DType;
-    numel Numel;
-    is_contiguous IsContiguous;
-    size Size;
-    is_some IsSome;
-}
-
 macro_rules! of_two {
     ($($by:ident $method:ident $op:ident::$variant:ident $text:literal;)*) => {
         impl Expr {
             $(
-                #[doc = concat!("`", $text, "`, see [`", stringify!($op), "::", stringify!($variant), "`].")]
+                #[doc = concat!("Builds `", $text, "`, see [`", stringify!($op), "::", stringify!($variant), "`].")]
                 pub fn $method(self, rhs: impl Into<Expr>) -> Expr {
                     self.$by($op::$variant, rhs)
                 }
@@ -424,7 +362,7 @@ of_two! {
 }
 
 /// Implements Rust's operators for `Expr`, with any operand on the right and a number on the left.
-macro_rules! operators {
+macro_rules! rust_operators {
     ($($operator:ident $method:ident;)*) => {$(
         impl<R: Into<Expr>> $operator<R> for Expr {
             type Output = Expr;
@@ -460,7 +398,7 @@ macro_rules! operators {
     )*};
 }
 
-operators! {
+rust_operators! {
     Add add;
     Sub sub;
     Mul mul;

@@ -21,14 +21,12 @@ pub(crate) struct External<'a> {
     pub(crate) symbol: String,
     /// Parameters, without the one through which the result is written.
     pub(crate) params: Vec<Param<'a>>,
-    /// Result.
     pub(crate) result: Yielded,
 }
 
 /// A parameter of the function, which is one or two parameters in C.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Param<'a> {
-    /// Name.
     pub(crate) name: &'a str,
     /// True if NULL stands for None.
     pub(crate) optional: bool,

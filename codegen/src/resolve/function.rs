@@ -21,7 +21,6 @@ use crate::ir::Signature;
 /// A resolved function.
 #[derive(Clone, Debug)]
 pub(crate) struct Function<'a> {
-    /// Declaration.
     pub(crate) declared: &'a declaration::Function,
     /// Parameters, results of calls in the body, and values nested in them.
     pub(crate) values: Table<ValueId, Value<'a>>,
@@ -40,7 +39,6 @@ pub(crate) struct Function<'a> {
 /// A symbol: an integer that extents, strides and integer parameters share.
 #[derive(Clone, Debug)]
 pub(crate) struct Symbol<'a> {
-    /// Name.
     pub(crate) name: &'a str,
     /// Part that first mentions it.
     pub(crate) part: Part,
@@ -56,11 +54,8 @@ pub(crate) struct Symbol<'a> {
 /// A tensor that the function allocates.
 #[derive(Clone, Debug)]
 pub(crate) struct Output<'a> {
-    /// Name.
     pub(crate) name: &'a str,
-    /// Type.
     pub(crate) tensor: Cow<'a, Tensor>,
-    /// Extents.
     pub(crate) extents: Vec<Term>,
     /// Tensor on whose device it is allocated; `None` for the first device of its type.
     pub(crate) home: Option<Home>,
@@ -69,9 +64,7 @@ pub(crate) struct Output<'a> {
 /// A number, truth or address that the body names.
 #[derive(Clone, Debug)]
 pub(crate) struct Local<'a> {
-    /// Name.
     pub(crate) name: &'a str,
-    /// Kind.
     pub(crate) kind: Kind,
 }
 
@@ -139,7 +132,6 @@ pub(crate) struct Prepare<'a> {
 pub(crate) struct Statement<'a> {
     /// Source line; `None` for that of the function.
     pub(crate) location: Option<&'a Location>,
-    /// Action.
     pub(crate) action: Action<'a>,
 }
 
@@ -169,13 +161,11 @@ pub(crate) enum Action<'a> {
 /// A call of a C function.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelCall<'a> {
-    /// Symbol.
     pub(crate) symbol: &'a str,
     /// Type under the C calling convention.
-    pub(crate) prototype: Signature,
+    pub(crate) signature: Signature,
     /// The same type, as C spells it.
-    pub(crate) types: Prototype,
-    /// Arguments.
+    pub(crate) prototype: Prototype,
     pub(crate) args: Vec<Argument>,
     /// Errors by status, if the function returns a status.
     pub(crate) status: Option<&'a [StatusError]>,
@@ -195,9 +185,7 @@ pub(crate) enum KernelResult<'a> {
 /// A value that code outside this function has made, with the checks that it must pass.
 #[derive(Clone, Debug)]
 pub(crate) struct Received<'a> {
-    /// Value.
     pub(crate) value: ValueId,
-    /// Checks.
     pub(crate) steps: Vec<Step<'a>>,
     /// Symbols that the checks mention and that are bound before.
     pub(crate) known: Vec<SymbolId>,
@@ -206,9 +194,7 @@ pub(crate) struct Received<'a> {
 /// A call of a function of the FFI.
 #[derive(Clone, Debug)]
 pub(crate) struct PackedCall<'a> {
-    /// Function to call.
     pub(crate) callee: Callee<'a>,
-    /// Arguments.
     pub(crate) args: Vec<Packed<'a>>,
 }
 
@@ -272,6 +258,16 @@ pub(crate) enum Piece<'a> {
 }
 
 impl<'a> Statement<'a> {
+    /// Returns the call if the statement calls a C function.
+    fn kernel_call(&self) -> Option<&KernelCall<'a>> {
+        if let Action::Kernel { call, .. } = &self.action { Some(call) } else { None }
+    }
+
+    /// Returns the callee if the statement calls a function of the FFI.
+    fn callee(&self) -> Option<&Callee<'a>> {
+        if let Action::Call { call, .. } = &self.action { Some(&call.callee) } else { None }
+    }
+
     /// Returns the launch if the statement is one.
     fn launch(&self) -> Option<&Launch<'a>> {
         if let Action::Launch(launch) = &self.action { Some(launch) } else { None }
@@ -281,24 +277,17 @@ impl<'a> Statement<'a> {
 impl<'a> Function<'a> {
     /// Returns all calls of C functions.
     pub(crate) fn calls(&self) -> Vec<&KernelCall<'a>> {
-        let mut calls = Vec::new();
-        match &self.body {
-            Body::Call { call, .. } => calls.push(call),
-            Body::Prepare(_) => {}
-            Body::Block(statements) => collect(statements, &mut |statement| {
-                if let Action::Kernel { call, .. } = &statement.action {
-                    calls.push(call);
-                }
-            }),
+        if let Body::Call { call, .. } = &self.body {
+            return vec![call];
         }
-        calls
+        self.statements().into_iter().filter_map(Statement::kernel_call).collect()
     }
 
     /// Returns all statements, nested ones included; none if the body is one call.
     pub(crate) fn statements(&self) -> Vec<&Statement<'a>> {
         let mut all = Vec::new();
         if let Body::Block(statements) = &self.body {
-            collect(statements, &mut |statement| all.push(statement));
+            collect(statements, &mut all);
         }
         all
     }
@@ -308,20 +297,18 @@ impl<'a> Function<'a> {
         if let Body::Prepare(prepare) = &self.body {
             return prepare.callees.clone();
         }
-        let name = |statement: &Statement<'a>| {
-            let Action::Call { call, .. } = &statement.action else { return None };
-            if let Callee::Name(name) = call.callee { Some(name) } else { None }
+        let name = |callee: &Callee<'a>| {
+            if let Callee::Name(name) = callee { Some(*name) } else { None }
         };
-        self.statements().into_iter().filter_map(name).collect()
+        self.statements().into_iter().filter_map(Statement::callee).filter_map(name).collect()
     }
 
     /// Returns the names of the functions that are called by symbol and that the library does not declare.
     pub(crate) fn imported(&self) -> Vec<&'a str> {
-        let name = |statement: &Statement<'a>| {
-            let Action::Call { call, .. } = &statement.action else { return None };
-            if let Callee::Symbol { name, own: false } = call.callee { Some(name) } else { None }
+        let name = |callee: &Callee<'a>| {
+            if let Callee::Symbol { name, own: false } = callee { Some(*name) } else { None }
         };
-        self.statements().into_iter().filter_map(name).collect()
+        self.statements().into_iter().filter_map(Statement::callee).filter_map(name).collect()
     }
 
     /// Returns the launches of the body.
@@ -368,15 +355,16 @@ impl<'a> Function<'a> {
     }
 }
 
-fn collect<'s, 'a>(statements: &'s [Statement<'a>], with: &mut impl FnMut(&'s Statement<'a>)) {
+/// Appends statements, each followed by its nested ones.
+fn collect<'s, 'a>(statements: &'s [Statement<'a>], all: &mut Vec<&'s Statement<'a>>) {
     for statement in statements {
-        with(statement);
+        all.push(statement);
         match &statement.action {
             Action::If { then, otherwise, .. } => {
-                collect(then, with);
-                collect(otherwise, with);
+                collect(then, all);
+                collect(otherwise, all);
             }
-            Action::For { body, .. } => collect(body, with),
+            Action::For { body, .. } => collect(body, all),
             Action::Let { .. }
             | Action::Kernel { .. }
             | Action::Call { .. }
@@ -469,9 +457,9 @@ fn one_call<'a>(
         ResultType::Value(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
         ResultType::Value(_) => ResultConvention::Written,
     };
-    let types = prototype::of_call(names, call, &args, result);
-    let (symbol, prototype) = (&call.symbol, types.signature());
-    let call = KernelCall { symbol, prototype, types, args, status: call.status.as_deref() };
+    let prototype = prototype::of_call(names, call, &args, result);
+    let (symbol, signature) = (&call.symbol, prototype.signature());
+    let call = KernelCall { symbol, signature, prototype, args, status: call.status.as_deref() };
     let result = match (&names.function.signature.result, result) {
         (ResultType::Value(ty), ResultConvention::Written) => {
             let at = |(_, reason)| (Part::Result, reason);

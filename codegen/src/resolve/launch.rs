@@ -84,9 +84,7 @@ pub(crate) struct TensorMap<'a> {
     pub(crate) declared: &'a declaration::TensorMap,
     /// Spelling of the tensor in errors.
     pub(crate) name: String,
-    /// Tensor.
     pub(crate) tensor: Home,
-    /// Element type.
     pub(crate) element: MapElement,
     /// Extents of a box, then the distances between its elements, in the order of the tensor's dims.
     pub(crate) numbers: Vec<Term>,

@@ -44,7 +44,7 @@ pub(super) struct Names<'a> {
     results: FxHashMap<&'a str, OutputId>,
     /// Names of the body that are in scope.
     defined: FxHashMap<&'a str, Meaning>,
-    /// The same names and the symbols that the body mentions first, innermost scope last.
+    /// Names in `defined`, and symbols that the body is the first to mention; innermost scope last.
     scoped: Vec<&'a str>,
     /// Number of values of the body; they count on from the parameters.
     others: usize,

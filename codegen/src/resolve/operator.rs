@@ -93,20 +93,15 @@ pub(crate) fn builtin(builtin: Builtin, float: bool) -> Option<Arithmetic> {
 
 /// Returns the comparison of floats, or of integers and words such as addresses.
 pub(crate) fn comparison(op: Comparison, float: bool) -> Binary {
-    match (op, float) {
-        (Comparison::Eq, false) => Binary::Eq,
-        (Comparison::Ne, false) => Binary::Ne,
-        (Comparison::Lt, false) => Binary::Lt,
-        (Comparison::Le, false) => Binary::Le,
-        (Comparison::Gt, false) => Binary::Gt,
-        (Comparison::Ge, false) => Binary::Ge,
-        (Comparison::Eq, true) => Binary::Feq,
-        (Comparison::Ne, true) => Binary::Fne,
-        (Comparison::Lt, true) => Binary::Flt,
-        (Comparison::Le, true) => Binary::Fle,
-        (Comparison::Gt, true) => Binary::Fgt,
-        (Comparison::Ge, true) => Binary::Fge,
-    }
+    let (integer, of_floats) = match op {
+        Comparison::Eq => (Binary::Eq, Binary::Feq),
+        Comparison::Ne => (Binary::Ne, Binary::Fne),
+        Comparison::Lt => (Binary::Lt, Binary::Flt),
+        Comparison::Le => (Binary::Le, Binary::Fle),
+        Comparison::Gt => (Binary::Gt, Binary::Fgt),
+        Comparison::Ge => (Binary::Ge, Binary::Fge),
+    };
+    if float { of_floats } else { integer }
 }
 
 /// Returns the comparison of `uint64`.

@@ -240,8 +240,8 @@ impl<'n, 'a> Block<'n, 'a> {
             Some(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
             Some(_) => ResultConvention::Written,
         };
-        let types = prototype::of_call(self.names, call, &args, yields);
-        let (symbol, prototype) = (&call.symbol, types.signature());
+        let prototype = prototype::of_call(self.names, call, &args, yields);
+        let (symbol, signature) = (&call.symbol, prototype.signature());
         let result = match (result, yields) {
             (None, _) => KernelResult::None,
             (Some(result), ResultConvention::Written) => {
@@ -251,7 +251,8 @@ impl<'n, 'a> Block<'n, 'a> {
                 KernelResult::Returned(self.received(symbol.clone(), result)?.value)
             }
         };
-        let call = KernelCall { symbol, prototype, types, args, status: call.status.as_deref() };
+        let call =
+            KernelCall { symbol, signature, prototype, args, status: call.status.as_deref() };
         Ok(Action::Kernel { call, result })
     }
 

@@ -155,7 +155,6 @@ impl Rule {
 pub(crate) struct Linear {
     /// Coefficient, not the literal 0.
     pub(crate) coefficient: Term,
-    /// Constant.
     pub(crate) constant: Term,
 }
 

@@ -12,7 +12,6 @@ use crate::declaration::Logic;
 pub(crate) struct Term {
     /// Kind of the result.
     pub(crate) kind: Kind,
-    /// Operation.
     pub(crate) node: Node,
 }
 
@@ -140,9 +139,7 @@ pub(crate) struct Quote {
 /// A term whose value an error shows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ShownTerm {
-    /// Spelling.
     pub(crate) text: String,
-    /// Term.
     pub(crate) term: Term,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct PackedArgs {
 impl<'a> Wrapper<'a, '_> {
     /// Emits a call of a C function. Checks its status if it returns one, otherwise returns its result.
     pub(crate) fn call_kernel(&mut self, call: &KernelCall<'_>, args: &[Value]) -> Option<Value> {
-        let kind = SymbolKind::Function(call.prototype.clone());
+        let kind = SymbolKind::Function(call.signature.clone());
         let kernel = self.b.module.declare(call.symbol, Linkage::Import, kind);
         let returned = self.b.call(kernel, args);
         match returned.filter(|_| call.status.is_some()) {

@@ -107,8 +107,8 @@ fn put_external(text: &mut String, external: &External<'_>) {
 
 /// Appends the prototype of a C function that the library calls.
 fn put_kernel(text: &mut String, kernel: &KernelCall<'_>) {
-    let params: Vec<String> = kernel.types.params.iter().map(|ty| ty.spelling()).collect();
-    let result = kernel.types.result.map_or("void".to_owned(), CType::spelling);
+    let params: Vec<String> = kernel.prototype.params.iter().map(|ty| ty.spelling()).collect();
+    let result = kernel.prototype.result.map_or("void".to_owned(), CType::spelling);
     put_prototype(text, &result, kernel.symbol, &params);
 }
 
