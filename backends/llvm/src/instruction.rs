@@ -1,4 +1,4 @@
-//! Instructions: what each of host IR becomes in LLVM IR.
+//! The translation of each instruction of host IR to LLVM IR.
 
 use codegen::backend::Error;
 use codegen::ir::{self, Binary, Cond, Convert, Type};
@@ -13,7 +13,7 @@ use crate::function::Body;
 use crate::{raw, refused};
 
 impl<'ctx> Body<'_, '_, 'ctx> {
-    /// Floats by their bits, so that no NaN changes.
+    /// Writes a constant. Floats are cast from their bits, so that no NaN changes.
     pub(crate) fn constant(&self, of: Type, bits: u64) -> Result<BasicValueEnum<'ctx>, Error> {
         let context = self.functions.types.context;
         let float = |bits: IntValue<'ctx>| {
@@ -163,7 +163,7 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         }
     }
 
-    /// Pointers compare like integers.
+    /// Compares integers or pointers.
     fn compare_ints(
         &self,
         predicate: IntPredicate,
@@ -262,7 +262,7 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         }
     }
 
-    /// An argument as the function takes it, which may have `i1` for a byte that holds a truth.
+    /// Converts an argument to the type of the parameter: a byte that holds a truth value may be an `i1` there.
     fn passed(
         &self,
         arg: ir::Value,
@@ -278,7 +278,7 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         }
     }
 
-    /// The address of an access, named after the value that is read or written.
+    /// Returns the address of an access, named after the value that is read or written.
     fn at(
         &self,
         base: ir::Value,
@@ -313,7 +313,7 @@ fn is_truth(ty: IntType<'_>) -> bool {
     ty.get_bit_width() == 1
 }
 
-/// The target of a call: an address, and its type.
+/// The target of a call.
 struct CallTarget<'a, 'ctx> {
     pointer: PointerValue<'ctx>,
     ty: FunctionType<'ctx>,
@@ -321,7 +321,7 @@ struct CallTarget<'a, 'ctx> {
     function: Option<FunctionValue<'ctx>>,
 }
 
-/// States the alignment of an instruction that accesses memory.
+/// Sets the alignment of an instruction that accesses memory.
 fn aligned<'ctx, V: BasicValue<'ctx>>(value: V, align: u32) -> Result<V, Error> {
     if let Some(inst) = value.as_instruction_value() {
         inst.set_alignment(align).map_err(refused)?;
