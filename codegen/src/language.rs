@@ -76,8 +76,8 @@
 //!            | ( "min" | "max" | "ceildiv" ) "(" expr "," expr ")"
 //!
 //! scalar     = "bool" | "int8" | … | "float64" | "ptr"   (the names of `Scalar`)
-//! dtype      = a word that names an `DType`, such as "float32x4"
-//! device     = a word that names an `DeviceType`, such as "cuda"
+//! dtype      = a word that names a `DType`, such as "float32x4"
+//! device     = a word that names a `DeviceType`, such as "cuda"
 //! name       = a word that is not reserved | "`" word "`"   (nothing between word and backticks)
 //! label      = word | "`" word "`"
 //! word       = ( letter | "_" ) { letter | digit | "_" }
@@ -114,7 +114,7 @@
 //! | `Array`, `List` | `size` |
 //! | `Device` | `device_type device_id` |
 //! | tuple | `t[i]`, or `t.name` where the element has one |
-//! | what is optional | `is_some` |
+//! | optional values | `is_some` |
 //!
 //! A parameter accepts the same arguments as the C++ export macro, with these differences: integers must fit, None is
 //! accepted only by `Optional`, `ptr` and `Stream`, `Tensor` accepts exactly its two forms, and an rvalue reference to
@@ -177,19 +177,19 @@
 //!
 //! | statement | meaning |
 //! |---|---|
-//! | `let v = e;` | a number, a truth or an address, or another name for a value in scope |
+//! | `let v = e;` | a number, a truth value or an address, or another name for a value in scope |
 //! | `let v: T = call;`, `call;` | the result of a call, checked against `T` as an argument is; without a name it is dropped |
 //! | `k(a)`, `try k(a) errors { … }` | a call of a C function, as in a body of one call |
-//! | `@name(a)` | of `__tvm_ffi_name`, defined here or left to the linker |
-//! | `@"name"(a)` | of the function of that name among the imports of the library, else in the registry |
-//! | `@(f)(a)` | of a value of type `Function` |
+//! | `@name(a)` | a call of `__tvm_ffi_name`, defined here or left to the linker |
+//! | `@"name"(a)` | a call of the function of that name in the imports of the library, else in the registry |
+//! | `@(f)(a)` | a call of a value of type `Function` |
 //! | `let t = alloc Tensor([n], float32) on x;` | workspace, allocated as outputs are, on the device of `x`; without `on` on the first device of its own type: the cpu, unless its `device` is another |
 //! | `launch i."k"(…) grid(…) block(…);` | a kernel of an image: see [launches](crate::guide::launches) |
-//! | `if c { … } else if d { … } else { … }` | `c` is a truth |
-//! | `for i in a..b { … }` | `i` is an `int64`; both ends are evaluated once, and `b` is not reached |
+//! | `if c { … } else if d { … } else { … }` | a branch; `c` is a truth value |
+//! | `for i in a..b { … }` | a loop; `i` is an `int64`, both ends are evaluated once, and `b` is excluded |
 //! | `return e;`, `return [a, b];`, `return;` | the results as declared |
 //! | `raise ValueError "n is ", n;` | an error; text and scalars are joined |
-//! | `@"kernel.py":12` before a statement | the line that its errors show |
+//! | `@"kernel.py":12` before a statement | the source line in its errors |
 //!
 //! `and` and `or` evaluate their second operand only if the first does not decide, so that `n > 0 and m / n > 2` never
 //! divides by zero; they bind less tightly than `not`, and `not` less than comparisons. `True`, `False`, `None`, text,
@@ -227,7 +227,7 @@
 //! C function, nor have functions whose name is a word of C or C++, that of a kernel, or that of a function of the
 //! platform which libraries import: `malloc`, `free`, `dlopen` and the like.
 //!
-//! # What errors say
+//! # Errors
 //!
 //! A violated constraint raises ``ValueError: Violated n % 4 == 0 when calling: `…`, n = 6``; a text after `else`
 //! replaces `Violated n % 4 == 0`. A non-zero status raises the error that the kernel has left in the thread's slot.

@@ -150,7 +150,7 @@ pub(crate) fn add_alias<'ctx>(
     name: &str,
 ) -> GlobalValue<'ctx> {
     const ADDRESS_SPACE: u32 = 0;
-    // SAFETY: the target is a global of this module, which gets its definition before anybody looks.
+    // SAFETY: the target is a global of this module, which is defined before it is used.
     let alias = unsafe {
         let target = target.as_value_ref();
         let ty = LLVMGlobalGetValueType(target);
@@ -179,7 +179,7 @@ pub(crate) fn dissolve_comdats(module: &Module<'_>) {
 
 /// Returns a reference to a context, owned or not.
 pub(crate) fn context<'ctx>(context: impl AsContextRef<'ctx>) -> ContextRef<'ctx> {
-    // SAFETY: `'ctx` is what the context lives for.
+    // SAFETY: the context lives for `'ctx`.
     unsafe { ContextRef::new(context.as_ctx_ref()) }
 }
 
