@@ -63,7 +63,7 @@ impl Parser<'_> {
 
     /// Returns true where a statement other than a call starts.
     pub(super) fn starts_statement(&self) -> bool {
-        let word = if self.token == Token::Word { self.slice() } else { "" };
+        let word = self.peek_word();
         STATEMENTS.contains(&word)
             && (matches!(word, "if" | "return") || !self.next_is(Token::OpenParen))
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::print_items::{list, quote};
+use super::print_items::{enclosed, list, quote};
 use super::reserved::{is_symbol, spelled};
 use crate::declaration::{
     Body, Call, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
@@ -94,9 +94,8 @@ impl Display for Call {
             Call::Kernel(call) => return call.fmt(f),
             Call::Function { callee, args } => (callee, args),
         };
-        write!(f, "{callee}(")?;
-        list(f, args)?;
-        f.write_str(")")
+        write!(f, "{callee}")?;
+        enclosed(f, "(", args, ")")
     }
 }
 
@@ -119,15 +118,9 @@ impl Display for KernelCall {
         } else {
             quote(f, &self.symbol)?;
         }
-        f.write_str("(")?;
-        list(f, &self.args)?;
-        f.write_str(")")?;
+        enclosed(f, "(", &self.args, ")")?;
         match &self.status {
-            Some(errors) if !errors.is_empty() => {
-                f.write_str(" errors { ")?;
-                list(f, errors)?;
-                f.write_str(" }")
-            }
+            Some(errors) if !errors.is_empty() => enclosed(f, " errors { ", errors, " }"),
             Some(_) | None => Ok(()),
         }
     }
