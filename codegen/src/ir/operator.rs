@@ -45,9 +45,9 @@ listed! {
         Xor,
         /// Shift left. The amount must be below the width.
         Shl,
-        /// Shift right, filling with zeros. The amount must be below the width.
+        /// Logical shift right. The amount must be below the width.
         Lshr,
-        /// Shift right, filling with the sign. The amount must be below the width.
+        /// Arithmetic shift right. The amount must be below the width.
         Ashr,
         /// Floating-point sum.
         Fadd,

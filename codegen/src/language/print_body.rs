@@ -34,14 +34,15 @@ fn block(f: &mut Formatter<'_>, statements: &[Statement], margin: usize) -> fmt:
             writeln!(f, "{:margin$}{location}", "")?;
         }
         write!(f, "{:margin$}", "")?;
-        action(f, &statement.kind, margin)?;
+        statement_kind(f, &statement.kind, margin)?;
         f.write_str("\n")?;
     }
     write!(f, "{:1$}}}", "", margin - STEP)
 }
 
-fn action(f: &mut Formatter<'_>, action: &StatementKind, margin: usize) -> fmt::Result {
-    match action {
+/// Prints a statement without its location.
+fn statement_kind(f: &mut Formatter<'_>, kind: &StatementKind, margin: usize) -> fmt::Result {
+    match kind {
         StatementKind::Let { name, value } => write!(f, "let {} = {value};", spelled(name)),
         StatementKind::Call { result: Some(Local { name, ty }), call } => {
             write!(f, "let {}: {ty} = {call};", spelled(name))
@@ -79,7 +80,7 @@ fn alternative(f: &mut Formatter<'_>, otherwise: &[Statement], margin: usize) ->
         [] => Ok(()),
         [Statement { location: None, kind: next @ StatementKind::If { .. } }] => {
             f.write_str(" else ")?;
-            action(f, next, margin)
+            statement_kind(f, next, margin)
         }
         statements => {
             f.write_str(" else ")?;

@@ -12,7 +12,7 @@ use super::{Named, Ops, build, parse};
 pub(crate) const FUNC: &str = "llvm.func";
 /// A data object.
 pub(crate) const GLOBAL: &str = "llvm.mlir.global";
-/// Another name of a function or data object.
+/// An alias of a function or data object.
 const ALIAS: &str = "llvm.mlir.alias";
 /// The attributes of the parameters of a function or call: a list of dictionaries.
 pub(crate) const ARG_ATTRS: &str = "arg_attrs";
