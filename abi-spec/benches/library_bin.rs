@@ -1,12 +1,12 @@
-//! Encoding and decoding an import tree with a module of 1 GiB, beside copying as many bytes.
+//! Benchmark: encoding and decoding an import tree with a module of 1 GiB, beside copying as many bytes.
 //!
 //! ```sh
 //! cargo bench -p tvm-ffi-abi-spec
 //! ```
 //!
-//! Times are the fastest and the median of the runs, which take turns; ratios are of medians. Fresh memory is what an allocation
-//! of this size is: the system maps and clears each page when it is first written to. Decoding copies no
-//! bytes of modules.
+//! Times are the fastest and the median of the runs, which alternate; ratios are of medians. Fresh memory means an
+//! allocation of this size: the system maps and clears each page at the first write. Decoding copies no bytes of
+//! modules.
 
 #[path = "../tests/fuzz/memory.rs"]
 mod memory;
@@ -19,7 +19,7 @@ use tvm_ffi_abi_spec::library_bin::{ImportTree, Module, Node};
 const SIZE: usize = 1 << 30;
 const RUNS: usize = 7;
 
-/// What is measured.
+/// The measured operations.
 const ROWS: [&str; 5] = [
     "copy, fresh memory",
     "copy, used memory",
@@ -29,7 +29,7 @@ const ROWS: [&str; 5] = [
 ];
 
 fn main() {
-    // `cargo test --benches` only wants to know that it runs.
+    // `cargo test --benches` only checks that the benchmark runs.
     let size = if std::env::args().any(|argument| argument == "--bench") { SIZE } else { 1 << 16 };
     let payload: Vec<u8> = (0..size).map(|i| (i * 7 + 1) as u8).collect();
     let module = Module::Custom { kind: "cuda".into(), bytes: payload.as_slice().into() };

@@ -10,83 +10,57 @@ use crate::error::canonical_number;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceType(pub i32);
 
+/// Defines the known types: number, C enumerator and name.
+macro_rules! device_types {
+    ($($constant:ident = $number:literal, $c_name:ident, $name:literal;)*) => {
+        impl DeviceType {
+            $(
+                #[doc = concat!("`", stringify!($c_name), "`")]
+                pub const $constant: DeviceType = DeviceType($number);
+            )*
+
+            /// All known types, in the order of their numbers.
+            pub const ALL: [DeviceType; [$($number),*].len()] = [$(DeviceType::$constant),*];
+
+            /// Returns the name of a known type: the string that the runtime accepts, where it accepts one.
+            pub const fn name(self) -> Option<&'static str> {
+                match self {
+                    $(DeviceType::$constant => Some($name),)*
+                    DeviceType(_) => None,
+                }
+            }
+
+            /// Returns the C enumerator of a known type in `dlpack.h`.
+            pub const fn c_name(self) -> Option<&'static str> {
+                match self {
+                    $(DeviceType::$constant => Some(stringify!($c_name)),)*
+                    DeviceType(_) => None,
+                }
+            }
+        }
+    };
+}
+
+device_types! {
+    CPU = 1, kDLCPU, "cpu";
+    CUDA = 2, kDLCUDA, "cuda";
+    CUDA_HOST = 3, kDLCUDAHost, "cuda_host";
+    OPENCL = 4, kDLOpenCL, "opencl";
+    VULKAN = 7, kDLVulkan, "vulkan";
+    METAL = 8, kDLMetal, "metal";
+    VPI = 9, kDLVPI, "vpi";
+    ROCM = 10, kDLROCM, "rocm";
+    ROCM_HOST = 11, kDLROCMHost, "rocm_host";
+    EXT_DEV = 12, kDLExtDev, "ext_dev";
+    CUDA_MANAGED = 13, kDLCUDAManaged, "cuda_managed";
+    ONEAPI = 14, kDLOneAPI, "oneapi";
+    WEBGPU = 15, kDLWebGPU, "webgpu";
+    HEXAGON = 16, kDLHexagon, "hexagon";
+    MAIA = 17, kDLMAIA, "maia";
+    TRN = 18, kDLTrn, "trn";
+}
+
 impl DeviceType {
-    /// `kDLCPU`
-    pub const CPU: DeviceType = DeviceType(1);
-    /// `kDLCUDA`
-    pub const CUDA: DeviceType = DeviceType(2);
-    /// `kDLCUDAHost`
-    pub const CUDA_HOST: DeviceType = DeviceType(3);
-    /// `kDLOpenCL`
-    pub const OPENCL: DeviceType = DeviceType(4);
-    /// `kDLVulkan`
-    pub const VULKAN: DeviceType = DeviceType(7);
-    /// `kDLMetal`
-    pub const METAL: DeviceType = DeviceType(8);
-    /// `kDLVPI`
-    pub const VPI: DeviceType = DeviceType(9);
-    /// `kDLROCM`
-    pub const ROCM: DeviceType = DeviceType(10);
-    /// `kDLROCMHost`
-    pub const ROCM_HOST: DeviceType = DeviceType(11);
-    /// `kDLExtDev`
-    pub const EXT_DEV: DeviceType = DeviceType(12);
-    /// `kDLCUDAManaged`
-    pub const CUDA_MANAGED: DeviceType = DeviceType(13);
-    /// `kDLOneAPI`
-    pub const ONEAPI: DeviceType = DeviceType(14);
-    /// `kDLWebGPU`
-    pub const WEBGPU: DeviceType = DeviceType(15);
-    /// `kDLHexagon`
-    pub const HEXAGON: DeviceType = DeviceType(16);
-    /// `kDLMAIA`
-    pub const MAIA: DeviceType = DeviceType(17);
-    /// `kDLTrn`
-    pub const TRN: DeviceType = DeviceType(18);
-
-    /// All known types, in the order of their numbers.
-    pub const ALL: [DeviceType; 16] = [
-        DeviceType::CPU,
-        DeviceType::CUDA,
-        DeviceType::CUDA_HOST,
-        DeviceType::OPENCL,
-        DeviceType::VULKAN,
-        DeviceType::METAL,
-        DeviceType::VPI,
-        DeviceType::ROCM,
-        DeviceType::ROCM_HOST,
-        DeviceType::EXT_DEV,
-        DeviceType::CUDA_MANAGED,
-        DeviceType::ONEAPI,
-        DeviceType::WEBGPU,
-        DeviceType::HEXAGON,
-        DeviceType::MAIA,
-        DeviceType::TRN,
-    ];
-
-    /// Returns the name of a known type: the string that the runtime accepts, where it accepts one.
-    pub const fn name(self) -> Option<&'static str> {
-        Some(match self {
-            DeviceType::CPU => "cpu",
-            DeviceType::CUDA => "cuda",
-            DeviceType::CUDA_HOST => "cuda_host",
-            DeviceType::OPENCL => "opencl",
-            DeviceType::VULKAN => "vulkan",
-            DeviceType::METAL => "metal",
-            DeviceType::VPI => "vpi",
-            DeviceType::ROCM => "rocm",
-            DeviceType::ROCM_HOST => "rocm_host",
-            DeviceType::EXT_DEV => "ext_dev",
-            DeviceType::CUDA_MANAGED => "cuda_managed",
-            DeviceType::ONEAPI => "oneapi",
-            DeviceType::WEBGPU => "webgpu",
-            DeviceType::HEXAGON => "hexagon",
-            DeviceType::MAIA => "maia",
-            DeviceType::TRN => "trn",
-            DeviceType(_) => return None,
-        })
-    }
-
     /// Returns every string that the runtime reads as a device type, with its type.
     pub fn texts() -> impl Iterator<Item = (&'static str, DeviceType)> {
         [
@@ -106,29 +80,6 @@ impl DeviceType {
             ("trn", DeviceType::TRN),
         ]
         .into_iter()
-    }
-
-    /// Returns the C enumerator of a known type in `dlpack.h`.
-    pub const fn c_name(self) -> Option<&'static str> {
-        Some(match self {
-            DeviceType::CPU => "kDLCPU",
-            DeviceType::CUDA => "kDLCUDA",
-            DeviceType::CUDA_HOST => "kDLCUDAHost",
-            DeviceType::OPENCL => "kDLOpenCL",
-            DeviceType::VULKAN => "kDLVulkan",
-            DeviceType::METAL => "kDLMetal",
-            DeviceType::VPI => "kDLVPI",
-            DeviceType::ROCM => "kDLROCM",
-            DeviceType::ROCM_HOST => "kDLROCMHost",
-            DeviceType::EXT_DEV => "kDLExtDev",
-            DeviceType::CUDA_MANAGED => "kDLCUDAManaged",
-            DeviceType::ONEAPI => "kDLOneAPI",
-            DeviceType::WEBGPU => "kDLWebGPU",
-            DeviceType::HEXAGON => "kDLHexagon",
-            DeviceType::MAIA => "kDLMAIA",
-            DeviceType::TRN => "kDLTrn",
-            DeviceType(_) => return None,
-        })
     }
 }
 

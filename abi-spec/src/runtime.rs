@@ -197,7 +197,7 @@ functions! {
         BACKTRACE = TVMFFIBacktrace(TEXT, INT, TEXT, INT) -> BYTES;
         /// `(key, static index, depth, slots, overflow, parent)`: returns the type index of a class.
         TYPE_GET_OR_ALLOC_INDEX = TVMFFITypeGetOrAllocIndex(BYTES, INT, INT, INT, INT, INT) -> INT;
-        /// `(type index)`: returns what is known of a type. An unknown index ends the process.
+        /// `(type index)`: returns the record of a type. An unknown index ends the process.
         GET_TYPE_INFO = TVMFFIGetTypeInfo(INT) -> TYPE_INFO;
         /// `(device type, device index, stream, previous out)`: sets the thread's stream. A negative device
         /// type crashes.

@@ -5,37 +5,72 @@ use std::str::FromStr;
 
 use crate::{DType, ParseError, TypeIndex};
 
-/// A scalar type: a number or an opaque pointer, as C functions take it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scalar {
+/// Defines the scalar types: name, bits and element type.
+macro_rules! scalars {
+    ($($(#[$doc:meta])* $scalar:ident = $name:literal, $bits:literal, $dtype:expr;)*) => {
+        /// A scalar type: a number or an opaque pointer, as C functions take it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Scalar {
+            $($(#[$doc])* $scalar,)*
+        }
+
+        impl Scalar {
+            /// All scalar types, in the order of the enum.
+            pub const ALL: [Scalar; [$($bits),*].len()] = [$(Scalar::$scalar),*];
+
+            /// Returns the name in the declaration language.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Scalar::$scalar => $name,)*
+                }
+            }
+
+            /// Returns the size in memory in bits; 8 for `bool`.
+            pub const fn bits(self) -> u32 {
+                match self {
+                    $(Scalar::$scalar => $bits,)*
+                }
+            }
+
+            /// Returns the element type of a tensor of these values; `None` for `ptr`, which tensors cannot hold.
+            pub const fn dtype(self) -> Option<DType> {
+                match self {
+                    $(Scalar::$scalar => $dtype,)*
+                }
+            }
+        }
+    };
+}
+
+scalars! {
     /// One byte, 0 or 1.
-    Bool,
+    Bool = "bool", 8, Some(DType::BOOL);
     /// `int8_t`
-    Int8,
+    Int8 = "int8", 8, Some(DType::INT8);
     /// `int16_t`
-    Int16,
+    Int16 = "int16", 16, Some(DType::INT16);
     /// `int32_t`
-    Int32,
+    Int32 = "int32", 32, Some(DType::INT32);
     /// `int64_t`
-    Int64,
+    Int64 = "int64", 64, Some(DType::INT64);
     /// `uint8_t`
-    Uint8,
+    Uint8 = "uint8", 8, Some(DType::UINT8);
     /// `uint16_t`
-    Uint16,
+    Uint16 = "uint16", 16, Some(DType::UINT16);
     /// `uint32_t`
-    Uint32,
+    Uint32 = "uint32", 32, Some(DType::UINT32);
     /// `uint64_t`
-    Uint64,
+    Uint64 = "uint64", 64, Some(DType::UINT64);
     /// IEEE 754 binary16, passed as its bits in a `uint16_t`.
-    Float16,
+    Float16 = "float16", 16, Some(DType::FLOAT16);
     /// bfloat16, passed as its bits in a `uint16_t`.
-    BFloat16,
+    BFloat16 = "bfloat16", 16, Some(DType::BFLOAT16);
     /// `float`
-    Float32,
+    Float32 = "float32", 32, Some(DType::FLOAT32);
     /// `double`
-    Float64,
+    Float64 = "float64", 64, Some(DType::FLOAT64);
     /// `void*`
-    Ptr,
+    Ptr = "ptr", 64, None;
 }
 
 impl Scalar {
@@ -48,54 +83,6 @@ impl Scalar {
             Scalar::Float16 | Scalar::BFloat16 => TypeIndex::FLOAT,
             Scalar::Float32 | Scalar::Float64 => TypeIndex::FLOAT,
             Scalar::Ptr => TypeIndex::OPAQUE_PTR,
-        }
-    }
-
-    /// All scalar types, in the order of the enum.
-    pub const ALL: [Scalar; 14] = [
-        Scalar::Bool,
-        Scalar::Int8,
-        Scalar::Int16,
-        Scalar::Int32,
-        Scalar::Int64,
-        Scalar::Uint8,
-        Scalar::Uint16,
-        Scalar::Uint32,
-        Scalar::Uint64,
-        Scalar::Float16,
-        Scalar::BFloat16,
-        Scalar::Float32,
-        Scalar::Float64,
-        Scalar::Ptr,
-    ];
-
-    /// Returns the name in the declaration language.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Scalar::Bool => "bool",
-            Scalar::Int8 => "int8",
-            Scalar::Int16 => "int16",
-            Scalar::Int32 => "int32",
-            Scalar::Int64 => "int64",
-            Scalar::Uint8 => "uint8",
-            Scalar::Uint16 => "uint16",
-            Scalar::Uint32 => "uint32",
-            Scalar::Uint64 => "uint64",
-            Scalar::Float16 => "float16",
-            Scalar::BFloat16 => "bfloat16",
-            Scalar::Float32 => "float32",
-            Scalar::Float64 => "float64",
-            Scalar::Ptr => "ptr",
-        }
-    }
-
-    /// Returns the size in memory in bits; 8 for `bool`.
-    pub const fn bits(self) -> u32 {
-        match self {
-            Scalar::Bool | Scalar::Int8 | Scalar::Uint8 => 8,
-            Scalar::Int16 | Scalar::Uint16 | Scalar::Float16 | Scalar::BFloat16 => 16,
-            Scalar::Int32 | Scalar::Uint32 | Scalar::Float32 => 32,
-            Scalar::Int64 | Scalar::Uint64 | Scalar::Float64 | Scalar::Ptr => 64,
         }
     }
 
@@ -113,26 +100,6 @@ impl Scalar {
     /// Returns true for `float16`, `bfloat16`, `float32` and `float64`.
     pub const fn is_float(self) -> bool {
         matches!(self, Scalar::Float16 | Scalar::BFloat16 | Scalar::Float32 | Scalar::Float64)
-    }
-
-    /// Returns the element type of a tensor of these values; `None` for `ptr`, which tensors cannot hold.
-    pub const fn dtype(self) -> Option<DType> {
-        Some(match self {
-            Scalar::Bool => DType::BOOL,
-            Scalar::Int8 => DType::INT8,
-            Scalar::Int16 => DType::INT16,
-            Scalar::Int32 => DType::INT32,
-            Scalar::Int64 => DType::INT64,
-            Scalar::Uint8 => DType::UINT8,
-            Scalar::Uint16 => DType::UINT16,
-            Scalar::Uint32 => DType::UINT32,
-            Scalar::Uint64 => DType::UINT64,
-            Scalar::Float16 => DType::FLOAT16,
-            Scalar::BFloat16 => DType::BFLOAT16,
-            Scalar::Float32 => DType::FLOAT32,
-            Scalar::Float64 => DType::FLOAT64,
-            Scalar::Ptr => return None,
-        })
     }
 }
 

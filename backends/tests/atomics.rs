@@ -1,4 +1,4 @@
-//! Atomic accesses: what they compute, and that threads see what others wrote before.
+//! Atomic accesses: their results, and their ordering between threads.
 
 use std::sync::atomic::AtomicU64;
 use std::thread;
@@ -32,7 +32,7 @@ fn values_go_through_memory() {
     }
 }
 
-/// Yields what was there, and leaves what is expected after it.
+/// An exchange writes the new value only where it finds the expected one, and returns the old one.
 #[test]
 fn an_exchange_happens_if_the_value_is_expected() {
     for ty in ATOMIC {
@@ -57,10 +57,10 @@ fn an_exchange_happens_if_the_value_is_expected() {
     }
 }
 
-/// How often each thread does it.
+/// The number of exchanges of each thread.
 const TURNS: u64 = 20_000;
 
-/// Were an exchange not atomic, some additions would get lost.
+/// Threads add by exchanges; without atomicity additions would be lost.
 #[test]
 fn additions_of_two_threads_all_count() {
     for ty in [Type::I32, Type::I64] {
@@ -132,7 +132,7 @@ fn define_receive(module: &mut Module) {
     });
 }
 
-/// Who sees a number in the flag sees the same number in the plain word beside it.
+/// A thread that sees a number in the flag sees the same number in the plain word beside it.
 #[test]
 fn what_was_written_before_a_store_is_seen_after_a_load() {
     let mut module = Module::default();
@@ -150,10 +150,10 @@ fn what_was_written_before_a_store_is_seen_after_a_load() {
     }
 }
 
-/// Few: where there is one processor, each takes the time of a thread.
+/// A small number: on one processor each turn takes a time slice.
 const ROUNDS: u64 = 50;
 
-/// Waits while the flag compares so with 0.
+/// Emits a loop while the flag compares so with 0.
 fn wait(b: &mut Builder<'_>, flag: Value, cond: Cond) {
     b.while_loop(
         |b| {

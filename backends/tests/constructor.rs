@@ -1,4 +1,4 @@
-//! A module whose only function runs when the code is loaded.
+//! A module whose only function is a constructor.
 
 use codegen::ir::{Builder, Linkage, Module, Signature, verify};
 

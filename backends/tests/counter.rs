@@ -1,14 +1,14 @@
-//! Modules that share a function, a table and a word, of which a linker keeps one copy.
+//! Modules that share a function, a table and a word as once-symbols.
 
 use codegen::ir::{
     Binary, Builder, Data, Linkage, Module, Relocation, Signature, SymbolKind, Type, verify,
 };
 
-/// What every module that [`user`] makes defines.
+/// The once-symbols of every module of [`user`].
 pub(crate) const SHARED: [&str; 3] = ["shared_next", "shared_table", "shared_word"];
 
-/// A module that exports `name`, which yields the addresses of a function, a table and a word that every
-/// such module has, and in whose calls the function takes part.
+/// Returns a module that exports `name`, which returns the addresses of a function, a table and a word that every such
+/// module defines once; the function counts its calls.
 pub(crate) fn user(name: &str) -> Module {
     let mut module = Module::default();
     let unary = Signature::new(&[Type::I64], Some(Type::I64));

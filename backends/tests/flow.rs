@@ -117,7 +117,8 @@ fn branches_hand_over_values() {
     check(&module, "clamp", &[(&[3], 3), (&[11], 10), (&[minus], 0)]);
 }
 
-/// What is made early and used late, in a function of many blocks, keeps its value; in a loop that of the turn.
+/// A value that is defined early and used late, in a function of many blocks, keeps its value; in a loop that of the
+/// iteration.
 #[test]
 fn values_reach_far() {
     let mut module = Module::default();
@@ -155,7 +156,7 @@ fn values_reach_far() {
     check(&module, "far", &[(&[n, bits, 1, 2], expected), (&[7, 0, 0, 0], 307)]);
 }
 
-/// Three hundred times: adds 1 to what is in a slot, if a value is not 1000.
+/// Emits three hundred additions of 1 to a slot, each if a value is not 1000.
 fn many_blocks(b: &mut Builder<'_>, value: Value, slot: Value) {
     for _ in 0..300 {
         let usual = b.compare_const(Cond::Ne, value, 1000);

@@ -1,4 +1,4 @@
-//! Large frames are touched page by page, so that no code writes below the guard page of its thread.
+//! Tests that large frames are touched page by page, so that no code writes below the guard page of its thread.
 
 use std::process::Command;
 
@@ -23,8 +23,8 @@ fn deep() -> Module {
     module
 }
 
-/// Calls the function on a stack of 32 KiB. Below it are a guard page and then memory that is another's:
-/// the call must end in the guard page, with the other's memory as it was.
+/// Calls the function on a stack of 32 KiB, below which are a guard page and foreign memory: the call must end in the
+/// guard page, with the foreign memory unchanged.
 const MAIN: &str = r#"
     #define _GNU_SOURCE
     #include <pthread.h>
@@ -100,7 +100,7 @@ fn probes(triple: &str) -> [&'static [u8]; 2] {
     }
 }
 
-/// On Windows LLVM calls what the platform has for that.
+/// On Windows LLVM calls the platform's function instead.
 const PLATFORM: [&str; 2] = ["__chkstk", "___chkstk_ms"];
 
 #[test]

@@ -2,13 +2,12 @@
 
 use codegen::ir::{Builder, Cond, Linkage, Module, Signature, Type, Value};
 
-/// The signature of what `Running::call` calls: from inputs, to output.
+/// The signature of functions that `Running::call` calls: the addresses of input and output.
 pub(crate) fn shape() -> Signature {
     Signature::new(&[Type::Ptr, Type::Ptr], None)
 }
 
-/// Adds an exported function that loads operands of these types from successive words, and stores what
-/// `body` makes of them.
+/// Adds an exported function that loads operands of these types from successive words, and stores the result of `body`.
 pub(crate) fn define(
     module: &mut Module,
     name: &str,
@@ -37,8 +36,8 @@ pub(crate) fn define(
 /// Calls such a function: it reads `input` and writes its answer.
 pub(crate) fn call(address: usize, input: &[u64]) -> u64 {
     let mut output = 0;
-    // SAFETY: the tests in these folders define the function with this signature; it reads no more than
-    // the test passes, and what owns the code outlives the call.
+    // SAFETY: the tests in these folders define the function with this signature; it reads no more than the test
+    // passes, and the owner of the code outlives the call.
     unsafe {
         let function: extern "C" fn(*const u64, *mut u64) = std::mem::transmute(address);
         function(input.as_ptr(), &mut output);

@@ -64,7 +64,7 @@ fn loads_and_stores_of_every_type_at_every_alignment() {
     }
 }
 
-/// The builder stores at natural alignment only; the IR can say less.
+/// Stores below the natural alignment, which the builder does not emit.
 fn align_stores(module: &mut Module, align: u32) {
     let blocks = module.functions.iter_mut().flat_map(|function| &mut function.blocks);
     for (_, inst) in blocks.flat_map(|block| &mut block.insts) {
@@ -162,7 +162,7 @@ fn data_is_constant_or_writable_and_aligned() {
     check(&module, "bump", &[(&[], 16), (&[], 32)]);
 }
 
-/// Adds a function that yields `(a - b) * 10`, and one that is nothing but a return.
+/// Adds a function that returns `(a - b) * 10`, and an empty one.
 fn helpers(module: &mut Module) -> (Symbol, Symbol) {
     let signature = Signature::new(&[Type::I64, Type::I64], Some(Type::I64));
     let mut b = Builder::function(module, "helper", Linkage::Local, signature);

@@ -1,4 +1,4 @@
-//! Symbols of which a linker keeps one copy.
+//! Tests of once-symbols, of which a linker keeps one copy.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ use crate::sample::TRIPLES;
 use counter::SHARED;
 pub(crate) use counter::user;
 
-/// Two callers of one function, which counts.
+/// Two callers of one function, which counts its calls.
 const MAIN: &str = "
     #include <string.h>
     long long one(long long, void**);

@@ -46,7 +46,7 @@ fn same(ty: Type, a: u64, b: u64) -> bool {
     a == b || (ty.is_float() && float(ty, a).is_nan() && float(ty, b).is_nan())
 }
 
-/// What [`Binary`] is documented to do; `None` where that is undefined.
+/// Returns the documented result of [`Binary`]; `None` where it is undefined.
 fn binary(op: Binary, ty: Type, a: u64, b: u64) -> Option<u64> {
     let (sa, sb) = (signed(ty, a), signed(ty, b));
     let overflow = b == 0 || (sa == signed(ty, 1 << (width(ty) - 1)) && sb == -1);

@@ -1,4 +1,4 @@
-//! Data that holds addresses: in process, and where each object format wants it.
+//! Tests of data with addresses: in process, and in the sections of each object format.
 
 use codegen::ir::{
     Binary, Builder, Data, Linkage, Module, Relocation, Signature, Symbol, SymbolKind, Type, verify,

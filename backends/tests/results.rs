@@ -1,4 +1,4 @@
-//! Narrow results of C functions: what is above them in their register is not relied on.
+//! Tests of narrow results of C functions: callers do not rely on the upper bits of the register.
 
 use codegen::ir::{AbiType, Convert, Extend, Linkage, Module, Signature, SymbolKind, Type};
 use object::{Object, ObjectSection, SectionKind};
@@ -19,12 +19,12 @@ fn widened(result: AbiType) -> Module {
     module
 }
 
-/// Returns the result, and whatever else was in the register.
+/// Returns a result with other bits above it in the register.
 extern "C" fn kernel(x: u64) -> u64 {
     x
 }
 
-/// The psABI of x86-64 says nothing of the bits above a result.
+/// The psABI of x86-64 leaves the bits above a result undefined.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn results_are_extended_from_their_own_type() {
@@ -43,7 +43,7 @@ fn results_are_extended_from_their_own_type() {
     }
 }
 
-/// AAPCS64 says nothing of them either, in Linux and Windows; Apple's ABI does.
+/// AAPCS64 leaves them undefined too, on Linux and Windows; Apple's ABI defines them.
 #[test]
 fn code_for_aarch64_extends_what_it_is_given() {
     // sxtb and sxth, to 32 or 64 bits, of any register to any other.

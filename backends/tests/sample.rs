@@ -1,4 +1,4 @@
-//! A module with one symbol of every sort.
+//! A module with one symbol of every kind and linkage.
 
 use codegen::ir::{
     self, Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value,
@@ -16,7 +16,7 @@ pub(crate) const TRIPLES: [&str; 8] = [
     "x86_64-pc-windows-gnu",
 ];
 
-/// What `kernel` takes and returns.
+/// The signature of `kernel`.
 pub(crate) fn kernel() -> Signature {
     Signature::new(&[Type::I64, Type::I32, Type::F64], Some(Type::I32))
 }

@@ -1,4 +1,4 @@
-//! What linkers and loaders see of the sample in every object.
+//! Checks the sections and symbols of the sample in every object.
 
 use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolScope, elf};
 
@@ -27,7 +27,7 @@ fn the_loader_sees_exports() {
             let named = |found: &str| found.trim_start_matches('_') == name;
             let symbol = file.symbols().find(|symbol| symbol.name().is_ok_and(named));
             let scope = symbol.map(|symbol| symbol.scope());
-            // COFF says it with a directive to the linker instead.
+            // COFF exports by a linker directive instead.
             let coff = file.format() == BinaryFormat::Coff;
             let expected = if coff { SymbolScope::Linkage } else { SymbolScope::Dynamic };
             assert_eq!(scope, Some(expected), "{target} {name}");

@@ -1,4 +1,5 @@
-//! Chapters on one subject each; the examples in them are tests. The language itself is in [`language`](crate::language).
+//! The guide: one chapter on each subject. Its examples are tests. [`language`](crate::language) documents the
+//! language itself.
 
 #[doc = include_str!("guide/kinds.md")]
 pub mod kinds {}
@@ -21,7 +22,7 @@ pub mod python {}
 #[doc = include_str!("guide/embedding.md")]
 pub mod embedding {}
 
-// Its example calls what it declares: a test of the JIT, which stands on this crate.
+// Its example calls the JIT, which depends on this crate, so that it is a test there.
 #[cfg_attr(not(doctest), doc = include_str!("guide/comparison.md"))]
 pub mod comparison {}
 

@@ -1,4 +1,4 @@
-//! The declaration language: what stands in files, on the command line and in error messages.
+//! The declaration language: the text of files, of the command line and of error messages.
 //!
 //! ```
 //! let text = "\
@@ -76,8 +76,8 @@
 //!            | ( "min" | "max" | "ceildiv" ) "(" expr "," expr ")"
 //!
 //! scalar     = "bool" | "int8" | … | "float64" | "ptr"   (the names of `Scalar`)
-//! dtype      = a word that names an `DType`, such as "float32x4"
-//! device     = a word that names an `DeviceType`, such as "cuda"
+//! dtype      = a word that names a `DType`, such as "float32x4"
+//! device     = a word that names a `DeviceType`, such as "cuda"
 //! name       = a word that is not reserved | "`" word "`"   (nothing between word and backticks)
 //! label      = word | "`" word "`"
 //! word       = ( letter | "_" ) { letter | digit | "_" }
@@ -88,25 +88,24 @@
 //! comment    = "#" and the rest of the line
 //! ```
 //!
-//! Blanks, ends of lines and comments may stand between any two tokens; a token is as long as it can
-//! be. Letters are ASCII. Reserved are `where try null stream min max ceildiv else and or not _ None True
-//! False` and the words that types start with; in backticks they name values too (`` `stream`: int64 ``), and Rust
-//! values need no such marks. All other words are names: `errors`, `extern` and those of
-//! statements mean something only where the grammar says so and no `(` follows, so that `let(x);` calls a C function.
-//! But what starts with `if` or `return` is always that statement, since a parenthesis may follow; a C function
-//! of such a name is called as `"if"(x);`. In quotes a C function may have any name but what the runtime, LLVM or
-//! assemblers keep for themselves: no control characters, and neither `__tvm_ffi_`, `TVMFFI`, `tvm_ffi_codegen.`,
-//! `llvm.` nor `.` in front. One blank after `///` is not part of the documentation. A `-` directly before a
-//! literal is part of it, so that the least `int64` can be written.
+//! Blanks, ends of lines and comments may stand between any two tokens; tokens are as long as possible. Letters are
+//! ASCII. The reserved words are `where try null stream min max ceildiv else and or not _ None True False` and the
+//! words that types start with. In backticks a reserved word names a value (`` `stream`: int64 ``); Rust values need no
+//! backticks. All other words are names: `errors`, `extern` and the words of statements have a meaning only where the
+//! grammar has them and no `(` follows, so that `let(x);` calls a C function. `if` and `return` always start a
+//! statement, since a parenthesis may follow them; a C function of that name is called as `"if"(x);`. In quotes a C
+//! function may have any name that the runtime, LLVM and assemblers do not reserve: no control characters, and no
+//! prefix `__tvm_ffi_`, `TVMFFI`, `tvm_ffi_codegen.`, `llvm.` or `.`. One blank after `///` is not part of the
+//! documentation. A `-` directly before a literal is part of it, so that the least `int64` can be written.
 //!
 //! # Types
 //!
-//! A *value* is a parameter or what is nested in its type. What the kernel gets where an argument of the body
-//! is a value: of a scalar its own C type, of a tensor the `DLTensor*`, of `str` and `bytes` a `const char*` and the
-//! size as `int64_t`, of `Shape` a `const int64_t*` and their number, of `dtype` its 32 bits, of `Device` type and
-//! index as `int32_t`, of a tuple each element in turn, of objects, sequences and mappings the `TVMFFIObject*`, of
-//! `Any`, `Union` and literals of several types the `const TVMFFIAny*`, of `*rest` the first of the further
-//! arguments and their number. Of a value that is None it gets zeros and NULL; `x.is_some` is one byte.
+//! A *value* is a parameter or a part of its type. As an argument of the body a value passes to the kernel: a scalar
+//! its own C type, a tensor the `DLTensor*`, `str` and `bytes` a `const char*` and the size as `int64_t`, `Shape` a
+//! `const int64_t*` and the rank, `dtype` its 32 bits, `Device` type and index as `int32_t`, a tuple each element in
+//! turn, objects, sequences and mappings the `TVMFFIObject*`, `Any`, `Union` and literals of several types the `const
+//! TVMFFIAny*`, `*rest` the address of the further arguments and their number. A value that is None passes zeros and
+//! NULL; `x.is_some` is one byte.
 //!
 //! | value | members |
 //! |---|---|
@@ -115,40 +114,39 @@
 //! | `Array`, `List` | `size` |
 //! | `Device` | `device_type device_id` |
 //! | tuple | `t[i]`, or `t.name` where the element has one |
-//! | what is optional | `is_some` |
+//! | optional values | `is_some` |
 //!
-//! What is accepted is what the C++ export macro accepts, with these differences: integers must fit, None is
-//! accepted only where `Optional`, `ptr` or `Stream` says so, `Tensor` is one of its two forms exactly, and an rvalue
-//! reference to an object is borrowed wherever an object other than a tensor is accepted. An integer beyond `int64`,
-//! which the runtime hands over as an object, is a `uint64` or a `ptr` where it fits 64 bits, and out of range
-//! elsewhere. A float is rounded to the nearest of its type, as C++ does, and one that is too large is an infinity:
-//! `1e300` for a `float32`. A `uint64` on which an extent or a stride depends must fit `int64`. Text in quotes
-//! is compared with text, and with an element type or a device that it names. It may contain a NUL, which ends no
-//! text; of a default that contains one there are at most 7 bytes.
+//! A parameter accepts the same arguments as the C++ export macro, with these differences: integers must fit, None is
+//! accepted only by `Optional`, `ptr` and `Stream`, `Tensor` accepts exactly its two forms, and an rvalue reference to
+//! an object is borrowed wherever an object other than a tensor is accepted. An integer beyond `int64`, which the
+//! runtime passes as an object, is accepted by `uint64` and `ptr` if it fits 64 bits, and out of range elsewhere. A
+//! float is rounded to the nearest of its type, as in C++; one that is too large becomes an infinity: `1e300` for a
+//! `float32`. A `uint64` on which an extent or a stride depends must fit `int64`. Text in quotes is compared with text,
+//! and with the name of an element type or a device. Text may contain a NUL, which does not end it; a default with a
+//! NUL has at most 7 bytes.
 //!
-//! A symbol that only something optional, or the elements of a sequence or mapping determine may be used in the
-//! same parameter alone; the types of a union determine none. Elements of a sequence are `xs[3]` in errors,
-//! those of a mapping `m.keys[0]` and `m.values[0]`. A shape may come from an array or list of at most
-//! [`MAX_RANK`] integers.
+//! A symbol that only an optional value, or the elements of a sequence or mapping, determine may be used in the same
+//! parameter alone; the types of a union determine no symbols. Errors name elements of a sequence `xs[3]`, and those of
+//! a mapping `m.keys[0]` and `m.values[0]`. A shape may be passed as an array or list of at most [`MAX_RANK`] integers.
 //!
 //! # Results
 //!
-//! None and a scalar are what the kernel returns. Any other value is written by the kernel through a `TVMFFIAny*`,
-//! its last argument, which holds None before: the kernel leaves a value there that it owns. The wrapper checks it
-//! as an argument of that type is checked, elements included, and hands it on as declared, or releases it: also where
-//! a status says that the kernel has failed. What nobody can own is no result: a `DLTensor*`, `const char*` or
+//! None and scalars are the kernel's return value. Any other result is written by the kernel through a `TVMFFIAny*`,
+//! its last argument, which holds None before: the kernel stores a value that it owns. The wrapper checks this value as
+//! an argument of its type, elements included, and returns it as declared, or releases it, also if a status says that
+//! the kernel has failed. Values that cannot be owned are no results: a `DLTensor*`, `const char*` or
 //! `TVMFFIByteArray*`.
 //!
-//! An *output* is a compact tensor that the wrapper allocates through `TVMFFIEnvTensorAlloc`, once everything else
-//! was found to be well, and that the kernel fills; several are returned as an array. Its extents are expressions
-//! over symbols, its device is that of the first tensor parameter that is declared for the same device (with
-//! `device=any`: of the first tensor), else the first one of that type, the cpu for `any`. The arguments of the
-//! body may say `out`, `out.data`, `stream(out)` and, known before it is there, `out.shape[0]`, `out.strides[0]` and
-//! `out.ndim`. What an allocator has raised is passed on; its tensor must be compact and aligned as declared.
+//! An *output* is a compact tensor that the wrapper allocates through `TVMFFIEnvTensorAlloc` after all checks, and that
+//! the kernel fills; several outputs are returned as an array. The extents of an output are expressions over symbols.
+//! Its device is that of the first tensor parameter that is declared for the same device (with `device=any`: of the
+//! first tensor), else the first device of its type, the cpu for `any`. Arguments of the body may use `out`,
+//! `out.data`, `stream(out)` and, known before the allocation, `out.shape[0]`, `out.strides[0]` and `out.ndim`. An
+//! error of the allocator is passed on; its tensor must be compact and aligned as declared.
 //!
-//! The allocator is the caller's: that of PyTorch where one of its tensors is among the arguments, or what the host
-//! has set with `TVMFFIEnvSetDLPackManagedTensorAllocator`. Where there is none, tensors on the cpu are memory of the
-//! C library, aligned to 64 bytes at least, and on other devices an error says what is missing.
+//! The allocator is the caller's: that of PyTorch if one of its tensors is among the arguments, or the one that the
+//! host has set with `TVMFFIEnvSetDLPackManagedTensorAllocator`. Without one, tensors on the cpu are memory of the C
+//! library, aligned to 64 bytes at least, and on other devices an error names the missing allocator.
 //!
 //! # Statements
 //!
@@ -175,42 +173,42 @@
 //! # Ok::<(), tvm_ffi_codegen::Error>(())
 //! ```
 //!
-//! A body in braces is a program of the calls, allocations and the control flow around kernels.
+//! A body in braces is a program: calls, allocations and the control flow around kernels.
 //!
 //! | statement | meaning |
 //! |---|---|
-//! | `let v = e;` | a number, a truth or an address, or another name for a value in scope |
+//! | `let v = e;` | a number, a truth value or an address, or another name for a value in scope |
 //! | `let v: T = call;`, `call;` | the result of a call, checked against `T` as an argument is; without a name it is dropped |
 //! | `k(a)`, `try k(a) errors { … }` | a call of a C function, as in a body of one call |
-//! | `@name(a)` | of `__tvm_ffi_name`, defined here or left to the linker |
-//! | `@"name"(a)` | of the function of that name among the imports of the library, else in the registry |
-//! | `@(f)(a)` | of a value of type `Function` |
+//! | `@name(a)` | a call of `__tvm_ffi_name`, defined here or left to the linker |
+//! | `@"name"(a)` | a call of the function of that name in the imports of the library, else in the registry |
+//! | `@(f)(a)` | a call of a value of type `Function` |
 //! | `let t = alloc Tensor([n], float32) on x;` | workspace, allocated as outputs are, on the device of `x`; without `on` on the first device of its own type: the cpu, unless its `device` is another |
 //! | `launch i."k"(…) grid(…) block(…);` | a kernel of an image: see [launches](crate::guide::launches) |
-//! | `if c { … } else if d { … } else { … }` | `c` is a truth |
-//! | `for i in a..b { … }` | `i` is an `int64`; both ends are evaluated once, and `b` is not reached |
+//! | `if c { … } else if d { … } else { … }` | a branch; `c` is a truth value |
+//! | `for i in a..b { … }` | a loop; `i` is an `int64`, both ends are evaluated once, and `b` is excluded |
 //! | `return e;`, `return [a, b];`, `return;` | the results as declared |
 //! | `raise ValueError "n is ", n;` | an error; text and scalars are joined |
-//! | `@"kernel.py":12` before a statement | the line that its errors show |
+//! | `@"kernel.py":12` before a statement | the source line in its errors |
 //!
-//! `and` and `or` evaluate their second operand only if the first does not decide, so that `n > 0 and m / n > 2`
-//! divides only where it may; they bind less than `not`, and that less than comparisons. `True`, `False`, `None`,
-//! text, `[a, b]` (an array) and `Shape(n, m)` are arguments of functions of the FFI. The names of a block live
-//! until its end and hide no others. What calls yield and `alloc` gives is owned by its name and released on every
-//! way out of its block, in reverse order.
+//! `and` and `or` evaluate their second operand only if the first does not decide, so that `n > 0 and m / n > 2` never
+//! divides by zero; they bind less tightly than `not`, and `not` less than comparisons. `True`, `False`, `None`, text,
+//! `[a, b]` (an array) and `Shape(n, m)` are arguments of FFI functions. Names of a block live until its end and shadow
+//! no others. Results of calls and of `alloc` are owned by their name and released on every way out of the block, in
+//! reverse order.
 //!
-//! A function may call itself, by `@name` or through others; nothing but the C stack bounds how deep, and a program
-//! that runs out of it ends as one in C does. A name is looked up at the first call and kept once it was found. Where
-//! the library imports modules the runtime looks, by `TVMFFIEnvModLookupFromImports`, and holds one mutex of the
-//! process while it asks them: the `GetFunction` of an imported module must not, on any thread that it waits for, call
-//! a function that is itself about to look up a name so, or both wait for ever. What it needs is to be called before,
-//! or when the function that it gives is called.
+//! A function may call itself, by `@name` or through others; only the C stack bounds the depth, and a program that
+//! exhausts it ends as one in C does. A name is looked up at the first call and kept once it was found. If the library
+//! imports modules, the runtime searches them by `TVMFFIEnvModLookupFromImports`, and holds one mutex of the process
+//! meanwhile. The `GetFunction` of an imported module must therefore not call, on any thread that it waits for, a
+//! function that is about to look up a name, or both wait for ever. Such calls belong before the first call, or into
+//! the function that `GetFunction` returns.
 //!
 //! # C functions
 //!
 //! `extern` before a signature adds a C function of the same name (in a system library with its prefix), which packs
-//! its parameters, calls the function and returns 0, or -1 with the error in the thread's slot; its header is
-//! [`Resolved::header`](crate::Resolved::header). Whatever it is given is borrowed.
+//! its parameters, calls the function and returns 0, or -1 with the error in the thread's slot.
+//! [`Resolved::header`](crate::Resolved::header) is its header. Its arguments are borrowed.
 //!
 //! | parameter | in C | `Optional` |
 //! |---|---|---|
@@ -223,29 +221,28 @@
 //! | objects, sequences, mappings, tuples | `TVMFFIObject*` | or NULL |
 //! | `Any`, `Union`, other literals | `const TVMFFIAny*`, NULL for None | |
 //!
-//! The result is written through the last parameter, and only if all went well: a scalar in its C type, anything
-//! else as a `TVMFFIAny` that the caller then owns; NULL drops it. For `-> None` there is no such parameter. A `uint64`
-//! above `int64` is a ValueError, as is a negative size. Parameters with a default are given too. Closures and
-//! variadic functions have no C function, nor has one whose name is a word of C or C++, that of a kernel, or that of
-//! a function of the platform which libraries import: `malloc`, `free`, `dlopen` and the like.
+//! The last parameter receives the result, only on success: a scalar in its C type, anything else as a `TVMFFIAny` that
+//! the caller then owns; NULL drops the result. For `-> None` there is no such parameter. A `uint64` above `int64` is a
+//! ValueError, as is a negative size. Parameters with a default are passed too. Closures and variadic functions have no
+//! C function, nor have functions whose name is a word of C or C++, that of a kernel, or that of a function of the
+//! platform which libraries import: `malloc`, `free`, `dlopen` and the like.
 //!
-//! # What errors say
+//! # Errors
 //!
-//! A constraint that is violated raises ``ValueError: Violated n % 4 == 0 when calling: `…`, n = 6``; what
-//! follows `else` stands in place of `Violated n % 4 == 0`. A status that is not zero raises the error that the
-//! kernel has left in the thread's slot; if there is none, the entry of that status, or that of `_`, is the kind
-//! and the text of an error ``<text> when calling: `…`, status = 1``; else it is a RuntimeError `Failed kernel …`.
-//! Every error has a frame: the location of the statement or the function, or `<tvm-ffi-codegen>` without a line, and
-//! the function's name. It is all the backtrace of an error that is raised here. The error of a callee stays the
-//! object that it is, with its kind, its text and its own frames, after which this one stands; a backtrace of 64 KiB
-//! takes no more.
+//! A violated constraint raises ``ValueError: Violated n % 4 == 0 when calling: `…`, n = 6``; a text after `else`
+//! replaces `Violated n % 4 == 0`. A non-zero status raises the error that the kernel has left in the thread's slot.
+//! Without one, the entry of that status, or that of `_`, is the kind and the text of an error ``<text> when calling:
+//! `…`, status = 1``; without an entry it is a RuntimeError `Failed kernel …`. Every error has one frame of ours: the
+//! location of the statement or the function, or `<tvm-ffi-codegen>` without a line, and the function's name. Errors
+//! that are raised here have no other frames. The error of a callee remains the same object, with its kind, its text
+//! and its own frames, to which this one is appended, up to a backtrace of 64 KiB.
 //!
 //! # Canonical text
 //!
-//! `Display` prints one blank around binary operators and after `,` and `:`, only those parentheses that
-//! the structure needs, no option that holds its default, and each statement and its location on lines of their
-//! own. Parsing it yields an equal value, if the value is valid and its text is no longer than [`MAX_TEXT`];
-//! an `align` that is the default is read as `None`.
+//! `Display` prints one blank around binary operators and after `,` and `:`, only the parentheses that the structure
+//! needs, no option that holds its default, and each statement and its location on lines of their own. Parsing the text
+//! of a valid value yields an equal value, if the text is no longer than [`MAX_TEXT`]; an `align` that is the default
+//! is read as `None`.
 
 mod token;
 
@@ -278,7 +275,7 @@ use crate::declaration::{Expr, Function, Library, Signature, reserved};
 use crate::error::{Error, Position};
 use parser::{Parser, Sought};
 
-/// Parses and validates. What the library imports is no part of its text.
+/// Parses and validates a library. Its imports are no part of its text.
 impl FromStr for Library {
     type Err = Error;
 
@@ -289,7 +286,7 @@ impl FromStr for Library {
     }
 }
 
-/// Parses one declaration, `;` included, and validates it; images are taken to be there.
+/// Parses one declaration, `;` included, and validates it as if the images that it launches existed.
 impl FromStr for Function {
     type Err = Error;
 
@@ -302,7 +299,7 @@ impl FromStr for Function {
     }
 }
 
-/// Parses. What the signature means is only known together with a body, so nothing is validated.
+/// Parses a signature. It is not validated, since its names depend on the body.
 impl FromStr for Signature {
     type Err = Error;
 
@@ -311,7 +308,7 @@ impl FromStr for Signature {
     }
 }
 
-/// Parses. What the names mean is only known within a function, so nothing is validated.
+/// Parses an expression. It is not validated, since its names depend on the function.
 impl FromStr for Expr {
     type Err = Error;
 
@@ -320,13 +317,13 @@ impl FromStr for Expr {
     }
 }
 
-/// Parses without validation.
+/// Parses a library without validation.
 fn parse_library(text: &str) -> Result<Library, Error> {
     Parser::whole(text, Parser::library)
 }
 
-/// Adds the position in `text` to an error about what was parsed from it. The parser does not remember
-/// positions: it runs again, on the lookout for the part at fault.
+/// Adds the position in `text` to an error about its declaration. The parser stores no positions: it runs again,
+/// looking for the part at fault.
 #[cold]
 pub(crate) fn locate(text: &str, error: Error) -> Error {
     let sought = if let Error::Image { index, .. } = &error {

@@ -16,7 +16,7 @@ pub mod big_int {
 structs! {
     /// The cell of shape objects.
     SHAPE_CELL = TVMFFIShapeCell size 16 align 8, shape_cell {
-        /// The first extent, an `int64_t`.
+        /// The address of the extents, `int64_t`.
         DATA = "data" at 0: FieldType::Ptr;
         /// The number of extents.
         SIZE = "size" at 8: FieldType::U64;
@@ -24,7 +24,7 @@ structs! {
 
     /// The cell of arrays and lists. The struct has its name since 0.1.9, and arrays have its layout since 0.1.0.
     SEQ_CELL = TVMFFISeqCell size 32 align 8, seq_cell {
-        /// The first element, a `TVMFFIAny`.
+        /// The address of the elements, `TVMFFIAny`.
         DATA = "data" at 0: FieldType::Ptr;
         /// The number of elements.
         SIZE = "size" at 8: FieldType::I64;

@@ -1,4 +1,4 @@
-//! Import trees to bytes and back, and what is refused.
+//! Tests of the codec of import trees: round trips and errors.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ fn example() -> ImportTree<'static> {
     tree([library(&[1, 2]), custom("kindA", b"AAA", &[]), custom("kindB", b"BB", &[])])
 }
 
-/// What a loader of the runtime has read with this very result.
+/// A blob that the runtime's loader has read with this result.
 const EXAMPLE: &[u8] = b"\x7b\0\0\0\0\0\0\0\
     \x04\0\0\0\0\0\0\0\
     \0\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\
@@ -100,7 +100,7 @@ fn trees_that_cannot_be_loaded_are_refused() {
     }
 }
 
-/// The library at the end of a chain of so many modules.
+/// Returns a chain of modules with the library at its end.
 fn chain(length: usize) -> ImportTree<'static> {
     let mut nodes: Vec<_> = (1..length).map(|next| custom("a", b"x", &[next])).collect();
     nodes.push(library(&[]));
@@ -113,7 +113,7 @@ fn chains_are_as_long_as_the_runtime_can_bear() {
     let blob = longest.encode().expect("the chain is valid");
     assert_eq!(ImportTree::decode(&blob).as_ref(), Ok(&longest));
     assert_eq!(chain(MAX_CHAIN + 1).validate(), Err(TreeError::Deep { node: 0 }));
-    // A shorter way to the same modules does not matter.
+    // A shorter path to the same modules does not matter.
     let mut tree = chain(MAX_CHAIN);
     let children = vec![MAX_CHAIN - 1, 0, 3];
     tree.nodes.push(Node { children, ..custom("a", b"x", &[]) });
@@ -128,7 +128,7 @@ fn chains_of_any_length_are_checked_without_recursion() {
     assert_eq!(tree.encode(), Err(TreeError::Cycle { node: 7 }));
 }
 
-/// The example with the number at `offset` replaced.
+/// Returns the example with the number at `offset` replaced.
 fn patched(offset: usize, number: u64) -> Vec<u8> {
     let mut blob = EXAMPLE.to_vec();
     blob[offset..offset + 8].copy_from_slice(&number.to_le_bytes());
@@ -171,7 +171,7 @@ fn malformed_blobs_are_refused_where_the_defect_is() {
     }
 }
 
-/// A blob of the words and modules after its header.
+/// Returns a blob of these words and modules, with its header.
 fn blob(words: &[u64], modules: &[u8]) -> Vec<u8> {
     let words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let len = (words.len() + modules.len()) as u64;

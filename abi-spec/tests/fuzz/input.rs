@@ -18,7 +18,7 @@ pub(crate) fn corpus() -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Makes one blob after the other.
+/// A generator of blobs.
 pub(crate) struct Inputs {
     random: Random,
     corpus: Vec<Vec<u8>>,
@@ -50,7 +50,7 @@ impl Inputs {
         &self.blob
     }
 
-    /// The encoding of a random tree, mostly a valid one.
+    /// Returns the encoding of a random tree, mostly a valid one.
     fn tree(&mut self) {
         let r = &mut self.random;
         let nodes = if r.once_in(100) { 250 + r.below(10) } else { r.below(6) + 1 };
@@ -75,7 +75,7 @@ impl Inputs {
             list.iter().for_each(|word| self.blob.extend(word.to_le_bytes()));
         }
         let library = self.random.below(nodes);
-        // Most trees have no fault of this sort, however many modules they have.
+        // Most trees have no such fault, whatever their number of modules.
         (0..nodes).for_each(|node| self.module(node == library, 20 * nodes));
         self.repair_length();
     }
@@ -102,7 +102,7 @@ impl Inputs {
         self.blob.extend(bytes);
     }
 
-    /// Makes the number in front say how many bytes follow.
+    /// Corrects the number in front to the bytes that follow.
     fn repair_length(&mut self) {
         if let Some(len) = self.blob.len().checked_sub(WORD) {
             self.blob[..WORD].copy_from_slice(&(len as u64).to_le_bytes());
@@ -140,7 +140,7 @@ impl Inputs {
         }
     }
 
-    /// Overwrites a number with one that is close to it, or likely to be at the edge of something.
+    /// Overwrites a number with a close one, or a likely edge case.
     fn put(&mut self, at: usize, close: bool) {
         let len = self.blob.len() as u64;
         let place = &mut self.blob[at..at + WORD];

@@ -1,4 +1,4 @@
-//! Damaged import trees: many of them, each checked against an independent reader.
+//! Fuzz tests of the decoder: damaged import trees, each checked against an independent reader.
 //!
 //! An input is a file of `tests/corpus`, or the encoding of a random tree, valid or not, with random damage.
 //! The default takes seconds; `TREES` says how many inputs there are, and `SEED` which:
@@ -19,10 +19,10 @@ use tvm_ffi_abi_spec::library_bin::ImportTree;
 use input::Inputs;
 use random::Random;
 
-/// Inputs of a run that is part of all tests.
+/// The number of inputs of an ordinary run.
 const DEFAULT_TREES: u64 = if cfg!(debug_assertions) { 300_000 } else { 1_000_000 };
 
-/// What decoding may allocate at once: for each byte of the blob, and besides.
+/// The bytes that decoding may allocate at once: for each byte of the blob, and in addition.
 const ALLOWANCE: [usize; 2] = [8, 256];
 
 fn number(name: &str, default: u64) -> u64 {
@@ -51,7 +51,7 @@ fn decoder_takes_what_the_strict_reader_takes() {
     assert!(decoded > count / 20, "too few are decoded");
 }
 
-/// Decodes a blob in both ways, which must agree; the number of the defect that the strict reader finds.
+/// Decodes a blob with both readers, which must agree; returns the number of the defect that the strict one finds.
 fn check(blob: &[u8]) -> Result<(), usize> {
     let expected = strict::read(blob);
     let (found, peak) = memory::peak(|| ImportTree::decode(blob));

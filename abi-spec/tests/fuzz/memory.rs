@@ -1,13 +1,13 @@
-//! How much is allocated at once.
+//! An allocator that measures peak memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, which remembers how much this thread has.
+/// The system's allocator, with the bytes that this thread holds.
 struct Counting;
 
 thread_local! {
-    /// Bytes allocated and not freed, and the most that this has been.
+    /// The bytes that are allocated now, and the peak.
     static ALLOCATED: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
 }
 
@@ -15,7 +15,7 @@ thread_local! {
 static COUNTING: Counting = Counting;
 
 fn count(bytes: isize) {
-    // A thread that ends may allocate when its own data is gone.
+    // A thread that ends may allocate after its thread-locals are gone.
     let _ = ALLOCATED.try_with(|allocated| {
         let (now, most) = allocated.get();
         allocated.set((now + bytes, most.max(now + bytes)));
@@ -37,7 +37,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Runs `f`; the most bytes that it had allocated at once.
+/// Runs `f`; returns its peak of allocated bytes.
 pub(crate) fn peak<T>(f: impl FnOnce() -> T) -> (T, usize) {
     let before = ALLOCATED.with(|allocated| {
         let (now, _) = allocated.get();

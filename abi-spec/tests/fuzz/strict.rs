@@ -1,13 +1,12 @@
-//! A reader of import trees that shares nothing with the one under test: it refuses whatever libtvm_ffi
-//! crashes on, misreads or refuses, and whatever the stricter loader of `tvm_ffi_orcjit` refuses, one rule
-//! after the other.
+//! A second reader of import trees, independent of the one under test. Rule by rule it refuses whatever libtvm_ffi
+//! crashes on, misreads or refuses, and whatever the stricter loader of `tvm_ffi_orcjit` refuses.
 
 use tvm_ffi_abi_spec::library_bin::{ImportTree, Module, Node};
 
-/// A module as it stands in a blob: kind, bytes unless it is the library, children.
+/// A module of a blob: kind, bytes unless it is the library, children.
 pub(crate) type Entry<'a> = (&'a [u8], Option<&'a [u8]>, Vec<u64>);
 
-/// What can be wrong, in the order in which it is looked for.
+/// The defects, in the order of the checks.
 pub(crate) const DEFECTS: [&str; 12] = [
     "a length of the whole that is not that of the blob",
     "lists that do not fit",
@@ -23,14 +22,14 @@ pub(crate) const DEFECTS: [&str; 12] = [
     "a cycle or a long chain",
 ];
 
-/// Takes a number off the front.
+/// Reads a number.
 fn word(rest: &mut &[u8]) -> Option<u64> {
     let (first, others) = rest.split_at_checked(8)?;
     *rest = others;
     Some(u64::from_le_bytes(first.try_into().ok()?))
 }
 
-/// Takes as many bytes off the front as a number there says.
+/// Reads a number, and that many bytes.
 fn counted<'a>(rest: &mut &'a [u8], unit: u128) -> Option<&'a [u8]> {
     let len = u128::from(word(rest)?) * unit;
     if len > rest.len() as u128 {
@@ -45,7 +44,7 @@ fn words(bytes: &[u8]) -> Vec<u64> {
     bytes.chunks(8).filter_map(|mut chunk| word(&mut chunk)).collect()
 }
 
-/// The modules of a blob, or the first defect.
+/// Returns the modules of a blob, or the first defect.
 pub(crate) fn read(blob: &[u8]) -> Result<Vec<Entry<'_>>, usize> {
     let mut rest = blob;
     if word(&mut rest) != Some(rest.len() as u64) {
@@ -78,7 +77,7 @@ pub(crate) fn read(blob: &[u8]) -> Result<Vec<Entry<'_>>, usize> {
     }
 }
 
-/// Which rules of the trees are broken.
+/// Returns the broken rules of a tree.
 fn rules(entries: &[Entry<'_>]) -> [bool; 6] {
     let libraries = entries.iter().filter(|(_, bytes, _)| bytes.is_none());
     let missing = |child: &u64| *child >= entries.len() as u64;
@@ -93,8 +92,8 @@ fn rules(entries: &[Entry<'_>]) -> [bool; 6] {
     ]
 }
 
-/// The modules of the longest chain; `None` if there is a cycle. Takes away modules that nobody imports
-/// until none is left.
+/// Returns the length of the longest chain; `None` if there is a cycle. Removes modules that no module imports until
+/// none is left.
 fn longest_chain(entries: &[Entry<'_>]) -> Option<usize> {
     let mut importers = vec![0; entries.len()];
     entries.iter().flat_map(|(.., c)| c).for_each(|child| importers[*child as usize] += 1);
@@ -115,7 +114,7 @@ fn longest_chain(entries: &[Entry<'_>]) -> Option<usize> {
     (taken == entries.len()).then(|| chains.into_iter().max().unwrap_or(0))
 }
 
-/// True if a tree is what was read.
+/// Returns true if a tree equals the modules that were read.
 pub(crate) fn is_same(tree: &ImportTree<'_>, entries: &[Entry<'_>]) -> bool {
     tree.nodes.len() == entries.len() && tree.nodes.iter().zip(entries).all(is_same_node)
 }

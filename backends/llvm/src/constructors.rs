@@ -1,4 +1,4 @@
-//! Functions that run when the code is loaded: LLVM's own list of them, and what becomes of it in ELF.
+//! Constructors: functions that run when the code is loaded. LLVM has a list of them, which becomes a section in ELF.
 
 use codegen::ir;
 use inkwell::module::{Linkage, Module};
@@ -8,12 +8,12 @@ use crate::raw::{self, Found};
 use crate::symbols::Native;
 use crate::types::Types;
 
-/// The list, which LLVM gives its meaning.
+/// LLVM's name of the list.
 const LIST: &str = "llvm.global_ctors";
-/// Whatever has no wish to run earlier.
+/// The default priority, which is the last.
 const PRIORITY: u64 = 65535;
 
-/// Appends to the list of the module, if there is anything to append.
+/// Appends the constructors to the list of the module.
 pub(crate) fn define<'ctx>(
     module: &Module<'ctx>,
     types: &Types<'ctx>,
@@ -42,10 +42,10 @@ pub(crate) fn define<'ctx>(
     global.set_initializer(&list);
 }
 
-/// Writes the list of a module as the section of addresses that ELF has for it.
+/// Replaces the list of a module by the section of addresses that ELF has for it.
 ///
-/// LLVM would do so if it were told, which only C++ can; as it is it writes `.ctors`, which not every linker
-/// takes. Lists with entries that belong to other data are left to LLVM.
+/// LLVM does so if an option is set, which only C++ can do; otherwise it writes `.ctors`, which not every linker
+/// accepts. Lists with entries that belong to other data are left to LLVM.
 pub(crate) fn place(module: &Module<'_>) {
     let Some(Found::Variable(list)) = raw::find(module, LIST) else { return };
     let elements = raw::elements(list);
@@ -63,7 +63,7 @@ pub(crate) fn place(module: &Module<'_>) {
     }
 }
 
-/// Priority and function of an entry that belongs to no other data.
+/// Returns the priority and the function of an entry that belongs to no other data.
 fn entry(entry: StructValue<'_>) -> Option<(u64, PointerValue<'_>)> {
     let field = |index| entry.get_field_at_index(index);
     let priority = field(0)?.into_int_value().get_zero_extended_constant()?;

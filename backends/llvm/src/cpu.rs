@@ -1,7 +1,7 @@
-//! The processors that LLVM 22 knows.
+//! The processors of LLVM 22.
 //!
-//! LLVM warns of an unknown name on stderr, dies of a 32-bit one, and offers no way to ask first.
-//! `llc -mtriple=<target> -mcpu=help` lists them.
+//! LLVM warns of an unknown name on stderr, aborts for a 32-bit one, and has no function to ask first. `llc
+//! -mtriple=<target> -mcpu=help` lists them.
 
 /// 64-bit processors of x86_64.
 pub(crate) const X86_64: &str = "\
@@ -43,7 +43,7 @@ pub(crate) const RISCV64: &str = "\
     spacemit-x60 syntacore-scr3-rv64 syntacore-scr4-rv64 syntacore-scr5-rv64 syntacore-scr7 \
     tt-ascalon-d8 veyron-v1 xiangshan-kunminghu xiangshan-nanhu";
 
-/// True if `list` has `name`.
+/// Returns true if `list` has `name`.
 pub(crate) fn known(list: &str, name: &str) -> bool {
     list.split_ascii_whitespace().any(|cpu| cpu == name)
 }

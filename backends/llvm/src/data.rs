@@ -10,7 +10,7 @@ use inkwell::values::{BasicValueEnum, GlobalValue, PointerValue, UnnamedAddress}
 use crate::raw;
 use crate::types::Types;
 
-/// Gives a declared data object its contents.
+/// Defines a declared data object.
 pub(crate) fn define<'ctx>(
     types: &Types<'ctx>,
     global: GlobalValue<'ctx>,
@@ -36,13 +36,13 @@ pub(crate) fn define<'ctx>(
     }
 }
 
-/// The type of a data object: bytes, or bytes and addresses.
+/// Returns the type of a data object: bytes, or bytes and addresses.
 pub(crate) fn ty<'ctx>(types: &Types<'ctx>, source: &ir::Data) -> BasicTypeEnum<'ctx> {
     let null = types.ty(ir::Type::Ptr).into_pointer_type().const_null();
     contents(types, source, |_| null).get_type()
 }
 
-/// The contents of a data object, where symbols are at these addresses.
+/// Returns the contents of a data object; `address` returns the address of a symbol.
 fn contents<'ctx>(
     types: &Types<'ctx>,
     source: &ir::Data,
@@ -65,8 +65,8 @@ fn contents<'ctx>(
     types.context.const_struct(&parts, true).into()
 }
 
-/// A declaration to be defined in place must have the type of the bytes, or, since a variable that starts
-/// as zero is well-defined at any type, just their number.
+/// Checks that a declaration to be defined has the type of the bytes. A zero-initialised variable may have any type of
+/// the same size.
 pub(crate) fn check_type<'ctx>(
     module: &Module<'ctx>,
     types: &Types<'ctx>,

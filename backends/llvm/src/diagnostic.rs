@@ -15,7 +15,7 @@ use inkwell::llvm_sys::prelude::{LLVMContextRef, LLVMDiagnosticInfoRef};
 
 use crate::refused;
 
-/// Does `work` and returns what it returns, or the first error that LLVM reports meanwhile.
+/// Runs `work`; returns its result, or the first error that LLVM reports meanwhile.
 pub(crate) fn collect<T>(
     context: ContextRef<'_>,
     work: impl FnOnce() -> Result<T, Error>,
@@ -30,7 +30,7 @@ pub(crate) fn collect<T>(
     }
 }
 
-/// A handler in force; dropped, the one before it is in force again.
+/// An installed handler. Dropping it restores the previous one.
 struct Handler {
     context: LLVMContextRef,
     before: inkwell::llvm_sys::LLVMDiagnosticHandler,
@@ -53,7 +53,7 @@ impl Handler {
 
 impl Drop for Handler {
     fn drop(&mut self) {
-        // SAFETY: the context is alive, and the pair is what it had.
+        // SAFETY: the context is alive, and the pair is the previous handler.
         unsafe { LLVMContextSetDiagnosticHandler(self.context, self.before, self.argument) }
     }
 }

@@ -1,8 +1,8 @@
-//! Functions: the translation table from host IR to LLVM IR. What each instruction becomes is in
-//! `instruction`.
+//! Functions: blocks, values, and the translation table from host IR to LLVM IR. `instruction` translates each
+//! instruction.
 //!
-//! Host IR is in static single assignment form with block parameters, LLVM IR with phis: a parameter of
-//! a block becomes a phi, whose incoming values the terminators add. Constants are no instructions.
+//! Both IRs are in static single assignment form: a block parameter becomes a phi, whose incoming values the
+//! terminators add. Constants are no instructions.
 
 use codegen::backend::Error;
 use codegen::ir::{self, Inst, Target, Terminator};
@@ -16,18 +16,18 @@ use crate::symbols::Symbols;
 use crate::types::Types;
 use crate::{raw, refused};
 
-/// What functions refer to, and storage that is reused from one function to the next.
+/// The state of a module's emission, and buffers that are reused from one function to the next.
 pub(crate) struct Functions<'a, 'ctx> {
     pub(crate) types: &'a Types<'ctx>,
-    /// The host IR's symbols, and who each of them is in the native module.
+    /// The host IR, and the native symbol of each of its symbols.
     pub(crate) source: &'a ir::Module,
     pub(crate) symbols: &'a Symbols<'ctx>,
     builder: Builder<'ctx>,
-    /// The values of the current function, by the number of the host IR value.
+    /// The native values of the current function, by host IR value.
     values: Vec<BasicValueEnum<'ctx>>,
-    /// Its blocks, by the number of the host IR block.
+    /// The native blocks of the current function, by host IR block.
     blocks: Vec<Block<'ctx>>,
-    /// The names of its values; empty if LLVM keeps none.
+    /// The names of its values; empty if LLVM discards names.
     names: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl<'a, 'ctx> Functions<'a, 'ctx> {
     }
 }
 
-/// Translates one function into the module.
+/// Translates a function into the module.
 pub(crate) fn define<'ctx>(
     functions: &mut Functions<'_, 'ctx>,
     function: FunctionValue<'ctx>,
@@ -73,7 +73,7 @@ pub(crate) fn define<'ctx>(
     Ok(())
 }
 
-/// Creates every block with its parameters, before a branch names it.
+/// Creates every block with its parameters, before branches refer to them.
 fn blocks<'ctx>(
     functions: &mut Functions<'_, 'ctx>,
     function: FunctionValue<'ctx>,
@@ -110,22 +110,22 @@ fn blocks<'ctx>(
     Ok(())
 }
 
-/// A name with the NUL that would otherwise cost inkwell a copy.
+/// Appends a NUL to a name, which saves inkwell a copy.
 fn terminated(mut name: String) -> String {
     name.push('\0');
     name
 }
 
-/// One function while its instructions are written.
+/// A function whose instructions are being written.
 pub(crate) struct Body<'f, 'a, 'ctx> {
     pub(crate) functions: &'f mut Functions<'a, 'ctx>,
     pub(crate) source: &'f ir::Function,
-    /// The result of the instruction that is being written.
+    /// The result of the current instruction.
     pub(crate) result: Option<ir::Value>,
 }
 
 impl<'ctx> Body<'_, '_, 'ctx> {
-    /// The instruction table.
+    /// Writes an instruction; returns its result.
     fn inst(&mut self, inst: &Inst) -> Result<Option<BasicValueEnum<'ctx>>, Error> {
         match inst {
             Inst::Const { ty, bits } => self.constant(*ty, *bits).map(Some),
@@ -158,7 +158,7 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         }
     }
 
-    /// How a block ends.
+    /// Writes a terminator.
     fn terminator(&mut self, from: ir::Block, end: &Terminator) -> Result<(), Error> {
         match end {
             Terminator::Jump(target) => self.jump(from, target),
@@ -202,7 +202,8 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         Ok(())
     }
 
-    /// Both edges go to one block, of which a phi knows one incoming value only.
+    /// Writes a branch whose targets are one block as selects and a jump: a phi has one incoming value for each
+    /// predecessor.
     fn select_and_jump(
         &mut self,
         from: ir::Block,
@@ -221,7 +222,7 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         Ok(())
     }
 
-    /// Hands the arguments of an edge to the phis of its target.
+    /// Adds the arguments of an edge to the phis of its target.
     fn edge(&self, from: ir::Block, target: &Target) {
         let from = self.functions.blocks[from.index()].block;
         let phis = &self.functions.blocks[target.block.index()].phis;
@@ -246,7 +247,7 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         self.value(value).into_pointer_value()
     }
 
-    /// The name of a value, or none.
+    /// Returns the name of a value, or an empty string.
     pub(crate) fn name(&self, value: Option<ir::Value>) -> &str {
         let name = value.and_then(|value| self.functions.names.get(value.index()));
         name.map_or("", String::as_str)

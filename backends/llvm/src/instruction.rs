@@ -1,4 +1,4 @@
-//! Instructions: what each of host IR becomes in LLVM IR.
+//! The translation of each instruction of host IR to LLVM IR.
 
 use codegen::backend::Error;
 use codegen::ir::{self, Binary, Cond, Convert, Type};
@@ -12,9 +12,15 @@ use inkwell::{AtomicOrdering, FloatPredicate, IntPredicate};
 use crate::function::Body;
 use crate::{raw, refused};
 
+/// The result of emitting an instruction that has a result.
+pub(crate) type Emitted<'ctx> = Result<BasicValueEnum<'ctx>, Error>;
+
+/// The result of emitting an instruction that may have a result.
+pub(crate) type EmittedOption<'ctx> = Result<Option<BasicValueEnum<'ctx>>, Error>;
+
 impl<'ctx> Body<'_, '_, 'ctx> {
-    /// Floats by their bits, so that no NaN changes.
-    pub(crate) fn constant(&self, of: Type, bits: u64) -> Result<BasicValueEnum<'ctx>, Error> {
+    /// Writes a constant. Floats are cast from their bits, so that no NaN changes.
+    pub(crate) fn constant(&self, of: Type, bits: u64) -> Emitted<'ctx> {
         let context = self.functions.types.context;
         let float = |bits: IntValue<'ctx>| {
             self.ins()
@@ -46,19 +52,13 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         raw::const_offset(context.i8_type(), base, offset)
     }
 
-    pub(crate) fn stack_slot(&self, size: u32, align: u32) -> Result<BasicValueEnum<'ctx>, Error> {
+    pub(crate) fn stack_slot(&self, size: u32, align: u32) -> Emitted<'ctx> {
         let slot = self.functions.types.context.i8_type().array_type(size);
         let slot = self.ins().build_alloca(slot, self.name(self.result)).map_err(refused)?;
         Ok(aligned(slot, align)?.into())
     }
 
-    pub(crate) fn load(
-        &self,
-        of: Type,
-        base: ir::Value,
-        offset: i32,
-        align: u32,
-    ) -> Result<BasicValueEnum<'ctx>, Error> {
+    pub(crate) fn load(&self, of: Type, base: ir::Value, offset: i32, align: u32) -> Emitted<'ctx> {
         let at = self.at(base, offset, self.result)?;
         let ty = self.functions.types.ty(of);
         let value = self.ins().build_load(ty, at, self.name(self.result)).map_err(refused)?;
@@ -71,19 +71,14 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         base: ir::Value,
         offset: i32,
         align: u32,
-    ) -> Result<Option<BasicValueEnum<'ctx>>, Error> {
+    ) -> EmittedOption<'ctx> {
         let at = self.at(base, offset, Some(value))?;
         let store = self.ins().build_store(at, self.value(value)).map_err(refused)?;
         store.set_alignment(align).map_err(refused)?;
         Ok(None)
     }
 
-    pub(crate) fn atomic_load(
-        &self,
-        of: Type,
-        base: ir::Value,
-        offset: i32,
-    ) -> Result<BasicValueEnum<'ctx>, Error> {
+    pub(crate) fn atomic_load(&self, of: Type, base: ir::Value, offset: i32) -> Emitted<'ctx> {
         let value = self.load(of, base, offset, of.bytes())?;
         if let Some(load) = value.as_instruction_value() {
             load.set_atomic_ordering(AtomicOrdering::Acquire).map_err(refused)?;
@@ -96,7 +91,7 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         value: ir::Value,
         base: ir::Value,
         offset: i32,
-    ) -> Result<Option<BasicValueEnum<'ctx>>, Error> {
+    ) -> EmittedOption<'ctx> {
         let at = self.at(base, offset, Some(value))?;
         let store = self.ins().build_store(at, self.value(value)).map_err(refused)?;
         store.set_alignment(self.source.ty(value).bytes()).map_err(refused)?;
@@ -109,7 +104,7 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         base: ir::Value,
         expected: ir::Value,
         new: ir::Value,
-    ) -> Result<BasicValueEnum<'ctx>, Error> {
+    ) -> Emitted<'ctx> {
         let (success, failure) = (AtomicOrdering::AcquireRelease, AtomicOrdering::Acquire);
         let [expected, new] = [expected, new].map(|value| self.value(value));
         let base = self.pointer(base);
@@ -118,31 +113,17 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         self.ins().build_extract_value(both, 0, self.name(self.result)).map_err(refused)
     }
 
-    pub(crate) fn ptr_add(
-        &self,
-        base: ir::Value,
-        offset: ir::Value,
-    ) -> Result<BasicValueEnum<'ctx>, Error> {
+    pub(crate) fn ptr_add(&self, base: ir::Value, offset: ir::Value) -> Emitted<'ctx> {
         let (base, offset) = (self.pointer(base), self.int(offset));
         Ok(self.offset(base, offset, self.name(self.result))?.into())
     }
 
-    pub(crate) fn binary(
-        &self,
-        op: Binary,
-        lhs: ir::Value,
-        rhs: ir::Value,
-    ) -> Result<BasicValueEnum<'ctx>, Error> {
+    pub(crate) fn binary(&self, op: Binary, lhs: ir::Value, rhs: ir::Value) -> Emitted<'ctx> {
         let (lhs, rhs) = (self.value(lhs), self.value(rhs));
         self.ins().build_binop(binary(op), lhs, rhs, self.name(self.result)).map_err(refused)
     }
 
-    pub(crate) fn compare(
-        &self,
-        cond: Cond,
-        lhs: ir::Value,
-        rhs: ir::Value,
-    ) -> Result<BasicValueEnum<'ctx>, Error> {
+    pub(crate) fn compare(&self, cond: Cond, lhs: ir::Value, rhs: ir::Value) -> Emitted<'ctx> {
         match cond {
             Cond::Eq => self.compare_ints(IntPredicate::EQ, lhs, rhs),
             Cond::Ne => self.compare_ints(IntPredicate::NE, lhs, rhs),
@@ -163,13 +144,13 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         }
     }
 
-    /// Pointers compare like integers.
+    /// Compares integers or pointers.
     fn compare_ints(
         &self,
         predicate: IntPredicate,
         lhs: ir::Value,
         rhs: ir::Value,
-    ) -> Result<BasicValueEnum<'ctx>, Error> {
+    ) -> Emitted<'ctx> {
         let (lhs, rhs, name) = (self.value(lhs), self.value(rhs), self.name(self.result));
         let value = if lhs.is_pointer_value() {
             let (lhs, rhs) = (lhs.into_pointer_value(), rhs.into_pointer_value());
@@ -186,7 +167,7 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         predicate: FloatPredicate,
         lhs: ir::Value,
         rhs: ir::Value,
-    ) -> Result<BasicValueEnum<'ctx>, Error> {
+    ) -> Emitted<'ctx> {
         let (lhs, rhs) = (self.value(lhs).into_float_value(), self.value(rhs).into_float_value());
         let value = self.ins().build_float_compare(predicate, lhs, rhs, self.name(self.result));
         Ok(value.map_err(refused)?.into())
@@ -197,27 +178,18 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         cond: ir::Value,
         then: ir::Value,
         otherwise: ir::Value,
-    ) -> Result<BasicValueEnum<'ctx>, Error> {
+    ) -> Emitted<'ctx> {
         let (then, otherwise, name) =
             (self.value(then), self.value(otherwise), self.name(self.result));
         self.ins().build_select(self.int(cond), then, otherwise, name).map_err(refused)
     }
 
-    pub(crate) fn convert(
-        &self,
-        op: Convert,
-        value: ir::Value,
-        to: Type,
-    ) -> Result<BasicValueEnum<'ctx>, Error> {
+    pub(crate) fn convert(&self, op: Convert, value: ir::Value, to: Type) -> Emitted<'ctx> {
         let (value, to) = (self.value(value), self.functions.types.ty(to));
         self.ins().build_cast(convert(op), value, to, self.name(self.result)).map_err(refused)
     }
 
-    pub(crate) fn call(
-        &self,
-        callee: ir::Symbol,
-        args: &[ir::Value],
-    ) -> Result<Option<BasicValueEnum<'ctx>>, Error> {
+    pub(crate) fn call(&self, callee: ir::Symbol, args: &[ir::Value]) -> EmittedOption<'ctx> {
         let function = self.functions.symbols.natives[callee.index()].function;
         let (Some(function), Some(signature)) = (function, self.functions.source.signature(callee))
         else {
@@ -232,16 +204,12 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         signature: &ir::Signature,
         callee: ir::Value,
         args: &[ir::Value],
-    ) -> Result<Option<BasicValueEnum<'ctx>>, Error> {
+    ) -> EmittedOption<'ctx> {
         let (pointer, ty) = (self.pointer(callee), self.functions.types.signature(signature));
         self.call_to(&CallTarget { pointer, ty, signature, function: None }, args)
     }
 
-    fn call_to(
-        &self,
-        callee: &CallTarget<'_, 'ctx>,
-        args: &[ir::Value],
-    ) -> Result<Option<BasicValueEnum<'ctx>>, Error> {
+    fn call_to(&self, callee: &CallTarget<'_, 'ctx>, args: &[ir::Value]) -> EmittedOption<'ctx> {
         let params = callee.ty.get_param_types();
         let args = args.iter().zip(params).map(|(&arg, param)| self.passed(arg, param));
         let args = args.collect::<Result<Vec<_>, Error>>()?;
@@ -262,7 +230,7 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         }
     }
 
-    /// An argument as the function takes it, which may have `i1` for a byte that holds a truth.
+    /// Converts an argument to the type of the parameter: a byte that holds a truth value may be an `i1` there.
     fn passed(
         &self,
         arg: ir::Value,
@@ -278,7 +246,7 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         }
     }
 
-    /// The address of an access, named after the value that is read or written.
+    /// Returns the address of an access, named after the value that is read or written.
     fn at(
         &self,
         base: ir::Value,
@@ -313,7 +281,7 @@ fn is_truth(ty: IntType<'_>) -> bool {
     ty.get_bit_width() == 1
 }
 
-/// The target of a call: an address, and its type.
+/// The target of a call.
 struct CallTarget<'a, 'ctx> {
     pointer: PointerValue<'ctx>,
     ty: FunctionType<'ctx>,
@@ -321,7 +289,7 @@ struct CallTarget<'a, 'ctx> {
     function: Option<FunctionValue<'ctx>>,
 }
 
-/// States the alignment of an instruction that accesses memory.
+/// Sets the alignment of an instruction that accesses memory.
 fn aligned<'ctx, V: BasicValue<'ctx>>(value: V, align: u32) -> Result<V, Error> {
     if let Some(inst) = value.as_instruction_value() {
         inst.set_alignment(align).map_err(refused)?;

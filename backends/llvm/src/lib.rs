@@ -1,10 +1,9 @@
 //! Emits host IR as LLVM IR.
 //!
-//! [`emit`] writes into any [`Module`], such as the one in which a compiler has just defined its kernels,
-//! which the host functions then call. A kernel of internal linkage disappears into its caller at
-//! [`Optimize::O2`], is vectorised there, and is not exported; [`link()`] brings in kernels that are text
-//! or bitcode. [`Llvm`] is the coarse way: text, bitcode or an object file. All do no more than
-//! translate; every decision was made when the host IR was lowered.
+//! [`emit`] writes into any [`Module`], such as the one in which a compiler has just defined its kernels, which the
+//! host functions then call. At [`Optimize::O2`] a kernel of internal linkage disappears into its caller, where it is
+//! vectorised, and is not exported; [`link()`] brings in kernels as text or bitcode. [`Llvm`] returns text, bitcode or
+//! an object file. All of them only translate; every decision was made when the host IR was lowered.
 //!
 //! ```
 //! # use codegen as tvm_ffi_codegen;
@@ -47,17 +46,17 @@
 //! * Targets: x86-64 and aarch64 in ELF, Mach-O and COFF, riscv64 in ELF. Code for aarch64 Linux calls no
 //!   outlined atomics, so kernels that clang compiled without `-mno-outline-atomics` are called, not inlined.
 //! * Our functions do not unwind, and have no unwind tables.
-//! * On Windows LLVM itself refers to `__chkstk`, which touches the pages of a frame above one, and, where floats
-//!   are used, to `_fltused`, a number by whose presence the C library of Visual C++ knows it. Neither can be
-//!   turned off; both are in what every program there is linked with. Nothing else is called that was not asked
-//!   for: loops and cold functions may not become calls of a C library's functions (`no-builtins`), so that LLVM
-//!   inlines them only into functions of which the same is said.
-//! * On a fatal error, which no host IR and no checked kernel causes, LLVM ends the process.
+//! * On Windows LLVM itself refers to `__chkstk`, which touches the pages of frames above a page, and, where floats are
+//!   used, to `_fltused`, a number by which the C library of Visual C++ notices floats. Neither can be turned off; both
+//!   are in the libraries that every program there is linked with. LLVM calls nothing else by itself: loops and cold
+//!   functions must not become calls of a C library's functions (`no-builtins`), so that LLVM inlines them only into
+//!   functions with the same attribute.
+//! * LLVM ends the process on a fatal error, which no host IR and no checked kernel causes.
 //!
 //! # Linkage
-//! * Exported symbols have default visibility, and are exported from a DLL. Our own code reaches them by an
-//!   internal alias, `name.local`, so that a library that was loaded earlier cannot take their place.
-//! * Local data is private, local functions are internal; LLVM renames what is taken.
+//! * Exported symbols have default visibility, and are exported from a DLL. Our own code reaches them by an internal
+//!   alias, `name.local`, so that a library that was loaded earlier cannot take their place.
+//! * Local data is private, local functions are internal; LLVM renames them if their name is taken.
 
 mod constructors;
 mod cpu;
@@ -87,15 +86,15 @@ pub use object::{compile, optimize, verify};
 /// The name of the backend.
 const NAME: &str = "llvm";
 
-/// Emits `source` into `module`, the caller's own; the functions it exports, in order.
+/// Emits `source` into `module`, the caller's own; returns the functions that it exports, in order.
 ///
-/// What the host IR imports may be declared or defined in `module` already, a kernel for instance, and is
-/// used then. What it exports may be declared there, but not defined. Locals are renamed where their name
-/// is taken, so that several host IR modules fit into one native module.
+/// Imports of the host IR may be declared or defined in `module` already, a kernel for instance. Exports may be
+/// declared there, but not defined. Locals are renamed where their name is taken, so that several host IR modules fit
+/// into one native module.
 ///
 /// # Errors
-/// [`Error::Malformed`], [`Error::Kernel`] and [`Error::Defined`] before anything is changed;
-/// [`Error::Native`] if LLVM refuses.
+/// [`Error::Malformed`], [`Error::Kernel`] and [`Error::Defined`] before anything is changed; [`Error::Native`] if LLVM
+/// refuses.
 pub fn emit<'ctx>(
     module: &Module<'ctx>,
     source: &ir::Module,
@@ -111,7 +110,7 @@ pub fn emit<'ctx>(
     Ok(functions.filter_map(|f| symbols.natives[f.symbol.index()].function).collect())
 }
 
-/// Declares and defines what has been planned; who each symbol is.
+/// Declares and defines the planned symbols; returns their native symbols.
 fn define<'ctx>(
     module: &Module<'ctx>,
     types: &types::Types<'ctx>,
@@ -136,7 +135,7 @@ fn define<'ctx>(
     Ok(symbols)
 }
 
-/// The native type of a function, for users who define their kernel in the same module.
+/// Returns the native type of a function, for users who define their kernel in the same module.
 ///
 /// Where the [facts](backend::Facts) of the target say so, parameters and results narrower than 32 bits have
 /// the attribute `signext` or `zeroext` as well.
@@ -147,12 +146,12 @@ pub fn signature<'ctx>(
     types::signature_in(raw::context(context), source)
 }
 
-/// LLVM refuses.
+/// Returns the error of a failure in LLVM.
 fn refused(reason: impl ToString) -> Error {
     Error::Native { backend: NAME, reason: reason.to_string() }
 }
 
-/// What LLVM says when it refuses.
+/// Returns the error of LLVM's message.
 fn native(reason: LLVMString) -> Error {
     refused(reason.to_string_lossy().trim_end())
 }
@@ -162,21 +161,21 @@ fn native(reason: LLVMString) -> Error {
 pub struct Llvm {
     /// The target.
     pub triple: Triple,
-    /// A processor as LLVM names it; `generic` for what every machine of the target has.
+    /// LLVM's name of a processor; `generic` for the baseline of the target.
     pub cpu: String,
-    /// How much objects are optimised.
+    /// The optimisation level of objects.
     pub optimize: Optimize,
 }
 
 impl Default for Llvm {
-    /// The host, its generic processor, [`Optimize::O2`].
+    /// Returns the backend for the host, its generic processor, and [`Optimize::O2`].
     fn default() -> Self {
         Llvm { triple: Triple::host(), cpu: "generic".into(), optimize: Optimize::default() }
     }
 }
 
 impl Llvm {
-    /// A new module for the target: `kernels` linked into it, then `source` emitted.
+    /// Returns a new module for the target: `kernels` linked into it, then `source` emitted.
     pub fn module<'ctx>(
         &self,
         context: &'ctx Context,
@@ -191,17 +190,17 @@ impl Llvm {
         Ok(module)
     }
 
-    /// The module as LLVM's text form, not optimised.
+    /// Returns the module in LLVM's text form, not optimised.
     pub fn text(&self, source: &ir::Module) -> Result<String, Error> {
         Backend::text(self, source, &[])
     }
 
-    /// The module as bitcode, not optimised.
+    /// Returns the module as bitcode, not optimised.
     pub fn bitcode(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
         Backend::bitcode(self, source, &[])
     }
 
-    /// The module as a relocatable object file.
+    /// Returns the module as a relocatable object file.
     pub fn object(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
         Backend::object(self, source, &[])
     }
@@ -230,7 +229,7 @@ impl Backend for Llvm {
 
     fn object(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
         let context = Context::create();
-        // Text cannot be read without them.
+        // Kernels in text refer to values by name.
         if kernels.is_empty() {
             raw::discard_names(raw::context(&context));
         }

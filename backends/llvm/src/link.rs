@@ -1,4 +1,4 @@
-//! Kernels as LLVM IR, linked into the module that calls them.
+//! Kernels in LLVM IR, linked into the module that calls them.
 
 use codegen::backend::{Error, Input};
 use inkwell::memory_buffer::MemoryBuffer;
@@ -9,15 +9,15 @@ use crate::object::{same_target, verify};
 use crate::raw::{self, Found};
 use crate::{native, refused};
 
-/// Bitcode, or text, as LLVM's is; what is empty is neither.
+/// Returns true for bytes that may be bitcode or LLVM's text.
 pub(crate) fn reads(kernel: &[u8]) -> bool {
     let is_text = |text: &str| !text.is_empty() && !text.contains('\0');
     is_bitcode(kernel) || std::str::from_utf8(kernel).is_ok_and(is_text)
 }
 
-/// Links kernels, in LLVM's text or bitcode form, into `module`, where [`emit`](crate::emit) then finds them,
-/// those of internal linkage too unless several inputs or the module itself know the name. What they define is
-/// not exported, and disappears where it is inlined. After an error the module is as it was.
+/// Links kernels, in LLVM's text or bitcode form, into `module`, where [`emit`](crate::emit) then finds them, internal
+/// ones too unless several inputs or the module itself have the name. Their definitions become internal, and disappear
+/// where they are inlined. After an error the module is unchanged.
 pub fn link(module: &Module<'_>, inputs: &[Input<'_>]) -> Result<(), Error> {
     if inputs.is_empty() {
         return Ok(());
@@ -43,8 +43,8 @@ pub fn link(module: &Module<'_>, inputs: &[Input<'_>]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Functions that only their own module sees are lost in linking unless it calls them. Here it is the module
-/// to come that calls them; a name that anything else goes by stays what it is.
+/// Makes internal functions of kernels external: linking drops them unless their own module calls them, but here the
+/// module to come does. A function whose name anything else has stays internal.
 fn show_locals(module: &Module<'_>, kernels: &[(&str, Module<'_>)]) {
     let known = |name: &str| {
         let kernels = kernels.iter().filter(|(_, kernel)| raw::find(kernel, name).is_some());
@@ -58,7 +58,7 @@ fn show_locals(module: &Module<'_>, kernels: &[(&str, Module<'_>)]) {
     }
 }
 
-/// Parses and checks one kernel.
+/// Parses and checks a kernel.
 fn parse<'ctx>(module: &Module<'ctx>, input: &Input<'_>) -> Result<Module<'ctx>, Error> {
     let context = module.get_context();
     let buffer = MemoryBuffer::create_from_memory_range_copy(input.bytes, input.name);
@@ -78,7 +78,7 @@ fn parse<'ctx>(module: &Module<'ctx>, input: &Input<'_>) -> Result<Module<'ctx>,
     Ok(kernel)
 }
 
-/// A kernel must be for the machine of the module, as far as both say so; LLVM would only warn.
+/// Checks that a kernel is for the target of the module, as far as both state one; LLVM would only warn.
 fn fits(module: &Module<'_>, kernel: &Module<'_>) -> Result<(), String> {
     let (own, its) = (module.get_triple(), kernel.get_triple());
     if !same_target(&own, &its) {
@@ -93,7 +93,7 @@ fn fits(module: &Module<'_>, kernel: &Module<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Bare or in the wrapper that Apple's tools put around it.
+/// Returns true for bitcode, bare or in the wrapper of Apple's tools.
 fn is_bitcode(bytes: &[u8]) -> bool {
     bytes.starts_with(b"BC\xc0\xde") || bytes.starts_with(&0x0b17_c0de_u32.to_le_bytes())
 }
@@ -106,7 +106,7 @@ fn link_in<'ctx>(module: &Module<'ctx>, name: &str, kernel: Module<'ctx>) -> Res
     .map_err(|error| within(error, name))
 }
 
-/// Says in which input it went wrong.
+/// Adds the name of the input to an error.
 fn within(error: Error, input: &str) -> Error {
     let Error::Native { reason, .. } = error else { return error };
     refused(format!("{input}: {reason}"))

@@ -20,7 +20,7 @@ use crate::diagnostic::collect;
 use crate::native;
 use crate::types::Attributes;
 
-/// The optimiser's name of a level.
+/// Returns the optimiser's name of a level.
 const fn pipeline(level: Optimize) -> &'static str {
     match level {
         Optimize::O0 => "default<O0>",
@@ -30,7 +30,7 @@ const fn pipeline(level: Optimize) -> &'static str {
     }
 }
 
-/// The code generator's name of a level.
+/// Returns the code generator's name of a level.
 const fn effort(level: Optimize) -> OptimizationLevel {
     match level {
         Optimize::O0 => OptimizationLevel::None,
@@ -40,8 +40,8 @@ const fn effort(level: Optimize) -> OptimizationLevel {
     }
 }
 
-/// Compiles a module to an object file. The module, which is optimised in place, may be anybody's: it
-/// takes on the target if it has none.
+/// Compiles a module to an object file. The module, which is optimised in place, may be any module; it takes on the
+/// target if it has none.
 pub fn compile(module: &Module<'_>, llvm: &Llvm) -> Result<Vec<u8>, Error> {
     let machine = machine(llvm)?;
     adopt(module, llvm, &machine)?;
@@ -76,8 +76,8 @@ fn passes(module: &Module<'_>, llvm: &Llvm, machine: &TargetMachine) -> Result<(
     done.map_err(native)
 }
 
-/// Leaves alone the functions that are cold as ours are: they are most of a small module, and at this level to
-/// be done sooner is worth more than to be small.
+/// Exempts our cold functions from optimisation: they are most of a small module, and at this level compile time
+/// matters more than size.
 fn spare_cold(module: &Module<'_>) {
     let attributes = Attributes::new(module.get_context());
     let place = AttributeLoc::Function;
@@ -91,7 +91,7 @@ fn spare_cold(module: &Module<'_>) {
     }
 }
 
-/// Gives a module triple and data layout of the target, if it has none of its own.
+/// Sets the triple and data layout of the target on a module without its own.
 pub(crate) fn adopt(
     module: &Module<'_>,
     llvm: &Llvm,
@@ -111,7 +111,7 @@ pub(crate) fn adopt(
     Ok(())
 }
 
-/// True if code for two triples runs on one machine, or one of them says nothing.
+/// Returns true if code for two triples runs on one machine, or one of them is empty.
 pub(crate) fn same_target(a: &TargetTriple, b: &TargetTriple) -> bool {
     if a.as_str().is_empty() || b.as_str().is_empty() {
         return true;
@@ -131,7 +131,7 @@ pub(crate) fn same_target(a: &TargetTriple, b: &TargetTriple) -> bool {
     parts(&a) == parts(&b)
 }
 
-/// LLVM's code generator for a target: position-independent code for its generic or the chosen CPU.
+/// Returns LLVM's code generator for a target: position-independent code for the generic or the chosen CPU.
 pub(crate) fn machine(llvm: &Llvm) -> Result<TargetMachine, Error> {
     static TARGETS: Once = Once::new();
     TARGETS.call_once(|| {
@@ -159,11 +159,11 @@ pub(crate) fn machine(llvm: &Llvm) -> Result<TargetMachine, Error> {
     machine.ok_or_else(|| unsupported("no code generator".into()))
 }
 
-/// What LLVM must be told of an architecture.
+/// LLVM's facts of an architecture.
 struct Known {
     name: &'static str,
     cpus: &'static str,
-    /// The processor that clang assumes, with features that LLVM leaves out. Were there less, what clang
+    /// The processor that clang assumes; `features` are those that LLVM leaves out. With fewer features code that clang
     /// compiled would not be inlined.
     generic: &'static str,
     features: &'static str,
@@ -191,8 +191,8 @@ fn architecture(triple: &Triple) -> Result<Known, Error> {
     })
 }
 
-/// The triple as LLVM spells it: without the extensions in the name of the architecture, and with the
-/// oldest macOS that its users support, which linkers want to find in an object.
+/// Returns LLVM's spelling of a triple: without the extensions in the name of the architecture, and with the oldest
+/// supported macOS, which linkers require in an object.
 fn spelling(triple: &Triple, known: &Known) -> String {
     let mut triple = triple.clone();
     let unversioned = matches!(

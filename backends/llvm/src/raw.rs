@@ -1,4 +1,4 @@
-//! What inkwell lacks or marks unsafe: all `unsafe` of this crate but the diagnostic handler.
+//! Functions that inkwell lacks or marks unsafe: all `unsafe` of this crate but the diagnostic handler.
 
 use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::{AsContextRef, ContextRef};
@@ -17,7 +17,7 @@ use inkwell::values::{
     AsValueRef, FunctionValue, GlobalValue, IntValue, PointerValue, StructValue,
 };
 
-/// `base + offset` bytes, wherever that points: without `inbounds` there is no condition on it.
+/// Writes `base + offset` in bytes; without `inbounds` any result is valid.
 pub(crate) fn offset<'ctx>(
     builder: &Builder<'ctx>,
     byte: IntType<'ctx>,
@@ -29,7 +29,7 @@ pub(crate) fn offset<'ctx>(
     unsafe { builder.build_gep(byte, base, &[offset], name) }
 }
 
-/// The same for constants.
+/// Returns the constant `base + offset` in bytes.
 pub(crate) fn const_offset<'ctx>(
     byte: IntType<'ctx>,
     base: PointerValue<'ctx>,
@@ -39,21 +39,21 @@ pub(crate) fn const_offset<'ctx>(
     unsafe { base.const_gep(byte, &[offset]) }
 }
 
-/// What a name stands for in a module.
+/// A symbol of a module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found<'ctx> {
     /// A function.
     Function(FunctionValue<'ctx>),
     /// A variable or constant.
     Variable(GlobalValue<'ctx>),
-    /// Another name of a function, or of data.
+    /// An alias of a function or of data.
     Alias(GlobalValue<'ctx>, Option<FunctionValue<'ctx>>),
-    /// A function that is chosen when the program is loaded.
+    /// An ifunc, whose resolver chooses a function at load time.
     Resolver(GlobalValue<'ctx>),
 }
 
 impl<'ctx> Found<'ctx> {
-    /// True if the module says what it is, and not only that it exists.
+    /// Returns true if the module defines the symbol.
     pub(crate) fn is_defined(self) -> bool {
         match self {
             Found::Function(function) => function.count_basic_blocks() != 0,
@@ -62,7 +62,7 @@ impl<'ctx> Found<'ctx> {
         }
     }
 
-    /// The value itself.
+    /// Returns the global value; `None` for ifuncs.
     pub(crate) fn global(self) -> Option<GlobalValue<'ctx>> {
         match self {
             Found::Function(function) => Some(function.as_global_value()),
@@ -72,7 +72,7 @@ impl<'ctx> Found<'ctx> {
     }
 }
 
-/// Looks up a name.
+/// Looks up a symbol by name.
 pub(crate) fn find<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Found<'ctx>> {
     let (module, bytes, length) = (module.as_mut_ptr(), name.as_ptr().cast(), name.len());
     // SAFETY: the module is alive, LLVM reads `length` bytes, and what it returns is null or of the kind
@@ -96,7 +96,7 @@ pub(crate) fn find<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Found<'ctx
     }
 }
 
-/// The elements of a constant list of structs; none if it has none.
+/// Returns the elements of a constant array of structs; none if it has no initializer.
 pub(crate) fn elements<'ctx>(list: GlobalValue<'ctx>) -> Vec<StructValue<'ctx>> {
     // SAFETY: the list is alive; it has as many elements as its type says, and LLVM returns null where an
     // element is not known.
@@ -112,7 +112,7 @@ pub(crate) fn elements<'ctx>(list: GlobalValue<'ctx>) -> Vec<StructValue<'ctx>> 
     }
 }
 
-/// The names of what a module defines for other modules too.
+/// Returns the names of the definitions that other modules see.
 pub(crate) fn definitions(module: &Module<'_>) -> Vec<String> {
     let functions = module.get_functions().filter(|function| function.count_basic_blocks() != 0);
     let globals = module.get_globals().filter(|global| !global.is_declaration());
@@ -143,14 +143,14 @@ fn is_visible(linkage: Linkage) -> bool {
     )
 }
 
-/// Another name of `target`, seen in this module only.
+/// Adds an internal alias of `target`.
 pub(crate) fn add_alias<'ctx>(
     module: &Module<'ctx>,
     target: GlobalValue<'ctx>,
     name: &str,
 ) -> GlobalValue<'ctx> {
     const ADDRESS_SPACE: u32 = 0;
-    // SAFETY: the target is a global of this module, which gets its definition before anybody looks.
+    // SAFETY: the target is a global of this module, which is defined before it is used.
     let alias = unsafe {
         let target = target.as_value_ref();
         let ty = LLVMGlobalGetValueType(target);
@@ -168,7 +168,7 @@ pub(crate) fn erase_variable(variable: GlobalValue<'_>) {
     unsafe { LLVMDeleteGlobal(variable.as_value_ref()) }
 }
 
-/// Dissolves the groups of definitions that a linker would keep or drop together.
+/// Dissolves COMDATs, the groups of definitions that a linker keeps or drops together.
 pub(crate) fn dissolve_comdats(module: &Module<'_>) {
     let functions = module.get_functions().map(FunctionValue::as_global_value);
     for global in functions.chain(module.get_globals()) {
@@ -177,19 +177,19 @@ pub(crate) fn dissolve_comdats(module: &Module<'_>) {
     }
 }
 
-/// A context, owned or not.
+/// Returns a reference to a context, owned or not.
 pub(crate) fn context<'ctx>(context: impl AsContextRef<'ctx>) -> ContextRef<'ctx> {
-    // SAFETY: `'ctx` is what the context lives for.
+    // SAFETY: the context lives for `'ctx`.
     unsafe { ContextRef::new(context.as_ctx_ref()) }
 }
 
-/// True if values in this context carry no names.
+/// Returns true if values in this context carry no names.
 pub(crate) fn discards_names(context: ContextRef<'_>) -> bool {
     // SAFETY: the context is alive.
     unsafe { LLVMContextShouldDiscardValueNames(context.raw()) != 0 }
 }
 
-/// Has LLVM drop the names of values in this context, which takes time off emission.
+/// Discards the names of values in this context, which speeds up emission.
 pub(crate) fn discard_names(context: ContextRef<'_>) {
     // SAFETY: the context is alive.
     unsafe { LLVMContextSetDiscardValueNames(context.raw(), 1) }

@@ -1,4 +1,4 @@
-//! Symbols: what the caller's module has under the names of the host IR, and who each of them is there.
+//! Symbols: those of the caller's module by name, and the native symbol of each symbol of the host IR.
 
 use codegen::backend::{Capabilities, Error, Existing, Mismatch, Plan, State, SymbolSource};
 use codegen::ir;
@@ -12,10 +12,10 @@ use crate::data;
 use crate::raw::{self, Found};
 use crate::types::Types;
 
-/// What a module can express.
+/// The capabilities of a module.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities { once: true, aliases: true };
 
-/// The names that the caller's module has.
+/// The symbols of the caller's module.
 pub(crate) struct Names<'a, 'ctx> {
     pub(crate) module: &'a Module<'ctx>,
     pub(crate) types: &'a Types<'ctx>,
@@ -51,8 +51,7 @@ impl<'ctx> Existing for Names<'_, 'ctx> {
     }
 }
 
-/// A symbol that is there must be the same kind of thing, and a function must take and return values of
-/// the same types.
+/// Checks that an existing symbol is of the same kind, and that a function has the same parameter and result types.
 fn check_type<'ctx>(
     types: &Types<'ctx>,
     symbol: &ir::SymbolData,
@@ -74,8 +73,8 @@ fn check_type<'ctx>(
     mismatch.map_or(Ok(()), |mismatch| Err(mismatch.of(&symbol.name)))
 }
 
-/// The first difference between a signature and a function. What is
-/// defined here follows the C calling convention; what is only called may follow another.
+/// Returns the first difference between a signature and a function. A definition must have the C calling convention; an
+/// import may have another.
 fn difference<'ctx>(
     types: &Types<'ctx>,
     wanted: &ir::Signature,
@@ -128,27 +127,27 @@ fn type_difference(expected: FunctionType<'_>, found: FunctionType<'_>) -> Misma
     Mismatch::new(text(expected.print_to_string()), text(found.print_to_string()))
 }
 
-/// A symbol in the caller's module.
+/// A native symbol.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Native<'ctx> {
-    /// Its name or that of an alias.
+    /// The global value, or an alias.
     pub(crate) global: GlobalValue<'ctx>,
-    /// What is called; `None` for data.
+    /// The function to call; `None` for data.
     pub(crate) function: Option<FunctionValue<'ctx>>,
 }
 
-/// Every symbol of the host IR in the caller's module.
+/// The native symbols of the host IR.
 pub(crate) struct Symbols<'ctx> {
-    /// Who each symbol is, in the order of the host IR.
+    /// The native symbol of each symbol, in the order of the host IR.
     pub(crate) natives: Vec<Native<'ctx>>,
-    /// How our own code reaches it.
+    /// The address by which our own code reaches each symbol.
     pub(crate) references: Vec<PointerValue<'ctx>>,
 }
 
-/// The convention by which a function keeps the registers of its callers: `LLVMPreserveMostCallConv` of llvm-c/Core.h.
+/// The convention by which a callee preserves most registers: `LLVMPreserveMostCallConv` of llvm-c/Core.h.
 const PRESERVE_MOST: u32 = 14;
 
-/// Declares what the plan declares.
+/// Declares the planned symbols.
 pub(crate) fn declare<'ctx>(
     module: &Module<'ctx>,
     types: &Types<'ctx>,
@@ -198,7 +197,7 @@ fn declare_symbol<'ctx>(
     }
 }
 
-/// Says who sees what is about to be defined.
+/// Sets linkage and visibility of a symbol that is about to be defined.
 fn describe(module: &Module<'_>, types: &Types<'_>, native: Native<'_>, linkage: ir::Linkage) {
     let (global, is_data) = (native.global, native.function.is_none());
     global.set_linkage(match linkage {

@@ -9,11 +9,11 @@ use inkwell::module::Module;
 use inkwell::types::{BasicType, BasicTypeEnum, FunctionType};
 use inkwell::values::{CallSiteValue, FunctionValue, MetadataValue};
 
-/// What emission into one module asks LLVM for once.
+/// The types, attributes and facts of emission into one module, looked up once.
 pub(crate) struct Types<'ctx> {
     pub(crate) context: ContextRef<'ctx>,
     pub(crate) attributes: Attributes,
-    /// Of the target that the module names.
+    /// The facts of the module's target.
     pub(crate) facts: Facts,
     weights: Weights<'ctx>,
 }
@@ -26,15 +26,15 @@ pub(crate) struct Attributes {
     pub(crate) minsize: Attribute,
     pub(crate) noinline: Attribute,
     pub(crate) optnone: Attribute,
-    /// Frames above a page touch every page.
+    /// The attribute by which frames above a page touch every page.
     pub(crate) probe: Attribute,
-    /// No code becomes a call of a C library's function.
+    /// The attribute by which no code becomes a call of a C library's function.
     pub(crate) no_builtins: Attribute,
     pub(crate) signext: Attribute,
     pub(crate) zeroext: Attribute,
 }
 
-/// How likely the edges of a branch are.
+/// Branch weights: the metadata for a likely `then`, and for a likely `otherwise`.
 struct Weights<'ctx> {
     kind: u32,
     then: MetadataValue<'ctx>,
@@ -54,17 +54,18 @@ impl<'ctx> Types<'ctx> {
         }
     }
 
-    /// The type of a value in a register.
+    /// Returns the type of a value in a register.
     pub(crate) fn ty(&self, of: ir::Type) -> BasicTypeEnum<'ctx> {
         type_in(self.context, of)
     }
 
-    /// The type of a function. Extension is an attribute, not part of it.
+    /// Returns the type of a function. Extension is an attribute, not part of it.
     pub(crate) fn signature(&self, source: &ir::Signature) -> FunctionType<'ctx> {
         signature_in(self.context, source)
     }
 
-    /// The same, with `i1` for each truth for which `own`, the type of a function that is there, has it.
+    /// Returns the type of a function with `i1` for each truth value for which `own`, the type of an existing function,
+    /// has it.
     pub(crate) fn like(
         &self,
         source: &ir::Signature,
@@ -85,7 +86,7 @@ impl<'ctx> Types<'ctx> {
         }
     }
 
-    /// What callers and the optimiser may assume of a function that is defined here.
+    /// Sets the attributes of a function that is defined here.
     pub(crate) fn describe(&self, function: FunctionValue<'ctx>, source: &ir::Function) {
         let attributes = &self.attributes;
         let mut add = |attribute| function.add_attribute(AttributeLoc::Function, attribute);
@@ -107,21 +108,21 @@ impl<'ctx> Types<'ctx> {
         }
     }
 
-    /// The attributes of the parameters and the result of a function that is called only.
+    /// Sets the extension attributes of an imported function.
     pub(crate) fn extend_import(&self, function: FunctionValue<'ctx>, source: &ir::Signature) {
         for (place, extend) in self.extensions(source, [Side::Sender, Side::Receiver]) {
             function.add_attribute(place, extend);
         }
     }
 
-    /// The attributes of a call.
+    /// Sets the extension attributes of a call.
     pub(crate) fn extend_call(&self, call: CallSiteValue<'ctx>, source: &ir::Signature) {
         for (place, extend) in self.extensions(source, [Side::Sender, Side::Receiver]) {
             call.add_attribute(place, extend);
         }
     }
 
-    /// Where extension attributes stand, for one side of the arguments and of the result.
+    /// Returns the extension attributes and their places, for one side of the arguments and of the result.
     fn extensions(
         &self,
         source: &ir::Signature,
@@ -144,7 +145,7 @@ impl<'ctx> Types<'ctx> {
         }
     }
 
-    /// What a branch says of its edges, of which cold ones are unlikely: kind and value.
+    /// Returns the branch weights, as metadata kind and value; cold edges are unlikely.
     pub(crate) fn weights(
         &self,
         then: bool,
@@ -184,7 +185,7 @@ impl Attributes {
 }
 
 impl<'ctx> Weights<'ctx> {
-    /// As clang says it of `__builtin_expect`.
+    /// Returns weights as clang's for `__builtin_expect`.
     fn new(context: ContextRef<'ctx>) -> Self {
         let weight = |weight| context.i32_type().const_int(weight, false).into();
         let node = |then, otherwise| {
@@ -202,7 +203,7 @@ impl<'ctx> Weights<'ctx> {
 const LIKELY: u64 = 2000;
 const UNLIKELY: u64 = 1;
 
-/// The type of a value in a register.
+/// Returns the type of a value in a register.
 fn type_in(context: ContextRef<'_>, ty: ir::Type) -> BasicTypeEnum<'_> {
     match ty {
         ir::Type::Bool => context.bool_type().into(),
@@ -216,7 +217,7 @@ fn type_in(context: ContextRef<'_>, ty: ir::Type) -> BasicTypeEnum<'_> {
     }
 }
 
-/// The type of a function in a context.
+/// Returns the type of a function in a context.
 pub(crate) fn signature_in<'ctx>(
     context: ContextRef<'ctx>,
     source: &ir::Signature,

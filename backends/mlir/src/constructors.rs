@@ -1,11 +1,11 @@
-//! Functions that run when the code is loaded: an operation that lists them.
+//! Constructors: functions that run when the code is loaded. One operation lists them.
 
 use codegen::ir;
 use melior::ir::{BlockLike, Module};
 
 use crate::op::{Ops, Reference};
 
-/// Adds a list to the module, which may have others, if there is anything to list.
+/// Adds a list of the constructors to the module, which may have other lists.
 pub(crate) fn define<'c>(
     ops: &Ops<'c>,
     module: &Module<'c>,

@@ -9,7 +9,7 @@ use melior::ir::{Attribute, BlockLike, BlockRef, Operation, RegionLike, Type, Va
 use crate::op::{Ops, Reference};
 use crate::{raw, refused};
 
-/// Gives a declared data object its contents.
+/// Defines a declared data object.
 pub(crate) fn define<'c>(
     ops: &Ops<'c>,
     global: &mut OperationRefMut<'c, '_>,
@@ -36,7 +36,7 @@ pub(crate) fn define<'c>(
     contents(ops, source, &block, name);
 }
 
-/// The type of a data object: bytes, or bytes and addresses.
+/// Returns the type of a data object: bytes, or bytes and addresses.
 pub(crate) fn ty<'c>(ops: &Ops<'c>, source: &ir::Data) -> Type<'c> {
     let bytes = |bytes: &[u8]| array(ops.types.i8, bytes.len() as u32);
     if source.relocations.is_empty() {
@@ -50,7 +50,7 @@ pub(crate) fn ty<'c>(ops: &Ops<'c>, source: &ir::Data) -> Type<'c> {
     r#struct(ops.context, &parts, true)
 }
 
-/// Writes operations that make the contents of a data object, whose symbols have these names.
+/// Writes the operations that compute the contents of a data object; `name` returns the name of a symbol.
 fn contents<'c, 'a>(
     ops: &Ops<'c>,
     source: &ir::Data,
@@ -86,7 +86,7 @@ fn contents<'c, 'a>(
     block.append_operation(ops.op("llvm.return", &[structure], &[], &[]));
 }
 
-/// The most bytes of a data object: its type has 32 bits for their number.
+/// The largest size of a data object: its type has a 32-bit length.
 const MAX_BYTES: usize = u32::MAX as usize;
 
 /// Checks that every data object has a type.

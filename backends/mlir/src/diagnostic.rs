@@ -6,7 +6,7 @@ use std::rc::Rc;
 use melior::Context;
 use melior::diagnostic::{Diagnostic, DiagnosticSeverity};
 
-/// Runs `action`; where it yields nothing, the error is what MLIR said meanwhile. Nothing reaches stderr.
+/// Runs `action`; if it returns `None`, returns MLIR's errors meanwhile. Nothing reaches stderr.
 pub(crate) fn diagnosed<T>(
     context: &Context,
     action: impl FnOnce() -> Option<T>,
@@ -24,7 +24,7 @@ pub(crate) fn diagnosed<T>(
     result.ok_or_else(|| said.borrow().join("; "))
 }
 
-/// The message, after the line and column of a text or the function it is about.
+/// Returns the message after its location: line and column of a text, or a function.
 fn describe(diagnostic: &Diagnostic<'_>) -> String {
     let location = diagnostic.location();
     if location.is_file_line_col_range() {

@@ -1,8 +1,8 @@
-//! Functions: the translation table from host IR to the `llvm` dialect. What each instruction becomes is in
-//! `instruction`.
+//! Functions: blocks, values, and the translation table from host IR to the `llvm` dialect. `instruction` translates
+//! each instruction.
 //!
-//! Host IR is in static single assignment form with block parameters, and so is MLIR: a value becomes
-//! a value, a block the block of the same number.
+//! Both IRs are in static single assignment form with block parameters: a value becomes a value, and a block the block
+//! of the same number.
 
 use codegen::backend::Side;
 use codegen::ir::{self, Inst, Target, Terminator};
@@ -12,17 +12,17 @@ use melior::ir::{BlockLike, BlockRef, Operation, RegionLike, Value};
 use crate::op::{Ops, Reference};
 use crate::raw;
 
-/// What functions refer to, and storage that is reused from one function to the next.
+/// The state of a module's emission, and buffers that are reused from one function to the next.
 pub(crate) struct Functions<'f, 'c, 'a> {
     pub(crate) ops: &'f Ops<'c>,
-    /// The host IR's symbols, and how code refers to them.
+    /// The host IR, and the reference to each of its symbols.
     pub(crate) source: &'f ir::Module,
     pub(crate) references: &'f [Reference<'c>],
-    /// The values of the current function, by the number of the host IR value.
+    /// The native values of the current function, by host IR value.
     values: Vec<Option<Value<'c, 'a>>>,
-    /// Its blocks, by the number of the host IR block.
+    /// The native blocks of the current function, by host IR block.
     blocks: Vec<BlockRef<'c, 'a>>,
-    /// The names of its values; empty if nobody will read them.
+    /// The names of its values; empty unless `named`.
     names: Vec<String>,
     named: bool,
 }
@@ -39,7 +39,7 @@ impl<'f, 'c> Functions<'f, 'c, '_> {
     }
 }
 
-/// Translates one function into the module.
+/// Translates a function into the module.
 pub(crate) fn define<'c, 'a>(
     functions: &mut Functions<'_, 'c, 'a>,
     function: &mut OperationRefMut<'c, 'a>,
@@ -55,7 +55,8 @@ pub(crate) fn define<'c, 'a>(
         functions.names.extend(source.value_names());
     }
     blocks(functions, function, source);
-    // A name is that of a value where values have names, and else says where a diagnostic comes from.
+    // The location of an operation is the name of its value, or without names that of the function, which diagnostics
+    // print.
     let plain = if functions.named { *ops } else { ops.at(functions.source.name(source.symbol)) };
     let block = functions.blocks[0];
     let mut body = Body { functions, ops: plain, plain, source, block, result: None };
@@ -73,7 +74,7 @@ pub(crate) fn define<'c, 'a>(
     }
 }
 
-/// Creates every block with its parameters, before a branch names it.
+/// Creates every block with its parameters, before branches refer to them.
 fn blocks<'c, 'a>(
     functions: &mut Functions<'_, 'c, 'a>,
     function: &OperationRefMut<'c, 'a>,
@@ -94,22 +95,22 @@ fn blocks<'c, 'a>(
     }
 }
 
-/// One function while its instructions are written.
+/// A function whose instructions are being written.
 pub(crate) struct Body<'b, 'f, 'c, 'a> {
     pub(crate) functions: &'b mut Functions<'f, 'c, 'a>,
-    /// For what has the name of the result, if values have names.
+    /// The builder of operations that are named after the result, if values have names.
     pub(crate) ops: Ops<'c>,
-    /// For what has no name.
+    /// The builder of operations without a name.
     pub(crate) plain: Ops<'c>,
     pub(crate) source: &'b ir::Function,
-    /// The block at whose end instructions are written.
+    /// The current block.
     block: BlockRef<'c, 'a>,
-    /// The result of the instruction that is being written.
+    /// The result of the current instruction.
     pub(crate) result: Option<ir::Value>,
 }
 
 impl<'c, 'a> Body<'_, '_, 'c, 'a> {
-    /// The instruction table.
+    /// Writes an instruction; returns its result.
     fn inst(&self, inst: &Inst) -> Option<Value<'c, 'a>> {
         match inst {
             Inst::Const { ty, bits } => Some(self.constant(*ty, *bits)),
@@ -136,13 +137,13 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
         }
     }
 
-    /// How a block ends.
+    /// Writes a terminator.
     fn terminator(&self, end: &Terminator) {
         let ops = &self.plain;
         self.append(match end {
             Terminator::Jump(target) => ops.br(&self.target(target), &self.list(&target.args)),
             Terminator::Branch { cond, then, otherwise } if then.block == otherwise.block => {
-                // LLVM tells edges apart by the blocks that they leave.
+                // LLVM identifies edges by their predecessor, so that a branch to one block becomes selects and a jump.
                 let pairs = then.args.iter().zip(&otherwise.args);
                 let args: Vec<_> = pairs.map(|(&a, &b)| self.select(*cond, a, b)).collect();
                 ops.br(&self.target(then), &args)
@@ -164,7 +165,7 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
         });
     }
 
-    /// For what has the name of a value, followed by a word, if values have names.
+    /// Returns the builder of operations that are named after a value and a word, if values have names.
     pub(crate) fn named(&self, value: Option<ir::Value>, word: &str) -> Ops<'c> {
         let name = value.and_then(|value| self.functions.names.get(value.index()));
         name.map_or(self.plain, |name| match word {
@@ -178,7 +179,7 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
         self.append(operation).expect("the operation has a result")
     }
 
-    /// Writes an operation; its result if it has one.
+    /// Writes an operation; returns its result if it has one.
     pub(crate) fn append(&self, operation: Operation<'c>) -> Option<Value<'c, 'a>> {
         let operation = self.block.append_operation(operation);
         operation.results().next().map(Value::from)

@@ -1,4 +1,4 @@
-//! Instructions: what each of host IR becomes in the `llvm` dialect.
+//! The translation of each instruction of host IR to the `llvm` dialect.
 
 use codegen::ir::{self, Binary, Cond, Convert, Type};
 use melior::ir::{Value, ValueLike};
@@ -25,7 +25,7 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
                 let address = self.constant_by(&self.plain, Type::I64, bits);
                 return self.push(ops.op("llvm.inttoptr", &[address], &[ty], &[]));
             }
-            // On the way through `f64` a signalling NaN would become quiet.
+            // The conversion to `f64` would make a signalling NaN quiet.
             Type::F32 if f32::from_bits(bits as u32).is_nan() => {
                 let bits = self.constant_by(&self.plain, Type::I32, bits);
                 return self.push(ops.op("llvm.bitcast", &[bits], &[ty], &[]));
@@ -122,7 +122,7 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
         self.push(self.ops.op(name, &operands, &[self.ty(lhs)], &[]))
     }
 
-    /// Predicates by their numbers in `ICmpPredicate` and `FCmpPredicate`.
+    /// Writes a comparison. Predicates are the numbers of `ICmpPredicate` and `FCmpPredicate`.
     pub(crate) fn compare(&self, cond: Cond, lhs: ir::Value, rhs: ir::Value) -> Value<'c, 'a> {
         let (name, predicate) = match cond {
             Cond::Eq => (ICMP, 0),
@@ -207,8 +207,7 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
         self.append(self.ops.call(None, signature, &operands))
     }
 
-    /// The address of an access, named after the value that is read or written. The smallest offset is
-    /// not constant, for its number stands for an operand.
+    /// Returns the address of an access, named after the value that is read or written.
     fn at(&self, base: ir::Value, offset: i32, accessed: Option<ir::Value>) -> Value<'c, 'a> {
         let base = self.value(base);
         match offset {
@@ -218,7 +217,7 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
     }
 
     fn push_offset(&self, ops: Ops<'c>, base: Value<'c, 'a>, offset: i32) -> Value<'c, 'a> {
-        // The smallest number stands for an operand in the list of constant indices.
+        // In the list of constant indices the smallest number means an operand.
         if offset == i32::MIN {
             let bits = i64::from(offset) as u64;
             let offset = self.constant_by(&self.plain, Type::I64, bits);

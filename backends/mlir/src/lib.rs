@@ -1,8 +1,8 @@
 //! Emits host IR as the LLVM dialect of MLIR.
 //!
-//! [`emit`] writes into the module in which a compiler has just defined its kernels, and which it goes on
-//! to lower or translate as it likes. [`Mlir`] is the coarse way: text, or an object file by way of
-//! LLVM IR and the LLVM backend, which compiles it to the same code as what it emits itself.
+//! [`emit`] writes into the module in which a compiler has just defined its kernels, and which the compiler then lowers
+//! or translates. [`Mlir`] returns text, or an object file by way of LLVM IR and the LLVM backend, which generates the
+//! same code as from its own output.
 //!
 //! ```
 //! # use codegen as tvm_ffi_codegen;
@@ -40,8 +40,8 @@
 //!
 //! # Limits
 //! * [`emit`] leaves out the names of values, which take time; [`Mlir::text`] has them, and the labels of blocks.
-//! * Symbols in the caller's module are found by one walk over its top level per [`emit`]: for many
-//!   libraries in one module, lower them to one host IR module, or accept that walk.
+//! * [`emit`] finds the symbols of the caller's module by one walk over its top level. For many libraries in one
+//!   module, lower them to one host IR module, or accept that walk.
 
 mod constructors;
 mod data;
@@ -78,13 +78,13 @@ const NAME: &str = "mlir";
 
 /// Emits `source` into `module`, the caller's own, of `context`; loads the `llvm` dialect if need be.
 ///
-/// What the host IR imports may be declared or defined in `module` already, a kernel for instance, and is
-/// used then. What it exports may be declared there, but not defined. Locals are renamed where their name
-/// is taken, so that several host IR modules fit into one native module.
+/// Imports of the host IR may be declared or defined in `module` already, a kernel for instance. Exports may be
+/// declared there, but not defined. Locals are renamed where their name is taken, so that several host IR modules fit
+/// into one native module.
 ///
 /// # Errors
-/// [`Error::Malformed`], [`Error::Context`], [`Error::Kernel`] and [`Error::Defined`], and
-/// [`Error::Native`] for data of 4 GiB, before anything is changed.
+/// [`Error::Malformed`], [`Error::Context`], [`Error::Kernel`] and [`Error::Defined`], and [`Error::Native`] for data
+/// of 4 GiB, before anything is changed.
 pub fn emit<'c>(
     context: &'c Context,
     module: &Module<'c>,
@@ -93,7 +93,7 @@ pub fn emit<'c>(
     emit_named(context, module, source, false)
 }
 
-/// The same, and says what values are called, for whoever reads the text.
+/// Emits as [`emit`] does; `named` adds the names of values for readers of the text.
 fn emit_named<'c>(
     context: &'c Context,
     module: &Module<'c>,
@@ -110,7 +110,7 @@ fn emit_named<'c>(
     Ok(())
 }
 
-/// Declares and defines what has been planned.
+/// Declares and defines the planned symbols.
 fn define<'c, 'a>(
     module: &'a Module<'c>,
     names: &symbols::Names<'_, 'c, 'a>,
@@ -135,7 +135,7 @@ fn define<'c, 'a>(
     constructors::define(ops, module, source, &symbols.references);
 }
 
-/// The native type of a function, for users who define their kernel in the same module.
+/// Returns the native type of a function, for users who define their kernel in the same module.
 ///
 /// Where the [facts](backend::Facts) of the target say so, parameters and results narrower than 32 bits have
 /// the attribute `llvm.signext` or `llvm.zeroext` as well.
@@ -144,12 +144,12 @@ pub fn signature<'c>(context: &'c Context, source: &ir::Signature) -> Type<'c> {
     Types::new(context).signature(source)
 }
 
-/// MLIR refuses.
+/// Returns the error of a failure in MLIR.
 fn refused(reason: impl ToString) -> Error {
     Error::Native { backend: NAME, reason: reason.to_string() }
 }
 
-/// Makes sure that the module is of the context, and that the context knows the dialect.
+/// Checks that the module is of the context, and loads the dialect.
 fn prepare(context: &Context, module: &Module<'_>) -> Result<(), Error> {
     if *context != module.context() {
         return Err(Error::Context);
@@ -167,22 +167,22 @@ fn load_dialect(context: &Context) {
 pub struct Mlir {
     /// The target.
     pub triple: Triple,
-    /// A processor as LLVM names it; `generic` for what every machine of the target has.
+    /// LLVM's name of a processor; `generic` for the baseline of the target.
     pub cpu: String,
-    /// How much objects are optimised.
+    /// The optimisation level of objects.
     pub optimize: Optimize,
 }
 
 impl Default for Mlir {
-    /// The host, its generic processor, [`Optimize::O2`].
+    /// Returns the backend for the host, its generic processor, and [`Optimize::O2`].
     fn default() -> Self {
         Mlir { triple: Triple::host(), cpu: "generic".into(), optimize: Optimize::default() }
     }
 }
 
 impl Mlir {
-    /// A new module for the target: `kernels` linked into it, then `source` emitted. Its operations know
-    /// the names of values, which [`text`] writes.
+    /// Returns a new module for the target: `kernels` linked into it, then `source` emitted, with the names of values,
+    /// which [`text`] writes.
     pub fn module<'c>(
         &self,
         context: &'c Context,
@@ -196,17 +196,17 @@ impl Mlir {
         Ok(module)
     }
 
-    /// The module as MLIR's text form.
+    /// Returns the module in MLIR's text form.
     pub fn text(&self, source: &ir::Module) -> Result<String, Error> {
         Backend::text(self, source, &[])
     }
 
-    /// The module as LLVM bitcode, not optimised.
+    /// Returns the module as LLVM bitcode, not optimised.
     pub fn bitcode(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
         Backend::bitcode(self, source, &[])
     }
 
-    /// The module as a relocatable object file.
+    /// Returns the module as a relocatable object file.
     pub fn object(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
         Backend::object(self, source, &[])
     }

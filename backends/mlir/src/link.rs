@@ -1,4 +1,4 @@
-//! Kernels that come as a module of their own.
+//! Kernels in modules of their own, merged into the module that calls them.
 
 use std::collections::HashMap;
 
@@ -13,19 +13,19 @@ use crate::op::{Ops, is_defined};
 use crate::symbols::{Declared, check_same, existing, name, operations};
 use crate::{prepare, raw, refused};
 
-/// Text, as MLIR's is; what is empty is none.
+/// Returns true for bytes that may be MLIR's text.
 pub(crate) fn reads(kernel: &[u8]) -> bool {
     let is_text = |text: &str| !text.is_empty() && !text.contains('\0');
     std::str::from_utf8(kernel).is_ok_and(is_text)
 }
 
-/// Moves all of `inputs`, kernels in the text form of the `llvm` dialect, into `module`, where their definitions are local: calls of them can be inlined,
-/// and nobody else sees them. What one side declares and another defines becomes one symbol. Comes
-/// before [`emit`](crate::emit), which checks the types of the kernels that it calls.
+/// Merges `inputs`, kernels in the text form of the `llvm` dialect, into `module`. Their definitions become local:
+/// calls of them can be inlined, and no other module sees them. A declaration on one side and a definition on the other
+/// become one symbol. To be called before [`emit`](crate::emit), which checks the types of the kernels that it calls.
 ///
 /// # Errors
-/// [`Error::Native`] for what is not MLIR or does not verify, [`Error::Kernel`] where declaration and
-/// definition differ, [`Error::Defined`] for two definitions of a name. The module is then as it was.
+/// [`Error::Native`] for text that is not MLIR or does not verify, [`Error::Kernel`] where declaration and definition
+/// differ, [`Error::Defined`] for two definitions of a name. The module is then unchanged.
 pub fn link<'c>(
     context: &'c Context,
     module: &Module<'c>,
@@ -52,8 +52,7 @@ fn parse<'c>(context: &'c Context, input: &Input<'_>) -> Result<Module<'c>, Erro
     diagnosed(context, || Module::parse(context, text)).map_err(named)
 }
 
-/// Copies the top level of `kernels`, each operation after `adapt`, into `module`, or changes nothing
-/// there.
+/// Copies the top level of `kernels` into `module`, each operation after `adapt`. After an error `module` is unchanged.
 fn merge<'c>(
     ops: &Ops<'c>,
     module: &Module<'c>,
@@ -82,13 +81,13 @@ fn merge<'c>(
     Ok(())
 }
 
-/// What becomes of one operation of the kernels.
+/// The plan of one operation of the kernels.
 enum Step<'c, 'a> {
-    /// It is new.
+    /// A new symbol, to be added.
     Add,
-    /// It defines what the module declares.
+    /// A definition that replaces a declaration of the module.
     Replace(OperationRefMut<'c, 'a>),
-    /// It declares what the module has.
+    /// A declaration of a symbol that the module has.
     Drop,
 }
 
@@ -109,7 +108,7 @@ fn plan<'c, 'a>(
     }
 }
 
-/// Renames what only `kernels` sees where another module has the name.
+/// Renames the local symbols of `kernels` whose names another module has.
 fn rename_locals<'c>(
     ops: &Ops<'c>,
     kernels: &Module<'c>,

@@ -1,4 +1,4 @@
-//! Object files: the module as LLVM IR, and the LLVM backend's way from there.
+//! Object files: the module is translated to LLVM IR, which the LLVM backend compiles.
 
 use std::ffi::CStr;
 
@@ -18,8 +18,8 @@ use target_lexicon::BinaryFormat;
 use crate::diagnostic::diagnosed;
 use crate::{Mlir, prepare, raw, refused};
 
-/// Compiles a module to an object file. The module may be anybody's, if all of it is in the `llvm`
-/// dialect or another that translates to LLVM IR; it takes on the target if it has none.
+/// Compiles a module to an object file. All of the module must be in the `llvm` dialect or another that translates to
+/// LLVM IR; it takes on the target if it has none.
 pub fn compile<'c>(
     context: &'c Context,
     module: &Module<'c>,
@@ -39,7 +39,7 @@ pub fn verify<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), Error
     diagnosed(context, || module.as_operation().verify().then_some(())).map_err(refused)
 }
 
-/// Translates a module to LLVM IR, after MLIR's verifier.
+/// Verifies a module and translates it to LLVM IR.
 pub fn translate<'c, 'l>(
     context: &'c Context,
     module: &Module<'c>,
@@ -50,8 +50,8 @@ pub fn translate<'c, 'l>(
     diagnosed(context, || raw::translate(module, llvm)).map_err(refused)
 }
 
-/// Makes visible to the loader what is so in the other object formats without being asked; the `llvm`
-/// dialect has no word for it.
+/// Exports symbols from a DLL; in other object formats they are exported by default. The `llvm` dialect cannot express
+/// it.
 fn export(module: &LlvmModule<'_>) {
     let global = |linkage: Linkage, declared: bool| linkage == Linkage::External && !declared;
     for function in module.get_functions() {
@@ -66,11 +66,11 @@ fn export(module: &LlvmModule<'_>) {
     }
 }
 
-/// The attributes of a module that name its target and its data layout.
+/// The attributes of a module for its target and its data layout.
 const TRIPLE: &str = "llvm.target_triple";
 const DATA_LAYOUT: &str = "llvm.data_layout";
 
-/// Gives an empty module triple and data layout of the target, which are those of an empty LLVM module.
+/// Sets the triple and data layout of the target on an empty module, those of an empty LLVM module.
 pub(crate) fn adopt<'c>(
     context: &'c Context,
     module: &mut Module<'c>,
@@ -85,7 +85,7 @@ pub(crate) fn adopt<'c>(
     Ok(())
 }
 
-/// What a module says of its target; nothing, if it does not.
+/// Returns the target of a module; empty if it has none.
 pub(crate) fn triple(module: &Module<'_>) -> String {
     let triple = module.as_operation().attribute(TRIPLE).ok();
     let triple = triple.and_then(|triple| StringAttribute::try_from(triple).ok());
@@ -93,7 +93,7 @@ pub(crate) fn triple(module: &Module<'_>) -> String {
 }
 
 impl Mlir {
-    /// The LLVM backend for the same target.
+    /// Returns the LLVM backend for the same target.
     pub(crate) fn llvm(&self) -> Llvm {
         Llvm { triple: self.triple.clone(), cpu: self.cpu.clone(), optimize: self.optimize }
     }

@@ -1,5 +1,5 @@
-//! Operations of the `llvm` dialect as LLVM 22 spells them: names of attributes, operand segments,
-//! branch weights. Nothing else in this crate knows a spelling that a version of LLVM may change.
+//! Operations of the `llvm` dialect as LLVM 22 spells them: names of attributes, operand segments, branch weights. No
+//! other file of this crate depends on a spelling that a version of LLVM may change.
 
 mod inst;
 mod symbol;
@@ -24,18 +24,18 @@ pub(crate) use symbol::{
 /// A named attribute.
 pub(crate) type Named<'c> = (Identifier<'c>, Attribute<'c>);
 
-/// What building operations needs, looked up once per module.
+/// A builder of operations, with types and attributes looked up once per module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ops<'c> {
     pub(crate) context: &'c Context,
     pub(crate) types: Types<'c>,
-    /// Of the target that the module names.
+    /// The facts of the module's target.
     pub(crate) facts: Facts,
-    /// What diagnostics call the code being emitted.
+    /// The location of operations, which diagnostics print.
     location: Location<'c>,
     names: Names<'c>,
     unit: Attribute<'c>,
-    /// Alignments by their logarithm.
+    /// The alignments 1 to 16, by their logarithm.
     alignments: [Attribute<'c>; 5],
     /// `i8`.
     byte: Attribute<'c>,
@@ -49,12 +49,12 @@ pub(crate) struct Ops<'c> {
     once: Attribute<'c>,
 }
 
-/// An attribute of the `llvm` dialect by its text.
+/// Parses an attribute of the `llvm` dialect.
 fn parse<'c>(context: &'c Context, text: &str) -> Attribute<'c> {
     Attribute::parse(context, text).expect("an attribute of the dialect, which is loaded")
 }
 
-/// Names of attributes.
+/// The names of attributes.
 #[derive(Clone, Copy, Debug)]
 struct Names<'c> {
     alignment: Identifier<'c>,
@@ -106,7 +106,7 @@ impl<'c> Names<'c> {
 }
 
 impl<'c> Ops<'c> {
-    /// The `llvm` dialect must be loaded.
+    /// Returns a builder; the `llvm` dialect must be loaded.
     pub(crate) fn new(context: &'c Context, triple: &str) -> Self {
         let types = Types::new(context);
         let alignment = |bytes| IntegerAttribute::new(types.i64, bytes).into();
@@ -128,13 +128,13 @@ impl<'c> Ops<'c> {
         }
     }
 
-    /// The same, for code that diagnostics, or readers of the text, call `name`.
+    /// Returns a builder of operations whose location is `name`.
     pub(crate) fn at(&self, name: &str) -> Self {
         let location = Location::name(self.context, name, Location::unknown(self.context));
         Ops { location, ..*self }
     }
 
-    /// An operation without regions or successors.
+    /// Returns an operation without regions or successors.
     pub(crate) fn op(
         &self,
         name: &str,
@@ -154,7 +154,7 @@ impl<'c> Ops<'c> {
         OperationBuilder::new(name, self.location).add_operands(operands).add_attributes(attributes)
     }
 
-    /// An empty block, whose parameters have types and perhaps names.
+    /// Returns an empty block; its parameters have types and perhaps names.
     pub(crate) fn block<'n>(
         &self,
         params: impl Iterator<Item = (Type<'c>, Option<&'n str>)>,
@@ -183,13 +183,13 @@ impl<'c> Ops<'c> {
         StringAttribute::new(self.context, text).into()
     }
 
-    /// How operations refer to a symbol.
+    /// Returns a reference to a symbol.
     pub(crate) fn symbol(&self, name: &str) -> Attribute<'c> {
         FlatSymbolRefAttribute::new(self.context, name).into()
     }
 }
 
-/// Building fails only where an operation must infer its results, which none of ours does.
+/// Builds an operation. Only operations that infer their results could fail.
 fn build(builder: OperationBuilder<'_>) -> Operation<'_> {
     builder.build().expect("an operation with explicit results")
 }

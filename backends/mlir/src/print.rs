@@ -1,4 +1,4 @@
-//! Readable MLIR: what parses back, with the names of values and the labels of blocks that the host IR has.
+//! Readable MLIR: text that parses back, with the names of values and the labels of blocks of the host IR.
 
 use codegen::ir;
 use melior::ir::Module;
@@ -6,7 +6,7 @@ use melior::ir::operation::{OperationLike, OperationPrintingFlags};
 
 use crate::raw;
 
-/// The text of a module that [`Mlir::module`](crate::Mlir::module) has made of `source`.
+/// Returns the text of a module that [`Mlir::module`](crate::Mlir::module) has made of `source`.
 pub fn text(module: &Module<'_>, source: &ir::Module) -> String {
     let flags = OperationPrintingFlags::new();
     raw::name_results(&flags);
@@ -26,7 +26,7 @@ pub fn text(module: &Module<'_>, source: &ir::Module) -> String {
     text
 }
 
-/// The name after the first `@`, with or without quotes.
+/// Returns the name after the first `@`, with or without quotes.
 fn function_name(head: &str) -> Option<&str> {
     let (_, rest) = head.split_once('@')?;
     match rest.strip_prefix('"') {
@@ -35,13 +35,13 @@ fn function_name(head: &str) -> Option<&str> {
     }
 }
 
-/// The labels of the blocks of a function.
+/// Returns the labels of a function's blocks.
 fn function_labels(source: &ir::Module, symbol: ir::Symbol) -> Option<Vec<String>> {
     let function = source.functions.iter().find(|function| function.symbol == symbol)?;
     Some(function.blocks().map(|(block, _)| function.label(block)).collect())
 }
 
-/// Writes a line with the label of each block in place of `bb` and its number.
+/// Appends a line with labels in place of `bb` and a number.
 fn relabel(line: &str, labels: &[String], text: &mut String) {
     const BLOCK: &str = "^bb";
     let (mut rest, mut quoted) = (line, false);

@@ -1,4 +1,4 @@
-//! What melior does not wrap: all unsafe code of this crate but a call of [`erase`].
+//! Functions that melior lacks: all unsafe code of this crate but a call of [`erase`].
 
 use inkwell::context::Context as LlvmContext;
 use inkwell::module::Module as LlvmModule;
@@ -11,14 +11,14 @@ use melior::ir::{
 };
 use mlir_sys as sys;
 
-/// A string attribute of any bytes; melior's are UTF-8.
+/// Returns a string attribute of any bytes; melior's are UTF-8.
 pub(crate) fn bytes_attribute<'c>(context: &'c Context, bytes: &[u8]) -> Attribute<'c> {
     let string = sys::MlirStringRef { data: bytes.as_ptr().cast(), length: bytes.len() };
     // SAFETY: the context is alive, and MLIR copies the `length` bytes.
     unsafe { Attribute::from_raw(sys::mlirStringAttrGet(context.to_raw(), string)) }
 }
 
-/// The parameters and the result of an `llvm.func` type; `None` for any other type.
+/// Returns the parameters and the result of an `llvm.func` type; `None` for any other type.
 pub(crate) fn function_parts<'c>(
     context: &'c Context,
     ty: Type<'c>,
@@ -35,7 +35,7 @@ pub(crate) fn function_parts<'c>(
     }
 }
 
-/// How operations refer to a symbol within another.
+/// Returns a reference to a symbol nested in another.
 pub(crate) fn nested_symbol<'c>(
     context: &'c Context,
     outer: &str,
@@ -47,7 +47,7 @@ pub(crate) fn nested_symbol<'c>(
     unsafe { Attribute::from_raw(sys::mlirSymbolRefAttrGet(context.to_raw(), outer, 1, &inner)) }
 }
 
-/// Adds an operation to the top level of a module.
+/// Appends an operation to the top level of a module.
 pub(crate) fn append<'c, 'a>(
     module: &'a Module<'c>,
     operation: Operation<'c>,
@@ -57,7 +57,7 @@ pub(crate) fn append<'c, 'a>(
     unsafe { OperationRefMut::from_raw(operation) }
 }
 
-/// Where the body of a function, or the contents of a data object, go.
+/// Returns the region of a function's body, or of a data object's contents.
 pub(crate) fn region<'c, 'a>(operation: &OperationRefMut<'c, 'a>) -> RegionRef<'c, 'a> {
     // SAFETY: functions and data objects have a region, which lives as long as they do.
     unsafe { RegionRef::from_raw(sys::mlirOperationGetRegion(operation.to_raw(), 0)) }
@@ -75,7 +75,7 @@ pub(crate) unsafe fn erase(operation: OperationRefMut<'_, '_>) {
     }
 }
 
-/// Renames the uses of a symbol within a module; false if they cannot all be known.
+/// Renames the uses of a symbol in a module; returns false if some uses are unknown.
 pub(crate) fn rename_uses(module: &Module<'_>, from: &str, to: &str) -> bool {
     let module = module.as_operation();
     let string = |s: &str| sys::MlirStringRef { data: s.as_ptr().cast(), length: s.len() };
@@ -85,20 +85,20 @@ pub(crate) fn rename_uses(module: &Module<'_>, from: &str, to: &str) -> bool {
     result.value != 0
 }
 
-/// Loads the dialect in which modules state their data layout.
+/// Loads the dialect of data layouts.
 pub(crate) fn load_data_layout(context: &Context) {
     // SAFETY: the function only returns the address of a static table.
     let handle = unsafe { DialectHandle::from_raw(sys::mlirGetDialectHandle__dlti__()) };
     handle.load_dialect(context);
 }
 
-/// Has results called after their locations in text.
+/// Prints results with the names of their locations.
 pub(crate) fn name_results(flags: &OperationPrintingFlags) {
     // SAFETY: the flags are alive.
     unsafe { sys::mlirOpPrintingFlagsPrintNameLocAsPrefix(flags.to_raw()) }
 }
 
-/// Translates a verified module to LLVM IR; `None` after a diagnostic.
+/// Translates a verified module to LLVM IR; returns `None` after a diagnostic.
 pub(crate) fn translate<'l>(
     module: &Module<'_>,
     context: &'l LlvmContext,

@@ -1,4 +1,4 @@
-//! Symbols: what the caller's module has under the names of the host IR, and who each of them is there.
+//! Symbols: those of the caller's module by name, and the native symbol of each symbol of the host IR.
 
 use std::collections::HashMap;
 
@@ -15,10 +15,10 @@ use crate::op::{
 };
 use crate::{data, raw};
 
-/// What a module can express.
+/// The capabilities of a module.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities { once: true, aliases: true };
 
-/// The names that the caller's module has.
+/// The symbols of the caller's module.
 pub(crate) struct Names<'n, 'c, 'a> {
     pub(crate) ops: &'n Ops<'c>,
     pub(crate) operations: HashMap<&'c str, OperationRefMut<'c, 'a>>,
@@ -44,9 +44,8 @@ impl<'c, 'a> Existing for Names<'_, 'c, 'a> {
     }
 }
 
-/// A symbol that is there must be the same kind of thing, and a function must take and return values
-/// of the same types. What is defined here follows the C calling convention; what is only called may
-/// follow another.
+/// Checks that an existing symbol is of the same kind, and that a function has the same parameter and result types. A
+/// definition must have the C calling convention; an import may have another.
 fn check_type(
     ops: &Ops<'_>,
     symbol: &ir::SymbolData,
@@ -82,7 +81,7 @@ fn check_type(
     }
 }
 
-/// True if a function says of an argument, or of its result, that it is extended so.
+/// Returns true if a function has an extension attribute on an argument, or on its result.
 fn extended<'c: 'a, 'a>(
     function: &impl OperationLike<'c, 'a>,
     argument: Option<usize>,
@@ -130,13 +129,13 @@ pub(crate) fn check_same<'c>(
     Err(mismatch.of(name))
 }
 
-/// The type of an `llvm.func`.
+/// Returns the type of an `llvm.func`.
 fn function_type<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> Option<Type<'c>> {
     let ty = operation.attribute("function_type").ok()?;
     TypeAttribute::try_from(ty).ok().map(|ty| ty.value())
 }
 
-/// The first difference between two function types.
+/// Returns the first difference between two function types.
 fn difference<'c>(ops: &Ops<'c>, wanted: Type<'c>, found: Type<'c>) -> Mismatch {
     let parts = |ty| raw::function_parts(ops.context, ty);
     if let (Some((wanted, _)), Some((found, _))) = (parts(wanted), parts(found)) {
@@ -148,14 +147,14 @@ fn difference<'c>(ops: &Ops<'c>, wanted: Type<'c>, found: Type<'c>) -> Mismatch 
     Mismatch::new(wanted, found)
 }
 
-/// Every operation of a module that has a name. One walk over the top level.
+/// Returns the symbols of a module by name, in one walk over its top level.
 pub(crate) fn existing<'c, 'a>(
     module: &'a Module<'c>,
 ) -> HashMap<&'c str, OperationRefMut<'c, 'a>> {
     operations(module).filter_map(|operation| Some((name(&operation)?, operation))).collect()
 }
 
-/// The top level of a module, in order.
+/// Returns the operations at the top level of a module, in order.
 pub(crate) fn operations<'c, 'a>(
     module: &'a Module<'c>,
 ) -> impl Iterator<Item = OperationRefMut<'c, 'a>> {
@@ -163,21 +162,21 @@ pub(crate) fn operations<'c, 'a>(
     std::iter::successors(first, OperationLike::next_in_block_mut)
 }
 
-/// The name of a symbol operation.
+/// Returns the name of a symbol operation.
 pub(crate) fn name<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> Option<&'c str> {
     let name = operation.attribute("sym_name").ok()?;
     StringAttribute::try_from(name).ok().map(|name| name.value())
 }
 
-/// Every symbol of the host IR in the caller's module.
+/// The native symbols of the host IR.
 pub(crate) struct Symbols<'c, 'a> {
-    /// Who each symbol is, in the order of the host IR.
+    /// The native symbol of each symbol, in the order of the host IR.
     pub(crate) natives: Vec<OperationRefMut<'c, 'a>>,
-    /// How our own code reaches it.
+    /// The reference by which our own code reaches each symbol.
     pub(crate) references: Vec<Reference<'c>>,
 }
 
-/// Declares what the plan declares.
+/// Declares the planned symbols.
 pub(crate) fn declare<'c, 'a>(
     module: &'a Module<'c>,
     names: &Names<'_, 'c, 'a>,
@@ -243,7 +242,7 @@ fn declare_symbol<'c, 'a>(
     }
 }
 
-/// Says who sees what is about to be defined.
+/// Sets linkage and visibility of a symbol that is about to be defined.
 fn describe<'c>(
     ops: &Ops<'c>,
     symbol: &ir::SymbolData,
@@ -258,7 +257,7 @@ fn describe<'c>(
     }
 }
 
-/// Declares what linkers keep one copy of, if the format has groups for that; the name of the list.
+/// Declares the COMDATs of once-symbols, if the format has COMDATs; returns the name of the list.
 fn groups<'c, 'a>(
     module: &'a Module<'c>,
     names: &Names<'_, 'c, 'a>,
@@ -277,7 +276,7 @@ fn groups<'c, 'a>(
     Some(name)
 }
 
-/// How code refers to a symbol of the module.
+/// Returns the reference to a symbol of the module.
 fn reference<'c>(
     ops: &Ops<'c>,
     native: &OperationRefMut<'c, '_>,

@@ -8,7 +8,7 @@ use melior::ir::r#type::IntegerType;
 
 use crate::raw;
 
-/// The types of the host IR in one context, looked up once.
+/// The types of host IR in one context, looked up once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Types<'c> {
     pub(crate) i1: Type<'c>,
@@ -23,7 +23,7 @@ pub(crate) struct Types<'c> {
 }
 
 impl<'c> Types<'c> {
-    /// The `llvm` dialect must be loaded.
+    /// Returns the types; the `llvm` dialect must be loaded.
     pub(crate) fn new(context: &'c Context) -> Self {
         let int = |bits| Type::from(IntegerType::new(context, bits));
         Types {
@@ -39,7 +39,7 @@ impl<'c> Types<'c> {
         }
     }
 
-    /// The type of a value.
+    /// Returns the type of a value.
     pub(crate) fn ty(&self, ty: ir::Type) -> Type<'c> {
         match ty {
             ir::Type::Bool => self.i1,
@@ -53,14 +53,15 @@ impl<'c> Types<'c> {
         }
     }
 
-    /// The type of a function.
+    /// Returns the type of a function.
     pub(crate) fn signature(&self, source: &ir::Signature) -> Type<'c> {
         let params: Vec<Type> = source.params.iter().map(|abi| self.ty(abi.ty)).collect();
         let result = source.result.map_or(self.void, |abi| self.ty(abi.ty));
         function(result, &params, false)
     }
 
-    /// The same, with `i1` for each truth for which `own`, the type of a function that is there, has it.
+    /// Returns the type of a function with `i1` for each truth value for which `own`, the type of an existing function,
+    /// has it.
     pub(crate) fn like(
         &self,
         context: &'c Context,

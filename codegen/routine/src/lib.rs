@@ -17,8 +17,8 @@
 //! | `let x: T;` `let x: [T; N];` | room on the stack; `x` is its address, `&T` |
 //! | `*p = e;` `p[i] = e;` `p.field = e;` | a store |
 //! | `if`, `match` on integers, `while`, `loop`, `for i in a..b`, `for i in (a..b).rev()`, `break`, `continue`, `return` | as in Rust |
-//! | `if unlikely(c) { … }` | the same, and the code stands with what is cold |
-//! | `call(…)?` | returns what the call yields, unless it is 0 |
+//! | `if unlikely(c) { … }` | an `if` whose body is cold |
+//! | `call(…)?` | returns the result of the call, unless it is 0 |
 //! | `raise!(where, complaint, e, …)` | calls `raise`, and returns -1, NULL or nothing; an `if` that ends so is cold |
 //!
 //! # Expressions

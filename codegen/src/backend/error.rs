@@ -87,7 +87,7 @@ impl From<Malformed> for Error {
     }
 }
 
-/// A difference between what the host IR says of a symbol and what the caller's module has.
+/// A difference between a symbol of the host IR and the symbol of the same name in the caller's module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// The argument that differs, as in [`Error::Kernel`].

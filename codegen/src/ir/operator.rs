@@ -4,67 +4,63 @@ use std::fmt;
 
 use super::signature::Type;
 
-/// Arithmetic. Integer operations wrap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Binary {
-    /// Integer sum.
-    Add,
-    /// Integer difference.
-    Sub,
-    /// Integer product, low half.
-    Mul,
-    /// Signed quotient, rounded to zero. Undefined for a zero divisor and for `MIN / -1`.
-    Sdiv,
-    /// Signed remainder of [`Binary::Sdiv`]; undefined where that is.
-    Srem,
-    /// Unsigned quotient. Undefined for a zero divisor.
-    Udiv,
-    /// Unsigned remainder. Undefined for a zero divisor.
-    Urem,
-    /// Bitwise and; also on `Bool`.
-    And,
-    /// Bitwise or; also on `Bool`.
-    Or,
-    /// Bitwise exclusive or; also on `Bool`.
-    Xor,
-    /// Shift left. The amount must be below the width.
-    Shl,
-    /// Shift right, filling with zeros. The amount must be below the width.
-    Lshr,
-    /// Shift right, filling with the sign. The amount must be below the width.
-    Ashr,
-    /// Floating-point sum.
-    Fadd,
-    /// Floating-point difference.
-    Fsub,
-    /// Floating-point product.
-    Fmul,
-    /// Floating-point quotient.
-    Fdiv,
+/// Defines an enum with the list of its variants.
+macro_rules! listed {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)*
+        }
+
+        impl $name {
+            /// All variants, in order.
+            pub(super) const ALL: &[$name] = &[$($name::$variant),*];
+        }
+    };
+}
+
+listed! {
+    /// Arithmetic. Integer operations wrap.
+    Binary {
+        /// Integer sum.
+        Add,
+        /// Integer difference.
+        Sub,
+        /// Integer product, low half.
+        Mul,
+        /// Signed quotient, rounded to zero. Undefined for a zero divisor and for `MIN / -1`.
+        Sdiv,
+        /// Signed remainder of [`Binary::Sdiv`]; undefined where that is.
+        Srem,
+        /// Unsigned quotient. Undefined for a zero divisor.
+        Udiv,
+        /// Unsigned remainder. Undefined for a zero divisor.
+        Urem,
+        /// Bitwise and; also on `Bool`.
+        And,
+        /// Bitwise or; also on `Bool`.
+        Or,
+        /// Bitwise exclusive or; also on `Bool`.
+        Xor,
+        /// Shift left. The amount must be below the width.
+        Shl,
+        /// Logical shift right. The amount must be below the width.
+        Lshr,
+        /// Arithmetic shift right. The amount must be below the width.
+        Ashr,
+        /// Floating-point sum.
+        Fadd,
+        /// Floating-point difference.
+        Fsub,
+        /// Floating-point product.
+        Fmul,
+        /// Floating-point quotient.
+        Fdiv,
+    }
 }
 
 impl Binary {
-    /// All variants, in order.
-    pub(super) const ALL: &[Binary] = &[
-        Binary::Add,
-        Binary::Sub,
-        Binary::Mul,
-        Binary::Sdiv,
-        Binary::Srem,
-        Binary::Udiv,
-        Binary::Urem,
-        Binary::And,
-        Binary::Or,
-        Binary::Xor,
-        Binary::Shl,
-        Binary::Lshr,
-        Binary::Ashr,
-        Binary::Fadd,
-        Binary::Fsub,
-        Binary::Fmul,
-        Binary::Fdiv,
-    ];
-
     /// Returns true if the operands may be of this type.
     pub(super) fn takes(self, ty: Type) -> bool {
         match self {
@@ -77,65 +73,46 @@ impl Binary {
     }
 }
 
-/// Conditions. `S` signed, `U` unsigned (also for pointers), `F` floating point, where every ordered
-/// condition is false on NaN and `Fne` is true.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cond {
-    /// Equal.
-    Eq,
-    /// Not equal.
-    Ne,
-    /// Signed less.
-    Slt,
-    /// Signed less or equal.
-    Sle,
-    /// Signed greater.
-    Sgt,
-    /// Signed greater or equal.
-    Sge,
-    /// Unsigned less.
-    Ult,
-    /// Unsigned less or equal.
-    Ule,
-    /// Unsigned greater.
-    Ugt,
-    /// Unsigned greater or equal.
-    Uge,
-    /// Floating-point equal, ordered.
-    Feq,
-    /// Floating-point not equal, or unordered.
-    Fne,
-    /// Floating-point less, ordered.
-    Flt,
-    /// Floating-point less or equal, ordered.
-    Fle,
-    /// Floating-point greater, ordered.
-    Fgt,
-    /// Floating-point greater or equal, ordered.
-    Fge,
+listed! {
+    /// Conditions. `S` signed, `U` unsigned (also for pointers), `F` floating point, where every ordered
+    /// condition is false on NaN and `Fne` is true.
+    Cond {
+        /// Equal.
+        Eq,
+        /// Not equal.
+        Ne,
+        /// Signed less.
+        Slt,
+        /// Signed less or equal.
+        Sle,
+        /// Signed greater.
+        Sgt,
+        /// Signed greater or equal.
+        Sge,
+        /// Unsigned less.
+        Ult,
+        /// Unsigned less or equal.
+        Ule,
+        /// Unsigned greater.
+        Ugt,
+        /// Unsigned greater or equal.
+        Uge,
+        /// Floating-point equal, ordered.
+        Feq,
+        /// Floating-point not equal, or unordered.
+        Fne,
+        /// Floating-point less, ordered.
+        Flt,
+        /// Floating-point less or equal, ordered.
+        Fle,
+        /// Floating-point greater, ordered.
+        Fgt,
+        /// Floating-point greater or equal, ordered.
+        Fge,
+    }
 }
 
 impl Cond {
-    /// All variants, in order.
-    pub(super) const ALL: &[Cond] = &[
-        Cond::Eq,
-        Cond::Ne,
-        Cond::Slt,
-        Cond::Sle,
-        Cond::Sgt,
-        Cond::Sge,
-        Cond::Ult,
-        Cond::Ule,
-        Cond::Ugt,
-        Cond::Uge,
-        Cond::Feq,
-        Cond::Fne,
-        Cond::Flt,
-        Cond::Fle,
-        Cond::Fgt,
-        Cond::Fge,
-    ];
-
     /// Returns true if the operands may be of this type.
     pub(super) fn takes(self, ty: Type) -> bool {
         match self {
@@ -148,46 +125,33 @@ impl Cond {
     }
 }
 
-/// Conversions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Convert {
-    /// Zero extension to a wider integer; also from `Bool`.
-    Zext,
-    /// Sign extension to a wider integer.
-    Sext,
-    /// Truncation to a narrower integer.
-    Trunc,
-    /// A signed integer to the nearest float.
-    SintToFloat,
-    /// An unsigned integer to the nearest float.
-    UintToFloat,
-    /// `F32` to `F64`.
-    Promote,
-    /// `F64` to the nearest `F32`.
-    Demote,
-    /// An integer to a float of the same size or back, bit for bit.
-    Bitcast,
-    /// `Ptr` to `I64`.
-    PtrToInt,
-    /// `I64` to `Ptr`.
-    IntToPtr,
+listed! {
+    /// Conversions.
+    Convert {
+        /// Zero extension to a wider integer; also from `Bool`.
+        Zext,
+        /// Sign extension to a wider integer.
+        Sext,
+        /// Truncation to a narrower integer.
+        Trunc,
+        /// A signed integer to the nearest float.
+        SintToFloat,
+        /// An unsigned integer to the nearest float.
+        UintToFloat,
+        /// `F32` to `F64`.
+        Promote,
+        /// `F64` to the nearest `F32`.
+        Demote,
+        /// An integer to a float of the same size or back, bit for bit.
+        Bitcast,
+        /// `Ptr` to `I64`.
+        PtrToInt,
+        /// `I64` to `Ptr`.
+        IntToPtr,
+    }
 }
 
 impl Convert {
-    /// All variants, in order.
-    pub(super) const ALL: &[Convert] = &[
-        Convert::Zext,
-        Convert::Sext,
-        Convert::Trunc,
-        Convert::SintToFloat,
-        Convert::UintToFloat,
-        Convert::Promote,
-        Convert::Demote,
-        Convert::Bitcast,
-        Convert::PtrToInt,
-        Convert::IntToPtr,
-    ];
-
     /// Returns true if a value of the first type converts to the second.
     pub(super) fn takes(self, from: Type, to: Type) -> bool {
         let ints = from.is_int() && to.is_int();

@@ -9,7 +9,7 @@ use super::operator::mnemonic;
 use super::read::is_word;
 use super::symbols::{Linkage, SymbolKind};
 
-/// Prints a module. `{:#}` prints what `FromStr` reads: all bytes of all data.
+/// Prints a module. `{:#}` prints all bytes of all data, for `FromStr`.
 impl fmt::Display for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut first = true;

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::parser::{Parsed, Parser};
-use super::print_items::{list, quote};
+use super::print_items::{enclosed, list, quote};
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
@@ -44,7 +44,7 @@ impl Parser<'_> {
     /// Parses a clause, each at most once; returns the tokens that may follow it.
     fn clause(&mut self, launch: &mut Launch, expected: &str) -> Parsed<&'static str> {
         const NEXT: &str = "a clause such as `smem`, or `;`";
-        let word = if self.token == Token::Word { self.slice() } else { "" };
+        let word = self.peek_word();
         let seen = match word {
             "grid" => !launch.grid.is_empty(),
             "block" => !launch.block.is_empty(),
@@ -233,9 +233,7 @@ impl Display for Launch {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "launch {}.", self.image)?;
         quote(f, &self.gpu_kernel)?;
-        f.write_str("(")?;
-        list(f, &self.args)?;
-        f.write_str(")")?;
+        enclosed(f, "(", &self.args, ")")?;
         numbers(f, "grid", &self.grid)?;
         numbers(f, "block", &self.block)?;
         numbers(f, "smem", self.shared.as_slice())?;
@@ -249,9 +247,8 @@ fn numbers(f: &mut Formatter<'_>, word: &str, numbers: &[Expr]) -> fmt::Result {
     if numbers.is_empty() {
         return Ok(());
     }
-    write!(f, " {word}(")?;
-    list(f, numbers)?;
-    f.write_str(")")
+    write!(f, " {word}")?;
+    enclosed(f, "(", numbers, ")")
 }
 
 impl Display for LaunchAttribute {
@@ -274,11 +271,7 @@ impl Display for LaunchArg {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             LaunchArg::Value(value) => value.fmt(f),
-            LaunchArg::Struct(fields) => {
-                f.write_str("struct(")?;
-                list(f, fields)?;
-                f.write_str(")")
-            }
+            LaunchArg::Struct(fields) => enclosed(f, "struct(", fields, ")"),
             LaunchArg::Scratch { bytes, align } => write!(f, "scratch({bytes}, {align})"),
             LaunchArg::TensorMap(map) => map.fmt(f),
         }
@@ -288,13 +281,10 @@ impl Display for LaunchArg {
 /// Leaves out options that hold their default.
 impl Display for TensorMap {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "tensormap({}, box=[", self.tensor)?;
-        list(f, &self.extents)?;
-        f.write_str("]")?;
+        write!(f, "tensormap({}, ", self.tensor)?;
+        enclosed(f, "box=[", &self.extents, "]")?;
         if !self.steps.is_empty() {
-            f.write_str(", steps=[")?;
-            list(f, &self.steps)?;
-            f.write_str("]")?;
+            enclosed(f, ", steps=[", &self.steps, "]")?;
         }
         let options = [
             ("interleave", self.interleave.name(), self.interleave == Interleave::None),

@@ -54,22 +54,22 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// `[ location ] action`
+    /// `[ location ] statement`
     fn statement(&mut self) -> Parsed<Statement> {
         let is_location = self.token == Token::At && self.next_are([Token::Quoted, Token::Colon]);
         let location = if is_location { self.location()? } else { None };
-        Ok(Statement { location, kind: self.action()? })
+        Ok(Statement { location, kind: self.statement_kind()? })
     }
 
     /// Returns true where a statement other than a call starts.
     pub(super) fn starts_statement(&self) -> bool {
-        let word = if self.token == Token::Word { self.slice() } else { "" };
+        let word = self.peek_word();
         STATEMENTS.contains(&word)
             && (matches!(word, "if" | "return") || !self.next_is(Token::OpenParen))
     }
 
     /// Parses a statement. Words of statements before `(` are C functions, except `if` and `return`.
-    fn action(&mut self) -> Parsed<StatementKind> {
+    fn statement_kind(&mut self) -> Parsed<StatementKind> {
         self.mark(Part::Statement(self.statements));
         if self.blocks > Limit::Nesting.max() {
             return Err(self.excess(Limit::Nesting));
@@ -80,11 +80,11 @@ impl Parser<'_> {
         self.statements += 1;
         let word = if self.starts_statement() { self.slice() } else { "" };
         match word {
-            "if" => self.branch(),
-            "return" => self.give_back(),
-            "let" => self.binding(),
-            "for" => self.repetition(),
-            "raise" => self.failure(),
+            "if" => self.if_statement(),
+            "return" => self.return_statement(),
+            "let" => self.let_statement(),
+            "for" => self.for_statement(),
+            "raise" => self.raise_statement(),
             "launch" => self.launch(),
             _ => {
                 const EXPECTED: &str = "a statement or `}`";
@@ -96,7 +96,7 @@ impl Parser<'_> {
     }
 
     /// `"if" expr block [ "else" ( block | if ) ]`
-    fn branch(&mut self) -> Parsed<StatementKind> {
+    fn if_statement(&mut self) -> Parsed<StatementKind> {
         self.advance();
         let condition = self.expr()?;
         let then = self.block("an operator or `{`")?;
@@ -104,7 +104,7 @@ impl Parser<'_> {
         if self.is_word("else") {
             self.advance();
             otherwise = if self.is_word("if") {
-                vec![self.inner(Self::action)?.into()]
+                vec![self.inner(Self::statement_kind)?.into()]
             } else {
                 self.block("`if` or `{`")?
             };
@@ -113,7 +113,7 @@ impl Parser<'_> {
     }
 
     /// `"return" [ expr ] ";"`
-    fn give_back(&mut self) -> Parsed<StatementKind> {
+    fn return_statement(&mut self) -> Parsed<StatementKind> {
         self.advance();
         if self.accept(Token::Semicolon) {
             return Ok(StatementKind::Return(None));
@@ -127,7 +127,7 @@ impl Parser<'_> {
     }
 
     /// `"for" name "in" expr ".." expr block`
-    fn repetition(&mut self) -> Parsed<StatementKind> {
+    fn for_statement(&mut self) -> Parsed<StatementKind> {
         self.advance();
         let name = self.name("the name of a counter")?;
         if !self.is_word("in") {
@@ -142,7 +142,7 @@ impl Parser<'_> {
     }
 
     /// `"raise" word [ expr { "," expr } ] ";"`
-    fn failure(&mut self) -> Parsed<StatementKind> {
+    fn raise_statement(&mut self) -> Parsed<StatementKind> {
         self.advance();
         let kind = self.kind()?;
         let after = "an operator, `,` or `;`";
@@ -152,7 +152,7 @@ impl Parser<'_> {
     }
 
     /// `"let" name ( ":" type "=" call | "=" alloc | "=" expr ";" )`
-    fn binding(&mut self) -> Parsed<StatementKind> {
+    fn let_statement(&mut self) -> Parsed<StatementKind> {
         self.advance();
         let name = self.name("a name")?;
         if self.accept(Token::Colon) {

@@ -24,7 +24,7 @@ impl Parser<'_> {
     /// Parses a type; `expected` names the other things that may stand here.
     pub(super) fn type_or(&mut self, expected: &str) -> Parsed<ParamType> {
         self.mark(Part::Type(self.value));
-        let word = if self.token == Token::Word { self.slice() } else { "" };
+        let word = self.peek_word();
         if word == "Optional" {
             let inner = self.inside(Self::param_type)?;
             return Ok(ParamType::Optional(Box::new(inner)));
@@ -180,7 +180,7 @@ impl Parser<'_> {
     }
 
     fn dtype(&mut self) -> Parsed<DType> {
-        let word = if self.token == Token::Word { self.slice() } else { "" };
+        let word = self.peek_word();
         let dtype = word.parse().map_err(|_| self.no_type("an element type such as `float32`"))?;
         self.advance();
         Ok(dtype)

@@ -168,6 +168,11 @@ impl<'a> Parser<'a> {
         self.token == Token::Word && self.slice() == word
     }
 
+    /// Returns the current token if it is a word, else an empty text.
+    pub(super) fn peek_word(&self) -> &'a str {
+        if self.token == Token::Word { self.slice() } else { "" }
+    }
+
     /// Skips a word and returns it.
     pub(super) fn word(&mut self, expected: &str) -> Parsed<&'a str> {
         let word = self.slice();

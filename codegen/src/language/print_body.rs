@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::print_items::{list, quote};
+use super::print_items::{enclosed, list, quote};
 use super::reserved::{is_symbol, spelled};
 use crate::declaration::{
     Body, Call, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
@@ -34,14 +34,15 @@ fn block(f: &mut Formatter<'_>, statements: &[Statement], margin: usize) -> fmt:
             writeln!(f, "{:margin$}{location}", "")?;
         }
         write!(f, "{:margin$}", "")?;
-        action(f, &statement.kind, margin)?;
+        statement_kind(f, &statement.kind, margin)?;
         f.write_str("\n")?;
     }
     write!(f, "{:1$}}}", "", margin - STEP)
 }
 
-fn action(f: &mut Formatter<'_>, action: &StatementKind, margin: usize) -> fmt::Result {
-    match action {
+/// Prints a statement without its location.
+fn statement_kind(f: &mut Formatter<'_>, kind: &StatementKind, margin: usize) -> fmt::Result {
+    match kind {
         StatementKind::Let { name, value } => write!(f, "let {} = {value};", spelled(name)),
         StatementKind::Call { result: Some(Local { name, ty }), call } => {
             write!(f, "let {}: {ty} = {call};", spelled(name))
@@ -79,7 +80,7 @@ fn alternative(f: &mut Formatter<'_>, otherwise: &[Statement], margin: usize) ->
         [] => Ok(()),
         [Statement { location: None, kind: next @ StatementKind::If { .. } }] => {
             f.write_str(" else ")?;
-            action(f, next, margin)
+            statement_kind(f, next, margin)
         }
         statements => {
             f.write_str(" else ")?;
@@ -94,9 +95,8 @@ impl Display for Call {
             Call::Kernel(call) => return call.fmt(f),
             Call::Function { callee, args } => (callee, args),
         };
-        write!(f, "{callee}(")?;
-        list(f, args)?;
-        f.write_str(")")
+        write!(f, "{callee}")?;
+        enclosed(f, "(", args, ")")
     }
 }
 
@@ -119,15 +119,9 @@ impl Display for KernelCall {
         } else {
             quote(f, &self.symbol)?;
         }
-        f.write_str("(")?;
-        list(f, &self.args)?;
-        f.write_str(")")?;
+        enclosed(f, "(", &self.args, ")")?;
         match &self.status {
-            Some(errors) if !errors.is_empty() => {
-                f.write_str(" errors { ")?;
-                list(f, errors)?;
-                f.write_str(" }")
-            }
+            Some(errors) if !errors.is_empty() => enclosed(f, " errors { ", errors, " }"),
             Some(_) | None => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::parse_expression::{Infix, Precedence};
-use super::print_items::{list, quote};
+use super::print_items::{enclosed, quote};
 use super::reserved::spelled;
 use crate::declaration::{Expr, Member};
 
@@ -38,8 +38,8 @@ impl Display for Expr {
                 operand(f, inner, precedence(inner) >= Precedence::Not)
             }
             Expr::Logic(op, lhs, rhs) => infix(f, Infix::Logic(*op), op.text(), [lhs, rhs]),
-            Expr::Array(all) => several(f, "[", all, "]"),
-            Expr::Shape(all) => several(f, "Shape(", all, ")"),
+            Expr::Array(all) => enclosed(f, "[", all, "]"),
+            Expr::Shape(all) => enclosed(f, "Shape(", all, ")"),
         }
     }
 }
@@ -48,12 +48,6 @@ impl Display for Expr {
 fn postfix(f: &mut Formatter<'_>, base: &Expr, after: fmt::Arguments<'_>) -> fmt::Result {
     operand(f, base, !is_literal(base) && precedence(base) == Precedence::Postfix)?;
     f.write_fmt(after)
-}
-
-fn several(f: &mut Formatter<'_>, open: &str, all: &[Expr], close: &str) -> fmt::Result {
-    f.write_str(open)?;
-    list(f, all)?;
-    f.write_str(close)
 }
 
 /// Prints a binary expression. Comparisons do not chain; other operators are left-associative.

@@ -69,17 +69,29 @@ struct Header<'a>(&'a Signature);
 
 impl Display for Header<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}(", self.0.name)?;
-        list(f, &self.0.params)?;
-        f.write_str(")")
+        f.write_str(&self.0.name)?;
+        enclosed(f, "(", &self.0.params, ")")
     }
 }
 
+/// Prints entries separated by commas.
 pub(super) fn list(f: &mut Formatter<'_>, entries: &[impl Display]) -> fmt::Result {
     for (index, entry) in entries.iter().enumerate() {
         write!(f, "{}{entry}", if index == 0 { "" } else { ", " })?;
     }
     Ok(())
+}
+
+/// Prints entries separated by commas between two signs.
+pub(super) fn enclosed(
+    f: &mut Formatter<'_>,
+    open: &str,
+    entries: &[impl Display],
+    close: &str,
+) -> fmt::Result {
+    f.write_str(open)?;
+    list(f, entries)?;
+    f.write_str(close)
 }
 
 impl Display for Constraint {

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use abi_spec::DeviceType;
 
 use super::print_expression::float;
-use super::print_items::{list, quote};
+use super::print_items::{enclosed, quote};
 use super::reserved::spelled;
 use crate::declaration::{
     Device, Dim, Element, Literal, Mapping, ObjectClass, Output, Param, ParamType, ResultType,
@@ -31,35 +31,14 @@ impl Display for ParamType {
             ParamType::Object(class) => class.fmt(f),
             ParamType::Sequence(Sequence::Array, element) => write!(f, "Array[{element}]"),
             ParamType::Sequence(Sequence::List, element) => write!(f, "List[{element}]"),
-            ParamType::Mapping(mapping, types) => {
-                f.write_str(match mapping {
-                    Mapping::Map => "Map",
-                    Mapping::Dict => "Dict",
-                })?;
-                entries(f, &types[..])
-            }
-            ParamType::Tuple(elements) => {
-                f.write_str("Tuple")?;
-                entries(f, elements)
-            }
+            ParamType::Mapping(Mapping::Map, types) => enclosed(f, "Map[", &types[..], "]"),
+            ParamType::Mapping(Mapping::Dict, types) => enclosed(f, "Dict[", &types[..], "]"),
+            ParamType::Tuple(elements) => enclosed(f, "Tuple[", elements, "]"),
             ParamType::Optional(inner) => write!(f, "Optional[{inner}]"),
-            ParamType::Union(types) => {
-                f.write_str("Union")?;
-                entries(f, types)
-            }
-            ParamType::Literal(literals) => {
-                f.write_str("Literal")?;
-                entries(f, literals)
-            }
+            ParamType::Union(types) => enclosed(f, "Union[", types, "]"),
+            ParamType::Literal(literals) => enclosed(f, "Literal[", literals, "]"),
         }
     }
-}
-
-/// Prints entries in brackets.
-fn entries(f: &mut Formatter<'_>, entries: &[impl Display]) -> fmt::Result {
-    f.write_str("[")?;
-    list(f, entries)?;
-    f.write_str("]")
 }
 
 impl Display for Element {
@@ -126,7 +105,7 @@ impl Display for Shape {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Shape::AnyRank => f.write_str("[...]"),
-            Shape::Dims(dims) => entries(f, dims),
+            Shape::Dims(dims) => enclosed(f, "[", dims, "]"),
         }
     }
 }
@@ -136,7 +115,7 @@ impl Display for Strides {
         match self {
             Strides::Contiguous => f.write_str("contiguous"),
             Strides::Any => f.write_str("any"),
-            Strides::List(dims) => entries(f, dims),
+            Strides::List(dims) => enclosed(f, "[", dims, "]"),
         }
     }
 }
@@ -166,11 +145,7 @@ impl Display for ResultType {
             ResultType::Value(ty) => ty.fmt(f),
             ResultType::Allocated(outputs) => match &outputs[..] {
                 [output] => output.fmt(f),
-                outputs => {
-                    f.write_str("(")?;
-                    list(f, outputs)?;
-                    f.write_str(")")
-                }
+                outputs => enclosed(f, "(", outputs, ")"),
             },
         }
     }

@@ -74,7 +74,7 @@ impl Parser<'_> {
 
     /// Checks that the current word starts no statement of another language.
     pub(super) fn no_other_statement(&self, expected: &str) -> Parsed<()> {
-        let word = if self.token == Token::Word { self.slice() } else { "" };
+        let word = self.peek_word();
         match find(&ELSEWHERE, word).filter(|_| !self.next_is(Token::OpenParen)) {
             Some(meant) => Err(self.instead(expected, meant)),
             None => Ok(()),

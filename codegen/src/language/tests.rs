@@ -1,5 +1,4 @@
-//! Tests of the language: what is accepted, what errors say, and that text and values are two faces of
-//! the same thing.
+//! Tests of the language: accepted texts, errors, and the round trip of text and values.
 
 mod canonical;
 mod errors;

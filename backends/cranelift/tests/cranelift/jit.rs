@@ -1,4 +1,4 @@
-//! Runs host IR in this process.
+//! A test JIT: runs host IR in this process.
 
 use codegen::ir::{self, Module};
 use cranelift_jit::{JITBuilder, JITModule};
@@ -8,7 +8,7 @@ use tvm_ffi_codegen_cranelift::{Settings, emit, isa};
 
 use crate::functions;
 
-/// An empty module for this process, with the verifier on; `name` resolves to `address`.
+/// Returns an empty module for this process, with the verifier on; `name` resolves to `address`.
 pub(crate) fn empty(optimize: bool, imports: &[(&str, *const u8)]) -> JITModule {
     let settings = Settings { optimize, verify: true, ..Settings::JIT };
     let isa = isa(&Triple::host(), settings).unwrap();
@@ -21,13 +21,13 @@ pub(crate) fn empty(optimize: bool, imports: &[(&str, *const u8)]) -> JITModule 
 pub(crate) struct Running(JITModule);
 
 impl Running {
-    /// Makes what has been emitted callable.
+    /// Finalizes the emitted functions.
     pub(crate) fn start(mut module: JITModule) -> Self {
         module.finalize_definitions().unwrap();
         Running(module)
     }
 
-    /// Where a function is.
+    /// Returns the address of a function.
     pub(crate) fn address(&self, name: &str) -> usize {
         let Some(FuncOrDataId::Func(id)) = self.0.get_name(name) else { panic!("no {name}") };
         self.0.get_finalized_function(id).addr()

@@ -1,12 +1,12 @@
-//! Tests of the Cranelift backend: what each instruction computes, how symbols meet a module that is not
-//! empty, and what is in text and object files.
+//! Tests of the Cranelift backend: the result of each instruction, symbols in modules that are not empty, and the
+//! contents of text and object files.
 
 mod jit;
 mod objects;
 mod symbols;
 mod text;
 
-// What every backend that runs in process must do alike.
+// Tests that every backend in process must pass.
 #[path = "../../../tests/atomics.rs"]
 mod atomics;
 #[path = "../../../tests/constructor.rs"]

@@ -1,4 +1,4 @@
-//! Object files of every target.
+//! Tests of object files of every target.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ fn bytes(triple: &str) -> Vec<u8> {
     compiled(triple, &sample::module()).remove(0)
 }
 
-/// The objects that a module is compiled to: here one.
+/// Compiles a module to objects: here one.
 pub(crate) fn compiled(triple: &str, module: &ir::Module) -> Vec<Vec<u8>> {
     vec![Cranelift { triple: triple.parse().unwrap() }.object(module).unwrap()]
 }
@@ -74,8 +74,8 @@ fn coff_directives_export() {
     assert_eq!(directives("x86_64-pc-windows-gnu"), gnu);
 }
 
-/// A shared library may be preempted symbol by symbol, and linkers refuse relative references to what
-/// may be: our own code goes through locals, and through the global offset table for everything else.
+/// Symbols of a shared library may be preempted one by one, and linkers refuse relative references to such symbols: our
+/// own code uses locals, and the global offset table for everything else.
 #[test]
 fn elf_code_never_refers_to_its_own_exports() {
     each(|triple, file| {
@@ -120,7 +120,7 @@ fn elf_has_unwind_tables_and_no_executable_stack() {
     });
 }
 
-/// What a linker accepts in a read-only segment: distances from a symbol that cannot be preempted.
+/// Linkers accept only distances from symbols that cannot be preempted in a read-only segment.
 #[test]
 fn unwind_tables_need_no_relocation_at_run_time() {
     for (triple, kind) in [
@@ -152,7 +152,7 @@ fn same_source_same_bytes() {
     }
 }
 
-/// What Cranelift is told of a byte and a word, as arguments and results.
+/// Returns the extensions of a byte and a word as arguments and results.
 #[test]
 fn integers_are_extended_as_the_platform_says() {
     let byte = ir::AbiType { ty: ir::Type::I8, extend: ir::Extend::Zero };
@@ -173,7 +173,7 @@ fn integers_are_extended_as_the_platform_says() {
     }
 }
 
-/// Of riscv64 a ninth float takes the register of an integer.
+/// On riscv64 a ninth float takes an integer register.
 #[test]
 fn floats_beyond_their_registers_are_integers() {
     let mut params = vec![ir::Type::I64.into(); 2];

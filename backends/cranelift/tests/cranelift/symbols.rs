@@ -1,4 +1,4 @@
-//! What happens when the native module is not empty.
+//! Tests of emission into native modules that are not empty.
 
 use codegen::ir::{self, Binary, Builder, Linkage, Module, Signature, SymbolKind, Type};
 use cranelift_codegen::ir::{AbiParam, Signature as Native, types};
@@ -88,7 +88,7 @@ fn an_import_of_one_source_is_defined_by_the_next() {
     assert_eq!(Running::start(module).call("user", &[12]), 144);
 }
 
-/// Declares `kernel` as given, emits [`sample::module`], and expects a refusal that leaves no trace.
+/// Declares `kernel` as given, emits [`sample::module`], and expects an error that leaves the module unchanged.
 fn refused(params: &[types::Type], returns: &[types::Type]) -> Error {
     let mut module = empty(false, &[]);
     let native = native(params, returns, &module);
@@ -180,7 +180,8 @@ fn a_kernel_in_the_module_is_called_as_it_was_declared() {
     assert_eq!(Running::start(module).call("user", &[6, 7]), 42);
 }
 
-/// Nothing would run them in a JIT, and the interface of a module does not tell what it is.
+/// Constructors are refused: a JIT would not run them, and the interface of a module does not tell a JIT from an
+/// object.
 #[test]
 fn constructors_are_refused() {
     let source = constructor::module();

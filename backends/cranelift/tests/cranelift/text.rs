@@ -1,4 +1,4 @@
-//! The text form.
+//! Tests of the text form.
 
 use codegen::ir::{Builder, Linkage, Module, Signature, SymbolKind, Type};
 use tvm_ffi_codegen_cranelift::Cranelift;

@@ -1,4 +1,4 @@
-//! Functions that run when the code is loaded.
+//! Tests of constructors.
 
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -6,7 +6,7 @@ use tvm_ffi_codegen_llvm::{emit, verify};
 
 use crate::constructor;
 
-/// The list of a module that is `text` with constructors emitted into it, this many times.
+/// Returns the list of constructors after emission into a module with `text`, `times` times.
 fn list(text: &str, times: usize) -> String {
     let context = Context::create();
     let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "test");

@@ -1,4 +1,4 @@
-//! Kernels in the module of their wrapper disappear into it.
+//! Tests that kernels in the module of their wrapper are inlined.
 
 use codegen::ir::{Builder, Cond, Linkage, Module, Signature, SymbolKind, Type};
 use inkwell::IntPredicate;
@@ -13,7 +13,7 @@ fn kernel_type() -> Signature {
     Signature::new(&[Type::Ptr, Type::Ptr, Type::I64], None)
 }
 
-/// What a wrapper of `add_one` looks like: checks that leave for a cold block, then the call.
+/// Returns a wrapper of `add_one`: checks that branch to a cold block, then the call.
 fn wrapper() -> Module {
     let mut module = Module::default();
     let kernel = module.declare("kernel", Linkage::Import, SymbolKind::Function(kernel_type()));
@@ -82,7 +82,7 @@ fn an_internal_kernel_is_inlined_and_vectorised() {
     assert!(!text.contains("kernel") && text.contains("<4 x float>"), "{text}");
 }
 
-/// The kernel as clang gives it, with what it says of a function for the generic processor of a target.
+/// Returns the kernel as clang emits it, with clang's attributes for the generic processor of a target.
 fn clang(triple: &str, attributes: &str) -> String {
     format!(
         "target triple = \"{triple}\"

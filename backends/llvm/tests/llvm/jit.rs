@@ -1,4 +1,4 @@
-//! Runs host IR in this process.
+//! A test JIT: runs host IR in this process.
 
 use codegen::ir::{self, Module};
 use inkwell::OptimizationLevel;
@@ -9,7 +9,7 @@ use tvm_ffi_codegen_llvm::{Llvm, Optimize, emit, optimize, verify};
 
 use crate::functions;
 
-/// The host, at a level.
+/// Returns the backend for the host at a level.
 pub(crate) fn host(optimize: Optimize) -> Llvm {
     Llvm { optimize, ..Llvm::default() }
 }
@@ -22,13 +22,13 @@ pub(crate) fn context() -> &'static Context {
     Box::leak(Box::new(Context::create()))
 }
 
-/// An empty module for this process.
+/// Returns an empty module for this process.
 pub(crate) fn empty() -> Native<'static> {
     host(Optimize::O0).module(context(), &Module::default(), &[]).unwrap()
 }
 
 impl Running {
-    /// Compiles what has been emitted; a name resolves to an address.
+    /// Compiles the emitted functions; a name resolves to an address.
     pub(crate) fn start(
         module: &Native<'static>,
         level: Optimize,
@@ -52,7 +52,7 @@ impl Running {
         Running(engine)
     }
 
-    /// Where a function is.
+    /// Returns the address of a function.
     pub(crate) fn address(&self, name: &str) -> usize {
         self.0.get_function_address(name).unwrap()
     }

@@ -1,4 +1,4 @@
-//! Kernels in LLVM's text and bitcode, good and bad.
+//! Tests of kernels in LLVM's text and bitcode, valid and invalid.
 
 use codegen::ir::{Linkage, Module, Signature, SymbolKind, Type};
 use inkwell::context::Context;
@@ -63,7 +63,7 @@ fn text_and_bitcode_are_linked_and_hidden() {
     }
 }
 
-/// What was there before is what the caller exports, and stays so.
+/// Symbols that the module had before are the caller's exports, and stay exported.
 #[test]
 fn what_the_caller_defined_stays_visible() {
     let module = empty();
@@ -87,7 +87,7 @@ fn a_linked_kernel_of_another_type_is_refused() {
     assert_eq!(error.to_string(), "`kernel` is i32 (i64) in the module, expected i64 (i64)");
 }
 
-/// Links and expects a refusal that leaves no trace; what LLVM says.
+/// Links and expects an error that leaves the module unchanged; returns LLVM's message.
 fn refused(module: &Native<'_>, inputs: &[Input<'_>]) -> String {
     let before = module.print_to_string().to_string();
     let error = link(module, inputs).unwrap_err();

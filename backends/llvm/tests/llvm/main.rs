@@ -1,5 +1,5 @@
-//! Tests of the LLVM backend: what each instruction computes, how symbols meet a module that is not
-//! empty, how kernels are linked and inlined, and what is in text and object files.
+//! Tests of the LLVM backend: the result of each instruction, symbols in modules that are not empty, linking and
+//! inlining of kernels, and the contents of text and object files.
 
 mod constructors;
 mod inline;
@@ -10,7 +10,7 @@ mod quiet;
 mod symbols;
 mod text;
 
-// What every backend that runs in process must do alike.
+// Tests that every backend in process must pass.
 #[path = "../../../tests/atomics.rs"]
 mod atomics;
 #[path = "../../../tests/constructor.rs"]

@@ -1,4 +1,4 @@
-//! Object files of every target.
+//! Tests of object files of every target.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ fn bytes(triple: &str, optimize: Optimize) -> Vec<u8> {
     target(triple, optimize).object(&sample::module()).unwrap()
 }
 
-/// The objects that a module is compiled to: one for each level.
+/// Compiles a module to objects: one for each level.
 pub(crate) fn compiled(triple: &str, module: &ir::Module) -> Vec<Vec<u8>> {
     LEVELS.map(|level| target(triple, level).object(module).unwrap()).into()
 }
@@ -42,7 +42,7 @@ fn exports_and_imports_are_what_the_source_says() {
         let under = if file.format() == BinaryFormat::MachO { "_" } else { "" };
         let plain = |name: &str| name.strip_prefix(under).unwrap().to_owned();
         let named = || {
-            // What LLVM adds for COFF: floats are used, a constant, and the address of what is imported.
+            // Symbols that LLVM adds for COFF: the mark of floats, a constant, and the address of an import.
             let real = |name: &str| {
                 !["", "_fltused", "__real@3fe0000000000000", ".refptr.outside"].contains(&name)
             };
@@ -94,8 +94,8 @@ fn coff_directives_export() {
     }
 }
 
-/// A shared library may be preempted symbol by symbol: our own code goes through locals, so that a library
-/// that was loaded earlier cannot take the place of what it exports.
+/// Symbols of a shared library may be preempted one by one: our own code uses locals, so that a library that was loaded
+/// earlier cannot take the place of its exports.
 #[test]
 fn elf_code_never_refers_to_its_own_exports() {
     each(|target, file| {
@@ -130,7 +130,7 @@ fn same_source_same_bytes() {
     }
 }
 
-/// What is declared, and what is defined, of a byte and a word.
+/// Returns the attributes of a byte and a word in a declaration and in a definition.
 #[test]
 fn integers_are_extended_as_the_platform_says() {
     let byte = ir::AbiType { ty: ir::Type::I8, extend: ir::Extend::Zero };
@@ -212,8 +212,8 @@ fn every_operator_is_compiled() {
             let bytes = target(triple, level).object(module);
             let bytes = bytes.unwrap_or_else(|error| panic!("{triple}: {error}"));
             let file = object::File::parse(&*bytes).unwrap();
-            // A libcall would be a symbol that no runtime of ours has. Visual C++'s startup code has the
-            // one that says that floats are used.
+            // A libcall would be a symbol that no runtime of ours has. Visual C++'s startup code has the one that marks
+            // floats.
             let undefined = file.symbols().filter(|symbol| {
                 symbol.is_undefined() && !["", "_fltused"].contains(&symbol.name().unwrap())
             });
@@ -222,7 +222,7 @@ fn every_operator_is_compiled() {
     }
 }
 
-/// At the level that shall be quick no effort goes into what is cold; at higher ones it shall be small.
+/// At `-O1` cold functions are not optimised; at higher levels they are optimised for size.
 #[test]
 fn cold_functions_are_optimized_by_level() {
     for (level, word, steps) in

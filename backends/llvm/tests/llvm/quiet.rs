@@ -1,8 +1,8 @@
-//! LLVM itself writes nothing to stderr, whatever goes wrong.
+//! Tests that LLVM writes nothing to stderr, also on errors.
 
 use std::process::Command;
 
-/// The other tests once more, in a process whose stderr is watched. What tests print goes to stdout.
+/// Runs the other tests in a process whose stderr is read. Output of tests goes to stdout.
 #[test]
 fn nothing_is_written_to_stderr() {
     let program = std::env::current_exe().unwrap();
@@ -13,7 +13,7 @@ fn nothing_is_written_to_stderr() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
 
-/// Inline assembly is read as late as when code is generated; its errors are errors of the module.
+/// LLVM reads inline assembly only in code generation; its errors are errors of the module.
 #[test]
 fn late_diagnostics_are_errors() {
     use tvm_ffi_codegen_llvm::{Input, Optimize, compile, link};

@@ -1,4 +1,4 @@
-//! What happens when the native module is not empty.
+//! Tests of emission into native modules that are not empty.
 
 use codegen::ir::{
     self, AbiType, Binary, Builder, Data, Extend, Inst, Linkage, Module, Signature, SymbolKind,
@@ -95,7 +95,7 @@ fn an_import_of_one_source_is_defined_by_the_next() {
     assert_eq!(start(&module).call("user", &[12]), 144);
 }
 
-/// Emits and expects a refusal that leaves no trace.
+/// Emits and expects an error that leaves the module unchanged.
 fn refused(module: &Native<'_>, source: &Module) -> Error {
     let before = module.print_to_string().to_string();
     let error = emit(module, source).unwrap_err();
@@ -226,7 +226,7 @@ fn a_kernel_in_the_module_is_called_as_it_was_declared() {
     }
 }
 
-/// What is received is relied on only if the ABI promises it, whatever a kernel's declaration says.
+/// Receivers rely on an extension only if the ABI promises it, whatever a kernel's declaration says.
 #[test]
 fn a_result_is_extended_only_if_the_platform_promises_it() {
     let sign = AbiType { ty: Type::I8, extend: Extend::Sign };

@@ -1,4 +1,4 @@
-//! The text form.
+//! Tests of the text form.
 
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;

@@ -14,24 +14,24 @@ pub(crate) const ICMP: &str = "llvm.icmp";
 /// A comparison of floats.
 pub(crate) const FCMP: &str = "llvm.fcmp";
 
-/// How likely an edge into a cold block is, against the other edge.
+/// The weights of an edge into a cold block and of the other edge.
 const UNLIKELY: [i32; 2] = [1, 2000];
 
-/// Orderings of atomic accesses by their numbers in `AtomicOrdering`.
+/// The orderings of atomic accesses by their numbers in `AtomicOrdering`.
 const ACQUIRE: i64 = 4;
 const RELEASE: i64 = 5;
 const ACQUIRE_RELEASE: i64 = 6;
 
-/// How code refers to a symbol.
+/// The reference of code to a symbol.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reference<'c> {
-    /// Its name, or that of an alias.
+    /// The name of the symbol or of its alias.
     pub(crate) name: Attribute<'c>,
-    /// The name is that of an alias, which the dialect calls by its address only.
+    /// True for an alias: the dialect calls aliases only through their address.
     pub(crate) alias: bool,
-    /// The calling convention, where the caller's module has the function.
+    /// The calling convention, if the caller's module has the function.
     pub(crate) convention: Option<Attribute<'c>>,
-    /// Its type, where the caller's module has it with another than the host IR: truths may be `i1` there.
+    /// The type in the caller's module, if it differs: truth values may be `i1` there.
     pub(crate) function: Option<Type<'c>>,
 }
 
@@ -45,7 +45,7 @@ impl<'c> Ops<'c> {
         self.op("llvm.mlir.addressof", &[], &[self.types.ptr], &[name])
     }
 
-    /// `size` bytes; `one` is a constant 1.
+    /// Allocates `size` bytes; `one` is a constant 1.
     pub(crate) fn alloca(&self, one: Value<'c, '_>, size: u32, align: u32) -> Operation<'c> {
         let bytes = array(self.types.i8, size);
         let ty = (self.names.elem_type, TypeAttribute::new(bytes).into());
@@ -85,7 +85,7 @@ impl<'c> Ops<'c> {
         self.op("llvm.store", &[value, address], &[], &[self.alignment(align), ordering])
     }
 
-    /// Yields what was there, and whether it was what is expected.
+    /// Results in the old value, and whether it was the expected one.
     pub(crate) fn compare_exchange(
         &self,
         ty: Type<'c>,
@@ -100,7 +100,7 @@ impl<'c> Ops<'c> {
         self.op("llvm.cmpxchg", &operands, &[result], &orderings)
     }
 
-    /// A part of a structure.
+    /// Extracts an element of a structure.
     pub(crate) fn extract(
         &self,
         ty: Type<'c>,
@@ -110,7 +110,7 @@ impl<'c> Ops<'c> {
         self.op("llvm.extractvalue", &[structure], &[ty], &[self.position(position)])
     }
 
-    /// A structure with another part.
+    /// Replaces an element of a structure.
     pub(crate) fn insert(
         &self,
         ty: Type<'c>,
@@ -125,13 +125,13 @@ impl<'c> Ops<'c> {
         (self.names.position, DenseI64ArrayAttribute::new(self.context, &[position]).into())
     }
 
-    /// `base + offset` for a constant in bytes; not `i32::MIN`, which stands for an operand.
+    /// `base + offset` for a constant byte offset except `i32::MIN`, which means an operand.
     pub(crate) fn offset(&self, base: Value<'c, '_>, offset: i32) -> Operation<'c> {
         let index = DenseI32ArrayAttribute::new(self.context, &[offset]).into();
         self.element_pointer(&[base], index)
     }
 
-    /// `base + offset` for an `i64` in bytes.
+    /// `base + offset` for a byte offset of type `i64`.
     pub(crate) fn ptr_add(&self, base: Value<'c, '_>, offset: Value<'c, '_>) -> Operation<'c> {
         self.element_pointer(&[base, offset], self.dynamic_index)
     }
@@ -154,7 +154,7 @@ impl<'c> Ops<'c> {
         self.op(name, &[lhs, rhs], &[self.types.i1], &[predicate])
     }
 
-    /// A call of `callee`, or of the first operand.
+    /// Calls `callee`, or the first operand.
     pub(crate) fn call(
         &self,
         callee: Option<&Reference<'c>>,
@@ -185,7 +185,7 @@ impl<'c> Ops<'c> {
         build(self.start("llvm.br", args, &[]).add_successors(&[block]))
     }
 
-    /// `operands` are the condition, then the arguments of both blocks.
+    /// Branches; `operands` are the condition, then the arguments of both blocks.
     pub(crate) fn cond_br(
         &self,
         operands: &[Value<'c, '_>],

@@ -1,4 +1,4 @@
-//! Functions, data objects and aliases, and what they say of themselves.
+//! Functions, data objects and aliases, and their attributes.
 
 use codegen::backend::{self, Side};
 use codegen::ir;
@@ -12,7 +12,7 @@ use super::{Named, Ops, build, parse};
 pub(crate) const FUNC: &str = "llvm.func";
 /// A data object.
 pub(crate) const GLOBAL: &str = "llvm.mlir.global";
-/// Another name of a function or data object.
+/// An alias of a function or data object.
 const ALIAS: &str = "llvm.mlir.alias";
 /// The attributes of the parameters of a function or call: a list of dictionaries.
 pub(crate) const ARG_ATTRS: &str = "arg_attrs";
@@ -20,26 +20,26 @@ pub(crate) const ARG_ATTRS: &str = "arg_attrs";
 pub(crate) const RES_ATTRS: &str = "res_attrs";
 /// The calling convention of a function or call.
 pub(crate) const CONVENTION: &str = "CConv";
-/// The attribute that says who sees a symbol.
+/// The attribute of linkage.
 pub(super) const LINKAGE: &str = "linkage";
-/// A list of groups of which a linker keeps one copy, and an entry.
+/// A list of COMDATs, and an entry of it.
 const COMDAT: &str = "llvm.comdat";
 const SELECTOR: &str = "llvm.comdat_selector";
-/// `visibility_`: no loader sees it.
+/// The value of `visibility_` for hidden symbols.
 const HIDDEN: i64 = 1;
-/// Who fills the upper bits fills them with copies of the sign.
+/// The attribute of sign extension.
 pub(crate) const SIGNEXT: &str = "llvm.signext";
-/// Who fills the upper bits fills them with zeros.
+/// The attribute of zero extension.
 pub(crate) const ZEROEXT: &str = "llvm.zeroext";
 
-/// True if a function has a body, or a data object contents.
+/// Returns true if a function has a body, or a data object contents.
 pub(crate) fn is_defined<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> bool {
     let body = operation.region(0).is_ok_and(|region| region.first_block().is_some());
     body || operation.has_attribute("value")
 }
 
 impl<'c> Ops<'c> {
-    /// True if a symbol is seen in its module only.
+    /// Returns true if a symbol is visible in its module only.
     pub(crate) fn is_local<'a>(&self, symbol: &impl OperationLike<'c, 'a>) -> bool
     where
         'c: 'a,
@@ -48,7 +48,7 @@ impl<'c> Ops<'c> {
         linkage.is_ok_and(|linkage| linkage == self.internal || linkage == self.private)
     }
 
-    /// True if a linker keeps one copy of a symbol.
+    /// Returns true if a linker keeps one copy of a symbol.
     pub(crate) fn is_once<'a>(&self, symbol: &impl OperationLike<'c, 'a>) -> bool
     where
         'c: 'a,
@@ -56,7 +56,7 @@ impl<'c> Ops<'c> {
         symbol.attribute(LINKAGE) == Ok(self.once)
     }
 
-    /// Who sees a symbol.
+    /// Returns the attribute of a linkage.
     fn linkage(&self, linkage: ir::Linkage, is_data: bool) -> Attribute<'c> {
         match linkage {
             ir::Linkage::Import | ir::Linkage::Export => self.external,
@@ -66,8 +66,7 @@ impl<'c> Ops<'c> {
         }
     }
 
-    /// What a symbol says of who sees it, once it is to be defined. `groups` is the name of the list of
-    /// groups that has an entry for it.
+    /// Returns the attributes of linkage and visibility of a definition. `group` is its entry in the list of COMDATs.
     pub(crate) fn visibility(
         &self,
         linkage: ir::Linkage,
@@ -82,7 +81,7 @@ impl<'c> Ops<'c> {
         attributes
     }
 
-    /// A list of groups, of each of which a linker keeps one copy.
+    /// A list of COMDATs, with an entry for each symbol.
     pub(crate) fn groups(&self, name: &str, symbols: &[&str]) -> Operation<'c> {
         const ANY: i64 = 0;
         let region = Region::new();
@@ -97,14 +96,14 @@ impl<'c> Ops<'c> {
         build(self.start(COMDAT, &[], &name).add_regions([region]))
     }
 
-    /// Makes a definition local if everybody sees it.
+    /// Makes an external definition internal.
     pub(crate) fn internalize(&self, symbol: &mut Operation<'c>) {
         if is_defined(symbol) && symbol.attribute(LINKAGE) == Ok(self.external) {
             symbol.set_attribute(LINKAGE, self.internal);
         }
     }
 
-    /// A function without a body, seen by everybody.
+    /// An external function without a body.
     pub(crate) fn func(&self, name: &str, ty: Type<'c>) -> Operation<'c> {
         let attributes = [
             (self.names.sym_name, self.string(name)),
@@ -114,7 +113,7 @@ impl<'c> Ops<'c> {
         build(self.start(FUNC, &[], &attributes).add_regions([Region::new()]))
     }
 
-    /// The attributes that a function gets with its body.
+    /// Returns the attributes that a function gets with its body.
     pub(crate) fn body_attributes(
         &self,
         function: &ir::Function,
@@ -140,7 +139,7 @@ impl<'c> Ops<'c> {
         attributes
     }
 
-    /// A data object without contents, seen by everybody.
+    /// An external data object without contents.
     pub(crate) fn global(&self, name: &str, ty: Type<'c>) -> Operation<'c> {
         let attributes = [
             (self.names.sym_name, self.string(name)),
@@ -150,14 +149,14 @@ impl<'c> Ops<'c> {
         build(self.start(GLOBAL, &[], &attributes).add_regions([Region::new()]))
     }
 
-    /// The attributes that a data object gets with its contents.
+    /// Returns the attributes that a data object gets with its contents.
     pub(crate) fn contents_attributes(
         &self,
         data: &ir::Data,
         ty: Type<'c>,
         linkage: ir::Linkage,
     ) -> Vec<(&'static str, Attribute<'c>)> {
-        /// The address is never compared.
+        /// The value for objects whose address is never compared.
         const UNNAMED: i64 = 2;
         let mut attributes = vec![
             ("global_type", TypeAttribute::new(ty).into()),
@@ -172,7 +171,7 @@ impl<'c> Ops<'c> {
         attributes
     }
 
-    /// Another name for a symbol, seen in this module only.
+    /// An internal alias of a symbol.
     pub(crate) fn alias(&self, name: &str, ty: Type<'c>, target: Attribute<'c>) -> Operation<'c> {
         let attributes = [
             (self.names.sym_name, self.string(name)),
@@ -187,7 +186,7 @@ impl<'c> Ops<'c> {
         build(self.start(ALIAS, &[], &attributes).add_regions([region]))
     }
 
-    /// A list of functions that run when the code is loaded, none earlier than others want to.
+    /// A list of constructors, at the last priority.
     pub(crate) fn constructors(&self, functions: &[Attribute<'c>]) -> Operation<'c> {
         const PRIORITY: i64 = 65535;
         let list = |entries: &[Attribute<'c>]| ArrayAttribute::new(self.context, entries).into();
@@ -202,17 +201,17 @@ impl<'c> Ops<'c> {
         self.op("llvm.mlir.global_ctors", &[], &[], &attributes)
     }
 
-    /// The C calling convention.
+    /// Returns the C calling convention.
     pub(crate) fn c_convention(&self) -> Attribute<'c> {
         parse(self.context, "#llvm.cconv<ccc>")
     }
 
-    /// The convention by which a function keeps the registers of its callers.
+    /// Returns the convention by which a callee preserves most registers.
     pub(crate) fn keeping_convention(&self) -> Attribute<'c> {
         parse(self.context, "#llvm.cconv<preserve_mostcc>")
     }
 
-    /// Has a function say how one side extends its arguments, and its result.
+    /// Sets the extension attributes of a function, for one side of the arguments and of the result.
     pub(crate) fn extend<'a>(
         &self,
         function: &mut impl OperationMutLike<'c, 'a>,
@@ -226,8 +225,8 @@ impl<'c> Ops<'c> {
         }
     }
 
-    /// What one side says of the extension of arguments, and of the result: an attribute for each, where
-    /// any is extended.
+    /// Returns the lists of extension attributes of arguments and result, for one side of each; without any extension
+    /// there is no list.
     pub(crate) fn extensions(
         &self,
         signature: &ir::Signature,
@@ -247,7 +246,7 @@ impl<'c> Ops<'c> {
             .map(move |(name, extends)| (name, list(&extends)))
     }
 
-    /// A dictionary of at most one unit attribute.
+    /// Returns a dictionary of at most one unit attribute.
     fn flag(&self, extend: ir::Extend) -> Attribute<'c> {
         let name = match extend {
             ir::Extend::No => None,

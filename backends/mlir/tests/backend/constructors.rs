@@ -1,4 +1,4 @@
-//! Functions that run when the code is loaded.
+//! Tests of constructors.
 
 use codegen::ir::{self, Builder, Linkage, Signature};
 use inkwell::context::Context as LlvmContext;
@@ -36,7 +36,7 @@ fn constructors_join_those_of_the_module() {
     assert_eq!(list, expected);
 }
 
-/// What the module exports and calls itself goes by its local name.
+/// Calls of a function that the module exports use its local name.
 #[test]
 fn exported_functions_are_called_by_their_alias() {
     let mut source = ir::Module::default();

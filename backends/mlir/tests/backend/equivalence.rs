@@ -1,4 +1,4 @@
-//! LLVM and MLIR outputs are the same code.
+//! Tests that LLVM and MLIR outputs compile to the same code.
 
 use backend_llvm::Llvm;
 use codegen::{Library, ir};
@@ -7,7 +7,7 @@ use tvm_ffi_codegen_mlir::{Mlir, Optimize};
 
 use crate::every::{every, kinds};
 
-/// Name, contents and relocations of every section that is loaded.
+/// Returns name, contents and relocations of every loaded section.
 type Sections = Vec<(String, Vec<u8>, Vec<String>)>;
 
 fn sections(bytes: &[u8]) -> Sections {

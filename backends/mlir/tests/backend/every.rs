@@ -70,7 +70,7 @@ const CONSTANTS: [(Type, u64); 22] = [
     (Type::Ptr, 0x1234_5678_9abc),
 ];
 
-/// Writes results one after the other to what the last parameter points at.
+/// Writes results one after the other to the address in the last parameter.
 struct Out {
     base: Value,
     offset: i32,
@@ -104,7 +104,7 @@ fn define(
     module.functions.push(function);
 }
 
-/// The module.
+/// Returns the module.
 pub(crate) fn every() -> Module {
     let mut module = Module::default();
     arithmetic(&mut module);
@@ -317,7 +317,7 @@ fn symbols(module: &mut Module) {
     });
 }
 
-/// True if the module has an instruction of each kind: what the match below forgets does not compile.
+/// Returns true if the module has an instruction of each kind; the match covers all kinds.
 pub(crate) fn kinds(module: &Module) -> [bool; 15] {
     let mut seen = [false; 15];
     let blocks = module.functions.iter().flat_map(|function| &function.blocks);

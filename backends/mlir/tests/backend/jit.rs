@@ -1,4 +1,4 @@
-//! Runs host IR in this process, by way of LLVM IR.
+//! A test JIT: runs host IR in this process by way of LLVM IR.
 
 use codegen::ir::{self, Module};
 use inkwell::OptimizationLevel;
@@ -35,7 +35,7 @@ impl Running {
         Running(engine)
     }
 
-    /// Where a function is.
+    /// Returns the address of a function.
     pub(crate) fn address(&self, name: &str) -> usize {
         self.0.get_function_address(name).unwrap()
     }

@@ -1,4 +1,4 @@
-//! Kernels that come as text.
+//! Tests of kernels in text.
 
 use melior::Context;
 use melior::ir::Module;
@@ -23,7 +23,7 @@ fn input(text: &str) -> Input<'_> {
     Input { name: "kernels.mlir", bytes: text.as_bytes() }
 }
 
-/// The error of linking `text` into a module that has `before`, which stays as it is.
+/// Returns the error of linking `text` into a module with `before`, which stays unchanged.
 fn refused(before: &str, text: &[&str]) -> Error {
     let context = Context::new();
     melior::dialect::DialectHandle::llvm().load_dialect(&context);

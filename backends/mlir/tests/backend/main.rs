@@ -1,5 +1,4 @@
-//! The MLIR backend: what it emits, that LLVM compiles it to the code of the LLVM backend, and what it
-//! refuses.
+//! Tests of the MLIR backend: its output, errors, and that LLVM compiles it to the code of the LLVM backend.
 
 mod constructors;
 mod equivalence;
@@ -10,7 +9,7 @@ mod objects;
 mod symbols;
 mod text;
 
-// What every backend must do alike.
+// Tests that every backend must pass.
 #[path = "../../../tests/atomics.rs"]
 mod atomics;
 #[path = "../../../tests/constructor.rs"]

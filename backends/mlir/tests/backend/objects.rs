@@ -1,4 +1,4 @@
-//! Object files of every target.
+//! Tests of object files of every target.
 
 use backend_cranelift::Cranelift;
 use backend_llvm::Llvm;
@@ -14,7 +14,7 @@ pub(crate) fn target(triple: &str, optimize: Optimize) -> Mlir {
     Mlir { triple: triple.parse().unwrap(), optimize, ..Mlir::default() }
 }
 
-/// The objects that a module is compiled to: one for a low, one for a high level.
+/// Compiles a module to objects: one for a low, one for a high level.
 pub(crate) fn compiled(triple: &str, module: &ir::Module) -> Vec<Vec<u8>> {
     let levels = [Optimize::O0, Optimize::O2];
     levels.map(|level| target(triple, level).object(module).unwrap()).into()
@@ -51,7 +51,7 @@ fn unsupported_targets_are_errors() {
     assert_eq!(target.object(&sample::module()), Err(error));
 }
 
-/// Objects of different backends have the same symbols once; a linker takes any.
+/// Objects of different backends have the same once-symbols; a linker keeps any of them.
 #[test]
 fn a_linker_keeps_one_copy_of_two_backends() {
     let backends: [Box<dyn Backend>; 3] = [

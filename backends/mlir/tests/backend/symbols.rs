@@ -1,4 +1,4 @@
-//! Emission into a module that the caller owns.
+//! Tests of emission into modules of the caller.
 
 use codegen::ir::{self, Data, Linkage, SymbolKind};
 use melior::Context;
@@ -15,7 +15,7 @@ fn context() -> Context {
     context
 }
 
-/// Emits into a module that has `text`; the module's text after that.
+/// Emits into a module with `text`; returns the text after that.
 fn emitted(text: &str, source: &ir::Module) -> String {
     let context = context();
     let module = Module::parse(&context, text).unwrap();
@@ -24,7 +24,7 @@ fn emitted(text: &str, source: &ir::Module) -> String {
     module.as_operation().to_string()
 }
 
-/// The error of emitting into a module that has `text`, which stays as it is.
+/// Returns the error of emitting into a module with `text`, which stays unchanged.
 fn refused(text: &str, source: &ir::Module) -> Error {
     let context = context();
     let module = Module::parse(&context, text).unwrap();
@@ -102,7 +102,7 @@ fn kernel_that_extends_otherwise_is_refused() {
     );
 }
 
-/// What is received is relied on only if the ABI promises it, whatever a kernel's declaration says.
+/// Receivers rely on an extension only if the ABI promises it, whatever a kernel's declaration says.
 #[test]
 fn result_is_extended_only_if_the_platform_promises_it() {
     let params = "(i8, i8, i16, i16, i32, i64, f32, f64, !llvm.ptr)";
@@ -190,7 +190,7 @@ fn exported_data_is_reached_by_a_local_name() {
 fn data_that_has_no_type_is_refused() {
     let mut source = ir::Module::default();
     let symbol = source.declare("huge", Linkage::Export, SymbolKind::Data);
-    // Never read, and so never given any memory.
+    // The constant is never read, and so it gets no memory.
     let bytes = vec![0; 1 << 32];
     source.data.push(Data { large: true, ..Data::constant(symbol, bytes, 1) });
     let reason = "`huge` is larger than 4294967295 bytes".to_owned();

@@ -1,4 +1,4 @@
-//! The text form.
+//! Tests of the text form.
 
 use codegen::Backend;
 use codegen::ir::{Data, Linkage, SymbolKind};
@@ -16,7 +16,7 @@ fn parse<'c>(context: &'c Context, text: &str) -> Module<'c> {
     Module::parse(context, text).unwrap()
 }
 
-/// The names in the text are of no meaning: it is the module.
+/// The text with names parses to the same module.
 #[test]
 fn every_instruction_verifies_and_is_the_same_after_parsing() {
     let text = Mlir::default().text(&every()).unwrap();
@@ -28,7 +28,7 @@ fn every_instruction_verifies_and_is_the_same_after_parsing() {
     assert_eq!(Mlir::default().text(&every()).unwrap(), text);
 }
 
-/// Blocks and values are called what they are called in the text of host IR.
+/// Blocks and values have the names of the text of host IR.
 #[test]
 fn labels_and_names_are_those_of_host_ir() {
     let (source, text) = (every(), Mlir::default().text(&every()).unwrap());
@@ -49,7 +49,7 @@ fn labels_and_names_are_those_of_host_ir() {
     }
 }
 
-/// What stands between quotes stays.
+/// Text in quotes is unchanged.
 #[test]
 fn text_that_looks_like_a_label_stays() {
     let mut source = caller("^bb0", "^bb1");

@@ -51,7 +51,7 @@ pub fn param<Params: Handle>(b: &Builder<'_>) -> Params {
     Params::take(&mut values.into_iter())
 }
 
-/// Calls a function of the language, which has the linkage of the one that calls it.
+/// Emits a call of a routine. A routine that is not declared yet gets the linkage of the caller.
 pub fn call<R: Routine, Result: Handle>(b: &mut Builder<'_>, args: impl Handle) -> Result {
     let symbol = b.module.find(R::NAME).unwrap_or_else(|| {
         let linkage = b.module.symbols[b.symbol().index()].linkage;

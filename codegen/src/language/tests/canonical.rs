@@ -1,4 +1,4 @@
-//! Canonical text.
+//! Tests of canonical text.
 
 use crate::declaration::{BinaryOp, Comparison, Expr, Logic, Member};
 use crate::declaration::{Body, Library, Signature};

@@ -1,4 +1,4 @@
-//! What errors say: the first line of each. The other lines follow from the position.
+//! Tests of error messages: the first line of each. The other lines follow from the position.
 
 use abi_spec::{DType, DeviceType, Scalar};
 
@@ -315,7 +315,7 @@ fn what_was_meant() {
     for (text, expected) in rows {
         assert_eq!(first_line(&error(text)), expected, "{text}");
     }
-    // They are names as any others.
+    // These words are names.
     let names =
         "f(int: int8, float: int8) -> None = { while(int); let elif = float; double(elif); };";
     names.parse::<Library>().unwrap_or_else(|error| panic!("{error}"));
@@ -369,10 +369,10 @@ fn one_item_is_one_item() {
     assert_eq!(signature("f() -> None = k()"), "1:13: expected the end of the text, found `=`");
 }
 
-/// Makes a function wrong in a way that no text can.
+/// A change to a function that no text expresses.
 type Change = &'static dyn Fn(&mut Function);
 
-/// What is wrong with a function that no text describes.
+/// Returns the error of a function that no text describes.
 fn built(change: Change) -> String {
     let text = "f(x: Tensor([n], float32), a: int8) -> None = k(x);";
     let mut library: Library = text.parse().unwrap();
@@ -380,7 +380,7 @@ fn built(change: Change) -> String {
     library.validate().expect_err("the change is wrong").to_string()
 }
 
-/// The call that a function is.
+/// Returns the call of a function whose body is one call.
 pub(super) fn call(function: &mut Function) -> &mut KernelCall {
     let Body::Call(call) = &mut function.body else { panic!("the body is a call") };
     call

@@ -1,4 +1,4 @@
-//! No text makes the parser panic, and every error can be shown.
+//! Fuzz tests: no text makes the parser panic, and every error prints.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use super::generate;
 use crate::declaration::Library;
 use crate::language::parse_library;
 
-/// Parses a text and checks what comes back.
+/// Parses a text and checks the result.
 fn check(text: &str) -> Result<(), TestCaseError> {
     match text.parse::<Library>() {
         Ok(library) => prop_assert_eq!(library.to_string().parse::<Library>(), Ok(library)),
@@ -134,7 +134,7 @@ proptest! {
         check(&tokens.join(glue))?;
     }
 
-    /// A correct text in which one stretch was replaced by a token.
+    /// A correct text with one part replaced by a token.
     #[test]
     fn mutations(
         library in generate::library(),

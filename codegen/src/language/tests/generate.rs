@@ -1,4 +1,4 @@
-//! Random declarations that follow the grammar, all of it. They need not mean anything.
+//! Random declarations that follow the whole grammar; they need not be valid.
 
 use abi_spec::{DType, DeviceType, Scalar, TypeCode};
 use proptest::collection::vec;
@@ -26,7 +26,7 @@ const COMPARISONS: &[Comparison] = &[
 ];
 const BUILTINS: &[Builtin] = &[Builtin::CeilDiv, Builtin::Min, Builtin::Max];
 
-/// Words that stand in backticks where they are names of values.
+/// Words that need backticks as names of values.
 const RESERVED: &[&str] = &[
     "where", "try", "else", "and", "or", "not", "_", "min", "ceildiv", "stream", "null", "None",
     "True", "Shape", "Tensor", "Any", "str", "float32", "ptr", "bool",
@@ -185,7 +185,7 @@ fn param() -> impl Strategy<Value = Param> {
         .prop_map(|(name, ty, default, variadic)| Param { name, ty, default, variadic })
 }
 
-/// What may stand in quotes.
+/// A text in quotes.
 pub(super) fn text() -> impl Strategy<Value = String> {
     "[^\\p{Cc}]{0,9}"
 }

@@ -12,7 +12,7 @@ use crate::declaration::{
     StatusError,
 };
 
-/// Words that mean something in statements, and nothing elsewhere.
+/// Words that have a meaning in statements only.
 const WORDS: &[&str] =
     &["let", "alloc", "on", "if", "for", "in", "return", "raise", "launch", "image", "extern"];
 

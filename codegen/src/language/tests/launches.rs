@@ -1,4 +1,4 @@
-//! Images and launches: what they are written as, and what errors say.
+//! Tests of images and launches: canonical text and errors.
 
 use crate::declaration::Library;
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! No text is too long or too deep to be refused in an orderly way.
+//! Tests of limits: texts that are too long or too deep are errors.
 
 use super::errors::call;
 use crate::declaration::{BinaryOp, Builtin, Expr, Logic};
@@ -13,7 +13,7 @@ use crate::language::{
     MAX_SYMBOL, MAX_TEXT, MAX_TYPES, parse_library,
 };
 
-/// The limit that an error names.
+/// Returns the limit that an error names.
 fn limit<T>(result: Result<T, Error>) -> Option<Limit> {
     match result {
         Ok(_) => None,
@@ -22,7 +22,7 @@ fn limit<T>(result: Result<T, Error>) -> Option<Limit> {
     }
 }
 
-/// A text in which something occurs so many times.
+/// Returns a text with a part repeated.
 type SizedText<'a> = &'a dyn Fn(usize) -> String;
 
 #[test]
@@ -144,7 +144,7 @@ fn function() -> Function {
     "f(x: Tensor([n], float32), a: int8) -> None = k(x);".parse().unwrap()
 }
 
-/// The limit that a changed function exceeds, and the part that the error names.
+/// Returns the limit that a changed function exceeds, and the part that the error names.
 fn built(change: impl FnOnce(&mut Function)) -> (Limit, Part) {
     let mut function = function();
     change(&mut function);

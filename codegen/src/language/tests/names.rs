@@ -1,4 +1,4 @@
-//! Names that are reserved words: in backticks in texts, as they are in values.
+//! Tests of reserved words as names: backticks in text, none in values.
 
 use abi_spec::{DType, Scalar};
 
@@ -27,7 +27,7 @@ try(`stream`: Tensor([n, `max`], float32), `_`: Tuple[`str`: int64, x: bool], *`
     assert_eq!(library.to_string(), text);
 }
 
-/// Backticks are left out where no word means anything else.
+/// Backticks are left out where no word is reserved.
 #[test]
 fn canonical() {
     let rows = [
@@ -103,7 +103,7 @@ fn without_backticks() {
     }
 }
 
-/// Whoever makes values of what others have named has nothing to rename.
+/// Values hold reserved words as they are.
 #[test]
 fn values_have_any_names() {
     let [stream, max, local] = ["stream", "max", "None"].map(Expr::name);

@@ -1,11 +1,11 @@
-//! Where errors point.
+//! Tests of the positions of errors.
 
 use super::errors::{error, first_line};
 use crate::declaration::Library;
 use crate::error::{Error, Part};
 use crate::language::locate;
 
-/// Line, column, and the two lines with the caret.
+/// Returns line, column, and the two lines with the caret.
 fn shown(text: &str) -> (usize, usize, String) {
     let error = error(text);
     let position = error.position().expect("a position");

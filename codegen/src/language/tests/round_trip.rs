@@ -1,4 +1,4 @@
-//! Printing and parsing are inverse.
+//! Tests that parsing inverts printing.
 
 use proptest::prelude::*;
 
@@ -50,7 +50,7 @@ proptest! {
     }
 }
 
-/// Replaces blanks outside of quotes; in quotes a blank is a blank.
+/// Replaces the blanks outside of quotes.
 fn replace_blanks(text: &str, with: &str) -> String {
     let (mut out, mut quoted, mut escaped) = (String::new(), false, false);
     for c in text.chars() {

@@ -1,17 +1,17 @@
-//! Bodies that are programs: canonical text, structure, and what errors say and where they point.
+//! Tests of bodies that are programs: canonical text, structure, and errors with their positions.
 
 use super::errors::first_line;
 use crate::declaration::{Body, Call, Function, FunctionRef, Library, Statement, StatementKind};
 use crate::error::{Error, Part};
 use crate::language::{locate, parse_library};
 
-/// The statements of a function.
+/// Returns the statements of a function.
 fn block(function: &Function) -> &[Statement] {
     let Body::Block(statements) = &function.body else { panic!("the body is a block") };
     statements
 }
 
-/// The canonical text of a statement, without the margin of its first line.
+/// Returns the canonical text of a statement, without the margin of its first line.
 fn canonical(text: &str) -> String {
     match parse_library(&format!("f() -> None = {{{text}}};")) {
         Ok(library) => {
@@ -144,7 +144,7 @@ fn structure() {
     assert_eq!(otherwise.len(), 2);
 }
 
-/// A statement starts after its location, and they are numbered in the order in which they are written.
+/// A statement starts after its location, and statements are numbered in their order in the text.
 #[test]
 fn statements_have_positions() {
     let text = format!("g() -> None = k(1);\n{PROGRAM}");
@@ -165,7 +165,7 @@ fn statements_have_positions() {
     }
 }
 
-/// The parts of a block are not those of the signature, nor of a body of one call.
+/// The parts of a block are neither parts of the signature nor of a body of one call.
 #[test]
 fn blocks_have_no_other_parts() {
     let text = "f() -> None = { k(1); let v: Tensor([1, 2], int8, align=4) = @\"g\"(2); };
@@ -287,7 +287,7 @@ fn syntax() {
     }
 }
 
-/// What only `validate` finds points to the statement.
+/// Errors that only `validate` finds point to the statement.
 #[test]
 fn meaning() {
     let rows = [

@@ -1,4 +1,4 @@
-//! Calls and control flow of the module with everything.
+//! Calls and control flow of the module with every instruction.
 
 use codegen::ir::{
     AbiType, Binary, Builder, Cond, Extend, Linkage, Module, Signature, Symbol, SymbolKind, Type,
@@ -37,7 +37,7 @@ pub(super) fn calls(module: &mut Module) {
     module.functions.push(function);
 }
 
-/// A cold function, one that is not to be inlined, and one that linkers keep once.
+/// A cold function, one that is never inlined, and a once-function.
 fn callees(module: &mut Module, signature: &Signature) -> [Symbol; 3] {
     let kind = SymbolKind::Function(signature.clone());
     let external = module.declare("external", Linkage::Import, kind);
