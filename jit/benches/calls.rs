@@ -49,11 +49,11 @@ fn raw(function: &HostFunction, args: &[Any; 2]) {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let library: Library = TEXT.parse()?;
-    let address = add_one as *const u8;
-    // SAFETY: the kernels have the types that the declarations call them with, and `x` is only read.
+    let (adding, scaling): (extern "C" fn(_, _, _), extern "C" fn(_, _) -> _) = (add_one, scale);
+    // SAFETY: the kernels are sound for vectors of one length and for numbers, and `x` is only read.
     let jit = unsafe {
-        let jit = Jit::new()?.kernel("add_one", address);
-        jit.kernel("scale", scale as *const u8).reads("add_one", "x")
+        let jit = Jit::new()?.kernel("add_one", adding).kernel("scale", scaling);
+        jit.reads("add_one", "x")
     };
     let compiled = jit.compile(&library)?;
     let [add_one, scale] = ["add_one", "scale"].map(|name| compiled.function(name));
@@ -97,7 +97,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let compile = || -> Result<_, tvm_ffi_codegen_jit::Error> {
         // SAFETY: as above.
-        unsafe { Jit::new()?.kernel("add_one", address).kernel("scale", address) }.compile(&library)
+        unsafe { Jit::new()?.kernel("add_one", adding).kernel("scale", scaling) }.compile(&library)
     };
     let start = Instant::now();
     let live: Vec<_> = (0..LIBRARIES).map(|_| compile()).collect::<Result<_, _>>()?;

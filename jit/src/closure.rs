@@ -12,18 +12,18 @@ use crate::value::object::raised;
 
 /// What a closure gets as `self`, and how to free it; nothing by default, for functions that are none.
 #[derive(Default)]
-pub struct Context(Option<Owned>);
+pub struct Context(Option<OwnedPointer>);
 
 /// A pointer and how to free it.
-struct Owned {
+struct OwnedPointer {
     pointer: *mut c_void,
     free: Option<unsafe extern "C" fn(*mut c_void)>,
 }
 
 // SAFETY: who makes a context promises that it can be used and freed on any thread.
-unsafe impl Send for Owned {}
+unsafe impl Send for OwnedPointer {}
 // SAFETY: as above.
-unsafe impl Sync for Owned {}
+unsafe impl Sync for OwnedPointer {}
 
 impl Context {
     /// No context, for functions that are not closures.
@@ -42,7 +42,7 @@ impl Context {
             drop(unsafe { Box::from_raw(pointer.cast::<T>()) });
         }
         let pointer = Box::into_raw(Box::new(value)).cast();
-        Context(Some(Owned { pointer, free: Some(free::<T>) }))
+        Context(Some(OwnedPointer { pointer, free: Some(free::<T>) }))
     }
 
     /// Any pointer. `free` is called with it once, when the function object goes.
@@ -54,7 +54,7 @@ impl Context {
         pointer: *mut c_void,
         free: Option<unsafe extern "C" fn(*mut c_void)>,
     ) -> Context {
-        Context(Some(Owned { pointer, free }))
+        Context(Some(OwnedPointer { pointer, free }))
     }
 
     pub(crate) fn is_none(&self) -> bool {
@@ -66,7 +66,7 @@ impl Context {
     }
 }
 
-impl Drop for Owned {
+impl Drop for OwnedPointer {
     fn drop(&mut self) {
         if let Some(free) = self.free {
             // SAFETY: dropped once, as `Context::from_raw` allows.
@@ -122,8 +122,8 @@ impl HostFunction {
     /// }
     ///
     /// let library: Library = "scale(self: ptr, x: float64) -> float64 = scale(self, x);".parse()?;
-    /// // SAFETY: the kernel has the type that the declaration calls it with.
-    /// let jit = unsafe { Jit::new()?.kernel("scale", scale as *const u8) };
+    /// // SAFETY: the contexts below are numbers.
+    /// let jit = unsafe { Jit::new()?.kernel("scale", scale as extern "C" fn(_, _) -> _) };
     /// let function = jit.compile(&library)?.function("scale").expect("it is declared");
     ///
     /// // SAFETY: the kernel takes a `*const f64`.

@@ -6,10 +6,10 @@ use std::fmt;
 use std::ptr;
 use std::sync::{Arc, Mutex};
 
-use tvm_ffi_codegen::UNLOAD;
+use tvm_ffi_codegen::{Signature, UNLOAD};
 
 use crate::abi::{Any, SafeCall};
-use crate::code::address::{Address, Place};
+use crate::code::address::{Address, DataRange};
 use crate::code::assembly::Text;
 use crate::error::CallError;
 use crate::runtime::Runtime;
@@ -34,7 +34,7 @@ pub(crate) struct Code {
     /// The functions that return metadata and documentation, by symbol.
     pub(crate) getters: Vec<(String, Address)>,
     /// The import tree and the context, where there are any, by symbol.
-    pub(crate) data: Vec<(String, Place)>,
+    pub(crate) data: Vec<(String, DataRange)>,
     /// Kernels that nobody calls.
     pub(crate) uncalled: Vec<String>,
     /// The code; goes before what it refers to.
@@ -47,6 +47,8 @@ pub(crate) struct Code {
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) address: SafeCall,
+    /// Its declaration, unless it was lowered elsewhere.
+    pub(crate) signature: Option<Arc<Signature>>,
     /// Reads its handle.
     pub(crate) closure: bool,
     pub(crate) reads: Reads,
@@ -189,8 +191,9 @@ impl HostFunction {
     ///     axpy(x: Tensor([n], float64), y: Tensor([n], float64), a: float64) -> None
     ///         = axpy(a, x.data, y.data, n);
     /// ".parse()?;
-    /// // SAFETY: the kernel has the type that the declaration calls it with, and only reads `x`.
-    /// let jit = unsafe { Jit::new()?.kernel("axpy", axpy as *const u8).reads("axpy", "x") };
+    /// let kernel: extern "C" fn(_, _, _, _) = axpy;
+    /// // SAFETY: the kernel is sound for vectors of one length, and only reads `x`.
+    /// let jit = unsafe { Jit::new()?.kernel("axpy", kernel).reads("axpy", "x") };
     /// let axpy = jit.compile(&library)?.function("axpy").expect("it is declared");
     ///
     /// let (x, mut y) = (vec![1.0, 2.0], vec![10.0, 10.0]);
@@ -243,6 +246,11 @@ impl HostFunction {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.code.entries[self.index].name
+    }
+
+    /// Its declaration; `None` for a function that was lowered elsewhere.
+    pub fn signature(&self) -> Option<&Signature> {
+        self.code.entries[self.index].signature.as_deref()
     }
 
     /// The runtime that it calls.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use abi_spec::library_bin::DecodeError;
+use tvm_ffi_codegen::ir::Signature;
 
 /// Why something could not be compiled, loaded, registered or read.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +20,26 @@ pub enum Error {
     Undefined {
         /// Their names, in the order of first use.
         symbols: Vec<String>,
+    },
+    /// A kernel has another type than the declarations call it with.
+    Kernel {
+        /// Its name.
+        symbol: String,
+        /// The type that it is called with.
+        called: Signature,
+        /// The type of the function that was given to [`Jit::kernel`](crate::Jit::kernel).
+        given: Signature,
+    },
+    /// A [typed function](crate::Compiled::typed) has other types than its declaration.
+    Typed {
+        /// The function.
+        function: String,
+        /// `argument #1`, `the number of arguments` or `the result`.
+        part: String,
+        /// The type in the declaration.
+        declared: String,
+        /// The Rust type.
+        given: String,
     },
     /// The declarations have no such function, parameter or kernel.
     Unknown {
@@ -105,6 +126,12 @@ impl fmt::Display for Error {
                 let list: Vec<String> = symbols.iter().map(|name| format!("`{name}`")).collect();
                 write!(f, "undefined: {}", list.join(", "))
             }
+            Error::Kernel { symbol, called, given } => {
+                write!(f, "kernel `{symbol}` is called as {called} and was given as {given}")
+            }
+            Error::Typed { function, part, declared, given } => {
+                write!(f, "{part} of `{function}` is declared as {declared} but typed as {given}")
+            }
             Error::Unknown { what, name } => write!(f, "no {what} `{name}` is declared"),
             Error::Launch { kernel } => {
                 write!(f, "`{kernel}` is launched, for which `Jit::launches` has to vouch")
@@ -131,24 +158,16 @@ impl fmt::Display for Error {
 
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            Error::Declaration(error) => Some(error),
-            Error::Backend(error) => Some(error),
-            Error::Call(error) => Some(error),
-            Error::Imports(error) => Some(error),
-            Error::Undefined { .. }
-            | Error::Unknown { .. }
-            | Error::Launch { .. }
-            | Error::Memory { .. }
-            | Error::Profile { .. }
-            | Error::Runtime { .. }
-            | Error::Unavailable { .. }
-            | Error::Shape { .. }
-            | Error::Mismatch { .. }
-            | Error::Shared
-            | Error::Foreign
-            | Error::Context { .. }
-            | Error::Import { .. } => None,
+        if let Error::Declaration(error) = self {
+            Some(error)
+        } else if let Error::Backend(error) = self {
+            Some(error)
+        } else if let Error::Call(error) = self {
+            Some(error)
+        } else if let Error::Imports(error) = self {
+            Some(error)
+        } else {
+            None
         }
     }
 }

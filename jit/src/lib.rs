@@ -18,8 +18,8 @@
 //!     add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
 //!         = add_one_kernel(x.data, y.data, n);
 //! ".parse()?;
-//! let kernel = add_one_kernel as *const u8;
-//! // SAFETY: the kernel has the type that the declaration calls it with, stays where it is, and reads `x`.
+//! let kernel: extern "C" fn(_, _, _) = add_one_kernel;
+//! // SAFETY: the kernel is sound for vectors of one length, and only reads `x`.
 //! let jit = unsafe { Jit::new()?.kernel("add_one_kernel", kernel).reads("add_one", "x") };
 //! let add_one = jit.compile(&library)?.function("add_one").expect("it is declared");
 //!
@@ -65,8 +65,8 @@
 //! and in `code`.
 //!
 //! # Floors
-//! From the ground up; each uses those below: `abi`, `error`, `builtin`, `runtime`, `value`, `code`, `compiled`,
-//! `closure`, `module_object`, `jit`.
+//! From the ground up; each uses those below: `abi`, `kernel`, `error`, `builtin`, `runtime`, `value`, `code`,
+//! `compiled`, `closure`, `typed`, `module_object`, `jit`.
 
 pub mod abi;
 
@@ -76,8 +76,10 @@ mod code;
 mod compiled;
 mod error;
 mod jit;
+mod kernel;
 mod module_object;
 mod runtime;
+mod typed;
 mod value;
 
 pub use abi_spec::{DType, Device, DeviceType, TypeIndex};
@@ -87,7 +89,9 @@ pub use code::machine::OptLevel;
 pub use compiled::{Compiled, HostFunction};
 pub use error::{CallError, Error};
 pub use jit::{Jit, JitOptions};
+pub use kernel::{KernelFn, KernelResult, KernelType};
 pub use runtime::{Origin, Runtime, runtime};
+pub use typed::{TypedArg, TypedArgs, TypedFunction, TypedResult};
 pub use value::arg::{Arg, Held, IntoArg};
 pub use value::args::Args;
 pub use value::array::{ArrayObject, ShapeObject};

@@ -14,7 +14,7 @@ use abi_spec::library_bin::{ImportTree, LOADER_PREFIX, Module, Node};
 use abi_spec::symbol::{LIBRARY_BIN, LIBRARY_CTX, PREFIX, system_symbol};
 
 use crate::abi::{Any, ByteArray};
-use crate::code::address::{Address, Place};
+use crate::code::address::{Address, DataRange};
 use crate::compiled::{Code, Compiled};
 use crate::error::Error;
 use crate::runtime::Runtime;
@@ -31,7 +31,7 @@ static SYMBOLS: Mutex<()> = Mutex::new(());
 
 impl Compiled {
     /// Makes an `ffi.Module` of the library, as loading a file would: with its functions, metadata and
-    /// documentation (see [`Jit::compile_with`](crate::Jit::compile_with)), the modules that it imports,
+    /// documentation (see [`JitOptions::lowering`](crate::JitOptions::lowering)), the modules that it imports,
     /// and its context, which then holds the module.
     ///
     /// Many libraries may become modules, also if functions of theirs have the same names. Each call makes
@@ -83,7 +83,7 @@ impl Compiled {
 }
 
 impl Code {
-    fn data(&self, symbol: &str) -> Option<Place> {
+    fn data(&self, symbol: &str) -> Option<DataRange> {
         self.data.iter().find(|(name, _)| name == symbol).map(|&(_, place)| place)
     }
 }

@@ -2,10 +2,9 @@
 
 mod find;
 mod functions;
-mod optional;
 
 use std::env;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::ptr;
@@ -14,6 +13,7 @@ use std::time::Duration;
 
 use libloading::Library;
 
+use crate::abi::{Any, ByteArray, Object};
 use crate::builtin;
 use crate::error::Error;
 pub(crate) use find::process_symbol;
@@ -177,4 +177,35 @@ impl fmt::Debug for Runtime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Runtime").field(&self.origin).finish()
     }
+}
+
+/// Declares functions that some runtimes lack. Each is looked up when it is needed.
+macro_rules! optional {
+    ($($field:ident: $symbol:literal, fn($($arg:ty),*) -> $result:ty;)*) => {
+        impl Runtime {
+            $(
+                pub(crate) fn $field(
+                    &self,
+                ) -> Result<unsafe extern "C" fn($($arg),*) -> $result, Error> {
+                    let symbol = self.symbol($symbol);
+                    let symbol = symbol.ok_or(Error::Unavailable { function: $symbol })?;
+                    // SAFETY: what a runtime exports under this name has this type.
+                    Ok(unsafe {
+                        std::mem::transmute::<
+                            *const c_void,
+                            unsafe extern "C" fn($($arg),*) -> $result,
+                        >(symbol)
+                    })
+                }
+            )*
+        }
+    };
+}
+
+optional! {
+    register_symbol: "TVMFFIEnvModRegisterSystemLibSymbol",
+        fn(*const c_char, *const c_void) -> i32;
+    make_bytes: "TVMFFIBytesFromByteArray", fn(*const ByteArray, *mut Any) -> i32;
+    set_global: "TVMFFIFunctionSetGlobal", fn(*const ByteArray, *mut Object, i32) -> i32;
+    get_global: "TVMFFIFunctionGetGlobal", fn(*const ByteArray, *mut *mut Object) -> i32;
 }

@@ -18,26 +18,26 @@ struct Body {
     tensor: DLTensor,
     /// What `tensor` points at where none were given.
     strides: Box<[i64]>,
-    owner: Owner,
+    owner: Managed,
 }
 
 /// What a tensor was made of.
-enum Owner {
+enum Managed {
     Versioned(*mut DLManagedTensorVersioned),
     Unversioned(*mut DLManagedTensor),
 }
 
-impl Drop for Owner {
+impl Drop for Managed {
     fn drop(&mut self) {
         // SAFETY: the tensor owns what it was made of, and gives it up once.
         unsafe {
             match *self {
-                Owner::Versioned(managed) => {
+                Managed::Versioned(managed) => {
                     if let Some(deleter) = (*managed).deleter {
                         deleter(managed);
                     }
                 }
-                Owner::Unversioned(managed) => {
+                Managed::Unversioned(managed) => {
                     if let Some(deleter) = (*managed).deleter {
                         deleter(managed);
                     }
@@ -59,8 +59,9 @@ fn compact(shape: &[i64]) -> Box<[i64]> {
 /// The tensor is valid as long as its owner is not dropped; `out` is valid.
 unsafe fn make(
     mut tensor: DLTensor,
-    owner: Owner,
-    [align, contiguous]: [i32; 2],
+    owner: Managed,
+    align: i32,
+    contiguous: i32,
     out: *mut *mut Object,
 ) -> i32 {
     let rank = usize::try_from(tensor.ndim).unwrap_or(0);
@@ -109,7 +110,7 @@ pub(super) unsafe extern "C" fn from_versioned(
         return -1;
     }
     // SAFETY: as required above.
-    unsafe { make((*managed).tensor, Owner::Versioned(managed), [align, contiguous], out) }
+    unsafe { make((*managed).tensor, Managed::Versioned(managed), align, contiguous, out) }
 }
 
 /// `TVMFFITensorFromDLPack`
@@ -123,7 +124,7 @@ pub(super) unsafe extern "C" fn from_unversioned(
     out: *mut *mut Object,
 ) -> i32 {
     // SAFETY: as required above.
-    unsafe { make((*managed).tensor, Owner::Unversioned(managed), [align, contiguous], out) }
+    unsafe { make((*managed).tensor, Managed::Unversioned(managed), align, contiguous, out) }
 }
 
 /// `TVMFFITensorToDLPackVersioned`: the result holds a reference of its own.

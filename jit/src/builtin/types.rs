@@ -10,7 +10,10 @@ use crate::abi::{ByteArray, TypeInfo};
 const COUNT: usize = TypeIndex::ALL.len();
 
 /// Records for those, and one for all others.
-struct Table([TypeInfo; COUNT], TypeInfo);
+struct Table {
+    known: [TypeInfo; COUNT],
+    unknown: TypeInfo,
+}
 
 // SAFETY: records are read-only and point only at constants.
 unsafe impl Sync for Table {}
@@ -23,7 +26,7 @@ static TABLE: Table = {
         known[i] = info(TypeIndex::ALL[i]);
         i += 1;
     }
-    Table(known, unknown)
+    Table { known, unknown }
 };
 
 const fn info(ty: TypeIndex) -> TypeInfo {
@@ -47,8 +50,8 @@ const fn info(ty: TypeIndex) -> TypeInfo {
 
 /// `TVMFFIGetTypeInfo`. Where the real one ends the process this says `ffi.Object`.
 pub(super) extern "C" fn get_type_info(type_index: i32) -> *const TypeInfo {
-    let found = TABLE.0.iter().find(|info| info.type_index == type_index);
-    found.unwrap_or(&TABLE.1)
+    let found = TABLE.known.iter().find(|info| info.type_index == type_index);
+    found.unwrap_or(&TABLE.unknown)
 }
 
 /// `TVMFFITypeKeyToIndex`: no class is ever registered, so only those with a fixed index are known.

@@ -11,7 +11,7 @@ unsafe impl Sync for Address {}
 
 /// A function that has been compiled.
 #[derive(Clone, Debug)]
-pub(crate) struct Range {
+pub(crate) struct FunctionRange {
     pub(crate) name: String,
     pub(crate) start: usize,
     pub(crate) size: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Range {
 
 /// Data of compiled code.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct DataRange {
     pub(crate) start: Address,
     pub(crate) size: usize,
 }

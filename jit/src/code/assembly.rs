@@ -9,7 +9,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{DataId, FuncId, FuncOrDataId, Module, default_libcall_names};
 use tvm_ffi_codegen::ir;
 
-use super::address::{Address, Place, Range};
+use super::address::{Address, DataRange, FunctionRange};
 use super::debugger::Announced;
 use super::frames::{self, Frame, Registered};
 use super::machine::{OptLevel, isa};
@@ -55,9 +55,9 @@ pub(crate) struct Assembly {
 /// Exports by name, and what keeps them.
 pub(crate) struct Linked {
     pub(crate) functions: Vec<(String, Address)>,
-    pub(crate) data: Vec<(String, Place)>,
+    pub(crate) data: Vec<(String, DataRange)>,
     pub(crate) uncalled: Vec<String>,
-    pub(crate) ranges: Vec<Range>,
+    pub(crate) ranges: Vec<FunctionRange>,
     pub(crate) frames: Vec<u8>,
     pub(crate) text: Text,
 }
@@ -103,9 +103,10 @@ impl Assembly {
         }
         for symbol in own {
             if let Some(address) = c_function(&symbol.name) {
-                self.symbols.define(&symbol.name, address);
+                self.symbols.define(&symbol.name, address, None);
             }
         }
+        self.check_kernels(source)?;
         let ids = backend_cranelift::emit(&mut self.native, source)?;
         let exported =
             source.functions.iter().map(|function| &source.symbols[function.symbol.index()]);
@@ -127,6 +128,18 @@ impl Assembly {
             self.native.unwinds(replayed.id, replayed.unwind);
             if replayed.exported {
                 self.exports.push((replayed.name, replayed.id));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the types of the kernels that a module calls. The backend checks those that the native module defines,
+    /// which precede others.
+    fn check_kernels(&self, source: &ir::Module) -> Result<(), Error> {
+        let imports = source.symbols.iter().filter(|symbol| symbol.linkage == ir::Linkage::Import);
+        for symbol in imports.filter(|symbol| self.native.get_name(&symbol.name).is_none()) {
+            if let ir::SymbolKind::Function(called) = &symbol.kind {
+                self.symbols.check_type(&symbol.name, called)?;
             }
         }
         Ok(())
@@ -178,7 +191,7 @@ impl Assembly {
         let address = |(name, id)| (name, Address(module.get_finalized_function(id)));
         let place = |(name, id)| {
             let (start, size) = module.get_finalized_data(id);
-            (name, Place { start: Address(start), size })
+            (name, DataRange { start: Address(start), size })
         };
         let functions = self.exports.into_iter().map(address).collect();
         let data = self.data.into_iter().map(place).collect();
@@ -198,10 +211,10 @@ impl Assembly {
     }
 
     /// All functions that were defined.
-    fn ranges(&self) -> Vec<Range> {
+    fn ranges(&self) -> Vec<FunctionRange> {
         let module = &self.native.module;
         let declarations = module.declarations();
-        let range = |defined: &Defined| Range {
+        let range = |defined: &Defined| FunctionRange {
             name: declarations.get_function_decl(defined.id).linkage_name(defined.id).into_owned(),
             start: module.get_finalized_function(defined.id).expose_provenance(),
             size: defined.size,
@@ -212,7 +225,7 @@ impl Assembly {
 
 /// Tells observers of functions.
 pub(super) fn announce(
-    ranges: &[Range],
+    ranges: &[FunctionRange],
     frames: &[u8],
     observers: Observers,
 ) -> Result<Option<Announced>, Error> {

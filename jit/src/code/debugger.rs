@@ -4,14 +4,14 @@
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use super::address::Range;
+use super::address::FunctionRange;
 use super::image::image;
 
 /// `jit_code_entry`
 #[repr(C)]
-struct Entry {
-    next: *mut Entry,
-    prev: *mut Entry,
+struct CodeEntry {
+    next: *mut CodeEntry,
+    prev: *mut CodeEntry,
     file: *const u8,
     size: u64,
 }
@@ -21,8 +21,8 @@ struct Entry {
 struct Descriptor {
     version: u32,
     action: u32,
-    relevant: *mut Entry,
-    first: *mut Entry,
+    relevant: *mut CodeEntry,
+    first: *mut CodeEntry,
 }
 
 /// `JIT_REGISTER_FN`
@@ -71,7 +71,7 @@ unsafe extern "C" fn __jit_debug_register_code() {}
 
 /// Functions that the debugger knows until this is dropped.
 pub(super) struct Announced {
-    entry: *mut Entry,
+    entry: *mut CodeEntry,
     _file: Box<[u8]>,
 }
 
@@ -82,10 +82,10 @@ unsafe impl Sync for Announced {}
 
 impl Announced {
     /// Tells the debugger of functions and how to unwind their frames.
-    pub(super) fn new(functions: &[Range], frames: &[u8]) -> Announced {
+    pub(super) fn new(functions: &[FunctionRange], frames: &[u8]) -> Announced {
         let file = image(functions, frames).into_boxed_slice();
         let (next, prev) = (ptr::null_mut(), ptr::null_mut());
-        let entry = Entry { next, prev, file: file.as_ptr(), size: file.len() as u64 };
+        let entry = CodeEntry { next, prev, file: file.as_ptr(), size: file.len() as u64 };
         let entry = Box::into_raw(Box::new(entry));
         let _guard = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the list is well-formed and changed under the lock only; the entry is new.
@@ -108,7 +108,7 @@ impl Drop for Announced {
         // SAFETY: the entry is in the list, and belongs to this.
         unsafe {
             let list = &raw mut __jit_debug_descriptor;
-            let Entry { next, prev, .. } = *self.entry;
+            let CodeEntry { next, prev, .. } = *self.entry;
             match prev.as_mut() {
                 Some(prev) => prev.next = next,
                 None => (*list).first = next,
@@ -124,7 +124,7 @@ impl Drop for Announced {
 
 /// # Safety
 /// The caller has the lock.
-unsafe fn tell(action: u32, entry: *mut Entry) {
+unsafe fn tell(action: u32, entry: *mut CodeEntry) {
     // SAFETY: as required above.
     unsafe {
         let list = &raw mut __jit_debug_descriptor;

@@ -4,7 +4,7 @@ use object::write::StringId;
 use object::write::elf::{FileHeader, SectionHeader, SectionIndex, Sym, Writer};
 use object::{Endianness, elf};
 
-use super::address::Range;
+use super::address::FunctionRange;
 
 /// The machine, as ELF numbers it.
 const MACHINE: u16 = if cfg!(target_arch = "aarch64") {
@@ -41,7 +41,7 @@ const SECTION: SectionHeader = SectionHeader {
 
 /// The file. Every function has a section of its own, which is where the function is and has no bytes: what
 /// lies between functions may be another library's.
-pub(super) fn image(functions: &[Range], frames: &[u8]) -> Vec<u8> {
+pub(super) fn image(functions: &[FunctionRange], frames: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut file = Writer::new(Endianness::Little, true, &mut bytes);
     file.reserve_file_header();
@@ -86,7 +86,7 @@ pub(super) fn image(functions: &[Range], frames: &[u8]) -> Vec<u8> {
 fn write_rest(
     file: &mut Writer<'_>,
     symbols: &[Sym],
-    functions: &[Range],
+    functions: &[FunctionRange],
     text: StringId,
     frames: &SectionHeader,
 ) {

@@ -10,7 +10,7 @@ use crate::error::Error;
 /// How much time Cranelift takes for better code.
 ///
 /// Wrappers are chains of compares, which take twice the time and get no faster by it; kernels that are
-/// defined in the [module](crate::Jit::module) do.
+/// defined in the native module ([`Jit::define`](crate::Jit::define)) do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OptLevel {
     /// As little as possible: the default.

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-use super::address::Range;
+use super::address::FunctionRange;
 use crate::error::Error;
 
 /// Appends functions to `/tmp/perf-<process>.map`. Lines of code that is freed stay: later ones of the same
 /// addresses win.
-pub(super) fn append(functions: &[Range]) -> Result<(), Error> {
+pub(super) fn append(functions: &[FunctionRange]) -> Result<(), Error> {
     let mut lines = String::new();
-    for Range { name, start, size } in functions {
+    for FunctionRange { name, start, size } in functions {
         // A line is an address, a size and the rest of the line.
         let name = name.replace(['\n', '\r'], " ");
         // Writing into a string does not fail.

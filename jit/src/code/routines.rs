@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use backend_cranelift::recorded::Recorded;
 use tvm_ffi_codegen::Loader;
 
-use super::address::{Address, Range};
+use super::address::{Address, FunctionRange};
 use super::assembly::{Assembly, Linked, Observers, Text, announce};
 use super::debugger::Announced;
 use super::machine::OptLevel;
@@ -15,12 +15,12 @@ use crate::error::Error;
 use crate::runtime::Runtime;
 
 /// The routines of each runtime, by its identity. They stay as long as the runtime, which is for ever.
-static ROUTINES: Mutex<Vec<(usize, &'static Routines)>> = Mutex::new(Vec::new());
+static ROUTINES: Mutex<Vec<(usize, &'static LoadedRoutines)>> = Mutex::new(Vec::new());
 
 /// Compiled routines.
-struct Routines {
+struct LoadedRoutines {
     addresses: HashMap<String, Address>,
-    ranges: Vec<Range>,
+    ranges: Vec<FunctionRange>,
     frames: Vec<u8>,
     told: Mutex<(Observers, Vec<Announced>)>,
     _text: Text,
@@ -36,7 +36,7 @@ pub(crate) fn routines(
     let routines = match found {
         Some((_, routines)) => *routines,
         None => {
-            let routines: &'static Routines = Box::leak(Box::new(compile(runtime)?));
+            let routines: &'static LoadedRoutines = Box::leak(Box::new(compile(runtime)?));
             known.push((runtime.id(), routines));
             routines
         }
@@ -48,7 +48,7 @@ pub(crate) fn routines(
     Ok(&routines.addresses)
 }
 
-fn compile(runtime: &'static Runtime) -> Result<Routines, Error> {
+fn compile(runtime: &'static Runtime) -> Result<LoadedRoutines, Error> {
     let mut assembly = Assembly::new(runtime, OptLevel::None, None)?;
     match prebuilt::in_process() {
         Some(bytes) => assembly.replay(Recorded::from_bytes(bytes).map_err(Error::Backend)?)?,
@@ -58,10 +58,10 @@ fn compile(runtime: &'static Runtime) -> Result<Routines, Error> {
     let linked = assembly.link(Observers::default())?;
     let Linked { functions, ranges, frames, text, .. } = linked;
     let (addresses, told) = (functions.into_iter().collect(), Mutex::default());
-    Ok(Routines { addresses, ranges, frames, told, _text: text })
+    Ok(LoadedRoutines { addresses, ranges, frames, told, _text: text })
 }
 
-impl Routines {
+impl LoadedRoutines {
     fn tell(&self, observers: Observers) -> Result<(), Error> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let news = Observers {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cranelift_jit::JITModule;
 use cranelift_module::{Linkage, Module, ModuleRelocTarget};
+use tvm_ffi_codegen::ir::Signature;
 
 use super::address::Address;
 use crate::error::Error;
@@ -26,9 +27,11 @@ struct Shared {
     checking: AtomicBool,
 }
 
-/// A function that was given.
+/// A C function that code may call.
 struct Kernel {
     address: Address,
+    /// Its type, where more than its address is known.
+    signature: Option<Signature>,
     /// Code refers to it.
     is_called: bool,
 }
@@ -47,9 +50,9 @@ impl Symbols {
         }))
     }
 
-    /// Defines a kernel.
-    pub(crate) fn define(&self, name: &str, address: *const u8) {
-        let kernel = Kernel { address: Address(address), is_called: false };
+    /// Defines a kernel. One of the same name is replaced.
+    pub(crate) fn define(&self, name: &str, address: *const u8, signature: Option<Signature>) {
+        let kernel = Kernel { address: Address(address), signature, is_called: false };
         lock(&self.0.kernels).insert(name.to_owned(), kernel);
     }
 
@@ -58,17 +61,34 @@ impl Symbols {
         self.0.routines.is_none_or(|routines| routines.contains_key(name))
     }
 
-    /// A routine, a function of the runtime, or a kernel that was given: what declarations may refer to.
+    /// Finds a routine, a function of the runtime, or a kernel: the symbols that declarations may refer to.
     pub(crate) fn find(&self, name: &str) -> Option<Address> {
-        let routine = self.0.routines.and_then(|routines| routines.get(name).copied());
-        let runtime = || self.0.runtime.symbol(name).map(|symbol| Address(symbol.cast()));
-        let kernel = || {
+        self.find_fixed(name).or_else(|| {
             let mut kernels = lock(&self.0.kernels);
             let kernel = kernels.get_mut(name)?;
             kernel.is_called = true;
             Some(kernel.address)
-        };
-        routine.or_else(runtime).or_else(kernel)
+        })
+    }
+
+    /// Finds a routine or a function of the runtime. Both precede kernels of the same name.
+    fn find_fixed(&self, name: &str) -> Option<Address> {
+        let routine = self.0.routines.and_then(|routines| routines.get(name).copied());
+        routine.or_else(|| self.0.runtime.symbol(name).map(|symbol| Address(symbol.cast())))
+    }
+
+    /// Checks that the kernel that a symbol stands for, if any, has the type that it is called with.
+    pub(crate) fn check_type(&self, name: &str, called: &Signature) -> Result<(), Error> {
+        let kernels = lock(&self.0.kernels);
+        let given = kernels.get(name).and_then(|kernel| kernel.signature.as_ref());
+        match given.filter(|given| *given != called && self.find_fixed(name).is_none()) {
+            Some(given) => Err(Error::Kernel {
+                symbol: name.to_owned(),
+                called: called.clone(),
+                given: given.clone(),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// The kernels that were given and that no code refers to, in alphabetical order.

@@ -119,8 +119,17 @@ tensors! {
     [const N: usize] &'a mut [T; N];
 }
 
-/// A view for the time of a call.
-impl<'a> Held for TensorView<'a> {
+/// A view is passed as its memory is borrowed.
+impl<'a> IntoArg for TensorView<'a> {
+    type Held = TensorView<'a>;
+
+    #[inline]
+    fn hold(self) -> TensorView<'a> {
+        self
+    }
+}
+
+impl Held for TensorView<'_> {
     #[inline]
     fn arg(&mut self) -> Arg<'_> {
         self.into()

@@ -18,7 +18,7 @@ extern "C" fn fill(data: *mut f32, n: i64) {
 fn jit(library: &str, jit: Jit) -> tvm_ffi_codegen_jit::Compiled {
     let library: Library = library.parse().unwrap_or_else(|error| panic!("{error}"));
     // SAFETY: the declarations call it with its type.
-    unsafe { jit.kernel("fill", fill as *const u8) }.compile(&library).unwrap()
+    unsafe { jit.kernel("fill", fill as extern "C" fn(_, _)) }.compile(&library).unwrap()
 }
 
 fn refused(returned: Result<Returned, CallError>, index: usize) {
@@ -79,7 +79,7 @@ fn unsafe_first(jit: Jit) -> Jit {
         fill(unsafe { (*(*cell).data).pointer() }.cast(), n);
     }
     // SAFETY: the declarations call it with its type.
-    unsafe { jit.kernel("first", first as *const u8) }
+    unsafe { jit.kernel("first", first as extern "C" fn(_, _)) }
 }
 
 #[test]

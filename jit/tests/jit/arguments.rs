@@ -52,18 +52,18 @@ extern "C" fn many(a: i8, b: u16, c: f32, d: bool, e: i64) -> i64 {
 
 fn function(runtime: &'static Runtime, name: &str) -> HostFunction {
     let library: Library = TEXT.parse().unwrap();
-    let kernels = [
-        ("share", share as *const u8),
-        ("size", size as *const u8),
-        ("add", add as *const u8),
-        ("flip", flip as *const u8),
-        ("many", many as *const u8),
-    ];
     let functions = library.functions.into_iter();
     let functions: Vec<_> = functions.filter(|function| function.signature.name == name).collect();
-    let jit = Jit::with_runtime(runtime).unwrap();
     // SAFETY: the kernels are what the declarations call, and `add` only reads `x`.
-    let jit = kernels.iter().fold(jit, |jit, (name, kernel)| unsafe { jit.kernel(name, *kernel) });
+    let jit = unsafe {
+        Jit::with_runtime(runtime)
+            .unwrap()
+            .kernel("share", share as unsafe extern "C" fn(_, _))
+            .kernel("size", size as extern "C" fn(_, _) -> _)
+            .kernel("add", add as extern "C" fn(_, _, _))
+            .kernel("flip", flip as extern "C" fn(_, _))
+            .kernel("many", many as extern "C" fn(_, _, _, _, _) -> _)
+    };
     // SAFETY: as above.
     let jit = if name == "add" { unsafe { jit.reads("add", "x") } } else { jit };
     jit.compile(&Library::from(functions)).unwrap().function(name).unwrap()
@@ -158,8 +158,10 @@ fn what_reads_names_must_be_declared() {
         [("g", "x", "no function `g` is declared"), ("f", "y", "no parameter `y` is declared")]
     {
         // SAFETY: nothing is called.
-        let jit =
-            unsafe { Jit::new().unwrap().kernel("k", add as *const u8).reads(function, param) };
+        let jit = unsafe {
+            let jit = Jit::new().unwrap().kernel_at("k", add as *const u8);
+            jit.reads(function, param)
+        };
         assert_eq!(jit.compile(&library).unwrap_err().to_string(), expected);
     }
 }

@@ -5,7 +5,7 @@ use tvm_ffi_codegen_jit::{Context, FfiFunction, HostFunction, Jit, ObjectRef, Or
 
 fn function(module: &Module, name: &str) -> HostFunction {
     // SAFETY: the functions of this file are sound for what it passes.
-    let compiled = unsafe { Jit::new().unwrap().compile_ir(module) }.unwrap();
+    let compiled = unsafe { Jit::new().unwrap().emit(module) }.unwrap().finish().unwrap();
     compiled.function(name).unwrap()
 }
 

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use abi_spec::library_bin::{self, ImportTree, Node};
 use tvm_ffi_codegen::Library;
-use tvm_ffi_codegen_jit::{Arg, Context, Error, Jit, Origin, Runtime, TensorView};
+use tvm_ffi_codegen_jit::{Arg, Context, Error, Jit, JitOptions, Origin, Runtime, TensorView};
 
 use crate::ir::{float, int, runtimes};
 
@@ -22,7 +22,7 @@ fn jit(runtime: &'static Runtime, kernels: &[(&str, *const u8)]) -> Jit {
     let mut jit = Jit::with_runtime(runtime).unwrap();
     for &(symbol, address) in kernels {
         // SAFETY: the kernels of this file are what its declarations call.
-        jit = unsafe { jit.kernel(symbol, address) };
+        jit = unsafe { jit.kernel_at(symbol, address) };
     }
     jit
 }
@@ -161,7 +161,7 @@ fn system_libraries_are_refused() {
         let source = tvm_ffi_codegen::lower(&library.resolve().unwrap(), &Jit::OPTIONS);
         extern "C" fn k() {}
         // SAFETY: the kernel takes nothing and returns nothing, and lowering made the host IR.
-        let error = unsafe { jit(runtime, &[("k", k as *const u8)]).compile_ir(&source) };
+        let error = unsafe { jit(runtime, &[("k", k as *const u8)]).emit(&source) };
         let error = error.unwrap_err().to_string();
         let expected = if *runtime.origin() == Origin::BuiltIn {
             "undefined: `TVMFFIEnvModRegisterSystemLibSymbol`"
@@ -181,9 +181,13 @@ fn the_entry_is_a_function_too() {
     for runtime in runtimes() {
         let compile = |entry: &str| {
             let library = text.parse::<Library>().unwrap().with_entry(entry);
-            let options = tvm_ffi_codegen::Options { metadata: true, ..Jit::OPTIONS };
-            let compiled = jit(runtime, &[("same", same as *const u8)]);
-            compiled.compile_with(&library, &options).unwrap()
+            let lowering = tvm_ffi_codegen::Options { metadata: true, ..Jit::OPTIONS };
+            let options = JitOptions { runtime, lowering, ..JitOptions::default() };
+            // SAFETY: the kernel is sound for all integers.
+            let jit = unsafe {
+                Jit::with_options(options).unwrap().kernel("same", same as extern "C" fn(_) -> _)
+            };
+            jit.compile(&library).unwrap()
         };
         let compiled = compile("f");
         // Getters of metadata are none.

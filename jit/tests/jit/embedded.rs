@@ -1,11 +1,9 @@
 //! Libraries that bring the shared routines along, in process.
 
 use tvm_ffi_codegen::{Library, Options, Routines};
-use tvm_ffi_codegen_jit::{Compiled, Error, Jit, Runtime};
+use tvm_ffi_codegen_jit::{Compiled, Error, Jit, JitOptions, Runtime};
 
 use crate::ir::{int, runtimes};
-
-const OPTIONS: Options = Options { routines: Routines::Embedded, ..Jit::OPTIONS };
 
 const TEXT: &str = "
     count(n: int64) -> out: Tensor([n, 2], float32, align=256) = fill(out.data, 2 * n);
@@ -32,10 +30,14 @@ extern "C" fn last(x: *const f32, n: i64) -> i64 {
 }
 
 fn compile(text: &str, runtime: &'static Runtime) -> Result<Compiled, Error> {
-    let jit = Jit::with_runtime(runtime)?;
-    // SAFETY: both have the type that declarations here call them with.
-    let jit = unsafe { jit.kernel("fill", fill as *const u8).kernel("last", last as *const u8) };
-    jit.compile_with(&text.parse::<Library>().unwrap(), &OPTIONS)
+    let lowering = Options { routines: Routines::Embedded, ..Jit::OPTIONS };
+    let jit = Jit::with_options(JitOptions { runtime, lowering, ..JitOptions::default() })?;
+    // SAFETY: both are sound for the memory that declarations here call them with.
+    let jit = unsafe {
+        jit.kernel("fill", fill as extern "C" fn(_, _))
+            .kernel("last", last as extern "C" fn(_, _) -> _)
+    };
+    jit.compile(&text.parse::<Library>().unwrap())
 }
 
 #[test]

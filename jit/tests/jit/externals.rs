@@ -32,9 +32,11 @@ extern "C" fn status(n: i64) -> i32 {
 
 fn compile(runtime: &'static Runtime) -> Compiled {
     let jit = Jit::with_runtime(runtime).unwrap();
-    let kernel = mlp_kernel as *const u8;
+    let kernel: extern "C" fn(_, _, _, _) = mlp_kernel;
     // SAFETY: both have the type that the declarations call them with.
-    let jit = unsafe { jit.kernel("mlp_kernel", kernel).kernel("status", status as *const u8) };
+    let jit = unsafe {
+        jit.kernel("mlp_kernel", kernel).kernel("status", status as extern "C" fn(_) -> _)
+    };
     jit.compile(&TEXT.parse::<Library>().unwrap()).unwrap()
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn installed() -> Option<&'static Runtime> {
 pub(crate) fn compile(runtime: &'static Runtime, module: &Module) -> Result<Compiled, Error> {
     tvm_ffi_codegen::ir::verify(module).unwrap();
     // SAFETY: see above.
-    unsafe { Jit::with_runtime(runtime)?.compile_ir(module) }
+    unsafe { Jit::with_runtime(runtime)?.emit(module) }?.finish()
 }
 
 /// An integer that a call returns.

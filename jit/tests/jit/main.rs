@@ -22,4 +22,5 @@ mod passing;
 mod runtime;
 mod shared;
 mod tensors;
+mod typed;
 mod unwinding;

@@ -23,7 +23,7 @@ fn code_lives_as_long_as_its_last_handle() {
     let count = || freed.load(Ordering::SeqCst);
     let jit = Jit::with_runtime(Runtime::builtin()).unwrap().keep(Counted(freed.clone()));
     // SAFETY: sound for any one argument.
-    let compiled = unsafe { jit.compile_ir(&identity()) }.unwrap();
+    let compiled = unsafe { jit.emit(&identity()) }.unwrap().finish().unwrap();
     let function = compiled.function("identity").unwrap();
     let clones = (compiled.clone(), function.clone());
     drop((compiled, clones));
@@ -33,11 +33,9 @@ fn code_lives_as_long_as_its_last_handle() {
     assert_eq!(count(), 1);
 
     // A JIT that is given up frees as well.
-    let jit = Jit::with_runtime(Runtime::builtin()).unwrap();
-    let mut jit = jit.keep(Counted(freed.clone()));
+    let jit = Jit::with_runtime(Runtime::builtin()).unwrap().keep(Counted(freed.clone()));
     // SAFETY: it is not called.
-    unsafe { jit.emit(&identity()) }.unwrap();
-    drop(jit);
+    drop(unsafe { jit.emit(&identity()) }.unwrap());
     assert_eq!(count(), 2);
 }
 
@@ -159,8 +157,8 @@ fn threads_compile_and_drop_at_the_same_time() {
             let options =
                 JitOptions { runtime: Runtime::builtin(), observers, ..JitOptions::default() };
             // SAFETY: sound for any one number.
-            let compiled = unsafe { Jit::with_options(options).unwrap().compile_ir(&module) };
-            live.push(compiled.unwrap().function("identity").unwrap());
+            let jit = unsafe { Jit::with_options(options).unwrap().emit(&module) };
+            live.push(jit.unwrap().finish().unwrap().function("identity").unwrap());
             if turn % 3 == thread % 3 {
                 live.swap_remove(turn % live.len());
             }

@@ -8,7 +8,9 @@ use abi_spec::TypeIndex;
 use abi_spec::library_bin::{ImportTree, LOADER_PREFIX, Module, Node};
 use tvm_ffi_codegen::{Library, Options};
 use tvm_ffi_codegen_jit::abi::{Any, ByteArray, Object, SafeCall};
-use tvm_ffi_codegen_jit::{Compiled, Error, FfiFunction, Jit, ObjectRef, Returned, Runtime};
+use tvm_ffi_codegen_jit::{
+    Compiled, Error, FfiFunction, Jit, JitOptions, ObjectRef, Returned, Runtime,
+};
 
 /// The installed runtime, if there is one, and the promise of one thread at a time.
 fn installed() -> Option<(&'static Runtime, MutexGuard<'static, ()>)> {
@@ -33,10 +35,12 @@ fn compile(
 ) -> Compiled {
     let mut library: Library = text.parse().unwrap();
     library.imports = imports;
-    let jit = Jit::with_runtime(runtime).unwrap();
-    // SAFETY: both have the type that declarations here call them with.
-    let jit = unsafe { jit.kernel("one", one as *const u8).kernel("two", two as *const u8) };
-    jit.compile_with(&library, &Options { metadata: true, ..Jit::OPTIONS }).unwrap()
+    let lowering = Options { metadata: true, ..Jit::OPTIONS };
+    let options = JitOptions { runtime, lowering, ..JitOptions::default() };
+    let (one, two): (extern "C" fn() -> _, extern "C" fn() -> _) = (one, two);
+    // SAFETY: both are sound.
+    let jit = unsafe { Jit::with_options(options).unwrap().kernel("one", one).kernel("two", two) };
+    jit.compile(&library).unwrap()
 }
 
 fn into_module(compiled: Compiled) -> Result<ObjectRef, Error> {
@@ -222,7 +226,7 @@ fn the_context_leads_to_the_imports() {
     });
     let jit = Jit::with_runtime(runtime).unwrap();
     // SAFETY: the function is sound with any arguments.
-    let compiled = unsafe { jit.compile_ir(&source) }.unwrap();
+    let compiled = unsafe { jit.emit(&source) }.unwrap().finish().unwrap();
     let function = compiled.function("context").unwrap();
     assert_eq!(int(function.call(())), 0);
     let module = into_module(compiled).unwrap();
@@ -240,8 +244,8 @@ fn code_stays_only_if_there_is_a_module() {
     let witnesses = [(); 4].map(|()| Arc::new(()));
     let compiled = |witness: &Arc<()>, imports| {
         let jit = Jit::with_runtime(runtime).unwrap().keep(witness.clone());
-        // SAFETY: the kernel has the type that the declaration calls it with.
-        let jit = unsafe { jit.kernel("one", one as *const u8) };
+        // SAFETY: the kernel is sound.
+        let jit = unsafe { jit.kernel("one", one as extern "C" fn() -> _) };
         let mut library: Library = "f() -> int64 = one();".parse().unwrap();
         library.imports = imports;
         jit.compile(&library).unwrap()

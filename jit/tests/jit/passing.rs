@@ -95,9 +95,9 @@ fn passing(test: impl Fn(&Errors, &HostFunction)) {
     let text = "@\"graph.py\":7 passes(error: ptr, set: ptr) -> None = try fails(error, set);";
     let library: Library = text.parse().unwrap();
     for runtime in runtimes() {
-        // SAFETY: the kernel has the type that the declaration calls it with.
-        let jit =
-            unsafe { Jit::with_runtime(runtime).unwrap().kernel("fails", fails as *const u8) };
+        let jit = Jit::with_runtime(runtime).unwrap();
+        // SAFETY: the kernel takes an error and the function of the runtime.
+        let jit = unsafe { jit.kernel("fails", fails as extern "C" fn(_, _) -> _) };
         let function = jit.compile(&library).unwrap().function("passes").unwrap();
         test(&Errors::of(runtime), &function);
     }

@@ -53,7 +53,7 @@ fn modules_of_one_jit_share_nothing_and_threads_share_a_module() {
         let mut jit = Jit::with_runtime(runtime).unwrap();
         for name in ["one", "two"] {
             // SAFETY: the wrappers are sound for an integer, which is what they get.
-            unsafe { jit.emit(&adder(name)) }.unwrap();
+            jit = unsafe { jit.emit(&adder(name)) }.unwrap();
         }
         let compiled = jit.finish().unwrap();
         let [one, two] = ["one", "two"].map(|name| compiled.function(name).unwrap());

@@ -46,9 +46,9 @@ extern "C" fn depth() -> i64 {
 fn backtraces_pass_through_wrappers() {
     let library: Library = "depth() -> int64 = depth();".parse().unwrap();
     for runtime in runtimes() {
-        // SAFETY: the kernel has the type that the declaration calls it with.
-        let jit =
-            unsafe { Jit::with_runtime(runtime).unwrap().kernel("depth", depth as *const u8) };
+        let jit = Jit::with_runtime(runtime).unwrap();
+        // SAFETY: the kernel is sound.
+        let jit = unsafe { jit.kernel("depth", depth as extern "C" fn() -> _) };
         let function = jit.compile(&library).unwrap().function("depth").unwrap();
         CALLER.store(function.as_ptr() as usize, Ordering::SeqCst);
         let found: i64 = function.call(()).unwrap().try_into().unwrap();
