@@ -113,23 +113,7 @@ pointers! {
     [T] *mut T;
 }
 
-functions! {}
-functions! { A }
-functions! { A B }
-functions! { A B C }
-functions! { A B C D }
-functions! { A B C D E }
-functions! { A B C D E F }
-functions! { A B C D E F G }
-functions! { A B C D E F G H }
-functions! { A B C D E F G H I }
-functions! { A B C D E F G H I J }
-functions! { A B C D E F G H I J K }
-functions! { A B C D E F G H I J K L }
-functions! { A B C D E F G H I J K L M }
-functions! { A B C D E F G H I J K L M N }
-functions! { A B C D E F G H I J K L M N O }
-functions! { A B C D E F G H I J K L M N O P }
+arities! { functions }
 
 impl sealed::Sealed for () {}
 

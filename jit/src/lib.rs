@@ -68,6 +68,16 @@
 //! From the ground up; each uses those below: `abi`, `kernel`, `error`, `builtin`, `runtime`, `value`, `code`,
 //! `compiled`, `closure`, `typed`, `module_object`, `jit`.
 
+/// Calls a macro with every number of names, 0 to 16.
+macro_rules! arities {
+    ($callback:ident) => { arities! { @ $callback; ; A B C D E F G H I J K L M N O P } };
+    (@ $callback:ident; $($names:ident)*; ) => { $callback! { $($names)* } };
+    (@ $callback:ident; $($names:ident)*; $next:ident $($rest:ident)*) => {
+        $callback! { $($names)* }
+        arities! { @ $callback; $($names)* $next; $($rest)* }
+    };
+}
+
 pub mod abi;
 
 mod builtin;

@@ -1,4 +1,4 @@
-//! From host IR to machine code in memory.
+//! The way from host IR to machine code in memory.
 
 use std::collections::HashMap;
 use std::ops::BitOr;
@@ -21,12 +21,12 @@ use crate::builtin::c_function;
 use crate::error::Error;
 use crate::runtime::Runtime;
 
-/// Who is told of functions, besides the unwinder of the process.
+/// The tools that learn of functions, besides the unwinder of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observers {
-    /// A debugger that is attached, or will be: GDB and LLDB, by GDB's interface for such code. Linux.
+    /// Debuggers that are attached, now or later: GDB and LLDB, by GDB's JIT interface. Linux.
     pub debugger: bool,
-    /// `perf` and other profilers, by `/tmp/perf-<process>.map`.
+    /// `perf` and other profilers that read `/tmp/perf-<process>.map`.
     pub profiler: bool,
 }
 
@@ -41,18 +41,18 @@ impl BitOr for Observers {
     }
 }
 
-/// A native module on its way to machine code.
+/// A native module that is being filled with functions.
 pub(crate) struct Assembly {
     pub(crate) native: Native,
     pub(crate) symbols: Symbols,
     memory: Memory,
     exports: Vec<(String, FuncId)>,
     data: Vec<(String, DataId)>,
-    /// Somebody may ask for names later.
+    /// True if observers may ask for the names of functions after linking.
     named: bool,
 }
 
-/// Exports by name, and what keeps them.
+/// Linked code: its exports by name, and the handle that keeps it.
 pub(crate) struct Linked {
     pub(crate) functions: Vec<(String, Address)>,
     pub(crate) data: Vec<(String, DataRange)>,
@@ -62,7 +62,7 @@ pub(crate) struct Linked {
     pub(crate) text: Text,
 }
 
-/// Machine code. What others know of it goes first, then the code.
+/// Machine code. Fields are dropped in this order: debugger and unwinder forget the code before its memory goes.
 pub(crate) struct Text {
     _announced: Option<Announced>,
     _registered: Vec<Registered>,
@@ -70,7 +70,7 @@ pub(crate) struct Text {
 }
 
 impl Assembly {
-    /// An empty one, for code that may call these routines; for the routines themselves if there are none.
+    /// Makes an empty module for code that calls these routines; `None` is for the module of the routines themselves.
     pub(crate) fn new(
         runtime: &'static Runtime,
         level: OptLevel,
@@ -87,7 +87,7 @@ impl Assembly {
         Ok(Assembly { native, symbols, memory, exports, data, named })
     }
 
-    /// The exports so far.
+    /// The symbols of the exports so far.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.exports.iter().map(|(name, _)| name.as_str())
     }
@@ -122,10 +122,10 @@ impl Assembly {
         Ok(())
     }
 
-    /// Takes code that was compiled before.
+    /// Adds functions that were compiled before.
     pub(crate) fn replay(&mut self, code: Recorded) -> Result<(), Error> {
         for replayed in code.replay(&mut self.native).map_err(Error::Backend)? {
-            self.native.unwinds(replayed.id, replayed.unwind);
+            self.native.set_unwind(replayed.id, replayed.unwind);
             if replayed.exported {
                 self.exports.push((replayed.name, replayed.id));
             }
@@ -133,8 +133,8 @@ impl Assembly {
         Ok(())
     }
 
-    /// Checks the types of the kernels that a module calls. The backend checks those that the native module defines,
-    /// which precede others.
+    /// Checks the types of the kernels that a module calls. The backend checks the kernels that the native module
+    /// defines.
     fn check_kernels(&self, source: &ir::Module) -> Result<(), Error> {
         let imports = source.symbols.iter().filter(|symbol| symbol.linkage == ir::Linkage::Import);
         for symbol in imports.filter(|symbol| self.native.get_name(&symbol.name).is_none()) {
@@ -145,15 +145,15 @@ impl Assembly {
         Ok(())
     }
 
-    /// True for what a module imports and nobody has given.
+    /// True for an import that nothing defines.
     fn is_missing(&self, symbol: &ir::SymbolData) -> bool {
         symbol.linkage == ir::Linkage::Import
             && self.native.get_name(&symbol.name).is_none()
             && self.symbols.find(&symbol.name).is_none()
     }
 
-    /// True for the functions of the C library that the routines of a module allocate tensors with. Where anything
-    /// else refers to one of them, the name is that of a kernel, which only the user can give.
+    /// True for a function of the C library to which only routines refer. They allocate tensors with them. In other
+    /// functions the name is that of a kernel, which the user must give.
     fn is_for_routines(&self, source: &ir::Module, symbol: &ir::SymbolData) -> bool {
         let refers = |function: &&ir::Function| {
             let insts = function.blocks.iter().flat_map(|block| &block.insts);
@@ -168,14 +168,14 @@ impl Assembly {
                 .all(|function| self.symbols.is_routine(source.name(function.symbol)))
     }
 
-    /// Links what was emitted, makes it executable, and tells who is to know.
+    /// Links all functions, makes them executable, and announces them to unwinder and observers.
     pub(crate) fn link(mut self, observers: Observers) -> Result<Linked, Error> {
         self.symbols.check(&self.native.module)?;
         let refused =
             |error: cranelift_module::ModuleError| Error::Memory { reason: error.to_string() };
         self.native.module.finalize_definitions().map_err(refused)?;
         self.symbols.finish()?;
-        let known = self.known();
+        let known = self.unwindable();
         let isa = self.native.module.isa();
         let named = self.named || observers != Observers::default();
         let ranges = if named { self.ranges() } else { Vec::new() };
@@ -183,7 +183,7 @@ impl Assembly {
         let mut registered = Vec::new();
         for neighbours in frames::neighbours(known) {
             let section = frames::section(isa, &neighbours)?;
-            // SAFETY: the section was just made, for functions that stay as long as the memory.
+            // SAFETY: the section was just made, and its functions stay as long as the memory.
             registered.push(unsafe { Registered::new(&section) });
         }
         let announced = announce(&ranges, &frames, observers)?;
@@ -200,8 +200,8 @@ impl Assembly {
         Ok(Linked { functions, data, uncalled, ranges, frames, text })
     }
 
-    /// How to unwind the frames of all functions of which that is known.
-    fn known(&self) -> Vec<Frame<'_>> {
+    /// Returns the functions that have unwind information.
+    fn unwindable(&self) -> Vec<Frame<'_>> {
         let module = &self.native.module;
         let frames = self.native.defined.iter().filter_map(|defined| {
             let start = module.get_finalized_function(defined.id).expose_provenance();
@@ -210,7 +210,7 @@ impl Assembly {
         frames.collect()
     }
 
-    /// All functions that were defined.
+    /// Returns the address ranges of all functions.
     fn ranges(&self) -> Vec<FunctionRange> {
         let module = &self.native.module;
         let declarations = module.declarations();
@@ -223,7 +223,7 @@ impl Assembly {
     }
 }
 
-/// Tells observers of functions.
+/// Announces functions to observers.
 pub(super) fn announce(
     ranges: &[FunctionRange],
     frames: &[u8],

@@ -1,4 +1,4 @@
-//! Memory for code: written first, then executable and read-only, never both.
+//! Memory for code and data. Pages of code are writable first and executable later, never both.
 //!
 //! The memory of one [`Compiled`](crate::Compiled) is a few runs of pages of the pool that all of them
 //! share. Large pieces are mappings of their own.
@@ -13,7 +13,7 @@ use region::{Allocation, Protection};
 
 use super::pool::{Kind, LARGEST, Pages, whole_pages};
 
-/// Code reaches its data and other code by 32-bit offsets.
+/// Largest distance in bytes between pieces of memory: code reaches data and other code by signed 32-bit offsets.
 const REACH: usize = i32::MAX as usize;
 
 /// All memory of one JIT module. It goes back to the pool and the system with the last handle.
@@ -47,7 +47,7 @@ enum Store {
     Mapping(Allocation),
 }
 
-// SAFETY: mappings belong to their area; nothing is tied to a thread.
+// SAFETY: a mapping belongs to its area, and no thread is special to it.
 unsafe impl Send for Store {}
 
 impl Memory {
@@ -169,7 +169,7 @@ impl JITMemoryProvider for Memory {
         Ok(std::ptr::with_exposed_provenance_mut(start))
     }
 
-    /// Does nothing: the memory goes with its last handle.
+    /// Does nothing: the last handle frees the memory.
     unsafe fn free_memory(&mut self) {}
 
     fn finalize(&mut self, _: BranchProtection) -> ModuleResult<()> {

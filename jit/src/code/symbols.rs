@@ -1,4 +1,4 @@
-//! Who each symbol is that code refers to and its module does not define.
+//! The addresses of symbols that code refers to and its module does not define.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,18 +12,18 @@ use super::address::Address;
 use crate::error::Error;
 use crate::runtime::{self, Runtime};
 
-/// Resolves symbols; a handle, since the JIT module asks and the [`Jit`](crate::Jit) is told.
+/// A shared handle to the symbols: the [`Jit`](crate::Jit) adds kernels, and the JIT module looks symbols up.
 #[derive(Clone)]
 pub(crate) struct Symbols(Arc<Shared>);
 
 struct Shared {
     runtime: &'static Runtime,
-    /// Routines that are compiled already.
+    /// Routines of the runtime; `None` while they are being compiled themselves.
     routines: Option<&'static HashMap<String, Address>>,
     kernels: Mutex<HashMap<String, Kernel>>,
-    /// Symbols that were asked for and are nowhere.
+    /// Symbols that were looked up and not found.
     missing: Mutex<Vec<String>>,
-    /// Every question is about a symbol that should have been defined.
+    /// True while [`Symbols::check`] looks for symbols that the module promised to define: every lookup is a failure.
     checking: AtomicBool,
 }
 
@@ -32,7 +32,7 @@ struct Kernel {
     address: Address,
     /// Its type, where more than its address is known.
     signature: Option<Signature>,
-    /// Code refers to it.
+    /// True once it has been looked up.
     is_called: bool,
 }
 
@@ -56,7 +56,7 @@ impl Symbols {
         lock(&self.0.kernels).insert(name.to_owned(), kernel);
     }
 
-    /// True for the name of a routine of a module.
+    /// True for the name of a routine, and for any name while the routines themselves are compiled.
     pub(crate) fn is_routine(&self, name: &str) -> bool {
         self.0.routines.is_none_or(|routines| routines.contains_key(name))
     }
@@ -91,7 +91,7 @@ impl Symbols {
         }
     }
 
-    /// The kernels that were given and that no code refers to, in alphabetical order.
+    /// Returns the names of the kernels that no code refers to, in alphabetical order.
     pub(crate) fn uncalled(&self) -> Vec<String> {
         let kernels = lock(&self.0.kernels);
         let uncalled = kernels.iter().filter(|(_, kernel)| !kernel.is_called);
@@ -100,8 +100,8 @@ impl Symbols {
         names
     }
 
-    /// Answers the JIT module. It panics where it gets no address, so it gets one; the code that would
-    /// use it is thrown away.
+    /// Looks a symbol up for the JIT module, also in the process. The JIT module panics without an address, so a symbol
+    /// that is not found gets an invalid one; [`Symbols::finish`] then fails, and the code is never used.
     pub(crate) fn answer(&self, name: &str) -> *const u8 {
         let found = match self.0.checking.load(Ordering::Relaxed) {
             true => None,
@@ -116,8 +116,8 @@ impl Symbols {
         )
     }
 
-    /// Checks that all functions and data that the module declares are there. What the user's own code
-    /// imports may also come from the process.
+    /// Checks that all functions and data that the module declares exist. Imports of the user's own code may also come
+    /// from the process.
     pub(crate) fn check(&self, module: &JITModule) -> Result<(), Error> {
         let ask = |linkage: Linkage, name: Option<&str>, target: ModuleRelocTarget| match name {
             Some(name) if linkage == Linkage::Import => {
@@ -140,14 +140,14 @@ impl Symbols {
         self.finish()
     }
 
-    /// An error if something was asked for that is nowhere.
+    /// Returns an error that names the symbols that were not found.
     pub(crate) fn finish(&self) -> Result<(), Error> {
         let symbols = std::mem::take(&mut *lock(&self.0.missing));
         if symbols.is_empty() { Ok(()) } else { Err(Error::Undefined { symbols }) }
     }
 }
 
-/// What is behind the lock is never left half changed.
+/// Locks a mutex. A thread that panicked has left the value consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -21,7 +21,7 @@ const TEXT: &str = "
     numbers(a: int8, b: float64, c: bool = True) -> float64 = { return b; };
     size(s: str, b: bytes) -> int64 = { return s.size + b.size; };
     maybe(n: Optional[int64]) -> Optional[int64] = { return n; };
-    either(x: Union[str, Tensor([n], float32)]) -> None = { return; };
+    either(x: Union[str, Tensor([_], float32)]) -> None = { return; };
     pair(n: int64) -> Tuple[int64, str] = { return [n, \"two\"]; };
     many(n: int64, *rest: Any) -> int64 = { return n; };
     made(n: int64) -> out: Tensor([n], float32) = { return; };
@@ -132,7 +132,7 @@ fn types_that_do_not_fit_are_named() {
         ),
         (
             refused::<(&mut [f64],), ()>(&compiled, "either"),
-            "argument #0 of `either` is declared as Union[str, Tensor([n], float32)] but typed as &mut [f64]",
+            "argument #0 of `either` is declared as Union[str, Tensor([_], float32)] but typed as &mut [f64]",
         ),
         (
             refused::<(), i64>(&compiled, "many"),
