@@ -1,4 +1,4 @@
-//! What a safe call costs beside the bare call of the wrapper: `cargo bench -p tvm-ffi-codegen-jit`.
+//! Time of safe calls, compared with bare calls of the wrapper: `cargo bench -p tvm-ffi-codegen-jit`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -27,7 +27,7 @@ const TEXT: &str = "
     scale(x: float64, y: int64) -> float64 = scale(x, y);
 ";
 
-/// The shortest time of a call, in nanoseconds.
+/// Returns the shortest time of a call, in nanoseconds.
 fn time(mut call: impl FnMut()) -> f64 {
     let sample = |_| {
         let start = Instant::now();
@@ -37,7 +37,7 @@ fn time(mut call: impl FnMut()) -> f64 {
     (0..SAMPLES).map(sample).fold(f64::INFINITY, f64::min)
 }
 
-/// A call as C makes it.
+/// Calls a function as C does.
 fn raw(function: &HostFunction, args: &[Any; 2]) {
     let mut result = Any::NONE;
     let args = black_box(args).as_ptr();
@@ -77,7 +77,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let object = add_one.clone().into_ffi_function(Context::none())?;
     report("add_one: FfiFunction", base, time(|| drop(object.call((black_box(&x), &mut y)))));
 
-    // What C would do: fill in the arguments, call, read the result.
+    // C fills in the arguments, calls, and reads the result.
     let mut sum = 0.0;
     let base = time(|| {
         let args = [*Arg::from(black_box(2.0)).as_raw(), *Arg::from(3).as_raw()];

@@ -21,7 +21,7 @@ const ADD_ONE: &str = "add_one(x: Tensor([n], float32), y: Tensor([n], float32))
 fn jit(runtime: &'static Runtime, kernels: &[(&str, *const u8)]) -> Jit {
     let mut jit = Jit::with_runtime(runtime).unwrap();
     for &(symbol, address) in kernels {
-        // SAFETY: the kernels of this file are what its declarations call.
+        // SAFETY: the kernels of this file are sound for the arguments of its declarations.
         jit = unsafe { jit.kernel_at(symbol, address) };
     }
     jit
@@ -190,13 +190,13 @@ fn the_entry_is_a_function_too() {
             jit.compile(&library).unwrap()
         };
         let compiled = compile("f");
-        // Getters of metadata are none.
+        // Getters of metadata are no functions of the library.
         assert_eq!(compiled.names().collect::<Vec<_>>(), ["f", "g", "main"]);
         let main = compiled.function("main").unwrap();
         assert_eq!(int(main.call((7,))), 7);
         let error = main.call(()).unwrap_err().to_string();
         assert!(error.contains("when calling: `f(n: int64)`, expected 1 but got 0"), "{error}");
-        // The entry passes its handle on, so that it is a closure if the function is one.
+        // The entry passes its handle on, so it is a closure if the function is one.
         let error = compile("g").function("main").unwrap().call((7,)).unwrap_err();
         assert_eq!(error.to_string(), "RuntimeError: closure `main` needs a context");
     }

@@ -1,4 +1,4 @@
-//! Libraries that bring the shared routines along, in process.
+//! Libraries with routines of their own, in process.
 
 use tvm_ffi_codegen::{Library, Options, Routines};
 use tvm_ffi_codegen_jit::{Compiled, Error, Jit, JitOptions, Runtime};
@@ -20,12 +20,12 @@ const TEXT: &str = "
 
 extern "C" fn fill(out: *mut f32, n: i64) {
     assert!(out.addr().is_multiple_of(64));
-    // SAFETY: the declarations say that there are `n` elements.
+    // SAFETY: the declarations pass memory of `n` elements.
     (0..n as usize).for_each(|i| unsafe { *out.add(i) = i as f32 });
 }
 
 extern "C" fn last(x: *const f32, n: i64) -> i64 {
-    // SAFETY: as above; there is one.
+    // SAFETY: as above, and `n` is not 0.
     unsafe { *x.add(n as usize - 1) as i64 }
 }
 
@@ -65,7 +65,7 @@ fn they_allocate() {
     }
 }
 
-/// Tensors are memory of the C library, and outlive the code.
+/// Tensors are in memory of the C library, and outlive the code.
 #[test]
 fn tensors_outlive_the_code() {
     for runtime in runtimes() {
@@ -76,7 +76,7 @@ fn tensors_outlive_the_code() {
     }
 }
 
-/// What a declaration calls is a kernel, whatever its name: nobody can free memory without having vouched for it.
+/// A declaration can call `free` only as a kernel, which somebody must give.
 #[test]
 fn the_c_library_is_there_for_routines_only() {
     let own = "release(p: ptr) -> None = free(p);";

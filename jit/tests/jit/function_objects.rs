@@ -34,7 +34,7 @@ fn function_objects_keep_the_code() {
         let clone = object.clone();
         drop(object);
         assert_eq!(int(clone.call((42,))), 42);
-        // SAFETY: the reference goes back and forth.
+        // SAFETY: the new handle takes the reference over.
         let object = unsafe { FfiFunction::from_raw(clone.into_raw(), runtime) }.unwrap();
         assert_eq!(freed.load(Ordering::SeqCst), 0);
         drop(object);
@@ -42,7 +42,7 @@ fn function_objects_keep_the_code() {
     }
 }
 
-/// `next(step)` adds to the counter that is the context: `kernel(self, step)`.
+/// `next(step)` calls `kernel(self, step)`, which adds to the counter in the context.
 fn counter() -> Module {
     let mut module = Module::default();
     wrapper(&mut module, "next", |b| {

@@ -1,4 +1,4 @@
-//! Kernels: by address, in the module, missing, and of another type.
+//! Kernels: given as functions, by address and in the native module; missing kernels, and kernels of another type.
 
 use crate::ir::{arg, binary, compile, import, int, runtimes, succeed, wrapper};
 use cranelift_codegen::Context;
@@ -28,8 +28,8 @@ fn kernels_are_called_by_address() {
     }
 }
 
-/// What the declarations call, and what a function of the module calls, is called; another name is not, nor that of a
-/// function of the runtime or of the module, which go first.
+/// Kernels that declarations or functions of the native module call are called. Kernels of other names are not, nor are
+/// those that a function of the runtime or of the native module precedes.
 #[test]
 fn kernels_that_nobody_calls_are_known() {
     let library = "f(x: int64, y: int64) -> int64 = first(x, y); g(x: int64, y: int64) -> int64 = product(x, y);";
@@ -85,7 +85,7 @@ fn define_in(module: &mut dyn Module, name: &str, callee: Option<&str>) -> Modul
 #[test]
 fn kernels_are_found_in_the_module() {
     let jit = define(Jit::with_runtime(Runtime::builtin()).unwrap(), "multiply", None);
-    // SAFETY: the kernel is sound for all integers; what the module defines goes first.
+    // SAFETY: the kernel is sound for all integers; the one of the native module precedes it.
     let compiled = unsafe {
         let jit = jit.kernel("multiply", subtract as extern "C" fn(_, _) -> _);
         jit.emit(&binary("multiply", "multiply")).unwrap().finish().unwrap()
@@ -100,13 +100,13 @@ fn what_is_defined_nowhere_is_named() {
         symbols: symbols.iter().map(|&symbol| symbol.to_owned()).collect(),
     };
     for runtime in runtimes() {
-        // Symbols of declarations do not come from the process, whatever its type there.
+        // Symbols of declarations do not come from the process.
         for symbol in ["no_such_kernel", "free"] {
             let error = compile(runtime, &binary("f", symbol)).unwrap_err();
             assert_eq!(error, undefined(&[symbol]));
             assert_eq!(error.to_string(), format!("undefined: `{symbol}`"));
         }
-        // Those of the user's own code do.
+        // Imports of the user's own code do.
         let jit = Jit::with_runtime(runtime).unwrap();
         let jit = define(jit, "imports", Some("no_such_function"));
         assert_eq!(jit.finish().unwrap_err(), undefined(&["no_such_function"]));
@@ -119,7 +119,7 @@ fn what_is_defined_nowhere_is_named() {
             let returned = compiled.function("abs").unwrap().call((-5, 0));
             assert_eq!(int(returned), 5);
         }
-        // Promised, and never defined; a kernel given by address is no definition.
+        // A kernel does not define a symbol that the native module promises to define.
         let declare = |module: &mut dyn Module| {
             let (signature, linkage) = (module.make_signature(), Linkage::Export);
             module.declare_function("promised", linkage, &signature)?;

@@ -12,7 +12,7 @@ use tvm_ffi_codegen_jit::{Jit, JitOptions, Observers};
 const ASKED: &str = "TVM_FFI_CODEGEN_TEST_SUBJECT";
 
 extern "C" fn raised() {
-    // SAFETY: a debugger is there, which stops here.
+    // SAFETY: the debugger stops at the signal.
     unsafe { libc::raise(libc::SIGTRAP) };
 }
 

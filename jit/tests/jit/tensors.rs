@@ -4,7 +4,7 @@ use crate::ir::{arg, float, import, succeed, wrapper};
 use tvm_ffi_codegen::ir::{Module, Type};
 use tvm_ffi_codegen_jit::{Error, Jit, Runtime, TensorView, abi};
 
-/// `describe(x)`: the address of element 0, as the kernel sees it, plus the sum of extents.
+/// A kernel reads the first element of a tensor.
 #[test]
 fn tensors_describe_the_memory_they_borrow() {
     extern "C" fn first(tensor: *const abi::DLTensor) -> f64 {

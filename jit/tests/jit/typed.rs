@@ -1,4 +1,4 @@
-//! Typed functions: which Rust types fit a declaration, and calls of them.
+//! Typed functions: calls, and the Rust types that fit a declaration.
 
 use crate::ir::{identity, runtimes};
 use tvm_ffi_codegen::Library;
