@@ -4,7 +4,7 @@ use crate::ir::{arg, binary, compile, import, int, runtimes, succeed, wrapper};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use cranelift_module::{Linkage, Module, ModuleResult};
+use cranelift_module::{Linkage, Module, ModuleError};
 use tvm_ffi_codegen::ir::{self, Type};
 use tvm_ffi_codegen_jit::{Error, Jit, Runtime};
 
@@ -55,7 +55,11 @@ fn define(jit: Jit, name: &str, callee: Option<&str>) -> Jit {
     unsafe { jit.define(|module| define_in(module, name, callee)) }.unwrap()
 }
 
-fn define_in(module: &mut dyn Module, name: &str, callee: Option<&str>) -> ModuleResult<()> {
+fn define_in(
+    module: &mut dyn Module,
+    name: &str,
+    callee: Option<&str>,
+) -> Result<(), Box<ModuleError>> {
     let mut signature = module.make_signature();
     signature.params = vec![AbiParam::new(types::I64); 2];
     signature.returns = vec![AbiParam::new(types::I64)];
@@ -79,7 +83,7 @@ fn define_in(module: &mut dyn Module, name: &str, callee: Option<&str>) -> Modul
     b.ins().return_(&[product]);
     b.seal_all_blocks();
     b.finalize(module.isa().frontend_config());
-    module.define_function(id, &mut context)
+    Ok(module.define_function(id, &mut context)?)
 }
 
 #[test]
@@ -120,10 +124,11 @@ fn what_is_defined_nowhere_is_named() {
             assert_eq!(int(returned), 5);
         }
         // A kernel does not define a symbol that the native module promises to define.
-        let declare = |module: &mut dyn Module| {
+        let declare = |module: &mut dyn Module| -> Result<(), Box<ModuleError>> {
             let (signature, linkage) = (module.make_signature(), Linkage::Export);
             module.declare_function("promised", linkage, &signature)?;
-            module.declare_data("promised_data", linkage, false, false).map(|_| ())
+            module.declare_data("promised_data", linkage, false, false)?;
+            Ok(())
         };
         // SAFETY: nothing is defined, nor called.
         let jit = unsafe {
