@@ -94,12 +94,16 @@ fn by_symbol() -> Library {
 /// A JIT that has the kernels.
 fn jit(runtime: &'static Runtime) -> Result<Jit, Box<dyn Error>> {
     let jit = Jit::with_runtime(runtime)?;
-    // SAFETY: each has the type that the operators call it with.
+    let matmul: unsafe extern "C" fn(_, _, _, _, _, _) = kernels::matmul_kernel;
+    let bias: unsafe extern "C" fn(_, _, _, _, _) = kernels::bias_kernel;
+    let relu: unsafe extern "C" fn(_, _, _) = kernels::relu_kernel;
+    let reshape: unsafe extern "C" fn(_, _, _) = kernels::reshape_kernel;
+    // SAFETY: each is sound for the memory that the operators call it with.
     Ok(unsafe {
-        jit.kernel("matmul_kernel", kernels::matmul_kernel as *const u8)
-            .kernel("bias_kernel", kernels::bias_kernel as *const u8)
-            .kernel("relu_kernel", kernels::relu_kernel as *const u8)
-            .kernel("reshape_kernel", kernels::reshape_kernel as *const u8)
+        jit.kernel("matmul_kernel", matmul)
+            .kernel("bias_kernel", bias)
+            .kernel("relu_kernel", relu)
+            .kernel("reshape_kernel", reshape)
     })
 }
 

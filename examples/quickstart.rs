@@ -21,8 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     "
     .parse()?;
 
-    let kernel = add_one_kernel as *const u8;
-    // SAFETY: the kernel has the type that the declaration calls it with, and only reads `x`.
+    let kernel: extern "C" fn(_, _, _) = add_one_kernel;
+    // SAFETY: the kernel is sound for vectors of one length, and only reads `x`.
     let jit = unsafe { Jit::new()?.kernel("add_one_kernel", kernel).reads("add_one", "x") };
     let add_one = jit.compile(&library)?.function("add_one").ok_or("not declared")?;
     println!("runtime: {}", runtime().origin());

@@ -78,17 +78,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("# {}{}", kernel.symbol, kernel.signature);
     }
 
-    // SAFETY: the kernels have these types, and nothing writes to `x`.
+    // SAFETY: the kernels are sound for vectors of one length, and nothing writes to `x`.
     let jit = unsafe {
         Jit::new()?
-            .kernel("add_one_kernel", add_one_kernel as *const u8)
-            .kernel("scale_kernel", scale_kernel as *const u8)
+            .kernel("add_one_kernel", add_one_kernel as extern "C" fn(_, _, _))
+            .kernel("scale_kernel", scale_kernel as extern "C" fn(_, _, _, _) -> _)
             .reads("add_one", "x")
             .reads("add_and_scale", "x")
     };
     let compiled = jit.compile(&library)?;
-    let [add_one, both] = ["add_one", "add_and_scale"].map(|name| compiled.function(name));
-    let (add_one, both) = (add_one.ok_or("not declared")?, both.ok_or("not declared")?);
+    let add_one = compiled.typed::<(&[f32], &mut [f32]), ()>("add_one")?;
+    let both = compiled.typed::<(&[f32], &mut [f32], f64), i64>("add_and_scale")?;
 
     let (x, mut y) = ([1.0_f32, 2.0, 3.0, 4.0, 5.0], [0.0_f32; 5]);
     add_one.call((&x, &mut y))?;
@@ -100,7 +100,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             Err(error) => println!("{error}"),
         }
     }
-    let tiles: i64 = both.call((&x, &mut y))?.try_into()?;
+    let with_default = compiled.typed::<(&[f32], &mut [f32]), i64>("add_and_scale")?;
+    let tiles = with_default.call((&x, &mut y))?;
     println!("add_and_scale: {y:?}, {tiles} tiles");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a safe call costs beside the bare call of the wrapper: `cargo bench -p tvm-ffi-codegen-jit`.
+//! Time of safe calls, compared with bare calls of the wrapper: `cargo bench -p tvm-ffi-codegen-jit`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -27,7 +27,7 @@ const TEXT: &str = "
     scale(x: float64, y: int64) -> float64 = scale(x, y);
 ";
 
-/// The shortest time of a call, in nanoseconds.
+/// Returns the shortest time of a call, in nanoseconds.
 fn time(mut call: impl FnMut()) -> f64 {
     let sample = |_| {
         let start = Instant::now();
@@ -37,7 +37,7 @@ fn time(mut call: impl FnMut()) -> f64 {
     (0..SAMPLES).map(sample).fold(f64::INFINITY, f64::min)
 }
 
-/// A call as C makes it.
+/// Calls a function as C does.
 fn raw(function: &HostFunction, args: &[Any; 2]) {
     let mut result = Any::NONE;
     let args = black_box(args).as_ptr();
@@ -49,11 +49,11 @@ fn raw(function: &HostFunction, args: &[Any; 2]) {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let library: Library = TEXT.parse()?;
-    let address = add_one as *const u8;
-    // SAFETY: the kernels have the types that the declarations call them with, and `x` is only read.
+    let (adding, scaling): (extern "C" fn(_, _, _), extern "C" fn(_, _) -> _) = (add_one, scale);
+    // SAFETY: the kernels are sound for vectors of one length and for numbers, and `x` is only read.
     let jit = unsafe {
-        let jit = Jit::new()?.kernel("add_one", address);
-        jit.kernel("scale", scale as *const u8).reads("add_one", "x")
+        let jit = Jit::new()?.kernel("add_one", adding).kernel("scale", scaling);
+        jit.reads("add_one", "x")
     };
     let compiled = jit.compile(&library)?;
     let [add_one, scale] = ["add_one", "scale"].map(|name| compiled.function(name));
@@ -77,7 +77,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let object = add_one.clone().into_ffi_function(Context::none())?;
     report("add_one: FfiFunction", base, time(|| drop(object.call((black_box(&x), &mut y)))));
 
-    // What C would do: fill in the arguments, call, read the result.
+    // C fills in the arguments, calls, and reads the result.
     let mut sum = 0.0;
     let base = time(|| {
         let args = [*Arg::from(black_box(2.0)).as_raw(), *Arg::from(3).as_raw()];
@@ -97,7 +97,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let compile = || -> Result<_, tvm_ffi_codegen_jit::Error> {
         // SAFETY: as above.
-        unsafe { Jit::new()?.kernel("add_one", address).kernel("scale", address) }.compile(&library)
+        unsafe { Jit::new()?.kernel("add_one", adding).kernel("scale", scaling) }.compile(&library)
     };
     let start = Instant::now();
     let live: Vec<_> = (0..LIBRARIES).map(|_| compile()).collect::<Result<_, _>>()?;

@@ -1,6 +1,6 @@
-//! The C structures that cross the boundary, as Rust sees them.
+//! The C structures of the ABI as Rust types.
 //!
-//! The layouts are those of `tvm/ffi/c_api.h` and `dlpack.h` on 64-bit platforms, of every release.
+//! The layouts are those of `tvm/ffi/c_api.h` and `dlpack.h` on 64-bit platforms, in every release.
 
 use std::ffi::{c_char, c_void};
 use std::fmt;
@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 
 use abi_spec::TypeIndex;
 
-/// `TVMFFISafeCallType`: an FFI function. Returns 0, or -1 with an error in the thread's slot.
+/// `TVMFFISafeCallType`: an FFI function. It returns 0, or -1 with an error in the thread's slot.
 pub type SafeCall = unsafe extern "C" fn(
     handle: *mut c_void,
     args: *const Any,
@@ -16,13 +16,13 @@ pub type SafeCall = unsafe extern "C" fn(
     result: *mut Any,
 ) -> i32;
 
-/// `TVMFFIAny`: a value of any type. Not more than 8-byte aligned.
+/// `TVMFFIAny`: a value of any type, aligned to 8 bytes.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Any {
-    /// Says what the payload is.
+    /// The type of the payload.
     pub type_index: i32,
-    /// Length of a small string; 0 for everything else.
+    /// Length of a small string or small bytes; 0 for other values.
     pub small_len: u32,
     /// The value.
     pub payload: Payload,
@@ -38,7 +38,7 @@ pub union Payload {
     pub float: f64,
     /// Pointers and objects.
     pub ptr: *mut c_void,
-    /// Everything, and small strings.
+    /// Small strings and bytes, and the bytes of any other payload.
     pub bytes: [u8; 8],
 }
 
@@ -65,7 +65,7 @@ impl Any {
         Any { type_index: ty.0, small_len: 0, payload: Payload { ptr } }
     }
 
-    /// What the payload is.
+    /// The type of the payload.
     #[inline]
     pub const fn ty(&self) -> TypeIndex {
         TypeIndex(self.type_index)
@@ -96,23 +96,24 @@ impl fmt::Debug for Any {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Object {
-    /// Strong references in the low half; weak ones, and one for all strong ones together, in the high half.
+    /// Number of strong references in the low half. Number of weak references in the high half, plus one while there are
+    /// strong references.
     pub combined_ref_count: AtomicU64,
-    /// The class.
+    /// The type index of the class.
     pub type_index: i32,
-    /// 0.
+    /// Always 0.
     pub padding: u32,
-    /// Runs the destructor (flag 1), frees the memory (flag 2), or both (3).
+    /// The function that runs the destructor (flag 1), frees the memory (flag 2), or both (3).
     pub deleter: Option<unsafe extern "C" fn(*mut c_void, i32)>,
 }
 
-/// `TVMFFIByteArray`: borrowed bytes; also the cell of strings and bytes.
+/// `TVMFFIByteArray`: borrowed bytes, and the cell of string and bytes objects.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ByteArray {
-    /// The first byte.
+    /// The address of the first byte.
     pub data: *const c_char,
-    /// How many.
+    /// Number of bytes.
     pub size: usize,
 }
 
@@ -120,7 +121,7 @@ impl ByteArray {
     /// No bytes.
     pub const EMPTY: ByteArray = ByteArray::new(&[]);
 
-    /// The bytes of a slice, which must outlive the result.
+    /// Points at the bytes of a slice, which must outlive the result.
     pub const fn new(bytes: &[u8]) -> ByteArray {
         ByteArray { data: bytes.as_ptr().cast(), size: bytes.len() }
     }
@@ -128,7 +129,7 @@ impl ByteArray {
     /// The bytes.
     ///
     /// # Safety
-    /// They must be there, and stay unchanged for `'a`; `data` may be NULL if there are none.
+    /// The bytes are valid and do not change for `'a`; `data` may be NULL if `size` is 0.
     pub unsafe fn bytes<'a>(self) -> &'a [u8] {
         if self.size == 0 {
             return &[];
@@ -138,57 +139,57 @@ impl ByteArray {
     }
 }
 
-/// `TVMFFIFunctionCell`: what follows the header of a function object.
+/// `TVMFFIFunctionCell`: the cell of a function object, which follows the header.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FunctionCell {
-    /// Called with the object as its handle.
+    /// The function to call, with the object as its handle.
     pub safe_call: SafeCall,
-    /// Private to C++.
+    /// Used by C++ only.
     pub cpp_call: *mut c_void,
 }
 
-/// `TVMFFIErrorCell`: what follows the header of an error object.
+/// `TVMFFIErrorCell`: the cell of an error object.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorCell {
-    /// `TypeError` and the like.
+    /// The kind, such as `TypeError`.
     pub kind: ByteArray,
-    /// The text.
+    /// The message.
     pub message: ByteArray,
-    /// One line per frame, most recent first.
+    /// The backtrace: one line per frame, most recent first.
     pub backtrace: ByteArray,
-    /// Replaces (0) the backtrace or appends to it (1).
+    /// The function that replaces the backtrace (mode 0) or appends to it (mode 1).
     pub update_backtrace: unsafe extern "C" fn(*mut Object, *const ByteArray, i32),
-    /// An error, or NULL. Since 0.1.8.
+    /// The error that caused this one, or NULL. Since 0.1.8.
     pub cause_chain: *mut Object,
     /// Any object, or NULL. Since 0.1.8.
     pub extra_context: *mut Object,
 }
 
-/// `TVMFFITypeInfo`: what the runtime knows of a class.
+/// `TVMFFITypeInfo`: the record of a class.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct TypeInfo {
-    /// Its number.
+    /// The type index.
     pub type_index: i32,
-    /// How many ancestors it has.
+    /// Number of ancestors.
     pub type_depth: i32,
-    /// Its name.
+    /// The type key, which is its name.
     pub type_key: ByteArray,
-    /// Ancestors, the root first.
+    /// The ancestors, the root first.
     pub type_ancestors: *const *const TypeInfo,
-    /// Private to the runtime.
+    /// Used by the runtime only.
     pub type_key_hash: u64,
     /// Length of `fields`.
     pub num_fields: i32,
     /// Length of `methods`.
     pub num_methods: i32,
-    /// Reflection.
+    /// Fields for reflection.
     pub fields: *const c_void,
-    /// Reflection.
+    /// Methods for reflection.
     pub methods: *const c_void,
-    /// Reflection.
+    /// Metadata for reflection.
     pub metadata: *const c_void,
 }
 
@@ -196,11 +197,11 @@ pub struct TypeInfo {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLTensor {
-    /// Start of the data, without `byte_offset`.
+    /// The address of the memory; the first element is `byte_offset` bytes behind it.
     pub data: *mut c_void,
     /// `DLDeviceType`.
     pub device_type: i32,
-    /// Which one of that type.
+    /// The device among those of its type.
     pub device_id: i32,
     /// Number of dims.
     pub ndim: i32,
@@ -210,23 +211,23 @@ pub struct DLTensor {
     pub bits: u8,
     /// Lanes of one element.
     pub lanes: u16,
-    /// Extents.
+    /// The extents.
     pub shape: *mut i64,
-    /// In elements; NULL for compact, row-major.
+    /// The strides in elements; NULL for a compact row-major tensor.
     pub strides: *mut i64,
-    /// To be added to `data`.
+    /// Offset in bytes of the first element from `data`.
     pub byte_offset: u64,
 }
 
-/// `DLManagedTensorVersioned`: a tensor and how to free it, as libraries exchange them.
+/// `DLManagedTensorVersioned`: a tensor and its deleter, as libraries exchange them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLManagedTensorVersioned {
     /// Major and minor version of DLPack; the layout is that of major version 1.
     pub version: [u32; 2],
-    /// What the deleter needs.
+    /// Private data of the deleter.
     pub manager_ctx: *mut c_void,
-    /// Frees everything, this structure too. Called once, on any thread.
+    /// The function that frees everything, this structure included. Called once, on any thread.
     pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     /// Bit 0: read-only.
     pub flags: u64,
@@ -234,39 +235,39 @@ pub struct DLManagedTensorVersioned {
     pub tensor: DLTensor,
 }
 
-/// `DLManagedTensor`: the same before DLPack had versions.
+/// `DLManagedTensor`: a tensor and its deleter, from before DLPack had versions.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLManagedTensor {
     /// The tensor.
     pub tensor: DLTensor,
-    /// What the deleter needs.
+    /// Private data of the deleter.
     pub manager_ctx: *mut c_void,
-    /// Frees everything, this structure too. Called once, on any thread.
+    /// The function that frees everything, this structure included. Called once, on any thread.
     pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
 }
 
-/// `TVMFFISeqCell`: what follows the header of an array.
+/// `TVMFFISeqCell`: the cell of an array or a list.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SeqCell {
     /// The elements.
     pub data: *const Any,
-    /// How many.
+    /// Number of elements.
     pub size: i64,
-    /// For how many there is room.
+    /// Number of elements that the memory has room for.
     pub capacity: i64,
-    /// Frees the elements.
+    /// The function that frees the elements, or NULL.
     pub data_deleter: *mut c_void,
 }
 
-/// `TVMFFIShapeCell`: what follows the header of a shape.
+/// `TVMFFIShapeCell`: the cell of a shape.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ShapeCell {
     /// The extents.
     pub data: *const i64,
-    /// How many.
+    /// Number of extents.
     pub size: usize,
 }
 

@@ -1,8 +1,8 @@
-//! The built-in runtime: as much of `libtvm_ffi` as generated code needs, for machines without it.
+//! The built-in runtime: the part of `libtvm_ffi` that generated code needs, for machines without that library.
 //!
-//! Objects have the real header and cells, so that whoever gets one can read it and drop it. What is
-//! left out: modules, containers but for arrays, reflection, native backtraces, and every global function
-//! but `ffi.Array`.
+//! Objects have the real header and cells, so that any code can read and release them. There are no modules, no
+//! containers but arrays and shapes, no reflection, no native backtraces, and no global functions but `ffi.Array` and
+//! `ffi.Shape`.
 
 mod array;
 mod c_library;
@@ -24,12 +24,12 @@ use crate::abi::Any;
 pub(crate) use error::raise;
 pub(crate) use object::dec_ref;
 
-/// A string that the caller owns: small ones are no objects. Any runtime can hold it.
+/// Copies text into a string value that the caller owns. Short text needs no object. Every runtime can hold the value.
 pub(crate) fn text(bytes: &[u8]) -> Any {
     string::text(bytes).expect("there is room for a copy")
 }
 
-/// The address of a runtime function, if the built-in runtime has it.
+/// Returns the address of a function of the built-in runtime.
 pub(crate) fn symbol(name: &str) -> Option<*const c_void> {
     Some(match name {
         "TVMFFIObjectIncRef" => object::inc_ref as *const c_void,
@@ -63,7 +63,7 @@ pub(crate) fn symbol(name: &str) -> Option<*const c_void> {
     })
 }
 
-/// `TVMFFIEnvCheckSignals`: there is no environment that could have any.
+/// `TVMFFIEnvCheckSignals`: always 0, since there is no environment with signals.
 extern "C" fn check_signals() -> i32 {
     0
 }

@@ -1,4 +1,4 @@
-//! Compiled functions as function objects, and the contexts of closures.
+//! Function objects of compiled functions, and the contexts of closures.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -10,51 +10,52 @@ use crate::error::Error;
 use crate::value::function::FfiFunction;
 use crate::value::object::raised;
 
-/// What a closure gets as `self`, and how to free it; nothing by default, for functions that are none.
+/// The `self` of a closure: a pointer and the function that frees it. The default is no context, for functions that are
+/// no closures.
 #[derive(Default)]
-pub struct Context(Option<Owned>);
+pub struct Context(Option<OwnedPointer>);
 
-/// A pointer and how to free it.
-struct Owned {
+/// A pointer and the function that frees it.
+struct OwnedPointer {
     pointer: *mut c_void,
     free: Option<unsafe extern "C" fn(*mut c_void)>,
 }
 
-// SAFETY: who makes a context promises that it can be used and freed on any thread.
-unsafe impl Send for Owned {}
+// SAFETY: whoever makes a context promises that it can be used and freed on any thread.
+unsafe impl Send for OwnedPointer {}
 // SAFETY: as above.
-unsafe impl Sync for Owned {}
+unsafe impl Sync for OwnedPointer {}
 
 impl Context {
-    /// No context, for functions that are not closures.
+    /// Returns no context, for functions that are no closures.
     pub const fn none() -> Context {
         Context(None)
     }
 
-    /// A value of Rust; kernels get a `*const T`. It is dropped with the function object.
+    /// Makes a context of a Rust value. Kernels get a `*const T`. The value is dropped with the function object.
     ///
     /// # Safety
-    /// The kernels of the closure take a `*const T` as `self`, and may use it as they do from any
-    /// thread while it is shared.
+    /// The kernels of the closure take a `*const T` as `self`, and access the value only as any thread may while it is
+    /// shared.
     pub unsafe fn new<T: Send + Sync + 'static>(value: T) -> Context {
         unsafe extern "C" fn free<T>(pointer: *mut c_void) {
             // SAFETY: called once, with the pointer of the box below.
             drop(unsafe { Box::from_raw(pointer.cast::<T>()) });
         }
         let pointer = Box::into_raw(Box::new(value)).cast();
-        Context(Some(Owned { pointer, free: Some(free::<T>) }))
+        Context(Some(OwnedPointer { pointer, free: Some(free::<T>) }))
     }
 
-    /// Any pointer. `free` is called with it once, when the function object goes.
+    /// Makes a context of any pointer. `free` is called with it once, when the function object is freed.
     ///
     /// # Safety
-    /// The kernels of the closure may use `pointer` as `self` from any thread until `free` is called,
-    /// for ever if there is none; `free` may be called on any thread.
+    /// The kernels of the closure may use `pointer` as `self` from any thread until `free` is called, or for ever without
+    /// `free`; `free` may be called on any thread.
     pub const unsafe fn from_raw(
         pointer: *mut c_void,
         free: Option<unsafe extern "C" fn(*mut c_void)>,
     ) -> Context {
-        Context(Some(Owned { pointer, free }))
+        Context(Some(OwnedPointer { pointer, free }))
     }
 
     pub(crate) fn is_none(&self) -> bool {
@@ -66,7 +67,7 @@ impl Context {
     }
 }
 
-impl Drop for Owned {
+impl Drop for OwnedPointer {
     fn drop(&mut self) {
         if let Some(free) = self.free {
             // SAFETY: dropped once, as `Context::from_raw` allows.
@@ -81,36 +82,35 @@ impl fmt::Debug for Context {
     }
 }
 
-/// What a function object holds. The context goes first: freeing it may run the code.
+/// The handle of a function object. The context is dropped first, since freeing it may run the code.
 struct Holder {
     context: Context,
     address: SafeCall,
     _function: HostFunction,
 }
 
-/// The safe call of function objects: replaces the holder by the context.
+/// The safe call of function objects with a context: passes the context as the handle.
 unsafe extern "C" fn enter(
     handle: *mut c_void,
     args: *const Any,
     num_args: i32,
     result: *mut Any,
 ) -> i32 {
-    // SAFETY: the handle is the holder that was given together with this function, and the caller
-    // keeps the function object alive.
+    // SAFETY: the handle is the holder that the function object was created with, and the caller keeps the object alive.
     let holder = unsafe { &*handle.cast::<Holder>() };
-    // SAFETY: the rest is passed on as it came; the context is what the closure expects.
+    // SAFETY: the other arguments are passed on unchanged; the context is the one that the closure expects.
     unsafe { (holder.address)(holder.context.pointer(), args, num_args, result) }
 }
 
 /// The deleter of function objects.
 unsafe extern "C" fn release(handle: *mut c_void) {
-    // SAFETY: called once, with the pointer that `into_ffi_function` gave away.
+    // SAFETY: called once, with the pointer that `into_ffi_function` handed over.
     drop(unsafe { Box::from_raw(handle.cast::<Holder>()) });
 }
 
 impl HostFunction {
-    /// Makes a function object of the runtime, which keeps the code and the context alive. The
-    /// kernels of a closure get the context's pointer as `self`.
+    /// Makes a function object of the runtime, which keeps the code and the context alive. Kernels of a closure get the
+    /// pointer of the context as `self`.
     ///
     /// ```
     /// use tvm_ffi_codegen::Library;
@@ -122,8 +122,8 @@ impl HostFunction {
     /// }
     ///
     /// let library: Library = "scale(self: ptr, x: float64) -> float64 = scale(self, x);".parse()?;
-    /// // SAFETY: the kernel has the type that the declaration calls it with.
-    /// let jit = unsafe { Jit::new()?.kernel("scale", scale as *const u8) };
+    /// // SAFETY: the contexts below are numbers.
+    /// let jit = unsafe { Jit::new()?.kernel("scale", scale as extern "C" fn(_, _) -> _) };
     /// let function = jit.compile(&library)?.function("scale").expect("it is declared");
     ///
     /// // SAFETY: the kernel takes a `*const f64`.
@@ -142,20 +142,20 @@ impl HostFunction {
             return Err(Error::Context { function: self.name().to_owned() });
         }
         let (runtime, address, reads) = (self.runtime(), self.as_ptr(), self.reads.clone());
-        // A function that ignores its handle needs no detour.
+        // A function that ignores its handle is called directly.
         let callee = if context.is_none() { address } else { enter };
         let holder = Box::into_raw(Box::new(Holder { context, address, _function: self }));
         let mut object = ptr::null_mut();
-        // SAFETY: `callee` takes the holder, or anything, as its handle; `release` frees the holder.
+        // SAFETY: `callee` takes the holder as its handle or ignores it; `release` frees the holder.
         let status = unsafe {
             (runtime.functions.function_create)(holder.cast(), callee, Some(release), &mut object)
         };
         // SAFETY: on success the object comes with a reference, and is this function.
         match (status, unsafe { FfiFunction::from_raw(object, runtime) }) {
-            // SAFETY: as it was said of the function.
+            // SAFETY: the same holds for the host function.
             (0, Some(object)) => Ok(unsafe { object.reading(reads) }),
             _ => {
-                // SAFETY: no function object has taken the holder over.
+                // SAFETY: no function object owns the holder.
                 unsafe { release(holder.cast()) };
                 Err(raised(status, runtime).into())
             }

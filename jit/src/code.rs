@@ -1,4 +1,4 @@
-//! Machine code: where it lies, who its symbols are, and who is told of it.
+//! Machine code: its memory, its symbols, and the tools that learn of it.
 
 pub(crate) mod address;
 pub(crate) mod assembly;

@@ -6,10 +6,10 @@ use std::fmt;
 use std::ptr;
 use std::sync::{Arc, Mutex};
 
-use tvm_ffi_codegen::UNLOAD;
+use tvm_ffi_codegen::{Signature, UNLOAD};
 
 use crate::abi::{Any, SafeCall};
-use crate::code::address::{Address, Place};
+use crate::code::address::{Address, DataRange};
 use crate::code::assembly::Text;
 use crate::error::CallError;
 use crate::runtime::Runtime;
@@ -18,42 +18,43 @@ use crate::value::call::{Callee, Reads};
 use crate::value::object::raised;
 use crate::value::returned::Returned;
 
-/// What one [`Jit`](crate::Jit) compiled. A handle: clones share the code, which is freed with the last
+/// The code that one [`Jit`](crate::Jit) compiled. A handle: clones share the code, which is freed with the last
 /// of them and of the functions taken from it.
 #[derive(Clone)]
 pub struct Compiled(pub(crate) Arc<Code>);
 
-/// Code and all it needs. Nothing in it runs any more when this is dropped, because whoever runs it
-/// holds a handle.
+/// Code and everything it refers to. No function runs when this is dropped, since its caller holds a handle.
 pub(crate) struct Code {
     pub(crate) runtime: &'static Runtime,
-    /// Sorted by name.
+    /// FFI functions, sorted by name.
     pub(crate) entries: Vec<Entry>,
-    /// C functions beside functions of the FFI; sorted by name.
+    /// C functions of `extern` declarations, sorted by name.
     pub(crate) externals: Vec<(String, Address)>,
     /// The functions that return metadata and documentation, by symbol.
     pub(crate) getters: Vec<(String, Address)>,
-    /// The import tree and the context, where there are any, by symbol.
-    pub(crate) data: Vec<(String, Place)>,
-    /// Kernels that nobody calls.
+    /// The import tree and the library context, if there are any, by symbol.
+    pub(crate) data: Vec<(String, DataRange)>,
+    /// Names of kernels that nothing calls.
     pub(crate) uncalled: Vec<String>,
-    /// The code; goes before what it refers to.
+    /// The code. It is dropped before the values that it refers to.
     pub(crate) text: Text,
-    /// See [`Jit::keep`](crate::Jit::keep). Nobody looks at it, so it need not be shared between threads.
+    /// The values of [`Jit::keep`](crate::Jit::keep). The lock stands for `Sync`, which they need not be.
     pub(crate) _kept: Mutex<Vec<Box<dyn any::Any + Send>>>,
 }
 
-/// A function of compiled code.
+/// An FFI function of compiled code.
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) address: SafeCall,
-    /// Reads its handle.
+    /// The signature of its declaration; `None` if it was lowered elsewhere.
+    pub(crate) signature: Option<Arc<Signature>>,
+    /// True if it reads its handle.
     pub(crate) closure: bool,
     pub(crate) reads: Reads,
 }
 
 impl Compiled {
-    /// The function of this name.
+    /// Returns the function of this name.
     pub fn function(&self, name: &str) -> Option<HostFunction> {
         let index = self.0.entries.binary_search_by(|entry| entry.name.as_str().cmp(name)).ok()?;
         let Entry { address, closure, reads, .. } = &self.0.entries[index];
@@ -62,11 +63,11 @@ impl Compiled {
         Some(HostFunction { address, runtime, reads, closure, code, index })
     }
 
-    /// The address of the C function beside the function of this name, where that is declared `extern`. Its type is
-    /// the prototype in [`Resolved::header`](tvm_ffi_codegen::Resolved::header): it takes what the declaration's
-    /// parameters are in C, a place for the result unless that is `None`, and returns 0, or -1 with the error in the
-    /// thread's slot of the [runtime](Compiled::runtime), from where [`Compiled::raised`] takes it. The address is good
-    /// for as long as a handle to the code lives.
+    /// Returns the address of the C function of a declaration that is `extern`.
+    ///
+    /// Its type is the prototype in [`Resolved::header`](tvm_ffi_codegen::Resolved::header): the parameters of the
+    /// declaration as C types, then a pointer for the result unless that is `None`. It returns 0, or -1 with the error in
+    /// the thread's slot, from which [`Compiled::raised`] takes it. The address is valid while a handle to the code lives.
     ///
     /// ```
     /// use tvm_ffi_codegen::Library;
@@ -91,38 +92,38 @@ impl Compiled {
         Some(externals[index].1.0.cast())
     }
 
-    /// Takes the error that a C function of this code has left in the thread's slot when it returned this status,
-    /// which is not 0. A slot that is empty is a `RuntimeError` that says so.
+    /// Takes the error out of the thread's slot after a C function of this code has returned a status other than 0. If
+    /// the slot is empty, the result is a `RuntimeError` that names the status.
     pub fn raised(&self, status: i32) -> CallError {
         raised(status, self.0.runtime)
     }
 
-    /// Unloads the images that functions of this code have launched from; the next launch loads them again. Freeing the
-    /// code leaves them loaded, since nobody knows when the last of their kernels has run.
+    /// Unloads the images that functions of this code have launched GPU kernels of. The next launch loads them again.
+    /// Freeing the code leaves images loaded, since it is not known when the last of their GPU kernels has run.
     ///
     /// # Safety
-    /// No function of this code is running. No kernel of the images is, nor will be, as one would of a graph that has
-    /// captured it.
+    /// No function of this code is running. No GPU kernel of the images is running or will run, as one in a captured
+    /// graph would.
     pub unsafe fn unload_images(&self) {
         if let Some(address) = self.external(UNLOAD) {
-            // SAFETY: lowering has given it this type; the rest is required above.
+            // SAFETY: lowering gives the function this type; the rest is required above.
             let unload: extern "C" fn() = unsafe { std::mem::transmute(address) };
             unload();
         }
     }
 
-    /// The names of all functions, in alphabetical order.
+    /// Names of all functions, in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.entries.iter().map(|entry| entry.name.as_str())
     }
 
-    /// The names of the [kernels](crate::Jit::kernel) that were given and that nothing calls, in alphabetical order: what
-    /// is worth a warning, since such a name may be misspelt.
+    /// Names of the [kernels](crate::Jit::kernel) that were given and that nothing calls, in alphabetical order. Callers
+    /// may warn of them, since the names may be misspelt.
     pub fn uncalled(&self) -> impl Iterator<Item = &str> {
         self.0.uncalled.iter().map(String::as_str)
     }
 
-    /// How much memory the code and its data take, in bytes: whole pages.
+    /// Size of the code and its data in memory, in bytes: whole pages.
     pub fn mapped_bytes(&self) -> usize {
         self.0.text.memory.size()
     }
@@ -151,8 +152,8 @@ pub struct HostFunction {
     index: usize,
 }
 
-// SAFETY: wrappers check all that kernels rely on, which is what `Jit::kernel` demands to be enough, and
-// write to no tensor but those that `Jit::reads` leaves out. Closures are not called like this.
+// SAFETY: `Jit::kernel` demands that kernels are sound for arguments that pass the checks of wrappers, and `Jit::reads`
+// that they do not write to tensors it names. `HostFunction::call` does not call closures.
 unsafe impl Callee for HostFunction {
     #[inline]
     fn runtime(&self) -> &'static Runtime {
@@ -172,7 +173,7 @@ unsafe impl Callee for HostFunction {
 }
 
 impl HostFunction {
-    /// Calls it, with a tuple or an array of what can be an [argument](crate::IntoArg).
+    /// Calls the function with a tuple or an array of [arguments](crate::IntoArg).
     ///
     /// ```
     /// use tvm_ffi_codegen::Library;
@@ -189,8 +190,9 @@ impl HostFunction {
     ///     axpy(x: Tensor([n], float64), y: Tensor([n], float64), a: float64) -> None
     ///         = axpy(a, x.data, y.data, n);
     /// ".parse()?;
-    /// // SAFETY: the kernel has the type that the declaration calls it with, and only reads `x`.
-    /// let jit = unsafe { Jit::new()?.kernel("axpy", axpy as *const u8).reads("axpy", "x") };
+    /// let kernel: extern "C" fn(_, _, _, _) = axpy;
+    /// // SAFETY: the kernel is sound for vectors of one length, and only reads `x`.
+    /// let jit = unsafe { Jit::new()?.kernel("axpy", kernel).reads("axpy", "x") };
     /// let axpy = jit.compile(&library)?.function("axpy").expect("it is declared");
     ///
     /// let (x, mut y) = (vec![1.0, 2.0], vec![10.0, 10.0]);
@@ -200,10 +202,10 @@ impl HostFunction {
     /// ```
     ///
     /// # Errors
-    /// What the function raised: the checks of the declaration, or the kernel. A `TypeError` if an argument
-    /// is an object of another runtime, memory that is shared and might be written to, or an address that a call
-    /// has returned, for which only [`Arg::vouched`](crate::Arg::vouched) can answer. A closure cannot
-    /// be called like this, since it has no context yet; see [`HostFunction::into_ffi_function`].
+    /// The error that a check of the declaration or a kernel raised. A `TypeError` if an argument is an object of another
+    /// runtime, memory that is shared and might be written to, or an address that a call has returned and that is not
+    /// [vouched for](crate::Arg::vouched). A `RuntimeError` for a closure, which has no context yet; see
+    /// [`HostFunction::into_ffi_function`].
     #[inline]
     pub fn call(&self, args: impl Args) -> Result<Returned, CallError> {
         if self.closure {
@@ -218,11 +220,11 @@ impl HostFunction {
         Box::new(CallError::new("RuntimeError", message))
     }
 
-    /// Calls it as C does.
+    /// Calls the function as C does.
     ///
     /// # Safety
-    /// `args` points at `num_args` valid values and `result` at a place for one, which holds no object;
-    /// `handle` is what a closure expects, and ignored by others.
+    /// `args` points at `num_args` valid values and `result` at a value that is no object. `handle` is the context of a
+    /// closure; other functions ignore it.
     pub unsafe fn call_raw(
         &self,
         handle: *mut c_void,
@@ -234,23 +236,28 @@ impl HostFunction {
         unsafe { (self.address)(handle, args, num_args, result) }
     }
 
-    /// Its address, good for as long as a handle to the code lives. Errors that it raises are those of its
+    /// The address of the function, valid while a handle to the code lives. It raises errors in its
     /// [runtime](HostFunction::runtime).
     pub fn as_ptr(&self) -> SafeCall {
         self.address
     }
 
-    /// Its name.
+    /// The name in the declaration.
     pub fn name(&self) -> &str {
         &self.code.entries[self.index].name
     }
 
-    /// The runtime that it calls.
+    /// The signature of its declaration; `None` for a function that was lowered elsewhere.
+    pub fn signature(&self) -> Option<&Signature> {
+        self.code.entries[self.index].signature.as_deref()
+    }
+
+    /// The runtime that the function calls.
     pub fn runtime(&self) -> &'static Runtime {
         self.runtime
     }
 
-    /// True if it reads its handle, so that it needs a context.
+    /// True if the function reads its handle, so that it needs a context.
     pub fn is_closure(&self) -> bool {
         self.closure
     }

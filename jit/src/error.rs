@@ -1,92 +1,114 @@
-//! What can go wrong: before a function can be called, in a call, and with what it returns.
+//! Errors: of compiling, loading and converting, and of calls.
 
 use std::error;
 use std::fmt;
 use std::path::PathBuf;
 
 use abi_spec::library_bin::DecodeError;
+use tvm_ffi_codegen::ir::Signature;
 
-/// Why something could not be compiled, loaded, registered or read.
+/// An error of compiling, loading, registering or converting.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The declarations are wrong.
+    /// The declarations are not valid.
     Declaration(tvm_ffi_codegen::Error),
-    /// The backend refused: a kernel has another type, a name is taken, the machine is not supported.
+    /// The backend refused: a kernel of the native module has another type, a name is taken, the machine is not
+    /// supported.
     Backend(backend_cranelift::Error),
-    /// Symbols that are called, and that neither [`Jit::kernel`](crate::Jit::kernel) nor the module
-    /// nor the runtime defines.
+    /// Symbols that are used, and that are neither [kernels](crate::Jit::kernel) nor in the native module or the
+    /// runtime.
     Undefined {
         /// Their names, in the order of first use.
         symbols: Vec<String>,
     },
+    /// A kernel has another type than the declarations call it with.
+    Kernel {
+        /// The symbol of the kernel.
+        symbol: String,
+        /// The type that it is called with.
+        called: Signature,
+        /// The type of the function that was given to [`Jit::kernel`](crate::Jit::kernel).
+        given: Signature,
+    },
+    /// A [typed function](crate::Compiled::typed) has other types than its declaration.
+    Typed {
+        /// The name of the function.
+        function: String,
+        /// `argument #1`, `the number of arguments` or `the result`.
+        part: String,
+        /// The type in the declaration.
+        declared: String,
+        /// The Rust type.
+        given: String,
+    },
     /// The declarations have no such function, parameter or kernel.
     Unknown {
-        /// What is looked for: `function`, `parameter`, `kernel`.
+        /// The kind of name: `function`, `parameter` or `kernel`.
         what: &'static str,
-        /// Its name.
+        /// The name.
         name: String,
     },
-    /// The declarations launch a kernel, for which nobody has vouched: [`Jit::launches`](crate::Jit::launches).
+    /// The declarations launch a GPU kernel, which [`Jit::launches`](crate::Jit::launches) does not allow.
     Launch {
-        /// Its name.
+        /// The name of the GPU kernel.
         kernel: String,
     },
-    /// Memory for code could not be had.
+    /// There is no memory for code.
     Memory {
-        /// What the system says.
+        /// The reason from the system.
         reason: String,
     },
-    /// The functions could not be written into the file that profilers read.
+    /// The functions could not be written into the map that profilers read.
     Profile {
-        /// What the system says.
+        /// The reason from the system.
         reason: String,
     },
     /// A library is not a TVM FFI runtime.
     Runtime {
-        /// Which library, or the tool that was to name one.
+        /// The library, or the tool that should name one.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// The runtime lacks a function: it is older, or the built-in one.
+    /// The runtime lacks a function, since it is an older release or the built-in one.
     Unavailable {
-        /// The C function.
+        /// The name of the function.
         function: &'static str,
     },
-    /// The memory of a tensor does not have the elements that its shape needs.
+    /// The memory of a tensor has another number of elements than its shape needs.
     Shape {
-        /// Elements that the shape needs.
+        /// Number of elements that the shape needs.
         needed: usize,
-        /// Elements that there are.
+        /// Number of elements of the memory.
         len: usize,
     },
-    /// A value is of another type, or cannot be seen as what was asked for.
+    /// A value is of another type than the requested one, or not in its range.
     Mismatch {
-        /// What was asked for.
+        /// The requested type.
         expected: String,
-        /// What there is.
+        /// The value or its type.
         found: String,
     },
-    /// Somebody else holds the tensor too, and may write to it at any time.
+    /// The tensor has other references, whose holders may write to it at any time.
     Shared,
-    /// Two runtimes are in the process, and this belongs to the other one.
+    /// The object belongs to the other one of two runtimes in the process.
     Foreign,
     /// A closure, whose declaration starts with `self: ptr`, was given no context.
     Context {
-        /// The function.
+        /// The name of the function.
         function: String,
     },
     /// The import tree of the library is damaged.
     Imports(DecodeError),
     /// A module that the library imports cannot be made.
     Import {
-        /// Its kind.
+        /// The kind of the module.
         kind: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
-    /// The runtime refused.
+    /// A call of the function or of the runtime failed.
     Call(CallError),
 }
 
@@ -104,6 +126,12 @@ impl fmt::Display for Error {
             Error::Undefined { symbols } => {
                 let list: Vec<String> = symbols.iter().map(|name| format!("`{name}`")).collect();
                 write!(f, "undefined: {}", list.join(", "))
+            }
+            Error::Kernel { symbol, called, given } => {
+                write!(f, "kernel `{symbol}` is called as {called} and was given as {given}")
+            }
+            Error::Typed { function, part, declared, given } => {
+                write!(f, "{part} of `{function}` is declared as {declared} but typed as {given}")
             }
             Error::Unknown { what, name } => write!(f, "no {what} `{name}` is declared"),
             Error::Launch { kernel } => {
@@ -131,24 +159,16 @@ impl fmt::Display for Error {
 
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            Error::Declaration(error) => Some(error),
-            Error::Backend(error) => Some(error),
-            Error::Call(error) => Some(error),
-            Error::Imports(error) => Some(error),
-            Error::Undefined { .. }
-            | Error::Unknown { .. }
-            | Error::Launch { .. }
-            | Error::Memory { .. }
-            | Error::Profile { .. }
-            | Error::Runtime { .. }
-            | Error::Unavailable { .. }
-            | Error::Shape { .. }
-            | Error::Mismatch { .. }
-            | Error::Shared
-            | Error::Foreign
-            | Error::Context { .. }
-            | Error::Import { .. } => None,
+        if let Error::Declaration(error) = self {
+            Some(error)
+        } else if let Error::Backend(error) = self {
+            Some(error)
+        } else if let Error::Call(error) = self {
+            Some(error)
+        } else if let Error::Imports(error) = self {
+            Some(error)
+        } else {
+            None
         }
     }
 }
@@ -177,14 +197,14 @@ impl From<CallError> for Error {
     }
 }
 
-/// An error that a function raised, or that kept a call from being made.
+/// An error that a function raised, or that prevented the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallError {
-    /// `TypeError` and the like.
+    /// The kind, such as `TypeError`.
     pub kind: String,
-    /// The text.
+    /// The message.
     pub message: String,
-    /// One line per frame, most recent first; may be empty.
+    /// The backtrace: one line per frame, most recent first. It may be empty.
     pub backtrace: String,
 }
 

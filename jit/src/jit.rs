@@ -1,8 +1,9 @@
-//! From declarations and kernels to callable functions.
+//! The way from declarations and kernels to callable functions.
 
 use std::any;
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use abi_spec::symbol;
 use backend_cranelift::signature;
@@ -16,13 +17,14 @@ use crate::code::machine::{OptLevel, isa};
 use crate::code::routines::routines;
 use crate::compiled::{Code, Compiled, Entry};
 use crate::error::Error;
+use crate::kernel::KernelFn;
 use crate::runtime::{Runtime, runtime};
 use crate::value::call::Reads;
 
-/// The name of the function that an entry is exported under too.
+/// The name under which the entry function of a library is exported a second time.
 const MAIN: &str = "main";
 
-/// How to compile.
+/// Options of a [`Jit`].
 ///
 /// ```
 /// use tvm_ffi_codegen_jit::{JitOptions, Observers, OptLevel};
@@ -34,27 +36,36 @@ const MAIN: &str = "main";
 /// };
 /// # drop(options);
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct JitOptions {
-    /// Whose functions the code calls; [`runtime`] by default.
+    /// The runtime whose functions the code calls; [`runtime`] by default.
     pub runtime: &'static Runtime,
-    /// For kernels that are defined in the [module](Jit::module); none by default.
+    /// The level for kernels that are [defined](Jit::define) natively; none by default.
     pub opt_level: OptLevel,
-    /// Who is told of functions; nobody by default.
+    /// The tools that learn of functions; none by default.
     pub observers: Observers,
+    /// How [`Jit::compile`] lowers declarations; [`Jit::OPTIONS`] by default. With metadata, for instance,
+    /// [`Compiled::into_module`] makes it known. With [`Routines::Embedded`] the routines call the kernels of the names
+    /// `malloc` and `free`, if there are any, as if both had been linked.
+    pub lowering: Options,
 }
 
 impl Default for JitOptions {
     fn default() -> Self {
-        let (opt_level, observers) = (OptLevel::default(), Observers::default());
-        JitOptions { runtime: runtime(), opt_level, observers }
+        JitOptions {
+            runtime: runtime(),
+            opt_level: OptLevel::default(),
+            observers: Observers::default(),
+            lowering: Jit::OPTIONS,
+        }
     }
 }
 
 /// Compiles functions into the process.
 ///
-/// Kernels are C functions given by address ([`Jit::kernel`]), or functions that are defined in the
-/// same module ([`Jit::module`]).
+/// Every method takes the JIT and returns it; [`Jit::compile`] and [`Jit::finish`] make a [`Compiled`] of it.
+/// Kernels are C functions ([`Jit::kernel`]), addresses ([`Jit::kernel_at`]), or functions of the native module
+/// ([`Jit::define`]).
 ///
 /// # Contract of kernels
 /// Calling a compiled function is safe, and it calls kernels, so giving a kernel is a promise. It must
@@ -72,17 +83,22 @@ pub struct Jit {
     options: JitOptions,
     assembly: Assembly,
     closures: Vec<String>,
-    /// Functions and parameters.
-    reads: Vec<(String, String)>,
-    /// Images may be launched from.
+    reads: Vec<ReadTensor>,
+    /// True if images may be launched from.
     launches: bool,
-    /// What [`Jit::signature`] has lowered.
+    /// The library that [`Jit::signature`] has lowered last.
     lowered: Mutex<Option<(Library, ir::Module)>>,
     kept: Vec<Box<dyn any::Any + Send>>,
 }
 
+/// A tensor that a function only reads, by the names in the declaration.
+struct ReadTensor {
+    function: String,
+    param: String,
+}
+
 impl Jit {
-    /// A JIT whose code calls the default [`runtime`].
+    /// Makes a JIT whose code calls the default [`runtime`].
     ///
     /// # Errors
     /// Those of [`Jit::with_options`].
@@ -90,7 +106,7 @@ impl Jit {
         Jit::with_options(JitOptions::default())
     }
 
-    /// A JIT whose code calls this runtime.
+    /// Makes a JIT whose code calls this runtime.
     ///
     /// # Errors
     /// Those of [`Jit::with_options`].
@@ -98,34 +114,86 @@ impl Jit {
         Jit::with_options(JitOptions { runtime, ..JitOptions::default() })
     }
 
-    /// A JIT with these options.
+    /// Makes a JIT with these options.
     ///
     /// # Errors
-    /// [`Error::Runtime`] if `TVM_FFI_LIBRARY` names something that is none, and its runtime was asked for;
+    /// [`Error::Runtime`] if the runtime is the default one and `TVM_FFI_LIBRARY` names a file that is no runtime;
     /// [`Error::Backend`] if there is no code generator for this machine.
     pub fn with_options(options: JitOptions) -> Result<Jit, Error> {
         options.runtime.rejected().map_or(Ok(()), |error| Err(error.clone()))?;
         let routines = routines(options.runtime, options.observers)?;
         let assembly = Assembly::new(options.runtime, options.opt_level, Some(routines))?;
-        let (closures, reads, kept) = (Vec::new(), Vec::new(), Vec::new());
-        let lowered = Mutex::default();
-        Ok(Jit { options, assembly, closures, reads, launches: false, lowered, kept })
+        Ok(Jit {
+            options,
+            assembly,
+            closures: Vec::new(),
+            reads: Vec::new(),
+            launches: false,
+            lowered: Mutex::default(),
+            kept: Vec::new(),
+        })
     }
 
-    /// Gives a kernel by its address. A later one of the same name replaces it; what is defined in the
-    /// module, and the runtime's own functions, go first. [`Compiled::uncalled`] says which nobody calls.
+    /// Gives a kernel. Its type is checked against the one that declarations call it with.
+    ///
+    /// A later kernel of the same name replaces it. Functions of the native module and of the runtime precede it.
+    /// [`Compiled::uncalled`] names the kernels that nobody calls.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Library;
+    /// use tvm_ffi_codegen_jit::Jit;
+    ///
+    /// extern "C" fn add(x: i64, y: i32) -> i64 {
+    ///     x + i64::from(y)
+    /// }
+    ///
+    /// let library: Library = "add(x: int64, y: int64) -> int64 = add(x, y);".parse()?;
+    /// // SAFETY: the kernel is sound for all integers.
+    /// let jit = unsafe { Jit::new()?.kernel("add", add as extern "C" fn(_, _) -> _) };
+    /// assert_eq!(
+    ///     jit.compile(&library).unwrap_err().to_string(),
+    ///     "kernel `add` is called as (i64, i64) -> i64 and was given as (i64, i32) -> i64"
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Safety
-    /// See the contract of kernels.
-    pub unsafe fn kernel(self, symbol: &str, address: *const u8) -> Jit {
-        self.assembly.symbols.define(symbol, address);
+    /// The kernel keeps the [contract of kernels](Jit#contract-of-kernels).
+    pub unsafe fn kernel<K: KernelFn>(self, symbol: &str, kernel: K) -> Jit {
+        self.assembly.symbols.define(symbol, kernel.address(), Some(K::signature()));
         self
     }
 
-    /// Lets libraries launch kernels of the images that they bring along.
+    /// Gives a kernel of which only the address is known. Its type is not checked.
     ///
     /// # Safety
-    /// The kernels keep the contract of kernels: they touch no memory but what the declarations give them.
+    /// As for [`Jit::kernel`].
+    pub unsafe fn kernel_at(self, symbol: &str, address: *const u8) -> Jit {
+        self.assembly.symbols.define(symbol, address, None);
+        self
+    }
+
+    /// Defines kernels in the native module, with `cranelift_frontend` for instance, before or after
+    /// [`Jit::emit`]. The symbols that they import may also come from the process.
+    ///
+    /// # Safety
+    /// The functions that are defined keep the [contract of kernels](Jit#contract-of-kernels).
+    ///
+    /// # Errors
+    /// Those of `define`.
+    pub unsafe fn define<E>(
+        mut self,
+        define: impl FnOnce(&mut dyn Module) -> Result<(), E>,
+    ) -> Result<Jit, E> {
+        define(&mut self.assembly.native)?;
+        Ok(self)
+    }
+
+    /// Lets libraries launch GPU kernels of the images that they bring along.
+    ///
+    /// # Safety
+    /// GPU kernels keep the [contract of kernels](Jit#contract-of-kernels): they touch no memory but what the
+    /// declarations give them.
     pub unsafe fn launches(mut self) -> Jit {
         self.launches = true;
         self
@@ -137,35 +205,15 @@ impl Jit {
     /// # Safety
     /// No kernel of the function writes to what it gets for that parameter.
     pub unsafe fn reads(mut self, function: &str, param: &str) -> Jit {
-        self.reads.push((function.to_owned(), param.to_owned()));
+        self.reads.push(ReadTensor { function: function.to_owned(), param: param.to_owned() });
         self
     }
 
-    /// The native module, for defining kernels with `cranelift_frontend`, before or after emitting. What
-    /// its functions import may come from the process.
-    ///
-    /// # Safety
-    /// What is defined here keeps the contract of kernels.
-    pub unsafe fn module(&mut self) -> &mut dyn Module {
-        &mut self.assembly.native
-    }
-
-    /// The native type of a kernel, as the declarations call it, before anything is compiled. What is
-    /// lowered for this is kept for [`Jit::compile`].
-    ///
-    /// # Errors
-    /// [`Error::Declaration`] if they are not valid; [`Error::Unknown`] if they call no such kernel.
-    pub fn signature(&self, library: &Library, kernel: &str) -> Result<Signature, Error> {
-        let isa = isa(self.options.opt_level)?;
-        let mut lowered = self.lowered.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let source = match lowered.take().filter(|(known, _)| known == library) {
-            Some((_, source)) => source,
-            None => tvm_ffi_codegen::lower(&library.resolve()?, &Jit::OPTIONS),
-        };
-        let found = source.find(kernel).and_then(|symbol| source.signature(symbol));
-        let found = found.map(|found| signature(&*isa, found));
-        *lowered = Some((library.clone(), source));
-        found.ok_or_else(|| Error::Unknown { what: "kernel", name: kernel.to_owned() })
+    /// Says that the exported function of this name reads its handle. [`Jit::compile`] knows that of declarations;
+    /// this is for [`Jit::emit`].
+    pub fn closure(mut self, name: &str) -> Jit {
+        self.closures.push(name.to_owned());
+        self
     }
 
     /// Keeps a value until the code is freed: a library that kernels are in, a module that another code
@@ -175,7 +223,25 @@ impl Jit {
         self
     }
 
-    /// How [`Jit::compile`] lowers declarations: with the routines that the runtime shares, and without
+    /// Returns the native type of a kernel, as the declarations call it, before anything is compiled.
+    /// [`Jit::compile`] uses what was lowered for this.
+    ///
+    /// # Errors
+    /// [`Error::Declaration`] if the declarations are not valid; [`Error::Unknown`] if they call no such kernel.
+    pub fn signature(&self, library: &Library, kernel: &str) -> Result<Signature, Error> {
+        let isa = isa(self.options.opt_level)?;
+        let mut lowered = self.lowered.lock().unwrap_or_else(PoisonError::into_inner);
+        let source = match lowered.take().filter(|(known, _)| known == library) {
+            Some((_, source)) => source,
+            None => self.lower(library)?,
+        };
+        let found = source.find(kernel).and_then(|symbol| source.signature(symbol));
+        let found = found.map(|found| signature(&*isa, found));
+        *lowered = Some((library.clone(), source));
+        found.ok_or_else(|| Error::Unknown { what: "kernel", name: kernel.to_owned() })
+    }
+
+    /// The options of lowering that [`JitOptions`] start from: with the routines that the runtime shares, and without
     /// metadata.
     pub const OPTIONS: Options = Options {
         routines: Routines::Shared,
@@ -184,94 +250,34 @@ impl Jit {
         loader: Loader::HOST,
     };
 
-    /// Compiles declarations: [`tvm_ffi_codegen::lower`] with [`Jit::OPTIONS`], then [`Jit::compile_ir`].
+    fn lower(&self, library: &Library) -> Result<ir::Module, Error> {
+        Ok(tvm_ffi_codegen::lower(&library.resolve()?, &self.options.lowering))
+    }
+
+    /// Compiles declarations: lowers them, emits them, and links all that was emitted.
     ///
     /// # Errors
     /// [`Error::Declaration`] if they are not valid; [`Error::Undefined`] naming the kernels that are
-    /// missing; [`Error::Backend`] if a kernel in the module has another type; [`Error::Unknown`] if
-    /// [`Jit::reads`] names what is not declared; [`Error::Memory`].
+    /// missing; [`Error::Kernel`] or, for one of the native module, [`Error::Backend`] if a kernel has another type;
+    /// [`Error::Launch`] without [`Jit::launches`]; [`Error::Unknown`] if [`Jit::reads`] names what is not declared;
+    /// [`Error::Backend`] for a [system library](Library::system_lib); and those of [`Jit::finish`].
     pub fn compile(mut self, library: &Library) -> Result<Compiled, Error> {
-        let lowered = self.lowered.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match lowered.take().filter(|(known, _)| known == library) {
-            Some((_, source)) => self.compile_lowered(library, &source),
-            None => self.compile_with(library, &Jit::OPTIONS),
-        }
-    }
-
-    /// The same with other options: with metadata, for instance, which [`Compiled::into_module`] makes
-    /// known. With [`Routines::Embedded`] kernels of the names `malloc` and `free` are what its routines call too,
-    /// as if both had been linked.
-    ///
-    /// # Errors
-    /// Those of [`Jit::compile`]; a [system library](Library::system_lib) is one.
-    pub fn compile_with(self, library: &Library, options: &Options) -> Result<Compiled, Error> {
-        let source = tvm_ffi_codegen::lower(&library.resolve()?, options);
-        self.compile_lowered(library, &source)
-    }
-
-    fn compile_lowered(
-        mut self,
-        library: &Library,
-        source: &ir::Module,
-    ) -> Result<Compiled, Error> {
+        let lowered = self.lowered.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let source = match lowered.take().filter(|(known, _)| known == library) {
+            Some((_, source)) => source,
+            None => self.lower(library)?,
+        };
         let mut launches = library.functions.iter().flat_map(|function| function.body.launches());
         if let Some(launch) = launches.next().filter(|_| !self.launches) {
             return Err(Error::Launch { kernel: launch.gpu_kernel.clone() });
         }
-        let signatures = library.functions.iter().map(|function| &function.signature);
-        let closures = signatures.filter(|signature| signature.has_self());
-        let mut closures: Vec<String> = closures.map(|signature| signature.name.clone()).collect();
-        if library.entry.as_ref().is_some_and(|entry| closures.contains(entry)) {
-            closures.push(MAIN.to_owned());
-        }
-        self.closures.extend(closures);
-        let mut reads = self.declared_reads(library)?;
-        let entry = |(name, _): &&(String, usize)| Some(name) == library.entry.as_ref();
-        let main = reads.iter().filter(entry).map(|&(_, index)| (MAIN.to_owned(), index));
-        reads.extend(main.collect::<Vec<_>>());
-        // Lowering made it, and who gave kernels promised that they keep their contract.
-        self.assembly.emit(source)?;
-        self.link(&reads)
+        let declared = Declared::new(library, &self.reads)?;
+        // Lowering has made the host IR, and whoever gave kernels promised that they keep their contract.
+        self.assembly.emit(&source)?;
+        self.link(&declared)
     }
 
-    /// What [`Jit::reads`] has named: functions, and the numbers of arguments.
-    fn declared_reads(&self, library: &Library) -> Result<Vec<(String, usize)>, Error> {
-        let mut found: Vec<(String, usize)> = Vec::new();
-        for (name, param) in &self.reads {
-            let unknown = |what, name: &str| Error::Unknown { what, name: name.to_owned() };
-            let function = library.functions.iter().find(|f| f.signature.name == *name);
-            let function = function.ok_or_else(|| unknown("function", name))?;
-            let params = function.signature.params.iter();
-            // The context of a closure is no argument.
-            let mut params = params.skip(usize::from(function.signature.has_self()));
-            let index = params.position(|declared| declared.name == *param);
-            let index = index.ok_or_else(|| unknown("parameter", param))?;
-            found.push((name.clone(), index));
-        }
-        Ok(found)
-    }
-
-    /// Says that the exported function of this name reads its handle. Declarations say so themselves;
-    /// this is for host IR that was lowered elsewhere.
-    pub fn closure(mut self, name: &str) -> Jit {
-        self.closures.push(name.to_owned());
-        self
-    }
-
-    /// Compiles host IR and makes its exports callable: [`Jit::emit`], then [`Jit::finish`].
-    ///
-    /// # Safety
-    /// As for [`Jit::emit`].
-    ///
-    /// # Errors
-    /// As those two.
-    pub unsafe fn compile_ir(mut self, source: &ir::Module) -> Result<Compiled, Error> {
-        // SAFETY: as required above.
-        unsafe { self.emit(source) }?;
-        self.finish()
-    }
-
-    /// Emits host IR and compiles it to machine code. May be called several times.
+    /// Emits host IR and compiles it to machine code. May be called several times, before [`Jit::finish`].
     ///
     /// # Safety
     /// Lowering made the host IR, from declarations whose kernels keep their contract; or else its
@@ -279,21 +285,23 @@ impl Jit {
     /// ignore their handle are given to [`Jit::closure`].
     ///
     /// # Errors
-    /// [`Error::Undefined`] before anything is changed if a symbol is nowhere; [`Error::Backend`].
-    pub unsafe fn emit(&mut self, source: &ir::Module) -> Result<(), Error> {
-        self.assembly.emit(source)
+    /// [`Error::Undefined`] if a symbol is nowhere; [`Error::Kernel`] if a kernel has another type;
+    /// [`Error::Backend`].
+    pub unsafe fn emit(mut self, source: &ir::Module) -> Result<Jit, Error> {
+        self.assembly.emit(source)?;
+        Ok(self)
     }
 
-    /// Links what was emitted, and makes it executable and callable.
+    /// Links what was emitted and defined, and makes it executable and callable.
     ///
     /// # Errors
-    /// [`Error::Undefined`] if the module refers to something that is nowhere; [`Error::Memory`];
+    /// [`Error::Undefined`] if the native module refers to a symbol that is nowhere; [`Error::Memory`];
     /// [`Error::Profile`].
     pub fn finish(self) -> Result<Compiled, Error> {
-        self.link(&[])
+        self.link(&Declared::default())
     }
 
-    fn link(self, reads: &[(String, usize)]) -> Result<Compiled, Error> {
+    fn link(self, declared: &Declared<'_>) -> Result<Compiled, Error> {
         let Linked { functions, data, uncalled, text, .. } =
             self.assembly.link(self.options.observers)?;
         let mut entries = Vec::with_capacity(functions.len());
@@ -307,18 +315,55 @@ impl Jit {
                 getters.push((symbol, address));
                 continue;
             }
-            let closure = self.closures.iter().any(|closure| closure == name);
-            let reads = reads.iter().filter(|(function, _)| function == name);
-            let reads = reads.fold(Reads::default(), |all, (_, index)| all.and(*index));
+            let function = declared.functions.get(name);
+            let signature = function.map(|function| function.signature.clone());
+            let reads = function.map_or(Reads::default(), |function| function.reads.clone());
+            let closure = signature.as_ref().is_some_and(|signature| signature.has_self())
+                || self.closures.iter().any(|closure| closure == name);
             // SAFETY: this is the address of a function of this type, as `emit` demands.
             let address = unsafe { std::mem::transmute::<*const u8, SafeCall>(address.0) };
-            entries.push(Entry { name: name.to_owned(), address, closure, reads });
+            entries.push(Entry { name: name.to_owned(), address, signature, closure, reads });
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         externals.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         let (runtime, _kept) = (self.options.runtime, Mutex::new(self.kept));
         let code = Code { runtime, entries, externals, getters, data, uncalled, text, _kept };
         Ok(Compiled(Arc::new(code)))
+    }
+}
+
+/// The functions of a library by the name under which they are exported.
+#[derive(Default)]
+struct Declared<'a> {
+    functions: HashMap<&'a str, DeclaredFunction>,
+}
+
+#[derive(Clone)]
+struct DeclaredFunction {
+    signature: Arc<tvm_ffi_codegen::Signature>,
+    reads: Reads,
+}
+
+impl<'a> Declared<'a> {
+    fn new(library: &'a Library, reads: &[ReadTensor]) -> Result<Declared<'a>, Error> {
+        let unknown = |what, name: &str| Error::Unknown { what, name: name.to_owned() };
+        let declared = |function: &'a tvm_ffi_codegen::Function| {
+            let signature = Arc::new(function.signature.clone());
+            let declared = DeclaredFunction { signature, reads: Reads::default() };
+            (&*function.signature.name, declared)
+        };
+        let mut functions: HashMap<_, _> = library.functions.iter().map(declared).collect();
+        for ReadTensor { function, param } in reads {
+            let declared = functions.get_mut(&**function);
+            let declared = declared.ok_or_else(|| unknown("function", function))?;
+            let mut arguments = declared.signature.arguments().iter();
+            let index = arguments.position(|declared| declared.name == *param);
+            let index = index.ok_or_else(|| unknown("parameter", param))?;
+            declared.reads = std::mem::take(&mut declared.reads).and(index);
+        }
+        let entry = library.entry.as_deref().and_then(|entry| functions.get(entry).cloned());
+        functions.extend(entry.map(|entry| (MAIN, entry)));
+        Ok(Declared { functions })
     }
 }
 

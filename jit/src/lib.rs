@@ -1,7 +1,7 @@
 //! Compiles declarations in process with Cranelift.
 //!
 //! Declare a function, give its kernels, and call it: from Rust, or as a function object of the runtime
-//! from any language that knows TVM FFI.
+//! from any language with TVM FFI.
 //!
 //! ```
 //! use tvm_ffi_codegen::Library;
@@ -18,8 +18,8 @@
 //!     add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
 //!         = add_one_kernel(x.data, y.data, n);
 //! ".parse()?;
-//! let kernel = add_one_kernel as *const u8;
-//! // SAFETY: the kernel has the type that the declaration calls it with, stays where it is, and reads `x`.
+//! let kernel: extern "C" fn(_, _, _) = add_one_kernel;
+//! // SAFETY: the kernel is sound for vectors of one length, and only reads `x`.
 //! let jit = unsafe { Jit::new()?.kernel("add_one_kernel", kernel).reads("add_one", "x") };
 //! let add_one = jit.compile(&library)?.function("add_one").expect("it is declared");
 //!
@@ -38,35 +38,48 @@
 //! ```
 //!
 //! # Arguments and results
-//! A call takes a tuple of whatever converts, see [`IntoArg`]: numbers, text, slices and other views of memory
-//! as tensors, objects. What it returns converts back: `i64::try_from(returned)?`, `returned.text()?`,
-//! `returned.tensor()?.as_slice::<f32>()?`. Memory is never copied; it is borrowed, as shared where a function
-//! only reads ([`Jit::reads`]).
+//! A call takes a tuple of arguments, see [`IntoArg`]: numbers, text, objects, slices and other views of memory as
+//! tensors. Its result converts: `i64::try_from(returned)?`, `returned.text()?`,
+//! `returned.tensor()?.as_slice::<f32>()?`. Tensors are never copied; their memory is borrowed, as shared where a
+//! function only reads ([`Jit::reads`]).
+//!
+//! [`Compiled::typed`] checks the Rust types of arguments and result against the declaration once:
+//! `compiled.typed::<(&[f32], &mut [f32]), ()>("add_one")?.call((&x, &mut y))?`.
 //!
 //! # The runtime
-//! Code calls `TVMFFI*` functions, to raise errors for instance. They come from `libtvm_ffi` where the process
-//! has it or `TVM_FFI_LIBRARY` names it, else from a small runtime in this crate, so that everything works with
-//! nothing but Rust; [`runtime`] says which, and [`JitOptions`] chooses.
+//! Code calls `TVMFFI*` functions, to raise errors for instance. They come from `libtvm_ffi` if the process has loaded it
+//! or `TVM_FFI_LIBRARY` names it, else from a small runtime in this crate, so that nothing but Rust is needed.
+//! [`runtime`] returns the default, and [`JitOptions`] can name another.
 //!
 //! # Lifetime and threads
-//! [`Compiled`], [`HostFunction`] and [`FfiFunction`] are handles, which any thread may use. The code is freed
-//! with the last of them and of the function objects that the runtime, or somebody it was passed to, still
-//! holds. Libraries share pages of memory, so that there may be as many as there is memory for.
+//! [`Compiled`], [`HostFunction`], [`TypedFunction`] and [`FfiFunction`] are handles, which any thread may use. The code
+//! is freed with the last handle and the last reference to a function object of it. Libraries share pages of memory, so
+//! that only memory limits their number.
 //!
 //! The code of a library that became a module object, [`Compiled::into_module`], is never freed.
 //!
 //! # Debuggers, profilers, unwinders
-//! Unwinders know the code's frames, so that backtraces and exceptions of C++ pass. GDB, LLDB and `perf` know
-//! functions by name if they are asked for, see [`Observers`].
+//! The code has unwind tables, so that backtraces and exceptions of C++ pass through it. [`Observers`] announces functions
+//! by name to GDB, LLDB and `perf`.
 //!
 //! # Unsafety
-//! Giving a kernel is a promise, see [`Jit`]; calling a compiled function is safe then. Inside the crate
-//! `unsafe` is where C's side of the ABI is: `abi`, `builtin`, `runtime`, `value`, `closure`, `module_object`;
-//! and in `code`.
+//! Giving a kernel is a promise, see [`Jit`]; calling a compiled function is safe then. Inside the crate `unsafe` is in
+//! the modules that deal with the C ABI (`abi`, `builtin`, `runtime`, `value`, `compiled`, `closure`, `module_object`,
+//! `jit`) and with machine code (`code`).
 //!
 //! # Floors
-//! From the ground up; each uses those below: `abi`, `error`, `builtin`, `runtime`, `value`, `code`, `compiled`,
-//! `closure`, `module_object`, `jit`.
+//! Modules from the ground up, each of which uses those below it only: `abi`, `kernel`, `error`, `builtin`, `runtime`, `value`, `code`,
+//! `compiled`, `closure`, `typed`, `module_object`, `jit`.
+
+/// Calls a macro with every number of names, 0 to 16.
+macro_rules! arities {
+    ($callback:ident) => { arities! { @ $callback; ; A B C D E F G H I J K L M N O P } };
+    (@ $callback:ident; $($names:ident)*; ) => { $callback! { $($names)* } };
+    (@ $callback:ident; $($names:ident)*; $next:ident $($rest:ident)*) => {
+        $callback! { $($names)* }
+        arities! { @ $callback; $($names)* $next; $($rest)* }
+    };
+}
 
 pub mod abi;
 
@@ -76,8 +89,10 @@ mod code;
 mod compiled;
 mod error;
 mod jit;
+mod kernel;
 mod module_object;
 mod runtime;
+mod typed;
 mod value;
 
 pub use abi_spec::{DType, Device, DeviceType, TypeIndex};
@@ -87,7 +102,9 @@ pub use code::machine::OptLevel;
 pub use compiled::{Compiled, HostFunction};
 pub use error::{CallError, Error};
 pub use jit::{Jit, JitOptions};
+pub use kernel::{KernelFn, KernelResult, KernelType};
 pub use runtime::{Origin, Runtime, runtime};
+pub use typed::{TypedArg, TypedArgs, TypedFunction, TypedResult};
 pub use value::arg::{Arg, Held, IntoArg};
 pub use value::args::Args;
 pub use value::array::{ArrayObject, ShapeObject};
@@ -100,17 +117,18 @@ pub use value::returned::Returned;
 pub use value::tensor::TensorObject;
 pub use value::view::TensorView;
 
-/// The example of a chapter that stands in a crate below this one.
+/// The example of a chapter of the guide, which is in a crate below this one.
 #[cfg(doctest)]
 #[doc = include_str!("../../codegen/src/guide/comparison.md")]
 struct Comparison;
 
-/// What is shared between threads, and what is not: as true as it can be.
+/// Checks which types are `Send` and `Sync`.
 const _: () = {
     const fn sent_and_shared<T: Send + Sync>() {}
     const fn sent<T: Send>() {}
     sent_and_shared::<Compiled>();
     sent_and_shared::<HostFunction>();
+    sent_and_shared::<TypedFunction<(&[f32],), TensorObject>>();
     sent_and_shared::<FfiFunction>();
     sent_and_shared::<TensorView<'_>>();
     sent_and_shared::<TensorObject>();

@@ -1,9 +1,9 @@
 //! Compiled code as a module object of the runtime.
 //!
-//! The C interface makes no module objects. But the runtime makes one of what is registered as a *system
-//! library* under a prefix, and so the functions of a compiled library are, under a prefix of its own. Its
-//! import tree is loaded here and attached, so that loaders run before anything is registered, and under no
-//! lock.
+//! The C interface cannot make a module object. But the runtime makes one of the symbols that are registered as a
+//! *system library* under a prefix, so the functions of a compiled library are registered under a prefix of their own.
+//! The import tree is loaded here and attached afterwards, so that loaders run before anything is registered, and without
+//! a lock.
 
 use std::ffi::CString;
 use std::ptr;
@@ -14,7 +14,7 @@ use abi_spec::library_bin::{ImportTree, LOADER_PREFIX, Module, Node};
 use abi_spec::symbol::{LIBRARY_BIN, LIBRARY_CTX, PREFIX, system_symbol};
 
 use crate::abi::{Any, ByteArray};
-use crate::code::address::{Address, Place};
+use crate::code::address::{Address, DataRange};
 use crate::compiled::{Code, Compiled};
 use crate::error::Error;
 use crate::runtime::Runtime;
@@ -22,38 +22,37 @@ use crate::value::function::FfiFunction;
 use crate::value::object::{ObjectRef, Owned, raised};
 use crate::value::returned::Returned;
 
-/// The functions of the runtime that modules are made with.
+/// The global function that makes a module of a system library.
 const SYSTEM_LIB: &str = "ffi.SystemLib";
+/// The global function that attaches an import to a module.
 const IMPORT: &str = "ffi.ModuleImportModule";
 
-/// The runtime's table of symbols of system libraries has no lock; this one keeps others of this crate away.
+/// Guards the runtime's table of system libraries, which has no lock, against other threads of this crate.
 static SYMBOLS: Mutex<()> = Mutex::new(());
 
 impl Compiled {
     /// Makes an `ffi.Module` of the library, as loading a file would: with its functions, metadata and
-    /// documentation (see [`Jit::compile_with`](crate::Jit::compile_with)), the modules that it imports,
+    /// documentation (see [`JitOptions::lowering`](crate::JitOptions::lowering)), the modules that it imports,
     /// and its context, which then holds the module.
     ///
-    /// Many libraries may become modules, also if functions of theirs have the same names. Each call makes
-    /// another module; of those that clones of one handle became, the context holds the last. The runtime keeps every one of them for ever, with all that it imports, so **the code
-    /// is never freed** afterwards, nor is what [`Jit::keep`](crate::Jit::keep) kept. Functions that
-    /// are taken one by one, by [`Compiled::function`], need no module; without one the code is freed with the last
-    /// of them.
+    /// Each call makes another module, also of libraries whose functions have the same names. If clones of one handle
+    /// become modules, the context holds the last one. The runtime keeps modules and their imports for ever, so **the code
+    /// is never freed** afterwards, nor are the values of [`Jit::keep`](crate::Jit::keep). Functions from
+    /// [`Compiled::function`] need no module; without one the code is freed with the last of them.
     ///
-    /// Loaders of imports run first, in the order of the tree. They may do whatever they like, such as make
-    /// other modules; they do not see this one yet.
+    /// Loaders of imports run first, in the order of the tree. They may make other modules. They do not see this one.
     ///
     /// # Safety
-    /// The runtime's table of symbols has no lock. Calls of this function wait for each other, but while one
-    /// runs no other thread may look anything up in a module that came from it or from `ffi.SystemLib`, nor
-    /// register symbols by other means. Functions that were looked up before may be called.
+    /// The runtime's table of symbols has no lock. Calls of this function wait for each other. While one runs, no other
+    /// thread looks anything up in a module from this function or from `ffi.SystemLib`, nor registers symbols by other
+    /// means. Functions that were looked up before may be called.
     ///
     /// # Errors
     /// [`Error::Unavailable`] with the built-in runtime; [`Error::Context`] if there is a closure;
-    /// [`Error::Import`] for a kind without a loader, or a loader that returns something else than a module;
-    /// [`Error::Call`] if a loader raises. After these nothing is registered. Only if the runtime then refuses
-    /// to attach an import (two loaders returned one module, and a cycle would come of it) the functions are
-    /// registered, under a prefix that nobody knows, and the code stays.
+    /// [`Error::Import`] for a kind without a loader, or a loader that returns no module; [`Error::Call`] if a loader
+    /// raises. After these errors nothing is registered. [`Error::Call`] also if the runtime refuses to attach an import,
+    /// because two loaders returned one module and there would be a cycle. Then the functions are registered under a
+    /// prefix that nobody knows, and the code is never freed.
     pub unsafe fn into_module(self) -> Result<ObjectRef, Error> {
         let runtime = self.runtime();
         runtime.register_symbol()?;
@@ -62,7 +61,7 @@ impl Compiled {
             return Err(Error::Context { function: closure.name.clone() });
         }
         let tree = match self.0.data(LIBRARY_BIN) {
-            // SAFETY: this is where the data is, and nobody writes to it.
+            // SAFETY: the range is that of a constant.
             Some(place) => ImportTree::decode(unsafe {
                 std::slice::from_raw_parts(place.start.0, place.size)
             })?,
@@ -83,12 +82,12 @@ impl Compiled {
 }
 
 impl Code {
-    fn data(&self, symbol: &str) -> Option<Place> {
+    fn data(&self, symbol: &str) -> Option<DataRange> {
         self.data.iter().find(|(name, _)| name == symbol).map(|&(_, place)| place)
     }
 }
 
-/// A library that imports nothing.
+/// The import tree of a library without imports.
 fn own_tree() -> ImportTree<'static> {
     ImportTree { nodes: vec![Node { module: Module::Library, children: Vec::new() }] }
 }
@@ -97,7 +96,7 @@ fn global(name: &'static str, runtime: &'static Runtime) -> Result<FfiFunction, 
     FfiFunction::global(name, runtime)?.ok_or(Error::Unavailable { function: name })
 }
 
-/// The modules of a tree, `None` for the library. No loader runs if one is missing.
+/// Loads the modules of a tree; `None` stands for the library. No loader runs if one is missing.
 fn load(tree: &ImportTree<'_>, runtime: &'static Runtime) -> Result<Vec<Option<ObjectRef>>, Error> {
     let loader = |node: &Node<'_>| match &node.module {
         Module::Library => Ok(None),
@@ -120,19 +119,19 @@ fn load(tree: &ImportTree<'_>, runtime: &'static Runtime) -> Result<Vec<Option<O
     tree.nodes.iter().zip(loaders).map(load_one).collect()
 }
 
-/// What a loader makes of bytes, if it is a module.
+/// Calls a loader with bytes. Returns `None` if the result is no module.
 fn load_module(
     loader: &FfiFunction,
     bytes: &[u8],
     runtime: &'static Runtime,
 ) -> Result<Option<ObjectRef>, Error> {
     let (array, mut owned) = (ByteArray::new(bytes), Any::NONE);
-    // SAFETY: both places are valid; the runtime copies the bytes.
+    // SAFETY: both pointers are valid; the runtime copies the bytes.
     let status = unsafe { runtime.make_bytes()?(&array, &mut owned) };
     if status != 0 {
         return Err(raised(status, runtime).into());
     }
-    // SAFETY: long bytes are an object, which comes with a reference.
+    // SAFETY: the value comes with a reference if it is an object.
     let owned = Returned::from(unsafe { Owned::new(owned, runtime) });
     Ok(module(loader.call((&owned,))?))
 }
@@ -141,15 +140,15 @@ fn module(returned: Returned) -> Option<ObjectRef> {
     returned.into_object().ok().filter(|object| object.ty() == TypeIndex::MODULE)
 }
 
-/// Registers the functions and the context under a prefix that nothing else has, and fetches the module. The
-/// tree that is registered is that of a library alone, lest the runtime take the one of another library.
+/// Registers the functions and the context under a prefix that nothing else has, and returns their module. The registered
+/// import tree is that of a library alone: without one the runtime would use the tree of another library.
 fn register(code: &Arc<Code>, system_lib: &FfiFunction) -> Result<ObjectRef, Error> {
     let tree = own_tree().encode().expect("a valid tree");
-    // From here on everything stays: the runtime will know the addresses, and cannot forget them.
+    // The runtime cannot forget addresses, so all memory that they point at is leaked.
     let tree: &'static [u8] = Box::leak(tree.into());
     let context: &'static mut *mut () = Box::leak(Box::new(ptr::null_mut()));
     std::mem::forget(code.clone());
-    // Memory that is never freed has an address of its own.
+    // The address of memory that is never freed is unique.
     let prefix = format!("tvm_ffi_codegen_{:x}_", tree.as_ptr().addr());
     let own_context = Address(ptr::from_mut(context).cast());
     let context = code.data(LIBRARY_CTX).map_or(own_context, |place| place.start);
@@ -164,7 +163,7 @@ fn register(code: &Arc<Code>, system_lib: &FfiFunction) -> Result<ObjectRef, Err
     let _guard = SYMBOLS.lock().unwrap_or_else(PoisonError::into_inner);
     for (symbol, address) in all {
         let name = CString::new(system_symbol(&prefix, &symbol)).unwrap_or_default();
-        // SAFETY: the runtime copies the name, and what is at the address stays.
+        // SAFETY: the runtime copies the name, and the memory at the address is never freed.
         let status = unsafe { register_symbol(name.as_ptr(), address.0.cast()) };
         if status != 0 {
             return Err(raised(status, code.runtime).into());

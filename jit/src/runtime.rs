@@ -1,11 +1,10 @@
-//! The runtime: where the `TVMFFI*` functions come from.
+//! Runtimes: the libraries that provide the `TVMFFI*` functions.
 
 mod find;
 mod functions;
-mod optional;
 
 use std::env;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::ptr;
@@ -14,34 +13,34 @@ use std::time::Duration;
 
 use libloading::Library;
 
+use crate::abi::{Any, ByteArray, Object};
 use crate::builtin;
 use crate::error::Error;
 pub(crate) use find::process_symbol;
 use functions::Functions;
 
-/// The runtimes that are looked for once per process. A library once loaded stays loaded, since objects
-/// that it made may be anywhere.
+/// The result of [`runtime`]. Runtimes are never unloaded, since objects of theirs may be anywhere.
 static DEFAULT: OnceLock<&'static Runtime> = OnceLock::new();
-/// See [`Runtime::builtin`].
+/// The result of [`Runtime::builtin`].
 static BUILT_IN: OnceLock<Runtime> = OnceLock::new();
 
-/// Where a runtime was found.
+/// The origin of a runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// In the library that [`Runtime::load`] was told to load.
+    /// The library that was given to [`Runtime::load`].
     Path(PathBuf),
-    /// In the running process.
+    /// A library that the process had loaded.
     Process,
-    /// In the library that the environment variable `TVM_FFI_LIBRARY` names.
+    /// The library that the environment variable `TVM_FFI_LIBRARY` names.
     Environment(PathBuf),
-    /// In the library that `tvm-ffi-config --libdir` leads to, see [`Runtime::ask_tool`].
+    /// The library in the folder that `tvm-ffi-config --libdir` prints, see [`Runtime::ask_tool`].
     Tool(PathBuf),
-    /// In this crate: error slot, objects, functions, strings, tensors, arrays, streams; no modules, and no
-    /// global functions but `ffi.Array`.
+    /// This crate: error slot, objects, functions, strings, tensors, arrays, shapes, streams; no modules, and no global
+    /// functions but `ffi.Array` and `ffi.Shape`.
     BuiltIn,
 }
 
-/// `built in`, or where the library was found.
+/// The path of the library, `libtvm_ffi of this process`, or `built in`.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -62,41 +61,38 @@ pub struct Runtime {
     pub(crate) functions: Functions,
 }
 
-/// The runtime that [`Jit::new`](crate::Jit::new) uses. Looked for once, at the first call, in this order:
-/// what the process has loaded, the library that `TVM_FFI_LIBRARY` names, the built-in runtime. No process
-/// is started and no file searched for; who wants that asks for it, see [`Runtime::ask_tool`].
+/// Returns the runtime that [`Jit::new`](crate::Jit::new) uses. The first call looks for it, in this order: a
+/// `libtvm_ffi` that the process has loaded, the library that `TVM_FFI_LIBRARY` names, the built-in runtime. It starts no
+/// process and searches for no file; [`Runtime::ask_tool`] does.
 ///
-/// If the process loads `libtvm_ffi` later, the runtime stays what it is: two runtimes are in the process
-/// then, each with its own errors and classes. Objects that cross are refused with an error.
+/// The result does not change if the process loads `libtvm_ffi` later. Then two runtimes are in the process, each with
+/// its own errors and classes, and calls refuse objects of the other runtime.
 pub fn runtime() -> &'static Runtime {
     DEFAULT.get_or_init(Runtime::find)
 }
 
 impl Runtime {
-    /// Loads a runtime from a library, for the rest of the process. Keep the result: each call makes
-    /// another one.
+    /// Loads a runtime from a library, for the rest of the process. Keep the result: each call allocates another handle.
     ///
     /// # Safety
     /// The library is `libtvm_ffi` of any release, and its initialisers may run now.
     ///
     /// # Errors
-    /// [`Error::Runtime`] if it is none.
+    /// [`Error::Runtime`] if it cannot be loaded, or lacks a function.
     pub unsafe fn load(path: &Path) -> Result<&'static Runtime, Error> {
         // SAFETY: as required above.
         let runtime = unsafe { Runtime::open(path, Origin::Path(path.to_owned())) };
         Ok(Box::leak(Box::new(runtime?)))
     }
 
-    /// The runtime of the Python package: runs `tvm-ffi-config --libdir`, waits for its answer no longer
-    /// than `limit`, and loads the library that it leads to. Keep the result.
+    /// Loads the runtime of the Python package: runs `tvm-ffi-config --libdir`, waits for its answer no longer than
+    /// `limit`, and loads the library from that folder. Keep the result: each call allocates another handle.
     ///
     /// # Safety
-    /// The tool that the path leads to is that of the package, and the initialisers of its library may
-    /// run now.
+    /// The first `tvm-ffi-config` on the `PATH` is that of the package, and the initialisers of its library may run now.
     ///
     /// # Errors
-    /// [`Error::Runtime`] if there is no such tool, if it does not answer in time, or if what it names is
-    /// no runtime.
+    /// [`Error::Runtime`] if there is no such tool, if it does not answer in time, or if the folder has no runtime.
     pub unsafe fn ask_tool(limit: Duration) -> Result<&'static Runtime, Error> {
         let path = find::ask_tool(limit)?;
         // SAFETY: as required above.
@@ -104,22 +100,22 @@ impl Runtime {
         Ok(Box::leak(Box::new(runtime?)))
     }
 
-    /// The runtime that is part of this crate.
+    /// Returns the runtime that is part of this crate.
     pub fn builtin() -> &'static Runtime {
         BUILT_IN.get_or_init(|| Runtime::built_in(None))
     }
 
-    /// Where it was found.
+    /// The origin of the runtime.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
 
-    /// Why the library that `TVM_FFI_LIBRARY` names is not used, if that is so.
+    /// The error that kept the library that `TVM_FFI_LIBRARY` names from being used.
     pub fn rejected(&self) -> Option<&Error> {
         self.rejected.as_ref()
     }
 
-    /// The address of a runtime function. Releases differ in which ones they have.
+    /// Returns the address of a function of the runtime; `None` if this release lacks it.
     pub fn symbol(&self, name: &str) -> Option<*const c_void> {
         match &self.library {
             Some(library) => find::library_symbol(library, name),
@@ -127,13 +123,13 @@ impl Runtime {
         }
     }
 
-    /// Whether objects of the one may be given to functions of the other: both are the same library.
+    /// True if both are the same library, so that functions of one take objects of the other.
     #[inline]
     pub fn is_same(&self, other: &Runtime) -> bool {
         ptr::eq(self, other) || self.id() == other.id()
     }
 
-    /// Tells runtimes apart.
+    /// A number that is the same for handles to the same library.
     #[inline]
     pub(crate) fn id(&self) -> usize {
         self.functions.move_from_raised as usize
@@ -147,7 +143,7 @@ impl Runtime {
         let Some(path) = env::var_os("TVM_FFI_LIBRARY").map(PathBuf::from) else {
             return Runtime::builtin();
         };
-        // SAFETY: who sets the variable vouches for the library.
+        // SAFETY: whoever sets the variable vouches for the library.
         let runtime = unsafe { Runtime::open(&path, Origin::Environment(path.clone())) };
         Box::leak(Box::new(runtime.unwrap_or_else(|error| Runtime::built_in(Some(error)))))
     }
@@ -177,4 +173,35 @@ impl fmt::Debug for Runtime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Runtime").field(&self.origin).finish()
     }
+}
+
+/// Declares functions that some runtimes lack. Each is looked up when it is needed.
+macro_rules! optional {
+    ($($field:ident: $symbol:literal, fn($($arg:ty),*) -> $result:ty;)*) => {
+        impl Runtime {
+            $(
+                pub(crate) fn $field(
+                    &self,
+                ) -> Result<unsafe extern "C" fn($($arg),*) -> $result, Error> {
+                    let symbol = self.symbol($symbol);
+                    let symbol = symbol.ok_or(Error::Unavailable { function: $symbol })?;
+                    // SAFETY: this is the type of the function in `c_api.h`.
+                    Ok(unsafe {
+                        std::mem::transmute::<
+                            *const c_void,
+                            unsafe extern "C" fn($($arg),*) -> $result,
+                        >(symbol)
+                    })
+                }
+            )*
+        }
+    };
+}
+
+optional! {
+    register_symbol: "TVMFFIEnvModRegisterSystemLibSymbol",
+        fn(*const c_char, *const c_void) -> i32;
+    make_bytes: "TVMFFIBytesFromByteArray", fn(*const ByteArray, *mut Any) -> i32;
+    set_global: "TVMFFIFunctionSetGlobal", fn(*const ByteArray, *mut Object, i32) -> i32;
+    get_global: "TVMFFIFunctionGetGlobal", fn(*const ByteArray, *mut *mut Object) -> i32;
 }

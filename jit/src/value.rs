@@ -1,4 +1,4 @@
-//! What goes into a call and comes out of it.
+//! Arguments, calls and results.
 
 pub(crate) mod arg;
 pub(crate) mod args;

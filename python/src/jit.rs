@@ -3,7 +3,7 @@
 
 use std::ffi::c_void;
 
-use ::jit::{Error, Jit, Returned};
+use ::jit::{Error, Jit, JitOptions, Returned};
 use abi_spec::TypeIndex;
 use codegen::Library;
 use driver::link::{self, Input};
@@ -54,10 +54,10 @@ unsafe fn in_process(
     settings: &Settings,
 ) -> Outcome {
     let lowering = lowering(settings, Jit::OPTIONS)?;
-    let mut jit = Jit::new()?;
+    let mut jit = Jit::with_options(JitOptions { lowering, ..JitOptions::default() })?;
     for (name, address) in kernels {
         // SAFETY: as required above.
-        jit = unsafe { jit.kernel(name, *address as *const u8) };
+        jit = unsafe { jit.kernel_at(name, *address as *const u8) };
     }
     // SAFETY: as required above: those of images are kernels too.
     let jit = unsafe { jit.launches() };
@@ -65,7 +65,7 @@ unsafe fn in_process(
         let Error::Undefined { symbols } = error else { return error.into() };
         undefined::fault(library, &symbols, &names(kernels))
     };
-    let compiled = jit.compile_with(library, &lowering).map_err(fault)?;
+    let compiled = jit.compile(library).map_err(fault)?;
     // SAFETY: as required above.
     Ok(unsafe { compiled.into_module() }?.into())
 }

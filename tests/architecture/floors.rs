@@ -4,14 +4,14 @@ use crate::paths::{Mention, Modules};
 use crate::sources::sources;
 
 /// Files, or whole folders, from the ground up. Inside a folder the order is that of the list too.
-const FLOORS: [&str; 37] = [
+const FLOORS: [&str; 38] = [
     "abi",
+    "kernel",
     "error",
     "builtin",
     "runtime/functions",
     "runtime/find",
     "runtime",
-    "runtime/optional",
     "value/object",
     "value/returned",
     "value/element",
@@ -40,6 +40,7 @@ const FLOORS: [&str; 37] = [
     "code/routines",
     "compiled",
     "closure",
+    "typed",
     "module_object",
     "jit",
 ];

@@ -20,9 +20,9 @@ fn main() {
     let start = Instant::now();
     let library: Library = TEXT.parse().expect("the declaration is valid");
     let jit = Jit::new().expect("the host is supported");
+    let kernel: extern "C" fn(_, _, _) = add_one_kernel;
     // SAFETY: the kernel is what the declaration calls, and only reads `x`.
-    let jit =
-        unsafe { jit.kernel("add_one_kernel", add_one_kernel as *const u8).reads("add_one", "x") };
+    let jit = unsafe { jit.kernel("add_one_kernel", kernel).reads("add_one", "x") };
     let compiled = jit.compile(&library).expect("the kernel is there");
     let add_one = compiled.function("add_one").expect("it is declared");
     let (x, mut y) = ([1.0_f32], [0.0_f32]);

@@ -43,8 +43,9 @@ fn compile(runtime: &'static Runtime, witness: &Arc<()>) -> Compiled {
     // SAFETY: the kernels have the types that the declarations say, and no closure gets another
     // context than they expect.
     let jit = unsafe {
-        let jit = jit.kernel("add", add as *const u8);
-        jit.kernel("first_byte", first_byte as *const u8).kernel("twice", twice as *const u8)
+        jit.kernel("add", add as extern "C" fn(_, _) -> _)
+            .kernel("first_byte", first_byte as extern "C" fn(_) -> _)
+            .kernel("twice", twice as extern "C" fn(_) -> _)
     };
     jit.compile(&library).unwrap()
 }

@@ -187,7 +187,7 @@ fn compile(text: &str) -> HostFunction {
     let jit = Jit::with_runtime(ffi::installed()).expect("there is a code generator");
     let kernel = kernels().address("record_0").expect("it is there");
     // SAFETY: the kernel takes nothing.
-    let jit = unsafe { jit.kernel("record_0", kernel) };
+    let jit = unsafe { jit.kernel_at("record_0", kernel) };
     let library = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
     let compiled = jit.compile(&library).unwrap_or_else(|error| panic!("{text}: {error}"));
     compiled.function("f").expect("it is declared")

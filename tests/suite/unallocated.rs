@@ -111,7 +111,7 @@ fn compiled(runtime: &'static Runtime) -> Compiled {
     for call in library.functions.iter().flat_map(|function| function.body.kernel_calls()) {
         let address = kernels().address(&call.symbol).expect("it is a kernel");
         // SAFETY: the kernels are what the declarations say.
-        jit = unsafe { jit.kernel(&call.symbol, address) };
+        jit = unsafe { jit.kernel_at(&call.symbol, address) };
     }
     jit.compile(&library).unwrap_or_else(|error| panic!("{error}"))
 }

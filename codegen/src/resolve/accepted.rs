@@ -186,3 +186,13 @@ pub(crate) fn possible(ty: &ParamType) -> Accepted {
         | ParamType::Optional(_) => accepted(required),
     })
 }
+
+impl ParamType {
+    /// Says whether values of this type index may be arguments for a parameter of this type. Their contents decide
+    /// the rest.
+    pub fn accepts(&self, index: TypeIndex) -> bool {
+        let bit = u32::try_from(index.0).unwrap_or(u32::MAX).min(64 + DYNAMIC);
+        let Accepted { low, high } = possible(self);
+        (u128::from(high) << 64 | u128::from(low)) >> bit & 1 == 1
+    }
+}

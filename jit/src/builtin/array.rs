@@ -1,4 +1,4 @@
-//! Arrays and shapes, and the two global functions, which make them.
+//! Arrays and shapes, and the global functions that make them.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
@@ -8,7 +8,7 @@ use abi_spec::TypeIndex;
 use super::{function, object};
 use crate::abi::{Any, ByteArray, Object, SafeCall};
 
-/// What follows the header of an array: its cell, then the elements that it owns.
+/// The body of an array object: its cell, then the elements that it owns.
 #[repr(C)]
 struct Body {
     data: *const Any,
@@ -21,7 +21,7 @@ struct Body {
 impl Drop for Body {
     fn drop(&mut self) {
         for element in self.elements.iter().filter(|element| element.ty().is_object()) {
-            // SAFETY: the array owns a reference.
+            // SAFETY: the array owns a reference to the element.
             unsafe { object::dec_ref(element.pointer().cast()) };
         }
     }
@@ -30,7 +30,7 @@ impl Drop for Body {
 /// `TVMFFIFunctionGetGlobal`: NULL for every name but `ffi.Array` and `ffi.Shape`.
 ///
 /// # Safety
-/// Both are valid.
+/// Both pointers are valid.
 pub(super) unsafe extern "C" fn get_global(name: *const ByteArray, out: *mut *mut Object) -> i32 {
     // SAFETY: as required above; the function needs no context.
     unsafe {
@@ -44,7 +44,7 @@ pub(super) unsafe extern "C" fn get_global(name: *const ByteArray, out: *mut *mu
     }
 }
 
-/// `TVMFFIEnvModLookupFromImports`: nothing is imported here.
+/// `TVMFFIEnvModLookupFromImports`: raises for every name, since modules have no imports here.
 ///
 /// # Safety
 /// `name` is a C string; `out` is valid.
@@ -64,7 +64,7 @@ pub(super) unsafe extern "C" fn look_up(
     -1
 }
 
-/// What follows the header of a shape: its cell, then its numbers.
+/// The body of a shape object: its cell, then its numbers.
 #[repr(C)]
 struct ShapeBody {
     data: *const i64,
@@ -72,7 +72,7 @@ struct ShapeBody {
     numbers: Box<[i64]>,
 }
 
-/// A shape of arguments that are integers.
+/// Makes a shape of its arguments, which must be integers.
 unsafe extern "C" fn make_shape(
     _: *mut c_void,
     args: *const Any,
@@ -81,7 +81,7 @@ unsafe extern "C" fn make_shape(
 ) -> i32 {
     let mut numbers = Vec::with_capacity(count.max(0) as usize);
     for index in 0..count.max(0) as usize {
-        // SAFETY: there are as many arguments.
+        // SAFETY: `count` is the number of arguments.
         let number = unsafe { &*args.add(index) };
         if number.ty() != TypeIndex::INT {
             super::error::raise(b"TypeError", b"a shape is made of integers");
@@ -97,11 +97,11 @@ unsafe extern "C" fn make_shape(
     0
 }
 
-/// An array of owned copies of the arguments.
+/// Makes an array of owned copies of its arguments.
 unsafe extern "C" fn make(_: *mut c_void, args: *const Any, count: i32, result: *mut Any) -> i32 {
     let mut elements = vec![Any::NONE; count.max(0) as usize].into_boxed_slice();
     for (index, element) in elements.iter_mut().enumerate() {
-        // SAFETY: there are as many arguments; `element` takes the copy.
+        // SAFETY: `count` is the number of arguments; `element` takes the copy.
         if unsafe { super::string::any_view_to_owned_any(args.add(index), element) } != 0 {
             return -1;
         }

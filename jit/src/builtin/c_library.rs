@@ -1,5 +1,5 @@
-//! The functions of the C library that generated code calls. Every Rust program has them; not every process shows
-//! them to those who ask the loader.
+//! The functions of the C library that generated code calls. They are linked here, since the loader of the system does
+//! not find them in every process.
 
 use std::ffi::c_void;
 
@@ -30,7 +30,7 @@ mod loader {
     }
 }
 
-/// The address of a function, if it is one of these.
+/// Returns the address of one of these functions.
 pub(crate) fn c_function(name: &str) -> Option<*const u8> {
     match name {
         MALLOC => Some(malloc as *const u8),

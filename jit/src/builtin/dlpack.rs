@@ -1,4 +1,4 @@
-//! Tensors of others as objects, and objects as tensors for others. Nothing is copied.
+//! DLPack: tensors of other libraries as objects, and objects as tensors for other libraries. Nothing is copied.
 
 use std::ffi::c_void;
 
@@ -7,37 +7,37 @@ use abi_spec::TypeIndex;
 use super::object;
 use crate::abi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor, Object};
 
-/// The version of DLPack that is spoken here.
+/// The version of DLPack of the tensors made here.
 const VERSION: [u32; 2] = [1, 1];
-/// The flag of elements below a byte that take a byte each.
+/// The flag of tensors whose elements are smaller than a byte and take one byte each.
 const SUBBYTE_TYPE_PADDED: u64 = 4;
 
-/// What follows the header of a tensor.
+/// The body of a tensor object.
 #[repr(C)]
 struct Body {
     tensor: DLTensor,
-    /// What `tensor` points at where none were given.
+    /// The strides that `tensor` points at if it came with NULL.
     strides: Box<[i64]>,
-    owner: Owner,
+    owner: Managed,
 }
 
-/// What a tensor was made of.
-enum Owner {
+/// The DLPack tensor that a tensor object was made of.
+enum Managed {
     Versioned(*mut DLManagedTensorVersioned),
     Unversioned(*mut DLManagedTensor),
 }
 
-impl Drop for Owner {
+impl Drop for Managed {
     fn drop(&mut self) {
-        // SAFETY: the tensor owns what it was made of, and gives it up once.
+        // SAFETY: the object owns the DLPack tensor, and releases it once.
         unsafe {
             match *self {
-                Owner::Versioned(managed) => {
+                Managed::Versioned(managed) => {
                     if let Some(deleter) = (*managed).deleter {
                         deleter(managed);
                     }
                 }
-                Owner::Unversioned(managed) => {
+                Managed::Unversioned(managed) => {
                     if let Some(deleter) = (*managed).deleter {
                         deleter(managed);
                     }
@@ -47,24 +47,26 @@ impl Drop for Owner {
     }
 }
 
-/// Strides of a compact tensor.
+/// Returns the strides of a compact row-major tensor.
 fn compact(shape: &[i64]) -> Box<[i64]> {
     let product = |dims: &[i64]| dims.iter().fold(1_i64, |a, b| a.wrapping_mul(*b));
     (0..shape.len()).map(|dim| product(&shape[dim + 1..])).collect()
 }
 
-/// A tensor object, if the tensor is as it is asked for; an error is raised otherwise.
+/// Makes a tensor object. Raises an error if the tensor is not aligned or not contiguous, where that is required; the
+/// caller keeps the tensor then.
 ///
 /// # Safety
-/// The tensor is valid as long as its owner is not dropped; `out` is valid.
+/// The tensor is valid until its owner is dropped; `out` is valid.
 unsafe fn make(
     mut tensor: DLTensor,
-    owner: Owner,
-    [align, contiguous]: [i32; 2],
+    owner: Managed,
+    align: i32,
+    contiguous: i32,
     out: *mut *mut Object,
 ) -> i32 {
     let rank = usize::try_from(tensor.ndim).unwrap_or(0);
-    // SAFETY: there are as many extents, and as many strides unless they are NULL.
+    // SAFETY: a tensor has `rank` extents, and as many strides unless they are NULL.
     let dims = |place: *mut i64| unsafe { std::slice::from_raw_parts(place, rank) };
     let shape = if rank == 0 { &[][..] } else { dims(tensor.shape) };
     let mut strides = compact(shape);
@@ -86,7 +88,7 @@ unsafe fn make(
         unsafe { *out = object::allocate(TypeIndex::TENSOR, Body { tensor, strides, owner }) };
         return 0;
     };
-    // The caller keeps the tensor.
+    // The tensor stays the caller's.
     std::mem::forget(owner);
     super::raise(b"RuntimeError", message.as_bytes());
     -1
@@ -95,21 +97,21 @@ unsafe fn make(
 /// `TVMFFITensorFromDLPackVersioned`: takes the tensor over, unless there is an error.
 ///
 /// # Safety
-/// `managed` is a tensor that is the caller's, and `out` is valid.
+/// `managed` is a tensor that the caller owns, and `out` is valid.
 pub(super) unsafe extern "C" fn from_versioned(
     managed: *mut DLManagedTensorVersioned,
     align: i32,
     contiguous: i32,
     out: *mut *mut Object,
 ) -> i32 {
-    // SAFETY: as required above. As in the real runtime, the version does not matter.
+    // SAFETY: as required above. The version is not checked, as in the real runtime.
     let flags = unsafe { (*managed).flags };
     if flags & SUBBYTE_TYPE_PADDED != 0 {
         super::raise(b"RuntimeError", b"Subbyte type padded is not yet supported");
         return -1;
     }
     // SAFETY: as required above.
-    unsafe { make((*managed).tensor, Owner::Versioned(managed), [align, contiguous], out) }
+    unsafe { make((*managed).tensor, Managed::Versioned(managed), align, contiguous, out) }
 }
 
 /// `TVMFFITensorFromDLPack`
@@ -123,7 +125,7 @@ pub(super) unsafe extern "C" fn from_unversioned(
     out: *mut *mut Object,
 ) -> i32 {
     // SAFETY: as required above.
-    unsafe { make((*managed).tensor, Owner::Unversioned(managed), [align, contiguous], out) }
+    unsafe { make((*managed).tensor, Managed::Unversioned(managed), align, contiguous, out) }
 }
 
 /// `TVMFFITensorToDLPackVersioned`: the result holds a reference of its own.

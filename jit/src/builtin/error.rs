@@ -1,4 +1,4 @@
-//! Errors and the slot that holds a thread's.
+//! Error objects, and the slot that holds the error of a thread.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char};
@@ -9,7 +9,7 @@ use abi_spec::TypeIndex;
 use super::object;
 use crate::abi::{ByteArray, ErrorCell, Object};
 
-/// What follows the header of an error: the cell, and the bytes that it points at.
+/// The body of an error object: the cell, and the bytes that it points at.
 #[repr(C)]
 struct Body {
     cell: ErrorCell,
@@ -18,11 +18,11 @@ struct Body {
     backtrace: Vec<u8>,
 }
 
-/// Owns one reference, or is NULL.
+/// The error of a thread: an owned reference, or NULL.
 struct Slot(Cell<*mut Object>);
 
 impl Slot {
-    /// Takes over a reference and gives up the one it had.
+    /// Takes over a reference and releases the previous one.
     fn put(&self, error: *mut Object) {
         // SAFETY: the slot owned that reference.
         unsafe { object::dec_ref(self.0.replace(error)) };
@@ -52,19 +52,19 @@ fn new(kind: &[u8], message: &[u8], backtrace: &[u8]) -> *mut Object {
     object::allocate(TypeIndex::ERROR, Body { cell, kind, message, backtrace })
 }
 
-/// Puts a new error in the slot.
+/// Puts a new error into the slot of the thread.
 pub(crate) fn raise(kind: &[u8], message: &[u8]) {
     let error = new(kind, message, b"");
     let put = SLOT.try_with(|slot| slot.put(error));
     if put.is_err() {
-        // SAFETY: the reference is this function's; the thread is ending and nobody will ask for it.
+        // SAFETY: the reference is this function's; the thread is ending, and its slot is gone.
         unsafe { object::dec_ref(error) };
     }
 }
 
 unsafe extern "C" fn update_backtrace(error: *mut Object, text: *const ByteArray, mode: i32) {
-    // SAFETY: the function pointer is found only in errors made here, and the caller passes the one
-    // it found it in, with nobody else using it.
+    // SAFETY: only errors made here have this function pointer, and the caller passes the error that it read the
+    // pointer from, which nobody else uses.
     let (body, text) = unsafe { (&mut *object::body::<Body>(error), (*text).bytes()) };
     if mode == 0 {
         body.backtrace.clear();
@@ -93,7 +93,7 @@ pub(super) unsafe extern "C" fn create(
 /// # Safety
 /// `error` is a live error.
 pub(super) unsafe extern "C" fn set_raised(error: *mut Object) {
-    // SAFETY: `error` is live; the reference taken here goes to the slot, or is given up again.
+    // SAFETY: `error` is live; the reference taken here goes to the slot, or is released again.
     unsafe {
         object::inc_ref(error);
         if SLOT.try_with(|slot| slot.put(error)).is_err() {
@@ -133,7 +133,7 @@ pub(super) unsafe extern "C" fn set_raised_from_c_str_parts(
 ) {
     let mut message = Vec::new();
     for i in 0..usize::try_from(count).unwrap_or(0) {
-        // SAFETY: there are `count` parts.
+        // SAFETY: `count` is the number of parts.
         let part = unsafe { *parts.add(i) };
         if !part.is_null() {
             // SAFETY: as required above.

@@ -8,7 +8,7 @@ use abi_spec::TypeIndex;
 use super::object;
 use crate::abi::{Any, FunctionCell, Object, SafeCall};
 
-/// What follows the header of a function: the cell, and what was given to create it.
+/// The body of a function object: the cell, and the arguments of [`create`].
 #[repr(C)]
 struct Body {
     cell: FunctionCell,
@@ -20,7 +20,7 @@ struct Body {
 impl Drop for Body {
     fn drop(&mut self) {
         if let Some(deleter) = self.deleter {
-            // SAFETY: whoever created the function said that this is how its context ends.
+            // SAFETY: `create` demands that this frees the context.
             unsafe { deleter(self.context) };
         }
     }
@@ -47,15 +47,15 @@ pub(super) unsafe extern "C" fn create(
     0
 }
 
-/// Replaces the object by the context.
+/// The safe call of functions with a context: passes the context as the handle.
 unsafe extern "C" fn enter(
     handle: *mut c_void,
     args: *const Any,
     num_args: i32,
     result: *mut Any,
 ) -> i32 {
-    // SAFETY: only functions made here have this as their safe call, and the handle of a safe call
-    // is the function object; the rest is passed on as it came.
+    // SAFETY: only functions made here have this safe call, and its handle is the function object. The other arguments
+    // are passed on unchanged.
     unsafe {
         let body = object::body::<Body>(handle.cast());
         ((*body).callee)((*body).context, args, num_args, result)

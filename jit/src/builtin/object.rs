@@ -16,14 +16,14 @@ const DESTROY: i32 = 1;
 /// Frees the memory.
 const FREE: i32 = 2;
 
-/// An object: what follows the header starts with the class's cell.
+/// An object: the header and a body, which starts with the cell of its class.
 #[repr(C)]
 struct Allocation<T> {
     header: Object,
     body: T,
 }
 
-/// A new object with one reference.
+/// Allocates an object with one reference.
 pub(super) fn allocate<T>(ty: TypeIndex, body: T) -> *mut Object {
     let header = Object {
         combined_ref_count: AtomicU64::new(STRONG | WEAK),
@@ -34,10 +34,10 @@ pub(super) fn allocate<T>(ty: TypeIndex, body: T) -> *mut Object {
     Box::into_raw(Box::new(Allocation { header, body })).cast()
 }
 
-/// What follows the header.
+/// Returns the address of an object's body.
 ///
 /// # Safety
-/// `object` is live and was allocated with this `T`, or starts with a cell of this type.
+/// `object` is live and was allocated with this `T`, or `T` is the cell of its class.
 pub(super) unsafe fn body<T>(object: *mut Object) -> *mut T {
     // SAFETY: the object is an `Allocation<T>`, or has its layout as far as `T` goes.
     unsafe { &raw mut (*object.cast::<Allocation<T>>()).body }
@@ -46,7 +46,7 @@ pub(super) unsafe fn body<T>(object: *mut Object) -> *mut T {
 unsafe extern "C" fn delete<T>(object: *mut c_void, flags: i32) {
     let allocation = object.cast::<Allocation<T>>();
     if flags & DESTROY != 0 {
-        // SAFETY: the last strong reference is gone, so that nobody else looks at the body.
+        // SAFETY: the last strong reference is gone, so nobody else uses the body.
         unsafe { (&raw mut (*allocation).body).drop_in_place() };
     }
     if flags & FREE != 0 {
@@ -66,21 +66,21 @@ pub(super) unsafe extern "C" fn inc_ref(object: *mut Object) -> i32 {
     0
 }
 
-/// `TVMFFIObjectDecRef`; NULL is fine.
+/// `TVMFFIObjectDecRef`. NULL is allowed.
 ///
 /// # Safety
-/// `object` is live, and the caller gives its reference up.
+/// `object` is live or NULL, and the caller gives one reference up.
 pub(crate) unsafe extern "C" fn dec_ref(object: *mut Object) -> i32 {
     if object.is_null() {
         return 0;
     }
-    // SAFETY: the caller's reference keeps the header alive until the subtraction; raw pointers from
-    // then on, since another thread may free it.
+    // SAFETY: the caller's reference keeps the header alive until the subtraction. After it another thread may free the
+    // object, so these are raw pointers.
     let (count, deleter) = unsafe { (&raw const (*object).combined_ref_count, (*object).deleter) };
     let delete = |flags| {
         fence(Ordering::Acquire);
         if let Some(deleter) = deleter {
-            // SAFETY: the counts say that this is due, and this thread is the one that saw it.
+            // SAFETY: this thread has seen the count reach zero, so it alone calls the deleter.
             unsafe { deleter(object.cast(), flags) };
         }
     };
@@ -90,7 +90,7 @@ pub(crate) unsafe extern "C" fn dec_ref(object: *mut Object) -> i32 {
         delete(DESTROY | FREE);
     } else if old & (WEAK - 1) == STRONG {
         delete(DESTROY);
-        // SAFETY: the strong references together hold a weak one, which is given up here.
+        // SAFETY: all strong references together hold one weak reference, which is released here.
         if unsafe { (*count).fetch_sub(WEAK, Ordering::Release) } == WEAK {
             delete(FREE);
         }

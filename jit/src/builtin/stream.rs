@@ -1,4 +1,4 @@
-//! The stream that a thread has set for each device.
+//! The current stream of each device, by thread.
 
 use std::cell::RefCell;
 use std::ffi::c_void;

@@ -1,4 +1,4 @@
-//! Strings and bytes: small ones inside the value, longer ones as objects.
+//! Strings and bytes: up to seven bytes inside the value, more in an object.
 
 use std::ffi::{CStr, c_void};
 use std::ptr;
@@ -8,14 +8,15 @@ use abi_spec::TypeIndex;
 use super::object;
 use crate::abi::{Any, ByteArray, Object, Payload};
 
-/// What follows the header of a string or of bytes.
+/// The body of a string or bytes object.
 #[repr(C)]
 struct Body {
     cell: ByteArray,
     bytes: Vec<u8>,
 }
 
-/// A copy, or `None` where there is no room for it.
+/// Copies bytes into a value of type `small` or, for long ones, into an object of type `object`. Returns `None` if
+/// memory is exhausted.
 fn owned(bytes: &[u8], small: TypeIndex, object: TypeIndex) -> Option<Any> {
     let mut payload = [0; 8];
     if bytes.len() < payload.len() {
@@ -26,21 +27,21 @@ fn owned(bytes: &[u8], small: TypeIndex, object: TypeIndex) -> Option<Any> {
     let mut copy = Vec::new();
     copy.try_reserve_exact(bytes.len() + 1).ok()?;
     copy.extend_from_slice(bytes);
-    // The terminating NUL is not counted.
+    // C expects a NUL after the bytes, which the size does not count.
     copy.push(0);
     let cell = ByteArray { data: copy.as_ptr().cast(), size: bytes.len() };
     Some(Any::ptr(object, object::allocate(object, Body { cell, bytes: copy }).cast()))
 }
 
-/// A string.
+/// Copies text into a string value; `None` if memory is exhausted.
 pub(super) fn text(bytes: &[u8]) -> Option<Any> {
     owned(bytes, TypeIndex::SMALL_STR, TypeIndex::STR)
 }
 
-/// Writes what has been made; -1 once it has raised that there is nothing.
+/// Writes a value and returns 0, or raises a `MemoryError` and returns -1.
 ///
 /// # Safety
-/// The place is valid.
+/// `out` is valid.
 unsafe fn hand_over(made: Option<Any>, out: *mut Any) -> i32 {
     let Some(made) = made else {
         super::raise(b"MemoryError", b"out of memory");
@@ -54,7 +55,7 @@ unsafe fn hand_over(made: Option<Any>, out: *mut Any) -> i32 {
 /// `TVMFFIStringFromByteArray`
 ///
 /// # Safety
-/// Both are valid.
+/// Both pointers are valid.
 pub(super) unsafe extern "C" fn string_from_byte_array(
     text: *const ByteArray,
     out: *mut Any,
@@ -66,7 +67,7 @@ pub(super) unsafe extern "C" fn string_from_byte_array(
 /// `TVMFFIBytesFromByteArray`
 ///
 /// # Safety
-/// Both are valid.
+/// Both pointers are valid.
 pub(super) unsafe extern "C" fn bytes_from_byte_array(
     bytes: *const ByteArray,
     out: *mut Any,
@@ -78,7 +79,7 @@ pub(super) unsafe extern "C" fn bytes_from_byte_array(
 /// `TVMFFIAnyViewToOwnedAny`: a borrowed `DLTensor*` stays borrowed.
 ///
 /// # Safety
-/// Both are valid, and so is what the value points at.
+/// Both pointers are valid, and so is the memory that the value points at.
 pub(super) unsafe extern "C" fn any_view_to_owned_any(view: *const Any, out: *mut Any) -> i32 {
     // SAFETY: as required above, for each kind of value.
     unsafe {

@@ -1,4 +1,4 @@
-//! Tensors that an allocator makes.
+//! Tensors from the allocator of the environment.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_void};
@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use super::dlpack;
 use crate::abi::{DLManagedTensorVersioned, DLTensor, Object};
 
-/// Receives the error of an allocator: context, kind, message.
+/// The callback that receives the error of an allocator: context, kind, message.
 type SetError = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char);
 
 /// `DLPackManagedTensorAllocator`
@@ -58,7 +58,7 @@ pub(super) unsafe extern "C" fn set_allocator(
 }
 
 unsafe extern "C" fn set_error(_: *mut c_void, kind: *const c_char, message: *const c_char) {
-    // SAFETY: allocators pass texts.
+    // SAFETY: allocators pass NUL-terminated texts.
     let [kind, message] = [kind, message].map(|text| unsafe { CStr::from_ptr(text) }.to_bytes());
     super::raise(kind, message);
 }
@@ -75,7 +75,7 @@ pub(super) unsafe extern "C" fn alloc(prototype: *mut DLTensor, out: *mut *mut O
         return -1;
     };
     let mut managed = ptr::null_mut();
-    // SAFETY: who set the allocator vouches for it.
+    // SAFETY: whoever set the allocator vouches for it.
     let status = unsafe { allocator(prototype, &mut managed, ptr::null_mut(), set_error) };
     if status != 0 {
         return status;
@@ -85,6 +85,6 @@ pub(super) unsafe extern "C" fn alloc(prototype: *mut DLTensor, out: *mut *mut O
         super::raise(b"RuntimeError", message);
         return -1;
     }
-    // SAFETY: the allocator has made a tensor, which is given up here.
+    // SAFETY: the allocator has made a tensor, which this function owns.
     unsafe { dlpack::from_versioned(managed, 0, 0, out) }
 }

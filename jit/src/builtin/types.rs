@@ -1,4 +1,4 @@
-//! Names of classes.
+//! Type information of classes, and data types by name.
 
 use std::ptr;
 
@@ -6,13 +6,16 @@ use abi_spec::{DType, TypeIndex};
 
 use crate::abi::{ByteArray, TypeInfo};
 
-/// Every type index with a fixed meaning.
+/// Number of static type indices.
 const COUNT: usize = TypeIndex::ALL.len();
 
-/// Records for those, and one for all others.
-struct Table([TypeInfo; COUNT], TypeInfo);
+/// The records of all static type indices, and one for all others.
+struct Table {
+    known: [TypeInfo; COUNT],
+    unknown: TypeInfo,
+}
 
-// SAFETY: records are read-only and point only at constants.
+// SAFETY: records are constants and point at constants.
 unsafe impl Sync for Table {}
 
 static TABLE: Table = {
@@ -23,7 +26,7 @@ static TABLE: Table = {
         known[i] = info(TypeIndex::ALL[i]);
         i += 1;
     }
-    Table(known, unknown)
+    Table { known, unknown }
 };
 
 const fn info(ty: TypeIndex) -> TypeInfo {
@@ -45,16 +48,17 @@ const fn info(ty: TypeIndex) -> TypeInfo {
     }
 }
 
-/// `TVMFFIGetTypeInfo`. Where the real one ends the process this says `ffi.Object`.
+/// `TVMFFIGetTypeInfo`. For an unknown index the real function ends the process; this one returns the record of
+/// `ffi.Object`.
 pub(super) extern "C" fn get_type_info(type_index: i32) -> *const TypeInfo {
-    let found = TABLE.0.iter().find(|info| info.type_index == type_index);
-    found.unwrap_or(&TABLE.1)
+    let found = TABLE.known.iter().find(|info| info.type_index == type_index);
+    found.unwrap_or(&TABLE.unknown)
 }
 
-/// `TVMFFITypeKeyToIndex`: no class is ever registered, so only those with a fixed index are known.
+/// `TVMFFITypeKeyToIndex`: knows the static type indices, since no class is ever registered.
 ///
 /// # Safety
-/// Both are valid.
+/// Both pointers are valid.
 pub(super) unsafe extern "C" fn type_key_to_index(key: *const ByteArray, out: *mut i32) -> i32 {
     // SAFETY: as required above.
     let key = unsafe { (*key).bytes() };
@@ -69,10 +73,10 @@ pub(super) unsafe extern "C" fn type_key_to_index(key: *const ByteArray, out: *m
     0
 }
 
-/// `TVMFFIDataTypeFromString`: the names that element types have, without the runtime's abbreviations.
+/// `TVMFFIDataTypeFromString`: knows the full names of data types, not the abbreviations of the real function.
 ///
 /// # Safety
-/// Both are valid.
+/// Both pointers are valid.
 pub(super) unsafe extern "C" fn data_type_from_string(
     text: *const ByteArray,
     out: *mut DType,
@@ -83,7 +87,7 @@ pub(super) unsafe extern "C" fn data_type_from_string(
         super::raise(b"ValueError", format!("unknown dtype `{text}`").as_bytes());
         return -1;
     };
-    // SAFETY: as required above; a `DType` is four bytes in the order of the struct of DLPack.
+    // SAFETY: as required above; DLPack's struct is these four bytes.
     unsafe { out.cast::<[u8; 4]>().write(dtype.to_word().to_le_bytes()) };
     0
 }

@@ -1,25 +1,25 @@
-//! Addresses as numbers, of code and data.
+//! Addresses of code and data.
 
-/// An address of code or data.
+/// The address of a function or of data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address(pub(crate) *const u8);
 
-// SAFETY: an address is just a number until somebody uses it, which is unsafe.
+// SAFETY: an address is a number until unsafe code uses it.
 unsafe impl Send for Address {}
 // SAFETY: as above.
 unsafe impl Sync for Address {}
 
-/// A function that has been compiled.
+/// The name and the address range of a compiled function.
 #[derive(Clone, Debug)]
-pub(crate) struct Range {
+pub(crate) struct FunctionRange {
     pub(crate) name: String,
     pub(crate) start: usize,
     pub(crate) size: usize,
 }
 
-/// Data of compiled code.
+/// The address range of data.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct DataRange {
     pub(crate) start: Address,
     pub(crate) size: usize,
 }

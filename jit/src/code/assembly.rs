@@ -1,4 +1,4 @@
-//! From host IR to machine code in memory.
+//! The way from host IR to machine code in memory.
 
 use std::collections::HashMap;
 use std::ops::BitOr;
@@ -9,7 +9,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{DataId, FuncId, FuncOrDataId, Module, default_libcall_names};
 use tvm_ffi_codegen::ir;
 
-use super::address::{Address, Place, Range};
+use super::address::{Address, DataRange, FunctionRange};
 use super::debugger::Announced;
 use super::frames::{self, Frame, Registered};
 use super::machine::{OptLevel, isa};
@@ -21,12 +21,12 @@ use crate::builtin::c_function;
 use crate::error::Error;
 use crate::runtime::Runtime;
 
-/// Who is told of functions, besides the unwinder of the process.
+/// The tools that learn of functions, besides the unwinder of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observers {
-    /// A debugger that is attached, or will be: GDB and LLDB, by GDB's interface for such code. Linux.
+    /// Debuggers that are attached, now or later: GDB and LLDB, by GDB's JIT interface. Linux.
     pub debugger: bool,
-    /// `perf` and other profilers, by `/tmp/perf-<process>.map`.
+    /// `perf` and other profilers that read `/tmp/perf-<process>.map`.
     pub profiler: bool,
 }
 
@@ -41,28 +41,28 @@ impl BitOr for Observers {
     }
 }
 
-/// A native module on its way to machine code.
+/// A native module that is being filled with functions.
 pub(crate) struct Assembly {
     pub(crate) native: Native,
     pub(crate) symbols: Symbols,
     memory: Memory,
     exports: Vec<(String, FuncId)>,
     data: Vec<(String, DataId)>,
-    /// Somebody may ask for names later.
+    /// True if observers may ask for the names of functions after linking.
     named: bool,
 }
 
-/// Exports by name, and what keeps them.
+/// Linked code: its exports by name, and the handle that keeps it.
 pub(crate) struct Linked {
     pub(crate) functions: Vec<(String, Address)>,
-    pub(crate) data: Vec<(String, Place)>,
+    pub(crate) data: Vec<(String, DataRange)>,
     pub(crate) uncalled: Vec<String>,
-    pub(crate) ranges: Vec<Range>,
+    pub(crate) ranges: Vec<FunctionRange>,
     pub(crate) frames: Vec<u8>,
     pub(crate) text: Text,
 }
 
-/// Machine code. What others know of it goes first, then the code.
+/// Machine code. Fields are dropped in this order: debugger and unwinder forget the code before its memory goes.
 pub(crate) struct Text {
     _announced: Option<Announced>,
     _registered: Vec<Registered>,
@@ -70,7 +70,7 @@ pub(crate) struct Text {
 }
 
 impl Assembly {
-    /// An empty one, for code that may call these routines; for the routines themselves if there are none.
+    /// Makes an empty module for code that calls these routines; `None` is for the module of the routines themselves.
     pub(crate) fn new(
         runtime: &'static Runtime,
         level: OptLevel,
@@ -87,7 +87,7 @@ impl Assembly {
         Ok(Assembly { native, symbols, memory, exports, data, named })
     }
 
-    /// The exports so far.
+    /// The symbols of the exports so far.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.exports.iter().map(|(name, _)| name.as_str())
     }
@@ -103,9 +103,10 @@ impl Assembly {
         }
         for symbol in own {
             if let Some(address) = c_function(&symbol.name) {
-                self.symbols.define(&symbol.name, address);
+                self.symbols.define(&symbol.name, address, None);
             }
         }
+        self.check_kernels(source)?;
         let ids = backend_cranelift::emit(&mut self.native, source)?;
         let exported =
             source.functions.iter().map(|function| &source.symbols[function.symbol.index()]);
@@ -121,10 +122,10 @@ impl Assembly {
         Ok(())
     }
 
-    /// Takes code that was compiled before.
+    /// Adds functions that were compiled before.
     pub(crate) fn replay(&mut self, code: Recorded) -> Result<(), Error> {
         for replayed in code.replay(&mut self.native).map_err(Error::Backend)? {
-            self.native.unwinds(replayed.id, replayed.unwind);
+            self.native.set_unwind(replayed.id, replayed.unwind);
             if replayed.exported {
                 self.exports.push((replayed.name, replayed.id));
             }
@@ -132,15 +133,27 @@ impl Assembly {
         Ok(())
     }
 
-    /// True for what a module imports and nobody has given.
+    /// Checks the types of the kernels that a module calls. The backend checks the kernels that the native module
+    /// defines.
+    fn check_kernels(&self, source: &ir::Module) -> Result<(), Error> {
+        let imports = source.symbols.iter().filter(|symbol| symbol.linkage == ir::Linkage::Import);
+        for symbol in imports.filter(|symbol| self.native.get_name(&symbol.name).is_none()) {
+            if let ir::SymbolKind::Function(called) = &symbol.kind {
+                self.symbols.check_type(&symbol.name, called)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// True for an import that nothing defines.
     fn is_missing(&self, symbol: &ir::SymbolData) -> bool {
         symbol.linkage == ir::Linkage::Import
             && self.native.get_name(&symbol.name).is_none()
             && self.symbols.find(&symbol.name).is_none()
     }
 
-    /// True for the functions of the C library that the routines of a module allocate tensors with. Where anything
-    /// else refers to one of them, the name is that of a kernel, which only the user can give.
+    /// True for a function of the C library to which only routines refer. They allocate tensors with them. In other
+    /// functions the name is that of a kernel, which the user must give.
     fn is_for_routines(&self, source: &ir::Module, symbol: &ir::SymbolData) -> bool {
         let refers = |function: &&ir::Function| {
             let insts = function.blocks.iter().flat_map(|block| &block.insts);
@@ -155,14 +168,14 @@ impl Assembly {
                 .all(|function| self.symbols.is_routine(source.name(function.symbol)))
     }
 
-    /// Links what was emitted, makes it executable, and tells who is to know.
+    /// Links all functions, makes them executable, and announces them to unwinder and observers.
     pub(crate) fn link(mut self, observers: Observers) -> Result<Linked, Error> {
         self.symbols.check(&self.native.module)?;
         let refused =
             |error: cranelift_module::ModuleError| Error::Memory { reason: error.to_string() };
         self.native.module.finalize_definitions().map_err(refused)?;
         self.symbols.finish()?;
-        let known = self.known();
+        let known = self.unwindable();
         let isa = self.native.module.isa();
         let named = self.named || observers != Observers::default();
         let ranges = if named { self.ranges() } else { Vec::new() };
@@ -170,7 +183,7 @@ impl Assembly {
         let mut registered = Vec::new();
         for neighbours in frames::neighbours(known) {
             let section = frames::section(isa, &neighbours)?;
-            // SAFETY: the section was just made, for functions that stay as long as the memory.
+            // SAFETY: the section was just made, and its functions stay as long as the memory.
             registered.push(unsafe { Registered::new(&section) });
         }
         let announced = announce(&ranges, &frames, observers)?;
@@ -178,7 +191,7 @@ impl Assembly {
         let address = |(name, id)| (name, Address(module.get_finalized_function(id)));
         let place = |(name, id)| {
             let (start, size) = module.get_finalized_data(id);
-            (name, Place { start: Address(start), size })
+            (name, DataRange { start: Address(start), size })
         };
         let functions = self.exports.into_iter().map(address).collect();
         let data = self.data.into_iter().map(place).collect();
@@ -187,8 +200,8 @@ impl Assembly {
         Ok(Linked { functions, data, uncalled, ranges, frames, text })
     }
 
-    /// How to unwind the frames of all functions of which that is known.
-    fn known(&self) -> Vec<Frame<'_>> {
+    /// Returns the functions that have unwind information.
+    fn unwindable(&self) -> Vec<Frame<'_>> {
         let module = &self.native.module;
         let frames = self.native.defined.iter().filter_map(|defined| {
             let start = module.get_finalized_function(defined.id).expose_provenance();
@@ -197,11 +210,11 @@ impl Assembly {
         frames.collect()
     }
 
-    /// All functions that were defined.
-    fn ranges(&self) -> Vec<Range> {
+    /// Returns the address ranges of all functions.
+    fn ranges(&self) -> Vec<FunctionRange> {
         let module = &self.native.module;
         let declarations = module.declarations();
-        let range = |defined: &Defined| Range {
+        let range = |defined: &Defined| FunctionRange {
             name: declarations.get_function_decl(defined.id).linkage_name(defined.id).into_owned(),
             start: module.get_finalized_function(defined.id).expose_provenance(),
             size: defined.size,
@@ -210,9 +223,9 @@ impl Assembly {
     }
 }
 
-/// Tells observers of functions.
+/// Announces functions to observers.
 pub(super) fn announce(
-    ranges: &[Range],
+    ranges: &[FunctionRange],
     frames: &[u8],
     observers: Observers,
 ) -> Result<Option<Announced>, Error> {

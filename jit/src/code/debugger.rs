@@ -1,17 +1,17 @@
-//! GDB's interface for code that no file has: an object file in memory for each library, in a list that the
-//! debugger reads, and a function in which it stops to learn of changes. LLDB knows it too.
+//! GDB's JIT interface, which LLDB reads too: a list of object files in memory, one for each library, and a function
+//! that is called after each change of the list, in which debuggers set a breakpoint.
 
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use super::address::Range;
+use super::address::FunctionRange;
 use super::image::image;
 
 /// `jit_code_entry`
 #[repr(C)]
-struct Entry {
-    next: *mut Entry,
-    prev: *mut Entry,
+struct CodeEntry {
+    next: *mut CodeEntry,
+    prev: *mut CodeEntry,
     file: *const u8,
     size: u64,
 }
@@ -21,8 +21,8 @@ struct Entry {
 struct Descriptor {
     version: u32,
     action: u32,
-    relevant: *mut Entry,
-    first: *mut Entry,
+    relevant: *mut CodeEntry,
+    first: *mut CodeEntry,
 }
 
 /// `JIT_REGISTER_FN`
@@ -30,8 +30,8 @@ const REGISTER: u32 = 1;
 /// `JIT_UNREGISTER_FN`
 const UNREGISTER: u32 = 2;
 
-/// The list is the debugger's, by its name; other code generators in the process use it too, so that the
-/// symbols are weak. The lock is of those in this crate.
+/// Guards the list against other threads of this crate. Debuggers find the list by its symbol, which is weak because
+/// other code generators in the process define it too.
 static LOCK: Mutex<()> = Mutex::new(());
 
 #[cfg(target_os = "linux")]
@@ -60,7 +60,7 @@ unsafe extern "C" {
     fn __jit_debug_register_code();
 }
 
-/// Elsewhere nobody would look for them.
+/// Elsewhere debuggers do not look for the list.
 #[cfg(not(target_os = "linux"))]
 #[allow(non_upper_case_globals, reason = "the name on Linux")]
 static mut __jit_debug_descriptor: Descriptor =
@@ -69,26 +69,26 @@ static mut __jit_debug_descriptor: Descriptor =
 #[cfg(not(target_os = "linux"))]
 unsafe extern "C" fn __jit_debug_register_code() {}
 
-/// Functions that the debugger knows until this is dropped.
+/// Functions that debuggers know until this is dropped.
 pub(super) struct Announced {
-    entry: *mut Entry,
+    entry: *mut CodeEntry,
     _file: Box<[u8]>,
 }
 
 // SAFETY: the list is changed under a lock, on any thread.
 unsafe impl Send for Announced {}
-// SAFETY: nothing can be done with a shared one.
+// SAFETY: a shared reference gives access to nothing.
 unsafe impl Sync for Announced {}
 
 impl Announced {
-    /// Tells the debugger of functions and how to unwind their frames.
-    pub(super) fn new(functions: &[Range], frames: &[u8]) -> Announced {
+    /// Announces functions and the section `.eh_frame` of their frames.
+    pub(super) fn new(functions: &[FunctionRange], frames: &[u8]) -> Announced {
         let file = image(functions, frames).into_boxed_slice();
         let (next, prev) = (ptr::null_mut(), ptr::null_mut());
-        let entry = Entry { next, prev, file: file.as_ptr(), size: file.len() as u64 };
+        let entry = CodeEntry { next, prev, file: file.as_ptr(), size: file.len() as u64 };
         let entry = Box::into_raw(Box::new(entry));
         let _guard = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the list is well-formed and changed under the lock only; the entry is new.
+        // SAFETY: the list is well-formed and changes under the lock only; the entry is new.
         unsafe {
             let list = &raw mut __jit_debug_descriptor;
             (*entry).next = (*list).first;
@@ -108,7 +108,7 @@ impl Drop for Announced {
         // SAFETY: the entry is in the list, and belongs to this.
         unsafe {
             let list = &raw mut __jit_debug_descriptor;
-            let Entry { next, prev, .. } = *self.entry;
+            let CodeEntry { next, prev, .. } = *self.entry;
             match prev.as_mut() {
                 Some(prev) => prev.next = next,
                 None => (*list).first = next,
@@ -122,9 +122,11 @@ impl Drop for Announced {
     }
 }
 
+/// Lets debuggers stop to read a change of the list.
+///
 /// # Safety
-/// The caller has the lock.
-unsafe fn tell(action: u32, entry: *mut Entry) {
+/// The caller holds the lock.
+unsafe fn tell(action: u32, entry: *mut CodeEntry) {
     // SAFETY: as required above.
     unsafe {
         let list = &raw mut __jit_debug_descriptor;

@@ -1,7 +1,7 @@
-//! How to unwind the frames of code: exceptions, backtraces and debuggers pass through it.
+//! Unwind tables of compiled code, for exceptions, backtraces and debuggers.
 //!
-//! The tables are registered with the unwinder of the process, libgcc's or LLVM's. On Windows, whose tables
-//! have another form, nothing is registered.
+//! The tables are registered with the unwinder of the process, libgcc's or LLVM's. Nothing is registered on Windows,
+//! whose tables have another form.
 
 use cranelift_codegen::gimli::LittleEndian;
 use cranelift_codegen::gimli::write::{Address, EhFrame, EndianVec, FrameTable};
@@ -10,10 +10,11 @@ use cranelift_codegen::isa::unwind::UnwindInfo;
 
 use crate::error::Error;
 
-/// Functions that are further apart have others between them, which may be another library's.
+/// Least distance in bytes between functions of different sections. Functions of another library may lie in a gap of this
+/// size.
 const APART: usize = 4096;
 
-/// A function and how to unwind its frame.
+/// The address range of a function and its unwind information.
 #[derive(Clone, Copy)]
 pub(super) struct Frame<'a> {
     pub(super) start: usize,
@@ -21,8 +22,8 @@ pub(super) struct Frame<'a> {
     pub(super) unwind: &'a UnwindInfo,
 }
 
-/// Functions by neighbourhood: libgcc takes all between the first and the last function of a section for that
-/// section's, and sections must not overlap.
+/// Groups functions by neighbourhood, one section for each group. Sections must not overlap: libgcc takes all addresses
+/// between the first and the last function of a section for that section's.
 pub(super) fn neighbours<'a>(mut frames: Vec<Frame<'a>>) -> Vec<Vec<Frame<'a>>> {
     frames.sort_by_key(|frame| frame.start);
     let mut groups: Vec<Vec<Frame<'a>>> = Vec::new();
@@ -38,7 +39,7 @@ pub(super) fn neighbours<'a>(mut frames: Vec<Frame<'a>>) -> Vec<Vec<Frame<'a>>> 
     groups
 }
 
-/// The section `.eh_frame` of these functions; empty if there is nothing to say.
+/// Returns the section `.eh_frame` of these functions; empty if there are none, or if the platform has no such section.
 pub(super) fn section(isa: &dyn TargetIsa, frames: &[Frame<'_>]) -> Result<Vec<u8>, Error> {
     let Some(cie) = isa.create_systemv_cie().filter(|_| !frames.is_empty()) else {
         return Ok(Vec::new());
@@ -54,7 +55,7 @@ pub(super) fn section(isa: &dyn TargetIsa, frames: &[Frame<'_>]) -> Result<Vec<u
     let written = table.write_eh_frame(&mut section);
     written.map_err(|error| Error::Memory { reason: format!("unwind tables: {error}") })?;
     let mut section = section.0.into_vec();
-    // The end of the list.
+    // A length of zero ends the list.
     section.extend([0; 4]);
     Ok(section)
 }
@@ -82,11 +83,11 @@ mod registered {
         fn __deregister_frame(start: *const c_void);
     }
 
-    /// A section that the unwinder knows until this is dropped.
+    /// A section that is registered with the unwinder until this is dropped.
     pub(in crate::code) struct Registered {
-        /// Aligned as the unwinder reads it.
+        /// The bytes of the section, aligned as the unwinder reads them.
         section: Box<[u64]>,
-        /// Where each entry that was registered starts.
+        /// Byte offsets of the entries that are registered.
         entries: Vec<usize>,
     }
 
@@ -94,7 +95,7 @@ mod registered {
         /// Registers a section.
         ///
         /// # Safety
-        /// It is a section `.eh_frame` with its end, of functions that stay until this is dropped.
+        /// The bytes are a section `.eh_frame` with its end, and its functions stay until this is dropped.
         pub(in crate::code) unsafe fn new(bytes: &[u8]) -> Registered {
             let words = bytes.chunks(8).map(|chunk| {
                 let mut word = [0; 8];
@@ -118,13 +119,13 @@ mod registered {
     impl Drop for Registered {
         fn drop(&mut self) {
             for &entry in self.entries.iter().rev() {
-                // SAFETY: it was registered.
+                // SAFETY: the entry was registered.
                 unsafe { __deregister_frame(self.at(entry)) };
             }
         }
     }
 
-    /// What the unwinder wants to be told: libgcc a whole section, LLVM's every description of a function.
+    /// Returns the byte offsets to register: libgcc takes a whole section, LLVM's unwinder each frame description.
     fn entries(section: &[u8]) -> Vec<usize> {
         let whole = cfg!(any(all(target_os = "linux", target_env = "gnu"), target_os = "freebsd"));
         if whole || section.is_empty() {

@@ -1,12 +1,12 @@
-//! An ELF file without code: where functions are, what they are called, and how to unwind their frames.
+//! ELF files for debuggers: names and addresses of functions, and their unwind tables, but no code.
 
 use object::write::StringId;
 use object::write::elf::{FileHeader, SectionHeader, SectionIndex, Sym, Writer};
 use object::{Endianness, elf};
 
-use super::address::Range;
+use super::address::FunctionRange;
 
-/// The machine, as ELF numbers it.
+/// ELF's number for the machine.
 const MACHINE: u16 = if cfg!(target_arch = "aarch64") {
     elf::EM_AARCH64
 } else if cfg!(target_arch = "riscv64") {
@@ -15,7 +15,7 @@ const MACHINE: u16 = if cfg!(target_arch = "aarch64") {
     elf::EM_X86_64
 };
 
-/// The header of the file.
+/// The file header.
 const HEADER: FileHeader = FileHeader {
     os_abi: elf::ELFOSABI_NONE,
     abi_version: 0,
@@ -25,7 +25,7 @@ const HEADER: FileHeader = FileHeader {
     e_flags: 0,
 };
 
-/// A section with neither name nor bytes.
+/// The header of a section with neither name nor bytes.
 const SECTION: SectionHeader = SectionHeader {
     name: None,
     sh_type: elf::SHT_NULL,
@@ -39,9 +39,9 @@ const SECTION: SectionHeader = SectionHeader {
     sh_entsize: 0,
 };
 
-/// The file. Every function has a section of its own, which is where the function is and has no bytes: what
-/// lies between functions may be another library's.
-pub(super) fn image(functions: &[Range], frames: &[u8]) -> Vec<u8> {
+/// Writes the file. Every function has a section of its own, without bytes, at the address of the function: code
+/// between two functions may belong to another library.
+pub(super) fn image(functions: &[FunctionRange], frames: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut file = Writer::new(Endianness::Little, true, &mut bytes);
     file.reserve_file_header();
@@ -82,11 +82,11 @@ pub(super) fn image(functions: &[Range], frames: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Symbols, names, and the headers of all sections.
+/// Writes symbols, names, and the headers of all sections.
 fn write_rest(
     file: &mut Writer<'_>,
     symbols: &[Sym],
-    functions: &[Range],
+    functions: &[FunctionRange],
     text: StringId,
     frames: &SectionHeader,
 ) {
@@ -111,7 +111,7 @@ fn write_rest(
     file.write_shstrtab_section_header();
 }
 
-/// A function at the start of its section.
+/// Returns the symbol of a function, which starts at its section's start.
 fn symbol(name: StringId, size: usize, section: SectionIndex) -> Sym {
     Sym {
         name: Some(name),

@@ -1,4 +1,4 @@
-//! The code generator for this machine and its CPU.
+//! Cranelift's code generator for this machine and its CPU.
 
 use std::sync::OnceLock;
 
@@ -7,26 +7,26 @@ use cranelift_codegen::settings::{self, Configurable, Flags, SetError};
 
 use crate::error::Error;
 
-/// How much time Cranelift takes for better code.
+/// Cranelift's optimisation level.
 ///
-/// Wrappers are chains of compares, which take twice the time and get no faster by it; kernels that are
-/// defined in the [module](crate::Jit::module) do.
+/// Optimising wrappers doubles the time to compile them and gains nothing, since they are chains of compares. It is for
+/// kernels of the native module ([`Jit::define`](crate::Jit::define)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OptLevel {
-    /// As little as possible: the default.
+    /// No optimisation: the default.
     #[default]
     None,
     /// Fast code.
     Speed,
-    /// Fast code, and small where that costs no speed.
+    /// Fast code, smaller where that costs no speed.
     SpeedAndSize,
 }
 
-/// The code generators, one for each level, made when it is needed.
+/// The code generator of each level, made at its first use.
 static MACHINES: [OnceLock<Result<OwnedTargetIsa, Error>>; 3] = [const { OnceLock::new() }; 3];
 
 impl OptLevel {
-    /// As Cranelift calls it.
+    /// Cranelift's name of the level.
     fn name(self) -> &'static str {
         match self {
             OptLevel::None => "none",
@@ -36,7 +36,7 @@ impl OptLevel {
     }
 }
 
-/// The code generator of a level.
+/// Returns the code generator of a level.
 pub(crate) fn isa(level: OptLevel) -> Result<OwnedTargetIsa, Error> {
     let found = MACHINES[level as usize].get_or_init(|| make(level));
     found.clone()
@@ -54,11 +54,11 @@ fn make(level: OptLevel) -> Result<OwnedTargetIsa, Error> {
 
 fn flags(level: OptLevel) -> Result<Flags, SetError> {
     let mut flags = settings::builder();
-    // Cranelift's JIT wants absolute addresses; the library functions may be far away.
+    // Cranelift's JIT resolves absolute addresses; library functions may be out of reach of relative ones.
     flags.set("is_pic", "false")?;
     flags.set("use_colocated_libcalls", "false")?;
     flags.set("opt_level", level.name())?;
-    // No frame reaches below the guard page of its thread.
+    // Large frames touch every page, so that an overflow hits the guard page of the thread.
     flags.set("enable_probestack", "true")?;
     flags.set("probestack_strategy", "inline")?;
     flags.set("enable_verifier", &cfg!(debug_assertions).to_string())?;

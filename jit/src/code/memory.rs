@@ -1,7 +1,7 @@
-//! Memory for code: written first, then executable and read-only, never both.
+//! Memory for code and data. Pages of code are writable first and executable later, never both.
 //!
 //! The memory of one [`Compiled`](crate::Compiled) is a few runs of pages of the pool that all of them
-//! share, or mappings of its own where it is large.
+//! share. Large pieces are mappings of their own.
 
 use std::io;
 use std::ops::Range;
@@ -11,43 +11,43 @@ use cranelift_jit::{BranchProtection, JITMemoryKind, JITMemoryProvider};
 use cranelift_module::{ModuleError, ModuleResult};
 use region::{Allocation, Protection};
 
-use super::pool::{KINDS, LARGEST, Pages, whole_pages};
+use super::pool::{Kind, LARGEST, Pages, whole_pages};
 
-/// Code reaches its data and other code by 32-bit offsets.
+/// Largest distance in bytes between pieces of memory: code reaches data and other code by signed 32-bit offsets.
 const REACH: usize = i32::MAX as usize;
 
-/// All memory of one JIT module; given back when the last handle goes.
+/// All memory of one JIT module. It goes back to the pool and the system with the last handle.
 #[derive(Clone)]
 pub(crate) struct Memory(Arc<Mutex<Areas>>);
 
 #[derive(Default)]
 struct Areas {
-    /// Those with free space, for code, constants and variables.
-    open: [Option<Area>; 3],
-    /// Those that were full, or have been sealed.
+    /// Areas with free space, by [`Kind`].
+    open: [Option<Area>; Kind::ALL.len()],
+    /// Areas that were full, or have been sealed.
     full: Vec<Area>,
-    /// The chunk of the first run.
+    /// The chunk of the pool that the first run came from.
     home: Option<usize>,
 }
 
 /// Pages of one kind.
 struct Area {
-    kind: usize,
+    kind: Kind,
     store: Store,
-    /// What is free.
+    /// Addresses that are not allocated yet.
     free: Range<usize>,
     sealed: bool,
 }
 
-/// Who owns the pages.
+/// The owner of the pages of an area.
 enum Store {
     /// A run of the pool.
     Pages(Pages),
-    /// A mapping for something large.
+    /// A mapping larger than the runs of the pool.
     Mapping(Allocation),
 }
 
-// SAFETY: mappings belong to their area; nothing is tied to a thread.
+// SAFETY: a mapping belongs to its area, and no thread is special to it.
 unsafe impl Send for Store {}
 
 impl Memory {
@@ -55,12 +55,12 @@ impl Memory {
         Memory(Arc::new(Mutex::new(Areas::default())))
     }
 
-    /// How much memory there is, in bytes.
+    /// Size of all areas in bytes.
     pub(crate) fn size(&self) -> usize {
         self.with(|areas| areas.all().map(|area| area.range().len()).sum())
     }
 
-    /// Runs `f` on the areas, which are consistent even if a thread panicked while it had them.
+    /// Calls `f` with the areas. A thread that panicked has left them consistent.
     fn with<T>(&self, f: impl FnOnce(&mut Areas) -> T) -> T {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -71,18 +71,19 @@ impl Areas {
         self.open.iter().flatten().chain(&self.full)
     }
 
-    fn allocate(&mut self, size: usize, align: usize, kind: usize) -> io::Result<usize> {
-        if let Some(start) = self.open[kind].as_mut().and_then(|area| area.take(size, align)) {
+    fn allocate(&mut self, size: usize, align: usize, kind: Kind) -> io::Result<usize> {
+        let open = self.open[kind as usize].as_mut();
+        if let Some(start) = open.and_then(|area| area.take(size, align)) {
             return Ok(start);
         }
         self.grow(size.checked_add(align).ok_or(io::ErrorKind::OutOfMemory)?, kind)?;
-        let area = self.open[kind].as_mut().ok_or(io::ErrorKind::OutOfMemory)?;
+        let area = self.open[kind as usize].as_mut().ok_or(io::ErrorKind::OutOfMemory)?;
         area.take(size, align).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
     /// Opens another area of a kind, twice as large as the one before.
-    fn grow(&mut self, size: usize, kind: usize) -> io::Result<()> {
-        let doubled = 2 * self.open[kind].as_ref().map_or(0, |area| area.range().len());
+    fn grow(&mut self, size: usize, kind: Kind) -> io::Result<()> {
+        let doubled = 2 * self.open[kind as usize].as_ref().map_or(0, |area| area.range().len());
         let len = whole_pages(size.max(doubled.min(LARGEST))).ok_or(io::ErrorKind::OutOfMemory)?;
         let store = if len <= LARGEST {
             let pages = Pages::take(len, kind, self.home)?;
@@ -94,10 +95,11 @@ impl Areas {
         };
         let mut area = Area { kind, store, free: 0..0, sealed: false };
         area.free = area.range();
-        self.full.extend(self.open[kind].replace(area));
+        self.full.extend(self.open[kind as usize].replace(area));
         self.check_reach()
     }
 
+    /// Returns an error if areas are further apart than [`REACH`].
     fn check_reach(&self) -> io::Result<()> {
         let ranges = || self.all().map(Area::range);
         let low = ranges().map(|range| range.start).min().unwrap_or(0);
@@ -108,7 +110,7 @@ impl Areas {
         Ok(())
     }
 
-    /// Gives everything that has been written its final protection.
+    /// Closes all areas and gives them their final protection.
     fn seal(&mut self) -> io::Result<()> {
         self.full.extend(self.open.iter_mut().filter_map(Option::take));
         for area in self.full.iter_mut().filter(|area| !area.sealed) {
@@ -134,7 +136,7 @@ impl Area {
     }
 
     fn seal(&mut self) -> io::Result<()> {
-        let (range, kind) = (self.range(), KINDS[self.kind]);
+        let range = self.range();
         let used = self.free.start - range.start;
         let start = std::ptr::with_exposed_provenance::<u8>(range.start);
         // SAFETY: the range is mapped and readable, and has just been written as data.
@@ -143,9 +145,10 @@ impl Area {
         match &mut self.store {
             Store::Pages(pages) => pages.seal(used)?,
             Store::Mapping(_) => {
-                // SAFETY: the pages are this area's, and whoever wrote to them is done: the module is being
-                // finalized, and will be given other pages.
-                let protected = unsafe { region::protect(start, range.len(), kind) };
+                let protection = self.kind.protection();
+                // SAFETY: the pages are this area's, and nobody writes to them any more: the module is being
+                // finalized, and later allocations get other pages.
+                let protected = unsafe { region::protect(start, range.len(), protection) };
                 protected.map_err(io::Error::other)?;
             }
         }
@@ -157,16 +160,16 @@ impl Area {
 impl JITMemoryProvider for Memory {
     fn allocate(&mut self, size: usize, align: u64, kind: JITMemoryKind) -> io::Result<*mut u8> {
         let kind = match kind {
-            JITMemoryKind::Executable => 0,
-            JITMemoryKind::ReadOnly => 1,
-            JITMemoryKind::Writable => 2,
+            JITMemoryKind::Executable => Kind::Code,
+            JITMemoryKind::ReadOnly => Kind::Constants,
+            JITMemoryKind::Writable => Kind::Variables,
         };
         let align = usize::try_from(align).map_err(|_| io::ErrorKind::OutOfMemory)?;
         let start = self.with(|areas| areas.allocate(size, align, kind))?;
         Ok(std::ptr::with_exposed_provenance_mut(start))
     }
 
-    /// Does nothing: the memory goes with its last handle.
+    /// Does nothing: the last handle frees the memory.
     unsafe fn free_memory(&mut self) {}
 
     fn finalize(&mut self, _: BranchProtection) -> ModuleResult<()> {

@@ -1,4 +1,4 @@
-//! The native module, which remembers what is defined in it.
+//! The native module: Cranelift's module for code in memory, and a record of the functions defined in it.
 
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::isa::TargetIsa;
@@ -9,11 +9,11 @@ use cranelift_module::{
     DataDescription, DataId, FuncId, Linkage, Module, ModuleDeclarations, ModuleReloc, ModuleResult,
 };
 
-/// A function that has been compiled.
+/// A function that has been defined.
 pub(crate) struct Defined {
     pub(crate) id: FuncId,
     pub(crate) size: usize,
-    /// How to unwind its frame, where the platform's unwinder reads that.
+    /// Its unwind information, where the platform has any.
     pub(crate) unwind: Option<UnwindInfo>,
 }
 
@@ -24,8 +24,8 @@ pub(crate) struct Native {
 }
 
 impl Native {
-    /// Says how to unwind the frame of a function that was defined as bytes.
-    pub(crate) fn unwinds(&mut self, id: FuncId, unwind: Option<UnwindInfo>) {
+    /// Sets the unwind information of a function that was defined as bytes.
+    pub(crate) fn set_unwind(&mut self, id: FuncId, unwind: Option<UnwindInfo>) {
         if let Some(defined) = self.defined.iter_mut().find(|defined| defined.id == id) {
             defined.unwind = unwind;
         }

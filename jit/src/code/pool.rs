@@ -1,10 +1,9 @@
 //! Pages that all compiled libraries of the process share.
 //!
-//! A *chunk* is one mapping, with a part for code, one for constants and one for variables. Libraries take
-//! runs of pages. Pages of code that were handed out keep their protection for ever, so that neighbours stay
-//! one mapping of the system however many libraries live and go: it allows 65,530 of them. A few single pages
-//! are made writable as they come back, and keep their memory: for the next small library there is nothing to ask
-//! the system for.
+//! A *chunk* is one mapping, with a *zone* for each kind of memory. Libraries take runs of pages from zones. Pages that
+//! come back keep the protection of their zone, so that neighbours stay one mapping of the system however many
+//! libraries live and go: Linux allows 65,530 mappings. A few single pages are made writable again as they come back,
+//! and keep their memory, so that the next small library needs no system call.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,16 +12,33 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use region::{Allocation, Protection};
 
-/// The protection of code, constants and variables.
-pub(super) const KINDS: [Protection; 3] =
-    [Protection::READ_EXECUTE, Protection::READ, Protection::READ_WRITE];
+/// A kind of memory, and the index of its zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Code,
+    Constants,
+    Variables,
+}
 
-/// Bytes of a part of the first chunk.
+impl Kind {
+    pub(super) const ALL: [Kind; 3] = [Kind::Code, Kind::Constants, Kind::Variables];
+
+    /// The protection of pages once they are sealed.
+    pub(super) fn protection(self) -> Protection {
+        match self {
+            Kind::Code => Protection::READ_EXECUTE,
+            Kind::Constants => Protection::READ,
+            Kind::Variables => Protection::READ_WRITE,
+        }
+    }
+}
+
+/// Bytes of a zone of the first chunk.
 const FIRST: usize = 1 << 20;
-/// How often the parts of chunks double in size.
+/// The zones of so many further chunks are twice as large as those before.
 const DOUBLINGS: usize = 5;
 
-/// How many single pages of a part may wait.
+/// Largest number of single writable pages that a zone keeps.
 const WAITING: usize = 16;
 
 /// The pages of the process. Chunks are never unmapped; the memory of most pages that are given back is.
@@ -34,62 +50,63 @@ struct Pool {
 
 struct Chunk {
     _mapping: Allocation,
-    parts: [Part; 3],
+    /// By [`Kind`].
+    zones: [Zone; Kind::ALL.len()],
 }
 
 // SAFETY: the mapping belongs to the pool; nothing is tied to a thread.
 unsafe impl Send for Chunk {}
 
-/// The part of a chunk for one kind.
-#[derive(Default)]
-struct Part {
-    /// Never handed out: readable and writable.
+/// The pages of one kind in a chunk.
+struct Zone {
+    kind: Kind,
+    /// Pages that were never handed out: readable and writable.
     fresh: Range<usize>,
-    /// Given back, with the protection of the kind: starts and lengths.
+    /// Starts and lengths of runs that came back, with the protection of the kind.
     free: BTreeMap<usize, usize>,
-    /// Single pages that were given back: readable and writable.
+    /// Single pages that came back: readable and writable.
     waiting: Vec<Range<usize>>,
 }
 
 /// A run of pages, readable and writable until it is sealed; given back when it is dropped.
 pub(super) struct Pages {
-    kind: usize,
+    kind: Kind,
     chunk: usize,
     range: Range<usize>,
     sealed: bool,
 }
 
-/// Rounds up to whole pages.
+/// Rounds a size up to whole pages; `None` if that overflows.
 pub(super) fn whole_pages(size: usize) -> Option<usize> {
     size.checked_next_multiple_of(region::page::size())
 }
 
-/// What is behind the lock is never left half changed.
+/// Locks the pool. A thread that panicked has left it consistent.
 fn pool() -> MutexGuard<'static, Pool> {
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The largest run that the pool hands out.
+/// Length in bytes of the largest run that the pool hands out.
 pub(super) const LARGEST: usize = FIRST / 4;
 
 impl Pages {
-    /// Takes a run of whole pages, if it can be near `home`.
-    pub(super) fn take(len: usize, kind: usize, home: Option<usize>) -> io::Result<Pages> {
+    /// Takes a run of whole pages of `len` bytes, from the chunk `home` if it has room.
+    pub(super) fn take(len: usize, kind: Kind, home: Option<usize>) -> io::Result<Pages> {
         let mut pool = pool();
         let others = (0..pool.chunks.len()).rev().filter(|index| Some(*index) != home);
         let order: Vec<usize> = home.into_iter().chain(others).collect();
         for chunk in order {
-            if let Some(range) = pool.chunks[chunk].parts[kind].take(len, kind)? {
+            if let Some(range) = pool.zone(chunk, kind).take(len)? {
                 return Ok(Pages { kind, chunk, range, sealed: false });
             }
         }
         let chunk = pool.grow()?;
-        let range = pool.chunks[chunk].parts[kind].take(len, kind)?;
+        let range = pool.zone(chunk, kind).take(len)?;
         let range = range.ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Pages { kind, chunk, range, sealed: false })
     }
 
-    /// Which chunk they are in.
+    /// The chunk that they are in.
     pub(super) fn home(&self) -> usize {
         self.chunk
     }
@@ -98,15 +115,15 @@ impl Pages {
         self.range.clone()
     }
 
-    /// Gives the pages their protection, and those behind the first `used` bytes back.
+    /// Gives the pages their protection. Those behind the first `used` bytes go back to the pool.
     pub(super) fn seal(&mut self, used: usize) -> io::Result<()> {
-        protect(&self.range, KINDS[self.kind])?;
+        protect(&self.range, self.kind.protection())?;
         self.sealed = true;
         let end = self.range.start + whole_pages(used).unwrap_or(self.range.len());
         let rest = end..self.range.end;
         if !rest.is_empty() {
             self.range.end = end;
-            give(self.chunk, self.kind, rest);
+            pool().zone(self.chunk, self.kind).give(rest);
         }
         Ok(())
     }
@@ -114,46 +131,50 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        if self.range.is_empty() || pool().chunks[self.chunk].parts[self.kind].keep(&self.range) {
+        if self.range.is_empty() || pool().zone(self.chunk, self.kind).keep(&self.range) {
             return;
         }
-        // Pages of which the protection cannot be set any more are lost.
-        if !self.sealed && protect(&self.range, KINDS[self.kind]).is_err() {
+        // Pages whose protection cannot be set are never used again.
+        if !self.sealed && protect(&self.range, self.kind.protection()).is_err() {
             return;
         }
         discard(&self.range);
-        give(self.chunk, self.kind, self.range.clone());
+        pool().zone(self.chunk, self.kind).give(self.range.clone());
     }
 }
 
-fn give(chunk: usize, kind: usize, range: Range<usize>) {
-    pool().chunks[chunk].parts[kind].give(range);
-}
-
 impl Pool {
-    /// Maps another chunk.
+    fn zone(&mut self, chunk: usize, kind: Kind) -> &mut Zone {
+        &mut self.chunks[chunk].zones[kind as usize]
+    }
+
+    /// Maps another chunk and returns its index.
     fn grow(&mut self) -> io::Result<usize> {
-        let part = FIRST << self.chunks.len().min(DOUBLINGS);
-        let mapping = region::alloc(3 * part, Protection::READ_WRITE).map_err(io::Error::other)?;
+        let size = FIRST << self.chunks.len().min(DOUBLINGS);
+        let mapping = region::alloc(3 * size, Protection::READ_WRITE).map_err(io::Error::other)?;
         let start = mapping.as_range().start;
-        let parts = [0, 1, 2].map(|index| {
-            let start = start + index * part;
-            Part { fresh: start..start + part, ..Part::default() }
+        let zones = Kind::ALL.map(|kind| {
+            let start = start + kind as usize * size;
+            Zone { fresh: start..start + size, ..Zone::empty(kind) }
         });
-        self.chunks.push(Chunk { _mapping: mapping, parts });
+        self.chunks.push(Chunk { _mapping: mapping, zones });
         Ok(self.chunks.len() - 1)
     }
 }
 
-impl Part {
-    /// Takes the first run that is large enough, and makes it writable.
-    fn take(&mut self, len: usize, kind: usize) -> io::Result<Option<Range<usize>>> {
+impl Zone {
+    fn empty(kind: Kind) -> Zone {
+        Zone { kind, fresh: 0..0, free: BTreeMap::new(), waiting: Vec::new() }
+    }
+
+    /// Takes the first run that is large enough, and makes it writable. Returns `None` if there is none.
+    fn take(&mut self, len: usize) -> io::Result<Option<Range<usize>>> {
         if let Some(page) = self.waiting.pop_if(|page| page.len() == len) {
             return Ok(Some(page));
         }
         if let Some((&start, &found)) = self.free.iter().find(|(_, found)| **found >= len) {
             let range = start..start + len;
-            if KINDS[kind] != Protection::READ_WRITE {
+            if self.kind.protection() != Protection::READ_WRITE {
                 protect(&range, Protection::READ_WRITE)?;
             }
             self.free.remove(&start);
@@ -170,7 +191,7 @@ impl Part {
         Ok(Some(range))
     }
 
-    /// Keeps a single page for the next who wants one; false if it is to be given back.
+    /// Keeps a single page writable for the next library. Returns false for other runs, and where enough pages wait.
     fn keep(&mut self, range: &Range<usize>) -> bool {
         let kept = range.len() == region::page::size()
             && self.waiting.len() < WAITING
@@ -198,16 +219,16 @@ impl Part {
 
 fn protect(range: &Range<usize>, protection: Protection) -> io::Result<()> {
     let start = std::ptr::with_exposed_provenance::<u8>(range.start);
-    // SAFETY: the pages are of one run, of which the caller disposes; nobody runs or writes them.
+    // SAFETY: the pages belong to one run, which is the caller's; nobody runs or writes them.
     unsafe { region::protect(start, range.len(), protection) }.map_err(io::Error::other)
 }
 
-/// Gives the memory of pages back to the system. They read as zeros then, or stay as they are.
+/// Gives the memory of pages back to the system. Their contents are zeros afterwards, or as before.
 fn discard(range: &Range<usize>) {
     #[cfg(target_os = "linux")]
     {
         let start = std::ptr::with_exposed_provenance_mut(range.start);
-        // SAFETY: the pages are of one run that nobody uses any more.
+        // SAFETY: the pages belong to one run that nobody uses any more.
         unsafe { libc::madvise(start, range.len(), libc::MADV_DONTNEED) };
     }
     #[cfg(not(target_os = "linux"))]
@@ -220,7 +241,7 @@ mod tests {
 
     #[test]
     fn runs_that_are_given_back_are_joined() {
-        let mut part = Part::default();
+        let mut zone = Zone::empty(Kind::Variables);
         for (range, expected) in [
             (0..10, vec![(0, 10)]),
             (20..30, vec![(0, 10), (20, 10)]),
@@ -228,13 +249,12 @@ mod tests {
             (10..20, vec![(0, 30), (40, 10)]),
             (30..40, vec![(0, 50)]),
         ] {
-            part.give(range);
-            assert_eq!(part.free.clone().into_iter().collect::<Vec<_>>(), expected);
+            zone.give(range);
+            assert_eq!(zone.free.clone().into_iter().collect::<Vec<_>>(), expected);
         }
-        let kind = 2;
-        assert_eq!(part.take(20, kind).unwrap(), Some(0..20));
-        assert_eq!(part.take(40, kind).unwrap(), None);
-        assert_eq!(part.take(30, kind).unwrap(), Some(20..50));
-        assert!(part.free.is_empty());
+        assert_eq!(zone.take(20).unwrap(), Some(0..20));
+        assert_eq!(zone.take(40).unwrap(), None);
+        assert_eq!(zone.take(30).unwrap(), Some(20..50));
+        assert!(zone.free.is_empty());
     }
 }

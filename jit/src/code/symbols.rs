@@ -1,4 +1,4 @@
-//! Who each symbol is that code refers to and its module does not define.
+//! The addresses of symbols that code refers to and its module does not define.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,30 +6,33 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cranelift_jit::JITModule;
 use cranelift_module::{Linkage, Module, ModuleRelocTarget};
+use tvm_ffi_codegen::ir::Signature;
 
 use super::address::Address;
 use crate::error::Error;
 use crate::runtime::{self, Runtime};
 
-/// Resolves symbols; a handle, since the JIT module asks and the [`Jit`](crate::Jit) is told.
+/// A shared handle to the symbols: the [`Jit`](crate::Jit) adds kernels, and the JIT module looks symbols up.
 #[derive(Clone)]
 pub(crate) struct Symbols(Arc<Shared>);
 
 struct Shared {
     runtime: &'static Runtime,
-    /// Routines that are compiled already.
+    /// Routines of the runtime; `None` while they are being compiled themselves.
     routines: Option<&'static HashMap<String, Address>>,
     kernels: Mutex<HashMap<String, Kernel>>,
-    /// Symbols that were asked for and are nowhere.
+    /// Symbols that were looked up and not found.
     missing: Mutex<Vec<String>>,
-    /// Every question is about a symbol that should have been defined.
+    /// True while [`Symbols::check`] looks for symbols that the module promised to define: every lookup is a failure.
     checking: AtomicBool,
 }
 
-/// A function that was given.
+/// A C function that code may call.
 struct Kernel {
     address: Address,
-    /// Code refers to it.
+    /// Its type, where more than its address is known.
+    signature: Option<Signature>,
+    /// True once it has been looked up.
     is_called: bool,
 }
 
@@ -47,31 +50,48 @@ impl Symbols {
         }))
     }
 
-    /// Defines a kernel.
-    pub(crate) fn define(&self, name: &str, address: *const u8) {
-        let kernel = Kernel { address: Address(address), is_called: false };
+    /// Defines a kernel. One of the same name is replaced.
+    pub(crate) fn define(&self, name: &str, address: *const u8, signature: Option<Signature>) {
+        let kernel = Kernel { address: Address(address), signature, is_called: false };
         lock(&self.0.kernels).insert(name.to_owned(), kernel);
     }
 
-    /// True for the name of a routine of a module.
+    /// True for the name of a routine, and for any name while the routines themselves are compiled.
     pub(crate) fn is_routine(&self, name: &str) -> bool {
         self.0.routines.is_none_or(|routines| routines.contains_key(name))
     }
 
-    /// A routine, a function of the runtime, or a kernel that was given: what declarations may refer to.
+    /// Finds a routine, a function of the runtime, or a kernel: the symbols that declarations may refer to.
     pub(crate) fn find(&self, name: &str) -> Option<Address> {
-        let routine = self.0.routines.and_then(|routines| routines.get(name).copied());
-        let runtime = || self.0.runtime.symbol(name).map(|symbol| Address(symbol.cast()));
-        let kernel = || {
+        self.find_fixed(name).or_else(|| {
             let mut kernels = lock(&self.0.kernels);
             let kernel = kernels.get_mut(name)?;
             kernel.is_called = true;
             Some(kernel.address)
-        };
-        routine.or_else(runtime).or_else(kernel)
+        })
     }
 
-    /// The kernels that were given and that no code refers to, in alphabetical order.
+    /// Finds a routine or a function of the runtime. Both precede kernels of the same name.
+    fn find_fixed(&self, name: &str) -> Option<Address> {
+        let routine = self.0.routines.and_then(|routines| routines.get(name).copied());
+        routine.or_else(|| self.0.runtime.symbol(name).map(|symbol| Address(symbol.cast())))
+    }
+
+    /// Checks that the kernel that a symbol stands for, if any, has the type that it is called with.
+    pub(crate) fn check_type(&self, name: &str, called: &Signature) -> Result<(), Error> {
+        let kernels = lock(&self.0.kernels);
+        let given = kernels.get(name).and_then(|kernel| kernel.signature.as_ref());
+        match given.filter(|given| *given != called && self.find_fixed(name).is_none()) {
+            Some(given) => Err(Error::Kernel {
+                symbol: name.to_owned(),
+                called: called.clone(),
+                given: given.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the names of the kernels that no code refers to, in alphabetical order.
     pub(crate) fn uncalled(&self) -> Vec<String> {
         let kernels = lock(&self.0.kernels);
         let uncalled = kernels.iter().filter(|(_, kernel)| !kernel.is_called);
@@ -80,8 +100,8 @@ impl Symbols {
         names
     }
 
-    /// Answers the JIT module. It panics where it gets no address, so it gets one; the code that would
-    /// use it is thrown away.
+    /// Looks a symbol up for the JIT module, also in the process. The JIT module panics without an address, so a symbol
+    /// that is not found gets an invalid one; [`Symbols::finish`] then fails, and the code is never used.
     pub(crate) fn answer(&self, name: &str) -> *const u8 {
         let found = match self.0.checking.load(Ordering::Relaxed) {
             true => None,
@@ -96,8 +116,8 @@ impl Symbols {
         )
     }
 
-    /// Checks that all functions and data that the module declares are there. What the user's own code
-    /// imports may also come from the process.
+    /// Checks that all functions and data that the module declares exist. Imports of the user's own code may also come
+    /// from the process.
     pub(crate) fn check(&self, module: &JITModule) -> Result<(), Error> {
         let ask = |linkage: Linkage, name: Option<&str>, target: ModuleRelocTarget| match name {
             Some(name) if linkage == Linkage::Import => {
@@ -120,14 +140,14 @@ impl Symbols {
         self.finish()
     }
 
-    /// An error if something was asked for that is nowhere.
+    /// Returns an error that names the symbols that were not found.
     pub(crate) fn finish(&self) -> Result<(), Error> {
         let symbols = std::mem::take(&mut *lock(&self.0.missing));
         if symbols.is_empty() { Ok(()) } else { Err(Error::Undefined { symbols }) }
     }
 }
 
-/// What is behind the lock is never left half changed.
+/// Locks a mutex. A thread that panicked has left the value consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,10 @@
-//! The functions of every runtime that this crate calls itself.
+//! The functions that every runtime has and that this crate calls itself.
 
 use std::ffi::c_void;
 
 use crate::abi::{DLManagedTensorVersioned, Object, SafeCall};
 
-/// Declares the functions that are looked up at once. All of them exist since 0.1.0.
+/// Declares functions that are looked up together. All of them exist since 0.1.0.
 macro_rules! functions {
     ($($field:ident: $symbol:literal, fn($($arg:ty),*) $(-> $result:ty)?;)*) => {
         /// The functions that every runtime has; their contracts are those of `c_api.h`.
@@ -14,12 +14,12 @@ macro_rules! functions {
         }
 
         impl Functions {
-            /// Looks all of them up; the name of the first that is missing.
+            /// Looks all functions up. The error is the name of the first that is missing.
             pub(super) fn resolve(
                 symbol: impl Fn(&str) -> Option<*const c_void>,
             ) -> Result<Functions, &'static str> {
                 Ok(Functions {
-                    // SAFETY: what a runtime exports under this name has this type.
+                    // SAFETY: this is the type of the function in `c_api.h`.
                     $($field: unsafe {
                         std::mem::transmute::<
                             *const c_void,

@@ -1,4 +1,4 @@
-//! An argument: any value that can be passed.
+//! Arguments: any value that can be passed.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -11,25 +11,26 @@ use super::view::TensorView;
 use crate::abi::{Any, DLTensor, Payload};
 use crate::runtime::Runtime;
 
-/// What is to be known of an argument besides its value.
+/// A property of an argument that decides whether a call may take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Note {
-    /// Nothing.
+    /// Every call may take it.
     Plain,
     /// A tensor that nobody may write to.
     Shared,
-    /// An integer that is no `int64`.
+    /// An integer outside the range of `int64`.
     TooLarge,
-    /// An address from a call, or an array with one in it.
+    /// An address that a call has returned, or an array that holds one.
     Address,
 }
 
-/// How deep arrays are searched for addresses, and how many of them; what is beyond may hold one.
+/// Deepest nesting of arrays that is searched for addresses. Deeper arrays count as holding one.
 const LEVELS: usize = 100;
+/// Largest number of arrays that are searched. Further arrays count as holding an address.
 const SEARCHED: usize = 1 << 22;
 
 impl Note {
-    /// What is to be known of a value that a call has returned, or an array holds.
+    /// The note of a value that a call has returned, or that an array holds.
     #[inline]
     pub(crate) fn of(any: &Any) -> Note {
         if any.ty() == TypeIndex::TENSOR {
@@ -42,7 +43,7 @@ impl Note {
     }
 }
 
-/// True for an address other than NULL, and for an array or a list with one in it.
+/// True for an address other than NULL, and for an array or a list that holds one.
 fn holds_address(any: &Any, levels: usize, left: &mut usize) -> bool {
     let ty = any.ty();
     let is_sequence = matches!(ty, TypeIndex::ARRAY | TypeIndex::LIST);
@@ -61,7 +62,7 @@ fn holds_address(any: &Any, levels: usize, left: &mut usize) -> bool {
     elements.iter().any(|element| holds_address(element, levels - 1, left))
 }
 
-/// Values that point at memory of somebody else.
+/// Types of values that point at memory that they do not own.
 const ADDRESSES: [TypeIndex; 5] = [
     TypeIndex::OPAQUE_PTR,
     TypeIndex::DL_TENSOR_PTR,
@@ -72,8 +73,7 @@ const ADDRESSES: [TypeIndex; 5] = [
 
 /// An argument: any value that can be passed, borrowed for `'a`.
 ///
-/// Most arguments need not be spelled like this, see [`IntoArg`]; it is for lists whose length is known at
-/// run time only.
+/// Most arguments convert by themselves, see [`IntoArg`]. This type is for lists whose length is known at run time only.
 ///
 /// ```
 /// use tvm_ffi_codegen_jit::{Arg, TensorView};
@@ -86,7 +86,7 @@ const ADDRESSES: [TypeIndex; 5] = [
 #[derive(Clone, Copy, Debug)]
 pub struct Arg<'a> {
     any: Any,
-    /// Whose object it is.
+    /// The runtime of an object.
     owner: Option<&'static Runtime>,
     note: Note,
     borrowed: PhantomData<&'a ()>,
@@ -103,22 +103,22 @@ impl Arg<'_> {
     /// An opaque pointer.
     ///
     /// # Safety
-    /// Every kernel that it is passed to may do with it what it does.
+    /// The pointer is valid for every access that the called kernels make.
     pub const unsafe fn pointer(pointer: *mut c_void) -> Arg<'static> {
         Arg::plain(Any::ptr(TypeIndex::OPAQUE_PTR, pointer))
     }
 
-    /// Any value at all.
+    /// Any value.
     ///
     /// # Safety
-    /// What it points at is valid as its type index says, for as long as the result is used, and may be
-    /// written to; an object is of the runtime of the functions that it is passed to.
+    /// A pointer in the value is valid as its type index says, for as long as the argument is used, and tensors may be
+    /// written to. An object belongs to the runtime of the functions that it is passed to.
     pub const unsafe fn from_raw<'a>(any: Any) -> Arg<'a> {
         Arg::plain(any)
     }
 
-    /// The same, whatever addresses it is or holds. An address that a call has returned is refused without
-    /// this: the declaration does not say how long what is there lives.
+    /// The same argument with all addresses allowed. A call refuses an address that another call has returned unless it
+    /// is vouched for: the declaration does not say how long the memory lives.
     ///
     /// ```no_run
     /// use tvm_ffi_codegen_jit::Arg;
@@ -132,13 +132,13 @@ impl Arg<'_> {
     /// ```
     ///
     /// # Safety
-    /// Every kernel that it is passed to may do with those addresses what it does.
+    /// The addresses are valid for every access that the called kernels make.
     pub unsafe fn vouched(self) -> Self {
         let note = if self.note == Note::Address { Note::Plain } else { self.note };
         Arg { note, ..self }
     }
 
-    /// The value as it is passed.
+    /// The value as C gets it.
     #[inline]
     pub const fn as_raw(&self) -> &Any {
         &self.any
@@ -149,21 +149,21 @@ impl Arg<'_> {
         Arg { any, owner: None, note: Note::Plain, borrowed: PhantomData }
     }
 
-    /// The same value; an object is of this runtime.
+    /// The same value, as an object of this runtime if it is one.
     #[cfg(feature = "tvm-ffi")]
     pub(crate) fn of(self, runtime: &'static Runtime) -> Self {
         let owner = self.any.ty().is_object().then_some(runtime);
         Arg { owner, ..self }
     }
 
-    /// The same, of which nothing is known but whether it is or holds an address.
+    /// The same value, which every call may take unless it is or holds an address.
     #[cfg(feature = "tvm-ffi")]
     pub(crate) fn unless_address(self) -> Self {
         let note = Note::of(&self.any);
         Arg { note: if note == Note::Address { note } else { Note::Plain }, ..self }
     }
 
-    /// The same tensor, which may be written to.
+    /// The same tensor, for functions that write to it too.
     pub(crate) fn writable(self) -> Self {
         Arg { note: Note::Plain, ..self }
     }
@@ -179,7 +179,7 @@ impl Arg<'_> {
     }
 }
 
-/// The view is borrowed, as shared.
+/// Makes an argument of a `DLTensor`; `shared` forbids writing to it.
 #[inline]
 pub(crate) fn tensor<'a>(view: &'a DLTensor, shared: bool) -> Arg<'a> {
     let any = Any::ptr(TypeIndex::DL_TENSOR_PTR, (&raw const *view).cast_mut().cast());
@@ -187,33 +187,33 @@ pub(crate) fn tensor<'a>(view: &'a DLTensor, shared: bool) -> Arg<'a> {
     Arg { any, owner: None, note, borrowed: PhantomData }
 }
 
-/// An object; a tensor is only read.
+/// Makes an argument of an object. A tensor may only be read.
 pub(crate) fn object(object: &ObjectRef) -> Arg<'_> {
     let any = *object.any();
     Arg { any, owner: Some(object.runtime()), note: Note::of(&any), borrowed: PhantomData }
 }
 
-/// What can be passed: numbers, truth values, `()` for None, text, bytes, element types, devices, objects
-/// and tensors, and `Option` of each.
+/// Values that can be arguments: numbers, `bool`, `()` for None, text, bytes, data types, devices, objects and tensors,
+/// and `Option` of each.
 ///
 /// * `&[T]`, `&[T; N]` and `&Vec<T>` are tensors of one dim that are only read; with `&mut` they may be
-///   written to. Other shapes and strides are [`TensorView`]s, or arrays of the `ndarray` crate (feature
+///   written to. [`TensorView`]s have other shapes and strides, and so do arrays of the `ndarray` crate (feature
 ///   `ndarray`).
 /// * Bytes are [`Bytes`](crate::Bytes), since `&[u8]` is a tensor.
 /// * `&TensorObject` is only read; by `&mut` it may be written to if nobody else holds it.
-/// * Integers beyond `int64` are refused by the call, and so are objects of another runtime, and addresses that a
-///   call has returned, also in arrays: see [`Arg::vouched`]. Others are made by [`Arg::pointer`].
+/// * A call refuses integers beyond `int64`, objects of another runtime, and addresses that a call has returned, also in
+///   arrays: see [`Arg::vouched`]. [`Arg::pointer`] makes an address an argument.
 pub trait IntoArg {
-    /// What the argument refers to while the call runs.
+    /// The storage of the argument while the call runs.
     type Held: Held;
 
-    /// Makes it.
+    /// Makes the storage.
     fn hold(self) -> Self::Held;
 }
 
-/// What an argument refers to while a call runs.
+/// The storage of an argument while a call runs.
 pub trait Held {
-    /// The argument, which borrows it.
+    /// The argument, which borrows the storage.
     fn arg(&mut self) -> Arg<'_>;
 }
 
@@ -224,7 +224,7 @@ impl Held for Arg<'_> {
     }
 }
 
-/// Values that need nothing but themselves, or what they borrow.
+/// Implements conversions for values that are arguments without storage of their own.
 macro_rules! values {
     ($($(#[$doc:meta])* [$($life:lifetime)?] $ty:ty, $value:ident => $arg:expr;)*) => {
         $(
@@ -252,7 +252,7 @@ macro_rules! values {
 }
 pub(crate) use values;
 
-/// An integer that fits, or one that the call refuses.
+/// Makes an argument of an integer. A call refuses one that is no `int64`.
 #[inline]
 fn integer<'a>(value: impl TryInto<i64>) -> Arg<'a> {
     match value.try_into() {
@@ -295,7 +295,7 @@ values! {
     [] half::bf16, value => value.to_f64().into();
 }
 
-/// What a function returned, or an array holds. A tensor is only read; an address needs [`Arg::vouched`].
+/// A tensor may only be read; an address needs [`Arg::vouched`].
 impl<'a> From<&'a Returned> for Arg<'a> {
     fn from(value: &'a Returned) -> Self {
         let any = *value.as_raw();
@@ -330,7 +330,7 @@ impl<'a> IntoArg for &Arg<'a> {
     }
 }
 
-/// None, or the value.
+/// `None` is None.
 impl<T: IntoArg> IntoArg for Option<T> {
     type Held = Option<T::Held>;
 

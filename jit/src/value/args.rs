@@ -1,4 +1,4 @@
-//! Lists of arguments, and the call that they are for.
+//! Lists of arguments.
 
 use std::mem::MaybeUninit;
 
@@ -8,14 +8,15 @@ use super::returned::Returned;
 use crate::abi::Any;
 use crate::error::CallError;
 
-/// All arguments of a call: a tuple of at most 16, an array or a slice of what can be an [argument](IntoArg).
+/// All arguments of a call: a tuple of at most 16 or an array of what can be an [argument](IntoArg), or a slice or
+/// vector of [`Arg`].
 pub trait Args {
-    /// Calls a function with them.
+    /// Calls a function with the arguments.
     #[doc(hidden)]
     fn call(self, callee: &impl Callee) -> Result<Returned, CallError>;
 }
 
-/// Ends the call with an error unless the argument fits.
+/// Returns from the call with an error unless it may take the argument.
 macro_rules! check {
     ($callee:expr, $index:expr, $arg:expr) => {
         if !fits($callee, $index, $arg) {
@@ -52,23 +53,7 @@ macro_rules! tuples {
     };
 }
 
-tuples! {}
-tuples! { A }
-tuples! { A B }
-tuples! { A B C }
-tuples! { A B C D }
-tuples! { A B C D E }
-tuples! { A B C D E F }
-tuples! { A B C D E F G }
-tuples! { A B C D E F G H }
-tuples! { A B C D E F G H I }
-tuples! { A B C D E F G H I J }
-tuples! { A B C D E F G H I J K }
-tuples! { A B C D E F G H I J K L }
-tuples! { A B C D E F G H I J K L M }
-tuples! { A B C D E F G H I J K L M N }
-tuples! { A B C D E F G H I J K L M N O }
-tuples! { A B C D E F G H I J K L M N O P }
+arities! { tuples }
 
 impl<T: IntoArg, const N: usize> Args for [T; N] {
     #[inline]
@@ -91,7 +76,7 @@ impl<const N: usize> Args for &[Arg<'_>; N] {
 
 impl Args for &[Arg<'_>] {
     fn call(self, callee: &impl Callee) -> Result<Returned, CallError> {
-        /// So many are copied without an allocation.
+        /// Largest number of arguments that are copied without an allocation.
         const FEW: usize = 16;
         for (index, arg) in self.iter().enumerate() {
             check!(callee, index, *arg);
@@ -105,7 +90,7 @@ impl Args for &[Arg<'_>] {
         for (value, arg) in place.iter_mut().zip(self) {
             value.write(*arg.as_raw());
         }
-        // SAFETY: as many have just been written.
+        // SAFETY: `self.len()` values have just been written.
         let values = unsafe { std::slice::from_raw_parts(place.as_ptr().cast(), self.len()) };
         // SAFETY: as above.
         unsafe { perform(callee, values) }

@@ -1,4 +1,4 @@
-//! Arrays and shapes.
+//! Array and shape objects.
 
 use std::slice;
 
@@ -13,7 +13,7 @@ use crate::abi::{Any, ShapeCell};
 use crate::error::Error;
 use crate::runtime::Runtime;
 
-/// The global function of every runtime that makes arrays.
+/// The global function that makes arrays, in every runtime.
 const MAKE: &str = "ffi.Array";
 
 /// Owns one reference to an `ffi.Array`, which never changes.
@@ -27,7 +27,7 @@ unsafe impl Class for ArrayObject {
 }
 
 impl ArrayObject {
-    /// An array of these values.
+    /// Makes an array of values.
     ///
     /// ```
     /// use tvm_ffi_codegen_jit::{ArrayObject, runtime};
@@ -39,7 +39,7 @@ impl ArrayObject {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Call`] for what cannot be kept: memory that is borrowed.
+    /// [`Error::Call`] for memory that is borrowed, which an array cannot keep.
     pub fn new(elements: impl Args, runtime: &'static Runtime) -> Result<ArrayObject, Error> {
         let make = FfiFunction::global(MAKE, runtime)?;
         let make = make.ok_or(Error::Unavailable { function: MAKE })?;
@@ -48,17 +48,17 @@ impl ArrayObject {
         array.ok_or(Error::Unavailable { function: MAKE })
     }
 
-    /// How many elements there are.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         self.elements().len()
     }
 
-    /// True if there are none.
+    /// True if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.elements().is_empty()
     }
 
-    /// An element.
+    /// The element at an index.
     pub fn get(&self, index: usize) -> Option<Returned> {
         self.elements().get(index).map(|element| self.copy(element))
     }
@@ -78,10 +78,10 @@ impl ArrayObject {
         unsafe { elements(self.0.as_raw()) }
     }
 
-    /// Another reference to an element.
+    /// Copies an element, with a reference of its own if it is an object.
     fn copy(&self, element: &Any) -> Returned {
-        // SAFETY: the array keeps the element alive, and the reference for the copy is taken by cloning
-        // a handle that is then forgotten.
+        // SAFETY: the array keeps the element alive. The first handle is never dropped, so that cloning it takes the only
+        // reference.
         let owned = unsafe { Owned::new(*element, self.0.runtime()) };
         let handle = std::mem::ManuallyDrop::new(owned);
         Returned::from(Owned::clone(&handle))
@@ -97,7 +97,7 @@ impl From<ArrayObject> for ObjectRef {
 impl TryFrom<ObjectRef> for ArrayObject {
     type Error = ObjectRef;
 
-    /// The object comes back if it is no array.
+    /// Returns the object if it is no array.
     fn try_from(object: ObjectRef) -> Result<ArrayObject, ObjectRef> {
         if ArrayObject::of(&object).is_some() { Ok(ArrayObject(object)) } else { Err(object) }
     }
@@ -122,9 +122,9 @@ impl ShapeObject {
     /// The extents.
     pub fn as_slice(&self) -> &[i64] {
         let cell = self.0.cell::<ShapeCell>();
-        // SAFETY: this is what follows the header of a shape, which never changes.
+        // SAFETY: the cell follows the header of a shape, which never changes.
         let (data, size) = unsafe { ((*cell).data, (*cell).size) };
-        // SAFETY: there are as many extents, which live as long as the shape.
+        // SAFETY: `size` is the number of extents, which live as long as the shape.
         if size == 0 { &[] } else { unsafe { slice::from_raw_parts(data, size) } }
     }
 
@@ -143,7 +143,7 @@ impl From<ShapeObject> for ObjectRef {
 impl TryFrom<ObjectRef> for ShapeObject {
     type Error = ObjectRef;
 
-    /// The object comes back if it is no shape.
+    /// Returns the object if it is no shape.
     fn try_from(object: ObjectRef) -> Result<ShapeObject, ObjectRef> {
         if ShapeObject::of(&object).is_some() { Ok(ShapeObject(object)) } else { Err(object) }
     }

@@ -1,4 +1,4 @@
-//! A call: what is checked before it, the call itself, and what came of it.
+//! Calls: the check of each argument, the call itself, and its result or error.
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use crate::abi::{Any, Payload};
 use crate::error::CallError;
 use crate::runtime::Runtime;
 
-/// Which arguments a function only reads; none by default.
+/// The numbers of the arguments that a function only reads; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reads {
     /// A bit for each of the first ones.
     first: u64,
-    /// The numbers of the others, which few functions have.
+    /// The numbers of further ones, which few functions have.
     others: Option<Arc<[usize]>>,
 }
 
-/// Arguments that have a bit.
+/// Number of arguments that have a bit.
 const FIRST: usize = u64::BITS as usize;
 
 impl Reads {
-    /// This one too.
+    /// Adds an argument.
     pub(crate) fn and(mut self, index: usize) -> Reads {
         if index < FIRST {
             self.first |= 1 << index;
@@ -46,32 +46,32 @@ impl Reads {
     }
 }
 
-/// What can be called with values.
+/// A function that can be called with values.
 ///
 /// # Safety
-/// Calling it with as many valid values as are said, of its runtime, none of them a tensor that others read
-/// unless the function only [reads](Callee::reads) it, nor an address for which nobody vouches, is sound.
+/// It is sound to call the function with any number of valid values of its runtime, if no tensor among them is read by
+/// others, except where the function only [reads](Callee::reads) it, and if somebody vouches for each address.
 #[doc(hidden)]
 pub unsafe trait Callee {
-    /// Whose function it is.
+    /// The runtime of the function.
     fn runtime(&self) -> &'static Runtime;
 
-    /// Whether it only reads this argument.
+    /// True if the function only reads this argument.
     fn reads(&self, index: usize) -> bool;
 
-    /// Whether it holds on to what it gets.
+    /// True if the function keeps its arguments after it has returned.
     fn keeps(&self) -> bool {
         false
     }
 
-    /// Calls it as C does.
+    /// Calls the function as C does.
     ///
     /// # Safety
-    /// See above; `result` is a place for a value that holds no object.
+    /// As for the trait. `result` points at a value that is no object.
     unsafe fn enter(&self, args: *const Any, num_args: i32, result: *mut Any) -> i32;
 }
 
-/// Whether an argument can be passed.
+/// True if a function may take an argument.
 #[inline]
 pub(crate) fn fits<C: Callee>(callee: &C, index: usize, arg: Arg<'_>) -> bool {
     let fits = match arg.note() {
@@ -90,38 +90,37 @@ pub(crate) fn fits<C: Callee>(callee: &C, index: usize, arg: Arg<'_>) -> bool {
 /// The values are valid during the call, and their arguments [fit](fits).
 #[inline]
 pub(crate) unsafe fn perform<C: Callee>(callee: &C, values: &[Any]) -> Result<Returned, CallError> {
-    // No function takes as many.
+    // No function takes more arguments than an `i32` counts.
     let num_args = i32::try_from(values.len()).unwrap_or(i32::MAX);
     let mut result = Any::NONE;
     // SAFETY: as required above.
     let status = unsafe { callee.enter(values.as_ptr(), num_args, &mut result) };
     if status == 0 {
-        // SAFETY: the call has succeeded, and the result is the caller's.
+        // SAFETY: the call has succeeded, so that the caller owns the result.
         return Ok(Returned::from(unsafe { Owned::new(take(&result), callee.runtime()) }));
     }
     Err(*boxed(status, callee.runtime()))
 }
 
-/// What was raised, behind a pointer: a result that others may write to would be kept in memory, and go through
-/// it, in the calls that succeed too.
+/// Takes the error of a failed call. Boxed, so that the successful path keeps the result in registers.
 #[cold]
 #[inline(never)]
 fn boxed(status: i32, runtime: &'static Runtime) -> Box<CallError> {
     Box::new(raised(status, runtime))
 }
 
-/// The result, read word by word, as callees write it: a load of both words at once would have to wait until
-/// the stores are done, which takes as long as the call.
+/// Reads the result word by word, as callees write it. A load of both words at once cannot be forwarded from two stores,
+/// and waiting for them takes as long as the call.
 #[inline]
 fn take(result: &Any) -> Any {
     let words: *const u64 = (&raw const *result).cast();
-    // SAFETY: a value is two words, all bytes of which are initialised.
+    // SAFETY: a value is two words, and all its bytes are initialised.
     let [head, payload] = unsafe { [words.read_volatile(), words.add(1).read_volatile()] };
     let payload = Payload { int: payload as i64 };
     Any { type_index: head as i32, small_len: (head >> 32) as u32, payload }
 }
 
-/// Why a call is not made.
+/// Makes the error of a call that may not take an argument.
 #[cold]
 pub(crate) fn refused(
     index: usize,

@@ -1,4 +1,4 @@
-//! Typed access to what a call returns.
+//! Typed access to the value that a call returns.
 
 use std::borrow::Cow;
 use std::ffi::c_void;
@@ -14,11 +14,11 @@ use super::tensor::TensorObject;
 use crate::abi::{Any, ByteArray};
 use crate::error::Error;
 
-/// What is in a value.
+/// The content of a value.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Content<'a> {
-    /// Nothing.
+    /// None.
     None,
     /// An integer.
     Int(i64),
@@ -28,11 +28,11 @@ pub enum Content<'a> {
     Float(f64),
     /// An opaque pointer.
     Pointer(*mut c_void),
-    /// An element type.
+    /// A data type.
     DType(DType),
     /// A device.
     Device(Device),
-    /// A string; bytes that are no UTF-8 are replaced.
+    /// A string. Bytes that are no UTF-8 are replaced.
     Str(Cow<'a, str>),
     /// Bytes.
     Bytes(&'a [u8]),
@@ -44,12 +44,12 @@ pub enum Content<'a> {
     Shape(&'a ShapeObject),
     /// An object of any other class.
     Object(&'a ObjectRef),
-    /// A value that no function should return: it points at memory of somebody else.
+    /// A value that points at memory that it does not own. No function should return one.
     Borrowed(Any),
 }
 
 impl Returned {
-    /// What is in it.
+    /// The content of the value.
     pub fn content(&self) -> Content<'_> {
         let any = self.as_raw();
         let bits = any.bits() as u64;
@@ -71,7 +71,7 @@ impl Returned {
     /// The text of a string.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if it is none, or no UTF-8.
+    /// [`Error::Mismatch`] if the value is no string, or no UTF-8.
     pub fn text(&self) -> Result<&str, Error> {
         let bytes = self.characters(TypeIndex::SMALL_STR, TypeIndex::STR);
         let bytes = bytes.ok_or_else(|| self.unexpected("a string"))?;
@@ -79,35 +79,35 @@ impl Returned {
         std::str::from_utf8(bytes).map_err(invalid)
     }
 
-    /// The bytes of an object of bytes.
+    /// The bytes of a bytes value.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if it is none.
+    /// [`Error::Mismatch`] for other values.
     pub fn bytes(&self) -> Result<&[u8], Error> {
         let bytes = self.characters(TypeIndex::SMALL_BYTES, TypeIndex::BYTES);
         bytes.ok_or_else(|| self.unexpected("bytes"))
     }
 
-    /// The tensor that it is.
+    /// The value as a tensor.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if it is none.
+    /// [`Error::Mismatch`] if it is no tensor.
     pub fn tensor(&self) -> Result<&TensorObject, Error> {
         self.class("a tensor")
     }
 
-    /// The array that it is.
+    /// The value as an array.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if it is none.
+    /// [`Error::Mismatch`] if it is no array.
     pub fn array(&self) -> Result<&ArrayObject, Error> {
         self.class("an array")
     }
 
-    /// The extents of the shape that it is.
+    /// The numbers of a shape.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if it is none.
+    /// [`Error::Mismatch`] if the value is no shape.
     pub fn shape(&self) -> Result<&[i64], Error> {
         self.class::<ShapeObject>("a shape").map(ShapeObject::as_slice)
     }
@@ -144,27 +144,27 @@ fn content(object: &ObjectRef) -> Content<'_> {
     }
 }
 
-/// The bytes of a small string or small bytes.
+/// The bytes inside a small string or a small bytes value.
 fn small(any: &Any) -> &[u8] {
     // SAFETY: all bytes of the payload are initialised.
     let bytes = unsafe { &any.payload.bytes };
     &bytes[..bytes.len().min(any.small_len as usize)]
 }
 
-/// The bytes of an object that is a string or bytes.
+/// The bytes of a string or bytes object.
 fn long(object: &ObjectRef) -> &[u8] {
-    // SAFETY: their cell is a byte array, which lives as long as they do.
+    // SAFETY: the cell of such an object is a byte array, which lives as long as the object.
     unsafe { (*object.cell::<ByteArray>()).bytes() }
 }
 
-/// As [`Returned::content`].
+/// Shows the [content](Returned::content).
 impl fmt::Debug for Returned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.content().fmt(f)
     }
 }
 
-/// Values of one type index, `Err` for others.
+/// Implements conversions of values of one type index.
 macro_rules! convert {
     ($($ty:ty: $expected:literal, $index:ident, $any:ident => $value:expr;)*) => {
         $(
@@ -206,7 +206,7 @@ fn device(bits: u64) -> Device {
     Device { ty: DeviceType(bits as i32), id: (bits >> 32) as i32 }
 }
 
-/// In `f32`, rounded.
+/// Rounds to `f32`.
 impl TryFrom<Returned> for f32 {
     type Error = Error;
 
@@ -231,7 +231,7 @@ impl TryFrom<Returned> for Vec<u8> {
     }
 }
 
-/// Objects of any class; small strings and bytes are none.
+/// Objects of any class. Small strings and bytes are no objects.
 impl TryFrom<Returned> for ObjectRef {
     type Error = Error;
 

@@ -1,21 +1,20 @@
-//! Rust types that elements of a tensor can have.
+//! Rust types of the elements of tensors, and memory that holds them.
 
 use abi_spec::DType;
 #[cfg(feature = "complex")]
 use abi_spec::TypeCode;
 
-/// A Rust type that elements of a tensor can have: numbers and `bool`; with the features `half` and
-/// `complex` also `half::f16`, `half::bf16` and `num_complex::Complex`.
+/// A Rust type of the elements of a tensor: numbers and `bool`; with the features `half` and `complex` also `half::f16`,
+/// `half::bf16` and `num_complex::Complex`.
 pub trait TensorElement: sealed::Sealed + Copy + Send + Sync + 'static {
-    /// Its name in the ABI.
+    /// The data type of DLPack.
     const DTYPE: DType;
 }
 
 pub(crate) mod sealed {
-    /// Types without padding. Of all but `bool` every bit pattern is a value, so that a kernel can write
-    /// what it likes.
+    /// Types without padding. Every bit pattern is a value, so that kernels may write any, except in `bool`.
     pub trait Sealed {
-        /// Whether these bytes are elements of the type.
+        /// True if these bytes are elements of the type.
         fn are_valid(_bytes: &[u8]) -> bool {
             true
         }
@@ -62,12 +61,12 @@ elements! {
     #[cfg(feature = "complex")] num_complex::Complex<f64> => DType::new(TypeCode::Complex, 128, 1);
 }
 
-/// Memory with elements of a tensor: slices, arrays and vectors, borrowed as shared or as mutable.
+/// Memory that holds the elements of a tensor: slices, arrays and vectors, borrowed as shared or as mutable.
 pub trait Elements<'a> {
     /// The type of an element.
     type Element: TensorElement;
 
-    /// The first element, how many there are, and whether others may read them meanwhile.
+    /// The address of the first element, the number of elements, and whether others may read them meanwhile.
     fn parts(self) -> (*mut Self::Element, usize, bool);
 }
 

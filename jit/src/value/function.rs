@@ -1,4 +1,4 @@
-//! Function objects of the runtime: what other languages and libraries call.
+//! Function objects of a runtime, which other languages and libraries call too.
 
 use std::ptr;
 
@@ -39,7 +39,7 @@ unsafe impl Callee for FfiFunction {
 
     #[inline]
     unsafe fn enter(&self, args: *const Any, num_args: i32, result: *mut Any) -> i32 {
-        // SAFETY: the object is a function, whose cell says how it is called, with the object as its handle.
+        // SAFETY: the object is a function. Its cell has the function to call, with the object as the handle.
         unsafe {
             let safe_call = (*self.object.cell::<FunctionCell>()).safe_call;
             safe_call(self.as_raw().cast(), args, num_args, result)
@@ -47,7 +47,7 @@ unsafe impl Callee for FfiFunction {
     }
 }
 
-/// A function that holds on to its arguments.
+/// A function that keeps its arguments.
 pub(crate) struct Keeping(FfiFunction);
 
 // SAFETY: as for the function itself.
@@ -77,37 +77,37 @@ impl Keeping {
 }
 
 impl FfiFunction {
-    /// Takes over a reference; `None` if it is NULL or not a function.
+    /// Takes over a reference. Returns `None` for NULL and for objects that are no functions.
     ///
     /// # Safety
-    /// The object is live and of this runtime, the caller gives one reference up, and the function can be
-    /// called with any valid arguments on any thread.
+    /// The object is live and belongs to this runtime, the caller gives one reference up, and the function can be called
+    /// with any valid arguments on any thread.
     pub unsafe fn from_raw(object: *mut Object, runtime: &'static Runtime) -> Option<FfiFunction> {
         // SAFETY: as required above.
         FfiFunction::try_from(unsafe { ObjectRef::from_raw(object, runtime) }?).ok()
     }
 
-    /// The object; the reference stays here.
+    /// The address of the object, borrowed.
     pub fn as_raw(&self) -> *mut Object {
         self.object.as_raw()
     }
 
-    /// The object, with the reference, which the caller must give up some day.
+    /// Hands over the reference, which the caller must release.
     pub fn into_raw(self) -> *mut Object {
         self.object.into_raw()
     }
 
-    /// Calls it, as [`HostFunction::call`](crate::HostFunction::call) does.
+    /// Calls the function, as [`HostFunction::call`](crate::HostFunction::call) does.
     ///
     /// # Errors
-    /// What the function raised; a `TypeError` if an argument is an object of another runtime, or memory
-    /// that is shared and might be written to.
+    /// The error that the function raised; a `TypeError` if an argument is an object of another runtime, memory that is
+    /// shared and might be written to, or an address that a call has returned.
     #[inline]
     pub fn call(&self, args: impl Args) -> Result<Returned, CallError> {
         args.call(self)
     }
 
-    /// The global function of this name; `None` if there is none.
+    /// Looks a global function up by name.
     ///
     /// # Errors
     /// [`Error::Call`] if the runtime refuses.
@@ -116,14 +116,13 @@ impl FfiFunction {
         let (name, mut object) = (ByteArray::new(name.as_bytes()), ptr::null_mut());
         // SAFETY: both places are valid.
         match unsafe { get_global(&name, &mut object) } {
-            // SAFETY: the object is a function and comes with a reference. Global functions can be
-            // called by everybody.
+            // SAFETY: the object is a function and comes with a reference. Any code may call global functions.
             0 => Ok(unsafe { FfiFunction::from_raw(object, runtime) }),
             status => Err(raised(status, runtime).into()),
         }
     }
 
-    /// Makes it a global function, which every user of the runtime in the process can look up.
+    /// Registers the function under a global name, for every user of the runtime in the process.
     ///
     /// # Errors
     /// [`Error::Call`] if the name is taken and `replace` is false; [`Error::Unavailable`] with the
@@ -139,15 +138,15 @@ impl FfiFunction {
         }
     }
 
-    /// Says what the function only reads.
+    /// Sets the arguments that the function only reads.
     ///
     /// # Safety
-    /// That is so.
+    /// The function writes to no tensor among them.
     pub(crate) unsafe fn reading(self, reads: Reads) -> FfiFunction {
         FfiFunction { reads, ..self }
     }
 
-    /// As one that holds on to what it gets.
+    /// The function as one that keeps its arguments.
     pub(crate) fn keeping(self) -> Keeping {
         Keeping(self)
     }
@@ -166,7 +165,7 @@ impl From<FfiFunction> for ObjectRef {
 impl TryFrom<ObjectRef> for FfiFunction {
     type Error = ObjectRef;
 
-    /// The object comes back if it is no function.
+    /// Returns the object if it is no function.
     fn try_from(object: ObjectRef) -> Result<FfiFunction, ObjectRef> {
         if object.ty() != TypeIndex::FUNCTION {
             return Err(object);

@@ -1,4 +1,4 @@
-//! What arguments refer to while a call runs: bytes, text, and tensors that are made for the call.
+//! Arguments that need storage while a call runs: bytes, text, and tensors over memory.
 
 use std::ffi::CStr;
 use std::marker::PhantomData;
@@ -11,11 +11,11 @@ use super::view::{TensorView, describe};
 use crate::abi::{Any, ByteArray, DLTensor, Object};
 use crate::builtin;
 
-/// Bytes, which are not copied.
+/// Bytes as an argument, without a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bytes<'a>(pub &'a [u8]);
 
-/// Bytes for the time of a call.
+/// The storage of a bytes argument: its address and size.
 #[derive(Debug)]
 pub struct HeldBytes<'a>(ByteArray, PhantomData<&'a [u8]>);
 
@@ -35,8 +35,8 @@ impl Held for HeldBytes<'_> {
     }
 }
 
-/// A string for the time of a call, and longer if the callee keeps it: an object that every runtime can
-/// hold, unless it is small.
+/// The storage of a text argument: a copy, in an object if the text is long. Every runtime can hold the object, and the
+/// callee may keep it.
 #[derive(Debug)]
 pub struct HeldText(Any);
 
@@ -65,13 +65,13 @@ impl Held for HeldText {
 impl Drop for HeldText {
     fn drop(&mut self) {
         if self.0.ty().is_object() {
-            // SAFETY: the reference is given up once, here.
+            // SAFETY: the reference is released once, here.
             unsafe { builtin::dec_ref(self.0.pointer().cast::<Object>()) };
         }
     }
 }
 
-/// A tensor of one dim for the time of a call.
+/// The storage of a tensor argument of one dim: its `DLTensor`.
 #[derive(Debug)]
 pub struct HeldTensor<'a> {
     view: DLTensor,
@@ -119,15 +119,24 @@ tensors! {
     [const N: usize] &'a mut [T; N];
 }
 
-/// A view for the time of a call.
-impl<'a> Held for TensorView<'a> {
+/// The function may write to the tensor if the view borrows its memory mutably.
+impl<'a> IntoArg for TensorView<'a> {
+    type Held = TensorView<'a>;
+
+    #[inline]
+    fn hold(self) -> TensorView<'a> {
+        self
+    }
+}
+
+impl Held for TensorView<'_> {
     #[inline]
     fn arg(&mut self) -> Arg<'_> {
         self.into()
     }
 }
 
-/// A text that C knows, as it is.
+/// The bytes before the NUL.
 impl IntoArg for &std::ffi::CString {
     type Held = HeldText;
 

@@ -1,4 +1,4 @@
-//! Arrays of the `ndarray` crate: as arguments, and as views of tensors. Nothing is copied.
+//! Arrays of the `ndarray` crate as arguments, and tensors as its views. Nothing is copied.
 
 use ndarray::{ArrayBase, ArrayView, ArrayViewD, ArrayViewMutD, Data, DataMut, Dimension, IxDyn};
 use ndarray::{RawData, ShapeBuilder};
@@ -9,7 +9,7 @@ use super::tensor::TensorObject;
 use super::view::TensorView;
 use crate::error::Error;
 
-/// A view of the elements of an array, whatever its strides.
+/// Makes a view of the elements of an array, with the strides of the array.
 fn view<'a, S, D>(array: &ArrayBase<S, D>, data: *mut S::Elem, shared: bool) -> TensorView<'a>
 where
     S: RawData,
@@ -35,7 +35,7 @@ where
     S::Elem: TensorElement,
 {
     fn from(array: &'a mut ArrayBase<S, D>) -> Self {
-        // Shared memory is made the array's own first.
+        // This copies elements that other arrays share.
         let data = array.as_mut_ptr();
         view(array, data, false)
     }
@@ -64,7 +64,7 @@ where
 }
 
 impl TensorObject {
-    /// The elements as an array of `ndarray`.
+    /// A view of the elements of a compact tensor on the CPU.
     ///
     /// # Errors
     /// Those of [`TensorObject::as_slice`].
@@ -75,7 +75,7 @@ impl TensorObject {
         ArrayView::from_shape(IxDyn(&shape).into_shape_with_order(), data).map_err(wrong)
     }
 
-    /// The same for writing.
+    /// A mutable view of the elements.
     ///
     /// # Errors
     /// Those of [`TensorObject::as_slice`].

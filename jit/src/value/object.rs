@@ -1,4 +1,4 @@
-//! References to objects of a runtime, and the error that a runtime keeps for a thread.
+//! References to objects of a runtime, and the error in a thread's slot.
 
 use std::fmt;
 use std::slice;
@@ -9,7 +9,7 @@ use crate::abi::{Any, ErrorCell, Object, SeqCell};
 use crate::error::CallError;
 use crate::runtime::Runtime;
 
-/// A value and the reference that it holds if it is an object.
+/// A value that owns a reference if it is an object.
 pub(crate) struct Owned {
     any: Any,
     runtime: &'static Runtime,
@@ -19,7 +19,7 @@ impl Owned {
     /// Takes over a value.
     ///
     /// # Safety
-    /// The value is valid; an object is live, and the caller gives one reference to it up.
+    /// The value is valid. An object is live and belongs to this runtime, and the caller gives one reference up.
     #[inline]
     pub(crate) unsafe fn new(any: Any, runtime: &'static Runtime) -> Owned {
         Owned { any, runtime }
@@ -35,14 +35,14 @@ impl Owned {
         self.runtime
     }
 
-    /// The value as an object, if it is one.
+    /// The value as an object; `None` if it is none.
     pub(crate) fn as_object(&self) -> Option<&ObjectRef> {
         let is_object = self.any.ty().is_object() && !self.any.pointer().is_null();
         // SAFETY: `ObjectRef` is a transparent `Owned` that holds an object.
         is_object.then(|| unsafe { &*(&raw const *self).cast::<ObjectRef>() })
     }
 
-    /// The value as an object, if it is one.
+    /// The value as an object. Returns the value if it is none.
     pub(crate) fn into_object(self) -> Result<ObjectRef, Owned> {
         if self.as_object().is_some() { Ok(ObjectRef(self)) } else { Err(self) }
     }
@@ -51,7 +51,7 @@ impl Owned {
 impl Clone for Owned {
     fn clone(&self) -> Self {
         if let Some(object) = self.as_object() {
-            // SAFETY: the reference keeps the object alive; the new one is the clone's.
+            // SAFETY: this reference keeps the object alive; the clone owns the new one.
             unsafe { (self.runtime.functions.inc_ref)(object.as_raw()) };
         }
         Owned { any: self.any, runtime: self.runtime }
@@ -62,7 +62,7 @@ impl Drop for Owned {
     #[inline]
     fn drop(&mut self) {
         if self.any.ty().is_object() && !self.any.pointer().is_null() {
-            // SAFETY: this reference is given up once, here.
+            // SAFETY: this reference is released once, here.
             unsafe { (self.runtime.functions.dec_ref)(self.any.pointer().cast()) };
         }
     }
@@ -70,8 +70,8 @@ impl Drop for Owned {
 
 /// Owns one reference to an object of any class.
 ///
-/// It stays on its thread: a class may have no locks. [`FfiFunction`](crate::FfiFunction) and
-/// [`TensorObject`](crate::TensorObject) may move and be shared.
+/// It stays on its thread, since the methods of a class may not be thread-safe. [`FfiFunction`](crate::FfiFunction) and
+/// [`TensorObject`](crate::TensorObject) may be sent and shared.
 ///
 /// ```compile_fail
 /// fn sent<T: Send>() {}
@@ -82,10 +82,10 @@ impl Drop for Owned {
 pub struct ObjectRef(Owned);
 
 impl ObjectRef {
-    /// Takes over a reference; `None` if it is NULL.
+    /// Takes over a reference. Returns `None` for NULL.
     ///
     /// # Safety
-    /// The object is live and of this runtime, and the caller gives one reference to it up.
+    /// The object is live and belongs to this runtime, and the caller gives one reference up.
     pub unsafe fn from_raw(object: *mut Object, runtime: &'static Runtime) -> Option<ObjectRef> {
         if object.is_null() {
             return None;
@@ -96,40 +96,40 @@ impl ObjectRef {
         Some(ObjectRef(unsafe { Owned::new(Any::ptr(ty, object.cast()), runtime) }))
     }
 
-    /// The object; the reference stays here.
+    /// The address of the object, borrowed.
     #[inline]
     pub fn as_raw(&self) -> *mut Object {
         self.0.any.pointer().cast()
     }
 
-    /// The object, with the reference, which the caller must give up some day.
+    /// Hands over the reference, which the caller must release.
     pub fn into_raw(self) -> *mut Object {
         std::mem::ManuallyDrop::new(self).as_raw()
     }
 
-    /// Its class.
+    /// The type index of its class.
     pub fn ty(&self) -> TypeIndex {
         self.0.any.ty()
     }
 
-    /// Whose object it is.
+    /// The runtime of the object.
     #[inline]
     pub fn runtime(&self) -> &'static Runtime {
         self.0.runtime
     }
 
-    /// The object as a value.
+    /// The value that the reference is in.
     pub(crate) fn any(&self) -> &Any {
         &self.0.any
     }
 
-    /// What follows the header.
+    /// The address of the cell, which follows the header.
     #[inline]
     pub(crate) fn cell<T>(&self) -> *const T {
         self.as_raw().wrapping_add(1).cast()
     }
 
-    /// True if this is the only reference to the object, weak ones too.
+    /// True if this is the only reference to the object, weak references included.
     pub(crate) fn is_unique(&self) -> bool {
         const ONE: u64 = 1 | 1 << 32;
         // SAFETY: the reference keeps the object alive.
@@ -153,12 +153,12 @@ impl fmt::Debug for ObjectRef {
 /// A handle to objects of one class.
 ///
 /// # Safety
-/// It is a transparent [`ObjectRef`], and sound for every object of its class.
+/// The type is a transparent [`ObjectRef`], and its methods are sound for every object of the class.
 pub(crate) unsafe trait Class: Sized {
-    /// The class.
+    /// The type index of the class.
     const TYPE: TypeIndex;
 
-    /// The object as one of this class.
+    /// The object as one of this class; `None` if it is of another.
     fn of(object: &ObjectRef) -> Option<&Self> {
         // SAFETY: the handle is a transparent `ObjectRef`, and the object is of its class.
         (object.ty() == Self::TYPE).then(|| unsafe { &*(&raw const *object).cast::<Self>() })
@@ -168,13 +168,13 @@ pub(crate) unsafe trait Class: Sized {
 /// The elements of an array or a list.
 ///
 /// # Safety
-/// The object is one, and neither freed nor changed while the result is used.
+/// The object is an array or a list, and is neither freed nor changed while the result is used.
 pub(crate) unsafe fn elements<'a>(object: *const Object) -> &'a [Any] {
     let cell = object.wrapping_add(1).cast::<SeqCell>();
-    // SAFETY: this is what follows the header.
+    // SAFETY: the cell follows the header.
     let (data, size) = unsafe { ((*cell).data, (*cell).size) };
     let size = usize::try_from(size).unwrap_or(0);
-    // SAFETY: there are as many elements, which live as long as the object.
+    // SAFETY: `size` is the number of elements, which live as long as the object.
     if size == 0 { &[] } else { unsafe { slice::from_raw_parts(data, size) } }
 }
 
@@ -190,8 +190,8 @@ pub(crate) fn raised(status: i32, runtime: &'static Runtime) -> CallError {
         return CallError::new("RuntimeError", message);
     };
     let cell = error.cell::<ErrorCell>();
-    // SAFETY: the slot holds errors only; the part of the cell that every release has is read,
-    // and its bytes live as long as the error.
+    // SAFETY: the slot holds errors only. These fields are in the cells of every release, and their bytes live as long as
+    // the error.
     let [kind, message, backtrace] =
         unsafe { [(*cell).kind, (*cell).message, (*cell).backtrace].map(|part| part.bytes()) }
             .map(|bytes| String::from_utf8_lossy(bytes).into_owned());

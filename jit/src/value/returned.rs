@@ -1,4 +1,4 @@
-//! What a call returns.
+//! The value that a call returns.
 
 use abi_spec::TypeIndex;
 
@@ -6,8 +6,8 @@ use super::object::{ObjectRef, Owned};
 use crate::abi::Any;
 use crate::runtime::Runtime;
 
-/// What a call returns. Converts into the Rust type that is expected, or is looked at by its accessors and
-/// by [`Returned::content`].
+/// The value that a call returns. `TryFrom` converts it into Rust types; accessors and [`Returned::content`] read it in
+/// place.
 ///
 /// ```no_run
 /// # fn f(function: tvm_ffi_codegen_jit::HostFunction) -> Result<(), Box<dyn std::error::Error>> {
@@ -22,7 +22,7 @@ use crate::runtime::Runtime;
 pub struct Returned(Owned);
 
 impl Returned {
-    /// What it is.
+    /// The type index of the value.
     #[inline]
     pub fn ty(&self) -> TypeIndex {
         self.0.any().ty()
@@ -34,7 +34,7 @@ impl Returned {
         self.ty() == TypeIndex::NONE
     }
 
-    /// None as Rust has it.
+    /// `None` for None, the value otherwise.
     pub fn option(self) -> Option<Returned> {
         if self.is_none() { None } else { Some(self) }
     }
@@ -45,13 +45,13 @@ impl Returned {
         self.0.runtime()
     }
 
-    /// The value as C sees it; an object stays here.
+    /// The value as C sees it. An object is borrowed.
     #[inline]
     pub fn as_raw(&self) -> &Any {
         self.0.any()
     }
 
-    /// The object that it is; small strings and bytes are none.
+    /// The value as an object. Small strings and bytes are no objects.
     pub fn as_object(&self) -> Option<&ObjectRef> {
         self.0.as_object()
     }

@@ -13,7 +13,7 @@ use crate::abi::{DLManagedTensorVersioned, DLTensor};
 use crate::error::Error;
 use crate::runtime::Runtime;
 
-/// The version of DLPack that is spoken here.
+/// The version of DLPack of the tensors made here.
 const VERSION: [u32; 2] = [1, 1];
 
 /// Owns one reference to an `ffi.Tensor`.
@@ -34,8 +34,8 @@ const VERSION: [u32; 2] = [1, 1];
 #[repr(transparent)]
 pub struct TensorObject(ObjectRef);
 
-// SAFETY: counts are atomic, the header of a tensor never changes, its memory is accessed only by the
-// rules of borrowing, and DLPack's deleters may be called on any thread.
+// SAFETY: reference counts are atomic, the `DLTensor` of a tensor never changes, the rules of borrowing hold for its
+// memory, and deleters of DLPack may run on any thread.
 unsafe impl Send for TensorObject {}
 // SAFETY: as above.
 unsafe impl Sync for TensorObject {}
@@ -46,11 +46,10 @@ unsafe impl Class for TensorObject {
 }
 
 impl TensorObject {
-    /// A tensor that owns the memory of a vector, on the CPU, compact and row-major. Nothing is copied.
+    /// Makes a compact row-major tensor on the CPU that owns the memory of a vector. Nothing is copied.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there are as many elements as the shape needs; [`Error::Call`] if the
-    /// runtime refuses.
+    /// [`Error::Shape`] unless the vector has as many elements as the shape; [`Error::Call`] if the runtime refuses.
     pub fn from_vec<T: TensorElement>(
         data: Vec<T>,
         shape: &[usize],
@@ -61,21 +60,20 @@ impl TensorObject {
             return Err(Error::Shape { needed, len });
         }
         let managed = manage(data, shape);
-        // SAFETY: it is a tensor, and its deleter may run on any thread.
+        // SAFETY: `manage` has made the tensor, and its deleter may run on any thread.
         let tensor = unsafe { TensorObject::from_dlpack(managed, runtime) };
         if tensor.is_err() {
-            // SAFETY: on failure it is still ours.
+            // SAFETY: after an error the tensor still belongs to this function.
             unsafe { free::<T>(managed) };
         }
         tensor
     }
 
-    /// Takes over a tensor of somebody else, without a copy.
+    /// Takes over a tensor of another library, without a copy. After an error it still belongs to the caller.
     ///
     /// # Safety
-    /// `managed` is valid, on any thread, until its deleter is called; nobody writes to its memory while
-    /// it is read by way of the result, nor accesses it while it is written. After an error it still
-    /// belongs to the caller.
+    /// `managed` is valid, on any thread, until its deleter is called. Nobody writes to its memory while it is read
+    /// through the result, nor accesses it while it is written.
     ///
     /// # Errors
     /// [`Error::Mismatch`] for another major version of DLPack; [`Error::Call`] if the runtime refuses.
@@ -83,14 +81,14 @@ impl TensorObject {
         managed: *mut DLManagedTensorVersioned,
         runtime: &'static Runtime,
     ) -> Result<TensorObject, Error> {
-        // SAFETY: as required above; the version is where every version has it.
+        // SAFETY: as required above; the version is the first field of every version.
         let [major, minor] = unsafe { (*managed).version };
         if major != VERSION[0] {
             let [known, _] = VERSION;
             return Err(Error::mismatch(format!("DLPack {known}"), format!("{major}.{minor}")));
         }
         let mut object = ptr::null_mut();
-        // SAFETY: as required above; no alignment or layout is demanded.
+        // SAFETY: as required above. Zeros ask for no alignment and no layout.
         let status = unsafe { (runtime.functions.tensor_from_dlpack)(managed, 0, 0, &mut object) };
         // SAFETY: on success the object comes with a reference.
         match (status, unsafe { ObjectRef::from_raw(object, runtime) }) {
@@ -99,31 +97,31 @@ impl TensorObject {
         }
     }
 
-    /// Hands the tensor to somebody else, without a copy. The receiver calls the deleter some day.
+    /// Hands the tensor over to another library, without a copy. The receiver must call the deleter.
     ///
     /// # Errors
     /// [`Error::Call`] if the runtime refuses.
     pub fn into_dlpack(self) -> Result<*mut DLManagedTensorVersioned, Error> {
         let (runtime, mut managed) = (self.0.runtime(), ptr::null_mut());
-        // SAFETY: the object is a tensor, of which the result holds a reference of its own.
+        // SAFETY: the object is a tensor, and the result holds a reference of its own.
         match unsafe { (runtime.functions.tensor_to_dlpack)(self.0.as_raw(), &mut managed) } {
             0 => Ok(managed),
             status => Err(raised(status, runtime).into()),
         }
     }
 
-    /// The tensor as DLPack sees it.
+    /// The `DLTensor` of the tensor.
     pub fn view(&self) -> &DLTensor {
-        // SAFETY: this is what follows the header of a tensor, and it never changes.
+        // SAFETY: the `DLTensor` follows the header of a tensor and never changes.
         unsafe { &*self.0.cell::<DLTensor>() }
     }
 
-    /// Extents.
+    /// The extents.
     pub fn shape(&self) -> &[i64] {
         self.dims(self.view().shape)
     }
 
-    /// In elements; `None` for compact, row-major.
+    /// The strides in elements; `None` for a compact row-major tensor.
     pub fn strides(&self) -> Option<&[i64]> {
         let strides = self.view().strides;
         (!strides.is_null()).then(|| self.dims(strides))
@@ -135,12 +133,12 @@ impl TensorObject {
         DType { code, bits, lanes }
     }
 
-    /// Where its memory is.
+    /// The device of its memory.
     pub fn device(&self) -> Device {
         Device { ty: DeviceType(self.view().device_type), id: self.view().device_id }
     }
 
-    /// True if its elements lie one after the other, in row-major order.
+    /// True if its elements follow each other in row-major order.
     pub fn is_compact(&self) -> bool {
         let Some(strides) = self.strides() else { return true };
         let mut expected = 1_i64;
@@ -156,29 +154,29 @@ impl TensorObject {
     /// The elements of a compact tensor on the CPU.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if its elements are of another type, not compact or on another device;
-    /// [`Error::Shared`] if somebody else holds the tensor, who might write to it.
+    /// [`Error::Mismatch`] if its elements are of another type or it is not compact or on another device;
+    /// [`Error::Shared`] if there are other references to the tensor, whose holders might write to it.
     pub fn as_slice<T: TensorElement>(&self) -> Result<&[T], Error> {
         let (data, len) = self.elements::<T>()?;
-        // SAFETY: nobody else has the tensor, which is borrowed; there are as many elements, and they
-        // are valid.
+        // SAFETY: this is the only reference to the tensor, and it is borrowed; the tensor has `len` elements, which are
+        // valid.
         Ok(unsafe { std::slice::from_raw_parts(data, len) })
     }
 
-    /// The same for writing.
+    /// The elements of a compact tensor on the CPU, for writing.
     ///
     /// # Errors
     /// Those of [`TensorObject::as_slice`].
     pub fn as_mut_slice<T: TensorElement>(&mut self) -> Result<&mut [T], Error> {
         let (data, len) = self.elements::<T>()?;
-        // SAFETY: as above, and the tensor is borrowed mutably.
+        // SAFETY: as in `as_slice`, and the tensor is borrowed mutably.
         Ok(unsafe { std::slice::from_raw_parts_mut(data, len) })
     }
 
-    /// A copy of the elements in row-major order, whatever the strides.
+    /// Copies the elements in row-major order, whatever the strides.
     ///
     /// # Errors
-    /// Those of [`TensorObject::as_slice`], but for those of layout.
+    /// Those of [`TensorObject::as_slice`], except that any strides are allowed.
     pub fn to_vec<T: TensorElement>(&self) -> Result<Vec<T>, Error> {
         let (first, count) = self.first::<T>()?;
         let Some(strides) = self.strides().filter(|_| !self.is_compact()) else {
@@ -191,16 +189,16 @@ impl TensorObject {
                 index /= extent as usize;
             }
             let place = first.wrapping_offset(offset);
-            // SAFETY: the tensor has an element of one of its indices there.
+            // SAFETY: the tensor has an element at this offset.
             let bytes = unsafe { std::slice::from_raw_parts(place.cast::<u8>(), size_of::<T>()) };
-            // SAFETY: as above, and the bytes are an element.
+            // SAFETY: as above, and the bytes are valid.
             T::are_valid(bytes).then(|| unsafe { place.read_unaligned() })
         };
         let found: Option<Vec<T>> = (0..count).map(element).collect();
         found.ok_or_else(|| Error::mismatch("0 or 1", "another byte in a tensor of bool"))
     }
 
-    /// True if nobody else holds the tensor, so that its memory can be read and written here.
+    /// True if this is the only reference to the tensor, so that its memory can be read and written in Rust.
     pub fn is_unique(&self) -> bool {
         self.0.is_unique()
     }
@@ -215,11 +213,11 @@ impl TensorObject {
         if rank == 0 || dims.is_null() {
             return &[];
         }
-        // SAFETY: a tensor has as many extents and strides, which live as long as it does.
+        // SAFETY: a tensor has `rank` extents and strides, which live as long as it does.
         unsafe { std::slice::from_raw_parts(dims, rank) }
     }
 
-    /// The element of indices 0 and how many there are, if they can be accessed as this type.
+    /// Returns the address of the first element and the number of elements, if they can be accessed as this type.
     fn first<T: TensorElement>(&self) -> Result<(*mut T, usize), Error> {
         if self.dtype() != T::DTYPE {
             let expected = format!("a tensor of {}", T::DTYPE);
@@ -242,7 +240,7 @@ impl TensorObject {
         Ok((self.view().data.cast::<u8>().wrapping_add(offset).cast(), elements(&shape)))
     }
 
-    /// The same of a compact tensor; the address is good for a slice.
+    /// Returns the address and the number of elements of a compact tensor. The address is valid for a slice.
     fn elements<T: TensorElement>(&self) -> Result<(*mut T, usize), Error> {
         let (data, count) = self.first::<T>()?;
         if !self.is_compact() {
@@ -255,7 +253,7 @@ impl TensorObject {
             return Err(Error::mismatch("aligned memory", format!("the address {data:p}")));
         }
         let size = count * size_of::<T>();
-        // SAFETY: a compact tensor has as many elements, and nobody else has the tensor.
+        // SAFETY: a compact tensor has `count` elements, and this is the only reference to it.
         let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
         if !T::are_valid(bytes) {
             return Err(Error::mismatch("0 or 1", "another byte in a tensor of bool"));
@@ -264,12 +262,13 @@ impl TensorObject {
     }
 }
 
-/// What a tensor made of a vector owns.
+/// The memory of a tensor that was made of a vector.
 struct Owner<T> {
     _data: Vec<T>,
     shape: Box<[i64]>,
 }
 
+/// Makes a DLPack tensor that owns a vector.
 fn manage<T: TensorElement>(mut data: Vec<T>, shape: &[usize]) -> *mut DLManagedTensorVersioned {
     let tensor = view::describe(data.as_mut_ptr().cast(), T::DTYPE, Device::CPU);
     let shape: Box<[i64]> = shape.iter().map(|&extent| extent as i64).collect();
@@ -283,8 +282,10 @@ fn manage<T: TensorElement>(mut data: Vec<T>, shape: &[usize]) -> *mut DLManaged
     Box::into_raw(Box::new(managed))
 }
 
+/// The deleter of such a tensor.
+///
 /// # Safety
-/// Called once, with what [`manage`] made.
+/// Called once, with a result of [`manage`].
 unsafe extern "C" fn free<T>(managed: *mut DLManagedTensorVersioned) {
     // SAFETY: as required above.
     unsafe {
@@ -302,16 +303,16 @@ impl From<TensorObject> for ObjectRef {
 impl TryFrom<ObjectRef> for TensorObject {
     type Error = ObjectRef;
 
-    /// The object comes back if it is no tensor.
+    /// Returns the object if it is no tensor.
     fn try_from(object: ObjectRef) -> Result<TensorObject, ObjectRef> {
         if TensorObject::of(&object).is_some() { Ok(TensorObject(object)) } else { Err(object) }
     }
 }
 
-/// A view of a tensor object whose memory is read.
+/// The memory of the tensor may only be read.
 impl<'a> From<&'a TensorObject> for TensorView<'a> {
     fn from(tensor: &'a TensorObject) -> Self {
-        // SAFETY: the object is borrowed as long as the view, which is shared.
+        // SAFETY: the object is borrowed as long as the view, through which nobody writes.
         unsafe { TensorView::from_dlpack(tensor.view()) }.into_shared()
     }
 }

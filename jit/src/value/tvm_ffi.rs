@@ -1,7 +1,7 @@
 //! Conversions to and from the types of the `tvm-ffi` crate.
 //!
-//! That crate links `libtvm_ffi`, which makes it the runtime of the process: [`runtime`] finds it. Objects of
-//! another runtime, the built-in one for instance, are refused.
+//! That crate links `libtvm_ffi`, so that [`runtime`] finds it in the process. Conversions refuse objects of other
+//! runtimes, such as the built-in one.
 
 use std::ffi::c_void;
 
@@ -16,12 +16,12 @@ use crate::abi::Any;
 use crate::error::Error;
 use crate::runtime::{Runtime, runtime};
 
-/// A value of the crate. What it refers to may be written to; nobody vouches for an address.
+/// Makes an argument of a value of the crate. Functions may write to tensors. A call refuses addresses.
 fn arg<'a>(view: AnyView<'a>) -> Arg<'a> {
-    // SAFETY: a view is a `TVMFFIAny` and a zero-sized marker, in C's order.
+    // SAFETY: a view is a `TVMFFIAny` and a zero-sized marker.
     let any = unsafe { std::mem::transmute::<AnyView<'a>, Any>(view) };
     let borrows = !any.ty().is_object() && any.ty() != TypeIndex::OPAQUE_PTR;
-    // SAFETY: what a view borrows is valid for `'a`.
+    // SAFETY: the memory that a view borrows is valid for `'a`.
     let arg = unsafe { Arg::from_raw(any) }.of(runtime());
     if borrows { arg } else { arg.unless_address() }
 }
@@ -33,12 +33,12 @@ values! {
     ['a] &'a tvm_ffi::Function, function => arg(AnyView::from(function));
 }
 
-/// Whether objects of a runtime are those of the crate.
+/// True if the runtime is the one that the crate links.
 fn is_theirs(runtime: &Runtime) -> bool {
     runtime.id() == TVMFFIErrorMoveFromRaised as *const c_void as usize
 }
 
-/// [`Error::Foreign`] if the object is of another runtime than the crate's.
+/// [`Error::Foreign`] for an object of a runtime that is not the crate's.
 impl TryFrom<ObjectRef> for tvm_ffi::Any {
     type Error = Error;
 
@@ -47,12 +47,12 @@ impl TryFrom<ObjectRef> for tvm_ffi::Any {
             return Err(Error::Foreign);
         }
         let any = Any::ptr(object.ty(), object.into_raw().cast());
-        // SAFETY: both are a `TVMFFIAny`; the reference goes along.
+        // SAFETY: both types are a `TVMFFIAny`; the reference moves along.
         Ok(unsafe { tvm_ffi::Any::from_raw_ffi_any(std::mem::transmute::<Any, TVMFFIAny>(any)) })
     }
 }
 
-/// [`Error::Foreign`] if the function is of another runtime than the crate's.
+/// [`Error::Foreign`] for a function of a runtime that is not the crate's.
 impl TryFrom<FfiFunction> for tvm_ffi::Function {
     type Error = Error;
 
@@ -62,7 +62,7 @@ impl TryFrom<FfiFunction> for tvm_ffi::Function {
     }
 }
 
-/// [`Error::Foreign`] if [`runtime`] was needed before the crate's was loaded.
+/// [`Error::Foreign`] if [`runtime`] was first called before the crate's library was loaded.
 impl TryFrom<tvm_ffi::Function> for FfiFunction {
     type Error = Error;
 
@@ -70,10 +70,10 @@ impl TryFrom<tvm_ffi::Function> for FfiFunction {
         if !is_theirs(runtime()) {
             return Err(Error::Foreign);
         }
-        // SAFETY: the reference is not lost, but becomes that of the new handle.
+        // SAFETY: the new handle takes the reference over.
         let raw = unsafe { tvm_ffi::Any::into_raw_ffi_any(tvm_ffi::Any::from(function)) };
         debug_assert_eq!(raw.type_index, TypeIndex::FUNCTION.0);
-        // SAFETY: any function can be called with any valid arguments.
+        // SAFETY: the object is live, and any function can be called with any valid arguments.
         let function = unsafe { FfiFunction::from_raw(raw.data_union.v_obj.cast(), runtime()) };
         Ok(function.unwrap_or_else(|| unreachable!("a function is one")))
     }

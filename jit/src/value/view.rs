@@ -1,4 +1,4 @@
-//! Tensors over memory of the caller.
+//! Tensors over borrowed memory.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -12,9 +12,8 @@ use crate::error::Error;
 
 /// A `DLTensor` over borrowed memory, without a copy.
 ///
-/// Memory is borrowed as the arguments of the call are: what a function only reads may be shared, and is
-/// passed by `&`; what it writes to is borrowed mutably, and the view passed by `&mut`. A function says
-/// what it only reads by [`Jit::reads`](crate::Jit::reads).
+/// A function writes to a view only if the view borrows its memory mutably and is passed by value or by `&mut`.
+/// [`Jit::reads`](crate::Jit::reads) names the tensors that a function only reads; for them shared memory and `&` do.
 ///
 /// ```
 /// use tvm_ffi_codegen_jit::TensorView;
@@ -27,26 +26,26 @@ use crate::error::Error;
 /// ```
 pub struct TensorView<'a> {
     view: DLTensor,
-    /// Extents, then strides if there are any; `view` points at them.
+    /// The extents, then the strides unless they are NULL; `view` points at them.
     dims: Box<[i64]>,
     shared: bool,
     data: PhantomData<&'a mut [u8]>,
 }
 
-// SAFETY: the memory is borrowed, as shared or as mutable, and all elements may be; through a shared view
-// it is only read.
+// SAFETY: the memory is borrowed, as shared or as mutable, and elements are `Send` and `Sync`; through a shared view it
+// is only read.
 unsafe impl Send for TensorView<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for TensorView<'_> {}
 
 impl<'a> TensorView<'a> {
-    /// A tensor of one dim.
+    /// Makes a tensor of one dim.
     pub fn new(data: impl Elements<'a>) -> TensorView<'a> {
         let parts = data.parts();
         TensorView::compact(parts, &[parts.1])
     }
 
-    /// A compact row-major tensor.
+    /// Makes a compact row-major tensor.
     ///
     /// # Errors
     /// [`Error::Shape`] unless `data` has as many elements as the shape.
@@ -59,11 +58,11 @@ impl<'a> TensorView<'a> {
         Ok(TensorView::compact(parts, shape))
     }
 
-    /// A tensor with strides, counted in elements. They may be negative: the element of the lowest
+    /// Makes a tensor with strides, counted in elements. They may be negative: the element of the lowest
     /// address is the first of `data`.
     ///
     /// # Errors
-    /// [`Error::Shape`] if `data` does not reach, or if there is not one stride for each extent.
+    /// [`Error::Shape`] if `data` is too short, or if there is not one stride for each extent.
     pub fn with_strides(
         data: impl Elements<'a>,
         shape: &[usize],
@@ -85,11 +84,11 @@ impl<'a> TensorView<'a> {
         Ok(TensorView::build(data.wrapping_add(first), shape.len(), dims.collect(), shared))
     }
 
-    /// Any tensor: of other types, on other devices, or wrong on purpose.
+    /// Makes any tensor: of any data type, on any device, or malformed for tests.
     ///
     /// # Safety
-    /// The kernels that it is passed to may access what it describes, for as long as it lives, except
-    /// where the checks of a declaration refuse it; also while others do.
+    /// Kernels that get the tensor may access the memory that it describes, for as long as it lives, also while others
+    /// do. That need not be so for a tensor that the checks of the declaration refuse.
     ///
     /// # Panics
     /// If there is not one stride for each extent.
@@ -105,11 +104,10 @@ impl<'a> TensorView<'a> {
         TensorView::describe(describe(data, dtype, device), shape.len(), dims, false)
     }
 
-    /// A tensor of somebody else, seen by DLPack.
+    /// Makes a view of a tensor of another library.
     ///
     /// # Safety
-    /// As for [`TensorView::from_raw`]; there are as many extents as `ndim` says, and as many strides
-    /// unless they are NULL.
+    /// As for [`TensorView::from_raw`]. The tensor has `ndim` extents, and as many strides unless they are NULL.
     pub unsafe fn from_dlpack(tensor: &'a DLTensor) -> TensorView<'a> {
         let rank = tensor.ndim.max(0) as usize;
         let mut dims = Vec::with_capacity(2 * rank);
@@ -122,19 +120,19 @@ impl<'a> TensorView<'a> {
         TensorView::describe(*tensor, rank, dims.into(), false)
     }
 
-    /// The tensor as it is passed.
+    /// The `DLTensor` that is passed.
     #[inline]
     pub fn view(&self) -> &DLTensor {
         &self.view
     }
 
-    /// True if its memory is shared, so that nobody may write to it.
+    /// True if its memory is borrowed as shared, so that nobody may write to it.
     #[inline]
     pub fn is_shared(&self) -> bool {
         self.shared
     }
 
-    /// The same view of memory that is only read.
+    /// The same view, whose memory is only read.
     pub(crate) fn into_shared(self) -> TensorView<'a> {
         TensorView { shared: true, ..self }
     }
@@ -156,7 +154,7 @@ impl<'a> TensorView<'a> {
         TensorView::describe(describe(data.cast(), T::DTYPE, Device::CPU), ndim, dims, shared)
     }
 
-    /// Completes a view by its dims.
+    /// Makes a view of a `DLTensor` and its dims: `ndim` extents, then as many strides or none.
     fn describe(view: DLTensor, ndim: usize, mut dims: Box<[i64]>, shared: bool) -> Self {
         let shape = dims.as_mut_ptr();
         let strided = dims.len() > ndim;
@@ -166,7 +164,7 @@ impl<'a> TensorView<'a> {
     }
 }
 
-/// A tensor without dims.
+/// Returns a `DLTensor` without dims.
 #[inline]
 pub(crate) fn describe(data: *mut c_void, dtype: DType, device: Device) -> DLTensor {
     DLTensor {
@@ -183,7 +181,7 @@ pub(crate) fn describe(data: *mut c_void, dtype: DType, device: Device) -> DLTen
     }
 }
 
-/// How many elements a shape needs.
+/// Returns the number of elements of a shape; `usize::MAX` if it overflows.
 pub(crate) fn elements(shape: &[usize]) -> usize {
     if shape.contains(&0) {
         return 0;

@@ -1,5 +1,5 @@
-//! Addresses that a call returns need an unsafe word to go into another; tensors that a function only reads, the last
-//! of many parameters too.
+//! Addresses that a call has returned, which other calls refuse unless they are vouched for; tensors that a function only
+//! reads, also behind many parameters.
 
 use crate::ir::{installed, runtimes};
 use tvm_ffi_codegen::Library;
@@ -10,15 +10,15 @@ const REFUSED: &str = "is or holds an address that a call has returned, and nobo
 
 extern "C" fn fill(data: *mut f32, n: i64) {
     for i in 0..n as usize {
-        // SAFETY: who gave the address vouches for it.
+        // SAFETY: whoever passed the address vouches for it.
         unsafe { *data.add(i) = 7.0 };
     }
 }
 
 fn jit(library: &str, jit: Jit) -> tvm_ffi_codegen_jit::Compiled {
     let library: Library = library.parse().unwrap_or_else(|error| panic!("{error}"));
-    // SAFETY: the declarations call it with its type.
-    unsafe { jit.kernel("fill", fill as *const u8) }.compile(&library).unwrap()
+    // SAFETY: the tests pass addresses of as many elements.
+    unsafe { jit.kernel("fill", fill as extern "C" fn(_, _)) }.compile(&library).unwrap()
 }
 
 fn refused(returned: Result<Returned, CallError>, index: usize) {
@@ -45,7 +45,7 @@ fn addresses_that_a_call_has_returned_are_not_followed() {
         let vouched = unsafe { Arg::from(&found).vouched() };
         fill.call((3, vouched)).unwrap();
         assert_eq!(x, [7.0; 3]);
-        // There is nothing at NULL.
+        // NULL is no address.
         let nothing = compiled.function("nothing").unwrap().call(()).unwrap();
         fill.call((0, &nothing)).unwrap();
     }
@@ -71,15 +71,15 @@ fn addresses_in_arrays_are_not_followed_either() {
     assert_eq!(x, [7.0; 3]);
 }
 
-/// Gives a kernel that fills what the first address of an array points at.
+/// Gives a kernel that fills the memory at the first address of an array.
 fn unsafe_first(jit: Jit) -> Jit {
     extern "C" fn first(array: *const tvm_ffi_codegen_jit::abi::Object, n: i64) {
         let cell = array.wrapping_add(1).cast::<tvm_ffi_codegen_jit::abi::SeqCell>();
-        // SAFETY: the array has an element, which is an address.
+        // SAFETY: the first element of the array is an address.
         fill(unsafe { (*(*cell).data).pointer() }.cast(), n);
     }
-    // SAFETY: the declarations call it with its type.
-    unsafe { jit.kernel("first", first as *const u8) }
+    // SAFETY: the test passes an array with the address of as many elements.
+    unsafe { jit.kernel("first", first as extern "C" fn(_, _)) }
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn any_parameter_may_be_only_read() {
     }
 }
 
-/// Memory of a tensor.
+/// Memory of a tensor, borrowed as shared or as mutable.
 enum Held<'a> {
     Shared(&'a [f32; 1]),
     Own(&'a mut [f32; 1]),

@@ -1,4 +1,4 @@
-//! What can be an argument, and what results become.
+//! Conversions of arguments and results.
 
 use crate::ir::{installed, runtimes};
 use tvm_ffi_codegen::Library;
@@ -7,9 +7,9 @@ use tvm_ffi_codegen_jit::{
     Returned, Runtime, ShapeObject, TensorObject, TensorView, abi,
 };
 
-/// Copies its argument into the result, and takes the object over if it is one.
+/// Copies its argument into the result, with a reference of its own if it is an object.
 unsafe extern "C" fn share(value: *const abi::Any, result: *mut abi::Any) {
-    // SAFETY: the declaration passes a value, and a place for one.
+    // SAFETY: the declaration passes a value, and a pointer for the result.
     unsafe {
         if (*value).ty().is_object() {
             let object = (*value).pointer().cast::<abi::Object>();
@@ -52,18 +52,18 @@ extern "C" fn many(a: i8, b: u16, c: f32, d: bool, e: i64) -> i64 {
 
 fn function(runtime: &'static Runtime, name: &str) -> HostFunction {
     let library: Library = TEXT.parse().unwrap();
-    let kernels = [
-        ("share", share as *const u8),
-        ("size", size as *const u8),
-        ("add", add as *const u8),
-        ("flip", flip as *const u8),
-        ("many", many as *const u8),
-    ];
     let functions = library.functions.into_iter();
     let functions: Vec<_> = functions.filter(|function| function.signature.name == name).collect();
-    let jit = Jit::with_runtime(runtime).unwrap();
-    // SAFETY: the kernels are what the declarations call, and `add` only reads `x`.
-    let jit = kernels.iter().fold(jit, |jit, (name, kernel)| unsafe { jit.kernel(name, *kernel) });
+    // SAFETY: the kernels are sound for the arguments of the declarations, and `add` only reads `x`.
+    let jit = unsafe {
+        Jit::with_runtime(runtime)
+            .unwrap()
+            .kernel("share", share as unsafe extern "C" fn(_, _))
+            .kernel("size", size as extern "C" fn(_, _) -> _)
+            .kernel("add", add as extern "C" fn(_, _, _))
+            .kernel("flip", flip as extern "C" fn(_, _))
+            .kernel("many", many as extern "C" fn(_, _, _, _, _) -> _)
+    };
     // SAFETY: as above.
     let jit = if name == "add" { unsafe { jit.reads("add", "x") } } else { jit };
     jit.compile(&Library::from(functions)).unwrap().function(name).unwrap()
@@ -118,7 +118,7 @@ fn text_bytes_and_numbers_reach_kernels() {
     }
 }
 
-/// What is shared goes where it is only read; what is written to is borrowed mutably.
+/// Tensors that a function only reads may be shared; others are borrowed mutably.
 #[test]
 fn memory_is_borrowed_as_it_is_used() {
     for runtime in runtimes() {
@@ -158,8 +158,10 @@ fn what_reads_names_must_be_declared() {
         [("g", "x", "no function `g` is declared"), ("f", "y", "no parameter `y` is declared")]
     {
         // SAFETY: nothing is called.
-        let jit =
-            unsafe { Jit::new().unwrap().kernel("k", add as *const u8).reads(function, param) };
+        let jit = unsafe {
+            let jit = Jit::new().unwrap().kernel_at("k", add as *const u8);
+            jit.reads(function, param)
+        };
         assert_eq!(jit.compile(&library).unwrap_err().to_string(), expected);
     }
 }
@@ -171,7 +173,7 @@ fn tensors_come_back_and_are_read_in_place() {
         let tensor =
             TensorObject::from_vec(vec![1.0_f32, 2.0, 3.0, 4.0], &[2, 2], runtime).unwrap();
         let address = tensor.as_slice::<f32>().unwrap().as_ptr();
-        // `same` might write to it, for all we know.
+        // The declaration does not say that `same` only reads.
         assert!(same.call((&tensor,)).is_err());
         let mut tensor = tensor;
         let returned = same.call((&mut tensor,)).unwrap();
@@ -242,7 +244,7 @@ fn arrays_hold_what_arguments_are() {
         let same = function(runtime, "same");
         let returned = same.call((&array,)).unwrap();
         assert_eq!(returned.array().unwrap().len(), 4);
-        // What is borrowed cannot be kept.
+        // An array cannot keep borrowed memory.
         let error = ArrayObject::new((&mut [1.0_f32],), runtime).unwrap_err().to_string();
         assert_eq!(error, "TypeError: argument #0 is borrowed memory, which cannot be kept");
         assert!(ArrayObject::new((), runtime).unwrap().is_empty());

@@ -1,4 +1,4 @@
-//! Calls with hand-written host IR: values, errors, threads.
+//! Calls of hand-written host IR: values, errors, threads.
 
 use std::ffi::CString;
 use std::thread;
@@ -89,7 +89,7 @@ fn threads_call_at_the_same_time() {
     }
 }
 
-/// `text(bytes*)`, made by the runtime.
+/// `str(bytes*)` and `bytes(bytes*)`: values that the runtime makes of bytes.
 fn strings() -> Module {
     let mut module = Module::default();
     for (name, symbol) in

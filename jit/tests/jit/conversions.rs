@@ -4,14 +4,14 @@ use tvm_ffi_codegen::ir::Module;
 use tvm_ffi_codegen_jit::{Context, FfiFunction, HostFunction, Jit, ObjectRef, Origin, runtime};
 
 fn function(module: &Module, name: &str) -> HostFunction {
-    // SAFETY: the functions of this file are sound for what it passes.
-    let compiled = unsafe { Jit::new().unwrap().compile_ir(module) }.unwrap();
+    // SAFETY: the functions of this file are sound for the arguments that it passes.
+    let compiled = unsafe { Jit::new().unwrap().emit(module) }.unwrap().finish().unwrap();
     compiled.function(name).unwrap()
 }
 
 #[test]
 fn the_crate_brings_the_runtime() {
-    // The crate is linked because it is used here.
+    // This use makes the linker keep the crate.
     assert!(tvm_ffi::Function::get_global("codegen.tests.none").is_err());
     assert_eq!(*runtime().origin(), Origin::Process);
 }

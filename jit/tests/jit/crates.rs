@@ -43,11 +43,13 @@ fn functions() -> Vec<impl Fn(&str) -> HostFunction> {
     let library: Library = TEXT.parse().unwrap();
     let compile = |runtime| {
         let jit = Jit::with_runtime(runtime).unwrap();
-        // SAFETY: the kernels are what the declarations call, and read what is said here.
+        // SAFETY: the kernels are sound for the arguments of the declarations, and do not write to the tensors named here.
         let jit = unsafe {
-            let jit = jit.kernel("bump", bump as *const u8).kernel("sum", sum as *const u8);
-            let jit =
-                jit.kernel("ignore", ignore as *const u8).kernel("half", half_of as *const u8);
+            let jit = jit
+                .kernel("bump", bump as extern "C" fn(_, _, _, _, _))
+                .kernel("sum", sum as extern "C" fn(_, _, _, _, _) -> _)
+                .kernel("ignore", ignore as extern "C" fn(_))
+                .kernel("half", half_of as extern "C" fn(_) -> _);
             let jit = jit.reads("sum", "x").reads("halves", "x").reads("halves", "y");
             jit.reads("complex", "x").reads("complex", "y")
         };

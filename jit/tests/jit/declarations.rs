@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use abi_spec::library_bin::{self, ImportTree, Node};
 use tvm_ffi_codegen::Library;
-use tvm_ffi_codegen_jit::{Arg, Context, Error, Jit, Origin, Runtime, TensorView};
+use tvm_ffi_codegen_jit::{Arg, Context, Error, Jit, JitOptions, Origin, Runtime, TensorView};
 
 use crate::ir::{float, int, runtimes};
 
@@ -21,8 +21,8 @@ const ADD_ONE: &str = "add_one(x: Tensor([n], float32), y: Tensor([n], float32))
 fn jit(runtime: &'static Runtime, kernels: &[(&str, *const u8)]) -> Jit {
     let mut jit = Jit::with_runtime(runtime).unwrap();
     for &(symbol, address) in kernels {
-        // SAFETY: the kernels of this file are what its declarations call.
-        jit = unsafe { jit.kernel(symbol, address) };
+        // SAFETY: the kernels of this file are sound for the arguments of its declarations.
+        jit = unsafe { jit.kernel_at(symbol, address) };
     }
     jit
 }
@@ -161,7 +161,7 @@ fn system_libraries_are_refused() {
         let source = tvm_ffi_codegen::lower(&library.resolve().unwrap(), &Jit::OPTIONS);
         extern "C" fn k() {}
         // SAFETY: the kernel takes nothing and returns nothing, and lowering made the host IR.
-        let error = unsafe { jit(runtime, &[("k", k as *const u8)]).compile_ir(&source) };
+        let error = unsafe { jit(runtime, &[("k", k as *const u8)]).emit(&source) };
         let error = error.unwrap_err().to_string();
         let expected = if *runtime.origin() == Origin::BuiltIn {
             "undefined: `TVMFFIEnvModRegisterSystemLibSymbol`"
@@ -181,18 +181,22 @@ fn the_entry_is_a_function_too() {
     for runtime in runtimes() {
         let compile = |entry: &str| {
             let library = text.parse::<Library>().unwrap().with_entry(entry);
-            let options = tvm_ffi_codegen::Options { metadata: true, ..Jit::OPTIONS };
-            let compiled = jit(runtime, &[("same", same as *const u8)]);
-            compiled.compile_with(&library, &options).unwrap()
+            let lowering = tvm_ffi_codegen::Options { metadata: true, ..Jit::OPTIONS };
+            let options = JitOptions { runtime, lowering, ..JitOptions::default() };
+            // SAFETY: the kernel is sound for all integers.
+            let jit = unsafe {
+                Jit::with_options(options).unwrap().kernel("same", same as extern "C" fn(_) -> _)
+            };
+            jit.compile(&library).unwrap()
         };
         let compiled = compile("f");
-        // Getters of metadata are none.
+        // Getters of metadata are no functions of the library.
         assert_eq!(compiled.names().collect::<Vec<_>>(), ["f", "g", "main"]);
         let main = compiled.function("main").unwrap();
         assert_eq!(int(main.call((7,))), 7);
         let error = main.call(()).unwrap_err().to_string();
         assert!(error.contains("when calling: `f(n: int64)`, expected 1 but got 0"), "{error}");
-        // The entry passes its handle on, so that it is a closure if the function is one.
+        // The entry passes its handle on, so it is a closure if the function is one.
         let error = compile("g").function("main").unwrap().call((7,)).unwrap_err();
         assert_eq!(error.to_string(), "RuntimeError: closure `main` needs a context");
     }

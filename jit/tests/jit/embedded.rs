@@ -1,11 +1,9 @@
-//! Libraries that bring the shared routines along, in process.
+//! Libraries with routines of their own, in process.
 
 use tvm_ffi_codegen::{Library, Options, Routines};
-use tvm_ffi_codegen_jit::{Compiled, Error, Jit, Runtime};
+use tvm_ffi_codegen_jit::{Compiled, Error, Jit, JitOptions, Runtime};
 
 use crate::ir::{int, runtimes};
-
-const OPTIONS: Options = Options { routines: Routines::Embedded, ..Jit::OPTIONS };
 
 const TEXT: &str = "
     count(n: int64) -> out: Tensor([n, 2], float32, align=256) = fill(out.data, 2 * n);
@@ -22,20 +20,24 @@ const TEXT: &str = "
 
 extern "C" fn fill(out: *mut f32, n: i64) {
     assert!(out.addr().is_multiple_of(64));
-    // SAFETY: the declarations say that there are `n` elements.
+    // SAFETY: the declarations pass memory of `n` elements.
     (0..n as usize).for_each(|i| unsafe { *out.add(i) = i as f32 });
 }
 
 extern "C" fn last(x: *const f32, n: i64) -> i64 {
-    // SAFETY: as above; there is one.
+    // SAFETY: as above, and `n` is not 0.
     unsafe { *x.add(n as usize - 1) as i64 }
 }
 
 fn compile(text: &str, runtime: &'static Runtime) -> Result<Compiled, Error> {
-    let jit = Jit::with_runtime(runtime)?;
-    // SAFETY: both have the type that declarations here call them with.
-    let jit = unsafe { jit.kernel("fill", fill as *const u8).kernel("last", last as *const u8) };
-    jit.compile_with(&text.parse::<Library>().unwrap(), &OPTIONS)
+    let lowering = Options { routines: Routines::Embedded, ..Jit::OPTIONS };
+    let jit = Jit::with_options(JitOptions { runtime, lowering, ..JitOptions::default() })?;
+    // SAFETY: both are sound for the memory that declarations here call them with.
+    let jit = unsafe {
+        jit.kernel("fill", fill as extern "C" fn(_, _))
+            .kernel("last", last as extern "C" fn(_, _) -> _)
+    };
+    jit.compile(&text.parse::<Library>().unwrap())
 }
 
 #[test]
@@ -63,7 +65,7 @@ fn they_allocate() {
     }
 }
 
-/// Tensors are memory of the C library, and outlive the code.
+/// Tensors are in memory of the C library, and outlive the code.
 #[test]
 fn tensors_outlive_the_code() {
     for runtime in runtimes() {
@@ -74,7 +76,7 @@ fn tensors_outlive_the_code() {
     }
 }
 
-/// What a declaration calls is a kernel, whatever its name: nobody can free memory without having vouched for it.
+/// A declaration can call `free` only as a kernel, which somebody must give.
 #[test]
 fn the_c_library_is_there_for_routines_only() {
     let own = "release(p: ptr) -> None = free(p);";

@@ -1,4 +1,4 @@
-//! C functions beside functions of the FFI, called by address.
+//! C functions of `extern` declarations, called by address.
 
 use std::ffi::c_void;
 use std::mem::transmute;
@@ -32,9 +32,11 @@ extern "C" fn status(n: i64) -> i32 {
 
 fn compile(runtime: &'static Runtime) -> Compiled {
     let jit = Jit::with_runtime(runtime).unwrap();
-    let kernel = mlp_kernel as *const u8;
-    // SAFETY: both have the type that the declarations call them with.
-    let jit = unsafe { jit.kernel("mlp_kernel", kernel).kernel("status", status as *const u8) };
+    let kernel: extern "C" fn(_, _, _, _) = mlp_kernel;
+    // SAFETY: both are sound for the arguments of the declarations.
+    let jit = unsafe {
+        jit.kernel("mlp_kernel", kernel).kernel("status", status as extern "C" fn(_) -> _)
+    };
     jit.compile(&TEXT.parse::<Library>().unwrap()).unwrap()
 }
 
@@ -47,12 +49,12 @@ fn tensors_are_passed_as_they_are() {
     type Mlp = unsafe extern "C" fn(*const DLTensor, *const DLTensor, f32) -> i32;
     for runtime in runtimes() {
         let compiled = compile(runtime);
-        // SAFETY: this is its type in C.
+        // SAFETY: this is the type of the function in C.
         let mlp = unsafe { transmute::<*const c_void, Mlp>(address(&compiled, "mlp")) };
         let (mut x, mut y, mut short) = ([1.0_f32, 2.0, 3.0], [0.0_f32; 3], [0.0_f32; 2]);
         let given = TensorView::new(&mut x);
         let (good, bad) = (TensorView::new(&mut y), TensorView::new(&mut short));
-        // SAFETY: these are tensors, or NULL.
+        // SAFETY: the arguments are tensors, or NULL.
         let statuses = unsafe {
             [good.view(), bad.view(), std::ptr::null()].map(|y: *const DLTensor| {
                 let status = mlp(given.view(), y, 2.0);
@@ -77,7 +79,7 @@ fn tensors_are_passed_as_they_are() {
 fn results_are_written_if_all_went_well() {
     for runtime in runtimes() {
         let compiled = compile(runtime);
-        // SAFETY: this is its type in C.
+        // SAFETY: this is the type of the function in C.
         let half: extern "C" fn(i64, *mut i64) -> i32 =
             unsafe { transmute(address(&compiled, "half")) };
         let mut result = -1;
@@ -88,14 +90,14 @@ fn results_are_written_if_all_went_well() {
         let empty = compiled.raised(-1).to_string();
         assert_eq!(empty, "RuntimeError: the call returned -1 without an error");
 
-        // SAFETY: this is its type in C.
+        // SAFETY: this is the type of the function in C.
         let same: extern "C" fn(*const Any, *mut Any) -> i32 =
             unsafe { transmute(address(&compiled, "same")) };
         let mut result = Any::NONE;
         assert_eq!(same(&Any::int(TypeIndex::INT, 7), &mut result), 0);
         assert_eq!((result.ty(), result.bits()), (TypeIndex::INT, 7));
 
-        // SAFETY: this is its type in C.
+        // SAFETY: this is the type of the function in C.
         let checked: extern "C" fn(i64) -> i32 =
             unsafe { transmute(address(&compiled, "checked")) };
         assert_eq!((checked(0), checked(9)), (0, -1));
@@ -104,12 +106,12 @@ fn results_are_written_if_all_went_well() {
     }
 }
 
-/// Nothing is read of such a text: there is no room for its copy.
+/// The text is not read if its copy does not fit into memory.
 #[test]
 fn a_size_beyond_memory_is_an_error() {
     for runtime in runtimes() {
         let compiled = compile(runtime);
-        // SAFETY: this is its type in C.
+        // SAFETY: this is the type of the function in C.
         let counted: extern "C" fn(*const u8, i64, *mut i64) -> i32 =
             unsafe { transmute(address(&compiled, "counted")) };
         let (text, mut result) = (*b"nine char", -1);
@@ -124,7 +126,7 @@ fn a_size_beyond_memory_is_an_error() {
     }
 }
 
-/// The function of the FFI is there too, and only what is declared `extern` is in C.
+/// An `extern` declaration has both functions, others have none in C.
 #[test]
 fn names() {
     let compiled = compile(Runtime::builtin());
@@ -143,7 +145,7 @@ fn names() {
 #[test]
 fn addresses_are_good_as_long_as_a_handle() {
     let compiled = compile(Runtime::builtin());
-    // SAFETY: this is its type in C.
+    // SAFETY: this is the type of the function in C.
     let half: extern "C" fn(i64, *mut i64) -> i32 =
         unsafe { transmute(address(&compiled, "half")) };
     let clone = compiled.clone();

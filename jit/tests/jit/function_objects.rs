@@ -26,7 +26,7 @@ fn function_objects_keep_the_code() {
     for runtime in runtimes() {
         let freed = Arc::new(AtomicUsize::new(0));
         // SAFETY: sound for any one argument.
-        let compiled = unsafe { jit(runtime, &freed).compile_ir(&identity()) }.unwrap();
+        let compiled = unsafe { jit(runtime, &freed).emit(&identity()) }.unwrap().finish().unwrap();
         let function = compiled.function("identity").unwrap();
         drop(compiled);
         let object = function.into_ffi_function(Context::none()).unwrap();
@@ -34,7 +34,7 @@ fn function_objects_keep_the_code() {
         let clone = object.clone();
         drop(object);
         assert_eq!(int(clone.call((42,))), 42);
-        // SAFETY: the reference goes back and forth.
+        // SAFETY: the new handle takes the reference over.
         let object = unsafe { FfiFunction::from_raw(clone.into_raw(), runtime) }.unwrap();
         assert_eq!(freed.load(Ordering::SeqCst), 0);
         drop(object);
@@ -42,7 +42,7 @@ fn function_objects_keep_the_code() {
     }
 }
 
-/// `next(step)` adds to the counter that is the context: `kernel(self, step)`.
+/// `next(step)` calls `kernel(self, step)`, which adds to the counter in the context.
 fn counter() -> Module {
     let mut module = Module::default();
     wrapper(&mut module, "next", |b| {
@@ -72,8 +72,8 @@ fn closures_get_their_context() {
         let jit = jit(runtime, &freed).closure("next");
         // SAFETY: contexts are counters.
         let compiled = unsafe {
-            let jit = jit.kernel("kernel", advance as *const u8);
-            jit.compile_ir(&counter()).unwrap()
+            let jit = jit.kernel("kernel", advance as extern "C" fn(_, _) -> _);
+            jit.emit(&counter()).unwrap().finish().unwrap()
         };
         let next = compiled.function("next").unwrap();
         drop(compiled);
@@ -121,7 +121,7 @@ fn raw_contexts_are_freed_once() {
         let jit = Jit::with_runtime(runtime).unwrap().closure("handle");
         // SAFETY: the handle is returned and not followed.
         let (function, context) = unsafe {
-            let compiled = jit.compile_ir(&module).unwrap();
+            let compiled = jit.emit(&module).unwrap().finish().unwrap();
             (compiled.function("handle").unwrap(), Context::from_raw(pointer, Some(free)))
         };
         let object = function.into_ffi_function(context).unwrap();
@@ -137,8 +137,8 @@ fn raw_contexts_are_freed_once() {
 fn global_functions() {
     for runtime in runtimes() {
         // SAFETY: sound for any one argument.
-        let compiled = unsafe { Jit::with_runtime(runtime).unwrap().compile_ir(&identity()) };
-        let function = compiled.unwrap().function("identity").unwrap();
+        let jit = unsafe { Jit::with_runtime(runtime).unwrap().emit(&identity()) };
+        let function = jit.unwrap().finish().unwrap().function("identity").unwrap();
         let object = function.into_ffi_function(Context::none()).unwrap();
         let name = "codegen.tests.identity";
         if *runtime.origin() == Origin::BuiltIn {

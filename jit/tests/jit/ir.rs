@@ -1,4 +1,4 @@
-//! Hand-written host IR for tests: functions of the FFI that check nothing.
+//! Hand-written host IR for tests: FFI functions that check nothing.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::left_out::missing;
 use tvm_ffi_codegen::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value};
 use tvm_ffi_codegen_jit::{CallError, Compiled, Error, Jit, Origin, Returned, Runtime, runtime};
 
-/// Every runtime that there is on this machine: the built-in one first.
+/// Returns the built-in runtime, and the installed one if there is any.
 pub(crate) fn runtimes() -> Vec<&'static Runtime> {
     static FOUND: OnceLock<Option<&'static Runtime>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
@@ -16,7 +16,7 @@ pub(crate) fn runtimes() -> Vec<&'static Runtime> {
         if *default.origin() != Origin::BuiltIn {
             return Some(default);
         }
-        // SAFETY: who runs the tests vouches for the path.
+        // SAFETY: whoever runs the tests vouches for the path.
         unsafe { Runtime::ask_tool(Duration::from_secs(60)) }.ok()
     });
     if found.is_none() {
@@ -25,33 +25,33 @@ pub(crate) fn runtimes() -> Vec<&'static Runtime> {
     std::iter::once(Runtime::builtin()).chain(*found).collect()
 }
 
-/// The one that is not built in. Without it a test of nothing else says that it is left out, and ends.
+/// Returns the installed runtime. Without it tests that need it print that they are left out.
 pub(crate) fn installed() -> Option<&'static Runtime> {
     runtimes().get(1).copied()
 }
 
-/// Compiles hand-written host IR, which is sound for what its test passes.
+/// Compiles hand-written host IR, which is sound for the arguments that its test passes.
 pub(crate) fn compile(runtime: &'static Runtime, module: &Module) -> Result<Compiled, Error> {
     tvm_ffi_codegen::ir::verify(module).unwrap();
-    // SAFETY: see above.
-    unsafe { Jit::with_runtime(runtime)?.compile_ir(module) }
+    // SAFETY: as said above.
+    unsafe { Jit::with_runtime(runtime)?.emit(module) }?.finish()
 }
 
-/// An integer that a call returns.
+/// Converts the result of a call to an integer.
 pub(crate) fn int(result: Result<Returned, CallError>) -> i64 {
     result.unwrap().try_into().unwrap()
 }
 
-/// A float that a call returns.
+/// Converts the result of a call to a float.
 pub(crate) fn float(result: Result<Returned, CallError>) -> f64 {
     result.unwrap().try_into().unwrap()
 }
 
-/// `handle`, `args`, `num_args` and `result` of a wrapper.
+/// The index of a wrapper's parameter `handle`.
 pub(crate) const HANDLE: usize = 0;
-/// See [`HANDLE`].
+/// The index of a wrapper's parameter `args`.
 pub(crate) const ARGS: usize = 1;
-/// See [`HANDLE`].
+/// The index of a wrapper's parameter `result`.
 pub(crate) const RESULT: usize = 3;
 
 /// Adds the wrapper `__tvm_ffi_<name>`. `body` ends the function.
@@ -64,7 +64,7 @@ pub(crate) fn wrapper(module: &mut Module, name: &str, body: impl FnOnce(&mut Bu
     module.functions.push(function);
 }
 
-/// Writes a result and returns.
+/// Writes a result and returns 0.
 pub(crate) fn succeed(b: &mut Builder<'_>, type_index: i32, payload: Value) {
     let (result, index) = (b.param(RESULT), b.i64(type_index.into()));
     b.store(index, result, 0);
@@ -73,7 +73,7 @@ pub(crate) fn succeed(b: &mut Builder<'_>, type_index: i32, payload: Value) {
     b.ret(Some(zero));
 }
 
-/// A function to import.
+/// Declares a function to import.
 pub(crate) fn import(
     b: &mut Builder<'_>,
     name: &str,
@@ -84,13 +84,13 @@ pub(crate) fn import(
     b.module.declare(name, Linkage::Import, kind)
 }
 
-/// The payload of an argument.
+/// Loads the payload of an argument.
 pub(crate) fn arg(b: &mut Builder<'_>, ty: Type, index: i32) -> Value {
     let args = b.param(ARGS);
     b.load(ty, args, 16 * index + 8)
 }
 
-/// A module with one wrapper that returns its first argument as it came: no objects.
+/// A module with one wrapper that returns its first argument unchanged, which must be no object.
 pub(crate) fn identity() -> Module {
     let mut module = Module::default();
     wrapper(&mut module, "identity", |b| {
@@ -105,7 +105,7 @@ pub(crate) fn identity() -> Module {
     module
 }
 
-/// A module with one wrapper that returns what `symbol(int, int)` says of two integers.
+/// A module with one wrapper that returns `symbol(x, y)` of two integers.
 pub(crate) fn binary(name: &str, symbol: &str) -> Module {
     let mut module = Module::default();
     wrapper(&mut module, name, |b| {
@@ -117,7 +117,7 @@ pub(crate) fn binary(name: &str, symbol: &str) -> Module {
     module
 }
 
-/// A module with one wrapper that returns its first argument, owned.
+/// A module with one wrapper that returns an owned copy of its first argument.
 pub(crate) fn share() -> Module {
     let mut module = Module::default();
     wrapper(&mut module, "share", |b| {

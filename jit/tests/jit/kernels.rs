@@ -1,10 +1,11 @@
-//! Kernels: by address, in the module, missing, and of another type.
+//! Kernels: given as functions, by address and in the native module; missing kernels, and kernels of another type.
 
 use crate::ir::{arg, binary, compile, import, int, runtimes, succeed, wrapper};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use tvm_ffi_codegen::ir::{Module, Type};
+use cranelift_module::{Linkage, Module, ModuleError};
+use tvm_ffi_codegen::ir::{self, Type};
 use tvm_ffi_codegen_jit::{Error, Jit, Runtime};
 
 extern "C" fn subtract(x: i64, y: i64) -> i64 {
@@ -17,8 +18,8 @@ fn kernels_are_called_by_address() {
         let jit = Jit::with_runtime(runtime).unwrap();
         // SAFETY: the kernel is sound for all integers that this test passes.
         let compiled = unsafe {
-            let jit = jit.kernel("kernel", subtract as *const u8);
-            jit.compile_ir(&binary("subtract", "kernel")).unwrap()
+            let jit = jit.kernel("kernel", subtract as extern "C" fn(_, _) -> _);
+            jit.emit(&binary("subtract", "kernel")).unwrap().finish().unwrap()
         };
         let returned = compiled.function("subtract").unwrap().call((50, 8));
         assert_eq!(int(returned), 42);
@@ -27,20 +28,20 @@ fn kernels_are_called_by_address() {
     }
 }
 
-/// What the declarations call, and what a function of the module calls, is called; another name is not, nor that of a
-/// function of the runtime or of the module, which go first.
+/// Kernels that declarations or functions of the native module call are called. Kernels of other names are not, nor are
+/// those that a function of the runtime or of the native module precedes.
 #[test]
 fn kernels_that_nobody_calls_are_known() {
     let library = "f(x: int64, y: int64) -> int64 = first(x, y); g(x: int64, y: int64) -> int64 = product(x, y);";
     let given = ["second", "frist", "first", "product", "TVMFFIErrorMoveFromRaised"];
     for runtime in runtimes() {
-        let subtract = subtract as *const u8;
+        let subtract: extern "C" fn(_, _) -> _ = subtract;
         let give = |jit: Jit, name: &&str| {
             // SAFETY: the kernel is sound for all integers that this test passes.
             unsafe { jit.kernel(name, subtract) }
         };
-        let mut jit = given.iter().fold(Jit::with_runtime(runtime).unwrap(), give);
-        define(&mut jit, "product", Some("second"));
+        let jit = given.iter().fold(Jit::with_runtime(runtime).unwrap(), give);
+        let jit = define(jit, "product", Some("second"));
         let compiled = jit.compile(&library.parse().unwrap()).unwrap();
         let expected = ["TVMFFIErrorMoveFromRaised", "frist", "product"];
         assert_eq!(compiled.uncalled().collect::<Vec<_>>(), expected);
@@ -49,14 +50,20 @@ fn kernels_that_nobody_calls_are_known() {
 }
 
 /// Defines `name(x, y) = x * y`, or calls `callee` instead of multiplying.
-pub(crate) fn define(jit: &mut Jit, name: &str, callee: Option<&str>) {
-    // SAFETY: what is defined here is sound for the integers that this file passes.
-    let module = unsafe { jit.module() };
+fn define(jit: Jit, name: &str, callee: Option<&str>) -> Jit {
+    // SAFETY: the function is sound for the integers that this file passes.
+    unsafe { jit.define(|module| define_in(module, name, callee)) }.unwrap()
+}
+
+fn define_in(
+    module: &mut dyn Module,
+    name: &str,
+    callee: Option<&str>,
+) -> Result<(), Box<ModuleError>> {
     let mut signature = module.make_signature();
     signature.params = vec![AbiParam::new(types::I64); 2];
     signature.returns = vec![AbiParam::new(types::I64)];
-    let linkage = cranelift_module::Linkage::Local;
-    let id = module.declare_function(name, linkage, &signature).unwrap();
+    let id = module.declare_function(name, Linkage::Local, &signature)?;
     let (mut context, mut reused) = (Context::new(), FunctionBuilderContext::new());
     context.func.signature = signature.clone();
     let mut b = FunctionBuilder::new(&mut context.func, &mut reused);
@@ -67,8 +74,7 @@ pub(crate) fn define(jit: &mut Jit, name: &str, callee: Option<&str>) {
     let product = match callee {
         None => b.ins().imul(x, y),
         Some(callee) => {
-            let linkage = cranelift_module::Linkage::Import;
-            let callee = module.declare_function(callee, linkage, &signature).unwrap();
+            let callee = module.declare_function(callee, Linkage::Import, &signature)?;
             let callee = module.declare_func_in_func(callee, b.func);
             let call = b.ins().call(callee, &[x, y]);
             b.inst_results(call)[0]
@@ -77,17 +83,16 @@ pub(crate) fn define(jit: &mut Jit, name: &str, callee: Option<&str>) {
     b.ins().return_(&[product]);
     b.seal_all_blocks();
     b.finalize(module.isa().frontend_config());
-    module.define_function(id, &mut context).unwrap();
+    Ok(module.define_function(id, &mut context)?)
 }
 
 #[test]
 fn kernels_are_found_in_the_module() {
-    let mut jit = Jit::with_runtime(Runtime::builtin()).unwrap();
-    define(&mut jit, "multiply", None);
-    // SAFETY: the kernel is sound for all integers; what the module defines goes first.
+    let jit = define(Jit::with_runtime(Runtime::builtin()).unwrap(), "multiply", None);
+    // SAFETY: the kernel is sound for all integers; the one of the native module precedes it.
     let compiled = unsafe {
-        let jit = jit.kernel("multiply", subtract as *const u8);
-        jit.compile_ir(&binary("multiply", "multiply")).unwrap()
+        let jit = jit.kernel("multiply", subtract as extern "C" fn(_, _) -> _);
+        jit.emit(&binary("multiply", "multiply")).unwrap().finish().unwrap()
     };
     let returned = compiled.function("multiply").unwrap().call((6, 7));
     assert_eq!(int(returned), 42);
@@ -99,35 +104,36 @@ fn what_is_defined_nowhere_is_named() {
         symbols: symbols.iter().map(|&symbol| symbol.to_owned()).collect(),
     };
     for runtime in runtimes() {
-        // Symbols of declarations do not come from the process, whatever its type there.
+        // Symbols of declarations do not come from the process.
         for symbol in ["no_such_kernel", "free"] {
             let error = compile(runtime, &binary("f", symbol)).unwrap_err();
             assert_eq!(error, undefined(&[symbol]));
             assert_eq!(error.to_string(), format!("undefined: `{symbol}`"));
         }
-        // Those of the user's own code do.
-        let mut jit = Jit::with_runtime(runtime).unwrap();
-        define(&mut jit, "imports", Some("no_such_function"));
+        // Imports of the user's own code do.
+        let jit = Jit::with_runtime(runtime).unwrap();
+        let jit = define(jit, "imports", Some("no_such_function"));
         assert_eq!(jit.finish().unwrap_err(), undefined(&["no_such_function"]));
         #[cfg(unix)]
         {
-            let mut jit = Jit::with_runtime(runtime).unwrap();
-            define(&mut jit, "imports", Some("labs"));
+            let jit = define(Jit::with_runtime(runtime).unwrap(), "imports", Some("labs"));
             // SAFETY: `labs` ignores its second argument.
-            let compiled = unsafe { jit.compile_ir(&binary("abs", "imports")) }.unwrap();
+            let jit = unsafe { jit.emit(&binary("abs", "imports")) };
+            let compiled = jit.unwrap().finish().unwrap();
             let returned = compiled.function("abs").unwrap().call((-5, 0));
             assert_eq!(int(returned), 5);
         }
-        // Promised, and never defined; a kernel given by address is no definition.
-        let mut jit = Jit::with_runtime(runtime).unwrap();
+        // A kernel does not define a symbol that the native module promises to define.
+        let declare = |module: &mut dyn Module| -> Result<(), Box<ModuleError>> {
+            let (signature, linkage) = (module.make_signature(), Linkage::Export);
+            module.declare_function("promised", linkage, &signature)?;
+            module.declare_data("promised_data", linkage, false, false)?;
+            Ok(())
+        };
         // SAFETY: nothing is defined, nor called.
         let jit = unsafe {
-            let module = jit.module();
-            let signature = module.make_signature();
-            let linkage = cranelift_module::Linkage::Export;
-            module.declare_function("promised", linkage, &signature).unwrap();
-            module.declare_data("promised_data", linkage, false, false).unwrap();
-            jit.kernel("promised", subtract as *const u8)
+            let jit = Jit::with_runtime(runtime).unwrap().define(declare).unwrap();
+            jit.kernel("promised", subtract as extern "C" fn(_, _) -> _)
         };
         assert_eq!(jit.finish().unwrap_err(), undefined(&["promised", "promised_data"]));
     }
@@ -135,19 +141,29 @@ fn what_is_defined_nowhere_is_named() {
 
 #[test]
 fn kernels_of_another_type_are_refused() {
-    let mut jit = Jit::with_runtime(Runtime::builtin()).unwrap();
-    define(&mut jit, "kernel", None);
-    let mut module = Module::default();
+    let mut module = ir::Module::default();
     wrapper(&mut module, "f", |b| {
         let kernel = import(b, "kernel", &[Type::I64, Type::F64], Some(Type::I64));
         let (x, y) = (arg(b, Type::I64, 0), arg(b, Type::F64, 1));
         let value = b.call_value(kernel, &[x, y]);
         succeed(b, 1, value);
     });
+    let jit = || Jit::with_runtime(Runtime::builtin()).unwrap();
     // SAFETY: it is refused.
-    let error = unsafe { jit.compile_ir(&module) }.unwrap_err();
+    let error = unsafe { define(jit(), "kernel", None).emit(&module) }.unwrap_err();
     let Error::Backend(backend_cranelift::Error::Kernel { symbol, argument, .. }) = error else {
         panic!("{error}")
     };
     assert_eq!((symbol.as_str(), argument), ("kernel", Some(1)));
+    // SAFETY: it is refused.
+    let error = unsafe {
+        jit().kernel("kernel", subtract as extern "C" fn(_, _) -> _).emit(&module).unwrap_err()
+    };
+    assert_eq!(
+        error.to_string(),
+        "kernel `kernel` is called as (i64, f64) -> i64 and was given as (i64, i64) -> i64"
+    );
+    // SAFETY: it is not called.
+    let jit = unsafe { jit().kernel_at("kernel", subtract as *const u8).emit(&module) };
+    assert_eq!(jit.unwrap().finish().unwrap().names().collect::<Vec<_>>(), ["f"]);
 }

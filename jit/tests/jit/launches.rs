@@ -1,9 +1,9 @@
-//! Launches: what is asked of whoever compiles them. What they do is tested where a driver is at hand.
+//! Conditions for compiling launches. Tests with a driver are in the suite.
 
 use tvm_ffi_codegen::{Image, Library};
 use tvm_ffi_codegen_jit::{Error, Jit, Runtime};
 
-/// A library with an image that no driver will see.
+/// A library with an image that is never loaded.
 fn library() -> Library {
     let text = "image code;
         f(x: Tensor([n], int8, device=cuda)) -> None = { launch code.\"k\"(x.data) grid(n) block(1); };";
@@ -22,7 +22,7 @@ fn somebody_vouches_for_kernels() {
     // SAFETY: nothing is launched.
     let compiled = unsafe { jit().launches() }.compile(&library().with_prepare("warm")).unwrap();
     assert_eq!(compiled.names().collect::<Vec<_>>(), ["f", "warm"]);
-    // SAFETY: no function runs, and no kernel does.
+    // SAFETY: no function and no GPU kernel is running.
     unsafe { compiled.unload_images() };
 }
 

@@ -1,8 +1,8 @@
-//! What becomes of tests that the machine has not all for: they fail in CI, and elsewhere say so.
+//! Tests that need tools that the machine lacks: they fail in CI, and elsewhere print that they are left out.
 
 use std::io::{self, Write};
 
-/// A test, or a part of it, that cannot run since something is missing that `tests/setup` installs.
+/// Prints that the test, or a part of it, does not run without a tool that `tests/setup` installs.
 ///
 /// # Panics
 /// In CI, where nothing may be missing.
@@ -11,8 +11,8 @@ pub(crate) fn missing(what: &str) {
     left_out(&format!("there is no {what}"));
 }
 
-/// Says that a test, or a part of it, does not run, and why. What is printed by `eprintln` the harness would keep to
-/// itself, since the test passes.
+/// Prints why the test, or a part of it, does not run. The harness hides the output of `eprintln` in tests that pass, so
+/// this writes to standard error itself.
 pub(crate) fn left_out(reason: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");

@@ -1,4 +1,4 @@
-//! The JIT, with every runtime that there is on the machine.
+//! Tests of the JIT, with every runtime on the machine.
 
 mod addresses;
 mod arguments;
@@ -22,4 +22,5 @@ mod passing;
 mod runtime;
 mod shared;
 mod tensors;
+mod typed;
 mod unwinding;

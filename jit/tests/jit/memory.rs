@@ -1,4 +1,4 @@
-//! Memory of code: how long it lives, how it is protected, how many libraries there may be.
+//! Memory of code: its lifetime, its protection, and the number of libraries.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn code_lives_as_long_as_its_last_handle() {
     let count = || freed.load(Ordering::SeqCst);
     let jit = Jit::with_runtime(Runtime::builtin()).unwrap().keep(Counted(freed.clone()));
     // SAFETY: sound for any one argument.
-    let compiled = unsafe { jit.compile_ir(&identity()) }.unwrap();
+    let compiled = unsafe { jit.emit(&identity()) }.unwrap().finish().unwrap();
     let function = compiled.function("identity").unwrap();
     let clones = (compiled.clone(), function.clone());
     drop((compiled, clones));
@@ -32,16 +32,14 @@ fn code_lives_as_long_as_its_last_handle() {
     drop(function);
     assert_eq!(count(), 1);
 
-    // A JIT that is given up frees as well.
-    let jit = Jit::with_runtime(Runtime::builtin()).unwrap();
-    let mut jit = jit.keep(Counted(freed.clone()));
+    // Dropping a JIT frees its values too.
+    let jit = Jit::with_runtime(Runtime::builtin()).unwrap().keep(Counted(freed.clone()));
     // SAFETY: it is not called.
-    unsafe { jit.emit(&identity()) }.unwrap();
-    drop(jit);
+    drop(unsafe { jit.emit(&identity()) }.unwrap());
     assert_eq!(count(), 2);
 }
 
-/// Pages by protection, as `r-xp` and so on, of the mapping that an address is in.
+/// Returns the protection of the mapping that an address is in, such as `r-xp`.
 #[cfg(target_os = "linux")]
 fn protection(address: usize) -> Option<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
@@ -75,7 +73,7 @@ fn memory_is_never_writable_and_executable() {
     }
 }
 
-/// `f<i>` returns `i` plus what `f<i+1>` returns, so that code spreads over runs of pages and calls across.
+/// `f<i>` returns `i` plus the result of `f<i+1>`, so that calls cross from one run of pages to the next.
 #[test]
 fn large_modules_span_runs_of_pages() {
     const COUNT: i64 = 1500;
@@ -102,7 +100,7 @@ fn large_modules_span_runs_of_pages() {
     assert_eq!(sum, COUNT * (COUNT - 1) / 2);
 }
 
-/// Mappings of the process; the system allows 65,530.
+/// Number of mappings of the process. Linux allows 65,530.
 #[cfg(target_os = "linux")]
 fn mappings() -> usize {
     std::fs::read_to_string("/proc/self/maps").unwrap().lines().count()
@@ -116,7 +114,7 @@ fn resident() -> usize {
     pages * region::page::size()
 }
 
-/// Live libraries share mappings; when they go, in any order, their memory does, and is used again.
+/// Live libraries share mappings. Dropping them in any order frees their memory, which later libraries use.
 #[test]
 #[cfg(target_os = "linux")]
 fn twenty_thousand_libraries_live_at_once() {
@@ -132,21 +130,21 @@ fn twenty_thousand_libraries_live_at_once() {
         assert_eq!(int(function.call((index,))), index as i64);
     }
     let all = resident();
-    // Every other one goes, and as many others come.
+    // Every other library is dropped, and as many new ones are made.
     let mut turn = 0..;
     libraries.retain(|_| turn.next().unwrap() % 2 == 0);
     libraries.extend((0..COUNT / 2).map(make));
     let grown = mappings().saturating_sub(before);
     assert!(grown < 500, "{grown} mappings more");
     assert_eq!(int(libraries[COUNT - 1].function("identity").unwrap().call((7,))), 7);
-    // The newest first, which is what libgcc before version 13 finds quickly.
+    // libgcc before version 13 deregisters the newest frames quickly.
     while libraries.pop().is_some() {}
     let (size, freed) = (region::page::size(), all.saturating_sub(resident()));
-    // Other tests run meanwhile, and use some.
+    // Other tests use memory meanwhile.
     assert!(freed >= COUNT * size / 2, "{freed} bytes of {all} were given back");
 }
 
-/// Pages, unwind tables and the debugger's list are those of the process: threads that compile, call and drop.
+/// Pages, unwind tables and the debugger's list are global, and threads compile, call and drop at the same time.
 #[test]
 fn threads_compile_and_drop_at_the_same_time() {
     const TURNS: usize = 40;
@@ -159,8 +157,8 @@ fn threads_compile_and_drop_at_the_same_time() {
             let options =
                 JitOptions { runtime: Runtime::builtin(), observers, ..JitOptions::default() };
             // SAFETY: sound for any one number.
-            let compiled = unsafe { Jit::with_options(options).unwrap().compile_ir(&module) };
-            live.push(compiled.unwrap().function("identity").unwrap());
+            let jit = unsafe { Jit::with_options(options).unwrap().emit(&module) };
+            live.push(jit.unwrap().finish().unwrap().function("identity").unwrap());
             if turn % 3 == thread % 3 {
                 live.swap_remove(turn % live.len());
             }

@@ -8,9 +8,11 @@ use abi_spec::TypeIndex;
 use abi_spec::library_bin::{ImportTree, LOADER_PREFIX, Module, Node};
 use tvm_ffi_codegen::{Library, Options};
 use tvm_ffi_codegen_jit::abi::{Any, ByteArray, Object, SafeCall};
-use tvm_ffi_codegen_jit::{Compiled, Error, FfiFunction, Jit, ObjectRef, Returned, Runtime};
+use tvm_ffi_codegen_jit::{
+    Compiled, Error, FfiFunction, Jit, JitOptions, ObjectRef, Returned, Runtime,
+};
 
-/// The installed runtime, if there is one, and the promise of one thread at a time.
+/// Returns the installed runtime, and a guard that keeps other tests of this file waiting.
 fn installed() -> Option<(&'static Runtime, MutexGuard<'static, ()>)> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -33,18 +35,20 @@ fn compile(
 ) -> Compiled {
     let mut library: Library = text.parse().unwrap();
     library.imports = imports;
-    let jit = Jit::with_runtime(runtime).unwrap();
-    // SAFETY: both have the type that declarations here call them with.
-    let jit = unsafe { jit.kernel("one", one as *const u8).kernel("two", two as *const u8) };
-    jit.compile_with(&library, &Options { metadata: true, ..Jit::OPTIONS }).unwrap()
+    let lowering = Options { metadata: true, ..Jit::OPTIONS };
+    let options = JitOptions { runtime, lowering, ..JitOptions::default() };
+    let (one, two): (extern "C" fn() -> _, extern "C" fn() -> _) = (one, two);
+    // SAFETY: both are sound.
+    let jit = unsafe { Jit::with_options(options).unwrap().kernel("one", one).kernel("two", two) };
+    jit.compile(&library).unwrap()
 }
 
 fn into_module(compiled: Compiled) -> Result<ObjectRef, Error> {
-    // SAFETY: every test that looks anything up holds the guard.
+    // SAFETY: every test that looks symbols up holds the guard.
     unsafe { compiled.into_module() }
 }
 
-/// Asks a module for something by the name of a function: also its imports, if `deep`.
+/// Calls a method of a module with the name of a function; `deep` searches imports too.
 fn ask(module: &ObjectRef, method: &str, name: &str, deep: bool) -> Returned {
     let method = FfiFunction::global(method, module.runtime()).unwrap().unwrap();
     let name = CString::new(name).unwrap();
@@ -60,15 +64,15 @@ fn text(module: &ObjectRef, method: &str, name: &str) -> Option<String> {
     ask(module, method, name, false).option()?.try_into().ok()
 }
 
-/// A loader: the bytes are a declaration, and the module is one of it. Bytes that are none raise what is
-/// wrong, but `number` returns one.
+/// A loader that compiles its bytes, which are a declaration. It returns an integer for `number`, and raises an error for
+/// other bytes.
 unsafe extern "C" fn load(_: *mut c_void, args: *const Any, _: i32, result: *mut Any) -> i32 {
-    // SAFETY: the loader gets one argument, bytes, and a place for its result.
+    // SAFETY: the loader gets one argument, bytes, and a pointer for its result.
     let (argument, result) = unsafe { (&*args, &mut *result) };
     let bytes = match argument.ty() {
         // SAFETY: all bytes of the payload are initialised.
         TypeIndex::SMALL_BYTES => unsafe { &argument.payload.bytes[..argument.small_len as usize] },
-        // SAFETY: bytes have an array behind the header.
+        // SAFETY: the cell of bytes is a byte array.
         TypeIndex::BYTES => unsafe {
             (*argument.pointer().cast::<Object>().add(1).cast::<ByteArray>()).bytes()
         },
@@ -111,10 +115,10 @@ fn register_loader(kind: &str, runtime: &'static Runtime) {
     function.register_global(&format!("{LOADER_PREFIX}{kind}"), true).unwrap();
 }
 
-/// Modules, each with what it imports.
+/// Modules, each with the indices of its imports.
 type Nodes<'a> = &'a [(&'static str, &'a [usize])];
 
-/// A tree of these modules, each with its imports: `_lib` is the library itself, the rest is for [`load`].
+/// Makes an import tree of these modules: `_lib` is the library itself, others are bytes for [`load`].
 fn tree(kind: &'static str, nodes: Nodes<'_>) -> Option<ImportTree<'static>> {
     let module = |text: &'static str| match text {
         "_lib" => Module::Library,
@@ -164,7 +168,7 @@ fn libraries_with_the_same_names_are_different_modules() {
     assert!(objects.windows(2).all(|pair| pair[0] != pair[1]));
 }
 
-/// The loaders make modules themselves, while the module of the library is made.
+/// Loaders make modules while the module of the library is made.
 #[test]
 fn imports_are_loaded_and_attached() {
     let Some((runtime, _guard)) = installed() else { return };
@@ -188,12 +192,12 @@ fn imports_are_loaded_and_attached() {
     }
 }
 
-/// Looks up a function as kernels do, with what is in the context.
+/// Looks a function up as kernels do, with the value of the library context.
 fn from_imports(context: i64, name: &str, runtime: &'static Runtime) -> Option<i64> {
     type Lookup = unsafe extern "C" fn(*mut c_void, *const c_char, *mut *mut Object) -> i32;
     let lookup = runtime.symbol("TVMFFIEnvModLookupFromImports").unwrap();
     let (name, mut object) = (CString::new(name).unwrap(), std::ptr::null_mut());
-    // SAFETY: this is the type of the function, and the context what it expects. The function is borrowed.
+    // SAFETY: this is the type of the function, and the context is a module. The result is borrowed.
     let function = unsafe {
         let lookup = std::mem::transmute::<*const c_void, Lookup>(lookup);
         let context = std::ptr::with_exposed_provenance_mut(context as usize);
@@ -204,7 +208,7 @@ fn from_imports(context: i64, name: &str, runtime: &'static Runtime) -> Option<i
     Some(int(function.call(())))
 }
 
-/// Kernels find the functions of imports by way of the context, which code of ours reads here.
+/// The library context leads kernels to the functions of imports. Here a function returns it.
 #[test]
 fn the_context_leads_to_the_imports() {
     use tvm_ffi_codegen::ir;
@@ -222,17 +226,17 @@ fn the_context_leads_to_the_imports() {
     });
     let jit = Jit::with_runtime(runtime).unwrap();
     // SAFETY: the function is sound with any arguments.
-    let compiled = unsafe { jit.compile_ir(&source) }.unwrap();
+    let compiled = unsafe { jit.emit(&source) }.unwrap().finish().unwrap();
     let function = compiled.function("context").unwrap();
     assert_eq!(int(function.call(())), 0);
     let module = into_module(compiled).unwrap();
     let context = call(&module, "context", false).unwrap();
     assert_eq!(from_imports(context, "g", runtime), Some(2));
-    // Also for who has taken the function before.
+    // Functions that were taken before see it too.
     assert_eq!(int(function.call(())), context);
 }
 
-/// Whatever the code needs is kept for ever, and freed where no module was made.
+/// Values that the code needs are kept for ever if there is a module, and freed otherwise.
 #[test]
 fn code_stays_only_if_there_is_a_module() {
     let Some((runtime, _guard)) = installed() else { return };
@@ -240,8 +244,8 @@ fn code_stays_only_if_there_is_a_module() {
     let witnesses = [(); 4].map(|()| Arc::new(()));
     let compiled = |witness: &Arc<()>, imports| {
         let jit = Jit::with_runtime(runtime).unwrap().keep(witness.clone());
-        // SAFETY: the kernel has the type that the declaration calls it with.
-        let jit = unsafe { jit.kernel("one", one as *const u8) };
+        // SAFETY: the kernel is sound.
+        let jit = unsafe { jit.kernel("one", one as extern "C" fn() -> _) };
         let mut library: Library = "f() -> int64 = one();".parse().unwrap();
         library.imports = imports;
         jit.compile(&library).unwrap()

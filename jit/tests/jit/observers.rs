@@ -1,6 +1,6 @@
-//! Debuggers and profilers see functions by name: real `gdb` and `perf`, where they run.
+//! Debuggers and profilers see functions by name: the map of `perf`, and real `gdb` and `perf` where they run.
 //!
-//! Each test starts this program again under the tool, with one test of it, `subject`, to be looked at.
+//! The tests of tools start this program again under the tool, with one test of it, `subject`.
 
 use std::process::{Command, Output};
 
@@ -8,40 +8,56 @@ use crate::left_out::{left_out, missing};
 use tvm_ffi_codegen::Library;
 use tvm_ffi_codegen_jit::{Jit, JitOptions, Observers};
 
-/// Says to `subject` that it is to run, and for how long.
+/// The environment variable that tells `subject` which tool looks at it: `trap` for a debugger, `spin` for a profiler.
 const ASKED: &str = "TVM_FFI_CODEGEN_TEST_SUBJECT";
 
 extern "C" fn raised() {
-    // SAFETY: a debugger is there, which stops here.
+    // SAFETY: the debugger stops at the signal.
     unsafe { libc::raise(libc::SIGTRAP) };
 }
 
-/// Takes a while, which the wrapper around it does not.
+/// Takes a while; the wrapper around it does not.
 extern "C" fn spin(turns: i64) -> i64 {
     (0..turns).fold(0, |sum, i| std::hint::black_box(sum ^ i))
 }
 
-/// Calls wrappers that observers are told of.
+/// Both wrappers are in the map of the profiler, at their addresses.
 #[test]
+#[cfg(unix)]
 fn subject() {
-    let Ok(asked) = std::env::var(ASKED) else { return };
+    let asked = std::env::var(ASKED).unwrap_or_default();
     let text = "observed_trap() -> None = raised(); observed_spin(n: int64) -> int64 = spin(n);";
     let library: Library = text.parse().unwrap();
     let debugger = asked == "trap";
     let observers = Observers { debugger, profiler: !debugger };
     let jit = Jit::with_options(JitOptions { observers, ..JitOptions::default() }).unwrap();
-    // SAFETY: the kernels have the types that the declarations call them with.
-    let jit =
-        unsafe { jit.kernel("raised", raised as *const u8).kernel("spin", spin as *const u8) };
+    // SAFETY: the kernels are sound, and a debugger is there if one of them traps.
+    let jit = unsafe {
+        jit.kernel("raised", raised as extern "C" fn())
+            .kernel("spin", spin as extern "C" fn(_) -> _)
+    };
     let compiled = jit.compile(&library).unwrap();
     if asked == "trap" {
         compiled.function("observed_trap").unwrap().call(()).unwrap();
         return;
     }
     let spin = compiled.function("observed_spin").unwrap();
-    (0..8_000_000_i64).for_each(|_| drop(spin.call((1,)).unwrap()));
-    let map = format!("/tmp/perf-{}.map", std::process::id());
-    println!("map: {map}\n{}", std::fs::read_to_string(&map).unwrap());
+    let turns = if asked == "spin" { 8_000_000_i64 } else { 1 };
+    (0..turns).for_each(|_| drop(spin.call((1,)).unwrap()));
+    let path = format!("/tmp/perf-{}.map", std::process::id());
+    let map = std::fs::read_to_string(&path).unwrap();
+    for name in ["observed_trap", "observed_spin"] {
+        let start = format!("{:x} ", compiled.function(name).unwrap().as_ptr() as usize);
+        let line =
+            map.lines().find(|line| line.starts_with(&start)).unwrap_or_else(|| panic!("{map}"));
+        assert!(line.ends_with(&format!(" __tvm_ffi_{name}")), "{line}");
+    }
+    // A profiler reads it when this program has ended.
+    if asked == "spin" {
+        println!("map: {path}");
+    } else {
+        std::fs::remove_file(path).unwrap();
+    }
 }
 
 /// Runs a tool on `subject`; `None` if the tool is not installed.
@@ -89,15 +105,12 @@ fn perf_names_wrappers() {
         left_out("perf does not run");
         return;
     };
-    let map = text(&recorded);
+    let printed = text(&recorded);
     let report = ["report", "-i", file, "--stdio", "--sort", "symbol"];
     let report = Command::new("perf").args(report).output().unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
-    let path = map.lines().find_map(|line| line.strip_prefix("map: ")).unwrap();
+    let path = printed.lines().find_map(|line| line.strip_prefix("map: ")).unwrap();
     std::fs::remove_file(path).unwrap();
-    for name in ["__tvm_ffi_observed_trap", "__tvm_ffi_observed_spin"] {
-        assert!(map.lines().any(|line| line.ends_with(name)), "{map}");
-    }
     let report = text(&report);
     assert!(report.contains("__tvm_ffi_observed_spin"), "{report}");
 }

@@ -1,4 +1,4 @@
-//! Errors of callees pass through wrappers: the same object, which shows one frame more.
+//! Errors of callees pass through wrappers: the same object, with one more line in its backtrace.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -11,7 +11,7 @@ use tvm_ffi_codegen::Library;
 use tvm_ffi_codegen_jit::abi::{Any, ByteArray, ErrorCell, Object};
 use tvm_ffi_codegen_jit::{HostFunction, Jit, Runtime};
 
-/// A kernel that raises the error that it is given.
+/// A kernel that raises its argument.
 extern "C" fn fails(error: *mut Object, set: extern "C" fn(*mut Object)) -> i32 {
     set(error);
     -1
@@ -58,8 +58,8 @@ impl Errors {
         error
     }
 
-    /// Raises the error in a kernel of the function, and takes it as the host would: it is the same one, and nobody
-    /// else holds it.
+    /// Raises the error in a kernel of the function and takes it from the slot. It is the same object, with no other
+    /// reference.
     fn raise(&self, function: &HostFunction, error: *mut Object) {
         let args =
             [error.cast(), self.set.cast_mut()].map(|at| Any::ptr(TypeIndex::OPAQUE_PTR, at));
@@ -75,7 +75,7 @@ impl Errors {
         }
     }
 
-    /// The same, and what its backtrace is then.
+    /// Raises the error and returns its backtrace afterwards.
     fn pass(&self, function: &HostFunction, error: *mut Object) -> String {
         self.raise(function, error);
         // SAFETY: the error is live, and nobody else uses it.
@@ -90,14 +90,14 @@ impl Errors {
 
 const FRAME: &str = "  File \"graph.py\", line 7, in passes\n";
 
-/// For every runtime, a function that passes errors on.
+/// Runs a test with a function that passes errors on, for every runtime.
 fn passing(test: impl Fn(&Errors, &HostFunction)) {
     let text = "@\"graph.py\":7 passes(error: ptr, set: ptr) -> None = try fails(error, set);";
     let library: Library = text.parse().unwrap();
     for runtime in runtimes() {
-        // SAFETY: the kernel has the type that the declaration calls it with.
-        let jit =
-            unsafe { Jit::with_runtime(runtime).unwrap().kernel("fails", fails as *const u8) };
+        let jit = Jit::with_runtime(runtime).unwrap();
+        // SAFETY: the kernel takes an error and the function of the runtime.
+        let jit = unsafe { jit.kernel("fails", fails as extern "C" fn(_, _) -> _) };
         let function = jit.compile(&library).unwrap().function("passes").unwrap();
         test(&Errors::of(runtime), &function);
     }
@@ -137,7 +137,7 @@ fn a_long_backtrace_takes_no_more() {
     });
 }
 
-/// Whoever makes an error by hand may leave the function out that changes its backtrace.
+/// Errors that are made by hand may lack the function that changes their backtrace.
 #[test]
 fn an_error_that_cannot_change_passes_as_it_is() {
     passing(|errors, function| {

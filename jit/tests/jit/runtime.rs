@@ -1,4 +1,4 @@
-//! Which runtime is used, and what happens where two meet.
+//! The choice of the runtime, and two runtimes in one process.
 
 use std::process::Command;
 use std::sync::atomic::Ordering;
@@ -34,7 +34,7 @@ fn runtime_functions_differ_by_runtime() {
 
 #[test]
 fn objects_are_counted() {
-    // Returns the object that it is given, with a new reference.
+    // Returns its argument, an object, with a new reference.
     let mut module = Module::default();
     wrapper(&mut module, "share", |b| {
         let inc = import(b, "TVMFFIObjectIncRef", &[Type::Ptr], Some(Type::I32));
@@ -69,7 +69,7 @@ fn objects_are_counted() {
     }
 }
 
-/// Two runtimes in the process: what belongs to one is refused by functions of the other.
+/// Functions of one runtime refuse objects of another.
 #[test]
 fn objects_do_not_cross() {
     let Some(installed) = installed() else { return };
@@ -90,7 +90,7 @@ fn objects_do_not_cross() {
         assert_eq!(function.call((&array,)).unwrap_err().to_string(), expected);
         assert!(function.call((object,)).is_ok());
     }
-    // Another handle to the same library is no other runtime.
+    // Two handles to one library are the same runtime.
     if let Origin::Environment(path) | Origin::Tool(path) = installed.origin() {
         // SAFETY: it is the runtime that was found before.
         let again = unsafe { Runtime::load(path) }.unwrap();
@@ -100,11 +100,11 @@ fn objects_do_not_cross() {
     }
 }
 
-/// This program again, with another environment: what [`found`] prints, and how long it took.
+/// Runs [`found`] in a process with another environment. Returns the line that it prints, and the time that it took.
 fn find(environment: &[(&str, &str)]) -> (String, Duration) {
     let program = std::env::current_exe().unwrap();
     let mut command = Command::new(program);
-    command.args(["--exact", "runtime::found", "--nocapture"]).env(ASKED, "1");
+    command.args(["--exact", "runtime::found", "--nocapture"]);
     command.env_remove("TVM_FFI_LIBRARY").envs(environment.iter().copied());
     let start = Instant::now();
     let output = command.output().unwrap();
@@ -113,18 +113,17 @@ fn find(environment: &[(&str, &str)]) -> (String, Duration) {
     (line.unwrap_or_else(|| panic!("{text}")).to_owned(), start.elapsed())
 }
 
-/// Says to `found` that it is to run.
-const ASKED: &str = "TVM_FFI_CODEGEN_TEST_RUNTIME";
-
-/// Prints which runtime is used, or why there is none; then whether the tool answers in time.
+/// The default runtime is used unless it replaces a library that was rejected. Prints its origin or the error, and
+/// whether the tool answers in time.
 #[test]
 fn found() {
-    if std::env::var(ASKED).is_err() {
-        return;
-    }
     let jit = Jit::new().map(|_| runtime().origin().to_string());
-    // SAFETY: who runs this vouches for the path.
+    assert_eq!(jit.as_ref().err(), runtime().rejected());
+    // SAFETY: whoever runs the tests vouches for the path.
     let asked = unsafe { Runtime::ask_tool(Duration::from_millis(300)) };
+    if let Ok(found) = asked {
+        assert!(matches!(found.origin(), Origin::Tool(path) if path.exists()), "{found:?}");
+    }
     let asked = asked.map(|_| ()).map_err(|error| error.to_string());
     println!("found: {} {asked:?}", jit.unwrap_or_else(|error| error.to_string()));
 }
@@ -166,7 +165,7 @@ fn the_runtime_is_explicit_and_no_tool_delays_anybody() {
     assert!(found.starts_with("/no/such/library.so is not a TVM FFI runtime: "), "{found}");
 }
 
-/// What needs the installed runtime fails in CI where there is none, and elsewhere says that it is left out.
+/// Tests that need the installed runtime fail in CI if there is none, and elsewhere print that they are left out.
 #[test]
 #[cfg(not(feature = "tvm-ffi"))]
 fn nothing_passes_silently_for_want_of_a_runtime() {

@@ -1,4 +1,4 @@
-//! Data that holds addresses, symbols of which every module has one, and atomic accesses, in process.
+//! Data with addresses, symbols that every module defines, and atomic accesses, in process.
 
 use std::thread;
 
@@ -8,7 +8,7 @@ use tvm_ffi_codegen::ir::{
 };
 use tvm_ffi_codegen_jit::Jit;
 
-/// A wrapper that adds its argument to a counter, atomically, by a function whose address is in a table.
+/// A wrapper that adds its argument to a counter atomically, through a function whose address is in a table.
 fn adder(name: &str) -> Module {
     let mut module = Module::default();
     let unary = Signature::new(&[Type::I64], Some(Type::I64));
@@ -45,15 +45,15 @@ fn adder(name: &str) -> Module {
     module
 }
 
-/// What is there once for a linker is there once for each module here: the counters are apart.
+/// A symbol that a linker merges exists once in each module here, so the counters are separate.
 #[test]
 fn modules_of_one_jit_share_nothing_and_threads_share_a_module() {
     const TURNS: i64 = 2_000;
     for runtime in runtimes() {
         let mut jit = Jit::with_runtime(runtime).unwrap();
         for name in ["one", "two"] {
-            // SAFETY: the wrappers are sound for an integer, which is what they get.
-            unsafe { jit.emit(&adder(name)) }.unwrap();
+            // SAFETY: the wrappers are sound for integers, and get integers.
+            jit = unsafe { jit.emit(&adder(name)) }.unwrap();
         }
         let compiled = jit.finish().unwrap();
         let [one, two] = ["one", "two"].map(|name| compiled.function(name).unwrap());

@@ -4,7 +4,7 @@ use crate::ir::{arg, float, import, succeed, wrapper};
 use tvm_ffi_codegen::ir::{Module, Type};
 use tvm_ffi_codegen_jit::{Error, Jit, Runtime, TensorView, abi};
 
-/// `describe(x)`: the address of element 0, as the kernel sees it, plus the sum of extents.
+/// A kernel reads the first element of a tensor.
 #[test]
 fn tensors_describe_the_memory_they_borrow() {
     extern "C" fn first(tensor: *const abi::DLTensor) -> f64 {
@@ -20,7 +20,8 @@ fn tensors_describe_the_memory_they_borrow() {
     });
     let jit = Jit::with_runtime(Runtime::builtin()).unwrap();
     // SAFETY: every tensor below has an element and is of `f32`.
-    let compiled = unsafe { jit.kernel("first", first as *const u8).compile_ir(&module).unwrap() };
+    let jit = unsafe { jit.kernel("first", first as extern "C" fn(_) -> _).emit(&module) };
+    let compiled = jit.unwrap().finish().unwrap();
     let first = compiled.function("first").unwrap();
     let call = |mut tensor: TensorView<'_>| float(first.call((&mut tensor,)));
     let mut data = [1_f32, 2.0, 3.0, 4.0, 5.0, 6.0];

@@ -1,4 +1,4 @@
-//! Unwinders pass through wrappers: the process's own, from inside a kernel.
+//! The unwinder of the process passes through wrappers.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,14 +24,14 @@ unsafe extern "C" fn visit(context: *mut c_void, frames: *mut c_void) -> i32 {
 
 static CALLER: AtomicUsize = AtomicUsize::new(0);
 
-/// How many frames there are from here on, and whether one of them is in the wrapper.
+/// Returns the number of frames behind that of the wrapper; -1 if there is no frame of the wrapper.
 extern "C" fn depth() -> i64 {
     let mut frames: Vec<usize> = Vec::new();
     // SAFETY: the vector is what `visit` expects.
     unsafe { _Unwind_Backtrace(visit, (&raw mut frames).cast()) };
     let wrapper = CALLER.load(Ordering::SeqCst);
     let in_wrapper = frames.iter().position(|&address| {
-        // SAFETY: only looks the address up.
+        // SAFETY: the unwinder only looks the address up.
         let start = unsafe {
             _Unwind_FindEnclosingFunction(std::ptr::with_exposed_provenance_mut(address - 1))
         };
@@ -46,9 +46,9 @@ extern "C" fn depth() -> i64 {
 fn backtraces_pass_through_wrappers() {
     let library: Library = "depth() -> int64 = depth();".parse().unwrap();
     for runtime in runtimes() {
-        // SAFETY: the kernel has the type that the declaration calls it with.
-        let jit =
-            unsafe { Jit::with_runtime(runtime).unwrap().kernel("depth", depth as *const u8) };
+        let jit = Jit::with_runtime(runtime).unwrap();
+        // SAFETY: the kernel is sound.
+        let jit = unsafe { jit.kernel("depth", depth as extern "C" fn() -> _) };
         let function = jit.compile(&library).unwrap().function("depth").unwrap();
         CALLER.store(function.as_ptr() as usize, Ordering::SeqCst);
         let found: i64 = function.call(()).unwrap().try_into().unwrap();

@@ -41,7 +41,7 @@ pub(crate) fn jit(library: &Library, kernels: &Kernels) -> Jit {
     let calls = library.functions.iter().flat_map(|function| function.body.kernel_calls());
     for codegen::KernelCall { symbol, .. } in calls {
         // SAFETY: kernels.h and the declarations agree, and a kernel that is not there is never called.
-        jit = unsafe { jit.kernel(symbol, kernels.address(symbol)) };
+        jit = unsafe { jit.kernel_at(symbol, kernels.address(symbol)) };
     }
     jit
 }
@@ -65,10 +65,10 @@ pub(crate) fn jit_stages(text: &str, kernels: &Kernels) -> ([f64; 6], Compiled) 
     let parsed = Instant::now();
     let module = lower_for_jit(&library);
     let lowered = Instant::now();
-    let mut jit = jit(&library, kernels);
+    let jit = jit(&library, kernels);
     let made = Instant::now();
     // SAFETY: lowering made it, and the kernels are what the declarations say.
-    unsafe { jit.emit(&module) }.unwrap_or_else(|error| panic!("{error}"));
+    let jit = unsafe { jit.emit(&module) }.unwrap_or_else(|error| panic!("{error}"));
     let emitted = Instant::now();
     let compiled = jit.finish().unwrap_or_else(|error| panic!("{error}"));
     let marks = [start, parsed, lowered, made, emitted, Instant::now()];

@@ -46,7 +46,7 @@ fn compile(library: &Library, runtime: &'static Runtime) -> Compiled {
     for codegen::KernelCall { symbol, .. } in calls {
         let address = kernels().address(symbol).unwrap_or_else(|| panic!("no kernel {symbol}"));
         // SAFETY: the kernels are what the declarations of the table say.
-        jit = unsafe { jit.kernel(symbol, address) };
+        jit = unsafe { jit.kernel_at(symbol, address) };
     }
     // SAFETY: the stand-in for the driver runs no kernel.
     let jit = unsafe { jit.launches() };
