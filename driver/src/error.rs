@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use target_lexicon::BinaryFormat;
 
+use crate::BackendName;
 use crate::printable::Printable;
-use crate::triton::Fault;
 
 /// Every failure is the fault of the input or of the machine; a bug of this library panics.
 #[derive(Debug)]
@@ -45,8 +45,15 @@ pub enum Error {
     },
     /// A kernel of Triton cannot be imported.
     Triton {
-        /// Why not.
-        fault: Fault,
+        /// The reason.
+        source: triton::Error,
+    },
+    /// An option makes no sense with the others.
+    Usage {
+        /// The field of [`Request`](crate::Request), which Python's option is named after.
+        option: &'static str,
+        /// The rest of the sentence that begins with the option.
+        reason: String,
     },
     /// The name of a target means nothing.
     Target {
@@ -59,8 +66,6 @@ pub enum Error {
     UnknownBackend {
         /// The name asked for.
         name: String,
-        /// Those that there are.
-        known: &'static [&'static str],
     },
     /// A backend or linker exists but was left out of this build.
     NotBuilt {
@@ -178,10 +183,12 @@ impl fmt::Display for Error {
             Error::Import { path, position: None, reason } => {
                 write!(f, "{}: {reason}", path.display())
             }
-            Error::Triton { fault } => write!(f, "{fault}"),
+            Error::Triton { source } => write!(f, "{source}"),
+            Error::Usage { option, reason } => write!(f, "option {option} {reason}"),
             Error::Target { name, source } => write!(f, "unknown target `{name}`: {source}"),
-            Error::UnknownBackend { name, known } => {
-                write!(f, "unknown backend `{name}`, expected one of {}", known.join(", "))
+            Error::UnknownBackend { name } => {
+                let known = BackendName::ALL.map(BackendName::name).join(", ");
+                write!(f, "unknown backend `{name}`, expected one of {known}")
             }
             Error::NotBuilt { name, feature } => {
                 write!(f, "{name} is not part of this build: enable the cargo feature `{feature}`")
@@ -266,24 +273,25 @@ impl fmt::Display for ObjectFault {
 
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            Error::Read { source, .. } | Error::Write { source, .. } => Some(source),
-            Error::Declaration { source, .. } => Some(source.as_ref()),
-            Error::Backend { source, .. } => Some(source.as_ref()),
-            Error::Import { .. }
-            | Error::Triton { .. }
-            | Error::Target { .. }
-            | Error::UnknownBackend { .. }
-            | Error::NotBuilt { .. }
-            | Error::Object { .. }
-            | Error::MissingSymbols { .. }
-            | Error::DuplicateSymbol { .. }
-            | Error::LibraryContext { .. }
-            | Error::NoLibrary { .. }
-            | Error::UnsupportedLink { .. }
-            | Error::Linker { .. } => None,
+        if let Error::Read { source, .. } | Error::Write { source, .. } = self {
+            Some(source)
+        } else if let Error::Declaration { source, .. } = self {
+            Some(source.as_ref())
+        } else if let Error::Backend { source, .. } = self {
+            Some(source.as_ref())
+        } else {
+            None
         }
     }
 }
 
 impl error::Error for ObjectFault {}
+
+impl From<triton::Error> for Error {
+    fn from(source: triton::Error) -> Error {
+        if let triton::Error::Declaration { source } = source {
+            return Error::Declaration { path: None, source };
+        }
+        Error::Triton { source }
+    }
+}

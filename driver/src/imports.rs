@@ -19,8 +19,8 @@
 //! ```
 //!
 //! ```
-//! use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
-//! use tvm_ffi_codegen_driver::{Form, Options, emit, inspect};
+//! use tvm_ffi_codegen_driver::imports::{extract, read_tree};
+//! use tvm_ffi_codegen_driver::{File, Request, inspect};
 //! # use codegen as tvm_ffi_codegen;
 //! use tvm_ffi_codegen::Library;
 //! use tvm_ffi_codegen::library_bin::ImportTree;
@@ -28,14 +28,14 @@
 //! let folder = tempfile::tempdir()?;
 //! let weights = folder.path().join("weights.bin");
 //! std::fs::write(&weights, [1, 2, 3])?;
-//! let tree = read_modules(&[("weights".to_owned(), weights)])?;
+//! let imports = vec![("weights".to_owned(), File::Path(weights))];
 //!
 //! let library: Library = "twice(n: int64) -> int64 = twice_kernel(n);".parse()?;
-//! let library = library.with_imports(tree.clone());
-//! let object = emit(&library, Form::Object, &Options::default())?;
+//! let object = Request { imports, ..Request::default() }.emit(&library)?;
 //!
 //! let blob = inspect::library_bin(&object)?.expect("the object embeds a tree");
-//! extract(&ImportTree::decode(blob)?, &folder.path().join("parts"))?;
+//! let tree = ImportTree::decode(blob)?;
+//! extract(&tree, &folder.path().join("parts"))?;
 //! assert_eq!(read_tree(&folder.path().join("parts/tree.toml"))?, tree);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -47,8 +47,7 @@ use std::path::{Path, PathBuf};
 use abi_spec::library_bin::{ImportTree, LIBRARY_KIND, Module, Node};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::file;
+use crate::{Error, File, file};
 
 /// What [`extract`] calls the description of the tree.
 pub const TREE_FILE: &str = "tree.toml";
@@ -77,26 +76,27 @@ struct Entry {
     imports: Vec<usize>,
 }
 
-/// The library, importing one module per kind and file, in order.
+/// Makes the tree of a library that imports one module per kind and file, in order.
 ///
 /// # Errors
 /// [`Error::Read`], and [`Error::Import`] for an empty file, or a kind that is empty, `_lib`, or holds a
 /// control character.
-pub fn read_modules(modules: &[(String, PathBuf)]) -> Result<ImportTree<'static>, Error> {
+pub(crate) fn read_modules(modules: &[(String, File)]) -> Result<ImportTree<'static>, Error> {
     let children = (1..=modules.len()).collect();
     let mut nodes = vec![Node { module: Module::Library, children }];
-    for (kind, path) in modules {
+    for (kind, file) in modules {
         if kind.contains(char::is_control) {
-            return Err(fault(path, format!("the kind {kind:?} holds a control character")));
+            let reason = format!("the kind {kind:?} holds a control character");
+            return Err(fault(&file.path(), reason));
         }
-        nodes.push(Node { module: custom(kind, path)?, children: Vec::new() });
+        nodes.push(Node { module: custom(kind, file)?, children: Vec::new() });
     }
     let tree = ImportTree { nodes };
     match tree.validate() {
         Ok(()) => Ok(tree),
         Err(error) => {
             let at = error.node().and_then(|node| modules.get(node.wrapping_sub(1)));
-            Err(fault(at.map_or(Path::new(""), |(_, path)| path), error))
+            Err(fault(&at.map_or_else(PathBuf::new, |(_, file)| file.path()), error))
         }
     }
 }
@@ -128,7 +128,7 @@ pub fn read_tree(path: &Path) -> Result<ImportTree<'static>, Error> {
                 ));
             }
             None => return Err(fault(path, format!("module {index} has no file"))),
-            Some(file) => custom(&kind, &folder.join(file))?,
+            Some(file) => custom(&kind, &File::Path(folder.join(file)))?,
         };
         nodes.push(Node { module, children: imports });
     }
@@ -137,8 +137,8 @@ pub fn read_tree(path: &Path) -> Result<ImportTree<'static>, Error> {
     Ok(tree)
 }
 
-fn custom(kind: &str, path: &Path) -> Result<Module<'static>, Error> {
-    Ok(Module::Custom { kind: kind.to_owned().into(), bytes: file::read(path)?.into() })
+fn custom(kind: &str, file: &File) -> Result<Module<'static>, Error> {
+    Ok(Module::Custom { kind: kind.to_owned().into(), bytes: file.read()?.into() })
 }
 
 fn fault(path: &Path, reason: impl ToString) -> Error {

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{Dependencies, Input, OPTIONS, Output, base_name, version_script};
+use super::{Input, OPTIONS, Output, base_name, version_script};
 use crate::Error;
 
 /// Links in a folder of its own, from copies: what was checked is what is linked.
@@ -40,13 +40,13 @@ fn prepare(
 ) -> io::Result<Vec<OsString>> {
     let mut arguments = match output {
         Output::Object => vec!["-r".into(), "-nostdlib".into()],
-        Output::Shared(dependencies) => {
+        Output::Shared { rpath } => {
             fs::write(path(SCRIPT), version_script(inputs))?;
-            shared(dependencies, &path(SCRIPT))
+            shared(rpath, &path(SCRIPT))
         }
     };
     arguments.extend(["-o".into(), path(LIBRARY).into()]);
-    if let Output::Shared(..) = output {
+    if let Output::Shared { .. } = output {
         // Some compilers leave out what is not used.
         arguments.push("-Wl,--no-as-needed".into());
     }
@@ -62,7 +62,7 @@ fn prepare(
             arguments.push(folder.join(name).into());
         }
     }
-    if let Output::Shared(..) = output {
+    if let Output::Shared { .. } = output {
         // Of the C library, but compilers leave it out.
         arguments.extend(["-Wl,--as-needed".into(), "-lm".into()]);
     }
@@ -70,7 +70,7 @@ fn prepare(
 }
 
 /// What makes it a shared library that shows what `script` says.
-fn shared(Dependencies { rpath, runtime: _ }: &Dependencies, script: &Path) -> Vec<OsString> {
+fn shared(rpath: &[String], script: &Path) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = vec!["-shared".into()];
     arguments.extend(OPTIONS.map(|option| format!("-Wl,{option}").into()));
     let mut option = OsString::from("-Wl,--version-script=");

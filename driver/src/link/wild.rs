@@ -14,7 +14,7 @@ use libwild::error::Result as WildResult;
 use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData, OutputOptions};
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, elf};
 
-use super::{Dependencies, Input, OPTIONS, Output, base_name, version_script};
+use super::{Input, OPTIONS, Output, base_name, version_script};
 use crate::Error;
 use crate::object_file::Machine;
 
@@ -149,7 +149,7 @@ fn arguments(
     let mut arguments: Vec<String> = ["ld", "-m", emulation].map(str::to_owned).into();
     match output {
         Output::Object => arguments.push("-r".to_owned()),
-        Output::Shared(Dependencies { rpath, runtime: _ }) => {
+        Output::Shared { rpath } => {
             let fixed = ["-shared", "--no-gc-sections", "--no-identity-comment"];
             arguments.extend(fixed.into_iter().chain(OPTIONS).map(str::to_owned));
             memory.put(SCRIPT.into(), Arc::new(version_script(inputs).into_bytes()));

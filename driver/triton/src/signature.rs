@@ -3,32 +3,32 @@
 use abi_spec::{DType, Scalar};
 use codegen::{Dim, Expr, Shape};
 
-use super::Fault;
+use crate::Error;
 
 /// What is said of a kernel.
-pub(super) struct Kernel {
+pub(crate) struct KernelSignature {
     /// The name of our function, if one is given.
-    pub(super) name: Option<String>,
+    pub(crate) name: Option<String>,
     /// Without constants.
-    pub(super) parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<Parameter>,
     constants: Vec<(String, String)>,
 }
 
 /// A parameter of a kernel.
-pub(super) struct Parameter {
+pub(crate) struct Parameter {
     /// As it is written.
-    pub(super) text: String,
-    pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(crate) text: String,
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
     /// The shape of its tensor.
-    pub(super) shape: Option<Shape>,
-    pub(super) hint: Option<Hint>,
+    pub(crate) shape: Option<Shape>,
+    pub(crate) hint: Option<Hint>,
     /// What it is given, if that is no argument of its own.
-    pub(super) given: Option<Expr>,
+    pub(crate) given: Option<Expr>,
 }
 
 /// What a parameter is.
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// `*fp32`
     Pointer(DType),
     /// `i32`
@@ -39,7 +39,7 @@ pub(super) enum Kind {
 
 /// What the kernel was compiled for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hint {
+pub(crate) enum Hint {
     /// Multiples of 16.
     Divisible,
     /// 1 alone: the kernel has no such parameter.
@@ -79,12 +79,12 @@ struct Raw<'a> {
     given: Option<&'a str>,
 }
 
-impl Kernel {
-    pub(super) fn parse(text: &str) -> Result<Kernel, Fault> {
+impl KernelSignature {
+    pub(crate) fn parse(text: &str) -> Result<KernelSignature, Error> {
         let (name, list) = called(text);
         let raw = split(list).into_iter().map(Raw::parse).collect::<Result<Vec<_>, _>>()?;
         let constants = raw.iter().filter_map(Raw::constant).collect();
-        let mut kernel = Kernel { name: name.map(str::to_owned), parameters: vec![], constants };
+        let mut kernel = KernelSignature { name: name.map(str::to_owned), parameters: vec![], constants };
         for raw in raw.iter().filter(|raw| !raw.is_constant()) {
             let parameter = kernel.parameter(raw).map_err(|reason| raw.fault(reason))?;
             kernel.parameters.push(parameter);
@@ -123,8 +123,8 @@ impl Kernel {
     }
 
     /// One to three numbers of programs, in parentheses or not; those at the end that are 1 are left out.
-    pub(super) fn grid(&self, text: &str) -> Result<Vec<Expr>, Fault> {
-        let refused = |reason: String| Fault::Grid { reason };
+    pub(crate) fn grid(&self, text: &str) -> Result<Vec<Expr>, Error> {
+        let refused = |reason: String| Error::Grid { reason };
         let extents = tuple(text).into_iter().map(|extent| self.expr(extent));
         let mut extents = extents.collect::<Result<Vec<_>, _>>().map_err(refused)?;
         if !(1..=3).contains(&extents.len()) {
@@ -153,8 +153,8 @@ impl Kernel {
 }
 
 impl<'a> Raw<'a> {
-    fn parse(text: &'a str) -> Result<Raw<'a>, Fault> {
-        let (name, rest) = text.split_once(':').ok_or_else(|| Fault::Parameter {
+    fn parse(text: &'a str) -> Result<Raw<'a>, Error> {
+        let (name, rest) = text.split_once(':').ok_or_else(|| Error::Parameter {
             text: text.to_owned(),
             reason: "expected a name, `:` and a type, such as `n: i32`".to_owned(),
         })?;
@@ -165,8 +165,8 @@ impl<'a> Raw<'a> {
         Ok(Raw { text, name: name.trim(), ty: ty.trim(), given })
     }
 
-    fn fault(&self, reason: String) -> Fault {
-        Fault::Parameter { text: self.text.to_owned(), reason }
+    fn fault(&self, reason: String) -> Error {
+        Error::Parameter { text: self.text.to_owned(), reason }
     }
 
     /// Whether the kernel was compiled for one value of it: that value, or the word for it.
@@ -200,7 +200,7 @@ fn called(text: &str) -> (Option<&str>, &str) {
 }
 
 /// What is between commas that are in no brackets; nothing of a blank text, and nothing after a last comma.
-pub(super) fn split(text: &str) -> Vec<&str> {
+pub(crate) fn split(text: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let parts = text.split(|c| {
         depth = nested(depth, c).unwrap_or(0);
@@ -212,7 +212,7 @@ pub(super) fn split(text: &str) -> Vec<&str> {
 }
 
 /// Where the bracket closes that a text is in.
-pub(super) fn closing(text: &str) -> Option<usize> {
+pub(crate) fn closing(text: &str) -> Option<usize> {
     let mut depth = Some(0);
     text.find(|c| {
         depth = depth.and_then(|depth| nested(depth, c));

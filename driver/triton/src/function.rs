@@ -6,16 +6,16 @@ use codegen::{
     Member, Promotion, Shape, Signature, Statement, Strides, Tensor, TensorMap,
 };
 
-use super::Fault;
-use super::metadata::{Descriptor, Metadata, Scratch};
-use super::signature::{Hint, Kernel, Kind, Parameter};
+use crate::Error;
+use crate::metadata::{Descriptor, Metadata, Scratch};
+use crate::signature::{Hint, KernelSignature, Kind, Parameter};
 
 /// A function in the making.
-pub(super) struct Function<'a> {
+pub(crate) struct Function<'a> {
     /// Its name, and that of the image.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The sizes of the kernel's parameters.
-    pub(super) params: Vec<u32>,
+    pub(crate) params: Vec<u32>,
     metadata: &'a Metadata,
     signature: Signature,
     args: Vec<LaunchArg>,
@@ -35,11 +35,11 @@ const SCHEDULING: AttributeKind = AttributeKind::Other(5);
 const SPREAD: i64 = 1;
 
 impl<'a> Function<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         metadata: &'a Metadata,
-        kernel: &Kernel,
+        kernel: &KernelSignature,
         grid: &[Expr],
-    ) -> Result<Function<'a>, Fault> {
+    ) -> Result<Function<'a>, Error> {
         let own = metadata.name.trim_start_matches('_');
         let name = kernel.name.as_deref().unwrap_or(own).to_owned();
         let signature = Signature::new(&name);
@@ -58,7 +58,7 @@ impl<'a> Function<'a> {
                 }
             };
             let text = || parameter.text.clone();
-            added.map_err(|reason| Fault::Parameter { text: text(), reason: reason.to_owned() })?;
+            added.map_err(|reason| Error::Parameter { text: text(), reason: reason.to_owned() })?;
         }
         for scratch in &metadata.scratch {
             let hidden = function.scratch(scratch);
@@ -68,7 +68,7 @@ impl<'a> Function<'a> {
     }
 
     /// The function, launch and all.
-    pub(super) fn build(self) -> Declared {
+    pub(crate) fn build(self) -> Declared {
         let Metadata { name, threads, ctas, shared, pdl, cooperative, .. } = self.metadata;
         let mut launch = Launch::new(&self.name, name, self.args).grid(self.grid).block([*threads]);
         if *shared > 0 {

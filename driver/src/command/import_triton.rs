@@ -4,9 +4,11 @@ use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
+
+use super::emit::refuse_overwriting;
 use crate::file::{self, Mode};
 use crate::{Error, triton};
-use clap::Args;
 
 /// Takes what Triton leaves of a kernel, and writes a declaration to read and edit.
 #[derive(Args)]
@@ -31,10 +33,7 @@ pub(super) struct ImportTriton {
 impl ImportTriton {
     /// Writes the declaration, and above it how it becomes a library.
     pub(super) fn run(&self) -> Result<(), Error> {
-        if [&self.metadata, &self.cubin].iter().any(|input| file::is_same(&self.output, input)) {
-            let source = io::Error::other("it is one of the inputs");
-            return Err(Error::Write { path: self.output.clone(), source });
-        }
+        refuse_overwriting(&self.output, &[self.metadata.clone(), self.cubin.clone()])?;
         let metadata = text(&self.metadata)?;
         // Triton writes it to the same folder, but launches do not need it.
         let ttir = self.metadata.with_extension("ttir");

@@ -9,8 +9,10 @@ use std::process::{Command, Stdio};
 use clap::Args;
 use codegen::ir;
 
-use super::target;
-use crate::{BACKENDS, Error, Kernel, Options, backend, link};
+use target_lexicon::Triple;
+
+use crate::request::backends;
+use crate::{BackendName, Error, File, Request, Source, parse_target};
 
 /// The name of the command.
 const COMMAND: &str = "probe";
@@ -24,32 +26,33 @@ pub(super) struct Probe {
     /// The kernel; `-` for standard input.
     file: PathBuf,
     /// The backend that reads it.
-    #[arg(long, value_parser = BACKENDS)]
-    backend: String,
+    #[arg(long, value_parser = backends())]
+    backend: BackendName,
     /// The machine that it is for.
-    #[arg(long)]
-    target: String,
+    #[arg(long, value_parser = parse_target)]
+    target: Triple,
 }
 
 impl Probe {
     /// Has the backend read it.
-    pub(super) fn run(&self) -> Result<(), Error> {
-        let target = target(Some(&self.target))?;
-        let mut options = Options { backend: self.backend.clone(), target, ..Options::default() };
-        options.add_kernel(self.file.display().to_string(), link::read(&self.file)?)?;
-        let kernels: Vec<_> = options.sources.iter().map(Kernel::input).collect();
-        // What it says of a kernel that it can read is said where the kernel is used.
-        let _ = backend(&options)?.text(&ir::Module::default(), &kernels);
+    pub(super) fn run(self) -> Result<(), Error> {
+        let Probe { file, backend, target } = self;
+        let link = vec![File::Path(file)];
+        let mut request = Request { backend, target, link, ..Request::default() };
+        request.load()?;
+        let kernels: Vec<_> = request.sources.iter().map(Source::input).collect();
+        // Errors about a readable kernel are reported where the kernel is used.
+        let _ = request.backend()?.text(&ir::Module::default(), &kernels);
         Ok(())
     }
 }
 
 /// An error if reading a kernel ends a process. `program` starts this one.
-pub(super) fn probe(program: &[OsString], options: &Options, kernel: &Kernel) -> Result<(), Error> {
+pub(super) fn probe(program: &[OsString], request: &Request, kernel: &Source) -> Result<(), Error> {
     let Some((first, rest)) = program.split_first() else { return Ok(()) };
     let mut command = Command::new(first);
-    command.args(rest).args([COMMAND, "-", "--backend", &options.backend, "--target"]);
-    command.arg(options.target.to_string());
+    command.args(rest).args([COMMAND, "-", "--backend", request.backend.name(), "--target"]);
+    command.arg(request.target.to_string());
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // Where no process can be started the kernel is read in this one.
     let Ok(mut child) = command.spawn() else { return Ok(()) };
@@ -59,7 +62,7 @@ pub(super) fn probe(program: &[OsString], options: &Options, kernel: &Kernel) ->
     }
     match child.wait() {
         Ok(status) if status.code().is_none_or(|code| !SAID.contains(&code)) => {
-            let name = backend(options)?.name();
+            let name = request.backend.name();
             let reason = format!("{}: reading it ends the process with {status}", kernel.name);
             Err(Error::Backend { name, source: reason.into() })
         }

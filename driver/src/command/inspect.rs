@@ -10,7 +10,7 @@ use clap::Args;
 
 /// Shows what a library or object exports and needs.
 #[derive(Args)]
-pub(super) struct Report {
+pub(super) struct Inspect {
     /// A shared library or an object; `-` for standard input.
     file: PathBuf,
     /// Print JSON, for programs.
@@ -21,7 +21,7 @@ pub(super) struct Report {
     extract: Option<PathBuf>,
 }
 
-impl Report {
+impl Inspect {
     /// Prints the report.
     pub(super) fn run(&self) -> Result<(), Error> {
         let path = &self.file;

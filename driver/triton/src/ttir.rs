@@ -4,20 +4,20 @@
 //! tt.func public @add(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32} loc("x"(#loc)), %n: i32 loc("n"(#loc)))
 //! ```
 
-use super::Fault;
-use super::signature::{Hint, Kernel, closing, split};
+use crate::Error;
+use crate::signature::{Hint, KernelSignature, closing, split};
 
 /// What marks a parameter that the kernel takes for a multiple of 16.
 const DIVISIBLE: &str = "tt.divisibility = 16";
 
 /// That the signature says `:16` wherever the kernel was compiled for it. Text without a kernel says nothing.
-pub(super) fn check(ttir: &str, kernel: &Kernel) -> Result<(), Fault> {
+pub(crate) fn check(ttir: &str, kernel: &KernelSignature) -> Result<(), Error> {
     let Some(arguments) = arguments(ttir) else { return Ok(()) };
     let given = kernel.parameters.iter().filter(|parameter| parameter.hint != Some(Hint::One));
     for (parameter, argument) in given.zip(arguments) {
         if argument.contains(DIVISIBLE) && parameter.hint.is_none() {
             let reason = "Triton has compiled the kernel for multiples of 16: `:16`".to_owned();
-            return Err(Fault::Parameter { text: parameter.text.clone(), reason });
+            return Err(Error::Parameter { text: parameter.text.clone(), reason });
         }
     }
     Ok(())

@@ -2,27 +2,29 @@
 
 use std::path::PathBuf;
 
-use super::target;
-use crate::Error;
+use clap::Args;
+use target_lexicon::Triple;
+
 use crate::file::{self, Mode};
 use crate::link::routines_archive;
-use clap::Args;
+use crate::{Error, parse_target};
 
 /// Writes what objects leave to the linker.
 #[derive(Args)]
-pub(super) struct WriteRoutines {
+pub(super) struct Routines {
     /// The machine that they are for [default: this one].
-    #[arg(long, value_name = "TRIPLE")]
-    target: Option<String>,
+    #[arg(long, value_name = "TRIPLE", value_parser = parse_target, default_value_t = Triple::host(),
+        hide_default_value = true)]
+    target: Triple,
     /// Where to write; `-` for standard output.
     #[arg(short, value_name = "OUT")]
     output: PathBuf,
 }
 
-impl WriteRoutines {
+impl Routines {
     /// Writes an archive of all routines.
     pub(super) fn run(&self) -> Result<(), Error> {
-        let archive = routines_archive(&target(self.target.as_deref())?)?;
+        let archive = routines_archive(&self.target)?;
         file::write(&self.output, &archive, Mode::Data)
     }
 }
