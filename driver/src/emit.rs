@@ -115,11 +115,16 @@ impl Request {
                 return Err(Error::Usage { option: "form", reason });
             }
         };
-        let bytes = bytes.map_err(|source| {
-            Error::Backend { name: self.backend.name(), source: source.into() }
+        let bytes = bytes.map_err(|source| Error::Backend {
+            name: self.backend.name(),
+            source: source.into(),
         })?;
         let has_kernels = self.form == Form::Object && !self.kernels.is_empty();
-        if self.form == Form::Shared || has_kernels { self.linked(module, bytes) } else { Ok(bytes) }
+        if self.form == Form::Shared || has_kernels {
+            self.linked(module, bytes)
+        } else {
+            Ok(bytes)
+        }
     }
 
     /// Links the object of the declarations and the kernels.

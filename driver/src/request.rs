@@ -15,8 +15,8 @@ use target_lexicon::{OperatingSystem, Triple};
 use crate::imports::{read_modules, read_tree};
 use crate::link::{self, Input, Linker};
 use crate::{BackendName, Error, file};
-pub use values::{parse_routines, parse_target};
 pub(crate) use values::backends;
+pub use values::{parse_routines, parse_target};
 
 /// Options of a compilation. Fields that the command line or Python calls by another name say so.
 #[derive(Clone, Debug, Args)]
@@ -245,6 +245,11 @@ impl Source {
 }
 
 impl Request {
+    /// Returns the defaults with this form.
+    pub fn new(form: Form) -> Request {
+        Request { form, ..Request::default() }
+    }
+
     /// Checks that the options make sense together.
     ///
     /// # Errors

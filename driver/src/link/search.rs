@@ -26,7 +26,11 @@ const MAX_SCRIPTS: u32 = 4;
 ///
 /// # Errors
 /// [`Error::NoLibrary`]; [`Error::Read`] and [`Error::Object`] if what is there cannot be used.
-pub(crate) fn library(name: &str, folders: &[PathBuf], target: &Triple) -> Result<Vec<Input>, Error> {
+pub(crate) fn library(
+    name: &str,
+    folders: &[PathBuf],
+    target: &Triple,
+) -> Result<Vec<Input>, Error> {
     find(name, folders, target, MAX_SCRIPTS)
 }
 

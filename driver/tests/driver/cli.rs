@@ -133,7 +133,7 @@ fn entries_and_system_libraries_are_options() {
     assert_eq!(emit("--system-lib 1"), (1, prefix.to_owned()));
     let (code, message) = emit("--emit shared --system-lib my_");
     assert_eq!(code, 2);
-    assert!(message.contains("--system-lib is for programs"), "{message}");
+    assert!(message.contains("--system-lib is for what is linked into programs"), "{message}");
 }
 
 #[test]
@@ -363,10 +363,17 @@ fn wrong_usage_is_exit_code_2() {
             "emit add_one.ffi --emit exe -o a.o",
             "[possible values: ir, native, bitcode, object, shared, header]",
         ),
-        ("emit add_one.ffi --emit ir --link kernel.o -o a.o", "for --link need --emit object or"),
-        ("emit add_one.ffi --emit ir --linker cc -o a.o", "-l and --linker need --emit object or"),
-        ("emit add_one.ffi --emit ir -l m -o a.o", "-l and --linker need --emit object or"),
-        ("emit add_one.ffi --rpath /a -o a.o", "--no-runtime-dependency need --emit shared"),
+        (
+            "emit add_one.ffi --emit ir --link kernel.o -o a.o",
+            "--link is for forms object and shared",
+        ),
+        (
+            "emit add_one.ffi --emit ir --linker cc -o a.o",
+            "--linker is for forms object and shared",
+        ),
+        ("emit add_one.ffi --emit ir -l m -o a.o", "-l is for forms object and shared"),
+        ("emit add_one.ffi --rpath /a -o a.o", "--rpath is for form shared"),
+        ("emit add_one.ffi --no-runtime-dependency -o a.o", "--no-runtime-dependency is for form"),
         ("emit add_one.ffi -O4 -o a.o", "[possible values: 0, 1, 2, 3]"),
         ("inspect", "<FILE>"),
         ("run add_one.ffi", "unrecognized subcommand"),

@@ -16,7 +16,7 @@ use abi_spec::library_bin::ImportTree;
 use codegen::Library;
 use random::Random;
 use tvm_ffi_codegen_driver::imports::{extract, read_tree};
-use tvm_ffi_codegen_driver::{Error, Form, Options, emit, triton};
+use tvm_ffi_codegen_driver::{Error, Request, triton};
 
 use crate::support::folder;
 
@@ -273,8 +273,7 @@ fn damaged_kernels_are_errors_or_declarations() {
         parsed.images.clone_from(&library.images);
         assert_eq!(parsed, library, "{text}");
         if random.once_in(64) {
-            emit(&library, Form::Object, &Options::default())
-                .unwrap_or_else(|error| panic!("{error}\n{text}"));
+            Request::default().emit(&library).unwrap_or_else(|error| panic!("{error}\n{text}"));
         }
         Ok(())
     });

@@ -4,12 +4,9 @@ use std::fs;
 
 use abi_spec::library_bin::ImportTree;
 use proptest::prelude::*;
-use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::inspect::Inspection;
-use tvm_ffi_codegen_driver::link::{self, Dependencies, Input, Linker};
-use tvm_ffi_codegen_driver::{
-    Error, Form, ObjectFault, Options, emit as emit_library, emit_module, inspect,
-};
+use tvm_ffi_codegen_driver::link::{Input, Linker};
+use tvm_ffi_codegen_driver::{Error, Form, ObjectFault, Request, inspect};
 
 use crate::cli::fails;
 use crate::support::{folder, full, object, tree, twice, undefined};
@@ -19,12 +16,12 @@ fn samples() -> Vec<Vec<u8>> {
     let kernel = object("kernel", "int kernel(int x) { return x; }");
     let targets = ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-msvc"];
     let emit = |target: &str| {
-        let options = Options { target: target.parse().unwrap(), ..Options::default() };
-        emit_module(&twice(), Form::Object, &options).unwrap()
+        let request = Request { target: target.parse().unwrap(), ..Request::default() };
+        request.emit_module(&twice()).unwrap()
     };
     let mut samples: Vec<Vec<u8>> = targets.into_iter().map(emit).collect();
     let documented = "/// Docs.\nf() -> None = kernel();".parse().unwrap();
-    let documented = emit_library(&documented, Form::Object, &Options::default()).unwrap();
+    let documented = Request::default().emit(&documented).unwrap();
     assert!(inspect(&documented).unwrap().to_string().contains("  f() -> None\n    Docs.\n    ("));
     samples.push(documented);
     samples.push(shared(std::slice::from_ref(&kernel)).unwrap());
@@ -34,7 +31,8 @@ fn samples() -> Vec<Vec<u8>> {
 }
 
 fn shared(inputs: &[Input]) -> Result<Vec<u8>, Error> {
-    link::shared_bytes(inputs, &Linker::Wild, &Triple::host(), &Dependencies::default())
+    let (kernels, linker) = (inputs.to_vec(), Some(Linker::Wild));
+    Request { kernels, linker, ..Request::new(Form::Shared) }.link()
 }
 
 /// Reads bytes in every way that the driver has: whole, from a file as far as is asked for, and as an input of the

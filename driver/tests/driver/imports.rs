@@ -5,10 +5,9 @@ use std::os::unix;
 use std::path::Path;
 
 use abi_spec::library_bin::{ImportTree, Module, Node};
-use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::imports::{extract, read_tree};
-use tvm_ffi_codegen_driver::link::{self, Linker};
-use tvm_ffi_codegen_driver::{Error, inspect};
+use tvm_ffi_codegen_driver::link::Linker;
+use tvm_ffi_codegen_driver::{Error, Form, Request, inspect};
 
 use crate::cli::{fails, quiet};
 use crate::support::{folder, full, object, tree};
@@ -313,14 +312,8 @@ fn trees_in_c_are_read() {
     for source in sources {
         let input = object("model", &source);
         let library = || {
-            let linker = Linker::Cc("cc".into());
-            link::shared_bytes(
-                std::slice::from_ref(&input),
-                &linker,
-                &Triple::host(),
-                &link::Dependencies::default(),
-            )
-            .unwrap()
+            let (kernels, linker) = (vec![input.clone()], Some(Linker::Cc("cc".into())));
+            Request { kernels, linker, ..Request::new(Form::Shared) }.link().unwrap()
         };
         for bytes in [input.bytes(), &library()] {
             assert_eq!(inspect::library_bin(bytes), Ok(Some(&*blob)), "{source}");

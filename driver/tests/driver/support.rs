@@ -7,6 +7,7 @@ use std::process::Command;
 use abi_spec::library_bin::{ImportTree, Module, Node};
 use codegen::ir::{self, Binary, Builder, Linkage, Signature, SymbolKind, Type};
 use tempfile::TempDir;
+use tvm_ffi_codegen_driver::BackendName;
 use tvm_ffi_codegen_driver::link::Input;
 
 /// A folder that lives as long as the test.
@@ -15,8 +16,9 @@ pub(crate) fn folder() -> TempDir {
 }
 
 /// Backends of this build.
-pub(crate) fn backends() -> &'static [&'static str] {
-    if cfg!(feature = "mlir") { &["cranelift", "llvm", "mlir"] } else { &["cranelift"] }
+pub(crate) fn backends() -> &'static [BackendName] {
+    use BackendName::{Cranelift, Llvm, Mlir};
+    if cfg!(feature = "mlir") { &[Cranelift, Llvm, Mlir] } else { &[Cranelift] }
 }
 
 /// Compiles C to an object file in `folder`.

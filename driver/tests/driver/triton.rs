@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use codegen::Library;
 use proptest::prelude::*;
-use tvm_ffi_codegen_driver::{Error, Form, Options, emit, inspect, triton};
+use tvm_ffi_codegen_driver::{Request, inspect, triton};
 
 use crate::support::folder;
 
@@ -28,7 +28,7 @@ fn cubin(kernel: &str) -> Vec<u8> {
     fs::read(path(&format!("{kernel}.cubin"))).expect("a fixture")
 }
 
-fn import(kernel: &str, signature: &str, grid: &str) -> Result<Library, Error> {
+fn import(kernel: &str, signature: &str, grid: &str) -> Result<Library, triton::Error> {
     triton::import(&metadata(kernel), &cubin(kernel), signature, grid)
 }
 
@@ -39,7 +39,7 @@ fn text(kernel: &str, signature: &str, grid: &str) -> String {
     let mut parsed: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
     parsed.images.clone_from(&library.images);
     assert_eq!(parsed, library);
-    let object = emit(&parsed, Form::Object, &Options::default()).expect("it compiles");
+    let object = Request::default().emit(&parsed).expect("it compiles");
     let code = cubin(kernel);
     assert!(object.windows(code.len()).any(|bytes| bytes == code), "the image is in the object");
     let name = &library.functions[0].signature.name;

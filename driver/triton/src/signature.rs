@@ -84,7 +84,8 @@ impl KernelSignature {
         let (name, list) = called(text);
         let raw = split(list).into_iter().map(Raw::parse).collect::<Result<Vec<_>, _>>()?;
         let constants = raw.iter().filter_map(Raw::constant).collect();
-        let mut kernel = KernelSignature { name: name.map(str::to_owned), parameters: vec![], constants };
+        let mut kernel =
+            KernelSignature { name: name.map(str::to_owned), parameters: vec![], constants };
         for raw in raw.iter().filter(|raw| !raw.is_constant()) {
             let parameter = kernel.parameter(raw).map_err(|reason| raw.fault(reason))?;
             kernel.parameters.push(parameter);
