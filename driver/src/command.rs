@@ -33,7 +33,7 @@ struct Cli {
 enum Command {
     /// Compiles declarations.
     Emit(Box<Emit>),
-    /// Shows what a library or object exports and needs.
+    /// Shows the exports and imports of a library or object.
     Inspect(Inspect),
     /// Checks declarations.
     Check {
@@ -42,9 +42,9 @@ enum Command {
     },
     /// Declares a kernel of Triton, launch and all.
     ImportTriton(ImportTriton),
-    /// Writes the routines that objects with `--routines linked` want, as an archive for another linker.
+    /// Writes the routines for objects with `--routines linked`, as an archive for another linker.
     Routines(Routines),
-    /// Reads a kernel in a language of a backend, and does nothing with it.
+    /// Reads a kernel in a language of a backend, and drops it.
     #[command(hide = true)]
     Probe(Probe),
 }

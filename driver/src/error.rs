@@ -1,4 +1,4 @@
-//! What can go wrong between a file of declarations and a library on disk.
+//! Errors between a file of declarations and a library on disk.
 
 use std::error;
 use std::fmt::{self, Write};
@@ -10,37 +10,37 @@ use target_lexicon::BinaryFormat;
 use crate::BackendName;
 use crate::printable::Printable;
 
-/// Every failure is the fault of the input or of the machine; a bug of this library panics.
+/// A failure of the input or of the machine. Bugs of this library panic.
 #[derive(Debug)]
 pub enum Error {
     /// A file, or standard input, could not be read.
     Read {
         /// The file; `-` for standard input.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The output could not be written. A file that was there before is as it was.
+    /// The output could not be written. A file that existed is unchanged.
     Write {
         /// The file; `-` for standard output.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
     /// The declarations are wrong.
     Declaration {
-        /// The file, if they come from one; `-` for standard input.
+        /// The file, if there is one; `-` for standard input.
         path: Option<PathBuf>,
-        /// What is wrong, and where.
+        /// The error, with its position.
         source: Box<codegen::Error>,
     },
-    /// What a library is to import cannot be embedded.
+    /// A module for a library to import cannot be embedded.
     Import {
-        /// The file that describes it, or that holds its bytes.
+        /// The file with the description or the bytes of the module.
         path: PathBuf,
-        /// Line and column in it, counted from 1, if it is a text and they are known.
+        /// Line and column, counted from 1, if known.
         position: Option<(usize, usize)>,
-        /// What is wrong with it.
+        /// The mistake.
         reason: String,
     },
     /// A kernel of Triton cannot be imported.
@@ -55,11 +55,11 @@ pub enum Error {
         /// The rest of the sentence that begins with the option.
         reason: String,
     },
-    /// The name of a target means nothing.
+    /// A target is unknown.
     Target {
         /// The name.
         name: String,
-        /// Why not.
+        /// The error of the parser.
         source: target_lexicon::ParseError,
     },
     /// There is no backend of this name.
@@ -69,7 +69,7 @@ pub enum Error {
     },
     /// A backend or linker exists but was left out of this build.
     NotBuilt {
-        /// What is missing.
+        /// The backend or linker.
         name: &'static str,
         /// The cargo feature of this crate that adds it.
         feature: &'static str,
@@ -78,14 +78,14 @@ pub enum Error {
     Backend {
         /// The name of the backend.
         name: &'static str,
-        /// What it says.
+        /// The error of the backend.
         source: Box<dyn error::Error + Send + Sync>,
     },
-    /// A file is not an object that can be used here.
+    /// A file is not a usable object.
     Object {
         /// The file, and the member if it is an archive.
         file: String,
-        /// What is wrong with it.
+        /// The fault.
         fault: ObjectFault,
     },
     /// The declarations call functions that no linked file defines.
@@ -102,13 +102,13 @@ pub enum Error {
         /// The file that defines it again; it may be the same.
         second: String,
     },
-    /// A linked file uses the variable `__tvm_ffi__library_ctx`, which a library without an import tree, or
-    /// with one that does not hold the library, has not.
+    /// A linked file uses the variable `__tvm_ffi__library_ctx`, which only a library has whose import tree holds the
+    /// library.
     LibraryContext {
         /// The file.
         file: String,
     },
-    /// There is no library of this name where it was looked for.
+    /// No folder has a library of this name.
     NoLibrary {
         /// The name.
         name: String,
@@ -124,15 +124,15 @@ pub enum Error {
     Linker {
         /// Its name.
         name: String,
-        /// What it says.
+        /// Its message.
         reason: String,
     },
 }
 
-/// Why a file is not a usable object.
+/// Reason why a file is not a usable object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObjectFault {
-    /// Nothing that this library knows: text, a linker script, an empty file.
+    /// An unknown format, a linker script, or an empty file.
     Unrecognized,
     /// LLVM bitcode, as `clang -flto -c` writes it, for a backend that does not read it.
     Bitcode,
@@ -142,32 +142,32 @@ pub enum ObjectFault {
     Archive,
     /// An archive that holds paths instead of objects.
     ThinArchive,
-    /// A file of Apple's systems for several machines.
+    /// A universal file of Apple's systems, for several machines.
     Universal,
-    /// Recognized, but damaged.
+    /// A damaged file.
     Malformed {
-        /// What is damaged.
+        /// The error of the parser.
         reason: String,
     },
-    /// An executable, a shared library and the like where a relocatable object is needed.
+    /// Another kind of file where a relocatable object is needed.
     NotRelocatable {
-        /// What it is.
+        /// The kind of file.
         found: &'static str,
     },
-    /// For another machine or in another format.
+    /// An object for another machine or in another format.
     Target {
-        /// What is linked.
+        /// The machine to link for.
         expected: String,
-        /// What the file is.
+        /// The machine of the file.
         found: String,
     },
-    /// It leaves routines to the linker that only another version of this library has.
+    /// An object with linked routines that only another version of this library has.
     Routines,
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Inputs of anyone's making are quoted.
+        // Untrusted inputs are quoted.
         let mut f = Printable(f);
         match self {
             Error::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),
@@ -226,7 +226,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// How to link for a target that is not linked for here.
+/// Returns advice on linking for a target that is not supported here.
 fn elsewhere(target: &target_lexicon::Triple) -> &'static str {
     if target.binary_format == BinaryFormat::Macho {
         "emit an object without kernels, and on macOS link both with \

@@ -1,11 +1,10 @@
 //! Linking: shared libraries, and objects of several objects, in process or with the system's C compiler.
 //!
-//! A shared library is told what it needs, and the loader finds that or says what is missing: libtvm_ffi unless
-//! [`Request::runtime_dependency`] is off, the shared libraries that are linked, and of the C library of the target,
-//! where this machine has it, what the kernels use, each function in the version that the linker saw. What is
-//! then still undefined is for the loader to find in the process. Only `__tvm_ffi_*` symbols and what an
-//! [`Input`] [shows](Input::showing) are visible from outside, and references to them from inside cannot be
-//! captured by a library that was loaded earlier.
+//! A shared library records its dependencies for the loader: libtvm_ffi unless [`Request::runtime_dependency`] is off, the
+//! linked shared libraries, and the parts of the target's C library that the kernels use, where this machine has them, with
+//! the version of each function. The loader resolves the symbols that are then still undefined in the process. Only
+//! `__tvm_ffi_*` symbols and those that an [`Input`] [shows](Input::showing) are exported, and a library that was loaded
+//! earlier cannot capture references to them.
 
 mod addresses;
 mod cc;
@@ -33,9 +32,8 @@ pub(crate) use search::library;
 use crate::object_file::{self, Machine, RUNTIME_PREFIX};
 use crate::{Error, Form, ObjectFault, Request, file};
 
-/// Options that mean the same to every linker: bind our own references to our own symbols, leave none
-/// for the first call (Wild knows no other way), keep the stack not executable, and the bytes a function
-/// of the inputs.
+/// Options of every linker: references to our own symbols bind to them, relocations are resolved when the library is
+/// loaded (Wild does nothing else), the stack is not executable, and the bytes depend on the inputs only.
 const OPTIONS: [&str; 9] = [
     "-Bsymbolic",
     "-z",
@@ -183,7 +181,7 @@ fn check(inputs: &[Input], target: &Triple) -> Result<Machine, Error> {
     Ok(machine)
 }
 
-/// What objects for the target are, if they can be linked here.
+/// Returns the machine of objects for a target, if they can be linked here.
 pub(crate) fn linkable(target: &Triple) -> Result<Machine, Error> {
     Machine::linkable(target).ok_or_else(|| Error::UnsupportedLink { target: target.clone() })
 }
@@ -231,21 +229,21 @@ fn check_duplicates(inputs: &[Input]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the inputs must have and none of them defines.
+/// Returns the strong undefined symbols that no input defines.
 fn undefined(inputs: &[Input]) -> BTreeSet<&[u8]> {
     let objects = || inputs.iter().flat_map(Input::objects);
     let defined: BTreeSet<&[u8]> = objects().flat_map(|facts| facts.defined()).collect();
     objects().flat_map(|facts| facts.undefined()).filter(|name| !defined.contains(name)).collect()
 }
 
-/// The version script: what a library shows to the loader.
+/// Returns the version script, which lists the exports.
 fn version_script(inputs: &[Input]) -> String {
     let shown = inputs.iter().flat_map(Input::shown).map(|name| format!("{name}; "));
     let global: String = [format!("{PREFIX}*; ")].into_iter().chain(shown).collect();
     format!("{{ global: {global}local: *; }};\n")
 }
 
-/// The last part of a path, so that messages of the linker can be understood.
+/// Returns the last part of a path, for readable messages of the linker.
 fn base_name(name: &str) -> String {
     Path::new(name).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

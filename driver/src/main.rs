@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use tvm_ffi_codegen_driver::command;
 
 fn main() -> ExitCode {
-    // A file that grows too large is then an error like any other, and leaves nothing behind.
+    // Handled, the signal no longer ends the process: a file that grows too large becomes an error of `write`.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(
         signal_hook::consts::SIGXFSZ,

@@ -1,5 +1,5 @@
-//! A request: the output to write, and every option that decides about it. The command line fills a request from its
-//! arguments, Python from a map; the fields are documented here for both.
+//! Requests: the form of the output, and all options that decide about it. The command line fills a request from its
+//! arguments, and Python from a map. The fields are documented here, and the comments are the help of the command line.
 
 mod values;
 
@@ -18,81 +18,79 @@ use crate::{BackendName, Error, file};
 pub(crate) use values::backends;
 pub use values::{parse_routines, parse_target};
 
-/// Options of a compilation. Fields that the command line or Python calls by another name say so.
+/// A request to make a file of a library. Options of Python are named like the fields.
 #[derive(Clone, Debug, Args)]
 pub struct Request {
-    /// The code generator.
+    /// Code generator.
     #[arg(long, value_name = "NAME", default_value_t, value_parser = backends())]
     pub backend: BackendName,
-    /// What to emit.
+    /// Form of the output.
     #[arg(long = "emit", value_name = "FORM", value_enum, default_value_t)]
     pub form: Form,
-    /// How much llvm and mlir optimise.
+    /// Level of optimisation of llvm and mlir.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t, value_parser = values::levels())]
     pub optimization: Optimize,
-    /// What defines kernels: an object or an archive of objects; a shared library, which is then needed when
-    /// ours is loaded; with llvm LLVM IR as text or bitcode, with mlir MLIR, which may be inlined. May be given
-    /// several times.
+    /// File that defines kernels: an object or an archive of objects; a shared library, which the loader then loads with
+    /// ours; with llvm LLVM IR as text or bitcode, with mlir MLIR, which may be inlined. May be given several times.
     #[arg(long, value_name = "KERNEL", value_parser = PathBufValueParser::new().map(File::Path))]
     pub link: Vec<File>,
-    /// A library by its name, libNAME.so or else libNAME.a, or by that of its file, `:FILE`. May be given several
-    /// times.
+    /// Library to link by its name, libNAME.so or else libNAME.a, or by the name of its file, `:FILE`. May be given
+    /// several times.
     #[arg(short = 'l', value_name = "NAME")]
     pub libraries: Vec<String>,
-    /// A folder in which libraries are looked for, before those of the system. May be given several times.
+    /// Folder to search for libraries before those of the system. May be given several times.
     #[arg(short = 'L', value_name = "DIR")]
     pub folders: Vec<PathBuf>,
-    /// A folder in which the loader looks for what the shared library needs; `$ORIGIN` is that of the library. May
-    /// be given several times.
+    /// Folder in which the loader looks for libraries that the shared library needs; `$ORIGIN` is the folder of the
+    /// library. May be given several times.
     #[arg(long, value_name = "DIR")]
     pub rpath: Vec<String>,
-    /// Do not say that the shared library needs libtvm_ffi.so: for processes that hold it in another file.
+    /// Do not record that the shared library needs libtvm_ffi.so: for processes that have it in another file.
     #[arg(long = "no-runtime-dependency", action = ArgAction::SetFalse)]
     pub runtime_dependency: bool,
-    /// Who links; `wild` is part of this program, `cc` is $CC or else `cc` [default: wild].
+    /// Linker; `wild` is part of this program, `cc` is $CC or else `cc` [default: wild].
     #[arg(long, value_parser = values::linkers())]
     pub linker: Option<Linker>,
-    /// A module that the library imports: what FILE holds, for the loader of this kind. May be given
-    /// several times.
+    /// Module that the library imports: the contents of FILE, for the loader of this kind. May be given several times.
     #[arg(long = "import", value_name = "KIND=FILE", value_parser = values::import, conflicts_with = "import_tree")]
     pub imports: Vec<(String, File)>,
-    /// Everything that the library imports, as a TOML file describes it.
+    /// Import tree of the library, described by a TOML file.
     #[arg(long, value_name = "TREE.toml")]
     pub import_tree: Option<PathBuf>,
-    /// The machine that the code is for, such as aarch64-unknown-linux-gnu [default: this one].
+    /// Machine to compile for, such as aarch64-unknown-linux-gnu [default: this one].
     #[arg(long, value_name = "TRIPLE", value_parser = parse_target, default_value_t = Triple::host(),
         hide_default_value = true)]
     pub target: Triple,
-    /// The processor that the code is for, as LLVM names it, such as x86-64-v3; with llvm and mlir
-    /// [default: what every machine of the target has].
+    /// Processor to compile for, by LLVM's name, such as x86-64-v3; with llvm and mlir [default: the baseline of the
+    /// target].
     #[arg(long, value_name = "NAME")]
     pub cpu: Option<String>,
-    /// The function that is exported as `main` too: what calling the loaded module calls.
+    /// Function that is exported as `main` too: a call of the loaded module calls it.
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// GPU code that the declarations launch from: the bytes of `image NAME;` are those of FILE, a cubin, a fatbin or
-    /// PTX. May be given several times.
+    /// GPU code to launch from: the contents of `image NAME;` are those of FILE, a cubin, a fatbin or PTX. May be given
+    /// several times.
     #[arg(long = "image", value_name = "NAME=FILE", value_parser = values::image)]
     pub images: Vec<(String, File)>,
-    /// Export one more function, of this name, which loads all GPU code on a device: `(device_id: int64) -> None`.
+    /// Name of one more exported function, which loads all GPU code on a device: `(device_id: int64) -> None`.
     #[arg(long, value_name = "NAME")]
     pub prepare: Option<String>,
-    /// Be linked into a program instead of loaded: registered when it starts, and found as the system
-    /// library of this prefix, which may be empty (`--system-lib ''`).
+    /// Prefix of the system library, which may be empty (`--system-lib ''`): the object is linked into a program, and its
+    /// functions are registered when the program starts.
     #[arg(long, value_name = "PREFIX")]
     pub system_lib: Option<String>,
     /// Leave out the metadata and documentation of the functions.
     #[arg(long = "no-metadata", action = ArgAction::SetFalse)]
     pub metadata: bool,
-    /// Where the routines that compose messages are from; `tvm-ffi-codegen routines` writes linked ones for other linkers
+    /// Origin of the routines that compose messages; `tvm-ffi-codegen routines` writes linked ones for other linkers
     /// than that of --emit shared [default: linked with --emit shared, else embedded].
     #[arg(long, value_parser = values::routines())]
     pub routines: Option<Routines>,
-    /// Checks that are left out, for callers that have made them already: names with commas in between.
-    /// What makes the wrapper's own loads legal is checked always.
+    /// Checks to leave out, for callers that have made them already: names with commas in between. Checks that make the
+    /// wrapper's own loads legal stay.
     #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
     pub unchecked: Vec<CheckGroup>,
-    /// Kernels in the language of the backend, which become part of the module and may be inlined. LLVM's readers trust
+    /// Kernels in a language of the backend, which become part of the module and may be inlined. LLVM's readers trust
     /// their input: a damaged file may end the process. [`load`](Request::load) adds those of `link`.
     #[arg(skip)]
     pub sources: Vec<Source>,

@@ -124,16 +124,12 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_import_triton(
     result: *mut Any,
 ) -> i32 {
     let kernel = || {
-        // SAFETY: the wrapper passes texts and bytes, the last one empty where there is none.
-        let [metadata, signature, grid, ttir] = unsafe {
-            [
-                ffi::text(metadata, metadata_size)?,
-                ffi::text(signature, signature_size)?,
-                ffi::text(grid, grid_size)?,
-                ffi::text(ttir, ttir_size)?,
-            ]
-        };
-        // SAFETY: as above.
+        // SAFETY: the wrapper passes texts; `ttir` is empty if there is none.
+        let text = |data, size| unsafe { ffi::text(data, size) };
+        let (metadata, signature) =
+            (text(metadata, metadata_size)?, text(signature, signature_size)?);
+        let (grid, ttir) = (text(grid, grid_size)?, text(ttir, ttir_size)?);
+        // SAFETY: the wrapper passes bytes.
         let cubin = unsafe { ffi::contents(cubin, cubin_size) };
         import_triton(metadata, cubin, signature, grid, (has_ttir != 0).then_some(ttir))
     };

@@ -17,7 +17,7 @@ pub(super) struct Emit {
     file: PathBuf,
     #[command(flatten)]
     request: Request,
-    /// Where to write; `-` for standard output.
+    /// Output; `-` for standard output.
     #[arg(short, value_name = "OUT")]
     output: PathBuf,
 }

@@ -1,5 +1,5 @@
-//! The command `probe`: reads a kernel in a language of a backend in a process of its own. The readers of LLVM are made
-//! for files that LLVM has written: a damaged one may end the process that reads it.
+//! The command `probe`: reads a kernel in a language of a backend in a process of its own, because LLVM's readers trust
+//! their input and a damaged file may end the process.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -8,16 +8,15 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 use codegen::ir;
-
 use target_lexicon::Triple;
 
 use crate::request::backends;
 use crate::{BackendName, Error, File, Request, Source, parse_target};
 
-/// The name of the command.
+/// Name of the command.
 const COMMAND: &str = "probe";
 
-/// The exit codes of a process that says how it ends.
+/// Exit codes of a process that has reached its end.
 const SAID: [i32; 2] = [0, 1];
 
 /// Reads a kernel.
@@ -28,13 +27,13 @@ pub(super) struct Probe {
     /// The backend that reads it.
     #[arg(long, value_parser = backends())]
     backend: BackendName,
-    /// The machine that it is for.
+    /// The target of the kernel.
     #[arg(long, value_parser = parse_target)]
     target: Triple,
 }
 
 impl Probe {
-    /// Has the backend read it.
+    /// Makes the backend read the kernel.
     pub(super) fn run(self) -> Result<(), Error> {
         let Probe { file, backend, target } = self;
         let link = vec![File::Path(file)];
@@ -47,17 +46,17 @@ impl Probe {
     }
 }
 
-/// An error if reading a kernel ends a process. `program` starts this one.
+/// Reads a kernel in a child process; returns an error if that ends the child. `program` starts this program.
 pub(super) fn probe(program: &[OsString], request: &Request, kernel: &Source) -> Result<(), Error> {
     let Some((first, rest)) = program.split_first() else { return Ok(()) };
     let mut command = Command::new(first);
     command.args(rest).args([COMMAND, "-", "--backend", request.backend.name(), "--target"]);
     command.arg(request.target.to_string());
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    // Where no process can be started the kernel is read in this one.
+    // If no process can be started, this one reads the kernel unprobed.
     let Ok(mut child) = command.spawn() else { return Ok(()) };
     if let Some(mut stdin) = child.stdin.take() {
-        // It need not read all of it.
+        // The child need not read all of it.
         let _ = stdin.write_all(&kernel.bytes);
     }
     match child.wait() {

@@ -9,14 +9,14 @@ use crate::file::{self, Mode};
 use crate::link::routines_archive;
 use crate::{Error, parse_target};
 
-/// Writes what objects leave to the linker.
+/// Writes the linked routines of objects.
 #[derive(Args)]
 pub(super) struct Routines {
-    /// The machine that they are for [default: this one].
+    /// Machine of the objects [default: this one].
     #[arg(long, value_name = "TRIPLE", value_parser = parse_target, default_value_t = Triple::host(),
         hide_default_value = true)]
     target: Triple,
-    /// Where to write; `-` for standard output.
+    /// Output; `-` for standard output.
     #[arg(short, value_name = "OUT")]
     output: PathBuf,
 }

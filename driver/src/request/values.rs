@@ -1,4 +1,4 @@
-//! Values of options: parsers of their text, for clap, which lists the names in its help, and for everybody else.
+//! Parsers of the values of options, for clap, which lists the names in its help, and for Python.
 
 use std::str::FromStr;
 
@@ -42,12 +42,12 @@ const ROUTINES: [(&str, Routines, &str); 2] = [
     (
         "embedded",
         Routines::Embedded,
-        "Just what these declarations need, compiled and optimised by the backend: the smallest file",
+        "Only those that the declarations need, compiled and optimised by the backend: the smallest file",
     ),
     (
         "linked",
         Routines::Linked,
-        "Made beforehand and left to the linker: compiles fastest, and many objects in one library have one copy; ELF only",
+        "Compiled beforehand and added by the linker: compiles fastest, and many objects in one library share one copy; ELF only",
     ),
 ];
 

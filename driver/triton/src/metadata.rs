@@ -1,31 +1,31 @@
-//! What Triton says of a kernel: the JSON beside a cubin, of which only what launches need is read.
+//! Metadata of a kernel: the keys of the JSON beside a cubin that launches need.
 
 use codegen::{MapType, Swizzle};
 use serde_json::{Map, Value};
 
 use crate::Error;
 
-/// How a kernel is launched.
+/// Parameters of the launch.
 pub(crate) struct Metadata {
-    /// The name of the kernel in the cubin.
+    /// Name of the kernel in the cubin.
     pub(crate) name: String,
-    /// Threads of a block.
+    /// Threads in a block.
     pub(crate) threads: i64,
-    /// Blocks of a cluster, which do the work of one program together.
+    /// Blocks in a cluster, which run one program together.
     pub(crate) ctas: i64,
     /// Bytes of dynamic shared memory.
     pub(crate) shared: i64,
     pub(crate) pdl: bool,
     pub(crate) cooperative: bool,
-    /// The hidden parameters, in order.
+    /// Hidden parameters, in order.
     pub(crate) scratch: [Scratch; 2],
-    /// How tensor maps are made; empty for machines that have none.
+    /// Tensor maps; empty for machines that have none.
     pub(crate) descriptors: Vec<Descriptor>,
 }
 
-/// Memory on the device that a kernel wants.
+/// Scratch memory on the device.
 pub(crate) struct Scratch {
-    /// Bytes for each block.
+    /// Bytes per block.
     pub(crate) size: i64,
     pub(crate) align: u64,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Descriptor {
     pub(crate) extents: Vec<i64>,
 }
 
-/// Beyond this the driver has a mode of its own, which has to be set before.
+/// Most bytes of shared memory. For more, a mode of the driver would have to be set.
 const MOST_SHARED: i64 = 228 * 1024;
 
 impl Metadata {
@@ -73,7 +73,7 @@ impl Metadata {
     }
 }
 
-/// An object of the metadata.
+/// A JSON object of the metadata.
 struct Keys<'a>(&'a Map<String, Value>);
 
 impl<'a> Keys<'a> {
@@ -87,7 +87,7 @@ impl<'a> Keys<'a> {
         read(value).ok_or_else(|| Error::Key { key, expected, found: value.to_string() })
     }
 
-    /// Numbers are small enough for products of them.
+    /// Reads a number that is small enough for products.
     fn number(&self, key: &'static str) -> Result<i64, Error> {
         self.find(key, "a number from 0 to 2147483647", small)
     }
@@ -138,7 +138,7 @@ impl<'a> Keys<'a> {
         })
     }
 
-    /// That it is for CUDA, without parameters that only a sanitizer adds.
+    /// Checks that the kernel is for CUDA, and without the parameters that a sanitizer adds.
     fn check_supported(&self) -> Result<(), Error> {
         let backend =
             self.find("target", "a target", |target| target.as_object()?.get("backend")?.as_str())?;
@@ -159,7 +159,7 @@ fn small(value: &Value) -> Option<i64> {
     value.as_u64().and_then(|number| i32::try_from(number).ok()).map(i64::from)
 }
 
-/// The driver's number of a type of elements: Triton has those of the device, which number three of them otherwise.
+/// Returns the driver's number of an element type for Triton's, which differs for three types.
 fn host_type(number: i64) -> i64 {
     match number {
         8 => MapType::Float32Ftz as i64,
