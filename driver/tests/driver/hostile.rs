@@ -1,4 +1,4 @@
-//! Files of anyone's making: damaged objects are errors, never panics, and never exhaust memory.
+//! Untrusted files: damaged objects are errors, never panics, and never exhaust memory.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use tvm_ffi_codegen_driver::{Error, Form, ObjectFault, Request, inspect};
 use crate::cli::fails;
 use crate::support::{folder, full, object, tree, twice, undefined};
 
-/// An object or library of each kind that is read.
+/// Makes an object or library of each known kind.
 fn samples() -> Vec<Vec<u8>> {
     let kernel = object("kernel", "int kernel(int x) { return x; }");
     let targets = ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-msvc"];
@@ -35,8 +35,8 @@ fn shared(inputs: &[Input]) -> Result<Vec<u8>, Error> {
     Request { kernels, linker, ..Request::new(Form::Shared) }.link()
 }
 
-/// Reads bytes in every way that the driver has: whole, from a file as far as is asked for, and as an input of the
-/// linker. That it comes back is the test.
+/// Reads bytes in every way of the driver: whole, from a file as far as needed, and as an input of the linker. The test
+/// is that it returns.
 fn read(bytes: Vec<u8>) {
     let inspected = inspect(&bytes);
     assert_eq!(read_file(&bytes), inspected);
@@ -49,7 +49,7 @@ fn read(bytes: Vec<u8>) {
     let _ = Input::new("damaged", bytes);
 }
 
-/// The same from a file. What does not look like an object does not come so far.
+/// Inspects a file with these bytes. `open` refuses files that do not begin like an object.
 fn read_file(bytes: &[u8]) -> Result<Inspection, ObjectFault> {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), bytes).unwrap();
@@ -60,7 +60,7 @@ fn read_file(bytes: &[u8]) -> Result<Inspection, ObjectFault> {
     }
 }
 
-/// Longer than what is looked at first.
+/// Names may be longer than the beginning that is read first.
 #[test]
 fn long_names_are_read() {
     for length in [4095, 4096, 40_000] {
@@ -105,7 +105,7 @@ proptest! {
 
 #[test]
 fn overlapping_names_are_refused() {
-    // The string table is one long name, and a symbol starts at each of its bytes.
+    // The string table is one long name, in which a symbol starts at each byte.
     let name = "a".repeat(4000);
     let names: Vec<&str> = (0..name.len()).map(|start| &name[start..]).collect();
     let bytes = undefined(&names);
@@ -115,7 +115,7 @@ fn overlapping_names_are_refused() {
     assert_eq!(Input::new("a.o", bytes).unwrap_err().to_string(), format!("a.o: {fault}"));
 }
 
-/// Where the linker panics, the error names the file and says what the linker says, and nothing else is printed.
+/// If the linker panics, the error has the file and the text of the panic, and nothing else is printed.
 #[test]
 fn damaged_inputs_that_pass_the_check_do_not_bring_down_the_linker() {
     let sample = object("kernel", "int kernel(int x) { return x; }").bytes().to_vec();

@@ -15,11 +15,11 @@ use crate::support::{folder, full, object, tree};
 const DECLARATIONS: &str = "answer() -> int64 = answer_kernel();";
 const KERNEL: &str = "long answer_kernel(void) { return 42; }";
 
-/// The backends of this build.
+/// Backends of this build.
 const BACKENDS: &[&str] =
     if cfg!(feature = "mlir") { &["cranelift", "llvm", "mlir"] } else { &["cranelift"] };
 
-/// A folder with declarations, a kernel, two files to import, and a tree of them.
+/// Makes a folder with declarations, a kernel, two files to import, and a tree of them.
 fn sources() -> tempfile::TempDir {
     let folder = folder();
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
@@ -57,7 +57,7 @@ fn library(children: &[usize]) -> Node<'static> {
     Node { module: Module::Library, children: children.to_vec() }
 }
 
-/// The tree that a file on disk embeds.
+/// Returns the tree that a file embeds.
 fn embedded(path: &Path) -> ImportTree<'static> {
     let bytes = fs::read(path).unwrap();
     let blob = inspect::library_bin(&bytes).unwrap().expect("a tree");
@@ -291,7 +291,7 @@ fn trees_of_system_libraries_are_read() {
     }
 }
 
-/// What Apache TVM exports as C holds its tree so: an array of unknown alignment, and nothing else of ours.
+/// C code from Apache TVM has its tree in an array of unknown alignment, without other symbols of ours.
 #[test]
 fn trees_in_c_are_read() {
     let blob = tree().encode().unwrap();

@@ -10,7 +10,7 @@ use tvm_ffi_codegen_driver::{Form, ObjectFault, Request, inspect};
 
 use crate::support::{backends, folder, full, object, tree, twice, undefined};
 
-/// Sizes of code depend on the compiler.
+/// Removes sizes of code, which depend on the compiler.
 fn without_code_sizes(report: &str) -> String {
     let strip = |line: &str| match line
         .strip_prefix("    (")
@@ -66,7 +66,7 @@ needed libraries: none
         };
         let library = request.link().unwrap();
         let linked = inspect(&library).unwrap();
-        // Code keeps its size.
+        // Linking keeps the size of code.
         assert_eq!(linked.functions, found.functions, "{linker:?}");
         assert_eq!(linked.library_bin, found.library_bin, "{linker:?}");
         assert_eq!((linked.library_ctx, &linked.reserved), (found.library_ctx, &found.reserved));

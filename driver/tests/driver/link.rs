@@ -1,4 +1,4 @@
-//! Shared libraries by both routes: what they do, export and need, and what is refused.
+//! Shared libraries by both linkers: their behaviour, exports and dependencies, and refused inputs.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn routes() -> [Linker; 2] {
     [Linker::Wild, Linker::Cc("cc".into())]
 }
 
-/// A shared library that is loaded without the runtime.
+/// Returns the request for a shared library that is loaded without the runtime.
 fn alone(kernels: &[Input], linker: &Linker) -> Request {
     let (kernels, linker) = (kernels.to_vec(), Some(linker.clone()));
     Request { kernels, linker, runtime_dependency: false, ..Request::new(Form::Shared) }
@@ -39,7 +39,7 @@ fn shared(kernels: Vec<Input>) -> Request {
     Request { kernels, ..Request::new(Form::Shared) }
 }
 
-/// Calls an exported function with nothing but a count.
+/// Calls an exported function with a count and NULL pointers.
 fn call(library: &Path, function: &str, count: i32) -> i32 {
     type SafeCall = unsafe extern "C" fn(usize, usize, i32, usize) -> i32;
     // SAFETY: the libraries of these tests have no initializers.
@@ -68,14 +68,14 @@ fn only_tvm_ffi_symbols_are_exported() {
         let found = inspect(&bytes).unwrap();
         let functions: Vec<&str> = found.functions.iter().map(|f| f.name.as_str()).collect();
         let runtime: Vec<&str> = found.runtime.iter().map(|f| f.name.as_str()).collect();
-        // Start-up files of a compiler want what need not be there.
+        // Start-up files of a compiler have weak undefined symbols.
         let started = |name: &str| name.starts_with('_');
         let undefined = found.undefined.iter().map(|s| s.name.as_str());
         let undefined: Vec<&str> = undefined.filter(|name| !started(name)).collect();
         assert_eq!(functions, ["plain"], "{linker:?}");
         assert_eq!(runtime, ["TVMFFIObjectDecRef"], "{linker:?}");
         assert_eq!(undefined, ["getpid"], "{linker:?}");
-        // The C library defines it so that others may.
+        // The C library has a weak definition.
         let weak = found.undefined.iter().find(|symbol| symbol.name == "getpid").unwrap().weak;
         assert!(!weak, "{linker:?}");
         assert_eq!(found.needed, ["libc.so.6"], "{linker:?}");
@@ -83,7 +83,7 @@ fn only_tvm_ffi_symbols_are_exported() {
     }
 }
 
-/// Every dynamic symbol that is defined, by the `object` crate.
+/// Returns every defined dynamic symbol.
 fn exports(bytes: &[u8]) -> Vec<String> {
     use object::{Object, ObjectSymbol};
     let file = object::File::parse(bytes).unwrap();
@@ -133,7 +133,7 @@ fn archives_contribute_what_is_missing() {
     for linker in routes() {
         let folder = folder();
         let kernel = compile(folder.path(), "kernel", KERNEL, &[]);
-        // Clashes with `kernel.o` if both are linked; but it is not called for.
+        // No input needs this member.
         let other = compile(folder.path(), "other", "int other(void) { return 0; }", &[]);
         let archive = folder.path().join("kernels.a");
         let ar = Command::new("ar").arg("rcs").arg(&archive).args([kernel, other]).status();
@@ -163,7 +163,7 @@ fn linking_leaves_no_threads_behind() {
     for _ in 0..100 {
         link(&inputs, &Linker::Wild).unwrap();
     }
-    // Other tests come and go, and the last thread of ours may be about to end.
+    // Threads of other tests come and go, and our last thread may be about to end.
     assert!(threads() < before + 20, "{} threads", threads());
 }
 
@@ -288,7 +288,7 @@ fn libraries_for_other_elf_machines_are_linked_in_process() {
     for target in ["aarch64-unknown-linux-gnu", "riscv64gc-unknown-linux-gnu"] {
         let target: Triple = target.parse().unwrap();
         let mut module = twice();
-        // No kernel for these machines is at hand; the loader would have to find one.
+        // There is no kernel for these machines, so the callee is a function of the runtime.
         let request = Request { target: target.clone(), ..Request::new(Form::Shared) };
         module.symbols[0].name = "TVMFFIKernel".to_owned();
         let found = inspect(&request.emit_module(&module).unwrap()).unwrap();
@@ -327,7 +327,7 @@ fn nothing_is_written_on_failure() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
-/// What an object of C++ registers to be run at its end is run when the library is unloaded, not when its code is gone.
+/// Destructors of C++ objects run when the library is unloaded, before its code is gone.
 #[test]
 fn destructors_run_when_a_library_is_unloaded() {
     const SOURCE: &str = r#"

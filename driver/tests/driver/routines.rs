@@ -1,4 +1,4 @@
-//! Routines that objects leave to the linker.
+//! Linked routines.
 
 use std::fs;
 use std::process::Command;
@@ -11,14 +11,14 @@ use tvm_ffi_codegen_driver::{Error, Form, ObjectFault, Request, Routines};
 use crate::cli::{fails, quiet};
 use crate::support::{backends, folder, undefined};
 
-/// Declarations, of which the last wants no routine for tensors.
+/// Declarations. The last needs no routine for tensors.
 const DECLARATIONS: [&str; 3] = [
     "f(x: Tensor([n], float32)) -> int64 = { return n; };",
     "g(x: Tensor([n], float32), y: Tensor([n], float32)) -> int64 = { return n; };",
     "h(x: str) -> str = { return x; };",
 ];
 
-/// An object of a library that leaves its routines out.
+/// Emits an object with linked routines.
 fn linked(text: &str, target: &str) -> Result<Vec<u8>, Error> {
     let (routines, target) = (Some(Routines::Linked), target.parse().unwrap());
     Request { routines, target, ..Request::default() }.emit(&text.parse().unwrap())
@@ -37,11 +37,11 @@ fn link(kernels: Vec<Input>, linker: Linker, target: Triple) -> Result<Vec<u8>, 
     Request { kernels, linker, target, ..Request::new(Form::Shared) }.link()
 }
 
-/// How many definitions of a routine a library has.
+/// Returns the number of definitions of a routine in a library.
 fn copies(library: &[u8], routine: &str) -> usize {
     let file = object::File::parse(library).unwrap();
     let start = format!("tvm_ffi_codegen.{routine}.");
-    // Its constants have names that start so, too.
+    // The names of its constants have the same prefix.
     let is_copy = |name: &str| name.starts_with(&start) && !name.ends_with(".text");
     let symbols = file.symbols().filter(|symbol| symbol.name().is_ok_and(is_copy));
     symbols.filter(|symbol| !symbol.is_undefined()).count()
@@ -62,7 +62,7 @@ fn many_objects_have_one_copy() {
     }
 }
 
-/// With their own routines libraries are smaller; what is not asked for is what fits the form.
+/// Embedded routines make libraries smaller, and the default depends on the form.
 #[test]
 fn every_form_has_a_choice() {
     let folder = folder();
