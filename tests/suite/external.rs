@@ -103,7 +103,7 @@ fn shared_libraries_show_them_to_the_loader() {
             let mut result = 0;
             (echo(-5, &raw mut result), result)
         };
-        assert_eq!((status, result), (0, -5), "{options:?}");
+        assert_eq!((status, result), (0, -5), "{request:?}");
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use codegen::Library;
+use driver::{Form, Request};
 use object::{BinaryFormat, Object, ObjectSection, RelocationKind, SectionFlags, elf};
 use tempfile::TempDir;
 use tvm_ffi_codegen_tests::ffi::config;
