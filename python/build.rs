@@ -30,11 +30,11 @@ const SONAME: &str = "libtvm_ffi_codegen.so";
 
 /// First comment of the header.
 const ABOUT: &str = "\
-/* libtvm_ffi_codegen.so for C and C++: functions of TVM FFI from declarations. Beside each of these the library has the
- * function of the FFI that its signature names. tvm_ffi_codegen.hpp is the same for programs on tvm/ffi.
+/* libtvm_ffi_codegen.so for C and C++: makes functions of TVM FFI from declarations. The library exports each function
+ * below for the FFI, too, with the signature in its comment. tvm_ffi_codegen.hpp has them typed for programs on tvm/ffi.
  *
  * Texts are UTF-8 with their sizes, options a Map, files an Array (ffi.Map and ffi.Array of the runtime make them).
- * Any thread may call any function; what jit says of modules holds. */
+ * Any thread may call any function; the comment of jit has the rules for its modules. */
 ";
 
 fn main() -> Result<(), Box<dyn Error>> {

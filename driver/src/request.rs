@@ -45,8 +45,10 @@ pub struct Request {
     /// library. May be given several times.
     #[arg(long, value_name = "DIR")]
     pub rpath: Vec<String>,
-    /// Do not record that the shared library needs libtvm_ffi.so: for processes that have it in another file.
-    #[arg(long = "no-runtime-dependency", action = ArgAction::SetFalse)]
+    /// Whether the shared library records that it needs libtvm_ffi.so, which need not be on this machine. Without the
+    /// record it can be loaded only into a process in which libtvm_ffi is visible to everybody.
+    #[arg(long = "no-runtime-dependency", action = ArgAction::SetFalse,
+        help = "Do not record that the shared library needs libtvm_ffi.so: for processes that have it in another file")]
     pub runtime_dependency: bool,
     /// Linker; `wild` is part of this program, `cc` is $CC or else `cc` [default: wild].
     #[arg(long, value_parser = values::linkers())]
@@ -79,8 +81,9 @@ pub struct Request {
     /// functions are registered when the program starts.
     #[arg(long, value_name = "PREFIX")]
     pub system_lib: Option<String>,
-    /// Leave out the metadata and documentation of the functions.
-    #[arg(long = "no-metadata", action = ArgAction::SetFalse)]
+    /// Whether the library has the metadata and documentation of its functions.
+    #[arg(long = "no-metadata", action = ArgAction::SetFalse,
+        help = "Leave out the metadata and documentation of the functions")]
     pub metadata: bool,
     /// Origin of the routines that compose messages; `tvm-ffi-codegen routines` writes linked ones for other linkers
     /// than that of --emit shared [default: linked with --emit shared, else embedded].
